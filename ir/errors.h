@@ -1,0 +1,26 @@
+/* errors.h: every message, one row each: tag, text. Included with ERROR defined.
+ *
+ * The tag is stable (JSON and tests use it; it shows with '-' for '_'). The text speaks the user's language: what was
+ * found, what was expected. Verbs: diag.h. Rows stand in sections by the room that reports them; add at the
+ * section's end. */
+
+/* -- ir: limits, text form, verifier -- */
+ERROR(internal, "internal error in %s: %s; please report it with the input")
+ERROR(out_of_memory, "out of memory (%l bytes asked for)")
+ERROR(memory_limit, "compilation needs more than its memory limit of %l bytes")
+ERROR(ir_syntax, "expected %s, found %s")
+ERROR(ir_unknown, "unknown %s '%s'")
+ERROR(ir_redefined, "%s '%s' is defined twice")
+ERROR(ir_verify, "%s")
+
+/* -- frontend: tokens and grammar -- */
+
+/* -- frontend: names, values, operators -- */
+
+/* -- frontend: builtins -- */
+
+/* -- opt -- */
+
+/* -- codegen -- */
+
+/* -- runtime -- */

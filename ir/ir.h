@@ -1,0 +1,425 @@
+/* ir.h: the tile IR: types, values, ops, functions, modules. Every structure is here, then every function under the
+ * name of the file that holds it.
+ *
+ * SSA with structured control flow: an op has operands, results, attributes, a place in the source, and regions; a region
+ * is one block, and blocks have arguments. There is no phi and no jump. One IR, three degrees of detail:
+ *
+ *     traced      tiles have no layout
+ *     laid_out    every tile has a layout, conversions are explicit
+ *     scheduled   shared memory, barriers and vector widths are explicit; codegen takes this one only
+ *
+ * Everything lives in the module's arena; opt's scratch arena is reset after each pass.
+ */
+#ifndef NESO_IR_IR_H
+#define NESO_IR_IR_H
+
+#include "ir/arena.h"
+#include "ir/diag.h"
+#include "ir/layout.h"
+#include "ir/map.h"
+#include "ir/target.h"
+#include "ir/text.h"
+#include "ir/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* -- types -- */
+
+/*    word  bits bytes kind   tl's name */
+#define DTYPES(X) \
+    X(i1,    1, 1, int,   "int1") \
+    X(i8,    8, 1, int,   "int8") \
+    X(i16,  16, 2, int,   "int16") \
+    X(i32,  32, 4, int,   "int32") \
+    X(i64,  64, 8, int,   "int64") \
+    X(f8e4,  8, 1, float, "fp8e4nv") \
+    X(f8e5,  8, 1, float, "fp8e5") \
+    X(f16,  16, 2, float, "fp16") \
+    X(bf16, 16, 2, float, "bf16") \
+    X(f32,  32, 4, float, "fp32") \
+    X(f64,  64, 8, float, "fp64")
+
+enum dtype {
+#define X(word, bits, bytes, kind, name) DT_##word,
+    DTYPES(X)
+#undef X
+    DT_count
+};
+
+enum dtype_kind { DTYPE_int, DTYPE_float };
+
+struct dtype_info {
+    const char *word; /* as the IR prints it */
+    int bits, bytes;  /* i1 takes a byte in memory */
+    enum dtype_kind kind;
+    const char *name; /* as the language calls it */
+};
+extern const struct dtype_info dtype_info[DT_count];
+
+enum space { SPACE_global, SPACE_shared };
+enum type_kind { TY_scalar, TY_ptr, TY_tile, TY_shared };
+
+/* Interned in the module: equal types are equal pointers. */
+struct type {
+    enum type_kind kind;
+    enum dtype dtype;         /* scalar: itself */
+    enum space space;         /* ptr */
+    const struct type *elem;  /* ptr: pointee; tile: scalar or ptr; shared: scalar */
+    int rank;                 /* tile, shared: 1.. */
+    int shape[RANK_MAX];
+    const struct layout *layout; /* tile: NULL while traced; shared: IN_offset. Interned too */
+    int nstages;              /* shared: buffers in a row, 1 or more */
+};
+
+/* -- values and ops -- */
+
+struct value;
+struct op;
+struct block;
+struct func;
+
+/* One operand: a place in its value's list of uses. */
+struct use {
+    struct value *value; /* NULL: an optional operand that is absent */
+    struct op *user;
+    struct use *next, **prev;
+};
+
+struct value {
+    const struct type *type;
+    const char *name; /* without '%'; unique in the function, from the user's variable where there is one */
+    struct op *def;      /* NULL: a block argument */
+    struct block *block; /* of the definition */
+    int index;           /* which result, or which argument */
+    struct use *uses;
+    void *scratch; /* a pass's own note; NULL at its start */
+};
+
+enum opcode {
+#define OP(name, operands, results, regions, attributes, family, traits, rule, meaning) OP_##name,
+#include "ir/ops.h"
+#undef OP
+    OP_count
+};
+
+enum attr_key {
+#define ATTR(word, kind, dflt, meaning) ATTR_##word,
+#include "ir/ops.h"
+#undef ATTR
+    ATTR_count
+};
+
+/* Kinds of attribute values. `bits` prints by the result's type. The others that are no C type are words of WORDS. */
+enum attr_kind {
+    ATTRK_int, ATTRK_bits, ATTRK_list, ATTRK_str,
+    ATTRK_pred, ATTRK_cache, ATTRK_evict, ATTRK_round, ATTRK_sem, ATTRK_scope, ATTRK_rmw, ATTRK_prec
+};
+
+/* Words that attributes take; the first is the default and is omitted in text. */
+#define WORDS_pred(X)  X(eq) X(ne) X(slt) X(sle) X(sgt) X(sge) X(ult) X(ule) X(ugt) X(uge) X(lt) X(le) X(gt) X(ge)
+#define WORDS_cache(X) X(none) X(ca) X(cg) X(cs) X(cv) X(wb) X(wt)
+#define WORDS_evict(X) X(normal) X(first) X(last)
+#define WORDS_round(X) X(none) X(rn) X(rz)
+#define WORDS_sem(X)   X(acq_rel) X(acquire) X(release) X(relaxed)
+#define WORDS_scope(X) X(gpu) X(cta) X(sys)
+#define WORDS_rmw(X)   X(add) X(maxs) X(maxu) X(mins) X(minu) X(and) X(or) X(xor) X(xchg) X(fadd) X(fmax) X(fmin)
+#define WORDS_prec(X)  X(tf32) X(tf32x3) X(ieee) X(bf16x3) X(bf16x6)
+
+enum pred {
+#define X(w) PRED_##w,
+    WORDS_pred(X) PRED_count };
+enum cache { 
+#undef X
+#define X(w) CACHE_##w,
+    WORDS_cache(X) CACHE_count };
+enum evict {
+#undef X
+#define X(w) EVICT_##w,
+    WORDS_evict(X) EVICT_count };
+enum rounding {
+#undef X
+#define X(w) ROUND_##w,
+    WORDS_round(X) ROUND_count };
+enum sem {
+#undef X
+#define X(w) SEM_##w,
+    WORDS_sem(X) SEM_count };
+enum scope {
+#undef X
+#define X(w) SCOPE_##w,
+    WORDS_scope(X) SCOPE_count };
+enum rmw {
+#undef X
+#define X(w) RMW_##w,
+    WORDS_rmw(X) RMW_count };
+enum prec {
+#undef X
+#define X(w) PREC_##w,
+    WORDS_prec(X) PREC_count };
+#undef X
+
+struct attr {
+    enum attr_key key;
+    int n;           /* list: its length; str: bytes */
+    int64_t i;       /* int, word, bits (integers sign-extended; floats: their own bits, zero-extended) */
+    const int *list;
+    const char *s;
+};
+
+struct op {
+    enum opcode code;
+    struct loc loc;
+    struct block *block;
+    struct op *prev, *next;
+    int nopnds, nresults, nregions, nattrs;
+    struct use *opnds;
+    struct value *results; /* stable: values point into it */
+    struct block **regions;
+    struct attr *attrs; /* sorted by key */
+};
+
+struct block {
+    struct func *func;
+    struct op *parent; /* whose region this is; NULL: the function's body */
+    struct op *first, *last;
+    VEC(struct value *) args;
+};
+
+enum degree { DEGREE_traced, DEGREE_laid_out, DEGREE_scheduled };
+
+/* What is known of a parameter, index by index with body->args. */
+struct param {
+    const char *name;
+    int divisible; /* of the value, or of the address in bytes; 1: nothing known */
+    bool is_const; /* a pointer that is only read through */
+    bool is_unsigned; /* how the user's type spells an integer, for signatures */
+    struct loc loc;
+};
+
+/* A kernel. Its text:
+ *   kernel @add(%x: ptr<f32> {divisible=16}, %n: i32) warps=4 stages=3 target=sm_90a degree=laid_out shared=1024 {
+ *     layout #l0 = reg[1 2] lane[4 8 16 32 64] warp[128 256]
+ *     %pid = program_id axis=0 : i32 @4:11
+ *     ...
+ *     return
+ *   }
+ */
+struct func {
+    struct module *module;
+    const char *name;
+    struct block *body;
+    VEC(struct param) params;
+    int num_warps, num_stages, num_ctas;
+    int maxnreg;      /* 0: no cap */
+    bool fp_fusion;   /* mul and add may become fma */
+    const struct target *target;
+    enum degree degree;
+    int shared_bytes; /* dynamic shared memory; set by opt */
+    struct loc loc;   /* of the def */
+    struct map names; /* value names in use */
+};
+
+struct module {
+    struct arena *arena;   /* what is kept */
+    struct arena *scratch; /* reset by opt's driver after each pass */
+    struct diag *diag;
+    struct interner strings;
+    struct map types, layouts;
+    VEC(struct func *) funcs;
+};
+
+enum trait {
+    PURE = 1, COMMUTES = 2, ELEMENTWISE = 4, READS = 8, WRITES = 16, EFFECT = 32, TERMINATOR = 64, FREE = 128, COSTLY = 256
+};
+
+enum family {
+    FAMILY_create, FAMILY_arith, FAMILY_math, FAMILY_cast, FAMILY_shape, FAMILY_memory, FAMILY_reduce, FAMILY_dot,
+    FAMILY_control, FAMILY_debug, FAMILY_layout, FAMILY_count
+};
+
+struct op_info {
+    const char *name;
+    const char *operands, *results; /* as in the table */
+    int nregions;
+    uint64_t attrs; /* bit per attr_key */
+    enum family family;
+    unsigned traits;
+    /* Checks operands and attributes of `o`, and says in types[i] what result i must be (NULL: as given, which is then
+     * checked against o->results[i].type when that is set). Returns NULL, or what is wrong, in the module's arena. The
+     * builder infers with it, the verifier compares with it. */
+    const char *(*rule)(struct module *m, const struct op *o, const struct type **types);
+    const char *meaning;
+};
+extern const struct op_info op_info[OP_count];
+
+struct attr_info {
+    const char *word;
+    enum attr_kind kind;
+    int64_t dflt;
+    const char *meaning;
+};
+extern const struct attr_info attr_info[ATTR_count];
+/* The words of a kind that has them: NULL-terminated; NULL for the other kinds. */
+const char *const *attr_words(enum attr_kind kind);
+
+/* -- type.c: types and tables -- */
+void module_init(struct module *m, struct arena *arena, struct arena *scratch, struct diag *diag);
+const struct type *type_scalar(struct module *m, enum dtype dtype);
+const struct type *type_ptr(struct module *m, const struct type *elem, enum space space);
+const struct type *type_tile(struct module *m, const struct type *elem, int rank, const int *shape, const struct layout *l);
+const struct type *type_shared(struct module *m, const struct type *elem, int rank, const int *shape,
+                               const struct layout *l, int nstages);
+const struct layout *layout_intern(struct module *m, const struct layout *l);
+/* The element of a tile, or the type itself. */
+const struct type *type_elem(const struct type *t);
+/* `t` with another element, keeping shape and layout; with a layout; with another shape (no layout). Rank 0: a scalar. */
+const struct type *type_with_elem(struct module *m, const struct type *t, const struct type *elem);
+const struct type *type_with_layout(struct module *m, const struct type *t, const struct layout *l);
+const struct type *type_with_shape(struct module *m, const struct type *t, int rank, const int *shape);
+int64_t type_elems(const struct type *t); /* 1 for a scalar */
+int type_elem_bytes(const struct type *t);
+int type_elem_bits(const struct type *t);  /* pointers: 64 */
+bool type_is_int(const struct type *t);    /* element; i1 too */
+bool type_is_float(const struct type *t);
+bool type_is_ptr(const struct type *t);
+bool type_is_tile(const struct type *t);
+bool type_same_shape(const struct type *a, const struct type *b);
+/* `tile<512xf32,#l0>`; layouts as #name if `names` has them (else in full, in braces). */
+void type_print(const struct type *t, struct text *out, const struct map *layout_names);
+bool op_has(const struct op *o, unsigned traits); /* all of them */
+enum opcode op_by_name(const char *name, size_t n); /* OP_count: none */
+
+/* -- build.c: making and changing ops; keeps uses, names and locations right -- */
+struct builder {
+    struct func *func;
+    struct block *block;
+    struct op *before; /* insert in front of it; NULL: at the block's end */
+    struct loc loc;
+};
+struct func *func_new(struct module *m, const char *name);
+struct value *func_add_param(struct func *f, const struct type *t, struct param p);
+struct block *block_new(struct func *f, struct op *parent);
+struct value *block_add_arg(struct block *b, const struct type *t, const char *hint);
+/* A name not yet in use: hint, hint.1, hint.2, ... */
+const char *func_name_value(struct func *f, const char *hint);
+void value_rename(struct value *v, const char *hint);
+
+struct builder build_at_end(struct block *b, struct loc loc);
+struct builder build_before(struct op *o); /* with o's loc */
+struct builder build_after(struct op *o);
+/* The general form. Absent optional operands are NULL. `result_types` are given for every result. */
+struct op *build_op(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds, int nresults,
+                    const struct type *const *result_types, int nregions);
+/* One result. The type follows from operands where the op's rule says so. */
+struct value *build_unary(struct builder *b, enum opcode code, struct value *x);
+struct value *build_binary(struct builder *b, enum opcode code, struct value *x, struct value *y);
+struct value *build_fma(struct builder *b, struct value *x, struct value *y, struct value *z);
+struct value *build_cmp(struct builder *b, enum pred pred, struct value *x, struct value *y);
+struct value *build_select(struct builder *b, struct value *c, struct value *x, struct value *y);
+struct value *build_addptr(struct builder *b, struct value *p, struct value *i);
+struct value *build_cast(struct builder *b, enum opcode code, struct value *x, const struct type *elem); /* shape kept */
+struct value *build_const_int(struct builder *b, const struct type *t, int64_t i);    /* t scalar or tile, int elements */
+struct value *build_const_float(struct builder *b, const struct type *t, double x);   /* rounded to t's element */
+struct value *build_const_bits(struct builder *b, const struct type *t, uint64_t bits);
+struct value *build_program_id(struct builder *b, int axis);
+struct value *build_num_programs(struct builder *b, int axis);
+struct value *build_range(struct builder *b, int start, int end);
+struct value *build_splat(struct builder *b, struct value *x, int rank, const int *shape);
+struct value *build_broadcast(struct builder *b, struct value *x, int rank, const int *shape);
+struct value *build_expand_dims(struct builder *b, struct value *x, int axis);
+struct value *build_reshape(struct builder *b, struct value *x, int rank, const int *shape);
+struct value *build_trans(struct builder *b, struct value *x, const int *order);
+struct value *build_load(struct builder *b, struct value *ptr, struct value *mask, struct value *other);
+struct op *build_store(struct builder *b, struct value *ptr, struct value *value, struct value *mask);
+struct value *build_convert(struct builder *b, struct value *x, const struct layout *l);
+/* Regions come with their block (arguments added, no ops): fill them, then end each with build_yield etc. */
+struct op *build_for(struct builder *b, struct value *lo, struct value *hi, struct value *step, int ninit,
+                     struct value *const *init);
+struct op *build_while(struct builder *b, int ninit, struct value *const *init);
+struct op *build_if(struct builder *b, struct value *c, int nresults, const struct type *const *types);
+struct op *build_reduce(struct builder *b, int n, struct value *const *x, int axis); /* region args: scalars, 2n */
+struct op *build_yield(struct builder *b, int n, struct value *const *x);
+struct op *build_condition(struct builder *b, struct value *c, int n, struct value *const *x);
+struct op *build_return(struct builder *b);
+
+/* Attributes: absent ones read as the table's default. */
+int64_t op_int(const struct op *o, enum attr_key key);
+const struct attr *op_attr(const struct op *o, enum attr_key key); /* NULL if absent */
+void op_set_int(struct op *o, enum attr_key key, int64_t i); /* also words and bits */
+void op_set_list(struct op *o, enum attr_key key, int n, const int *list);
+void op_set_str(struct op *o, enum attr_key key, const char *s, int n);
+void op_drop_attr(struct op *o, enum attr_key key);
+
+struct value *op_opnd(const struct op *o, int i); /* NULL: absent, or i past the end */
+struct value *op_result(const struct op *o);      /* the first */
+void op_set_opnd(struct op *o, int i, struct value *v);
+/* Replaces the whole operand list. */
+void op_set_opnds(struct op *o, int n, struct value *const *opnds);
+void value_replace(struct value *old, struct value *with); /* in all uses; types must be equal */
+void op_erase(struct op *o);   /* no result may have uses; regions go too */
+void op_move_before(struct op *o, struct op *before);
+void op_move_to_end(struct op *o, struct block *b);
+/* A copy in front of b's place, operands looked up in `map` (struct value * to struct value *; absent: the same), results
+ * entered there; regions are copied too. */
+struct op *op_clone(struct builder *b, const struct op *o, struct map *map);
+/* Changes a value's type in place (a pass that assigns layouts). */
+void value_set_type(struct value *v, const struct type *t);
+
+/* -- walk.c -- */
+bool has_uses(const struct value *v);
+int value_nuses(const struct value *v);
+bool is_pure(const struct op *o);     /* with everything in its regions */
+/* May the op be dropped if its results are unused? Pure, or a load that is not volatile. */
+bool is_removable(const struct op *o);
+bool op_may_write(const struct op *o); /* or anything in its regions; atomics, barriers, effects too */
+bool op_may_read(const struct op *o);
+/* Does definition `v` stand before and around `at`, so that `at` may use it? */
+bool value_dominates(const struct value *v, const struct op *at);
+/* Is `o` inside a region of `ancestor`, at any depth? */
+bool op_is_inside(const struct op *o, const struct op *ancestor);
+/* Is v defined outside of every region of `loop`? */
+bool value_is_outside(const struct value *v, const struct op *loop);
+/* Calls visit for every op, outer before inner, in order. The op visited may be erased. */
+void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx);
+void block_walk(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);
+struct op *block_terminator(const struct block *b); /* NULL: not yet there */
+/* If v is a constant (through splats of constants), its bits. */
+bool value_const_bits(const struct value *v, uint64_t *bits);
+bool value_const_int(const struct value *v, int64_t *i); /* sign-extended */
+
+/* -- scalar.c: what an element of each pure op is; n elements at once, as arrays of the type's memory form (i1: bytes 0
+ * and 1, the rest as C's types; f16, bf16 and fp8 as their bits) -- */
+/* Operands x[0..]; `type` is the operands' dtype (for casts, select and cmp: see scalar.c), `to` the result's. Used by the
+ * folder, by constexprs and by the interpreter. Returns false if the op has no element meaning. */
+bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to, const struct attr *attrs,
+                 int nattrs, int64_t n, void *result, const void *const *x);
+
+/* -- smallfloat.c: formats that C has no type for; rounding to nearest even unless `rz` -- */
+float f16_to_float(uint16_t h);
+uint16_t float_to_f16(float x, bool rz);
+uint16_t double_to_f16(double x, bool rz);
+float bf16_to_float(uint16_t h);
+uint16_t float_to_bf16(float x, bool rz);
+uint16_t double_to_bf16(double x, bool rz);
+float f8e4_to_float(uint8_t h);
+uint8_t float_to_f8e4(float x); /* saturating; NaN stays */
+float f8e5_to_float(uint8_t h);
+uint8_t float_to_f8e5(float x, bool rz);
+float float_to_tf32(float x); /* truncated to 10 bits of mantissa */
+/* The bits of x rounded to a float dtype; the value of such bits. */
+uint64_t double_to_bits(enum dtype dtype, double x);
+double bits_to_double(enum dtype dtype, uint64_t bits);
+
+/* -- print.c, parse.c: the text form; parse(print(x)) prints the same, byte for byte -- */
+void func_print(const struct func *f, struct text *out);
+void module_print(const struct module *m, struct text *out);
+void op_print(const struct op *o, struct text *out); /* one line, without regions' bodies, for messages */
+/* Adds the text's functions to m. Errors are reported to m->diag at places in `src`; false if there were any. */
+bool module_parse(struct module *m, const struct source *src);
+
+/* -- verify.c -- */
+/* Checks f at its degree: structure, dominance, types by each op's rule, layouts. NULL, or what is wrong; *at is the op. */
+const char *func_verify(const struct func *f, const struct op **at);
+
+#endif

@@ -1,0 +1,158 @@
+/* ops.h: every op of the IR, one row each, in families. Included with OP (and ATTR) defined; see ir.h.
+ *
+ *   OP(name, operands, results, regions, attributes, family, traits, rule, meaning)
+ *
+ *   operands, results   names, in order: `x`, optional `mask?` (may be absent: NULL operand, `_` in text when a later one is
+ *                       present), any number `init*` (last only). results "r", "" or "r*".
+ *   regions             how many
+ *   attributes          A(a)|A(b): those that the op may carry; others are errors. In text, those equal to the
+ *                       attribute's default are omitted.
+ *   family              codegen's and the interpreter's file for it
+ *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
+ *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (order matters
+ *                       besides memory), TERMINATOR, FREE (moves no data: shape changes), COSTLY (worth keeping once)
+ *   rule                verify.c's function rule_NAME: checks operand types and, where it can, says the result's.
+ *                       "given": the result type is the builder's or text's, checked by the rule.
+ *   meaning             one line, for `neso help ops`
+ *
+ * Signedness is in the op: divs/divu. `add`, `sub`, `mul`, `neg`, `abs` serve integers (wrapping) and floats.
+ */
+
+#ifdef ATTR
+/*   word       kind   default  meaning */
+ATTR(value,     bits,  0,  "a constant: integer, or the bits of a float as the printer writes them")
+ATTR(axis,      int,   0,  "dimension, from 0")
+ATTR(start,     int,   0,  "first value of a range")
+ATTR(end,       int,   0,  "one past the last value of a range")
+ATTR(order,     list,  0,  "permutation of dimensions: result dimension i is operand dimension order[i]")
+ATTR(pred,      pred,  0,  "comparison")
+ATTR(cache,     cache, 0,  "cache operator")
+ATTR(evict,     evict, 0,  "L2 eviction priority")
+ATTR(volatile,  int,   0,  "1: not cached, merged or moved")
+ATTR(nan,       int,   0,  "1: min and max give NaN if either is NaN")
+ATTR(round,     round, 0,  "rounding")
+ATTR(sem,       sem,   0,  "memory order of an atomic")
+ATTR(scope,     scope, 0,  "threads among which an atomic is atomic")
+ATTR(rmw,       rmw,   0,  "what an atomic computes")
+ATTR(vec,       int,   1,  "elements accessed at once; set by opt")
+ATTR(tail,      int,   0,  "1: a vector may straddle the mask's edge: whole where all its elements are on, else one by one")
+ATTR(divisible, list,  0,  "promised: each value (pointer: address in bytes) is a multiple, per dimension")
+ATTR(contiguous,list,  0,  "promised: runs of consecutive values, per dimension")
+ATTR(constant,  list,  0,  "promised: runs of equal values, per dimension")
+ATTR(text,      str,   0,  "text of a print or assertion")
+ATTR(hex,       int,   0,  "1: print in hexadecimal")
+ATTR(stages,    int,   0,  "pipeline depth asked for by the user, 0: the kernel's")
+ATTR(unroll,    int,   0,  "unroll factor asked for")
+ATTR(offset,    int,  -1,  "byte offset in shared memory; set by opt")
+ATTR(reverse,   int,   0,  "1: a scan from the end")
+ATTR(precision, prec,  0,  "how a dot of f32 treats its inputs")
+ATTR(limit,     int,   0,  "max_num_imprecise_acc")
+ATTR(bins,      int,   0,  "histogram bins")
+#endif
+
+#ifdef OP
+/* -- create -- */
+OP(const,        "",       "r", 0, A(value),             create, PURE, given, "a constant; on a tile, every element")
+OP(program_id,   "",       "r", 0, A(axis),              create, PURE, i32,   "index of this program in the grid")
+OP(num_programs, "",       "r", 0, A(axis),              create, PURE, i32,   "size of the grid")
+OP(range,        "",       "r", 0, A(start)|A(end),      create, PURE, range, "start, start+1, ... end-1 as i32")
+OP(splat,        "x",      "r", 0, 0,                    create, PURE, splat, "a tile of equal elements (given type)")
+
+/* -- arith: integers wrap; floats IEEE, round to nearest even -- */
+OP(add,   "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, same,  "x + y")
+OP(sub,   "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE,          same,  "x - y")
+OP(mul,   "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, same,  "x * y")
+OP(neg,   "x",     "r", 0, 0,        arith, PURE|ELEMENTWISE,          same,  "-x: integers wrap, floats flip the sign")
+OP(abs,   "x",     "r", 0, 0,        arith, PURE|ELEMENTWISE,          same,  "|x|, signed; floats clear the sign")
+OP(divs,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COSTLY,   ints,  "signed quotient toward zero; y=0: all ones")
+OP(divu,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COSTLY,   ints,  "unsigned quotient; y=0: all ones")
+OP(rems,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COSTLY,   ints,  "signed remainder, sign of x; y=0: x")
+OP(remu,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COSTLY,   ints,  "unsigned remainder; y=0: x")
+OP(mulhu, "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, ints,  "high half of the unsigned product")
+OP(and,   "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, ints,  "bitwise, i1 included")
+OP(or,    "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, ints,  "bitwise, i1 included")
+OP(xor,   "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, ints,  "bitwise, i1 included")
+OP(shl,   "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE,          ints,  "x << y; y >= width: 0")
+OP(shrs,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE,          ints,  "arithmetic shift; y >= width (unsigned): sign")
+OP(shru,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE,          ints,  "logical shift; y >= width: 0")
+OP(mins,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, ints,  "signed minimum")
+OP(maxs,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, ints,  "signed maximum")
+OP(minu,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, ints,  "unsigned minimum")
+OP(maxu,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COMMUTES, ints,  "unsigned maximum")
+OP(fdiv,  "x y",   "r", 0, A(round), arith, PURE|ELEMENTWISE|COSTLY,   floats,"x / y: approx (2 ulp, f32 only) or round=rn")
+OP(frem,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COSTLY,   floats,"fmod: sign of x")
+OP(min,   "x y",   "r", 0, A(nan),   arith, PURE|ELEMENTWISE|COMMUTES, floats,"minimum; -0 < +0; the number where one is NaN")
+OP(max,   "x y",   "r", 0, A(nan),   arith, PURE|ELEMENTWISE|COMMUTES, floats,"maximum; -0 < +0; the number where one is NaN")
+OP(fma,   "x y z", "r", 0, 0,        arith, PURE|ELEMENTWISE,          floats,"x * y + z, rounded once")
+OP(cmp,   "x y",   "r", 0, A(pred),  arith, PURE|ELEMENTWISE,          cmp,   "i1; floats: false with NaN, ne true")
+OP(select,"c x y", "r", 0, 0,        arith, PURE|ELEMENTWISE,          select,"c ? x : y, element by element; c i1")
+OP(addptr,"p i",   "r", 0, 0,        arith, PURE|ELEMENTWISE,          addptr,"p + i * size of its element; i signed")
+
+/* -- math: f32 and f64; accuracy as language.md 3.7 -- */
+OP(exp,   "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "e^x")
+OP(exp2,  "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "2^x")
+OP(log,   "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "natural logarithm")
+OP(log2,  "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "binary logarithm")
+OP(sin,   "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "sine")
+OP(cos,   "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "cosine")
+OP(sqrt,  "x", "r", 0, A(round), math, PURE|ELEMENTWISE|COSTLY, floats, "square root: approx, or round=rn")
+OP(rsqrt, "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "1 / square root, approx")
+OP(erf,   "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "error function")
+OP(floor, "x", "r", 0, 0,        math, PURE|ELEMENTWISE,        floats, "toward minus infinity")
+OP(ceil,  "x", "r", 0, 0,        math, PURE|ELEMENTWISE,        floats, "toward plus infinity")
+
+/* -- cast: result type given -- */
+OP(sext,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, widen,   "sign-extend an integer")
+OP(zext,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, widen,   "zero-extend an integer (i1: 0 or 1)")
+OP(trunc,   "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, narrow,  "keep the low bits (to i1: the lowest)")
+OP(fext,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, fwiden,  "a float to a wider one, exact")
+OP(ftrunc,  "x", "r", 0, A(round), cast, PURE|ELEMENTWISE, fnarrow, "a float to a narrower one: rn or rz; fp8 saturates")
+OP(stof,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, itof,    "signed integer to float, to nearest even")
+OP(utof,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, itof,    "unsigned integer (or i1) to float")
+OP(ftos,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, ftoi,    "float to signed integer toward zero, saturating")
+OP(ftou,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, ftoi,    "float to unsigned integer toward zero, saturating")
+OP(bitcast, "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, bitcast, "the same bits as another type of equal width; pointers too")
+
+/* -- shape: result's elements are the operand's, in row-major order unless said; no data moves -- */
+OP(broadcast,   "x",   "r",   0, 0,        shape, PURE|FREE, broadcast,   "dimensions of size 1 repeated (given type)")
+OP(expand_dims, "x",   "r",   0, A(axis),  shape, PURE|FREE, expand_dims, "a dimension of size 1 put in at axis")
+OP(reshape,     "x",   "r",   0, 0,        shape, PURE|FREE, reshape,     "another shape (given type), same order; to and from scalars")
+OP(trans,       "x",   "r",   0, A(order), shape, PURE|FREE, trans,       "dimensions permuted")
+OP(join,        "x y", "r",   0, 0,        shape, PURE|FREE, join,        "a new last dimension of 2")
+OP(split,       "x",   "a b", 0, 0,        shape, PURE|FREE, split,       "the inverse of join")
+OP(hint,        "x",   "r",   0, A(divisible)|A(contiguous)|A(constant), shape, PURE|FREE, hint, "x, with promises")
+OP(gather,      "x i", "r",   0, A(axis),  shape, PURE,      gather,      "x at index i along axis")
+
+/* -- memory -- */
+OP(load,  "ptr mask? other?",  "r", 0, A(cache)|A(evict)|A(volatile)|A(vec)|A(tail), memory, READS, load, "where mask is 0: other, or 0")
+OP(store, "ptr value mask?",   "",  0, A(cache)|A(evict)|A(vec)|A(tail), memory, WRITES, store, "where mask is 0: nothing")
+OP(atomic_rmw, "ptr value mask?", "r", 0, A(rmw)|A(sem)|A(scope), memory, READS|WRITES, atomic_rmw, "the old value; where mask is 0: 0")
+OP(atomic_cas, "ptr cmp value",   "r", 0, A(sem)|A(scope),        memory, READS|WRITES, atomic_cas, "the old value; bits are compared")
+
+/* -- reduce: regions take scalars (a1..an, b1..bn) and yield n -- */
+OP(reduce, "x*", "r*", 1, A(axis),            reduce, PURE|COSTLY, reduce, "combines along axis, any order; the axis disappears")
+OP(scan,   "x*", "r*", 1, A(axis)|A(reverse), reduce, PURE|COSTLY, scan,   "inclusive scan along axis")
+OP(histogram, "x mask?", "r", 0, A(bins),     reduce, PURE|COSTLY, histogram, "counts of 0 .. bins-1 as i32")
+
+/* -- dot -- */
+OP(dot, "a b acc", "r", 0, A(precision)|A(limit), dot, PURE|COSTLY, dot, "acc + a b; rank 2, or 3 batched over the first")
+
+/* -- control: regions are single blocks that end in yield, condition or return -- */
+OP(for,       "lo hi step init*", "r*", 1, A(stages)|A(unroll), control, EFFECT, for, "block (i, carried*); while i < hi signed (step < 0 constant: >); yields carry over")
+OP(while,     "init*", "r*", 2, 0, control, EFFECT, while, "first region (carried*) ends in condition, second (args*) yields the next")
+OP(if,        "c",     "r*", 2, 0, control, EFFECT, if,    "one region runs, its yield is the result; a region may end in return outside loops")
+OP(yield,     "x*",    "",   0, 0, control, TERMINATOR, none, "the region's results")
+OP(condition, "c x*",  "",   0, 0, control, TERMINATOR, condition, "go on with x while c, else the loop's results are x")
+OP(return,    "",      "",   0, 0, control, TERMINATOR, none, "this program instance is done")
+
+/* -- debug -- */
+OP(print,   "x*",      "", 0, A(text)|A(hex), debug, EFFECT, none,   "device_print")
+OP(assert,  "c mask?", "", 0, A(text),        debug, EFFECT, assert, "stops the launch where c is 0 and mask is not")
+OP(barrier, "",        "", 0, 0,              debug, EFFECT, none,   "all threads of the program meet; memory before is seen after")
+
+/* -- layout and shared memory: after assignment of layouts -- */
+OP(convert,      "x",       "r", 0, 0,         layout, PURE,           convert,      "the same tile in another layout")
+OP(shared_alloc, "",        "r", 0, A(offset), layout, EFFECT,         shared_alloc, "a buffer in shared memory (given type)")
+OP(shared_store, "buf x",   "",  0, A(vec),    layout, WRITES,         shared_store, "a whole tile into a buffer, by its owners")
+OP(shared_load,  "buf",     "r", 0, A(vec),    layout, READS,          shared_load,  "a whole tile from a buffer (given type)")
+#endif

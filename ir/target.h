@@ -1,0 +1,56 @@
+/* target.h: GPUs as data. Generic code asks target_has() or reads a limit; it never compares architecture numbers. */
+#ifndef NESO_IR_TARGET_H
+#define NESO_IR_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a GPU can do; one row each: word, meaning. */
+#define FEATURES(X) \
+    X(cp_async, "asynchronous copies global to shared (cp.async)") \
+    X(ldmatrix, "matrix loads from shared memory") \
+    X(mma_bf16, "mma.sync for bf16 and tf32") \
+    X(mma_fp8, "mma.sync for fp8") \
+    X(cvt_fp8, "conversions to and from fp8") \
+    X(redux, "warp-wide integer reductions (redux.sync)") \
+    X(stmatrix, "matrix stores to shared memory") \
+    X(mbarrier, "mbarrier with transaction counts") \
+    X(cluster, "thread block clusters") \
+    X(tma, "tensor memory accelerator") \
+    X(wgmma, "warpgroup matrix instructions") \
+    X(setmaxnreg, "registers moved between warpgroups") \
+    X(atom_bf16, "atomic add of bf16") \
+    X(bf16_arith, "bf16 add, sub, mul") \
+    X(ex2_bf16, "packed bf16 min, max, fma and relatives") \
+    X(ld_v8, "256-bit global accesses")
+
+enum feature {
+#define X(word, meaning) HAS_##word,
+    FEATURES(X)
+#undef X
+    HAS_count
+};
+
+struct target {
+    const char *name;        /* "sm_90a" */
+    const char *generation;  /* "Hopper" */
+    int capability;          /* 90: major * 10 + minor, to match a device; not for decisions */
+    bool arch_specific;      /* runs on exactly this capability (the "a") */
+    int ptx_version;         /* lowest .version that accepts it: 80 is 8.0 */
+    uint64_t features;       /* bit per enum feature */
+    int smem_bytes;          /* dynamic shared memory of a CTA, most */
+    int smem_sm_bytes;       /* of an SM */
+    int regs_sm;             /* 32-bit registers of an SM */
+    int regs_thread;         /* most per thread */
+    int threads_sm, threads_cta, ctas_sm;
+};
+
+extern const struct target targets[];
+extern const int ntargets;
+
+const struct target *target_by_name(const char *name);
+/* The best row for a device of this compute capability, NULL if none. */
+const struct target *target_for_capability(int major, int minor);
+bool target_has(const struct target *t, enum feature f);
+
+#endif
