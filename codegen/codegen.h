@@ -1,0 +1,36 @@
+/* codegen.h: from scheduled IR to PTX text. */
+#ifndef NESO_CODEGEN_CODEGEN_H
+#define NESO_CODEGEN_CODEGEN_H
+
+#include "ir/ir.h"
+
+/* One kernel parameter as the launcher packs it. */
+struct ptx_param {
+    const char *name;
+    const struct type *type;
+    int offset_bytes, bytes;
+};
+
+/* What codegen learnt. */
+struct ptx_info {
+    int num_threads;
+    int shared_bytes;
+    int ptx_version;       /* the lowest that suffices: 80 is 8.0 */
+    int live_regs;         /* most 32-bit registers live at once, as computed here */
+    struct loc peak;       /* where */
+    VEC(struct ptx_param) params;
+};
+
+struct codegen_options {
+    bool verbose;   /* a comment per tile op */
+    bool debug_loc; /* .loc lines (default on) */
+    bool emit_mir;  /* print machine IR instead of PTX */
+};
+
+/* Appends the text of f (one .entry) with its module header to `out`. f must be scheduled. Errors unwind or stand in diag. */
+void codegen_emit(struct func *f, const struct codegen_options *o, struct text *out, struct ptx_info *info);
+
+/* Prints the instruction table, for `neso help insns`. */
+void codegen_help_insns(struct text *out);
+
+#endif

@@ -1,0 +1,150 @@
+/* frontend.h: from Python source to IR, and running the host part of programs.
+ *
+ * One evaluator executes statements in two ways: concretely (module level, host functions, constexprs), and, inside a
+ * kernel, by tracing: an operator with a tensor operand emits IR. eval.c has the one switch over syntax; where a tensor
+ * or a kernel's own rule is met it asks trace.c (statements, calls, names) and promote.c (operators, casts).
+ *
+ *     tokens ─► syntax tree ─► eval.c ──concrete──► objects, host effects
+ *                                 └───tensor──────► trace.c, promote.c, builtins_*.c ─► IR
+ */
+#ifndef NESO_FRONTEND_FRONTEND_H
+#define NESO_FRONTEND_FRONTEND_H
+
+#include "frontend/ast.h"
+#include "frontend/value.h"
+#include "ir/ir.h"
+
+/* What the runtime lends to programs: modules that the frontend does not know, launches, output, environment. */
+struct host {
+    void *ctx;
+    /* A module by its dotted name ("torch", "triton.testing", "os"), or NULL: unknown. Asked before the frontend's own tables. */
+    struct obj *(*import)(void *ctx, struct eval *e, const char *name, struct loc at);
+    /* The text of an importable user file (`import helpers` beside the program), or NULL. */
+    const struct source *(*find_source)(void *ctx, struct eval *e, const char *module);
+    /* kernel[grid](args): grid as given (tuple, list, int or callable). */
+    struct obj *(*launch)(void *ctx, struct eval *e, struct obj *kernel, struct obj *grid, const struct args *args);
+    /* Attributes of a jit function beyond the language's (`warmup`, `best_config`); NULL: no such. */
+    struct obj *(*jit_attr)(void *ctx, struct eval *e, struct obj *kernel, const char *name);
+    void (*write)(void *ctx, const char *s, size_t n, bool to_stderr); /* print */
+    const char *(*getenv)(void *ctx, const char *name);                /* NULL: unset */
+    double (*seconds)(void *ctx);                                      /* a clock */
+};
+
+/* A host-level exception on its way up: `raise`, a failed assert, an error in an operation. */
+struct exception {
+    struct obj *class, *value; /* value: an instance or NULL */
+    struct loc loc;
+    const char *message;
+};
+
+/* A `try` (or the top) that exceptions unwind to. */
+struct handler {
+    jmp_buf jump;
+    struct handler *outer;
+    struct exception raised;
+};
+
+/* Tracing state of one kernel; trace.c's own. */
+struct trace;
+
+struct eval {
+    struct arena *arena;
+    struct interner *strings;
+    struct diag *diag;
+    const struct host *host; /* NULL: compile only; imports of unknown modules give modules without attributes */
+    struct map modules;      /* dotted name to struct obj * */
+    struct obj *builtins;    /* module of Python's builtins */
+    struct handler *handler; /* innermost */
+    struct trace *trace;     /* NULL: concrete */
+    struct scope *main;      /* the program's globals */
+    int depth;               /* of calls and nested expressions; bounded */
+    int64_t steps, step_limit; /* statements executed; 0: no limit (compile time of hostile loops) */
+    struct obj *call_chain;  /* for tracebacks */
+};
+
+/* What kernel arguments are when compiling: one per parameter, by position. */
+struct spec_arg {
+    const char *name;             /* filled in by frontend_trace */
+    bool is_const;
+    struct obj *value;            /* const: the value */
+    const struct lang_type *type; /* run time */
+    int divisible;                /* 16 where known, else 1 */
+    bool equals_one;              /* an int argument of value 1: const, no run-time parameter */
+};
+struct spec {
+    int nargs;
+    struct spec_arg *args;
+    /* **META of the 1.0 dialect: keywords that name no parameter */
+    int nmeta;
+    const char **meta_names;
+    struct obj **meta_values;
+    int num_warps, num_stages, num_ctas, maxnreg;
+    bool fp_fusion, debug;
+    const struct target *target;
+    bool interpreter; /* plain Python helpers may be called (op host_call) */
+};
+
+/* -- eval.c -- */
+void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct diag *d, const struct host *h);
+/* Parses and executes a file's top level. With host NULL only what kernels need is executed: imports, defs, classes, assignments that can
+ * be evaluated; everything else is skipped without error. Errors are in diag; returns the module or NULL. An uncaught exception of a
+ * host program is reported as a diagnostic with its traceback as notes; *failed (may be NULL) is then set: exit 1, not 2. */
+struct obj *eval_file(struct eval *e, const struct source *src, const char *module_name, bool *failed);
+struct obj *eval_expr(struct eval *e, struct scope *s, const struct ast *x);
+enum flow { FLOW_next, FLOW_break, FLOW_continue, FLOW_return };
+enum flow eval_block(struct eval *e, struct scope *s, const struct ast *block, struct obj **result);
+struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *args);
+struct obj *eval_call1(struct eval *e, struct obj *callee, struct obj *arg, struct loc at);
+/* Binds args to a def's parameters: scope gets a name each. Reports missing, unexpected, duplicate arguments. */
+void eval_bind(struct eval *e, struct function *f, const struct args *args, struct scope *into);
+void eval_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value);
+struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct loc at);
+struct obj *eval_binary(struct eval *e, enum ast_op op, struct obj *a, struct obj *b, struct loc at);  /* concrete or traced */
+struct obj *eval_unary(struct eval *e, enum ast_op op, struct obj *a, struct loc at);
+struct obj *eval_compare(struct eval *e, enum ast_op op, struct obj *a, struct obj *b, struct loc at);
+/* Reports and unwinds: to the statement being traced in a kernel, to the innermost `try` in host code. `class_name`: the
+ * Python exception ("TypeError"). Texts are rows of ir/errors.h. */
+_Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name, enum error error, ...);
+/* Leaves a value as output of host `print`. */
+void eval_write(struct eval *e, const char *s, size_t n);
+
+/* -- trace.c: the kernel's rules -- */
+/* Traces a kernel into m at the traced degree; NULL: errors are in diag. */
+struct func *frontend_trace(struct eval *e, struct obj *jit, struct spec *spec, struct module *m);
+/* For eval.c, when e->trace: statements and names whose rule differs from plain Python. */
+bool trace_is_tensor(const struct obj *x);
+enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond, struct obj **result);
+enum flow trace_for(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
+enum flow trace_while(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
+void trace_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value, bool annotated_constexpr);
+struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name);
+struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args);
+struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, struct obj *cond);
+struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x);
+/* Runs a jit function (a reduction's combine function) on scalars inside the region `b`; yields its results. */
+void trace_region(struct eval *e, struct obj *combine, struct block *b, struct loc at);
+struct builder *trace_builder(struct eval *e, struct loc at); /* where ops go now, with this place */
+
+/* -- promote.c: language.md 3 -- */
+/* A const or tensor as a tensor by itself (2.5); an obj_error stays. */
+struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at);
+struct obj *tensor_binary(struct eval *e, enum ast_op op, struct obj *a, struct obj *b, struct loc at);
+struct obj *tensor_unary(struct eval *e, enum ast_op op, struct obj *a, struct loc at);
+struct obj *tensor_compare(struct eval *e, enum ast_op op, struct obj *a, struct obj *b, struct loc at);
+struct obj *tensor_cast(struct eval *e, struct obj *x, const struct lang_type *scalar, enum rounding round, bool bitcast, struct loc at);
+struct obj *tensor_broadcast_to(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
+/* Both made one shape (3.2), or one type by 3.1 and one shape. */
+void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc at);
+void tensor_promote(struct eval *e, struct obj **a, struct obj **b, bool is_division, struct loc at);
+/* A condition: scalar i1 (4.1). */
+struct value *tensor_condition(struct eval *e, struct obj *x, struct loc at);
+struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
+struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at); /* NULL: no such */
+
+/* -- builtins.c: triton, triton.language and their submodules as modules of builtins -- */
+struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL: not ours */
+
+/* -- prelude.c (made from prelude.py): library functions written in the language -- */
+extern const char prelude_py[];
+
+#endif
