@@ -96,7 +96,7 @@ void diag_vformat(struct text *t, const char *format, va_list args);
 void diag_render(const struct diag *d, const struct diagnostic *x, struct text *out);
 void diag_render_all(const struct diag *d, struct text *out);
 void diag_render_json(const struct diag *d, struct text *out);
-const char *error_tag(enum error e); /* "shape-broadcast" */
+const char *error_tag(enum error e); /* as in errors.h: "shape_broadcast"; shown as shape-broadcast */
 const char *error_text(enum error e);
 
 #endif

@@ -12,6 +12,7 @@ ERROR(ir_syntax, "expected %s, found %s")
 ERROR(ir_unknown, "unknown %s '%s'")
 ERROR(ir_redefined, "%s '%s' is defined twice")
 ERROR(ir_verify, "%s")
+ERROR(too_many_errors, "too many errors: stopped after %d")
 
 /* -- frontend: tokens and grammar -- */
 

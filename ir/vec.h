@@ -11,12 +11,12 @@
         int cap; \
     }
 
-#define VEC_PUSH(arena, v, x) \
+#define VEC_PUSH(arena, v, ...) \
     (*((v)->n == (v)->cap ? (void)((v)->at = arena_grow((arena), (v)->at, (size_t)(v)->n, \
                                                         (size_t)((v)->cap = (v)->cap ? 2 * (v)->cap : 8), \
                                                         sizeof *(v)->at)) \
                           : (void)0, \
-       &(v)->at[(v)->n++]) = (x))
+       &(v)->at[(v)->n++]) = (__VA_ARGS__))
 
 #define VEC_POP(v) ((v)->at[--(v)->n])
 
