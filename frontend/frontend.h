@@ -99,9 +99,9 @@ struct obj *eval_call1(struct eval *e, struct obj *callee, struct obj *arg, stru
 void eval_bind(struct eval *e, struct function *f, const struct args *args, struct scope *into);
 void eval_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value);
 struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct loc at);
-struct obj *eval_binary(struct eval *e, enum ast_op op, struct obj *a, struct obj *b, struct loc at);  /* concrete or traced */
-struct obj *eval_unary(struct eval *e, enum ast_op op, struct obj *a, struct loc at);
-struct obj *eval_compare(struct eval *e, enum ast_op op, struct obj *a, struct obj *b, struct loc at);
+struct obj *eval_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);  /* concrete or traced */
+struct obj *eval_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
+struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 /* Reports and unwinds: to the statement being traced in a kernel, to the innermost `try` in host code. `class_name`: the
  * Python exception ("TypeError"). Texts are rows of ir/errors.h. */
 _Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name, enum error error, ...);
@@ -128,9 +128,9 @@ struct builder *trace_builder(struct eval *e, struct loc at); /* where ops go no
 /* -- promote.c: language.md 3 -- */
 /* A const or tensor as a tensor by itself (2.5); an obj_error stays. */
 struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at);
-struct obj *tensor_binary(struct eval *e, enum ast_op op, struct obj *a, struct obj *b, struct loc at);
-struct obj *tensor_unary(struct eval *e, enum ast_op op, struct obj *a, struct loc at);
-struct obj *tensor_compare(struct eval *e, enum ast_op op, struct obj *a, struct obj *b, struct loc at);
+struct obj *tensor_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
+struct obj *tensor_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
+struct obj *tensor_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 struct obj *tensor_cast(struct eval *e, struct obj *x, const struct lang_type *scalar, enum rounding round, bool bitcast, struct loc at);
 struct obj *tensor_broadcast_to(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
 /* Both made one shape (3.2), or one type by 3.1 and one shape. */

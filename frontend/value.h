@@ -120,9 +120,9 @@ struct native_class {
     struct obj *(*getitem)(struct eval *e, struct obj *self, struct obj *index, struct loc at);
     void (*setitem)(struct eval *e, struct obj *self, struct obj *index, struct obj *value, struct loc at);
     /* op is the ast's operator; `reflected`: self stands on the right. NULL result: unsupported operands. */
-    struct obj *(*binary)(struct eval *e, enum ast_op op, struct obj *self, struct obj *other, bool reflected, struct loc at);
-    struct obj *(*unary)(struct eval *e, enum ast_op op, struct obj *self, struct loc at);
-    struct obj *(*compare)(struct eval *e, enum ast_op op, struct obj *self, struct obj *other, bool reflected, struct loc at);
+    struct obj *(*binary)(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected, struct loc at);
+    struct obj *(*unary)(struct eval *e, enum oper op, struct obj *self, struct loc at);
+    struct obj *(*compare)(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected, struct loc at);
     void (*str)(struct eval *e, struct obj *self, struct text *out, bool repr);
     struct obj *(*iter)(struct eval *e, struct obj *self, int64_t i, struct loc at); /* i-th item; NULL: the end */
     int64_t (*len)(struct eval *e, struct obj *self, struct loc at); /* -1: no length */

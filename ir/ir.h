@@ -145,7 +145,7 @@ enum sem {
 #undef X
 #define X(w) SEM_##w,
     WORDS_sem(X) SEM_count };
-enum scope {
+enum mem_scope {
 #undef X
 #define X(w) SCOPE_##w,
     WORDS_scope(X) SCOPE_count };
