@@ -35,13 +35,30 @@ struct exception {
     struct obj *class, *value; /* value: an instance or NULL */
     struct loc loc;
     const char *message;
+    enum error error; /* ERR_exception: the program's own */
+    const struct call_record *calls; /* where it was raised */
 };
 
-/* A `try` (or the top) that exceptions unwind to. */
+/* One running call of host code, for tracebacks. */
+struct call_record {
+    struct loc at;
+    const char *callee;
+    const struct call_record *outer;
+};
+
+/* A `try` (or the top, or a statement being traced) that exceptions unwind to:
+ *     struct handler h;
+ *     handler_push(e, &h);
+ *     if (setjmp(h.jump) == 0) { ...; handler_pop(e, &h); } else { ... h.raised ... }
+ * When the jump arrives, the handler is already popped and the evaluator's state is what it was at the push. */
 struct handler {
     jmp_buf jump;
     struct handler *outer;
-    struct exception raised;
+    struct trace *trace;
+    int depth, ndiagnostics, nerrors;
+    uint16_t call;
+    const struct call_record *calls;
+    struct exception raised; /* class NULL: a kernel's error, reported already */
 };
 
 /* Tracing state of one kernel; trace.c's own. */
@@ -57,9 +74,11 @@ struct eval {
     struct handler *handler; /* innermost */
     struct trace *trace;     /* NULL: concrete */
     struct scope *main;      /* the program's globals */
+    uint16_t call;           /* while tracing: loc.call of what is reported now (0: the kernel itself) */
     int depth;               /* of calls and nested expressions; bounded */
     int64_t steps, step_limit; /* statements executed; 0: no limit (compile time of hostile loops) */
-    struct obj *call_chain;  /* for tracebacks */
+    const struct call_record *calls; /* of host code, innermost first */
+    struct map ids;          /* object to what id() says */
 };
 
 /* What kernel arguments are when compiling: one per parameter, by position. */
@@ -92,7 +111,8 @@ void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct
 struct obj *eval_file(struct eval *e, const struct source *src, const char *module_name, bool *failed);
 struct obj *eval_expr(struct eval *e, struct scope *s, const struct ast *x);
 enum flow { FLOW_next, FLOW_break, FLOW_continue, FLOW_return };
-enum flow eval_block(struct eval *e, struct scope *s, const struct ast *block, struct obj **result);
+/* Executes statements in order. When tracing, an error ends its statement only: the names it would bind become obj_error. */
+enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result);
 struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *eval_call1(struct eval *e, struct obj *callee, struct obj *arg, struct loc at);
 /* Binds args to a def's parameters: scope gets a name each. Reports missing, unexpected, duplicate arguments. */
@@ -105,6 +125,10 @@ struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj
 /* Reports and unwinds: to the statement being traced in a kernel, to the innermost `try` in host code. `class_name`: the
  * Python exception ("TypeError"). Texts are rows of ir/errors.h. */
 _Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name, enum error error, ...);
+void handler_push(struct eval *e, struct handler *h);
+void handler_pop(struct eval *e, struct handler *h);
+/* Raises again what a handler caught. */
+_Noreturn void eval_reraise(struct eval *e, const struct exception *x);
 /* Leaves a value as output of host `print`. */
 void eval_write(struct eval *e, const char *s, size_t n);
 
@@ -116,6 +140,7 @@ bool trace_is_tensor(const struct obj *x);
 enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond, struct obj **result);
 enum flow trace_for(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
 enum flow trace_while(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
+/* value NULL: `x: tl.constexpr` alone, which makes a later assignment const. */
 void trace_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value, bool annotated_constexpr);
 struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name);
 struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args);

@@ -72,7 +72,7 @@ struct dict {
 struct scope {
     struct scope *parent;
     struct scope *globals; /* the module's; itself for a module */
-    struct map names;      /* interned name (pointer) to struct obj * */
+    struct map names;      /* interned name (pointer) to struct obj *; NULL: deleted */
 };
 
 struct function {
@@ -103,7 +103,8 @@ struct args {
 };
 
 /* One builtin. `params` is a Python parameter list: "pointer, mask=None, other=None, *, sem=None" or "*values, sep=' '";
- * the caller binds arguments to it and passes one object per parameter (a tuple for *x, a dict for **x). */
+ * the caller binds arguments to it and passes one object per parameter (a tuple for *x, a dict for **x). Defaults are
+ * None, True, False, numbers and strings; with `x=` alone, an argument that is not given is NULL. */
 struct builtin {
     const char *name;    /* "tl.load", as messages call it */
     const char *params;
@@ -133,6 +134,7 @@ struct native_class {
 
 struct obj {
     enum obj_kind kind;
+    bool is_constexpr; /* made by tl.constexpr(x), or bound by `x: tl.constexpr`: x itself, marked */
     union {
         bool b;
         wide i;
@@ -144,7 +146,7 @@ struct obj {
         VEC(struct obj *) seq; /* tuple, list */
         struct dict *dict;     /* dict, set */
         struct {
-            wide start, stop, step;
+            int64_t start, stop, step;
         } range;
         struct {
             struct obj *start, *stop, *step;
@@ -179,7 +181,6 @@ struct obj {
             void *data;
         } native;
     };
-    bool is_constexpr; /* made by tl.constexpr(x), or bound by `x: tl.constexpr`: x itself, marked */
 };
 
 /* -- value.c: making -- */
@@ -204,6 +205,7 @@ struct obj *obj_constexpr(struct eval *e, struct obj *x); /* a marked copy */
 /* -- value.c: asking; Python's rules on concrete objects -- */
 const char *obj_type_name(const struct obj *x);
 bool obj_is_const(const struct obj *x);   /* known at compile time: no tensor in it */
+bool obj_is_unknown(const struct obj *x); /* stands for what only Python with its libraries could tell */
 bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b);
 bool obj_truth(struct eval *e, struct obj *x, struct loc at);
 void obj_print(struct eval *e, struct obj *x, struct text *out, bool repr); /* str(x), or repr(x) */
