@@ -110,9 +110,10 @@ enum attr_key {
     ATTR_count
 };
 
-/* Kinds of attribute values. `bits` prints by the result's type. The others that are no C type are words of WORDS. */
+/* Kinds of attribute values. `bits` prints by the result's type; it and `index` print even at their default. The others
+ * that are no C type are words of WORDS. */
 enum attr_kind {
-    ATTRK_int, ATTRK_bits, ATTRK_list, ATTRK_str,
+    ATTRK_int, ATTRK_index, ATTRK_bits, ATTRK_list, ATTRK_str,
     ATTRK_pred, ATTRK_cache, ATTRK_evict, ATTRK_round, ATTRK_sem, ATTRK_scope, ATTRK_rmw, ATTRK_prec
 };
 
@@ -303,6 +304,8 @@ struct block *block_new(struct func *f, struct op *parent);
 struct value *block_add_arg(struct block *b, const struct type *t, const char *hint);
 /* A name not yet in use: hint, hint.1, hint.2, ... */
 const char *func_name_value(struct func *f, const char *hint);
+/* Takes exactly this name out of those that func_name_value may give. */
+void func_claim_name(struct func *f, const char *name);
 void value_rename(struct value *v, const char *hint);
 
 struct builder build_at_end(struct block *b, struct loc loc);

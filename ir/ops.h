@@ -21,9 +21,9 @@
 #ifdef ATTR
 /*   word       kind   default  meaning */
 ATTR(value,     bits,  0,  "a constant: integer, or the bits of a float as the printer writes them")
-ATTR(axis,      int,   0,  "dimension, from 0")
-ATTR(start,     int,   0,  "first value of a range")
-ATTR(end,       int,   0,  "one past the last value of a range")
+ATTR(axis,      index, 0,  "dimension, from 0")
+ATTR(start,     index, 0,  "first value of a range")
+ATTR(end,       index, 0,  "one past the last value of a range")
 ATTR(order,     list,  0,  "permutation of dimensions: result dimension i is operand dimension order[i]")
 ATTR(pred,      pred,  0,  "comparison")
 ATTR(cache,     cache, 0,  "cache operator")
@@ -47,7 +47,7 @@ ATTR(offset,    int,  -1,  "byte offset in shared memory; set by opt")
 ATTR(reverse,   int,   0,  "1: a scan from the end")
 ATTR(precision, prec,  0,  "how a dot of f32 treats its inputs")
 ATTR(limit,     int,   0,  "max_num_imprecise_acc")
-ATTR(bins,      int,   0,  "histogram bins")
+ATTR(bins,      index, 0,  "histogram bins")
 #endif
 
 #ifdef OP

@@ -1,0 +1,674 @@
+/* build.c: making and changing ops. Everything that alters the IR goes through here, so that uses, names, owners and
+ * places always agree: a value's list of uses holds exactly the operands that name it, in no order that matters. */
+#include "ir/ir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct module *module_of(const struct block *b)
+{
+    return b->func->module;
+}
+
+/* -- uses -- */
+
+static void unlink_use(struct use *u)
+{
+    if (!u->value)
+        return;
+    *u->prev = u->next;
+    if (u->next)
+        u->next->prev = u->prev;
+    u->value = NULL;
+}
+
+static void link_use(struct use *u, struct op *user, struct value *v)
+{
+    *u = (struct use){.value = v, .user = user};
+    if (!v)
+        return;
+    u->next = v->uses;
+    u->prev = &v->uses;
+    if (u->next)
+        u->next->prev = &u->next;
+    v->uses = u;
+}
+
+struct value *op_opnd(const struct op *o, int i)
+{
+    return i < o->nopnds ? o->opnds[i].value : NULL;
+}
+
+struct value *op_result(const struct op *o)
+{
+    return &o->results[0];
+}
+
+void op_set_opnd(struct op *o, int i, struct value *v)
+{
+    unlink_use(&o->opnds[i]);
+    link_use(&o->opnds[i], o, v);
+}
+
+void op_set_opnds(struct op *o, int n, struct value *const *opnds)
+{
+    struct use *uses = NEW_ARRAY(module_of(o->block)->arena, n, struct use);
+    for (int i = 0; i < n; i++)
+        link_use(&uses[i], o, opnds[i]);
+    for (int i = 0; i < o->nopnds; i++)
+        unlink_use(&o->opnds[i]);
+    o->opnds = uses;
+    o->nopnds = n;
+}
+
+void value_replace(struct value *old, struct value *with)
+{
+    if (old == with)
+        return;
+    while (old->uses) {
+        struct use *u = old->uses;
+        struct op *user = u->user;
+        unlink_use(u);
+        link_use(u, user, with);
+    }
+}
+
+void value_set_type(struct value *v, const struct type *t)
+{
+    v->type = t;
+}
+
+/* -- names: a base and a number, x and x.1 and x.2. For each base, func.names holds the next free number -- */
+
+struct name {
+    size_t base_bytes;
+    uintptr_t number;
+};
+
+/* Takes a name apart; a number only counts as we would write it. */
+static struct name split_name(const char *s, size_t n)
+{
+    size_t dot = n;
+    while (dot > 0 && s[dot - 1] >= '0' && s[dot - 1] <= '9')
+        dot--;
+    size_t ndigits = n - dot;
+    if (dot < 2 || s[dot - 1] != '.' || ndigits == 0 || ndigits > 8 || s[dot] == '0')
+        return (struct name){n, 0};
+    return (struct name){dot - 1, (uintptr_t)strtol(s + dot, NULL, 10)};
+}
+
+static bool is_name_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           ((unsigned char)c & 0x80);
+}
+
+const char *func_name_value(struct func *f, const char *hint)
+{
+    size_t n = strlen(hint);
+    n = n ? split_name(hint, n).base_bytes : 0;
+    struct text name;
+    text_init(&name, f->module->arena);
+    for (size_t i = 0; i < n; i++)
+        text_char(&name, is_name_char(hint[i]) ? hint[i] : '_');
+    if (n == 0)
+        text_char(&name, '_');
+    void **next = map_at(&f->names, name.s, name.len);
+    uintptr_t number = (uintptr_t)*next;
+    *next = (void *)(number + 1);
+    if (number)
+        text_printf(&name, ".%d", (int)number);
+    return name.s;
+}
+
+void func_claim_name(struct func *f, const char *name)
+{
+    struct name x = split_name(name, strlen(name));
+    void **next = map_at(&f->names, name, x.base_bytes);
+    if (x.number >= (uintptr_t)*next)
+        *next = (void *)(x.number + 1);
+}
+
+/* Gives a name back if it is the newest of its base, so that a value renamed at once leaves no gap. */
+static void release_name(struct func *f, const char *s)
+{
+    struct name x = split_name(s, strlen(s));
+    void **next = map_get(&f->names, s, x.base_bytes);
+    if (next && (uintptr_t)*next == x.number + 1)
+        *next = (void *)x.number;
+}
+
+void value_rename(struct value *v, const char *hint)
+{
+    struct func *f = v->block->func;
+    if (v->name)
+        release_name(f, v->name);
+    v->name = func_name_value(f, hint);
+}
+
+/* -- functions and blocks -- */
+
+struct func *func_new(struct module *m, const char *name)
+{
+    struct func *f = NEW(m->arena, struct func);
+    f->module = m;
+    f->name = intern_str(&m->strings, name);
+    f->num_warps = 4;
+    f->num_stages = 3;
+    f->num_ctas = 1;
+    f->fp_fusion = true;
+    map_init(&f->names, m->arena);
+    f->body = block_new(f, NULL);
+    VEC_PUSH(m->arena, &m->funcs, f);
+    return f;
+}
+
+struct value *func_add_param(struct func *f, const struct type *t, struct param p)
+{
+    struct value *v = block_add_arg(f->body, t, p.name);
+    p.name = v->name;
+    p.divisible = p.divisible ? p.divisible : 1;
+    VEC_PUSH(f->module->arena, &f->params, p);
+    return v;
+}
+
+struct block *block_new(struct func *f, struct op *parent)
+{
+    struct block *b = NEW(f->module->arena, struct block);
+    b->func = f;
+    b->parent = parent;
+    return b;
+}
+
+struct value *block_add_arg(struct block *b, const struct type *t, const char *hint)
+{
+    struct arena *a = module_of(b)->arena;
+    struct value *v = NEW(a, struct value);
+    v->type = t;
+    v->block = b;
+    v->index = b->args.n;
+    v->name = func_name_value(b->func, hint);
+    VEC_PUSH(a, &b->args, v);
+    return v;
+}
+
+/* -- placing ops -- */
+
+static void insert(struct op *o, struct block *b, struct op *before)
+{
+    o->block = b;
+    o->next = before;
+    o->prev = before ? before->prev : b->last;
+    *(o->prev ? &o->prev->next : &b->first) = o;
+    *(o->next ? &o->next->prev : &b->last) = o;
+    for (int i = 0; i < o->nresults; i++)
+        o->results[i].block = b;
+}
+
+static void take_out(struct op *o)
+{
+    *(o->prev ? &o->prev->next : &o->block->first) = o->next;
+    *(o->next ? &o->next->prev : &o->block->last) = o->prev;
+    o->prev = o->next = NULL;
+}
+
+void op_move_before(struct op *o, struct op *before)
+{
+    if (o == before)
+        return;
+    take_out(o);
+    insert(o, before->block, before);
+}
+
+void op_move_to_end(struct op *o, struct block *b)
+{
+    take_out(o);
+    insert(o, b, NULL);
+}
+
+struct builder build_at_end(struct block *b, struct loc loc)
+{
+    return (struct builder){.func = b->func, .block = b, .loc = loc};
+}
+
+struct builder build_before(struct op *o)
+{
+    return (struct builder){.func = o->block->func, .block = o->block, .before = o, .loc = o->loc};
+}
+
+struct builder build_after(struct op *o)
+{
+    return (struct builder){.func = o->block->func, .block = o->block, .before = o->next, .loc = o->loc};
+}
+
+/* -- the general form -- */
+
+/* Results without types and names, regions without ops. */
+static struct op *op_new(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds, int nresults,
+                         int nregions)
+{
+    struct arena *a = module_of(b->block)->arena;
+    struct op *o = NEW(a, struct op);
+    o->code = code;
+    o->loc = b->loc;
+    o->nopnds = nopnds;
+    o->opnds = NEW_ARRAY(a, nopnds, struct use);
+    for (int i = 0; i < nopnds; i++)
+        link_use(&o->opnds[i], o, opnds[i]);
+    o->nresults = nresults;
+    o->results = NEW_ARRAY(a, nresults, struct value);
+    for (int i = 0; i < nresults; i++) {
+        o->results[i].def = o;
+        o->results[i].index = i;
+    }
+    o->nregions = nregions;
+    o->regions = NEW_ARRAY(a, nregions, struct block *);
+    for (int i = 0; i < nregions; i++)
+        o->regions[i] = block_new(b->func, o);
+    insert(o, b->block, b->before);
+    return o;
+}
+
+static void name_results(struct op *o)
+{
+    for (int i = 0; i < o->nresults; i++)
+        o->results[i].name = func_name_value(o->block->func, op_info[o->code].name);
+}
+
+struct op *build_op(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds, int nresults,
+                    const struct type *const *result_types, int nregions)
+{
+    struct op *o = op_new(b, code, nopnds, opnds, nresults, nregions);
+    for (int i = 0; i < nresults; i++)
+        o->results[i].type = result_types[i];
+    name_results(o);
+    return o;
+}
+
+/* Gives the results the types that the op's rule says. */
+static void infer_types(struct op *o)
+{
+    struct module *m = module_of(o->block);
+    const struct type **types = NEW_ARRAY(m->arena, o->nresults, const struct type *);
+    const char *wrong = op_info[o->code].rule(m, o, types);
+    if (wrong)
+        diag_bug(m->diag, o->loc, "built a wrong %s: %s", op_info[o->code].name, wrong);
+    for (int i = 0; i < o->nresults; i++) {
+        if (types[i])
+            o->results[i].type = types[i];
+        if (!o->results[i].type)
+            diag_bug(m->diag, o->loc, "%s needs a result type", op_info[o->code].name);
+    }
+}
+
+static struct value *finish(struct op *o)
+{
+    infer_types(o);
+    name_results(o);
+    return op_result(o);
+}
+
+/* -- attributes -- */
+
+const struct attr *op_attr(const struct op *o, enum attr_key key)
+{
+    for (int i = 0; i < o->nattrs; i++)
+        if (o->attrs[i].key == key)
+            return &o->attrs[i];
+    return NULL;
+}
+
+int64_t op_int(const struct op *o, enum attr_key key)
+{
+    const struct attr *a = op_attr(o, key);
+    return a ? a->i : attr_info[key].dflt;
+}
+
+void op_drop_attr(struct op *o, enum attr_key key)
+{
+    int n = 0;
+    for (int i = 0; i < o->nattrs; i++)
+        if (o->attrs[i].key != key)
+            o->attrs[n++] = o->attrs[i];
+    o->nattrs = n;
+}
+
+static void set_attr(struct op *o, struct attr x)
+{
+    op_drop_attr(o, x.key);
+    struct attr *attrs = NEW_ARRAY(module_of(o->block)->arena, o->nattrs + 1, struct attr);
+    int n = 0;
+    for (; n < o->nattrs && o->attrs[n].key < x.key; n++)
+        attrs[n] = o->attrs[n];
+    attrs[n] = x;
+    for (; n < o->nattrs; n++)
+        attrs[n + 1] = o->attrs[n];
+    o->attrs = attrs;
+    o->nattrs++;
+}
+
+/* An attribute at its default is absent, so that it is equal to one that was never set. */
+void op_set_int(struct op *o, enum attr_key key, int64_t i)
+{
+    enum attr_kind kind = attr_info[key].kind;
+    if (i == attr_info[key].dflt && kind != ATTRK_bits && kind != ATTRK_index)
+        op_drop_attr(o, key);
+    else
+        set_attr(o, (struct attr){.key = key, .i = i});
+}
+
+void op_set_list(struct op *o, enum attr_key key, int n, const int *list)
+{
+    if (n == 0) {
+        op_drop_attr(o, key);
+        return;
+    }
+    int *copy = arena_grow(module_of(o->block)->arena, list, (size_t)n, (size_t)n, sizeof *list);
+    set_attr(o, (struct attr){.key = key, .n = n, .list = copy});
+}
+
+void op_set_str(struct op *o, enum attr_key key, const char *s, int n)
+{
+    const char *copy = arena_strndup(module_of(o->block)->arena, s, (size_t)n);
+    set_attr(o, (struct attr){.key = key, .n = n, .s = copy});
+}
+
+/* -- changing -- */
+
+void op_erase(struct op *o)
+{
+    for (int i = 0; i < o->nregions; i++)
+        while (o->regions[i]->last)
+            op_erase(o->regions[i]->last);
+    for (int i = 0; i < o->nresults; i++) {
+        if (o->results[i].uses)
+            diag_bug(module_of(o->block)->diag, o->loc, "%%%s is erased but used", o->results[i].name);
+    }
+    for (int i = 0; i < o->nopnds; i++)
+        unlink_use(&o->opnds[i]);
+    take_out(o);
+}
+
+static struct value *mapped(const struct map *map, struct value *v)
+{
+    void **found = v ? map_get_ptr(map, v) : NULL;
+    return found ? *found : v;
+}
+
+static void clone_block(struct block *to, const struct block *from, struct map *map)
+{
+    for (int i = 0; i < from->args.n; i++) {
+        const struct value *arg = from->args.at[i];
+        struct value *copy = block_add_arg(to, arg->type, arg->name);
+        *map_at_ptr(map, arg) = copy;
+    }
+    for (const struct op *o = from->first; o; o = o->next) {
+        struct builder b = build_at_end(to, o->loc);
+        op_clone(&b, o, map);
+    }
+}
+
+/* Attributes' lists and strings never change, so the copy shares them. */
+struct op *op_clone(struct builder *b, const struct op *o, struct map *map)
+{
+    struct arena *a = module_of(b->block)->arena;
+    struct value **opnds = NEW_ARRAY(a, o->nopnds, struct value *);
+    for (int i = 0; i < o->nopnds; i++)
+        opnds[i] = mapped(map, o->opnds[i].value);
+    struct op *copy = op_new(b, o->code, o->nopnds, opnds, o->nresults, o->nregions);
+    copy->loc = o->loc;
+    copy->nattrs = o->nattrs;
+    copy->attrs = arena_grow(a, o->attrs, (size_t)o->nattrs, (size_t)o->nattrs, sizeof *o->attrs);
+    for (int i = 0; i < o->nresults; i++) {
+        copy->results[i].type = o->results[i].type;
+        copy->results[i].name = func_name_value(b->func, o->results[i].name);
+        *map_at_ptr(map, &o->results[i]) = &copy->results[i];
+    }
+    for (int i = 0; i < o->nregions; i++)
+        clone_block(copy->regions[i], o->regions[i], map);
+    return copy;
+}
+
+/* -- one result, its type inferred -- */
+
+static struct op *plain(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds)
+{
+    return op_new(b, code, nopnds, opnds, 1, 0);
+}
+
+struct value *build_unary(struct builder *b, enum opcode code, struct value *x)
+{
+    return finish(plain(b, code, 1, (struct value *[]){x}));
+}
+
+struct value *build_binary(struct builder *b, enum opcode code, struct value *x, struct value *y)
+{
+    return finish(plain(b, code, 2, (struct value *[]){x, y}));
+}
+
+struct value *build_fma(struct builder *b, struct value *x, struct value *y, struct value *z)
+{
+    return finish(plain(b, OP_fma, 3, (struct value *[]){x, y, z}));
+}
+
+struct value *build_cmp(struct builder *b, enum pred pred, struct value *x, struct value *y)
+{
+    struct op *o = plain(b, OP_cmp, 2, (struct value *[]){x, y});
+    op_set_int(o, ATTR_pred, pred);
+    return finish(o);
+}
+
+struct value *build_select(struct builder *b, struct value *c, struct value *x, struct value *y)
+{
+    return finish(plain(b, OP_select, 3, (struct value *[]){c, x, y}));
+}
+
+struct value *build_addptr(struct builder *b, struct value *p, struct value *i)
+{
+    return build_binary(b, OP_addptr, p, i);
+}
+
+static struct value *build_given(struct builder *b, enum opcode code, struct value *x, const struct type *t)
+{
+    struct op *o = plain(b, code, x ? 1 : 0, &x);
+    o->results[0].type = t;
+    return finish(o);
+}
+
+struct value *build_cast(struct builder *b, enum opcode code, struct value *x, const struct type *elem)
+{
+    return build_given(b, code, x, type_with_elem(module_of(b->block), x->type, elem));
+}
+
+/* As the attribute `value` holds it: integers sign-extended from their width (i1: 0 or 1), floats zero-extended. */
+static int64_t canonical_bits(const struct type *t, uint64_t bits)
+{
+    int width = type_elem_bits(t);
+    if (width == 64)
+        return (int64_t)bits;
+    uint64_t low = bits & ((UINT64_C(1) << width) - 1);
+    bool negative = width > 1 && type_is_int(t) && low >> (width - 1);
+    return (int64_t)(negative ? low | ~UINT64_C(0) << width : low);
+}
+
+struct value *build_const_bits(struct builder *b, const struct type *t, uint64_t bits)
+{
+    struct op *o = plain(b, OP_const, 0, NULL);
+    o->results[0].type = t;
+    op_set_int(o, ATTR_value, canonical_bits(t, bits));
+    return finish(o);
+}
+
+struct value *build_const_int(struct builder *b, const struct type *t, int64_t i)
+{
+    return build_const_bits(b, t, (uint64_t)i);
+}
+
+struct value *build_const_float(struct builder *b, const struct type *t, double x)
+{
+    return build_const_bits(b, t, double_to_bits(type_elem(t)->dtype, x));
+}
+
+static struct value *build_axis(struct builder *b, enum opcode code, struct value *x, int axis)
+{
+    struct op *o = plain(b, code, x ? 1 : 0, &x);
+    op_set_int(o, ATTR_axis, axis);
+    return finish(o);
+}
+
+struct value *build_program_id(struct builder *b, int axis)
+{
+    return build_axis(b, OP_program_id, NULL, axis);
+}
+
+struct value *build_num_programs(struct builder *b, int axis)
+{
+    return build_axis(b, OP_num_programs, NULL, axis);
+}
+
+struct value *build_range(struct builder *b, int start, int end)
+{
+    struct op *o = plain(b, OP_range, 0, NULL);
+    op_set_int(o, ATTR_start, start);
+    op_set_int(o, ATTR_end, end);
+    return finish(o);
+}
+
+static struct value *build_shaped(struct builder *b, enum opcode code, struct value *x, int rank, const int *shape)
+{
+    return build_given(b, code, x, type_with_shape(module_of(b->block), x->type, rank, shape));
+}
+
+struct value *build_splat(struct builder *b, struct value *x, int rank, const int *shape)
+{
+    return build_shaped(b, OP_splat, x, rank, shape);
+}
+
+struct value *build_broadcast(struct builder *b, struct value *x, int rank, const int *shape)
+{
+    return build_shaped(b, OP_broadcast, x, rank, shape);
+}
+
+struct value *build_expand_dims(struct builder *b, struct value *x, int axis)
+{
+    return build_axis(b, OP_expand_dims, x, axis);
+}
+
+struct value *build_reshape(struct builder *b, struct value *x, int rank, const int *shape)
+{
+    struct module *m = module_of(b->block);
+    const struct type *t = type_with_shape(m, x->type, rank, shape);
+    if (rank && x->type->layout) {
+        struct layout l;
+        layout_reshape(&l, x->type->layout, rank, shape);
+        t = type_with_layout(m, t, layout_intern(m, &l));
+    }
+    return build_given(b, OP_reshape, x, t);
+}
+
+struct value *build_trans(struct builder *b, struct value *x, const int *order)
+{
+    struct op *o = plain(b, OP_trans, 1, &x);
+    op_set_list(o, ATTR_order, x->type->rank, order);
+    return finish(o);
+}
+
+/* Absent operands at the end are left out: the text cannot tell them from none. */
+static struct op *build_memory(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds, int nresults)
+{
+    while (nopnds > 0 && !opnds[nopnds - 1])
+        nopnds--;
+    return op_new(b, code, nopnds, opnds, nresults, 0);
+}
+
+struct value *build_load(struct builder *b, struct value *ptr, struct value *mask, struct value *other)
+{
+    return finish(build_memory(b, OP_load, 3, (struct value *[]){ptr, mask, other}, 1));
+}
+
+struct op *build_store(struct builder *b, struct value *ptr, struct value *value, struct value *mask)
+{
+    struct op *o = build_memory(b, OP_store, 3, (struct value *[]){ptr, value, mask}, 0);
+    infer_types(o);
+    return o;
+}
+
+struct value *build_convert(struct builder *b, struct value *x, const struct layout *l)
+{
+    return build_given(b, OP_convert, x, type_with_layout(module_of(b->block), x->type, l));
+}
+
+/* -- control and reductions -- */
+
+/* An op with `inits` as its last operands and results of their types. */
+static struct op *build_loop(struct builder *b, enum opcode code, int nfixed, struct value *const *fixed, int ninit,
+                             struct value *const *init, int nregions)
+{
+    struct arena *a = module_of(b->block)->arena;
+    struct value **opnds = NEW_ARRAY(a, nfixed + ninit, struct value *);
+    const struct type **types = NEW_ARRAY(a, ninit, const struct type *);
+    for (int i = 0; i < nfixed; i++)
+        opnds[i] = fixed[i];
+    for (int i = 0; i < ninit; i++) {
+        opnds[nfixed + i] = init[i];
+        types[i] = init[i]->type;
+    }
+    return build_op(b, code, nfixed + ninit, opnds, ninit, types, nregions);
+}
+
+static void add_carried(struct block *b, int n, struct value *const *init)
+{
+    for (int i = 0; i < n; i++)
+        block_add_arg(b, init[i]->type, init[i]->name);
+}
+
+struct op *build_for(struct builder *b, struct value *lo, struct value *hi, struct value *step, int ninit,
+                     struct value *const *init)
+{
+    struct op *o = build_loop(b, OP_for, 3, (struct value *[]){lo, hi, step}, ninit, init, 1);
+    block_add_arg(o->regions[0], lo->type, "i");
+    add_carried(o->regions[0], ninit, init);
+    return o;
+}
+
+struct op *build_while(struct builder *b, int ninit, struct value *const *init)
+{
+    struct op *o = build_loop(b, OP_while, 0, NULL, ninit, init, 2);
+    add_carried(o->regions[0], ninit, init);
+    add_carried(o->regions[1], ninit, init);
+    return o;
+}
+
+struct op *build_if(struct builder *b, struct value *c, int nresults, const struct type *const *types)
+{
+    return build_op(b, OP_if, 1, &c, nresults, types, 2);
+}
+
+struct op *build_reduce(struct builder *b, int n, struct value *const *x, int axis)
+{
+    struct op *o = op_new(b, OP_reduce, n, x, n, 1);
+    op_set_int(o, ATTR_axis, axis);
+    for (int i = 0; i < 2 * n; i++)
+        block_add_arg(o->regions[0], type_elem(x[i % n]->type), i < n ? "a" : "b");
+    finish(o);
+    return o;
+}
+
+struct op *build_yield(struct builder *b, int n, struct value *const *x)
+{
+    return op_new(b, OP_yield, n, x, 0, 0);
+}
+
+struct op *build_condition(struct builder *b, struct value *c, int n, struct value *const *x)
+{
+    struct value **opnds = NEW_ARRAY(module_of(b->block)->arena, n + 1, struct value *);
+    opnds[0] = c;
+    for (int i = 0; i < n; i++)
+        opnds[i + 1] = x[i];
+    return op_new(b, OP_condition, n + 1, opnds, 0, 0);
+}
+
+struct op *build_return(struct builder *b)
+{
+    return op_new(b, OP_return, 0, NULL, 0, 0);
+}

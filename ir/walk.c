@@ -1,0 +1,174 @@
+/* walk.c: questions about uses, order, dominance and effects, and walks in order. */
+#include "ir/ir.h"
+
+/* -- uses -- */
+
+bool has_uses(const struct value *v)
+{
+    return v->uses != NULL;
+}
+
+int value_nuses(const struct value *v)
+{
+    int n = 0;
+    for (const struct use *u = v->uses; u; u = u->next)
+        n++;
+    return n;
+}
+
+/* -- effects -- */
+
+/* The op adds nothing to what its regions do: control that ends, and what hands values on. (A while may not end.) */
+static bool is_frame(const struct op *o)
+{
+    return o->code == OP_for || o->code == OP_if || o->code == OP_yield || o->code == OP_condition;
+}
+
+/* Is `holds` true of o and of everything in its regions? */
+static bool all_ops(const struct op *o, bool (*holds)(const struct op *o))
+{
+    if (!holds(o))
+        return false;
+    for (int i = 0; i < o->nregions; i++)
+        for (const struct op *inner = o->regions[i]->first; inner; inner = inner->next)
+            if (!all_ops(inner, holds))
+                return false;
+    return true;
+}
+
+static bool is_pure_itself(const struct op *o)
+{
+    return op_has(o, PURE) || is_frame(o);
+}
+
+static bool is_removable_itself(const struct op *o)
+{
+    return is_pure_itself(o) || (o->code == OP_load && !op_int(o, ATTR_volatile)) || o->code == OP_shared_load;
+}
+
+static bool leaves_memory(const struct op *o)
+{
+    return !op_has(o, WRITES) && (!op_has(o, EFFECT) || o->nregions > 0);
+}
+
+static bool ignores_memory(const struct op *o)
+{
+    return !op_has(o, READS) && (!op_has(o, EFFECT) || o->nregions > 0);
+}
+
+bool is_pure(const struct op *o)
+{
+    return all_ops(o, is_pure_itself);
+}
+
+bool is_removable(const struct op *o)
+{
+    return all_ops(o, is_removable_itself);
+}
+
+bool op_may_write(const struct op *o)
+{
+    return !all_ops(o, leaves_memory);
+}
+
+bool op_may_read(const struct op *o)
+{
+    return !all_ops(o, ignores_memory);
+}
+
+/* -- order and dominance -- */
+
+/* The op of block b that is `o` or has it inside; NULL: o is not in b. */
+static const struct op *ancestor_in(const struct block *b, const struct op *o)
+{
+    while (o && o->block != b)
+        o = o->block->parent;
+    return o;
+}
+
+static bool is_before(const struct op *a, const struct op *b)
+{
+    while (a && a != b)
+        a = a->next;
+    return a != NULL;
+}
+
+bool value_dominates(const struct value *v, const struct op *at)
+{
+    const struct op *around = ancestor_in(v->block, at);
+    if (!around)
+        return false;
+    return !v->def || (v->def != around && is_before(v->def, around));
+}
+
+bool op_is_inside(const struct op *o, const struct op *ancestor)
+{
+    for (o = o->block->parent; o; o = o->block->parent)
+        if (o == ancestor)
+            return true;
+    return false;
+}
+
+bool value_is_outside(const struct value *v, const struct op *loop)
+{
+    const struct op *parent = v->block->parent;
+    return !parent || (parent != loop && !op_is_inside(parent, loop));
+}
+
+/* -- walks -- */
+
+void block_walk(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx)
+{
+    for (struct op *next, *o = b->first; o; o = next) {
+        next = o->next;
+        visit(o, ctx);
+        for (int i = 0; i < o->nregions; i++)
+            block_walk(o->regions[i], visit, ctx);
+    }
+}
+
+void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx)
+{
+    block_walk(f->body, visit, ctx);
+}
+
+struct op *block_terminator(const struct block *b)
+{
+    return b->last && op_has(b->last, TERMINATOR) ? b->last : NULL;
+}
+
+/* -- constants -- */
+
+/* Do all elements of the result equal those of the operand, if those are all equal? */
+static bool keeps_elements(enum opcode code)
+{
+    switch (code) {
+    case OP_splat:
+    case OP_broadcast:
+    case OP_expand_dims:
+    case OP_reshape:
+    case OP_trans:
+    case OP_hint:
+    case OP_convert: return true;
+    default:         return false;
+    }
+}
+
+bool value_const_bits(const struct value *v, uint64_t *bits)
+{
+    while (v->def && keeps_elements(v->def->code))
+        v = op_opnd(v->def, 0);
+    if (!v->def || v->def->code != OP_const)
+        return false;
+    *bits = (uint64_t)op_int(v->def, ATTR_value);
+    return true;
+}
+
+bool value_const_int(const struct value *v, int64_t *i)
+{
+    uint64_t bits;
+    if (!type_is_int(v->type) || !value_const_bits(v, &bits))
+        return false;
+    *i = (int64_t)bits;
+    return true;
+}
