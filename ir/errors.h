@@ -25,3 +25,8 @@ ERROR(too_many_errors, "too many errors: stopped after %d")
 /* -- codegen -- */
 
 /* -- runtime -- */
+ERROR(out_of_bounds, "access out of bounds in program (%d, %d, %d): %s")
+ERROR(misaligned, "misaligned access in program (%d, %d, %d): %s")
+ERROR(gather_index, "gather index out of range in program (%d, %d, %d): %s")
+ERROR(device_assert, "device_assert failed in program (%d, %d, %d): %s")
+ERROR(no_interpreter, "the interpreter cannot execute %s")

@@ -1,0 +1,100 @@
+/* interpreter.h: executes traced tile IR on the CPU: the third device, and the definition of what a kernel means.
+ *
+ *     traced func ──decode──► code: steps on slots of a frame ──run──► every program of the grid, on all cores
+ *
+ * A frame is one worker's memory: each value has a slot in it, an array of its elements in memory form (i1: bytes 0 and 1;
+ * pointers: 8 bytes). Constants, ranges and other ops that depend on nothing of the program are computed once a worker.
+ */
+#ifndef NESO_RUNTIME_INTERPRETER_H
+#define NESO_RUNTIME_INTERPRETER_H
+
+#include "ir/ir.h"
+
+#include <setjmp.h>
+#include <stdatomic.h>
+
+/* Memory that programs may touch; named after the argument in reports. Sorted by base, not overlapping. */
+struct interp_buffer {
+    uint64_t base;
+    uint64_t bytes;
+    const char *name;
+};
+
+/* What stopped a launch: the first thing found. */
+struct interp_report {
+    enum error error; /* ERR_count: nothing */
+    struct loc loc;
+    int pid[3];
+    char what[200]; /* formatted detail */
+};
+
+struct interp_launch {
+    const struct func *func;
+    int grid[3];
+    const uint64_t *args; /* one per parameter: its value in the low bytes */
+    const struct interp_buffer *buffers;
+    int nbuffers;
+    int num_threads;      /* 0: all cores */
+    const struct memory *mem;
+    /* Output of prints; called under a lock. */
+    void (*write)(void *ctx, const char *s, size_t n);
+    void *write_ctx;
+    struct interp_report report;
+};
+
+struct code;
+/* Decodes f once; lives in `a`. */
+const struct code *interpreter_decode(struct arena *a, const struct func *f);
+/* Runs all programs. False: see l->report. */
+bool interpreter_run(const struct code *c, struct interp_launch *l);
+
+/* -- between interpreter.c and interpreter_ops.c -- */
+
+struct frame;
+
+/* One op, decoded. Slots are byte offsets in the frame. */
+struct step {
+    const struct op *op;
+    void (*run)(struct frame *f, const struct step *s);
+    int64_t n;         /* elements of the result (of the value stored, where there is none) */
+    int nin, nout;
+    const size_t *in;  /* SLOT_NONE: absent operand */
+    const size_t *out;
+    const struct code *body[2];
+};
+#define SLOT_NONE ((size_t)-1)
+
+/* A block, decoded. `hoisted` steps depend on nothing of the program (top level only). */
+struct code {
+    const struct step *steps;
+    int nsteps;
+    const struct step *hoisted;
+    int nhoisted;
+    const size_t *args;   /* slots of the block's arguments */
+    const size_t *arg_bytes;
+    int nargs;
+    size_t frame_bytes;   /* top level */
+    bool one_by_one;      /* a reduction's region that has control flow: no vectors of elements */
+};
+
+struct frame {
+    char *mem;
+    struct interp_launch *launch;
+    int pid[3];
+    int64_t width;       /* in a reduction's region: elements computed at once; else 0 */
+    bool returned;       /* a `return` was met */
+    const struct interp_buffer *last; /* of the last access */
+    jmp_buf *fail;
+    struct interp_shared *shared;
+};
+
+typedef void step_function(struct frame *f, const struct step *s);
+extern step_function *const interpreter_steps[OP_count]; /* interpreter_ops.c; control flow is interpreter.c's */
+void interpreter_block(struct frame *f, const struct code *c);
+/* Stops the launch with a report at the step's place. */
+_Noreturn void interpreter_fail(struct frame *f, const struct step *s, enum error e, const char *format, ...)
+    PRINTF_LIKE(4, 5);
+void interpreter_write(struct frame *f, const char *s, size_t n);
+step_function step_for, step_while, step_if, step_return;
+
+#endif
