@@ -146,8 +146,9 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name);
 struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, struct obj *cond);
 struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x);
-/* Runs a jit function (a reduction's combine function) on scalars inside the region `b`; yields its results. */
-void trace_region(struct eval *e, struct obj *combine, struct block *b, struct loc at);
+/* Runs a jit function (a reduction's combine function) on the 2n scalars of region `b`, of types[0..n-1] twice;
+ * yields its n results. False: an error is reported. */
+bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, const struct lang_type *const *types, struct loc at);
 struct builder *trace_builder(struct eval *e, struct loc at); /* where ops go now, with this place */
 
 /* -- promote.c: language.md 3 -- */
@@ -168,6 +169,8 @@ struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, stru
 
 /* -- builtins.c: triton, triton.language and their submodules as modules of builtins -- */
 struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL: not ours */
+/* Members of a dtype or pointer type; NULL: no such. */
+struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
 
 /* -- prelude.c (made from prelude.py): library functions written in the language -- */
 extern const char prelude_py[];

@@ -88,6 +88,8 @@ struct jit {
     struct function fn;
     struct obj *do_not_specialize, *do_not_specialize_on_alignment; /* lists, or NULL */
     bool noinline, debug;
+    /* (name, dict) pairs, nearest the def first: ("autotune", its keywords), ("heuristics", {name: function}); or NULL */
+    struct obj *decorators;
     struct obj *host; /* the runtime's own record (autotuner, heuristics, compiled variants); NULL at first */
 };
 
@@ -100,6 +102,7 @@ struct args {
     const char **kw;             /* interned */
     struct obj **kw_at;
     struct loc loc;              /* of the call */
+    const struct builtin *callee; /* the row that runs, where a builtin does */
 };
 
 /* One builtin. `params` is a Python parameter list: "pointer, mask=None, other=None, *, sem=None" or "*values, sep=' '";
@@ -162,10 +165,13 @@ struct obj {
             struct value *value;
             const struct lang_type *type; /* number, ptr or block */
             struct obj *constant;         /* the const this local was assigned from (1.0 dialect), or NULL */
+            bool is_named;                /* the IR value bears a name that the user gave */
         } tensor;
         struct {
             const char *name;
             struct scope *scope; /* user and table modules */
+            /* Of a table module: makes an attribute that its scope lacks (eval_getattr then keeps it there); NULL: no such. */
+            struct obj *(*find)(struct eval *e, const struct obj *module, const char *name);
         } module;
         struct {
             const char *name;
