@@ -121,14 +121,6 @@ const char *func_name_value(struct func *f, const char *hint)
     return name.s;
 }
 
-void func_claim_name(struct func *f, const char *name)
-{
-    struct name x = split_name(name, strlen(name));
-    void **next = map_at(&f->names, name, x.base_bytes);
-    if (x.number >= (uintptr_t)*next)
-        *next = (void *)(x.number + 1);
-}
-
 /* Gives a name back if it is the newest of its base, so that a value renamed at once leaves no gap. */
 static void release_name(struct func *f, const char *s)
 {
@@ -144,6 +136,18 @@ void value_rename(struct value *v, const char *hint)
     if (v->name)
         release_name(f, v->name);
     v->name = func_name_value(f, hint);
+}
+
+void value_set_name(struct value *v, const char *name)
+{
+    struct func *f = v->block->func;
+    if (v->name)
+        release_name(f, v->name);
+    struct name x = split_name(name, strlen(name));
+    v->name = intern_str(&f->module->strings, name);
+    void **next = map_at(&f->names, v->name, x.base_bytes);
+    if (x.number >= (uintptr_t)*next)
+        *next = (void *)(x.number + 1);
 }
 
 /* -- functions and blocks -- */

@@ -11,6 +11,7 @@ ERROR(memory_limit, "compilation needs more than its memory limit of %l bytes")
 ERROR(ir_syntax, "expected %s, found %s")
 ERROR(ir_unknown, "unknown %s '%s'")
 ERROR(ir_redefined, "%s '%s' is defined twice")
+ERROR(ir_form, "'%s' has the %s '%s', found %d")
 ERROR(ir_verify, "%s")
 ERROR(too_many_errors, "too many errors: stopped after %d")
 

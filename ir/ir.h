@@ -290,6 +290,8 @@ bool type_same_shape(const struct type *a, const struct type *b);
 void type_print(const struct type *t, struct text *out, const struct map *layout_names);
 bool op_has(const struct op *o, unsigned traits); /* all of them */
 enum opcode op_by_name(const char *name, size_t n); /* OP_count: none */
+/* How many operands, or results, the table allows: `list` is op_info.operands or .results. */
+void arity_of(const char *list, int *least, int *most);
 
 /* -- build.c: making and changing ops; keeps uses, names and locations right -- */
 struct builder {
@@ -304,9 +306,9 @@ struct block *block_new(struct func *f, struct op *parent);
 struct value *block_add_arg(struct block *b, const struct type *t, const char *hint);
 /* A name not yet in use: hint, hint.1, hint.2, ... */
 const char *func_name_value(struct func *f, const char *hint);
-/* Takes exactly this name out of those that func_name_value may give. */
-void func_claim_name(struct func *f, const char *name);
 void value_rename(struct value *v, const char *hint);
+/* Exactly this name, which no other value may have. */
+void value_set_name(struct value *v, const char *name);
 
 struct builder build_at_end(struct block *b, struct loc loc);
 struct builder build_before(struct op *o); /* with o's loc */

@@ -2,6 +2,7 @@
  * so that a comparison is one of addresses. */
 #include "ir/ir.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* -- tables -- */
@@ -75,6 +76,21 @@ enum opcode op_by_name(const char *name, size_t n)
     while (code < OP_count && (strncmp(op_info[code].name, name, n) != 0 || op_info[code].name[n]))
         code++;
     return (enum opcode)code;
+}
+
+void arity_of(const char *list, int *least, int *most)
+{
+    *least = *most = 0;
+    for (const char *s = list; *s;) {
+        size_t n = strcspn(s, " ");
+        if (s[n - 1] == '*') {
+            *most = INT_MAX;
+            return;
+        }
+        *least += s[n - 1] != '?';
+        ++*most;
+        s += n + strspn(s + n, " ");
+    }
 }
 
 /* -- making types -- */
