@@ -1,15 +1,23 @@
 /* neso.h: Triton kernels to PTX, without Python or LLVM, in a C library.
  *
- *     neso_context *ctx;
- *     neso_context_create(NULL, &ctx);
- *     neso_module *mod;
- *     neso_module_from_source(ctx, "add.py", text, length, &mod);
- *     neso_kernel *k;
- *     neso_kernel_compile(mod, "add", &(neso_compile_options){.size = sizeof k_opts, .signature = "*fp32:16, ..."}, &k);
- *     puts(neso_kernel_ptx(k));
+ *     neso_module_from_source(ctx, "add.py", text, length, &module);
+ *     neso_kernel_compile(module, "add", &options, &kernel);       options.signature = "*fp32:16, *fp32:16, *fp32:16, i32, 1024"
+ *     neso_launch(kernel, grid, stream, args, &error);
  *
- * Every function is thread-safe on different contexts; one context may be used by one thread at a time unless said
- * otherwise. Nothing here prints, exits, or has global state. Strings returned belong to the object asked and live as long as it.
+ * Results. A function that can fail returns a status. What a failed call on a context has to say is kept there until the
+ * next call on it: neso_error_text, or as data neso_diagnostic_get. neso_launch, which any thread may call, fills the
+ * caller's neso_error instead.
+ *
+ * Ownership. What a `_create`, `_from_source` or `_compile` gives is the caller's, until it is handed to the `_release` of
+ * its kind. A kernel keeps its module alive, a module its context: any order of release is right. Strings that are
+ * returned belong to the object asked and live as long as it does, unless a sentence says less.
+ *
+ * Threads. Different contexts are independent. One context, with its modules and kernels, is for one thread at a time;
+ * only neso_launch may be called on one kernel by any number of threads at once. There is no global state.
+ *
+ * Nothing here prints, exits, reads the environment or opens a file; the one library opened at run time is the CUDA
+ * driver's, by neso_context_use_device. Structures of options start with their size, so that they can grow: set
+ * `size` to sizeof the structure and the rest to 0 where the default will do.
  */
 #ifndef NESO_H
 #define NESO_H
@@ -26,6 +34,246 @@ extern "C" {
 #else
 #define NESO_API
 #endif
+
+typedef struct neso_context neso_context; /* a device (or none), limits, an allocator, the last call's complaints */
+typedef struct neso_module neso_module;   /* a source, read */
+typedef struct neso_kernel neso_kernel;   /* a kernel, compiled for one signature */
+
+typedef enum neso_status {
+    NESO_OK,
+    NESO_INVALID,       /* the input is wrong: the diagnostics say where */
+    NESO_FAILED,        /* a program ran, and failed: an exception or assertion of its own */
+    NESO_NO_DEVICE,     /* no driver, no GPU, or no device was chosen */
+    NESO_DRIVER,        /* the CUDA driver refused: neso_driver_code */
+    NESO_OUT_OF_MEMORY, /* the allocator gave nothing, or a limit was reached */
+    NESO_INTERNAL       /* a defect of neso: please report it with the input */
+} neso_status;
+
+/* "0.1" */
+NESO_API const char *neso_version(void);
+/* "NESO_OK" and so on; "?" for a number that is no status. */
+NESO_API const char *neso_status_name(neso_status status);
+
+/* -- contexts -- */
+
+/* Where all memory comes from. `release` gets the size that was asked for. Both may be called by any thread that calls
+ * into the library. `allocate` may return NULL. */
+typedef struct neso_allocator {
+    void *(*allocate)(void *user, size_t bytes);
+    void (*release)(void *user, void *memory, size_t bytes);
+    void *user;
+} neso_allocator;
+
+typedef struct neso_context_options {
+    size_t size;
+    neso_allocator allocator; /* functions NULL: malloc and free */
+    size_t memory_limit;      /* bytes for one module or program with its kernels; 0: 1 GiB */
+    size_t source_limit;      /* bytes of one source; 0: 16 MiB */
+    int64_t step_limit;       /* statements executed to read a module or trace a kernel; 0: 100 million */
+} neso_context_options;
+
+/* Makes a context without a device, which suffices to compile. `options` may be NULL. Fails with NESO_OUT_OF_MEMORY,
+ * or NESO_INVALID for a size this library does not know. */
+NESO_API neso_status neso_context_create(const neso_context_options *options, neso_context **context);
+NESO_API void neso_context_release(neso_context *context);
+
+/* Chooses where kernels run: "cuda" or "cuda:1" (a GPU, by number), "interpreter" (the CPU), or "best": cuda where there
+ * is a driver and a GPU, else the interpreter. Kernels compiled earlier stay where they were compiled for.
+ * `cuda_context` is a CUcontext of the caller's to work in (its device is then the one used), or NULL: the primary one. */
+NESO_API neso_status neso_context_use_device(neso_context *context, const char *device, void *cuda_context);
+/* The device's kind ("cuda", "interpreter", "none"), and a line for people: "NVIDIA H200 (cuda:0, sm_90a)". */
+NESO_API const char *neso_context_device(const neso_context *context);
+NESO_API const char *neso_context_device_text(const neso_context *context);
+
+/* -- what went wrong -- */
+
+typedef enum neso_severity { NESO_ERROR, NESO_WARNING, NESO_NOTE, NESO_HINT } neso_severity;
+
+/* One message. Notes and hints belong to the error or warning before them. Strings live until the next call. */
+typedef struct neso_diagnostic {
+    size_t size;
+    neso_severity severity;
+    const char *tag;     /* stable: "shape_broadcast" */
+    const char *message;
+    const char *file;    /* as the source was named; NULL: no place */
+    uint32_t line, column, length; /* from 1, in bytes; length 0: unknown */
+} neso_diagnostic;
+
+/* Of the last call on the context: everything it has to say, as a terminal shows it; "" if nothing. A call that
+ * succeeded may have left warnings. */
+NESO_API const char *neso_error_text(neso_context *context);
+/* The driver's own number when the status was NESO_DRIVER (CUresult), else 0. */
+NESO_API int neso_driver_code(const neso_context *context);
+NESO_API size_t neso_diagnostic_count(const neso_context *context);
+/* False (0) if there is no message number `index`. `out->size` is set by the caller. */
+NESO_API int neso_diagnostic_get(const neso_context *context, size_t index, neso_diagnostic *out);
+/* All messages as a JSON array; lives until the next call. */
+NESO_API const char *neso_diagnostics_json(neso_context *context);
+
+/* -- source to kernel -- */
+
+/* Reads a Triton source (length bytes, copied). Its top level is executed as far as kernels need: imports,
+ * definitions, assignments that can be evaluated. `name` is for messages; where it ends in ".ir" the text is neso's IR. */
+NESO_API neso_status neso_module_from_source(neso_context *context, const char *name, const char *text, size_t length,
+                                             neso_module **module);
+NESO_API void neso_module_release(neso_module *module);
+/* The kernels of a module, in source order; NULL past the end. */
+NESO_API const char *neso_module_kernel(const neso_module *module, size_t index);
+
+/* A kernel's texts. Each stage is made from the one before. */
+typedef enum neso_text {
+    NESO_TEXT_AST,  /* the source's syntax tree */
+    NESO_TEXT_IR,   /* as traced: no layouts */
+    NESO_TEXT_OPT,  /* after the passes: every layout, conversion and barrier */
+    NESO_TEXT_MIR,  /* PTX instructions on virtual registers */
+    NESO_TEXT_PTX,
+    NESO_TEXT_JSON  /* the launch plan */
+} neso_text;
+
+/* "ast", "ir", ...; NULL past the last one. */
+NESO_API const char *neso_text_name(neso_text text);
+
+typedef struct neso_compile_options {
+    size_t size;
+    /* One entry a parameter, with commas between: a type ("*fp16" a pointer, "*kfp16" one only read through, "i32",
+     * "u8", "fp32"), after which ":16" promises a multiple of 16 (a pointer: bytes) and ":1" the value 1; or a Python
+     * expression, which makes the parameter a constant; or NAME=either, for a parameter or entry of **META by name.
+     * Parameters left out take their defaults, as constants. An IR file has its own: NULL. */
+    const char *signature;
+    const char *target;  /* "sm_90a"; NULL: the device's, else sm_90a */
+    int num_warps;       /* 0: 4 */
+    int num_stages;      /* 0: 3 */
+    int max_registers;   /* 0: no cap */
+    int no_fp_fusion;    /* 1: a * b + c rounds twice */
+    int debug;           /* 1: assertions of the kernel are checked */
+    neso_text until;     /* go as far as this text; 0 (the tree) means NESO_TEXT_PTX */
+    /* For a look inside; names with commas between, or "all". See `neso help passes`. */
+    const char *passes;      /* run these instead of the list */
+    const char *skip;        /* leave these out */
+    const char *stop_after;
+    const char *print_after; /* dump after these */
+    const char *explain;     /* why these decided as they did */
+    int print_changed;       /* dump only where a pass changed something */
+    int verify_each;         /* check the IR after every pass */
+    int verbose_ptx;         /* a comment per operation in the PTX */
+    int time;                /* write what each pass took */
+    /* Gets dumps, explanations and times; `pass` names the writer. NULL: they go nowhere. */
+    void (*write)(void *user, const char *pass, const char *text, size_t length);
+    void *user;
+} neso_compile_options;
+
+/* Compiles one kernel. `name` may be NULL where the module has just one. */
+NESO_API neso_status neso_kernel_compile(neso_module *module, const char *name, const neso_compile_options *options,
+                                         neso_kernel **kernel);
+NESO_API void neso_kernel_release(neso_kernel *kernel);
+
+NESO_API const char *neso_kernel_name(const neso_kernel *kernel);
+/* A name for this specialization, good for files: the kernel's, and 16 hexadecimal digits of what it was compiled for. */
+NESO_API const char *neso_kernel_id(const neso_kernel *kernel);
+/* Any text of the kernel; made when first asked for. `length` may be NULL. */
+NESO_API neso_status neso_kernel_text(neso_kernel *kernel, neso_text which, const char **text, size_t *length);
+/* The assembled kernel (a cubin), `*length` bytes; the context's device must be cuda. */
+NESO_API neso_status neso_kernel_cubin(neso_kernel *kernel, const void **cubin, size_t *length);
+
+typedef struct neso_resources {
+    size_t size;
+    int num_warps, num_threads; /* of a program instance */
+    int shared_bytes;           /* of dynamic shared memory */
+    int ptx_version;            /* the lowest that the PTX needs: 80 is 8.0 */
+    int live_registers;         /* most 32-bit registers live at once, as the compiler counts */
+    int registers;              /* per thread, as assembled; -1: not loaded on a GPU */
+    int local_bytes;            /* per thread (spills), as assembled; -1: not loaded on a GPU */
+    double trace_seconds, opt_seconds, codegen_seconds; /* what compiling took */
+} neso_resources;
+
+/* `out->size` is set by the caller. Registers are known after neso_kernel_load, or a launch. */
+NESO_API neso_status neso_kernel_resources(neso_kernel *kernel, neso_resources *out);
+
+/* A parameter that a launch passes a value for: one for each type in the signature, in order. */
+typedef struct neso_param {
+    size_t size;
+    const char *name;
+    const char *type;   /* "*fp32", "i32" */
+    int bytes;          /* of the value: 1, 2, 4 or 8 */
+    int divisible;      /* promised: 16, or 1 for nothing */
+    int equals_one;     /* promised: it is 1 */
+} neso_param;
+
+NESO_API size_t neso_kernel_param_count(const neso_kernel *kernel);
+NESO_API int neso_kernel_param(const neso_kernel *kernel, size_t index, neso_param *out);
+
+/* -- launching -- */
+
+/* What a failed launch has to say. */
+typedef struct neso_error {
+    size_t size;
+    neso_status status;
+    int driver_code; /* CUresult, when the status is NESO_DRIVER */
+    char message[496];
+} neso_error;
+
+/* Assembles the kernel for the context's device now rather than at its first launch. */
+NESO_API neso_status neso_kernel_load(neso_kernel *kernel);
+
+/* Starts grid[0] x grid[1] x grid[2] program instances on `stream` (a CUstream; NULL: the default one) and returns.
+ * args[i] points to the value of parameter i, of the size that neso_kernel_param gives: as for cuLaunchKernel. A pointer
+ * parameter's value is an address on the device. The promises of the signature are checked (NESO_INVALID). A grid with a
+ * 0 does nothing. The interpreter has finished when this returns. `error` may be NULL. Any thread. */
+NESO_API neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
+                                 neso_error *error);
+
+/* Memory of the context's device, for callers who have no other way to it. The interpreter's is plain memory of this
+ * process. Copies are in order with launches on the default stream, and are done when they return. */
+NESO_API neso_status neso_memory_allocate(neso_context *context, size_t bytes, uint64_t *address);
+NESO_API neso_status neso_memory_release(neso_context *context, uint64_t address);
+NESO_API neso_status neso_memory_write(neso_context *context, uint64_t address, const void *from, size_t bytes);
+NESO_API neso_status neso_memory_read(neso_context *context, void *to, uint64_t address, size_t bytes);
+/* Waits for everything launched on the stream, and reports what went wrong there. */
+NESO_API neso_status neso_synchronize(neso_context *context, void *stream);
+
+/* -- whole programs -- */
+
+typedef struct neso_run_options {
+    size_t size;
+    int argc; /* the program's own: argv[0] is its name */
+    const char *const *argv;
+    /* What the program prints. NULL: nowhere. */
+    void (*write)(void *user, const char *text, size_t length, int to_stderr);
+    /* A variable of the environment that the program asks for. NULL: none is set. */
+    const char *(*getenv)(void *user, const char *name);
+    /* The text of an imported user module ("helpers", "pkg.helpers"), or NULL: there is none. The text stays valid until
+     * the run ends. NULL: no such imports. */
+    const char *(*find)(void *user, const char *module, size_t *length);
+    /* Told of each kernel that was compiled, before its first launch; may ask it for texts, and must not release it. */
+    void (*compiled)(void *user, neso_kernel *kernel);
+    void *user;
+} neso_run_options;
+
+/* Runs a program, host part and kernels, on the context's device. NESO_FAILED: it raised an exception or left with a
+ * status other than 0. NESO_INVALID: it is no program of the language. */
+NESO_API neso_status neso_program_run(neso_context *context, const char *name, const char *text, size_t length,
+                                      const neso_run_options *options);
+
+/* -- what is here -- */
+
+/* A table of the language or compiler, as text: "ops", "passes", "insns", "errors", "targets", "language". */
+NESO_API neso_status neso_help(neso_context *context, const char *topic, const char **text);
+/* The topics; NULL past the end. */
+NESO_API const char *neso_help_topic(size_t index);
+
+typedef struct neso_gpu {
+    size_t size;
+    char name[128];
+    int major, minor;     /* compute capability */
+    const char *target;   /* the row that fits, NULL: none */
+    uint64_t memory_bytes;
+    int multiprocessors;
+} neso_gpu;
+
+/* Looks for the driver and its GPUs. NESO_OK: *driver_version is 13000 for 13.0, *gpus their number. NESO_NO_DEVICE or
+ * NESO_DRIVER: neso_error_text says what is missing. */
+NESO_API neso_status neso_find_gpus(neso_context *context, int *driver_version, int *gpus);
+NESO_API neso_status neso_gpu_get(neso_context *context, int index, neso_gpu *out);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,101 @@
+/* device.h: what kernels run on, behind one interface: cuda (cuda.c, jit.c), interpreter (interpreter.c).
+ *
+ *     device_open ─► alloc, write ─► load(image) ─► launch(loaded, args, grid) ─► sync, read ─► unload, close
+ *
+ * A device that takes PTX gets the compiled kernel; one that does not gets it as traced, before any pass. Nothing here
+ * unwinds: each function returns false and fills a fault, since any thread may launch. A device function never
+ * keeps a lock or handle over a call into the compiler.
+ *
+ * To add one: a row in device.c's table, and a `const struct device_class` in a file of its own.
+ */
+#ifndef NESO_RUNTIME_DEVICE_H
+#define NESO_RUNTIME_DEVICE_H
+
+#include "ir/ir.h"
+#include "runtime/neso.h"
+
+struct ptx_info;
+
+/* Why a device refused. Its text is the row `error` with `detail` for its %s. */
+struct fault {
+    enum neso_status status;
+    int driver_code; /* NESO_DRIVER: CUresult */
+    enum error error;
+    struct loc loc;  /* in the kernel's sources, line 0: nowhere */
+    char detail[400];
+};
+/* Fills f and returns false, so that it ends a function. */
+bool fault_set(struct fault *f, enum neso_status status, enum error e, const char *detail, ...) PRINTF_LIKE(4, 5);
+/* At most n bytes, terminated. */
+void fault_text(const struct fault *f, char *out, size_t n);
+
+struct device {
+    const struct device_class *class; /* NULL: not open */
+    const struct memory *mem;         /* for what the class allocates on the host */
+    const struct target *target;      /* what to compile for: the GPU's row; interpreter: NULL, any will do */
+    void *state;                      /* the class's own */
+    char text[160];                   /* "NVIDIA H200 (cuda:0, sm_90a)" */
+};
+
+/* What is loaded: valid until unloaded. */
+struct image {
+    const char *name;
+    const char *ptx; /* takes_ptx */
+    size_t ptx_bytes;
+    const struct ptx_info *info;
+    const struct func *func; /* else: at the traced degree */
+};
+
+/* One launch. args[i] is the value of the func's parameter i in its low bytes, the rest 0. */
+struct launch {
+    uint32_t grid[3]; /* none is 0 */
+    void *stream;
+    const uint64_t *args;
+    int nargs;
+    /* Where prints of the kernel go; NULL: nowhere. */
+    void (*write)(void *ctx, const char *s, size_t n);
+    void *write_ctx;
+};
+
+struct device_class {
+    const char *name, *meaning;
+    bool takes_ptx;
+    /* Fills d->state, target and text. `ordinal` is the number after the colon, else 0. */
+    bool (*open)(struct device *d, int ordinal, void *cuda_context, struct fault *f);
+    void (*close)(struct device *d);
+
+    /* Addresses are aligned to 256 bytes. Freeing waits for what runs. */
+    bool (*alloc)(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
+    bool (*release)(struct device *d, uint64_t address, struct fault *f);
+    /* In order on the stream; to and from the host they are done when they return. */
+    bool (*write)(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f);
+    bool (*read)(struct device *d, void *to, uint64_t from, size_t bytes, void *stream, struct fault *f);
+    bool (*copy)(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);
+    bool (*fill)(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
+    bool (*sync)(struct device *d, void *stream, struct fault *f);
+
+    bool (*load)(struct device *d, const struct image *image, void **loaded, struct fault *f);
+    void (*unload)(struct device *d, void *loaded);
+    /* Any thread. */
+    bool (*launch)(struct device *d, void *loaded, const struct launch *l, struct fault *f);
+    /* As assembled; -1: unknown. */
+    void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
+    /* The assembled kernel, for as long as it is loaded; NULL where there is none. */
+    const void *(*cubin)(struct device *d, void *loaded, size_t *bytes);
+
+    /* Points in time on a stream; seconds waits for `to`. */
+    bool (*event_new)(struct device *d, void **event, struct fault *f);
+    void (*event_free)(struct device *d, void *event);
+    bool (*event_record)(struct device *d, void *event, void *stream, struct fault *f);
+    bool (*event_seconds)(struct device *d, void *from, void *to, double *seconds, struct fault *f);
+};
+
+extern const struct device_class device_cuda, device_interpreter;
+
+/* `name` as neso_context_use_device takes it. */
+bool device_open(struct device *d, const char *name, void *cuda_context, const struct memory *mem, struct fault *f);
+void device_close(struct device *d);
+/* What a machine may be asked for; NULL past the end. */
+const struct device_class *device_class_at(int i);
+
+#endif
