@@ -26,6 +26,17 @@ ERROR(too_many_errors, "too many errors: stopped after %d")
 /* -- codegen -- */
 
 /* -- runtime -- */
+ERROR(device_unknown, "unknown device %s")
+ERROR(device_none, "no device is chosen to %s")
+ERROR(driver_missing, "no CUDA driver: %s")
+ERROR(gpu_missing, "no GPU to run on: %s")
+ERROR(driver_call, "the CUDA driver refused: %s")
+ERROR(assembler, "the driver's assembler refused the kernel: %s")
+ERROR(kernel_too_large, "the kernel does not fit the GPU: %s")
+ERROR(grid_too_large, "the grid is too large: %s")
+ERROR(promise_broken, "the signature promises more than the arguments keep: %s")
+ERROR(device_memory, "out of memory %s")
+ERROR(not_here, "this device cannot %s")
 ERROR(out_of_bounds, "access out of bounds in program (%d, %d, %d): %s")
 ERROR(misaligned, "misaligned access in program (%d, %d, %d): %s")
 ERROR(gather_index, "gather index out of range in program (%d, %d, %d): %s")
