@@ -1,0 +1,17 @@
+/* host.h: what host programs are lent: modules (torch, triton.testing), tensors, launches. Between host.c and torch.c. */
+#ifndef NESO_RUNTIME_HOST_H
+#define NESO_RUNTIME_HOST_H
+
+#include "frontend/frontend.h"
+#include "runtime/tensor.h"
+
+/* The tensors of the running program. */
+struct tensor_pool *host_pool(struct eval *e);
+
+/* -- torch.c -- */
+struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at); /* "torch", "torch.cuda", ...; NULL: not ours */
+extern const struct native_class torch_tensor_class, torch_dtype_class;
+/* The tensor of an object, NULL if it is none. */
+struct tensor *torch_tensor(const struct obj *x);
+
+#endif

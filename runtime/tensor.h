@@ -1,0 +1,126 @@
+/* tensor.h: the tensors of host programs: dense arrays with strides, computed on the CPU in double precision (integers in
+ * 64 bits) and rounded once, so that they serve as oracles for kernels.
+ *
+ * A storage has a copy in host memory and, once a kernel on another device used it, one in that device's; whichever was
+ * written last is the truth, and is copied to the other side when that side is read.
+ */
+#ifndef NESO_RUNTIME_TENSOR_H
+#define NESO_RUNTIME_TENSOR_H
+
+#include "ir/ir.h"
+
+enum { TENSOR_RANK_MAX = 8 };
+
+/*  torch's name     dtype  unsigned  short spelling of signatures */
+#define TORCH_DTYPES(X) \
+    X(bool_,          i1,   true,  "i1") \
+    X(uint8,          i8,   true,  "u8") \
+    X(int8,           i8,   false, "i8") \
+    X(int16,          i16,  false, "i16") \
+    X(uint16,         i16,  true,  "u16") \
+    X(int32,          i32,  false, "i32") \
+    X(uint32,         i32,  true,  "u32") \
+    X(int64,          i64,  false, "i64") \
+    X(uint64,         i64,  true,  "u64") \
+    X(float8_e4m3fn,  f8e4, false, "fp8e4nv") \
+    X(float8_e5m2,    f8e5, false, "fp8e5") \
+    X(float16,        f16,  false, "fp16") \
+    X(bfloat16,       bf16, false, "bf16") \
+    X(float32,        f32,  false, "fp32") \
+    X(float64,        f64,  false, "fp64")
+
+enum torch_dtype {
+#define X(name, dtype, is_unsigned, word) TORCH_##name,
+    TORCH_DTYPES(X)
+#undef X
+    TORCH_count
+};
+
+struct torch_dtype_info {
+    const char *name; /* "float32" */
+    enum dtype dtype;
+    bool is_unsigned;
+    const char *word; /* "fp32" */
+};
+extern const struct torch_dtype_info torch_dtypes[TORCH_count];
+
+/* The other device's side of a storage; the owner of the device fills it in. */
+struct mirror {
+    void *ctx;
+    bool (*alloc)(void *ctx, size_t bytes, uint64_t *device);
+    void (*free)(void *ctx, uint64_t device);
+    bool (*to_device)(void *ctx, uint64_t device, const void *host, size_t bytes);
+    bool (*to_host)(void *ctx, void *host, uint64_t device, size_t bytes);
+};
+
+struct storage {
+    char *host;          /* NULL until the host side is needed */
+    size_t bytes;
+    uint64_t device;     /* 0: none there */
+    bool host_stale, device_stale;
+    struct storage *next; /* all of a pool */
+};
+
+/* Owns all storages of a program; freed together. */
+struct tensor_pool {
+    const struct memory *mem;
+    const struct mirror *mirror; /* NULL: kernels read host memory */
+    struct storage *storages;
+    uint64_t seed[2];            /* of the random numbers */
+    bool failed;                 /* memory or a copy failed */
+};
+
+struct tensor {
+    struct storage *storage;
+    enum torch_dtype dtype;
+    int rank;
+    int64_t shape[TENSOR_RANK_MAX], stride[TENSOR_RANK_MAX]; /* strides in elements */
+    int64_t offset;                                          /* in elements */
+    bool on_gpu; /* made with device='cuda': what .device says */
+};
+
+void pool_init(struct tensor_pool *p, const struct memory *mem, const struct mirror *mirror);
+void pool_free(struct tensor_pool *p);
+
+/* A new contiguous tensor, zeroed. False: no memory. */
+bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype, int rank, const int64_t *shape);
+int64_t tensor_elems(const struct tensor *t);
+int tensor_elem_bytes(const struct tensor *t);
+bool tensor_is_contiguous(const struct tensor *t);
+bool torch_is_float(enum torch_dtype d);
+
+/* Host memory of the first element, up to date; `write`: the host side becomes the truth. NULL: a copy failed. */
+char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write);
+/* The address that kernels get (host memory where there is no mirror); `written`: the kernel may write it. 0: failed. */
+uint64_t tensor_device(struct tensor_pool *p, const struct tensor *t, bool written);
+
+/* One number; integers are kept whole. */
+struct number {
+    bool is_float;
+    double f;
+    int64_t i;
+};
+struct number tensor_get(const char *host, const struct tensor *t, int64_t linear); /* row-major index */
+void tensor_set(char *host, const struct tensor *t, int64_t linear, struct number x);
+
+/* out[i] = f(x..., i); operands broadcast to out's shape; converts between dtypes. */
+typedef struct number element_function(const struct number *x, void *ctx);
+bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct tensor *const *x, element_function *f, void *ctx);
+bool tensor_broadcast_shape(const struct tensor *a, const struct tensor *b, int *rank, int64_t *shape);
+/* View of t with broadcast strides. */
+struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *shape);
+bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tensor *a, const struct tensor *b);
+
+/* torch's result type of an operation on two tensors, or a tensor and a Python number. */
+enum torch_dtype torch_promote(const struct tensor *a, const struct tensor *b);
+enum torch_dtype torch_promote_number(const struct tensor *a, bool number_is_float);
+
+/* Uniform in [0, 1) and normal deviates; the same seed gives the same numbers on every machine. */
+uint64_t pool_random(struct tensor_pool *p);
+double pool_uniform(struct tensor_pool *p);
+double pool_normal(struct tensor_pool *p);
+
+/* As torch prints it: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0', dtype=torch.float16). */
+bool tensor_print(struct tensor_pool *p, const struct tensor *t, struct text *out);
+
+#endif
