@@ -11,7 +11,7 @@
  *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
  *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (order matters
  *                       besides memory), TERMINATOR, FREE (moves no data: shape changes), COSTLY (worth keeping once)
- *   rule                verify.c's function rule_NAME: checks operand types and, where it can, says the result's.
+ *   rule                rules.c's function rule_NAME: checks operand types and, where it can, says the result's.
  *                       "given": the result type is the builder's or text's, checked by the rule.
  *   meaning             one line, for `neso help ops`
  *

@@ -1,0 +1,675 @@
+/* rules.c: what operands each op takes, and what its results then are. One function per word in the rule column of
+ * ops.h; the builder infers with them, the verifier compares with them (the contract stands at op_info in ir.h).
+ *
+ * Layouts follow the shape: an elementwise op has one layout throughout, a change of shape has the layout that layout.h
+ * computes from its operand's. Where the result holds fewer elements, or the operand does (reduce, split, broadcast,
+ * join), registers that only repeat others may be there or not, on either side. What a region must be is not checked
+ * here but in verify.c, since ops are built before their regions are filled. */
+#include "ir/ir.h"
+
+#include <limits.h>
+
+#define OP(name, operands, results, regions, attributes, family, traits, rule, meaning) \
+    const char *rule_##rule(struct module *m, const struct op *o, const struct type **types);
+#include "ir/ops.h"
+#undef OP
+
+/* -- messages -- */
+
+PRINTF_LIKE(2, 3) static const char *wrong(struct module *m, const char *format, ...)
+{
+    struct text t;
+    text_init(&t, m->arena);
+    va_list args;
+    va_start(args, format);
+    text_vprintf(&t, format, args);
+    va_end(args);
+    return t.s;
+}
+
+/* The type as the IR prints it. */
+static const char *ir(struct module *m, const struct type *t)
+{
+    struct text out;
+    text_init(&out, m->arena);
+    type_print(t, &out, NULL);
+    return out.s;
+}
+
+/* -- pieces of rules -- */
+
+static const struct type *opnd(const struct op *o, int i)
+{
+    return o->opnds[i].value->type;
+}
+
+static bool has_opnd(const struct op *o, int i)
+{
+    return op_opnd(o, i) != NULL;
+}
+
+/* The result's type if the text or the builder gave it. */
+static const struct type *given(const struct op *o)
+{
+    return o->results[0].type;
+}
+
+static const struct type *bool_like(struct module *m, const struct type *t)
+{
+    return type_with_elem(m, t, type_scalar(m, DT_i1));
+}
+
+static bool is_power_of_two(int64_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+static const char *want_type(struct module *m, const char *what, const struct type *t, const struct type *expected)
+{
+    if (t == expected)
+        return NULL;
+    return wrong(m, "%s is %s, expected %s", what, ir(m, t), ir(m, expected));
+}
+
+/* Optional operand i must be of this type. */
+static const char *want_optional(struct module *m, const struct op *o, int i, const char *what, const struct type *t)
+{
+    return has_opnd(o, i) ? want_type(m, what, opnd(o, i), t) : NULL;
+}
+
+static const char *want_equal(struct module *m, const struct op *o)
+{
+    for (int i = 1; i < o->nopnds; i++)
+        if (opnd(o, i) != opnd(o, 0))
+            return wrong(m, "operands differ: %s and %s", ir(m, opnd(o, 0)), ir(m, opnd(o, i)));
+    return NULL;
+}
+
+static const char *want_tile(struct module *m, const struct type *t)
+{
+    return type_is_tile(t) ? NULL : wrong(m, "expected a tile, found %s", ir(m, t));
+}
+
+static const char *want_given(struct module *m, const struct op *o)
+{
+    return given(o) ? NULL : wrong(m, "the result's type is missing");
+}
+
+static bool is_same_but_layout(const struct type *a, const struct type *b)
+{
+    return a->kind == b->kind && type_elem(a) == type_elem(b) && type_same_shape(a, b);
+}
+
+/* The result is t in whatever layout is given; t itself where none is. */
+static const struct type *in_given_layout(const struct op *o, const struct type *t)
+{
+    return given(o) && is_same_but_layout(given(o), t) ? given(o) : t;
+}
+
+static bool same_without_repeats(const struct layout *a, const struct layout *b)
+{
+    struct layout x, y;
+    layout_drop_free_regs(&x, a, NULL);
+    layout_drop_free_regs(&y, b, NULL);
+    return layout_equal(&x, &y);
+}
+
+/* Are both without a layout, or do both hold the same elements in every thread? */
+static bool layouts_agree(const struct layout *a, const struct layout *b)
+{
+    return a && b ? same_without_repeats(a, b) : !a && !b;
+}
+
+static const char *want_axis(struct module *m, const struct op *o, int rank)
+{
+    int64_t axis = op_int(o, ATTR_axis);
+    return axis >= 0 && axis < rank ? NULL : wrong(m, "axis %d of a tile of rank %d", (int)axis, rank);
+}
+
+/* -- create -- */
+
+const char *rule_none(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)m;
+    (void)o;
+    (void)types;
+    return NULL;
+}
+
+const char *rule_given(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    if (given(o) && given(o)->kind == TY_shared)
+        return wrong(m, "a constant cannot be a shared buffer");
+    return want_given(m, o);
+}
+
+const char *rule_i32(struct module *m, const struct op *o, const struct type **types)
+{
+    types[0] = type_scalar(m, DT_i32);
+    return want_axis(m, o, 3);
+}
+
+const char *rule_range(struct module *m, const struct op *o, const struct type **types)
+{
+    int64_t start = op_int(o, ATTR_start), end = op_int(o, ATTR_end);
+    if (start < INT_MIN || end > INT_MAX || end <= start || !is_power_of_two(end - start))
+        return wrong(m, "a range of no power of two of numbers of 32 bits");
+    int shape[] = {(int)(end - start)};
+    types[0] = in_given_layout(o, type_tile(m, type_scalar(m, DT_i32), 1, shape, NULL));
+    return NULL;
+}
+
+const char *rule_splat(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const char *error = want_given(m, o);
+    if (error)
+        return error;
+    if (!type_is_tile(given(o)) || type_elem(given(o)) != opnd(o, 0))
+        return wrong(m, "splat of %s gives no %s", ir(m, opnd(o, 0)), ir(m, given(o)));
+    return NULL;
+}
+
+/* -- arithmetic: all operands and the result are of one type -- */
+
+static const char *elementwise(struct module *m, const struct op *o, bool fits, const char *what, const struct type **types)
+{
+    types[0] = opnd(o, 0);
+    if (opnd(o, 0)->kind == TY_shared || !fits)
+        return wrong(m, "expected %s, found %s", what, ir(m, opnd(o, 0)));
+    return want_equal(m, o);
+}
+
+const char *rule_same(struct module *m, const struct op *o, const struct type **types)
+{
+    return elementwise(m, o, !type_is_ptr(opnd(o, 0)), "integers or floats", types);
+}
+
+const char *rule_ints(struct module *m, const struct op *o, const struct type **types)
+{
+    return elementwise(m, o, type_is_int(opnd(o, 0)), "integers", types);
+}
+
+const char *rule_floats(struct module *m, const struct op *o, const struct type **types)
+{
+    return elementwise(m, o, type_is_float(opnd(o, 0)), "floats", types);
+}
+
+const char *rule_cmp(struct module *m, const struct op *o, const struct type **types)
+{
+    const char *error = elementwise(m, o, true, "operands to compare", types);
+    if (error)
+        return error;
+    enum pred pred = (enum pred)op_int(o, ATTR_pred);
+    bool for_floats = pred == PRED_eq || pred == PRED_ne || pred >= PRED_lt, for_ints = pred < PRED_lt;
+    if (!(type_is_float(opnd(o, 0)) ? for_floats : for_ints))
+        return wrong(m, "predicate %s does not compare %s", attr_words(ATTRK_pred)[pred], ir(m, opnd(o, 0)));
+    types[0] = bool_like(m, opnd(o, 0));
+    return NULL;
+}
+
+const char *rule_select(struct module *m, const struct op *o, const struct type **types)
+{
+    types[0] = opnd(o, 1);
+    if (opnd(o, 1) != opnd(o, 2))
+        return wrong(m, "operands differ: %s and %s", ir(m, opnd(o, 1)), ir(m, opnd(o, 2)));
+    return want_type(m, "the condition", opnd(o, 0), bool_like(m, opnd(o, 1)));
+}
+
+const char *rule_addptr(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *p = opnd(o, 0), *i = opnd(o, 1);
+    types[0] = p;
+    if (!type_is_ptr(p) || !type_is_int(i) || type_elem_bits(i) == 1)
+        return wrong(m, "expected pointers and integers, found %s and %s", ir(m, p), ir(m, i));
+    return want_type(m, "the offset", i, type_with_elem(m, p, type_elem(i)));
+}
+
+/* -- casts: the result's type is given -- */
+
+enum cast_rule { CAST_widen, CAST_narrow, CAST_fwiden, CAST_fnarrow, CAST_itof, CAST_ftoi, CAST_bitcast };
+
+static bool can_cast(enum cast_rule rule, const struct type *from, const struct type *to)
+{
+    bool ints = type_is_int(from) && type_is_int(to), floats = type_is_float(from) && type_is_float(to);
+    int from_bits = type_elem_bits(from), to_bits = type_elem_bits(to);
+    switch (rule) {
+    case CAST_widen:   return ints && from_bits < to_bits;
+    case CAST_narrow:  return ints && from_bits > to_bits;
+    case CAST_fwiden:  return floats && from_bits < to_bits;
+    case CAST_fnarrow: return floats && from_bits > to_bits;
+    case CAST_itof:    return type_is_int(from) && type_is_float(to);
+    case CAST_ftoi:    return type_is_float(from) && type_is_int(to);
+    case CAST_bitcast: return from_bits == to_bits;
+    }
+    return false;
+}
+
+static const char *cast(struct module *m, const struct op *o, enum cast_rule rule)
+{
+    const char *error = want_given(m, o);
+    if (error)
+        return error;
+    const struct type *from = opnd(o, 0), *to = given(o);
+    if (from->kind == TY_shared || type_with_elem(m, from, type_elem(to)) != to || !can_cast(rule, from, to))
+        return wrong(m, "%s does not make %s of %s", op_info[o->code].name, ir(m, to), ir(m, from));
+    return NULL;
+}
+
+#define CAST_RULE(word)                                                                       \
+    const char *rule_##word(struct module *m, const struct op *o, const struct type **types) \
+    {                                                                                         \
+        (void)types;                                                                          \
+        return cast(m, o, CAST_##word);                                                       \
+    }
+CAST_RULE(widen)
+CAST_RULE(narrow)
+CAST_RULE(fwiden)
+CAST_RULE(fnarrow)
+CAST_RULE(itof)
+CAST_RULE(ftoi)
+CAST_RULE(bitcast)
+#undef CAST_RULE
+
+/* -- shape -- */
+
+/* x's type in another shape, and in the layout that computing the shape gave. */
+static const struct type *reshaped(struct module *m, const struct type *x, int rank, const int *shape,
+                                   const struct layout *l)
+{
+    const struct type *t = type_with_shape(m, x, rank, shape);
+    return rank && x->layout ? type_with_layout(m, t, layout_intern(m, l)) : t;
+}
+
+const char *rule_broadcast(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const struct type *x = opnd(o, 0), *t = given(o);
+    const char *error = want_given(m, o);
+    if (error)
+        return error;
+    bool fits = type_is_tile(x) && type_is_tile(t) && x->rank == t->rank && type_elem(x) == type_elem(t);
+    for (int i = 0; fits && i < x->rank; i++)
+        fits = x->shape[i] == t->shape[i] || x->shape[i] == 1;
+    if (!fits)
+        return wrong(m, "%s does not broadcast to %s", ir(m, x), ir(m, t));
+    if (!x->layout || !t->layout)
+        return layouts_agree(x->layout, t->layout) ? NULL : wrong(m, "only one of operand and result has a layout");
+    struct layout l = *t->layout;
+    for (int i = 0; i < x->rank; i++)
+        if (x->shape[i] != t->shape[i]) {
+            struct layout squashed;
+            layout_squash(&squashed, &l, i);
+            l = squashed;
+        }
+    if (!same_without_repeats(&l, x->layout))
+        return wrong(m, "%s is not laid out as its broadcast %s", ir(m, x), ir(m, t));
+    return NULL;
+}
+
+const char *rule_expand_dims(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *x = opnd(o, 0);
+    const char *error = want_tile(m, x);
+    if (!error)
+        error = want_axis(m, o, x->rank + 1);
+    if (!error && x->rank == RANK_MAX)
+        error = wrong(m, "too many dimensions");
+    if (error)
+        return error;
+    int axis = (int)op_int(o, ATTR_axis), shape[RANK_MAX];
+    for (int i = 0; i <= x->rank; i++)
+        shape[i] = i == axis ? 1 : x->shape[i - (i > axis)];
+    struct layout l;
+    if (x->layout)
+        layout_expand(&l, x->layout, axis);
+    types[0] = reshaped(m, x, x->rank + 1, shape, &l);
+    return NULL;
+}
+
+const char *rule_reshape(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *x = opnd(o, 0), *t = given(o);
+    const char *error = want_given(m, o);
+    if (error)
+        return error;
+    if (x->kind == TY_shared || t->kind == TY_shared || type_elem(x) != type_elem(t) || type_elems(x) != type_elems(t))
+        return wrong(m, "%s does not reshape to %s", ir(m, x), ir(m, t));
+    if (!type_is_tile(x) || !type_is_tile(t))
+        return NULL;
+    struct layout l;
+    if (x->layout)
+        layout_reshape(&l, x->layout, t->rank, t->shape);
+    types[0] = reshaped(m, x, t->rank, t->shape, &l);
+    return NULL;
+}
+
+static bool is_permutation(const struct attr *order, int rank)
+{
+    uint32_t seen = 0;
+    for (int i = 0; order && i < order->n; i++)
+        if (order->list[i] >= 0 && order->list[i] < rank)
+            seen |= UINT32_C(1) << order->list[i];
+    return order && order->n == rank && seen == (UINT32_C(1) << rank) - 1;
+}
+
+const char *rule_trans(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *x = opnd(o, 0);
+    const struct attr *order = op_attr(o, ATTR_order);
+    const char *error = want_tile(m, x);
+    if (error)
+        return error;
+    if (!is_permutation(order, x->rank))
+        return wrong(m, "order is no permutation of %d dimensions", x->rank);
+    int shape[RANK_MAX];
+    for (int i = 0; i < x->rank; i++)
+        shape[i] = x->shape[order->list[i]];
+    struct layout l;
+    if (x->layout)
+        layout_trans(&l, x->layout, order->list);
+    types[0] = reshaped(m, x, x->rank, shape, &l);
+    return NULL;
+}
+
+/* Does `part` hold, in every thread, the elements that `whole` holds but for dimension dim? */
+static bool is_slice(const struct layout *part, const struct layout *whole, int dim)
+{
+    struct layout l;
+    layout_slice(&l, whole, dim, true, NULL);
+    return same_without_repeats(part, &l);
+}
+
+const char *rule_join(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *x = opnd(o, 0);
+    const char *error = want_equal(m, o);
+    if (!error && (x->kind == TY_shared || x->rank == RANK_MAX))
+        error = wrong(m, "%s cannot be joined", ir(m, x));
+    if (error)
+        return error;
+    int shape[RANK_MAX];
+    for (int i = 0; i < x->rank; i++)
+        shape[i] = x->shape[i];
+    shape[x->rank] = 2;
+    types[0] = in_given_layout(o, type_tile(m, type_elem(x), x->rank + 1, shape, NULL));
+    if (x->layout && types[0]->layout && !is_slice(x->layout, types[0]->layout, x->rank))
+        return wrong(m, "%s is not laid out as a half of %s", ir(m, x), ir(m, types[0]));
+    return NULL;
+}
+
+const char *rule_split(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *x = opnd(o, 0);
+    if (!type_is_tile(x) || x->shape[x->rank - 1] != 2)
+        return wrong(m, "%s has no last dimension of 2", ir(m, x));
+    types[0] = in_given_layout(o, type_with_shape(m, x, x->rank - 1, x->shape));
+    types[1] = types[0];
+    if (x->layout && types[0]->layout && !is_slice(types[0]->layout, x->layout, x->rank - 1))
+        return wrong(m, "%s is not laid out as a half of %s", ir(m, types[0]), ir(m, x));
+    return NULL;
+}
+
+const char *rule_hint(struct module *m, const struct op *o, const struct type **types)
+{
+    static const enum attr_key keys[] = {ATTR_divisible, ATTR_contiguous, ATTR_constant};
+    const struct type *x = opnd(o, 0);
+    types[0] = x;
+    for (int i = 0; i < 3; i++) {
+        const struct attr *a = op_attr(o, keys[i]);
+        if (a && a->n != (x->rank ? x->rank : 1))
+            return wrong(m, "%s has %d numbers for %d dimensions", attr_info[keys[i]].word, a->n, x->rank);
+        for (int d = 0; a && d < a->n; d++)
+            if (a->list[d] < 1)
+                return wrong(m, "%s promises %d", attr_info[keys[i]].word, a->list[d]);
+    }
+    return NULL;
+}
+
+const char *rule_gather(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *x = opnd(o, 0), *index = opnd(o, 1);
+    const char *error = want_tile(m, x);
+    if (!error)
+        error = want_axis(m, o, x->rank);
+    if (error)
+        return error;
+    bool fits = type_is_tile(index) && type_is_int(index) && index->rank == x->rank;
+    for (int i = 0; fits && i < x->rank; i++)
+        fits = x->shape[i] == index->shape[i] || i == op_int(o, ATTR_axis);
+    if (!fits)
+        return wrong(m, "%s does not index %s", ir(m, index), ir(m, x));
+    types[0] = type_with_elem(m, index, type_elem(x));
+    return NULL;
+}
+
+/* -- memory -- */
+
+/* What operand 0 points to, in its shape and layout; NULL: it is no pointer. */
+static const struct type *pointee(struct module *m, const struct op *o)
+{
+    const struct type *p = opnd(o, 0);
+    return type_is_ptr(p) ? type_with_elem(m, p, type_elem(p)->elem) : NULL;
+}
+
+static const char *memory_op(struct module *m, const struct op *o, const struct type *x, int mask)
+{
+    if (!x)
+        return wrong(m, "expected pointers, found %s", ir(m, opnd(o, 0)));
+    if (!is_power_of_two(op_int(o, ATTR_vec)))
+        return wrong(m, "a vector of %d elements", (int)op_int(o, ATTR_vec));
+    return mask ? want_optional(m, o, mask, "the mask", bool_like(m, x)) : NULL;
+}
+
+const char *rule_load(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *x = types[0] = pointee(m, o);
+    const char *error = memory_op(m, o, x, 1);
+    return error ? error : want_optional(m, o, 2, "other", x);
+}
+
+const char *rule_store(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const struct type *x = pointee(m, o);
+    const char *error = memory_op(m, o, x, 2);
+    return error ? error : want_type(m, "the value", opnd(o, 1), x);
+}
+
+static bool rmw_takes(enum rmw rmw, const struct type *x)
+{
+    if (rmw == RMW_xchg)
+        return true;
+    return rmw == RMW_fadd || rmw == RMW_fmax || rmw == RMW_fmin ? type_is_float(x) : type_is_int(x);
+}
+
+const char *rule_atomic_rmw(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *x = types[0] = pointee(m, o);
+    const char *error = memory_op(m, o, x, 2);
+    if (!error)
+        error = want_type(m, "the value", opnd(o, 1), x);
+    enum rmw rmw = (enum rmw)op_int(o, ATTR_rmw);
+    if (!error && !rmw_takes(rmw, x))
+        error = wrong(m, "atomic %s does not take %s", attr_words(ATTRK_rmw)[rmw], ir(m, x));
+    return error;
+}
+
+const char *rule_atomic_cas(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *x = types[0] = pointee(m, o);
+    const char *error = memory_op(m, o, x, 0);
+    if (!error)
+        error = want_type(m, "the value compared with", opnd(o, 1), x);
+    return error ? error : want_type(m, "the value", opnd(o, 2), x);
+}
+
+/* -- reductions, dot -- */
+
+/* Operands of one shape and layout, as many as results. */
+static const char *reduced_opnds(struct module *m, const struct op *o)
+{
+    if (o->nopnds == 0 || o->nresults != o->nopnds)
+        return wrong(m, "%d operands and %d results", o->nopnds, o->nresults);
+    const char *error = want_tile(m, opnd(o, 0));
+    for (int i = 1; i < o->nopnds && !error; i++)
+        error = want_type(m, "an operand", opnd(o, i), type_with_elem(m, opnd(o, 0), type_elem(opnd(o, i))));
+    return error ? error : want_axis(m, o, opnd(o, 0)->rank);
+}
+
+/* x without a dimension; a layout that is given may repeat registers. */
+static const char *slice_type(struct module *m, const struct type *x, int axis, const struct type *shown,
+                              const struct type **type)
+{
+    int shape[RANK_MAX];
+    for (int i = 0; i + 1 < x->rank; i++)
+        shape[i] = x->shape[i + (i >= axis)];
+    struct layout l;
+    if (x->layout && x->rank > 1)
+        layout_slice(&l, x->layout, axis, true, NULL);
+    *type = reshaped(m, x, x->rank - 1, shape, &l);
+    if (!shown || !shown->layout || !x->layout || !is_same_but_layout(shown, *type))
+        return NULL;
+    if (!same_without_repeats(shown->layout, &l))
+        return wrong(m, "%s is not laid out as a slice of %s", ir(m, shown), ir(m, x));
+    *type = shown;
+    return NULL;
+}
+
+const char *rule_reduce(struct module *m, const struct op *o, const struct type **types)
+{
+    const char *error = reduced_opnds(m, o);
+    for (int i = 0; i < o->nresults && !error; i++)
+        error = slice_type(m, opnd(o, i), (int)op_int(o, ATTR_axis), o->results[i].type, &types[i]);
+    return error;
+}
+
+const char *rule_scan(struct module *m, const struct op *o, const struct type **types)
+{
+    const char *error = reduced_opnds(m, o);
+    for (int i = 0; i < o->nresults && !error; i++)
+        types[i] = opnd(o, i);
+    return error;
+}
+
+const char *rule_histogram(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *x = opnd(o, 0);
+    int64_t bins = op_int(o, ATTR_bins);
+    if (!type_is_tile(x) || !type_is_int(x))
+        return wrong(m, "expected a tile of integers, found %s", ir(m, x));
+    if (!is_power_of_two(bins) || bins > 1 << COORD_BITS_MAX)
+        return wrong(m, "%d bins are no power of two", (int)bins);
+    int shape[] = {(int)bins};
+    types[0] = in_given_layout(o, type_tile(m, type_scalar(m, DT_i32), 1, shape, NULL));
+    return want_optional(m, o, 1, "the mask", bool_like(m, x));
+}
+
+/* Inputs of one width and kind; sums of integers in i32, of floats in a float no narrower. */
+static bool dot_elems_fit(const struct type *a, const struct type *b, const struct type *acc)
+{
+    if (type_elem_bits(a) != type_elem_bits(b))
+        return false;
+    if (type_is_int(a))
+        return type_elem(a) == type_elem(b) && type_elem_bits(a) == 8 && type_is_int(acc) && type_elem_bits(acc) == 32;
+    bool same = type_elem(a) == type_elem(b) || type_elem_bits(a) == 8;
+    return same && type_is_float(a) && type_is_float(b) && type_is_float(acc) && type_elem_bits(acc) >= type_elem_bits(a);
+}
+
+const char *rule_dot(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *a = opnd(o, 0), *b = opnd(o, 1), *acc = opnd(o, 2);
+    types[0] = acc;
+    int rank = acc->rank, k = rank - 1;
+    bool fits = type_is_tile(a) && type_is_tile(b) && type_is_tile(acc) && (rank == 2 || rank == 3) &&
+                a->rank == rank && b->rank == rank && dot_elems_fit(a, b, acc);
+    if (fits)
+        fits = a->shape[k - 1] == acc->shape[k - 1] && b->shape[k] == acc->shape[k] && a->shape[k] == b->shape[k - 1];
+    if (fits && rank == 3)
+        fits = a->shape[0] == acc->shape[0] && b->shape[0] == acc->shape[0];
+    return fits ? NULL : wrong(m, "no dot of %s and %s into %s", ir(m, a), ir(m, b), ir(m, acc));
+}
+
+/* -- control -- */
+
+const char *rule_for(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *i = opnd(o, 0);
+    if (i->kind != TY_scalar || !type_is_int(i) || opnd(o, 1) != i || opnd(o, 2) != i)
+        return wrong(m, "bounds are %s, %s, %s", ir(m, i), ir(m, opnd(o, 1)), ir(m, opnd(o, 2)));
+    if (o->nresults != o->nopnds - 3)
+        return wrong(m, "%d values carried, %d results", o->nopnds - 3, o->nresults);
+    for (int k = 0; k < o->nresults; k++)
+        types[k] = opnd(o, 3 + k);
+    return NULL;
+}
+
+/* The loop may hand on other values than it carries: condition's operands. */
+const char *rule_while(struct module *m, const struct op *o, const struct type **types)
+{
+    return rule_none(m, o, types);
+}
+
+const char *rule_if(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    return want_type(m, "the condition", opnd(o, 0), type_scalar(m, DT_i1));
+}
+
+const char *rule_condition(struct module *m, const struct op *o, const struct type **types)
+{
+    return rule_if(m, o, types);
+}
+
+const char *rule_assert(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const char *error = want_type(m, "the condition", opnd(o, 0), bool_like(m, opnd(o, 0)));
+    return error ? error : want_optional(m, o, 1, "the mask", opnd(o, 0));
+}
+
+/* -- layout and shared memory -- */
+
+const char *rule_convert(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const char *error = want_given(m, o);
+    if (error)
+        return error;
+    const struct type *x = opnd(o, 0), *t = given(o);
+    if (!type_is_tile(x) || !x->layout || !t->layout || type_with_layout(m, x, t->layout) != t)
+        return wrong(m, "%s does not convert to %s", ir(m, x), ir(m, t));
+    return NULL;
+}
+
+const char *rule_shared_alloc(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const char *error = want_given(m, o);
+    if (!error && (given(o)->kind != TY_shared || !given(o)->layout))
+        error = wrong(m, "%s is no buffer with a layout", ir(m, given(o)));
+    return error;
+}
+
+static const char *buffer_and_tile(struct module *m, const struct op *o, const struct type *x)
+{
+    const struct type *buf = opnd(o, 0);
+    bool fits = buf->kind == TY_shared && type_is_tile(x) && type_same_shape(buf, x) && type_elem(buf) == type_elem(x);
+    if (!fits)
+        return wrong(m, "buffer %s does not hold %s", ir(m, buf), ir(m, x));
+    return is_power_of_two(op_int(o, ATTR_vec)) ? NULL : wrong(m, "a vector of %d elements", (int)op_int(o, ATTR_vec));
+}
+
+const char *rule_shared_store(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    return buffer_and_tile(m, o, opnd(o, 1));
+}
+
+const char *rule_shared_load(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const char *error = want_given(m, o);
+    return error ? error : buffer_and_tile(m, o, given(o));
+}

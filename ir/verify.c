@@ -1,0 +1,417 @@
+/* verify.c: is a function what ir.h says it is? Passes rely on it, and it is run between them.
+ *
+ * In order: the header; each block's links and terminator; each op's form, attributes, operands (defined before and
+ * around the op), types by its rule, regions; and what the degree of detail demands:
+ *
+ *     traced      no tile has a layout, no op of the layout family
+ *     laid_out    every tile has a layout of its shape for the function's lanes and warps
+ *     scheduled   also, no convert that needs shared memory
+ *
+ * Stops at the first thing that is wrong, and says it with the op. */
+#include "ir/ir.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { NESTING_MOST = 120, WARPS_MOST = 32, CTAS_MOST = 16 };
+
+struct verifier {
+    const struct func *f;
+    struct module *m;
+    struct map order;  /* of every op in the function: its number, from 1, in order of text */
+    struct map names;
+    struct map types;  /* those already checked */
+    const struct op *at; /* now being checked */
+    const char *wrong;
+};
+
+PRINTF_LIKE(2, 3) static bool fail(struct verifier *v, const char *format, ...)
+{
+    struct text t;
+    text_init(&t, v->m->arena);
+    va_list args;
+    va_start(args, format);
+    text_vprintf(&t, format, args);
+    va_end(args);
+    v->wrong = t.s;
+    return false;
+}
+
+static const char *type_text(struct verifier *v, const struct type *t)
+{
+    struct text out;
+    text_init(&out, v->m->arena);
+    if (t)
+        type_print(t, &out, NULL);
+    else
+        text_str(&out, "nothing");
+    return out.s;
+}
+
+static bool is_power_of_two(int64_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+static int log2_of(int n)
+{
+    int bits = 0;
+    while (n > 1 << bits)
+        bits++;
+    return bits;
+}
+
+/* -- types -- */
+
+static bool check_layout(struct verifier *v, const struct type *t)
+{
+    const struct layout *l = t->layout;
+    bool fits = l->rank == t->rank;
+    for (int i = 0; fits && i < t->rank; i++)
+        fits = t->shape[i] == 1 << l->dim_bits[i];
+    if (!fits || !layout_is_surjective(l))
+        return fail(v, "the layout of %s does not cover its shape", type_text(v, t));
+    int lanes = l->nbits[IN_lane], warps = l->nbits[IN_warp], ctas = l->nbits[IN_cta], offset = l->nbits[IN_offset];
+    if (t->kind == TY_shared && (lanes || warps || ctas || l->nbits[IN_reg]))
+        return fail(v, "%s is not laid out by offsets", type_text(v, t));
+    if (t->kind == TY_shared)
+        return true;
+    if (offset || lanes != LANE_BITS || warps != log2_of(v->f->num_warps))
+        return fail(v, "%s is not laid out over 32 lanes and %d warps", type_text(v, t), v->f->num_warps);
+    if (ctas && ctas != log2_of(v->f->num_ctas))
+        return fail(v, "%s is not laid out over %d CTAs", type_text(v, t), v->f->num_ctas);
+    return true;
+}
+
+static bool check_shape(struct verifier *v, const struct type *t)
+{
+    int64_t elems = 1;
+    for (int i = 0; i < t->rank; i++) {
+        if (!is_power_of_two(t->shape[i]) || t->shape[i] > (1 << COORD_BITS_MAX) / elems)
+            return fail(v, "sizes of %s are no powers of two, or too large", type_text(v, t));
+        elems *= t->shape[i];
+    }
+    return true;
+}
+
+static bool check_type(struct verifier *v, const struct type *t)
+{
+    if (!t)
+        return fail(v, "a value has no type");
+    void **seen = map_at_ptr(&v->types, t);
+    if (*seen)
+        return true;
+    *seen = v;
+    if (t->kind != TY_tile && t->kind != TY_shared)
+        return true;
+    if (!check_shape(v, t))
+        return false;
+    bool is_traced = v->f->degree == DEGREE_traced;
+    if (t->kind == TY_shared ? !t->layout : is_traced == (t->layout != NULL))
+        return fail(v, "%s in a function that is %s", type_text(v, t), is_traced ? "traced" : "laid out");
+    return !t->layout || check_layout(v, t);
+}
+
+/* -- values -- */
+
+static bool check_value(struct verifier *v, const struct value *x, const struct block *b, const struct op *def, int index)
+{
+    if (!x->name || !x->name[0])
+        return fail(v, "a value has no name");
+    void **seen = map_at(&v->names, x->name, strlen(x->name));
+    if (*seen)
+        return fail(v, "two values are called %%%s", x->name);
+    *seen = v;
+    if (x->block != b || x->def != def || x->index != index)
+        return fail(v, "%%%s does not know its place", x->name);
+    for (const struct use *u = x->uses; u; u = u->next)
+        if (u->value != x || *u->prev != u || !map_get_ptr(&v->order, u->user))
+            return fail(v, "the uses of %%%s are broken", x->name);
+    return check_type(v, x->type);
+}
+
+static uintptr_t order_of(const struct verifier *v, const struct op *o)
+{
+    void **place = map_get_ptr(&v->order, o);
+    return place ? (uintptr_t)*place : 0;
+}
+
+/* As value_dominates, by the numbers of ops. */
+static bool is_defined_before(const struct verifier *v, const struct value *x, const struct op *o)
+{
+    while (o && o->block != x->block)
+        o = o->block->parent;
+    if (!o)
+        return false;
+    return !x->def || (order_of(v, x->def) && order_of(v, x->def) < order_of(v, o));
+}
+
+static bool check_operands(struct verifier *v, const struct op *o)
+{
+    const struct op_info *info = &op_info[o->code];
+    int least, most;
+    arity_of(info->operands, &least, &most);
+    if (o->nopnds < least || o->nopnds > most)
+        return fail(v, "%s takes '%s', found %d operands", info->name, info->operands, o->nopnds);
+    for (int i = 0; i < o->nopnds; i++) {
+        const struct use *u = &o->opnds[i];
+        if (!u->value && (i < least || most == INT_MAX))
+            return fail(v, "operand %d of %s is missing", i, info->name);
+        if (!u->value)
+            continue;
+        if (u->user != o || *u->prev != u)
+            return fail(v, "the use of %%%s in %s is broken", u->value->name, info->name);
+        if (!is_defined_before(v, u->value, o))
+            return fail(v, "%%%s is not defined here", u->value->name);
+    }
+    return true;
+}
+
+static bool check_results(struct verifier *v, const struct op *o)
+{
+    int least, most;
+    arity_of(op_info[o->code].results, &least, &most);
+    if (o->nresults < least || o->nresults > most)
+        return fail(v, "%s gives '%s', found %d results", op_info[o->code].name, op_info[o->code].results, o->nresults);
+    for (int i = 0; i < o->nresults; i++)
+        if (!check_value(v, &o->results[i], o->block, o, i))
+            return false;
+    return true;
+}
+
+/* -- attributes and types -- */
+
+static int count_words(enum attr_kind kind)
+{
+    int n = 0;
+    for (const char *const *words = attr_words(kind); words && words[n];)
+        n++;
+    return n;
+}
+
+static bool check_attrs(struct verifier *v, const struct op *o)
+{
+    for (int i = 0; i < o->nattrs; i++) {
+        const struct attr *a = &o->attrs[i];
+        const char *word = a->key < ATTR_count ? attr_info[a->key].word : "?";
+        if (a->key >= ATTR_count || !(op_info[o->code].attrs >> a->key & 1))
+            return fail(v, "%s has no attribute %s", op_info[o->code].name, word);
+        if (i && o->attrs[i - 1].key >= a->key)
+            return fail(v, "attributes are out of order at %s", word);
+        enum attr_kind kind = attr_info[a->key].kind;
+        if (attr_words(kind) && (a->i < 0 || a->i >= count_words(kind)))
+            return fail(v, "%s has no word of number %d", word, (int)a->i);
+        if (kind == ATTRK_list && (a->n < 1 || !a->list))
+            return fail(v, "%s is an empty list", word);
+        if (!attr_words(kind) && kind == ATTRK_int && a->i == attr_info[a->key].dflt)
+            return fail(v, "%s is there with its default value", word);
+    }
+    return true;
+}
+
+static bool check_rule(struct verifier *v, const struct op *o)
+{
+    struct arena_mark mark = arena_mark(v->m->scratch);
+    const struct type **types = NEW_ARRAY(v->m->scratch, o->nresults, const struct type *);
+    const char *error = op_info[o->code].rule(v->m, o, types);
+    bool ok = !error || fail(v, "%s", error);
+    for (int i = 0; i < o->nresults && ok; i++)
+        if (types[i] && types[i] != o->results[i].type)
+            ok = fail(v, "%%%s is %s, and should be %s", o->results[i].name, type_text(v, o->results[i].type),
+                      type_text(v, types[i]));
+    arena_reset(v->m->scratch, mark);
+    return ok;
+}
+
+/* Is `degree` enough detail, and not too much, for o? */
+static bool check_degree(struct verifier *v, const struct op *o)
+{
+    if (v->f->degree == DEGREE_traced && op_info[o->code].family == FAMILY_layout)
+        return fail(v, "%s in a function that is traced", op_info[o->code].name);
+    if (v->f->degree != DEGREE_scheduled || o->code != OP_convert)
+        return true;
+    if (layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) == CONVERSION_shared)
+        return fail(v, "a convert through shared memory in a function that is scheduled");
+    return true;
+}
+
+/* -- regions -- */
+
+/* n types: those of values, or of operands from `first` on. */
+struct type_list {
+    const struct op *o;
+    enum { OF_operands, OF_results, OF_elements } what;
+    int first, n;
+};
+
+static const struct type *type_at(const struct type_list *list, int i)
+{
+    if (list->what == OF_results)
+        return list->o->results[i].type;
+    /* A reduction's region takes every operand's element twice, and yields it once. */
+    if (list->what == OF_elements)
+        return type_elem(op_opnd(list->o, i % list->o->nopnds)->type);
+    return op_opnd(list->o, list->first + i)->type;
+}
+
+/* What region i of o takes besides a loop's counter, and what its terminator hands on. */
+static void region_form(const struct op *o, int i, struct type_list *args, struct type_list *yields)
+{
+    struct type_list results = {o, OF_results, 0, o->nresults};
+    switch (o->code) {
+    case OP_for:
+        *args = *yields = (struct type_list){o, OF_operands, 3, o->nopnds - 3};
+        break;
+    case OP_while:
+        *args = *yields = (struct type_list){o, OF_operands, 0, o->nopnds};
+        *(i == 0 ? yields : args) = results;
+        break;
+    case OP_if:
+        *args = (struct type_list){o, OF_results, 0, 0};
+        *yields = results;
+        break;
+    default:
+        *args = (struct type_list){o, OF_elements, 0, 2 * o->nopnds};
+        *yields = (struct type_list){o, OF_elements, 0, o->nopnds};
+        break;
+    }
+}
+
+static bool check_args(struct verifier *v, const struct block *b, const struct op *o, const struct type_list *types)
+{
+    int first = o->code == OP_for;
+    if (b->args.n != first + types->n)
+        return fail(v, "the region of %s has %d arguments, expected %d", op_info[o->code].name, b->args.n, first + types->n);
+    for (int i = 0; i < b->args.n; i++) {
+        const struct type *t = i < first ? op_opnd(o, 0)->type : type_at(types, i - first);
+        if (b->args.at[i]->type != t)
+            return fail(v, "%%%s is %s, expected %s", b->args.at[i]->name, type_text(v, b->args.at[i]->type), type_text(v, t));
+    }
+    return true;
+}
+
+static bool is_in_loop(const struct op *o)
+{
+    for (; o; o = o->block->parent)
+        if (o->code != OP_if)
+            return true;
+    return false;
+}
+
+static bool check_terminator(struct verifier *v, const struct block *b, int region, const struct type_list *yields)
+{
+    const struct op *o = b->parent, *end = block_terminator(b);
+    v->at = end ? end : o;
+    if (!end)
+        return fail(v, "a block of %s has no end", op_info[o->code].name);
+    if (end->code == OP_return && o->code == OP_if && !is_in_loop(o))
+        return true;
+    bool is_condition = o->code == OP_while && region == 0;
+    if (end->code != (is_condition ? OP_condition : OP_yield))
+        return fail(v, "a region of %s ends in %s", op_info[o->code].name, op_info[end->code].name);
+    int first = is_condition ? 1 : 0;
+    if (end->nopnds - first != yields->n)
+        return fail(v, "%s hands on %d values, expected %d", op_info[end->code].name, end->nopnds - first, yields->n);
+    for (int i = 0; i < yields->n; i++) {
+        const struct value *x = op_opnd(end, first + i);
+        if (x->type != type_at(yields, i))
+            return fail(v, "%%%s is %s, expected %s", x->name, type_text(v, x->type), type_text(v, type_at(yields, i)));
+    }
+    return true;
+}
+
+static bool check_block(struct verifier *v, const struct block *b);
+
+static bool check_regions(struct verifier *v, const struct op *o)
+{
+    for (int i = 0; i < o->nregions; i++) {
+        struct type_list args, yields;
+        region_form(o, i, &args, &yields);
+        v->at = o;
+        if (!check_args(v, o->regions[i], o, &args) || !check_block(v, o->regions[i]) ||
+            !check_terminator(v, o->regions[i], i, &yields))
+            return false;
+    }
+    return true;
+}
+
+/* -- blocks -- */
+
+static bool check_op(struct verifier *v, const struct op *o)
+{
+    v->at = o;
+    if (op_has(o, TERMINATOR) && o->next)
+        return fail(v, "%s is not at the end of its block", op_info[o->code].name);
+    return check_operands(v, o) && check_results(v, o) && check_attrs(v, o) && check_rule(v, o) && check_degree(v, o) &&
+           check_regions(v, o);
+}
+
+static bool check_block(struct verifier *v, const struct block *b)
+{
+    v->at = b->parent;
+    for (int i = 0; i < b->args.n; i++)
+        if (!check_value(v, b->args.at[i], b, NULL, i))
+            return false;
+    for (const struct op *o = b->first; o; o = o->next)
+        if (!check_op(v, o))
+            return false;
+    return true;
+}
+
+/* Numbers the ops, and checks the links that everything else follows. */
+static bool number_ops(struct verifier *v, const struct block *b, const struct op *parent, int depth)
+{
+    v->at = parent;
+    if (b->func != v->f || b->parent != parent)
+        return fail(v, "a block does not know its place");
+    if (depth > NESTING_MOST)
+        return fail(v, "regions nested more than %d deep", NESTING_MOST);
+    const struct op *last = NULL;
+    for (const struct op *o = b->first; o; last = o, o = o->next) {
+        v->at = o;
+        if (o->block != b || o->prev != last || (unsigned)o->code >= OP_count || o->nregions != op_info[o->code].nregions)
+            return fail(v, "an op does not know its place");
+        void **number = map_at_ptr(&v->order, o);
+        *number = (void *)(uintptr_t)v->order.n;
+        for (int i = 0; i < o->nregions; i++)
+            if (!number_ops(v, o->regions[i], o, depth + 1))
+                return false;
+    }
+    return b->last == last || fail(v, "a block does not know its end");
+}
+
+static bool check_header(struct verifier *v)
+{
+    const struct func *f = v->f;
+    if (!is_power_of_two(f->num_warps) || f->num_warps > WARPS_MOST)
+        return fail(v, "%d warps", f->num_warps);
+    if (!is_power_of_two(f->num_ctas) || f->num_ctas > CTAS_MOST)
+        return fail(v, "%d CTAs", f->num_ctas);
+    if (f->params.n != f->body->args.n)
+        return fail(v, "%d parameters, %d arguments", f->params.n, f->body->args.n);
+    for (int i = 0; i < f->params.n; i++)
+        if (f->body->args.at[i]->type->rank)
+            return fail(v, "parameter %s is a tile", f->params.at[i].name);
+    return true;
+}
+
+static bool check_body_end(struct verifier *v)
+{
+    const struct op *end = block_terminator(v->f->body);
+    v->at = v->f->body->last;
+    return (end && end->code == OP_return) || fail(v, "the kernel does not end in return");
+}
+
+const char *func_verify(const struct func *f, const struct op **at)
+{
+    struct module *m = f->module;
+    struct arena_mark mark = arena_mark(m->scratch);
+    struct verifier v = {.f = f, .m = m};
+    map_init(&v.order, m->scratch);
+    map_init(&v.names, m->scratch);
+    map_init(&v.types, m->scratch);
+    bool ok = check_header(&v) && number_ops(&v, f->body, NULL, 0) && check_block(&v, f->body) && check_body_end(&v);
+    arena_reset(m->scratch, mark);
+    *at = ok ? NULL : v.at;
+    return ok ? NULL : v.wrong;
+}
