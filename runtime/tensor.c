@@ -14,9 +14,9 @@ const struct torch_dtype_info torch_dtypes[TORCH_count] = {
 
 /* -- storage -- */
 
-void pool_init(struct tensor_pool *p, const struct memory *mem, const struct mirror *mirror)
+void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data, const struct mirror *mirror)
 {
-    *p = (struct tensor_pool){.mem = mem, .mirror = mirror, .seed = {0x9E3779B97F4A7C15u, 0xBF58476D1CE4E5B9u}};
+    *p = (struct tensor_pool){.mem = mem, .data = data, .mirror = mirror, .seed = {0x9E3779B97F4A7C15u, 0xBF58476D1CE4E5B9u}};
 }
 
 void pool_free(struct tensor_pool *p)
@@ -26,7 +26,7 @@ void pool_free(struct tensor_pool *p)
         if (s->device)
             p->mirror->free(p->mirror->ctx, s->device);
         if (s->host)
-            p->mem->free(p->mem->ctx, s->host, s->bytes);
+            p->data->free(p->data->ctx, s->host, s->bytes);
         p->mem->free(p->mem->ctx, s, sizeof *s);
     }
     p->storages = NULL;
@@ -78,7 +78,7 @@ bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype
     *s = (struct storage){.bytes = (size_t)n * (size_t)tensor_elem_bytes(t), .next = p->storages};
     if (s->bytes == 0)
         s->bytes = 1; /* an address of its own, as an empty tensor has */
-    s->host = p->mem->alloc(p->mem->ctx, s->bytes);
+    s->host = p->data->alloc(p->data->ctx, s->bytes);
     if (!s->host) {
         p->mem->free(p->mem->ctx, s, sizeof *s);
         return false;

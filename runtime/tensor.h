@@ -63,7 +63,8 @@ struct storage {
 
 /* Owns all storages of a program; freed together. */
 struct tensor_pool {
-    const struct memory *mem;
+    const struct memory *mem;    /* for the pool's own structures */
+    const struct memory *data;   /* for what tensors hold */
     const struct mirror *mirror; /* NULL: kernels read host memory */
     struct storage *storages;
     uint64_t seed[2];            /* of the random numbers */
@@ -79,7 +80,7 @@ struct tensor {
     bool on_gpu; /* made with device='cuda': what .device says */
 };
 
-void pool_init(struct tensor_pool *p, const struct memory *mem, const struct mirror *mirror);
+void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data, const struct mirror *mirror);
 void pool_free(struct tensor_pool *p);
 
 /* A new contiguous tensor, zeroed. False: no memory. */

@@ -1,0 +1,107 @@
+/* host.c: what host programs can import besides the language: torch, and tensors as kernel arguments.
+ *
+ * A program's tensors live in one pool. Where kernels read host memory (the interpreter) the pool allocates on the device;
+ * elsewhere each storage has a mirror there (see tensor.h).
+ */
+#include "runtime/host.h"
+#include "runtime/runtime.h"
+
+#include <string.h>
+
+struct lent {
+    struct tensor_pool pool;
+    struct mirror mirror;
+    struct memory device_memory; /* the pool's contents, where the device's memory is the host's */
+    struct device *device;
+};
+
+static struct lent *lent_of(struct eval *e)
+{
+    return ((struct program *)e->host->ctx)->lent;
+}
+
+struct tensor_pool *host_pool(struct eval *e)
+{
+    return &lent_of(e)->pool;
+}
+
+/* -- memory of the device, as the pool asks for it -- */
+
+static bool mirror_alloc(void *ctx, size_t bytes, uint64_t *address)
+{
+    struct lent *l = ctx;
+    struct fault f;
+    return l->device->class->alloc(l->device, bytes, address, &f);
+}
+
+static void mirror_free(void *ctx, uint64_t address)
+{
+    struct lent *l = ctx;
+    struct fault f;
+    l->device->class->release(l->device, address, &f);
+}
+
+static bool mirror_to_device(void *ctx, uint64_t address, const void *host, size_t bytes)
+{
+    struct lent *l = ctx;
+    struct fault f;
+    return l->device->class->write(l->device, address, host, bytes, NULL, &f);
+}
+
+static bool mirror_to_host(void *ctx, void *host, uint64_t address, size_t bytes)
+{
+    struct lent *l = ctx;
+    struct fault f;
+    return l->device->class->read(l->device, host, address, bytes, NULL, &f);
+}
+
+static void *direct_alloc(void *ctx, size_t bytes)
+{
+    uint64_t address;
+    return mirror_alloc(ctx, bytes, &address) ? (void *)(uintptr_t)address : NULL;
+}
+
+static void direct_free(void *ctx, void *p, size_t bytes)
+{
+    (void)bytes;
+    mirror_free(ctx, (uint64_t)(uintptr_t)p);
+}
+
+/* -- what programs get -- */
+
+static struct obj *import(void *ctx, struct eval *e, const char *name, struct loc at)
+{
+    (void)ctx;
+    return torch_module(e, name, at);
+}
+
+static bool as_pointer(struct eval *e, struct obj *x, struct pointer *out)
+{
+    struct tensor *t = torch_tensor(x);
+    if (!t)
+        return false;
+    const struct torch_dtype_info *d = &torch_dtypes[t->dtype];
+    *out = (struct pointer){lang_number(e, d->dtype, d->is_unsigned), tensor_device(host_pool(e), t, true)};
+    return true;
+}
+
+void host_open(struct program *p)
+{
+    struct neso_context *c = p->context;
+    struct lent *l = NEW(&p->module->arena, struct lent);
+    l->device = p->device;
+    l->mirror = (struct mirror){l, mirror_alloc, mirror_free, mirror_to_device, mirror_to_host};
+    l->device_memory = (struct memory){direct_alloc, direct_free, l};
+    bool direct = !p->device->class->takes_ptx;
+    pool_init(&l->pool, &c->mem, direct ? &l->device_memory : &c->mem, direct ? NULL : &l->mirror);
+    p->lent = l;
+    p->host.import = import;
+    p->as_pointer = as_pointer;
+}
+
+void host_close(struct program *p)
+{
+    if (p->lent)
+        pool_free(&((struct lent *)p->lent)->pool);
+    p->lent = NULL;
+}
