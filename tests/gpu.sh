@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# tests/gpu.sh PART: what only a machine with a GPU can tell. Parts, each well under eight minutes:
+#
+#   tests    build; every test program on the GPU, on the interpreter, and, where marked, under Python with the original
+#            Triton, compiled and interpreted
+#   memory   vector add and softmax beside a device copy, PyTorch and Triton
+#   sass     disassembly of the kernels that the benches measure (needs nvdisasm)
+#
+# Results go to $OUT where that is set, else to build/gpu. The last line is `N passed, N failed`.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+out=${OUT:-build/gpu}
+mkdir -p "$out"
+python=$(command -v python3)
+export CFLAGS="-O2 -g"
+make -s -j"$(nproc)" all >"$out/make.log" 2>&1 || { tail -n 40 "$out/make.log"; exit 1; }
+neso=build/neso
+passed=0 failed=0
+
+check() { # NAME SECONDS COMMAND...
+    local name=$1 seconds=$2 started=$SECONDS; shift 2
+    if timeout "$seconds" "$@" >"$out/log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        echo "FAILED $name (exit $?, $((SECONDS - started)) s)"; tail -n 25 "$out/log" | cut -c1-300; failed=$((failed + 1))
+    fi
+}
+
+marked() { sed -nE '1s/^# runs: *//p' "$1" | sed -E 's/[(;].*//' | grep -qw -- "$2"; }
+
+part_tests() {
+    "$neso" doctor
+    for f in tests/programs/*.py; do
+        marked "$f" cuda && check "cuda $f" 60 "$neso" run --device cuda "$f"
+        marked "$f" interpreter && check "interpreter $f" 120 "$neso" run --device interpreter "$f"
+        marked "$f" triton && check "triton $f" 180 "$python" "$f"
+        marked "$f" triton-interpret && check "triton-interpret $f" 240 env TRITON_INTERPRET=1 "$python" "$f"
+    done
+    [ -x tests/gpu_ops ] && check "every op against the interpreter" 240 tests/gpu_ops
+}
+
+part_memory() { "$python" bench/peers/memory.py "$out/memory.json" && passed=$((passed + 1)) || failed=$((failed + 1)); }
+
+part_sass() {
+    local k signature
+    while IFS='|' read -r k signature; do
+        "$neso" compile "bench/programs/kernels.py::$k" --signature "$signature" --emit sass -o "$out/$k.sass" &&
+            { echo "== $k"; grep -cE '^\s+/\*[0-9a-f]{4}\*/' "$out/$k.sass"; }
+    done <<'LIST'
+announcement_add|*fp32:16, *fp32:16, *fp32:16, i32:16
+announcement_softmax|*fp32:16, i32:16, 1, *fp32:16, i32:16, 1, i32:16, i32:16
+LIST
+}
+
+for part in "${@:-tests}"; do
+    case $part in
+    tests | memory | sass) "part_$part" ;;
+    *) echo "usage: tests/gpu.sh [tests|memory|sass]..." >&2; exit 2 ;;
+    esac
+done
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
