@@ -144,8 +144,12 @@ static bool accept_word(struct parser *p, const char *word)
 
 static void expect_word(struct parser *p, const char *word)
 {
-    if (!accept_word(p, word))
-        fail_expected(p, word);
+    if (accept_word(p, word))
+        return;
+    struct text what;
+    text_init(&what, p->m->scratch);
+    text_printf(&what, "'%s'", word);
+    fail_expected(p, what.s);
 }
 
 static void expect_line_end(struct parser *p)
@@ -727,7 +731,8 @@ static void read_op(struct parser *p, struct block *b)
     if (p->failed)
         return;
     build(p, b, &x);
-    expect_line_end(p);
+    if (!peek(p, '}'))
+        expect_line_end(p);
 }
 
 /* Ops up to the brace. */
