@@ -24,6 +24,7 @@ ERROR(too_many_errors, "too many errors: stopped after %d")
 /* -- opt -- */
 
 /* -- codegen -- */
+ERROR(codegen_unsupported, "%s is not supported on %s yet")
 
 /* -- runtime -- */
 ERROR(device_unknown, "unknown device %s")

@@ -1,0 +1,298 @@
+/* emit.c: machine IR to text. The only file that spells PTX, and it decides nothing: words come from insns.h, names from
+ * the allocation. The .version is the lowest that knows the target and every instruction in use.
+ */
+#include "codegen/mir.h"
+
+#include <string.h>
+
+struct emitter {
+    const struct mir *m;
+    const struct allocation *alloc;
+    const struct codegen_options *o;
+    struct text *out;
+};
+
+/* -- numbers, without printf: most of the text is these -- */
+
+static void put_uint(struct text *out, uint64_t x)
+{
+    char digits[20];
+    int n = 0;
+    do
+        digits[sizeof digits - (size_t)++n] = (char)('0' + x % 10);
+    while (x /= 10);
+    text_bytes(out, digits + sizeof digits - n, (size_t)n);
+}
+
+static void put_int(struct text *out, int64_t x)
+{
+    if (x < 0)
+        text_char(out, '-');
+    put_uint(out, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
+}
+
+static void put_hex(struct text *out, uint64_t x, int ndigits)
+{
+    for (int shift = 4 * (ndigits - 1); shift >= 0; shift -= 4)
+        text_char(out, "0123456789ABCDEF"[x >> shift & 15]);
+}
+
+/* -- operands -- */
+
+static void put_reg(const struct emitter *e, int reg)
+{
+    text_str(e->out, class_info[e->m->regs.at[reg]].prefix);
+    put_uint(e->out, (uint64_t)(e->alloc ? e->alloc->number[reg] : reg));
+}
+
+static void put_param(const struct emitter *e, int index)
+{
+    text_str(e->out, e->m->func->name);
+    text_str(e->out, "_param_");
+    put_uint(e->out, (uint64_t)index);
+}
+
+static void put_imm(struct text *out, struct opnd x)
+{
+    switch (x.cls) {
+    case CLASS_f32:
+        text_str(out, "0f");
+        put_hex(out, (uint64_t)x.i & UINT32_MAX, 8);
+        break;
+    case CLASS_f64:
+        text_str(out, "0d");
+        put_hex(out, (uint64_t)x.i, 16);
+        break;
+    case CLASS_pred: put_int(out, x.i & 1); break;
+    case CLASS_b16:  put_int(out, (int16_t)x.i); break;
+    case CLASS_b32:  put_int(out, (int32_t)x.i); break;
+    default:         put_int(out, x.i);
+    }
+}
+
+static void put_label(struct text *out, int block)
+{
+    text_char(out, 'L');
+    put_uint(out, (uint64_t)block);
+}
+
+static void put_opnd(const struct emitter *e, struct opnd x)
+{
+    switch (x.kind) {
+    case OPND_reg: put_reg(e, x.n); break;
+    case OPND_imm: put_imm(e->out, x); break;
+    case OPND_addr:
+        text_char(e->out, '[');
+        put_reg(e, x.n);
+        if (x.i) {
+            text_char(e->out, '+');
+            put_int(e->out, x.i);
+        }
+        text_char(e->out, ']');
+        break;
+    case OPND_param:
+        text_char(e->out, '[');
+        put_param(e, x.n);
+        text_char(e->out, ']');
+        break;
+    case OPND_smem:    text_str(e->out, "smem"); break;
+    case OPND_label:   put_label(e->out, x.n); break;
+    case OPND_special: text_str(e->out, special_names[x.n]); break;
+    default: break;
+    }
+}
+
+/* The first operand in braces: a row has at most one `{`. */
+static int brace_start(const struct insn *in)
+{
+    int at = 0;
+    for (const char *p = insn_info[in->form.code].operands; *p && *p != '{'; p++)
+        at += *p == ' ';
+    return at;
+}
+
+static void put_opnds(const struct emitter *e, const struct insn *in)
+{
+    int brace = in->nvec ? brace_start(in) : -1;
+    for (int i = 0; i < in->nopnds; i++) {
+        text_str(e->out, i == 0 ? "\t" : ", ");
+        if (i == brace)
+            text_char(e->out, '{');
+        put_opnd(e, in->opnds[i]);
+        if (brace >= 0 && i == brace + in->nvec - 1)
+            text_char(e->out, '}');
+    }
+}
+
+/* -- instructions -- */
+
+static void put_loc(const struct emitter *e, const struct insn *in)
+{
+    text_str(e->out, "\t.loc\t");
+    put_uint(e->out, (uint64_t)in->loc.file + 1);
+    text_char(e->out, ' ');
+    put_uint(e->out, in->loc.line);
+    text_char(e->out, ' ');
+    put_uint(e->out, in->loc.col);
+    text_char(e->out, '\n');
+}
+
+static void put_insn(const struct emitter *e, const struct insn *in)
+{
+    struct text *out = e->out;
+    text_char(out, '\t');
+    if (in->guard >= 0) {
+        text_str(out, in->guard_not ? "@!" : "@");
+        put_reg(e, in->guard);
+        text_char(out, ' ');
+    }
+    text_str(out, insn_info[in->form.code].mnemonic);
+    for (int i = 0; i < MODS_MOST && in->form.mods[i]; i++) {
+        text_char(out, '.');
+        text_str(out, mod_info[in->form.mods[i]].text);
+    }
+    const uint8_t types[] = {in->form.type, in->form.from};
+    for (int i = 0; i < 2; i++)
+        if (types[i] != PT_none) {
+            text_char(out, '.');
+            text_str(out, ptype_info[types[i]].word);
+        }
+    put_opnds(e, in);
+    text_str(out, ";\n");
+}
+
+static bool is_label(const struct mir *m, int block)
+{
+    for (int b = 0; b < m->blocks.n; b++) {
+        const struct mblock *from = m->blocks.at[b];
+        for (int i = 0; i < from->insns.n; i++)
+            if (from->insns.at[i]->form.code == INSN_bra && from->insns.at[i]->opnds[0].n == block)
+                return true;
+    }
+    return false;
+}
+
+static bool same_place(struct loc a, struct loc b)
+{
+    return a.file == b.file && a.line == b.line && a.col == b.col;
+}
+
+static void put_op_comment(const struct emitter *e, const struct op *o)
+{
+    struct text t;
+    text_init(&t, e->m->arena);
+    op_print(o, &t);
+    while (t.len && t.s[t.len - 1] == '\n')
+        t.len--;
+    text_str(e->out, "\t// ");
+    text_bytes(e->out, t.s, t.len);
+    text_char(e->out, '\n');
+}
+
+static void put_body(const struct emitter *e)
+{
+    struct loc last = {0};
+    const struct op *last_op = NULL;
+    for (int b = 0; b < e->m->blocks.n; b++) {
+        if (is_label(e->m, b)) {
+            put_label(e->out, b);
+            text_str(e->out, ":\n");
+        }
+        for (int i = 0; i < e->m->blocks.at[b]->insns.n; i++) {
+            const struct insn *in = e->m->blocks.at[b]->insns.at[i];
+            if (e->o->verbose && in->op && in->op != last_op)
+                put_op_comment(e, last_op = in->op);
+            if (e->o->debug_loc && in->loc.line && !same_place(in->loc, last))
+                put_loc(e, in), last = in->loc;
+            put_insn(e, in);
+        }
+    }
+}
+
+/* -- the module -- */
+
+static int version_of(const struct mir *m)
+{
+    int version = m->func->target->ptx_version;
+    for (int b = 0; b < m->blocks.n; b++)
+        for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
+            const struct form *f = &m->blocks.at[b]->insns.at[i]->form;
+            int needs[3 + MODS_MOST] = {insn_info[f->code].ptx, ptype_info[f->type].ptx, ptype_info[f->from].ptx};
+            for (int k = 0; k < MODS_MOST && f->mods[k]; k++)
+                needs[3 + k] = mod_info[f->mods[k]].ptx;
+            for (int k = 0; k < 3 + MODS_MOST; k++)
+                version = needs[k] > version ? needs[k] : version;
+        }
+    return version;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Files by number as .loc uses them, up to the last one in use. */
+static void put_files(const struct emitter *e)
+{
+    int nfiles = 0;
+    for (int b = 0; b < e->m->blocks.n; b++)
+        for (int i = 0; i < e->m->blocks.at[b]->insns.n; i++) {
+            const struct loc *l = &e->m->blocks.at[b]->insns.at[i]->loc;
+            if (l->line && l->file >= nfiles)
+                nfiles = l->file + 1;
+        }
+    const struct diag *d = e->m->func->module->diag;
+    for (int i = 0; i < nfiles && i < d->sources.n; i++)
+        text_printf(e->out, ".file\t%d \"%s\"\n", i + 1, base_name(d->sources.at[i]->name));
+}
+
+static const char *param_type(const struct type *t)
+{
+    if (t->kind == TY_ptr)
+        return "u64";
+    switch (8 * dtype_info[t->dtype].bytes) {
+    case 8:  return "u8";
+    case 16: return "b16";
+    case 32: return t->dtype == DT_f32 ? "f32" : "u32";
+    default: return t->dtype == DT_f64 ? "f64" : "u64";
+    }
+}
+
+static void put_signature(const struct emitter *e, const struct ptx_info *info)
+{
+    text_printf(e->out, ".visible .entry %s(", e->m->func->name);
+    for (int i = 0; i < info->params.n; i++) {
+        text_printf(e->out, "%s\n\t.param .%s ", i ? "," : "", param_type(info->params.at[i].type));
+        put_param(e, i);
+    }
+    text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", info->num_threads);
+    if (e->m->func->maxnreg)
+        text_printf(e->out, ".maxnreg %d\n", e->m->func->maxnreg);
+}
+
+static void put_registers(const struct emitter *e)
+{
+    for (int c = 0; c < CLASS_count; c++)
+        if (e->alloc && e->alloc->count[c])
+            text_printf(e->out, "\t.reg .%s\t%s<%d>;\n", class_info[c].type, class_info[c].prefix, e->alloc->count[c] + 1);
+}
+
+void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct codegen_options *o, struct ptx_info *info,
+              struct text *out)
+{
+    struct emitter e = {m, alloc, o, out};
+    info->ptx_version = version_of(m);
+    text_printf(out, ".version %d.%d\n.target %s\n.address_size 64\n", info->ptx_version / 10, info->ptx_version % 10,
+                m->func->target->name);
+    if (o->debug_loc)
+        put_files(&e);
+    if (info->shared_bytes)
+        text_str(out, ".extern .shared .align 16 .b8 smem[];\n");
+    text_char(out, '\n');
+    put_signature(&e, info);
+    text_str(out, "{\n");
+    put_registers(&e);
+    put_body(&e);
+    text_str(out, "}\n");
+}

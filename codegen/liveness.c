@@ -1,0 +1,194 @@
+/* liveness.c: where each virtual register's value is still needed, and where most registers are (see mir.h).
+ *
+ * Backwards over each block from what its successors need, until nothing changes; then once more, writing down segments.
+ * A guarded definition keeps what was there for the threads that it leaves out, so it also counts as a use.
+ */
+#include "codegen/mir.h"
+
+#include <string.h>
+
+enum { WORD = 64 };
+
+/* Sets of registers, one bit each. */
+struct sets {
+    int nwords;
+    uint64_t *uses, *defs, *in, *out; /* per block: nwords each; uses: before any definition there */
+};
+
+static uint64_t *set_at(const struct sets *s, uint64_t *base, int block)
+{
+    return base + (ptrdiff_t)block * s->nwords;
+}
+
+static bool has(const uint64_t *set, int reg)
+{
+    return set[reg / WORD] >> reg % WORD & 1;
+}
+
+static void add(uint64_t *set, int reg)
+{
+    set[reg / WORD] |= UINT64_C(1) << reg % WORD;
+}
+
+static void drop(uint64_t *set, int reg)
+{
+    set[reg / WORD] &= ~(UINT64_C(1) << reg % WORD);
+}
+
+static bool reads_reg(const struct opnd *x)
+{
+    return x->kind == OPND_reg || x->kind == OPND_addr;
+}
+
+static bool keeps_old(const struct insn *in)
+{
+    return in->guard >= 0 && !in->fresh;
+}
+
+static void gather(struct sets *s, const struct mblock *b)
+{
+    uint64_t *uses = set_at(s, s->uses, b->index), *defs = set_at(s, s->defs, b->index);
+    for (int i = b->insns.n - 1; i >= 0; i--) {
+        const struct insn *in = b->insns.at[i];
+        for (int k = 0; k < in->ndefs; k++) {
+            add(defs, in->opnds[k].n);
+            if (!keeps_old(in))
+                drop(uses, in->opnds[k].n);
+            else
+                add(uses, in->opnds[k].n);
+        }
+        if (in->guard >= 0)
+            add(uses, in->guard);
+        for (int k = in->ndefs; k < in->nopnds; k++)
+            if (reads_reg(&in->opnds[k]))
+                add(uses, in->opnds[k].n);
+    }
+}
+
+/* Registers that a block defines under guards only still let values through; `uses` has them. */
+static bool flow(const struct mir *m, struct sets *s, const struct mblock *b)
+{
+    int successors[2], n = mblock_successors(m, b, successors);
+    uint64_t *in = set_at(s, s->in, b->index), *out = set_at(s, s->out, b->index);
+    const uint64_t *uses = set_at(s, s->uses, b->index), *defs = set_at(s, s->defs, b->index);
+    uint64_t changed = 0;
+    for (int w = 0; w < s->nwords; w++) {
+        for (int i = 0; i < n; i++)
+            out[w] |= set_at(s, s->in, successors[i])[w];
+        uint64_t now = uses[w] | (out[w] & ~defs[w]);
+        changed |= now ^ in[w];
+        in[w] = now;
+    }
+    return changed != 0;
+}
+
+static void close_segment(struct arena *a, struct liveness *l, int reg, int from, int to)
+{
+    VEC_PUSH(a, &l->ranges[reg].segments, ((struct segment){from, to}));
+}
+
+/* What is live right now, on the way back through a block. */
+struct walk {
+    const struct mir *m;
+    struct liveness *l;
+    uint64_t *live;
+    int *until; /* of each live register: where its open segment ends */
+    int regs;   /* 32-bit registers live */
+};
+
+static void begin(struct walk *w, int reg, int at)
+{
+    if (has(w->live, reg))
+        return;
+    add(w->live, reg);
+    w->until[reg] = at;
+    w->regs += class_info[w->m->regs.at[reg]].regs;
+}
+
+static void end(struct walk *w, int reg, int at)
+{
+    if (has(w->live, reg)) {
+        close_segment(w->m->arena, w->l, reg, at, w->until[reg]);
+        drop(w->live, reg);
+        w->regs -= class_info[w->m->regs.at[reg]].regs;
+    } else {
+        close_segment(w->m->arena, w->l, reg, at, at + 1); /* a result that nobody wants has a place too */
+    }
+}
+
+static void walk_insn(struct walk *w, const struct insn *in, int at)
+{
+    if (!keeps_old(in))
+        for (int k = 0; k < in->ndefs; k++)
+            end(w, in->opnds[k].n, at);
+    else
+        for (int k = 0; k < in->ndefs; k++)
+            begin(w, in->opnds[k].n, at + 1);
+    if (in->guard >= 0)
+        begin(w, in->guard, at);
+    for (int k = in->ndefs; k < in->nopnds; k++)
+        if (reads_reg(&in->opnds[k]))
+            begin(w, in->opnds[k].n, at);
+    if (w->regs > w->l->peak_regs) {
+        w->l->peak_regs = w->regs;
+        w->l->peak = in->loc;
+    }
+}
+
+static void walk_block(struct walk *w, const struct sets *s, const struct mblock *b, int first)
+{
+    memset(w->live, 0, (size_t)s->nwords * sizeof *w->live);
+    w->regs = 0;
+    const uint64_t *out = s->out + (ptrdiff_t)b->index * s->nwords;
+    int last = first + b->insns.n;
+    for (int r = 0; r < w->m->regs.n; r++)
+        if (has(out, r))
+            begin(w, r, last);
+    for (int i = b->insns.n - 1; i >= 0; i--)
+        walk_insn(w, b->insns.at[i], first + i);
+    for (int r = 0; r < w->m->regs.n; r++)
+        if (has(w->live, r))
+            close_segment(w->m->arena, w->l, r, first, w->until[r]);
+}
+
+/* Segments were written last first. */
+static void reverse(struct live_range *r)
+{
+    for (int i = 0, k = r->segments.n - 1; i < k; i++, k--) {
+        struct segment kept = r->segments.at[i];
+        r->segments.at[i] = r->segments.at[k];
+        r->segments.at[k] = kept;
+    }
+}
+
+struct liveness *liveness_of(const struct mir *m)
+{
+    struct arena *a = m->arena;
+    struct sets s = {.nwords = (m->regs.n + WORD - 1) / WORD};
+    uint64_t **sets[] = {&s.uses, &s.defs, &s.in, &s.out};
+    for (int i = 0; i < 4; i++)
+        *sets[i] = NEW_ARRAY(a, (size_t)s.nwords * (size_t)m->blocks.n + 1, uint64_t);
+    int npositions = 0;
+    for (int b = 0; b < m->blocks.n; b++) {
+        gather(&s, m->blocks.at[b]);
+        npositions += m->blocks.at[b]->insns.n;
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int b = m->blocks.n - 1; b >= 0; b--)
+            changed |= flow(m, &s, m->blocks.at[b]);
+    }
+    struct liveness *l = NEW(a, struct liveness);
+    l->npositions = npositions;
+    l->nregs = m->regs.n;
+    l->ranges = NEW_ARRAY(a, m->regs.n + 1, struct live_range);
+    struct walk w = {.m = m, .l = l, .live = NEW_ARRAY(a, s.nwords + 1, uint64_t), .until = NEW_ARRAY(a, m->regs.n + 1, int)};
+    int first = npositions;
+    for (int b = m->blocks.n - 1; b >= 0; b--) {
+        first -= m->blocks.at[b]->insns.n;
+        walk_block(&w, &s, m->blocks.at[b], first);
+    }
+    for (int r = 0; r < m->regs.n; r++)
+        reverse(&l->ranges[r]);
+    return l;
+}

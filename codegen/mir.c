@@ -1,0 +1,126 @@
+/* mir.c: the tables of machine IR, and making it (see mir.h). */
+#include "codegen/mir.h"
+
+#include <string.h>
+
+const struct class_info class_info[CLASS_count] = {
+#define CLASS(word, prefix, type, bits, regs) {prefix, type, bits, regs},
+#include "codegen/insns.h"
+#undef CLASS
+};
+
+const struct ptype_info ptype_info[PT_count] = {
+#define PTYPE(word, cls, bits, ptx) {#word, CLASS_##cls, bits, ptx},
+#include "codegen/insns.h"
+#undef PTYPE
+};
+
+const struct mod_info mod_info[MOD_count] = {
+    [MOD_none] = {"", 0},
+#define MOD(word, text, ptx) [MOD_##word] = {text, ptx},
+#include "codegen/insns.h"
+#undef MOD
+};
+
+const int latency_cycles[LATENCY_count] = {
+#define LATENCY(word, cycles) cycles,
+#include "codegen/insns.h"
+#undef LATENCY
+};
+
+const struct insn_info insn_info[INSN_count] = {
+#define INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning) \
+    {#name, mnemonic, operands, RESULT_##result, traits, ptx, LATENCY_##latency, meaning},
+#include "codegen/insns.h"
+#undef INSN
+};
+const char *const special_names[SPECIAL_count] = {
+    "%tid.x", "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z",
+};
+
+struct mir *mir_new(struct func *f, struct arena *a)
+{
+    struct mir *m = NEW(a, struct mir);
+    m->arena = a;
+    m->func = f;
+    m->nthreads = 32 * f->num_warps;
+    return m;
+}
+
+struct mblock *mir_block(struct mir *m, int dominator, int depth)
+{
+    struct mblock *b = NEW(m->arena, struct mblock);
+    b->index = m->blocks.n;
+    b->dominator = dominator;
+    b->depth = depth;
+    VEC_PUSH(m->arena, &m->blocks, b);
+    return b;
+}
+
+struct opnd mir_reg(struct mir *m, enum reg_class cls)
+{
+    VEC_PUSH(m->arena, &m->regs, (uint8_t)cls);
+    return (struct opnd){.kind = OPND_reg, .cls = (uint8_t)cls, .n = m->regs.n - 1};
+}
+
+struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int ndefs, int nopnds, const struct opnd *opnds)
+{
+    struct insn *in = NEW(m->arena, struct insn);
+    in->form = form;
+    in->ndefs = (uint8_t)ndefs;
+    in->nopnds = (uint8_t)nopnds;
+    in->guard = -1;
+    in->opnds = NEW_ARRAY(m->arena, nopnds ? nopnds : 1, struct opnd);
+    if (nopnds)
+        memcpy(in->opnds, opnds, (size_t)nopnds * sizeof *opnds);
+    VEC_PUSH(m->arena, &b->insns, in);
+    return in;
+}
+
+static enum reg_class wide_class(enum reg_class cls)
+{
+    return cls == CLASS_b16 ? CLASS_b32 : CLASS_b64;
+}
+
+enum reg_class form_class(struct form form)
+{
+    enum reg_class own = ptype_info[form.type].cls;
+    switch (insn_info[form.code].result) {
+    case RESULT_pred: return CLASS_pred;
+    case RESULT_wide: return wide_class(own);
+    case RESULT_own:
+    case RESULT_none: return own;
+    }
+    return own;
+}
+
+struct opnd opnd_int(enum reg_class cls, int64_t i)
+{
+    return (struct opnd){.kind = OPND_imm, .cls = (uint8_t)cls, .i = i};
+}
+
+bool opnd_same(struct opnd a, struct opnd b)
+{
+    return a.kind == b.kind && a.cls == b.cls && a.n == b.n && a.i == b.i;
+}
+
+bool opnd_is_imm(struct opnd o, int64_t i)
+{
+    return o.kind == OPND_imm && o.i == i;
+}
+
+int mblock_successors(const struct mir *m, const struct mblock *b, int successors[2])
+{
+    int n = 0;
+    bool falls_through = true;
+    for (int i = 0; i < b->insns.n; i++) {
+        const struct insn *in = b->insns.at[i];
+        if (in->form.code == INSN_bra)
+            successors[n++] = in->opnds[0].n;
+        if (insn_has(in, TERMINATOR) && in->guard < 0)
+            falls_through = false;
+    }
+    if (falls_through && b->index + 1 < m->blocks.n)
+        successors[n++] = b->index + 1;
+    return n;
+}

@@ -1,0 +1,213 @@
+/* mir.h: machine IR: a kernel as PTX instructions on virtual registers, in basic blocks.
+ *
+ *     select       tile ops       -> instructions, one register element at a time, as plain as they come
+ *     peephole     fewer of them: equal ones once, fused, constants moved into addresses, dead ones gone
+ *     schedule     in a better order within each block
+ *     regalloc     virtual registers -> few, named by class
+ *     emit         -> text
+ *
+ * Most registers have one definition. Those with several are the values that loops and branches carry, and the
+ * destinations of guarded loads, which are given their other value first. A guarded instruction may leave its results as
+ * they were, so it counts as a use of them (unless it is marked `fresh`).
+ *
+ * Blocks stand in an order in which a block comes after its dominators. A block falls through to the next one unless it
+ * ends in an unguarded jump.
+ */
+#ifndef NESO_CODEGEN_MIR_H
+#define NESO_CODEGEN_MIR_H
+
+#include "codegen/codegen.h"
+#include "ir/ir.h"
+
+/* -- the vocabulary (insns.h) -- */
+
+enum reg_class {
+#define CLASS(word, prefix, type, bits, regs) CLASS_##word,
+#include "codegen/insns.h"
+#undef CLASS
+    CLASS_count
+};
+
+enum ptype {
+#define PTYPE(word, cls, bits, ptx) PT_##word,
+#include "codegen/insns.h"
+#undef PTYPE
+    PT_count
+};
+
+enum mod {
+    MOD_none, /* ends a list */
+#define MOD(word, text, ptx) MOD_##word,
+#include "codegen/insns.h"
+#undef MOD
+    MOD_count
+};
+
+enum latency {
+#define LATENCY(word, cycles) LATENCY_##word,
+#include "codegen/insns.h"
+#undef LATENCY
+    LATENCY_count
+};
+
+enum insn_code {
+#define INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning) INSN_##name,
+#include "codegen/insns.h"
+#undef INSN
+    INSN_count
+};
+
+enum insn_result { RESULT_none, RESULT_own, RESULT_wide, RESULT_pred };
+
+struct class_info {
+    const char *prefix, *type;
+    int bits, regs;
+};
+struct ptype_info {
+    const char *word;
+    enum reg_class cls;
+    int bits, ptx;
+};
+struct mod_info {
+    const char *text;
+    int ptx;
+};
+struct insn_info {
+    const char *name, *mnemonic, *operands;
+    enum insn_result result;
+    unsigned traits; /* PURE etc. */
+    int ptx;
+    enum latency latency;
+    const char *meaning;
+};
+enum { WARP = 512 }; /* one more than ir.h's traits */
+
+extern const struct class_info class_info[CLASS_count];
+extern const struct ptype_info ptype_info[PT_count];
+extern const struct mod_info mod_info[MOD_count];
+extern const int latency_cycles[LATENCY_count];
+extern const struct insn_info insn_info[INSN_count];
+
+/* -- instructions -- */
+
+enum opnd_kind {
+    OPND_none,
+    OPND_reg,     /* register n */
+    OPND_imm,     /* i, spelled as class cls wants: f32 and f64 hold the float's bits */
+    OPND_addr,    /* [register n + i] */
+    OPND_param,   /* [parameter n] */
+    OPND_smem,    /* the address of dynamic shared memory */
+    OPND_label,   /* block n */
+    OPND_special  /* special register n */
+};
+
+enum special { SPECIAL_tid, SPECIAL_ctaid_x, SPECIAL_ctaid_y, SPECIAL_ctaid_z, SPECIAL_nctaid_x, SPECIAL_nctaid_y,
+               SPECIAL_nctaid_z, SPECIAL_count };
+extern const char *const special_names[SPECIAL_count];
+
+struct opnd {
+    uint8_t kind; /* enum opnd_kind */
+    uint8_t cls;  /* enum reg_class */
+    int n;
+    int64_t i;
+};
+
+/* What an instruction is, without its operands. */
+enum { MODS_MOST = 5 };
+struct form {
+    uint8_t code;            /* enum insn_code */
+    uint8_t type, from;      /* enum ptype; PT_none: not spelled */
+    uint8_t mods[MODS_MOST]; /* enum mod, as they are spelled; MOD_none ends them */
+};
+
+struct insn {
+    struct form form;
+    uint8_t ndefs, nopnds; /* results are the first operands (of a store the address is first) */
+    uint8_t nvec;          /* operands in braces; 0: none */
+    bool guard_not;
+    bool fresh;            /* guarded, but what its results held before does not matter */
+    int guard;             /* predicate register, or -1 */
+    struct opnd *opnds;
+    struct loc loc;
+    const struct op *op;   /* the tile op it came from */
+};
+
+struct mblock {
+    int index;      /* in mir.blocks, which is the order of the text */
+    int dominator;  /* the block that all paths here went through, -1 for the first */
+    int depth;      /* of loops */
+    VEC(struct insn *) insns;
+};
+
+struct mir {
+    struct arena *arena;
+    struct func *func;
+    VEC(struct mblock *) blocks;
+    VEC(uint8_t) regs; /* class of each virtual register */
+    int nthreads;
+};
+
+/* -- mir.c -- */
+struct mir *mir_new(struct func *f, struct arena *a);
+struct mblock *mir_block(struct mir *m, int dominator, int depth);
+struct opnd mir_reg(struct mir *m, enum reg_class cls);
+/* Appends; defs are the first ndefs operands. */
+struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int ndefs, int nopnds, const struct opnd *opnds);
+enum reg_class form_class(struct form form); /* of the result */
+struct opnd opnd_int(enum reg_class cls, int64_t i);
+bool opnd_same(struct opnd a, struct opnd b);
+bool opnd_is_imm(struct opnd o, int64_t i);
+/* Blocks that control may go to from here: at most two; returns how many. */
+int mblock_successors(const struct mir *m, const struct mblock *b, int successors[2]);
+static inline bool insn_has(const struct insn *in, unsigned traits)
+{
+    return (insn_info[in->form.code].traits & traits) == traits;
+}
+static inline bool form_has_mod(struct form form, enum mod mod)
+{
+    for (int i = 0; i < MODS_MOST && form.mods[i]; i++)
+        if (form.mods[i] == mod)
+            return true;
+    return false;
+}
+
+/* -- select.c -- */
+struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info);
+
+/* -- peephole.c -- */
+void peephole(struct mir *m);
+
+/* -- schedule.c -- */
+void schedule(struct mir *m);
+
+/* -- liveness.c: where each register's value is needed -- */
+/* Positions count instructions in text order; a segment [from, to) says that the value is in the register after the
+ * instruction at `from` has read its operands until the one at `to` reads its. Sorted, apart. */
+struct segment {
+    int from, to;
+};
+struct live_range {
+    VEC(struct segment) segments;
+};
+struct liveness {
+    int npositions, nregs;
+    struct live_range *ranges; /* of each virtual register */
+    int peak_regs;             /* most 32-bit registers live at once */
+    struct loc peak;
+};
+struct liveness *liveness_of(const struct mir *m);
+
+/* -- regalloc.c -- */
+struct allocation {
+    int *number;             /* of each virtual register, in its class, from 1; 0: never used */
+    int count[CLASS_count];  /* registers of each class */
+};
+/* Also drops moves between registers that became the same. */
+struct allocation *regalloc(struct mir *m, const struct liveness *live);
+
+/* -- emit.c -- */
+/* With allocation NULL, registers have their virtual numbers. */
+void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct codegen_options *o, struct ptx_info *info,
+              struct text *out);
+
+#endif

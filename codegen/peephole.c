@@ -1,0 +1,5 @@
+#include "codegen/mir.h"
+void peephole(struct mir *m)
+{
+    (void)m;
+}

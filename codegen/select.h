@@ -1,0 +1,107 @@
+/* select.h: what the files of instruction selection share.
+ *
+ * A tile is, in each thread, one operand per register of its layout (a scalar: one); a constant stays an immediate until
+ * an instruction insists on a register. How element types live in registers:
+ *
+ *     i1              a predicate
+ *     i8, f8e4, f8e5  16 bits, of which the upper 8 are anything: who needs them extends first
+ *     i16, f16, bf16  16 bits
+ *     i32; i64, ptr   32; 64 bits
+ *     f32, f64        float registers
+ */
+#ifndef NESO_CODEGEN_SELECT_H
+#define NESO_CODEGEN_SELECT_H
+
+#include "codegen/mir.h"
+
+struct select {
+    struct mir *m;
+    struct func *f;
+    const struct target *target;
+    struct diag *diag;
+    struct mblock *b;     /* instructions go here */
+    const struct op *op;  /* being selected */
+    struct opnd thread;   /* %tid.x */
+};
+
+/* How an integer instruction reads its operands. */
+enum reading { READ_bits, READ_signed, READ_unsigned };
+
+/* -- select.c -- */
+static inline struct form form0(enum insn_code code, enum ptype type)
+{
+    return (struct form){.code = (uint8_t)code, .type = (uint8_t)type};
+}
+static inline struct form form1(enum insn_code code, enum ptype type, enum mod m)
+{
+    return (struct form){.code = (uint8_t)code, .type = (uint8_t)type, .mods = {(uint8_t)m}};
+}
+static inline struct form form2(enum insn_code code, enum ptype type, enum mod m1, enum mod m2)
+{
+    return (struct form){.code = (uint8_t)code, .type = (uint8_t)type, .mods = {(uint8_t)m1, (uint8_t)m2}};
+}
+static inline struct form form_cvt(enum ptype to, enum ptype from, enum mod m)
+{
+    return (struct form){.code = INSN_cvt, .type = (uint8_t)to, .from = (uint8_t)from, .mods = {(uint8_t)m}};
+}
+/* An instruction with one result, which is returned. */
+struct opnd emit(struct select *s, struct form form, int n, const struct opnd *x);
+struct opnd emit1(struct select *s, struct form form, struct opnd x);
+struct opnd emit2(struct select *s, struct form form, struct opnd x, struct opnd y);
+struct opnd emit3(struct select *s, struct form form, struct opnd x, struct opnd y, struct opnd z);
+/* Any other: operands with results first. */
+struct insn *emit_insn(struct select *s, struct form form, int ndefs, int n, const struct opnd *x);
+void emit_mov(struct select *s, struct opnd to, struct opnd from);
+/* The same value in a register. */
+struct opnd in_reg(struct select *s, struct opnd x);
+/* All at once, so that a source may be another's destination. */
+void emit_moves(struct select *s, int n, const struct opnd *to, struct opnd *from);
+/* XOR of basis[i] over the bits i that are set in the thread's index. */
+struct opnd emit_thread_map(struct select *s, int nbits, const uint32_t *basis);
+/* A predicate: is this thread the one that writes elements laid out as `l`? Kind OPND_none where every thread is. */
+struct opnd emit_is_owner(struct select *s, const struct layout *l);
+struct opnd pred_and(struct select *s, struct opnd x, struct opnd y); /* either may be OPND_none: true */
+
+struct opnd *tile_of(struct select *s, const struct value *v); /* its registers */
+struct opnd *tile_new(struct select *s, struct value *v);      /* to be filled */
+int tile_nregs(const struct type *t);
+const struct layout *tile_layout(const struct select *s, const struct type *t, struct layout *scalar);
+enum dtype elem_dtype(const struct type *t); /* pointers: i64 */
+
+enum ptype dtype_ptype(enum dtype dt, enum reading r); /* floats: the float's type, or bits */
+enum reg_class dtype_class(enum dtype dt);
+
+void select_block(struct select *s, struct block *b);
+/* What a region's terminator yields, its ops having been selected in place; the block's arguments are set before. */
+const struct op *select_inline(struct select *s, struct block *b);
+/* Where the language has it and this back end does not. */
+_Noreturn void select_unsupported(struct select *s, const char *what);
+
+/* -- one function a family; the elementwise ones give one element of the result -- */
+struct opnd select_arith(struct select *s, const struct op *o, const struct opnd *x);
+struct opnd select_math(struct select *s, const struct op *o, const struct opnd *x);
+struct opnd select_cast(struct select *s, const struct op *o, const struct opnd *x);
+void select_create(struct select *s, const struct op *o);
+void select_shape(struct select *s, const struct op *o);
+void select_memory(struct select *s, const struct op *o);
+void select_reduce(struct select *s, const struct op *o);
+void select_layout(struct select *s, const struct op *o);
+void select_control(struct select *s, const struct op *o);
+void select_debug(struct select *s, const struct op *o);
+
+/* -- select_cast.c: used by others -- */
+struct opnd widen_to_f32(struct select *s, enum dtype from, struct opnd x);
+struct opnd narrow_from_f32(struct select *s, enum dtype to, struct opnd x, enum rounding round);
+/* The bits above an i8's eight: copies of its sign, or zero; other types are as they should be. */
+struct opnd extend_i8(struct select *s, enum dtype dt, struct opnd x, bool with_sign);
+
+/* -- select_atomic.c -- */
+void select_atomic(struct select *s, const struct op *o);
+
+/* -- select_math.c: used by others -- */
+struct opnd select_frem(struct select *s, enum dtype dt, const struct opnd *x);
+
+/* -- select_arith.c: used by others -- */
+struct opnd pred_not(struct select *s, struct opnd x);
+
+#endif

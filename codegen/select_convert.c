@@ -1,0 +1,5 @@
+#include "codegen/select.h"
+void select_layout(struct select *s, const struct op *o)
+{
+    select_unsupported(s, op_info[o->code].name);
+}
