@@ -6,11 +6,13 @@ STRICT   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CFLAGS  ?= -O2 -g
 SAN     ?=
 NCFLAGS  = -std=c11 -D_DEFAULT_SOURCE $(STRICT) -fPIC -fvisibility=hidden -ffp-contract=off -I. -MMD -MP $(SAN)
+PREFIX  ?= /usr/local
 LDLIBS   = -lm -ldl -lpthread
 
 ROOMS    = ir frontend opt codegen runtime
 SOURCES  = $(filter-out runtime/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))))
 OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o)
+APIS     = $(patsubst tests/api/%.c,$(BUILD)/tests/api_%,$(wildcard tests/api/*.c))
 UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
 
 all: $(BUILD)/neso $(BUILD)/libneso.so $(BUILD)/libneso.a
@@ -23,15 +25,61 @@ $(BUILD)/inner.a: $(OBJECTS)
 	@rm -f $@
 	ar rcs $@ $^
 
+# What the library exports is what neso.h marks; the archive is one object with everything else made local.
+$(BUILD)/neso.o: $(OBJECTS)
+	$(LD) -r -o $@ $^
+	objcopy --wildcard --keep-global-symbol='neso_*' $@
+
+$(BUILD)/libneso.a: $(BUILD)/neso.o
+	@rm -f $@
+	ar rcs $@ $^
+
+$(BUILD)/libneso.so: $(OBJECTS)
+	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libneso.so -Wl,-z,defs $^ $(LDLIBS) -o $@
+
+$(BUILD)/neso: $(BUILD)/runtime/main.o $(BUILD)/libneso.a
+	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# Examples of embedding: they see neso.h and the archive, nothing else.
+$(BUILD)/tests/api_%: tests/api/%.c $(BUILD)/libneso.a
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(STRICT) $(SAN) $(CFLAGS) -Iruntime $< $(BUILD)/libneso.a $(LDLIBS) -o $@
+
+$(BUILD)/bench/%: bench/%.c $(BUILD)/libneso.a
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(STRICT) $(CFLAGS) -Iruntime $< $(BUILD)/libneso.a $(LDLIBS) -o $@
+
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/inner.a
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 units: $(UNITS)
+api: $(APIS)
+
+run: all
+	$(BUILD)/neso run --verbose --keep-ptx $(BUILD) tests/programs/announcement_softmax.py
+
+test: all units api
+	tests/check
+
+test-all: all units api
+	tests/check --all
+
+bench: $(BUILD)/bench/compile
+	$(BUILD)/bench/compile
+
+install: all
+	install -d $(PREFIX)/bin $(PREFIX)/lib $(PREFIX)/include
+	install -m 755 $(BUILD)/neso $(PREFIX)/bin
+	install -m 644 $(BUILD)/libneso.so $(BUILD)/libneso.a $(PREFIX)/lib
+	install -m 644 runtime/neso.h $(PREFIX)/include
+
+format:
+	clang-format -i $$(git ls-files '*.c')
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all units clean
+.PHONY: all units api run test test-all bench install format clean
 .SECONDARY:
 -include $(OBJECTS:.o=.d)
