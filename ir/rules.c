@@ -123,7 +123,7 @@ static bool layouts_agree(const struct layout *a, const struct layout *b)
 static const char *want_axis(struct module *m, const struct op *o, int rank)
 {
     int64_t axis = op_int(o, ATTR_axis);
-    return axis >= 0 && axis < rank ? NULL : wrong(m, "axis %d of a tile of rank %d", (int)axis, rank);
+    return axis >= 0 && axis < rank ? NULL : wrong(m, "axis is %d, expected 0 to %d", (int)axis, rank - 1);
 }
 
 /* -- create -- */
