@@ -254,16 +254,10 @@ static const struct layout *read_layout_use(struct parser *p)
     return found ? *found : NULL;
 }
 
-/* The text of a layout without coordinate bits does not tell the rank, which is then the tile's. */
 static const struct layout *fit_layout(struct parser *p, const struct layout *l, int rank, const int *shape)
 {
     struct layout fitted;
     layout_init(&fitted, rank, shape);
-    if (l && layout_coord_bits(l) == 0 && layout_coord_bits(&fitted) == 0) {
-        fitted = *l;
-        fitted.rank = (uint8_t)rank;
-        l = layout_intern(p->m, &fitted);
-    }
     bool fits = l && l->rank == rank;
     for (int i = 0; fits && i < rank; i++)
         fits = l->dim_bits[i] == fitted.dim_bits[i];

@@ -200,3 +200,70 @@ TEST(the_op_that_is_wrong_is_named)
     CHECK_STR(t.s, "%b = neg %a : i64");
     world_free(&w);
 }
+
+/* -- layouts -- */
+
+static const char *const layouts =
+    "layout #v = reg[1 2] lane[4 8 16 32 64] warp[128 256]\n"
+    "layout #w = reg[128 256] lane[1 2 4 8 16] warp[32 64]\n"
+    "layout #m = reg[(0,1) (0,2)] lane[(0,4) (0,8) (1,0) (2,0) (4,0)] warp[(8,0) (0,0)]\n"
+    "layout #mt = reg[(1,0) (2,0)] lane[(4,0) (8,0) (0,1) (0,2) (0,4)] warp[(0,8) (0,0)]\n"
+    "layout #row = lane[0 0 1 2 4] warp[8 0]\n"
+    "layout #repeated = reg[0] lane[0 0 1 2 4] warp[8 0]\n"
+    "layout #other = lane[1 2 4 8 0] warp[0 0]\n"
+    "layout #col = lane[(0,0) (0,0) (1,0) (2,0) (4,0)] warp[(8,0) (0,0)]\n"
+    "layout #narrow = reg[1 2] lane[4 8 16 32] warp[64 128]\n"
+    "layout #few = reg[1 2 256] lane[4 8 16 32 64] warp[128]\n"
+    "layout #off = offset[1 2 4 8]\n";
+
+TEST(layouts_follow_shapes)
+{
+    static const struct { const char *body, *message; } rows[] = {
+        {"%a = range start=0 end=512 : tile<512xi32>", "tile<512xi32> in a function that is laid out"},
+        {"%a = range start=0 end=512 : tile<512xi32,#v>", ""},
+        {"%a = range start=0 end=512 : tile<512xi32,#few>",
+         "tile<512xi32,{reg[1 2 256] lane[4 8 16 32 64] warp[128]}> is not laid out over 32 lanes and 4 warps"},
+        {"%a = range start=0 end=256 : tile<256xi32,#narrow>",
+         "tile<256xi32,{reg[1 2] lane[4 8 16 32] warp[64 128]}> is not laid out over 32 lanes and 4 warps"},
+        {"%a = range start=0 end=16 : tile<16xi32,#off>",
+         "tile<16xi32,{offset[1 2 4 8]}> is not laid out over 32 lanes and 4 warps"},
+        {"%a = shared_alloc : shared<16xi32,#row>",
+         "shared<16xi32,{lane[0 0 1 2 4] warp[8 0]}> is not laid out by offsets"},
+        {"%a = shared_alloc : shared<16xi32,#off>", ""},
+        {"%a = splat %n : tile<512xi32,#v>\n%b = splat %n : tile<512xi32,#w>\n%d = add %a, %b : tile<512xi32,#v>",
+         "operands differ: tile<512xi32,{reg[1 2] lane[4 8 16 32 64] warp[128 256]}> and "
+         "tile<512xi32,{reg[128 256] lane[1 2 4 8 16] warp[32 64]}>"},
+        {"%a = splat %n : tile<512xi32,#v>\n%b = convert %a : tile<512xi32,#w>", ""},
+        {"%a = splat %n : tile<16x16xi32,#m>\n%b = trans %a order=[1 0] : tile<16x16xi32,#mt>", ""},
+        {"%a = splat %n : tile<16x16xi32,#m>\n%b = trans %a order=[1 0] : tile<16x16xi32,#m>",
+         "%b is tile<16x16xi32,{reg[(0,1) (0,2)] lane[(0,4) (0,8) (1,0) (2,0) (4,0)] warp[(8,0) (0,0)]}>, and should be "
+         "tile<16x16xi32,{reg[(1,0) (2,0)] lane[(4,0) (8,0) (0,1) (0,2) (0,4)] warp[(0,8) (0,0)]}>"},
+        {"%a = splat %n : tile<16xi32,#row>\n%b = expand_dims %a axis=1 : tile<16x1xi32,#col>\n"
+         "%d = broadcast %b : tile<16x16xi32,#m>", ""},
+        {"%a = splat %n : tile<16x1xi32,#col>\n%b = broadcast %a : tile<16x16xi32,#mt>",
+         "tile<16x1xi32,{lane[(0,0) (0,0) (1,0) (2,0) (4,0)] warp[(8,0) (0,0)]}> is not laid out as its broadcast "
+         "tile<16x16xi32,{reg[(1,0) (2,0)] lane[(4,0) (8,0) (0,1) (0,2) (0,4)] warp[(0,8) (0,0)]}>"},
+        {"%a = splat %n : tile<16x16xi32,#m>\n%b = reduce %a axis=1 : tile<16xi32,#row> (%d: i32, %e: i32) {\nyield %d\n}", ""},
+        {"%a = splat %n : tile<16x16xi32,#m>\n%b = reduce %a axis=1 : tile<16xi32,#repeated> (%d: i32, %e: i32) {\nyield %d\n}",
+         ""},
+        {"%a = splat %n : tile<16x16xi32,#m>\n%b = reduce %a axis=1 : tile<16xi32,#other> (%d: i32, %e: i32) {\nyield %d\n}",
+         "tile<16xi32,{lane[1 2 4 8 0] warp[0 0]}> is not laid out as a slice of "
+         "tile<16x16xi32,{reg[(0,1) (0,2)] lane[(0,4) (0,8) (1,0) (2,0) (4,0)] warp[(8,0) (0,0)]}>"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char body[400];
+        snprintf(body, sizeof body, "%s\nreturn", rows[i].body);
+        expect("laid_out", layouts, body, rows[i].message);
+    }
+}
+
+TEST(degrees_demand_and_forbid)
+{
+    const char *convert = "%a = splat %n : tile<512xi32,#v>\n%b = convert %a : tile<512xi32,#w>\nreturn";
+    expect("laid_out", layouts, convert, "");
+    expect("scheduled", layouts, convert, "a convert through shared memory in a function that is scheduled");
+    expect("traced", layouts, "%a = splat %n : tile<512xi32,#v>\nreturn",
+           "tile<512xi32,{reg[1 2] lane[4 8 16 32 64] warp[128 256]}> in a function that is traced");
+    expect("traced", layouts, "%a = shared_alloc : shared<16xi32,#off>\nreturn",
+           "shared_alloc in a function that is traced");
+}
