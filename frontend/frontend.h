@@ -169,6 +169,8 @@ struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, stru
 
 /* -- builtins.c: triton, triton.language and their submodules as modules of builtins -- */
 struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL: not ours */
+/* Every builtin with its parameters, a line each: `neso help language`. */
+void builtins_help(struct text *out);
 /* Members of a dtype or pointer type; NULL: no such. */
 struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
 

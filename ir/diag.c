@@ -397,7 +397,7 @@ void diag_render_all(const struct diag *d, struct text *out)
 
 /* -- JSON -- */
 
-static void json_string(struct text *out, const char *s)
+void text_json_string(struct text *out, const char *s)
 {
     text_char(out, '"');
     for (size_t n = strlen(s); n > 0;) {
@@ -423,7 +423,7 @@ static void json_place(const struct diag *d, struct loc at, struct text *out)
     if (!source)
         return;
     text_str(out, ", \"file\": ");
-    json_string(out, source->name);
+    text_json_string(out, source->name);
     text_printf(out, ", \"line\": %" PRIu32 ", \"column\": %d, \"length\": %d", at.line, at.col, at.len);
 }
 
@@ -435,7 +435,7 @@ static void json_calls(const struct diag *d, struct loc at, struct text *out)
     const char *comma = "";
     for (int i = at.call; i > 0 && i < d->calls.n; i = d->calls.at[i].at.call) {
         text_printf(out, "%s{\"callee\": ", comma);
-        json_string(out, d->calls.at[i].callee);
+        text_json_string(out, d->calls.at[i].callee);
         json_place(d, d->calls.at[i].at, out);
         text_char(out, '}');
         comma = ", ";
@@ -449,7 +449,7 @@ static void json_diagnostic(const struct diag *d, const struct diagnostic *x, st
     text_printf(out, "{\"severity\": \"%s\", \"tag\": \"", severity_words[x->severity]);
     render_tag(x->error, out);
     text_str(out, "\", \"message\": ");
-    json_string(out, x->message);
+    text_json_string(out, x->message);
     json_place(d, x->loc, out);
     json_calls(d, x->loc, out);
 }

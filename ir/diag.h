@@ -96,6 +96,8 @@ void diag_vformat(struct text *t, const char *format, va_list args);
 void diag_render(const struct diag *d, const struct diagnostic *x, struct text *out);
 void diag_render_all(const struct diag *d, struct text *out);
 void diag_render_json(const struct diag *d, struct text *out);
+/* A string as JSON has it, quotes included; bytes that are no UTF-8 become U+FFFD. */
+void text_json_string(struct text *out, const char *s);
 const char *error_tag(enum error e); /* as in errors.h: "shape_broadcast"; shown as shape-broadcast */
 const char *error_text(enum error e);
 

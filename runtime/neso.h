@@ -67,7 +67,7 @@ typedef struct neso_allocator {
 typedef struct neso_context_options {
     size_t size;
     neso_allocator allocator; /* functions NULL: malloc and free */
-    size_t memory_limit;      /* bytes for one module or program with its kernels; 0: 1 GiB */
+    size_t memory_limit;      /* bytes for a module or program, and for each of its kernels; 0: 1 GiB */
     size_t source_limit;      /* bytes of one source; 0: 16 MiB */
     int64_t step_limit;       /* statements executed to read a module or trace a kernel; 0: 100 million */
 } neso_context_options;
@@ -78,7 +78,7 @@ NESO_API neso_status neso_context_create(const neso_context_options *options, ne
 NESO_API void neso_context_release(neso_context *context);
 
 /* Chooses where kernels run: "cuda" or "cuda:1" (a GPU, by number), "interpreter" (the CPU), or "best": cuda where there
- * is a driver and a GPU, else the interpreter. Kernels compiled earlier stay where they were compiled for.
+ * is a driver and a GPU, else the interpreter. Refused (NESO_INVALID) while the context has modules.
  * `cuda_context` is a CUcontext of the caller's to work in (its device is then the one used), or NULL: the primary one. */
 NESO_API neso_status neso_context_use_device(neso_context *context, const char *device, void *cuda_context);
 /* The device's kind ("cuda", "interpreter", "none"), and a line for people: "NVIDIA H200 (cuda:0, sm_90a)". */
@@ -93,7 +93,7 @@ typedef enum neso_severity { NESO_ERROR, NESO_WARNING, NESO_NOTE, NESO_HINT } ne
 typedef struct neso_diagnostic {
     size_t size;
     neso_severity severity;
-    const char *tag;     /* stable: "shape_broadcast" */
+    char tag[48];        /* stable: "shape-broadcast" */
     const char *message;
     const char *file;    /* as the source was named; NULL: no place */
     uint32_t line, column, length; /* from 1, in bytes; length 0: unknown */
@@ -122,15 +122,15 @@ NESO_API const char *neso_module_kernel(const neso_module *module, size_t index)
 
 /* A kernel's texts. Each stage is made from the one before. */
 typedef enum neso_text {
-    NESO_TEXT_AST,  /* the source's syntax tree */
-    NESO_TEXT_IR,   /* as traced: no layouts */
-    NESO_TEXT_OPT,  /* after the passes: every layout, conversion and barrier */
-    NESO_TEXT_MIR,  /* PTX instructions on virtual registers */
+    NESO_TEXT_AST = 1, /* the kernel's syntax tree */
+    NESO_TEXT_IR,      /* as traced: no layouts */
+    NESO_TEXT_OPT,     /* after the passes: every layout, conversion and barrier */
+    NESO_TEXT_MIR,     /* PTX instructions on virtual registers */
     NESO_TEXT_PTX,
-    NESO_TEXT_JSON  /* the launch plan */
+    NESO_TEXT_JSON     /* the launch plan */
 } neso_text;
 
-/* "ast", "ir", ...; NULL past the last one. */
+/* "ast", "ir", ...; NULL for a number that is none. */
 NESO_API const char *neso_text_name(neso_text text);
 
 typedef struct neso_compile_options {
@@ -146,7 +146,7 @@ typedef struct neso_compile_options {
     int max_registers;   /* 0: no cap */
     int no_fp_fusion;    /* 1: a * b + c rounds twice */
     int debug;           /* 1: assertions of the kernel are checked */
-    neso_text until;     /* go as far as this text; 0 (the tree) means NESO_TEXT_PTX */
+    neso_text until;     /* go as far as this text; 0: as far as the device needs, without one NESO_TEXT_PTX */
     /* For a look inside; names with commas between, or "all". See `neso help passes`. */
     const char *passes;      /* run these instead of the list */
     const char *skip;        /* leave these out */

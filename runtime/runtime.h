@@ -17,6 +17,7 @@
 #include <pthread.h>
 
 enum { TEXT_count = NESO_TEXT_JSON + 1 };
+enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 
 struct neso_context {
     int refs; /* the user's, and one for each module */
@@ -24,15 +25,18 @@ struct neso_context {
     size_t memory_limit, source_limit;
     int64_t step_limit;
     struct device device;
-    /* What the last call left: messages of a module (which is kept for them), or a fault. */
-    struct neso_module *reported;
-    struct fault fault;
-    struct arena answers; /* texts of the last call */
+    /* What the last call left. */
+    neso_status status;
+    int driver_code;
+    struct neso_module *reported; /* kept for its messages; NULL: there are none */
 };
 
 struct neso_module {
     int refs; /* the user's, and one for each kernel */
+    int busy; /* calls under way: a program's callback may make one inside another */
     struct neso_context *context;
+    struct memory mem; /* the context's, noting refusals */
+    bool refused;
     struct arena arena;
     struct diag diag;
     struct interner strings;
@@ -47,25 +51,23 @@ struct neso_module {
 struct neso_kernel {
     int refs; /* the user's, and the program's cache's */
     struct neso_module *module;
+    struct device *device; /* the context's; NULL: none */
     struct arena arena, scratch;
-    struct module ir;
     const char *name, *id;
     struct obj *jit; /* NULL: from an IR file */
     struct spec spec;
     struct neso_compile_options options; /* strings copied */
-    struct func *func;  /* as far as `made` */
-    bool traced_only;   /* func stays as traced, for a device that runs it so */
+    struct module *ir;  /* of the latest making */
+    struct func *traced; /* for a device that runs it so; else NULL */
     struct {
-        const char *s;
+        const char *s; /* NULL: not made yet */
         size_t len;
-    } texts[TEXT_count]; /* s NULL: not made yet */
-    struct ptx_info info;
+    } texts[TEXT_count];
+    struct ptx_info info; /* once there is PTX */
     struct neso_param *params; /* one per type in the signature */
     int nparams;
-    double seconds[3];  /* trace, opt, codegen */
-    /* Loaded code; `lock` guards loading. */
-    pthread_mutex_t lock;
-    struct device *device;
+    double seconds[STAGE_count];
+    pthread_mutex_t lock; /* around loading */
     void *_Atomic loaded;
 };
 
@@ -73,25 +75,40 @@ struct neso_kernel {
 
 /* Runs body(arg) where it may unwind; what it reported stays in m's diag. */
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg);
-struct neso_module *module_new(struct neso_context *c);
+struct neso_module *module_new(struct neso_context *c); /* NULL: no memory */
 void module_drop(struct neso_module *m);
-/* For a call on c: forgets what the last one left; then keeps what m has to say, or a fault. */
+void module_arena(struct neso_module *m, struct arena *a); /* one more, under the same limit */
+bool module_add_source(struct neso_module *m, const char *name, const char *text, size_t length);
+struct obj *module_jit(const struct neso_module *m, size_t index); /* its kernels in order; NULL: past the end */
+/* Reads options of at most `bytes`; false: a size that no version knows. `from` NULL: all 0. */
+bool options_read(void *to, size_t bytes, const void *from);
+
+/* A call on a context begins by forgetting what the last one left; enter and leave stand around work on a module, whose
+ * messages the context then keeps. */
 void report_begin(struct neso_context *c);
-neso_status report_module(struct neso_context *c, struct neso_module *m, neso_status status);
-neso_status report_fault(struct neso_context *c, const struct fault *f);
+void report_enter(struct neso_module *m);
+neso_status report_leave(struct neso_module *m, neso_status status);
+void report_add_fault(struct neso_module *m, const struct fault *f);   /* between enter and leave */
+neso_status report_fault(struct neso_context *c, const struct fault *f); /* a whole report */
 
-/* -- compile.c: spec to texts; under guard, errors in diag -- */
+/* -- compile.c: from spec to texts -- */
 
-/* A kernel for k->spec, name, jit and options filled by the caller, traced, and compiled as far as options.until. NULL: errors. */
+/* Empty but for its module and device; NULL: no memory. Does not unwind. */
 struct neso_kernel *kernel_new(struct neso_module *m);
-bool kernel_build(struct neso_kernel *k);
-const char *kernel_text(struct neso_kernel *k, neso_text which, size_t *len);
 void kernel_drop(struct neso_kernel *k);
+/* Under guard, name, jit, spec and options being set: traces and compiles, as the device wants it or options.until says. */
+void kernel_build(struct neso_kernel *k);
+/* Under guard: makes a text that is not there yet. */
+void kernel_make(struct neso_kernel *k, neso_text which);
+/* num_warps and such, checked, from options and defaults; target; false: reported. */
+bool spec_options(struct neso_kernel *k);
 
 /* -- signature.c -- */
 
-/* Fills k->spec and k->params from the signature. */
+/* Fills k->spec's arguments from a signature. */
 bool signature_read(struct neso_kernel *k, const char *signature);
+/* k->params and k->id, from the spec; of an IR file's kernel, from f. */
+void kernel_describe(struct neso_kernel *k, const struct func *f);
 /* What a parameter of a jit function wants. */
 struct param_rule {
     const char *name;
@@ -103,13 +120,16 @@ struct param_rule {
     struct obj *dflt;             /* or NULL */
     bool no_one, no_divisible;    /* do_not_specialize and do_not_specialize_on_alignment */
 };
-int jit_rules(struct eval *e, struct jit *jit, struct param_rule **rules);
+/* One per parameter; returns their number. */
+int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules);
 
 /* -- launch.c -- */
 
-bool kernel_load(struct neso_kernel *k, struct device *d, struct fault *f);
-/* args: one value per parameter of k->params. */
+bool kernel_load(struct neso_kernel *k, struct fault *f);
+/* args: a value for each parameter that is no constant. A grid with a 0 does nothing. */
 bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
+/* -- call.c -- */
+
 /* kernel[grid](...) of a host program: binds, specializes, compiles what is not in p->kernels yet, launches. */
 struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args);
 
@@ -125,9 +145,12 @@ struct program {
     struct neso_context *context;
     struct neso_module *module;
     struct device *device;
-    const struct neso_run_options *options;
+    struct neso_run_options options;
     struct host host;
+    struct map callees; /* struct obj * of a jit function to call.c's record of it */
     struct map kernels; /* specialization's key to struct neso_kernel * */
+    struct arena scratch; /* for keys; back to `empty` after each launch */
+    struct arena_mark empty;
     /* host.c's: is x tensor-like? */
     bool (*as_pointer)(struct eval *e, struct obj *x, struct pointer *out);
     void *lent; /* host.c's own */
@@ -142,9 +165,5 @@ _Noreturn void program_raise(struct eval *e, struct loc at, const struct fault *
  * not freed goes with host_close, after the program's end, however it ended. */
 void host_open(struct program *p);
 void host_close(struct program *p);
-
-/* -- help.c -- */
-bool help_write(const char *topic, struct text *out);
-const char *help_topic(size_t i);
 
 #endif

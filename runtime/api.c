@@ -1,0 +1,465 @@
+/* api.c: the boundary: the functions of neso.h, over objects that the user holds, and the one setjmp that the compiler unwinds to.
+ *
+ *     neso_kernel_compile ─► guard ─► setjmp ─► kernel_build ─► frontend, opt, codegen
+ *                              ▲                                      │ longjmp: a fatal diagnostic, a bug, no memory
+ *                              └──────────────────────────────────────┘
+ *
+ * Below guard, nothing but arenas is owned, so unwinding leaks nothing. What a call has to say stays in the diag of its
+ * module, which the context keeps for that purpose until the next call. */
+#include "runtime/runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSION "0.1"
+
+const char *neso_version(void)
+{
+    return VERSION;
+}
+
+const char *neso_status_name(neso_status status)
+{
+    static const char *const names[] = {"NESO_OK",     "NESO_INVALID",       "NESO_FAILED",  "NESO_NO_DEVICE",
+                                        "NESO_DRIVER", "NESO_OUT_OF_MEMORY", "NESO_INTERNAL"};
+    return (unsigned)status < sizeof names / sizeof *names ? names[status] : "?";
+}
+
+/* -- memory -- */
+
+static void *default_alloc(void *ctx, size_t bytes)
+{
+    (void)ctx;
+    return malloc(bytes);
+}
+
+static void default_free(void *ctx, void *p, size_t bytes)
+{
+    (void)ctx;
+    (void)bytes;
+    free(p);
+}
+
+/* A zeroed object of the user's, or NULL. */
+static void *object_new(const struct memory *mem, size_t bytes)
+{
+    void *p = mem->alloc(mem->ctx, bytes);
+    return p ? memset(p, 0, bytes) : NULL;
+}
+
+/* -- the boundary -- */
+
+static neso_status diag_status(const struct diag *d)
+{
+    return d->internal ? NESO_INTERNAL : d->exhausted ? NESO_OUT_OF_MEMORY : d->nerrors ? NESO_INVALID : NESO_OK;
+}
+
+neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
+{
+    struct diag *d = &m->diag;
+    /* What an unwinding would leave pointing into frames that are gone. */
+    const struct eval before = m->eval;
+    size_t limit = m->arena.limit_bytes;
+    jmp_buf here, *outer = d->fatal;
+    d->fatal = &here;
+    if (setjmp(here) == 0) {
+        body(arg);
+    } else {
+        m->eval.handler = before.handler;
+        m->eval.trace = before.trace;
+        m->eval.call = before.call;
+        m->eval.calls = before.calls;
+        m->eval.depth = before.depth;
+    }
+    d->fatal = outer;
+    m->arena.limit_bytes = limit;
+    return diag_status(d);
+}
+
+/* A module's memory is the context's; a refusal is noted, to tell it from the limit. */
+static void *module_alloc(void *ctx, size_t bytes)
+{
+    struct neso_module *m = ctx;
+    void *p = m->context->mem.alloc(m->context->mem.ctx, bytes);
+    m->refused |= p == NULL;
+    return p;
+}
+
+static void module_free(void *ctx, void *p, size_t bytes)
+{
+    struct neso_module *m = ctx;
+    m->context->mem.free(m->context->mem.ctx, p, bytes);
+}
+
+/* Says so with the limit lifted; where even that fails, this is entered again and unwinds without a word. */
+static void memory_failed(void *ctx, size_t asked_bytes)
+{
+    struct neso_module *m = ctx;
+    if (m->diag.exhausted)
+        longjmp(*m->diag.fatal, 1);
+    m->diag.exhausted = true;
+    m->arena.limit_bytes = 0;
+    if (m->refused)
+        diag_fatal(&m->diag, (struct loc){0}, ERR_out_of_memory, (int64_t)asked_bytes);
+    diag_fatal(&m->diag, (struct loc){0}, ERR_memory_limit, (int64_t)m->context->memory_limit);
+}
+
+void module_arena(struct neso_module *m, struct arena *a)
+{
+    arena_init(a, &m->mem, m->context->memory_limit, memory_failed, m);
+}
+
+/* -- options: structures that start with their size, of which a caller may know an older, shorter one -- */
+
+bool options_read(void *to, size_t bytes, const void *from)
+{
+    size_t known = 0;
+    memset(to, 0, bytes);
+    if (!from)
+        return true;
+    memcpy(&known, from, sizeof known);
+    if (known < sizeof known || known > bytes)
+        return false;
+    memcpy(to, from, known);
+    return true;
+}
+
+/* -- contexts -- */
+
+neso_status neso_context_create(const neso_context_options *options, neso_context **context)
+{
+    neso_context_options o;
+    *context = NULL;
+    if (!options_read(&o, sizeof o, options))
+        return NESO_INVALID;
+    struct memory mem = {default_alloc, default_free, NULL};
+    if (o.allocator.allocate && o.allocator.release)
+        mem = (struct memory){o.allocator.allocate, o.allocator.release, o.allocator.user};
+    struct neso_context *c = object_new(&mem, sizeof *c);
+    if (!c)
+        return NESO_OUT_OF_MEMORY;
+    c->refs = 1;
+    c->mem = mem;
+    c->memory_limit = o.memory_limit ? o.memory_limit : (size_t)1 << 30;
+    c->source_limit = o.source_limit ? o.source_limit : (size_t)1 << 24;
+    c->step_limit = o.step_limit ? o.step_limit : 100000000;
+    *context = c;
+    return NESO_OK;
+}
+
+static void context_drop(struct neso_context *c)
+{
+    if (--c->refs > 0)
+        return;
+    device_close(&c->device);
+    struct memory mem = c->mem;
+    mem.free(mem.ctx, c, sizeof *c);
+}
+
+void neso_context_release(neso_context *context)
+{
+    if (!context)
+        return;
+    report_begin(context);
+    context_drop(context);
+}
+
+neso_status neso_context_use_device(neso_context *context, const char *device, void *cuda_context)
+{
+    struct fault f;
+    struct device d;
+    report_begin(context);
+    if (context->refs > 1) {
+        fault_set(&f, NESO_INVALID, ERR_device_in_use, "%s", context->device.text);
+        return report_fault(context, &f);
+    }
+    if (!device_open(&d, device ? device : "best", cuda_context, &context->mem, &f))
+        return report_fault(context, &f);
+    device_close(&context->device);
+    context->device = d;
+    return NESO_OK;
+}
+
+const char *neso_context_device(const neso_context *context)
+{
+    return context->device.class ? context->device.class->name : "none";
+}
+
+const char *neso_context_device_text(const neso_context *context)
+{
+    return context->device.class ? context->device.text : "no device";
+}
+
+/* -- reports -- */
+
+void report_begin(struct neso_context *c)
+{
+    struct neso_module *m = c->reported;
+    c->reported = NULL;
+    c->status = NESO_OK;
+    c->driver_code = 0;
+    if (m)
+        module_drop(m);
+}
+
+/* A call inside another one (from a program's callback) leaves the outer one's messages alone. */
+void report_enter(struct neso_module *m)
+{
+    report_begin(m->context);
+    if (m->busy++ > 0)
+        return;
+    m->diag.list.n = m->diag.nerrors = 0;
+    m->diag.internal = m->diag.exhausted = m->refused = false;
+    m->eval.steps = 0;
+}
+
+neso_status report_leave(struct neso_module *m, neso_status status)
+{
+    struct neso_context *c = m->context;
+    c->status = status;
+    if (--m->busy == 0 && m->diag.list.n > 0) {
+        m->refs++;
+        c->reported = m;
+    }
+    return status;
+}
+
+struct complaint {
+    struct diag *diag;
+    const struct fault *fault;
+};
+
+static void complain(void *arg)
+{
+    struct complaint *x = arg;
+    diag_error(x->diag, x->fault->loc, x->fault->error, x->fault->detail);
+}
+
+/* Between report_enter and report_leave. */
+void report_add_fault(struct neso_module *m, const struct fault *f)
+{
+    guard(m, complain, &(struct complaint){&m->diag, f});
+    m->context->driver_code = f->driver_code;
+}
+
+neso_status report_fault(struct neso_context *c, const struct fault *f)
+{
+    struct neso_module *m = module_new(c);
+    c->status = f->status;
+    if (!m)
+        return f->status;
+    report_enter(m);
+    report_add_fault(m, f);
+    report_leave(m, f->status);
+    module_drop(m);
+    return f->status;
+}
+
+struct rendering {
+    struct neso_module *module;
+    void (*render)(const struct diag *d, struct text *out);
+    const char *result;
+};
+
+static void render(void *arg)
+{
+    struct rendering *r = arg;
+    struct text out;
+    text_init(&out, &r->module->arena);
+    r->render(&r->module->diag, &out);
+    r->result = out.s;
+}
+
+/* Shown in the module's own memory, its limit lifted for the purpose. */
+static const char *show(struct neso_context *c, void (*how)(const struct diag *d, struct text *out))
+{
+    struct rendering r = {c->reported, how, NULL};
+    struct neso_module *m = c->reported;
+    bool exhausted = m->diag.exhausted;
+    size_t limit = m->arena.limit_bytes;
+    m->diag.exhausted = false;
+    m->arena.limit_bytes = 0;
+    guard(m, render, &r);
+    m->arena.limit_bytes = limit;
+    m->diag.exhausted = exhausted;
+    return r.result;
+}
+
+const char *neso_error_text(neso_context *context)
+{
+    const char *text = context->reported ? show(context, diag_render_all) : NULL;
+    if (text)
+        return text;
+    return context->status == NESO_OUT_OF_MEMORY ? "error: out of memory\n" : "";
+}
+
+const char *neso_diagnostics_json(neso_context *context)
+{
+    const char *text = context->reported ? show(context, diag_render_json) : NULL;
+    return text ? text : "[]\n";
+}
+
+int neso_driver_code(const neso_context *context)
+{
+    return context->driver_code;
+}
+
+size_t neso_diagnostic_count(const neso_context *context)
+{
+    return context->reported ? (size_t)context->reported->diag.list.n : 0;
+}
+
+int neso_diagnostic_get(const neso_context *context, size_t index, neso_diagnostic *out)
+{
+    neso_diagnostic found = {.size = out->size};
+    if (out->size != sizeof found || index >= neso_diagnostic_count(context))
+        return 0;
+    const struct diag *d = &context->reported->diag;
+    const struct diagnostic *x = &d->list.at[index];
+    found.severity = (neso_severity)x->severity;
+    found.message = x->message;
+    snprintf(found.tag, sizeof found.tag, "%s", error_tag(x->error));
+    for (char *s = found.tag; *s; s++)
+        *s = *s == '_' ? '-' : *s;
+    if (x->loc.line && x->loc.file < d->sources.n) {
+        found.file = d->sources.at[x->loc.file]->name;
+        found.line = x->loc.line;
+        found.column = x->loc.col;
+        found.length = x->loc.len;
+    }
+    *out = found;
+    return 1;
+}
+
+/* -- modules -- */
+
+static void start(void *arg)
+{
+    struct neso_module *m = arg;
+    jmp_buf *fatal = m->diag.fatal;
+    /* The first chunk: from here on, a diagnostic has room to be made in. */
+    arena_alloc(&m->arena, 1);
+    diag_init(&m->diag, &m->arena);
+    m->diag.fatal = fatal;
+    interner_init(&m->strings, &m->arena);
+}
+
+struct neso_module *module_new(struct neso_context *c)
+{
+    struct neso_module *m = object_new(&c->mem, sizeof *m);
+    if (!m)
+        return NULL;
+    m->refs = 1;
+    m->context = c;
+    c->refs++;
+    m->mem = (struct memory){module_alloc, module_free, m};
+    module_arena(m, &m->arena);
+    m->diag.arena = &m->arena;
+    if (guard(m, start, m) == NESO_OK)
+        return m;
+    module_drop(m);
+    return NULL;
+}
+
+void module_drop(struct neso_module *m)
+{
+    if (--m->refs > 0)
+        return;
+    struct neso_context *c = m->context;
+    arena_free(&m->arena);
+    c->mem.free(c->mem.ctx, m, sizeof *m);
+    context_drop(c);
+}
+
+void neso_module_release(neso_module *module)
+{
+    if (module)
+        module_drop(module);
+}
+
+/* "kernels" of "dir/kernels.py". */
+static const char *stem(struct arena *a, const char *name)
+{
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+    const char *dot = strrchr(base, '.');
+    return arena_strndup(a, base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), k = strlen(end);
+    return n >= k && strcmp(s + n - k, end) == 0;
+}
+
+struct reading {
+    struct neso_module *module;
+    const char *name, *text;
+    size_t length;
+};
+
+bool module_add_source(struct neso_module *m, const char *name, const char *text, size_t length)
+{
+    if (length > m->context->source_limit) {
+        diag_error(&m->diag, (struct loc){0}, ERR_source_too_large, name, (int64_t)length,
+                   (int64_t)m->context->source_limit);
+        return false;
+    }
+    m->source = diag_add_source(&m->diag, name, text, length);
+    return true;
+}
+
+static void read_module(void *arg)
+{
+    struct reading *r = arg;
+    struct neso_module *m = r->module;
+    if (!module_add_source(m, r->name, r->text, r->length))
+        return;
+    m->is_ir = ends_with(r->name, ".ir");
+    if (m->is_ir) {
+        m->ir = NEW(&m->arena, struct module);
+        module_init(m->ir, &m->arena, &m->arena, &m->diag);
+        module_parse(m->ir, m->source);
+        return;
+    }
+    eval_init(&m->eval, &m->arena, &m->strings, &m->diag, NULL);
+    m->eval.step_limit = m->context->step_limit;
+    m->object = eval_file(&m->eval, m->source, stem(&m->arena, r->name), NULL);
+}
+
+neso_status neso_module_from_source(neso_context *context, const char *name, const char *text, size_t length,
+                                    neso_module **module)
+{
+    *module = NULL;
+    report_begin(context);
+    struct neso_module *m = module_new(context);
+    if (!m)
+        return context->status = NESO_OUT_OF_MEMORY;
+    report_enter(m);
+    neso_status status = guard(m, read_module, &(struct reading){m, name, text, length});
+    report_leave(m, status);
+    if (status == NESO_OK)
+        *module = m;
+    else
+        module_drop(m);
+    return status;
+}
+
+struct obj *module_jit(const struct neso_module *m, size_t index)
+{
+    const struct map *names = m->object ? &m->object->module.scope->names : NULL;
+    for (int i = 0; names && i < names->n; i++) {
+        struct obj *x = names->entries[i].value;
+        if (x && x->kind == OBJ_jit && x->jit->fn.src == m->source && index-- == 0)
+            return x;
+    }
+    return NULL;
+}
+
+const char *neso_module_kernel(const neso_module *module, size_t index)
+{
+    if (module->is_ir)
+        return index < (size_t)module->ir->funcs.n ? module->ir->funcs.at[index]->name : NULL;
+    struct obj *x = module_jit(module, index);
+    return x ? x->jit->fn.name : NULL;
+}

@@ -1,0 +1,459 @@
+/* compile.c: a kernel from its specialization to its texts, stage by stage, and the questions that neso.h answers about it.
+ *
+ *     spec ──trace──► IR ──opt──► scheduled IR ──codegen──► PTX, info ──► plan
+ *      or an IR file's kernel ─┘
+ *
+ * The first build goes as far as is asked and keeps the text it ends with. Any other text is made when asked for, from the
+ * start, since passes change the IR in place: looking costs the one who looks. */
+#include "runtime/runtime.h"
+
+#include "opt/passes.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* -- objects -- */
+
+struct neso_kernel *kernel_new(struct neso_module *m)
+{
+    struct memory *mem = &m->context->mem;
+    struct neso_kernel *k = mem->alloc(mem->ctx, sizeof *k);
+    if (!k)
+        return NULL;
+    memset(k, 0, sizeof *k);
+    k->refs = 1;
+    k->module = m;
+    k->device = m->context->device.class ? &m->context->device : NULL;
+    m->refs++;
+    module_arena(m, &k->arena);
+    module_arena(m, &k->scratch);
+    pthread_mutex_init(&k->lock, NULL);
+    return k;
+}
+
+void kernel_drop(struct neso_kernel *k)
+{
+    if (--k->refs > 0)
+        return;
+    struct neso_module *m = k->module;
+    if (k->loaded)
+        k->device->class->unload(k->device, k->loaded);
+    arena_free(&k->arena);
+    arena_free(&k->scratch);
+    pthread_mutex_destroy(&k->lock);
+    m->context->mem.free(m->context->mem.ctx, k, sizeof *k);
+    module_drop(m);
+}
+
+void neso_kernel_release(neso_kernel *kernel)
+{
+    if (kernel)
+        kernel_drop(kernel);
+}
+
+/* -- stages -- */
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The kernel of an IR file, in a module of its own; NULL: reported. */
+static struct func *parse_ir(struct neso_kernel *k)
+{
+    struct diag *d = &k->module->diag;
+    if (!module_parse(k->ir, k->module->source))
+        return NULL;
+    for (int i = 0; i < k->ir->funcs.n; i++) {
+        struct func *f = k->ir->funcs.at[i];
+        if (strcmp(f->name, k->name) != 0)
+            continue;
+        if (k->options.target || !f->target)
+            f->target = k->spec.target;
+        if (k->options.num_warps && f->degree == DEGREE_traced)
+            f->num_warps = k->options.num_warps;
+        return f;
+    }
+    diag_error(d, (struct loc){0}, ERR_no_kernel, k->name, k->module->source->name);
+    return NULL;
+}
+
+/* The IR as it is before any pass; NULL: errors are reported. */
+static struct func *trace(struct neso_kernel *k)
+{
+    struct neso_module *m = k->module;
+    double start = seconds_now();
+    m->diag.stage = "trace";
+    k->ir = NEW(&k->arena, struct module);
+    module_init(k->ir, &k->arena, &k->scratch, &m->diag);
+    struct func *f = m->is_ir ? parse_ir(k) : frontend_trace(&m->eval, k->jit, &k->spec, k->ir);
+    k->seconds[STAGE_trace] = seconds_now() - start;
+    if (!f || m->diag.nerrors)
+        return NULL;
+    if (!k->id)
+        kernel_describe(k, f);
+    return f;
+}
+
+static bool optimize(struct neso_kernel *k, struct func *f, neso_text which)
+{
+    const struct neso_compile_options *given = &k->options;
+    struct diag *d = &k->module->diag;
+    struct opt_options o = {
+        .passes = given->passes,
+        .stop_after = given->stop_after,
+        .skip = given->skip,
+        .print_after = given->print_after,
+        .explain = given->explain,
+        .print_changed = given->print_changed,
+        .verify_each = given->verify_each,
+        .time = given->time,
+        .write = given->write,
+        .write_ctx = given->user,
+    };
+    double start = seconds_now();
+    if (f->degree != DEGREE_scheduled || o.passes)
+        opt_run(f, &o);
+    k->seconds[STAGE_opt] = seconds_now() - start;
+    bool done = f->degree == DEGREE_scheduled || which <= NESO_TEXT_OPT;
+    if (!done && d->nerrors == 0)
+        diag_error(d, f->loc, ERR_not_scheduled, f->name);
+    return d->nerrors == 0;
+}
+
+static void codegen(struct neso_kernel *k, struct func *f, struct text *out, bool mir)
+{
+    struct codegen_options o = {.verbose = k->options.verbose_ptx, .debug_loc = true, .emit_mir = mir};
+    double start = seconds_now();
+    k->module->diag.stage = "codegen";
+    codegen_emit(f, &o, out, &k->info);
+    k->seconds[STAGE_codegen] = seconds_now() - start;
+}
+
+static void keep(struct neso_kernel *k, neso_text which, const struct text *t)
+{
+    if (k->module->diag.nerrors)
+        return;
+    k->texts[which].s = t->s;
+    k->texts[which].len = t->len;
+}
+
+/* -- the launch plan -- */
+
+static void plan_params(const struct neso_kernel *k, struct text *out)
+{
+    text_str(out, "  \"params\": [");
+    int at = 0;
+    for (int i = 0; i < k->nparams; i++) {
+        const struct neso_param *p = &k->params[i];
+        text_printf(out, "%s\n    {\"name\": \"%s\", \"type\": \"%s\", ", i ? "," : "", p->name, p->type);
+        if (p->equals_one) {
+            text_str(out, "\"equals\": 1}");
+            continue;
+        }
+        const struct ptx_param *slot = &k->info.params.at[at++];
+        text_printf(out, "\"offset\": %d, \"bytes\": %d, \"divisible\": %d}", slot->offset_bytes, slot->bytes,
+                    p->divisible);
+    }
+    text_str(out, k->nparams ? "\n  ],\n" : "],\n");
+}
+
+static void plan_constants(const struct neso_kernel *k, struct text *out)
+{
+    const char *comma = "";
+    text_str(out, "  \"constants\": {");
+    for (int i = 0; i < k->spec.nargs + k->spec.nmeta; i++) {
+        const struct spec_arg *a = i < k->spec.nargs ? &k->spec.args[i] : NULL;
+        if (a && (!a->is_const || a->equals_one))
+            continue;
+        struct text value;
+        text_init(&value, &k->module->arena);
+        int meta = i - k->spec.nargs;
+        obj_print(&k->module->eval, a ? a->value : k->spec.meta_values[meta], &value, true);
+        text_printf(out, "%s\"%s\": ", comma, a ? a->name : k->spec.meta_names[meta]);
+        text_json_string(out, value.s);
+        comma = ", ";
+    }
+    text_str(out, "},\n");
+}
+
+/* One variant without guards: what the signature promises is checked at the launch. */
+static void make_plan(struct neso_kernel *k, const struct func *f, struct text *out)
+{
+    text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", f->name, f->target->name);
+    plan_constants(k, out);
+    plan_params(k, out);
+    text_printf(out, "  \"variants\": [\n    {\"guards\": [], \"grid\": \"logical\", \"warps\": %d, \"threads\": %d, ",
+                f->num_warps, k->info.num_threads);
+    text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}\n  ]\n}\n",
+                k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10);
+}
+
+/* -- texts -- */
+
+static void make_ast(struct neso_kernel *k, struct text *out)
+{
+    if (k->module->is_ir)
+        diag_error(&k->module->diag, (struct loc){0}, ERR_no_tree, k->module->source->name);
+    else
+        ast_print(k->jit->jit->fn.def, out);
+}
+
+static void make_ptx(struct neso_kernel *k, struct func *f, struct text *out, bool mir)
+{
+    codegen(k, f, out, mir);
+    if (!mir)
+        keep(k, NESO_TEXT_PTX, out);
+}
+
+void kernel_make(struct neso_kernel *k, neso_text which)
+{
+    struct text out;
+    text_init(&out, &k->arena);
+    text_str(&out, "");
+    if (which == NESO_TEXT_AST) {
+        make_ast(k, &out);
+        keep(k, which, &out);
+        return;
+    }
+    struct func *f = trace(k);
+    if (!f || (which > NESO_TEXT_IR && !optimize(k, f, which)))
+        return;
+    if (which <= NESO_TEXT_OPT)
+        func_print(f, &out);
+    else
+        make_ptx(k, f, &out, which == NESO_TEXT_MIR);
+    if (which == NESO_TEXT_JSON && k->module->diag.nerrors == 0) {
+        text_init(&out, &k->arena);
+        make_plan(k, f, &out);
+    }
+    keep(k, which, &out);
+}
+
+void kernel_build(struct neso_kernel *k)
+{
+    if (k->device && !k->device->class->takes_ptx) {
+        k->traced = trace(k);
+        if (!k->traced || k->options.until == 0)
+            return;
+    }
+    kernel_make(k, k->options.until ? k->options.until : NESO_TEXT_PTX);
+}
+
+const char *neso_text_name(neso_text text)
+{
+    static const char *const names[TEXT_count] = {NULL, "ast", "ir", "opt", "mir", "ptx", "json"};
+    return (unsigned)text < TEXT_count ? names[text] : NULL;
+}
+
+struct asking {
+    struct neso_kernel *kernel;
+    neso_text which;
+};
+
+static void make_asked(void *arg)
+{
+    struct asking *a = arg;
+    a->kernel->options.write = NULL; /* dumps and times are for the compilation, not for a second look */
+    kernel_make(a->kernel, a->which);
+}
+
+neso_status neso_kernel_text(neso_kernel *kernel, neso_text which, const char **text, size_t *length)
+{
+    struct neso_module *m = kernel->module;
+    neso_status status = NESO_OK;
+    *text = "";
+    if ((unsigned)which >= TEXT_count)
+        return NESO_INVALID;
+    if (!kernel->texts[which].s) {
+        struct diag *d = &m->diag;
+        report_enter(m);
+        int nmessages = d->list.n, nerrors = d->nerrors;
+        status = guard(m, make_asked, &(struct asking){kernel, which});
+        report_leave(m, status);
+        if (m->busy) {
+            d->list.n = nmessages;
+            d->nerrors = nerrors;
+            d->internal = d->exhausted = false;
+        }
+    }
+    if (status == NESO_OK)
+        *text = kernel->texts[which].s;
+    if (length)
+        *length = status == NESO_OK ? kernel->texts[which].len : 0;
+    return status;
+}
+
+/* -- compiling by name and signature -- */
+
+static bool is_power_of_two(int n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+static const struct target *find_target(struct neso_kernel *k)
+{
+    const char *name = k->options.target;
+    if (!name)
+        return k->device && k->device->target ? k->device->target : target_by_name("sm_90a");
+    const struct target *t = target_by_name(name);
+    if (t)
+        return t;
+    struct text known;
+    text_init(&known, &k->arena);
+    for (int i = 0; i < ntargets; i++)
+        text_printf(&known, "%s%s", i ? ", " : "", targets[i].name);
+    diag_error(&k->module->diag, (struct loc){0}, ERR_unknown_target, name, known.s);
+    return NULL;
+}
+
+bool spec_options(struct neso_kernel *k)
+{
+    const struct neso_compile_options *o = &k->options;
+    struct diag *d = &k->module->diag;
+    struct spec *s = &k->spec;
+    s->num_warps = o->num_warps ? o->num_warps : 4;
+    s->num_stages = o->num_stages ? o->num_stages : 3;
+    s->num_ctas = 1;
+    s->maxnreg = o->max_registers;
+    s->fp_fusion = !o->no_fp_fusion;
+    s->debug = o->debug;
+    s->interpreter = k->device && !k->device->class->takes_ptx;
+    s->target = find_target(k);
+    if (!is_power_of_two(s->num_warps) || s->num_warps > 32)
+        diag_error(d, (struct loc){0}, ERR_num_warps, s->num_warps);
+    if (s->num_stages < 1 || s->num_stages > 100)
+        diag_error(d, (struct loc){0}, ERR_num_stages, s->num_stages);
+    if (s->maxnreg < 0 || s->maxnreg > 255)
+        diag_error(d, (struct loc){0}, ERR_max_registers, s->maxnreg);
+    return d->nerrors == 0;
+}
+
+struct compiling {
+    struct neso_kernel *kernel;
+    const char *name;
+};
+
+/* "add, softmax" */
+static const char *kernel_names(const struct neso_module *m, struct arena *a)
+{
+    struct text t;
+    text_init(&t, a);
+    text_str(&t, "");
+    for (size_t i = 0; neso_module_kernel(m, i); i++)
+        text_printf(&t, "%s%s", i ? ", " : "", neso_module_kernel(m, i));
+    return t.s;
+}
+
+static bool find_kernel(struct neso_kernel *k, const char *name)
+{
+    struct neso_module *m = k->module;
+    const char *first = neso_module_kernel(m, 0), *file = m->source->name;
+    if (!first) {
+        diag_error(&m->diag, (struct loc){0}, ERR_no_kernels, file);
+        return false;
+    }
+    if (!name && neso_module_kernel(m, 1)) {
+        diag_error(&m->diag, (struct loc){0}, ERR_which_kernel, file, kernel_names(m, &k->arena));
+        return false;
+    }
+    const char *found;
+    for (size_t i = 0; (found = neso_module_kernel(m, i)) != NULL; i++)
+        if (!name || strcmp(found, name) == 0) {
+            k->name = found;
+            k->jit = module_jit(m, i);
+            return true;
+        }
+    diag_error(&m->diag, (struct loc){0}, ERR_no_kernel, name, file);
+    diag_hint(&m->diag, ERR_kernels_here, kernel_names(m, &k->arena));
+    return false;
+}
+
+/* The caller's strings need not outlive the call. */
+static void copy_strings(struct neso_kernel *k)
+{
+    struct neso_compile_options *o = &k->options;
+    const char **strings[] = {&o->signature, &o->target,     &o->passes, &o->skip,
+                              &o->stop_after, &o->print_after, &o->explain};
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+        if (*strings[i])
+            *strings[i] = arena_strndup(&k->arena, *strings[i], strlen(*strings[i]));
+}
+
+static void compile(void *arg)
+{
+    struct compiling *c = arg;
+    struct neso_kernel *k = c->kernel;
+    copy_strings(k);
+    if (!find_kernel(k, c->name) || !spec_options(k))
+        return;
+    if (!k->module->is_ir && k->options.until != NESO_TEXT_AST && !signature_read(k, k->options.signature))
+        return;
+    kernel_build(k);
+}
+
+neso_status neso_kernel_compile(neso_module *module, const char *name, const neso_compile_options *options,
+                                neso_kernel **kernel)
+{
+    *kernel = NULL;
+    report_enter(module);
+    struct neso_kernel *k = kernel_new(module);
+    neso_status status = NESO_OUT_OF_MEMORY;
+    if (k && !options_read(&k->options, sizeof k->options, options))
+        status = NESO_INVALID;
+    else if (k)
+        status = guard(module, compile, &(struct compiling){k, name});
+    report_leave(module, status);
+    if (status == NESO_OK)
+        *kernel = k;
+    else if (k)
+        kernel_drop(k);
+    return status;
+}
+
+/* -- questions -- */
+
+const char *neso_kernel_name(const neso_kernel *kernel)
+{
+    return kernel->name;
+}
+
+const char *neso_kernel_id(const neso_kernel *kernel)
+{
+    return kernel->id ? kernel->id : kernel->name;
+}
+
+size_t neso_kernel_param_count(const neso_kernel *kernel)
+{
+    return (size_t)kernel->nparams;
+}
+
+int neso_kernel_param(const neso_kernel *kernel, size_t index, neso_param *out)
+{
+    if (index >= (size_t)kernel->nparams || out->size != sizeof *out)
+        return 0;
+    *out = kernel->params[index];
+    return 1;
+}
+
+neso_status neso_kernel_resources(neso_kernel *kernel, neso_resources *out)
+{
+    neso_resources r = {.size = sizeof r, .registers = -1, .local_bytes = -1};
+    if (out->size != sizeof r)
+        return NESO_INVALID;
+    r.num_warps = kernel->spec.num_warps;
+    r.num_threads = kernel->info.num_threads;
+    r.shared_bytes = kernel->info.shared_bytes;
+    r.ptx_version = kernel->info.ptx_version;
+    r.live_registers = kernel->info.live_regs;
+    r.trace_seconds = kernel->seconds[STAGE_trace];
+    r.opt_seconds = kernel->seconds[STAGE_opt];
+    r.codegen_seconds = kernel->seconds[STAGE_codegen];
+    if (kernel->loaded)
+        kernel->device->class->resources(kernel->device, kernel->loaded, &r.registers, &r.local_bytes);
+    *out = r;
+    return NESO_OK;
+}

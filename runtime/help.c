@@ -1,0 +1,119 @@
+/* help.c: the compiler's tables as text, so that no list of them is written by hand. */
+#include "runtime/runtime.h"
+
+#include "opt/passes.h"
+
+#include <string.h>
+
+static void help_ops(struct text *out)
+{
+    static const char *const families[] = {"create", "arith", "math", "cast", "shape", "memory",
+                                           "reduce", "dot", "control", "debug", "layout"};
+    int family = -1;
+    for (int i = 0; i < OP_count; i++) {
+        const struct op_info *op = &op_info[i];
+        if ((int)op->family != family)
+            text_printf(out, "%s%s\n", family < 0 ? "" : "\n", families[op->family]);
+        family = (int)op->family;
+        text_printf(out, "  %-14s %-20s %s\n", op->name, op->operands, op->meaning);
+    }
+    text_str(out, "\nattributes\n");
+    for (int i = 0; i < ATTR_count; i++)
+        text_printf(out, "  %-14s %s\n", attr_info[i].word, attr_info[i].meaning);
+}
+
+static void help_passes(struct text *out)
+{
+    static const char *const degrees[] = {"traced", "laid_out", "scheduled"};
+    text_printf(out, "%-10s %-10s %-10s %s\n", "pass", "needs", "leaves", "");
+    for (int i = 0; i < npasses; i++)
+        text_printf(out, "%-10s %-10s %-10s %s\n", pass_info[i].name, degrees[pass_info[i].needs],
+                    degrees[pass_info[i].leaves], pass_info[i].meaning);
+}
+
+static void help_errors(struct text *out)
+{
+    for (int i = 0; i < ERR_count; i++) {
+        char tag[48];
+        size_t n = 0;
+        for (const char *s = error_tag((enum error)i); *s && n + 1 < sizeof tag; s++)
+            tag[n++] = *s == '_' ? '-' : *s;
+        tag[n] = '\0';
+        text_printf(out, "%-26s %s\n", tag, error_text((enum error)i));
+    }
+}
+
+static void help_targets(struct text *out)
+{
+    static const char *const features[] = {
+#define X(word, meaning) #word,
+        FEATURES(X)
+#undef X
+    };
+    for (int i = 0; i < ntargets; i++) {
+        const struct target *t = &targets[i];
+        text_printf(out, "%-9s %s, PTX %d.%d, %d KiB shared memory, %d registers a thread\n         ", t->name,
+                    t->generation, t->ptx_version / 10, t->ptx_version % 10, t->smem_bytes / 1024, t->regs_thread);
+        for (int k = 0; k < HAS_count; k++)
+            if (target_has(t, (enum feature)k))
+                text_printf(out, " %s", features[k]);
+        text_char(out, '\n');
+    }
+}
+
+static const struct {
+    const char *topic;
+    void (*write)(struct text *out);
+} topics[] = {
+    {"ops", help_ops},       {"passes", help_passes},   {"insns", codegen_help_insns},
+    {"errors", help_errors}, {"targets", help_targets}, {"language", builtins_help},
+};
+enum { TOPICS = sizeof topics / sizeof *topics };
+
+const char *neso_help_topic(size_t index)
+{
+    return index < TOPICS ? topics[index].topic : NULL;
+}
+
+struct helping {
+    struct neso_module *module;
+    const char *topic;
+    const char *text;
+};
+
+static void help(void *arg)
+{
+    struct helping *h = arg;
+    struct text out;
+    text_init(&out, &h->module->arena);
+    for (int i = 0; i < TOPICS; i++)
+        if (strcmp(topics[i].topic, h->topic) == 0) {
+            topics[i].write(&out);
+            h->text = out.s;
+            return;
+        }
+    for (int i = 0; i < TOPICS; i++)
+        text_printf(&out, "%s%s", i ? ", " : "", topics[i].topic);
+    diag_error(&h->module->diag, (struct loc){0}, ERR_unknown_topic, h->topic, out.s);
+}
+
+/* The text stands in a module that the context keeps until its next call. */
+neso_status neso_help(neso_context *context, const char *topic, const char **text)
+{
+    *text = "";
+    report_begin(context);
+    struct neso_module *m = module_new(context);
+    if (!m)
+        return context->status = NESO_OUT_OF_MEMORY;
+    struct helping h = {m, topic, NULL};
+    report_enter(m);
+    neso_status status = guard(m, help, &h);
+    report_leave(m, status);
+    if (h.text)
+        *text = h.text;
+    if (!context->reported)
+        context->reported = m;
+    else
+        module_drop(m);
+    return status;
+}

@@ -1,0 +1,193 @@
+/* launch.c: compiled kernels onto devices: loading once, checking what the signature promised, packing values; and the device
+ * calls of neso.h.
+ *
+ *     args[0] ─► 0x7f..00 (*fp32:16, checked)  ┐
+ *     args[1] ─► 98432    (i32:16, checked)    ├─► values[], 8 bytes each ─► device
+ *     args[2] ─► 1        (i32:1, checked)     ┘   without those that are 1
+ *
+ * Any thread may launch: a kernel does not change after compiling, but for the code loaded at its first launch. */
+#include "runtime/runtime.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* -- loading -- */
+
+static bool load(struct neso_kernel *k, struct fault *f)
+{
+    struct image image = {
+        .name = k->name,
+        .ptx = k->texts[NESO_TEXT_PTX].s,
+        .ptx_bytes = k->texts[NESO_TEXT_PTX].len,
+        .info = &k->info,
+        .func = k->traced,
+    };
+    if (k->device->class->takes_ptx ? !image.ptx : !image.func)
+        return fault_set(f, NESO_INVALID, ERR_not_compiled, "%s", k->name);
+    void *loaded = NULL;
+    if (!k->device->class->load(k->device, &image, &loaded, f))
+        return false;
+    k->loaded = loaded;
+    return true;
+}
+
+bool kernel_load(struct neso_kernel *k, struct fault *f)
+{
+    if (!k->device)
+        return fault_set(f, NESO_NO_DEVICE, ERR_device_none, "launch kernels on");
+    if (k->loaded)
+        return true;
+    pthread_mutex_lock(&k->lock);
+    bool good = k->loaded || load(k, f);
+    pthread_mutex_unlock(&k->lock);
+    return good;
+}
+
+bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
+{
+    if (!kernel_load(k, f))
+        return false;
+    if (l->grid[0] == 0 || l->grid[1] == 0 || l->grid[2] == 0)
+        return true;
+    return k->device->class->launch(k->device, k->loaded, l, f);
+}
+
+/* -- values -- */
+
+enum { PARAMS_MOST = 512 };
+
+static uint64_t read_value(const void *from, int bytes)
+{
+    uint64_t value = 0;
+    memcpy(&value, from, (size_t)bytes); /* the low bytes come first on every machine with a GPU driver */
+    return value;
+}
+
+static bool keeps_promise(const struct neso_param *p, uint64_t value, struct fault *f)
+{
+    if (p->equals_one && value != 1)
+        return fault_set(f, NESO_INVALID, ERR_promise_broken, "'%s' is %lld, and should be 1", p->name,
+                         (long long)value);
+    if (value % (uint64_t)p->divisible != 0)
+        return fault_set(f, NESO_INVALID, ERR_promise_broken, "'%s' is %s%lld, and should be a multiple of %d", p->name,
+                         p->type[0] == '*' ? "at address " : "", (long long)value, p->divisible);
+    return true;
+}
+
+static bool launch_values(struct neso_kernel *k, struct launch *l, const void *const *args, struct fault *f)
+{
+    uint64_t values[PARAMS_MOST];
+    if (k->nparams > PARAMS_MOST)
+        return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", k->nparams);
+    for (int i = 0; i < k->nparams; i++) {
+        const struct neso_param *p = &k->params[i];
+        uint64_t value = read_value(args[i], p->bytes);
+        if (!keeps_promise(p, value, f))
+            return false;
+        if (!p->equals_one)
+            values[l->nargs++] = value;
+    }
+    l->args = values;
+    return kernel_launch(k, l, f);
+}
+
+static void error_set(struct neso_error *error, const struct fault *f)
+{
+    if (!error || error->size != sizeof *error)
+        return;
+    error->status = f->status;
+    error->driver_code = f->driver_code;
+    fault_text(f, error->message, sizeof error->message);
+}
+
+neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
+                        neso_error *error)
+{
+    struct fault f;
+    struct launch l = {.grid = {grid[0], grid[1], grid[2]}, .stream = stream};
+    if (launch_values(kernel, &l, args, &f))
+        return NESO_OK;
+    error_set(error, &f);
+    return f.status;
+}
+
+/* -- device calls that report to the context -- */
+
+static neso_status report(struct neso_context *c, bool good, const struct fault *f)
+{
+    return good ? NESO_OK : report_fault(c, f);
+}
+
+static bool has_device(const struct neso_context *c, const char *what, struct fault *f)
+{
+    return c->device.class || fault_set(f, NESO_NO_DEVICE, ERR_device_none, "%s", what);
+}
+
+neso_status neso_kernel_load(neso_kernel *kernel)
+{
+    struct fault f;
+    struct neso_module *m = kernel->module;
+    report_enter(m);
+    bool good = kernel_load(kernel, &f);
+    if (!good)
+        report_add_fault(m, &f);
+    return report_leave(m, good ? NESO_OK : f.status);
+}
+
+neso_status neso_kernel_cubin(neso_kernel *kernel, const void **cubin, size_t *length)
+{
+    struct fault f;
+    *cubin = NULL;
+    *length = 0;
+    neso_status status = neso_kernel_load(kernel);
+    if (status != NESO_OK)
+        return status;
+    *cubin = kernel->device->class->cubin(kernel->device, kernel->loaded, length);
+    if (*cubin)
+        return NESO_OK;
+    fault_set(&f, NESO_NO_DEVICE, ERR_not_here, "assemble a cubin");
+    return report_fault(kernel->module->context, &f);
+}
+
+neso_status neso_memory_allocate(neso_context *context, size_t bytes, uint64_t *address)
+{
+    struct fault f;
+    struct device *d = &context->device;
+    report_begin(context);
+    return report(context, has_device(context, "have memory on", &f) && d->class->alloc(d, bytes, address, &f), &f);
+}
+
+neso_status neso_memory_release(neso_context *context, uint64_t address)
+{
+    struct fault f;
+    struct device *d = &context->device;
+    report_begin(context);
+    return report(context, has_device(context, "have memory on", &f) && d->class->release(d, address, &f), &f);
+}
+
+neso_status neso_memory_write(neso_context *context, uint64_t address, const void *from, size_t bytes)
+{
+    struct fault f;
+    struct device *d = &context->device;
+    report_begin(context);
+    return report(context,
+                  has_device(context, "have memory on", &f) && d->class->write(d, address, from, bytes, NULL, &f), &f);
+}
+
+neso_status neso_memory_read(neso_context *context, void *to, uint64_t address, size_t bytes)
+{
+    struct fault f;
+    struct device *d = &context->device;
+    report_begin(context);
+    return report(context,
+                  has_device(context, "have memory on", &f) && d->class->read(d, to, address, bytes, NULL, &f), &f);
+}
+
+neso_status neso_synchronize(neso_context *context, void *stream)
+{
+    struct fault f;
+    struct device *d = &context->device;
+    report_begin(context);
+    return report(context, has_device(context, "wait for", &f) && d->class->sync(d, stream, &f), &f);
+}

@@ -1,0 +1,128 @@
+/* program.c: running a whole program: the host part by the evaluator, kernels on the device, and between them what the
+ * caller lends: output, environment, other files, a clock. call.c has the launches, host.c torch and the like. */
+#include "runtime/runtime.h"
+
+#include <string.h>
+#include <time.h>
+
+/* -- what the host part is lent -- */
+
+static void host_write(void *ctx, const char *s, size_t n, bool to_stderr)
+{
+    struct program *p = ctx;
+    if (p->options.write)
+        p->options.write(p->options.user, s, n, to_stderr);
+}
+
+static const char *host_getenv(void *ctx, const char *name)
+{
+    struct program *p = ctx;
+    return p->options.getenv ? p->options.getenv(p->options.user, name) : NULL;
+}
+
+static double host_seconds(void *ctx)
+{
+    (void)ctx;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* "pkg.helpers" is pkg/helpers.py to the reader of messages. */
+static const char *file_name(struct arena *a, const char *module)
+{
+    struct text t;
+    text_init(&t, a);
+    for (const char *s = module; *s; s++)
+        text_char(&t, *s == '.' ? '/' : *s);
+    text_str(&t, ".py");
+    return t.s;
+}
+
+static const struct source *host_find_source(void *ctx, struct eval *e, const char *module)
+{
+    struct program *p = ctx;
+    size_t length = 0, limit = p->context->source_limit;
+    const char *text = p->options.find ? p->options.find(p->options.user, module, &length) : NULL;
+    if (!text)
+        return NULL;
+    if (length > limit)
+        eval_raise(e, (struct loc){0}, "ImportError", ERR_import_source, module, (int64_t)length, (int64_t)limit);
+    return diag_add_source(e->diag, file_name(e->arena, module), text, length);
+}
+
+void program_raise(struct eval *e, struct loc at, const struct fault *f)
+{
+    char text[sizeof f->detail + 200];
+    fault_text(f, text, sizeof text);
+    if (f->loc.line)
+        diag_error(e->diag, f->loc, f->error, f->detail);
+    eval_raise(e, at, "RuntimeError", ERR_launch_failed, text);
+}
+
+/* -- running -- */
+
+struct running {
+    struct program *program;
+    const char *name, *text;
+    size_t length;
+    bool failed;
+};
+
+static void run(void *arg)
+{
+    struct running *r = arg;
+    struct program *p = r->program;
+    struct neso_module *m = p->module;
+    if (!module_add_source(m, r->name, r->text, r->length))
+        return;
+    map_init(&p->callees, &m->arena);
+    map_init(&p->kernels, &m->arena);
+    arena_alloc(&p->scratch, 1); /* a chunk that stays */
+    p->empty = arena_mark(&p->scratch);
+    p->host = (struct host){.ctx = p,
+                            .find_source = host_find_source,
+                            .launch = launch_call,
+                            .write = host_write,
+                            .getenv = host_getenv,
+                            .seconds = host_seconds};
+    host_open(p);
+    eval_init(&m->eval, &m->arena, &m->strings, &m->diag, &p->host);
+    m->object = eval_file(&m->eval, m->source, "__main__", &r->failed);
+}
+
+static void drop_kernels(struct program *p)
+{
+    for (int i = 0; i < p->kernels.n; i++)
+        if (p->kernels.entries[i].value)
+            kernel_drop(p->kernels.entries[i].value);
+}
+
+neso_status neso_program_run(neso_context *context, const char *name, const char *text, size_t length,
+                             const neso_run_options *options)
+{
+    struct fault f;
+    struct program p = {.context = context, .device = &context->device};
+    report_begin(context);
+    if (!options_read(&p.options, sizeof p.options, options))
+        return context->status = NESO_INVALID;
+    if (!context->device.class) {
+        fault_set(&f, NESO_NO_DEVICE, ERR_device_none, "run a program on");
+        return report_fault(context, &f);
+    }
+    p.module = module_new(context);
+    if (!p.module)
+        return context->status = NESO_OUT_OF_MEMORY;
+    module_arena(p.module, &p.scratch);
+    struct running r = {&p, name, text, length, false};
+    report_enter(p.module);
+    neso_status status = guard(p.module, run, &r);
+    if (r.failed && (status == NESO_OK || status == NESO_INVALID))
+        status = NESO_FAILED;
+    host_close(&p);
+    drop_kernels(&p);
+    arena_free(&p.scratch);
+    report_leave(p.module, status);
+    module_drop(p.module);
+    return status;
+}

@@ -1,0 +1,474 @@
+/* signature.c: "*fp32:16, i32:1, 1024, ACC=tl.float32" to a specialization, and a specialization to its name.
+ *
+ * One entry a parameter, commas between. What starts with a type is a type, with a promise after a colon; anything else
+ * is an expression of the language, evaluated where the kernel stands. The signature is a source of its own, so that messages
+ * point into it:
+ *
+ *     signature:1:7: error: unknown type 'i31' [signature-type]
+ *         1 | *fp32, i31, 1024
+ *           |        ^~~
+ */
+#include "runtime/runtime.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+    const char *s; /* in the signature's text */
+    size_t n;
+    const char *name; /* interned, or NULL */
+    struct loc loc;
+};
+
+struct reader {
+    struct neso_kernel *kernel;
+    struct neso_module *module;
+    const struct source *source;
+    struct param_rule *rules;
+    int nrules; /* without **META */
+    bool has_meta;
+    bool *given;
+    VEC(const char *) meta_names;
+    VEC(struct obj *) meta_values;
+};
+
+static struct diag *diag_of(const struct reader *r)
+{
+    return &r->module->diag;
+}
+
+static struct loc loc_at(const struct reader *r, const char *s, size_t n)
+{
+    size_t column = (size_t)(s - r->source->text) + 1;
+    return (struct loc){.file = (uint16_t)r->source->index,
+                        .line = 1,
+                        .col = (uint16_t)(column > UINT16_MAX ? UINT16_MAX : column),
+                        .len = (uint16_t)(n > UINT16_MAX ? UINT16_MAX : n)};
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static void trim(struct entry *x)
+{
+    while (x->n && is_space(*x->s))
+        x->s++, x->n--;
+    while (x->n && is_space(x->s[x->n - 1]))
+        x->n--;
+}
+
+/* -- types and promises -- */
+
+/* Bytes of s that spell a type: `*kfp32`, `i32`. */
+static size_t type_length(const struct entry *x)
+{
+    size_t n = 0;
+    while (n < x->n && x->s[n] == '*')
+        n++;
+    while (n < x->n && is_word(x->s[n]))
+        n++;
+    return n;
+}
+
+/* Is the entry meant as a type? A star says so; else it is the name of one, alone or before a colon. */
+static bool is_type(struct reader *r, const struct entry *x)
+{
+    size_t n = type_length(x);
+    if (x->s[0] == '*')
+        return true;
+    if (n == 0 || (n < x->n && x->s[n] != ':'))
+        return false;
+    return lang_parse(&r->module->eval, x->s, n) || (n < x->n && x->s[n] == ':');
+}
+
+static bool read_promise(struct reader *r, const struct entry *x, size_t at, struct spec_arg *arg)
+{
+    struct entry rest = {.s = x->s + at, .n = x->n - at};
+    trim(&rest);
+    if (rest.n == 0)
+        return true;
+    struct entry word = {.s = rest.s + 1, .n = rest.n - 1};
+    trim(&word);
+    bool is_int = arg->type->kind == LT_number && dtype_info[arg->type->dtype].kind == DTYPE_int;
+    if (rest.s[0] == ':' && word.n == 2 && memcmp(word.s, "16", 2) == 0) {
+        arg->divisible = 16;
+        return true;
+    }
+    if (rest.s[0] == ':' && word.n == 1 && word.s[0] == '1' && is_int) {
+        arg->equals_one = arg->is_const = true;
+        arg->value = obj_int(&r->module->eval, 1);
+        return true;
+    }
+    struct loc loc = loc_at(r, rest.s, rest.n);
+    const char *text = arena_strndup(&r->module->arena, rest.s, rest.n);
+    if (rest.s[0] == ':' && word.n == 1 && word.s[0] == '1')
+        diag_error(diag_of(r), loc, ERR_signature_one, arg->name, arena_strndup(&r->module->arena, x->s, at));
+    else
+        diag_error(diag_of(r), loc, ERR_signature_promise, text);
+    return false;
+}
+
+static bool read_type(struct reader *r, const struct entry *x, const struct param_rule *rule, struct spec_arg *arg)
+{
+    size_t n = type_length(x);
+    const struct lang_type *t = lang_parse(&r->module->eval, x->s, n);
+    if (!t) {
+        diag_error(diag_of(r), loc_at(r, x->s, n), ERR_signature_type, arena_strndup(&r->module->arena, x->s, n));
+        diag_hint(diag_of(r), ERR_signature_types_hint);
+        return false;
+    }
+    if (rule->is_constexpr) {
+        diag_error(diag_of(r), x->loc, ERR_signature_constexpr, rule->name);
+        diag_note(diag_of(r), rule->loc, ERR_declared_here, rule->name);
+        return false;
+    }
+    if (t->kind == LT_ptr && rule->is_const_pointer)
+        t = lang_ptr(&r->module->eval, t->elem, true);
+    arg->type = t;
+    return read_promise(r, x, n, arg);
+}
+
+/* -- values -- */
+
+/* The expression at x: a source with blanks in front, whose columns are the signature's. */
+static struct ast *parse_value(struct reader *r, const struct entry *x)
+{
+    struct arena *a = &r->module->arena;
+    struct source *s = NEW(a, struct source);
+    size_t before = (size_t)(x->s - r->source->text);
+    *s = *r->source;
+    char *text = arena_strndup(a, r->source->text, before + x->n);
+    memset(text, ' ', before);
+    s->text = text;
+    s->len = before + x->n;
+    return parse_expression(a, &r->module->strings, diag_of(r), s);
+}
+
+static struct obj *read_value(struct reader *r, const struct entry *x)
+{
+    struct eval *e = &r->module->eval;
+    struct ast *tree = parse_value(r, x);
+    if (!tree)
+        return NULL;
+    struct handler h;
+    handler_push(e, &h);
+    if (setjmp(h.jump)) {
+        diag_error(diag_of(r), h.raised.loc.line ? h.raised.loc : x->loc, ERR_signature_value,
+                   h.raised.message ? h.raised.message : "this value cannot be computed");
+        return NULL;
+    }
+    struct obj *value = eval_expr(e, r->module->object->module.scope, tree);
+    handler_pop(e, &h);
+    return value;
+}
+
+/* -- entries -- */
+
+/* The end of the entry at s: a comma outside of brackets and quotes. */
+static size_t entry_length(struct reader *r, const char *s)
+{
+    char open[64];
+    int depth = 0;
+    size_t n = 0;
+    for (; s[n] && !(s[n] == ',' && depth == 0); n++) {
+        char c = s[n];
+        if (c == '\'' || c == '"') {
+            const char *close = strchr(s + n + 1, c);
+            if (!close) {
+                diag_error(diag_of(r), loc_at(r, s + n, 1), ERR_signature_unclosed, c);
+                return strlen(s);
+            }
+            n = (size_t)(close - s);
+        } else if (strchr("([{", c) && depth < (int)sizeof open) {
+            open[depth++] = c;
+        } else if (strchr(")]}", c) && depth > 0) {
+            depth--;
+        }
+    }
+    if (depth > 0)
+        diag_error(diag_of(r), loc_at(r, s, n), ERR_signature_unclosed, open[depth - 1]);
+    return n;
+}
+
+/* NAME=rest */
+static void split_name(struct reader *r, struct entry *x)
+{
+    size_t n = 0;
+    while (n < x->n && is_word(x->s[n]))
+        n++;
+    size_t at = n;
+    while (at < x->n && is_space(x->s[at]))
+        at++;
+    if (n == 0 || at + 1 >= x->n || x->s[at] != '=' || x->s[at + 1] == '=')
+        return;
+    x->name = intern(&r->module->strings, x->s, n);
+    x->s += at + 1;
+    x->n -= at + 1;
+    trim(x);
+}
+
+static int find_rule(const struct reader *r, const char *name)
+{
+    for (int i = 0; i < r->nrules; i++)
+        if (strcmp(r->rules[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static bool read_meta(struct reader *r, const struct entry *x)
+{
+    if (!r->has_meta) {
+        diag_error(diag_of(r), x->loc, ERR_signature_unknown, r->kernel->name, x->name);
+        return false;
+    }
+    struct obj *value = read_value(r, x);
+    VEC_PUSH(&r->module->arena, &r->meta_names, x->name);
+    VEC_PUSH(&r->module->arena, &r->meta_values, value);
+    return value != NULL;
+}
+
+static bool read_entry(struct reader *r, struct entry *x, int position)
+{
+    int i = x->name ? find_rule(r, x->name) : position;
+    if (i < 0)
+        return read_meta(r, x);
+    struct spec_arg *arg = &r->kernel->spec.args[i];
+    if (r->given[i]) {
+        diag_error(diag_of(r), x->loc, ERR_signature_twice, r->rules[i].name);
+        return false;
+    }
+    r->given[i] = true;
+    *arg = (struct spec_arg){.name = r->rules[i].name, .divisible = 1};
+    if (is_type(r, x))
+        return read_type(r, x, &r->rules[i], arg);
+    arg->is_const = true;
+    arg->value = read_value(r, x);
+    return arg->value != NULL;
+}
+
+/* Parameters that the signature leaves out. */
+static bool fill_defaults(struct reader *r)
+{
+    for (int i = 0; i < r->nrules; i++) {
+        const struct param_rule *rule = &r->rules[i];
+        if (r->given[i])
+            continue;
+        if (!rule->dflt) {
+            diag_error(diag_of(r), rule->loc, ERR_signature_missing, rule->name, r->kernel->name);
+            return false;
+        }
+        r->kernel->spec.args[i] =
+            (struct spec_arg){.name = rule->name, .divisible = 1, .is_const = true, .value = rule->dflt};
+    }
+    return true;
+}
+
+static void read_entries(struct reader *r)
+{
+    const char *s = r->source->text;
+    int position = 0;
+    bool named = false, more = s[strspn(s, " \t\r\n")] != '\0';
+    while (more && diag_of(r)->nerrors == 0) {
+        struct entry x = {.s = s, .n = entry_length(r, s)};
+        more = s[x.n] == ',';
+        s += x.n + 1;
+        trim(&x);
+        split_name(r, &x);
+        x.loc = loc_at(r, x.s, x.n);
+        if (x.n == 0)
+            diag_error(diag_of(r), x.loc, ERR_signature_empty);
+        else if (!x.name && named)
+            diag_error(diag_of(r), x.loc, ERR_signature_order);
+        else if (!x.name && position >= r->nrules)
+            diag_error(diag_of(r), x.loc, ERR_signature_extra, position + 1, r->kernel->name, r->nrules);
+        else
+            read_entry(r, &x, position);
+        named |= x.name != NULL;
+        position += x.name == NULL;
+    }
+}
+
+bool signature_read(struct neso_kernel *k, const char *signature)
+{
+    struct neso_module *m = k->module;
+    struct reader r = {.kernel = k, .module = m};
+    const char *text = signature ? signature : "";
+    r.source = diag_add_source(&m->diag, "signature", text, strlen(text));
+    int n = jit_rules(&m->eval, k->jit->jit, &r.rules);
+    r.has_meta = n > 0 && r.rules[n - 1].role == ROLE_kwargs;
+    r.nrules = n - r.has_meta;
+    r.given = NEW_ARRAY(&m->arena, r.nrules, bool);
+    k->spec.nargs = r.nrules;
+    k->spec.args = NEW_ARRAY(&k->arena, r.nrules, struct spec_arg);
+    read_entries(&r);
+    if (m->diag.nerrors || !fill_defaults(&r))
+        return false;
+    k->spec.nmeta = r.meta_names.n;
+    k->spec.meta_names = r.meta_names.at;
+    k->spec.meta_values = r.meta_values.at;
+    return true;
+}
+
+/* -- what a jit function wants -- */
+
+/* The word that an annotation ends in: `tl.constexpr`, constexpr, "constexpr", constexpr[int]. */
+static const char *annotation_word(const struct ast *x)
+{
+    switch (x->kind) {
+    case AST_name: return x->name.id;
+    case AST_attribute: return x->attribute.name;
+    case AST_str: return x->str.value.s;
+    case AST_subscript: return annotation_word(x->subscript.value);
+    default: return "";
+    }
+}
+
+static const struct lang_type *annotated_type(struct eval *e, const char *word)
+{
+    if (strcmp(word, "int") == 0)
+        return lang_number(e, DT_i32, false);
+    if (strcmp(word, "float") == 0)
+        return lang_number(e, DT_f32, false);
+    if (strcmp(word, "bool") == 0)
+        return lang_number(e, DT_i1, true);
+    return lang_parse(e, word, strlen(word));
+}
+
+/* Is parameter i, or its name, in a list of do_not_specialize? */
+static bool is_listed(const struct obj *list, int i, const char *name)
+{
+    if (!list || (list->kind != OBJ_list && list->kind != OBJ_tuple))
+        return false;
+    for (int k = 0; k < list->seq.n; k++) {
+        const struct obj *x = list->seq.at[k];
+        if (x->kind == OBJ_str ? strcmp(x->str.s, name) == 0 : x->kind == OBJ_int && x->i == i)
+            return true;
+    }
+    return false;
+}
+
+static struct param_rule rule_of(struct eval *e, const struct jit *jit, const struct ast *p, int i)
+{
+    struct param_rule rule = {.name = p->param.name,
+                              .loc = p->loc,
+                              .role = p->param.role,
+                              .dflt = jit->fn.defaults ? jit->fn.defaults[i] : NULL};
+    rule.no_one = is_listed(jit->do_not_specialize, i, rule.name);
+    rule.no_divisible = rule.no_one || is_listed(jit->do_not_specialize_on_alignment, i, rule.name);
+    if (!p->param.annotation)
+        return rule;
+    const char *word = annotation_word(p->param.annotation);
+    rule.is_constexpr = strstr(word, "constexpr") != NULL;
+    rule.is_const_pointer = !rule.is_constexpr && strstr(word, "const") != NULL;
+    if (!rule.is_constexpr && !rule.is_const_pointer)
+        rule.type = annotated_type(e, word);
+    return rule;
+}
+
+int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules)
+{
+    const struct ast_list *params = &jit->fn.def->def.params;
+    *rules = NEW_ARRAY(e->arena, params->n, struct param_rule);
+    for (int i = 0; i < params->n; i++)
+        (*rules)[i] = rule_of(e, jit, params->at[i], i);
+    return params->n;
+}
+
+/* -- naming a specialization -- */
+
+static void type_text(const struct lang_type *t, struct text *out)
+{
+    if (t->kind == LT_ptr) {
+        text_str(out, t->is_const ? "*k" : "*");
+        type_text(t->elem, out);
+    } else if (dtype_info[t->dtype].kind == DTYPE_int) {
+        text_printf(out, "%c%d", t->is_unsigned && t->dtype != DT_i1 ? 'u' : 'i', dtype_info[t->dtype].bits);
+    } else {
+        text_str(out, dtype_info[t->dtype].name);
+    }
+}
+
+static void ir_type_text(const struct type *t, bool is_unsigned, struct text *out)
+{
+    if (t->kind == TY_ptr) {
+        text_char(out, '*');
+        ir_type_text(t->elem, is_unsigned, out);
+    } else if (dtype_info[t->dtype].kind == DTYPE_int) {
+        text_printf(out, "%c%d", is_unsigned && t->dtype != DT_i1 ? 'u' : 'i', dtype_info[t->dtype].bits);
+    } else {
+        text_str(out, dtype_info[t->dtype].name);
+    }
+}
+
+static struct neso_param param_of(struct neso_kernel *k, const struct spec_arg *a)
+{
+    struct text t;
+    text_init(&t, &k->arena);
+    type_text(a->type, &t);
+    int bytes = a->type->kind == LT_ptr ? 8 : dtype_info[a->type->dtype].bytes;
+    return (struct neso_param){.size = sizeof(struct neso_param),
+                               .name = a->name,
+                               .type = t.s,
+                               .bytes = bytes,
+                               .divisible = a->divisible,
+                               .equals_one = a->equals_one};
+}
+
+static struct neso_param ir_param_of(struct neso_kernel *k, const struct func *f, int i)
+{
+    const struct type *type = f->body->args.at[i]->type;
+    const struct param *p = &f->params.at[i];
+    struct text t;
+    text_init(&t, &k->arena);
+    ir_type_text(type, p->is_unsigned, &t);
+    return (struct neso_param){.size = sizeof(struct neso_param),
+                               .name = p->name,
+                               .type = t.s,
+                               .bytes = type_elem_bytes(type),
+                               .divisible = p->divisible % 16 == 0 ? 16 : 1};
+}
+
+/* What distinguishes this specialization from the kernel's others, as text. */
+static void key_text(struct neso_kernel *k, struct text *out)
+{
+    const struct spec *s = &k->spec;
+    text_printf(out, "%s|", k->name);
+    for (int i = 0; i < s->nargs + s->nmeta; i++) {
+        const struct spec_arg *a = i < s->nargs ? &s->args[i] : NULL;
+        int meta = i - s->nargs;
+        text_printf(out, "%s=", a ? a->name : s->meta_names[meta]);
+        if (a && a->type)
+            type_text(a->type, out);
+        if (!a || a->is_const)
+            obj_print(&k->module->eval, a ? a->value : s->meta_values[meta], out, true);
+        text_printf(out, ":%d|", a ? a->divisible : 1);
+    }
+    text_printf(out, "%d|%d|%d|%d|%d|%d|%s", s->num_warps, s->num_stages, s->num_ctas, s->maxnreg, s->fp_fusion,
+                s->debug, s->target ? s->target->name : "");
+}
+
+void kernel_describe(struct neso_kernel *k, const struct func *f)
+{
+    int most = k->jit ? k->spec.nargs : f->params.n;
+    k->params = NEW_ARRAY(&k->arena, most, struct neso_param);
+    for (int i = 0; i < most; i++) {
+        if (!k->jit)
+            k->params[k->nparams++] = ir_param_of(k, f, i);
+        else if (k->spec.args[i].type)
+            k->params[k->nparams++] = param_of(k, &k->spec.args[i]);
+    }
+    struct text key, id;
+    text_init(&key, &k->arena);
+    text_init(&id, &k->arena);
+    key_text(k, &key);
+    text_printf(&id, "%s-%016" PRIx64, k->name, hash_bytes(key.s, key.len, 0));
+    k->id = id.s;
+}
