@@ -40,6 +40,10 @@ $(BUILD)/libneso.so: $(OBJECTS)
 $(BUILD)/neso: $(BUILD)/runtime/main.o $(BUILD)/libneso.a
 	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# Made from the op table, hence linked with the inner objects; for a machine with a GPU.
+$(BUILD)/gpu_%: $(BUILD)/tests/gpu/%.o $(BUILD)/inner.a
+	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 # Examples of embedding: they see neso.h and the archive, nothing else.
 $(BUILD)/tests/api_%: tests/api/%.c $(BUILD)/libneso.a
 	@mkdir -p $(@D)
