@@ -1,0 +1,54 @@
+/* ir.c: any bytes as IR text. The parser must not crash; what it takes must print, parse back, and print the same; and
+ * the verifier must have an answer for it.
+ *
+ *   clang -std=c11 -g -I. -fsanitize=fuzzer,address,undefined tests/fuzz/ir.c ir/[a-z]*.c -lm -o build/fuzz-ir
+ *   build/fuzz-ir tests/ir -runs=1000000 */
+#include "tests/unit/world.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void print_back(const struct text *once)
+{
+    struct world w;
+    world_init(&w);
+    struct text twice;
+    text_init(&twice, &w.arena);
+    if (!world_parse(&w, once->s))
+        abort();
+    module_print(&w.m, &twice);
+    if (strcmp(once->s, twice.s) != 0)
+        abort();
+    world_free(&w);
+}
+
+static void try_text(struct world *w, const char *text, size_t len)
+{
+    struct text out;
+    text_init(&out, &w->arena);
+    if (!module_parse(&w->m, diag_add_source(&w->diag, "fuzz.ir", text, len))) {
+        diag_render_all(&w->diag, &out);
+        diag_render_json(&w->diag, &out);
+        return;
+    }
+    module_print(&w->m, &out);
+    print_back(&out);
+    for (int i = 0; i < w->m.funcs.n; i++) {
+        const struct op *at;
+        func_verify(w->m.funcs.at[i], &at);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct world w;
+    world_init(&w);
+    volatile bool returned = false;
+    WORLD_CATCH(&w, {
+        try_text(&w, (const char *)data, size);
+        returned = true;
+    });
+    if (!returned)
+        abort();
+    world_free(&w);
+    return 0;
+}
