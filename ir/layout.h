@@ -71,7 +71,8 @@ void layout_drop_free_regs(struct layout *out, const struct layout *l, int *reg_
 /* -- algebra -- */
 /* A linear map between input spaces, as found by dividing one layout by another:
  * for a place in `from` (all its input bits, in basis order), the place in `to` that holds the same element; `to`'s
- * replicated bits are zero. basis[i] is a word of to's input bits, in to's basis order. */
+ * replicated bits are zero. basis[i] is a word of to's input bits, in to's basis order. So with `to` in shared memory,
+ * place_apply of a register alone is the offset that this register adds (by XOR) to the offset of its thread. */
 struct place_map {
     int nin, nout;
     uint64_t basis[LAYOUT_BITS_MAX];
@@ -80,6 +81,13 @@ struct place_map {
 /* to^-1 ∘ from. Both must have the same shape. */
 void layout_divide(struct place_map *m, const struct layout *from, const struct layout *to);
 uint64_t place_apply(const struct place_map *m, uint64_t place);
+/* The part of m that depends on input bits first .. first+n-1, as few shifts of the number x that these bits make:
+ * XOR over the terms of (x & mask) << shift (right where shift is negative). Returns how many terms; the flip is not in. */
+struct place_term {
+    uint64_t mask;
+    int shift;
+};
+int place_terms(const struct place_map *m, int first, int n, struct place_term terms[2 * LAYOUT_BITS_MAX]);
 
 /* -- conversions between distributed layouts -- */
 enum conversion {
@@ -89,15 +97,31 @@ enum conversion {
     CONVERSION_shared     /* across warps, or where shuffles cost more */
 };
 enum conversion layout_conversion(const struct layout *from, const struct layout *to);
+/* A conversion within threads or warps, in 2^nround rounds. In each, every lane offers one of from's registers, takes
+ * what the lane `source` of its warp offers, and puts it into one of to's registers. All three are XORs of one step per
+ * bit of the round's number and per bit of the thread (lanes, then warps). If a round's source is the lane itself, no
+ * shuffle is needed. To's replicated registers are not put: they equal the register with those bits zero. */
+struct shuffle_step {
+    uint32_t offer, source, put;
+};
+struct shuffle {
+    int nround, nthread; /* bits */
+    struct shuffle_step first, round[COORD_BITS_MAX], thread[LAYOUT_BITS_MAX];
+};
+/* False: elements cross warps, or a lane would have to offer two registers at once. */
+bool layout_shuffle(struct shuffle *s, const struct layout *from, const struct layout *to);
+struct shuffle_step shuffle_at(const struct shuffle *s, uint32_t round, uint32_t thread);
 
 /* -- vectors and shared memory -- */
 /* How many consecutive elements (in order of coordinates along the fastest dimension `dim`) stand in consecutive
  * registers of a thread, at most `most`: the widest vector access that the layout itself allows. */
 int layout_vector(const struct layout *l, int dim, int most);
 /* The widest vector, in elements, with which threads laid out as `l` can read or write shared memory laid out as
- * `shared`: low registers that are low offset bits. At most `most`. */
-int layout_shared_vector(const struct layout *shared, const struct layout *l, int most);
-/* Wavefronts (32 banks of 4 bytes) that one warp needs for all registers, and the least that would do. */
+ * `shared`: register bits that are the lowest offset bits. At most `most` (16 or less). The i-th element of the vector
+ * that starts with register r is in register r ^ reg_of[i] (may be NULL); r has those register bits zero. */
+int layout_shared_vector(const struct layout *shared, const struct layout *l, int most, int *reg_of);
+/* Wavefronts (32 banks of 4 bytes) that one warp needs to access all registers (replicated ones left out), `vector`
+ * elements at once, and the least that would do. */
 int layout_wavefronts(const struct layout *shared, const struct layout *l, int elem_bytes, int vector);
 int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector);
 /* A layout of shared memory (IN_offset, XOR swizzled) through which `from` becomes `to` with the widest vectors and no
