@@ -1,0 +1,156 @@
+/* compile.c: how long source to PTX takes, on one core: in a loop in one process, stage by stage, and as a process of its own
+ * (the command, if its path is given). The middle of many runs, in milliseconds:
+ *
+ *     kernel      all    read   trace     opt codegen | process
+ *     add        0.31    0.05    0.06    0.12    0.08 |    1.10
+ */
+#include "neso.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RUNS = 201, PROCESSES = 21, COLUMNS = 5 };
+
+static const struct {
+    const char *name, *signature, *goal, *source;
+} kernels[] = {
+    {"add", "*fp32:16, *fp32:16, *fp32:16, i32:16", "1.00",
+     "from triton import jit\n"
+     "from triton.language import program_id, arange, load, store\n"
+     "BLOCK = 512\n"
+     "@jit\n"
+     "def add(X, Y, Z, N):\n"
+     "   pid = program_id(0)\n"
+     "   idx = pid * BLOCK + arange(BLOCK)\n"
+     "   mask = idx < N\n"
+     "   x = load(X + idx, mask=mask)\n"
+     "   y = load(Y + idx, mask=mask)\n"
+     "   store(Z + idx, x + y, mask=mask)\n"},
+    {"softmax", "*fp32:16, i32, i32:1, *fp32:16, i32, i32:1, i32, i32", "2.00",
+     "import triton\n"
+     "import triton.language as tl\n"
+     "@triton.jit\n"
+     "def softmax(Y, stride_ym, stride_yn, X, stride_xm, stride_xn, M, N):\n"
+     "    m = tl.program_id(0)\n"
+     "    BLOCK_SIZE = 1024\n"
+     "    n = tl.arange(0, BLOCK_SIZE)\n"
+     "    X = X + m * stride_xm + n * stride_xn\n"
+     "    x = tl.load(X, mask=n < N, other=-float('inf'))\n"
+     "    z = x - tl.max(x, axis=0)\n"
+     "    num = tl.exp(z)\n"
+     "    denom = tl.sum(num, axis=0)\n"
+     "    y = num / denom\n"
+     "    Y = Y + m * stride_ym + n * stride_yn\n"
+     "    tl.store(Y, y, mask=n < N)\n"},
+};
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double middle(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, ascending);
+    return x[n / 2];
+}
+
+/* One source to PTX: all, read, trace, opt, codegen. Returns 0 if it fails. */
+static int compile(int which, double ms[COLUMNS])
+{
+    neso_context *ctx;
+    neso_module *module;
+    neso_kernel *kernel;
+    neso_resources r = {.size = sizeof r};
+    neso_compile_options o = {.size = sizeof o};
+    o.signature = kernels[which].signature;
+    double start = now_ms();
+    if (neso_context_create(NULL, &ctx) != NESO_OK)
+        return 0;
+    neso_status status = neso_module_from_source(ctx, kernels[which].name, kernels[which].source,
+                                                 strlen(kernels[which].source), &module);
+    double read = now_ms();
+    if (status == NESO_OK)
+        status = neso_kernel_compile(module, kernels[which].name, &o, &kernel);
+    if (status != NESO_OK) {
+        fputs(neso_error_text(ctx), stderr);
+        return 0;
+    }
+    neso_kernel_resources(kernel, &r);
+    neso_kernel_release(kernel);
+    neso_module_release(module);
+    neso_context_release(ctx);
+    ms[0] = now_ms() - start;
+    ms[1] = read - start;
+    ms[2] = 1e3 * r.trace_seconds;
+    ms[3] = 1e3 * r.opt_seconds;
+    ms[4] = 1e3 * r.codegen_seconds;
+    return 1;
+}
+
+/* The command on a file, start to end; negative if it fails. */
+static double run_process(const char *neso, const char *path, int which)
+{
+    double start = now_ms();
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl(neso, neso, "compile", path, "--signature", kernels[which].signature, "-o", "/dev/null", (char *)NULL);
+        _exit(127);
+    }
+    int status = -1;
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+        return -1;
+    return now_ms() - start;
+}
+
+static double time_process(const char *neso, int which)
+{
+    char path[] = "/tmp/neso-bench-XXXXXX.py";
+    double ms[PROCESSES];
+    int file = mkstemps(path, 3);
+    size_t length = strlen(kernels[which].source);
+    int good = file >= 0 && write(file, kernels[which].source, length) == (ssize_t)length;
+    for (int i = 0; good && i < PROCESSES; i++)
+        good = (ms[i] = run_process(neso, path, which)) >= 0;
+    if (file >= 0)
+        close(file);
+    unlink(path);
+    return good ? middle(ms, PROCESSES) : -1;
+}
+
+int main(int argc, char **argv)
+{
+    printf("%-10s %7s %7s %7s %7s %7s |%8s   goal, in milliseconds\n", "kernel", "all", "read", "trace", "opt", "codegen",
+           "process");
+    for (int k = 0; k < (int)(sizeof kernels / sizeof *kernels); k++) {
+        double times[COLUMNS][RUNS];
+        for (int i = 0; i < RUNS; i++) {
+            double ms[COLUMNS];
+            if (!compile(k, ms))
+                return 1;
+            for (int c = 0; c < COLUMNS; c++)
+                times[c][i] = ms[c];
+        }
+        printf("%-10s", kernels[k].name);
+        for (int c = 0; c < COLUMNS; c++)
+            printf(" %7.3f", middle(times[c], RUNS));
+        if (argc > 1)
+            printf(" |%8.3f   < %s\n", time_process(argv[1], k), kernels[k].goal);
+        else
+            printf(" |%8s   < %s\n", "", kernels[k].goal);
+    }
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* gpus.c: what a machine has: the driver's version and its GPUs, without choosing one. The driver is opened for the length of
+ * a question. */
+#include "runtime/cuda.h"
+#include "runtime/runtime.h"
+
+neso_status neso_find_gpus(neso_context *context, int *driver_version, int *gpus)
+{
+    struct driver d;
+    struct fault f;
+    *driver_version = *gpus = 0;
+    report_begin(context);
+    if (!driver_open(&d, &f))
+        return report_fault(context, &f);
+    bool good = driver_check(&d, d.driver_version(driver_version), "cuDriverGetVersion", &f) &&
+                driver_check(&d, d.device_count(gpus), "cuDeviceGetCount", &f);
+    driver_close(&d);
+    return good ? NESO_OK : report_fault(context, &f);
+}
+
+neso_status neso_gpu_get(neso_context *context, int index, neso_gpu *out)
+{
+    struct driver d;
+    struct fault f;
+    report_begin(context);
+    if (out->size != sizeof *out)
+        return context->status = NESO_INVALID;
+    if (!driver_open(&d, &f))
+        return report_fault(context, &f);
+    bool good = driver_gpu(&d, index, out, &f);
+    driver_close(&d);
+    return good ? NESO_OK : report_fault(context, &f);
+}
