@@ -28,6 +28,8 @@ struct host {
     void (*write)(void *ctx, const char *s, size_t n, bool to_stderr); /* print */
     const char *(*getenv)(void *ctx, const char *name);                /* NULL: unset */
     double (*seconds)(void *ctx);                                      /* a clock */
+    int argc;                                                          /* sys.argv */
+    const char *const *argv;
 };
 
 /* A host-level exception on its way up: `raise`, a failed assert, an error in an operation. */

@@ -85,7 +85,9 @@ static void run(void *arg)
                             .launch = launch_call,
                             .write = host_write,
                             .getenv = host_getenv,
-                            .seconds = host_seconds};
+                            .seconds = host_seconds,
+                            .argc = p->options.argc,
+                            .argv = p->options.argv};
     host_open(p);
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, &p->host);
     m->object = eval_file(&m->eval, m->source, "__main__", &r->failed);
