@@ -71,7 +71,7 @@ static struct func *parse_ir(struct neso_kernel *k)
         struct func *f = k->ir->funcs.at[i];
         if (strcmp(f->name, k->name) != 0)
             continue;
-        if (k->options.target || !f->target)
+        if (k->options.target)
             f->target = k->spec.target;
         if (k->options.num_warps && f->degree == DEGREE_traced)
             f->num_warps = k->options.num_warps;
@@ -115,6 +115,8 @@ static bool optimize(struct neso_kernel *k, struct func *f, neso_text which)
         .write_ctx = given->user,
     };
     double start = seconds_now();
+    if (!f->target)
+        f->target = k->spec.target;
     if (f->degree != DEGREE_scheduled || o.passes)
         opt_run(f, &o);
     k->seconds[STAGE_opt] = seconds_now() - start;
@@ -131,6 +133,15 @@ static void codegen(struct neso_kernel *k, struct func *f, struct text *out, boo
     k->module->diag.stage = "codegen";
     codegen_emit(f, &o, out, &k->info);
     k->seconds[STAGE_codegen] = seconds_now() - start;
+}
+
+/* An IR file's kernels together, when none was named. */
+static void make_file(struct neso_kernel *k, neso_text which, struct text *out)
+{
+    for (int i = 0; which == NESO_TEXT_OPT && i < k->ir->funcs.n; i++)
+        if (!optimize(k, k->ir->funcs.at[i], which))
+            return;
+    module_print(k->ir, out);
 }
 
 static void keep(struct neso_kernel *k, neso_text which, const struct text *t)
@@ -220,6 +231,11 @@ void kernel_make(struct neso_kernel *k, neso_text which)
         return;
     }
     struct func *f = trace(k);
+    if (f && k->whole_file && which <= NESO_TEXT_OPT) {
+        make_file(k, which, &out);
+        keep(k, which, &out);
+        return;
+    }
     if (!f || (which > NESO_TEXT_IR && !optimize(k, f, which)))
         return;
     if (which <= NESO_TEXT_OPT)
@@ -356,7 +372,9 @@ static bool find_kernel(struct neso_kernel *k, const char *name)
         diag_error(&m->diag, (struct loc){0}, ERR_no_kernels, file);
         return false;
     }
-    if (!name && neso_module_kernel(m, 1)) {
+    bool several = !name && neso_module_kernel(m, 1);
+    k->whole_file = several && m->is_ir && (k->options.until == NESO_TEXT_IR || k->options.until == NESO_TEXT_OPT);
+    if (several && !k->whole_file) {
         diag_error(&m->diag, (struct loc){0}, ERR_which_kernel, file, kernel_names(m, &k->arena));
         return false;
     }

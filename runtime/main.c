@@ -157,7 +157,7 @@ static void print_options(FILE *to, int where)
 
 static void print_command(FILE *to, const struct command_row *c)
 {
-    fprintf(to, "neso %s %s\n    %s\n", c->word, c->arguments, c->meaning);
+    fprintf(to, "neso %s%s%s\n    %s\n", c->word, *c->arguments ? " " : "", c->arguments, c->meaning);
     print_options(to, (int)c->bit);
 }
 
@@ -511,19 +511,24 @@ static void print_times(neso_kernel *kernel)
             1e3 * r.codegen_seconds);
 }
 
-static int compile_module(const struct given *g, neso_context *ctx, neso_module *module, const char *name, int emit)
+/* What is to be made of which kernel. */
+struct order {
+    const char *kernel; /* NULL: the only one */
+    int emit;
+    neso_compile_options options;
+};
+
+static int compile_module(const struct given *g, neso_context *ctx, neso_module *module, const struct order *order)
 {
-    neso_compile_options o;
     neso_kernel *kernel;
     const char *text;
     size_t length;
-    if (!read_options(g, emit, &o))
-        return BAD;
-    neso_status status = neso_kernel_compile(module, name, &o, &kernel);
+    int emit = order->emit;
+    neso_status status = neso_kernel_compile(module, order->kernel, &order->options, &kernel);
     int result = report(g, ctx, status);
     if (result)
         return result;
-    if (o.time)
+    if (order->options.time)
         print_times(kernel);
     if (emit >= EMIT_CUBIN) {
         result = emit_assembled(g, ctx, kernel, emit == EMIT_SASS);
@@ -535,7 +540,7 @@ static int compile_module(const struct given *g, neso_context *ctx, neso_module 
     return result;
 }
 
-static int compile_file(const struct given *g, const char *path, const char *kernel, int emit)
+static int compile_file(const struct given *g, const char *path, const struct order *order)
 {
     neso_context *ctx;
     neso_module *module;
@@ -549,13 +554,13 @@ static int compile_file(const struct given *g, const char *path, const char *ker
         return complain("out of memory");
     }
     /* Where there is no ptxas, the driver assembles: then the GPU must be the context's device. */
-    if (emit >= EMIT_CUBIN && !find_tool("ptxas", tool, sizeof tool))
+    if (order->emit >= EMIT_CUBIN && !find_tool("ptxas", tool, sizeof tool))
         neso_context_use_device(ctx, "cuda", NULL);
     neso_status status = neso_module_from_source(ctx, path, text, length, &module);
     free(text);
     int result = report(g, ctx, status);
     if (status == NESO_OK) {
-        result = compile_module(g, ctx, module, kernel, emit);
+        result = compile_module(g, ctx, module, order);
         neso_module_release(module);
     }
     neso_context_release(ctx);
@@ -564,15 +569,15 @@ static int compile_file(const struct given *g, const char *path, const char *ker
 
 static int compile_command(const struct given *g)
 {
-    char *path = g->argv[0], *kernel = strstr(path, "::");
-    int emit = find_emit(g);
-    if (!emit)
+    char *path = g->argv[0], *colons = strstr(path, "::");
+    struct order order = {.emit = find_emit(g)};
+    if (!order.emit || !read_options(g, order.emit, &order.options))
         return BAD;
-    if (kernel) {
-        *kernel = '\0';
-        kernel += 2;
+    if (colons) {
+        *colons = '\0';
+        order.kernel = colons + 2;
     }
-    return compile_file(g, path, kernel, emit);
+    return compile_file(g, path, &order);
 }
 
 /* -- run -- */
@@ -711,8 +716,8 @@ static void doctor_gpus(neso_context *ctx)
 {
     int version = 0, gpus = 0;
     if (neso_find_gpus(ctx, &version, &gpus) != NESO_OK) {
-        const char *why = neso_error_text(ctx);
-        printf("%-12s none: %s", "GPU", strncmp(why, "error: ", 7) == 0 ? why + 7 : why);
+        neso_diagnostic why = {.size = sizeof why};
+        printf("%-12s none: %s\n", "GPU", neso_diagnostic_get(ctx, 0, &why) ? why.message : "no memory to look for one");
         printf("%-12s %s\n", "", "programs run on the interpreter; a GPU needs NVIDIA's driver (Debian: nvidia-driver)");
         return;
     }
@@ -748,7 +753,7 @@ static int doctor_command(const struct given *g)
     } else {
         printf("%-12s %s\n", "neso", neso_version());
         doctor_gpus(ctx);
-        printf("%-12s always\n", "interpreter");
+        printf("%-12s on this machine's CPU\n", "interpreter");
         doctor_tool("ptxas", "--emit cubin without a GPU needs it");
         doctor_tool("nvdisasm", "--emit sass needs it");
         printf("%-12s this version keeps none on disk\n", "cache");

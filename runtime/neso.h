@@ -162,7 +162,7 @@ typedef struct neso_compile_options {
     void *user;
 } neso_compile_options;
 
-/* Compiles one kernel. `name` may be NULL where the module has just one. */
+/* Compiles one kernel. `name` may be NULL where the module has just one, and for all of an IR file's up to NESO_TEXT_OPT. */
 NESO_API neso_status neso_kernel_compile(neso_module *module, const char *name, const neso_compile_options *options,
                                          neso_kernel **kernel);
 NESO_API void neso_kernel_release(neso_kernel *kernel);

@@ -55,6 +55,7 @@ struct neso_kernel {
     struct arena arena, scratch;
     const char *name, *id;
     struct obj *jit; /* NULL: from an IR file */
+    bool whole_file; /* of an IR file, all kernels together: no kernel was named, and no PTX is wanted */
     struct spec spec;
     struct neso_compile_options options; /* strings copied */
     struct module *ir;  /* of the latest making */
