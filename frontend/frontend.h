@@ -17,7 +17,8 @@
 /* What the runtime lends to programs: modules that the frontend does not know, launches, output, environment. */
 struct host {
     void *ctx;
-    /* A module by its dotted name ("torch", "triton.testing", "os"), or NULL: unknown. Asked before the frontend's own tables. */
+    /* A module by its dotted name ("torch", "triton.testing", "os"), or NULL: unknown. Asked after builtins_module for
+     * triton's own, before the modules of Python's library that the frontend has (library.c). */
     struct obj *(*import)(void *ctx, struct eval *e, const char *name, struct loc at);
     /* The text of an importable user file (`import helpers` beside the program), or NULL. */
     const struct source *(*find_source)(void *ctx, struct eval *e, const char *module);
@@ -38,6 +39,9 @@ struct exception {
     struct loc loc;
     const char *message;
     enum error error; /* ERR_exception: the program's own */
+    struct loc note_at;
+    enum error note; /* with note_name as its argument */
+    const char *note_name; /* NULL: no note */
     const struct call_record *calls; /* where it was raised */
 };
 
@@ -60,6 +64,8 @@ struct handler {
     int depth, ndiagnostics, nerrors;
     uint16_t call;
     const struct call_record *calls;
+    struct exception *handling;
+    struct obj *yields;
     struct exception raised; /* class NULL: a kernel's error, reported already */
 };
 
@@ -81,6 +87,11 @@ struct eval {
     int64_t steps, step_limit; /* statements executed; 0: no limit (compile time of hostile loops) */
     const struct call_record *calls; /* of host code, innermost first */
     struct map ids;          /* object to what id() says */
+    struct map signatures;   /* builtin to its parsed parameters */
+    struct map sources;      /* a module's scope to its struct source */
+    struct exception *handling; /* what the innermost `except` around caught; NULL: none */
+    int exit_code;           /* of a program that ended by sys.exit */
+    struct obj *yields;      /* of the generator function now running: the values so far */
 };
 
 /* What kernel arguments are when compiling: one per parameter, by position. */
@@ -134,10 +145,16 @@ _Noreturn void eval_reraise(struct eval *e, const struct exception *x);
 /* Leaves a value as output of host `print`. */
 void eval_write(struct eval *e, const char *s, size_t n);
 
+/* -- kernel.c -- */
+/* Executes one statement of a kernel. An error ends the statement, and the names it would bind become obj_error. */
+enum flow kernel_statement(struct eval *e, struct scope *s, const struct ast *x, struct obj **result);
+
 /* -- trace.c: the kernel's rules -- */
 /* Traces a kernel into m at the traced degree; NULL: errors are in diag. */
 struct func *frontend_trace(struct eval *e, struct obj *jit, struct spec *spec, struct module *m);
 /* For eval.c, when e->trace: statements and names whose rule differs from plain Python. */
+/* The place for ops and errors: with the chain of calls, and in the user's code. */
+struct loc trace_loc(const struct eval *e, struct loc at);
 bool trace_is_tensor(const struct obj *x);
 enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond, struct obj **result);
 enum flow trace_for(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);

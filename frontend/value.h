@@ -66,10 +66,13 @@ struct dict {
     VEC(struct dict_entry) entries;
     int nlive;
     int *slots, nslots;
+    struct obj *factory; /* of a defaultdict: called for an absent key; else NULL */
 };
 
 /* Names of a function call, a module, a class body. `parent`: the enclosing scope of a closure. */
 struct scope {
+    bool is_class;         /* a class body: functions in it do not see its names */
+    bool is_comprehension; /* `:=` in it binds outside of it */
     struct scope *parent;
     struct scope *globals; /* the module's; itself for a module */
     struct map names;      /* interned name (pointer) to struct obj *; NULL: deleted */
@@ -81,6 +84,8 @@ struct function {
     struct scope *closure;      /* where it was defined */
     const struct source *src;
     struct obj **defaults;      /* per parameter, NULL: none */
+    struct scope *attributes;   /* set by the program: f.x = 1; or NULL */
+    bool is_generator;          /* has a yield: runs to its end when called, giving an iterator over the values */
 };
 
 /* Decorations of a jit function. */
@@ -176,6 +181,7 @@ struct obj {
         struct {
             const char *name;
             struct obj *base; /* NULL: none */
+            bool is_tuple; /* typing.NamedTuple: classes made from it have fields */
             struct scope *scope;
         } class;
         struct {

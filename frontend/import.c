@@ -1,0 +1,222 @@
+/* import.c: modules: the language's own, the host's, Python's that we have, and files beside the program.
+ *
+ * Without a host (a file loaded for its kernels only) every other module is unknown: it has any attribute, which is unknown
+ * too. So `import torch` and what host code does with it never keep a kernel from being compiled; a kernel that uses such a
+ * value gets an error where it does. */
+#include "frontend/python.h"
+
+#include <string.h>
+
+/* -- unknown values -- */
+
+struct obj *obj_unknown(struct eval *e, const char *name)
+{
+    return obj_native(e, &native_unknown, arena_strndup(e->arena, name, strlen(name)));
+}
+
+bool obj_is_unknown(const struct obj *x)
+{
+    return x->kind == OBJ_native && x->native.class == &native_unknown;
+}
+
+static struct obj *unknown_getattr(struct eval *e, struct obj *self, const char *name, struct loc at)
+{
+    (void)at;
+    struct text dotted;
+    text_init(&dotted, e->arena);
+    text_printf(&dotted, "%s.%s", (const char *)self->native.data, name);
+    return obj_unknown(e, dotted.s);
+}
+
+static bool unknown_setattr(struct eval *e, struct obj *self, const char *name, struct obj *value, struct loc at)
+{
+    (void)e, (void)self, (void)name, (void)value, (void)at;
+    return true;
+}
+
+static struct obj *unknown_call(struct eval *e, struct obj *self, const struct args *args)
+{
+    (void)e, (void)args;
+    return self;
+}
+
+static struct obj *unknown_getitem(struct eval *e, struct obj *self, struct obj *index, struct loc at)
+{
+    (void)e, (void)index, (void)at;
+    return self;
+}
+
+static void unknown_setitem(struct eval *e, struct obj *self, struct obj *index, struct obj *value, struct loc at)
+{
+    (void)e, (void)self, (void)index, (void)value, (void)at;
+}
+
+static struct obj *unknown_binary(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected, struct loc at)
+{
+    (void)e, (void)op, (void)other, (void)reflected, (void)at;
+    return self;
+}
+
+static struct obj *unknown_unary(struct eval *e, enum oper op, struct obj *self, struct loc at)
+{
+    (void)e, (void)op, (void)at;
+    return self;
+}
+
+static bool unknown_truth(struct eval *e, struct obj *self, struct loc at)
+{
+    eval_raise(e, at, "RuntimeError", ERR_unknown_value, (const char *)self->native.data);
+}
+
+static bool unknown_enter(struct eval *e, struct obj *self, struct obj **result)
+{
+    (void)e;
+    *result = self;
+    return true;
+}
+
+static void unknown_str(struct eval *e, struct obj *self, struct text *out, bool repr)
+{
+    (void)e, (void)repr;
+    text_str(out, self->native.data);
+}
+
+const struct native_class native_unknown = {
+    .name = "unknown", .getattr = unknown_getattr, .setattr = unknown_setattr, .call = unknown_call,
+    .getitem = unknown_getitem, .setitem = unknown_setitem, .binary = unknown_binary, .unary = unknown_unary,
+    .compare = unknown_binary, .str = unknown_str, .truth = unknown_truth, .enter = unknown_enter,
+};
+
+/* -- finding -- */
+
+static struct obj *from_host(struct eval *e, const char *name, struct loc at)
+{
+    if (!e->host)
+        return NULL;
+    struct obj *found = e->host->import ? e->host->import(e->host->ctx, e, name, at) : NULL;
+    return found;
+}
+
+static struct obj *from_file(struct eval *e, const char *name)
+{
+    const struct source *src = e->host && e->host->find_source ? e->host->find_source(e->host->ctx, e, name) : NULL;
+    return src ? eval_module(e, src, name) : NULL;
+}
+
+/* Is it the language's own namespace, whose missing members are errors even without a host? */
+static bool is_triton(const char *name)
+{
+    return strncmp(name, "triton", 6) == 0 && (name[6] == '.' || name[6] == 0);
+}
+
+struct obj *find_module(struct eval *e, const char *name, struct loc at)
+{
+    void **loaded = map_get(&e->modules, name, strlen(name));
+    if (loaded)
+        return *loaded;
+    struct obj *found = is_triton(name) ? builtins_module(e, name) : NULL;
+    if (!found)
+        found = from_host(e, name, at);
+    if (!found)
+        found = library_module(e, name);
+    if (!found)
+        found = from_file(e, name);
+    if (found)
+        *map_at(&e->modules, intern_str(e->strings, name), strlen(name)) = found;
+    return found;
+}
+
+struct obj *import_module(struct eval *e, const char *name, struct loc at)
+{
+    struct obj *found = find_module(e, name, at);
+    if (found)
+        return found;
+    if (!e->host && !is_triton(name))
+        return obj_unknown(e, name);
+    eval_raise(e, at, "ModuleNotFoundError", ERR_no_module, name);
+}
+
+/* -- import statements -- */
+
+/* a.b.c as an attribute of what `import a.b.c` binds: the modules on the way know each other. */
+static void link_modules(struct eval *e, struct obj *parent, const char *name, struct obj *child)
+{
+    if (parent->kind == OBJ_module)
+        scope_set(parent->module.scope, intern_str(e->strings, name), child);
+}
+
+/* `import a.b` imports a, then a.b, and binds a; `import a.b as c` binds a.b. */
+static void import_one(struct eval *e, struct scope *s, const struct ast *alias)
+{
+    const char *name = alias->alias.name;
+    struct obj *root = NULL, *module = NULL;
+    for (const char *dot = name; dot; dot = dot ? strchr(dot, '.') : NULL) {
+        const char *from = *dot == '.' ? dot + 1 : dot;
+        size_t n = (size_t)(from - name) + strcspn(from, ".");
+        struct obj *part = import_module(e, intern(e->strings, name, n), alias->loc);
+        if (module)
+            link_modules(e, module, intern(e->strings, from, strcspn(from, ".")), part);
+        root = root ? root : part;
+        module = part;
+        dot = from;
+    }
+    if (alias->alias.as)
+        scope_set(s, alias->alias.as, module);
+    else
+        scope_set(s, intern(e->strings, name, strcspn(name, ".")), root);
+}
+
+void exec_import(struct eval *e, struct scope *s, const struct ast *x)
+{
+    for (int i = 0; i < x->import.names.n; i++)
+        import_one(e, s, x->import.names.at[i]);
+}
+
+static void import_star(struct scope *s, const struct obj *module)
+{
+    for (int i = 0; module->kind == OBJ_module && i < module->module.scope->names.n; i++) {
+        const struct map_entry *name = &module->module.scope->names.entries[i];
+        if (name->value && *(const char *)name->key != '_')
+            scope_set(s, name->key, name->value);
+    }
+}
+
+static struct obj *import_name(struct eval *e, struct obj *module, const char *module_name, const struct ast *alias)
+{
+    struct obj *found = find_attribute(e, module, alias->alias.name, alias->loc);
+    if (found)
+        return found;
+    struct text dotted;
+    text_init(&dotted, e->arena);
+    text_printf(&dotted, "%s.%s", module_name, alias->alias.name);
+    found = find_module(e, dotted.s, alias->loc);
+    if (!found)
+        eval_raise_noted(e, alias->loc, "ImportError",
+                         (struct note){.error = ERR_did_you_mean,
+                                       .name = module->kind == OBJ_module ? nearest_name(e, module->module.scope, alias->alias.name) : NULL},
+                         ERR_import_name, alias->alias.name, module_name);
+    return found;
+}
+
+/* `from .a import b` finds a beside the program, as `from a import b` does. */
+void exec_import_from(struct eval *e, struct scope *s, const struct ast *x)
+{
+    const char *name = x->import_from.module ? x->import_from.module : "";
+    if (strcmp(name, "__future__") == 0)
+        return;
+    for (int i = 0; i < x->import_from.names.n; i++) {
+        const struct ast *alias = x->import_from.names.at[i];
+        struct obj *found;
+        if (!*name) {
+            found = import_module(e, alias->alias.name, alias->loc);
+        } else {
+            struct obj *module = import_module(e, name, x->loc);
+            if (strcmp(alias->alias.name, "*") == 0) {
+                import_star(s, module);
+                continue;
+            }
+            found = import_name(e, module, name, alias);
+        }
+        scope_set(s, alias->alias.as ? alias->alias.as : alias->alias.name, found);
+    }
+}
