@@ -99,7 +99,7 @@ enum conversion {
 enum conversion layout_conversion(const struct layout *from, const struct layout *to);
 /* A conversion within threads or warps, in 2^nround rounds. In each, every lane offers one of from's registers, takes
  * what the lane `source` of its warp offers, and puts it into one of to's registers. All three are XORs of one step per
- * bit of the round's number and per bit of the thread (lanes, then warps). If a round's source is the lane itself, no
+ * bit of the round's number and per bit of the thread (lanes, warps, CTAs). If a round's source is the lane itself, no
  * shuffle is needed. To's replicated registers are not put: they equal the register with those bits zero. */
 struct shuffle_step {
     uint32_t offer, source, put;

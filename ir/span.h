@@ -54,4 +54,21 @@ static inline bool span_add(struct span *s, uint32_t v, uint64_t combo)
     return true;
 }
 
+/* -- span.c -- */
+
+/* Independent vectors in the order in which they were added, with their span. */
+struct basis {
+    int n;
+    uint32_t vector[SPAN_BITS];
+    struct span span;
+};
+
+/* False if v depends on the others. */
+bool basis_add(struct basis *b, uint32_t v);
+/* Adds vectors, those that are independent, until the basis has n. */
+void basis_extend(struct basis *b, const uint32_t *vectors, int nvectors, int n);
+/* Of the space of the bits in `space`, a subspace that meets neither a nor b but in zero, of the space's dimension less n.
+ * a and b have at most n vectors and grow to n. */
+void basis_complement(struct basis *out, struct basis *a, struct basis *b, uint32_t space, int n);
+
 #endif

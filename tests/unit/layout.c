@@ -124,7 +124,7 @@ static void blocked_holds_each_element(const struct layout *l, int elems, int nu
                 if (!(lane & free_lanes) && !(w & free_warps))
                     seen[layout_apply(l, r, lane, w, 0)]++;
     for (int i = 0; i < elems; i++)
-        CHECK_INT(seen[i], 1);
+        CHECK(seen[i] == 1);
 }
 
 TEST(blocked)
@@ -145,7 +145,7 @@ TEST(blocked)
                     layout_blocked(&l, 2, (int[]){a, b}, per, order, 8);
                     blocked_holds_each_element(&l, a * b, 8);
                     int fit = (turn ? b : a) < v ? (turn ? b : a) : v;
-                    (void)fit;
+                    CHECK(layout_vector(&l, turn, 16) >= fit);
                 }
 }
 
@@ -285,8 +285,8 @@ TEST(divide_finds_the_owner)
         CHECK_INT(m.nin, place_bits(&from));
         CHECK_INT(m.nout, place_bits(&to));
         for (uint64_t p = 0; p < UINT64_C(1) << place_bits(&from); p++) {
-            CHECK_INT(element(&to, place_apply(&m, p)), element(&from, p));
-            CHECK_INT(place_apply(&m, p) & free_bits, 0);
+            CHECK(element(&to, place_apply(&m, p)) == element(&from, p));
+            CHECK((place_apply(&m, p) & free_bits) == 0);
         }
     }
 }
@@ -308,7 +308,7 @@ TEST(terms_add_up_to_the_map)
             uint64_t sum = m.flip;
             for (int i = 0; i < nterms; i++)
                 sum ^= terms[i].shift < 0 ? (x & terms[i].mask) >> -terms[i].shift : (x & terms[i].mask) << terms[i].shift;
-            CHECK_INT(sum, place_apply(&m, x << first));
+            CHECK(sum == place_apply(&m, x << first));
         }
     }
 }
@@ -363,4 +363,265 @@ TEST(text_as_written)
         CHECK(!end || *end);
     }
     arena_free(&a);
+}
+
+/* -- conversions -- */
+
+/* Two layouts of one shape with the same numbers of lanes, warps and CTAs. */
+static void random_pair(struct layout *from, struct layout *to)
+{
+    do {
+        random_layout(from, 3, thread_kinds);
+        int mix = (int)random_below(3);
+        if (mix == 0) {
+            random_layout(to, 3, thread_kinds);
+        } else { /* a relative: some vectors changed by others */
+            *to = *from;
+            for (int i = 0; i < mix + 1; i++) {
+                int a = (int)random_below((uint32_t)place_bits(to) + 1), b = (int)random_below((uint32_t)place_bits(to) + 1);
+                if (a < place_bits(to) && b < place_bits(to))
+                    to->basis[a] = random_below(3) ? to->basis[a] ^ to->basis[b] : to->basis[b];
+            }
+        }
+    } while (layout_coord_bits(from) != layout_coord_bits(to) || from->nbits[IN_lane] != to->nbits[IN_lane] ||
+             from->nbits[IN_warp] != to->nbits[IN_warp] || !layout_is_surjective(to));
+}
+
+/* Is every element of each thread in `to` held by the same thread (lane free: by the same warp) in `from`? */
+static bool is_within(const struct layout *from, const struct layout *to, bool same_lane)
+{
+    int nreg = 1 << to->nbits[IN_reg], nlane = 1 << to->nbits[IN_lane], nwarp = 1 << to->nbits[IN_warp];
+    for (int w = 0; w < nwarp; w++)
+        for (int lane = 0; lane < nlane; lane++)
+            for (int r = 0; r < nreg; r++) {
+                uint32_t wanted = layout_apply(to, (uint32_t)r, (uint32_t)lane, (uint32_t)w, 0);
+                bool found = false;
+                for (int k = same_lane ? lane : 0; k < (same_lane ? lane + 1 : nlane); k++)
+                    for (int s = 0; s < 1 << from->nbits[IN_reg]; s++)
+                        found |= layout_apply(from, (uint32_t)s, (uint32_t)k, (uint32_t)w, 0) == wanted;
+                if (!found)
+                    return false;
+            }
+    return true;
+}
+
+/* Moves tokens as the rounds say, with what each lane offers fixed before anyone takes it. */
+static void check_shuffle(const struct shuffle *s, const struct layout *from, const struct layout *to)
+{
+    uint32_t free_regs = layout_free_bits(to, IN_reg);
+    int nlane = 1 << to->nbits[IN_lane], nwarp = 1 << to->nbits[IN_warp];
+    for (int w = 0; w < nwarp; w++) {
+        int64_t got[64][512];
+        memset(got, -1, sizeof got);
+        for (int k = 0; k < 1 << s->nround; k++) {
+            int64_t offered[512];
+            for (int lane = 0; lane < nlane; lane++) {
+                struct shuffle_step step = shuffle_at(s, (uint32_t)k, (uint32_t)(w * nlane + lane));
+                CHECK(step.offer < 1u << from->nbits[IN_reg]);
+                offered[lane] = layout_apply(from, step.offer, (uint32_t)lane, (uint32_t)w, 0);
+            }
+            for (int lane = 0; lane < nlane; lane++) {
+                struct shuffle_step step = shuffle_at(s, (uint32_t)k, (uint32_t)(w * nlane + lane));
+                CHECK(step.source < (uint32_t)nlane && !(step.put & free_regs));
+                got[step.put & 63][lane] = offered[step.source];
+            }
+        }
+        for (int lane = 0; lane < nlane; lane++)
+            for (uint32_t r = 0; r < 1u << to->nbits[IN_reg]; r++)
+                if (!(r & free_regs))
+                    CHECK(got[r][lane] == layout_apply(to, r, (uint32_t)lane, (uint32_t)w, 0));
+    }
+}
+
+TEST(conversion_classes)
+{
+    int count[4] = {0}, impossible = 0;
+    for (int round = 0; round < 20000; round++) {
+        struct layout from, to;
+        random_pair(&from, &to);
+        if (to.nbits[IN_reg] > 6)
+            continue;
+        enum conversion c = layout_conversion(&from, &to);
+        count[c]++;
+        bool in_lane = is_within(&from, &to, true), in_warp = is_within(&from, &to, false);
+        bool same = from.nbits[IN_reg] == to.nbits[IN_reg];
+        for (uint64_t p = 0; same && p < UINT64_C(1) << place_bits(&from); p++)
+            same = element(&from, p) == element(&to, p);
+        CHECK_INT(c == CONVERSION_none, same);
+        CHECK_INT(c <= CONVERSION_registers, in_lane);
+        CHECK(c != CONVERSION_shuffle || in_warp);
+        struct shuffle s;
+        bool can = layout_shuffle(&s, &from, &to);
+        CHECK(!can || in_warp);
+        if (can)
+            check_shuffle(&s, &from, &to);
+        impossible += in_warp && !can;
+    }
+    printf("conversions: %d none, %d registers, %d shuffle, %d shared; %d within warps that no rounds do\n", count[0], count[1],
+           count[2], count[3], impossible);
+    CHECK(count[0] > 500 && count[1] > 500 && count[2] > 500 && count[3] > 500);
+    CHECK(impossible * 50 < count[2]);
+}
+
+/* Without replication there is always a way. */
+TEST(every_permutation_within_a_warp_shuffles)
+{
+    for (int round = 0; round < 3000; round++) {
+        struct layout from, to;
+        do
+            random_pair(&from, &to);
+        while (place_bits(&from) != layout_coord_bits(&from) || place_bits(&to) != layout_coord_bits(&to));
+        struct shuffle s;
+        CHECK_INT(layout_shuffle(&s, &from, &to), is_within(&from, &to, false));
+    }
+}
+
+/* -- vectors and banks -- */
+
+TEST(vector_counts_neighbours)
+{
+    for (int round = 0; round < 3000; round++) {
+        struct layout l;
+        random_layout(&l, 4, thread_kinds);
+        int dim = (int)random_below(l.rank), n = layout_vector(&l, dim, 8), nreg = l.nbits[IN_reg];
+        bool runs[4] = {true, true, true, true}; /* of 1, 2, 4, 8 */
+        for (int k = 0; k < 4; k++)
+            for (uint64_t p = 0; runs[k] && p < UINT64_C(1) << place_bits(&l); p++) {
+                int at[RANK_MAX], first[RANK_MAX];
+                uint64_t low = p & ((UINT64_C(1) << k) - 1);
+                layout_split_coord(&l, element(&l, p), at);
+                layout_split_coord(&l, element(&l, p ^ low), first);
+                first[dim] += (int)low;
+                runs[k] = k <= nreg && join_index(&l, first) == join_index(&l, at) && first[dim] < 1 << l.dim_bits[dim] &&
+                          (first[dim] - (int)low) % (1 << k) == 0;
+            }
+        for (int k = 0; k < 4; k++)
+            CHECK_INT(n >= 1 << k, runs[k]);
+    }
+}
+
+/* Counts wavefronts as the banks see them: lane by lane, phase by phase. */
+static int simulate(const struct layout *shared, const struct layout *l, int elem_bytes, int vector, const int *reg_of)
+{
+    struct place_map m;
+    layout_divide(&m, l, shared);
+    int access = vector * elem_bytes, lanes = access > 4 ? 128 / access : 32, wavefronts = 0, in_vector = 0;
+    for (int i = 0; i < vector; i++)
+        in_vector |= reg_of[i];
+    for (int r = 0; r < 1 << l->nbits[IN_reg]; r++) {
+        if (r & in_vector || (uint32_t)r & layout_free_bits(l, IN_reg))
+            continue;
+        for (int phase = 0; phase < 32; phase += lanes) {
+            uint64_t words[32][32];
+            int nwords[32] = {0}, most = 0;
+            for (int lane = phase; lane < phase + lanes; lane++)
+                for (int i = 0; i < vector * elem_bytes; i++) {
+                    uint64_t place = (uint64_t)(r ^ reg_of[i / elem_bytes]) | (uint64_t)lane << l->nbits[IN_reg];
+                    uint64_t byte = place_apply(&m, place) * (uint64_t)elem_bytes + (uint64_t)(i % elem_bytes);
+                    uint64_t start = place_apply(&m, (uint64_t)r | (uint64_t)lane << l->nbits[IN_reg]) * (uint64_t)elem_bytes;
+                    CHECK(byte == start + (uint64_t)i);
+                    CHECK(start % (uint64_t)access == 0);
+                    int bank = (int)(byte / 4 % 32), k = 0;
+                    while (k < nwords[bank] && words[bank][k] != byte / 4)
+                        k++;
+                    if (k == nwords[bank])
+                        words[bank][nwords[bank]++] = byte / 4;
+                    most = nwords[bank] > most ? nwords[bank] : most;
+                }
+            wavefronts += most;
+        }
+    }
+    return wavefronts;
+}
+
+/* Blocked layouts of 32 lanes and some warps, for all shapes a x b, orders and vectors. */
+static int all_blocked(struct layout *out, int a, int b)
+{
+    int n = 0;
+    for (int warps = 1; warps <= 4; warps *= 4)
+        for (int turn = 0; turn < 2; turn++)
+            for (int v = 1; v <= 8; v *= 2) {
+                if ((turn ? a : b) < v)
+                    continue;
+                int per[2] = {turn ? v : 1, turn ? 1 : v}, order[2] = {!turn, turn};
+                layout_blocked(&out[n++], 2, (int[]){a, b}, per, order, warps);
+            }
+    return n;
+}
+
+struct tally {
+    int pairs, conflicts;
+};
+
+static void check_side(const struct layout *shared, const struct layout *l, int elem_bytes, struct tally *t)
+{
+    int reg_of[16], vector = layout_shared_vector(shared, l, 16 / elem_bytes, reg_of);
+    int found = layout_wavefronts(shared, l, elem_bytes, vector);
+    CHECK_INT(found, simulate(shared, l, elem_bytes, vector, reg_of));
+    t->pairs++;
+    t->conflicts += found != layout_wavefronts_least(l, elem_bytes, vector);
+}
+
+TEST(shared_layouts)
+{
+    struct tally t = {0};
+    for (int a = 1; a <= 64; a *= 4)
+        for (int b = 1; b <= 64; b *= 4) {
+            struct layout l[32];
+            int n = all_blocked(l, a, b);
+            for (int i = 0; i < n * n; i++)
+                for (int bytes = 1; bytes <= 8; bytes *= 2) {
+                    const struct layout *from = &l[i / n], *to = &l[i % n];
+                    struct layout shared;
+                    if (from->nbits[IN_warp] != to->nbits[IN_warp])
+                        continue;
+                    layout_shared_for(&shared, from, to, bytes);
+                    CHECK_INT(shared.nbits[IN_offset], layout_coord_bits(from));
+                    CHECK_INT(place_bits(&shared), layout_coord_bits(from));
+                    CHECK(layout_is_surjective(&shared));
+                    check_side(&shared, from, bytes, &t);
+                    check_side(&shared, to, bytes, &t);
+                }
+        }
+    printf("shared layouts: %d accesses, %d with conflicts\n", t.pairs, t.conflicts);
+    CHECK_INT(t.conflicts, 0);
+}
+
+/* Layouts that no blocked one is: through shared memory all the same, and as the banks count. */
+TEST(shared_layouts_of_random_pairs)
+{
+    struct tally t = {0};
+    for (int round = 0; round < 3000; round++) {
+        struct layout from, to, shared;
+        random_pair(&from, &to);
+        for (struct layout *l = &from; l; l = l == &from ? &to : NULL)
+            while (l->nbits[IN_lane] < LANE_BITS)
+                layout_add(l, IN_lane, 0);
+        if (from.nbits[IN_lane] > LANE_BITS)
+            continue;
+        int bytes = 1 << random_below(4);
+        layout_shared_for(&shared, &from, &to, bytes);
+        CHECK(layout_is_surjective(&shared) && place_bits(&shared) == layout_coord_bits(&from));
+        check_side(&shared, &from, bytes, &t);
+        check_side(&shared, &to, bytes, &t);
+    }
+    printf("random pairs: %d accesses, %d with conflicts\n", t.pairs, t.conflicts);
+    CHECK_INT(t.conflicts, 0);
+}
+
+TEST(shared_layouts_that_we_expect)
+{
+    struct layout row, column, shared, expected;
+    layout_blocked(&row, 2, (int[]){64, 64}, (int[]){1, 4}, (int[]){1, 0}, 4);
+    layout_blocked(&column, 2, (int[]){64, 64}, (int[]){4, 1}, (int[]){0, 1}, 4);
+    layout_shared_for(&shared, &row, &row, 4); /* nothing to swizzle */
+    CHECK_INT(layout_shared_vector(&shared, &row, 4, NULL), 4);
+    for (int i = 0; i < 12; i++)
+        CHECK_INT(__builtin_popcount(shared.basis[i]), 1);
+    layout_shared_for(&shared, &row, &column, 4);
+    CHECK_INT(layout_wavefronts(&shared, &column, 4, layout_shared_vector(&shared, &column, 4, NULL)), 32);
+    CHECK(layout_parse(&expected, "offset[1 2 4 8]"));
+    layout_blocked(&row, 1, (int[]){16}, (int[]){1}, (int[]){0}, 1);
+    layout_shared_for(&shared, &row, &row, 4); /* smaller than a warp */
+    CHECK(layout_equal(&shared, &expected));
 }
