@@ -10,7 +10,8 @@ PREFIX  ?= /usr/local
 LDLIBS   = -lm -ldl -lpthread
 
 ROOMS    = ir frontend opt codegen runtime
-SOURCES  = $(filter-out runtime/main.c,$(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))))
+COMMAND  = runtime/main.c $(wildcard runtime/command_*.c)
+SOURCES  = $(filter-out $(COMMAND),$(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))))
 OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o)
 APIS     = $(patsubst tests/api/%.c,$(BUILD)/tests/api_%,$(wildcard tests/api/*.c))
 UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
@@ -37,7 +38,7 @@ $(BUILD)/libneso.a: $(BUILD)/neso.o
 $(BUILD)/libneso.so: $(OBJECTS)
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libneso.so -Wl,-z,defs $^ $(LDLIBS) -o $@
 
-$(BUILD)/neso: $(BUILD)/runtime/main.o $(BUILD)/libneso.a
+$(BUILD)/neso: $(COMMAND:%.c=$(BUILD)/%.o) $(BUILD)/libneso.a
 	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # Made from the op table, hence linked with the inner objects; for a machine with a GPU.
@@ -69,8 +70,8 @@ test: all units api
 test-all: all units api
 	tests/check --all
 
-bench: $(BUILD)/bench/compile
-	$(BUILD)/bench/compile
+bench: all $(BUILD)/bench/compile
+	$(BUILD)/bench/compile $(BUILD)/neso
 
 install: all
 	install -d $(PREFIX)/bin $(PREFIX)/lib $(PREFIX)/include
@@ -86,4 +87,4 @@ clean:
 
 .PHONY: all units api run test test-all bench install format clean
 .SECONDARY:
--include $(OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(COMMAND:%.c=$(BUILD)/%.d)

@@ -1,0 +1,87 @@
+/* command.h: what the files of the command `neso` share: its options, one row each, and reports to the user.
+ *
+ * main.c reads the command line, command_compile.c and command_run.c do the work; they see neso.h and libc, nothing else:
+ * what the command can do, an embedder can do. */
+#ifndef NESO_RUNTIME_COMMAND_H
+#define NESO_RUNTIME_COMMAND_H
+
+#include "runtime/neso.h"
+
+#include <stdbool.h>
+
+/* Exit status: good, the program failed, bad usage or bad input. */
+enum { GOOD, FAILED, BAD };
+
+enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8 };
+
+/*    option         short word            argument    where          meaning */
+#define OPTIONS(X) \
+    X(device,        0,    "device",        "NAME",    RUN,           "cuda, cuda:1, interpreter, or best (the default): cuda if there is a GPU") \
+    X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN,           "leave each kernel's PTX there") \
+    X(signature,     0,    "signature",     "ENTRIES", COMPILE,       "one entry a parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
+    X(num_warps,     0,    "num-warps",     "N",       COMPILE,       "warps of a program instance: 1, 2, 4 (the default), ... 32") \
+    X(num_stages,    0,    "num-stages",    "N",       COMPILE,       "depth of software pipelines; 3 is the default") \
+    X(maxnreg,       0,    "maxnreg",       "N",       COMPILE,       "registers a thread may have") \
+    X(target,        0,    "target",        "NAME",    COMPILE,       "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
+    X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, cubin or sass") \
+    X(output,        'o',  "output",        "FILE",    COMPILE,       "write there rather than to standard output") \
+    X(time,          0,    "time",          NULL,      COMPILE,       "say what each stage and pass took") \
+    X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the list; see `neso help passes`") \
+    X(skip,          0,    "skip",          "NAMES",   COMPILE,       "leave these passes out") \
+    X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "run no further than this pass") \
+    X(print_after,   0,    "print-after",   "NAMES",   COMPILE,       "the IR after these passes, or after all, to standard error") \
+    X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "only where a pass changed something") \
+    X(explain,       0,    "explain",       "NAMES",   COMPILE,       "why these passes, or all, decided as they did") \
+    X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
+    X(json,          0,    "json",          NULL,      RUN | COMPILE, "messages as JSON") \
+    X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE, "run: name the device; compile: comments in the PTX") \
+    X(devices,       0,    "devices",       NULL,      DOCTOR,        "only the names of the devices that can be used, one a line")
+
+enum option {
+#define X(name, letter, word, argument, where, meaning) OPTION_##name,
+    OPTIONS(X)
+#undef X
+    OPTIONS_END
+};
+
+struct option_row {
+    char letter;
+    const char *word, *argument;
+    int where;
+    const char *meaning;
+};
+extern const struct option_row option_rows[OPTIONS_END];
+
+/* What the command line says; an option without argument has "". */
+struct given {
+    const char *options[OPTIONS_END];
+    int argc; /* what is no option */
+    char **argv;
+};
+
+/* -- main.c -- */
+
+/* A line on standard error; returns BAD. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+int complain(const char *format, ...);
+/* Shows what the last call had to say, warnings too; returns the exit status. */
+int report(const struct given *g, neso_context *ctx, neso_status status);
+/* An option's number, 0 where it is not given; false: it is none, and the user was told. */
+bool number(const struct given *g, enum option o, int *out);
+/* The whole file, with a terminator; NULL, errno saying why. The caller frees it. */
+char *read_file(const char *path, size_t *length);
+int write_file(const char *path, const void *bytes, size_t length);
+
+/* -- command_compile.c -- */
+int compile_command(const struct given *g);
+/* Looks through PATH, then where CUDA's toolkit installs itself. */
+bool find_tool(const char *name, char *out, size_t n);
+#define TOOLKIT "CUDA's toolkit (Debian: nvidia-cuda-toolkit; NVIDIA's repository: cuda-nvcc-13-0, cuda-nvdisasm-13-0)"
+
+/* -- command_run.c -- */
+int run_command(const struct given *g);
+int doctor_command(const struct given *g);
+
+#endif

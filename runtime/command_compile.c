@@ -1,0 +1,272 @@
+/* command_compile.c: `neso compile`: one kernel to the stage asked for; to cubin and SASS by the tools of CUDA where they are. */
+#include "runtime/command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int write_output(const struct given *g, const void *bytes, size_t length)
+{
+    const char *path = g->options[OPTION_output];
+    if (path)
+        return write_file(path, bytes, length);
+    return fwrite(bytes, 1, length, stdout) == length ? GOOD : complain("cannot write the output: %s", strerror(errno));
+}
+
+/* -- tools that others make -- */
+
+bool find_tool(const char *name, char *out, size_t n)
+{
+    const char *path = getenv("PATH");
+    for (const char *s = path ? path : ""; *s;) {
+        size_t len = strcspn(s, ":");
+        snprintf(out, n, "%.*s/%s", (int)len, s, name);
+        if (len && access(out, X_OK) == 0)
+            return true;
+        s += len + (s[len] == ':');
+    }
+    snprintf(out, n, "/usr/local/cuda/bin/%s", name);
+    return access(out, X_OK) == 0;
+}
+
+extern char **environ;
+
+/* Runs a tool with our own output and error streams. */
+static int call_tool(char *const argv[])
+{
+    pid_t pid;
+    int status;
+    fflush(stdout);
+    int error = posix_spawn(&pid, argv[0], NULL, NULL, argv, environ);
+    if (error)
+        return complain("cannot run %s: %s", argv[0], strerror(error));
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return complain("cannot wait for %s: %s", argv[0], strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return GOOD;
+    return complain("%s failed", argv[0]);
+}
+
+/* A private folder for what tools read and write. */
+struct workshop {
+    char folder[256], ptx[300], cubin[300];
+};
+
+static bool workshop_open(struct workshop *w)
+{
+    const char *parent = getenv("TMPDIR");
+    snprintf(w->folder, sizeof w->folder, "%s/neso-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (!mkdtemp(w->folder)) {
+        complain("cannot make a temporary folder %s: %s", w->folder, strerror(errno));
+        return false;
+    }
+    snprintf(w->ptx, sizeof w->ptx, "%s/k.ptx", w->folder);
+    snprintf(w->cubin, sizeof w->cubin, "%s/k.cubin", w->folder);
+    return true;
+}
+
+static void workshop_close(struct workshop *w)
+{
+    unlink(w->ptx);
+    unlink(w->cubin);
+    rmdir(w->folder);
+}
+
+/* "sm_90a" of a PTX text. */
+static void read_target(const char *ptx, char *out, size_t n)
+{
+    const char *at = strstr(ptx, ".target ");
+    snprintf(out, n, "%.*s", at ? (int)strcspn(at + 8, ", \n") : 0, at ? at + 8 : "");
+}
+
+/* The kernel's cubin in w->cubin: by ptxas where there is one, else by the driver. */
+static int assemble(const struct given *g, neso_context *ctx, neso_kernel *kernel, struct workshop *w)
+{
+    char ptxas[PATH_MAX], arch[40], target[24];
+    const char *ptx;
+    const void *cubin;
+    size_t length;
+    neso_status status = neso_kernel_text(kernel, NESO_TEXT_PTX, &ptx, &length);
+    if (status != NESO_OK)
+        return report(g, ctx, status);
+    if (find_tool("ptxas", ptxas, sizeof ptxas)) {
+        read_target(ptx, target, sizeof target);
+        snprintf(arch, sizeof arch, "-arch=%s", target);
+        char *argv[] = {ptxas, arch, "-lineinfo", w->ptx, "-o", w->cubin, NULL};
+        int result = write_file(w->ptx, ptx, length);
+        return result ? result : call_tool(argv);
+    }
+    status = neso_kernel_cubin(kernel, &cubin, &length);
+    if (status == NESO_OK)
+        return write_file(w->cubin, cubin, length);
+    report(g, ctx, status);
+    return complain("--emit cubin and --emit sass need ptxas or a GPU of the target's kind; ptxas is in " TOOLKIT);
+}
+
+static int emit_cubin(const struct given *g, const struct workshop *w)
+{
+    size_t length = 0;
+    char *bytes = read_file(w->cubin, &length);
+    if (!bytes)
+        return complain("cannot read %s: %s", w->cubin, strerror(errno));
+    int result = write_output(g, bytes, length);
+    free(bytes);
+    return result;
+}
+
+static int emit_sass(const struct given *g, struct workshop *w)
+{
+    char tool[PATH_MAX];
+    char *nvdisasm[] = {tool, "-c", "-g", w->cubin, NULL}, *cuobjdump[] = {tool, "-sass", w->cubin, NULL};
+    const char *path = g->options[OPTION_output];
+    bool has_nvdisasm = find_tool("nvdisasm", tool, sizeof tool);
+    if (!has_nvdisasm && !find_tool("cuobjdump", tool, sizeof tool))
+        return complain("--emit sass needs nvdisasm or cuobjdump, of " TOOLKIT);
+    if (path && !freopen(path, "wb", stdout))
+        return complain("cannot write %s: %s", path, strerror(errno));
+    return call_tool(has_nvdisasm ? nvdisasm : cuobjdump);
+}
+
+static int emit_assembled(const struct given *g, neso_context *ctx, neso_kernel *kernel, bool sass)
+{
+    struct workshop w;
+    if (!workshop_open(&w))
+        return BAD;
+    int result = assemble(g, ctx, kernel, &w);
+    if (result == GOOD)
+        result = sass ? emit_sass(g, &w) : emit_cubin(g, &w);
+    workshop_close(&w);
+    return result;
+}
+
+/* -- compile -- */
+
+static void write_dump(void *user, const char *pass, const char *text, size_t length)
+{
+    (void)user;
+    (void)pass;
+    fwrite(text, 1, length, stderr);
+}
+
+enum emit { EMIT_CUBIN = 100, EMIT_SASS };
+
+/* A neso_text, or one of the above; 0: unknown. */
+static int find_emit(const struct given *g)
+{
+    const char *word = g->options[OPTION_emit];
+    bool partial = g->options[OPTION_passes] || g->options[OPTION_stop_after];
+    if (!word)
+        return partial ? NESO_TEXT_OPT : NESO_TEXT_PTX;
+    if (strcmp(word, "cubin") == 0 || strcmp(word, "sass") == 0)
+        return *word == 'c' ? EMIT_CUBIN : EMIT_SASS;
+    for (int i = 1; neso_text_name((neso_text)i); i++)
+        if (strcmp(neso_text_name((neso_text)i), word) == 0)
+            return i;
+    complain("--emit: unknown '%s': expected %s", word, option_rows[OPTION_emit].meaning);
+    return 0;
+}
+
+static bool read_options(const struct given *g, int emit, neso_compile_options *o)
+{
+    const char *const *s = g->options;
+    *o = (neso_compile_options){.size = sizeof *o};
+    o->signature = s[OPTION_signature];
+    o->target = s[OPTION_target];
+    o->until = emit < EMIT_CUBIN ? (neso_text)emit : NESO_TEXT_PTX;
+    o->passes = s[OPTION_passes];
+    o->skip = s[OPTION_skip];
+    o->stop_after = s[OPTION_stop_after];
+    o->print_after = s[OPTION_print_after];
+    o->explain = s[OPTION_explain];
+    o->print_changed = s[OPTION_print_changed] != NULL;
+    o->verify_each = s[OPTION_verify_each] != NULL;
+    o->verbose_ptx = s[OPTION_verbose] != NULL;
+    o->time = s[OPTION_time] != NULL;
+    o->write = write_dump;
+    return number(g, OPTION_num_warps, &o->num_warps) && number(g, OPTION_num_stages, &o->num_stages) &&
+           number(g, OPTION_maxnreg, &o->max_registers);
+}
+
+static void print_times(neso_kernel *kernel)
+{
+    neso_resources r = {.size = sizeof r};
+    neso_kernel_resources(kernel, &r);
+    fprintf(stderr, "trace %.3f ms, opt %.3f ms, codegen %.3f ms\n", 1e3 * r.trace_seconds, 1e3 * r.opt_seconds,
+            1e3 * r.codegen_seconds);
+}
+
+/* What is to be made of which kernel. */
+struct order {
+    const char *kernel; /* NULL: the only one */
+    int emit;
+    neso_compile_options options;
+};
+
+static int compile_module(const struct given *g, neso_context *ctx, neso_module *module, const struct order *order)
+{
+    neso_kernel *kernel;
+    const char *text;
+    size_t length;
+    int emit = order->emit;
+    neso_status status = neso_kernel_compile(module, order->kernel, &order->options, &kernel);
+    int result = report(g, ctx, status);
+    if (result)
+        return result;
+    if (order->options.time)
+        print_times(kernel);
+    if (emit >= EMIT_CUBIN) {
+        result = emit_assembled(g, ctx, kernel, emit == EMIT_SASS);
+    } else {
+        status = neso_kernel_text(kernel, (neso_text)emit, &text, &length);
+        result = status == NESO_OK ? write_output(g, text, length) : report(g, ctx, status);
+    }
+    neso_kernel_release(kernel);
+    return result;
+}
+
+static int compile_file(const struct given *g, const char *path, const struct order *order)
+{
+    neso_context *ctx;
+    neso_module *module;
+    char tool[PATH_MAX];
+    size_t length = 0;
+    char *text = read_file(path, &length);
+    if (!text)
+        return complain("cannot read %s: %s", path, strerror(errno));
+    if (neso_context_create(NULL, &ctx) != NESO_OK) {
+        free(text);
+        return complain("out of memory");
+    }
+    /* Where there is no ptxas, the driver assembles: then the GPU must be the context's device. */
+    if (order->emit >= EMIT_CUBIN && !find_tool("ptxas", tool, sizeof tool))
+        neso_context_use_device(ctx, "cuda", NULL);
+    neso_status status = neso_module_from_source(ctx, path, text, length, &module);
+    free(text);
+    int result = report(g, ctx, status);
+    if (status == NESO_OK) {
+        result = compile_module(g, ctx, module, order);
+        neso_module_release(module);
+    }
+    neso_context_release(ctx);
+    return result;
+}
+
+int compile_command(const struct given *g)
+{
+    char *path = g->argv[0], *colons = strstr(path, "::");
+    struct order order = {.emit = find_emit(g)};
+    if (!order.emit || !read_options(g, order.emit, &order.options))
+        return BAD;
+    if (colons) {
+        *colons = '\0';
+        order.kernel = colons + 2;
+    }
+    return compile_file(g, path, &order);
+}

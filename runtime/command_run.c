@@ -1,0 +1,191 @@
+/* command_run.c: `neso run`: a whole program, with the process's output, environment and files; and `neso doctor`. */
+#include "runtime/command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* -- run -- */
+
+struct session {
+    const struct given *given;
+    neso_context *ctx;
+    const char *folder; /* the program's */
+    int nfiles;
+    char *files[64]; /* imported texts, kept until the end */
+};
+
+static void write_program(void *user, const char *text, size_t length, int to_stderr)
+{
+    (void)user;
+    if (to_stderr)
+        fflush(stdout);
+    fwrite(text, 1, length, to_stderr ? stderr : stdout);
+}
+
+static const char *get_variable(void *user, const char *name)
+{
+    (void)user;
+    return getenv(name);
+}
+
+static const char *find_module(void *user, const char *module, size_t *length)
+{
+    static const char *const endings[] = {".py", "/__init__.py"};
+    struct session *s = user;
+    char path[PATH_MAX];
+    for (int i = 0; i < 2 && s->nfiles < (int)(sizeof s->files / sizeof *s->files); i++) {
+        int n = snprintf(path, sizeof path, "%s/", s->folder);
+        for (const char *m = module; *m && n + 20 < (int)sizeof path; m++)
+            path[n++] = *m == '.' ? '/' : *m;
+        snprintf(path + n, sizeof path - (size_t)n, "%s", endings[i]);
+        char *text = read_file(path, length);
+        if (text)
+            return s->files[s->nfiles++] = text;
+    }
+    return NULL;
+}
+
+/* Leaves the PTX; a kernel that runs on the interpreter may be one that has none yet. */
+static void keep_ptx(void *user, neso_kernel *kernel)
+{
+    struct session *s = user;
+    const char *folder = s->given->options[OPTION_keep_ptx], *text;
+    char path[PATH_MAX];
+    size_t length;
+    if (neso_kernel_text(kernel, NESO_TEXT_PTX, &text, &length) != NESO_OK) {
+        complain("no PTX for kernel %s", neso_kernel_name(kernel));
+        fputs(neso_error_text(s->ctx), stderr);
+        return;
+    }
+    snprintf(path, sizeof path, "%s/%s.ptx", folder, neso_kernel_id(kernel));
+    if (write_file(path, text, length) == GOOD && s->given->options[OPTION_verbose])
+        fprintf(stderr, "neso: the PTX of %s is in %s\n", neso_kernel_name(kernel), path);
+}
+
+static bool is_true(const char *s)
+{
+    static const char *const words[] = {"1", "y", "Y", "on", "ON", "yes", "YES", "true", "TRUE", "True"};
+    for (size_t i = 0; s && i < sizeof words / sizeof *words; i++)
+        if (strcmp(s, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static const char *choose_device(const struct given *g)
+{
+    const char *variable = getenv("NESO_DEVICE");
+    if (g->options[OPTION_device])
+        return g->options[OPTION_device];
+    if (is_true(getenv("TRITON_INTERPRET")))
+        return "interpreter";
+    return variable && *variable ? variable : "best";
+}
+
+static int run_program(struct session *s, const char *path, const char *text, size_t length)
+{
+    const struct given *g = s->given;
+    neso_run_options o = {.size = sizeof o, .argc = g->argc, .argv = (const char *const *)g->argv};
+    o.write = write_program;
+    o.getenv = get_variable;
+    o.find = find_module;
+    o.compiled = g->options[OPTION_keep_ptx] ? keep_ptx : NULL;
+    o.user = s;
+    neso_status status = neso_context_use_device(s->ctx, choose_device(g), NULL);
+    if (status != NESO_OK)
+        return report(g, s->ctx, status);
+    if (g->options[OPTION_verbose])
+        fprintf(stderr, "neso: running %s on %s\n", path, neso_context_device_text(s->ctx));
+    return report(g, s->ctx, neso_program_run(s->ctx, path, text, length, &o));
+}
+
+/* The folder that a path's file is in. */
+static void folder_of(const char *path, char *out, size_t n)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash)
+        snprintf(out, n, "%.*s", (int)(slash - path), path);
+    else
+        snprintf(out, n, ".");
+}
+
+int run_command(const struct given *g)
+{
+    struct session s = {.given = g};
+    const char *path = g->argv[0], *ptx = g->options[OPTION_keep_ptx];
+    char folder[PATH_MAX];
+    size_t length = 0;
+    char *text = read_file(path, &length);
+    if (!text)
+        return complain("cannot read %s: %s", path, strerror(errno));
+    if (ptx && mkdir(ptx, 0777) != 0 && errno != EEXIST) {
+        free(text);
+        return complain("cannot make the folder %s: %s", ptx, strerror(errno));
+    }
+    folder_of(path, folder, sizeof folder);
+    s.folder = folder;
+    int result = neso_context_create(NULL, &s.ctx) == NESO_OK ? GOOD : complain("out of memory");
+    if (result == GOOD) {
+        result = run_program(&s, path, text, length);
+        neso_context_release(s.ctx);
+    }
+    for (int i = 0; i < s.nfiles; i++)
+        free(s.files[i]);
+    free(text);
+    return result;
+}
+
+/* -- doctor -- */
+
+static void doctor_gpus(neso_context *ctx)
+{
+    int version = 0, gpus = 0;
+    if (neso_find_gpus(ctx, &version, &gpus) != NESO_OK) {
+        neso_diagnostic why = {.size = sizeof why};
+        printf("%-12s none: %s\n", "GPU", neso_diagnostic_get(ctx, 0, &why) ? why.message : "no memory to look for one");
+        printf("%-12s %s\n", "", "programs run on the interpreter; a GPU needs NVIDIA's driver (Debian: nvidia-driver)");
+        return;
+    }
+    printf("%-12s CUDA %d.%d\n", "driver", version / 1000, version % 1000 / 10);
+    for (int i = 0; i < gpus; i++) {
+        neso_gpu gpu = {.size = sizeof gpu};
+        if (neso_gpu_get(ctx, i, &gpu) == NESO_OK)
+            printf("cuda:%-7d %s, compute capability %d.%d, target %s, %.0f GiB, %d multiprocessors\n", i, gpu.name,
+                   gpu.major, gpu.minor, gpu.target ? gpu.target : "none", (double)gpu.memory_bytes / (1 << 30),
+                   gpu.multiprocessors);
+    }
+}
+
+static void doctor_tool(const char *name, const char *use)
+{
+    char path[PATH_MAX];
+    if (find_tool(name, path, sizeof path))
+        printf("%-12s %s\n", name, path);
+    else
+        printf("%-12s not found: only %s; it is in %s\n", name, use, TOOLKIT);
+}
+
+int doctor_command(const struct given *g)
+{
+    neso_context *ctx;
+    int version, gpus;
+    if (neso_context_create(NULL, &ctx) != NESO_OK)
+        return complain("out of memory");
+    if (g->options[OPTION_devices]) {
+        if (neso_find_gpus(ctx, &version, &gpus) == NESO_OK && gpus > 0)
+            puts("cuda");
+        puts("interpreter");
+    } else {
+        printf("%-12s %s\n", "neso", neso_version());
+        doctor_gpus(ctx);
+        printf("%-12s on this machine's CPU\n", "interpreter");
+        doctor_tool("ptxas", "--emit cubin without a GPU needs it");
+        doctor_tool("nvdisasm", "--emit sass needs it");
+        printf("%-12s this version keeps none on disk\n", "cache");
+    }
+    neso_context_release(ctx);
+    return GOOD;
+}
