@@ -140,23 +140,37 @@ int run_command(const struct given *g)
 
 /* -- doctor -- */
 
+/* The last call's first message. */
+static const char *first_message(neso_context *ctx, neso_diagnostic *d)
+{
+    *d = (neso_diagnostic){.size = sizeof *d};
+    return neso_diagnostic_get(ctx, 0, d) ? d->message : "no memory to look for it";
+}
+
+static void doctor_gpu(neso_context *ctx, int i)
+{
+    neso_diagnostic why;
+    neso_gpu gpu = {.size = sizeof gpu};
+    if (neso_gpu_get(ctx, i, &gpu) != NESO_OK) {
+        printf("cuda:%-7d %s\n", i, first_message(ctx, &why));
+        return;
+    }
+    printf("cuda:%-7d %s, compute capability %d.%d, target %s, %.0f GiB, %d multiprocessors\n", i, gpu.name, gpu.major,
+           gpu.minor, gpu.target ? gpu.target : "none", (double)gpu.memory_bytes / (1 << 30), gpu.multiprocessors);
+}
+
 static void doctor_gpus(neso_context *ctx)
 {
+    neso_diagnostic why;
     int version = 0, gpus = 0;
     if (neso_find_gpus(ctx, &version, &gpus) != NESO_OK) {
-        neso_diagnostic why = {.size = sizeof why};
-        printf("%-12s none: %s\n", "GPU", neso_diagnostic_get(ctx, 0, &why) ? why.message : "no memory to look for one");
+        printf("%-12s none: %s\n", "GPU", first_message(ctx, &why));
         printf("%-12s %s\n", "", "programs run on the interpreter; a GPU needs NVIDIA's driver (Debian: nvidia-driver)");
         return;
     }
     printf("%-12s CUDA %d.%d\n", "driver", version / 1000, version % 1000 / 10);
-    for (int i = 0; i < gpus; i++) {
-        neso_gpu gpu = {.size = sizeof gpu};
-        if (neso_gpu_get(ctx, i, &gpu) == NESO_OK)
-            printf("cuda:%-7d %s, compute capability %d.%d, target %s, %.0f GiB, %d multiprocessors\n", i, gpu.name,
-                   gpu.major, gpu.minor, gpu.target ? gpu.target : "none", (double)gpu.memory_bytes / (1 << 30),
-                   gpu.multiprocessors);
-    }
+    for (int i = 0; i < gpus; i++)
+        doctor_gpu(ctx, i);
 }
 
 static void doctor_tool(const char *name, const char *use)

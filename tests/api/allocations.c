@@ -1,0 +1,106 @@
+/* Each allocation of a compilation fails in turn, until one run gets through: every failure is NESO_OUT_OF_MEMORY with a word
+ * on it, nothing leaks, and every byte goes back with the size that was asked for. The same with a limit on memory, grown
+ * step by step. */
+#include "neso.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char source[] = "import triton\n"
+                             "import triton.language as tl\n"
+                             "\n"
+                             "@triton.jit\n"
+                             "def softmax(Y, X, stride, n, BLOCK: tl.constexpr):\n"
+                             "    row = tl.program_id(0)\n"
+                             "    i = tl.arange(0, BLOCK)\n"
+                             "    x = tl.load(X + row * stride + i, mask=i < n, other=-float('inf'))\n"
+                             "    e = tl.exp(x - tl.max(x, axis=0))\n"
+                             "    tl.store(Y + row * stride + i, e / tl.sum(e, axis=0), mask=i < n)\n";
+
+static int passed, failed;
+
+static void check(int good, const char *what, long at)
+{
+    *(good ? &passed : &failed) += 1;
+    if (!good && failed < 20)
+        fprintf(stderr, "failed: %s, at %ld\n", what, at);
+}
+
+/* An allocator that gives out `left` blocks, and knows how many bytes are out. */
+struct ration {
+    long left, bytes_out;
+};
+
+static void *allocate(void *user, size_t bytes)
+{
+    struct ration *r = user;
+    void *p = r->left-- > 0 ? malloc(bytes) : NULL;
+    if (p)
+        r->bytes_out += (long)bytes;
+    return p;
+}
+
+static void release(void *user, void *memory, size_t bytes)
+{
+    struct ration *r = user;
+    r->bytes_out -= (long)bytes;
+    free(memory);
+}
+
+/* Source to PTX and plan; what went wrong must be said. */
+static neso_status compile(neso_context *ctx)
+{
+    neso_module *module;
+    neso_kernel *kernel = NULL;
+    const char *text;
+    neso_compile_options o = {.size = sizeof o};
+    o.signature = "*fp32:16, *fp32:16, i32, i32, 1024";
+    neso_status status = neso_module_from_source(ctx, "softmax.py", source, strlen(source), &module);
+    if (status == NESO_OK) {
+        status = neso_kernel_compile(module, "softmax", &o, &kernel);
+        if (status == NESO_OK)
+            status = neso_kernel_text(kernel, NESO_TEXT_JSON, &text, NULL);
+        neso_module_release(module);
+    }
+    if (status != NESO_OK && !strstr(neso_error_text(ctx), "memory"))
+        fprintf(stderr, "said: %s\n", neso_error_text(ctx));
+    check(status == NESO_OK || strstr(neso_error_text(ctx), "memory") != NULL, "a word on it", status);
+    neso_kernel_release(kernel);
+    return status;
+}
+
+static neso_status run(struct ration *r, size_t limit)
+{
+    neso_context *ctx;
+    neso_context_options o = {.size = sizeof o, .memory_limit = limit};
+    o.allocator = (neso_allocator){allocate, release, r};
+    neso_status status = neso_context_create(&o, &ctx);
+    if (status != NESO_OK)
+        return status;
+    status = compile(ctx);
+    neso_context_release(ctx);
+    return status;
+}
+
+int main(void)
+{
+    neso_status status = NESO_OUT_OF_MEMORY;
+    for (long n = 0; status != NESO_OK && n < 1000; n++) {
+        struct ration r = {n, 0};
+        status = run(&r, 0);
+        check(status == NESO_OK || status == NESO_OUT_OF_MEMORY, neso_status_name(status), n);
+        check(r.bytes_out == 0, "all bytes back", n);
+    }
+    check(status == NESO_OK, "a run gets through", 0);
+    status = NESO_OUT_OF_MEMORY;
+    for (size_t limit = 1000; status != NESO_OK && limit < (size_t)1 << 26; limit += limit / 8) {
+        struct ration r = {1000000, 0};
+        status = run(&r, limit);
+        check(status == NESO_OK || status == NESO_OUT_OF_MEMORY, neso_status_name(status), (long)limit);
+        check(r.bytes_out == 0, "all bytes back", (long)limit);
+    }
+    check(status == NESO_OK, "a limit suffices", 0);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}

@@ -1,0 +1,56 @@
+# Every call of the CUDA driver that is refused becomes a message with its name and the driver's own words, and an exit status
+# other than 0; with a driver that does as told, a program runs to its end. The driver is one without a GPU (driver/cuda.c).
+fail=0
+say() { echo "$*"; fail=1; }
+${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/cuda.c" -o libcuda.so.1 || exit 1
+export LD_LIBRARY_PATH=$PWD
+
+cat >copy.py <<'PY'
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def copy(X, Y, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(Y + i, tl.load(X + i, mask=i < n), mask=i < n)
+
+x = torch.ones(100, device='cuda')
+y = torch.zeros(100, device='cuda')
+copy[(1,)](x, y, 100, BLOCK=128)
+torch.cuda.synchronize()
+print(y.cpu()[0].item())
+PY
+
+"$NESO" doctor >out 2>&1 || say "doctor: $(cat out)"
+grep -q 'Fake GPU, compute capability 9.0, target sm_90a, 16 GiB' out || say "doctor: $(cat out)"
+[ "$("$NESO" doctor --devices)" = "$(printf 'cuda\ninterpreter')" ] || say "devices"
+"$NESO" run --verbose copy.py >out 2>err || say "copy.py: $(cat err)"
+grep -q 'on Fake GPU (cuda:0, sm_90a)' err || say "the best device: $(cat err)"
+[ "$(cat out)" = 0.0 ] || say "a kernel that does nothing: $(cat out)"
+FAKE_NONE=1 "$NESO" run --device cuda copy.py >out 2>err; [ $? = 2 ] || say "no GPU: exit $?"
+grep -q 'no GPU' err || say "no GPU: $(cat err)"
+"$NESO" run --device cuda:7 copy.py >out 2>err; [ $? = 2 ] || say "cuda:7: exit $?"
+
+for call in cuInit cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceTotalMem_v2 cuDeviceGetAttribute \
+    cuDevicePrimaryCtxRetain cuCtxPushCurrent_v2 cuModuleLoadData cuModuleGetFunction cuLaunchKernel; do
+    FAKE_FAIL=$call "$NESO" run --device cuda copy.py >out 2>err
+    got=$?
+    [ $got = 1 ] || [ $got = 2 ] || say "$call refused: exit $got"
+    grep -q "${call%_v2} gave CUDA_ERROR_INVALID_PTX (218): a PTX JIT" err || [ $call = cuCtxPushCurrent_v2 ] || say "$call refused: $(cat err)"
+done
+for call in cuMemAlloc_v2 cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 cuStreamSynchronize; do
+    FAKE_FAIL=$call "$NESO" run --device cuda copy.py >out 2>err
+    got=$?
+    [ $got = 1 ] || [ $got = 2 ] || say "$call refused: exit $got"
+done
+# Without the linker, the PTX is loaded as it is; what the assembler says is placed in the source.
+for call in cuLinkCreate_v2 cuLinkAddData_v2 cuLinkComplete; do
+    FAKE_FAIL=$call "$NESO" run --device cuda copy.py >out 2>err || say "without $call: $(cat err)"
+done
+line=$("$NESO" run --keep-ptx kept --device cuda copy.py >out && grep -n 'ld\.global' kept/copy-*.ptx | head -n 1 | cut -d: -f1)
+FAKE_FAIL=cuModuleLoadData FAKE_LOG="ptxas application ptx input, line $line; error   : Unknown symbol 'q'" \
+    "$NESO" run --device cuda copy.py >out 2>err && say "a refused kernel ran"
+grep -q "copy.py:9:" err || say "the assembler's complaint has no place: $(cat err)"
+grep -q "line $line of the PTX: Unknown symbol 'q'" err || say "the assembler's complaint: $(cat err)"
+exit $fail
