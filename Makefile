@@ -12,7 +12,7 @@ LDLIBS   = -lm -ldl -lpthread
 ROOMS    = ir frontend opt codegen runtime
 COMMAND  = runtime/main.c $(wildcard runtime/command_*.c)
 SOURCES  = $(filter-out $(COMMAND),$(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))))
-OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o)
+OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/frontend/prelude.o
 APIS     = $(patsubst tests/api/%.c,$(BUILD)/tests/api_%,$(wildcard tests/api/*.c))
 UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
 
@@ -20,6 +20,15 @@ all: $(BUILD)/neso $(BUILD)/libneso.so $(BUILD)/libneso.a
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
+	$(CC) $(NCFLAGS) $(CFLAGS) -c $< -o $@
+
+# The library that is written in the language, as an array of its bytes.
+$(BUILD)/frontend/prelude.c: frontend/prelude.py
+	@mkdir -p $(@D)
+	{ echo '#include "frontend/frontend.h"'; echo 'const char prelude_py[] = {'; \
+	  od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1, /g'; echo '0};'; } > $@
+
+$(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude.c
 	$(CC) $(NCFLAGS) $(CFLAGS) -c $< -o $@
 
 $(BUILD)/inner.a: $(OBJECTS)

@@ -393,6 +393,22 @@ void op_erase(struct op *o)
     take_out(o);
 }
 
+void op_set_region(struct op *o, int i, struct block *b)
+{
+    b->parent = o;
+    o->regions[i] = b;
+}
+
+void block_drop_arg(struct block *b, int i)
+{
+    release_name(b->func, b->args.at[i]->name);
+    for (int k = i + 1; k < b->args.n; k++) {
+        b->args.at[k - 1] = b->args.at[k];
+        b->args.at[k - 1]->index = k - 1;
+    }
+    b->args.n--;
+}
+
 static struct value *mapped(const struct map *map, struct value *v)
 {
     void **found = v ? map_get_ptr(map, v) : NULL;

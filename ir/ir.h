@@ -363,6 +363,9 @@ void op_set_opnd(struct op *o, int i, struct value *v);
 void op_set_opnds(struct op *o, int n, struct value *const *opnds);
 void value_replace(struct value *old, struct value *with); /* in all uses; types must be equal */
 void op_erase(struct op *o);   /* no result may have uses; regions go too */
+/* Gives op o the detached block b (from block_new with no parent) as its region i, in place of an empty one. */
+void op_set_region(struct op *o, int i, struct block *b);
+void block_drop_arg(struct block *b, int i); /* which has no uses */
 void op_move_before(struct op *o, struct op *before);
 void op_move_to_end(struct op *o, struct block *b);
 /* A copy in front of b's place, operands looked up in `map` (struct value * to struct value *; absent: the same), results

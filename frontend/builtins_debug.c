@@ -1,0 +1,242 @@
+/* builtins_debug.c: loops' ranges, promises to the optimizer, prints and assertions (language.md 4.2, 5.15). */
+#include "frontend/builtins_internal.h"
+
+#include <string.h>
+
+/* -- ranges -- */
+
+static struct obj *range_object(struct eval *e, struct obj *a, struct obj *b, struct obj *c, struct loop_range *r)
+{
+    bool one = b->kind == OBJ_none;
+    r->lo = one ? obj_int(e, 0) : a;
+    r->hi = one ? a : b;
+    r->step = c->kind == OBJ_none ? obj_int(e, 1) : c;
+    return loop_range_new(e, r);
+}
+
+/* Keyword arguments of plain `range` have no meaning: range(a, b, step=2) steps by 1. */
+struct obj *builtin_bare_range(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct loop_range r = {0};
+    (void)call;
+    return range_object(e, args[0], args[1], args[2], &r);
+}
+
+struct obj *builtin_static_range(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct loop_range r = {.is_static = true};
+    (void)call;
+    return range_object(e, args[0], args[1], args[2], &r);
+}
+
+static bool arg_count(struct eval *e, struct obj *x, const char *name, const struct args *call, int i, int *out)
+{
+    int64_t n = 0;
+    if (x->kind != OBJ_none && !arg_int(e, x, name, arg_loc(call, i, name), &n))
+        return false;
+    *out = n < 0 || n > 1024 ? 0 : (int)n;
+    return true;
+}
+
+struct obj *builtin_tl_range(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct loop_range r = {0};
+    if (!arg_count(e, args[3], "num_stages", call, 3, &r.stages) || !arg_count(e, args[4], "loop_unroll_factor", call, 4, &r.unroll))
+        return obj_error;
+    return range_object(e, args[0], args[1], args[2], &r);
+}
+
+/* -- no effect here -- */
+
+struct obj *builtin_same(struct eval *e, struct obj **args, const struct args *call)
+{
+    (void)e;
+    (void)call;
+    return args[0];
+}
+
+struct obj *builtin_nothing(struct eval *e, struct obj **args, const struct args *call)
+{
+    (void)e;
+    (void)args;
+    (void)call;
+    return obj_none;
+}
+
+/* -- promises -- */
+
+struct obj *builtin_hint(struct eval *e, struct obj **args, const struct args *call)
+{
+    static const enum attr_key keys[] = {ATTR_divisible, ATTR_contiguous, ATTR_constant};
+    struct obj *x = arg_tensor(e, args[0], call, 0, "input"), **items = &args[1];
+    struct loc at = arg_loc(call, 1, "values");
+    int n = 1, list[RANK_MAX];
+    if (!x)
+        return obj_error;
+    if (args[1]->kind == OBJ_tuple || args[1]->kind == OBJ_list)
+        arg_items(args[1], &n, &items);
+    int wanted = rank_of(x) ? rank_of(x) : 1;
+    if (n != wanted) {
+        diag_error(e->diag, trace_loc(e, at), ERR_hint_length, call->callee->name, wanted, n);
+        return obj_error;
+    }
+    for (int i = 0; i < n; i++) {
+        int64_t v;
+        if (!arg_int(e, items[i], "the promise", at, &v))
+            return obj_error;
+        if (v < 1 || v > INT32_MAX) {
+            diag_error(e->diag, trace_loc(e, at), ERR_hint_value, call->callee->name);
+            return obj_error;
+        }
+        list[i] = (int)v;
+    }
+    struct value *v = x->tensor.value;
+    struct op *o = build_op(trace_builder(e, call->loc), OP_hint, 1, &v, 1, &v->type, 0);
+    for (int i = 0; i < 3; i++)
+        if (strcmp(attr_info[keys[i]].word, call->callee->data) == 0)
+            op_set_list(o, keys[i], n, list);
+    return tensor_like(e, x, op_result(o), scalar_of(x));
+}
+
+struct obj *builtin_debug_barrier(struct eval *e, struct obj **args, const struct args *call)
+{
+    (void)args;
+    build_op(trace_builder(e, call->loc), OP_barrier, 0, NULL, 0, NULL, 0);
+    return obj_none;
+}
+
+/* -- at compile time -- */
+
+/* A tensor shows as its type: "int32[]", "fp32[constexpr[4], constexpr[8]]". */
+static void show(struct eval *e, struct obj *x, struct text *out)
+{
+    if (x->kind != OBJ_tensor) {
+        obj_print(e, x, out, false);
+        return;
+    }
+    lang_print(scalar_of(x), out);
+    text_char(out, '[');
+    for (int i = 0; i < rank_of(x); i++)
+        text_printf(out, "%sconstexpr[%d]", i ? ", " : "", shape_of(x)[i]);
+    text_char(out, ']');
+}
+
+struct obj *builtin_static_print(struct eval *e, struct obj **args, const struct args *call)
+{
+    const char *separator, *end;
+    struct text out;
+    if (!arg_string(e, args[1], "sep", call->loc, &separator) || !arg_string(e, args[2], "end", call->loc, &end))
+        return obj_error;
+    text_init(&out, e->arena);
+    for (int i = 0; i < args[0]->seq.n; i++) {
+        if (i)
+            text_str(&out, separator);
+        show(e, args[0]->seq.at[i], &out);
+    }
+    text_str(&out, end);
+    eval_write(e, out.s, out.len);
+    return obj_none;
+}
+
+struct obj *builtin_static_assert(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *c = args[0];
+    struct text message;
+    if (c->kind == OBJ_tensor && c->tensor.constant)
+        c = c->tensor.constant;
+    if (c->kind != OBJ_bool) {
+        diag_error(e->diag, trace_loc(e, arg_loc(call, 0, "cond")), ERR_static_assert_kind, type_text(e, c));
+        return obj_error;
+    }
+    text_init(&message, e->arena);
+    obj_print(e, args[1], &message, false);
+    if (!c->b)
+        diag_error(e->diag, trace_loc(e, call->loc), ERR_static_assert, message.len ? ": " : "", message.len ? message.s : "");
+    return obj_none;
+}
+
+/* -- at run time -- */
+
+/* The prefix as it is printed: "x" gives " x: ". */
+static const char *printed_prefix(struct eval *e, const char *s, bool has_operands)
+{
+    struct text t;
+    text_init(&t, e->arena);
+    if (!has_operands)
+        return s;
+    size_t n = strlen(s);
+    bool has_colon = n >= 2 && strcmp(s + n - 2, ": ") == 0;
+    if (!has_colon && n && s[n - 1] == ' ')
+        n--;
+    text_bytes(&t, s, n);
+    if (!has_colon)
+        text_str(&t, ": ");
+    if (t.len <= 2 || t.s[0] == ' ')
+        return t.s;
+    struct text spaced;
+    text_init(&spaced, e->arena);
+    text_printf(&spaced, " %s", t.s);
+    return spaced.s;
+}
+
+static bool is_ascii(const struct obj *x)
+{
+    for (size_t i = 0; i < x->str.n; i++)
+        if ((unsigned char)x->str.s[i] >= 0x80 || x->str.s[i] == '\0')
+            return false;
+    return true;
+}
+
+/* Unsigned values are widened where the IR has a wider type, since it keeps no signs. */
+static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
+{
+    const struct lang_type *t = scalar_of(x);
+    if (hex || !is_int_type(t) || !t->is_unsigned || bits_of(t) == 64)
+        return x;
+    return tensor_cast(e, x, lang_number(e, bits_of(t) < 32 ? DT_i32 : DT_i64, false), ROUND_none, false, at);
+}
+
+struct obj *builtin_device_print(struct eval *e, struct obj **args, const struct args *call)
+{
+    bool hex;
+    struct value_list values = {0};
+    if (args[0]->kind != OBJ_str || !is_ascii(args[0])) {
+        diag_error(e->diag, trace_loc(e, arg_loc(call, 0, "prefix")), ERR_print_prefix);
+        return obj_error;
+    }
+    if (!arg_bool(e, args[2], "hex", arg_loc(call, 2, "hex"), &hex))
+        return obj_error;
+    for (int i = 0; i < args[1]->seq.n; i++) {
+        struct obj *x = arg_tensor(e, args[1]->seq.at[i], call, i + 1, "args");
+        if (!x)
+            return obj_error;
+        VEC_PUSH(e->arena, &values, printable(e, x, hex, call->loc)->tensor.value);
+    }
+    const char *prefix = printed_prefix(e, args[0]->str.s, values.n > 0);
+    struct op *o = build_op(trace_builder(e, call->loc), OP_print, values.n, values.at, 0, NULL, 0);
+    op_set_str(o, ATTR_text, prefix, (int)strlen(prefix));
+    op_set_int(o, ATTR_hex, hex);
+    return obj_none;
+}
+
+/* Typed always, but code only in debug mode. */
+struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struct args *call)
+{
+    const struct lang_type *i1 = lang_number(e, DT_i1, true);
+    struct obj *c = arg_tensor(e, args[0], call, 0, "cond"), *mask = NULL;
+    const char *message;
+    if (!c || !arg_string(e, args[1], "msg", arg_loc(call, 1, "msg"), &message))
+        return obj_error;
+    c = tensor_cast(e, c, i1, ROUND_none, false, call->loc);
+    if (args[2]->kind != OBJ_none) {
+        mask = arg_tensor(e, args[2], call, 2, "mask");
+        mask = mask ? tensor_cast(e, mask, i1, ROUND_none, false, call->loc) : obj_error;
+        tensor_broadcast(e, &c, &mask, call->loc);
+    }
+    if (is_error(c) || !e->trace->spec->debug)
+        return is_error(c) ? c : obj_none;
+    struct value *opnds[] = {c->tensor.value, mask ? mask->tensor.value : NULL};
+    struct op *o = build_op(trace_builder(e, call->loc), OP_assert, mask ? 2 : 1, opnds, 0, NULL, 0);
+    op_set_str(o, ATTR_text, message, (int)strlen(message));
+    return obj_none;
+}

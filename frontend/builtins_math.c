@@ -1,0 +1,366 @@
+/* builtins_math.c: elementwise mathematics, selection, minimum and maximum (language.md 5.3, 5.4, 5.14).
+ *
+ *     tl.exp(x)          exp, of f32 and f64 only
+ *     tl.maximum(a, b)   numbers become tensors, bf16 becomes f32, then the types meet, then max
+ *     tl.where(c, x, y)  x and y meet by 3.1, c is broadcast with them, then select */
+#include "frontend/builtins_internal.h"
+
+#include <string.h>
+
+static bool is_single_or_double(const struct lang_type *t)
+{
+    return is_dtype(t, DT_f32) || is_dtype(t, DT_f64);
+}
+
+static struct obj *wrong_type(struct eval *e, const struct args *call, const char *wanted, const struct obj *x, struct loc at)
+{
+    diag_error(e->diag, trace_loc(e, at), ERR_math_type, call->callee->name, wanted, type_text(e, x));
+    if (x->kind == OBJ_tensor && (is_float_type(scalar_of(x)) || is_int_type(scalar_of(x))))
+        diag_hint(e->diag, ERR_hint_math_cast);
+    return obj_error;
+}
+
+/* An operand of f32 or f64; NULL: an error is reported. */
+static struct obj *arg_float(struct eval *e, struct obj **args, const struct args *call, int i, const char *name)
+{
+    struct obj *x = arg_tensor(e, args[i], call, i, name);
+    if (x && is_single_or_double(scalar_of(x)))
+        return x;
+    if (x)
+        wrong_type(e, call, "float32 or float64", x, arg_loc(call, i, name));
+    return NULL;
+}
+
+static struct obj *unary(struct eval *e, enum opcode code, struct obj *x, struct loc at)
+{
+    return tensor_like(e, x, build_unary(trace_builder(e, at), code, x->tensor.value), scalar_of(x));
+}
+
+static enum opcode opcode_of(const char *name)
+{
+    return op_by_name(name, strlen(name));
+}
+
+struct obj *builtin_float_unary(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x = arg_float(e, args, call, 0, "x");
+    if (!x)
+        return obj_error;
+    struct obj *r = unary(e, opcode_of(call->callee->data), x, call->loc);
+    if (r->tensor.value->def->code == OP_sqrt && is_dtype(scalar_of(x), DT_f64))
+        op_set_int(r->tensor.value->def, ATTR_round, ROUND_rn);
+    return r;
+}
+
+struct obj *builtin_sqrt_rn(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x = arg_float(e, args, call, 0, "x");
+    if (!x)
+        return obj_error;
+    struct obj *r = unary(e, OP_sqrt, x, call->loc);
+    op_set_int(r->tensor.value->def, ATTR_round, ROUND_rn);
+    return r;
+}
+
+struct obj *builtin_abs(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x = arg_tensor(e, args[0], call, 0, "x");
+    if (!x)
+        return obj_error;
+    if (is_ptr_type(scalar_of(x)) || is_fp8_type(scalar_of(x)))
+        return wrong_type(e, call, "a number", x, call->loc);
+    bool is_unsigned = is_int_type(scalar_of(x)) && scalar_of(x)->is_unsigned;
+    return is_unsigned ? x : unary(e, OP_abs, x, call->loc);
+}
+
+/* -- division and fused operations -- */
+
+/* Two operands of one float type and shape. */
+static bool float_pair(struct eval *e, struct obj **args, const struct args *call, struct obj **x, struct obj **y)
+{
+    *x = arg_tensor(e, args[0], call, 0, "x");
+    *y = arg_tensor(e, args[1], call, 1, "y");
+    if (!*x || !*y)
+        return false;
+    const struct lang_type *a = scalar_of(*x), *b = scalar_of(*y);
+    if (!is_float_type(a) || !is_float_type(b) || is_fp8_type(a))
+        return wrong_type(e, call, "floats", is_float_type(a) && !is_fp8_type(a) ? *y : *x, call->loc), false;
+    if (!lang_equal(a, b)) {
+        diag_error(e->diag, trace_loc(e, call->loc), ERR_dtypes_differ, call->callee->name, lang_text(e, a), lang_text(e, b));
+        return false;
+    }
+    tensor_broadcast(e, x, y, call->loc);
+    return !is_error(*x);
+}
+
+/* f16 and bf16 are divided in f32, and rounded once more. */
+static struct obj *divide(struct eval *e, struct obj *x, struct obj *y, bool exact, struct loc at)
+{
+    const struct lang_type *t = scalar_of(x);
+    if (!is_single_or_double(t)) {
+        const struct lang_type *f32 = lang_number(e, DT_f32, false);
+        struct obj *r = divide(e, tensor_cast(e, x, f32, ROUND_none, false, at), tensor_cast(e, y, f32, ROUND_none, false, at), exact, at);
+        return tensor_cast(e, r, t, ROUND_none, false, at);
+    }
+    struct value *v = build_binary(trace_builder(e, at), OP_fdiv, x->tensor.value, y->tensor.value);
+    if (exact || is_dtype(t, DT_f64))
+        op_set_int(v->def, ATTR_round, ROUND_rn);
+    return tensor_like(e, x, v, t);
+}
+
+struct obj *builtin_fdiv(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x, *y;
+    bool exact;
+    if (!arg_bool(e, args[2], "ieee_rounding", arg_loc(call, 2, "ieee_rounding"), &exact) || !float_pair(e, args, call, &x, &y))
+        return obj_error;
+    return divide(e, x, y, exact, call->loc);
+}
+
+struct obj *builtin_fdiv_fast(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x, *y;
+    return float_pair(e, args, call, &x, &y) ? divide(e, x, y, false, call->loc) : obj_error;
+}
+
+struct obj *builtin_div_rn(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x, *y;
+    return float_pair(e, args, call, &x, &y) ? divide(e, x, y, true, call->loc) : obj_error;
+}
+
+struct obj *builtin_float_binary(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x, *y;
+    if (!arg_float(e, args, call, 0, "x") || !arg_float(e, args, call, 1, "y") || !float_pair(e, args, call, &x, &y))
+        return obj_error;
+    struct value *v = build_binary(trace_builder(e, call->loc), opcode_of(call->callee->data), x->tensor.value, y->tensor.value);
+    return tensor_like(e, x, v, scalar_of(x));
+}
+
+/* Three operands in one type and shape; which may be ints. */
+static bool promote_three(struct eval *e, struct obj **x, struct loc at)
+{
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < 3; i++) {
+            struct obj **a = &x[i], **b = &x[(i + 1) % 3];
+            tensor_promote(e, a, b, false, at);
+            if (is_error(*a))
+                return false;
+        }
+    return true;
+}
+
+struct obj *builtin_fma(struct eval *e, struct obj **args, const struct args *call)
+{
+    static const char *const names[] = {"x", "y", "z"};
+    struct obj *x[3];
+    for (int i = 0; i < 3; i++)
+        if (!(x[i] = arg_tensor(e, args[i], call, i, names[i])))
+            return obj_error;
+    if (!promote_three(e, x, call->loc))
+        return obj_error;
+    const struct lang_type *t = scalar_of(x[0]);
+    if (is_float_type(t) && !is_fp8_type(t))
+        return tensor_like(e, x[0], build_fma(trace_builder(e, call->loc), x[0]->tensor.value, x[1]->tensor.value, x[2]->tensor.value), t);
+    return tensor_binary(e, OPER_add, tensor_binary(e, OPER_mul, x[0], x[1], call->loc), x[2], call->loc);
+}
+
+/* The high half of the product: for narrower types than 64 bits through the wide product. */
+struct obj *builtin_umulhi(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x = arg_tensor(e, args[0], call, 0, "x"), *y = arg_tensor(e, args[1], call, 1, "y");
+    if (!x || !y)
+        return obj_error;
+    tensor_promote(e, &x, &y, false, call->loc);
+    if (is_error(x))
+        return x;
+    const struct lang_type *t = scalar_of(x);
+    if (!is_int_type(t) || bits_of(t) < 32)
+        return wrong_type(e, call, "integers of 32 or 64 bits", x, call->loc);
+    return tensor_like(e, x, build_binary(trace_builder(e, call->loc), OP_mulhu, x->tensor.value, y->tensor.value), t);
+}
+
+/* -- minimum and maximum -- */
+
+static struct obj *without_bf16(struct eval *e, struct obj *x, struct loc at)
+{
+    return is_dtype(scalar_of(x), DT_bf16) ? tensor_cast(e, x, lang_number(e, DT_f32, false), ROUND_none, false, at) : x;
+}
+
+static struct value *extremum_value(struct eval *e, bool is_max, const struct lang_type *t, struct value *x, struct value *y,
+                                    bool propagate, struct loc at)
+{
+    enum opcode code = is_max ? OP_max : OP_min;
+    if (is_dtype(t, DT_i1))
+        code = is_max ? OP_or : OP_and;
+    else if (is_int_type(t))
+        code = t->is_unsigned ? (is_max ? OP_maxu : OP_minu) : is_max ? OP_maxs : OP_mins;
+    struct value *v = build_binary(trace_builder(e, at), code, x, y);
+    if (is_float_type(t))
+        op_set_int(v->def, ATTR_nan, propagate);
+    return v;
+}
+
+static struct obj *extremum(struct eval *e, bool is_max, struct obj *x, struct obj *y, bool propagate, const struct args *call)
+{
+    x = without_bf16(e, x, call->loc);
+    y = without_bf16(e, y, call->loc);
+    tensor_promote(e, &x, &y, false, call->loc);
+    if (is_error(x))
+        return x;
+    const struct lang_type *t = scalar_of(x);
+    if (is_fp8_type(t))
+        return wrong_type(e, call, "a number", x, call->loc);
+    return tensor_like(e, x, extremum_value(e, is_max, t, x->tensor.value, y->tensor.value, propagate, call->loc), t);
+}
+
+static bool is_max_row(const struct args *call)
+{
+    return strcmp(call->callee->data, "max") == 0;
+}
+
+struct obj *builtin_extremum(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x = arg_tensor(e, args[0], call, 0, "x"), *y = arg_tensor(e, args[1], call, 1, "y");
+    bool propagate;
+    if (!x || !y || !arg_nan(e, args[2], arg_loc(call, 2, "propagate_nan"), &propagate))
+        return obj_error;
+    return extremum(e, is_max_row(call), x, y, propagate, call);
+}
+
+struct obj *builtin_clamp(struct eval *e, struct obj **args, const struct args *call)
+{
+    static const char *const names[] = {"x", "min", "max"};
+    struct obj *x[3];
+    bool propagate;
+    for (int i = 0; i < 3; i++) {
+        if (!(x[i] = arg_tensor(e, args[i], call, i, names[i])))
+            return obj_error;
+        x[i] = without_bf16(e, x[i], call->loc);
+    }
+    if (!arg_nan(e, args[3], arg_loc(call, 3, "propagate_nan"), &propagate) || !promote_three(e, x, call->loc))
+        return obj_error;
+    if (!is_float_type(scalar_of(x[0])))
+        return wrong_type(e, call, "floats", x[0], call->loc);
+    struct obj *low = extremum(e, true, x[0], x[1], propagate, call);
+    return is_error(low) ? low : extremum(e, false, low, x[2], propagate, call);
+}
+
+/* min(a, b, ...) by its bare name: Python's on constants. */
+struct obj *builtin_bare_extremum(struct eval *e, struct obj **args, const struct args *call)
+{
+    bool propagate;
+    struct obj *items = args[0];
+    if (!trace_is_tensor(items)) {
+        const char *name = intern_str(e->strings, call->callee->data);
+        struct args plain = *call;
+        plain.nkw = 0;
+        return eval_call(e, scope_get(e->builtins->module.scope, name), &plain);
+    }
+    if (!arg_nan(e, args[1], call->loc, &propagate))
+        return obj_error;
+    struct obj *x = arg_tensor(e, items->seq.at[0], call, 0, "a");
+    for (int i = 1; x && i < items->seq.n; i++) {
+        struct obj *y = arg_tensor(e, items->seq.at[i], call, i, "b");
+        x = y ? extremum(e, is_max_row(call), x, y, propagate, call) : NULL;
+        if (x && is_error(x))
+            return x;
+    }
+    return x ? x : obj_error;
+}
+
+/* -- operators by name -- */
+
+struct obj *builtin_operator(struct eval *e, struct obj **args, const struct args *call)
+{
+    static const char signs[] = "+-*";
+    static const enum oper ops[] = {OPER_add, OPER_sub, OPER_mul};
+    const char *sign = call->callee->data;
+    return eval_binary(e, ops[strchr(signs, *sign) - signs], args[0], args[1], call->loc);
+}
+
+struct obj *builtin_logical(struct eval *e, struct obj **args, const struct args *call)
+{
+    const struct lang_type *i1 = lang_number(e, DT_i1, true);
+    struct obj *x = arg_tensor(e, args[0], call, 0, "x"), *y = arg_tensor(e, args[1], call, 1, "y");
+    bool is_or = strcmp(call->callee->data, "or") == 0;
+    if (!x || !y)
+        return obj_error;
+    x = tensor_cast(e, x, i1, ROUND_none, false, call->loc);
+    y = tensor_cast(e, y, i1, ROUND_none, false, call->loc);
+    return tensor_binary(e, is_or ? OPER_bitor : OPER_bitand, x, y, call->loc);
+}
+
+/* (x + (div - 1)) // div */
+struct obj *builtin_cdiv(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *one = obj_int(e, 1);
+    struct obj *less = eval_binary(e, OPER_sub, args[1], one, call->loc);
+    return eval_binary(e, OPER_floordiv, eval_binary(e, OPER_add, args[0], less, call->loc), args[1], call->loc);
+}
+
+struct obj *builtin_bits_as(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x = arg_tensor(e, args[0], call, 0, "x");
+    const char *name = call->callee->data;
+    return x ? tensor_cast(e, x, lang_parse(e, name, strlen(name)), ROUND_none, true, call->loc) : obj_error;
+}
+
+/* A function of the prelude on floats of f32 or f64. */
+struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struct args *call)
+{
+    bool two = strchr(call->callee->params, ',');
+    struct obj *x[2] = {arg_float(e, args, call, 0, "x"), NULL};
+    if (!x[0])
+        return obj_error;
+    if (two && !(x[1] = arg_tensor(e, args[1], call, 1, "y")))
+        return obj_error;
+    if (two && !is_int_type(scalar_of(x[1])) && !lang_equal(scalar_of(x[0]), scalar_of(x[1])))
+        return wrong_type(e, call, lang_text(e, scalar_of(x[0])), x[1], arg_loc(call, 1, "y"));
+    return trace_call_prelude(e, call->callee->data, two ? 2 : 1, x, call->loc);
+}
+
+/* -- selection -- */
+
+static bool all_pointers(const struct obj *x, const struct obj *y)
+{
+    return x->kind == OBJ_tensor && y->kind == OBJ_tensor && is_ptr_type(scalar_of(x)) && lang_equal(scalar_of(x), scalar_of(y));
+}
+
+/* x and y in one type; numbers by rule 1. */
+static bool promote_sides(struct eval *e, struct obj **x, struct obj **y, struct loc at)
+{
+    if (all_pointers(*x, *y)) {
+        tensor_broadcast(e, x, y, at);
+    } else if (is_number(*x) && is_number(*y)) {
+        *x = to_tensor(e, *x, at);
+        *y = to_tensor(e, *y, at);
+        tensor_promote(e, x, y, false, at);
+    } else {
+        tensor_promote(e, x, y, false, at);
+    }
+    return !is_error(*x);
+}
+
+static bool is_where_operand(struct eval *e, struct obj *x, const struct args *call, int i, const char *name)
+{
+    return is_number(x) || arg_tensor(e, x, call, i, name);
+}
+
+struct obj *builtin_where(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *c = arg_tensor(e, args[0], call, 0, "condition"), *x = args[1], *y = args[2];
+    if (!c || !is_where_operand(e, x, call, 1, "x") || !is_where_operand(e, y, call, 2, "y"))
+        return obj_error;
+    c = tensor_cast(e, c, lang_number(e, DT_i1, true), ROUND_none, false, arg_loc(call, 0, "condition"));
+    if (is_error(c) || !promote_sides(e, &x, &y, call->loc))
+        return obj_error;
+    tensor_broadcast(e, &x, &y, call->loc);
+    tensor_broadcast(e, &c, &x, call->loc);
+    tensor_broadcast(e, &x, &y, call->loc);
+    if (is_error(x) || is_error(c))
+        return obj_error;
+    struct value *v = build_select(trace_builder(e, call->loc), c->tensor.value, x->tensor.value, y->tensor.value);
+    return tensor_like(e, x, v, scalar_of(x));
+}

@@ -1,0 +1,539 @@
+/* trace.c: the rules of a kernel where they differ from plain Python's: names, assignments, calls (language.md 1, 4.5).
+ *
+ *     @triton.jit                              kernel @add(%x: ptr<f32> {divisible=16}, %n: i32) ... {
+ *     def add(x, n, BLOCK: tl.constexpr):        %pid = program_id axis=0 : i32
+ *         pid = tl.program_id(0)       =>        ...
+ *         ...                                    return
+ *                                              }
+ *
+ * The evaluator walks the syntax; an operation on a tensor emits ops at the end of e->trace->block. Calls of jit functions
+ * are inlined, a kernel parameter is a constant or an argument of the IR function as the spec says. */
+#include "frontend/trace.h"
+
+#include <string.h>
+
+#define PRELUDE_NAME "<prelude>"
+
+/* -- places -- */
+
+struct loc trace_loc(const struct eval *e, struct loc at)
+{
+    if (e->trace && e->trace->place.line)
+        return e->trace->place;
+    if (!at.call)
+        at.call = e->call;
+    return at;
+}
+
+struct builder *trace_builder(struct eval *e, struct loc at)
+{
+    e->trace->builder = build_at_end(e->trace->block, trace_loc(e, at));
+    return &e->trace->builder;
+}
+
+bool trace_is_tensor(const struct obj *x)
+{
+    if (x->kind == OBJ_tuple)
+        for (int i = 0; i < x->seq.n; i++)
+            if (trace_is_tensor(x->seq.at[i]))
+                return true;
+    return x->kind == OBJ_tensor;
+}
+
+/* -- names -- */
+
+void trace_lose(struct eval *e, const char *name, struct loc at, bool in_loop)
+{
+    struct lost *l = NEW(e->arena, struct lost);
+    *l = (struct lost){trace_loc(e, at), in_loop};
+    *map_at_ptr(e->trace->lost, name) = l;
+}
+
+void trace_rename(struct obj *x, const char *name)
+{
+    if (x->kind == OBJ_tuple)
+        for (int i = 0; i < x->seq.n; i++)
+            trace_rename(x->seq.at[i], name);
+    if (x->kind != OBJ_tensor || x->tensor.is_named)
+        return;
+    value_rename(x->tensor.value, name);
+    x->tensor.is_named = true;
+}
+
+/* Does a file import the language under a name? If not, it is written in the 1.0 dialect. */
+static bool imports_language(const struct scope *globals)
+{
+    for (int i = 0; i < globals->names.n; i++) {
+        const struct obj *x = globals->names.entries[i].value;
+        if (x && x->kind == OBJ_module && strcmp(x->module.name, "triton.language") == 0)
+            return true;
+    }
+    return false;
+}
+
+static struct obj *library_name(struct eval *e, struct scope *s, const char *name)
+{
+    struct obj *bare = builtins_module(e, "neso.bare");
+    struct obj *x = bare->module.find(e, bare, name);
+    if (x)
+        return x;
+    x = scope_get(e->builtins->module.scope, name);
+    if (x || (s->globals && imports_language(s->globals)))
+        return x;
+    struct obj *language = builtins_module(e, "triton.language");
+    return language->module.find(e, language, name);
+}
+
+struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
+{
+    const char *id = name->name.id;
+    struct obj *x = scope_find(s, id);
+    if (!x)
+        x = library_name(e, s, id);
+    if (x)
+        return x;
+    diag_error(e->diag, trace_loc(e, name->loc), ERR_not_defined, id);
+    void **lost = map_get_ptr(e->trace->lost, id);
+    if (lost) {
+        const struct lost *l = *lost;
+        diag_note(e->diag, l->at, l->in_loop ? ERR_note_lost_in_loop : ERR_note_lost_in_branch, id);
+    }
+    return obj_error;
+}
+
+/* -- assignment -- */
+
+/* `x: tl.constexpr` alone: the scope remembers it in a name that no program can spell. */
+static const char *declared_name(struct eval *e, const char *name)
+{
+    struct text t;
+    text_init(&t, e->arena);
+    text_printf(&t, "constexpr %s", name);
+    return intern(e->strings, t.s, t.len);
+}
+
+static struct obj *constant_value(struct eval *e, struct obj *x, struct loc at)
+{
+    if (x->kind == OBJ_tensor && x->tensor.constant)
+        x = x->tensor.constant;
+    if (is_error(x))
+        return x;
+    if (!trace_is_tensor(x))
+        return obj_constexpr(e, x);
+    diag_error(e->diag, trace_loc(e, at), ERR_constexpr_of_tensor, type_text(e, x));
+    return obj_error;
+}
+
+static void assign_name(struct eval *e, struct scope *s, const struct ast *target, struct obj *value, bool is_constexpr)
+{
+    const char *name = target->name.id;
+    if (!value) {
+        scope_set(s, declared_name(e, name), obj_true);
+        return;
+    }
+    struct obj *old = scope_get(s, name);
+    if (is_constexpr && old && !is_error(old)) {
+        diag_error(e->diag, trace_loc(e, target->loc), ERR_constexpr_again, name);
+        diag_hint(e->diag, ERR_hint_new_name);
+        return;
+    }
+    if (is_constexpr || (value->kind != OBJ_error && scope_get(s, declared_name(e, name)))) {
+        scope_set(s, name, constant_value(e, value, target->loc));
+        return;
+    }
+    if (!is_error(value)) {
+        value = to_tensor(e, value, target->loc);
+        trace_rename(value, name);
+    }
+    scope_set(s, name, value);
+}
+
+static void assign_items(struct eval *e, struct scope *s, const struct ast *target, struct obj *value, bool is_constexpr)
+{
+    int n = target->tuple.items.n;
+    bool is_sequence = value->kind == OBJ_tuple || value->kind == OBJ_list;
+    if (!is_sequence || value->seq.n < n) {
+        if (!is_sequence && !is_error(value))
+            diag_error(e->diag, trace_loc(e, target->loc), ERR_unpack_kind, type_text(e, value));
+        else if (is_sequence)
+            diag_error(e->diag, trace_loc(e, target->loc), ERR_unpack_count, n, value->seq.n);
+        for (int i = 0; i < n; i++)
+            trace_assign(e, s, target->tuple.items.at[i], obj_error, false);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        trace_assign(e, s, target->tuple.items.at[i], value->seq.at[i], is_constexpr);
+}
+
+void trace_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value, bool is_constexpr)
+{
+    switch (target->kind) {
+    case AST_name:
+        assign_name(e, s, target, value, is_constexpr);
+        return;
+    case AST_tuple:
+    case AST_list:
+        assign_items(e, s, target, value, is_constexpr);
+        return;
+    case AST_subscript:
+        diag_error(e->diag, trace_loc(e, target->loc), ERR_assign_item);
+        diag_hint(e->diag, ERR_hint_assign_item);
+        return;
+    case AST_attribute:
+        diag_error(e->diag, trace_loc(e, target->loc), ERR_assign_attribute, target->attribute.name);
+        return;
+    default:
+        diag_error(e->diag, trace_loc(e, target->loc), ERR_assign_target);
+    }
+}
+
+/* -- branches and conditions -- */
+
+static bool is_condition(const struct obj *x)
+{
+    return x->kind == OBJ_bool || x->kind == OBJ_int || x->kind == OBJ_none;
+}
+
+enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond, struct obj **result)
+{
+    struct loc at = stmt->if_.test->loc;
+    if (cond->kind == OBJ_tensor) {
+        struct value *c = tensor_condition(e, cond, at);
+        if (c)
+            return join_if(e, s, stmt, c, result);
+        cond = obj_error;
+    }
+    if (is_condition(cond))
+        return eval_block(e, s, obj_truth(e, cond, at) ? &stmt->if_.body : &stmt->if_.orelse, result);
+    if (!is_error(cond))
+        diag_error(e->diag, trace_loc(e, at), ERR_condition_kind, obj_type_name(cond));
+    return trace_give_up(e, s, stmt);
+}
+
+/* One side of `a if c else b`, in a block of its own. */
+static struct obj *side(struct eval *e, struct scope *s, const struct ast *x, struct block *b)
+{
+    struct trace *outer = e->trace, inner = *outer;
+    inner.block = b;
+    e->trace = &inner;
+    struct obj *value = eval_expr(e, s, x);
+    if (!is_error(value))
+        value = to_tensor(e, value, x->loc);
+    e->trace = outer;
+    return value;
+}
+
+struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, struct obj *cond)
+{
+    struct value *c = tensor_condition(e, cond, x->conditional.test->loc);
+    if (!c)
+        return obj_error;
+    struct block *blocks[2] = {block_new(e->trace->func, NULL), block_new(e->trace->func, NULL)};
+    struct obj *values[2] = {side(e, s, x->conditional.then, blocks[0]), side(e, s, x->conditional.orelse, blocks[1])};
+    if (is_error(values[0]) || is_error(values[1]))
+        return obj_error;
+    if (!same_type(e, values[0], values[1])) {
+        diag_error(e->diag, trace_loc(e, x->loc), ERR_ternary_types, type_text(e, values[0]), type_text(e, values[1]));
+        return obj_error;
+    }
+    return join_values(e, c, blocks, values, x->loc);
+}
+
+struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x)
+{
+    bool is_or = x->boolean.op == OPER_or;
+    struct obj *all = NULL, *last = obj_none;
+    for (int i = 0; i < x->boolean.operands.n; i++) {
+        const struct ast *operand = x->boolean.operands.at[i];
+        struct obj *v = eval_expr(e, s, operand);
+        if (is_error(v))
+            return v;
+        if (v->kind != OBJ_tensor) {
+            last = v;
+            if (obj_truth(e, v, operand->loc) == is_or)
+                return v;
+            continue;
+        }
+        if (!is_dtype(scalar_of(v), DT_i1)) {
+            diag_error(e->diag, trace_loc(e, operand->loc), ERR_not_boolean, oper_info[x->boolean.op].spelling, type_text(e, v));
+            diag_hint(e->diag, ERR_hint_compare_zero);
+            return obj_error;
+        }
+        all = all ? tensor_binary(e, is_or ? OPER_bitor : OPER_bitand, all, v, x->loc) : v;
+    }
+    return all ? all : last;
+}
+
+/* -- calls -- */
+
+static bool same_arguments(struct eval *e, const struct scope *a, const struct scope *b)
+{
+    for (int i = 0; i < b->names.n; i++) {
+        struct obj *x = scope_get(a, b->names.entries[i].key), *y = b->names.entries[i].value;
+        if (!x || !y || !same_type(e, x, y))
+            return false;
+    }
+    return true;
+}
+
+/* Is this call, with the same types and constants, running already? */
+static bool is_recursive(struct eval *e, const struct function *fn, const struct scope *args)
+{
+    for (const struct frame *f = e->trace->frame; f; f = f->outer)
+        if (f->fn->def == fn->def && f->args && same_arguments(e, f->args, args))
+            return true;
+    return false;
+}
+
+static bool is_constexpr_annotation(const struct ast *x)
+{
+    if (!x)
+        return false;
+    const char *word = x->kind == AST_name ? x->name.id : x->kind == AST_attribute ? x->attribute.name
+                       : x->kind == AST_str ? x->str.value.s : "";
+    return strstr(word, "constexpr");
+}
+
+/* A copy of the arguments, as they are before the body assigns to them; and constants out of locals that hold one, where
+ * the parameter asks for a constant. */
+static struct scope *settle_arguments(struct eval *e, const struct function *fn, struct scope *s)
+{
+    const struct ast_list *params = &fn->def->def.params;
+    for (int i = 0; i < params->n; i++) {
+        const struct ast *p = params->at[i];
+        struct obj *x = scope_get(s, p->param.name);
+        if (x && x->kind == OBJ_tensor && x->tensor.constant && is_constexpr_annotation(p->param.annotation))
+            scope_set(s, p->param.name, obj_constexpr(e, x->tensor.constant));
+    }
+    struct scope *copy = scope_new(e, NULL);
+    for (int i = 0; i < s->names.n; i++)
+        if (s->names.entries[i].value)
+            scope_set(copy, s->names.entries[i].key, s->names.entries[i].value);
+    return copy;
+}
+
+static struct obj *inline_call(struct eval *e, const struct function *fn, struct scope *s, const struct frame *frame,
+                               struct loc at)
+{
+    struct trace *outer = e->trace, inner = *outer;
+    uint16_t call = e->call;
+    struct obj *result = obj_none;
+    inner.frame = frame;
+    inner.in_loop = false;
+    inner.pending = NULL;
+    if (strcmp(fn->src->name, PRELUDE_NAME) == 0)
+        inner.place = trace_loc(e, at);
+    else if (!inner.place.line)
+        e->call = diag_push_call(e->diag, trace_loc(e, at), fn->name);
+    e->trace = &inner;
+    eval_block(e, s, &fn->def->def.body, &result);
+    result = join_returns(e, result, at);
+    outer->block = inner.block;
+    e->trace = outer;
+    e->call = call;
+    return result;
+}
+
+struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args)
+{
+    const struct function *fn = &callee->jit->fn;
+    for (int i = 0; i < args->n + args->nkw; i++)
+        if (is_error(i < args->n ? args->at[i] : args->kw_at[i - args->n]))
+            return obj_error;
+    struct scope *s = scope_new(e, fn->closure);
+    eval_bind(e, &callee->jit->fn, args, s);
+    struct frame frame = {.outer = e->trace->frame, .fn = fn, .args = settle_arguments(e, fn, s)};
+    if (is_recursive(e, fn, frame.args)) {
+        diag_error(e->diag, trace_loc(e, args->loc), ERR_recursion, fn->name);
+        return obj_error;
+    }
+    return inline_call(e, fn, s, &frame, args->loc);
+}
+
+/* -- regions of reductions and scans -- */
+
+static bool check_region(struct eval *e, const struct block *b, struct loc at)
+{
+    for (const struct op *o = b->first; o; o = o->next)
+        if (!is_pure(o) && o->code != OP_if) {
+            diag_error(e->diag, trace_loc(e, at), ERR_combine_effects, op_info[o->code].name);
+            return false;
+        }
+    return true;
+}
+
+/* What a combine function returned, as n values of the types given. */
+static bool region_values(struct eval *e, struct obj *r, int n, const struct lang_type *const *types, struct value **out,
+                          struct loc at)
+{
+    if (is_error(r))
+        return false;
+    struct obj *one[1] = {r};
+    struct obj *const *items = r->kind == OBJ_tuple ? r->seq.at : one;
+    bool ok = (r->kind == OBJ_tuple ? r->seq.n : 1) == n;
+    for (int i = 0; ok && i < n; i++) {
+        struct obj *x = to_tensor(e, items[i], at);
+        if (is_error(x))
+            return false;
+        ok = x->kind == OBJ_tensor && lang_equal(x->tensor.type, types[i]);
+        out[i] = ok ? x->tensor.value : NULL;
+    }
+    if (!ok)
+        diag_error(e->diag, trace_loc(e, at), ERR_combine_types, type_text(e, r));
+    return ok;
+}
+
+bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, const struct lang_type *const *types,
+                  struct loc at)
+{
+    struct trace *outer = e->trace, inner = *outer;
+    struct obj **items = NEW_ARRAY(e->arena, 2 * n, struct obj *);
+    struct loc *locs = NEW_ARRAY(e->arena, 2 * n, struct loc);
+    struct value **values = NEW_ARRAY(e->arena, n, struct value *);
+    for (int i = 0; i < 2 * n; i++) {
+        items[i] = obj_tensor(e, b->args.at[i], types[i % n]);
+        items[i]->tensor.is_named = true;
+        locs[i] = at;
+    }
+    struct args args = {.n = 2 * n, .at = items, .locs = locs, .loc = at};
+    inner.block = b;
+    e->trace = &inner;
+    struct obj *r = eval_call(e, combine, &args);
+    bool ok = region_values(e, r, n, types, values, at) && check_region(e, b, at);
+    struct builder end = build_at_end(b, trace_loc(e, at));
+    if (ok)
+        build_yield(&end, n, values);
+    e->trace = outer;
+    return ok;
+}
+
+/* -- the prelude: parsed when a kernel first needs it -- */
+
+static struct obj *prelude_module(struct eval *e)
+{
+    const char *name = intern_str(e->strings, "neso.prelude");
+    void **place = map_at_ptr(&e->modules, name);
+    if (*place)
+        return *place;
+    struct trace *trace = e->trace;
+    uint16_t call = e->call;
+    e->trace = NULL;
+    e->call = 0;
+    const struct source *src = diag_add_source(e->diag, PRELUDE_NAME, prelude_py, strlen(prelude_py));
+    struct obj *m = eval_file(e, src, name, NULL);
+    e->trace = trace;
+    e->call = call;
+    if (!m)
+        diag_bug(e->diag, (struct loc){0}, "the prelude does not parse");
+    *map_at_ptr(&e->modules, name) = m;
+    return m;
+}
+
+struct obj *prelude_function(struct eval *e, const char *name)
+{
+    return scope_get(prelude_module(e)->module.scope, intern_str(e->strings, name));
+}
+
+struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct obj *const *items, struct loc at)
+{
+    struct loc *locs = NEW_ARRAY(e->arena, n, struct loc);
+    struct obj **copy = NEW_ARRAY(e->arena, n, struct obj *);
+    for (int i = 0; i < n; i++) {
+        locs[i] = at;
+        copy[i] = items[i];
+    }
+    struct args args = {.n = n, .at = copy, .locs = locs, .loc = at};
+    return eval_call(e, prelude_function(e, name), &args);
+}
+
+/* -- kernels -- */
+
+static struct obj *meta_dict(struct eval *e, const struct spec *spec)
+{
+    struct obj *d = obj_dict(e);
+    for (int i = 0; i < spec->nmeta; i++)
+        dict_set(e, d->dict, obj_cstr(e, spec->meta_names[i]), obj_constexpr(e, spec->meta_values[i]));
+    return d;
+}
+
+/* One parameter: a constant, or an argument of the IR function. An argument of value 1 is a constant that may be used as
+ * the i32 that it is, hence not marked as a constexpr. */
+static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, const struct spec_arg *a)
+{
+    if (a->equals_one)
+        return obj_int(e, 1);
+    if (a->is_const)
+        return obj_constexpr(e, a->value);
+    bool is_ptr = a->type->kind == LT_ptr;
+    struct param param = {.name = p->param.name, .divisible = a->divisible, .is_const = is_ptr && a->type->is_const,
+                          .is_unsigned = !is_ptr && a->type->is_unsigned && a->type->dtype != DT_i1, .loc = p->loc};
+    struct obj *x = obj_tensor(e, func_add_param(f, lang_ir(f->module, a->type), param), a->type);
+    x->tensor.is_named = true;
+    return x;
+}
+
+static bool bind_params(struct eval *e, struct func *f, const struct function *fn, struct spec *spec, struct scope *s)
+{
+    const struct ast_list *params = &fn->def->def.params;
+    int n = 0;
+    for (int i = 0; i < params->n; i++) {
+        const struct ast *p = params->at[i];
+        if (p->param.role == ROLE_kwargs) {
+            scope_set(s, p->param.name, meta_dict(e, spec));
+            continue;
+        }
+        if (n >= spec->nargs) {
+            diag_error(e->diag, p->loc, ERR_param_missing, p->param.name);
+            return false;
+        }
+        struct spec_arg *a = &spec->args[n++];
+        a->name = p->param.name;
+        scope_set(s, p->param.name, bind_param(e, f, p, a));
+    }
+    return true;
+}
+
+static struct func *func_for(struct module *m, const struct function *fn, const struct spec *spec)
+{
+    struct func *f = func_new(m, fn->name);
+    f->num_warps = spec->num_warps ? spec->num_warps : f->num_warps;
+    f->num_stages = spec->num_stages ? spec->num_stages : f->num_stages;
+    f->num_ctas = spec->num_ctas ? spec->num_ctas : f->num_ctas;
+    f->maxnreg = spec->maxnreg;
+    f->fp_fusion = spec->fp_fusion;
+    f->target = spec->target;
+    f->loc = fn->def->def.name_loc;
+    return f;
+}
+
+static void trace_body(struct eval *e, struct func *f, const struct function *fn, struct spec *spec)
+{
+    struct map lost;
+    map_init(&lost, e->arena);
+    struct scope *s = scope_new(e, fn->closure);
+    struct frame frame = {.fn = fn};
+    struct trace t = {.func = f, .module = f->module, .spec = spec, .block = f->body, .frame = &frame, .lost = &lost};
+    struct trace *outer = e->trace;
+    uint16_t call = e->call;
+    struct obj *result = obj_none;
+    e->trace = &t;
+    e->call = 0;
+    if (bind_params(e, f, fn, spec, s)) {
+        eval_block(e, s, &fn->def->def.body, &result);
+        build_return(trace_builder(e, fn->def->loc));
+    }
+    e->trace = outer;
+    e->call = call;
+}
+
+struct func *frontend_trace(struct eval *e, struct obj *jit, struct spec *spec, struct module *m)
+{
+    const struct function *fn = &jit->jit->fn;
+    int nerrors = e->diag->nerrors;
+    struct func *f = func_for(m, fn, spec);
+    trace_body(e, f, fn, spec);
+    if (e->diag->nerrors == nerrors)
+        return f;
+    m->funcs.n--;
+    return NULL;
+}
