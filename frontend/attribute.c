@@ -113,6 +113,8 @@ static struct obj *own_attribute(struct eval *e, struct obj *x, const char *name
     switch (x->kind) {
     case OBJ_error:    return obj_error;
     case OBJ_tensor:   return tensor_getattr(e, x, name, at);
+    case OBJ_int: case OBJ_float: case OBJ_bool:
+        return e->trace && !x->is_constexpr ? tensor_getattr(e, x, name, at) : NULL;
     case OBJ_module:   return module_attribute(e, x, name, at);
     case OBJ_class: case OBJ_instance: return instance_find(e, x, name, at);
     case OBJ_native:   return x->native.class->getattr ? x->native.class->getattr(e, x, name, at) : NULL;

@@ -385,3 +385,16 @@ struct obj *builtin_prelude(struct eval *e, struct obj **args, const struct args
         n += *s == ',';
     return trace_call_prelude(e, call->callee->data, n, args, call->loc);
 }
+
+/* -- help -- */
+
+void builtins_help(struct text *out)
+{
+    for (int i = 0; i < NROWS; i++) {
+        const struct row *r = &rows[i];
+        if (r->where == WHERE_hidden)
+            continue;
+        text_printf(out, "%s(%s)%s\n", r->builtin.name, r->builtin.params,
+                    r->run == builtin_unsupported ? "   known, not supported" : "");
+    }
+}

@@ -512,7 +512,7 @@ struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, stru
     if (method)
         return method;
     if (x->kind != OBJ_tensor)
-        return NULL;
+        return strcmp(name, "dtype") == 0 && decayed_type(e, x) ? obj_type(e, decayed_type(e, x)) : NULL;
     if (strcmp(name, "shape") == 0)
         return shape_object(e, x);
     if (strcmp(name, "dtype") == 0)

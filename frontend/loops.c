@@ -9,6 +9,7 @@
  * Names that the body assigns and that exist before are carried: the body is traced with arguments in their place, then
  * those that did not change are taken out again. A plain constant that the body turns out to change (an argument that
  * happened to be 1) becomes a tensor, and the body is traced anew. */
+#include "frontend/python.h"
 #include "frontend/trace.h"
 
 /* -- names that a body assigns -- */
@@ -255,10 +256,7 @@ static void bind(struct eval *e, struct loop *l, struct op *o, const bool *kept)
 /* No error about names that a loop that could not be traced would have assigned. */
 enum flow trace_give_up(struct eval *e, struct scope *s, const struct ast *stmt)
 {
-    struct names assigned = {{0}};
-    collect(e, stmt, &assigned);
-    for (int i = 0; i < assigned.list.n; i++)
-        scope_set(s, assigned.list.at[i], obj_error);
+    bind_targets(e, s, stmt, obj_error);
     return FLOW_next;
 }
 

@@ -8,6 +8,7 @@
  *
  * The evaluator walks the syntax; an operation on a tensor emits ops at the end of e->trace->block. Calls of jit functions
  * are inlined, a kernel parameter is a constant or an argument of the IR function as the spec says. */
+#include "frontend/python.h"
 #include "frontend/trace.h"
 
 #include <string.h>
@@ -92,7 +93,10 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
         x = library_name(e, s, id);
     if (x)
         return x;
-    diag_error(e->diag, trace_loc(e, name->loc), ERR_not_defined, id);
+    diag_error(e->diag, trace_loc(e, name->loc), ERR_name, id);
+    const char *near = nearest_name(e, s, id);
+    if (near)
+        diag_note(e->diag, trace_loc(e, name->loc), ERR_did_you_mean, near);
     void **lost = map_get_ptr(e->trace->lost, id);
     if (lost) {
         const struct lost *l = *lost;
@@ -285,15 +289,6 @@ static bool is_recursive(struct eval *e, const struct function *fn, const struct
     return false;
 }
 
-static bool is_constexpr_annotation(const struct ast *x)
-{
-    if (!x)
-        return false;
-    const char *word = x->kind == AST_name ? x->name.id : x->kind == AST_attribute ? x->attribute.name
-                       : x->kind == AST_str ? x->str.value.s : "";
-    return strstr(word, "constexpr");
-}
-
 /* A copy of the arguments, as they are before the body assigns to them; and constants out of locals that hold one, where
  * the parameter asks for a constant. */
 static struct scope *settle_arguments(struct eval *e, const struct function *fn, struct scope *s)
@@ -412,9 +407,9 @@ bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, c
 static struct obj *prelude_module(struct eval *e)
 {
     const char *name = intern_str(e->strings, "neso.prelude");
-    void **place = map_at_ptr(&e->modules, name);
-    if (*place)
-        return *place;
+    void **found = map_get(&e->modules, name, strlen(name));
+    if (found)
+        return *found;
     struct trace *trace = e->trace;
     uint16_t call = e->call;
     e->trace = NULL;
@@ -425,7 +420,6 @@ static struct obj *prelude_module(struct eval *e)
     e->call = call;
     if (!m)
         diag_bug(e->diag, (struct loc){0}, "the prelude does not parse");
-    *map_at_ptr(&e->modules, name) = m;
     return m;
 }
 

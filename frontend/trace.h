@@ -39,8 +39,6 @@ struct trace {
 };
 
 /* -- trace.c -- */
-/* The place for ops and errors: with the chain of calls, and in the user's code. */
-struct loc trace_loc(const struct eval *e, struct loc at);
 /* Calls a function of the prelude, as if its body stood at the call. */
 struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct obj *const *args, struct loc at);
 struct obj *prelude_function(struct eval *e, const char *name);
