@@ -365,7 +365,7 @@ static void print_vector(const struct layout *l, uint32_t v, struct text *t)
 void layout_print(const struct layout *l, struct text *t)
 {
     const char *space = "";
-    for (int kind = 0; kind < IN_count; kind++) {
+    for (enum in kind = IN_reg; kind < IN_count; kind++) {
         if (!l->nbits[kind])
             continue;
         text_printf(t, "%s%s[", space, in_words[kind]);
