@@ -290,6 +290,7 @@ ERROR(jit_function, "%s must decorate a function, found %s")
 ERROR(decorate_jit, "%s must decorate a @triton.jit function, found %s")
 
 /* -- opt -- */
+ERROR(shared_too_large, "kernel %s needs %l bytes of shared memory, and %s has %l for a program instance: use smaller blocks or fewer stages")
 
 /* -- codegen -- */
 ERROR(codegen_unsupported, "%s is not supported on %s yet")

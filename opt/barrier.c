@@ -1,0 +1,129 @@
+/* barrier.c: order shared memory accesses of different threads.
+ *
+ *     shared_store %a, %x                    shared_store %a, %x
+ *     %y = shared_load %a           =>       barrier
+ *                                            %y = shared_load %a
+ *
+ * Walks in program order with the accesses made since the last barrier. Where an access meets one of them in the same
+ * bytes, and one of the two writes, a barrier goes in between and the list starts anew. A loop's body is walked with
+ * what its own end leaves, so that an iteration is ordered after the one before. Needs: offsets of buffers.
+ */
+#include "opt/passes.h"
+
+/* A range of bytes, read or written since the last barrier. */
+struct access {
+    int64_t start, end;
+    bool writes;
+};
+
+typedef VEC(struct access) accesses;
+
+struct walker {
+    struct arena *arena;
+    bool insert; /* false: only find what a walk leaves */
+};
+
+static void add(struct walker *w, accesses *list, struct access x)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->at[i].start == x.start && list->at[i].end == x.end && list->at[i].writes == x.writes)
+            return;
+    VEC_PUSH(w->arena, list, x);
+}
+
+static void add_all(struct walker *w, accesses *to, const accesses *from)
+{
+    for (int i = 0; i < from->n; i++)
+        add(w, to, from->at[i]);
+}
+
+static bool conflicts(const accesses *list, const struct access *x)
+{
+    for (int i = 0; i < list->n; i++) {
+        const struct access *y = &list->at[i];
+        if ((x->writes || y->writes) && x->start < y->end && y->start < x->end)
+            return true;
+    }
+    return false;
+}
+
+static bool shared_access(const struct op *o, struct access *x)
+{
+    if (o->code != OP_shared_store && o->code != OP_shared_load)
+        return false;
+    const struct value *buf = op_opnd(o, 0);
+    int64_t offset = op_int(buf->def, ATTR_offset);
+    int64_t bytes = type_elems(buf->type) * type_elem_bytes(buf->type) * buf->type->nstages;
+    *x = (struct access){offset, offset + bytes, o->code == OP_shared_store};
+    return true;
+}
+
+static void walk(struct walker *w, struct block *b, accesses *since);
+
+/* What one walk through a region leaves, without inserting anything. */
+static accesses outcome(struct walker *w, struct block *b, const accesses *before)
+{
+    struct walker look = {.arena = w->arena};
+    accesses after = {0};
+    add_all(w, &after, before);
+    walk(&look, b, &after);
+    return after;
+}
+
+/* A loop's regions run in turn, any number of times. */
+static void walk_loop(struct walker *w, struct op *o, accesses *since)
+{
+    accesses around = {0};
+    add_all(w, &around, since);
+    for (int i = 0; i < o->nregions; i++) {
+        accesses left = outcome(w, o->regions[i], &around);
+        add_all(w, &around, &left);
+    }
+    accesses now = {0};
+    add_all(w, &now, &around);
+    for (int i = 0; i < o->nregions; i++)
+        walk(w, o->regions[i], &now);
+    add_all(w, since, &now);
+}
+
+static void walk_if(struct walker *w, struct op *o, accesses *since)
+{
+    accesses before = {0};
+    add_all(w, &before, since);
+    since->n = 0;
+    for (int i = 0; i < o->nregions; i++) {
+        accesses branch = {0};
+        add_all(w, &branch, &before);
+        walk(w, o->regions[i], &branch);
+        add_all(w, since, &branch);
+    }
+}
+
+static void walk(struct walker *w, struct block *b, accesses *since)
+{
+    for (struct op *o = b->first; o; o = o->next) {
+        struct access x;
+        if (o->code == OP_barrier) {
+            since->n = 0;
+        } else if (o->code == OP_for || o->code == OP_while) {
+            walk_loop(w, o, since);
+        } else if (o->code == OP_if) {
+            walk_if(w, o, since);
+        } else if (shared_access(o, &x)) {
+            if (conflicts(since, &x)) {
+                since->n = 0;
+                struct builder at = build_before(o);
+                if (w->insert)
+                    build_op(&at, OP_barrier, 0, NULL, 0, NULL, 0);
+            }
+            add(w, since, x);
+        }
+    }
+}
+
+void opt_barrier(struct func *f)
+{
+    struct walker w = {.arena = f->module->scratch, .insert = true};
+    accesses none = {0};
+    walk(&w, f->body, &none);
+}

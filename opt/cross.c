@@ -1,0 +1,180 @@
+/* cross.c: split reductions over warps into two steps.
+ *
+ *     layout #a = reg[1 2 512] lane[4 8 16 32 64] warp[128 256]         #p = reg[] lane[0 0 0 0 0] warp[1 2]
+ *                                                                       #w = reg[1 2] lane[0 0 0 0 0] warp[0 0]
+ *     %s = reduce %x axis=0 {...}     =>     %bits = reshape %x : tile<2x4x128>     axis bits in runs: 512 | warps | 1 .. 64
+ *                                            %t = trans %bits order=[0 2 1]         the warps' run last
+ *                                            %r = reshape %t : tile<256x4>
+ *                                            %part = reduce %r axis=0 {...} : tile<4xf32,#p>      inside each warp
+ *                                            %all = convert %part : tile<4xf32,#w>                every thread gets all
+ *                                            %s = reduce %all axis=0 {...}                        inside each thread
+ *
+ * Changes of shape move nothing: the warps' share of the axis becomes a dimension of its own. Up to four partial results
+ * lie in a thread's registers (one vector load); more are spread over lanes that would hold copies. The other dimensions
+ * stay where they are. Needs: layouts; the axis bits of the warps are theirs alone. Leaves: reductions inside warps only.
+ */
+#include "opt/passes.h"
+
+enum { PARTS_IN_REGS_BITS = 2 };
+
+/* -- which bits of the axis belong to warps -- */
+
+struct axis_bits {
+    int low, n;        /* bits of the coordinate that are the axis */
+    uint32_t warps;    /* mask, within the axis: the warps' */
+};
+
+static struct axis_bits bits_of_axis(const struct layout *l, int axis)
+{
+    struct axis_bits a = {.n = l->dim_bits[axis]};
+    for (int d = axis + 1; d < l->rank; d++)
+        a.low += l->dim_bits[d];
+    uint32_t mask = (1u << a.n) - 1;
+    for (int i = 0; i < l->nbits[IN_warp]; i++)
+        a.warps |= layout_basis(l, IN_warp, i) >> a.low & mask;
+    return a;
+}
+
+static int count_bits(uint32_t x)
+{
+    int n = 0;
+    for (; x; x &= x - 1)
+        n++;
+    return n;
+}
+
+/* -- the axis split in two: what stays in a warp, and the warps' part behind it -- */
+
+/* Runs of equal ownership, highest bit first. */
+static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
+{
+    int n = 0;
+    for (int bit = a->n - 1; bit >= 0; bit--) {
+        bool warps = a->warps >> bit & 1;
+        if (n == 0 || is_warps[n - 1] != warps) {
+            size[n] = 1;
+            is_warps[n++] = warps;
+        }
+        size[n - 1] *= 2;
+    }
+    return n;
+}
+
+/* x with dimension `axis` as two: [.., rest, warps, ..]. */
+static struct value *split_axis(struct builder *b, struct value *x, int axis, const struct axis_bits *a)
+{
+    const struct type *t = x->type;
+    int size[COORD_BITS_MAX], shape[RANK_MAX], order[RANK_MAX], rank = 0, at = 0;
+    bool is_warps[COORD_BITS_MAX];
+    int n = runs_of(a, size, is_warps), warps = 1 << count_bits(a->warps);
+    for (int d = 0; d < axis; d++)
+        shape[rank++] = t->shape[d];
+    for (int i = 0; i < n; i++)
+        shape[rank++] = size[i];
+    for (int d = axis + 1; d < t->rank; d++)
+        shape[rank++] = t->shape[d];
+    for (int d = 0; d < rank; d++)
+        order[d] = d;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < n; i++)
+            if (is_warps[i] == (pass == 1))
+                order[axis + at++] = axis + i;
+    struct value *runs = build_reshape(b, x, rank, shape);
+    struct value *sorted = build_trans(b, runs, order);
+    rank = 0;
+    for (int d = 0; d < t->rank; d++) {
+        if (d == axis) {
+            shape[rank++] = t->shape[d] / warps;
+            shape[rank++] = warps;
+        } else {
+            shape[rank++] = t->shape[d];
+        }
+    }
+    return build_reshape(b, sorted, rank, shape);
+}
+
+/* -- the layout in which partial results meet -- */
+
+/* l with the bits of dimension `axis` taken from warps and given to registers, and, beyond a few, to idle lanes. */
+static struct layout gathered(const struct layout *l, int axis, const int *shape)
+{
+    struct axis_bits a = bits_of_axis(l, axis);
+    uint32_t mask = ((1u << a.n) - 1) << a.low;
+    struct layout out;
+    layout_init(&out, l->rank, shape);
+    for (int i = 0; i < l->nbits[IN_reg]; i++)
+        layout_add(&out, IN_reg, layout_basis(l, IN_reg, i));
+    int next = 0, in_regs = a.n;
+    uint32_t idle = layout_free_bits(l, IN_lane);
+    while (in_regs > PARTS_IN_REGS_BITS && in_regs > a.n - count_bits(idle))
+        in_regs--;
+    for (; next < in_regs; next++)
+        layout_add(&out, IN_reg, 1u << (a.low + next));
+    for (int i = 0; i < l->nbits[IN_lane]; i++) {
+        bool give = next < a.n && idle >> i & 1;
+        layout_add(&out, IN_lane, give ? 1u << (a.low + next++) : layout_basis(l, IN_lane, i));
+    }
+    for (int i = 0; i < l->nbits[IN_warp]; i++)
+        layout_add(&out, IN_warp, layout_basis(l, IN_warp, i) & ~mask);
+    for (int i = 0; i < l->nbits[IN_cta]; i++)
+        layout_add(&out, IN_cta, layout_basis(l, IN_cta, i));
+    return out;
+}
+
+/* -- the rewrite -- */
+
+enum { OPERANDS_MOST = 16 };
+
+static struct op *reduce_like(struct builder *b, const struct op *model, int n, struct value *const *x, int axis)
+{
+    struct op *r = build_reduce(b, n, x, axis);
+    struct map map;
+    map_init(&map, b->func->module->scratch);
+    struct block *from = model->regions[0], *to = r->regions[0];
+    for (int i = 0; i < from->args.n; i++)
+        *map_at_ptr(&map, from->args.at[i]) = to->args.at[i];
+    struct builder inside = build_at_end(to, model->loc);
+    for (const struct op *o = from->first; o; o = o->next)
+        op_clone(&inside, o, &map);
+    return r;
+}
+
+static struct value *as_type(struct builder *b, struct value *x, const struct type *t)
+{
+    return x->type == t || !type_is_tile(t) ? x : build_convert(b, x, t->layout);
+}
+
+static void split_reduce(struct op *o, const struct axis_bits *a)
+{
+    struct func *f = o->block->func;
+    int axis = (int)op_int(o, ATTR_axis), n = o->nopnds;
+    struct builder b = build_before(o);
+    struct value *x[OPERANDS_MOST];
+    for (int i = 0; i < n; i++)
+        x[i] = split_axis(&b, op_opnd(o, i), axis, a);
+    struct op *partial = reduce_like(&b, o, n, x, axis);
+    const struct type *t = partial->results[0].type;
+    struct layout meeting = gathered(t->layout, axis, t->shape);
+    for (int i = 0; i < n; i++)
+        x[i] = build_convert(&b, &partial->results[i], layout_intern(f->module, &meeting));
+    struct op *whole = reduce_like(&b, o, n, x, axis);
+    for (int i = 0; i < n; i++)
+        value_replace(&o->results[i], as_type(&b, &whole->results[i], o->results[i].type));
+    opt_explain(f, o, "%d partial results meet through shared memory", 1 << count_bits(a->warps));
+    op_erase(o);
+}
+
+static void visit(struct op *o, void *ctx)
+{
+    (void)ctx;
+    if (o->code != OP_reduce || o->nopnds > OPERANDS_MOST)
+        return;
+    struct axis_bits a = bits_of_axis(op_opnd(o, 0)->type->layout, (int)op_int(o, ATTR_axis));
+    if (a.warps)
+        split_reduce(o, &a);
+}
+
+void opt_cross(struct func *f)
+{
+    func_walk(f, visit, NULL);
+}
