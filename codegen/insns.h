@@ -155,6 +155,7 @@ INSN(shl,      "shl",      "d a b",     own,  PURE,          70, alu,  "d = a <<
 INSN(shr,      "shr",      "d a b",     own,  PURE,          70, alu,  "d = a >> b, with a's sign if the type has one")
 INSN(prmt,     "prmt",     "d a b c",   own,  PURE,          70, alu,  "d = four of the eight bytes of a and b, which c's four digits choose")
 INSN(setp,     "setp",     "d a b",     pred, PURE,          70, alu,  "d = does a stand so to b?")
+INSN(setp_and, "setp",     "d a b c",   pred, PURE,          70, alu,  "d = does a stand so to b, and is c?")
 
 /* -- floats (add, sub, min, max, neg, abs serve them too) -- */
 INSN(mul,      "mul",      "d a b",     own,  PURE|COMMUTES, 70, alu,  "d = a * b")

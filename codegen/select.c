@@ -394,9 +394,15 @@ void select_shape(struct select *s, const struct op *o)
 
 /* -- control -- */
 
-static void set_block_tile(struct value *v, struct opnd *x)
+/* What v is here: a copy of a variable, so that nothing after sees the variable change. The copies of those that do not
+ * outlive the change are dropped when registers are allocated. */
+static void set_copy(struct select *s, struct value *v, const struct opnd *variable)
 {
-    v->scratch = x;
+    struct opnd *copy = tile_new(s, v);
+    for (int i = 0; i < tile_nregs(v->type); i++) {
+        copy[i] = mir_reg(s->m, variable[i].cls);
+        emit_mov(s, copy[i], variable[i]);
+    }
 }
 
 /* Moves the values that a terminator passes on (from operand `first`) into variables. */
@@ -476,9 +482,9 @@ static void select_for(struct select *s, const struct op *o)
 
     struct mblock *before = s->b;
     struct mblock *body = s->b = mir_block(s->m, before->index, before->depth + 1);
-    set_block_tile(region->args.at[0], i);
+    set_copy(s, region->args.at[0], i);
     for (int k = 0; k < ncarried; k++)
-        set_block_tile(region->args.at[1 + k], carried[k]);
+        set_copy(s, region->args.at[1 + k], carried[k]);
     const struct op *yield = select_inline(s, region);
     s->op = o;
     pass_on(s, yield, 0, ncarried, carried);
@@ -490,7 +496,7 @@ static void select_for(struct select *s, const struct op *o)
     if (skip)
         jump_to(skip, s->b);
     for (int k = 0; k < ncarried; k++)
-        set_block_tile(&o->results[k], carried[k]);
+        set_copy(s, &o->results[k], carried[k]);
 }
 
 static void select_while(struct select *s, const struct op *o)
@@ -501,14 +507,14 @@ static void select_while(struct select *s, const struct op *o)
     struct mblock *before = s->b;
     struct mblock *head = s->b = mir_block(s->m, before->index, before->depth + 1);
     for (int k = 0; k < test->args.n; k++)
-        set_block_tile(test->args.at[k], carried[k]);
+        set_copy(s, test->args.at[k], carried[k]);
     const struct op *condition = select_inline(s, test);
     struct opnd go_on = in_reg(s, tile_of(s, op_opnd(condition, 0))[0]);
     struct insn *leave = emit_jump(s, go_on, true);
     int test_end = s->b->index;
 
     for (int k = 0; k < region->args.n; k++)
-        set_block_tile(region->args.at[k], tile_of(s, op_opnd(condition, 1 + k)));
+        region->args.at[k]->scratch = tile_of(s, op_opnd(condition, 1 + k));
     s->b = mir_block(s->m, test_end, head->depth);
     const struct op *yield = select_inline(s, region);
     pass_on(s, yield, 0, test->args.n, carried);
@@ -517,7 +523,7 @@ static void select_while(struct select *s, const struct op *o)
     s->b = mir_block(s->m, test_end, before->depth);
     jump_to(leave, s->b);
     for (int k = 0; k < o->nresults; k++)
-        set_block_tile(&o->results[k], tile_of(s, op_opnd(condition, 1 + k)));
+        o->results[k].scratch = tile_of(s, op_opnd(condition, 1 + k));
 }
 
 /* One arm of an `if`; returns its first block. */
@@ -559,7 +565,7 @@ static void select_if(struct select *s, const struct op *o)
     if (to_join)
         jump_to(to_join, s->b);
     for (int i = 0; i < o->nresults; i++)
-        set_block_tile(&o->results[i], results[i]);
+        set_copy(s, &o->results[i], results[i]);
 }
 
 void select_control(struct select *s, const struct op *o)
