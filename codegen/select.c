@@ -319,10 +319,14 @@ static void select_elementwise(struct select *s, const struct op *o, select_elem
 
 /* -- shapes: the same elements, found in the operand's registers -- */
 
-/* The operand's register that holds what register i of the result holds, given the coordinate that it has there. */
-static int reg_at(struct select *s, const struct layout *l, uint32_t coord)
+/* The operand's register that holds what register i of the result holds, given the coordinate that it has there; most
+ * often it is register i as well. */
+static int reg_at(struct select *s, const struct layout *l, uint32_t coord, int i)
 {
-    for (int i = 0; i < 1 << l->nbits[IN_reg]; i++)
+    int n = 1 << l->nbits[IN_reg];
+    if (i < n && reg_part(l, i) == coord)
+        return i;
+    for (i = 0; i < n; i++)
         if (reg_part(l, i) == coord)
             return i;
     diag_bug(s->diag, s->op->loc, "'%s' would move data between threads", op_info[s->op->code].name);
@@ -348,9 +352,8 @@ static void select_broadcast(struct select *s, const struct op *o)
     const struct layout *to = r->type->layout, *from = op_opnd(o, 0)->type->layout;
     const struct opnd *x = tile_of(s, op_opnd(o, 0));
     struct opnd *tile = tile_new(s, r);
-    bool plain = to->nbits[IN_reg] == from->nbits[IN_reg];
     for (int i = 0; i < tile_nregs(r->type); i++)
-        tile[i] = x[plain ? i : reg_at(s, from, unbroadcast(to, from, reg_part(to, i)))];
+        tile[i] = x[reg_at(s, from, unbroadcast(to, from, reg_part(to, i)), i)];
 }
 
 /* The last dimension, whose bit is the coordinate's lowest, chooses between x and y. */
@@ -363,7 +366,7 @@ static void select_join(struct select *s, const struct op *o)
     struct opnd *tile = tile_new(s, r);
     for (int i = 0; i < tile_nregs(r->type); i++) {
         uint32_t coord = reg_part(to, i);
-        tile[i] = tile_of(s, op_opnd(o, (int)(coord & 1)))[reg_at(s, from, coord >> 1)];
+        tile[i] = tile_of(s, op_opnd(o, (int)(coord & 1)))[reg_at(s, from, coord >> 1, i)];
     }
 }
 
@@ -377,7 +380,7 @@ static void select_split(struct select *s, const struct op *o)
         const struct layout *to = tile_layout(s, r->type, &scalar);
         struct opnd *tile = tile_new(s, r);
         for (int i = 0; i < tile_nregs(r->type); i++)
-            tile[i] = x[reg_at(s, from, reg_part(to, i) << 1 | half)];
+            tile[i] = x[reg_at(s, from, reg_part(to, i) << 1 | half, i)];
     }
 }
 

@@ -95,6 +95,27 @@ struct opnd narrow_from_f32(struct select *s, enum dtype to, struct opnd x, enum
 /* The bits above an i8's eight: copies of its sign, or zero; other types are as they should be. */
 struct opnd extend_i8(struct select *s, enum dtype dt, struct opnd x, bool with_sign);
 
+/* -- select_memory.c: used by others -- */
+/* An access of `vec` neighbouring elements: nwords words of per_word elements each. */
+struct word_shape {
+    int vec, bits; /* of an element in memory */
+    int nwords, per_word;
+    enum ptype type; /* of a word */
+    enum dtype dt;
+};
+enum { WORDS_MOST = 16 };
+struct word_shape word_shape(enum dtype dt, int vec);
+struct form access_shape(struct form f, enum ptype type, int nwords);
+void set_guard(struct insn *in, struct opnd p); /* kind OPND_none: none */
+/* A word from its elements; its elements; and each as it lives in a register. */
+struct opnd join_elems(struct select *s, const struct word_shape *a, const struct opnd *elems);
+void split_word(struct select *s, const struct word_shape *a, struct opnd word, struct opnd *elems);
+struct opnd from_memory(struct select *s, const struct word_shape *a, struct opnd x);
+
+/* -- select_convert.c: used by others -- */
+/* x of another lane: by XOR (bfly) or by number (idx). */
+struct opnd shuffle(struct select *s, enum mod mode, struct opnd x, struct opnd lane);
+
 /* -- select_atomic.c -- */
 void select_atomic(struct select *s, const struct op *o);
 

@@ -11,15 +11,7 @@
  */
 #include "codegen/select.h"
 
-enum { WORD_BITS = 32, VECTOR_BITS_MOST = 128, GROUP_MOST = 16, MASK_USES_MOST = 200 };
-
-/* An access of `vec` neighbouring elements: nwords words of per_word elements each. */
-struct shape {
-    int vec, bits; /* of an element in memory */
-    int nwords, per_word;
-    enum ptype type; /* of a word */
-    enum dtype dt;
-};
+enum { WORD_BITS = 32, GROUP_MOST = 16, MASK_USES_MOST = 200 };
 
 static enum ptype elem_type(enum dtype dt)
 {
@@ -29,9 +21,9 @@ static enum ptype elem_type(enum dtype dt)
     return bits == 8 ? PT_u8 : bits == 16 ? PT_b16 : bits == WORD_BITS ? PT_b32 : PT_b64;
 }
 
-static struct shape shape_of(enum dtype dt, int vec)
+struct word_shape word_shape(enum dtype dt, int vec)
 {
-    struct shape a = {.vec = vec, .bits = 8 * dtype_info[dt].bytes, .per_word = 1, .type = elem_type(dt), .dt = dt};
+    struct word_shape a = {.vec = vec, .bits = 8 * dtype_info[dt].bytes, .per_word = 1, .type = elem_type(dt), .dt = dt};
     int total = vec * a.bits;
     if (vec > 1 && a.bits < WORD_BITS) {
         int word = total < WORD_BITS ? total : WORD_BITS;
@@ -83,7 +75,7 @@ static struct opnd to_memory(struct select *s, enum dtype dt, struct opnd x)
     return emit3(s, form0(INSN_selp, PT_b16), opnd_int(CLASS_b16, 1), opnd_int(CLASS_b16, 0), x);
 }
 
-static struct opnd join_elems(struct select *s, const struct shape *a, const struct opnd *elems)
+struct opnd join_elems(struct select *s, const struct word_shape *a, const struct opnd *elems)
 {
     enum { BYTES_0_2_OF_BOTH = 0x6420 };
     struct opnd x[WORD_BITS / 8];
@@ -111,7 +103,7 @@ static void split_bytes(struct select *s, struct opnd half, struct opnd *elems)
     elems[1] = emit2(s, form0(INSN_shr, PT_u16), half, opnd_int(CLASS_b32, 8));
 }
 
-static void split_word(struct select *s, const struct shape *a, struct opnd word, struct opnd *elems)
+void split_word(struct select *s, const struct word_shape *a, struct opnd word, struct opnd *elems)
 {
     if (a->per_word == 1) {
         elems[0] = word;
@@ -130,11 +122,11 @@ static void split_word(struct select *s, const struct shape *a, struct opnd word
             split_bytes(s, halves[i], elems + 2 * i);
 }
 
-static struct opnd from_memory(struct select *s, enum dtype dt, bool clean, struct opnd x)
+struct opnd from_memory(struct select *s, const struct word_shape *a, struct opnd x)
 {
-    if (dt != DT_i1)
+    if (a->dt != DT_i1)
         return x;
-    if (!clean)
+    if (a->per_word > 1)
         x = emit2(s, form0(INSN_and, PT_b16), x, opnd_int(CLASS_b16, 0xff));
     return emit2(s, form1(INSN_setp, PT_s16, MOD_ne), x, opnd_int(CLASS_b16, 0));
 }
@@ -178,14 +170,15 @@ static struct form access_form(struct select *s, const struct op *o, enum insn_c
     return f;
 }
 
-static void set_shape(struct form *f, enum ptype type, int nwords)
+struct form access_shape(struct form f, enum ptype type, int nwords)
 {
-    f->type = (uint8_t)type;
+    f.type = (uint8_t)type;
     if (nwords > 1)
-        add_mod(f, nwords == 2 ? MOD_v2 : MOD_v4);
+        add_mod(&f, nwords == 2 ? MOD_v2 : MOD_v4);
+    return f;
 }
 
-static void set_guard(struct insn *in, struct opnd p)
+void set_guard(struct insn *in, struct opnd p)
 {
     if (p.kind == OPND_reg)
         in->guard = p.n;
@@ -242,7 +235,7 @@ static bool only_under_mask(const struct value *v, const struct value *mask, int
 
 struct load {
     const struct op *op;
-    struct shape shape;
+    struct word_shape shape;
     struct form form; /* without type and vector */
     struct opnd policy;
     const struct opnd *ptr, *mask, *other; /* tiles, or NULL */
@@ -264,9 +257,7 @@ static void emit_ld(struct select *s, const struct load *l, enum ptype type, int
     x[n++] = at;
     if (l->policy.kind == OPND_reg)
         x[n++] = l->policy;
-    struct form f = l->form;
-    set_shape(&f, type, nwords);
-    struct insn *in = emit_insn(s, f, nwords, n, x);
+    struct insn *in = emit_insn(s, access_shape(l->form, type, nwords), nwords, n, x);
     in->nvec = (uint8_t)(nwords > 1 ? nwords : 0);
     set_guard(in, guard);
     in->fresh = !l->needs_other && type == l->shape.type && nwords == l->shape.nwords;
@@ -287,7 +278,7 @@ static void load_tail(struct select *s, const struct load *l, int first, const s
 
 static void load_group(struct select *s, const struct load *l, int first, struct opnd *result)
 {
-    const struct shape *a = &l->shape;
+    const struct word_shape *a = &l->shape;
     struct guards g = guards_of(s, l->mask ? l->mask + first : NULL, a->vec, op_int(l->op, ATTR_tail));
     if (is_never(g.whole) && !g.tail) {
         for (int i = 0; i < a->vec; i++)
@@ -309,7 +300,7 @@ static void load_group(struct select *s, const struct load *l, int first, struct
     if (g.tail)
         load_tail(s, l, first, &g, elems);
     for (int i = 0; i < a->vec; i++)
-        result[i] = from_memory(s, a->dt, a->per_word == 1, elems[i]);
+        result[i] = from_memory(s, a, elems[i]);
 }
 
 /* Registers of a tile that repeat others: those with one of these bits set. */
@@ -322,7 +313,7 @@ static void select_load(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o), *mask = op_opnd(o, 1), *other = op_opnd(o, 2);
     int vec = (int)op_int(o, ATTR_vec), free_bits = free_regs(r->type), budget = MASK_USES_MOST;
-    struct load l = {.op = o, .shape = shape_of(elem_dtype(r->type), vec), .ptr = tile_of(s, op_opnd(o, 0))};
+    struct load l = {.op = o, .shape = word_shape(elem_dtype(r->type), vec), .ptr = tile_of(s, op_opnd(o, 0))};
     l.mask = mask ? tile_of(s, mask) : NULL;
     l.other = other ? tile_of(s, other) : NULL;
     l.form = access_form(s, o, INSN_ld, &l.policy);
@@ -347,13 +338,12 @@ static void emit_st(struct select *s, struct form f, enum ptype type, int nwords
         x[n++] = words[i];
     if (policy.kind == OPND_reg)
         x[n++] = policy;
-    set_shape(&f, type, nwords);
-    struct insn *in = emit_insn(s, f, 0, n, x);
+    struct insn *in = emit_insn(s, access_shape(f, type, nwords), 0, n, x);
     in->nvec = (uint8_t)(nwords > 1 ? nwords : 0);
     set_guard(in, guard);
 }
 
-static void store_group(struct select *s, const struct op *o, const struct shape *a, int first, struct opnd owner)
+static void store_group(struct select *s, const struct op *o, const struct word_shape *a, int first, struct opnd owner)
 {
     struct value *mask = op_opnd(o, 2);
     const struct opnd *value = tile_of(s, op_opnd(o, 1));
@@ -377,7 +367,7 @@ static void select_store(struct select *s, const struct op *o)
     const struct type *t = op_opnd(o, 1)->type;
     struct layout scalar;
     struct opnd owner = emit_is_owner(s, tile_layout(s, t, &scalar));
-    struct shape a = shape_of(elem_dtype(t), (int)op_int(o, ATTR_vec));
+    struct word_shape a = word_shape(elem_dtype(t), (int)op_int(o, ATTR_vec));
     for (int k = 0; k < tile_nregs(t); k += a.vec)
         if (!(k & free_regs(t)))
             store_group(s, o, &a, k, owner);
