@@ -117,7 +117,6 @@ static const struct {
     {"triton.runtime", IN_triton},
     {"triton.runtime.jit", IN_triton},
     {"triton.runtime.autotuner", IN_triton},
-    {"neso.bare", IN_bare},
 };
 enum { NMODULES = sizeof modules / sizeof *modules };
 
@@ -188,9 +187,16 @@ struct obj *tensor_method(struct eval *e, struct obj *x, const char *name)
     return r ? obj_method(e, x, obj_builtin(e, &r->builtin)) : NULL;
 }
 
-bool is_language_name(const char *name)
+struct obj *find_bare(struct eval *e, const char *name)
 {
-    return find_row(name, IN_tl) != NULL;
+    const struct row *r = find_row(name, IN_bare);
+    return r ? obj_builtin(e, &r->builtin) : NULL;
+}
+
+struct obj *find_language(struct eval *e, const char *name)
+{
+    const struct row *r = find_row(name, IN_tl);
+    return r ? obj_builtin(e, &r->builtin) : find_value(e, IN_tl, name);
 }
 
 /* -- members of types -- */

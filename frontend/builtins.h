@@ -77,8 +77,8 @@ ROW(only_method, logical_and, "x, y",                              logical,     
 ROW(only_method, logical_or,  "x, y",                              logical,       "or")
 
 /* -- memory -- */
-ROW(tl,        load,  "pointer, mask=None, other=None, boundary_check=(), padding_option='', cache_modifier='', eviction_policy='', volatile=False", load, NULL)
-ROW(method,    store, "pointer, value, mask=None, boundary_check=(), cache_modifier='', eviction_policy=''", store, NULL)
+ROW(tl,        load,  "pointer, mask=None, other=None, boundary_check=None, padding_option='', cache_modifier='', eviction_policy='', volatile=False", load, NULL)
+ROW(method,    store, "pointer, value, mask=None, boundary_check=None, cache_modifier='', eviction_policy=''", store, NULL)
 ROW(tl,        make_block_ptr, "base, shape, strides, offsets, block_shape, order",                unsupported, NULL)
 ROW(method,    advance,        "base, offsets",                                                    unsupported, NULL)
 ROW(tl,        make_tensor_descriptor, "base, shape, strides, block_shape, padding_option='zero'", unsupported, NULL)
@@ -139,7 +139,7 @@ ROW(tl,        max_constancy,  "input, values",                    hint,        
 ROW(tl,        assume,         "cond",                             nothing,       NULL)
 ROW(tl,        debug_barrier,  "",                                 debug_barrier, NULL)
 ROW(tl,        expect_zero,    "x, mask",                          same,          NULL)
-ROW(constant,  static_print,   "*values, sep=' ', end='\\n', file=None, flush=False", static_print, NULL)
+ROW(constant,  static_print,   "*values, sep=' ', end=None, file=None, flush=False", static_print, NULL)
 ROW(constant,  static_assert,  "cond, msg=''",                     static_assert, NULL)
 ROW(tl,        device_print,   "prefix, *args, hex=False",         device_print,  NULL)
 ROW(tl,        device_assert,  "cond, msg='', mask=None",          device_assert, NULL)

@@ -127,6 +127,8 @@ struct obj *builtin_static_print(struct eval *e, struct obj **args, const struct
     struct text out;
     if (!arg_string(e, args[1], "sep", call->loc, &separator) || !arg_string(e, args[2], "end", call->loc, &end))
         return obj_error;
+    if (args[2]->kind == OBJ_none)
+        end = "\n";
     text_init(&out, e->arena);
     for (int i = 0; i < args[0]->seq.n; i++) {
         if (i)

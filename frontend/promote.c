@@ -332,6 +332,28 @@ static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj 
     return constant_tensor(e, r, t, at);
 }
 
+/* In debug mode: an assertion that the result of + - * on narrow integers is that of 64 bits. */
+static void assert_no_overflow(struct eval *e, enum oper op, const struct obj *a, const struct obj *b,
+                               const struct lang_type *t, struct loc at)
+{
+    bool checked = op == OPER_add || op == OPER_sub || op == OPER_mul;
+    if (!e->trace->spec->debug || !checked || !is_int_type(t) || bits_of(t) == 64 || e->trace->place.line)
+        return;
+    struct builder *build = trace_builder(e, at);
+    const struct type *i64 = lang_ir(build->func->module, lang_number(e, DT_i64, false));
+    enum opcode widen = t->is_unsigned ? OP_zext : OP_sext;
+    struct value *x = build_cast(build, widen, a->tensor.value, i64), *y = build_cast(build, widen, b->tensor.value, i64);
+    struct value *r = build_binary(build, arithmetic[op].on_signed, x, y);
+    struct value *low = build_cmp(build, PRED_sge, r, build_const_int(build, r->type, (int64_t)least_of(t)));
+    struct value *high = build_cmp(build, PRED_sle, r, build_const_int(build, r->type, (int64_t)most_of(t)));
+    struct value *ok = build_binary(build, OP_and, low, high);
+    struct op *o = build_op(build, OP_assert, 1, &ok, 0, NULL, 0);
+    struct text message;
+    text_init(&message, e->arena);
+    text_printf(&message, "%s overflow detected for operation %s", lang_text(e, t), oper_info[op].name);
+    op_set_str(o, ATTR_text, message.s, (int)message.len);
+}
+
 static struct obj *arithmetic_op(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     bool is_division = op == OPER_div || op == OPER_floordiv || op == OPER_mod;
@@ -351,6 +373,7 @@ static struct obj *arithmetic_op(struct eval *e, enum oper op, struct obj *a, st
         return folded;
     if (!convert_pair(e, &a, &b, t, false, at))
         return obj_error;
+    assert_no_overflow(e, op, a, b, t, at);
     return tensor_like(e, a, build_binary(trace_builder(e, at), code, a->tensor.value, b->tensor.value), t);
 }
 

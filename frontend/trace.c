@@ -72,17 +72,25 @@ static bool imports_language(const struct scope *globals)
     return false;
 }
 
+/* Python builtins that kernels know. */
+static bool is_usable(const struct eval *e, const char *name)
+{
+    static const char *const names[] = {"len", "int", "float", "bool", "str", "list", "tuple", "type", "isinstance", "getattr", "hasattr"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return e->trace->spec->interpreter;
+}
+
 static struct obj *library_name(struct eval *e, struct scope *s, const char *name)
 {
-    struct obj *bare = builtins_module(e, "neso.bare");
-    struct obj *x = bare->module.find(e, bare, name);
+    struct obj *x = find_bare(e, name);
     if (x)
         return x;
-    x = scope_get(e->builtins->module.scope, name);
+    x = is_usable(e, name) ? scope_get(e->builtins->module.scope, name) : NULL;
     if (x || (s->globals && imports_language(s->globals)))
         return x;
-    struct obj *language = builtins_module(e, "triton.language");
-    return language->module.find(e, language, name);
+    return find_language(e, name);
 }
 
 struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
@@ -94,8 +102,10 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
     if (x)
         return x;
     diag_error(e->diag, trace_loc(e, name->loc), ERR_name, id);
-    const char *near = nearest_name(e, s, id);
-    if (near)
+    const char *near = find_language(e, id) ? NULL : nearest_name(e, s, id);
+    if (!near && find_language(e, id))
+        diag_hint(e->diag, ERR_hint_language_name, id);
+    else if (near)
         diag_note(e->diag, trace_loc(e, name->loc), ERR_did_you_mean, near);
     void **lost = map_get_ptr(e->trace->lost, id);
     if (lost) {

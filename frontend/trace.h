@@ -120,6 +120,7 @@ struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *
 
 /* -- builtins.c -- */
 struct obj *tensor_method(struct eval *e, struct obj *x, const char *name); /* NULL: no such */
-bool is_language_name(const char *name);
+struct obj *find_bare(struct eval *e, const char *name);     /* `range` and the like, as kernels have them */
+struct obj *find_language(struct eval *e, const char *name); /* of triton.language */
 
 #endif

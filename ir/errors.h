@@ -144,6 +144,7 @@ ERROR(plain_function, "'%s' is a plain Python function, which a kernel cannot ca
 ERROR(constexpr_argument, "'%s' runs at compile time: its arguments must be constants")
 
 /* -- frontend: builtins -- */
+ERROR(hint_language_name, "use tl.%s")
 ERROR(note_lost_in_branch, "'%s' is assigned in only one branch of this 'if', so it does not exist after it")
 ERROR(note_lost_in_loop, "'%s' is first assigned in the body of this loop, so it does not exist after it")
 ERROR(constexpr_of_tensor, "a constexpr must be known at compile time, found a run-time value of type %s")
