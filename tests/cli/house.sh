@@ -1,0 +1,24 @@
+# The house keeps its shape: includes run one way, the library neither prints nor exits, files stay readable, exports are neso_*.
+set -u
+cd "$NESO_ROOT" || exit 1
+status=0
+complain() { [ -z "$2" ] || { echo "$1"; echo "$2"; status=1; }; }
+
+complain "includes against the direction ir <- frontend, opt, codegen <- runtime:" "$(
+    grep -nE '#include "(frontend|opt|codegen|runtime)/' ir/*.[ch]
+    grep -nE '#include "(opt|codegen|runtime)/' frontend/*.[ch]
+    grep -nE '#include "(frontend|codegen|runtime)/' opt/*.[ch]
+    grep -nE '#include "(frontend|opt|runtime)/' codegen/*.[ch])"
+complain "the command knows more than neso.h:" "$(grep -nE '#include "' runtime/main.c | grep -vE '"runtime/(neso|main|command[a-z_]*)\.h"|"neso\.h"')"
+complain "the library prints, exits or reads the environment:" "$(
+    grep -nE '\b(printf|puts|putchar|exit|abort|getenv|fopen)\(' ir/*.c frontend/*.c opt/*.c codegen/*.c)"
+complain "files over 1,000 lines:" "$(wc -l ir/*.[ch] frontend/*.[ch] opt/*.[ch] codegen/*.[ch] runtime/*.[ch] | awk '$2 != "total" && $1 > 1000')"
+complain "exports besides neso_*:" "$(nm -D --defined-only "$NESO_BUILD/libneso.so" | awk '{ print $3 }' | grep -v '^neso_' |
+    grep -vE '^(_init|_fini|__asan|__odr_asan|__ubsan|__sanitizer|_edata|_end|__bss_start)')"
+complain "dependencies besides the C library:" "$(ldd "$NESO_BUILD/libneso.so" |
+    grep -vE 'linux-vdso|libm\.so|libdl\.so|libpthread\.so|libc\.so|ld-linux|lib(asan|ubsan|gcc_s|stdc\+\+|rt|resolv)')"
+case $NESO_BUILD in
+build) t=$(mktemp); strip -o "$t" "$NESO_BUILD/libneso.so" && size=$(stat -c %s "$t"); rm -f "$t"
+    [ "$size" -lt 1000000 ] || complain "libneso.so is too large:" "$size bytes stripped" ;;
+esac
+exit $status
