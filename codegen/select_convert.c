@@ -1,10 +1,13 @@
 /* select_convert.c: the same tile in another layout, and tiles in shared memory.
  *
  * Dividing one layout by another says, for each place of the result, the place where its element is now; all that follows is
- * XOR of constants for the register and of the thread's bits. Where a lane's source register depends on which lane it is,
- * each candidate is sent and the receiver selects.
+ * XOR of constants for the register and of the thread's bits. A conversion within warps goes in rounds (see layout_shuffle):
+ * where the register that a lane offers, or the one that it fills, depends on which lane it is, registers are exchanged by
+ * selects before, or after.
  */
 #include "codegen/select.h"
+
+#include <string.h>
 
 /* -- between the lanes of a warp -- */
 
@@ -44,46 +47,6 @@ struct opnd shuffle(struct select *s, enum mod mode, struct opnd x, struct opnd 
 
 /* -- conversions -- */
 
-/* Where elements come from: a place of the operand for each place of the result, with bits as their layouts count them. */
-struct origin {
-    struct place_map map;
-    int reg_bits, thread_bits; /* of the result's places: registers, then lanes and warps */
-    int from_reg_bits;         /* of the operand's */
-    uint32_t lane_basis[LAYOUT_BITS_MAX]; /* of the source lane, by the thread's bits */
-    bool same_lane;            /* the thread's bits give its own lane */
-};
-
-static uint32_t source_reg(const struct origin *g, uint64_t place)
-{
-    return (uint32_t)(place & ((UINT64_C(1) << g->from_reg_bits) - 1));
-}
-
-static uint32_t source_lane(const struct origin *g, uint64_t place)
-{
-    return (uint32_t)(place >> g->from_reg_bits) & ((1u << LANE_BITS) - 1);
-}
-
-/* Lanes of the operand that hold the same as others may as well read their own copy. */
-static void stay_in_own_lane(struct origin *g, const struct layout *from)
-{
-    for (int i = 0; i < from->nbits[IN_lane]; i++)
-        if (layout_basis(from, IN_lane, i) == 0)
-            g->map.basis[g->reg_bits + i] |= UINT64_C(1) << (g->from_reg_bits + i);
-}
-
-static struct origin origin_of(const struct layout *to, const struct layout *from)
-{
-    struct origin g = {.reg_bits = to->nbits[IN_reg], .thread_bits = to->nbits[IN_lane] + to->nbits[IN_warp],
-                       .from_reg_bits = from->nbits[IN_reg], .same_lane = true};
-    layout_divide(&g.map, to, from);
-    stay_in_own_lane(&g, from);
-    for (int i = 0; i < g.thread_bits; i++) {
-        g.lane_basis[i] = source_lane(&g, g.map.basis[g.reg_bits + i]);
-        g.same_lane = g.same_lane && g.lane_basis[i] == (i < LANE_BITS ? UINT32_C(1) << i : 0);
-    }
-    return g;
-}
-
 static struct opnd thread_bit(struct select *s, int bit)
 {
     struct opnd x = emit2(s, form0(INSN_and, PT_b32), s->thread, opnd_int(CLASS_b32, INT64_C(1) << bit));
@@ -93,6 +56,8 @@ static struct opnd thread_bit(struct select *s, int bit)
 static struct opnd choose(struct select *s, struct opnd c, struct opnd yes, struct opnd no)
 {
     enum dtype dt = elem_dtype(op_result(s->op)->type);
+    if (opnd_same(yes, no))
+        return yes;
     if (dt == DT_i1) {
         struct opnd a = emit2(s, form0(INSN_and, PT_pred), c, yes);
         struct opnd b = emit2(s, form0(INSN_and, PT_pred), pred_not(s, c), no);
@@ -101,38 +66,66 @@ static struct opnd choose(struct select *s, struct opnd c, struct opnd yes, stru
     return emit3(s, form0(INSN_selp, dtype_ptype(dt, READ_bits)), yes, no, c);
 }
 
-/* The element of register `reg`, and, from thread bit `bit` on, whichever register the thread's bits ask for. */
-static struct opnd fetch(struct select *s, const struct origin *g, const struct opnd *x, uint32_t reg, uint32_t lane, int bit)
+/* Registers x[0..n) such that the thread finds at i what stood at i ^ (XOR of step[b] over its bits b): for each bit that
+ * matters, all registers change places in pairs, or do not. Empty registers (OPND_none) stay so. */
+static void exchange(struct select *s, int n, struct opnd *x, int nbits, const uint32_t *step)
 {
-    while (bit < g->thread_bits && !source_reg(g, g->map.basis[g->reg_bits + bit]))
-        bit++;
-    if (bit < g->thread_bits) {
-        uint32_t other = reg ^ source_reg(g, g->map.basis[g->reg_bits + bit]);
-        struct opnd no = fetch(s, g, x, reg, lane, bit + 1), yes = fetch(s, g, x, other, lane, bit + 1);
-        return opnd_same(no, yes) ? no : choose(s, thread_bit(s, bit), yes, no);
+    struct opnd *old = NEW_ARRAY(s->m->arena, n, struct opnd);
+    for (int b = 0; b < nbits; b++) {
+        if (!step[b])
+            continue;
+        memcpy(old, x, (size_t)n * sizeof *x);
+        struct opnd c = thread_bit(s, b);
+        for (int i = 0; i < n; i++)
+            if (old[i].kind != OPND_none)
+                x[i] = choose(s, c, old[(uint32_t)i ^ step[b]], old[i]);
     }
-    if (g->same_lane)
-        return lane ? shuffle(s, MOD_bfly, x[reg], opnd_int(CLASS_b32, lane)) : x[reg];
-    struct opnd from = emit_thread_map(s, g->thread_bits, g->lane_basis);
+}
+
+/* The lane that a round takes from: is it one's own, but for a constant XOR? */
+static bool is_own_lane(const struct shuffle *g)
+{
+    for (int b = 0; b < g->nthread; b++)
+        if (g->thread[b].source != (b < LANE_BITS ? UINT32_C(1) << b : 0))
+            return false;
+    return true;
+}
+
+static struct opnd take(struct select *s, const struct shuffle *g, struct opnd offered, uint32_t lane)
+{
+    uint32_t basis[LAYOUT_BITS_MAX];
+    if (is_own_lane(g))
+        return lane ? shuffle(s, MOD_bfly, offered, opnd_int(CLASS_b32, lane)) : offered;
+    for (int b = 0; b < g->nthread; b++)
+        basis[b] = g->thread[b].source;
+    struct opnd from = emit_thread_map(s, g->nthread, basis);
     if (lane)
         from = emit2(s, form0(INSN_xor, PT_b32), from, opnd_int(CLASS_b32, lane));
-    return shuffle(s, MOD_idx, x[reg], from);
+    return shuffle(s, MOD_idx, offered, from);
 }
 
 static void select_convert(struct select *s, const struct op *o)
 {
-    struct value *r = op_result(o);
-    const struct layout *to = r->type->layout, *from = op_opnd(o, 0)->type->layout;
-    const struct opnd *x = tile_of(s, op_opnd(o, 0));
-    if (layout_conversion(from, to) == CONVERSION_shared)
+    struct value *r = op_result(o), *x = op_opnd(o, 0);
+    struct shuffle g;
+    if (!layout_shuffle(&g, x->type->layout, r->type->layout))
         diag_bug(s->diag, o->loc, "a conversion across warps has not been carried through shared memory");
-    struct origin g = origin_of(to, from);
-    int free_bits = (int)layout_free_bits(to, IN_reg);
-    struct opnd *tile = tile_new(s, r);
-    for (int k = 0; k < tile_nregs(r->type); k++) {
-        uint64_t place = place_apply(&g.map, (uint64_t)k);
-        tile[k] = k & free_bits ? tile[k & ~free_bits] : fetch(s, &g, x, source_reg(&g, place), source_lane(&g, place), 0);
+    uint32_t offer[LAYOUT_BITS_MAX], put[LAYOUT_BITS_MAX];
+    for (int b = 0; b < g.nthread; b++) {
+        offer[b] = g.thread[b].offer;
+        put[b] = g.thread[b].put;
     }
+    int nfrom = tile_nregs(x->type), nto = tile_nregs(r->type), free_bits = (int)layout_free_bits(r->type->layout, IN_reg);
+    struct opnd *from = NEW_ARRAY(s->m->arena, nfrom, struct opnd), *tile = tile_new(s, r);
+    memcpy(from, tile_of(s, x), (size_t)nfrom * sizeof *from);
+    exchange(s, nfrom, from, g.nthread, offer);
+    for (uint32_t round = 0; round < UINT32_C(1) << g.nround; round++) {
+        struct shuffle_step at = shuffle_at(&g, round, 0);
+        tile[at.put] = take(s, &g, from[at.offer], at.source);
+    }
+    exchange(s, nto, tile, g.nthread, put);
+    for (int k = 0; k < nto; k++)
+        tile[k] = tile[k & ~free_bits];
 }
 
 /* -- shared memory -- */
@@ -143,18 +136,25 @@ struct buffer {
     int elem_bytes, reg_bits;
     int64_t offset_bytes;
     uint32_t thread_mask; /* bits of byte offsets that depend on the thread */
+    int reg_of[WORDS_MOST]; /* element i of the vector that starts with register r is in register r ^ reg_of[i] */
+    int vector_bits;        /* of registers: those that make the vector */
     struct opnd smem;     /* address of all buffers */
     struct opnd thread;   /* the thread's part of the offset */
 };
 
 static struct buffer buffer_of(struct select *s, const struct op *o, const struct layout *l)
 {
+    int vec = (int)op_int(o, ATTR_vec);
     const struct value *v = op_opnd(o, 0);
     struct buffer b = {.elem_bytes = type_elem_bytes(v->type), .reg_bits = l->nbits[IN_reg]};
     if (!v->def || v->def->code != OP_shared_alloc || op_int(v->def, ATTR_offset) < 0)
         diag_bug(s->diag, o->loc, "a buffer has no place in shared memory");
     b.offset_bytes = op_int(v->def, ATTR_offset);
     layout_divide(&b.map, l, v->type->layout);
+    if (layout_shared_vector(v->type->layout, l, vec, b.reg_of) < vec)
+        diag_bug(s->diag, o->loc, "a vector of %d is wider than the layouts allow", vec);
+    for (int i = 1; i < vec; i *= 2)
+        b.vector_bits |= b.reg_of[i];
     uint32_t basis[LAYOUT_BITS_MAX];
     int nbits = l->nbits[IN_lane] + l->nbits[IN_warp];
     for (int i = 0; i < nbits; i++) {
@@ -178,24 +178,47 @@ static struct opnd buffer_address(struct select *s, const struct buffer *b, int 
     return (struct opnd){.kind = OPND_addr, .cls = CLASS_b32, .n = x.n, .i = b->offset_bytes + (part & ~b->thread_mask)};
 }
 
+static struct form shared_form(enum insn_code code, const struct word_shape *a)
+{
+    return access_shape(form1(code, PT_none, MOD_shared), a->type, a->nwords);
+}
+
+static void store_vector(struct select *s, const struct buffer *b, const struct word_shape *a, const struct opnd *x, int first,
+                         struct opnd owner)
+{
+    struct opnd elems[WORDS_MOST], words[1 + WORDS_MOST] = {buffer_address(s, b, first)};
+    for (int i = 0; i < a->vec; i++)
+        elems[i] = x[first ^ b->reg_of[i]];
+    for (int w = 0; w < a->nwords; w++)
+        words[1 + w] = join_elems(s, a, elems + w * a->per_word);
+    struct insn *in = emit_insn(s, shared_form(INSN_st, a), 0, 1 + a->nwords, words);
+    in->nvec = (uint8_t)(a->nwords > 1 ? a->nwords : 0);
+    set_guard(in, owner);
+}
+
 static void select_shared_store(struct select *s, const struct op *o)
 {
     const struct type *t = op_opnd(o, 1)->type;
-    const struct opnd *x = tile_of(s, op_opnd(o, 1));
     struct word_shape a = word_shape(elem_dtype(t), (int)op_int(o, ATTR_vec));
     struct buffer b = buffer_of(s, o, t->layout);
     struct opnd owner = emit_is_owner(s, t->layout);
-    int free_bits = (int)layout_free_bits(t->layout, IN_reg);
-    for (int k = 0; k < tile_nregs(t); k += a.vec) {
-        if (k & free_bits)
-            continue;
-        struct opnd words[1 + WORDS_MOST] = {buffer_address(s, &b, k)};
-        for (int w = 0; w < a.nwords; w++)
-            words[1 + w] = join_elems(s, &a, x + k + w * a.per_word);
-        struct insn *in = emit_insn(s, access_shape(form1(INSN_st, PT_none, MOD_shared), a.type, a.nwords), 0, 1 + a.nwords, words);
-        in->nvec = (uint8_t)(a.nwords > 1 ? a.nwords : 0);
-        set_guard(in, owner);
-    }
+    int skip = b.vector_bits | (int)layout_free_bits(t->layout, IN_reg);
+    for (int k = 0; k < tile_nregs(t); k++)
+        if (!(k & skip))
+            store_vector(s, &b, &a, tile_of(s, op_opnd(o, 1)), k, owner);
+}
+
+static void load_vector(struct select *s, const struct buffer *b, const struct word_shape *a, struct opnd *x, int first)
+{
+    struct opnd elems[WORDS_MOST], words[WORDS_MOST + 1];
+    for (int w = 0; w < a->nwords; w++)
+        words[w] = mir_reg(s->m, ptype_info[a->type].cls);
+    words[a->nwords] = buffer_address(s, b, first);
+    emit_insn(s, shared_form(INSN_ld, a), a->nwords, a->nwords + 1, words)->nvec = (uint8_t)(a->nwords > 1 ? a->nwords : 0);
+    for (int w = 0; w < a->nwords; w++)
+        split_word(s, a, words[w], elems + w * a->per_word);
+    for (int i = 0; i < a->vec; i++)
+        x[first ^ b->reg_of[i]] = from_memory(s, a, elems[i]);
 }
 
 static void select_shared_load(struct select *s, const struct op *o)
@@ -205,23 +228,11 @@ static void select_shared_load(struct select *s, const struct op *o)
     struct buffer b = buffer_of(s, o, r->type->layout);
     int free_bits = (int)layout_free_bits(r->type->layout, IN_reg);
     struct opnd *tile = tile_new(s, r);
-    for (int k = 0; k < tile_nregs(r->type); k += a.vec) {
-        if (k & free_bits) {
-            for (int i = 0; i < a.vec; i++)
-                tile[k + i] = tile[(k & ~free_bits) + i];
-            continue;
-        }
-        struct opnd words[WORDS_MOST + 1];
-        for (int w = 0; w < a.nwords; w++)
-            words[w] = mir_reg(s->m, ptype_info[a.type].cls);
-        words[a.nwords] = buffer_address(s, &b, k);
-        struct form f = access_shape(form1(INSN_ld, PT_none, MOD_shared), a.type, a.nwords);
-        emit_insn(s, f, a.nwords, a.nwords + 1, words)->nvec = (uint8_t)(a.nwords > 1 ? a.nwords : 0);
-        for (int w = 0; w < a.nwords; w++)
-            split_word(s, &a, words[w], tile + k + w * a.per_word);
-        for (int i = 0; i < a.vec; i++)
-            tile[k + i] = from_memory(s, &a, tile[k + i]);
-    }
+    for (int k = 0; k < tile_nregs(r->type); k++)
+        if (!(k & (b.vector_bits | free_bits)))
+            load_vector(s, &b, &a, tile, k);
+    for (int k = 0; k < tile_nregs(r->type); k++)
+        tile[k] = tile[k & ~free_bits];
 }
 
 void select_layout(struct select *s, const struct op *o)
