@@ -398,10 +398,14 @@ bool value_const_int(const struct value *v, int64_t *i); /* sign-extended */
 
 /* -- scalar.c: what an element of each pure op is; n elements at once, as arrays of the type's memory form (i1: bytes 0
  * and 1, the rest as C's types; f16, bf16 and fp8 as their bits) -- */
-/* Operands x[0..]; `type` is the operands' dtype (for casts, select and cmp: see scalar.c), `to` the result's. Used by the
- * folder, by constexprs and by the interpreter. Returns false if the op has no element meaning. */
+/* Operands x[0..]; `type` is the operands' dtype (a select's: that of its choices; pointers: i64), `to` the result's. The
+ * result overlaps no operand. Used by the folder, by constexprs and by the interpreter. Returns false if the op has no
+ * element meaning. */
 bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to, const struct attr *attrs,
                  int nattrs, int64_t n, void *result, const void *const *x);
+/* Its parts: scalar_float.c (`option` is the op's attribute: a predicate, or whether NaNs are seen), scalar_cast.c. */
+bool scalar_float(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result, const void *const *x);
+bool scalar_cast(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n, void *result, const void *x);
 
 /* -- smallfloat.c: formats that C has no type for; rounding to nearest even unless `rz` -- */
 float f16_to_float(uint16_t h);
@@ -414,6 +418,7 @@ float f8e4_to_float(uint8_t h);
 uint8_t float_to_f8e4(float x); /* saturating; NaN stays */
 float f8e5_to_float(uint8_t h);
 uint8_t float_to_f8e5(float x, bool rz);
+uint8_t double_to_f8e5(double x, bool rz);
 float float_to_tf32(float x); /* truncated to 10 bits of mantissa */
 /* The bits of x rounded to a float dtype; the value of such bits. */
 uint64_t double_to_bits(enum dtype dtype, double x);

@@ -122,7 +122,12 @@ uint8_t float_to_f8e4(float x)
 
 uint8_t float_to_f8e5(float x, bool rz)
 {
-    return (uint8_t)narrow(&f8e5_format, (double)x, rz);
+    return double_to_f8e5((double)x, rz);
+}
+
+uint8_t double_to_f8e5(double x, bool rz)
+{
+    return (uint8_t)narrow(&f8e5_format, x, rz);
 }
 
 float float_to_tf32(float x)
@@ -169,7 +174,7 @@ uint64_t double_to_bits(enum dtype dtype, double x)
 {
     switch (dtype) {
     case DT_f8e4: return narrow(&f8e4_format, x, false);
-    case DT_f8e5: return narrow(&f8e5_format, x, false);
+    case DT_f8e5: return double_to_f8e5(x, false);
     case DT_f16:  return double_to_f16(x, false);
     case DT_bf16: return double_to_bf16(x, false);
     case DT_f32:  return isnan(x) ? 0x7fffffff : float_bits((float)x);

@@ -1,0 +1,244 @@
+/* scalar_float.c: what one element of each pure op is, for floats (see scalar.c).
+ *
+ * f32 and f64 are C's own. f16 and bf16 are computed as f32, some elements at a time, and rounded once per op: an f32 has
+ * more than twice their bits and two, so for + - * / and square root rounding twice is rounding once. For fma it is not:
+ * there the sum is made in f64 and rounded to odd, which keeps what lies beyond in its last bit.
+ *
+ * Where the GPU is approximate (division, exp2, sine...), here is libm's result, correctly rounded or nearly so. */
+#include "ir/ir.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHUNK = 256 };
+
+/* Word, value of x and y. F(name) is the math function for the type. */
+#define BINARY(X)           \
+    X(add,  x + y)          \
+    X(sub,  x - y)          \
+    X(mul,  x * y)          \
+    X(fdiv, x / y)          \
+    X(frem, F(fmod)(x, y))
+
+#define UNARY(X)             \
+    X(exp,   F(exp)(x))      \
+    X(exp2,  F(exp2)(x))     \
+    X(log,   F(log)(x))      \
+    X(log2,  F(log2)(x))     \
+    X(sin,   F(sin)(x))      \
+    X(cos,   F(cos)(x))      \
+    X(sqrt,  F(sqrt)(x))     \
+    X(rsqrt, (T)(1 / sqrt((double)x))) \
+    X(erf,   F(erf)(x))      \
+    X(floor, F(floor)(x))    \
+    X(ceil,  F(ceil)(x))     \
+    X(neg,   -x)             \
+    X(abs,   F(fabs)(x))
+
+/* The smaller (or larger) of two; -0 < +0. One NaN: the other, unless NaNs are to be seen. */
+#define EXTREMES(X)                                                            \
+    X(min, x < y || (x == y && signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan)) \
+    X(max, x > y || (x == y && !signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan))
+
+#define PREDICATES(X) \
+    X(eq, x == y)     \
+    X(ne, x != y)     \
+    X(lt, x < y)      \
+    X(le, x <= y)     \
+    X(gt, x > y)      \
+    X(ge, x >= y)
+
+#define LOOP2(value)                     \
+    for (int64_t i = 0; i < n; i++) {    \
+        const T x = a[i], y = b[i];      \
+        r[i] = value;                    \
+    }
+#define CASE2(name, value) \
+    case OP_##name:        \
+        LOOP2(value)       \
+        return true;
+#define CASE_EXTREME(name, is_x) \
+    case OP_##name:              \
+        LOOP2((is_x) ? x : y)    \
+        return true;
+#define CASE_PREDICATE(name, value) \
+    case PRED_##name:               \
+        LOOP2(value)                \
+        return true;
+#define CASE1(name, value)                \
+    case OP_##name:                       \
+        for (int64_t i = 0; i < n; i++) { \
+            const T x = a[i];             \
+            r[i] = value;                 \
+        }                                 \
+        return true;
+
+#define FLOAT(dtype, type)                                                                                      \
+    static bool unary_##dtype(enum opcode code, int64_t n, type *restrict r, const type *a)                     \
+    {                                                                                                           \
+        typedef type T;                                                                                         \
+        switch (code) {                                                                                         \
+            UNARY(CASE1)                                                                                        \
+        default: return false;                                                                                  \
+        }                                                                                                       \
+    }                                                                                                           \
+    static bool binary_##dtype(enum opcode code, bool nan, int64_t n, type *restrict r, const type *a,          \
+                               const type *b)                                                                   \
+    {                                                                                                           \
+        typedef type T;                                                                                         \
+        switch (code) {                                                                                         \
+            BINARY(CASE2)                                                                                       \
+            EXTREMES(CASE_EXTREME)                                                                              \
+        default: return false;                                                                                  \
+        }                                                                                                       \
+    }                                                                                                           \
+    static bool compare_##dtype(enum pred pred, int64_t n, uint8_t *restrict r, const type *a, const type *b)   \
+    {                                                                                                           \
+        typedef type T;                                                                                         \
+        switch (pred) {                                                                                         \
+            PREDICATES(CASE_PREDICATE)                                                                          \
+        default: return false;                                                                                  \
+        }                                                                                                       \
+    }
+
+#define F(name) name##f
+FLOAT(f32, float)
+#undef F
+#define F(name) name
+FLOAT(f64, double)
+#undef F
+#undef FLOAT
+#undef CASE1
+#undef CASE_PREDICATE
+#undef CASE_EXTREME
+#undef CASE2
+#undef LOOP2
+#undef PREDICATES
+#undef EXTREMES
+#undef UNARY
+#undef BINARY
+
+static int count_operands(enum opcode code)
+{
+    switch (code) {
+    case OP_add: case OP_sub: case OP_mul: case OP_fdiv: case OP_frem: case OP_min: case OP_max: case OP_cmp: return 2;
+    case OP_fma: return 3;
+    default:     return 1;
+    }
+}
+
+static bool eval_f32(enum opcode code, int64_t option, int64_t n, void *result, const void *const *x)
+{
+    float *r = result;
+    const float *a = x[0];
+    if (code == OP_cmp)
+        return compare_f32((enum pred)option, n, result, a, x[1]);
+    if (code == OP_fma) {
+        const float *b = x[1], *c = x[2];
+        for (int64_t i = 0; i < n; i++)
+            r[i] = fmaf(a[i], b[i], c[i]);
+        return true;
+    }
+    return count_operands(code) == 1 ? unary_f32(code, n, r, a) : binary_f32(code, option != 0, n, r, a, x[1]);
+}
+
+static bool eval_f64(enum opcode code, int64_t option, int64_t n, void *result, const void *const *x)
+{
+    double *r = result;
+    const double *a = x[0];
+    if (code == OP_cmp)
+        return compare_f64((enum pred)option, n, result, a, x[1]);
+    if (code == OP_fma) {
+        const double *b = x[1], *c = x[2];
+        for (int64_t i = 0; i < n; i++)
+            r[i] = fma(a[i], b[i], c[i]);
+        return true;
+    }
+    return count_operands(code) == 1 ? unary_f64(code, n, r, a) : binary_f64(code, option != 0, n, r, a, x[1]);
+}
+
+/* -- f16 and bf16 -- */
+
+static void widen(enum dtype type, int64_t n, float *restrict r, const uint16_t *x)
+{
+    if (type == DT_f16)
+        for (int64_t i = 0; i < n; i++)
+            r[i] = f16_to_float(x[i]);
+    else
+        for (int64_t i = 0; i < n; i++)
+            r[i] = bf16_to_float(x[i]);
+}
+
+static void narrow(enum dtype type, int64_t n, uint16_t *restrict r, const float *x)
+{
+    if (type == DT_f16)
+        for (int64_t i = 0; i < n; i++)
+            r[i] = float_to_f16(x[i], false);
+    else
+        for (int64_t i = 0; i < n; i++)
+            r[i] = float_to_bf16(x[i], false);
+}
+
+/* p + z rounded to odd: if the sum is not exact, of its two neighbours the one whose last bit is 1. */
+static double add_to_odd(double p, double z)
+{
+    double sum = p + z, back = sum - p;
+    double lost = (p - (sum - back)) + (z - back);
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    if (!isfinite(sum) || lost == 0 || bits & 1)
+        return sum;
+    bits = (lost > 0) == (sum > 0) ? bits + 1 : bits - 1;
+    memcpy(&sum, &bits, sizeof sum);
+    return sum;
+}
+
+static void fma_small(enum dtype type, int64_t n, uint16_t *restrict r, const float *a, const float *b, const float *c)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double x = add_to_odd((double)a[i] * (double)b[i], (double)c[i]);
+        r[i] = type == DT_f16 ? double_to_f16(x, false) : double_to_bf16(x, false);
+    }
+}
+
+/* neg and abs are of the sign bit alone, NaN's too. */
+static bool flip_signs(enum opcode code, int64_t n, uint16_t *restrict r, const uint16_t *x)
+{
+    for (int64_t i = 0; i < n; i++)
+        r[i] = (uint16_t)(code == OP_neg ? x[i] ^ 0x8000 : x[i] & 0x7fff);
+    return true;
+}
+
+static bool eval_small(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result, const void *const *x)
+{
+    if (code == OP_neg || code == OP_abs)
+        return flip_signs(code, n, result, x[0]);
+    float in[3][CHUNK], out[CHUNK];
+    const void *const wide[3] = {in[0], in[1], in[2]};
+    int nopnds = count_operands(code);
+    for (int64_t done = 0; done < n; done += CHUNK) {
+        int64_t m = n - done < CHUNK ? n - done : CHUNK;
+        for (int k = 0; k < nopnds; k++)
+            widen(type, m, in[k], (const uint16_t *)x[k] + done);
+        if (code == OP_fma)
+            fma_small(type, m, (uint16_t *)result + done, in[0], in[1], in[2]);
+        else if (code == OP_cmp)
+            compare_f32((enum pred)option, m, (uint8_t *)result + done, in[0], in[1]);
+        else if (!eval_f32(code, option, m, out, wide))
+            return false;
+        else
+            narrow(type, m, (uint16_t *)result + done, out);
+    }
+    return true;
+}
+
+bool scalar_float(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result, const void *const *x)
+{
+    switch (type) {
+    case DT_f16:
+    case DT_bf16: return eval_small(code, type, option, n, result, x);
+    case DT_f32:  return eval_f32(code, option, n, result, x);
+    case DT_f64:  return eval_f64(code, option, n, result, x);
+    default:      return false;
+    }
+}
