@@ -241,9 +241,9 @@ static int64_t item_index(struct eval *e, struct obj *x, struct obj *index, int6
 {
     int64_t i;
     if (!obj_as_int(index, &i))
-        eval_raise(e, at, "TypeError", ERR_index_type, obj_type_name(x), obj_type_name(index));
+        eval_raise(e, at, "TypeError", ERR_index_type, x->kind == OBJ_str ? "string" : obj_type_name(x), obj_type_name(index));
     if (i < -n || i >= n)
-        eval_raise(e, at, "IndexError", ERR_index_range, obj_type_name(x));
+        eval_raise(e, at, "IndexError", ERR_index_range, x->kind == OBJ_str ? "string" : obj_type_name(x));
     return i < 0 ? i + n : i;
 }
 

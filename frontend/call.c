@@ -167,7 +167,7 @@ static const struct ast_list *params_of(const struct ast *def)
 static struct signature function_signature(struct eval *e, const struct function *f)
 {
     const struct ast_list *params = params_of(f->def);
-    struct signature sig = {.name = f->name, .n = params->n, .at = NEW_ARRAY(e->arena, params->n + 1, struct parameter)};
+    struct signature sig = {.name = f->qualified, .n = params->n, .at = NEW_ARRAY(e->arena, params->n + 1, struct parameter)};
     for (int i = 0; i < params->n; i++) {
         const struct ast *p = params->at[i];
         bool is_rest = p->param.role == ROLE_args || p->param.role == ROLE_kwargs;
@@ -448,6 +448,7 @@ struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def
     const struct ast_list *params = params_of(def);
     void **source = map_get_ptr(&e->sources, s->globals);
     f->name = def->kind == AST_lambda ? "<lambda>" : def->def.name;
+    f->qualified = f->name;
     f->def = def;
     f->closure = s;
     f->src = source ? *source : NULL;
@@ -501,6 +502,20 @@ static struct obj *base_class(struct eval *e, struct scope *s, const struct ast 
     return NULL;
 }
 
+static void qualify_methods(struct eval *e, struct obj *class)
+{
+    const struct map *names = &class->class.scope->names;
+    for (int i = 0; i < names->n; i++) {
+        struct obj *x = names->entries[i].value;
+        if (!x || x->kind != OBJ_function)
+            continue;
+        struct text t;
+        text_init(&t, e->arena);
+        text_printf(&t, "%s.%s", class->class.name, x->function->name);
+        x->function->qualified = t.s;
+    }
+}
+
 struct obj *make_class(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *class = obj_class(e, x->klass.name, base_class(e, s, x));
@@ -511,6 +526,7 @@ struct obj *make_class(struct eval *e, struct scope *s, const struct ast *x)
     eval_block(e, body, &x->klass.body, &result);
     scope_set(cell, intern_str(e->strings, "__class__"), class);
     class->class.scope = body;
+    qualify_methods(e, class);
     struct obj *base = class->class.base;
     if (base && base->class.is_tuple) {
         struct obj *fields = scope_get(body, intern_str(e->strings, "__annotations__"));

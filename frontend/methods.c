@@ -281,8 +281,6 @@ static struct obj *split_words(struct eval *e, const struct obj *x, int64_t most
         while (i < n && !is_space(x->str.s[i]))
             i++;
         if (most >= 0 && out->seq.n == most) {
-            while (is_space(x->str.s[n - 1]))
-                n--;
             push_str(e, out, x->str.s + from, n - from);
             return out;
         }
@@ -293,7 +291,7 @@ static struct obj *split_words(struct eval *e, const struct obj *x, int64_t most
 static struct obj *split_words_right(struct eval *e, const struct obj *x, int64_t most)
 {
     struct obj *out = obj_list(e, 0, NULL);
-    size_t i = x->str.n, low = 0;
+    size_t i = x->str.n;
     for (;;) {
         while (i > 0 && is_space(x->str.s[i - 1]))
             i--;
@@ -303,9 +301,7 @@ static struct obj *split_words_right(struct eval *e, const struct obj *x, int64_
         while (i > 0 && !is_space(x->str.s[i - 1]))
             i--;
         if (most >= 0 && out->seq.n == most) {
-            while (is_space(x->str.s[low]))
-                low++;
-            push_str(e, out, x->str.s + low, to - low);
+            push_str(e, out, x->str.s, to);
             return reversed_list(out);
         }
         push_str(e, out, x->str.s + i, to - i);

@@ -476,11 +476,10 @@ bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at)
             eval_raise(e, at, "TypeError", ERR_unhashable, obj_type_name(x));
         return dict_get(e, in->dict, x) != NULL;
     }
-    if (in->kind == OBJ_instance) {
-        struct obj *own = instance_special(e, in, "__contains__", 1, &x, at);
-        if (own)
-            return obj_truth(e, own, at);
-    }
+    bool may_answer = in->kind == OBJ_instance || in->kind == OBJ_native;
+    struct obj *own = may_answer ? find_attribute(e, in, intern_str(e->strings, "__contains__"), at) : NULL;
+    if (own)
+        return obj_truth(e, call_with(e, own, 1, &x, at), at);
     struct iter it = iter_of(e, in, at);
     for (struct obj *item; (item = iter_next(e, &it));)
         if (obj_same(item, x) || obj_truth(e, eval_compare(e, OPER_eq, item, x, at), at))

@@ -80,6 +80,7 @@ struct scope {
 
 struct function {
     const char *name;
+    const char *qualified;      /* as messages call it: with its class */
     const struct ast *def;      /* def or lambda node */
     struct scope *closure;      /* where it was defined */
     const struct source *src;
