@@ -375,8 +375,6 @@ struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *arg
             return trace_call_jit(e, callee, args);
         eval_raise(e, args->loc, "RuntimeError", ERR_jit_called, callee->jit->fn.name, callee->jit->fn.name);
     case OBJ_native:
-        if (e->trace && obj_is_unknown(callee))
-            eval_raise(e, args->loc, "CompilationError", ERR_unknown_value, (const char *)callee->native.data);
         if (callee->native.class->call)
             return callee->native.class->call(e, callee, args);
         break;

@@ -70,6 +70,15 @@ static void report(struct eval *e, enum severity severity, struct loc at, enum e
         VEC_PUSH(d->arena, &d->list, (struct diagnostic){severity, error, at, message});
 }
 
+/* What helps is a hint where it has no place of its own. */
+static void report_note(struct eval *e, struct note note)
+{
+    if (note.name && note.at.line)
+        diag_note(e->diag, note.at, note.error, note.name);
+    else if (note.name)
+        diag_hint(e->diag, note.error, note.name);
+}
+
 /* The exception itself, then where each call on the way was. */
 static void report_exception(struct eval *e, const struct exception *x)
 {
@@ -78,8 +87,7 @@ static void report_exception(struct eval *e, const struct exception *x)
     const char *what = exception_message(e, x);
     text_printf(&message, *what ? "%s: %s" : "%s", x->class->class.name, what);
     report(e, SEV_error, x->loc, x->error, message.s);
-    if (x->note_name)
-        diag_note(e->diag, x->note_at, x->note, x->note_name);
+    report_note(e, (struct note){x->note_at, x->note, x->note_name});
     int n = 0;
     for (const struct call_record *c = x->calls; c && n < 10; c = c->outer, n++)
         diag_note(e->diag, c->at, ERR_called_here, c->callee);
@@ -89,8 +97,7 @@ static void report_exception(struct eval *e, const struct exception *x)
 _Noreturn static void raise_in_kernel(struct eval *e, struct loc at, struct note note, enum error error, const char *message)
 {
     report(e, SEV_error, trace_loc(e, at), error, message);
-    if (note.name)
-        diag_note(e->diag, note.at, note.error, note.name);
+    report_note(e, note);
     eval_throw(e, &(struct exception){0});
 }
 

@@ -179,39 +179,43 @@ static struct obj *comprehension(struct eval *e, struct scope *s, const struct a
 
 /* -- text -- */
 
-static void put_field(struct eval *e, struct scope *s, const struct ast *field, struct text *out);
+static bool put_field(struct eval *e, struct scope *s, const struct ast *field, struct text *out);
 
-static void put_parts(struct eval *e, struct scope *s, const struct ast *x, struct text *out)
+/* False: a value in it is an error that was reported. */
+static bool put_parts(struct eval *e, struct scope *s, const struct ast *x, struct text *out)
 {
     for (int i = 0; i < x->fstring.parts.n; i++) {
         const struct ast *part = x->fstring.parts.at[i];
         if (part->kind == AST_str)
             text_bytes(out, part->str.value.s, (size_t)part->str.value.len);
-        else
-            put_field(e, s, part, out);
+        else if (!put_field(e, s, part, out))
+            return false;
     }
+    return true;
 }
 
-static void put_field(struct eval *e, struct scope *s, const struct ast *field, struct text *out)
+static bool put_field(struct eval *e, struct scope *s, const struct ast *field, struct text *out)
 {
     struct obj *x = eval_expr(e, s, field->field.value);
+    if (x->kind == OBJ_error)
+        return false;
     if (e->trace && !obj_is_const(x))
         eval_raise(e, field->loc, "TypeError", ERR_fstring_tensor);
     if (field->field.conversion)
         x = obj_to_str(e, x, field->field.conversion != 's');
     struct text spec;
     text_init(&spec, e->arena);
-    if (field->field.spec && !e->trace)
-        put_parts(e, s, field->field.spec, &spec);
+    if (field->field.spec && !e->trace && !put_parts(e, s, field->field.spec, &spec))
+        return false;
     format_value(e, x, spec.s, spec.len, field->loc, out);
+    return true;
 }
 
 static struct obj *fstring(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct text out;
     text_init(&out, e->arena);
-    put_parts(e, s, x, &out);
-    return obj_text(e, &out);
+    return put_parts(e, s, x, &out) ? obj_text(e, &out) : obj_error;
 }
 
 /* -- operators -- */
@@ -398,6 +402,17 @@ static struct obj *sequence(struct eval *e, struct scope *s, const struct ast *x
     return items;
 }
 
+static struct obj *evaluate(struct eval *e, struct scope *s, const struct ast *x);
+
+/* What stands before the dot may be unknown: the message then names the whole, torch.float32. */
+static struct obj *attribute(struct eval *e, struct scope *s, const struct ast *x)
+{
+    const struct ast *of = x->attribute.value;
+    bool is_path = of->kind == AST_name || of->kind == AST_attribute;
+    struct obj *value = is_path ? evaluate(e, s, of) : eval_expr(e, s, of);
+    return eval_getattr(e, value, x->attribute.name, x->attribute.name_loc);
+}
+
 static struct obj *evaluate(struct eval *e, struct scope *s, const struct ast *x)
 {
     switch (x->kind) {
@@ -424,8 +439,7 @@ static struct obj *evaluate(struct eval *e, struct scope *s, const struct ast *x
         struct obj *left = eval_expr(e, s, x->binary.left);
         return eval_binary(e, x->binary.op, left, eval_expr(e, s, x->binary.right), x->binary.op_loc);
     }
-    case AST_attribute:
-        return eval_getattr(e, eval_expr(e, s, x->attribute.value), x->attribute.name, x->attribute.name_loc);
+    case AST_attribute: return attribute(e, s, x);
     case AST_subscript: {
         struct obj *of = eval_expr(e, s, x->subscript.value);
         return eval_getitem(e, of, eval_expr(e, s, x->subscript.index), x->loc);
@@ -445,6 +459,8 @@ struct obj *eval_expr(struct eval *e, struct scope *s, const struct ast *x)
     if (e->trace)
         kernel_check_expr(e, x);
     struct obj *value = evaluate(e, s, x);
+    if (e->trace && obj_is_unknown(value))
+        eval_raise(e, x->loc, "CompilationError", ERR_unknown_value, (const char *)value->native.data);
     e->depth--;
     return value;
 }

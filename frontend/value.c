@@ -8,6 +8,11 @@
 #include <math.h>
 #include <string.h>
 
+enum {
+    NESTING_MOST = 2000, /* of tuples in tuples */
+    COMPARE_DEPTH = 4,   /* of what e->depth counts: a level of comparing or hashing */
+};
+
 static const struct obj none = {.kind = OBJ_none}, ellipsis = {.kind = OBJ_ellipsis}, error = {.kind = OBJ_error};
 static const struct obj not_implemented = {.kind = OBJ_ellipsis};
 static const struct obj yes = {.kind = OBJ_bool, .b = true}, no = {.kind = OBJ_bool, .b = false};
@@ -196,15 +201,20 @@ const char *obj_type_name(const struct obj *x)
     return obj_is_builtin_type(x) ? "type" : names[x->kind];
 }
 
-bool obj_is_const(const struct obj *x)
+static bool is_const(const struct obj *x, int depth)
 {
-    if (x->kind == OBJ_tensor)
+    if (x->kind == OBJ_tensor || depth > NESTING_MOST)
         return false;
     if (x->kind == OBJ_tuple || x->kind == OBJ_list)
         for (int i = 0; i < x->seq.n; i++)
-            if (!obj_is_const(x->seq.at[i]))
+            if (!is_const(x->seq.at[i], depth + 1))
                 return false;
     return true;
+}
+
+bool obj_is_const(const struct obj *x)
+{
+    return is_const(x, 0);
 }
 
 bool obj_is_number(const struct obj *x)
@@ -326,6 +336,15 @@ static bool range_equal(const struct obj *a, const struct obj *b)
     return n == range_len(b) && (n == 0 || a->range.start == b->range.start) && (n < 2 || a->range.step == b->range.step);
 }
 
+/* Whether containers of one kind hold equal items. */
+static bool container_equal(struct eval *e, const struct obj *a, const struct obj *b)
+{
+    eval_deeper(e, COMPARE_DEPTH, (struct loc){0});
+    bool answer = a->kind == OBJ_dict || a->kind == OBJ_set ? dict_equal(e, a, b) : seq_equal(e, a, b);
+    e->depth -= COMPARE_DEPTH;
+    return answer;
+}
+
 bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b)
 {
     if (obj_is_number(a) && obj_is_number(b))
@@ -335,11 +354,10 @@ bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b)
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
-    case OBJ_tuple: case OBJ_list: return seq_equal(e, a, b);
-    case OBJ_dict: case OBJ_set:   return dict_equal(e, a, b);
-    case OBJ_range:                return range_equal(a, b);
-    case OBJ_method:               return obj_same(a->method.self, b->method.self) && obj_same(a->method.func, b->method.func);
-    default:                       return obj_same(a, b);
+    case OBJ_tuple: case OBJ_list: case OBJ_dict: case OBJ_set: return container_equal(e, a, b);
+    case OBJ_range:  return range_equal(a, b);
+    case OBJ_method: return obj_same(a->method.self, b->method.self) && obj_same(a->method.func, b->method.func);
+    default:         return obj_same(a, b);
     }
 }
 
@@ -433,10 +451,12 @@ uint64_t obj_hash(struct eval *e, const struct obj *x)
     case OBJ_method: return obj_hash(e, x->method.func);
     case OBJ_tuple: {
         uint64_t h = OBJ_tuple;
+        eval_deeper(e, COMPARE_DEPTH, (struct loc){0});
         for (int i = 0; i < x->seq.n; i++) {
             uint64_t item = obj_hash(e, x->seq.at[i]);
             h = hash_bytes(&item, sizeof item, h);
         }
+        e->depth -= COMPARE_DEPTH;
         return h;
     }
     case OBJ_instance: {
@@ -448,13 +468,18 @@ uint64_t obj_hash(struct eval *e, const struct obj *x)
     }
 }
 
-bool obj_is_hashable(const struct obj *x)
+static bool is_hashable(const struct obj *x, int depth)
 {
     if (x->kind == OBJ_tuple)
         for (int i = 0; i < x->seq.n; i++)
-            if (!obj_is_hashable(x->seq.at[i]))
+            if (depth > NESTING_MOST || !is_hashable(x->seq.at[i], depth + 1))
                 return false;
     return x->kind != OBJ_list && x->kind != OBJ_dict && x->kind != OBJ_set;
+}
+
+bool obj_is_hashable(const struct obj *x)
+{
+    return is_hashable(x, 0);
 }
 
 /* The slot of a key, or the free slot where it belongs. */

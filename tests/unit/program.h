@@ -1,0 +1,90 @@
+/* program.h: what tests of the evaluator need: runs a program given as text, and keeps what it prints and what is wrong
+ * with it. Expected outputs of whole programs are what CPython 3.11 prints. */
+#ifndef NESO_TESTS_PROGRAM_H
+#define NESO_TESTS_PROGRAM_H
+
+#include "frontend/frontend.h"
+#include "tests/unit/test.h"
+#include "tests/unit/world.h"
+
+struct program {
+    struct world w;
+    struct interner strings;
+    struct eval e;
+    struct text output; /* then the diagnostics */
+    bool failed;
+    struct obj *module;
+};
+
+static void program_write(void *ctx, const char *s, size_t n, bool to_stderr)
+{
+    struct program *p = ctx;
+    if (!to_stderr)
+        text_bytes(&p->output, s, n);
+}
+
+static const char *program_getenv(void *ctx, const char *name)
+{
+    (void)ctx;
+    return strcmp(name, "HOME") == 0 ? "/home/test" : NULL;
+}
+
+static double program_seconds(void *ctx)
+{
+    (void)ctx;
+    return 12.5;
+}
+
+/* Without a host only what kernels need is executed. */
+static inline void program_run(struct program *p, const char *text, bool with_host, int64_t step_limit)
+{
+    static struct host host;
+    host = (struct host){.ctx = p, .write = program_write, .getenv = program_getenv, .seconds = program_seconds};
+    jmp_buf fatal;
+    world_init(&p->w);
+    interner_init(&p->strings, &p->w.arena);
+    text_init(&p->output, &p->w.arena);
+    p->w.diag.fatal = &fatal;
+    p->module = NULL;
+    if (setjmp(fatal) == 0) {
+        eval_init(&p->e, &p->w.arena, &p->strings, &p->w.diag, with_host ? &host : NULL);
+        p->e.step_limit = step_limit;
+        struct source *src = diag_add_source(&p->w.diag, "t.py", text, strlen(text));
+        p->module = eval_file(&p->e, src, with_host ? "__main__" : "t", &p->failed);
+    }
+    diag_render_all(&p->w.diag, &p->output);
+}
+
+/* Compares line by line, and shows the first that differs. */
+static inline void check_lines(const char *found, const char *expected)
+{
+    for (int line = 1; *found || *expected; line++) {
+        size_t n = strcspn(found, "\n"), m = strcspn(expected, "\n");
+        if (n != m || memcmp(found, expected, n) != 0) {
+            char what[60];
+            snprintf(what, sizeof what, "output differs in line %d", line);
+            test_fail(__FILE__, __LINE__, what);
+            fprintf(stderr, "  found:    %.*s\n  expected: %.*s\n", (int)n, found, (int)m, expected);
+            return;
+        }
+        found += n + (found[n] != 0);
+        expected += m + (expected[m] != 0);
+    }
+}
+
+/* Both as pieces, up to NULL: C limits the length of one literal. */
+static inline void check_program(const char *const *text, const char *const *expected)
+{
+    static char program[1 << 14], output[1 << 14];
+    *program = *output = 0;
+    for (; *text; text++)
+        strcat(program, *text);
+    for (; *expected; expected++)
+        strcat(output, *expected);
+    struct program p;
+    program_run(&p, program, true, 0);
+    check_lines(p.output.s, output);
+    world_free(&p.w);
+}
+
+#endif
