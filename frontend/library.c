@@ -318,7 +318,8 @@ static const char *environment(struct eval *e, struct obj *name, struct loc at)
 {
     if (name->kind != OBJ_str)
         eval_raise(e, at, "TypeError", ERR_expected_str, obj_type_name(name));
-    return e->host && e->host->getenv ? e->host->getenv(e->host->ctx, name->str.s) : NULL;
+    const char *(*ask)(void *ctx, const char *name) = e->host ? e->host->getenv : NULL;
+    return ask ? ask(e->host->ctx, name->str.s) : NULL;
 }
 
 /* os.environ: what the program set, then what the host has. */
