@@ -291,6 +291,9 @@ ERROR(jit_function, "%s must decorate a function, found %s")
 ERROR(decorate_jit, "%s must decorate a @triton.jit function, found %s")
 
 /* -- opt -- */
+ERROR(pass_unknown, "there is no pass '%s'; see 'neso help passes'")
+ERROR(pass_degree, "%s takes a function that is %s, and '%s' is %s")
+ERROR(op_unsupported, "%s cannot be compiled for this target yet: run the program with --device interpreter")
 ERROR(shared_too_large, "kernel %s needs %l bytes of shared memory, and %s has %l for a program instance: use smaller blocks or fewer stages")
 
 /* -- codegen -- */

@@ -228,6 +228,7 @@ struct module {
     struct interner strings;
     struct map types, layouts;
     VEC(struct func *) funcs;
+    const struct opt_options *opt; /* while opt runs: for opt_explain */
 };
 
 enum trait {

@@ -1,11 +1,25 @@
-/* passes.h: the passes, one row each. PASS(name, needs, leaves, what it does) with the degree of detail that a pass needs and leaves
- * (see ir.h). The order in which they run is the array in passes.c. Each is `void opt_NAME(struct func *f)` in opt/NAME.c,
- * uses f->module->scratch for its notes, and leaves a verifiable function; the driver does the rest. */
+/* passes.h: the passes, one row each. PASS(name, needs, leaves, what it does) with the degree of detail that a pass needs
+ * and leaves (see ir.h; `any`: works at every degree and keeps it). The order in which they run is the array in passes.c.
+ * Each is `void opt_NAME(struct func *f)` in opt/NAME.c, uses f->module->scratch for its notes, finds every value's
+ * `scratch` NULL, and leaves a verifiable function; the driver does the rest.
+ *
+ * What a scheduled function is, for codegen:
+ *   - No layout has registers that only replicate. Lanes and warps may replicate: stores are done by the owner.
+ *   - `convert` stands only where layout_conversion says none, registers or shuffle. The others have become
+ *     shared_alloc, shared_store, barrier, shared_load. A shared_alloc has its `offset` (func.shared_bytes is the sum),
+ *     a shared_store or shared_load its `vec`: the elements that lie side by side in registers and in the buffer.
+ *   - `reduce` has its axis in registers and lanes only. The result is the operand's layout without the axis
+ *     (layout_slice with drop): every lane that took part has it. A reduce to a scalar leaves it in every thread.
+ *   - `broadcast` takes layout_squash of the result's layout over the broadcast dimensions, replicated registers dropped.
+ *     expand_dims, reshape, trans keep registers as they are.
+ *   - load and store: `vec` neighbouring elements, which stand in consecutive registers from a multiple of vec on, are
+ *     consecutive in memory and aligned to the vector's bytes (16 at most). Without `tail` they share one mask value.
+ *     With `tail` they may not: the vector is accessed whole where all its elements are on, else one by one. */
 #ifdef PASS
-PASS(fold,    traced,    traced,    "compute constants, apply exact identities")
-PASS(cse,     traced,    traced,    "compute equal pure ops once")
-PASS(licm,    traced,    traced,    "move invariant pure ops out of loops")
-PASS(dce,     traced,    traced,    "drop ops without use or effect")
+PASS(fold,    any,       any,       "compute constants, apply exact identities")
+PASS(cse,     any,       any,       "compute equal pure ops once")
+PASS(licm,    any,       any,       "move invariant pure ops out of loops")
+PASS(dce,     any,       any,       "drop ops without use or effect")
 PASS(assign,  traced,    laid_out,  "give every tile a layout, from the memory accesses outwards")
 PASS(cross,   laid_out,  laid_out,  "split reductions over warps into two steps")
 PASS(convert, laid_out,  scheduled, "carry conversions across warps through shared memory")
@@ -24,7 +38,7 @@ struct opt_options {
     const char *skip;        /* names, or NULL */
     const char *print_after; /* names or "all", or NULL */
     const char *explain;     /* names or "all", or NULL */
-    bool print_changed;      /* with print_after: only where the text changed */
+    bool print_changed;      /* only where the text changed; without print_after: after every pass */
     bool verify_each;        /* verify and round-trip after each pass; always on in debug builds (NESO_DEBUG) */
     bool time;
     /* Where dumps, explanations and times go; NULL: nowhere. `pass` names the writer. */
@@ -32,38 +46,50 @@ struct opt_options {
     void *write_ctx;
 };
 
-/* Runs the list (or what options say) on f; f is then scheduled (or as far as asked). Bugs and user errors unwind to
- * diag's fatal or stand in diag. */
+/* Runs the list (or what options say; NULL: the list) on f; f is then scheduled (or as far as asked). User errors stand in
+ * diag, and end the run after the pass that found them; bugs unwind to diag's fatal. */
 void opt_run(struct func *f, const struct opt_options *o);
+
+enum { DEGREE_any = -1 };
 
 struct pass_info {
     const char *name;
-    enum degree needs, leaves;
+    int needs, leaves; /* enum degree, or DEGREE_any */
     void (*run)(struct func *f);
     const char *meaning;
 };
 extern const struct pass_info pass_info[];
 extern const int npasses;
+/* NULL: no such pass. */
+const struct pass_info *pass_by_name(const char *name, size_t n);
 
 /* For passes: a line of explanation, shown under --explain=PASS; `o` (may be NULL) gives the place. */
 void opt_explain(struct func *f, const struct op *o, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Would it be shown? */
+bool opt_explains(const struct func *f);
 
 #define PASS(name, needs, leaves, meaning) void opt_##name(struct func *f);
 #include "opt/passes.h"
 #undef PASS
 
 /* -- axis.c: what is known of each value's elements, per dimension (the smaller cousin of affine.c) -- */
+
+/* All are powers of two, and here their exponents. A scalar has one dimension of size 1. */
 struct axis {
-    int64_t divisible[RANK_MAX];  /* the first element of each contiguous run is a multiple (pointers: of bytes) */
-    int64_t contiguous[RANK_MAX]; /* length of runs of consecutive values (pointers: of consecutive elements) */
-    int64_t constant[RANK_MAX];   /* length of runs of equal values */
+    uint8_t log_divisible[RANK_MAX];  /* the first element of each contiguous run is a multiple (pointers: in bytes) */
+    uint8_t log_contiguous[RANK_MAX]; /* aligned runs of consecutive values (pointers: of consecutive elements) */
+    uint8_t log_constant[RANK_MAX];   /* aligned runs of equal values */
+    uint8_t log_adjacent[RANK_MAX];   /* as log_contiguous, unless an index overflows: for choices of speed only */
+    bool nonnegative;                 /* integers: no element is below 0, read as signed */
 };
 struct axis_table;
 struct axis_table *axis_analyse(struct func *f); /* in scratch */
 const struct axis *axis_of(const struct axis_table *t, const struct value *v);
-/* Elements that a load or store can access at once along the fastest dimension: alignment, contiguity, 16 bytes; *mask is
- * how many neighbours share one mask value (no mask: all). */
-int axis_access(const struct axis_table *t, const struct op *access, int *dim, int *mask);
+/* How many elements along dimension `dim` the addresses of a load, store or atomic allow to access at once: consecutive,
+ * aligned, 16 bytes at most. */
+int axis_access(const struct axis_table *t, const struct op *access, int dim);
+/* How many neighbours along `dim` share one mask value; without a mask all do. */
+int axis_mask(const struct axis_table *t, const struct op *access, int dim);
 
 #endif
 #endif

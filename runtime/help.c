@@ -24,7 +24,8 @@ static void help_ops(struct text *out)
 
 static void help_passes(struct text *out)
 {
-    static const char *const degrees[] = {"traced", "laid_out", "scheduled"};
+    static const char *const words[] = {"any", "traced", "laid_out", "scheduled"};
+    const char *const *degrees = &words[-DEGREE_any];
     text_printf(out, "%-10s %-10s %-10s %s\n", "pass", "needs", "leaves", "");
     for (int i = 0; i < npasses; i++)
         text_printf(out, "%-10s %-10s %-10s %s\n", pass_info[i].name, degrees[pass_info[i].needs],

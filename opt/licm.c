@@ -1,0 +1,59 @@
+/* licm.c: move invariant pure ops out of loops.
+ *
+ *     for %i = ... {                     %a = mul %x, %y
+ *       %a = mul %x, %y           =>     for %i = ... {
+ *       %b = add %a, %i                    %b = add %a, %i
+ *
+ * An op moves if it is pure, stands directly in a loop's region, and all that it uses (inside its own regions too) is
+ * defined outside of the loop. Inner loops go first, so that an op can leave several. A pure op has no trap, hence it may
+ * run although the loop does not; what stands in a branch stays there, since it may be costly and never needed.
+ * Needs: valid SSA. Leaves: loops that may have become empty, for dce. */
+#include "opt/passes.h"
+
+static bool uses_only_outside(const struct op *o, const struct op *loop, const struct op *moved)
+{
+    for (int i = 0; i < o->nopnds; i++) {
+        const struct value *v = op_opnd(o, i);
+        bool is_own = v && v->block->parent && (v->block->parent == moved || op_is_inside(v->block->parent, moved));
+        if (v && !is_own && !value_is_outside(v, loop))
+            return false;
+    }
+    for (int i = 0; i < o->nregions; i++)
+        for (const struct op *inner = o->regions[i]->first; inner; inner = inner->next)
+            if (!uses_only_outside(inner, loop, moved))
+                return false;
+    return true;
+}
+
+static bool can_move(const struct op *o, const struct op *loop)
+{
+    return !op_has(o, TERMINATOR) && o->nresults > 0 && is_pure(o) && uses_only_outside(o, loop, o);
+}
+
+static void hoist(struct op *loop)
+{
+    for (int i = 0; i < loop->nregions; i++) {
+        for (struct op *next, *o = loop->regions[i]->first; o; o = next) {
+            next = o->next;
+            if (!can_move(o, loop))
+                continue;
+            opt_explain(loop->block->func, o, "%%%s leaves the loop", o->results[0].name);
+            op_move_before(o, loop);
+        }
+    }
+}
+
+static void visit(struct block *b)
+{
+    for (struct op *o = b->first; o; o = o->next) {
+        for (int i = 0; i < o->nregions; i++)
+            visit(o->regions[i]);
+        if (o->code == OP_for || o->code == OP_while)
+            hoist(o);
+    }
+}
+
+void opt_licm(struct func *f)
+{
+    visit(f->body);
+}

@@ -1,0 +1,248 @@
+/* passes.c: in which order do passes run, and what happens around each: degrees are checked, the result is verified and
+ * read back from its own text, dumped, timed, and scratch memory and notes are cleared. */
+#include "opt/passes.h"
+
+#include <string.h>
+#include <time.h>
+
+const struct pass_info pass_info[] = {
+#define PASS(name, needs, leaves, meaning) {#name, DEGREE_##needs, DEGREE_##leaves, opt_##name, meaning},
+#include "opt/passes.h"
+#undef PASS
+};
+const int npasses = (int)(sizeof pass_info / sizeof pass_info[0]);
+
+/* The list. cse runs again after assign, which computes cheap index arithmetic once per layout. */
+static const char *const order[] = {
+    "fold", "cse", "licm", "fold", "dce",
+    "assign", "cse", "dce",
+    "cross", "convert", "vector", "shared", "barrier",
+};
+enum { NORDER = sizeof order / sizeof order[0] };
+
+const struct pass_info *pass_by_name(const char *name, size_t n)
+{
+    for (int i = 0; i < npasses; i++)
+        if (strlen(pass_info[i].name) == n && memcmp(pass_info[i].name, name, n) == 0)
+            return &pass_info[i];
+    return NULL;
+}
+
+/* -- options -- */
+
+/* Is `name` among the comma-separated `names`, or are they "all"? NULL: none. */
+static bool is_listed(const char *names, const char *name)
+{
+    if (!names || !name)
+        return false;
+    if (strcmp(names, "all") == 0)
+        return true;
+    size_t n = strlen(name);
+    for (const char *s = names; *s;) {
+        size_t len = strcspn(s, ",");
+        if (len == n && memcmp(s, name, n) == 0)
+            return true;
+        s += len + (s[len] == ',');
+    }
+    return false;
+}
+
+static void write_out(const struct opt_options *o, const char *pass, const struct text *t)
+{
+    if (o->write)
+        o->write(o->write_ctx, pass, t->s, t->len);
+}
+
+bool opt_explains(const struct func *f)
+{
+    const struct opt_options *o = f->module->opt;
+    return o && o->write && is_listed(o->explain, f->module->diag->stage);
+}
+
+void opt_explain(struct func *f, const struct op *o, const char *format, ...)
+{
+    if (!opt_explains(f))
+        return;
+    struct text t;
+    text_init(&t, f->module->scratch);
+    text_str(&t, f->module->diag->stage);
+    text_str(&t, ": ");
+    if (o && o->loc.line)
+        text_printf(&t, "%d:%d: ", (int)o->loc.line, (int)o->loc.col);
+    va_list args;
+    va_start(args, format);
+    text_vprintf(&t, format, args);
+    va_end(args);
+    text_char(&t, '\n');
+    write_out(f->module->opt, f->module->diag->stage, &t);
+}
+
+/* -- around a pass -- */
+
+static void check_degree(struct func *f, const struct pass_info *p)
+{
+    static const char *const words[] = {"traced", "laid out", "scheduled"};
+    if (p->needs != DEGREE_any && p->needs != (int)f->degree)
+        diag_fatal(f->module->diag, f->loc, ERR_pass_degree, p->name, words[p->needs], f->name, words[f->degree]);
+}
+
+static void clear_notes(struct block *b)
+{
+    for (int i = 0; i < b->args.n; i++)
+        b->args.at[i]->scratch = NULL;
+    for (struct op *o = b->first; o; o = o->next) {
+        for (int i = 0; i < o->nresults; i++)
+            o->results[i].scratch = NULL;
+        for (int i = 0; i < o->nregions; i++)
+            clear_notes(o->regions[i]);
+    }
+}
+
+static void verify(struct func *f)
+{
+    const struct op *at = NULL;
+    const char *wrong = func_verify(f, &at);
+    if (wrong)
+        diag_bug(f->module->diag, at ? at->loc : f->loc, "%s: %s", at ? op_info[at->code].name : f->name, wrong);
+}
+
+/* Reads the text into a module of its own and prints that. */
+static void round_trip(struct func *f, const struct text *printed)
+{
+    struct arena *a = f->module->scratch;
+    struct diag d;
+    diag_init(&d, a);
+    d.fatal = f->module->diag->fatal;
+    struct module copy;
+    module_init(&copy, a, a, &d);
+    struct text again;
+    text_init(&again, a);
+    const struct source *src = diag_add_source(&d, "printed", printed->s, printed->len);
+    if (module_parse(&copy, src) && copy.funcs.n == 1)
+        func_print(copy.funcs.at[0], &again);
+    else
+        diag_render_all(&d, &again);
+    if (again.len != printed->len || memcmp(again.s, printed->s, again.len) != 0)
+        diag_bug(f->module->diag, f->loc, "the text does not read back:\n%s\nas\n%s", printed->s, again.s);
+}
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void write_time(const struct func *f, const struct opt_options *o, const char *pass, double seconds)
+{
+    struct text t;
+    text_init(&t, f->module->scratch);
+    text_printf(&t, "%-8s %8.1f us\n", pass, 1e6 * seconds);
+    write_out(o, pass, &t);
+}
+
+static bool wants_text(const struct opt_options *o, const char *pass)
+{
+    return o->write && (is_listed(o->print_after, pass) || (o->print_changed && !o->print_after));
+}
+
+static bool checks_each(const struct opt_options *o)
+{
+#ifdef NESO_DEBUG
+    (void)o;
+    return true;
+#else
+    return o->verify_each;
+#endif
+}
+
+static struct text print_func(const struct func *f)
+{
+    struct text t;
+    text_init(&t, f->module->scratch);
+    func_print(f, &t);
+    return t;
+}
+
+static void run_pass(struct func *f, const struct opt_options *o, const struct pass_info *p)
+{
+    struct module *m = f->module;
+    struct arena_mark mark = arena_mark(m->scratch);
+    m->diag->stage = p->name;
+    check_degree(f, p);
+    bool dumps = wants_text(o, p->name);
+    struct text before = {0};
+    if (dumps && o->print_changed)
+        before = print_func(f);
+    double start = o->time ? seconds_now() : 0;
+    p->run(f);
+    double seconds = o->time ? seconds_now() - start : 0;
+    if (p->leaves != DEGREE_any)
+        f->degree = (enum degree)p->leaves;
+    clear_notes(f->body);
+    if (m->diag->nerrors == 0 && (dumps || checks_each(o))) {
+        struct text after = print_func(f);
+        if (dumps && !(before.s && before.len == after.len && memcmp(before.s, after.s, after.len) == 0))
+            write_out(o, p->name, &after);
+        if (checks_each(o)) {
+            verify(f);
+            round_trip(f, &after);
+        }
+    }
+    if (o->time)
+        write_time(f, o, p->name, seconds);
+    arena_reset(m->scratch, mark);
+}
+
+/* -- the run -- */
+
+/* Takes the next name off a comma-separated list; NULL at its end. */
+static const struct pass_info *next_named(struct func *f, const char **names)
+{
+    if (!**names)
+        return NULL;
+    size_t n = strcspn(*names, ",");
+    const struct pass_info *p = pass_by_name(*names, n);
+    if (!p)
+        diag_fatal(f->module->diag, (struct loc){0}, ERR_pass_unknown, arena_strndup(f->module->arena, *names, n));
+    *names += n + ((*names)[n] == ',');
+    return p;
+}
+
+/* Runs p unless skipped; false: the run ends here. */
+static bool step(struct func *f, const struct opt_options *o, const struct pass_info *p)
+{
+    if (!is_listed(o->skip, p->name))
+        run_pass(f, o, p);
+    return f->module->diag->nerrors == 0 && !(o->stop_after && strcmp(o->stop_after, p->name) == 0);
+}
+
+/* Names in options that are no pass's are the user's error. */
+static void check_names(struct func *f, const char *names)
+{
+    if (names && strcmp(names, "all") != 0)
+        while (next_named(f, &names))
+            continue;
+}
+
+void opt_run(struct func *f, const struct opt_options *o)
+{
+    static const struct opt_options none = {0};
+    o = o ? o : &none;
+    const char *stage = f->module->diag->stage;
+    f->module->opt = o;
+    check_names(f, o->stop_after);
+    check_names(f, o->skip);
+    check_names(f, o->print_after);
+    check_names(f, o->explain);
+    if (o->passes) {
+        const char *names = o->passes;
+        for (const struct pass_info *p = next_named(f, &names); p && step(f, o, p); p = next_named(f, &names))
+            continue;
+    } else {
+        for (int i = 0; i < NORDER && step(f, o, pass_by_name(order[i], strlen(order[i]))); i++)
+            continue;
+    }
+    f->module->opt = NULL;
+    f->module->diag->stage = stage;
+}
