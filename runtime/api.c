@@ -71,6 +71,8 @@ neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
         m->eval.call = before.call;
         m->eval.calls = before.calls;
         m->eval.depth = before.depth;
+        m->eval.handling = before.handling;
+        m->eval.yields = before.yields;
     }
     d->fatal = outer;
     m->arena.limit_bytes = limit;
