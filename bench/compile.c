@@ -107,7 +107,8 @@ static double run_process(const char *neso, const char *path, int which)
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
-        execl(neso, neso, "compile", path, "--signature", kernels[which].signature, "-o", "/dev/null", (char *)NULL);
+        execl(neso, neso, "compile", path, "--signature", kernels[which].signature, "-o", "/dev/null",
+              (char *)NULL);
         _exit(127);
     }
     int status = -1;
@@ -133,8 +134,8 @@ static double time_process(const char *neso, int which)
 
 int main(int argc, char **argv)
 {
-    printf("%-10s %7s %7s %7s %7s %7s |%8s   goal, in milliseconds\n", "kernel", "all", "read", "trace", "opt", "codegen",
-           "process");
+    printf("%-10s %7s %7s %7s %7s %7s |%8s   goal, in milliseconds\n", "kernel", "all", "read", "trace",
+           "opt", "codegen", "process");
     for (int k = 0; k < (int)(sizeof kernels / sizeof *kernels); k++) {
         double times[COLUMNS][RUNS];
         for (int i = 0; i < RUNS; i++) {

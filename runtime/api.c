@@ -52,7 +52,10 @@ static void *object_new(const struct memory *mem, size_t bytes)
 
 static neso_status diag_status(const struct diag *d)
 {
-    return d->internal ? NESO_INTERNAL : d->exhausted ? NESO_OUT_OF_MEMORY : d->nerrors ? NESO_INVALID : NESO_OK;
+    return d->internal    ? NESO_INTERNAL
+           : d->exhausted ? NESO_OUT_OF_MEMORY
+           : d->nerrors   ? NESO_INVALID
+                          : NESO_OK;
 }
 
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)

@@ -67,14 +67,16 @@ static void set_warps(struct call *c, int64_t value)
 static void set_stages(struct call *c, int64_t value)
 {
     if (value < 1 || value > 100)
-        eval_raise(c->eval, c->loc, "ValueError", ERR_num_stages, (int)(value > INT32_MAX ? INT32_MAX : value));
+        eval_raise(c->eval, c->loc, "ValueError", ERR_num_stages,
+                   (int)(value > INT32_MAX ? INT32_MAX : value));
     c->spec.num_stages = (int)value;
 }
 
 static void set_maxnreg(struct call *c, int64_t value)
 {
     if (value < 1 || value > 255)
-        eval_raise(c->eval, c->loc, "ValueError", ERR_max_registers, (int)(value > INT32_MAX ? INT32_MAX : value));
+        eval_raise(c->eval, c->loc, "ValueError", ERR_max_registers,
+                   (int)(value > INT32_MAX ? INT32_MAX : value));
     c->spec.maxnreg = (int)value;
 }
 
@@ -123,7 +125,8 @@ static void set_option(struct call *c, const struct launch_option *option, struc
     if (!option->set || x->kind == OBJ_none)
         return;
     if (!obj_as_int(x, &value))
-        eval_raise(c->eval, c->loc, "TypeError", ERR_launch_option, option->name, "an integer", obj_type_name(x));
+        eval_raise(c->eval, c->loc, "TypeError", ERR_launch_option, option->name, "an integer",
+                   obj_type_name(x));
     option->set(c, value);
 }
 
@@ -173,7 +176,8 @@ static void set_const(struct spec_arg *a, struct obj *x)
     a->value = x;
 }
 
-static void set_value(struct call *c, struct spec_arg *a, const struct lang_type *type, uint64_t value, bool may_divide)
+static void set_value(struct call *c, struct spec_arg *a, const struct lang_type *type, uint64_t value,
+                      bool may_divide)
 {
     a->type = type;
     a->divisible = may_divide && value % 16 == 0 ? 16 : 1;
@@ -209,7 +213,8 @@ static void set_forced(struct call *c, struct spec_arg *a, const struct param_ru
     struct text wanted;
     text_init(&wanted, c->eval->arena);
     lang_print(t, &wanted);
-    eval_raise(c->eval, c->loc, "TypeError", ERR_launch_forced, a->name, kernel_name(c), wanted.s, obj_type_name(x));
+    eval_raise(c->eval, c->loc, "TypeError", ERR_launch_forced, a->name, kernel_name(c), wanted.s,
+               obj_type_name(x));
 }
 
 static void set_int(struct call *c, struct spec_arg *a, const struct param_rule *rule, struct obj *x)
@@ -234,10 +239,12 @@ static void set_arg(struct call *c, struct spec_arg *a, const struct param_rule 
     struct eval *e = c->eval;
     struct pointer pointer;
     *a = (struct spec_arg){.name = rule->name, .divisible = 1};
-    if (rule->is_constexpr || x->is_constexpr || x->kind == OBJ_none || x->kind == OBJ_jit || x->kind == OBJ_function)
+    if (rule->is_constexpr || x->is_constexpr || x->kind == OBJ_none || x->kind == OBJ_jit ||
+        x->kind == OBJ_function)
         set_const(a, x);
     else if (c->program->as_pointer(e, x, &pointer))
-        set_value(c, a, lang_ptr(e, pointer.elem, rule->is_const_pointer), pointer.address, !rule->no_divisible);
+        set_value(c, a, lang_ptr(e, pointer.elem, rule->is_const_pointer), pointer.address,
+                  !rule->no_divisible);
     else if (rule->type && rule->type->kind == LT_number)
         set_forced(c, a, rule, x);
     else if (x->kind == OBJ_bool)
@@ -269,7 +276,8 @@ static void specialize(struct call *c)
     for (int i = 0; i < d->entries.n; i++) {
         if (!d->entries.at[i].key)
             continue;
-        c->spec.meta_names[c->spec.nmeta] = intern(e->strings, d->entries.at[i].key->str.s, d->entries.at[i].key->str.n);
+        c->spec.meta_names[c->spec.nmeta] =
+            intern(e->strings, d->entries.at[i].key->str.s, d->entries.at[i].key->str.n);
         c->spec.meta_values[c->spec.nmeta++] = d->entries.at[i].value;
     }
 }
@@ -412,7 +420,8 @@ static void write_print(void *ctx, const char *s, size_t n)
         p->options.write(p->options.user, s, n, false);
 }
 
-struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args)
+struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct obj *grid,
+                        const struct args *args)
 {
     struct program *p = program;
     struct fault f;

@@ -16,7 +16,9 @@ static int write_output(const struct given *g, const void *bytes, size_t length)
     const char *path = g->options[OPTION_output];
     if (path)
         return write_file(path, bytes, length);
-    return fwrite(bytes, 1, length, stdout) == length ? GOOD : complain("cannot write the output: %s", strerror(errno));
+    return fwrite(bytes, 1, length, stdout) == length
+               ? GOOD
+               : complain("cannot write the output: %s", strerror(errno));
 }
 
 /* -- tools that others make -- */
@@ -107,7 +109,8 @@ static int assemble(const struct given *g, neso_context *ctx, neso_kernel *kerne
     if (status == NESO_OK)
         return write_file(w->cubin, cubin, length);
     report(g, ctx, status);
-    return complain("--emit cubin and --emit sass need ptxas or a GPU of the target's kind; ptxas is in " TOOLKIT);
+    return complain(
+        "--emit cubin and --emit sass need ptxas or a GPU of the target's kind; ptxas is in " TOOLKIT);
 }
 
 static int emit_cubin(const struct given *g, const struct workshop *w)
@@ -136,7 +139,7 @@ static int emit_sass(const struct given *g, struct workshop *w)
 
 static int emit_assembled(const struct given *g, neso_context *ctx, neso_kernel *kernel, bool sass)
 {
-    struct workshop w;
+    struct workshop w = {{0}, {0}, {0}};
     if (!workshop_open(&w))
         return BAD;
     int result = assemble(g, ctx, kernel, &w);
@@ -198,8 +201,8 @@ static void print_times(neso_kernel *kernel)
 {
     neso_resources r = {.size = sizeof r};
     neso_kernel_resources(kernel, &r);
-    fprintf(stderr, "trace %.3f ms, opt %.3f ms, codegen %.3f ms\n", 1e3 * r.trace_seconds, 1e3 * r.opt_seconds,
-            1e3 * r.codegen_seconds);
+    fprintf(stderr, "trace %.3f ms, opt %.3f ms, codegen %.3f ms\n", 1e3 * r.trace_seconds,
+            1e3 * r.opt_seconds, 1e3 * r.codegen_seconds);
 }
 
 /* What is to be made of which kernel. */
@@ -209,7 +212,8 @@ struct order {
     neso_compile_options options;
 };
 
-static int compile_module(const struct given *g, neso_context *ctx, neso_module *module, const struct order *order)
+static int compile_module(const struct given *g, neso_context *ctx, neso_module *module,
+                          const struct order *order)
 {
     neso_kernel *kernel;
     const char *text;

@@ -155,8 +155,9 @@ static void doctor_gpu(neso_context *ctx, int i)
         printf("cuda:%-7d %s\n", i, first_message(ctx, &why));
         return;
     }
-    printf("cuda:%-7d %s, compute capability %d.%d, target %s, %.0f GiB, %d multiprocessors\n", i, gpu.name, gpu.major,
-           gpu.minor, gpu.target ? gpu.target : "none", (double)gpu.memory_bytes / (1 << 30), gpu.multiprocessors);
+    printf("cuda:%-7d %s, compute capability %d.%d, target %s, %.0f GiB, %d multiprocessors\n", i, gpu.name,
+           gpu.major, gpu.minor, gpu.target ? gpu.target : "none", (double)gpu.memory_bytes / (1 << 30),
+           gpu.multiprocessors);
 }
 
 static void doctor_gpus(neso_context *ctx)
@@ -165,7 +166,8 @@ static void doctor_gpus(neso_context *ctx)
     int version = 0, gpus = 0;
     if (neso_find_gpus(ctx, &version, &gpus) != NESO_OK) {
         printf("%-12s none: %s\n", "GPU", first_message(ctx, &why));
-        printf("%-12s %s\n", "", "programs run on the interpreter; a GPU needs NVIDIA's driver (Debian: nvidia-driver)");
+        printf("%-12s %s\n", "",
+               "programs run on the interpreter; a GPU needs NVIDIA's driver (Debian: nvidia-driver)");
         return;
     }
     printf("%-12s CUDA %d.%d\n", "driver", version / 1000, version % 1000 / 10);

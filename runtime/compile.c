@@ -197,8 +197,10 @@ static void make_plan(struct neso_kernel *k, const struct func *f, struct text *
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", f->name, f->target->name);
     plan_constants(k, out);
     plan_params(k, out);
-    text_printf(out, "  \"variants\": [\n    {\"guards\": [], \"grid\": \"logical\", \"warps\": %d, \"threads\": %d, ",
-                f->num_warps, k->info.num_threads);
+    text_printf(
+        out,
+        "  \"variants\": [\n    {\"guards\": [], \"grid\": \"logical\", \"warps\": %d, \"threads\": %d, ",
+        f->num_warps, k->info.num_threads);
     text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}\n  ]\n}\n",
                 k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10);
 }
@@ -373,7 +375,8 @@ static bool find_kernel(struct neso_kernel *k, const char *name)
         return false;
     }
     bool several = !name && neso_module_kernel(m, 1);
-    k->whole_file = several && m->is_ir && (k->options.until == NESO_TEXT_IR || k->options.until == NESO_TEXT_OPT);
+    k->whole_file =
+        several && m->is_ir && (k->options.until == NESO_TEXT_IR || k->options.until == NESO_TEXT_OPT);
     if (several && !k->whole_file) {
         diag_error(&m->diag, (struct loc){0}, ERR_which_kernel, file, kernel_names(m, &k->arena));
         return false;
@@ -394,7 +397,7 @@ static bool find_kernel(struct neso_kernel *k, const char *name)
 static void copy_strings(struct neso_kernel *k)
 {
     struct neso_compile_options *o = &k->options;
-    const char **strings[] = {&o->signature, &o->target,     &o->passes, &o->skip,
+    const char **strings[] = {&o->signature,  &o->target,      &o->passes, &o->skip,
                               &o->stop_after, &o->print_after, &o->explain};
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
         if (*strings[i])

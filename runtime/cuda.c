@@ -83,15 +83,16 @@ bool driver_gpu(const struct driver *d, int ordinal, struct neso_gpu *out, struc
     if (!driver_check(d, d->device_count(&n), "cuDeviceGetCount", f))
         return false;
     if (ordinal < 0 || ordinal >= n)
-        return fault_set(f, NESO_NO_DEVICE, ERR_gpu_missing, "number %d was asked for, and there %s %d", ordinal,
-                         n == 1 ? "is" : "are", n);
-    bool good = driver_check(d, d->device_get(&device, ordinal), "cuDeviceGet", f) &&
-                driver_check(d, d->device_name(out->name, sizeof out->name, device), "cuDeviceGetName", f) &&
-                driver_check(d, d->device_memory(&bytes, device), "cuDeviceTotalMem", f) &&
-                driver_check(d, d->device_attribute(&out->major, CU_MAJOR, device), "cuDeviceGetAttribute", f) &&
-                driver_check(d, d->device_attribute(&out->minor, CU_MINOR, device), "cuDeviceGetAttribute", f) &&
-                driver_check(d, d->device_attribute(&out->multiprocessors, CU_MULTIPROCESSORS, device),
-                             "cuDeviceGetAttribute", f);
+        return fault_set(f, NESO_NO_DEVICE, ERR_gpu_missing, "number %d was asked for, and there %s %d",
+                         ordinal, n == 1 ? "is" : "are", n);
+    bool good =
+        driver_check(d, d->device_get(&device, ordinal), "cuDeviceGet", f) &&
+        driver_check(d, d->device_name(out->name, sizeof out->name, device), "cuDeviceGetName", f) &&
+        driver_check(d, d->device_memory(&bytes, device), "cuDeviceTotalMem", f) &&
+        driver_check(d, d->device_attribute(&out->major, CU_MAJOR, device), "cuDeviceGetAttribute", f) &&
+        driver_check(d, d->device_attribute(&out->minor, CU_MINOR, device), "cuDeviceGetAttribute", f) &&
+        driver_check(d, d->device_attribute(&out->multiprocessors, CU_MULTIPROCESSORS, device),
+                     "cuDeviceGetAttribute", f);
     const struct target *t = good ? target_for_capability(out->major, out->minor) : NULL;
     out->target = t ? t->name : NULL;
     out->memory_bytes = bytes;
@@ -128,12 +129,13 @@ static bool open_gpu(struct device *d, struct gpu *g, int ordinal, void *cuda_co
         return false;
     d->target = target_for_capability(about.major, about.minor);
     if (!d->target)
-        return fault_set(f, NESO_NO_DEVICE, ERR_gpu_missing, "%s has compute capability %d.%d, which is not supported",
-                         about.name, about.major, about.minor);
+        return fault_set(f, NESO_NO_DEVICE, ERR_gpu_missing,
+                         "%s has compute capability %d.%d, which is not supported", about.name, about.major,
+                         about.minor);
     g->context = cuda_context;
     g->owns_context = !cuda_context;
-    if (g->owns_context &&
-        !driver_check(&g->driver, g->driver.primary_retain(&g->context, g->device), "cuDevicePrimaryCtxRetain", f))
+    if (g->owns_context && !driver_check(&g->driver, g->driver.primary_retain(&g->context, g->device),
+                                         "cuDevicePrimaryCtxRetain", f))
         return false;
     snprintf(d->text, sizeof d->text, "%.100s (cuda:%d, %s)", about.name, ordinal, d->target->name);
     return true;
@@ -217,7 +219,8 @@ static cu_result then_sync(struct gpu *g, cu_result r, void *stream)
     return r ? r : g->driver.stream_sync(stream);
 }
 
-static bool cuda_write(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f)
+static bool cuda_write(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream,
+                       struct fault *f)
 {
     struct gpu *g = gpu_of(d);
     bool pushed;
@@ -237,7 +240,8 @@ static bool cuda_read(struct device *d, void *to, uint64_t from, size_t bytes, v
     return finish(g, pushed, r, "cuMemcpyDtoHAsync", f);
 }
 
-static bool cuda_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f)
+static bool cuda_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream,
+                      struct fault *f)
 {
     struct gpu *g = gpu_of(d);
     bool pushed;
@@ -245,7 +249,8 @@ static bool cuda_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes
            finish(g, pushed, g->driver.copy_on_device(to, from, bytes, stream), "cuMemcpyDtoDAsync", f);
 }
 
-static bool cuda_fill(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f)
+static bool cuda_fill(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream,
+                      struct fault *f)
 {
     struct gpu *g = gpu_of(d);
     bool pushed;
@@ -301,8 +306,8 @@ static bool grid_fits(const struct launch *l, struct fault *f)
     static const uint32_t most[3] = {0x7fffffff, 65535, 65535};
     for (int i = 0; i < 3; i++)
         if (l->grid[i] > most[i])
-            return fault_set(f, NESO_INVALID, ERR_grid_too_large, "axis %d has %u programs, and a GPU takes %u", i,
-                             l->grid[i], most[i]);
+            return fault_set(f, NESO_INVALID, ERR_grid_too_large,
+                             "axis %d has %u programs, and a GPU takes %u", i, l->grid[i], most[i]);
     return true;
 }
 
@@ -321,8 +326,9 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
     /* A value stands in the low bytes, which come first; the driver knows how many it wants. */
     for (int i = 0; i < l->nargs; i++)
         params[i] = (void *)(uintptr_t)&l->args[i];
-    cu_result r = g->driver.launch(code->function, l->grid[0], l->grid[1], l->grid[2], (unsigned)code->num_threads, 1, 1,
-                                   (unsigned)code->shared_bytes, l->stream, params, NULL);
+    cu_result r =
+        g->driver.launch(code->function, l->grid[0], l->grid[1], l->grid[2], (unsigned)code->num_threads, 1,
+                         1, (unsigned)code->shared_bytes, l->stream, params, NULL);
     return finish(g, pushed, r, "cuLaunchKernel", f);
 }
 
@@ -367,7 +373,8 @@ static bool cuda_event_record(struct device *d, void *event, void *stream, struc
 {
     struct gpu *g = gpu_of(d);
     bool pushed;
-    return enter(g, &pushed, f) && finish(g, pushed, g->driver.event_record(event, stream), "cuEventRecord", f);
+    return enter(g, &pushed, f) &&
+           finish(g, pushed, g->driver.event_record(event, stream), "cuEventRecord", f);
 }
 
 static bool cuda_event_seconds(struct device *d, void *from, void *to, double *seconds, struct fault *f)

@@ -79,7 +79,8 @@ static bool refuse(const char *name, struct fault *f)
     return fault_set(f, NESO_INVALID, ERR_device_unknown, "'%.60s' (there are %sand best)", name, known);
 }
 
-bool device_open(struct device *d, const char *name, void *cuda_context, const struct memory *mem, struct fault *f)
+bool device_open(struct device *d, const char *name, void *cuda_context, const struct memory *mem,
+                 struct fault *f)
 {
     int ordinal;
     if (strcmp(name, "best") == 0)

@@ -7,8 +7,8 @@
 
 static void help_ops(struct text *out)
 {
-    static const char *const families[] = {"create", "arith", "math", "cast", "shape", "memory",
-                                           "reduce", "dot", "control", "debug", "layout"};
+    static const char *const families[] = {"create", "arith", "math",    "cast",  "shape", "memory",
+                                           "reduce", "dot",   "control", "debug", "layout"};
     int family = -1;
     for (int i = 0; i < OP_count; i++) {
         const struct op_info *op = &op_info[i];
@@ -53,8 +53,9 @@ static void help_targets(struct text *out)
     };
     for (int i = 0; i < ntargets; i++) {
         const struct target *t = &targets[i];
-        text_printf(out, "%-9s %s, PTX %d.%d, %d KiB shared memory, %d registers a thread\n         ", t->name,
-                    t->generation, t->ptx_version / 10, t->ptx_version % 10, t->smem_bytes / 1024, t->regs_thread);
+        text_printf(out, "%-9s %s, PTX %d.%d, %d KiB shared memory, %d registers a thread\n         ",
+                    t->name, t->generation, t->ptx_version / 10, t->ptx_version % 10, t->smem_bytes / 1024,
+                    t->regs_thread);
         for (int k = 0; k < HAS_count; k++)
             if (target_has(t, (enum feature)k))
                 text_printf(out, " %s", features[k]);

@@ -64,8 +64,8 @@ static bool refuse(const struct image *image, const char *log, struct fault *f)
     what += strcspn(what, ":\n");
     what += strspn(what, ": ");
     line += strspn(line, " \t");
-    fault_set(f, NESO_INTERNAL, ERR_assembler, "line %ld of the PTX: %.*s (in `%.*s`)", n, first_line(what), what,
-              first_line(line), line);
+    fault_set(f, NESO_INTERNAL, ERR_assembler, "line %ld of the PTX: %.*s (in `%.*s`)", n, first_line(what),
+              what, first_line(line), line);
     f->loc = find_loc(image, line);
     return false;
 }
@@ -75,7 +75,8 @@ static bool refuse(const struct image *image, const char *log, struct fault *f)
 enum { LOG_BYTES = 8192 };
 
 /* True: the code has its cubin. False with log empty: the linker is not to be had. */
-static bool assemble(struct gpu *g, const struct memory *mem, const struct image *image, struct cuda_code *code, char *log)
+static bool assemble(struct gpu *g, const struct memory *mem, const struct image *image,
+                     struct cuda_code *code, char *log)
 {
     int options[] = {CU_ERROR_LOG, CU_ERROR_LOG_BYTES, CU_LINE_INFO};
     void *values[] = {log, (void *)(uintptr_t)LOG_BYTES, (void *)(uintptr_t)1};
@@ -86,8 +87,9 @@ static bool assemble(struct gpu *g, const struct memory *mem, const struct image
         return false;
     /* The driver reads the PTX as a string, terminator included, and does not write to it. */
     void *ptx = (void *)(uintptr_t)image->ptx;
-    bool good = g->driver.link_add(link, CU_INPUT_PTX, ptx, image->ptx_bytes + 1, image->name, 0, NULL, NULL) == 0 &&
-                g->driver.link_complete(link, &cubin, &bytes) == 0;
+    bool good =
+        g->driver.link_add(link, CU_INPUT_PTX, ptx, image->ptx_bytes + 1, image->name, 0, NULL, NULL) == 0 &&
+        g->driver.link_complete(link, &cubin, &bytes) == 0;
     /* The linker owns its cubin: it goes with the link. */
     code->cubin = good ? mem->alloc(mem->ctx, bytes) : NULL;
     if (code->cubin) {
@@ -98,7 +100,8 @@ static bool assemble(struct gpu *g, const struct memory *mem, const struct image
     return code->cubin != NULL;
 }
 
-static bool load_image(struct gpu *g, const struct image *image, const char *log, struct cuda_code *code, struct fault *f)
+static bool load_image(struct gpu *g, const struct image *image, const char *log, struct cuda_code *code,
+                       struct fault *f)
 {
     cu_result r = g->driver.module_load(&code->module, code->cubin ? code->cubin : image->ptx);
     if (r && log[0])
@@ -116,11 +119,13 @@ static bool reserve_shared(struct gpu *g, const struct image *image, struct cuda
         return true;
     cu_result r = g->driver.function_set(code->function, CU_MAX_DYNAMIC_SHARED, code->shared_bytes);
     if (r)
-        return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it needs %d bytes of shared memory", code->shared_bytes);
+        return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it needs %d bytes of shared memory",
+                         code->shared_bytes);
     return true;
 }
 
-bool jit_load(struct gpu *g, const struct memory *mem, const struct image *image, struct cuda_code *code, struct fault *f)
+bool jit_load(struct gpu *g, const struct memory *mem, const struct image *image, struct cuda_code *code,
+              struct fault *f)
 {
     char *log = mem->alloc(mem->ctx, LOG_BYTES);
     if (!log)

@@ -70,7 +70,8 @@ static bool keeps_promise(const struct neso_param *p, uint64_t value, struct fau
         return fault_set(f, NESO_INVALID, ERR_promise_broken, "'%s' is %lld, and should be 1", p->name,
                          (long long)value);
     if (value % (uint64_t)p->divisible != 0)
-        return fault_set(f, NESO_INVALID, ERR_promise_broken, "'%s' is %s%lld, and should be a multiple of %d", p->name,
+        return fault_set(f, NESO_INVALID, ERR_promise_broken,
+                         "'%s' is %s%lld, and should be a multiple of %d", p->name,
                          p->type[0] == '*' ? "at address " : "", (long long)value, p->divisible);
     return true;
 }
@@ -155,7 +156,8 @@ neso_status neso_memory_allocate(neso_context *context, size_t bytes, uint64_t *
     struct fault f;
     struct device *d = &context->device;
     report_begin(context);
-    return report(context, has_device(context, "have memory on", &f) && d->class->alloc(d, bytes, address, &f), &f);
+    return report(context,
+                  has_device(context, "have memory on", &f) && d->class->alloc(d, bytes, address, &f), &f);
 }
 
 neso_status neso_memory_release(neso_context *context, uint64_t address)
@@ -163,7 +165,8 @@ neso_status neso_memory_release(neso_context *context, uint64_t address)
     struct fault f;
     struct device *d = &context->device;
     report_begin(context);
-    return report(context, has_device(context, "have memory on", &f) && d->class->release(d, address, &f), &f);
+    return report(context, has_device(context, "have memory on", &f) && d->class->release(d, address, &f),
+                  &f);
 }
 
 neso_status neso_memory_write(neso_context *context, uint64_t address, const void *from, size_t bytes)
@@ -171,8 +174,9 @@ neso_status neso_memory_write(neso_context *context, uint64_t address, const voi
     struct fault f;
     struct device *d = &context->device;
     report_begin(context);
-    return report(context,
-                  has_device(context, "have memory on", &f) && d->class->write(d, address, from, bytes, NULL, &f), &f);
+    return report(
+        context,
+        has_device(context, "have memory on", &f) && d->class->write(d, address, from, bytes, NULL, &f), &f);
 }
 
 neso_status neso_memory_read(neso_context *context, void *to, uint64_t address, size_t bytes)
@@ -180,8 +184,9 @@ neso_status neso_memory_read(neso_context *context, void *to, uint64_t address, 
     struct fault f;
     struct device *d = &context->device;
     report_begin(context);
-    return report(context,
-                  has_device(context, "have memory on", &f) && d->class->read(d, to, address, bytes, NULL, &f), &f);
+    return report(
+        context, has_device(context, "have memory on", &f) && d->class->read(d, to, address, bytes, NULL, &f),
+        &f);
 }
 
 neso_status neso_synchronize(neso_context *context, void *stream)

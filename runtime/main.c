@@ -26,8 +26,10 @@ static const struct command_row {
     int (*run)(const struct given *g);
     const char *meaning;
 } command_rows[] = {
-    {RUN, "run", "PROGRAM.py [ARG...]", 1, -1, run_command, "run a whole program: host part, and kernels on a device"},
-    {COMPILE, "compile", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, compile_command, "compile one kernel, print a stage of it"},
+    {RUN, "run", "PROGRAM.py [ARG...]", 1, -1, run_command,
+     "run a whole program: host part, and kernels on a device"},
+    {COMPILE, "compile", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, compile_command,
+     "compile one kernel, print a stage of it"},
     {DOCTOR, "doctor", "", 0, 0, doctor_command, "what is here: driver, GPUs, assembler, disassembler"},
     {HELP, "help", "[COMMAND | TOPIC]", 0, 1, help_command, "this, or a table"},
 };
@@ -113,7 +115,8 @@ static void print_usage(FILE *to)
     for (size_t i = 0; neso_help_topic(i); i++)
         fprintf(to, " %s", neso_help_topic(i));
     fputs("\n\nEnvironment: NESO_DEVICE is --device's default; TRITON_INTERPRET=1 means the interpreter.\n"
-          "Exit status: 0 good, 1 the program failed, 2 bad usage or bad input.\n", to);
+          "Exit status: 0 good, 1 the program failed, 2 bad usage or bad input.\n",
+          to);
 }
 
 static const struct command_row *find_command(const char *word)
@@ -159,7 +162,8 @@ static enum option find_option(const struct command_row *c, const char *arg, con
         const struct option_row *o = &option_rows[i];
         if (!(o->where & (int)c->bit))
             continue;
-        if (is_letter ? arg[1] == o->letter && !arg[2] : strlen(o->word) == n && memcmp(o->word, word, n) == 0)
+        if (is_letter ? arg[1] == o->letter && !arg[2]
+                      : strlen(o->word) == n && memcmp(o->word, word, n) == 0)
             return (enum option)i;
     }
     return OPTIONS_END;
@@ -185,7 +189,8 @@ static int parse(const struct command_row *c, int argc, char **argv, struct give
         }
         enum option o = find_option(c, arg, &value);
         if (o == OPTIONS_END)
-            return arg[1] == '-' ? unknown_option(c, arg + 2, strcspn(arg + 2, "=")) : unknown_option(c, arg + 1, 1);
+            return arg[1] == '-' ? unknown_option(c, arg + 2, strcspn(arg + 2, "="))
+                                 : unknown_option(c, arg + 1, 1);
         const struct option_row *row = &option_rows[o];
         if (value && !row->argument)
             return complain("--%s takes no argument", row->word);

@@ -47,7 +47,8 @@ static const struct source *host_find_source(void *ctx, struct eval *e, const ch
     if (!text)
         return NULL;
     if (length > limit)
-        eval_raise(e, (struct loc){0}, "ImportError", ERR_import_source, module, (int64_t)length, (int64_t)limit);
+        eval_raise(e, (struct loc){0}, "ImportError", ERR_import_source, module, (int64_t)length,
+                   (int64_t)limit);
     return diag_add_source(e->diag, file_name(e->arena, module), text, length);
 }
 

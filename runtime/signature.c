@@ -116,12 +116,14 @@ static bool read_promise(struct reader *r, const struct entry *x, size_t at, str
     return false;
 }
 
-static bool read_type(struct reader *r, const struct entry *x, const struct param_rule *rule, struct spec_arg *arg)
+static bool read_type(struct reader *r, const struct entry *x, const struct param_rule *rule,
+                      struct spec_arg *arg)
 {
     size_t n = type_length(x);
     const struct lang_type *t = lang_parse(&r->module->eval, x->s, n);
     if (!t) {
-        diag_error(diag_of(r), loc_at(r, x->s, n), ERR_signature_type, arena_strndup(&r->module->arena, x->s, n));
+        diag_error(diag_of(r), loc_at(r, x->s, n), ERR_signature_type,
+                   arena_strndup(&r->module->arena, x->s, n));
         diag_hint(diag_of(r), ERR_signature_types_hint);
         return false;
     }
@@ -323,11 +325,16 @@ bool signature_read(struct neso_kernel *k, const char *signature)
 static const char *annotation_word(const struct ast *x)
 {
     switch (x->kind) {
-    case AST_name: return x->name.id;
-    case AST_attribute: return x->attribute.name;
-    case AST_str: return x->str.value.s;
-    case AST_subscript: return annotation_word(x->subscript.value);
-    default: return "";
+    case AST_name:
+        return x->name.id;
+    case AST_attribute:
+        return x->attribute.name;
+    case AST_str:
+        return x->str.value.s;
+    case AST_subscript:
+        return annotation_word(x->subscript.value);
+    default:
+        return "";
     }
 }
 
@@ -451,8 +458,8 @@ static void key_text(struct neso_kernel *k, struct text *out)
             obj_print(&k->module->eval, a ? a->value : s->meta_values[meta], out, true);
         text_printf(out, ":%d|", a ? a->divisible : 1);
     }
-    text_printf(out, "%d|%d|%d|%d|%d|%d|%s", s->num_warps, s->num_stages, s->num_ctas, s->maxnreg, s->fp_fusion,
-                s->debug, s->target ? s->target->name : "");
+    text_printf(out, "%d|%d|%d|%d|%d|%d|%s", s->num_warps, s->num_stages, s->num_ctas, s->maxnreg,
+                s->fp_fusion, s->debug, s->target ? s->target->name : "");
 }
 
 void kernel_describe(struct neso_kernel *k, const struct func *f)

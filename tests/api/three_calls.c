@@ -45,7 +45,8 @@ static void compile_to_ptx(void)
     check(neso_module_from_source(ctx, "add.py", source, strlen(source), &module) == NESO_OK, "a module");
     neso_compile_options o = options_for("*fp32:16, *fp32:16, *fp32:16, i32:16, 1024");
     if (neso_kernel_compile(module, "add", &o, &kernel) == NESO_OK) {
-        check(neso_kernel_text(kernel, NESO_TEXT_PTX, &ptx, &length) == NESO_OK && length == strlen(ptx), "PTX");
+        check(neso_kernel_text(kernel, NESO_TEXT_PTX, &ptx, &length) == NESO_OK && length == strlen(ptx),
+              "PTX");
         check(strstr(ptx, ".entry add") != NULL, "an entry named add");
         puts(ptx);
         check(neso_kernel_param_count(kernel) == 4, "four parameters");
@@ -105,7 +106,8 @@ static void run_on_interpreter(void)
     neso_context_release(ctx);
 }
 
-static void refuse(neso_module *module, neso_context *ctx, const char *name, const char *signature, const char *tag)
+static void refuse(neso_module *module, neso_context *ctx, const char *name, const char *signature,
+                   const char *tag)
 {
     neso_kernel *kernel;
     neso_diagnostic d = {.size = sizeof d};

@@ -24,7 +24,7 @@ print(helper.word)
 PY
 echo "word = 'done'" >helper.py
 "$NESO" run --device interpreter --keep-ptx kept good.py >out 2>err || say "good.py: $(cat err)"
-[ "$(cat out)" = done ] || say "printed: $(cat out)"
+[ "$(cat out)" = "done" ] || say "printed: $(cat out)"
 [ ! -s err ] || say "on standard error: $(cat err)"
 [ "$(find kept -name 'double-*.ptx' | wc -l)" = 1 ] || say "kept: $(ls kept)"
 "$NESO" run --device interpreter --verbose good.py 2>&1 >/dev/null | grep -q 'running good.py on' || say "no word on the device"
