@@ -32,60 +32,51 @@ static cu_result result(const char *symbol)
 
 static int something;
 
-/* clang-format off: a table */
+/* clang-format off */
+
 CALL(cuInit, (unsigned flags), (void)flags)
 CALL(cuDriverGetVersion, (int *version), *version = 13000)
 CALL(cuDeviceGetCount, (int *n), *n = getenv("FAKE_NONE") ? 0 : 1)
-CALL(cuDeviceGet, (cu_device * d, int i), *d = i)
+CALL(cuDeviceGet, (cu_device *d, int i), *d = i)
 CALL(cuDeviceGetName, (char *s, int n, cu_device d), (void)n; (void)d; strcpy(s, "Fake GPU"))
-CALL(cuDeviceTotalMem_v2, (size_t * n, cu_device d), (void)d; *n = (size_t)1 << 34)
-CALL(cuDeviceGetAttribute, (int *v, int a, cu_device d), (void)d; *v = a == CU_MAJOR   ? 9
-                                                                       : a == CU_MINOR ? 0
-                                                                                       : 132)
-CALL(cuDevicePrimaryCtxRetain, (cu_context * c, cu_device d), (void)d; *c = &something)
+CALL(cuDeviceTotalMem_v2, (size_t *n, cu_device d), (void)d; *n = (size_t)1 << 34)
+CALL(cuDeviceGetAttribute, (int *v, int a, cu_device d), (void)d; *v = a == CU_MAJOR ? 9 : a == CU_MINOR ? 0 : 132)
+CALL(cuDevicePrimaryCtxRetain, (cu_context *c, cu_device d), (void)d; *c = &something)
 CALL(cuDevicePrimaryCtxRelease_v2, (cu_device d), (void)d)
-CALL(cuCtxGetCurrent, (cu_context * c), *c = NULL)
+CALL(cuCtxGetCurrent, (cu_context *c), *c = NULL)
 CALL(cuCtxPushCurrent_v2, (cu_context c), (void)c)
-CALL(cuCtxPopCurrent_v2, (cu_context * c), *c = NULL)
-CALL(cuCtxGetDevice, (cu_device * d), *d = 0)
-CALL(cuMemAlloc_v2, (cu_address * p, size_t n),
-     *p = (cu_address)(uintptr_t)aligned_alloc(256, (n + 255) / 256 * 256))
+CALL(cuCtxPopCurrent_v2, (cu_context *c), *c = NULL)
+CALL(cuCtxGetDevice, (cu_device *d), *d = 0)
+CALL(cuMemAlloc_v2, (cu_address *p, size_t n), *p = (cu_address)(uintptr_t)aligned_alloc(256, (n + 255) / 256 * 256))
 CALL(cuMemFree_v2, (cu_address p), free((void *)(uintptr_t)p))
-CALL(cuMemcpyHtoDAsync_v2, (cu_address to, const void *from, size_t n, cu_stream s), (void)s;
-     memcpy((void *)(uintptr_t)to, from, n))
-CALL(cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t n, cu_stream s), (void)s;
-     memcpy(to, (void *)(uintptr_t)from, n))
-CALL(cuMemcpyDtoDAsync_v2, (cu_address to, cu_address from, size_t n, cu_stream s), (void)s;
-     memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n))
-CALL(cuMemsetD8Async, (cu_address to, unsigned char byte, size_t n, cu_stream s), (void)s;
-     memset((void *)(uintptr_t)to, byte, n))
+CALL(cuMemcpyHtoDAsync_v2, (cu_address to, const void *from, size_t n, cu_stream s),
+     (void)s; memcpy((void *)(uintptr_t)to, from, n))
+CALL(cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t n, cu_stream s),
+     (void)s; memcpy(to, (void *)(uintptr_t)from, n))
+CALL(cuMemcpyDtoDAsync_v2, (cu_address to, cu_address from, size_t n, cu_stream s),
+     (void)s; memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n))
+CALL(cuMemsetD8Async, (cu_address to, unsigned char byte, size_t n, cu_stream s),
+     (void)s; memset((void *)(uintptr_t)to, byte, n))
 CALL(cuStreamSynchronize, (cu_stream s), (void)s)
-CALL(cuEventCreate, (cu_event * e, unsigned flags), (void)flags; *e = &something)
+CALL(cuEventCreate, (cu_event *e, unsigned flags), (void)flags; *e = &something)
 CALL(cuEventDestroy_v2, (cu_event e), (void)e)
 CALL(cuEventRecord, (cu_event e, cu_stream s), (void)e; (void)s)
 CALL(cuEventSynchronize, (cu_event e), (void)e)
 CALL(cuEventElapsedTime, (float *ms, cu_event a, cu_event b), (void)a; (void)b; *ms = 1)
-CALL(cuLinkCreate_v2, (unsigned n, int *options, void **values, cu_link *l),
-     for (unsigned i = 0; i < n; i++) if (options[i] == CU_ERROR_LOG) log_buffer = values[i];
-     *l = &something)
-CALL(cuLinkAddData_v2,
-     (cu_link l, int type, void *data, size_t n, const char *name, unsigned k, int *o, void **v), (void)l;
-     (void)type; (void)data; (void)n; (void)name; (void)k; (void)o; (void)v)
-CALL(cuLinkComplete, (cu_link l, void **cubin, size_t *n), (void)l; *cubin = &something;
-     *n = sizeof something)
+CALL(cuLinkCreate_v2, (unsigned n, int *options, void **values, cu_link *l), for (unsigned i = 0; i < n; i++)
+     if (options[i] == CU_ERROR_LOG) log_buffer = values[i]; *l = &something)
+CALL(cuLinkAddData_v2, (cu_link l, int type, void *data, size_t n, const char *name, unsigned k, int *o, void **v),
+     (void)l; (void)type; (void)data; (void)n; (void)name; (void)k; (void)o; (void)v)
+CALL(cuLinkComplete, (cu_link l, void **cubin, size_t *n), (void)l; *cubin = &something; *n = sizeof something)
 CALL(cuLinkDestroy, (cu_link l), (void)l)
-CALL(cuModuleLoadData, (cu_module * m, const void *image), (void)image; *m = &something)
+CALL(cuModuleLoadData, (cu_module *m, const void *image), (void)image; *m = &something)
 CALL(cuModuleUnload, (cu_module m), (void)m)
-CALL(cuModuleGetFunction, (cu_function * f, cu_module m, const char *name), (void)m; (void)name;
-     *f = &something)
+CALL(cuModuleGetFunction, (cu_function *f, cu_module m, const char *name), (void)m; (void)name; *f = &something)
 CALL(cuFuncGetAttribute, (int *v, int a, cu_function f), (void)f; *v = a)
 CALL(cuFuncSetAttribute, (cu_function f, int a, int v), (void)f; (void)a; (void)v)
-CALL(cuLaunchKernel,
-     (cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-      unsigned shared, cu_stream s, void **params, void **extra),
-     (void)f;
-     (void)gx; (void)gy; (void)gz; (void)bx; (void)by; (void)bz; (void)shared; (void)s; (void)params;
-     (void)extra)
+CALL(cuLaunchKernel, (cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                      unsigned shared, cu_stream s, void **params, void **extra),
+     (void)f; (void)gx; (void)gy; (void)gz; (void)bx; (void)by; (void)bz; (void)shared; (void)s; (void)params; (void)extra)
 /* clang-format on */
 
 cu_result cuGetErrorName(cu_result r, const char **name);
