@@ -29,6 +29,9 @@ enum oper {
     OPER_count
 };
 
+/* What recursion over a tree can count on. */
+enum { AST_HEIGHT_MOST = 1000 };
+
 enum oper_class { OPER_CLASS_binary, OPER_CLASS_unary, OPER_CLASS_compare, OPER_CLASS_boolean };
 
 struct oper_info {
@@ -72,6 +75,7 @@ struct ast_range {
  * it; decorators are not part of a def. */
 struct ast {
     enum ast_kind kind;
+    uint16_t height; /* levels of the tree from here down: 1 for a leaf, AST_HEIGHT_MOST at most */
     struct loc loc;
     union {
 #define EXPR(x) struct ast *x;
@@ -88,7 +92,7 @@ struct ast {
 #define FORM(x) enum ast_form x;
 #define ROLE(x) enum ast_role x;
 #define RANGE(x) struct ast_range x;
-#define NODE(kind, member, fields) struct { fields char no_more; } member; /* C has no empty struct */
+#define NODE(kind, member, fields) struct node_##kind { fields char no_more; } member; /* C has no empty struct */
 #include "frontend/nodes.h"
 #undef NODE
 #undef EXPR

@@ -129,16 +129,20 @@ static bool is_full(const struct diag *d)
     return d->nerrors > DIAG_ERRORS_MOST;
 }
 
-void diag_error(struct diag *d, struct loc at, enum error e, ...)
+void diag_verror(struct diag *d, struct loc at, enum error e, va_list args)
 {
     d->nerrors++;
     if (d->nerrors == DIAG_ERRORS_MOST + 1 && d->fatal)
         diag_fatal(d, (struct loc){0}, ERR_too_many_errors, DIAG_ERRORS_MOST);
-    if (is_full(d))
-        return;
+    if (!is_full(d))
+        keep(d, SEV_error, at, e, args);
+}
+
+void diag_error(struct diag *d, struct loc at, enum error e, ...)
+{
     va_list args;
     va_start(args, e);
-    keep(d, SEV_error, at, e, args);
+    diag_verror(d, at, e, args);
     va_end(args);
 }
 

@@ -82,6 +82,7 @@ uint16_t diag_push_call(struct diag *d, struct loc at, const char *callee);
  * %V const struct value *, %L const struct layout *, %D enum dtype, %% percent. diag.c gets the last four
  * through type.c's and layout.c's text functions. */
 void diag_error(struct diag *d, struct loc at, enum error e, ...);
+void diag_verror(struct diag *d, struct loc at, enum error e, va_list args);
 void diag_warn(struct diag *d, struct loc at, enum error e, ...);
 /* Follow an error or warning. */
 void diag_note(struct diag *d, struct loc at, enum error e, ...);
