@@ -174,7 +174,7 @@ static void check_targets(struct parser *p, const struct ast *n)
 {
     const char *what = parse_describe(n);
     if (what)
-        parse_fail_at(p, n, ERR_assign_target, what);
+        parse_fail_at(p, n, ERR_assign_to, what);
     const struct ast_list *items = n->kind == AST_tuple ? &n->tuple.items : n->kind == AST_list ? &n->list.items : NULL;
     for (int i = 0; items && i < items->n; i++)
         check_targets(p, items->at[i]);
@@ -476,7 +476,7 @@ static struct ast *plain_argument(struct parser *p, struct arguments *seen, bool
     }
     const char *what = parse_describe(n);
     if (next_is(p, TOK_assign) && (n->kind == AST_none || n->kind == AST_true || n->kind == AST_false))
-        parse_fail_at(p, n, ERR_assign_target, what);
+        parse_fail_at(p, n, ERR_assign_to, what);
     if (next_is(p, TOK_assign))
         parse_fail_at(p, n, ERR_argument_assign);
     if (seen->has_unpacking)

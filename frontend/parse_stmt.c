@@ -73,7 +73,7 @@ static void check_target(struct parser *p, const struct ast *n, bool is_direct)
     const char *what = parse_describe(n);
     bool is_constant = n->kind == AST_none || n->kind == AST_true || n->kind == AST_false || n->kind == AST_ellipsis;
     if (what)
-        parse_fail_at(p, n, is_direct && !is_constant && n->kind != AST_yield ? ERR_assign_equal : ERR_assign_target,
+        parse_fail_at(p, n, is_direct && !is_constant && n->kind != AST_yield ? ERR_assign_equal : ERR_assign_to,
                       what);
     if (n->kind == AST_starred) {
         if (is_direct)
