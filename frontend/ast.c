@@ -151,19 +151,19 @@ static const char *const role_words[] = {"positional", "plain", "args", "keyword
 #define FORM(x) text_printf(p->out, " %s", form_words[m->x]);
 #define ROLE(x) text_printf(p->out, " %s", role_words[m->x]);
 #define RANGE(x) text_printf(p->out, " %" PRIu32 "..%" PRIu32, m->x.start, m->x.end);
-#define NODE(kind, member, fields)                 \
-    case AST_##kind: {                             \
-        const struct node_##kind *m = &n->member;  \
-        (void)m;                                   \
-        fields                                     \
-        break;                                     \
+#define NODE(kind, member, fields)                                                                           \
+    case AST_##kind: {                                                                                       \
+        const struct node_##kind *m = &n->member;                                                            \
+        (void)m;                                                                                             \
+        fields break;                                                                                        \
     }
 
 static void print_fields(struct printer *p, const struct ast *n)
 {
     switch (n->kind) {
 #include "frontend/nodes.h"
-    case AST_count: break;
+    case AST_count:
+        break;
     }
 }
 
@@ -201,18 +201,18 @@ void ast_print(const struct ast *n, struct text *out)
 /* -- children -- */
 
 /* `field` counts the fields that hold nodes; the cursor says at which of them, and where in a list, to go on. */
-#define EXPR(x)                    \
-    if (field++ == at->field) {    \
-        at->field++;               \
-        if (m->x)                  \
-            return m->x;           \
+#define EXPR(x)                                                                                              \
+    if (field++ == at->field) {                                                                              \
+        at->field++;                                                                                         \
+        if (m->x)                                                                                            \
+            return m->x;                                                                                     \
     }
-#define LIST(x)                              \
-    if (field++ == at->field) {              \
-        if (at->item < m->x.n)               \
-            return m->x.at[at->item++];      \
-        at->field++;                         \
-        at->item = 0;                        \
+#define LIST(x)                                                                                              \
+    if (field++ == at->field) {                                                                              \
+        if (at->item < m->x.n)                                                                               \
+            return m->x.at[at->item++];                                                                      \
+        at->field++;                                                                                         \
+        at->item = 0;                                                                                        \
     }
 #define BODY(x) LIST(x)
 #define NAME(x)
@@ -233,7 +233,8 @@ struct ast *ast_child(const struct ast *n, struct ast_cursor *at)
     (void)field;
     switch (n->kind) {
 #include "frontend/nodes.h"
-    case AST_count: break;
+    case AST_count:
+        break;
     }
     return NULL;
 }

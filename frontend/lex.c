@@ -81,7 +81,12 @@ static bool is_ascii_letter(char c)
 static uint32_t decode_utf8(const char *s, size_t n, uint32_t *nbytes)
 {
     const unsigned char *b = (const unsigned char *)s;
-    uint32_t want = b[0] < 0x80 ? 1 : b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : b[0] < 0xf5 ? 4 : 0;
+    uint32_t want = b[0] < 0x80   ? 1
+                    : b[0] < 0xc2 ? 0
+                    : b[0] < 0xe0 ? 2
+                    : b[0] < 0xf0 ? 3
+                    : b[0] < 0xf5 ? 4
+                                  : 0;
     *nbytes = 0;
     if (want == 0 || want > n)
         return 0;
@@ -103,11 +108,12 @@ static uint32_t decode_utf8(const char *s, size_t n, uint32_t *nbytes)
 static const struct {
     uint32_t first, last;
 } not_letters[] = {
-    {0x80, 0xa9},     {0xab, 0xb4},     {0xb6, 0xb6},     {0xb8, 0xb9},     {0xbb, 0xbf},     {0xd7, 0xd7},
-    {0xf7, 0xf7},     {0x2000, 0x203e}, {0x2041, 0x2053}, {0x2055, 0x2070}, {0x2074, 0x207e}, {0x2080, 0x208f},
-    {0x20a0, 0x20cf}, {0x2190, 0x2bff}, {0x3000, 0x3004}, {0x3008, 0x3020}, {0x3030, 0x3030}, {0xe000, 0xf8ff},
-    {0xfe10, 0xfe1f}, {0xfe30, 0xfe32}, {0xfe50, 0xfe6f}, {0xfeff, 0xff0f}, {0xff1a, 0xff20}, {0xff3b, 0xff3e},
-    {0xff5b, 0xff65}, {0xfff0, 0xffff}, {0x1f000, 0x1faff}, {0xe0000, 0x10ffff},
+    {0x80, 0xa9},     {0xab, 0xb4},       {0xb6, 0xb6},        {0xb8, 0xb9},     {0xbb, 0xbf},
+    {0xd7, 0xd7},     {0xf7, 0xf7},       {0x2000, 0x203e},    {0x2041, 0x2053}, {0x2055, 0x2070},
+    {0x2074, 0x207e}, {0x2080, 0x208f},   {0x20a0, 0x20cf},    {0x2190, 0x2bff}, {0x3000, 0x3004},
+    {0x3008, 0x3020}, {0x3030, 0x3030},   {0xe000, 0xf8ff},    {0xfe10, 0xfe1f}, {0xfe30, 0xfe32},
+    {0xfe50, 0xfe6f}, {0xfeff, 0xff0f},   {0xff1a, 0xff20},    {0xff3b, 0xff3e}, {0xff5b, 0xff65},
+    {0xfff0, 0xffff}, {0x1f000, 0x1faff}, {0xe0000, 0x10ffff},
 };
 
 static bool is_letter(uint32_t c)
@@ -140,7 +146,8 @@ static uint32_t name_end(const struct lexer *l, uint32_t i)
 
 /* -- output -- */
 
-static struct token *emit_at(struct lexer *l, enum token_kind kind, uint32_t start, uint32_t line, uint32_t col)
+static struct token *emit_at(struct lexer *l, enum token_kind kind, uint32_t start, uint32_t line,
+                             uint32_t col)
 {
     int open = l->brackets.n > 0 ? l->brackets.at[l->brackets.n - 1] : -1;
     struct token t = {.kind = kind, .start = start, .end = l->at, .line = line, .col = col, .open = open};
@@ -161,7 +168,8 @@ static const struct lex_error *wrong(struct lexer *l, enum error error, const ch
     return e;
 }
 
-static void emit_error(struct lexer *l, uint32_t start, enum error error, const char *first, const char *second)
+static void emit_error(struct lexer *l, uint32_t start, enum error error, const char *first,
+                       const char *second)
 {
     emit(l, TOK_error, start)->error = wrong(l, error, first, second);
 }
@@ -299,8 +307,10 @@ static bool is_joined_keyword(const char *s, uint32_t n)
     case TOK_in:
     case TOK_is:
     case TOK_not:
-    case TOK_or:  return true;
-    default:      return false;
+    case TOK_or:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -479,7 +489,7 @@ static void begin_string(struct lexer *l, int nprefix, bool is_raw, bool is_form
         lex_string(l, start, quote, is_triple);
         return;
     }
-    struct frame f = {FRAME_text, quote, is_triple, is_raw, start, l->line, start - l->line_start + 1,
+    struct frame f = {FRAME_text,   quote, is_triple, is_raw, start, l->line, start - l->line_start + 1,
                       l->brackets.n};
     emit(l, TOK_fstring_start, start);
     VEC_PUSH(l->arena, &l->frames, f);
@@ -661,11 +671,16 @@ static void lex_sign(struct lexer *l)
         switch (k) {
         case TOK_lparen:
         case TOK_lbracket:
-        case TOK_lbrace:   open_bracket(l, (enum token_kind)k); return;
+        case TOK_lbrace:
+            open_bracket(l, (enum token_kind)k);
+            return;
         case TOK_rparen:
         case TOK_rbracket:
-        case TOK_rbrace:   close_bracket(l, (enum token_kind)k); return;
-        case TOK_exclamation: break;
+        case TOK_rbrace:
+            close_bracket(l, (enum token_kind)k);
+            return;
+        case TOK_exclamation:
+            break;
         default:
             l->at += (uint32_t)info->len;
             emit(l, (enum token_kind)k, start);
@@ -705,8 +720,10 @@ static bool begins_statement(const struct lexer *l, uint32_t i)
     case TOK_return:
     case TOK_try:
     case TOK_while:
-    case TOK_with:     return true;
-    default:           return false;
+    case TOK_with:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -797,7 +814,8 @@ bool lex(struct arena *a, struct diag *d, const struct source *src, struct token
 {
     *out = (struct tokens){0};
     if (src->len > SOURCE_BYTES_MOST) {
-        diag_error(d, (struct loc){.file = (uint16_t)src->index, .line = 1}, ERR_text_size, SOURCE_BYTES_MOST);
+        diag_error(d, (struct loc){.file = (uint16_t)src->index, .line = 1}, ERR_text_size,
+                   SOURCE_BYTES_MOST);
         return false;
     }
     if (!check_text(d, src))

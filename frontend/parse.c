@@ -336,7 +336,8 @@ struct ast *parse_module(struct arena *a, struct interner *strings, struct diag 
 {
     struct parser p;
     struct ast *n = NEW(a, struct ast);
-    *n = (struct ast){.kind = AST_module, .height = 1, .loc = {.file = (uint16_t)src->index, .line = 1, .col = 1}};
+    *n = (struct ast){
+        .kind = AST_module, .height = 1, .loc = {.file = (uint16_t)src->index, .line = 1, .col = 1}};
     if (!open_source(&p, a, strings, d, src))
         return n;
     ast_vec body = {0};
@@ -351,7 +352,8 @@ struct ast *parse_module(struct arena *a, struct interner *strings, struct diag 
     return n;
 }
 
-struct ast *parse_expression(struct arena *a, struct interner *strings, struct diag *d, const struct source *src)
+struct ast *parse_expression(struct arena *a, struct interner *strings, struct diag *d,
+                             const struct source *src)
 {
     struct parser p;
     if (!open_source(&p, a, strings, d, src))

@@ -32,8 +32,10 @@ bool parse_begins_expression(const struct parser *p)
     case TOK_ellipsis:
     case TOK_lparen:
     case TOK_lbracket:
-    case TOK_lbrace: return true;
-    default:         return false;
+    case TOK_lbrace:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -47,28 +49,46 @@ const char *parse_describe(const struct ast *n)
     case AST_subscript:
     case AST_tuple:
     case AST_list:
-    case AST_starred:       return NULL;
-    case AST_none:          return "None";
-    case AST_true:          return "True";
-    case AST_false:         return "False";
-    case AST_ellipsis:      return "ellipsis";
+    case AST_starred:
+        return NULL;
+    case AST_none:
+        return "None";
+    case AST_true:
+        return "True";
+    case AST_false:
+        return "False";
+    case AST_ellipsis:
+        return "ellipsis";
     case AST_int:
     case AST_float:
     case AST_imaginary:
     case AST_str:
-    case AST_bytes:         return "literal";
-    case AST_fstring:       return "f-string expression";
-    case AST_set:           return "set display";
-    case AST_dict:          return "dict literal";
-    case AST_comprehension: return forms[n->comprehension.form];
-    case AST_lambda:        return "lambda";
-    case AST_conditional:   return "conditional expression";
-    case AST_compare:       return "comparison";
-    case AST_walrus:        return "named expression";
-    case AST_call:          return "function call";
-    case AST_await:         return "await expression";
-    case AST_yield:         return "yield expression";
-    default:                return "expression";
+    case AST_bytes:
+        return "literal";
+    case AST_fstring:
+        return "f-string expression";
+    case AST_set:
+        return "set display";
+    case AST_dict:
+        return "dict literal";
+    case AST_comprehension:
+        return forms[n->comprehension.form];
+    case AST_lambda:
+        return "lambda";
+    case AST_conditional:
+        return "conditional expression";
+    case AST_compare:
+        return "comparison";
+    case AST_walrus:
+        return "named expression";
+    case AST_call:
+        return "function call";
+    case AST_await:
+        return "await expression";
+    case AST_yield:
+        return "yield expression";
+    default:
+        return "expression";
     }
 }
 
@@ -175,7 +195,9 @@ static void check_targets(struct parser *p, const struct ast *n)
     const char *what = parse_describe(n);
     if (what)
         parse_fail_at(p, n, ERR_assign_to, what);
-    const struct ast_list *items = n->kind == AST_tuple ? &n->tuple.items : n->kind == AST_list ? &n->list.items : NULL;
+    const struct ast_list *items = n->kind == AST_tuple  ? &n->tuple.items
+                                   : n->kind == AST_list ? &n->list.items
+                                                         : NULL;
     for (int i = 0; items && i < items->n; i++)
         check_targets(p, items->at[i]);
     if (n->kind == AST_starred)
@@ -230,7 +252,8 @@ static struct ast *for_if_clause(struct parser *p)
 }
 
 /* for_if_clauses: for_if_clause+ */
-static struct ast *comprehension(struct parser *p, const struct token *start, enum ast_form form, struct ast *element)
+static struct ast *comprehension(struct parser *p, const struct token *start, enum ast_form form,
+                                 struct ast *element)
 {
     if (element->kind == AST_starred)
         parse_fail_at(p, element, ERR_star_comprehension, "iterable");
@@ -381,18 +404,27 @@ static struct ast *bracketed(struct parser *p)
 static struct ast *atom(struct parser *p)
 {
     switch (p->t->kind) {
-    case TOK_name:          return name(p);
-    case TOK_True:          return leaf(p, AST_true);
-    case TOK_False:         return leaf(p, AST_false);
-    case TOK_None:          return leaf(p, AST_none);
-    case TOK_ellipsis:      return leaf(p, AST_ellipsis);
-    case TOK_number:        return parse_number(p);
+    case TOK_name:
+        return name(p);
+    case TOK_True:
+        return leaf(p, AST_true);
+    case TOK_False:
+        return leaf(p, AST_false);
+    case TOK_None:
+        return leaf(p, AST_none);
+    case TOK_ellipsis:
+        return leaf(p, AST_ellipsis);
+    case TOK_number:
+        return parse_number(p);
     case TOK_string:
-    case TOK_fstring_start: return parse_strings(p);
+    case TOK_fstring_start:
+        return parse_strings(p);
     case TOK_lparen:
     case TOK_lbracket:
-    case TOK_lbrace:        return bracketed(p);
-    default:                break;
+    case TOK_lbrace:
+        return bracketed(p);
+    default:
+        break;
     }
     parse_expected(p, "an expression");
 }
@@ -619,10 +651,14 @@ static struct ast *power(struct parser *p)
 static struct ast *factor(struct parser *p)
 {
     switch (p->t->kind) {
-    case TOK_plus:  return new_unary(p, OPER_plus, factor);
-    case TOK_minus: return new_unary(p, OPER_neg, factor);
-    case TOK_tilde: return new_unary(p, OPER_invert, factor);
-    default:        return power(p);
+    case TOK_plus:
+        return new_unary(p, OPER_plus, factor);
+    case TOK_minus:
+        return new_unary(p, OPER_neg, factor);
+    case TOK_tilde:
+        return new_unary(p, OPER_invert, factor);
+    default:
+        return power(p);
     }
 }
 
@@ -698,7 +734,8 @@ static struct ast *inversion(struct parser *p)
 }
 
 /* operand (word operand)*, one node for the whole row */
-static struct ast *boolean(struct parser *p, enum token_kind word, enum oper op, struct ast *(*operand)(struct parser *p))
+static struct ast *boolean(struct parser *p, enum token_kind word, enum oper op,
+                           struct ast *(*operand)(struct parser *p))
 {
     const struct token *start = p->t;
     struct ast *first = operand(p);
@@ -783,8 +820,10 @@ struct ast *parse_named_expression(struct parser *p)
         return target;
     if (target->kind != AST_name) {
         const char *what = parse_describe(target);
-        const char *place = target->kind == AST_attribute ? "attribute" : target->kind == AST_subscript ? "subscript"
-                          : target->kind == AST_tuple ? "tuple" : "list";
+        const char *place = target->kind == AST_attribute   ? "attribute"
+                            : target->kind == AST_subscript ? "subscript"
+                            : target->kind == AST_tuple     ? "tuple"
+                                                            : "list";
         parse_fail_at(p, target, ERR_assign_walrus, what ? what : place);
     }
     parse_take(p);

@@ -121,9 +121,10 @@ static uint32_t read_hex(struct parser *p, const struct piece *piece, uint32_t a
     for (uint32_t i = at + 2; i < at + 2 + n; i++) {
         char digit = i < piece->end ? p->src->text[i] : 0;
         if (!digit || !strchr("0123456789abcdefABCDEF", digit))
-            fail_escape(p, piece, at, n == 2 ? "\\x needs two hexadecimal digits"
-                                      : n == 4 ? "\\u needs four hexadecimal digits"
-                                               : "\\U needs eight hexadecimal digits");
+            fail_escape(p, piece, at,
+                        n == 2   ? "\\x needs two hexadecimal digits"
+                        : n == 4 ? "\\u needs four hexadecimal digits"
+                                 : "\\U needs eight hexadecimal digits");
         c = c << 4 | (uint32_t)digit_value(digit);
     }
     return c;
@@ -175,7 +176,8 @@ static uint32_t read_escape(struct parser *p, const struct piece *piece, uint32_
     if (c >= '0' && c <= '7')
         return octal_escape(p, piece, at, out);
     if (c == 'N' && !piece->is_bytes)
-        fail_escape(p, piece, at, "names of characters (\\N{...}) are not supported; write \\u and the number");
+        fail_escape(p, piece, at,
+                    "names of characters (\\N{...}) are not supported; write \\u and the number");
     text_char(out, '\\');
     return at + 1;
 }
@@ -320,8 +322,8 @@ static void fstring_parts(struct parser *p, struct joined *j, bool is_raw, enum 
             struct ast *f = field(p, j, is_raw);
             VEC_PUSH(p->arena, &j->parts, f);
         } else if (next_is(p, TOK_fstring_text)) {
-            struct piece text = {.token = p->t, .start = p->t->start, .end = p->t->end, .is_raw = is_raw,
-                                 .is_fstring = true};
+            struct piece text = {
+                .token = p->t, .start = p->t->start, .end = p->t->end, .is_raw = is_raw, .is_fstring = true};
             add_piece(p, j, &text);
             parse_take(p);
         } else {

@@ -32,8 +32,8 @@ static struct ast_list block(struct parser *p, const char *what, const struct to
         const struct token *newline = p->t;
         parse_take(p);
         if (!next_is(p, TOK_indent))
-            parse_fail(p, next_is(p, TOK_end) || next_is(p, TOK_dedent) ? newline : p->t, ERR_indent_expected, what,
-                       (int)head->line);
+            parse_fail(p, next_is(p, TOK_end) || next_is(p, TOK_dedent) ? newline : p->t, ERR_indent_expected,
+                       what, (int)head->line);
         parse_take(p);
         parse_statements(p, &body);
         parse_accept(p, TOK_dedent);
@@ -71,10 +71,11 @@ static struct ast_list else_block(struct parser *p)
 static void check_target(struct parser *p, const struct ast *n, bool is_direct)
 {
     const char *what = parse_describe(n);
-    bool is_constant = n->kind == AST_none || n->kind == AST_true || n->kind == AST_false || n->kind == AST_ellipsis;
+    bool is_constant =
+        n->kind == AST_none || n->kind == AST_true || n->kind == AST_false || n->kind == AST_ellipsis;
     if (what)
-        parse_fail_at(p, n, is_direct && !is_constant && n->kind != AST_yield ? ERR_assign_equal : ERR_assign_to,
-                      what);
+        parse_fail_at(
+            p, n, is_direct && !is_constant && n->kind != AST_yield ? ERR_assign_equal : ERR_assign_to, what);
     if (n->kind == AST_starred) {
         if (is_direct)
             parse_fail_at(p, n, ERR_assign_star);
@@ -237,7 +238,9 @@ static void check_deleted(struct parser *p, const struct ast *n)
     const char *what = n->kind == AST_starred ? "starred" : parse_describe(n);
     if (what)
         parse_fail_at(p, n, ERR_delete_target, what);
-    const struct ast_list *items = n->kind == AST_tuple ? &n->tuple.items : n->kind == AST_list ? &n->list.items : NULL;
+    const struct ast_list *items = n->kind == AST_tuple  ? &n->tuple.items
+                                   : n->kind == AST_list ? &n->list.items
+                                                         : NULL;
     for (int i = 0; items && i < items->n; i++)
         check_deleted(p, items->at[i]);
 }
@@ -372,18 +375,30 @@ static struct ast *import_from_statement(struct parser *p)
 static struct ast *simple_statement(struct parser *p)
 {
     switch (p->t->kind) {
-    case TOK_return:   return return_statement(p);
-    case TOK_import:   return import_statement(p);
-    case TOK_from:     return import_from_statement(p);
-    case TOK_raise:    return raise_statement(p);
-    case TOK_assert:   return assert_statement(p);
-    case TOK_del:      return del_statement(p);
-    case TOK_global:   return scope_statement(p, AST_global);
-    case TOK_nonlocal: return scope_statement(p, AST_nonlocal);
-    case TOK_pass:     return word_statement(p, AST_pass);
-    case TOK_break:    return word_statement(p, AST_break);
-    case TOK_continue: return word_statement(p, AST_continue);
-    default:           return expression_statement(p);
+    case TOK_return:
+        return return_statement(p);
+    case TOK_import:
+        return import_statement(p);
+    case TOK_from:
+        return import_from_statement(p);
+    case TOK_raise:
+        return raise_statement(p);
+    case TOK_assert:
+        return assert_statement(p);
+    case TOK_del:
+        return del_statement(p);
+    case TOK_global:
+        return scope_statement(p, AST_global);
+    case TOK_nonlocal:
+        return scope_statement(p, AST_nonlocal);
+    case TOK_pass:
+        return word_statement(p, AST_pass);
+    case TOK_break:
+        return word_statement(p, AST_break);
+    case TOK_continue:
+        return word_statement(p, AST_continue);
+    default:
+        return expression_statement(p);
     }
 }
 
@@ -562,7 +577,8 @@ static void add_parameter(struct parser *p, struct parameters *seen, enum ast_ro
         parse_fail(p, t, ERR_parameter_repeated, n->param.name);
     *map_at_ptr(&seen->names, n->param.name) = n;
     if (annotated && parse_accept(p, TOK_colon))
-        n->param.annotation = role == ROLE_args && next_is(p, TOK_star) ? parse_star_expressions(p) : parse_plain_expression(p);
+        n->param.annotation =
+            role == ROLE_args && next_is(p, TOK_star) ? parse_star_expressions(p) : parse_plain_expression(p);
     if (next_is(p, TOK_assign) && (role == ROLE_args || role == ROLE_kwargs))
         parse_fail(p, p->t, ERR_parameter_order, "a parameter with '*' or '**' cannot have a default");
     if (parse_accept(p, TOK_assign))
@@ -727,37 +743,54 @@ static struct ast *decorated(struct parser *p)
     }
     struct ast_list decorators = parse_list(p, &list);
     switch (p->t->kind) {
-    case TOK_def:   return function_def(p, p->t, decorators);
-    case TOK_class: return class_def(p, decorators);
-    case TOK_async: return async_statement(p, decorators);
-    default:        parse_expected(p, "'def' or 'class' after the decorator");
+    case TOK_def:
+        return function_def(p, p->t, decorators);
+    case TOK_class:
+        return class_def(p, decorators);
+    case TOK_async:
+        return async_statement(p, decorators);
+    default:
+        parse_expected(p, "'def' or 'class' after the decorator");
     }
 }
 
 /* A clause without its statement, which is most often closed by a wrong indentation. */
 static _Noreturn void stray_clause(struct parser *p)
 {
-    const char *whose = next_is(p, TOK_elif) ? "'if'" : next_is(p, TOK_else) ? "'if', 'for', 'while' or 'try'" : "'try'";
+    const char *whose = next_is(p, TOK_elif)   ? "'if'"
+                        : next_is(p, TOK_else) ? "'if', 'for', 'while' or 'try'"
+                                               : "'try'";
     parse_fail(p, p->t, ERR_syntax_clause, token_info[p->t->kind].spelling, whose);
 }
 
 static struct ast *compound_statement(struct parser *p)
 {
     switch (p->t->kind) {
-    case TOK_if:      return if_statement(p);
-    case TOK_while:   return while_statement(p);
-    case TOK_for:     return for_statement(p, p->t);
-    case TOK_with:    return with_statement(p, p->t);
-    case TOK_try:     return try_statement(p);
-    case TOK_def:     return function_def(p, p->t, (struct ast_list){0});
-    case TOK_class:   return class_def(p, (struct ast_list){0});
-    case TOK_async:   return async_statement(p, (struct ast_list){0});
-    case TOK_at:      return decorated(p);
+    case TOK_if:
+        return if_statement(p);
+    case TOK_while:
+        return while_statement(p);
+    case TOK_for:
+        return for_statement(p, p->t);
+    case TOK_with:
+        return with_statement(p, p->t);
+    case TOK_try:
+        return try_statement(p);
+    case TOK_def:
+        return function_def(p, p->t, (struct ast_list){0});
+    case TOK_class:
+        return class_def(p, (struct ast_list){0});
+    case TOK_async:
+        return async_statement(p, (struct ast_list){0});
+    case TOK_at:
+        return decorated(p);
     case TOK_elif:
     case TOK_else:
     case TOK_except:
-    case TOK_finally: stray_clause(p);
-    default:          return NULL;
+    case TOK_finally:
+        stray_clause(p);
+    default:
+        return NULL;
     }
 }
 
