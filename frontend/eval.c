@@ -9,7 +9,8 @@
 
 enum {
     DEPTH_MOST = 9000,          /* a call counts 8, an expression 1: about Python's thousand calls */
-    STEPS_WITHOUT_HOST = 1 << 20, /* for loading a file's kernels */
+    STEPS_OF_STATEMENT = 1 << 17, /* when a file is loaded for its kernels only: of one statement at the top, */
+    STEPS_OF_FILE = 1 << 22,      /* and of all */
 };
 
 /* -- errors -- */
@@ -113,6 +114,8 @@ _Noreturn static void raise(struct eval *e, struct loc at, const char *class_nam
     x.note = note.error;
     x.note_name = note.name;
     x.class = builtin_class(e, class_name);
+    if (!x.class)
+        x.class = builtin_class(e, "RuntimeError");
     eval_throw(e, &x);
 }
 
@@ -405,6 +408,8 @@ static void exec_augmented(struct eval *e, struct scope *s, const struct ast *x)
         struct obj *value = eval_inplace(e, op, old, eval_expr(e, s, x->augmented.value), at);
         eval_setattr(e, of, target->attribute.name, value, target->loc);
     } else {
+        if (target->kind == AST_name && s->parent && !s->is_class && !scope_binds(s, target->name.id))
+            eval_raise(e, target->loc, "UnboundLocalError", ERR_unbound_local, target->name.id);
         struct obj *old = eval_expr(e, s, target);
         eval_assign(e, s, target, eval_inplace(e, op, old, eval_expr(e, s, x->augmented.value), at));
     }
@@ -530,10 +535,10 @@ static bool is_for_host_only(const struct ast *x)
     return call->kind != AST_call || call->call.func->kind != AST_attribute;
 }
 
-static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block);
+static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step);
 
 /* A condition that only the host could tell counts as true: the kernels under it are there to be compiled. */
-static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x)
+static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x, int64_t last_step)
 {
     struct handler h;
     handler_push(e, &h);
@@ -542,11 +547,11 @@ static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x
         is_taken = obj_truth(e, eval_expr(e, s, x->if_.test), x->if_.test->loc);
         handler_pop(e, &h);
     }
-    exec_lenient(e, s, is_taken ? &x->if_.body : &x->if_.orelse);
+    exec_lenient(e, s, is_taken ? &x->if_.body : &x->if_.orelse, last_step);
 }
 
 /* Loading a file for its kernels: a statement that fails leaves its names as unknown values. */
-static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block)
+static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step)
 {
     for (volatile int i = 0; i < block->n; i++) {
         const struct ast *x = block->at[i];
@@ -554,11 +559,12 @@ static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list 
         if (is_for_host_only(x))
             continue;
         if (x->kind == AST_if) {
-            exec_lenient_if(e, s, x);
+            exec_lenient_if(e, s, x, last_step);
             continue;
         }
         struct handler h;
         handler_push(e, &h);
+        e->step_limit = e->steps + STEPS_OF_STATEMENT < last_step ? e->steps + STEPS_OF_STATEMENT : last_step;
         if (setjmp(h.jump) == 0) {
             exec(e, s, x, &result);
             handler_pop(e, &h);
@@ -566,6 +572,14 @@ static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list 
             bind_targets(e, s, block->at[i], NULL);
         }
     }
+}
+
+/* Under a limit of steps of its own. */
+static void load_definitions(struct eval *e, struct scope *s, const struct ast_list *block)
+{
+    int64_t limit = e->step_limit;
+    exec_lenient(e, s, block, e->steps + STEPS_OF_FILE);
+    e->step_limit = limit;
 }
 
 struct obj *eval_module(struct eval *e, const struct source *src, const char *name)
@@ -586,7 +600,7 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
     if (e->host)
         eval_block(e, s, &tree->module.body, &result);
     else
-        exec_lenient(e, s, &tree->module.body);
+        load_definitions(e, s, &tree->module.body);
     return module;
 }
 
@@ -620,8 +634,6 @@ struct obj *eval_file(struct eval *e, const struct source *src, const char *modu
 {
     if (failed)
         *failed = false;
-    if (!e->host && !e->step_limit)
-        e->step_limit = STEPS_WITHOUT_HOST;
     struct handler h;
     handler_push(e, &h);
     if (setjmp(h.jump) == 0) {

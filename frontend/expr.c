@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { YIELDS_MOST = 1000000 };
+
 /* -- names -- */
 
 /* Changes of one character that make b of a; more than `most`: most + 1. */
@@ -283,6 +285,14 @@ static struct obj *slice(struct eval *e, struct scope *s, const struct ast *x)
     return out;
 }
 
+/* Generators run to their end when they are called. */
+static void push_yield(struct eval *e, struct obj *yields, struct obj *value, struct loc at)
+{
+    if (yields->seq.n == YIELDS_MOST)
+        eval_raise(e, at, "RuntimeError", ERR_yields, YIELDS_MOST);
+    VEC_PUSH(e->arena, &yields->seq, value);
+}
+
 static struct obj *yield(struct eval *e, struct scope *s, const struct ast *x)
 {
     if (!e->yields)
@@ -290,12 +300,12 @@ static struct obj *yield(struct eval *e, struct scope *s, const struct ast *x)
     struct obj *yields = e->yields;
     struct obj *value = x->yield.value ? eval_expr(e, s, x->yield.value) : obj_none;
     if (!x->yield.is_from) {
-        VEC_PUSH(e->arena, &yields->seq, value);
+        push_yield(e, yields, value, x->loc);
         return obj_none;
     }
     struct iter it = iter_of(e, value, x->loc);
     for (struct obj *item; (item = iter_next(e, &it));)
-        VEC_PUSH(e->arena, &yields->seq, item);
+        push_yield(e, yields, item, x->loc);
     return obj_none;
 }
 

@@ -369,7 +369,12 @@ struct obj *super_new(struct eval *e, struct obj *class, struct obj *self)
     X(RuntimeWarning,       "Warning") \
     X(FutureWarning,        "Warning") \
     X(CompilationError,     "Exception") \
-    X(OutOfResources,       "Exception")
+    X(CompileTimeAssertionFailure,  "CompilationError") \
+    X(UnsupportedLanguageConstruct, "CompilationError") \
+    X(OutOfResources,       "Exception") \
+    X(PTXASError,           "Exception") \
+    X(AutotunerError,       "Exception") \
+    X(InterpreterError,     "Exception")
 
 static struct obj *exception_init(struct eval *e, struct obj **args, const struct args *call)
 {

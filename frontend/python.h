@@ -29,6 +29,7 @@ int64_t obj_len(struct eval *e, struct obj *x, struct loc at); /* -1: none */
 uint64_t obj_hash(struct eval *e, const struct obj *x);
 bool obj_is_hashable(const struct obj *x);
 void dict_clear(struct dict *d);
+bool scope_binds(const struct scope *s, const char *name); /* has a value in s itself, or is declared there */
 void scope_declare(struct scope *s, const char *name, bool global); /* `global name`, else `nonlocal name` */
 
 /* -- show.c -- */

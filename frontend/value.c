@@ -603,6 +603,11 @@ void scope_set(struct scope *s, const char *name, struct obj *x)
     }
 }
 
+bool scope_binds(const struct scope *s, const char *name)
+{
+    return lookup(s, name) != NULL;
+}
+
 void scope_declare(struct scope *s, const char *name, bool global)
 {
     *map_at_ptr(&s->names, name) = (struct obj *)(global ? &declared_global : &declared_nonlocal);

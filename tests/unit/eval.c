@@ -73,7 +73,7 @@ TEST(endless_programs_end)
 {
     static const char *const texts[] = {
         "while True: pass\n", "import itertools\nlist(itertools.count())\n", "[0 for i in range(10**12)]\n",
-        "x = [1]\nfor i in x: x.append(i)\n", "def f(): return f()\nf()\n", "x = []\nx.append(x)\nx == [x]\n",
+        "x = [1]\nfor i in x: x.append(i)\n", "def f(): return f()\nf()\n", "x = []\nx.append(x)\ny = []\ny.append(y)\nx == y\n",
         "class A:\n    def __eq__(self, o): return self == o\nA() == A()\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
