@@ -159,7 +159,7 @@ struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct
     struct obj *found = find_attribute(e, x, name, at);
     if (found)
         return found;
-    const struct scope *names = names_within(x);
+    const struct scope *names = x->kind == OBJ_module && x->module.find ? builtins_names(e, x) : names_within(x);
     struct note note = {.error = ERR_did_you_mean, .name = names ? nearest_name(e, names, name) : NULL};
     if (x->kind == OBJ_module)
         eval_raise_noted(e, at, "AttributeError", note, ERR_module_attribute, x->module.name, name);

@@ -159,14 +159,31 @@ static struct obj *find_value(struct eval *e, unsigned where, const char *name)
     return NULL;
 }
 
-static struct obj *find_name(struct eval *e, const struct obj *module, const char *name)
+static unsigned where_of(const struct obj *module)
 {
-    unsigned where = 0;
     for (int i = 0; i < NMODULES; i++)
         if (strcmp(modules[i].name, module->module.name) == 0)
-            where = modules[i].where;
+            return modules[i].where;
+    return 0;
+}
+
+static struct obj *find_name(struct eval *e, const struct obj *module, const char *name)
+{
+    unsigned where = where_of(module);
     const struct row *r = find_row(name, where);
     return r ? obj_builtin(e, &r->builtin) : find_value(e, where, name);
+}
+
+struct scope *builtins_names(struct eval *e, const struct obj *module)
+{
+    struct scope *s = scope_new(e, NULL);
+    unsigned where = where_of(module);
+    for (int i = 0; i < NROWS; i++)
+        if (rows[i].where & where)
+            scope_set(s, intern_str(e->strings, rows[i].name), obj_none);
+    for (size_t i = 0; (where & IN_tl) && i < sizeof dtype_names / sizeof *dtype_names; i++)
+        scope_set(s, intern_str(e->strings, dtype_names[i]), obj_none);
+    return s;
 }
 
 struct obj *builtins_module(struct eval *e, const char *dotted_name)

@@ -5,9 +5,13 @@
 
 /* -- ranges -- */
 
-static struct obj *range_object(struct eval *e, struct obj *a, struct obj *b, struct obj *c, struct loop_range *r)
+static struct obj *range_object(struct eval *e, struct obj **args, const struct args *call, struct loop_range *r)
 {
+    struct obj *a = args[0], *b = args[1], *c = args[2];
     bool one = b->kind == OBJ_none;
+    r->lo_at = arg_loc(call, 0, "arg1");
+    r->hi_at = one ? r->lo_at : arg_loc(call, 1, "arg2");
+    r->step_at = arg_loc(call, 2, "step");
     r->lo = one ? obj_int(e, 0) : a;
     r->hi = one ? a : b;
     r->step = c->kind == OBJ_none ? obj_int(e, 1) : c;
@@ -18,15 +22,13 @@ static struct obj *range_object(struct eval *e, struct obj *a, struct obj *b, st
 struct obj *builtin_bare_range(struct eval *e, struct obj **args, const struct args *call)
 {
     struct loop_range r = {0};
-    (void)call;
-    return range_object(e, args[0], args[1], args[2], &r);
+    return range_object(e, args, call, &r);
 }
 
 struct obj *builtin_static_range(struct eval *e, struct obj **args, const struct args *call)
 {
     struct loop_range r = {.is_static = true};
-    (void)call;
-    return range_object(e, args[0], args[1], args[2], &r);
+    return range_object(e, args, call, &r);
 }
 
 static bool arg_count(struct eval *e, struct obj *x, const char *name, const struct args *call, int i, int *out)
@@ -43,7 +45,7 @@ struct obj *builtin_tl_range(struct eval *e, struct obj **args, const struct arg
     struct loop_range r = {0};
     if (!arg_count(e, args[3], "num_stages", call, 3, &r.stages) || !arg_count(e, args[4], "loop_unroll_factor", call, 4, &r.unroll))
         return obj_error;
-    return range_object(e, args[0], args[1], args[2], &r);
+    return range_object(e, args, call, &r);
 }
 
 /* -- no effect here -- */

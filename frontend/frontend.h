@@ -190,6 +190,8 @@ struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, stru
 struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL: not ours */
 /* Every builtin with its parameters, a line each: `neso help language`. */
 void builtins_help(struct text *out);
+/* All functions and types that such a module has, as the names of a scope: for "did you mean". */
+struct scope *builtins_names(struct eval *e, const struct obj *module);
 /* Members of a dtype or pointer type; NULL: no such. */
 struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
 

@@ -225,6 +225,7 @@ struct obj *join_returns(struct eval *e, struct obj *result, struct loc at)
 
 struct branch {
     struct block *block;
+    const struct ast_list *body;
     struct snapshot after;
     bool goes_on;             /* at least on some paths */
     struct obj *returned;     /* on the others; NULL: there are none */
@@ -247,6 +248,41 @@ static const struct ast *find_return(const struct ast *n)
     return found;
 }
 
+static bool assigns(const struct ast *target, const char *name)
+{
+    if (target->kind == AST_tuple || target->kind == AST_list)
+        for (int i = 0; i < target->tuple.items.n; i++)
+            if (assigns(target->tuple.items.at[i], name))
+                return true;
+    return target->kind == AST_name && target->name.id == name;
+}
+
+static const struct ast *find_assignment(const struct ast *n, const char *name)
+{
+    const struct ast *target = n->kind == AST_augmented   ? n->augmented.target
+                               : n->kind == AST_annotated ? n->annotated.target
+                               : n->kind == AST_walrus    ? n->walrus.target
+                               : n->kind == AST_assign && n->assign.targets.n ? n->assign.targets.at[0]
+                                                          : NULL;
+    const struct ast *found = target && assigns(target, name) ? n : NULL;
+    struct ast_cursor at = {0};
+    for (struct ast *c; (c = ast_child(n, &at));) {
+        const struct ast *later = find_assignment(c, name);
+        found = later ? later : found;
+    }
+    return found;
+}
+
+struct loc place_of_assignment(const struct ast_list *body, const char *name, struct loc otherwise)
+{
+    for (int i = body->n - 1; i >= 0; i--) {
+        const struct ast *found = find_assignment(body->at[i], name);
+        if (found)
+            return found->loc;
+    }
+    return otherwise;
+}
+
 void report_return_in_loop(struct eval *e, const struct ast *stmt)
 {
     const struct ast *r = find_return(stmt);
@@ -258,6 +294,9 @@ void report_return_in_loop(struct eval *e, const struct ast *stmt)
 static struct obj *join_name(struct eval *e, const char *name, struct obj *old, struct obj **x, const struct branch *br,
                              struct loc at)
 {
+    struct loc places[2];
+    for (int i = 0; i < 2; i++)
+        places[i] = br[i].body ? place_of_assignment(br[i].body, name, at) : at;
     if ((x[0] && is_error(x[0])) || (x[1] && is_error(x[1])))
         return obj_error;
     if (!old) {
@@ -269,7 +308,8 @@ static struct obj *join_name(struct eval *e, const char *name, struct obj *old, 
             return x[0]->kind == OBJ_none && x[1]->kind == OBJ_none ? x[0] : NULL;
         if (same_type(e, x[0], x[1]))
             return x[0];
-        diag_error(e->diag, trace_loc(e, at), ERR_branch_types, name, type_text(e, x[0]), type_text(e, x[1]));
+        diag_error(e->diag, trace_loc(e, places[1]), ERR_branch_types, name, type_text(e, x[0]), type_text(e, x[1]));
+        diag_note(e->diag, trace_loc(e, places[0]), ERR_note_type_here, name, type_text(e, x[0]));
         return obj_error;
     }
     if (!is_number(old) && !trace_is_tensor(old) && old->kind != OBJ_tuple)
@@ -282,7 +322,7 @@ static struct obj *join_name(struct eval *e, const char *name, struct obj *old, 
     }
     for (int i = 0; i < 2; i++)
         if (!same_type(e, was, x[i])) {
-            diag_error(e->diag, trace_loc(e, at), ERR_if_type, name, type_text(e, old), i ? "else" : "then", type_text(e, x[i]));
+            diag_error(e->diag, trace_loc(e, places[i]), ERR_if_type, name, type_text(e, old), i ? "else" : "then", type_text(e, x[i]));
             return obj_error;
         }
     return x[0];
@@ -410,7 +450,7 @@ static struct branch run_branch(struct eval *e, struct scope *s, const struct as
     struct trace *outer = e->trace, inner = *outer;
     inner.block = block_new(outer->func, NULL);
     inner.pending = NULL;
-    struct branch br = {.block = inner.block, .goes_on = true};
+    struct branch br = {.block = inner.block, .body = body, .goes_on = true};
     struct obj *result = obj_none;
     e->trace = &inner;
     enum flow flow = eval_block(e, s, body, &result);

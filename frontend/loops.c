@@ -121,7 +121,7 @@ static void enter(struct eval *e, struct loop *l, struct block *b)
 
 static void report_type(struct eval *e, const struct loop *l, const char *name, const struct obj *was, const struct obj *is)
 {
-    diag_error(e->diag, trace_loc(e, l->stmt->loc), ERR_loop_type, name, type_text(e, was), type_text(e, is));
+    diag_error(e->diag, trace_loc(e, place_of_assignment(l->body, name, l->stmt->loc)), ERR_loop_type, name, type_text(e, was), type_text(e, is));
     diag_hint(e->diag, ERR_hint_loop_type);
 }
 
@@ -297,11 +297,12 @@ static bool check_bound(struct eval *e, struct obj **x, const char *which, struc
 static bool find_bounds(struct eval *e, const struct loop_range *r, struct bounds *b, struct loc at)
 {
     *b = (struct bounds){r->lo, r->hi, r->step, NULL};
-    if (!check_bound(e, &b->lo, "start", at) || !check_bound(e, &b->hi, "end", at) || !check_bound(e, &b->step, "step", at))
+    if (!check_bound(e, &b->lo, "start", r->lo_at) || !check_bound(e, &b->hi, "end", r->hi_at) ||
+        !check_bound(e, &b->step, "step", r->step_at))
         return false;
     struct obj *constant = b->step->tensor.constant;
     if (constant && constant->kind == OBJ_int && constant->i == 0) {
-        diag_error(e->diag, trace_loc(e, at), ERR_loop_step);
+        diag_error(e->diag, trace_loc(e, r->step_at), ERR_loop_step);
         return false;
     }
     b->type = common_type(e, b->lo, b->hi, false, true, at);

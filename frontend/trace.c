@@ -93,6 +93,21 @@ static struct obj *library_name(struct eval *e, struct scope *s, const char *nam
     return find_language(e, name);
 }
 
+/* Why a name is not defined: where it ended, or what was meant. */
+static void explain_missing(struct eval *e, struct scope *s, const char *name)
+{
+    void **lost = map_get_ptr(e->trace->lost, name);
+    const char *near = strlen(name) > 2 ? nearest_name(e, s, name) : NULL;
+    if (lost) {
+        const struct lost *l = *lost;
+        diag_note(e->diag, l->at, l->in_loop ? ERR_note_lost_in_loop : ERR_note_lost_in_branch, name);
+    } else if (find_language(e, name)) {
+        diag_hint(e->diag, ERR_hint_language_name, name);
+    } else if (near) {
+        diag_hint(e->diag, ERR_did_you_mean, near);
+    }
+}
+
 struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
 {
     const char *id = name->name.id;
@@ -102,16 +117,7 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
     if (x)
         return x;
     diag_error(e->diag, trace_loc(e, name->loc), ERR_name, id);
-    const char *near = find_language(e, id) ? NULL : nearest_name(e, s, id);
-    if (!near && find_language(e, id))
-        diag_hint(e->diag, ERR_hint_language_name, id);
-    else if (near)
-        diag_note(e->diag, trace_loc(e, name->loc), ERR_did_you_mean, near);
-    void **lost = map_get_ptr(e->trace->lost, id);
-    if (lost) {
-        const struct lost *l = *lost;
-        diag_note(e->diag, l->at, l->in_loop ? ERR_note_lost_in_loop : ERR_note_lost_in_branch, id);
-    }
+    explain_missing(e, s, id);
     return obj_error;
 }
 
@@ -197,7 +203,7 @@ void trace_assign(struct eval *e, struct scope *s, const struct ast *target, str
         diag_error(e->diag, trace_loc(e, target->loc), ERR_assign_attribute, target->attribute.name);
         return;
     default:
-        diag_error(e->diag, trace_loc(e, target->loc), ERR_assign_target);
+        diag_error(e->diag, trace_loc(e, target->loc), ERR_kernel_target);
     }
 }
 

@@ -45,6 +45,7 @@ struct obj *prelude_function(struct eval *e, const char *name);
 /* What `range(...)` and its kin make, for trace_for. */
 struct loop_range {
     struct obj *lo, *hi, *step;
+    struct loc lo_at, hi_at, step_at;
     bool is_static;
     int stages, unroll;
 };
@@ -78,6 +79,8 @@ const char *lang_text(struct eval *e, const struct lang_type *t);
 struct obj *join_returns(struct eval *e, struct obj *result, struct loc at);
 enum flow join_if(struct eval *e, struct scope *s, const struct ast *stmt, struct value *cond, struct obj **result);
 void report_return_in_loop(struct eval *e, const struct ast *stmt);
+/* Where a name is last assigned in a body. */
+struct loc place_of_assignment(const struct ast_list *body, const char *name, struct loc otherwise);
 /* An `if` of two finished blocks that yields one value a side (of equal types); a select where nothing has to run. */
 struct obj *join_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at);
 

@@ -1,0 +1,17 @@
+# break has no meaning in a kernel.
+# run: compile break-in-a-loop.py::k --signature "*fp32, i32" --emit ir
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x, n):
+    for i in range(n):
+        if i > 4:
+            break
+        tl.store(x + i, 0.0)
+
+# expect: exit 2
+# break-in-a-loop.py:11:13: error: unsupported AST node type: Break [unsupported-node]
+#    11 |             break
+#       |             ^~~~~

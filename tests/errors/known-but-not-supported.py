@@ -1,0 +1,15 @@
+# A function of the language that this version lacks is named, not undefined.
+# run: compile known-but-not-supported.py::k --signature "*fp32" --emit ir
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x):
+    a = tl.arange(0, 32)
+    tl.store(x + a, tl.sort(tl.load(x + a)))
+
+# expect: exit 2
+# known-but-not-supported.py:10:21: error: tl.sort is not supported by this version of neso [not-supported]
+#    10 |     tl.store(x + a, tl.sort(tl.load(x + a)))
+#       |                     ^~~~~~~~~~~~~~~~~~~~~~~
