@@ -250,6 +250,11 @@ static struct obj *run_assign(struct eval *e, struct obj **args, const struct ar
     return args[0];
 }
 
+static bool given(const struct obj *x)
+{
+    return x && x != obj_none;
+}
+
 /* `t[i]`, `t[a:b, None, ...]`: a view. */
 static void index_one(struct eval *e, const struct tensor *t, struct tensor *out, int *d, struct obj *x, struct loc at)
 {
@@ -263,11 +268,11 @@ static void index_one(struct eval *e, const struct tensor *t, struct tensor *out
     int64_t n = t->shape[*d], i;
     if (x->kind == OBJ_slice) {
         int64_t start = 0, stop = n, step = 1;
-        if (x->slice.step != obj_none)
+        if (given(x->slice.step))
             step = torch_int_arg(e, x->slice.step, "step", at);
-        if (x->slice.start != obj_none)
+        if (given(x->slice.start))
             start = torch_int_arg(e, x->slice.start, "start", at);
-        if (x->slice.stop != obj_none)
+        if (given(x->slice.stop))
             stop = torch_int_arg(e, x->slice.stop, "stop", at);
         start = start < 0 ? (start + n < 0 ? 0 : start + n) : start > n ? n : start;
         stop = stop < 0 ? stop + n : stop > n ? n : stop;
