@@ -334,8 +334,6 @@ static void push_keyword(struct eval *e, struct args *args, loc_list *locs, cons
 /* **dict */
 static void push_keywords(struct eval *e, struct args *args, loc_list *locs, struct obj *dict, struct loc at)
 {
-    if (e->trace)
-        eval_raise(e, at, "CompilationError", ERR_double_star);
     if (dict->kind != OBJ_dict)
         eval_raise(e, at, "TypeError", ERR_not_mapping, obj_type_name(dict));
     for (int i = 0; i < dict->dict->entries.n; i++) {
@@ -361,6 +359,8 @@ void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *item
                 push_argument(e, list, &locs, item, x->loc);
         } else if (x->kind == AST_keyword && x->keyword.name) {
             push_keyword(e, out, &keyword_locs, x->keyword.name, eval_expr(e, s, x->keyword.value), x->keyword.value->loc);
+        } else if (x->kind == AST_keyword && e->trace) {
+            eval_raise(e, x->loc, "CompilationError", ERR_double_star);
         } else if (x->kind == AST_keyword) {
             push_keywords(e, out, &keyword_locs, eval_expr(e, s, x->keyword.value), x->loc);
         } else {
