@@ -279,9 +279,9 @@ static struct obj *walrus(struct eval *e, struct scope *s, const struct ast *x)
 static struct obj *slice(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *out = obj_new(e, OBJ_slice);
-    out->slice.start = x->slice.lower ? eval_expr(e, s, x->slice.lower) : NULL;
-    out->slice.stop = x->slice.upper ? eval_expr(e, s, x->slice.upper) : NULL;
-    out->slice.step = x->slice.step ? eval_expr(e, s, x->slice.step) : NULL;
+    out->slice.start = x->slice.lower ? eval_expr(e, s, x->slice.lower) : obj_none;
+    out->slice.stop = x->slice.upper ? eval_expr(e, s, x->slice.upper) : obj_none;
+    out->slice.step = x->slice.step ? eval_expr(e, s, x->slice.step) : obj_none;
     return out;
 }
 

@@ -247,9 +247,9 @@ static struct obj *repeat(struct eval *e, struct obj **args, const struct args *
 static struct obj *islice(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *slice = obj_new(e, OBJ_slice), *out = obj_list(e, 0, NULL);
-    slice->slice.start = args[2] ? args[1] : NULL;
+    slice->slice.start = args[2] ? args[1] : obj_none;
     slice->slice.stop = args[2] ? args[2] : args[1];
-    slice->slice.step = args[3];
+    slice->slice.step = args[3] ? args[3] : obj_none;
     struct slice_range r = slice_resolve(e, slice, INT32_MAX, call->loc);
     struct iter it = iter_of(e, args[0], call->loc);
     for (int64_t i = 0; i < r.start + r.n * r.step; i++) {

@@ -242,9 +242,9 @@ static struct obj *make_slice(struct eval *e, struct obj **args, const struct ar
 {
     (void)call;
     struct obj *x = obj_new(e, OBJ_slice);
-    x->slice.start = args[1] ? args[0] : NULL;
+    x->slice.start = args[1] ? args[0] : obj_none;
     x->slice.stop = args[1] ? args[1] : args[0];
-    x->slice.step = args[2];
+    x->slice.step = args[2] ? args[2] : obj_none;
     return x;
 }
 

@@ -158,7 +158,7 @@ struct obj {
             int64_t start, stop, step;
         } range;
         struct {
-            struct obj *start, *stop, *step;
+            struct obj *start, *stop, *step; /* obj_none where absent */
         } slice;
         struct function *function;
         struct jit *jit;
