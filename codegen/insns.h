@@ -153,6 +153,7 @@ INSN(xor,      "xor",      "d a b",     own,  PURE|COMMUTES, 70, alu,  "d = a ^ 
 INSN(not,      "not",      "d a",       own,  PURE,          70, alu,  "d = ~a")
 INSN(shl,      "shl",      "d a b",     own,  PURE,          70, alu,  "d = a << b; the count is 32 bits, and clamped")
 INSN(shr,      "shr",      "d a b",     own,  PURE,          70, alu,  "d = a >> b, with a's sign if the type has one")
+INSN(shf_l,    "shf.l.wrap", "d a b c", own,  PURE,          70, alu,  "d = upper half of (b:a) << c")
 INSN(prmt,     "prmt",     "d a b c",   own,  PURE,          70, alu,  "d = four of the eight bytes of a and b, which c's four digits choose")
 INSN(setp,     "setp",     "d a b",     pred, PURE,          70, alu,  "d = does a stand so to b?")
 INSN(setp_and, "setp",     "d a b c",   pred, PURE,          70, alu,  "d = does a stand so to b, and is c?")
@@ -160,11 +161,10 @@ INSN(setp_and, "setp",     "d a b c",   pred, PURE,          70, alu,  "d = does
 /* -- floats (add, sub, min, max, neg, abs serve them too) -- */
 INSN(mul,      "mul",      "d a b",     own,  PURE|COMMUTES, 70, alu,  "d = a * b")
 INSN(fma,      "fma",      "d a b c",   own,  PURE|COMMUTES, 70, alu,  "d = a * b + c, rounded once")
-INSN(rcp,      "rcp",      "d a",       own,  PURE,          70, sfu,  "d = 1 / a")
 INSN(sqrt,     "sqrt",     "d a",       own,  PURE,          70, sfu,  "d = square root of a")
 INSN(rsqrt,    "rsqrt",    "d a",       own,  PURE,          70, sfu,  "d = 1 / square root of a")
 INSN(ex2,      "ex2",      "d a",       own,  PURE,          70, sfu,  "d = 2 to the power a")
-INSN(testp,    "testp.notanumber", "d a", pred, PURE,        70, alu,  "d = is a NaN?")
+INSN(lg2,      "lg2",      "d a",       own,  PURE,          70, sfu,  "d = binary logarithm of a")
 
 /* -- memory -- */
 INSN(ld,       "ld",       "{d} [p] policy?",   none, READS,        70, global, "d = memory at p")

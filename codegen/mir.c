@@ -94,6 +94,24 @@ enum reg_class form_class(struct form form)
     return own;
 }
 
+struct form form_mov(enum reg_class cls)
+{
+    static const uint8_t types[CLASS_count] = {
+        [CLASS_pred] = PT_pred, [CLASS_b16] = PT_b16, [CLASS_b32] = PT_b32,
+        [CLASS_b64] = PT_b64,   [CLASS_f32] = PT_f32, [CLASS_f64] = PT_f64,
+    };
+    return (struct form){.code = INSN_mov, .type = types[cls]};
+}
+
+/* `cvt` has its operand's type in `from`. */
+bool form_takes_imm(struct form form)
+{
+    enum ptype t = form.from != PT_none ? form.from : form.type;
+    if (form.code == INSN_pack)
+        return false;
+    return t != PT_f16 && t != PT_bf16 && t != PT_f16x2 && t != PT_bf16x2 && t != PT_e4m3x2 && t != PT_e5m2x2;
+}
+
 struct opnd opnd_int(enum reg_class cls, int64_t i)
 {
     return (struct opnd){.kind = OPND_imm, .cls = (uint8_t)cls, .i = i};

@@ -154,6 +154,9 @@ struct opnd mir_reg(struct mir *m, enum reg_class cls);
 /* Appends; defs are the first ndefs operands. */
 struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int ndefs, int nopnds, const struct opnd *opnds);
 enum reg_class form_class(struct form form); /* of the result */
+struct form form_mov(enum reg_class cls);
+/* Can operands be constants? Not those of 16-bit floats, and not the pieces of a larger register. */
+bool form_takes_imm(struct form form);
 struct opnd opnd_int(enum reg_class cls, int64_t i);
 bool opnd_same(struct opnd a, struct opnd b);
 bool opnd_is_imm(struct opnd o, int64_t i);

@@ -145,7 +145,8 @@ static uint64_t result_bits(const struct peep *p, const struct insn *in)
 
 /* -- simplification: true if the instruction is no longer needed -- */
 
-static bool becomes(struct peep *p, const struct insn *in, struct opnd x)
+/* The result is x. A constant is also kept in the register, for instructions that take no constants. */
+static bool becomes(struct peep *p, struct insn *in, struct opnd x)
 {
     struct reg_info *d = &p->regs.at[in->opnds[0].n];
     if (d->ndefs != 1 || in->guard >= 0 || x.cls != in->opnds[0].cls)
@@ -153,7 +154,12 @@ static bool becomes(struct peep *p, const struct insn *in, struct opnd x)
     if (is_reg(x) ? !p->regs.at[x.n].stable : !is_imm(x))
         return false;
     d->alias = x;
-    return true;
+    if (is_imm(x)) {
+        in->form = form_mov(x.cls);
+        in->nopnds = 2;
+        in->opnds[1] = x;
+    }
+    return is_reg(x);
 }
 
 static void rewrite(struct insn *in, enum insn_code code, int nopnds, struct opnd a, struct opnd b)
@@ -391,11 +397,12 @@ static void resolve_opnds(const struct peep *p, struct insn *in)
 {
     for (int i = in->ndefs; i < in->nopnds; i++) {
         struct opnd *x = &in->opnds[i];
-        if (x->kind == OPND_reg && p->regs.at[x->n].alias.kind != OPND_none)
+        while (x->kind == OPND_reg && (p->regs.at[x->n].alias.kind == OPND_reg ||
+                                       (is_imm(p->regs.at[x->n].alias) && form_takes_imm(in->form))))
             *x = p->regs.at[x->n].alias;
         if (x->kind != OPND_addr)
             continue;
-        if (p->regs.at[x->n].alias.kind == OPND_reg)
+        while (p->regs.at[x->n].alias.kind == OPND_reg)
             x->n = p->regs.at[x->n].alias.n;
         fold_address(p, x);
     }
@@ -552,8 +559,9 @@ static struct opnd make(struct peep *p, struct form form, int n, const struct op
     struct mblock holder = {0};
     struct insn *in = mir_append(p->m, &holder, form, 1, 1 + n, all);
     process(p, in);
-    struct opnd alias = p->regs.at[all[0].n].alias;
-    return alias.kind == OPND_none ? all[0] : alias;
+    while (is_reg(all[0]) && p->regs.at[all[0].n].alias.kind != OPND_none)
+        all[0] = p->regs.at[all[0].n].alias;
+    return all[0];
 }
 
 static void rewrite_block(struct peep *p, struct mblock *b)

@@ -22,13 +22,6 @@ struct insn *emit_insn(struct select *s, struct form form, int ndefs, int n, con
     return in;
 }
 
-/* Types of which PTX can write no constant; `cvt` has its operand's type in `from`. */
-static bool takes_no_imm(struct form form)
-{
-    enum ptype t = form.from != PT_none ? form.from : form.type;
-    return t == PT_f16 || t == PT_bf16 || t == PT_f16x2 || t == PT_bf16x2 || t == PT_e4m3x2 || t == PT_e5m2x2;
-}
-
 struct opnd in_reg(struct select *s, struct opnd x)
 {
     if (x.kind == OPND_reg)
@@ -43,7 +36,7 @@ struct opnd emit(struct select *s, struct form form, int n, const struct opnd *x
     enum { MOST = 4 };
     struct opnd all[1 + MOST];
     for (int i = 0; i < n; i++)
-        all[1 + i] = takes_no_imm(form) ? in_reg(s, x[i]) : x[i];
+        all[1 + i] = form_takes_imm(form) ? x[i] : in_reg(s, x[i]);
     all[0] = mir_reg(s->m, form_class(form));
     emit_insn(s, form, 1, 1 + n, all);
     return all[0];
@@ -66,11 +59,7 @@ struct opnd emit3(struct select *s, struct form form, struct opnd x, struct opnd
 
 void emit_mov(struct select *s, struct opnd to, struct opnd from)
 {
-    static const uint8_t types[CLASS_count] = {
-        [CLASS_pred] = PT_pred, [CLASS_b16] = PT_b16, [CLASS_b32] = PT_b32,
-        [CLASS_b64] = PT_b64,   [CLASS_f32] = PT_f32, [CLASS_f64] = PT_f64,
-    };
-    emit_insn(s, form0(INSN_mov, types[to.cls]), 1, 2, (struct opnd[]){to, from});
+    emit_insn(s, form_mov(to.cls), 1, 2, (struct opnd[]){to, from});
 }
 
 void emit_moves(struct select *s, int n, const struct opnd *to, struct opnd *from)
@@ -434,19 +423,18 @@ static struct opnd **new_variables(struct select *s, int n, struct value *const 
     return v;
 }
 
-/* A jump whose target is set when its block exists. */
-static struct insn *emit_jump(struct select *s, struct opnd unless, bool negated)
+struct insn *emit_jump(struct select *s, struct opnd when, bool negated)
 {
     struct opnd label = {.kind = OPND_label};
     struct insn *in = emit_insn(s, form0(INSN_bra, PT_none), 0, 1, &label);
-    if (unless.kind == OPND_reg) {
-        in->guard = unless.n;
+    if (when.kind == OPND_reg) {
+        in->guard = when.n;
         in->guard_not = negated;
     }
     return in;
 }
 
-static void jump_to(struct insn *jump, const struct mblock *b)
+void jump_to(struct insn *jump, const struct mblock *b)
 {
     jump->opnds[0].n = b->index;
 }

@@ -51,6 +51,9 @@ struct opnd emit2(struct select *s, struct form form, struct opnd x, struct opnd
 struct opnd emit3(struct select *s, struct form form, struct opnd x, struct opnd y, struct opnd z);
 /* Any other: operands with results first. */
 struct insn *emit_insn(struct select *s, struct form form, int ndefs, int n, const struct opnd *x);
+/* A jump that is taken if `when` (negated: if not; OPND_none: always), and its target, once that exists. */
+struct insn *emit_jump(struct select *s, struct opnd when, bool negated);
+void jump_to(struct insn *jump, const struct mblock *b);
 void emit_mov(struct select *s, struct opnd to, struct opnd from);
 /* The same value in a register. */
 struct opnd in_reg(struct select *s, struct opnd x);
