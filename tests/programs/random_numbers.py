@@ -1,4 +1,4 @@
-# runs: interpreter triton triton-interpret (not cuda: the loops over 64-bit products are not lowered yet)
+# runs: interpreter triton triton-interpret
 # Philox, bit by bit: the language's test vectors for seeds of every sign and width, 64-bit offsets, fewer rounds.
 import torch
 import triton
