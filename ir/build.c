@@ -138,6 +138,13 @@ void value_rename(struct value *v, const char *hint)
     v->name = func_name_value(f, hint);
 }
 
+void value_take_name(struct value *v, const struct value *old)
+{
+    if (v->name)
+        release_name(v->block->func, v->name);
+    v->name = old->name;
+}
+
 void value_set_name(struct value *v, const char *name)
 {
     struct func *f = v->block->func;

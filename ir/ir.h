@@ -308,6 +308,8 @@ struct value *block_add_arg(struct block *b, const struct type *t, const char *h
 /* A name not yet in use: hint, hint.1, hint.2, ... */
 const char *func_name_value(struct func *f, const char *hint);
 void value_rename(struct value *v, const char *hint);
+/* v gets the name of `old`, which is gone. */
+void value_take_name(struct value *v, const struct value *old);
 /* Exactly this name, which no other value may have. */
 void value_set_name(struct value *v, const char *name);
 
