@@ -111,20 +111,36 @@ static struct obj *range_attribute(struct eval *e, struct obj *x, const char *na
 static struct obj *own_attribute(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     switch (x->kind) {
-    case OBJ_error:    return obj_error;
-    case OBJ_tensor:   return tensor_getattr(e, x, name, at);
-    case OBJ_int: case OBJ_float: case OBJ_bool:
+    case OBJ_error:
+        return obj_error;
+    case OBJ_tensor:
+        return tensor_getattr(e, x, name, at);
+    case OBJ_int:
+    case OBJ_float:
+    case OBJ_bool:
         return e->trace && !x->is_constexpr ? tensor_getattr(e, x, name, at) : NULL;
-    case OBJ_module:   return module_attribute(e, x, name, at);
-    case OBJ_class: case OBJ_instance: return instance_find(e, x, name, at);
-    case OBJ_native:   return x->native.class->getattr ? x->native.class->getattr(e, x, name, at) : NULL;
-    case OBJ_function: return function_attribute(e, x->function, name);
-    case OBJ_jit:      return jit_attribute(e, x, name);
-    case OBJ_builtin:  return builtin_attribute(e, x, name);
-    case OBJ_method:   return method_attribute(e, x, name, at);
-    case OBJ_type:     return builtins_type_attr(e, x, name, at);
-    case OBJ_slice: case OBJ_range: return range_attribute(e, x, name);
-    default:           return NULL;
+    case OBJ_module:
+        return module_attribute(e, x, name, at);
+    case OBJ_class:
+    case OBJ_instance:
+        return instance_find(e, x, name, at);
+    case OBJ_native:
+        return x->native.class->getattr ? x->native.class->getattr(e, x, name, at) : NULL;
+    case OBJ_function:
+        return function_attribute(e, x->function, name);
+    case OBJ_jit:
+        return jit_attribute(e, x, name);
+    case OBJ_builtin:
+        return builtin_attribute(e, x, name);
+    case OBJ_method:
+        return method_attribute(e, x, name, at);
+    case OBJ_type:
+        return builtins_type_attr(e, x, name, at);
+    case OBJ_slice:
+    case OBJ_range:
+        return range_attribute(e, x, name);
+    default:
+        return NULL;
     }
 }
 
@@ -148,10 +164,10 @@ struct obj *find_attribute(struct eval *e, struct obj *x, const char *name, stru
 
 static const struct scope *names_within(const struct obj *x)
 {
-    return x->kind == OBJ_module ? x->module.scope
-        : x->kind == OBJ_class   ? x->class.scope
-        : x->kind == OBJ_instance ? x->instance.scope
-                                  : NULL;
+    return x->kind == OBJ_module     ? x->module.scope
+           : x->kind == OBJ_class    ? x->class.scope
+           : x->kind == OBJ_instance ? x->instance.scope
+                                     : NULL;
 }
 
 struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct loc at)
@@ -159,7 +175,8 @@ struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct
     struct obj *found = find_attribute(e, x, name, at);
     if (found)
         return found;
-    const struct scope *names = x->kind == OBJ_module && x->module.find ? builtins_names(e, x) : names_within(x);
+    const struct scope *names =
+        x->kind == OBJ_module && x->module.find ? builtins_names(e, x) : names_within(x);
     struct note note = {.error = ERR_did_you_mean, .name = names ? nearest_name(e, names, name) : NULL};
     if (x->kind == OBJ_module)
         eval_raise_noted(e, at, "AttributeError", note, ERR_module_attribute, x->module.name, name);
@@ -230,8 +247,12 @@ struct slice_range slice_resolve(struct eval *e, const struct obj *slice, int64_
     int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
     bool has_start = slice->slice.start && slice->slice.start->kind != OBJ_none;
     bool has_stop = slice->slice.stop && slice->slice.stop->kind != OBJ_none;
-    int64_t start = has_start ? clamp_index(slice_part(e, slice->slice.start, 0, at), n, low, high) : step > 0 ? 0 : n - 1;
-    int64_t stop = has_stop ? clamp_index(slice_part(e, slice->slice.stop, 0, at), n, low, high) : step > 0 ? n : -1;
+    int64_t start = has_start  ? clamp_index(slice_part(e, slice->slice.start, 0, at), n, low, high)
+                    : step > 0 ? 0
+                               : n - 1;
+    int64_t stop = has_stop   ? clamp_index(slice_part(e, slice->slice.stop, 0, at), n, low, high)
+                   : step > 0 ? n
+                              : -1;
     int64_t span = step > 0 ? stop - start : start - stop, stride = step > 0 ? step : -step;
     return (struct slice_range){start, step, span > 0 ? (span - 1) / stride + 1 : 0};
 }
@@ -241,7 +262,8 @@ static int64_t item_index(struct eval *e, struct obj *x, struct obj *index, int6
 {
     int64_t i;
     if (!obj_as_int(index, &i))
-        eval_raise(e, at, "TypeError", ERR_index_type, x->kind == OBJ_str ? "string" : obj_type_name(x), obj_type_name(index));
+        eval_raise(e, at, "TypeError", ERR_index_type, x->kind == OBJ_str ? "string" : obj_type_name(x),
+                   obj_type_name(index));
     if (i < -n || i >= n)
         eval_raise(e, at, "IndexError", ERR_index_range, x->kind == OBJ_str ? "string" : obj_type_name(x));
     return i < 0 ? i + n : i;
@@ -334,13 +356,21 @@ struct obj *eval_getitem(struct eval *e, struct obj *x, struct obj *index, struc
     if (x->kind == OBJ_error || index->kind == OBJ_error)
         return obj_error;
     switch (x->kind) {
-    case OBJ_tensor: return tensor_getitem(e, x, index, at);
-    case OBJ_str:    return str_item(e, x, index, at);
-    case OBJ_list: case OBJ_tuple: return sequence_item(e, x, index, at);
-    case OBJ_range:  return range_item(e, x, index, at);
-    case OBJ_dict:   return dict_item(e, x, index, at);
-    case OBJ_jit:    return launcher_new(e, x, index);
-    case OBJ_class:  return x; /* Generic[T] */
+    case OBJ_tensor:
+        return tensor_getitem(e, x, index, at);
+    case OBJ_str:
+        return str_item(e, x, index, at);
+    case OBJ_list:
+    case OBJ_tuple:
+        return sequence_item(e, x, index, at);
+    case OBJ_range:
+        return range_item(e, x, index, at);
+    case OBJ_dict:
+        return dict_item(e, x, index, at);
+    case OBJ_jit:
+        return launcher_new(e, x, index);
+    case OBJ_class:
+        return x; /* Generic[T] */
     case OBJ_builtin:
         if (obj_is_builtin_type(x))
             return x;
@@ -413,7 +443,8 @@ void eval_delitem(struct eval *e, struct obj *x, struct obj *index, struct loc a
 {
     if (x->kind == OBJ_list && index->kind == OBJ_slice) {
         struct slice_range r = slice_resolve(e, index, x->seq.n, at);
-        int64_t first = r.step > 0 ? r.start : r.start + (r.n - 1) * r.step, stride = r.step > 0 ? r.step : -r.step;
+        int64_t first = r.step > 0 ? r.start : r.start + (r.n - 1) * r.step,
+                stride = r.step > 0 ? r.step : -r.step;
         int n = 0;
         for (int i = 0; i < x->seq.n; i++) {
             int64_t k = i - first;
@@ -447,7 +478,12 @@ struct iter iter_of(struct eval *e, struct obj *x, struct loc at)
             return (struct iter){x, 0, at};
     }
     switch (items->kind) {
-    case OBJ_str: case OBJ_list: case OBJ_tuple: case OBJ_dict: case OBJ_set: case OBJ_range:
+    case OBJ_str:
+    case OBJ_list:
+    case OBJ_tuple:
+    case OBJ_dict:
+    case OBJ_set:
+    case OBJ_range:
         return (struct iter){items, 0, at};
     case OBJ_native:
         if (items->native.class->iter)
@@ -502,13 +538,22 @@ struct obj *iter_next(struct eval *e, struct iter *it)
 {
     eval_step(e, it->at);
     switch (it->x->kind) {
-    case OBJ_str:    return next_char(e, it);
-    case OBJ_list: case OBJ_tuple: return it->i < it->x->seq.n ? it->x->seq.at[it->i++] : NULL;
-    case OBJ_dict: case OBJ_set:   return next_key(it);
+    case OBJ_str:
+        return next_char(e, it);
+    case OBJ_list:
+    case OBJ_tuple:
+        return it->i < it->x->seq.n ? it->x->seq.at[it->i++] : NULL;
+    case OBJ_dict:
+    case OBJ_set:
+        return next_key(it);
     case OBJ_range:
-        return it->i < obj_len(e, it->x, it->at) ? obj_int(e, it->x->range.start + (wide)it->i++ * it->x->range.step) : NULL;
-    case OBJ_native: return it->x->native.class->iter(e, it->x, it->i++, it->at);
-    default:         return next_of_instance(e, it);
+        return it->i < obj_len(e, it->x, it->at)
+                   ? obj_int(e, it->x->range.start + (wide)it->i++ * it->x->range.step)
+                   : NULL;
+    case OBJ_native:
+        return it->x->native.class->iter(e, it->x, it->i++, it->at);
+    default:
+        return next_of_instance(e, it);
     }
 }
 
@@ -540,9 +585,11 @@ static bool iterator_truth(struct eval *e, struct obj *self, struct loc at)
     return true;
 }
 
-const struct native_class native_iterator = {.name = "iterator", .iter = iterator_next, .truth = iterator_truth};
+const struct native_class native_iterator = {
+    .name = "iterator", .iter = iterator_next, .truth = iterator_truth};
 
-struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *, void *, struct loc), void *state)
+struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *, void *, struct loc),
+                              void *state)
 {
     struct iterator *it = NEW(e->arena, struct iterator);
     *it = (struct iterator){next, state};

@@ -39,21 +39,24 @@ static struct loc argument_loc(const struct args *args, int i)
 }
 
 /* takes 1 positional argument / takes from 1 to 2 positional arguments */
-static _Noreturn void too_many_arguments(struct eval *e, const struct signature *sig, const struct args *args, int most)
+static _Noreturn void too_many_arguments(struct eval *e, const struct signature *sig, const struct args *args,
+                                         int most)
 {
     int least = most;
     for (int p = 0; p < sig->n; p++)
-        least -= sig->at[p].is_optional && (sig->at[p].role == ROLE_positional || sig->at[p].role == ROLE_plain);
+        least -=
+            sig->at[p].is_optional && (sig->at[p].role == ROLE_positional || sig->at[p].role == ROLE_plain);
     struct text takes;
     text_init(&takes, e->arena);
     if (least < most)
         text_printf(&takes, "from %d to ", least);
     text_printf(&takes, "%d positional argument%s", most, most == 1 ? "" : "s");
-    eval_raise_noted(e, argument_loc(args, most), "TypeError", sig->note, ERR_too_many_arguments, sig->name, takes.s, args->n,
-                     args->n == 1 ? "was" : "were");
+    eval_raise_noted(e, argument_loc(args, most), "TypeError", sig->note, ERR_too_many_arguments, sig->name,
+                     takes.s, args->n, args->n == 1 ? "was" : "were");
 }
 
-static void bind_positional(struct eval *e, const struct signature *sig, const struct args *args, struct obj **out)
+static void bind_positional(struct eval *e, const struct signature *sig, const struct args *args,
+                            struct obj **out)
 {
     int i = 0, most = count_positional(sig);
     bool has_rest = false;
@@ -62,7 +65,8 @@ static void bind_positional(struct eval *e, const struct signature *sig, const s
         if ((role == ROLE_positional || role == ROLE_plain) && i < args->n)
             out[p] = args->at[i++];
         if (role == ROLE_args) {
-            out[p] = obj_tuple(e, args->n > most ? args->n - most : 0, args->at + (args->n > most ? most : 0));
+            out[p] =
+                obj_tuple(e, args->n > most ? args->n - most : 0, args->at + (args->n > most ? most : 0));
             has_rest = true;
         }
     }
@@ -71,19 +75,21 @@ static void bind_positional(struct eval *e, const struct signature *sig, const s
 }
 
 /* The parameter most like a keyword that no parameter has. */
-static _Noreturn void unexpected_keyword(struct eval *e, const struct signature *sig, const char *name, struct loc at)
+static _Noreturn void unexpected_keyword(struct eval *e, const struct signature *sig, const char *name,
+                                         struct loc at)
 {
     struct scope *names = scope_new(e, NULL);
     for (int p = 0; p < sig->n; p++)
         scope_set(names, sig->at[p].name, obj_none);
     const char *nearest = nearest_name(e, names, name);
     if (nearest && scope_get(names, nearest))
-        eval_raise_noted(e, at, "TypeError", (struct note){.error = ERR_did_you_mean, .name = nearest}, ERR_unexpected_keyword,
-                         sig->name, name);
+        eval_raise_noted(e, at, "TypeError", (struct note){.error = ERR_did_you_mean, .name = nearest},
+                         ERR_unexpected_keyword, sig->name, name);
     eval_raise_noted(e, at, "TypeError", sig->note, ERR_unexpected_keyword, sig->name, name);
 }
 
-static void bind_keywords(struct eval *e, const struct signature *sig, const struct args *args, struct obj **out)
+static void bind_keywords(struct eval *e, const struct signature *sig, const struct args *args,
+                          struct obj **out)
 {
     int rest = -1;
     for (int p = 0; p < sig->n; p++)
@@ -91,7 +97,8 @@ static void bind_keywords(struct eval *e, const struct signature *sig, const str
             out[rest = p] = obj_dict(e);
     for (int i = 0; i < args->nkw; i++) {
         int p = 0;
-        while (p < sig->n && (sig->at[p].name != args->kw[i] || (sig->at[p].role != ROLE_plain && sig->at[p].role != ROLE_keyword)))
+        while (p < sig->n && (sig->at[p].name != args->kw[i] ||
+                              (sig->at[p].role != ROLE_plain && sig->at[p].role != ROLE_keyword)))
             p++;
         struct loc at = argument_loc(args, args->n + i);
         if (p < sig->n && out[p])
@@ -112,7 +119,8 @@ static bool is_missing(const struct signature *sig, struct obj *const *out, int 
 }
 
 /* 'a' / 'a' and 'b' / 'a', 'b', and 'c' */
-static _Noreturn void missing_arguments(struct eval *e, const struct signature *sig, struct obj *const *out, struct loc at)
+static _Noreturn void missing_arguments(struct eval *e, const struct signature *sig, struct obj *const *out,
+                                        struct loc at)
 {
     struct text names;
     text_init(&names, e->arena);
@@ -167,11 +175,13 @@ static const struct ast_list *params_of(const struct ast *def)
 static struct signature function_signature(struct eval *e, const struct function *f)
 {
     const struct ast_list *params = params_of(f->def);
-    struct signature sig = {.name = f->qualified, .n = params->n, .at = NEW_ARRAY(e->arena, params->n + 1, struct parameter)};
+    struct signature sig = {
+        .name = f->qualified, .n = params->n, .at = NEW_ARRAY(e->arena, params->n + 1, struct parameter)};
     for (int i = 0; i < params->n; i++) {
         const struct ast *p = params->at[i];
         bool is_rest = p->param.role == ROLE_args || p->param.role == ROLE_kwargs;
-        sig.at[i] = (struct parameter){p->param.name, p->param.role, is_rest || f->defaults[i], f->defaults[i]};
+        sig.at[i] =
+            (struct parameter){p->param.name, p->param.role, is_rest || f->defaults[i], f->defaults[i]};
     }
     sig.note = (struct note){f->def->loc, ERR_defined_here, f->name};
     return sig;
@@ -295,7 +305,8 @@ static struct obj *call_at_compile_time(struct eval *e, struct obj *callee, cons
     for (int i = 0; i < args->n + args->nkw; i++) {
         struct obj *x = i < args->n ? args->at[i] : args->kw_at[i - args->n];
         if (!obj_is_const(x))
-            eval_raise(e, argument_loc(args, i), "CompilationError", ERR_constexpr_argument, callee->function->name);
+            eval_raise(e, argument_loc(args, i), "CompilationError", ERR_constexpr_argument,
+                       callee->function->name);
     }
     struct trace *trace = e->trace;
     e->trace = NULL;
@@ -365,11 +376,16 @@ struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *arg
     if (callee->kind == OBJ_error || (e->trace && has_error(args)))
         return obj_error;
     switch (callee->kind) {
-    case OBJ_function: return call_plain(e, callee, args);
-    case OBJ_builtin:  return call_builtin(e, callee->builtin, args);
-    case OBJ_method:   return call_method(e, callee, args);
-    case OBJ_class:    return class_call(e, callee, args);
-    case OBJ_instance: return call_instance(e, callee, args);
+    case OBJ_function:
+        return call_plain(e, callee, args);
+    case OBJ_builtin:
+        return call_builtin(e, callee->builtin, args);
+    case OBJ_method:
+        return call_method(e, callee, args);
+    case OBJ_class:
+        return class_call(e, callee, args);
+    case OBJ_instance:
+        return call_instance(e, callee, args);
     case OBJ_jit:
         if (e->trace)
             return trace_call_jit(e, callee, args);
@@ -396,7 +412,8 @@ struct obj *call_with(struct eval *e, struct obj *callee, int n, struct obj *con
     return eval_call(e, callee, &call);
 }
 
-struct obj *call_spread(struct eval *e, struct obj *callee, struct obj *list, struct obj *keywords, struct loc at)
+struct obj *call_spread(struct eval *e, struct obj *callee, struct obj *list, struct obj *keywords,
+                        struct loc at)
 {
     int nkw = keywords->dict->nlive;
     struct args call = {.n = list->seq.n, .at = list->seq.at, .loc = at};
@@ -470,7 +487,8 @@ static struct obj *decorate(struct eval *e, struct scope *s, const struct ast *d
     return obj_is_unknown(made) ? x : made;
 }
 
-static struct obj *decorate_leniently(struct eval *e, struct scope *s, const struct ast *decorator, struct obj *x)
+static struct obj *decorate_leniently(struct eval *e, struct scope *s, const struct ast *decorator,
+                                      struct obj *x)
 {
     struct obj *volatile made = x;
     struct handler h;
@@ -482,7 +500,8 @@ static struct obj *decorate_leniently(struct eval *e, struct scope *s, const str
     return made;
 }
 
-struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_list *decorators, struct obj *x)
+struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_list *decorators,
+                             struct obj *x)
 {
     for (int i = decorators->n - 1; i >= 0; i--)
         x = (e->host ? decorate : decorate_leniently)(e, s, decorators->at[i], x);

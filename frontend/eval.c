@@ -8,9 +8,10 @@
 #include <string.h>
 
 enum {
-    DEPTH_MOST = 9000,          /* a call counts 8, an expression 1: about Python's thousand calls */
-    STEPS_OF_STATEMENT = 1 << 17, /* when a file is loaded for its kernels only: of one statement at the top, */
-    STEPS_OF_FILE = 1 << 22,      /* and of all */
+    DEPTH_MOST = 9000, /* a call counts 8, an expression 1: about Python's thousand calls */
+    STEPS_OF_STATEMENT =
+        1 << 17,             /* when a file is loaded for its kernels only: of one statement at the top, */
+    STEPS_OF_FILE = 1 << 22, /* and of all */
 };
 
 /* -- errors -- */
@@ -60,7 +61,8 @@ void eval_reraise(struct eval *e, const struct exception *x)
     eval_throw(e, x);
 }
 
-static void report(struct eval *e, enum severity severity, struct loc at, enum error error, const char *message)
+static void report(struct eval *e, enum severity severity, struct loc at, enum error error,
+                   const char *message)
 {
     struct diag *d = e->diag;
     if (severity == SEV_error)
@@ -95,14 +97,16 @@ static void report_exception(struct eval *e, const struct exception *x)
 }
 
 /* In a kernel the error is reported at once, and only its statement ends. */
-_Noreturn static void raise_in_kernel(struct eval *e, struct loc at, struct note note, enum error error, const char *message)
+_Noreturn static void raise_in_kernel(struct eval *e, struct loc at, struct note note, enum error error,
+                                      const char *message)
 {
     report(e, SEV_error, trace_loc(e, at), error, message);
     report_note(e, note);
     eval_throw(e, &(struct exception){0});
 }
 
-_Noreturn static void raise(struct eval *e, struct loc at, const char *class_name, struct note note, enum error error, va_list args)
+_Noreturn static void raise(struct eval *e, struct loc at, const char *class_name, struct note note,
+                            enum error error, va_list args)
 {
     struct text message;
     text_init(&message, e->arena);
@@ -126,7 +130,8 @@ void eval_raise(struct eval *e, struct loc at, const char *class_name, enum erro
     raise(e, at, class_name, (struct note){0}, error, args);
 }
 
-void eval_raise_noted(struct eval *e, struct loc at, const char *class_name, struct note note, enum error error, ...)
+void eval_raise_noted(struct eval *e, struct loc at, const char *class_name, struct note note,
+                      enum error error, ...)
 {
     va_list args;
     va_start(args, error);
@@ -162,7 +167,8 @@ struct outcome {
     int ndiagnostics, nerrors; /* before it */
 };
 
-static void run_guarded(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result, struct outcome *out)
+static void run_guarded(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result,
+                        struct outcome *out)
 {
     struct handler h;
     handler_push(e, &h);
@@ -186,7 +192,8 @@ static bool matches(struct eval *e, const struct exception *x, const struct obj 
     return type->kind == OBJ_class && x->class && class_is_a(x->class, type);
 }
 
-static const struct ast *find_handler(struct eval *e, struct scope *s, const struct ast *x, const struct exception *raised)
+static const struct ast *find_handler(struct eval *e, struct scope *s, const struct ast *x,
+                                      const struct exception *raised)
 {
     for (int i = 0; i < x->try_.handlers.n; i++) {
         const struct ast *h = x->try_.handlers.at[i];
@@ -197,7 +204,8 @@ static const struct ast *find_handler(struct eval *e, struct scope *s, const str
 }
 
 /* A kernel's errors that the program catches are no longer the program's: their diagnostics go. */
-static void run_handler(struct eval *e, struct scope *s, const struct ast *h, struct obj **result, struct outcome *o)
+static void run_handler(struct eval *e, struct scope *s, const struct ast *h, struct obj **result,
+                        struct outcome *o)
 {
     struct exception caught = o->raised, *outer = e->handling;
     if (class_is_a(caught.class, builtin_class(e, "CompilationError"))) {
@@ -243,10 +251,12 @@ _Noreturn static void exec_raise(struct eval *e, struct scope *s, const struct a
     struct obj *value = eval_expr(e, s, x->raise.value);
     if (value->kind == OBJ_class)
         value = call_with(e, value, 0, NULL, x->loc);
-    bool is_exception = value->kind == OBJ_instance && class_is_a(value->instance.class, builtin_class(e, "BaseException"));
+    bool is_exception =
+        value->kind == OBJ_instance && class_is_a(value->instance.class, builtin_class(e, "BaseException"));
     if (!is_exception)
         eval_raise(e, x->loc, "TypeError", ERR_not_exception);
-    struct exception thrown = {.class = value->instance.class, .value = value, .loc = x->loc, .error = ERR_exception};
+    struct exception thrown = {
+        .class = value->instance.class, .value = value, .loc = x->loc, .error = ERR_exception};
     thrown.calls = e->calls;
     eval_throw(e, &thrown);
 }
@@ -257,7 +267,8 @@ static void exec_assert(struct eval *e, struct scope *s, const struct ast *x)
         return;
     struct obj *message = x->assert_.message ? eval_expr(e, s, x->assert_.message) : NULL;
     struct obj *value = call_with(e, builtin_class(e, "AssertionError"), message != NULL, &message, x->loc);
-    struct exception thrown = {.class = value->instance.class, .value = value, .loc = x->loc, .error = ERR_exception};
+    struct exception thrown = {
+        .class = value->instance.class, .value = value, .loc = x->loc, .error = ERR_exception};
     thrown.calls = e->calls;
     eval_throw(e, &thrown);
 }
@@ -265,7 +276,8 @@ static void exec_assert(struct eval *e, struct scope *s, const struct ast *x)
 static struct obj *enter(struct eval *e, struct obj *context, struct loc at)
 {
     struct obj *inside = context;
-    if (context->kind == OBJ_native && context->native.class->enter && context->native.class->enter(e, context, &inside))
+    if (context->kind == OBJ_native && context->native.class->enter &&
+        context->native.class->enter(e, context, &inside))
         return inside;
     inside = instance_special(e, context, "__enter__", 0, NULL, at);
     if (!inside)
@@ -291,7 +303,8 @@ static bool leave(struct eval *e, struct obj *context, struct exception *raised,
 }
 
 /* `with a, b:` is `with a:` around `with b:`. */
-static enum flow exec_with(struct eval *e, struct scope *s, const struct ast *x, int item, struct obj **result)
+static enum flow exec_with(struct eval *e, struct scope *s, const struct ast *x, int item,
+                           struct obj **result)
 {
     if (item == x->with.items.n)
         return eval_block(e, s, &x->with.body, result);
@@ -316,7 +329,8 @@ static enum flow exec_with(struct eval *e, struct scope *s, const struct ast *x,
 /* -- loops -- */
 
 /* Runs the body once; true: the loop ends, as *flow says. */
-static bool ends_loop(struct eval *e, struct scope *s, const struct ast_list *body, struct obj **result, enum flow *flow)
+static bool ends_loop(struct eval *e, struct scope *s, const struct ast_list *body, struct obj **result,
+                      enum flow *flow)
 {
     *flow = eval_block(e, s, body, result);
     return *flow == FLOW_break || *flow == FLOW_return;
@@ -356,16 +370,19 @@ static void assign_sequence(struct eval *e, struct scope *s, const struct ast *t
     for (int i = 0; i < parts->n; i++)
         if (parts->at[i]->kind == AST_starred)
             star = i;
-    struct obj *items = value->kind == OBJ_list || value->kind == OBJ_tuple ? value : iter_collect(e, value, target->loc);
+    struct obj *items =
+        value->kind == OBJ_list || value->kind == OBJ_tuple ? value : iter_collect(e, value, target->loc);
     int n = items->seq.n, after = parts->n - star - 1;
     if (n < parts->n - (star >= 0))
-        eval_raise(e, target->loc, "ValueError", star < 0 ? ERR_unpack_few : ERR_unpack_few_star, parts->n - (star >= 0), n);
+        eval_raise(e, target->loc, "ValueError", star < 0 ? ERR_unpack_few : ERR_unpack_few_star,
+                   parts->n - (star >= 0), n);
     if (star < 0 && n > parts->n)
         eval_raise(e, target->loc, "ValueError", ERR_unpack_many, parts->n);
     items = obj_list(e, n, items->seq.at); /* the targets may change it */
     for (int i = 0; i < parts->n; i++) {
         if (i == star)
-            eval_assign(e, s, parts->at[i]->starred.value, obj_list(e, n - after - star, items->seq.at + star));
+            eval_assign(e, s, parts->at[i]->starred.value,
+                        obj_list(e, n - after - star, items->seq.at + star));
         else
             eval_assign(e, s, parts->at[i], items->seq.at[star >= 0 && i > star ? n - parts->n + i : i]);
     }
@@ -377,7 +394,8 @@ void eval_assign(struct eval *e, struct scope *s, const struct ast *target, stru
     case AST_name:
         scope_set(s, target->name.id, value);
         break;
-    case AST_tuple: case AST_list:
+    case AST_tuple:
+    case AST_list:
         assign_sequence(e, s, target, value);
         break;
     case AST_attribute:
@@ -399,9 +417,11 @@ static void exec_augmented(struct eval *e, struct scope *s, const struct ast *x)
     enum oper op = x->augmented.op;
     struct loc at = x->augmented.op_loc;
     if (target->kind == AST_subscript) {
-        struct obj *of = eval_expr(e, s, target->subscript.value), *index = eval_expr(e, s, target->subscript.index);
+        struct obj *of = eval_expr(e, s, target->subscript.value),
+                   *index = eval_expr(e, s, target->subscript.index);
         struct obj *old = eval_getitem(e, of, index, target->loc);
-        eval_setitem(e, of, index, eval_inplace(e, op, old, eval_expr(e, s, x->augmented.value), at), target->loc);
+        eval_setitem(e, of, index, eval_inplace(e, op, old, eval_expr(e, s, x->augmented.value), at),
+                     target->loc);
     } else if (target->kind == AST_attribute) {
         struct obj *of = eval_expr(e, s, target->attribute.value);
         struct obj *old = eval_getattr(e, of, target->attribute.name, target->attribute.name_loc);
@@ -436,7 +456,7 @@ static void exec_assign(struct eval *e, struct scope *s, const struct ast *x)
         eval_assign(e, s, x->assign.targets.at[i], value);
 }
 
-static void delete(struct eval *e, struct scope *s, const struct ast *x)
+static void delete (struct eval *e, struct scope *s, const struct ast *x)
 {
     if (x->kind == AST_name) {
         lookup_name(e, s, x->name.id, x->loc);
@@ -448,7 +468,7 @@ static void delete(struct eval *e, struct scope *s, const struct ast *x)
         eval_setattr(e, eval_expr(e, s, x->attribute.value), x->attribute.name, NULL, x->loc);
     } else if (x->kind == AST_tuple) {
         for (int i = 0; i < x->tuple.items.n; i++)
-            delete(e, s, x->tuple.items.at[i]);
+            delete (e, s, x->tuple.items.at[i]);
     }
 }
 
@@ -471,20 +491,42 @@ static void define(struct eval *e, struct scope *s, const struct ast *x)
 static void exec_simple(struct eval *e, struct scope *s, const struct ast *x)
 {
     switch (x->kind) {
-    case AST_eval:        eval_expr(e, s, x->eval.value); break;
-    case AST_assign:      exec_assign(e, s, x); break;
-    case AST_augmented:   exec_augmented(e, s, x); break;
-    case AST_annotated:   exec_annotated(e, s, x); break;
-    case AST_def: case AST_class: define(e, s, x); break;
-    case AST_raise:       exec_raise(e, s, x);
-    case AST_assert:      exec_assert(e, s, x); break;
-    case AST_import:      exec_import(e, s, x); break;
-    case AST_import_from: exec_import_from(e, s, x); break;
-    case AST_global:      declare(s, &x->global.names, true); break;
-    case AST_nonlocal:    declare(s, &x->nonlocal.names, false); break;
+    case AST_eval:
+        eval_expr(e, s, x->eval.value);
+        break;
+    case AST_assign:
+        exec_assign(e, s, x);
+        break;
+    case AST_augmented:
+        exec_augmented(e, s, x);
+        break;
+    case AST_annotated:
+        exec_annotated(e, s, x);
+        break;
+    case AST_def:
+    case AST_class:
+        define(e, s, x);
+        break;
+    case AST_raise:
+        exec_raise(e, s, x);
+    case AST_assert:
+        exec_assert(e, s, x);
+        break;
+    case AST_import:
+        exec_import(e, s, x);
+        break;
+    case AST_import_from:
+        exec_import_from(e, s, x);
+        break;
+    case AST_global:
+        declare(s, &x->global.names, true);
+        break;
+    case AST_nonlocal:
+        declare(s, &x->nonlocal.names, false);
+        break;
     case AST_del:
         for (int i = 0; i < x->del.targets.n; i++)
-            delete(e, s, x->del.targets.at[i]);
+            delete (e, s, x->del.targets.at[i]);
         break;
     default:
         break;
@@ -499,12 +541,18 @@ static enum flow exec(struct eval *e, struct scope *s, const struct ast *x, stru
         bool is_taken = obj_truth(e, eval_expr(e, s, x->if_.test), x->if_.test->loc);
         return eval_block(e, s, is_taken ? &x->if_.body : &x->if_.orelse, result);
     }
-    case AST_for:      return exec_for(e, s, x, result);
-    case AST_while:    return exec_while(e, s, x, result);
-    case AST_try:      return exec_try(e, s, x, result);
-    case AST_with:     return exec_with(e, s, x, 0, result);
-    case AST_break:    return FLOW_break;
-    case AST_continue: return FLOW_continue;
+    case AST_for:
+        return exec_for(e, s, x, result);
+    case AST_while:
+        return exec_while(e, s, x, result);
+    case AST_try:
+        return exec_try(e, s, x, result);
+    case AST_with:
+        return exec_with(e, s, x, 0, result);
+    case AST_break:
+        return FLOW_break;
+    case AST_continue:
+        return FLOW_continue;
     case AST_return:
         *result = x->return_.value ? eval_expr(e, s, x->return_.value) : obj_none;
         return FLOW_return;
@@ -587,7 +635,8 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
     int nerrors = e->diag->nerrors;
     const struct ast *tree = parse_module(e->arena, e->strings, e->diag, src);
     if (e->diag->nerrors > nerrors)
-        eval_raise(e, (struct loc){.file = (uint16_t)src->index}, "SyntaxError", ERR_module_syntax, src->name);
+        eval_raise(e, (struct loc){.file = (uint16_t)src->index}, "SyntaxError", ERR_module_syntax,
+                   src->name);
     struct obj *module = obj_module(e, name);
     struct scope *s = module->module.scope;
     scope_set(s, intern_str(e->strings, "__name__"), obj_cstr(e, name));
@@ -612,7 +661,8 @@ static bool report_uncaught(struct eval *e, struct handler *h)
     if (!x->class)
         return false;
     if (class_is_a(x->class, builtin_class(e, "SystemExit"))) {
-        struct obj *code = x->value ? scope_get(x->value->instance.scope, intern_str(e->strings, "code")) : NULL;
+        struct obj *code =
+            x->value ? scope_get(x->value->instance.scope, intern_str(e->strings, "code")) : NULL;
         int64_t status;
         if (!code || code->kind == OBJ_none)
             return false;
@@ -647,7 +697,8 @@ struct obj *eval_file(struct eval *e, const struct source *src, const char *modu
     return NULL;
 }
 
-void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct diag *d, const struct host *h)
+void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct diag *d,
+               const struct host *h)
 {
     *e = (struct eval){.arena = a, .strings = strings, .diag = d, .host = h};
     map_init(&e->modules, a);

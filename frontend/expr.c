@@ -70,8 +70,9 @@ struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struc
     if (!x)
         x = old_name(e, name);
     if (!x)
-        eval_raise_noted(e, at, "NameError", (struct note){.error = ERR_did_you_mean, .name = nearest_name(e, s, name)},
-                         ERR_name, name);
+        eval_raise_noted(e, at, "NameError",
+                         (struct note){.error = ERR_did_you_mean, .name = nearest_name(e, s, name)}, ERR_name,
+                         name);
     return x;
 }
 
@@ -139,7 +140,8 @@ static struct obj *dict_display(struct eval *e, struct scope *s, const struct as
 
 /* -- comprehensions -- */
 
-static void comprehend(struct eval *e, struct scope *s, const struct ast *x, int clause, struct obj *first, struct obj *out)
+static void comprehend(struct eval *e, struct scope *s, const struct ast *x, int clause, struct obj *first,
+                       struct obj *out)
 {
     if (clause == x->comprehension.clauses.n) {
         const struct ast *element = x->comprehension.element;
@@ -260,7 +262,8 @@ static struct obj *conditional(struct eval *e, struct scope *s, const struct ast
         return obj_error;
     if (test->kind == OBJ_tensor)
         return trace_if_expr(e, s, x, test);
-    return eval_expr(e, s, obj_truth(e, test, x->conditional.test->loc) ? x->conditional.then : x->conditional.orelse);
+    return eval_expr(
+        e, s, obj_truth(e, test, x->conditional.test->loc) ? x->conditional.then : x->conditional.orelse);
 }
 
 static struct obj *walrus(struct eval *e, struct scope *s, const struct ast *x)
@@ -317,14 +320,16 @@ static void push_argument(struct eval *e, struct obj *list, loc_list *locs, stru
     VEC_PUSH(e->arena, locs, at);
 }
 
-static void push_keyword(struct eval *e, struct args *args, loc_list *locs, const char *name, struct obj *x, struct loc at)
+static void push_keyword(struct eval *e, struct args *args, loc_list *locs, const char *name, struct obj *x,
+                         struct loc at)
 {
     for (int i = 0; i < args->nkw; i++)
         if (args->kw[i] == name)
             eval_raise(e, at, "TypeError", ERR_keyword_twice, name);
     if ((args->nkw & 7) == 0) {
         args->kw = arena_grow(e->arena, args->kw, (size_t)args->nkw, (size_t)args->nkw + 8, sizeof *args->kw);
-        args->kw_at = arena_grow(e->arena, args->kw_at, (size_t)args->nkw, (size_t)args->nkw + 8, sizeof *args->kw_at);
+        args->kw_at =
+            arena_grow(e->arena, args->kw_at, (size_t)args->nkw, (size_t)args->nkw + 8, sizeof *args->kw_at);
     }
     args->kw[args->nkw] = name;
     args->kw_at[args->nkw++] = x;
@@ -358,7 +363,8 @@ void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *item
             for (struct obj *item; (item = iter_next(e, &it));)
                 push_argument(e, list, &locs, item, x->loc);
         } else if (x->kind == AST_keyword && x->keyword.name) {
-            push_keyword(e, out, &keyword_locs, x->keyword.name, eval_expr(e, s, x->keyword.value), x->keyword.value->loc);
+            push_keyword(e, out, &keyword_locs, x->keyword.name, eval_expr(e, s, x->keyword.value),
+                         x->keyword.value->loc);
         } else if (x->kind == AST_keyword && e->trace) {
             eval_raise(e, x->loc, "CompilationError", ERR_double_star);
         } else if (x->kind == AST_keyword) {
@@ -426,38 +432,63 @@ static struct obj *attribute(struct eval *e, struct scope *s, const struct ast *
 static struct obj *evaluate(struct eval *e, struct scope *s, const struct ast *x)
 {
     switch (x->kind) {
-    case AST_name:     return e->trace ? trace_name(e, s, x) : lookup_name(e, s, x->name.id, x->loc);
-    case AST_none:     return obj_none;
-    case AST_true:     return obj_true;
-    case AST_false:    return obj_false;
-    case AST_ellipsis: return obj_ellipsis;
-    case AST_int:      return integer(e, x);
-    case AST_float:    return obj_float(e, x->real.value);
-    case AST_str:      return obj_str_of(e, x->str.value.s, (size_t)x->str.value.len);
-    case AST_bytes:    return obj_str_of(e, x->bytes.value.s, (size_t)x->bytes.value.len);
-    case AST_tuple: case AST_list: return sequence(e, s, x);
-    case AST_conditional: return conditional(e, s, x);
-    case AST_boolean:  return boolean(e, s, x);
-    case AST_compare:  return compare(e, s, x);
-    case AST_unary:    return eval_unary(e, x->unary.op, eval_expr(e, s, x->unary.operand), x->loc);
-    case AST_walrus:   return walrus(e, s, x);
-    case AST_call:     return call(e, s, x);
-    case AST_fstring:  return fstring(e, s, x);
-    case AST_slice:    return slice(e, s, x);
-    case AST_comprehension: return comprehension(e, s, x);
+    case AST_name:
+        return e->trace ? trace_name(e, s, x) : lookup_name(e, s, x->name.id, x->loc);
+    case AST_none:
+        return obj_none;
+    case AST_true:
+        return obj_true;
+    case AST_false:
+        return obj_false;
+    case AST_ellipsis:
+        return obj_ellipsis;
+    case AST_int:
+        return integer(e, x);
+    case AST_float:
+        return obj_float(e, x->real.value);
+    case AST_str:
+        return obj_str_of(e, x->str.value.s, (size_t)x->str.value.len);
+    case AST_bytes:
+        return obj_str_of(e, x->bytes.value.s, (size_t)x->bytes.value.len);
+    case AST_tuple:
+    case AST_list:
+        return sequence(e, s, x);
+    case AST_conditional:
+        return conditional(e, s, x);
+    case AST_boolean:
+        return boolean(e, s, x);
+    case AST_compare:
+        return compare(e, s, x);
+    case AST_unary:
+        return eval_unary(e, x->unary.op, eval_expr(e, s, x->unary.operand), x->loc);
+    case AST_walrus:
+        return walrus(e, s, x);
+    case AST_call:
+        return call(e, s, x);
+    case AST_fstring:
+        return fstring(e, s, x);
+    case AST_slice:
+        return slice(e, s, x);
+    case AST_comprehension:
+        return comprehension(e, s, x);
     case AST_binary: {
         struct obj *left = eval_expr(e, s, x->binary.left);
         return eval_binary(e, x->binary.op, left, eval_expr(e, s, x->binary.right), x->binary.op_loc);
     }
-    case AST_attribute: return attribute(e, s, x);
+    case AST_attribute:
+        return attribute(e, s, x);
     case AST_subscript: {
         struct obj *of = eval_expr(e, s, x->subscript.value);
         return eval_getitem(e, of, eval_expr(e, s, x->subscript.index), x->loc);
     }
-    case AST_lambda:   return make_function(e, s, x);
-    case AST_set:      return set_display(e, s, x);
-    case AST_dict:     return dict_display(e, s, x);
-    case AST_yield:    return yield(e, s, x);
+    case AST_lambda:
+        return make_function(e, s, x);
+    case AST_set:
+        return set_display(e, s, x);
+    case AST_dict:
+        return dict_display(e, s, x);
+    case AST_yield:
+        return yield(e, s, x);
     default:
         eval_raise(e, x->loc, "SyntaxError", ERR_unsupported_node, ast_kind_name(x->kind));
     }

@@ -18,8 +18,8 @@ struct field {
     bool alternate; /* # */
     bool zero;
     int64_t width, precision; /* precision -1: none */
-    char group;     /* , or _ or 0 */
-    char type;      /* 0: none */
+    char group;               /* , or _ or 0 */
+    char type;                /* 0: none */
 };
 
 /* A formatted number: sign, then `0x`, then digits. */
@@ -37,7 +37,8 @@ static void fill(struct text *out, const struct field *s, int64_t n)
         text_bytes(out, s->fill, (size_t)s->fill_bytes);
 }
 
-static void put_padded(const struct field *s, const char *head, const char *body, size_t n, char align, struct text *out)
+static void put_padded(const struct field *s, const char *head, const char *body, size_t n, char align,
+                       struct text *out)
 {
     struct obj measure = {.kind = OBJ_str, .str = {body, n}};
     int64_t pad = s->width - str_chars(&measure) - (int64_t)strlen(head);
@@ -289,7 +290,8 @@ static void format_with(struct eval *e, struct obj *x, const struct field *s, st
 void format_value(struct eval *e, struct obj *x, const char *s, size_t n, struct loc at, struct text *out)
 {
     struct obj *spec_text = obj_str_of(e, s, n);
-    struct obj *own = x->kind == OBJ_instance ? instance_special(e, x, "__format__", 1, &spec_text, at) : NULL;
+    struct obj *own =
+        x->kind == OBJ_instance ? instance_special(e, x, "__format__", 1, &spec_text, at) : NULL;
     if (own || n == 0) {
         obj_print(e, own ? own : x, out, false);
         return;
@@ -473,7 +475,8 @@ static struct obj *braces_value(struct braces *b, const char *s, const char *end
         if (is_item) {
             bool numeric = n > 0 && strspn(s, "0123456789") >= n;
             const char *at = s;
-            struct obj *key = numeric ? obj_int(b->e, read_number(&at, s + n, INT32_MAX)) : obj_str(b->e, s, n);
+            struct obj *key =
+                numeric ? obj_int(b->e, read_number(&at, s + n, INT32_MAX)) : obj_str(b->e, s, n);
             x = eval_getitem(b->e, x, key, b->at);
         } else {
             x = eval_getattr(b->e, x, intern(b->e->strings, s, n), b->at);
@@ -534,7 +537,8 @@ static void put_braces(struct braces *b, const char *s, const char *end, struct 
     }
 }
 
-struct obj *format_braces(struct eval *e, struct obj *format, struct obj *args, struct obj *keywords, struct loc at)
+struct obj *format_braces(struct eval *e, struct obj *format, struct obj *args, struct obj *keywords,
+                          struct loc at)
 {
     struct braces b = {e, args, keywords, 0, at};
     struct text out;

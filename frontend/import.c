@@ -28,7 +28,8 @@ static struct obj *unknown_getattr(struct eval *e, struct obj *self, const char 
     return obj_unknown(e, dotted.s);
 }
 
-static bool unknown_setattr(struct eval *e, struct obj *self, const char *name, struct obj *value, struct loc at)
+static bool unknown_setattr(struct eval *e, struct obj *self, const char *name, struct obj *value,
+                            struct loc at)
 {
     (void)e, (void)self, (void)name, (void)value, (void)at;
     return true;
@@ -46,12 +47,14 @@ static struct obj *unknown_getitem(struct eval *e, struct obj *self, struct obj 
     return self;
 }
 
-static void unknown_setitem(struct eval *e, struct obj *self, struct obj *index, struct obj *value, struct loc at)
+static void unknown_setitem(struct eval *e, struct obj *self, struct obj *index, struct obj *value,
+                            struct loc at)
 {
     (void)e, (void)self, (void)index, (void)value, (void)at;
 }
 
-static struct obj *unknown_binary(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected, struct loc at)
+static struct obj *unknown_binary(struct eval *e, enum oper op, struct obj *self, struct obj *other,
+                                  bool reflected, struct loc at)
 {
     (void)e, (void)op, (void)other, (void)reflected, (void)at;
     return self;
@@ -82,9 +85,18 @@ static void unknown_str(struct eval *e, struct obj *self, struct text *out, bool
 }
 
 const struct native_class native_unknown = {
-    .name = "unknown", .getattr = unknown_getattr, .setattr = unknown_setattr, .call = unknown_call,
-    .getitem = unknown_getitem, .setitem = unknown_setitem, .binary = unknown_binary, .unary = unknown_unary,
-    .compare = unknown_binary, .str = unknown_str, .truth = unknown_truth, .enter = unknown_enter,
+    .name = "unknown",
+    .getattr = unknown_getattr,
+    .setattr = unknown_setattr,
+    .call = unknown_call,
+    .getitem = unknown_getitem,
+    .setitem = unknown_setitem,
+    .binary = unknown_binary,
+    .unary = unknown_unary,
+    .compare = unknown_binary,
+    .str = unknown_str,
+    .truth = unknown_truth,
+    .enter = unknown_enter,
 };
 
 /* -- finding -- */
@@ -99,7 +111,8 @@ static struct obj *from_host(struct eval *e, const char *name, struct loc at)
 
 static struct obj *from_file(struct eval *e, const char *name)
 {
-    const struct source *src = e->host && e->host->find_source ? e->host->find_source(e->host->ctx, e, name) : NULL;
+    const struct source *src =
+        e->host && e->host->find_source ? e->host->find_source(e->host->ctx, e, name) : NULL;
     return src ? eval_module(e, src, name) : NULL;
 }
 
@@ -181,7 +194,8 @@ static void import_star(struct scope *s, const struct obj *module)
     }
 }
 
-static struct obj *import_name(struct eval *e, struct obj *module, const char *module_name, const struct ast *alias)
+static struct obj *import_name(struct eval *e, struct obj *module, const char *module_name,
+                               const struct ast *alias)
 {
     struct obj *found = find_attribute(e, module, alias->alias.name, alias->loc);
     if (found)
@@ -193,7 +207,9 @@ static struct obj *import_name(struct eval *e, struct obj *module, const char *m
     if (!found)
         eval_raise_noted(e, alias->loc, "ImportError",
                          (struct note){.error = ERR_did_you_mean,
-                                       .name = module->kind == OBJ_module ? nearest_name(e, module->module.scope, alias->alias.name) : NULL},
+                                       .name = module->kind == OBJ_module
+                                                   ? nearest_name(e, module->module.scope, alias->alias.name)
+                                                   : NULL},
                          ERR_import_name, alias->alias.name, module_name);
     return found;
 }

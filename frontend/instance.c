@@ -65,7 +65,8 @@ static struct obj *property_call(struct eval *e, struct obj *self, const struct 
     return self;
 }
 
-const struct native_class native_property = {.name = "property", .getattr = property_getattr, .call = property_call};
+const struct native_class native_property = {
+    .name = "property", .getattr = property_getattr, .call = property_call};
 const struct native_class native_static = {.name = "staticmethod"};
 const struct native_class native_classmethod = {.name = "classmethod"};
 
@@ -92,7 +93,8 @@ static struct obj *field_values(struct eval *e, struct obj *x, struct obj *names
 {
     struct obj *out = obj_tuple(e, 0, NULL);
     for (int i = 0; i < names->seq.n; i++) {
-        struct obj *value = scope_get(x->instance.scope, intern(e->strings, names->seq.at[i]->str.s, names->seq.at[i]->str.n));
+        struct obj *value = scope_get(x->instance.scope,
+                                      intern(e->strings, names->seq.at[i]->str.s, names->seq.at[i]->str.n));
         VEC_PUSH(e->arena, &out->seq, value ? value : obj_none);
     }
     return out;
@@ -125,7 +127,8 @@ static void set_fields(struct eval *e, struct obj *x, struct obj *names, const s
         if (!value)
             value = class_find(x->instance.class, name);
         if (!value)
-            eval_raise(e, args->loc, "TypeError", ERR_missing_argument, class_name, "positional", obj_to_str(e, obj_cstr(e, name), true)->str.s);
+            eval_raise(e, args->loc, "TypeError", ERR_missing_argument, class_name, "positional",
+                       obj_to_str(e, obj_cstr(e, name), true)->str.s);
         scope_set(x->instance.scope, name, value);
     }
 }
@@ -156,7 +159,8 @@ struct obj *class_call(struct eval *e, struct obj *class, const struct args *arg
     return x;
 }
 
-struct obj *instance_special(struct eval *e, struct obj *x, const char *name, int n, struct obj *const *args, struct loc at)
+struct obj *instance_special(struct eval *e, struct obj *x, const char *name, int n, struct obj *const *args,
+                             struct loc at)
 {
     struct obj *found = x->kind == OBJ_instance ? intern_find(e, x->instance.class, name) : NULL;
     return found ? call_with(e, class_bind(e, found, x, x->instance.class, at), n, args, at) : NULL;
@@ -312,7 +316,9 @@ static struct obj *super_getattr(struct eval *e, struct obj *self, const char *n
     struct obj *found = s->class ? class_find(s->class, name) : NULL;
     if (!found && (strcmp(name, "__init__") == 0 || strcmp(name, "__init_subclass__") == 0))
         found = obj_builtin(e, &object_init);
-    return found ? class_bind(e, found, s->self, s->self->kind == OBJ_instance ? s->self->instance.class : s->self, at) : NULL;
+    return found ? class_bind(e, found, s->self,
+                              s->self->kind == OBJ_instance ? s->self->instance.class : s->self, at)
+                 : NULL;
 }
 
 static const struct native_class native_super = {.name = "super", .getattr = super_getattr};
@@ -327,6 +333,7 @@ struct obj *super_new(struct eval *e, struct obj *class, struct obj *self)
 
 /* -- exceptions -- */
 
+/* clang-format off */
 /*    name                  base */
 #define EXCEPTIONS(X) \
     X(BaseException,        NULL) \
@@ -375,6 +382,7 @@ struct obj *super_new(struct eval *e, struct obj *class, struct obj *self)
     X(PTXASError,           "Exception") \
     X(AutotunerError,       "Exception") \
     X(InterpreterError,     "Exception")
+/* clang-format on */
 
 static struct obj *exception_init(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -395,10 +403,12 @@ static struct obj *exception_with_traceback(struct eval *e, struct obj **args, c
     return args[0];
 }
 
+/* clang-format off */
 static const struct builtin exception_methods[] = {
     {"BaseException.__init__",       "self, *args, **kwargs", exception_init, NULL},
     {"BaseException.with_traceback", "self, tb=None",         exception_with_traceback, NULL},
 };
+/* clang-format on */
 
 struct obj *builtin_class(struct eval *e, const char *name)
 {

@@ -7,10 +7,12 @@
 #include <string.h>
 
 static const struct lang_type numbers[2][DT_count] = {
-#define X(word, nbits, nbytes, family, title) [DT_##word] = {.kind = LT_number, .dtype = DT_##word, .is_unsigned = (nbits) == 1},
+#define X(word, nbits, nbytes, family, title)                                                                \
+    [DT_##word] = {.kind = LT_number, .dtype = DT_##word, .is_unsigned = (nbits) == 1},
     {DTYPES(X)},
 #undef X
-#define X(word, nbits, nbytes, family, title) [DT_##word] = {.kind = LT_number, .dtype = DT_##word, .is_unsigned = true},
+#define X(word, nbits, nbytes, family, title)                                                                \
+    [DT_##word] = {.kind = LT_number, .dtype = DT_##word, .is_unsigned = true},
     {DTYPES(X)},
 #undef X
 };
@@ -55,9 +57,12 @@ bool lang_equal(const struct lang_type *a, const struct lang_type *b)
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
-    case LT_void:   return true;
-    case LT_number: return a->dtype == b->dtype && a->is_unsigned == b->is_unsigned;
-    case LT_ptr:    return a->is_const == b->is_const && lang_equal(a->elem, b->elem);
+    case LT_void:
+        return true;
+    case LT_number:
+        return a->dtype == b->dtype && a->is_unsigned == b->is_unsigned;
+    case LT_ptr:
+        return a->is_const == b->is_const && lang_equal(a->elem, b->elem);
     case LT_block:
         return a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0 &&
                lang_equal(a->elem, b->elem);
@@ -89,6 +94,7 @@ void lang_print(const struct lang_type *t, struct text *out)
     }
 }
 
+/* clang-format off */
 /*    spelling          type  unsigned */
 #define SPELLINGS(X) \
     X("i1",             i1,   true) \
@@ -136,6 +142,7 @@ void lang_print(const struct lang_type *t, struct text *out)
     X("float8e5",       f8e5, false) \
     X("float8_e5m2",    f8e5, false) \
     X("f8e5",           f8e5, false)
+/* clang-format on */
 
 static const struct lang_type *parse_scalar(const char *s, size_t n)
 {
@@ -174,10 +181,14 @@ const struct lang_type *lang_parse(struct eval *e, const char *s, size_t n)
 const struct type *lang_ir(struct module *m, const struct lang_type *t)
 {
     switch (t->kind) {
-    case LT_number: return type_scalar(m, t->dtype);
-    case LT_ptr:    return type_ptr(m, lang_ir(m, t->elem), SPACE_global);
-    case LT_block:  return type_tile(m, lang_ir(m, t->elem), t->rank, t->shape, NULL);
-    case LT_void:   break;
+    case LT_number:
+        return type_scalar(m, t->dtype);
+    case LT_ptr:
+        return type_ptr(m, lang_ir(m, t->elem), SPACE_global);
+    case LT_block:
+        return type_tile(m, lang_ir(m, t->elem), t->rank, t->shape, NULL);
+    case LT_void:
+        break;
     }
     return NULL;
 }

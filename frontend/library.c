@@ -1,4 +1,5 @@
-/* library.c: the modules of Python's library that programs with kernels import: math, functools, itertools, os and so on.
+/* library.c: the modules of Python's library that programs with kernels import: os, sys, typing, collections and so on;
+ * math is in library_math.c, functools and itertools in library_tools.c.
  *
  * Only what such programs use, and nothing that reaches out of the program but through struct host. */
 #include "frontend/python.h"
@@ -9,308 +10,6 @@ static void set(struct eval *e, struct obj *module, const char *name, struct obj
 {
     scope_set(module->module.scope, intern_str(e->strings, name), x);
 }
-
-/* -- functools -- */
-
-/* A function with arguments in advance. */
-struct partial {
-    struct obj *func, *args, *keywords;
-};
-
-static struct obj *call_partial(struct eval *e, struct obj *self, const struct args *args)
-{
-    struct partial *p = self->native.data;
-    struct obj *all = obj_list(e, p->args->seq.n, p->args->seq.at), *keywords = obj_dict(e);
-    dict_update(e, keywords, p->keywords, args->loc);
-    for (int i = 0; i < args->n; i++)
-        VEC_PUSH(e->arena, &all->seq, args->at[i]);
-    for (int i = 0; i < args->nkw; i++)
-        dict_set(e, keywords->dict, obj_cstr(e, args->kw[i]), args->kw_at[i]);
-    return call_spread(e, p->func, all, keywords, args->loc);
-}
-
-static struct obj *partial_getattr(struct eval *e, struct obj *self, const char *name, struct loc at)
-{
-    (void)at;
-    struct partial *p = self->native.data;
-    if (strcmp(name, "func") == 0)
-        return p->func;
-    return strcmp(name, "args") == 0 ? obj_tuple(e, p->args->seq.n, p->args->seq.at)
-        : strcmp(name, "keywords") == 0 ? p->keywords
-                                        : NULL;
-}
-
-static const struct native_class native_partial = {.name = "functools.partial", .call = call_partial, .getattr = partial_getattr};
-
-static struct obj *partial(struct eval *e, struct obj **args, const struct args *call)
-{
-    (void)call;
-    struct partial *p = NEW(e->arena, struct partial);
-    *p = (struct partial){args[0], args[1], args[2]};
-    return obj_native(e, &native_partial, p);
-}
-
-static struct obj *reduce(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct iter it = iter_of(e, args[1], call->loc);
-    struct obj *total = args[2] ? args[2] : iter_next(e, &it);
-    if (!total)
-        eval_raise(e, call->loc, "TypeError", ERR_reduce_empty);
-    for (struct obj *item; (item = iter_next(e, &it));)
-        total = call_with(e, args[0], 2, (struct obj *[]){total, item}, call->loc);
-    return total;
-}
-
-/* Decorators that change nothing here: bare, or called with options first. */
-static struct obj *decorated(struct eval *e, struct obj **args, const struct args *call)
-{
-    (void)e, (void)call;
-    return args[0];
-}
-
-static const struct builtin identity_row = {"decorator", "function, /", decorated, NULL};
-
-static struct obj *decorator(struct eval *e, struct obj **args, const struct args *call)
-{
-    (void)call;
-    bool is_bare = args[0]->seq.n == 1 && (args[0]->seq.at[0]->kind == OBJ_function || args[0]->seq.at[0]->kind == OBJ_class);
-    return is_bare && args[1]->dict->nlive == 0 ? args[0]->seq.at[0] : obj_builtin(e, &identity_row);
-}
-
-/* wraps(f)(g) is g. */
-static struct obj *decorator_maker(struct eval *e, struct obj **args, const struct args *call)
-{
-    (void)args, (void)call;
-    return obj_builtin(e, &identity_row);
-}
-
-static struct obj *call_compare(struct eval *e, void *compare, struct obj *a, struct obj *b, struct loc at)
-{
-    return call_with(e, compare, 2, (struct obj *[]){a, b}, at);
-}
-
-/* cmp_to_key(f): a class whose instances compare by f. */
-static struct obj *key_compare(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected, struct loc at)
-{
-    struct obj **a = self->native.data, **b = other->native.data;
-    struct obj *order = reflected ? call_compare(e, a[0], b[1], a[1], at) : call_compare(e, a[0], a[1], b[1], at);
-    return eval_compare(e, op, order, obj_int(e, 0), at);
-}
-
-static const struct native_class native_key = {.name = "functools.KeyWrapper", .compare = key_compare};
-
-static struct obj *make_key(struct eval *e, struct obj *self, const struct args *args)
-{
-    struct obj **pair = NEW_ARRAY(e->arena, 2, struct obj *);
-    pair[0] = self->native.data;
-    pair[1] = args->at[0];
-    return obj_native(e, &native_key, pair);
-}
-
-static const struct native_class native_key_maker = {.name = "functools.cmp_to_key", .call = make_key};
-
-static struct obj *cmp_to_key(struct eval *e, struct obj **args, const struct args *call)
-{
-    (void)call;
-    return obj_native(e, &native_key_maker, args[0]);
-}
-
-static const struct builtin functools_rows[] = {
-    {"functools.partial",    "func, /, *args, **keywords", partial, NULL},
-    {"functools.reduce",     "function, iterable, initial=, /", reduce, NULL},
-    {"functools.lru_cache",  "*args, **options", decorator, NULL},
-    {"functools.cache",      "*args, **options", decorator, NULL},
-    {"functools.cached_property", "fget, /",     decorated, NULL},
-    {"functools.total_ordering", "cls, /",       decorated, NULL},
-    {"functools.wraps",      "wrapped, *rest, **options", decorator_maker, NULL},
-    {"functools.cmp_to_key", "compare, /",       cmp_to_key, NULL},
-};
-
-/* -- itertools -- */
-
-static struct obj *chain_items(struct eval *e, struct obj *iterables, struct loc at)
-{
-    struct obj *out = obj_list(e, 0, NULL);
-    struct iter outer = iter_of(e, iterables, at);
-    for (struct obj *items; (items = iter_next(e, &outer));) {
-        struct iter it = iter_of(e, items, at);
-        for (struct obj *item; (item = iter_next(e, &it));)
-            VEC_PUSH(e->arena, &out->seq, item);
-    }
-    return obj_iterator(e, out, at);
-}
-
-static struct obj *chain(struct eval *e, struct obj **args, const struct args *call)
-{
-    return chain_items(e, args[0], call->loc);
-}
-
-/* Every choice of one item from each pool, the last pool turning fastest. */
-static void choose_each(struct eval *e, struct obj *pools, int depth, struct obj **chosen, struct obj *out, struct loc at)
-{
-    eval_step(e, at);
-    if (depth == pools->seq.n) {
-        struct obj *row = obj_tuple(e, depth, chosen);
-        VEC_PUSH(e->arena, &out->seq, row);
-        return;
-    }
-    for (int i = 0; i < pools->seq.at[depth]->seq.n; i++) {
-        chosen[depth] = pools->seq.at[depth]->seq.at[i];
-        choose_each(e, pools, depth + 1, chosen, out, at);
-    }
-}
-
-static struct obj *product(struct eval *e, struct obj **args, const struct args *call)
-{
-    int64_t repeat = arg_index(e, args[1], call->loc);
-    struct obj *pools = obj_list(e, 0, NULL), *out = obj_list(e, 0, NULL);
-    for (int64_t r = 0; r < repeat; r++)
-        for (int i = 0; i < args[0]->seq.n; i++) {
-            struct obj *pool = iter_collect(e, args[0]->seq.at[i], call->loc);
-            VEC_PUSH(e->arena, &pools->seq, pool);
-        }
-    choose_each(e, pools, 0, NEW_ARRAY(e->arena, pools->seq.n + 1, struct obj *), out, call->loc);
-    return obj_iterator(e, out, call->loc);
-}
-
-/* Selections of r items: `ordered` ones are permutations, others combinations. */
-struct selection {
-    struct obj *pool, *out;
-    int r;
-    bool ordered;
-    int *chosen;
-};
-
-static void select_next(struct eval *e, struct selection *s, int depth, struct loc at)
-{
-    eval_step(e, at);
-    if (depth == s->r) {
-        struct obj *row = obj_tuple(e, 0, NULL);
-        for (int i = 0; i < depth; i++)
-            VEC_PUSH(e->arena, &row->seq, s->pool->seq.at[s->chosen[i]]);
-        VEC_PUSH(e->arena, &s->out->seq, row);
-        return;
-    }
-    for (int i = depth && !s->ordered ? s->chosen[depth - 1] + 1 : 0; i < s->pool->seq.n; i++) {
-        bool is_used = false;
-        for (int k = 0; k < depth; k++)
-            is_used |= s->chosen[k] == i;
-        s->chosen[depth] = i;
-        if (!is_used)
-            select_next(e, s, depth + 1, at);
-    }
-}
-
-/* permutations ("p"), combinations. */
-static struct obj *selections(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct selection s = {.pool = iter_collect(e, args[0], call->loc), .out = obj_list(e, 0, NULL)};
-    s.ordered = *(const char *)call->callee->data == 'p';
-    int64_t r = args[1] && args[1]->kind != OBJ_none ? arg_index(e, args[1], call->loc) : s.pool->seq.n;
-    s.r = r > s.pool->seq.n ? s.pool->seq.n + 1 : (int)r;
-    s.chosen = NEW_ARRAY(e->arena, s.r + 1, int);
-    if (s.r <= s.pool->seq.n)
-        select_next(e, &s, 0, call->loc);
-    return obj_iterator(e, s.out, call->loc);
-}
-
-/* count: an endless iterator over two ints. */
-static struct obj *next_count(struct eval *e, void *state, struct loc at)
-{
-    struct obj **pair = state, *now = pair[0];
-    pair[0] = eval_binary(e, OPER_add, now, pair[1], at);
-    return now;
-}
-
-static struct obj *count(struct eval *e, struct obj **args, const struct args *call)
-{
-    (void)call;
-    struct obj **pair = NEW_ARRAY(e->arena, 2, struct obj *);
-    pair[0] = args[0];
-    pair[1] = args[1];
-    return obj_iterator_from(e, next_count, pair);
-}
-
-static struct obj *repeat(struct eval *e, struct obj **args, const struct args *call)
-{
-    int64_t n = args[1] ? arg_index(e, args[1], call->loc) : 0;
-    struct obj **pair = NEW_ARRAY(e->arena, 2, struct obj *);
-    pair[0] = args[0];
-    if (!args[1])
-        return obj_iterator_from(e, next_count, (pair[1] = obj_int(e, 0), pair));
-    struct obj *out = obj_list(e, 0, NULL);
-    for (int64_t i = 0; i < n; i++)
-        VEC_PUSH(e->arena, &out->seq, args[0]);
-    return obj_iterator(e, out, call->loc);
-}
-
-static struct obj *islice(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct obj *slice = obj_new(e, OBJ_slice), *out = obj_list(e, 0, NULL);
-    slice->slice.start = args[2] ? args[1] : obj_none;
-    slice->slice.stop = args[2] ? args[2] : args[1];
-    slice->slice.step = args[3] ? args[3] : obj_none;
-    struct slice_range r = slice_resolve(e, slice, INT32_MAX, call->loc);
-    struct iter it = iter_of(e, args[0], call->loc);
-    for (int64_t i = 0; i < r.start + r.n * r.step; i++) {
-        struct obj *item = iter_next(e, &it);
-        if (!item)
-            break;
-        if (i >= r.start && (i - r.start) % r.step == 0)
-            VEC_PUSH(e->arena, &out->seq, item);
-    }
-    return obj_iterator(e, out, call->loc);
-}
-
-static struct obj *accumulate(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct obj *out = obj_list(e, 0, NULL), *total = NULL;
-    struct iter it = iter_of(e, args[0], call->loc);
-    for (struct obj *item; (item = iter_next(e, &it));) {
-        if (!total)
-            total = item;
-        else if (args[1]->kind == OBJ_none)
-            total = eval_binary(e, OPER_add, total, item, call->loc);
-        else
-            total = call_with(e, args[1], 2, (struct obj *[]){total, item}, call->loc);
-        VEC_PUSH(e->arena, &out->seq, total);
-    }
-    return obj_iterator(e, out, call->loc);
-}
-
-static struct obj *zip_longest(struct eval *e, struct obj **args, const struct args *call)
-{
-    int n = args[0]->seq.n, live = n;
-    struct iter *at = NEW_ARRAY(e->arena, n + 1, struct iter);
-    bool *ended = NEW_ARRAY(e->arena, n + 1, bool);
-    for (int i = 0; i < n; i++)
-        at[i] = iter_of(e, args[0]->seq.at[i], call->loc);
-    struct obj *out = obj_list(e, 0, NULL);
-    for (;;) {
-        struct obj *row = obj_tuple(e, 0, NULL);
-        for (int i = 0; i < n; i++) {
-            struct obj *item = ended[i] ? NULL : iter_next(e, &at[i]);
-            live -= !item && !ended[i];
-            ended[i] |= !item;
-            VEC_PUSH(e->arena, &row->seq, item ? item : args[1]);
-        }
-        if (live == 0)
-            return obj_iterator(e, out, call->loc);
-        VEC_PUSH(e->arena, &out->seq, row);
-    }
-}
-
-static const struct builtin itertools_rows[] = {
-    {"itertools.chain",        "*iterables",             chain,      NULL},
-    {"itertools.product",      "*iterables, repeat=1",   product,    NULL},
-    {"itertools.permutations", "iterable, r=None",       selections, "p"},
-    {"itertools.combinations", "iterable, r",            selections, "c"},
-    {"itertools.count",        "start=0, step=1",        count,      NULL},
-    {"itertools.repeat",       "object, times=",         repeat,     NULL},
-    {"itertools.islice",       "iterable, start, stop=, step=, /", islice, NULL},
-    {"itertools.accumulate",   "iterable, func=None",    accumulate, NULL},
-    {"itertools.zip_longest",  "*iterables, fillvalue=None", zip_longest, NULL},
-};
 
 /* -- os, sys, time -- */
 
@@ -340,7 +39,8 @@ static struct obj *environ_getitem(struct eval *e, struct obj *self, struct obj 
     return found;
 }
 
-static void environ_setitem(struct eval *e, struct obj *self, struct obj *index, struct obj *value, struct loc at)
+static void environ_setitem(struct eval *e, struct obj *self, struct obj *index, struct obj *value,
+                            struct loc at)
 {
     (void)at;
     struct obj *changes = self->native.data;
@@ -357,7 +57,8 @@ static struct obj *environ_find(struct eval *e, struct obj **args, const struct 
 static struct obj *environ_change(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *found = environ_find(e, args, call);
-    environ_setitem(e, args[0], args[1], *(const char *)call->callee->data == 'p' ? obj_none : found, call->loc);
+    environ_setitem(e, args[0], args[1], *(const char *)call->callee->data == 'p' ? obj_none : found,
+                    call->loc);
     return found;
 }
 
@@ -366,14 +67,17 @@ static struct obj *environ_contains(struct eval *e, struct obj **args, const str
     return obj_bool(environ_get(e, args[0], args[1], call->loc) != NULL);
 }
 
+/* clang-format off */
 static const struct builtin environ_rows[] = {
     {"environ.get",          "self, key, default=None",    environ_find,     NULL},
     {"environ.setdefault",   "self, key, default=None",    environ_change,   "s"},
     {"environ.pop",          "self, key, default=None",    environ_change,   "p"},
     {"environ.__contains__", "self, key",                  environ_contains, NULL},
 };
+/* clang-format on */
 
-static struct obj *row_of(struct eval *e, struct obj *self, const struct builtin *rows, int n, const char *name)
+static struct obj *row_of(struct eval *e, struct obj *self, const struct builtin *rows, int n,
+                          const char *name)
 {
     for (int i = 0; i < n; i++)
         if (strcmp(builtin_short_name(&rows[i]), name) == 0)
@@ -388,7 +92,10 @@ static struct obj *environ_getattr(struct eval *e, struct obj *self, const char 
 }
 
 static const struct native_class native_environ = {
-    .name = "os._Environ", .getattr = environ_getattr, .getitem = environ_getitem, .setitem = environ_setitem,
+    .name = "os._Environ",
+    .getattr = environ_getattr,
+    .getitem = environ_getitem,
+    .setitem = environ_setitem,
 };
 
 static struct obj *get_environment(struct eval *e, struct obj **args, const struct args *call)
@@ -403,10 +110,12 @@ static struct obj *make_directory(struct eval *e, struct obj **args, const struc
     return obj_none;
 }
 
+/* clang-format off */
 static const struct builtin os_rows[] = {
     {"os.getenv",   "key, default=None", get_environment, NULL},
     {"os.makedirs", "name, mode=511, exist_ok=False", make_directory, NULL},
 };
+/* clang-format on */
 
 static void fill_os(struct eval *e, struct obj *m)
 {
@@ -479,6 +188,7 @@ static struct obj *never(struct eval *e, struct obj **args, const struct args *c
     return obj_false;
 }
 
+/* clang-format off */
 static const struct builtin path_rows[] = {
     {"path.basename",   "p",        path_part,     "b"},
     {"path.dirname",    "p",        path_part,     "d"},
@@ -491,6 +201,7 @@ static const struct builtin path_rows[] = {
     {"path.isfile",     "p",        never,         NULL},
     {"path.isdir",      "p",        never,         NULL},
 };
+/* clang-format on */
 
 static struct obj *stream_write(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -506,10 +217,12 @@ static struct obj *stream_flush(struct eval *e, struct obj **args, const struct 
     return obj_none;
 }
 
+/* clang-format off */
 static const struct builtin stream_rows[] = {
     {"TextIO.write", "self, s, /", stream_write, NULL},
     {"TextIO.flush", "self",       stream_flush, NULL},
 };
+/* clang-format on */
 
 static struct obj *stream_getattr(struct eval *e, struct obj *self, const char *name, struct loc at)
 {
@@ -522,12 +235,16 @@ static const struct native_class native_stream = {.name = "TextIO", .getattr = s
 static struct obj *sys_exit(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *value = call_with(e, builtin_class(e, "SystemExit"), 1, args, call->loc);
-    eval_throw(e, &(struct exception){.class = value->instance.class, .value = value, .loc = call->loc, .error = ERR_exception});
+    eval_throw(e,
+               &(struct exception){
+                   .class = value->instance.class, .value = value, .loc = call->loc, .error = ERR_exception});
 }
 
+/* clang-format off */
 static const struct builtin sys_rows[] = {
     {"sys.exit", "status=None, /", sys_exit, NULL},
 };
+/* clang-format on */
 
 static void fill_sys(struct eval *e, struct obj *m)
 {
@@ -563,6 +280,7 @@ static struct obj *sleep(struct eval *e, struct obj **args, const struct args *c
     return obj_none;
 }
 
+/* clang-format off */
 static const struct builtin time_rows[] = {
     {"time.time",            "",        clock_now, NULL},
     {"time.perf_counter",    "",        clock_now, NULL},
@@ -572,6 +290,14 @@ static const struct builtin time_rows[] = {
     {"time.perf_counter_ns", "",        clock_now, "n"},
     {"time.sleep",           "seconds", sleep,     NULL},
 };
+/* clang-format on */
+
+/* Decorators that change nothing here. */
+static struct obj *decorated(struct eval *e, struct obj **args, const struct args *call)
+{
+    (void)e, (void)call;
+    return args[0];
+}
 
 /* -- typing, collections, dataclasses, contextlib, copy, operator -- */
 
@@ -579,8 +305,9 @@ static const struct builtin time_rows[] = {
 static void fill_typing(struct eval *e, struct obj *m)
 {
     static const char *const names[] = {
-        "Any", "Union", "Optional", "List", "Tuple", "Dict", "Set", "Callable", "Sequence", "Iterable", "Iterator", "Mapping",
-        "Literal", "Type", "ClassVar", "Final", "Generic", "Protocol", "Annotated", "Generator", "Hashable", "Self", "TypeAlias",
+        "Any",      "Union",    "Optional",  "List",      "Tuple",    "Dict", "Set",       "Callable",
+        "Sequence", "Iterable", "Iterator",  "Mapping",   "Literal",  "Type", "ClassVar",  "Final",
+        "Generic",  "Protocol", "Annotated", "Generator", "Hashable", "Self", "TypeAlias",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         set(e, m, names[i], obj_class(e, names[i], NULL));
@@ -602,12 +329,14 @@ static struct obj *second(struct eval *e, struct obj **args, const struct args *
     return args[1];
 }
 
+/* clang-format off */
 static const struct builtin typing_rows[] = {
     {"typing.TypeVar",   "name, *rest, **options", type_variable, NULL},
     {"typing.NewType",   "name, type",             second,        NULL},
     {"typing.cast",      "type, value",            second,        NULL},
     {"typing.overload",  "function",               decorated,     NULL},
 };
+/* clang-format on */
 
 /* Field names as a tuple: from "a b", "a, b" or a sequence. */
 static struct obj *field_names(struct eval *e, struct obj *x, struct loc at)
@@ -642,10 +371,12 @@ static struct obj *tuple_asdict(struct eval *e, struct obj **args, const struct 
     return instance_names(e, args[0]);
 }
 
+/* clang-format off */
 static const struct builtin named_tuple_methods[] = {
     {"namedtuple._replace", "self, **changes", tuple_replace, NULL},
     {"namedtuple._asdict",  "self",            tuple_asdict,  NULL},
 };
+/* clang-format on */
 
 static struct obj *named_tuple(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -690,12 +421,14 @@ static struct obj *counter(struct eval *e, struct obj **args, const struct args 
     return out;
 }
 
+/* clang-format off */
 static const struct builtin collections_rows[] = {
     {"collections.namedtuple",  "typename, field_names, defaults=None, **options", named_tuple, NULL},
     {"collections.defaultdict", "factory=None, items=, /",  default_dict, NULL},
     {"collections.OrderedDict", "items=, /, **more",        ordered_dict, NULL},
     {"collections.Counter",     "items=, /",                counter,      NULL},
 };
+/* clang-format on */
 
 /* A dataclass takes the annotated names of its base, then its own, as fields. */
 static struct obj *make_dataclass(struct eval *e, struct obj *class, struct loc at)
@@ -731,12 +464,14 @@ static struct obj *dataclass_field(struct eval *e, struct obj **args, const stru
     return factory ? call_with(e, factory, 0, NULL, call->loc) : value ? value : obj_none;
 }
 
+/* clang-format off */
 static const struct builtin dataclasses_rows[] = {
     {"dataclasses.dataclass", "cls=, /, **options", dataclass,       NULL},
     {"dataclasses.field",     "**options",          dataclass_field, NULL},
     {"dataclasses.asdict",    "instance",           tuple_asdict,    NULL},
     {"dataclasses.replace",   "instance, /, **changes", tuple_replace, NULL},
 };
+/* clang-format on */
 
 static bool enter_given(struct eval *e, struct obj *self, struct obj **result)
 {
@@ -745,7 +480,8 @@ static bool enter_given(struct eval *e, struct obj *self, struct obj **result)
     return true;
 }
 
-static const struct native_class native_null_context = {.name = "contextlib.nullcontext", .enter = enter_given};
+static const struct native_class native_null_context = {.name = "contextlib.nullcontext",
+                                                        .enter = enter_given};
 
 static struct obj *null_context(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -764,12 +500,14 @@ static struct obj *suppress_exit(struct eval *e, struct obj **args, const struct
 {
     struct obj *types = scope_get(args[0]->instance.scope, intern_str(e->strings, "types"));
     for (int i = 0; i < types->seq.n; i++)
-        if (args[1]->kind == OBJ_class && types->seq.at[i]->kind == OBJ_class && class_is_a(args[1], types->seq.at[i]))
+        if (args[1]->kind == OBJ_class && types->seq.at[i]->kind == OBJ_class &&
+            class_is_a(args[1], types->seq.at[i]))
             return obj_true;
     (void)call;
     return obj_false;
 }
 
+/* clang-format off */
 static const struct builtin suppress_methods[] = {
     {"suppress.__init__",  "self, *types",             suppress_init, NULL},
     {"suppress.__enter__", "self",                     decorated,     NULL},
@@ -779,6 +517,7 @@ static const struct builtin suppress_methods[] = {
 static const struct builtin contextlib_rows[] = {
     {"contextlib.nullcontext", "result=None", null_context, NULL},
 };
+/* clang-format on */
 
 static void fill_contextlib(struct eval *e, struct obj *m)
 {
@@ -809,7 +548,8 @@ static struct obj *copy_object(struct eval *e, struct obj *x, bool deep, struct 
         for (int i = 0; i < x->instance.scope->names.n; i++) {
             const struct map_entry *name = &x->instance.scope->names.entries[i];
             if (name->value)
-                scope_set(out->instance.scope, name->key, deep ? copy_object(e, name->value, deep, at) : name->value);
+                scope_set(out->instance.scope, name->key,
+                          deep ? copy_object(e, name->value, deep, at) : name->value);
         }
     }
     e->depth--;
@@ -821,22 +561,27 @@ static struct obj *copy(struct eval *e, struct obj **args, const struct args *ca
     return copy_object(e, args[0], *(const char *)call->callee->data == 'd', call->loc);
 }
 
+/* clang-format off */
 static const struct builtin copy_rows[] = {
     {"copy.copy",     "x",            copy, "s"},
     {"copy.deepcopy", "x, memo=None", copy, "d"},
 };
+/* clang-format on */
 
 /* operator.add and its kin: data is the operator. */
+/* clang-format off */
 #define OPERATORS(X) \
     X(add, add) X(sub, sub) X(mul, mul) X(truediv, div) X(floordiv, floordiv) X(mod, mod) X(pow, pow) X(and_, bitand) \
     X(or_, bitor) X(xor, xor) X(lshift, shl) X(rshift, shr)
+/* clang-format on */
 #define COMPARISONS(X) X(eq, eq) X(ne, ne) X(lt, lt) X(le, le) X(gt, gt) X(ge, ge)
 
 struct operation {
     enum oper op;
 };
 #define X(name, op) static const struct operation operator_##name = {OPER_##op};
-OPERATORS(X) COMPARISONS(X)
+OPERATORS(X)
+COMPARISONS(X)
 #undef X
 
 static struct obj *operate(struct eval *e, struct obj **args, const struct args *call)
@@ -860,12 +605,14 @@ static struct obj *item_getter(struct eval *e, struct obj **args, const struct a
     return obj_native(e, &native_item_getter, args[0]);
 }
 
+/* clang-format off */
 static const struct builtin operator_rows[] = {
 #define X(name, op) {"operator." #name, "a, b, /", operate, &operator_##name},
     OPERATORS(X) COMPARISONS(X)
 #undef X
     {"operator.itemgetter", "item", item_getter, NULL},
 };
+/* clang-format on */
 
 static struct obj *warn(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -886,6 +633,7 @@ static struct obj *ignore(struct eval *e, struct obj **args, const struct args *
     return obj_none;
 }
 
+/* clang-format off */
 static const struct builtin warnings_rows[] = {
     {"warnings.warn",           "message, *rest, **options", warn,   NULL},
     {"warnings.filterwarnings", "*rest, **options",          ignore, NULL},
@@ -895,6 +643,7 @@ static const struct builtin warnings_rows[] = {
 static const struct builtin abc_rows[] = {
     {"abc.abstractmethod", "function", decorated, NULL},
 };
+/* clang-format on */
 
 static void fill_abc(struct eval *e, struct obj *m)
 {
@@ -903,10 +652,9 @@ static void fill_abc(struct eval *e, struct obj *m)
 
 /* -- the modules -- */
 
+/* clang-format off */
 /*    name           rows              what rows cannot say */
 #define MODULES(X) \
-    X("functools",   functools_rows,   NULL) \
-    X("itertools",   itertools_rows,   NULL) \
     X("os",          os_rows,          fill_os) \
     X("os.path",     path_rows,        NULL) \
     X("sys",         sys_rows,         fill_sys) \
@@ -922,6 +670,14 @@ static void fill_abc(struct eval *e, struct obj *m)
     X("warnings",    warnings_rows,    NULL) \
     X("abc",         abc_rows,         fill_abc) \
     X("__future__",  abc_rows,         NULL)
+/* clang-format on */
+
+static struct obj *make_module(struct eval *e, const char *name, const struct builtin_table *table)
+{
+    struct obj *module = obj_module(e, name);
+    define_builtins(e, module->module.scope, table->rows, table->n);
+    return module;
+}
 
 struct obj *library_module(struct eval *e, const char *name)
 {
@@ -938,11 +694,14 @@ struct obj *library_module(struct eval *e, const char *name)
         return e->builtins;
     if (strcmp(name, "math") == 0)
         return math_module(e);
+    if (strcmp(name, "functools") == 0)
+        return make_module(e, name, &functools_table);
+    if (strcmp(name, "itertools") == 0)
+        return make_module(e, name, &itertools_table);
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
         if (strcmp(modules[i].name, name) != 0)
             continue;
-        struct obj *module = obj_module(e, name);
-        define_builtins(e, module->module.scope, modules[i].table.rows, modules[i].table.n);
+        struct obj *module = make_module(e, name, &modules[i].table);
         if (modules[i].fill)
             modules[i].fill(e, module);
         return module;

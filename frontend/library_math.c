@@ -6,7 +6,8 @@
 
 static double number_arg(struct eval *e, struct obj *x, struct loc at)
 {
-    struct obj *item = x->kind == OBJ_native ? find_attribute(e, x, intern_str(e->strings, "item"), at) : NULL;
+    struct obj *item =
+        x->kind == OBJ_native ? find_attribute(e, x, intern_str(e->strings, "item"), at) : NULL;
     if (item)
         x = call_with(e, item, 0, NULL, at);
     if (!obj_is_number(x))
@@ -14,9 +15,11 @@ static double number_arg(struct eval *e, struct obj *x, struct loc at)
     return obj_double(x);
 }
 
+/* clang-format off */
 #define MATH_UNARY(X) \
     X(sqrt) X(exp) X(exp2) X(expm1) X(log1p) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) \
     X(asinh) X(acosh) X(atanh) X(erf) X(erfc) X(fabs) X(cbrt) X(lgamma)
+/* clang-format on */
 
 struct unary_math {
     double (*run)(double x);
@@ -43,13 +46,15 @@ static struct obj *math_unary(struct eval *e, struct obj **args, const struct ar
 struct binary_math {
     double (*run)(double x, double y);
 };
-static const struct binary_math math_pow = {pow}, math_atan2 = {atan2}, math_fmod = {fmod}, math_copysign = {copysign},
-                                math_hypot = {hypot}, math_remainder = {remainder};
+static const struct binary_math math_pow = {pow}, math_atan2 = {atan2}, math_fmod = {fmod},
+                                math_copysign = {copysign}, math_hypot = {hypot},
+                                math_remainder = {remainder};
 
 static struct obj *math_binary(struct eval *e, struct obj **args, const struct args *call)
 {
     double x = number_arg(e, args[0], call->loc), y = number_arg(e, args[1], call->loc);
-    return checked(e, ((const struct binary_math *)call->callee->data)->run(x, y), isfinite(x) && isfinite(y), call->loc);
+    return checked(e, ((const struct binary_math *)call->callee->data)->run(x, y), isfinite(x) && isfinite(y),
+                   call->loc);
 }
 
 /* log, log2, log10 of a positive number, the first in any base. */
@@ -147,7 +152,8 @@ static struct obj *math_angle(struct eval *e, struct obj **args, const struct ar
 {
     const double half_turn = 3.14159265358979323846;
     double x = number_arg(e, args[0], call->loc);
-    return obj_float(e, *(const char *)call->callee->data == 'r' ? x * (half_turn / 180) : x * (180 / half_turn));
+    return obj_float(e, *(const char *)call->callee->data == 'r' ? x * (half_turn / 180)
+                                                                 : x * (180 / half_turn));
 }
 
 static struct obj *math_isclose(struct eval *e, struct obj **args, const struct args *call)
@@ -161,6 +167,7 @@ static struct obj *math_isclose(struct eval *e, struct obj **args, const struct 
     return obj_bool(isfinite(apart) && apart <= fmax(x[2] * larger, x[3]));
 }
 
+/* clang-format off */
 static const struct builtin math_rows[] = {
 #define X(name) {"math." #name, "x, /", math_unary, &math_##name},
     MATH_UNARY(X)
@@ -189,6 +196,7 @@ static const struct builtin math_rows[] = {
     {"math.degrees",   "x, /",     math_angle,  "d"},
     {"math.isclose",   "a, b, *, rel_tol=1e-09, abs_tol=0.0", math_isclose, NULL},
 };
+/* clang-format on */
 
 struct obj *math_module(struct eval *e)
 {

@@ -15,14 +15,38 @@ static struct obj *self_str(struct eval *e, struct obj *x, struct loc at)
 
 /* -- characters -- */
 
-static bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-static bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_alpha(char c) { return is_upper(c) || is_lower(c) || (c & 0x80); }
-static bool is_alnum(char c) { return is_alpha(c) || is_digit(c); }
-static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-static char to_upper(char c) { return is_lower(c) ? (char)(c - 'a' + 'A') : c; }
-static char to_lower(char c) { return is_upper(c) ? (char)(c - 'A' + 'a') : c; }
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+static bool is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static bool is_alpha(char c)
+{
+    return is_upper(c) || is_lower(c) || (c & 0x80);
+}
+static bool is_alnum(char c)
+{
+    return is_alpha(c) || is_digit(c);
+}
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+static char to_upper(char c)
+{
+    return is_lower(c) ? (char)(c - 'a' + 'A') : c;
+}
+static char to_lower(char c)
+{
+    return is_upper(c) ? (char)(c - 'A' + 'a') : c;
+}
 
 /* upper, lower, swapcase, capitalize, title, by the first letter of data. */
 static struct obj *change_case(struct eval *e, struct obj **args, const struct args *call)
@@ -32,7 +56,8 @@ static struct obj *change_case(struct eval *e, struct obj **args, const struct a
     char *s = NEW_ARRAY(e->arena, x->str.n + 1, char);
     for (size_t i = 0; i < x->str.n; i++) {
         char c = x->str.s[i];
-        bool raise = how == 'u' || (how == 's' && is_lower(c)) || (how == 'c' && i == 0) || (how == 't' && !is_alpha(before));
+        bool raise = how == 'u' || (how == 's' && is_lower(c)) || (how == 'c' && i == 0) ||
+                     (how == 't' && !is_alpha(before));
         s[i] = raise ? to_upper(c) : to_lower(c);
         before = c;
     }
@@ -53,8 +78,11 @@ static struct obj *is_all(struct eval *e, struct obj **args, const struct args *
             any |= is_upper(c) || is_lower(c);
             continue;
         }
-        bool fits = which == 'd' ? is_digit(c) : which == 'a' ? is_alpha(c) : which == 's' ? is_space(c)
-            : which == 'n' ? is_alnum(c) : c == '_' || is_alpha(c) || (i && is_digit(c));
+        bool fits = which == 'd'   ? is_digit(c)
+                    : which == 'a' ? is_alpha(c)
+                    : which == 's' ? is_space(c)
+                    : which == 'n' ? is_alnum(c)
+                                   : c == '_' || is_alpha(c) || (i && is_digit(c));
         if (!fits)
             return obj_false;
         any = true;
@@ -75,7 +103,8 @@ static int64_t find(const char *s, int64_t from, int64_t to, const struct obj *p
 }
 
 /* The bytes between two optional indices of characters. False: the first is past the end. */
-static bool byte_range(struct eval *e, struct obj *x, struct obj *start, struct obj *end, struct loc at, int64_t *from, int64_t *to)
+static bool byte_range(struct eval *e, struct obj *x, struct obj *start, struct obj *end, struct loc at,
+                       int64_t *from, int64_t *to)
 {
     struct obj slice = {.kind = OBJ_slice, .slice = {start, end, NULL}};
     int64_t n = str_chars(x), first;
@@ -174,7 +203,8 @@ static struct obj *replace(struct eval *e, struct obj **args, const struct args 
     struct text out;
     text_init(&out, e->arena);
     for (size_t i = 0; i <= x->str.n;) {
-        bool fits = (most < 0 || done < most) && x->str.n - i >= old->str.n && memcmp(x->str.s + i, old->str.s, old->str.n) == 0;
+        bool fits = (most < 0 || done < most) && x->str.n - i >= old->str.n &&
+                    memcmp(x->str.s + i, old->str.s, old->str.n) == 0;
         if (fits) {
             text_bytes(&out, new->str.s, new->str.n);
             done++;
@@ -308,11 +338,13 @@ static struct obj *split_words_right(struct eval *e, const struct obj *x, int64_
     }
 }
 
-static struct obj *split_at(struct eval *e, const struct obj *x, const struct obj *by, int64_t most, bool from_right)
+static struct obj *split_at(struct eval *e, const struct obj *x, const struct obj *by, int64_t most,
+                            bool from_right)
 {
     struct obj *out = obj_list(e, 0, NULL);
     int64_t from = 0, to = (int64_t)x->str.n, n = (int64_t)by->str.n;
-    for (int64_t at; (most < 0 || out->seq.n < most) && (at = find(x->str.s, from, to, by, from_right)) >= 0;) {
+    for (int64_t at;
+         (most < 0 || out->seq.n < most) && (at = find(x->str.s, from, to, by, from_right)) >= 0;) {
         if (from_right)
             push_str(e, out, x->str.s + at + n, (size_t)(to - at - n));
         else
@@ -361,9 +393,11 @@ static struct obj *partition(struct eval *e, struct obj **args, const struct arg
     struct obj *empty = obj_str_of(e, "", 0);
     int64_t at = find(x->str.s, 0, (int64_t)x->str.n, by, from_right);
     if (at < 0)
-        return obj_tuple(e, 3, from_right ? (struct obj *[]){empty, empty, x} : (struct obj *[]){x, empty, empty});
+        return obj_tuple(e, 3,
+                         from_right ? (struct obj *[]){empty, empty, x} : (struct obj *[]){x, empty, empty});
     size_t after = (size_t)at + by->str.n;
-    struct obj *parts[] = {obj_str(e, x->str.s, (size_t)at), by, obj_str(e, x->str.s + after, x->str.n - after)};
+    struct obj *parts[] = {obj_str(e, x->str.s, (size_t)at), by,
+                           obj_str(e, x->str.s + after, x->str.n - after)};
     return obj_tuple(e, 3, parts);
 }
 
@@ -389,6 +423,7 @@ static struct obj *format(struct eval *e, struct obj **args, const struct args *
     return format_braces(e, self_str(e, args[0], call->loc), args[1], args[2], call->loc);
 }
 
+/* clang-format off */
 static const struct builtin str_methods[] = {
     {"str.upper",      "self",  change_case, "u"},
     {"str.lower",      "self",  change_case, "l"},
@@ -433,6 +468,7 @@ static const struct builtin str_methods[] = {
     {"str.join",       "self, iterable, /", join, NULL},
     {"str.format",     "self, /, *args, **kwargs", format, NULL},
 };
+/* clang-format on */
 
 /* -- list and tuple -- */
 
@@ -483,7 +519,8 @@ static struct obj *seq_index(struct eval *e, struct obj **args, const struct arg
     from = from < 0 ? (from < -n ? 0 : from + n) : from > n ? n : from;
     int i = position(e, args[0], args[1], (int)from);
     if (i < 0)
-        eval_raise(e, call->loc, "ValueError", ERR_not_in, obj_to_str(e, args[1], true)->str.s, obj_type_name(args[0]));
+        eval_raise(e, call->loc, "ValueError", ERR_not_in, obj_to_str(e, args[1], true)->str.s,
+                   obj_type_name(args[0]));
     return obj_int(e, i);
 }
 
@@ -531,6 +568,7 @@ static struct obj *list_sort(struct eval *e, struct obj **args, const struct arg
     return obj_none;
 }
 
+/* clang-format off */
 static const struct builtin list_methods[] = {
     {"list.append",  "self, object, /",          list_append,  NULL},
     {"list.extend",  "self, iterable, /",        list_extend,  NULL},
@@ -549,6 +587,7 @@ static const struct builtin tuple_methods[] = {
     {"tuple.index", "self, value, start=0, /", seq_index, NULL},
     {"tuple.count", "self, value, /",          seq_count, NULL},
 };
+/* clang-format on */
 
 /* -- dict and set -- */
 
@@ -649,6 +688,7 @@ static struct obj *from_keys(struct eval *e, struct obj **args, const struct arg
     return out;
 }
 
+/* clang-format off */
 static const struct builtin dict_methods[] = {
     {"dict.get",        "self, key, default=None, /", get,         NULL},
     {"dict.keys",       "self",                       dict_list,   "k"},
@@ -662,6 +702,7 @@ static const struct builtin dict_methods[] = {
     {"dict.copy",       "self",                       copy,        NULL},
     {"dict.fromkeys",   "iterable, value=None, /",    from_keys,   NULL},
 };
+/* clang-format on */
 
 static struct obj *as_set(struct eval *e, struct obj *x, struct loc at)
 {
@@ -731,6 +772,7 @@ static struct obj *set_relation(struct eval *e, struct obj **args, const struct 
     return eval_compare(e, how == '<' ? OPER_le : OPER_ge, args[0], other, call->loc);
 }
 
+/* clang-format off */
 static const struct builtin set_methods[] = {
     {"set.add",          "self, item, /",    set_add,      NULL},
     {"set.discard",      "self, item, /",    set_remove,   "d"},
@@ -747,6 +789,7 @@ static const struct builtin set_methods[] = {
     {"set.issuperset",   "self, other, /",   set_relation, ">"},
     {"set.isdisjoint",   "self, other, /",   set_relation, "0"},
 };
+/* clang-format on */
 
 /* -- numbers -- */
 
@@ -773,6 +816,7 @@ static struct obj *number_item(struct eval *e, struct obj **args, const struct a
     return args[0];
 }
 
+/* clang-format off */
 static const struct builtin int_methods[] = {
     {"int.bit_length", "self", int_bits,    "l"},
     {"int.bit_count",  "self", int_bits,    "c"},
@@ -784,13 +828,18 @@ static const struct builtin float_methods[] = {
     {"float.is_integer", "self", float_is_integer, NULL},
     {"float.conjugate",  "self", number_item,      NULL},
 };
+/* clang-format on */
 
 const struct builtin *find_method(enum obj_kind kind, const char *name)
 {
-#define TABLE(rows) {rows, sizeof rows / sizeof *rows}
+#define TABLE(rows)                                                                                          \
+    {                                                                                                        \
+        rows, sizeof rows / sizeof *rows                                                                     \
+    }
     static const struct builtin_table tables[OBJ_count] = {
-        [OBJ_str] = TABLE(str_methods),     [OBJ_list] = TABLE(list_methods), [OBJ_tuple] = TABLE(tuple_methods),
-        [OBJ_dict] = TABLE(dict_methods),   [OBJ_set] = TABLE(set_methods),   [OBJ_int] = TABLE(int_methods),
+        [OBJ_str] = TABLE(str_methods),     [OBJ_list] = TABLE(list_methods),
+        [OBJ_tuple] = TABLE(tuple_methods), [OBJ_dict] = TABLE(dict_methods),
+        [OBJ_set] = TABLE(set_methods),     [OBJ_int] = TABLE(int_methods),
         [OBJ_float] = TABLE(float_methods), [OBJ_bool] = TABLE(int_methods),
     };
 #undef TABLE

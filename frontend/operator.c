@@ -95,15 +95,25 @@ static struct obj *int_binary(struct eval *e, enum oper op, wide a, wide b, stru
     case OPER_mul:
         overflow = __builtin_mul_overflow(a, b, &r);
         return int_checked(e, overflow, r, at);
-    case OPER_div: return int_true_div(e, a, b);
-    case OPER_floordiv: return b == -1 ? int_binary(e, OPER_sub, 0, a, at) : obj_int(e, floor_div(a, b));
-    case OPER_mod:    return obj_int(e, b == -1 ? 0 : a - floor_div(a, b) * b);
-    case OPER_pow:    return b < 0 ? float_pow(e, (double)a, (double)b, at) : int_pow(e, a, b, at);
-    case OPER_bitand: return obj_int(e, a & b);
-    case OPER_bitor:  return obj_int(e, a | b);
-    case OPER_xor:    return obj_int(e, a ^ b);
-    case OPER_shl: case OPER_shr: return int_shift(e, op, a, b, at);
-    default: return NULL;
+    case OPER_div:
+        return int_true_div(e, a, b);
+    case OPER_floordiv:
+        return b == -1 ? int_binary(e, OPER_sub, 0, a, at) : obj_int(e, floor_div(a, b));
+    case OPER_mod:
+        return obj_int(e, b == -1 ? 0 : a - floor_div(a, b) * b);
+    case OPER_pow:
+        return b < 0 ? float_pow(e, (double)a, (double)b, at) : int_pow(e, a, b, at);
+    case OPER_bitand:
+        return obj_int(e, a & b);
+    case OPER_bitor:
+        return obj_int(e, a | b);
+    case OPER_xor:
+        return obj_int(e, a ^ b);
+    case OPER_shl:
+    case OPER_shr:
+        return int_shift(e, op, a, b, at);
+    default:
+        return NULL;
     }
 }
 
@@ -133,20 +143,30 @@ static struct obj *float_binary(struct eval *e, enum oper op, double a, double b
 {
     bool is_division = op == OPER_div || op == OPER_floordiv || op == OPER_mod;
     if (is_division && b == 0)
-        eval_raise(e, at, "ZeroDivisionError", op == OPER_div ? ERR_float_division
-                                               : op == OPER_mod ? ERR_float_modulo : ERR_float_floor_division);
+        eval_raise(e, at, "ZeroDivisionError",
+                   op == OPER_div   ? ERR_float_division
+                   : op == OPER_mod ? ERR_float_modulo
+                                    : ERR_float_floor_division);
     double quotient = 0, remainder = 0;
     if (op == OPER_floordiv || op == OPER_mod)
         float_divmod(a, b, &quotient, &remainder);
     switch (op) {
-    case OPER_add:      return obj_float(e, a + b);
-    case OPER_sub:      return obj_float(e, a - b);
-    case OPER_mul:      return obj_float(e, a * b);
-    case OPER_div:      return obj_float(e, a / b);
-    case OPER_floordiv: return obj_float(e, quotient);
-    case OPER_mod:      return obj_float(e, remainder);
-    case OPER_pow:      return float_pow(e, a, b, at);
-    default:            return NULL;
+    case OPER_add:
+        return obj_float(e, a + b);
+    case OPER_sub:
+        return obj_float(e, a - b);
+    case OPER_mul:
+        return obj_float(e, a * b);
+    case OPER_div:
+        return obj_float(e, a / b);
+    case OPER_floordiv:
+        return obj_float(e, quotient);
+    case OPER_mod:
+        return obj_float(e, remainder);
+    case OPER_pow:
+        return float_pow(e, a, b, at);
+    default:
+        return NULL;
     }
 }
 
@@ -156,10 +176,14 @@ static struct obj *number_binary(struct eval *e, enum oper op, struct obj *a, st
         return float_binary(e, op, obj_double(a), obj_double(b), at);
     if (a->kind == OBJ_bool && b->kind == OBJ_bool) {
         switch (op) {
-        case OPER_bitand: return obj_bool(a->b & b->b);
-        case OPER_bitor:  return obj_bool(a->b | b->b);
-        case OPER_xor:    return obj_bool(a->b ^ b->b);
-        default: break;
+        case OPER_bitand:
+            return obj_bool(a->b & b->b);
+        case OPER_bitor:
+            return obj_bool(a->b | b->b);
+        case OPER_xor:
+            return obj_bool(a->b ^ b->b);
+        default:
+            break;
         }
     }
     return int_binary(e, op, obj_wide(a), obj_wide(b), at);
@@ -234,7 +258,8 @@ static void add_all(struct eval *e, struct dict *into, const struct dict *from)
 }
 
 /* Those of `from` that `other` has, or has not. */
-static void add_where(struct eval *e, struct dict *into, const struct dict *from, const struct dict *other, bool has)
+static void add_where(struct eval *e, struct dict *into, const struct dict *from, const struct dict *other,
+                      bool has)
 {
     for (int i = 0; i < from->entries.n; i++) {
         struct dict_entry at = from->entries.at[i];
@@ -270,6 +295,7 @@ static struct obj *dict_binary(struct eval *e, enum oper op, struct obj *a, stru
 
 /* -- who answers -- */
 
+/* clang-format off */
 /*    operator   method  reflected  in place */
 #define BINARY_METHODS(X) \
     X(add,      "__add__",      "__radd__",      "__iadd__") \
@@ -294,6 +320,7 @@ static struct obj *dict_binary(struct eval *e, enum oper op, struct obj *a, stru
     X(neg,      "__neg__",      NULL,            NULL) \
     X(plus,     "__pos__",      NULL,            NULL) \
     X(invert,   "__invert__",   NULL,            NULL)
+/* clang-format on */
 
 static const struct {
     const char *method, *reflected, *inplace;
@@ -350,7 +377,8 @@ struct obj *eval_binary(struct eval *e, enum oper op, struct obj *a, struct obj 
         return tensor_binary(e, op, a, b, at);
     struct obj *r = concrete_binary(e, op, a, b, at);
     if (!r)
-        eval_raise(e, at, "TypeError", ERR_operand_types, oper_info[op].spelling, obj_type_name(a), obj_type_name(b));
+        eval_raise(e, at, "TypeError", ERR_operand_types, oper_info[op].spelling, obj_type_name(a),
+                   obj_type_name(b));
     return r;
 }
 
@@ -453,7 +481,8 @@ static struct obj *order(struct eval *e, enum oper op, struct obj *a, struct obj
     struct obj *tuple_a = instance_as_tuple(e, a), *tuple_b = instance_as_tuple(e, b);
     if (tuple_a != a || tuple_b != b)
         return order(e, op, tuple_a, tuple_b, at);
-    eval_raise(e, at, "TypeError", ERR_not_ordered, oper_info[op].spelling, obj_type_name(a), obj_type_name(b));
+    eval_raise(e, at, "TypeError", ERR_not_ordered, oper_info[op].spelling, obj_type_name(a),
+               obj_type_name(b));
 }
 
 static bool is_substring(const struct obj *x, const struct obj *in)
@@ -518,7 +547,8 @@ struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj
     if (a->kind == OBJ_error || b->kind == OBJ_error)
         return obj_error;
     if (op == OPER_is || op == OPER_is_not)
-        return obj_bool((obj_same(a, b) || (a->kind == OBJ_int && b->kind == OBJ_int && a->i == b->i)) == (op == OPER_is));
+        return obj_bool((obj_same(a, b) || (a->kind == OBJ_int && b->kind == OBJ_int && a->i == b->i)) ==
+                        (op == OPER_is));
     if (op == OPER_in || op == OPER_not_in) {
         if (a->kind == OBJ_tensor || b->kind == OBJ_tensor)
             return tensor_compare(e, op, a, b, at);

@@ -55,13 +55,17 @@ static struct obj *as_number(struct eval *e, struct obj *x, const char *method, 
     struct obj *made = x->kind == OBJ_instance ? instance_special(e, x, method, 0, NULL, at) : NULL;
     if (made)
         return made;
-    struct obj *item = x->kind == OBJ_native ? find_attribute(e, x, intern_str(e->strings, "item"), at) : NULL;
+    struct obj *item =
+        x->kind == OBJ_native ? find_attribute(e, x, intern_str(e->strings, "item"), at) : NULL;
     return item ? call_with(e, item, 0, NULL, at) : x;
 }
 
 static int digit_value(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'z' ? c - 'a' + 10 : c >= 'A' && c <= 'Z' ? c - 'A' + 10 : 99;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 10
+           : c >= 'A' && c <= 'Z' ? c - 'A' + 10
+                                  : 99;
 }
 
 static bool is_space(char c)
@@ -94,7 +98,8 @@ static bool parse_int(const char *s, size_t n, int base, wide *out, bool *overfl
         int digit = digit_value(s[i]);
         if (digit >= base)
             return false;
-        *overflow |= __builtin_mul_overflow(*out, (wide)base, out) || __builtin_add_overflow(*out, (wide)digit, out);
+        *overflow |=
+            __builtin_mul_overflow(*out, (wide)base, out) || __builtin_add_overflow(*out, (wide)digit, out);
     }
     if (negative)
         *out = -*out;
@@ -339,7 +344,8 @@ static struct obj *power(struct eval *e, struct obj **args, const struct args *c
     struct obj *base = eval_binary(e, OPER_mod, args[0], args[2], call->loc);
     for (wide n = obj_wide(args[1]); n > 0; n >>= 1) {
         if (n & 1)
-            result = eval_binary(e, OPER_mod, eval_binary(e, OPER_mul, result, base, call->loc), args[2], call->loc);
+            result = eval_binary(e, OPER_mod, eval_binary(e, OPER_mul, result, base, call->loc), args[2],
+                                 call->loc);
         base = eval_binary(e, OPER_mod, eval_binary(e, OPER_mul, base, base, call->loc), args[2], call->loc);
     }
     return result;
@@ -463,7 +469,8 @@ struct obj *sort_list(struct eval *e, struct obj *list, struct obj *key, bool re
 
 static struct obj *sorted(struct eval *e, struct obj **args, const struct args *call)
 {
-    return sort_list(e, iter_collect(e, args[0], call->loc), args[1], obj_truth(e, args[2], call->loc), call->loc);
+    return sort_list(e, iter_collect(e, args[0], call->loc), args[1], obj_truth(e, args[2], call->loc),
+                     call->loc);
 }
 
 static struct obj *reversed(struct eval *e, struct obj **args, const struct args *call)
@@ -567,7 +574,8 @@ static struct obj *iterate(struct eval *e, struct obj **args, const struct args 
 static struct obj *next(struct eval *e, struct obj **args, const struct args *call)
 {
     bool is_native = args[0]->kind == OBJ_native && args[0]->native.class->iter;
-    bool is_own = args[0]->kind == OBJ_instance && class_find(args[0]->instance.class, intern_str(e->strings, "__next__"));
+    bool is_own = args[0]->kind == OBJ_instance &&
+                  class_find(args[0]->instance.class, intern_str(e->strings, "__next__"));
     if (!is_native && !is_own)
         eval_raise(e, call->loc, "TypeError", ERR_not_iterator, obj_type_name(args[0]));
     if (is_own && !args[1])
@@ -696,10 +704,11 @@ static struct obj *is_callable(struct eval *e, struct obj **args, const struct a
 {
     (void)call;
     struct obj *x = args[0];
-    bool is_instance = x->kind == OBJ_instance && class_find(x->instance.class, intern_str(e->strings, "__call__"));
+    bool is_instance =
+        x->kind == OBJ_instance && class_find(x->instance.class, intern_str(e->strings, "__call__"));
     bool is_native = x->kind == OBJ_native && x->native.class->call;
-    return obj_bool(is_instance || is_native || x->kind == OBJ_function || x->kind == OBJ_jit || x->kind == OBJ_builtin ||
-                    x->kind == OBJ_method || x->kind == OBJ_class);
+    return obj_bool(is_instance || is_native || x->kind == OBJ_function || x->kind == OBJ_jit ||
+                    x->kind == OBJ_builtin || x->kind == OBJ_method || x->kind == OBJ_class);
 }
 
 /* Numbers in the order of asking: no address shows. */
@@ -708,9 +717,9 @@ static struct obj *identity(struct eval *e, struct obj **args, const struct args
     (void)call;
     const struct obj *x = args[0];
     const void *key = x->kind == OBJ_dict || x->kind == OBJ_set ? (const void *)x->dict
-        : x->kind == OBJ_instance ? (const void *)x->instance.scope
-        : x->kind == OBJ_class ? (const void *)x->class.scope
-                               : (const void *)x;
+                      : x->kind == OBJ_instance                 ? (const void *)x->instance.scope
+                      : x->kind == OBJ_class                    ? (const void *)x->class.scope
+                                                                : (const void *)x;
     void **known = map_at_ptr(&e->ids, key);
     if (!*known)
         *known = obj_int(e, 4096 + 16 * (wide)e->ids.n);
@@ -789,6 +798,7 @@ static struct obj *not_available(struct eval *e, struct obj **args, const struct
 
 /* -- the tables -- */
 
+/* clang-format off */
 static const struct builtin types[] = {
     {"int",       "x=0, base=",              make_int,    type_mark},
     {"float",     "x=0.0",                   make_float,  type_mark},
@@ -854,6 +864,7 @@ static const struct builtin functions[] = {
     {"open",       "file, mode='r', *rest, **options", not_available, NULL},
     {"input",      "prompt=''",             not_available, NULL},
 };
+/* clang-format on */
 
 void define_builtins(struct eval *e, struct scope *into, const struct builtin *rows, int n)
 {

@@ -164,6 +164,7 @@ bool obj_is_instance(struct eval *e, struct obj *x, struct obj *type, struct loc
 const struct builtin *find_method(enum obj_kind kind, const char *name); /* of str, list, dict ...; NULL: none */
 struct obj *library_module(struct eval *e, const char *name);          /* math, os ...; NULL: none */
 struct obj *math_module(struct eval *e);
+extern const struct builtin_table functools_table, itertools_table;
 void define_builtins(struct eval *e, struct scope *into, const struct builtin *rows, int n);
 
 #endif

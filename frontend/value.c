@@ -13,12 +13,14 @@ enum {
     COMPARE_DEPTH = 4,   /* of what e->depth counts: a level of comparing or hashing */
 };
 
-static const struct obj none = {.kind = OBJ_none}, ellipsis = {.kind = OBJ_ellipsis}, error = {.kind = OBJ_error};
+static const struct obj none = {.kind = OBJ_none}, ellipsis = {.kind = OBJ_ellipsis},
+                        error = {.kind = OBJ_error};
 static const struct obj not_implemented = {.kind = OBJ_ellipsis};
 static const struct obj yes = {.kind = OBJ_bool, .b = true}, no = {.kind = OBJ_bool, .b = false};
 struct obj *const obj_none = (struct obj *)&none, *const obj_ellipsis = (struct obj *)&ellipsis;
 struct obj *const obj_true = (struct obj *)&yes, *const obj_false = (struct obj *)&no;
-struct obj *const obj_error = (struct obj *)&error, *const obj_not_implemented = (struct obj *)&not_implemented;
+struct obj *const obj_error = (struct obj *)&error, *const obj_not_implemented =
+                                                        (struct obj *)&not_implemented;
 
 /* -- making -- */
 
@@ -282,20 +284,35 @@ bool obj_same(const struct obj *a, const struct obj *b)
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
-    case OBJ_none: case OBJ_ellipsis: return true;
-    case OBJ_bool:     return a->b == b->b;
-    case OBJ_type:     return lang_equal(a->type, b->type);
-    case OBJ_function: return a->function == b->function;
-    case OBJ_jit:      return a->jit == b->jit;
-    case OBJ_builtin:  return a->builtin == b->builtin;
-    case OBJ_dict: case OBJ_set: return a->dict == b->dict;
-    case OBJ_module:   return a->module.scope == b->module.scope;
-    case OBJ_class:    return a->class.scope == b->class.scope;
-    case OBJ_instance: return a->instance.scope == b->instance.scope;
+    case OBJ_none:
+    case OBJ_ellipsis:
+        return true;
+    case OBJ_bool:
+        return a->b == b->b;
+    case OBJ_type:
+        return lang_equal(a->type, b->type);
+    case OBJ_function:
+        return a->function == b->function;
+    case OBJ_jit:
+        return a->jit == b->jit;
+    case OBJ_builtin:
+        return a->builtin == b->builtin;
+    case OBJ_dict:
+    case OBJ_set:
+        return a->dict == b->dict;
+    case OBJ_module:
+        return a->module.scope == b->module.scope;
+    case OBJ_class:
+        return a->class.scope == b->class.scope;
+    case OBJ_instance:
+        return a->instance.scope == b->instance.scope;
     /* Marked copies of one literal are one object to the user. */
-    case OBJ_int:      return (a->is_constexpr || b->is_constexpr) && a->i == b->i;
-    case OBJ_str:      return a->str.n == b->str.n && memcmp(a->str.s, b->str.s, a->str.n) == 0;
-    default:           return false;
+    case OBJ_int:
+        return (a->is_constexpr || b->is_constexpr) && a->i == b->i;
+    case OBJ_str:
+        return a->str.n == b->str.n && memcmp(a->str.s, b->str.s, a->str.n) == 0;
+    default:
+        return false;
     }
 }
 
@@ -333,7 +350,8 @@ static wide range_len(const struct obj *r)
 static bool range_equal(const struct obj *a, const struct obj *b)
 {
     wide n = range_len(a);
-    return n == range_len(b) && (n == 0 || a->range.start == b->range.start) && (n < 2 || a->range.step == b->range.step);
+    return n == range_len(b) && (n == 0 || a->range.start == b->range.start) &&
+           (n < 2 || a->range.step == b->range.step);
 }
 
 /* Whether containers of one kind hold equal items. */
@@ -354,10 +372,17 @@ bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b)
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
-    case OBJ_tuple: case OBJ_list: case OBJ_dict: case OBJ_set: return container_equal(e, a, b);
-    case OBJ_range:  return range_equal(a, b);
-    case OBJ_method: return obj_same(a->method.self, b->method.self) && obj_same(a->method.func, b->method.func);
-    default:         return obj_same(a, b);
+    case OBJ_tuple:
+    case OBJ_list:
+    case OBJ_dict:
+    case OBJ_set:
+        return container_equal(e, a, b);
+    case OBJ_range:
+        return range_equal(a, b);
+    case OBJ_method:
+        return obj_same(a->method.self, b->method.self) && obj_same(a->method.func, b->method.func);
+    default:
+        return obj_same(a, b);
     }
 }
 
@@ -365,10 +390,16 @@ bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b)
 int64_t obj_len(struct eval *e, struct obj *x, struct loc at)
 {
     switch (x->kind) {
-    case OBJ_str:   return str_chars(x);
-    case OBJ_tuple: case OBJ_list: return x->seq.n;
-    case OBJ_dict: case OBJ_set:   return x->dict->nlive;
-    case OBJ_range: return (int64_t)range_len(x);
+    case OBJ_str:
+        return str_chars(x);
+    case OBJ_tuple:
+    case OBJ_list:
+        return x->seq.n;
+    case OBJ_dict:
+    case OBJ_set:
+        return x->dict->nlive;
+    case OBJ_range:
+        return (int64_t)range_len(x);
     case OBJ_native:
         return x->native.class->len ? x->native.class->len(e, x, at) : -1;
     case OBJ_instance:
@@ -381,12 +412,18 @@ int64_t obj_len(struct eval *e, struct obj *x, struct loc at)
 bool obj_truth(struct eval *e, struct obj *x, struct loc at)
 {
     switch (x->kind) {
-    case OBJ_none:  return false;
-    case OBJ_error: return false;
-    case OBJ_bool:  return x->b;
-    case OBJ_int:   return x->i != 0;
-    case OBJ_float: return x->f != 0;
-    case OBJ_str:   return x->str.n > 0;
+    case OBJ_none:
+        return false;
+    case OBJ_error:
+        return false;
+    case OBJ_bool:
+        return x->b;
+    case OBJ_int:
+        return x->i != 0;
+    case OBJ_float:
+        return x->f != 0;
+    case OBJ_str:
+        return x->str.n > 0;
     case OBJ_native:
         if (x->native.class->truth)
             return x->native.class->truth(e, x, at);
@@ -429,26 +466,35 @@ static uint64_t hash_type(const struct lang_type *t)
 /* Where identity decides, the hash is of something that marked copies share. */
 static uint64_t hash_identity(const struct obj *x)
 {
-    const void *p = x->kind == OBJ_function ? (const void *)x->function
-        : x->kind == OBJ_jit                ? (const void *)x->jit
-        : x->kind == OBJ_builtin            ? (const void *)x->builtin
-        : x->kind == OBJ_class              ? (const void *)x->class.scope
-        : x->kind == OBJ_instance           ? (const void *)x->instance.scope
-        : x->kind == OBJ_module             ? (const void *)x->module.scope
-                                            : (const void *)x;
+    const void *p = x->kind == OBJ_function   ? (const void *)x->function
+                    : x->kind == OBJ_jit      ? (const void *)x->jit
+                    : x->kind == OBJ_builtin  ? (const void *)x->builtin
+                    : x->kind == OBJ_class    ? (const void *)x->class.scope
+                    : x->kind == OBJ_instance ? (const void *)x->instance.scope
+                    : x->kind == OBJ_module   ? (const void *)x->module.scope
+                                              : (const void *)x;
     return hash_bytes(&p, sizeof p, x->kind);
 }
 
 uint64_t obj_hash(struct eval *e, const struct obj *x)
 {
     switch (x->kind) {
-    case OBJ_none: case OBJ_ellipsis: return hash_bytes(&x->kind, sizeof x->kind, 0);
-    case OBJ_bool: case OBJ_int:      return hash_int(obj_wide(x));
-    case OBJ_float: return hash_float(x->f);
-    case OBJ_str:   return hash_bytes(x->str.s, x->str.n, OBJ_str);
-    case OBJ_type:  return hash_type(x->type);
-    case OBJ_range: return hash_int(range_len(x));
-    case OBJ_method: return obj_hash(e, x->method.func);
+    case OBJ_none:
+    case OBJ_ellipsis:
+        return hash_bytes(&x->kind, sizeof x->kind, 0);
+    case OBJ_bool:
+    case OBJ_int:
+        return hash_int(obj_wide(x));
+    case OBJ_float:
+        return hash_float(x->f);
+    case OBJ_str:
+        return hash_bytes(x->str.s, x->str.n, OBJ_str);
+    case OBJ_type:
+        return hash_type(x->type);
+    case OBJ_range:
+        return hash_int(range_len(x));
+    case OBJ_method:
+        return obj_hash(e, x->method.func);
     case OBJ_tuple: {
         uint64_t h = OBJ_tuple;
         eval_deeper(e, COMPARE_DEPTH, (struct loc){0});

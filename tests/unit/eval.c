@@ -3,19 +3,21 @@
 
 TEST(errors_are_located)
 {
-    static const struct { const char *text, *output; } rows[] = {
-        {"def inner(x):\n    return x + 'a'\ndef outer(y):\n    return inner(y) * 2\nprint('start')\nouter(5)\n",
+    static const struct {
+        const char *text, *output;
+    } rows[] = {
+        {"def inner(x):\n    return x + 'a'\ndef outer(y):\n    return inner(y) * "
+         "2\nprint('start')\nouter(5)\n",
          "start\n"
          "t.py:2:14: error: TypeError: unsupported operand type(s) for +: 'int' and 'str' [operand-types]\n"
          "    2 |     return x + 'a'\n"
          "      |              ^\n"
          "t.py:4:12: note: in 'inner', called here\n"
          "t.py:6:1: note: in 'outer', called here\n"},
-        {"value = 3\nprint(valu)\n",
-         "t.py:2:7: error: NameError: name 'valu' is not defined [name]\n"
-         "    2 | print(valu)\n"
-         "      |       ^~~~\n"
-         "hint: did you mean 'value'?\n"},
+        {"value = 3\nprint(valu)\n", "t.py:2:7: error: NameError: name 'valu' is not defined [name]\n"
+                                     "    2 | print(valu)\n"
+                                     "      |       ^~~~\n"
+                                     "hint: did you mean 'value'?\n"},
         {"def f(alpha, beta=2):\n    return alpha\nf(1, bta=3)\n",
          "t.py:3:10: error: TypeError: f() got an unexpected keyword argument 'bta' [unexpected-keyword]\n"
          "    3 | f(1, bta=3)\n"
@@ -26,23 +28,21 @@ TEST(errors_are_located)
          "    2 | f(1)\n"
          "      | ^~~~\n"
          "t.py:1:1: note: 'f' is defined here\n"},
-        {"x = 1\nassert x == 2, f'x is {x}'\n",
-         "t.py:2:1: error: AssertionError: x is 1 [exception]\n"
-         "    2 | assert x == 2, f'x is {x}'\n"
-         "      | ^~~~~~~~~~~~~~~~~~~~~~~~~~\n"},
+        {"x = 1\nassert x == 2, f'x is {x}'\n", "t.py:2:1: error: AssertionError: x is 1 [exception]\n"
+                                                "    2 | assert x == 2, f'x is {x}'\n"
+                                                "      | ^~~~~~~~~~~~~~~~~~~~~~~~~~\n"},
         {"import math\nmath.sqroot(2)\n",
          "t.py:2:6: error: AttributeError: module 'math' has no attribute 'sqroot' [module-attribute]\n"
          "    2 | math.sqroot(2)\n"
          "      |      ^~~~~~\n"
          "hint: did you mean 'sqrt'?\n"},
-        {"import torhc\n",
-         "t.py:1:8: error: ModuleNotFoundError: No module named 'torhc' [no-module]\n"
-         "    1 | import torhc\n"
-         "      |        ^~~~~\n"},
-        {"2 ** 127\n",
-         "t.py:1:3: error: OverflowError: the result needs more than the 128 bits that ints have here [int-overflow]\n"
-         "    1 | 2 ** 127\n"
-         "      |   ^~\n"},
+        {"import torhc\n", "t.py:1:8: error: ModuleNotFoundError: No module named 'torhc' [no-module]\n"
+                           "    1 | import torhc\n"
+                           "      |        ^~~~~\n"},
+        {"2 ** 127\n", "t.py:1:3: error: OverflowError: the result needs more than the 128 bits that ints "
+                       "have here [int-overflow]\n"
+                       "    1 | 2 ** 127\n"
+                       "      |   ^~\n"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct program p;
@@ -56,9 +56,17 @@ TEST(errors_are_located)
 
 TEST(exit_says_how_the_program_ended)
 {
-    static const struct { const char *text; bool failed; int code; } rows[] = {
-        {"import sys\nsys.exit(3)\n", true, 3}, {"import sys\nsys.exit()\n", false, 0}, {"raise SystemExit(0)\n", false, 0},
-        {"x = (\n", false, 0}, {"pass\n", false, 0}, {"raise ValueError\n", true, 1},
+    static const struct {
+        const char *text;
+        bool failed;
+        int code;
+    } rows[] = {
+        {"import sys\nsys.exit(3)\n", true, 3},
+        {"import sys\nsys.exit()\n", false, 0},
+        {"raise SystemExit(0)\n", false, 0},
+        {"x = (\n", false, 0},
+        {"pass\n", false, 0},
+        {"raise ValueError\n", true, 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct program p;
@@ -72,8 +80,12 @@ TEST(exit_says_how_the_program_ended)
 TEST(endless_programs_end)
 {
     static const char *const texts[] = {
-        "while True: pass\n", "import itertools\nlist(itertools.count())\n", "[0 for i in range(10**12)]\n",
-        "x = [1]\nfor i in x: x.append(i)\n", "def f(): return f()\nf()\n", "x = []\nx.append(x)\ny = []\ny.append(y)\nx == y\n",
+        "while True: pass\n",
+        "import itertools\nlist(itertools.count())\n",
+        "[0 for i in range(10**12)]\n",
+        "x = [1]\nfor i in x: x.append(i)\n",
+        "def f(): return f()\nf()\n",
+        "x = []\nx.append(x)\ny = []\ny.append(y)\nx == y\n",
         "class A:\n    def __eq__(self, o): return self == o\nA() == A()\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -110,9 +122,18 @@ TEST(loading_without_a_host_keeps_definitions)
                 false, 0);
     CHECK_STR(p.output.s, "");
     CHECK(p.module != NULL);
-    static const struct { const char *name, *shown; } names[] = {
-        {"N", "64"}, {"configs", "[2, 4]"}, {"under_condition", "<function under_condition>"}, {"HAVE", "True"}, {"last", "1"},
-        {"decorated", "<function decorated>"}, {"kept", "<function kept>"}, {"DEVICE", "torch.device"}, {"bad", "bad"},
+    static const struct {
+        const char *name, *shown;
+    } names[] = {
+        {"N", "64"},
+        {"configs", "[2, 4]"},
+        {"under_condition", "<function under_condition>"},
+        {"HAVE", "True"},
+        {"last", "1"},
+        {"decorated", "<function decorated>"},
+        {"kept", "<function kept>"},
+        {"DEVICE", "torch.device"},
+        {"bad", "bad"},
         {"attn", "flash.attention"},
     };
     for (size_t i = 0; p.module && i < sizeof names / sizeof *names; i++) {
@@ -128,11 +149,32 @@ TEST(loading_without_a_host_keeps_definitions)
 
 TEST(types_are_read_and_shown)
 {
-    static const struct { const char *spelling, *shown; } rows[] = {
-        {"i32", "int32"}, {"u8", "uint8"}, {"int1", "int1"}, {"bool", "int1"}, {"B", "int1"}, {"float", "fp32"}, {"half", "fp16"},
-        {"bfloat16", "bf16"}, {"double", "fp64"}, {"int64_t", "int64"}, {"uint32_t", "uint32"}, {"*fp16", "pointer<fp16>"},
-        {"*ki8", "const_pointer<int8>"}, {"**f32", "pointer<pointer<fp32>>"}, {"fp8e4nv", "fp8e4nv"}, {" *i64 ", "pointer<int64>"},
-        {"float8_e5m2", "fp8e5"}, {"void", "void"}, {"u1", "int1"}, {"int7", ""}, {"", ""}, {"*", ""}, {"i32x", ""},
+    static const struct {
+        const char *spelling, *shown;
+    } rows[] = {
+        {"i32", "int32"},
+        {"u8", "uint8"},
+        {"int1", "int1"},
+        {"bool", "int1"},
+        {"B", "int1"},
+        {"float", "fp32"},
+        {"half", "fp16"},
+        {"bfloat16", "bf16"},
+        {"double", "fp64"},
+        {"int64_t", "int64"},
+        {"uint32_t", "uint32"},
+        {"*fp16", "pointer<fp16>"},
+        {"*ki8", "const_pointer<int8>"},
+        {"**f32", "pointer<pointer<fp32>>"},
+        {"fp8e4nv", "fp8e4nv"},
+        {" *i64 ", "pointer<int64>"},
+        {"float8_e5m2", "fp8e5"},
+        {"void", "void"},
+        {"u1", "int1"},
+        {"int7", ""},
+        {"", ""},
+        {"*", ""},
+        {"i32x", ""},
     };
     struct program p;
     program_run(&p, "", true, 0);
