@@ -197,11 +197,19 @@ static const struct layout *first_anchor(struct assign *a, const struct op *o)
     return l;
 }
 
+/* A tile of no more elements than threads is stored from where it is: a conversion would cost more than it saves. */
+static bool is_small_store(struct assign *a, const struct op *o)
+{
+    return o->code == OP_store && type_elems(accessed_type(o)) <= (int64_t)a->f->num_warps << LANE_BITS;
+}
+
 /* The layout in which an access to memory is done. */
 static const struct layout *memory_layout(struct assign *a, const struct op *o)
 {
     const struct type *t = accessed_type(o);
     bool is_atomic = o->code == OP_atomic_rmw || o->code == OP_atomic_cas;
+    if (is_small_store(a, o) && first_anchor(a, o))
+        return first_anchor(a, o);
     if (is_atomic || is_scattered(a, o)) {
         const struct layout *l = first_anchor(a, o);
         return l ? l : home(a, t);
