@@ -1,7 +1,316 @@
-/* schedule.c: the order of instructions within a block. */
+/* schedule.c: a better order within each block.
+ *
+ *     ld a; add x, a, 1; ld b; add y, b, 1     =>     ld a; ld b; add x, a, 1; add y, b, 1
+ *
+ * List scheduling from the top: of the instructions whose operands are there, the one with the longest way (in cycles) to
+ * the block's end goes first, so that loads stand together before the first use and what nothing waits for comes late.
+ * When many registers are live, the one that frees most goes first instead. ptxas schedules again, knowing more of the
+ * hardware; what it is given should not need large changes, nor more registers than there are.
+ */
 #include "codegen/mir.h"
+
+#include <string.h>
+
+enum { MANY_READY = 32 }; /* candidates looked at when registers are short */
+
+struct edge {
+    int to, cycles;
+};
+
+struct node {
+    struct insn *insn;
+    VEC(struct edge) after; /* who waits for this one */
+    int waits;              /* for how many, not yet scheduled */
+    int height;             /* cycles from here to the end */
+};
+
+/* What is known of a register while a block is looked at. */
+struct reg_use {
+    int block;       /* to which the rest belongs; others start afresh */
+    int def;         /* node that defined it last, or -1 */
+    VEC(int) reads;  /* nodes that read it since */
+    int remaining;   /* reads in this block that are not yet scheduled */
+    bool elsewhere;  /* used in other blocks too */
+    bool live;
+};
+
+struct scheduler {
+    struct mir *m;
+    struct reg_use *regs;
+    struct node *nodes;
+    int nnodes;
+    VEC(int) ready; /* a heap: the highest first, then the earliest */
+    int live_regs, limit_regs;
+};
+
+/* -- who waits for whom -- */
+
+static void add_edge(struct scheduler *s, int from, int to, int cycles)
+{
+    if (from < 0 || from == to)
+        return;
+    VEC_PUSH(s->m->arena, &s->nodes[from].after, ((struct edge){to, cycles}));
+    s->nodes[to].waits++;
+}
+
+static struct reg_use *reg_use(struct scheduler *s, int reg, int block)
+{
+    struct reg_use *r = &s->regs[reg];
+    if (r->block != block) {
+        r->block = block;
+        r->def = -1;
+        r->reads.n = 0;
+        r->remaining = 0;
+        r->live = false;
+    }
+    return r;
+}
+
+static void add_read(struct scheduler *s, int reg, int at, int block)
+{
+    struct reg_use *r = reg_use(s, reg, block);
+    if (r->def < 0 && r->remaining == 0) {
+        r->live = true; /* it comes from another block */
+        s->live_regs += class_info[s->m->regs.at[reg]].regs;
+    }
+    if (r->def >= 0)
+        add_edge(s, r->def, at, latency_cycles[insn_info[s->nodes[r->def].insn->form.code].latency]);
+    VEC_PUSH(s->m->arena, &r->reads, at);
+    r->remaining++;
+}
+
+static void add_def(struct scheduler *s, int reg, int at, int block)
+{
+    struct reg_use *r = reg_use(s, reg, block);
+    add_edge(s, r->def, at, 1);
+    for (int i = 0; i < r->reads.n; i++)
+        add_edge(s, r->reads.at[i], at, 0);
+    r->reads.n = 0;
+    r->def = at;
+}
+
+static void add_registers(struct scheduler *s, int at, int block)
+{
+    const struct insn *in = s->nodes[at].insn;
+    for (int i = in->ndefs; i < in->nopnds; i++)
+        if (in->opnds[i].kind == OPND_reg || in->opnds[i].kind == OPND_addr)
+            add_read(s, in->opnds[i].n, at, block);
+    if (in->guard >= 0)
+        add_read(s, in->guard, at, block);
+    for (int i = 0; i < in->ndefs; i++)
+        add_def(s, in->opnds[i].n, at, block);
+}
+
+/* Accesses of one memory: reads change places with reads only. */
+struct memory_order {
+    int last_write;
+    VEC(int) reads;
+};
+
+static void order_access(struct scheduler *s, struct memory_order *o, int at, bool writes)
+{
+    add_edge(s, o->last_write, at, 1);
+    if (!writes) {
+        VEC_PUSH(s->m->arena, &o->reads, at);
+        return;
+    }
+    for (int i = 0; i < o->reads.n; i++)
+        add_edge(s, o->reads.at[i], at, 0);
+    o->reads.n = 0;
+    o->last_write = at;
+}
+
+/* Barriers and traps order both memories; a volatile load counts as a write. */
+static void add_memory(struct scheduler *s, struct memory_order memories[2], int at)
+{
+    const struct insn *in = s->nodes[at].insn;
+    bool all = insn_has(in, EFFECT), writes = all || insn_has(in, WRITES) || form_has_mod(in->form, MOD_volatile);
+    if (!all && !writes && !insn_has(in, READS))
+        return;
+    bool shared = form_has_mod(in->form, MOD_shared);
+    for (int i = 0; i < 2; i++)
+        if (all || shared == (i == 1))
+            order_access(s, &memories[i], at, writes);
+}
+
+/* -- the order -- */
+
+static bool goes_before(const struct scheduler *s, int a, int b)
+{
+    return s->nodes[a].height != s->nodes[b].height ? s->nodes[a].height > s->nodes[b].height : a < b;
+}
+
+static void push_ready(struct scheduler *s, int node)
+{
+    VEC_PUSH(s->m->arena, &s->ready, node);
+    int *heap = s->ready.at;
+    for (int i = s->ready.n - 1; i > 0 && goes_before(s, heap[i], heap[(i - 1) / 2]); i = (i - 1) / 2) {
+        int kept = heap[i];
+        heap[i] = heap[(i - 1) / 2];
+        heap[(i - 1) / 2] = kept;
+    }
+}
+
+/* Down, or up if it came from elsewhere in the heap. */
+static int take_ready(struct scheduler *s, int i)
+{
+    int *heap = s->ready.at, node = heap[i], last = VEC_POP(&s->ready), n = s->ready.n;
+    if (i == n)
+        return node;
+    for (; i > 0 && goes_before(s, last, heap[(i - 1) / 2]); i = (i - 1) / 2)
+        heap[i] = heap[(i - 1) / 2];
+    for (int child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && goes_before(s, heap[child + 1], heap[child]))
+            child++;
+        if (!goes_before(s, heap[child], last))
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = last;
+    return node;
+}
+
+/* Registers that an instruction takes, less those that it frees. */
+static int growth(const struct scheduler *s, const struct insn *in)
+{
+    int n = 0;
+    for (int i = 0; i < in->nopnds; i++) {
+        if (in->opnds[i].kind != OPND_reg && in->opnds[i].kind != OPND_addr)
+            continue;
+        const struct reg_use *r = &s->regs[in->opnds[i].n];
+        int regs = class_info[s->m->regs.at[in->opnds[i].n]].regs;
+        if (i < in->ndefs)
+            n += r->live ? 0 : regs;
+        else if (r->remaining == 1 && !r->elsewhere)
+            n -= regs;
+    }
+    return n;
+}
+
+static int choose(struct scheduler *s)
+{
+    int best = 0;
+    if (s->live_regs > s->limit_regs)
+        for (int i = 1, least = growth(s, s->nodes[s->ready.at[0]].insn); i < s->ready.n && i < MANY_READY; i++) {
+            int g = growth(s, s->nodes[s->ready.at[i]].insn);
+            if (g < least || (g == least && goes_before(s, s->ready.at[i], s->ready.at[best]))) {
+                least = g;
+                best = i;
+            }
+        }
+    return take_ready(s, best);
+}
+
+static void retire_read(struct scheduler *s, int reg)
+{
+    struct reg_use *r = &s->regs[reg];
+    if (--r->remaining == 0 && !r->elsewhere && r->live) {
+        r->live = false;
+        s->live_regs -= class_info[s->m->regs.at[reg]].regs;
+    }
+}
+
+static void issue(struct scheduler *s, int node)
+{
+    const struct insn *in = s->nodes[node].insn;
+    for (int i = in->ndefs; i < in->nopnds; i++)
+        if (in->opnds[i].kind == OPND_reg || in->opnds[i].kind == OPND_addr)
+            retire_read(s, in->opnds[i].n);
+    if (in->guard >= 0)
+        retire_read(s, in->guard);
+    for (int i = 0; i < in->ndefs; i++) {
+        struct reg_use *r = &s->regs[in->opnds[i].n];
+        if (!r->live && (r->remaining || r->elsewhere)) {
+            r->live = true;
+            s->live_regs += class_info[s->m->regs.at[in->opnds[i].n]].regs;
+        }
+    }
+    for (int i = 0; i < s->nodes[node].after.n; i++)
+        if (--s->nodes[s->nodes[node].after.at[i].to].waits == 0)
+            push_ready(s, s->nodes[node].after.at[i].to);
+}
+
+static void measure_heights(struct scheduler *s)
+{
+    for (int i = s->nnodes - 1; i >= 0; i--) {
+        struct node *n = &s->nodes[i];
+        for (int k = 0; k < n->after.n; k++) {
+            int height = s->nodes[n->after.at[k].to].height + n->after.at[k].cycles;
+            n->height = height > n->height ? height : n->height;
+        }
+    }
+}
+
+/* Jumps stay at the end. */
+static void schedule_block(struct scheduler *s, struct mblock *b)
+{
+    int n = 0;
+    while (n < b->insns.n && !insn_has(b->insns.at[n], TERMINATOR))
+        n++;
+    s->nodes = NEW_ARRAY(s->m->arena, n ? n : 1, struct node);
+    s->nnodes = n;
+    s->live_regs = 0;
+    struct memory_order memories[2] = {{.last_write = -1}, {.last_write = -1}};
+    for (int i = 0; i < n; i++) {
+        s->nodes[i].insn = b->insns.at[i];
+        add_registers(s, i, b->index);
+        add_memory(s, memories, i);
+    }
+    measure_heights(s);
+    for (int i = 0; i < n; i++)
+        if (!s->nodes[i].waits)
+            push_ready(s, i);
+    for (int i = 0; i < n; i++) {
+        int node = choose(s);
+        b->insns.at[i] = s->nodes[node].insn;
+        issue(s, node);
+    }
+}
+
+/* -- the kernel -- */
+
+static void note_block(struct scheduler *s, int reg, int block)
+{
+    struct reg_use *r = &s->regs[reg];
+    if (r->block >= 0 && r->block != block)
+        r->elsewhere = true;
+    r->block = block;
+}
+
+/* Which registers more than one block mentions. */
+static void find_elsewhere(struct scheduler *s)
+{
+    for (int r = 0; r < s->m->regs.n; r++)
+        s->regs[r].block = -1;
+    for (int b = 0; b < s->m->blocks.n; b++)
+        for (int i = 0; i < s->m->blocks.at[b]->insns.n; i++) {
+            const struct insn *in = s->m->blocks.at[b]->insns.at[i];
+            for (int k = 0; k < in->nopnds; k++)
+                if (in->opnds[k].kind == OPND_reg || in->opnds[k].kind == OPND_addr)
+                    note_block(s, in->opnds[k].n, b);
+            if (in->guard >= 0)
+                note_block(s, in->guard, b);
+        }
+    for (int r = 0; r < s->m->regs.n; r++)
+        s->regs[r].block = -1;
+}
+
+/* Registers that a thread can have, of which some are for what is not seen here. */
+static int pressure_limit(const struct func *f)
+{
+    const struct target *t = f->target;
+    int regs = t->regs_sm / (32 * f->num_warps);
+    regs = regs < t->regs_thread ? regs : t->regs_thread;
+    if (f->maxnreg && f->maxnreg < regs)
+        regs = f->maxnreg;
+    return regs * 3 / 4;
+}
 
 void schedule(struct mir *m)
 {
-    (void)m;
+    struct scheduler s = {.m = m, .limit_regs = pressure_limit(m->func)};
+    s.regs = NEW_ARRAY(m->arena, m->regs.n + 1, struct reg_use);
+    find_elsewhere(&s);
+    for (int b = 0; b < m->blocks.n; b++)
+        schedule_block(&s, m->blocks.at[b]);
 }
