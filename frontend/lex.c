@@ -108,12 +108,12 @@ static uint32_t decode_utf8(const char *s, size_t n, uint32_t *nbytes)
 static const struct {
     uint32_t first, last;
 } not_letters[] = {
-    {0x80, 0xa9},     {0xab, 0xb4},       {0xb6, 0xb6},        {0xb8, 0xb9},     {0xbb, 0xbf},
-    {0xd7, 0xd7},     {0xf7, 0xf7},       {0x2000, 0x203e},    {0x2041, 0x2053}, {0x2055, 0x2070},
-    {0x2074, 0x207e}, {0x2080, 0x208f},   {0x20a0, 0x20cf},    {0x2190, 0x2bff}, {0x3000, 0x3004},
-    {0x3008, 0x3020}, {0x3030, 0x3030},   {0xe000, 0xf8ff},    {0xfe10, 0xfe1f}, {0xfe30, 0xfe32},
-    {0xfe50, 0xfe6f}, {0xfeff, 0xff0f},   {0xff1a, 0xff20},    {0xff3b, 0xff3e}, {0xff5b, 0xff65},
-    {0xfff0, 0xffff}, {0x1f000, 0x1faff}, {0xe0000, 0x10ffff},
+    {0x80, 0xa9},     {0xab, 0xb4},       {0xb6, 0xb6},       {0xb8, 0xb9},        {0xbb, 0xbf},
+    {0xd7, 0xd7},     {0xf7, 0xf7},       {0x2000, 0x203e},   {0x2041, 0x2053},    {0x2055, 0x2070},
+    {0x2074, 0x207e}, {0x2080, 0x208f},   {0x20a0, 0x20cf},   {0x2190, 0x2bff},    {0x3000, 0x3004},
+    {0x3008, 0x3020}, {0x3030, 0x3030},   {0xe000, 0xf8ff},   {0xfe10, 0xfe1f},    {0xfe30, 0xfe32},
+    {0xfe50, 0xfe6f}, {0xfeff, 0xff0f},   {0xff1a, 0xff20},   {0xff3b, 0xff3e},    {0xff5b, 0xff65},
+    {0xfff0, 0xffff}, {0x1f000, 0x1faff}, {0xe0000, 0xe00ff}, {0xe01f0, 0x10ffff},
 };
 
 static bool is_letter(uint32_t c)
@@ -727,6 +727,13 @@ static bool begins_statement(const struct lexer *l, uint32_t i)
     }
 }
 
+/* A line may be nothing but a continuation. */
+static bool line_has_tokens(const struct lexer *l)
+{
+    enum token_kind last = l->out->all.n > 0 ? l->out->all.at[l->out->all.n - 1].kind : TOK_newline;
+    return last != TOK_newline && last != TOK_dedent;
+}
+
 static void end_line(struct lexer *l)
 {
     uint32_t start = l->at, next = start + newline_bytes(l, start);
@@ -734,7 +741,8 @@ static void end_line(struct lexer *l)
         pass_newline(l);
         return;
     }
-    emit(l, TOK_newline, start);
+    if (line_has_tokens(l))
+        emit(l, TOK_newline, start);
     l->brackets.n = 0;
     pass_newline(l);
     begin_line(l);
@@ -771,8 +779,7 @@ static void finish(struct lexer *l)
 {
     if (l->frames.n > 0 && l->frames.at[l->frames.n - 1].kind != FRAME_field)
         lex_fstring_text(l);
-    int n = l->out->all.n;
-    if (n > 0 && l->out->all.at[n - 1].kind != TOK_newline)
+    if (line_has_tokens(l))
         emit(l, TOK_newline, l->at);
     l->brackets.n = 0;
     for (; l->indents.n > 1; l->indents.n--)

@@ -33,6 +33,14 @@ static _Noreturn void give_up(struct parser *p)
     longjmp(*p->recover, 1);
 }
 
+/* A second error in a line is most often a consequence of the first. */
+static void once_a_line(struct parser *p, uint32_t line)
+{
+    if (line == p->error_line)
+        give_up(p);
+    p->error_line = line;
+}
+
 /* For those who come from other languages. */
 static void hint_foreign(struct parser *p, const struct token *t)
 {
@@ -51,6 +59,7 @@ static void hint_foreign(struct parser *p, const struct token *t)
 static _Noreturn void fail_lexical(struct parser *p, const struct token *t)
 {
     const struct lex_error *e = t->error;
+    once_a_line(p, t->line);
     diag_error(p->diag, parse_loc(p, t), e->error, e->first, e->second);
     if (e->error == ERR_bracket_mismatch)
         diag_note(p->diag, parse_loc(p, &p->tokens.all.at[t->open]), ERR_bracket_opened, e->second);
@@ -67,6 +76,7 @@ static void fail_deeper(struct parser *p, const struct token *t)
         const struct token *bracket = &p->tokens.all.at[i];
         if (bracket->close)
             continue;
+        once_a_line(p, bracket->line);
         diag_error(p->diag, parse_loc(p, bracket), ERR_bracket_unclosed, token_info[bracket->kind].spelling);
         give_up(p);
     }
@@ -76,6 +86,7 @@ void parse_fail(struct parser *p, const struct token *t, enum error e, ...)
 {
     if (t == p->t)
         fail_deeper(p, t);
+    once_a_line(p, t->line);
     va_list args;
     va_start(args, e);
     diag_verror(p->diag, parse_loc(p, t), e, args);
@@ -85,6 +96,7 @@ void parse_fail(struct parser *p, const struct token *t, enum error e, ...)
 
 void parse_fail_at(struct parser *p, const struct ast *n, enum error e, ...)
 {
+    once_a_line(p, n->loc.line);
     va_list args;
     va_start(args, e);
     diag_verror(p->diag, n->loc, e, args);
@@ -111,6 +123,7 @@ const char *parse_found(struct parser *p, const struct token *t)
 void parse_expected(struct parser *p, const char *what)
 {
     fail_deeper(p, p->t);
+    once_a_line(p, p->t->line);
     diag_error(p->diag, parse_loc(p, p->t), ERR_syntax, what, parse_found(p, p->t));
     hint_foreign(p, p->t);
     give_up(p);
@@ -257,15 +270,13 @@ static bool is_clause(const struct parser *p)
     return next_is(p, TOK_elif) || next_is(p, TOK_else) || next_is(p, TOK_except) || next_is(p, TOK_finally);
 }
 
-/* Steps past a statement that had an error, with its block and its clauses. */
-static void recover(struct parser *p, const struct token *start)
+/* The rest of a statement that had an error: its block and its clauses. */
+static void skip_rest(struct parser *p)
 {
-    skip_line(p, start);
     if (next_is(p, TOK_indent))
         orphaned_block(p);
     while (is_clause(p)) {
-        const struct token *clause = p->t;
-        skip_line(p, clause);
+        skip_line(p, p->t);
         if (next_is(p, TOK_indent))
             orphaned_block(p);
     }
@@ -274,6 +285,7 @@ static void recover(struct parser *p, const struct token *start)
 void parse_unsupported(struct parser *p, const struct ast *n, const char *what)
 {
     const struct token *start = p->t;
+    once_a_line(p, n->loc.line);
     diag_error(p->diag, n->loc, ERR_syntax_unsupported, what);
     skip_line(p, start);
     if (next_is(p, TOK_indent))
@@ -287,8 +299,10 @@ static void unexpected_indent(struct parser *p)
     struct token t = *p->t;
     t.start = t.end;
     t.col = p->t[1].col;
-    diag_error(p->diag, parse_loc(p, &t), ERR_indent_unexpected);
-    orphaned_block(p);
+    if (t.line != p->error_line)
+        diag_error(p->diag, parse_loc(p, &t), ERR_indent_unexpected);
+    p->error_line = t.line;
+    skip_rest(p);
 }
 
 /* One statement, or none and an error. */
@@ -304,7 +318,8 @@ static void guarded_statement(struct parser *p, ast_vec *out)
         p->in_function = before.in_function;
         p->in_loop = before.in_loop;
         p->in_class = before.in_class;
-        recover(p, before.t);
+        skip_line(p, before.t);
+        skip_rest(p);
     }
     p->recover = before.recover;
 }

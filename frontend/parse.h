@@ -26,7 +26,8 @@ struct parser {
     jmp_buf *recover;         /* the innermost statement */
     int depth;
     bool in_function, in_loop, in_class;
-    bool is_lenient; /* inside a block whose header had an error */
+    bool is_lenient;     /* inside a block whose head had an error */
+    uint32_t error_line; /* of the last error */
 };
 
 /* -- parse.c -- */

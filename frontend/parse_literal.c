@@ -136,7 +136,7 @@ static uint32_t hex_escape(struct parser *p, const struct piece *piece, uint32_t
     char c = p->src->text[at + 1];
     uint32_t n = c == 'x' ? 2 : c == 'u' ? 4 : 8;
     uint32_t code = read_hex(p, piece, at, n);
-    if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+    if (code > 0x10ffff)
         fail_escape(p, piece, at, "this is no Unicode character");
     if (piece->is_bytes)
         text_char(out, (char)code);

@@ -552,7 +552,7 @@ static struct ast *try_statement(struct parser *p)
     if (parse_accept(p, TOK_finally))
         n->try_.final = block(p, "'finally' statement", final_head);
     else if (handlers.n == 0)
-        parse_fail(p, p->t, ERR_try_bare);
+        parse_fail(p, next_is(p, TOK_error) ? p->t : head, ERR_try_bare);
     return parse_done(p, n);
 }
 
