@@ -218,7 +218,8 @@ static const char *first_error(struct tracing *t)
 {
     for (int i = 0; i < t->w.diag.list.n; i++)
         if (t->w.diag.list.at[i].severity == SEV_error) {
-            char *tag = arena_strndup(&t->w.arena, error_tag(t->w.diag.list.at[i].error), 60);
+            const char *word = error_tag(t->w.diag.list.at[i].error);
+            char *tag = arena_strndup(&t->w.arena, word, strlen(word));
             for (char *s = tag; *s; s++)
                 *s = *s == '_' ? '-' : *s;
             return tag;
