@@ -1,9 +1,9 @@
 # The part of the library that is written in the language itself. A row of builtins.h names each function; ops of its body
-# stand at the place of the user's call.
-import triton
-import triton.language as tl
+# stand at the place of the user's call. Each section is a module, read when one of its functions is first needed.
 
 # -- combine functions of reductions and scans --
+import triton
+import triton.language as tl
 
 
 @triton.jit
@@ -62,6 +62,8 @@ def _argmin_combine_fast(v1, i1, v2, i2):
 
 
 # -- elementwise --
+import triton
+import triton.language as tl
 
 
 @triton.jit
@@ -94,6 +96,8 @@ def swizzle2d(i, j, size_i, size_j, size_g):
 
 
 # -- random numbers: Philox-4x32, and 4x64 for 64-bit counters --
+import triton
+import triton.language as tl
 
 
 @triton.jit
@@ -197,6 +201,8 @@ def randn4x(seed, offset, n_rounds):
 
 
 # -- libdevice: of f32 and f64 --
+import triton
+import triton.language as tl
 
 
 @triton.jit

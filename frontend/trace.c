@@ -418,20 +418,30 @@ bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, c
     return ok;
 }
 
-/* -- the prelude: parsed when a kernel first needs it -- */
+/* -- the prelude: a section of it is parsed when a kernel first needs it -- */
 
-static struct obj *prelude_module(struct eval *e)
+#define SECTION "\n# -- "
+
+/* The section that holds a function: from the end of its heading to the next. */
+static const char *find_section(const char *function, size_t *len)
 {
-    const char *name = intern_str(e->strings, "neso.prelude");
-    void **found = map_get(&e->modules, name, strlen(name));
-    if (found)
-        return *found;
+    const char *start = prelude_py, *end = strstr(start, SECTION);
+    while (end && end < function) {
+        start = end + 1;
+        end = strstr(start, SECTION);
+    }
+    *len = end ? (size_t)(end + 1 - start) : strlen(start);
+    return start;
+}
+
+/* Runs a section as a module, outside of the kernel being traced. */
+static struct obj *run_section(struct eval *e, const char *text, size_t len, const char *name)
+{
     struct trace *trace = e->trace;
     uint16_t call = e->call;
     e->trace = NULL;
     e->call = 0;
-    const struct source *src = diag_add_source(e->diag, PRELUDE_NAME, prelude_py, strlen(prelude_py));
-    struct obj *m = eval_file(e, src, name, NULL);
+    struct obj *m = eval_file(e, diag_add_source(e->diag, PRELUDE_NAME, text, len), name, NULL);
     e->trace = trace;
     e->call = call;
     if (!m)
@@ -441,7 +451,20 @@ static struct obj *prelude_module(struct eval *e)
 
 struct obj *prelude_function(struct eval *e, const char *name)
 {
-    return scope_get(prelude_module(e)->module.scope, intern_str(e->strings, name));
+    struct text def;
+    text_init(&def, e->arena);
+    text_printf(&def, "\ndef %s(", name);
+    const char *function = strstr(prelude_py, def.s);
+    if (!function)
+        diag_bug(e->diag, (struct loc){0}, "no %s in the prelude", name);
+    size_t len;
+    const char *text = find_section(function, &len);
+    struct text module;
+    text_init(&module, e->arena);
+    text_printf(&module, "neso.prelude.%d", (int)(text - prelude_py));
+    void **found = map_get(&e->modules, module.s, module.len);
+    struct obj *m = found ? *found : run_section(e, text, len, intern_str(e->strings, module.s));
+    return scope_get(m->module.scope, intern_str(e->strings, name));
 }
 
 struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct obj *const *items, struct loc at)
