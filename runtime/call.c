@@ -234,6 +234,14 @@ static void set_int(struct call *c, struct spec_arg *a, const struct param_rule 
               !rule->no_divisible);
 }
 
+/* A tensor's address is a multiple of 16 or not; where the device has no room for the tensor, the program is told. */
+static void set_pointer(struct call *c, struct spec_arg *a, const struct param_rule *rule, struct pointer p)
+{
+    if (p.address == 0 && c->program->fault.status)
+        program_raise(c->eval, c->loc, &c->program->fault);
+    set_value(c, a, lang_ptr(c->eval, p.elem, rule->is_const_pointer), p.address, !rule->no_divisible);
+}
+
 static void set_arg(struct call *c, struct spec_arg *a, const struct param_rule *rule, struct obj *x)
 {
     struct eval *e = c->eval;
@@ -243,8 +251,7 @@ static void set_arg(struct call *c, struct spec_arg *a, const struct param_rule 
         x->kind == OBJ_function)
         set_const(a, x);
     else if (c->program->as_pointer(e, x, &pointer))
-        set_value(c, a, lang_ptr(e, pointer.elem, rule->is_const_pointer), pointer.address,
-                  !rule->no_divisible);
+        set_pointer(c, a, rule, pointer);
     else if (rule->type && rule->type->kind == LT_number)
         set_forced(c, a, rule, x);
     else if (x->kind == OBJ_bool)

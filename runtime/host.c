@@ -12,7 +12,7 @@ struct lent {
     struct tensor_pool pool;
     struct mirror mirror;
     struct memory device_memory; /* the pool's contents, where the device's memory is the host's */
-    struct device *device;
+    struct program *program;
 };
 
 static struct lent *lent_of(struct eval *e)
@@ -29,30 +29,26 @@ struct tensor_pool *host_pool(struct eval *e)
 
 static bool mirror_alloc(void *ctx, size_t bytes, uint64_t *address)
 {
-    struct lent *l = ctx;
-    struct fault f;
-    return l->device->class->alloc(l->device, bytes, address, &f);
+    struct program *p = ((struct lent *)ctx)->program;
+    return p->device->class->alloc(p->device, bytes, address, &p->fault);
 }
 
 static void mirror_free(void *ctx, uint64_t address)
 {
-    struct lent *l = ctx;
-    struct fault f;
-    l->device->class->release(l->device, address, &f);
+    struct program *p = ((struct lent *)ctx)->program;
+    p->device->class->release(p->device, address, &p->fault);
 }
 
 static bool mirror_to_device(void *ctx, uint64_t address, const void *host, size_t bytes)
 {
-    struct lent *l = ctx;
-    struct fault f;
-    return l->device->class->write(l->device, address, host, bytes, NULL, &f);
+    struct program *p = ((struct lent *)ctx)->program;
+    return p->device->class->write(p->device, address, host, bytes, NULL, &p->fault);
 }
 
 static bool mirror_to_host(void *ctx, void *host, uint64_t address, size_t bytes)
 {
-    struct lent *l = ctx;
-    struct fault f;
-    return l->device->class->read(l->device, host, address, bytes, NULL, &f);
+    struct program *p = ((struct lent *)ctx)->program;
+    return p->device->class->read(p->device, host, address, bytes, NULL, &p->fault);
 }
 
 static void *direct_alloc(void *ctx, size_t bytes)
@@ -65,6 +61,13 @@ static void direct_free(void *ctx, void *p, size_t bytes)
 {
     (void)bytes;
     mirror_free(ctx, (uint64_t)(uintptr_t)p);
+}
+
+void host_synchronize(struct eval *e, struct loc at)
+{
+    struct program *p = e->host->ctx;
+    if (!p->device->class->sync(p->device, NULL, &p->fault))
+        program_raise(e, at, &p->fault);
 }
 
 /* -- what programs get -- */
@@ -89,7 +92,7 @@ void host_open(struct program *p)
 {
     struct neso_context *c = p->context;
     struct lent *l = NEW(&p->module->arena, struct lent);
-    l->device = p->device;
+    l->program = p;
     l->mirror = (struct mirror){l, mirror_alloc, mirror_free, mirror_to_device, mirror_to_host};
     l->device_memory = (struct memory){direct_alloc, direct_free, l};
     bool direct = !p->device->class->takes_ptx;

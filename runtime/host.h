@@ -7,6 +7,8 @@
 
 /* The tensors of the running program. */
 struct tensor_pool *host_pool(struct eval *e);
+/* Waits for the kernels launched so far; raises what went wrong in them. */
+void host_synchronize(struct eval *e, struct loc at);
 
 /* -- torch.c -- */
 struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at); /* "torch", "torch.cuda", ...; NULL: not ours */

@@ -79,6 +79,8 @@ static bool keeps_promise(const struct neso_param *p, uint64_t value, struct fau
 static bool launch_values(struct neso_kernel *k, struct launch *l, const void *const *args, struct fault *f)
 {
     uint64_t values[PARAMS_MOST];
+    if (!kernel_load(k, f))
+        return false;
     if (k->nparams > PARAMS_MOST)
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", k->nparams);
     for (int i = 0; i < k->nparams; i++) {

@@ -94,6 +94,16 @@ static void run(void *arg)
     m->object = eval_file(&m->eval, m->source, "__main__", &r->failed);
 }
 
+/* What went wrong in kernels that nobody has waited for yet. */
+static neso_status wait_for_kernels(struct program *p)
+{
+    struct fault f;
+    if (p->device->class->sync(p->device, NULL, &f))
+        return NESO_OK;
+    report_add_fault(p->module, &f);
+    return NESO_FAILED;
+}
+
 static void drop_kernels(struct program *p)
 {
     for (int i = 0; i < p->kernels.n; i++)
@@ -122,6 +132,8 @@ neso_status neso_program_run(neso_context *context, const char *name, const char
     neso_status status = guard(p.module, run, &r);
     if (r.failed && (status == NESO_OK || status == NESO_INVALID))
         status = NESO_FAILED;
+    if (status == NESO_OK)
+        status = wait_for_kernels(&p);
     host_close(&p);
     drop_kernels(&p);
     arena_free(&p.scratch);

@@ -152,9 +152,10 @@ struct program {
     struct map kernels; /* specialization's key to struct neso_kernel * */
     struct arena scratch; /* for keys; back to `empty` after each launch */
     struct arena_mark empty;
-    /* host.c's: is x tensor-like? */
+    /* host.c's: is x tensor-like? An address of 0 where the device had no memory for it: `fault` says why. */
     bool (*as_pointer)(struct eval *e, struct obj *x, struct pointer *out);
-    void *lent; /* host.c's own */
+    struct fault fault; /* of the latest access to the device's memory that failed */
+    void *lent;         /* host.c's own */
 };
 
 /* Raises a device's refusal as the program's RuntimeError, noting the kernel's place where it is known. */

@@ -21,7 +21,8 @@ struct obj *torch_wrap(struct eval *e, struct tensor t)
     return obj_native(e, &torch_tensor_class, kept);
 }
 
-struct tensor torch_make(struct eval *e, enum torch_dtype dtype, int rank, const int64_t *shape, struct loc at)
+struct tensor torch_make(struct eval *e, enum torch_dtype dtype, int rank, const int64_t *shape,
+                         struct loc at)
 {
     struct tensor t;
     if (!tensor_init(host_pool(e), &t, dtype, rank, shape))
@@ -79,7 +80,11 @@ struct tensor torch_operand(struct eval *e, struct obj *x, struct loc at)
         return *t;
     if (!torch_number(x, &n))
         eval_raise(e, at, "TypeError", ERR_torch_operand, obj_type_name(x));
-    struct tensor scalar = torch_make(e, n.is_float ? TORCH_float32 : x->kind == OBJ_bool ? TORCH_bool_ : TORCH_int64, 0, NULL, at);
+    struct tensor scalar = torch_make(e,
+                                      n.is_float            ? TORCH_float32
+                                      : x->kind == OBJ_bool ? TORCH_bool_
+                                                            : TORCH_int64,
+                                      0, NULL, at);
     if (n.is_float)
         scalar = torch_make(e, TORCH_float64, 0, NULL, at);
     tensor_set(torch_host(e, &scalar, true, at), &scalar, 0, n);
@@ -125,7 +130,9 @@ enum torch_dtype torch_dtype_arg(struct eval *e, struct obj *x, enum torch_dtype
         return dflt;
     if (x->kind == OBJ_builtin || x->kind == OBJ_class) {
         const char *name = x->kind == OBJ_builtin ? x->builtin->name : x->class.name;
-        return strcmp(name, "float") == 0 ? TORCH_float32 : strcmp(name, "bool") == 0 ? TORCH_bool_ : TORCH_int64;
+        return strcmp(name, "float") == 0  ? TORCH_float32
+               : strcmp(name, "bool") == 0 ? TORCH_bool_
+                                           : TORCH_int64;
     }
     if (!torch_as_dtype(x, &d))
         eval_raise(e, at, "TypeError", ERR_torch_dtype, obj_type_name(x));
@@ -165,7 +172,9 @@ static struct number fill_uniform(struct tensor_pool *p, const struct number *x)
 
 static struct number fill_normal(struct tensor_pool *p, const struct number *x)
 {
-    return (struct number){.is_float = true, .f = (x[0].is_float ? x[0].f : (double)x[0].i) + (x[1].is_float ? x[1].f : (double)x[1].i) * pool_normal(p)};
+    return (struct number){.is_float = true,
+                           .f = (x[0].is_float ? x[0].f : (double)x[0].i) +
+                                (x[1].is_float ? x[1].f : (double)x[1].i) * pool_normal(p)};
 }
 
 static struct number fill_integer(struct tensor_pool *p, const struct number *x)
@@ -174,7 +183,8 @@ static struct number fill_integer(struct tensor_pool *p, const struct number *x)
     return (struct number){.i = x[0].i + (int64_t)(span ? pool_random(p) % span : 0)};
 }
 
-static void fill_tensor(struct eval *e, const struct tensor *t, fill_function *f, const struct number *x, struct loc at)
+static void fill_tensor(struct eval *e, const struct tensor *t, fill_function *f, const struct number *x,
+                        struct loc at)
 {
     char *host = torch_host(e, t, true, at);
     int64_t n = tensor_elems(t);
@@ -193,7 +203,8 @@ static struct obj *construct(struct eval *e, struct obj **args, const struct arg
     const struct constructor *c = call->callee->data;
     int64_t shape[TENSOR_RANK_MAX];
     int rank = torch_shape_arg(e, args[0], shape, call->loc);
-    struct tensor t = torch_make(e, torch_dtype_arg(e, args[1], TORCH_float32, call->loc), rank, shape, call->loc);
+    struct tensor t =
+        torch_make(e, torch_dtype_arg(e, args[1], TORCH_float32, call->loc), rank, shape, call->loc);
     if (c->fill != fill_value || c->x[0].f != 0)
         fill_tensor(e, &t, c->fill, c->x, call->loc);
     return placed(e, t, args[2]);
@@ -203,7 +214,8 @@ static struct obj *construct_like(struct eval *e, struct obj **args, const struc
 {
     const struct constructor *c = call->callee->data;
     struct tensor like = torch_self(e, args, call);
-    struct tensor t = torch_make(e, torch_dtype_arg(e, args[1], like.dtype, call->loc), like.rank, like.shape, call->loc);
+    struct tensor t =
+        torch_make(e, torch_dtype_arg(e, args[1], like.dtype, call->loc), like.rank, like.shape, call->loc);
     t.on_gpu = args[2] == obj_none ? like.on_gpu : !torch_is_cpu(e, args[2]);
     if (c->fill != fill_value || c->x[0].f != 0)
         fill_tensor(e, &t, c->fill, c->x, call->loc);
@@ -217,7 +229,9 @@ static struct obj *run_full(struct eval *e, struct obj **args, const struct args
     struct number x;
     if (!torch_number(args[1], &x))
         eval_raise(e, call->loc, "TypeError", ERR_torch_operand, obj_type_name(args[1]));
-    enum torch_dtype dflt = x.is_float ? TORCH_float32 : args[1]->kind == OBJ_bool ? TORCH_bool_ : TORCH_int64;
+    enum torch_dtype dflt = x.is_float                  ? TORCH_float32
+                            : args[1]->kind == OBJ_bool ? TORCH_bool_
+                                                        : TORCH_int64;
     struct tensor t = torch_make(e, torch_dtype_arg(e, args[2], dflt, call->loc), rank, shape, call->loc);
     fill_tensor(e, &t, fill_value, &x, call->loc);
     return placed(e, t, args[3]);
@@ -229,7 +243,8 @@ static struct obj *run_full_like(struct eval *e, struct obj **args, const struct
     struct number x;
     if (!torch_number(args[1], &x))
         eval_raise(e, call->loc, "TypeError", ERR_torch_operand, obj_type_name(args[1]));
-    struct tensor t = torch_make(e, torch_dtype_arg(e, args[2], like.dtype, call->loc), like.rank, like.shape, call->loc);
+    struct tensor t =
+        torch_make(e, torch_dtype_arg(e, args[2], like.dtype, call->loc), like.rank, like.shape, call->loc);
     t.on_gpu = like.on_gpu;
     fill_tensor(e, &t, fill_value, &x, call->loc);
     return torch_wrap(e, t);
@@ -242,7 +257,8 @@ static struct obj *run_normal(struct eval *e, struct obj **args, const struct ar
     if (!torch_number(args[0], &x[0]) || !torch_number(args[1], &x[1]))
         eval_raise(e, call->loc, "TypeError", ERR_torch_operand, "mean and std");
     int rank = torch_shape_arg(e, args[2], shape, call->loc);
-    struct tensor t = torch_make(e, torch_dtype_arg(e, args[3], TORCH_float32, call->loc), rank, shape, call->loc);
+    struct tensor t =
+        torch_make(e, torch_dtype_arg(e, args[3], TORCH_float32, call->loc), rank, shape, call->loc);
     fill_tensor(e, &t, fill_normal, x, call->loc);
     return placed(e, t, args[4]);
 }
@@ -254,7 +270,8 @@ static struct obj *run_randint(struct eval *e, struct obj **args, const struct a
                           {.i = torch_int_arg(e, args[from_zero ? 0 : 1], "high", call->loc)}};
     int64_t shape[TENSOR_RANK_MAX];
     int rank = torch_shape_arg(e, args[from_zero && args[2] == obj_none ? 1 : 2], shape, call->loc);
-    struct tensor t = torch_make(e, torch_dtype_arg(e, args[3], TORCH_int64, call->loc), rank, shape, call->loc);
+    struct tensor t =
+        torch_make(e, torch_dtype_arg(e, args[3], TORCH_int64, call->loc), rank, shape, call->loc);
     fill_tensor(e, &t, fill_integer, x, call->loc);
     return placed(e, t, args[4]);
 }
@@ -263,22 +280,26 @@ static struct obj *run_arange(struct eval *e, struct obj **args, const struct ar
 {
     struct number start = {.i = 0}, end, step = {.i = 1, .f = 1};
     bool two = args[1] != obj_none;
-    if (!torch_number(args[two ? 1 : 0], &end) || (two && !torch_number(args[0], &start)) || (args[2] != obj_none && !torch_number(args[2], &step)))
+    if (!torch_number(args[two ? 1 : 0], &end) || (two && !torch_number(args[0], &start)) ||
+        (args[2] != obj_none && !torch_number(args[2], &step)))
         eval_raise(e, call->loc, "TypeError", ERR_torch_operand, "arange bounds");
     bool is_float = start.is_float || end.is_float || step.is_float;
     double lo = start.is_float ? start.f : (double)start.i, hi = end.is_float ? end.f : (double)end.i;
     double by = step.is_float ? step.f : (double)step.i;
     int64_t n = by != 0 && (hi - lo) / by > 0 ? (int64_t)ceil((hi - lo) / by) : 0;
-    struct tensor t = torch_make(e, torch_dtype_arg(e, args[3], is_float ? TORCH_float32 : TORCH_int64, call->loc), 1, &n, call->loc);
+    struct tensor t = torch_make(
+        e, torch_dtype_arg(e, args[3], is_float ? TORCH_float32 : TORCH_int64, call->loc), 1, &n, call->loc);
     char *host = torch_host(e, &t, true, call->loc);
     for (int64_t i = 0; i < n; i++)
-        tensor_set(host, &t, i, is_float ? (struct number){.is_float = true, .f = lo + (double)i * by}
-                                         : (struct number){.i = start.i + i * step.i});
+        tensor_set(host, &t, i,
+                   is_float ? (struct number){.is_float = true, .f = lo + (double)i * by}
+                            : (struct number){.i = start.i + i * step.i});
     return placed(e, t, args[4]);
 }
 
 /* Shape and element kind of nested lists. */
-static int list_shape(struct eval *e, struct obj *x, int64_t *shape, bool *is_float, bool *is_bool, int depth, struct loc at)
+static int list_shape(struct eval *e, struct obj *x, int64_t *shape, bool *is_float, bool *is_bool, int depth,
+                      struct loc at)
 {
     if (x->kind != OBJ_list && x->kind != OBJ_tuple) {
         *is_float |= x->kind == OBJ_float;
@@ -294,7 +315,8 @@ static int list_shape(struct eval *e, struct obj *x, int64_t *shape, bool *is_fl
     return rank;
 }
 
-static void list_fill(struct eval *e, struct obj *x, char *host, const struct tensor *t, int64_t *next, struct loc at)
+static void list_fill(struct eval *e, struct obj *x, char *host, const struct tensor *t, int64_t *next,
+                      struct loc at)
 {
     struct number n;
     if (x->kind == OBJ_list || x->kind == OBJ_tuple) {
@@ -341,6 +363,13 @@ static struct obj *run_nothing(struct eval *e, struct obj **args, const struct a
     return obj_none;
 }
 
+static struct obj *run_synchronize(struct eval *e, struct obj **args, const struct args *call)
+{
+    (void)args;
+    host_synchronize(e, call->loc);
+    return obj_none;
+}
+
 static struct obj *run_is_available(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)e;
@@ -358,8 +387,11 @@ static struct obj *run_device(struct eval *e, struct obj **args, const struct ar
 
 /* -- tables -- */
 
-static const struct constructor zeros = {fill_value, {{.is_float = true, .f = 0}}}, ones = {fill_value, {{.is_float = true, .f = 1}}},
-                                uniform = {fill_uniform, {{0}}}, normal = {fill_normal, {{.is_float = true, .f = 0}, {.is_float = true, .f = 1}}};
+static const struct constructor zeros = {fill_value, {{.is_float = true, .f = 0}}},
+                                ones = {fill_value, {{.is_float = true, .f = 1}}},
+                                uniform = {fill_uniform, {{0}}},
+                                normal = {fill_normal,
+                                          {{.is_float = true, .f = 0}, {.is_float = true, .f = 1}}};
 
 #define MAKING "*size, dtype=None, device=None, requires_grad=False, generator=None"
 #define LIKE "input, dtype=None, device=None, requires_grad=False"
@@ -382,7 +414,7 @@ static const struct builtin functions[] = {
     {"torch.tensor", "data, dtype=None, device=None, requires_grad=False", run_tensor, NULL},
     {"torch.manual_seed", "seed", run_manual_seed, NULL},
     {"torch.device", "type, index=None", run_device, NULL},
-    {"torch.cuda.synchronize", "device=None", run_nothing, NULL},
+    {"torch.cuda.synchronize", "device=None", run_synchronize, NULL},
     {"torch.cuda.empty_cache", "", run_nothing, NULL},
     {"torch.cuda.manual_seed", "seed", run_manual_seed, NULL},
     {"torch.cuda.is_available", "", run_is_available, NULL},
@@ -395,7 +427,8 @@ static const struct builtin *find_builtin(const struct builtin *table, const cha
 {
     size_t length = strlen(prefix);
     for (; table->name; table++)
-        if (strncmp(table->name, prefix, length) == 0 && table->name[length] == '.' && strcmp(table->name + length + 1, name) == 0)
+        if (strncmp(table->name, prefix, length) == 0 && table->name[length] == '.' &&
+            strcmp(table->name + length + 1, name) == 0)
             return table;
     return NULL;
 }
@@ -428,13 +461,27 @@ static struct obj *class_getattr(struct eval *e, struct obj *self, const char *n
     return b ? obj_method(e, self, obj_builtin(e, b)) : NULL;
 }
 
-static struct obj *class_operator(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected, struct loc at)
+static struct obj *class_operator(struct eval *e, enum oper op, struct obj *self, struct obj *other,
+                                  bool reflected, struct loc at)
 {
-    static const char *const names[OPER_count] = {
-        [OPER_add] = "add", [OPER_sub] = "sub", [OPER_mul] = "mul", [OPER_div] = "div", [OPER_floordiv] = "floor_divide",
-        [OPER_mod] = "remainder", [OPER_pow] = "pow", [OPER_bitand] = "bitwise_and", [OPER_bitor] = "bitwise_or",
-        [OPER_xor] = "bitwise_xor", [OPER_shl] = "bitwise_left_shift", [OPER_shr] = "bitwise_right_shift",
-        [OPER_lt] = "lt", [OPER_le] = "le", [OPER_gt] = "gt", [OPER_ge] = "ge", [OPER_eq] = "eq", [OPER_ne] = "ne"};
+    static const char *const names[OPER_count] = {[OPER_add] = "add",
+                                                  [OPER_sub] = "sub",
+                                                  [OPER_mul] = "mul",
+                                                  [OPER_div] = "div",
+                                                  [OPER_floordiv] = "floor_divide",
+                                                  [OPER_mod] = "remainder",
+                                                  [OPER_pow] = "pow",
+                                                  [OPER_bitand] = "bitwise_and",
+                                                  [OPER_bitor] = "bitwise_or",
+                                                  [OPER_xor] = "bitwise_xor",
+                                                  [OPER_shl] = "bitwise_left_shift",
+                                                  [OPER_shr] = "bitwise_right_shift",
+                                                  [OPER_lt] = "lt",
+                                                  [OPER_le] = "le",
+                                                  [OPER_gt] = "gt",
+                                                  [OPER_ge] = "ge",
+                                                  [OPER_eq] = "eq",
+                                                  [OPER_ne] = "ne"};
     struct number n;
     if (!torch_tensor(other) && !torch_number(other, &n))
         return NULL;
@@ -448,7 +495,11 @@ static struct obj *class_unary(struct eval *e, enum oper op, struct obj *self, s
 {
     if (op == OPER_plus)
         return self;
-    return torch_apply(e, torch_elementwise(op == OPER_neg ? "neg" : torch_tensor(self)->dtype == TORCH_bool_ ? "logical_not" : "bitwise_not"), self, NULL, at);
+    return torch_apply(e,
+                       torch_elementwise(op == OPER_neg                             ? "neg"
+                                         : torch_tensor(self)->dtype == TORCH_bool_ ? "logical_not"
+                                                                                    : "bitwise_not"),
+                       self, NULL, at);
 }
 
 static struct obj *class_getitem(struct eval *e, struct obj *self, struct obj *index, struct loc at)
@@ -456,7 +507,8 @@ static struct obj *class_getitem(struct eval *e, struct obj *self, struct obj *i
     return torch_wrap(e, torch_index(e, self, index, at));
 }
 
-static void class_setitem(struct eval *e, struct obj *self, struct obj *index, struct obj *value, struct loc at)
+static void class_setitem(struct eval *e, struct obj *self, struct obj *index, struct obj *value,
+                          struct loc at)
 {
     struct tensor t = torch_index(e, self, index, at);
     torch_assign(e, &t, value, at);
@@ -487,9 +539,17 @@ static bool class_truth(struct eval *e, struct obj *self, struct loc at)
 }
 
 const struct native_class torch_tensor_class = {
-    .name = "torch.Tensor", .getattr = class_getattr, .getitem = class_getitem, .setitem = class_setitem,
-    .binary = class_operator, .compare = class_operator, .unary = class_unary, .str = class_str, .iter = class_iter,
-    .len = class_len, .truth = class_truth,
+    .name = "torch.Tensor",
+    .getattr = class_getattr,
+    .getitem = class_getitem,
+    .setitem = class_setitem,
+    .binary = class_operator,
+    .compare = class_operator,
+    .unary = class_unary,
+    .str = class_str,
+    .iter = class_iter,
+    .len = class_len,
+    .truth = class_truth,
 };
 
 static struct obj *dtype_getattr(struct eval *e, struct obj *self, const char *name, struct loc at)
@@ -503,7 +563,8 @@ static struct obj *dtype_getattr(struct eval *e, struct obj *self, const char *n
     return NULL;
 }
 
-static struct obj *dtype_compare(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected, struct loc at)
+static struct obj *dtype_compare(struct eval *e, enum oper op, struct obj *self, struct obj *other,
+                                 bool reflected, struct loc at)
 {
     (void)e;
     (void)reflected;
@@ -520,19 +581,22 @@ static void dtype_str(struct eval *e, struct obj *self, struct text *out, bool r
     text_printf(out, "torch.%.*s", (int)strcspn(d->name, "_") < 5 ? 4 : (int)strlen(d->name), d->name);
 }
 
-const struct native_class torch_dtype_class = {.name = "torch.dtype", .getattr = dtype_getattr, .compare = dtype_compare, .str = dtype_str};
+const struct native_class torch_dtype_class = {
+    .name = "torch.dtype", .getattr = dtype_getattr, .compare = dtype_compare, .str = dtype_str};
 
 /* -- the modules -- */
 
-static const char *const module_names[] = {"torch", "torch.cuda", "torch.testing", "torch.nn", "torch.nn.functional"};
+static const char *const module_names[] = {"torch", "torch.cuda", "torch.testing", "torch.nn",
+                                           "torch.nn.functional"};
 
 static void add_dtypes(struct eval *e, struct scope *s)
 {
     static const struct {
         const char *name;
         enum torch_dtype dtype;
-    } aliases[] = {{"bool", TORCH_bool_}, {"half", TORCH_float16}, {"float", TORCH_float32}, {"double", TORCH_float64},
-                   {"int", TORCH_int32},  {"long", TORCH_int64},   {"short", TORCH_int16}};
+    } aliases[] = {{"bool", TORCH_bool_},     {"half", TORCH_float16}, {"float", TORCH_float32},
+                   {"double", TORCH_float64}, {"int", TORCH_int32},    {"long", TORCH_int64},
+                   {"short", TORCH_int16}};
     for (int d = 1; d < TORCH_count; d++)
         scope_set(s, intern_str(e->strings, torch_dtypes[d].name), torch_dtype_obj(e, (enum torch_dtype)d));
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
@@ -543,7 +607,8 @@ static void add_functions(struct eval *e, struct scope *s, const struct builtin 
 {
     size_t length = strlen(module);
     for (; table->name; table++)
-        if (strncmp(table->name, module, length) == 0 && table->name[length] == '.' && !strchr(table->name + length + 1, '.'))
+        if (strncmp(table->name, module, length) == 0 && table->name[length] == '.' &&
+            !strchr(table->name + length + 1, '.'))
             scope_set(s, intern_str(e->strings, table->name + length + 1), obj_builtin(e, table));
 }
 
@@ -560,8 +625,10 @@ struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at)
     add_functions(e, s, torch_math_functions, dotted_name);
     size_t length = strlen(dotted_name);
     for (size_t k = 0; k < known; k++)
-        if (strncmp(module_names[k], dotted_name, length) == 0 && module_names[k][length] == '.' && !strchr(module_names[k] + length + 1, '.'))
-            scope_set(s, intern_str(e->strings, module_names[k] + length + 1), torch_module(e, module_names[k], at));
+        if (strncmp(module_names[k], dotted_name, length) == 0 && module_names[k][length] == '.' &&
+            !strchr(module_names[k] + length + 1, '.'))
+            scope_set(s, intern_str(e->strings, module_names[k] + length + 1),
+                      torch_module(e, module_names[k], at));
     if (i == 0 || strcmp(dotted_name, "torch.nn.functional") == 0) {
         const char *name;
         for (int k = 0; (name = torch_operation_name(k)); k++)

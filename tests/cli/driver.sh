@@ -51,6 +51,6 @@ done
 line=$("$NESO" run --keep-ptx kept --device cuda copy.py >out && grep -n 'ld\.global' kept/copy-*.ptx | head -n 1 | cut -d: -f1)
 FAKE_FAIL=cuModuleLoadData FAKE_LOG="ptxas application ptx input, line $line; error   : Unknown symbol 'q'" \
     "$NESO" run --device cuda copy.py >out 2>err && say "a refused kernel ran"
-grep -q "copy.py:9:" err || say "the assembler's complaint has no place: $(cat err)"
+grep -q "copy.py:8:" err || say "the assembler's complaint has no place: $(cat err)"
 grep -q "line $line of the PTX: Unknown symbol 'q'" err || say "the assembler's complaint: $(cat err)"
 exit $fail

@@ -60,13 +60,13 @@ expect 2 'cannot read nosuch.py: No such file' run nosuch.py
 expect 2 'cannot read folder' compile folder
 expect 2 'cannot write nosuch/out' compile k.py::add --signature "$add" -o nosuch/out
 expect 2 "unknown device 'toaster'" run --device toaster k.py
-expect 2 'broken.py:1:7' compile broken.py
+expect 2 'broken.py:1:6' compile broken.py
 expect 2 'none.py has no kernel' compile none.py
 expect 2 "there is no kernel 'sub'" compile k.py::sub
 expect 2 'the kernels here: add, copy' compile k.py::sub
 expect 2 'several kernels: choose one of add, copy' compile k.py
 expect 2 "nothing for parameter 'X'" compile k.py::add
-expect 2 'signature:1:9: error: unknown type' compile k.py::add --signature '*fp32, *fp31, *fp32, i32, 16'
+expect 2 'signature:1:8: error: unknown type' compile k.py::add --signature '*fp32, *fp31, *fp32, i32, 16'
 expect 2 'expected :16' compile k.py::add --signature '*fp32:8, *fp32, *fp32, i32, 16'
 expect 2 "parameter 'BLOCK' is a constexpr" compile k.py::add --signature '*fp32, *fp32, *fp32, i32, i32'
 expect 2 'the signature has 6 entries' compile k.py::add --signature "$add, 7"
