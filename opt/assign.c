@@ -1,584 +1,777 @@
 /* assign.c: give every tile a layout, from the memory accesses outwards.
  *
- *     %r = range start=0 end=512              #l = reg[1 2] lane[4 8 16 32 64] warp[128 256]
- *     %q = addptr %p, %r                =>    %r = range start=0 end=512 : tile<512xi32,#l>
- *     %x = load %q                            %q = addptr %p, %r : tile<512xptr<f32>,#l>
- *                                             %x = load %q : tile<512xf32,#l>
+ *     %o = range start=0 end=512 : tile<512xi32>          layout #l0 = reg[1 2] lane[4 8 16 32 64] warp[128 256]
+ *     %p = addptr %s, %o : tile<512xptr<f32>>      =>     %o = range start=0 end=512 : tile<512xi32,#l0>
+ *     %x = load %p : tile<512xf32>                        %p = addptr %s, %o : tile<512xptr<f32>,#l0>
+ *                                                         %x = load %p : tile<512xf32,#l0>
  *
- * A memory access is laid out so that neighbours in memory are neighbours in a thread, then in a warp. Its value is
- * anchored there, and so is what is computed from anchored values: elementwise ops stay where their operand is, a
- * reduction leaves a slice of its operand's layout, a loop carries a value in one layout. What is computed from nothing
- * anchored (ranges, constants, splats, broadcasts, and arithmetic on them) floats: it is computed in every layout in
- * which it is needed. An anchored value that is needed elsewhere is converted, right behind its definition.
+ * Tiles are of two kinds. *Cheap* ones are computed from ranges and scalars without memory: they take whatever layout
+ * their user asks for, and are computed again for another one. The others stand in classes that share a layout: ops that
+ * work element by element join their operands and results, loops and branches what they carry. An access joins too,
+ * unless another dimension is the fast one for it: then it keeps its own layout, and its tile is converted.
  *
- * First all layouts of anchored values are decided, then the ops are rewritten in order. Needs: traced. Leaves: layouts
- * everywhere, no replicated registers, converts where layouts meet.
+ * Classes decide from the largest tile down. One with accesses is spread so that these coalesce, with the widest vectors
+ * that alignment allows; what reductions, broadcasts and other changes of shape link to it gets the layout that moves
+ * nothing. Where two wishes meet, a `convert` stands. Needs: no layouts. Leaves: a layout on every tile, without
+ * replicated registers.
  */
 #include "opt/passes.h"
 
-enum { DEFAULT_WIDTH = 4, USES_MOST = 200 };
+enum { THREADS_PER_WARP = 1 << LANE_BITS, SEGMENT_BYTES = 128 };
 
-/* How accesses of one shape along one dimension are laid out: with the widest vectors that one of them can use. */
-struct access {
-    const struct type *shape;
-    int dim, width;
+/* Values that share a layout. A class that joined another points to it. */
+struct class {
+    struct class *joined;
+    const struct type *type; /* of any of its values: the shape counts */
+    const char *name;        /* of the first value, for explanations */
+    const struct layout *layout;
+    int fast_dim;     /* the dimension in which its accesses are consecutive, -1: no wish */
+    uint32_t reduced; /* a mask: the dimensions that reductions drop */
+    int nvalues;
+    const struct op *reason; /* the access that decided, or the op that linked it to a decided class */
 };
 
-struct assign {
-    struct func *f;
-    struct module *m;
-    struct arena *arena;
-    struct axis_table *axes;
-    VEC(struct access) accesses;
-    int ndecided; /* carried values decided so far: what was found out earlier, in a cycle, may have changed */
-};
-
-enum state { STATE_none, STATE_busy, STATE_cyclic, STATE_done };
-
-/* A value laid out as something else than its own layout. */
+/* What is known of one tile. */
 struct copy {
     const struct layout *layout;
     struct value *value;
     struct copy *next;
 };
-
-/* What the pass knows of a value, in its `scratch`. */
 struct note {
-    enum state state;
-    int ndecided;                /* cyclic: when it was found out */
-    const struct layout *anchor; /* NULL: it floats */
-    struct copy *copies;
-    struct value *origin;        /* of a copy: what it copies */
+    struct class *class; /* NULL: cheap */
+    struct copy *copies; /* the tile in other layouts (cheap: in all) */
 };
 
-static struct note *note_of(struct assign *a, struct value *v)
-{
-    if (!v->scratch)
-        v->scratch = NEW(a->arena, struct note);
-    return v->scratch;
-}
-
-/* -- layouts of memory accesses -- */
-
-static const struct layout *blocked(struct assign *a, const struct type *t, int dim, int width)
-{
-    int per_thread[RANK_MAX], order[RANK_MAX], n = 0;
-    int64_t share = type_elems(t) / ((int64_t)a->f->num_warps << LANE_BITS);
-    while (width > 1 && (width > share || width > t->shape[dim]))
-        width /= 2;
-    order[n++] = dim;
-    for (int d = t->rank - 1; d >= 0; d--) {
-        per_thread[d] = d == dim ? width : 1;
-        if (d != dim)
-            order[n++] = d;
-    }
-    struct layout l;
-    layout_blocked(&l, t->rank, t->shape, per_thread, order, a->f->num_warps);
-    return layout_intern(a->m, &l);
-}
-
-static const struct type *accessed_type(const struct op *o)
-{
-    return op_opnd(o, 0)->type;
-}
-
-static struct access *find_access(struct assign *a, const struct type *t, int dim)
-{
-    for (int i = 0; i < a->accesses.n; i++)
-        if (type_same_shape(a->accesses.at[i].shape, t) && (dim < 0 || a->accesses.at[i].dim == dim))
-            return &a->accesses.at[i];
-    return NULL;
-}
-
-/* The dimension along which most neighbours are neighbours in memory; the last of equals. */
-static int fastest_dim(struct assign *a, const struct op *o)
-{
-    const struct axis *x = axis_of(a->axes, op_opnd(o, 0));
-    int best = accessed_type(o)->rank - 1;
-    for (int d = best - 1; d >= 0; d--)
-        if (x->log_adjacent[d] > x->log_adjacent[best])
-            best = d;
-    return best;
-}
-
-/* Do neighbouring elements lie apart in memory, so that no layout is better than another? */
-static bool is_scattered(struct assign *a, const struct op *o)
-{
-    return axis_of(a->axes, op_opnd(o, 0))->log_adjacent[fastest_dim(a, o)] == 0;
-}
-
-static void note_access(struct op *o, void *ctx)
-{
-    struct assign *a = ctx;
-    if ((o->code != OP_load && o->code != OP_store) || !type_is_tile(accessed_type(o)) || is_scattered(a, o))
-        return;
-    int dim = fastest_dim(a, o), width = axis_access(a->axes, o, dim);
-    struct access *known = find_access(a, accessed_type(o), dim);
-    if (known)
-        known->width = width > known->width ? width : known->width;
-    else
-        VEC_PUSH(a->arena, &a->accesses, (struct access){accessed_type(o), dim, width});
-}
-
-/* Where a value of this shape lives that nothing else places. */
-static const struct layout *home(struct assign *a, const struct type *t)
-{
-    const struct access *like = find_access(a, t, -1);
-    return like ? blocked(a, t, like->dim, like->width) : blocked(a, t, t->rank - 1, DEFAULT_WIDTH);
-}
-
-/* -- layouts through changes of shape -- */
-
-static const struct layout *sliced(struct assign *a, const struct layout *l, int dim)
-{
-    struct layout out;
-    layout_slice(&out, l, dim, true, NULL);
-    return layout_intern(a->m, &out);
-}
-
-static const struct layout *reshaped(struct assign *a, const struct layout *l, const struct type *t)
-{
-    struct layout out;
-    layout_reshape(&out, l, t->rank, t->shape);
-    return layout_intern(a->m, &out);
-}
-
-static const struct layout *transposed(struct assign *a, const struct layout *l, const struct attr *order, bool back)
-{
-    int inverse[RANK_MAX];
-    for (int i = 0; i < order->n; i++)
-        inverse[order->list[i]] = i;
-    struct layout out;
-    layout_trans(&out, l, back ? inverse : order->list);
-    return layout_intern(a->m, &out);
-}
-
-/* l's elements twice, the two in neighbouring registers. */
-static const struct layout *joined(struct assign *a, const struct layout *l, const struct type *t)
-{
-    struct layout out;
-    layout_init(&out, t->rank, t->shape);
-    layout_add(&out, IN_reg, 1);
-    for (enum in kind = IN_reg; kind < IN_offset; kind++)
-        for (int i = 0; i < l->nbits[kind]; i++)
-            layout_add(&out, kind, layout_basis(l, kind, i) << 1);
-    out.flip = l->flip << 1;
-    return layout_intern(a->m, &out);
-}
-
-static const struct layout *squashed(struct assign *a, const struct layout *l, const struct type *from, const struct type *to)
-{
-    struct layout out = *l, next;
-    for (int d = 0; d < from->rank; d++)
-        if (from->shape[d] != to->shape[d]) {
-            layout_squash(&next, &out, d);
-            out = next;
-        }
-    layout_drop_free_regs(&next, &out, NULL);
-    return layout_intern(a->m, &next);
-}
-
-/* -- decisions -- */
-
-static const struct layout *anchor_of(struct assign *a, struct value *v);
-
-static const struct layout *anchor_or_home(struct assign *a, struct value *v)
-{
-    const struct layout *l = anchor_of(a, v);
-    return l ? l : home(a, v->type);
-}
-
-static const struct layout *first_anchor(struct assign *a, const struct op *o)
-{
-    const struct layout *l = NULL;
-    for (int i = 0; i < o->nopnds && !l; i++)
-        if (op_opnd(o, i))
-            l = anchor_of(a, op_opnd(o, i));
-    return l;
-}
-
-/* A tile of no more elements than threads is stored from where it is: a conversion would cost more than it saves. */
-static bool is_small_store(struct assign *a, const struct op *o)
-{
-    return o->code == OP_store && type_elems(accessed_type(o)) <= (int64_t)a->f->num_warps << LANE_BITS;
-}
-
-/* The layout in which an access to memory is done. */
-static const struct layout *memory_layout(struct assign *a, const struct op *o)
-{
-    const struct type *t = accessed_type(o);
-    bool is_atomic = o->code == OP_atomic_rmw || o->code == OP_atomic_cas;
-    if (is_small_store(a, o) && first_anchor(a, o))
-        return first_anchor(a, o);
-    if (is_atomic || is_scattered(a, o)) {
-        const struct layout *l = first_anchor(a, o);
-        return l ? l : home(a, t);
-    }
-    int dim = fastest_dim(a, o);
-    return blocked(a, t, dim, find_access(a, t, dim)->width);
-}
-
-/* The layout of the first memory access or anchored value that v meets; *budget bounds the search. */
-static const struct layout *met_by(struct assign *a, struct value *v, int *budget)
-{
-    const struct layout *l = NULL;
-    for (const struct use *u = v->uses; u && !l && --*budget >= 0; u = u->next) {
-        struct op *o = u->user;
-        if (o->code == OP_load || o->code == OP_store)
-            l = memory_layout(a, o);
-        else if (op_has(o, ELEMENTWISE) && !(l = first_anchor(a, o)))
-            l = met_by(a, op_result(o), budget);
-    }
-    return l;
-}
-
-/* The k-th value that a loop carries, or that an if gives: the places where it is set, and those where it is read. */
-struct carried {
-    int nset, nread;
-    struct value *set[2], *read[2];
+/* An op that needs its tiles in one layout but has no tile result to say which: stores, reductions, assertions. Loads and
+ * atomics too, in the class of their result. */
+struct site {
+    struct op *op;
+    struct class *class;
+    bool is_access;
+    int order[RANK_MAX]; /* access: dimensions, fastest first */
+    int vector;          /* access: elements at once that its addresses allow */
 };
 
-static struct value *yielded(const struct block *b, int k)
-{
-    const struct op *end = block_terminator(b);
-    return end->code == OP_yield || end->code == OP_condition ? op_opnd(end, k + (end->code == OP_condition)) : NULL;
-}
+/* A change of shape between two classes. */
+struct link {
+    struct op *op;
+    struct class *from, *to;
+};
 
-static void add_set(struct carried *c, struct value *v)
-{
-    if (v)
-        c->set[c->nset++] = v;
-}
+struct assign {
+    struct func *func;
+    struct module *m;
+    struct arena *arena;
+    struct axis_table *axes;
+    VEC(struct class *) classes;
+    VEC(struct site *) sites;
+    VEC(struct link) links;
+    struct map site_of; /* op to its site */
+};
 
-/* Of a while, what its condition hands on is another value than what it carries. */
-static struct carried carried_at(const struct op *o, int k, bool handed_on)
+/* -- classes -- */
+
+static struct class *find(struct class *c)
 {
-    struct carried c = {0};
-    if (o->code == OP_if) {
-        add_set(&c, yielded(o->regions[0], k));
-        add_set(&c, yielded(o->regions[1], k));
-        c.read[c.nread++] = &o->results[k];
-    } else if (o->code == OP_for) {
-        add_set(&c, op_opnd(o, 3 + k));
-        add_set(&c, yielded(o->regions[0], k));
-        c.read[c.nread++] = o->regions[0]->args.at[1 + k];
-        c.read[c.nread++] = &o->results[k];
-    } else if (handed_on) {
-        add_set(&c, yielded(o->regions[0], k));
-        c.read[c.nread++] = o->regions[1]->args.at[k];
-        c.read[c.nread++] = &o->results[k];
-    } else {
-        add_set(&c, op_opnd(o, k));
-        add_set(&c, yielded(o->regions[1], k));
-        c.read[c.nread++] = o->regions[0]->args.at[k];
-    }
+    while (c->joined)
+        c = c->joined;
     return c;
 }
 
-static const struct layout *decide_carried(struct assign *a, const struct carried *c)
+static struct class *add_class(struct assign *a, const struct type *t, const char *name)
 {
-    const struct layout *l = NULL;
-    for (int i = 0; i < c->nread; i++)
-        note_of(a, c->read[i])->state = STATE_busy;
-    for (int i = 0; i < c->nset && !l; i++)
-        l = anchor_of(a, c->set[i]);
-    int budget = USES_MOST;
-    for (int i = 0; i < c->nread && !l; i++)
-        l = met_by(a, c->read[i], &budget);
-    if (!l)
-        l = home(a, c->read[0]->type);
-    for (int i = 0; i < c->nread; i++)
-        *note_of(a, c->read[i]) = (struct note){.state = STATE_done, .anchor = l};
-    a->ndecided++;
-    return l;
+    struct class *c = NEW(a->arena, struct class);
+    *c = (struct class){.type = t, .name = name, .fast_dim = -1, .nvalues = 1};
+    VEC_PUSH(a->arena, &a->classes, c);
+    return c;
 }
 
-static const struct layout *decide_arg(struct assign *a, struct value *v)
+static void unite(struct class *a, struct class *b)
 {
-    const struct op *o = v->block->parent;
-    bool is_for = o->code == OP_for;
-    struct carried c = carried_at(o, v->index - is_for, v->block != o->regions[0]);
-    return decide_carried(a, &c);
+    a = find(a);
+    b = find(b);
+    if (a == b)
+        return;
+    b->joined = a;
+    a->nvalues += b->nvalues;
+    a->reduced |= b->reduced;
+    if (a->fast_dim < 0)
+        a->fast_dim = b->fast_dim;
 }
 
-static const struct layout *through_shape(struct assign *a, const struct op *o, const struct type *t)
+/* Unless their accesses run along different dimensions. */
+static void join(struct class *a, struct class *b)
 {
-    struct value *x = op_opnd(o, 0);
-    const struct layout *l = o->code == OP_join ? first_anchor(a, o) : anchor_of(a, x);
-    if (!l)
-        return NULL;
+    a = find(a);
+    b = find(b);
+    if (a->fast_dim < 0 || b->fast_dim < 0 || a->fast_dim == b->fast_dim)
+        unite(a, b);
+}
+
+/* NULL: a scalar, or cheap. */
+static struct class *class_of(const struct value *v)
+{
+    const struct note *n = v ? v->scratch : NULL;
+    return n && n->class ? find(n->class) : NULL;
+}
+
+static bool is_cheap(const struct value *v)
+{
+    const struct note *n = v->scratch;
+    return n && !n->class;
+}
+
+static void add_note(struct assign *a, struct value *v, bool cheap)
+{
+    if (!type_is_tile(v->type))
+        return;
+    struct note *n = NEW(a->arena, struct note);
+    n->class = cheap ? NULL : add_class(a, v->type, v->name);
+    v->scratch = n;
+}
+
+/* -- which tiles are cheap -- */
+
+static bool can_recompute(const struct op *o)
+{
+    if (!op_has(o, PURE) || o->nregions || o->nresults != 1 || o->code == OP_gather || o->code == OP_join)
+        return false;
+    if (op_has(o, COSTLY) && !type_is_int(op_result(o)->type))
+        return false;
+    for (int i = 0; i < o->nopnds; i++)
+        if (type_is_tile(op_opnd(o, i)->type) && !is_cheap(op_opnd(o, i)))
+            return false;
+    return true;
+}
+
+/* -- layouts across a change of shape -- */
+
+static bool is_shape_change(const struct op *o)
+{
     switch (o->code) {
-    case OP_reshape: return reshaped(a, l, t);
-    case OP_trans:   return transposed(a, l, op_attr(o, ATTR_order), false);
-    case OP_join:    return joined(a, l, t);
-    default:         return l;
-    }
-}
-
-static const struct layout *decide(struct assign *a, struct value *v)
-{
-    struct op *o = v->def;
-    if (!o)
-        return decide_arg(a, v);
-    struct carried c;
-    switch (o->code) {
-    case OP_const:
-    case OP_range:
-    case OP_splat:
     case OP_broadcast:
-    case OP_expand_dims: return NULL;
+    case OP_expand_dims:
     case OP_reshape:
     case OP_trans:
     case OP_join:
-    case OP_hint:        return through_shape(a, o, v->type);
-    case OP_load:
-    case OP_atomic_rmw:
-    case OP_atomic_cas:  return memory_layout(a, o);
-    case OP_reduce:      return sliced(a, anchor_or_home(a, op_opnd(o, 0)), (int)op_int(o, ATTR_axis));
-    case OP_split:       return sliced(a, anchor_or_home(a, op_opnd(o, 0)), v->type->rank);
-    case OP_scan:        return anchor_or_home(a, op_opnd(o, 0));
-    case OP_gather:      return anchor_or_home(a, op_opnd(o, 1));
-    case OP_dot:         return anchor_or_home(a, op_opnd(o, 2));
-    case OP_for:
-    case OP_while:
-    case OP_if:
-        c = carried_at(o, v->index, true);
-        return decide_carried(a, &c);
-    default: return op_has(o, ELEMENTWISE) ? first_anchor(a, o) : home(a, v->type);
+    case OP_split: return true;
+    default:       return false;
     }
 }
 
-static const struct layout *anchor_of(struct assign *a, struct value *v)
+/* The layout of pairs whose parts are laid out as l: the new last dimension in the lowest register bit. */
+static void join_layout(struct layout *out, const struct layout *l, const struct type *pairs)
 {
-    if (!type_is_tile(v->type))
-        return NULL;
-    struct note *n = note_of(a, v);
-    if (n->state == STATE_done)
-        return n->anchor;
-    if (n->state == STATE_busy || (n->state == STATE_cyclic && n->ndecided == a->ndecided))
-        return NULL;
-    n->state = STATE_busy;
-    n->anchor = decide(a, v);
-    n->state = n->anchor ? STATE_done : STATE_cyclic;
-    n->ndecided = a->ndecided;
-    return n->anchor;
+    layout_init(out, pairs->rank, pairs->shape);
+    layout_add(out, IN_reg, 1);
+    for (int kind = 0; kind < IN_offset; kind++)
+        for (int i = 0; i < l->nbits[kind]; i++)
+            layout_add(out, (enum in)kind, layout_basis(l, (enum in)kind, i) << 1);
+    out->flip = l->flip << 1;
 }
 
-static void decide_results(struct op *o, void *ctx)
+/* Operands' layout for a result's: the same, but for changes of shape. */
+static const struct layout *layout_before(struct assign *a, const struct op *o, const struct layout *l)
 {
-    for (int i = 0; i < o->nresults; i++)
-        anchor_of(ctx, &o->results[i]);
-    for (int r = 0; r < o->nregions; r++)
-        for (int i = 0; i < o->regions[r]->args.n; i++)
-            anchor_of(ctx, o->regions[r]->args.at[i]);
-}
-
-/* -- values in the layouts in which they are needed -- */
-
-static struct value *in_layout(struct assign *a, struct value *v, const struct layout *l);
-
-/* What operand i of o must be laid out as when the results are laid out as l. */
-static const struct layout *opnd_layout(struct assign *a, const struct op *o, const struct layout *l, int i)
-{
-    const struct type *from = op_opnd(o, i)->type, *to = op_result(o)->type;
+    if (!is_shape_change(o))
+        return l;
+    const struct type *x = op_opnd(o, 0)->type, *r = o->results[0].type;
+    struct layout out, next;
+    int inverse[RANK_MAX];
     switch (o->code) {
-    case OP_broadcast: return squashed(a, l, from, to);
+    case OP_broadcast:
+        out = *l;
+        for (int d = 0; d < r->rank; d++)
+            if (x->shape[d] != r->shape[d]) {
+                layout_squash(&next, &out, d);
+                out = next;
+            }
+        layout_drop_free_regs(&next, &out, NULL);
+        return layout_intern(a->m, &next);
     case OP_expand_dims:
-    case OP_reshape:   return reshaped(a, l, from);
-    case OP_trans:     return transposed(a, l, op_attr(o, ATTR_order), true);
-    case OP_join:      return sliced(a, l, from->rank);
-    default:           return l;
+    case OP_reshape:
+        layout_reshape(&out, l, x->rank, x->shape);
+        break;
+    case OP_trans:
+        for (int d = 0; d < r->rank; d++)
+            inverse[op_attr(o, ATTR_order)->list[d]] = d;
+        layout_trans(&out, l, inverse);
+        break;
+    case OP_join:
+        layout_slice(&out, l, r->rank - 1, true, NULL);
+        break;
+    case OP_split:
+        join_layout(&out, l, x);
+        break;
+    default:
+        return l;
+    }
+    return layout_intern(a->m, &out);
+}
+
+/* Result's layout for an operand's; NULL: it does not follow. */
+static const struct layout *layout_after(struct assign *a, const struct op *o, const struct layout *l)
+{
+    const struct type *x = op_opnd(o, 0)->type, *r = o->results[0].type;
+    struct layout out;
+    switch (o->code) {
+    case OP_expand_dims: layout_expand(&out, l, (int)op_int(o, ATTR_axis)); break;
+    case OP_reshape:     layout_reshape(&out, l, r->rank, r->shape); break;
+    case OP_trans:       layout_trans(&out, l, op_attr(o, ATTR_order)->list); break;
+    case OP_reduce:      layout_slice(&out, l, (int)op_int(o, ATTR_axis), true, NULL); break;
+    case OP_join:        join_layout(&out, l, r); break;
+    case OP_split:       layout_slice(&out, l, x->rank - 1, true, NULL); break;
+    default:             return NULL;
+    }
+    return layout_intern(a->m, &out);
+}
+
+/* -- gathering classes, sites and links -- */
+
+
+/* What a loop or branch carries has one layout, whatever else is wished. */
+static void unite_values(struct value *x, struct value *y)
+{
+    if (class_of(x) && class_of(y))
+        unite(class_of(x), class_of(y));
+}
+
+/* Dimensions by length of runs of neighbouring addresses, longest first; the last dimension first among equals. */
+static void order_dims(const struct assign *a, const struct value *ptr, int *order)
+{
+    const struct axis *x = axis_of(a->axes, ptr);
+    int rank = ptr->type->rank;
+    for (int i = 0; i < rank; i++) {
+        int d = rank - 1 - i, at = i;
+        for (; at > 0 && x->log_adjacent[order[at - 1]] < x->log_adjacent[d]; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
     }
 }
 
-static void lay_out_opnd(struct assign *a, struct op *o, int i, const struct layout *l)
+static struct site *add_site(struct assign *a, struct op *o, struct class *c)
 {
-    struct value *v = op_opnd(o, i);
-    if (v && type_is_tile(v->type))
-        op_set_opnd(o, i, in_layout(a, v, l));
+    struct site *s = NEW(a->arena, struct site);
+    *s = (struct site){.op = o, .class = c};
+    VEC_PUSH(a->arena, &a->sites, s);
+    *map_at_ptr(&a->site_of, o) = s;
+    return s;
 }
 
-static void lay_out(struct assign *a, struct op *o, const struct layout *l)
+/* Every tile operand joins the class. */
+static void join_operands(struct op *o, struct class *c)
+{
+    for (int i = 0; i < o->nopnds; i++)
+        if (class_of(op_opnd(o, i)))
+            join(find(c), class_of(op_opnd(o, i)));
+}
+
+static void add_access(struct assign *a, struct op *o)
+{
+    const struct value *ptr = op_opnd(o, 0);
+    if (!type_is_tile(ptr->type))
+        return;
+    struct class *c = o->nresults ? class_of(op_result(o)) : add_class(a, ptr->type, op_opnd(o, 1)->name);
+    struct site *s = add_site(a, o, c);
+    s->is_access = true;
+    order_dims(a, ptr, s->order);
+    s->vector = axis_access(a->axes, o, s->order[0]);
+    if (axis_of(a->axes, ptr)->log_adjacent[s->order[0]] > 0)
+        find(c)->fast_dim = s->order[0];
+    join_operands(o, c);
+}
+
+static void add_reduce(struct assign *a, struct op *o)
+{
+    struct class *c = add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name);
+    add_site(a, o, c);
+    c->reduced = 1u << op_int(o, ATTR_axis);
+    join_operands(o, c);
+    for (int i = 1; i < o->nresults; i++)
+        unite_values(&o->results[0], &o->results[i]);
+    if (class_of(op_result(o)))
+        VEC_PUSH(a->arena, &a->links, ((struct link){o, c, class_of(op_result(o))}));
+}
+
+/* Operands first.. of `by` are what becomes the values; an `if`'s region may return instead. */
+static void carry(const struct op *by, int first, struct value *const *values, int n)
+{
+    for (int i = 0; i < n && by->code != OP_return; i++)
+        unite_values(values[i], op_opnd(by, first + i));
+}
+
+static void carry_all(struct assign *a, struct op *o)
+{
+    struct value **results = NEW_ARRAY(a->arena, o->nresults, struct value *);
+    for (int i = 0; i < o->nresults; i++)
+        results[i] = &o->results[i];
+    struct block *first = o->regions[0], *second = o->nregions > 1 ? o->regions[1] : NULL;
+    if (o->code == OP_for) {
+        carry(first->last, 0, results, o->nresults);
+        carry(o, 3, results, o->nresults);
+        for (int i = 0; i < o->nresults; i++)
+            unite_values(results[i], first->args.at[i + 1]);
+    } else if (o->code == OP_while) {
+        carry(first->last, 1, results, o->nresults);
+        carry(first->last, 1, second->args.at, second->args.n);
+        carry(o, 0, first->args.at, first->args.n);
+        carry(second->last, 0, first->args.at, first->args.n);
+    } else if (o->code == OP_if) {
+        carry(first->last, 0, results, o->nresults);
+        carry(second->last, 0, results, o->nresults);
+    }
+}
+
+static bool has_tiles(const struct op *o)
 {
     for (int i = 0; i < o->nopnds; i++)
         if (op_opnd(o, i) && type_is_tile(op_opnd(o, i)->type))
-            lay_out_opnd(a, o, i, opnd_layout(a, o, l, i));
+            return true;
+    return o->nresults > 0 && type_is_tile(o->results[0].type);
+}
+
+static bool is_unsupported(const struct op *o)
+{
+    return o->code == OP_dot || o->code == OP_scan || o->code == OP_histogram || o->code == OP_gather;
+}
+
+static void gather_block(struct assign *a, struct block *b);
+
+static void gather_op(struct assign *a, struct op *o)
+{
+    bool cheap = can_recompute(o);
     for (int i = 0; i < o->nresults; i++)
-        value_set_type(&o->results[i], type_with_layout(a->m, o->results[i].type, l));
+        add_note(a, &o->results[i], cheap);
+    if (is_unsupported(o))
+        diag_error(a->m->diag, o->loc, ERR_op_unsupported, op_info[o->code].name);
+    for (int i = 0; i < o->nregions && o->code != OP_reduce; i++)
+        gather_block(a, o->regions[i]);
+    if (o->nregions && o->code != OP_reduce)
+        carry_all(a, o);
+    if (cheap || !has_tiles(o))
+        return;
+    if (op_info[o->code].family == FAMILY_memory)
+        add_access(a, o);
+    else if (o->code == OP_reduce)
+        add_reduce(a, o);
+    else if (o->code == OP_assert)
+        join_operands(o, add_site(a, o, add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name))->class);
+    else if (op_has(o, ELEMENTWISE) || o->code == OP_hint)
+        join_operands(o, class_of(op_result(o)));
+    else if (is_shape_change(o))
+        for (int i = 0; i < o->nopnds; i++)
+            for (int k = 0; k < o->nresults; k++)
+                if (class_of(op_opnd(o, i)) && class_of(&o->results[k]))
+                    VEC_PUSH(a->arena, &a->links,
+                             ((struct link){o, class_of(op_opnd(o, i)), class_of(&o->results[k])}));
 }
 
-static struct builder build_behind(struct value *v)
+static void gather_block(struct assign *a, struct block *b)
 {
-    if (v->def)
-        return build_after(v->def);
-    struct builder b = build_at_end(v->block, v->block->parent->loc);
-    b.before = v->block->first;
-    return b;
+    for (int i = 0; i < b->args.n; i++)
+        add_note(a, b->args.at[i], false);
+    for (struct op *o = b->first; o; o = o->next)
+        gather_op(a, o);
 }
 
-/* The op that computes v once more; v itself if that is not laid out yet. */
-static struct value *computed_in(struct assign *a, struct value *v, const struct layout *l)
+/* -- deciding -- */
+
+static int threads_of(const struct assign *a)
 {
-    struct op *o = v->def;
-    if (v->type->layout) {
-        struct builder b = build_after(o);
-        struct map same;
-        map_init(&same, a->arena);
-        o = op_clone(&b, o, &same);
+    return a->func->num_warps * THREADS_PER_WARP;
+}
+
+/* The tile's coordinate bits as they are given away, dimension by dimension from the lowest. */
+struct dealer {
+    struct layout *l;
+    int low[RANK_MAX], left[RANK_MAX];
+};
+
+/* Gives up to n bits of dimension d to registers, lanes or warps; returns how many there were. */
+static int deal(struct dealer *x, enum in kind, int d, int n)
+{
+    int given = 0;
+    for (; given < n && x->left[d] > 0; given++, x->left[d]--)
+        layout_add(x->l, kind, 1u << x->low[d]++);
+    return given;
+}
+
+static void start_dealing(struct dealer *x, const struct type *t)
+{
+    layout_init(x->l, t->rank, t->shape);
+    int low = 0;
+    for (int d = t->rank - 1; d >= 0; d--) {
+        x->low[d] = low;
+        x->left[d] = x->l->dim_bits[d];
+        low += x->left[d];
     }
-    lay_out(a, o, l);
-    return op_result(o);
 }
 
-static struct value *in_layout(struct assign *a, struct value *v, const struct layout *l)
+static int log2_of(int64_t n)
 {
-    struct note *n = note_of(a, v);
-    if (n->origin)
-        n = note_of(a, v = n->origin);
-    if (v->type->layout == l)
-        return v;
+    int log = 0;
+    while (n >> (log + 1))
+        log++;
+    return log;
+}
+
+/* The layout that coalesces along `order`: n elements of the fastest dimension in a thread, then lanes, then warps, and
+ * what is left wraps into further registers. Dimensions that are reduced get warps last: a reduction inside a warp needs
+ * no shared memory. */
+static const struct layout *blocked(struct assign *a, const struct class *c, const int *order, int n)
+{
+    const struct type *t = c->type;
+    struct layout l;
+    struct dealer x = {.l = &l};
+    start_dealing(&x, t);
+    int64_t share = type_elems(t) / threads_of(a);
+    deal(&x, IN_reg, order[0], log2_of(n < share ? n : share));
+    int lanes = LANE_BITS, warps = log2_of(a->func->num_warps);
+    for (int i = 0; i < t->rank; i++)
+        lanes -= deal(&x, IN_lane, order[i], lanes);
+    for (int reduced = 0; reduced < 2; reduced++)
+        for (int i = 0; i < t->rank; i++)
+            if ((int)(c->reduced >> order[i] & 1) == reduced)
+                warps -= deal(&x, IN_warp, order[i], warps);
+    for (int i = 0; i < t->rank; i++)
+        deal(&x, IN_reg, order[i], COORD_BITS_MAX);
+    for (; lanes > 0; lanes--)
+        layout_add(&l, IN_lane, 0);
+    for (; warps > 0; warps--)
+        layout_add(&l, IN_warp, 0);
+    return layout_intern(a->m, &l);
+}
+
+static const struct layout *plain_layout(struct assign *a, const struct type *t)
+{
+    struct class alone = {.type = t};
+    int order[RANK_MAX];
+    for (int d = 0; d < t->rank; d++)
+        order[d] = t->rank - 1 - d;
+    return blocked(a, &alone, order, 1);
+}
+
+static int accessed_bytes(const struct op *access)
+{
+    return type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
+}
+
+/* The access whose order the class takes: the first that has the class's fast dimension, or else any. */
+static struct site *leader_of(const struct assign *a, struct class *c)
+{
+    struct site *any = NULL;
+    for (int i = 0; i < a->sites.n; i++) {
+        struct site *s = a->sites.at[i];
+        if (!s->is_access || find(s->class) != c)
+            continue;
+        if (c->fast_dim < 0 || s->order[0] == c->fast_dim)
+            return s;
+        any = any ? any : s;
+    }
+    return any;
+}
+
+/* Elements per thread in a row: 16 bytes of the widest element accessed, if some access is aligned so far. */
+static int vector_of(const struct assign *a, struct class *c, int fast_dim)
+{
+    int widest = 1, bytes = 1;
+    for (int i = 0; i < a->sites.n; i++) {
+        const struct site *s = a->sites.at[i];
+        if (!s->is_access || find(s->class) != c || s->order[0] != fast_dim || s->vector == 1)
+            continue;
+        widest = s->vector > widest ? s->vector : widest;
+        bytes = accessed_bytes(s->op) > bytes ? accessed_bytes(s->op) : bytes;
+    }
+    return widest < 16 / bytes ? widest : 16 / bytes;
+}
+
+/* The layout that the class's own accesses wish. */
+static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason)
+{
+    struct site *s = leader_of(a, c);
+    *reason = s ? s->op : NULL;
+    if (s)
+        return blocked(a, c, s->order, vector_of(a, c, s->order[0]));
+    int order[RANK_MAX];
+    for (int d = 0; d < c->type->rank; d++)
+        order[d] = c->type->rank - 1 - d;
+    return blocked(a, c, order, 1);
+}
+
+/* How many neighbours along `dim` the lowest registers and then the lanes of a warp hold. */
+static int run_of_warp(const struct layout *l, int dim)
+{
+    int run = layout_vector(l, dim, 1 << COORD_BITS_MAX), low = 0;
+    for (int d = dim + 1; d < l->rank; d++)
+        low += l->dim_bits[d];
+    for (int i = 0; i < l->nbits[IN_lane] && layout_basis(l, IN_lane, i) == (uint32_t)run << low; i++)
+        run *= 2;
+    return run;
+}
+
+/* Would the class's accesses in `l` be as good as in the layout of their own wish? */
+static bool serves_accesses(struct assign *a, struct class *c, const struct layout *l)
+{
+    const struct op *reason;
+    const struct layout *own = own_layout(a, c, &reason);
+    if (!reason || c->fast_dim < 0 || l == own)
+        return true;
+    int enough = SEGMENT_BYTES / accessed_bytes(reason), run = run_of_warp(own, c->fast_dim);
+    int most = vector_of(a, c, c->fast_dim);
+    return layout_vector(l, c->fast_dim, most) >= layout_vector(own, c->fast_dim, most) &&
+           run_of_warp(l, c->fast_dim) >= (run < enough ? run : enough);
+}
+
+/* Smaller tiles follow; one of equal size follows if its accesses do not suffer. */
+static bool follow(struct assign *a, struct class *to, const struct class *from, const struct layout *l,
+                   const struct op *reason)
+{
+    if (!l || (type_elems(to->type) >= type_elems(from->type) && !serves_accesses(a, to, l)))
+        return false;
+    to->layout = l;
+    to->reason = reason;
+    return true;
+}
+
+/* Layouts spread along links from decided classes to others, in order, as far as they go. */
+static void spread(struct assign *a)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < a->links.n; i++) {
+            struct link *k = &a->links.at[i];
+            struct class *from = find(k->from), *to = find(k->to);
+            if (from->layout && !to->layout)
+                changed |= follow(a, to, from, layout_after(a, k->op, from->layout), k->op);
+            else if (to->layout && !from->layout && k->op->code != OP_reduce)
+                changed |= follow(a, from, to, layout_before(a, k->op, to->layout), k->op);
+        }
+    }
+}
+
+static struct class *largest_undecided(const struct assign *a)
+{
+    struct class *best = NULL;
+    for (int i = 0; i < a->classes.n; i++) {
+        struct class *c = a->classes.at[i];
+        if (!c->joined && !c->layout && (!best || type_elems(c->type) > type_elems(best->type)))
+            best = c;
+    }
+    return best;
+}
+
+static void explain(struct assign *a, const struct class *c)
+{
+    if (!opt_explains(a->func))
+        return;
+    struct text t;
+    text_init(&t, a->arena);
+    layout_print(c->layout, &t);
+    opt_explain(a->func, c->reason, "%%%s%s: %s, %s %s", c->name, c->nvalues > 1 ? " and what shares its layout" : "",
+                t.s, c->reason ? "for this" : "by shape alone", c->reason ? op_info[c->reason->code].name : "");
+}
+
+static void decide(struct assign *a)
+{
+    for (struct class *c; (c = largest_undecided(a));) {
+        c->layout = own_layout(a, c, &c->reason);
+        spread(a);
+    }
+    for (int i = 0; i < a->classes.n; i++)
+        if (!a->classes.at[i]->joined)
+            explain(a, a->classes.at[i]);
+}
+
+/* -- rewriting -- */
+
+static struct value *copy_in(const struct note *n, const struct layout *l)
+{
     for (struct copy *c = n->copies; c; c = c->next)
         if (c->layout == l)
             return c->value;
-    struct value *made;
-    if (n->anchor) {
-        struct builder b = build_behind(v);
-        made = build_convert(&b, v, l);
-    } else {
-        made = computed_in(a, v, l);
-    }
-    if (made == v)
-        return v;
-    note_of(a, made)->origin = v;
+    return NULL;
+}
+
+static void add_copy(struct assign *a, struct note *n, const struct layout *l, struct value *v)
+{
     struct copy *c = NEW(a->arena, struct copy);
-    *c = (struct copy){l, made, n->copies};
+    *c = (struct copy){l, v, n->copies};
     n->copies = c;
-    return made;
 }
 
-/* -- the rewrite -- */
+/* The op of v's block that is `user` or has it inside. */
+static struct op *user_in_block(const struct value *v, struct op *user)
+{
+    while (user->block != v->block)
+        user = user->block->parent;
+    return user;
+}
 
-static void lay_out_opnds_alike(struct assign *a, struct op *o, const struct layout *l)
+static struct value *converted(struct assign *a, struct value *v, const struct layout *l, struct op *user)
+{
+    static const char *const how[] = {"free", "within each thread", "within each warp", "through shared memory"};
+    struct note *n = v->scratch;
+    struct value *found = copy_in(n, l);
+    if (found)
+        return found;
+    struct builder b = build_before(user_in_block(v, user));
+    found = build_convert(&b, v, l);
+    value_rename(found, v->name);
+    add_copy(a, n, l, found);
+    opt_explain(a->func, user, "%%%s is converted for this %s: %s", v->name, op_info[user->code].name,
+                how[layout_conversion(v->type->layout, l)]);
+    return found;
+}
+
+static struct value *demand(struct assign *a, struct value *v, const struct layout *l, struct op *user);
+
+static void demand_operands(struct assign *a, struct op *o, const struct layout *l)
 {
     for (int i = 0; i < o->nopnds; i++)
-        lay_out_opnd(a, o, i, l);
+        if (op_opnd(o, i))
+            op_set_opnd(o, i, demand(a, op_opnd(o, i), l, o));
 }
 
-static void lay_out_each_opnd(struct assign *a, struct op *o)
+/* A cheap tile in this layout: the tile itself the first time, later a copy of its op beside it. */
+static struct value *recomputed(struct assign *a, struct value *v, const struct layout *l)
 {
-    for (int i = 0; i < o->nopnds; i++)
-        if (op_opnd(o, i) && type_is_tile(op_opnd(o, i)->type))
-            lay_out_opnd(a, o, i, anchor_or_home(a, op_opnd(o, i)));
+    struct note *n = v->scratch;
+    struct value *found = copy_in(n, l);
+    if (found)
+        return found;
+    struct op *o = v->def;
+    if (n->copies) {
+        struct map same;
+        map_init(&same, a->arena);
+        struct builder b = build_before(o);
+        o = op_clone(&b, o, &same);
+        op_result(o)->scratch = n;
+        opt_explain(a->func, o, "%%%s is computed again in another layout", v->name);
+    }
+    value_set_type(op_result(o), type_with_layout(a->m, v->type, l));
+    add_copy(a, n, l, op_result(o));
+    demand_operands(a, o, layout_before(a, o, l));
+    return op_result(o);
 }
 
-static void set_anchor(struct assign *a, struct value *v)
+/* v as `user` needs it. */
+static struct value *demand(struct assign *a, struct value *v, const struct layout *l, struct op *user)
 {
-    if (type_is_tile(v->type))
-        value_set_type(v, type_with_layout(a->m, v->type, note_of(a, v)->anchor));
+    if (!v || !type_is_tile(v->type) || !v->scratch)
+        return v;
+    if (is_cheap(v))
+        return recomputed(a, v, l);
+    return v->type->layout == l ? v : converted(a, v, l, user);
+}
+
+static void set_layout(struct assign *a, struct value *v)
+{
+    if (class_of(v))
+        value_set_type(v, type_with_layout(a->m, v->type, class_of(v)->layout));
+}
+
+/* Operands first.. as the values that they become. */
+static void demand_as(struct assign *a, struct op *by, int first, struct value *const *values, int n)
+{
+    for (int i = 0; i < n && by->code != OP_return; i++)
+        if (class_of(values[i]))
+            op_set_opnd(by, first + i, demand(a, op_opnd(by, first + i), class_of(values[i])->layout, by));
+}
+
+/* The results have the layout that follows from the operands; users get that of the class. */
+static void rewrite_reduce(struct assign *a, struct op *o, const struct layout *l)
+{
+    demand_operands(a, o, l);
+    if (!type_is_tile(op_result(o)->type))
+        return;
+    const struct layout *natural = layout_after(a, o, l), *wished = class_of(op_result(o))->layout;
+    struct builder b = build_after(o);
+    for (int i = 0; i < o->nresults; i++) {
+        struct value *r = &o->results[i];
+        value_set_type(r, type_with_layout(a->m, r->type, natural));
+        if (natural == wished)
+            continue;
+        struct value *x = build_convert(&b, r, wished);
+        x->scratch = r->scratch;
+        value_replace(r, x);
+        op_set_opnd(x->def, 0, r);
+    }
 }
 
 static void rewrite_block(struct assign *a, struct block *b);
 
-/* The values that region's terminator hands on, from operand `first` on, to those that read them. */
-static void hand_on(struct assign *a, struct op *o, struct op *end, int first, bool handed_on)
-{
-    for (int k = 0; k + first < end->nopnds; k++)
-        if (type_is_tile(op_opnd(end, k + first)->type)) {
-            struct carried c = carried_at(o, k, handed_on);
-            lay_out_opnd(a, end, k + first, note_of(a, c.read[0])->anchor);
-        }
-}
-
 static void rewrite_control(struct assign *a, struct op *o)
 {
-    int first = o->code == OP_for ? 3 : 0;
-    for (int k = 0; o->code != OP_if && k + first < o->nopnds; k++) {
-        struct carried c = carried_at(o, k, false);
-        lay_out_opnd(a, o, k + first, note_of(a, c.read[0])->anchor);
-    }
+    struct block *first = o->regions[0], *second = o->nregions > 1 ? o->regions[1] : NULL;
+    if (o->code == OP_for)
+        demand_as(a, o, 3, &first->args.at[1], o->nresults);
+    else if (o->code == OP_while)
+        demand_as(a, o, 0, first->args.at, first->args.n);
+    for (int i = 0; i < o->nregions; i++)
+        rewrite_block(a, o->regions[i]);
+    struct value **results = NEW_ARRAY(a->arena, o->nresults, struct value *);
     for (int i = 0; i < o->nresults; i++)
-        set_anchor(a, &o->results[i]);
-    for (int r = 0; r < o->nregions; r++) {
-        struct block *b = o->regions[r];
-        for (int i = 0; i < b->args.n; i++)
-            set_anchor(a, b->args.at[i]);
-        rewrite_block(a, b);
-        struct op *end = block_terminator(b);
-        if (end->code == OP_yield)
-            hand_on(a, o, end, 0, false);
-        else if (end->code == OP_condition)
-            hand_on(a, o, end, 1, true);
-    }
-}
-
-static bool has_tile_result(const struct op *o)
-{
-    return o->nresults > 0 && type_is_tile(op_result(o)->type);
-}
-
-static void rewrite(struct assign *a, struct op *o)
-{
-    switch (o->code) {
-    case OP_for:
-    case OP_while:
-    case OP_if: rewrite_control(a, o); return;
-    case OP_yield:
-    case OP_condition: return;
-    case OP_store:
-    case OP_atomic_rmw:
-    case OP_atomic_cas:
-        if (type_is_tile(accessed_type(o)))
-            lay_out_opnds_alike(a, o, memory_layout(a, o));
-        break;
-    case OP_reduce:
-    case OP_scan:
-    case OP_histogram:
-    case OP_assert:
-        if (type_is_tile(op_opnd(o, 0)->type))
-            lay_out_opnds_alike(a, o, anchor_or_home(a, op_opnd(o, 0)));
-        break;
-    case OP_split:
-    case OP_gather:
-    case OP_dot:
-    case OP_print: lay_out_each_opnd(a, o); break;
-    default:
-        if (!has_tile_result(o))
-            lay_out_each_opnd(a, o);
-        else if (note_of(a, op_result(o))->anchor)
-            lay_out(a, o, note_of(a, op_result(o))->anchor);
+        results[i] = &o->results[i];
+    if (o->code == OP_while) {
+        demand_as(a, first->last, 1, results, o->nresults);
+        demand_as(a, second->last, 0, first->args.at, first->args.n);
         return;
     }
+    for (int i = 0; i < o->nregions; i++)
+        demand_as(a, o->regions[i]->last, 0, results, o->nresults);
+}
+
+static void rewrite_op(struct assign *a, struct op *o)
+{
+    if (o->nresults && is_cheap(op_result(o)))
+        return;
     for (int i = 0; i < o->nresults; i++)
-        set_anchor(a, &o->results[i]);
+        set_layout(a, &o->results[i]);
+    void **site = map_get_ptr(&a->site_of, o);
+    const struct layout *l = site ? find(((struct site *)*site)->class)->layout : NULL;
+    if (o->code == OP_reduce)
+        rewrite_reduce(a, o, l);
+    else if (o->nregions)
+        rewrite_control(a, o);
+    else if (site)
+        demand_operands(a, o, l);
+    else if (o->code == OP_print)
+        for (int i = 0; i < o->nopnds; i++) {
+            struct value *v = op_opnd(o, i);
+            struct class *c = class_of(v);
+            op_set_opnd(o, i, demand(a, v, c ? c->layout : plain_layout(a, v->type), o));
+        }
+    else if (o->nresults && class_of(op_result(o)))
+        demand_operands(a, o, layout_before(a, o, class_of(op_result(o))->layout));
 }
 
 static void rewrite_block(struct assign *a, struct block *b)
 {
+    for (int i = 0; i < b->args.n; i++)
+        set_layout(a, b->args.at[i]);
     for (struct op *next, *o = b->first; o; o = next) {
         next = o->next;
-        rewrite(a, o);
+        rewrite_op(a, o);
     }
 }
 
-/* Floating ops that nothing needed. */
-static void drop_unneeded(struct block *b)
+/* Cheap tiles that nobody asked for. */
+static void lay_out_rest(struct op *o, void *ctx)
 {
-    for (struct op *prev, *o = b->last; o; o = prev) {
-        prev = o->prev;
-        for (int i = 0; i < o->nregions; i++)
-            drop_unneeded(o->regions[i]);
-        if (has_tile_result(o) && !op_result(o)->type->layout)
-            op_erase(o);
-    }
+    struct assign *a = ctx;
+    if (o->nresults && is_cheap(op_result(o)) && !op_result(o)->type->layout)
+        recomputed(a, op_result(o), plain_layout(a, op_result(o)->type));
 }
 
 void opt_assign(struct func *f)
 {
-    struct assign a = {.f = f, .m = f->module, .arena = f->module->scratch};
+    struct assign a = {.func = f, .m = f->module, .arena = f->module->scratch};
+    map_init(&a.site_of, a.arena);
     a.axes = axis_analyse(f);
-    func_walk(f, note_access, &a);
-    func_walk(f, decide_results, &a);
-    func_walk(f, decide_results, &a); /* what floated for as long as a loop around it was undecided */
+    gather_block(&a, f->body);
+    if (a.m->diag->nerrors)
+        return;
+    decide(&a);
     rewrite_block(&a, f->body);
-    drop_unneeded(f->body);
+    func_walk(f, lay_out_rest, &a);
 }
