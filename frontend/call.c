@@ -394,6 +394,8 @@ struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *arg
         if (callee->native.class->call)
             return callee->native.class->call(e, callee, args);
         break;
+    case OBJ_type:
+        eval_raise(e, args->loc, "TypeError", ERR_type_called);
     default:
         break;
     }
@@ -457,6 +459,21 @@ static bool has_yield(const struct ast *x)
     return false;
 }
 
+/* Without a host, a default that only a host knows does not keep the function from being there. */
+static struct obj *default_value(struct eval *e, struct scope *s, const struct ast *param)
+{
+    if (!e->definitions_only)
+        return eval_expr(e, s, param->param.value);
+    struct obj *volatile value = obj_unknown(e, param->param.name);
+    struct handler h;
+    handler_push(e, &h);
+    if (setjmp(h.jump) == 0) {
+        value = eval_expr(e, s, param->param.value);
+        handler_pop(e, &h);
+    }
+    return value;
+}
+
 struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def)
 {
     struct function *f = NEW(e->arena, struct function);
@@ -470,7 +487,7 @@ struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def
     f->defaults = NEW_ARRAY(e->arena, params->n + 1, struct obj *);
     for (int i = 0; i < params->n; i++)
         if (params->at[i]->param.value)
-            f->defaults[i] = eval_expr(e, s, params->at[i]->param.value);
+            f->defaults[i] = default_value(e, s, params->at[i]);
     for (int i = 0; def->kind == AST_def && i < def->def.body.n && !f->is_generator; i++)
         f->is_generator = has_yield(def->def.body.at[i]);
     while (f->closure->is_class)
@@ -504,7 +521,7 @@ struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_l
                              struct obj *x)
 {
     for (int i = decorators->n - 1; i >= 0; i--)
-        x = (e->host ? decorate : decorate_leniently)(e, s, decorators->at[i], x);
+        x = (e->definitions_only ? decorate_leniently : decorate)(e, s, decorators->at[i], x);
     return x;
 }
 

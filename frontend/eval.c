@@ -646,10 +646,10 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
     if (!e->main)
         e->main = s;
     struct obj *result = NULL;
-    if (e->host)
-        eval_block(e, s, &tree->module.body, &result);
-    else
+    if (e->definitions_only)
         load_definitions(e, s, &tree->module.body);
+    else
+        eval_block(e, s, &tree->module.body, &result);
     return module;
 }
 
@@ -701,6 +701,7 @@ void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct
                const struct host *h)
 {
     *e = (struct eval){.arena = a, .strings = strings, .diag = d, .host = h};
+    e->definitions_only = !h || h->definitions_only;
     map_init(&e->modules, a);
     map_init(&e->ids, a);
     map_init(&e->signatures, a);

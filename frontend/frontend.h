@@ -17,6 +17,7 @@
 /* What the runtime lends to programs: modules that the frontend does not know, launches, output, environment. */
 struct host {
     void *ctx;
+    bool definitions_only; /* execute only what kernels need, as without a host, but find the files beside the program */
     /* A module by its dotted name ("torch", "triton.testing", "os"), or NULL: unknown. Asked after builtins_module for
      * triton's own, before the modules of Python's library that the frontend has (library.c). */
     struct obj *(*import)(void *ctx, struct eval *e, const char *name, struct loc at);
@@ -77,6 +78,7 @@ struct eval {
     struct interner *strings;
     struct diag *diag;
     const struct host *host; /* NULL: compile only; imports of unknown modules give modules without attributes */
+    bool definitions_only;   /* no host, or one that says so */
     struct map modules;      /* dotted name to struct obj * */
     struct obj *builtins;    /* module of Python's builtins */
     struct handler *handler; /* innermost */

@@ -144,7 +144,7 @@ struct obj *import_module(struct eval *e, const char *name, struct loc at)
     struct obj *found = find_module(e, name, at);
     if (found)
         return found;
-    if (!e->host && !is_triton(name))
+    if (e->definitions_only && !is_triton(name))
         return obj_unknown(e, name);
     eval_raise(e, at, "ModuleNotFoundError", ERR_no_module, name);
 }
