@@ -67,7 +67,8 @@ struct obj *arg_tensor(struct eval *e, struct obj *x, const struct args *call, i
         return is_error(x) ? NULL : x;
     }
     if (!is_error(x))
-        diag_error(e->diag, trace_loc(e, arg_loc(call, i, name)), ERR_wants_tensor, name, call->callee->name, type_text(e, x));
+        diag_error(e->diag, trace_loc(e, arg_loc(call, i, name)), ERR_wants_tensor, name, call->callee->name,
+                   type_text(e, x));
     return NULL;
 }
 
@@ -77,7 +78,8 @@ struct obj *arg_block(struct eval *e, struct obj *x, const struct args *call, in
     if (x && rank_of(x) > 0)
         return x;
     if (x)
-        diag_error(e->diag, trace_loc(e, arg_loc(call, i, name)), ERR_wants_block, call->callee->name, type_text(e, x));
+        diag_error(e->diag, trace_loc(e, arg_loc(call, i, name)), ERR_wants_block, call->callee->name,
+                   type_text(e, x));
     return NULL;
 }
 
@@ -177,8 +179,8 @@ bool arg_axis(struct eval *e, struct obj *x, int rank, struct loc at, int *axis)
     return true;
 }
 
-bool arg_word(struct eval *e, struct obj *x, const char *const *words, const char *prefix, enum error error, struct loc at,
-              int *out)
+bool arg_word(struct eval *e, struct obj *x, const char *const *words, const char *prefix, enum error error,
+              struct loc at, int *out)
 {
     const char *s;
     *out = 0;

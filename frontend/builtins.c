@@ -8,8 +8,16 @@
 /* -- the table -- */
 
 enum {
-    IN_tl = 1, IN_math = 2, IN_method = 4, IN_libdevice = 8, IN_cuda = 16, IN_triton = 32, IN_core = 64, IN_bare = 128,
-    IN_type = 256, NEEDS_kernel = 512,
+    IN_tl = 1,
+    IN_math = 2,
+    IN_method = 4,
+    IN_libdevice = 8,
+    IN_cuda = 16,
+    IN_triton = 32,
+    IN_core = 64,
+    IN_bare = 128,
+    IN_type = 256,
+    NEEDS_kernel = 512,
 
     WHERE_tl = IN_tl | NEEDS_kernel,
     WHERE_method = IN_tl | IN_method | NEEDS_kernel,
@@ -50,7 +58,7 @@ struct row {
 static struct obj *run_row(struct eval *e, struct obj **args, const struct args *call);
 
 static const struct row rows[] = {
-#define ROW(place, word, parameters, handler, word_data) \
+#define ROW(place, word, parameters, handler, word_data)                                                     \
     {{PREFIX_##place #word, parameters, run_row, word_data}, #word, WHERE_##place, builtin_##handler},
 #include "frontend/builtins.h"
 #undef ROW
@@ -121,8 +129,8 @@ static const struct {
 enum { NMODULES = sizeof modules / sizeof *modules };
 
 static const char *const dtype_names[] = {
-    "int1", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "float16", "bfloat16", "float32", "float64", "float8e4nv", "float8e5",
+    "int1",   "int8",    "int16",    "int32",   "int64",   "uint8",      "uint16",   "uint32",
+    "uint64", "float16", "bfloat16", "float32", "float64", "float8e4nv", "float8e5",
 };
 
 static struct obj *find_dtype(struct eval *e, const char *name)
@@ -244,7 +252,8 @@ static int64_t type_numel(const struct lang_type *t)
 static const struct {
     int mantissa, bias;
 } float_shape[DT_count] = {
-    [DT_f8e4] = {3, 7}, [DT_f8e5] = {2, 15}, [DT_f16] = {10, 15}, [DT_bf16] = {7, 127}, [DT_f32] = {23, 127}, [DT_f64] = {52, 1023},
+    [DT_f8e4] = {3, 7},   [DT_f8e5] = {2, 15},  [DT_f16] = {10, 15},
+    [DT_bf16] = {7, 127}, [DT_f32] = {23, 127}, [DT_f64] = {52, 1023},
 };
 
 static struct obj *number_attr(struct eval *e, const struct lang_type *s, const char *name)

@@ -5,7 +5,8 @@
 
 /* -- ranges -- */
 
-static struct obj *range_object(struct eval *e, struct obj **args, const struct args *call, struct loop_range *r)
+static struct obj *range_object(struct eval *e, struct obj **args, const struct args *call,
+                                struct loop_range *r)
 {
     struct obj *a = args[0], *b = args[1], *c = args[2];
     bool one = b->kind == OBJ_none;
@@ -31,7 +32,8 @@ struct obj *builtin_static_range(struct eval *e, struct obj **args, const struct
     return range_object(e, args, call, &r);
 }
 
-static bool arg_count(struct eval *e, struct obj *x, const char *name, const struct args *call, int i, int *out)
+static bool arg_count(struct eval *e, struct obj *x, const char *name, const struct args *call, int i,
+                      int *out)
 {
     int64_t n = 0;
     if (x->kind != OBJ_none && !arg_int(e, x, name, arg_loc(call, i, name), &n))
@@ -43,7 +45,8 @@ static bool arg_count(struct eval *e, struct obj *x, const char *name, const str
 struct obj *builtin_tl_range(struct eval *e, struct obj **args, const struct args *call)
 {
     struct loop_range r = {0};
-    if (!arg_count(e, args[3], "num_stages", call, 3, &r.stages) || !arg_count(e, args[4], "loop_unroll_factor", call, 4, &r.unroll))
+    if (!arg_count(e, args[3], "num_stages", call, 3, &r.stages) ||
+        !arg_count(e, args[4], "loop_unroll_factor", call, 4, &r.unroll))
         return obj_error;
     return range_object(e, args, call, &r);
 }
@@ -127,7 +130,8 @@ struct obj *builtin_static_print(struct eval *e, struct obj **args, const struct
 {
     const char *separator, *end;
     struct text out;
-    if (!arg_string(e, args[1], "sep", call->loc, &separator) || !arg_string(e, args[2], "end", call->loc, &end))
+    if (!arg_string(e, args[1], "sep", call->loc, &separator) ||
+        !arg_string(e, args[2], "end", call->loc, &end))
         return obj_error;
     if (args[2]->kind == OBJ_none)
         end = "\n";
@@ -155,7 +159,8 @@ struct obj *builtin_static_assert(struct eval *e, struct obj **args, const struc
     text_init(&message, e->arena);
     obj_print(e, args[1], &message, false);
     if (!c->b)
-        diag_error(e->diag, trace_loc(e, call->loc), ERR_static_assert, message.len ? ": " : "", message.len ? message.s : "");
+        diag_error(e->diag, trace_loc(e, call->loc), ERR_static_assert, message.len ? ": " : "",
+                   message.len ? message.s : "");
     return obj_none;
 }
 

@@ -20,7 +20,8 @@ static const char *text_of(struct eval *e, const struct obj *x)
     return shape_text(e, rank_of(x), shape_of(x));
 }
 
-static bool fail(struct eval *e, const struct args *call, enum error error, const struct obj *a, const struct obj *b)
+static bool fail(struct eval *e, const struct args *call, enum error error, const struct obj *a,
+                 const struct obj *b)
 {
     diag_error(e->diag, trace_loc(e, call->loc), error, text_of(e, a), text_of(e, b));
     return false;
@@ -69,14 +70,16 @@ static bool can_give(const struct lang_type *t, const struct lang_type *out)
 }
 
 /* The type of the result: fixed by the operands, or out_dtype, the accumulator's type, f32. */
-static bool find_out_type(struct eval *e, struct dot *d, struct obj *asked, const struct obj *acc, const struct args *call)
+static bool find_out_type(struct eval *e, struct dot *d, struct obj *asked, const struct obj *acc,
+                          const struct args *call)
 {
     const struct lang_type *t = scalar_of(d->a), *out = NULL;
     if (asked->kind != OBJ_none && !(out = arg_dtype(e, asked, arg_loc(call, 6, "out_dtype"))))
         return false;
     bool is_free = is_dtype(t, DT_f16) || is_fp8_type(t);
     if (out && is_dtype(out, DT_bf16)) {
-        diag_error(e->diag, trace_loc(e, arg_loc(call, 6, "out_dtype")), ERR_dot_out_type, lang_text(e, t), lang_text(e, out));
+        diag_error(e->diag, trace_loc(e, arg_loc(call, 6, "out_dtype")), ERR_dot_out_type, lang_text(e, t),
+                   lang_text(e, out));
         return false;
     }
     if (!is_free)
@@ -101,7 +104,8 @@ static const char *lower_case(struct eval *e, const char *s)
 }
 
 /* allow_tf32 as it was given: False, None mean ieee, True tf32; input_precision None is the default. */
-static bool find_precision(struct eval *e, struct dot *d, struct obj *precision, struct obj *allow_tf32, const struct args *call)
+static bool find_precision(struct eval *e, struct dot *d, struct obj *precision, struct obj *allow_tf32,
+                           const struct args *call)
 {
     struct loc at = arg_loc(call, 3, "input_precision");
     bool allowed;
@@ -161,11 +165,13 @@ static struct obj *find_acc(struct eval *e, const struct dot *d, struct obj *acc
 
 struct obj *builtin_dot(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct dot d = {.a = arg_block(e, args[0], call, 0, "input"), .b = arg_block(e, args[1], call, 1, "other")};
+    struct dot d = {.a = arg_block(e, args[0], call, 0, "input"),
+                    .b = arg_block(e, args[1], call, 1, "other")};
     struct obj *acc = args[2]->kind == OBJ_none ? NULL : arg_tensor(e, args[2], call, 2, "acc");
-    if (!d.a || !d.b || (!acc && args[2]->kind != OBJ_none) || !check_types(e, &d, call) || !check_shapes(e, &d, call) ||
-        !find_out_type(e, &d, args[6], acc, call) || !find_precision(e, &d, args[3], args[4], call) ||
-        !find_limit(e, &d, args[5], call) || !(acc = find_acc(e, &d, acc, call)))
+    if (!d.a || !d.b || (!acc && args[2]->kind != OBJ_none) || !check_types(e, &d, call) ||
+        !check_shapes(e, &d, call) || !find_out_type(e, &d, args[6], acc, call) ||
+        !find_precision(e, &d, args[3], args[4], call) || !find_limit(e, &d, args[5], call) ||
+        !(acc = find_acc(e, &d, acc, call)))
         return obj_error;
     struct value *opnds[] = {d.a->tensor.value, d.b->tensor.value, acc->tensor.value};
     struct op *o = build_op(trace_builder(e, call->loc), OP_dot, 3, opnds, 1, &opnds[2]->type, 0);

@@ -12,7 +12,8 @@ static bool is_single_or_double(const struct lang_type *t)
     return is_dtype(t, DT_f32) || is_dtype(t, DT_f64);
 }
 
-static struct obj *wrong_type(struct eval *e, const struct args *call, const char *wanted, const struct obj *x, struct loc at)
+static struct obj *wrong_type(struct eval *e, const struct args *call, const char *wanted,
+                              const struct obj *x, struct loc at)
 {
     diag_error(e->diag, trace_loc(e, at), ERR_math_type, call->callee->name, wanted, type_text(e, x));
     if (x->kind == OBJ_tensor && (is_float_type(scalar_of(x)) || is_int_type(scalar_of(x))))
@@ -21,7 +22,8 @@ static struct obj *wrong_type(struct eval *e, const struct args *call, const cha
 }
 
 /* An operand of f32 or f64; NULL: an error is reported. */
-static struct obj *arg_float(struct eval *e, struct obj **args, const struct args *call, int i, const char *name)
+static struct obj *arg_float(struct eval *e, struct obj **args, const struct args *call, int i,
+                             const char *name)
 {
     struct obj *x = arg_tensor(e, args[i], call, i, name);
     if (x && is_single_or_double(scalar_of(x)))
@@ -76,7 +78,8 @@ struct obj *builtin_abs(struct eval *e, struct obj **args, const struct args *ca
 /* -- division and fused operations -- */
 
 /* Two operands of one float type and shape. */
-static bool float_pair(struct eval *e, struct obj **args, const struct args *call, struct obj **x, struct obj **y)
+static bool float_pair(struct eval *e, struct obj **args, const struct args *call, struct obj **x,
+                       struct obj **y)
 {
     *x = arg_tensor(e, args[0], call, 0, "x");
     *y = arg_tensor(e, args[1], call, 1, "y");
@@ -86,7 +89,8 @@ static bool float_pair(struct eval *e, struct obj **args, const struct args *cal
     if (!is_float_type(a) || !is_float_type(b) || is_fp8_type(a))
         return wrong_type(e, call, "floats", is_float_type(a) && !is_fp8_type(a) ? *y : *x, call->loc), false;
     if (!lang_equal(a, b)) {
-        diag_error(e->diag, trace_loc(e, call->loc), ERR_dtypes_differ, call->callee->name, lang_text(e, a), lang_text(e, b));
+        diag_error(e->diag, trace_loc(e, call->loc), ERR_dtypes_differ, call->callee->name, lang_text(e, a),
+                   lang_text(e, b));
         return false;
     }
     tensor_broadcast(e, x, y, call->loc);
@@ -99,7 +103,8 @@ static struct obj *divide(struct eval *e, struct obj *x, struct obj *y, bool exa
     const struct lang_type *t = scalar_of(x);
     if (!is_single_or_double(t)) {
         const struct lang_type *f32 = lang_number(e, DT_f32, false);
-        struct obj *r = divide(e, tensor_cast(e, x, f32, ROUND_none, false, at), tensor_cast(e, y, f32, ROUND_none, false, at), exact, at);
+        struct obj *r = divide(e, tensor_cast(e, x, f32, ROUND_none, false, at),
+                               tensor_cast(e, y, f32, ROUND_none, false, at), exact, at);
         return tensor_cast(e, r, t, ROUND_none, false, at);
     }
     struct value *v = build_binary(trace_builder(e, at), OP_fdiv, x->tensor.value, y->tensor.value);
@@ -112,7 +117,8 @@ struct obj *builtin_fdiv(struct eval *e, struct obj **args, const struct args *c
 {
     struct obj *x, *y;
     bool exact;
-    if (!arg_bool(e, args[2], "ieee_rounding", arg_loc(call, 2, "ieee_rounding"), &exact) || !float_pair(e, args, call, &x, &y))
+    if (!arg_bool(e, args[2], "ieee_rounding", arg_loc(call, 2, "ieee_rounding"), &exact) ||
+        !float_pair(e, args, call, &x, &y))
         return obj_error;
     return divide(e, x, y, exact, call->loc);
 }
@@ -132,9 +138,11 @@ struct obj *builtin_div_rn(struct eval *e, struct obj **args, const struct args 
 struct obj *builtin_float_binary(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x, *y;
-    if (!arg_float(e, args, call, 0, "x") || !arg_float(e, args, call, 1, "y") || !float_pair(e, args, call, &x, &y))
+    if (!arg_float(e, args, call, 0, "x") || !arg_float(e, args, call, 1, "y") ||
+        !float_pair(e, args, call, &x, &y))
         return obj_error;
-    struct value *v = build_binary(trace_builder(e, call->loc), opcode_of(call->callee->data), x->tensor.value, y->tensor.value);
+    struct value *v = build_binary(trace_builder(e, call->loc), opcode_of(call->callee->data),
+                                   x->tensor.value, y->tensor.value);
     return tensor_like(e, x, v, scalar_of(x));
 }
 
@@ -162,7 +170,10 @@ struct obj *builtin_fma(struct eval *e, struct obj **args, const struct args *ca
         return obj_error;
     const struct lang_type *t = scalar_of(x[0]);
     if (is_float_type(t) && !is_fp8_type(t))
-        return tensor_like(e, x[0], build_fma(trace_builder(e, call->loc), x[0]->tensor.value, x[1]->tensor.value, x[2]->tensor.value), t);
+        return tensor_like(e, x[0],
+                           build_fma(trace_builder(e, call->loc), x[0]->tensor.value, x[1]->tensor.value,
+                                     x[2]->tensor.value),
+                           t);
     return tensor_binary(e, OPER_add, tensor_binary(e, OPER_mul, x[0], x[1], call->loc), x[2], call->loc);
 }
 
@@ -178,18 +189,21 @@ struct obj *builtin_umulhi(struct eval *e, struct obj **args, const struct args 
     const struct lang_type *t = scalar_of(x);
     if (!is_int_type(t) || bits_of(t) < 32)
         return wrong_type(e, call, "integers of 32 or 64 bits", x, call->loc);
-    return tensor_like(e, x, build_binary(trace_builder(e, call->loc), OP_mulhu, x->tensor.value, y->tensor.value), t);
+    return tensor_like(
+        e, x, build_binary(trace_builder(e, call->loc), OP_mulhu, x->tensor.value, y->tensor.value), t);
 }
 
 /* -- minimum and maximum -- */
 
 static struct obj *without_bf16(struct eval *e, struct obj *x, struct loc at)
 {
-    return is_dtype(scalar_of(x), DT_bf16) ? tensor_cast(e, x, lang_number(e, DT_f32, false), ROUND_none, false, at) : x;
+    return is_dtype(scalar_of(x), DT_bf16)
+               ? tensor_cast(e, x, lang_number(e, DT_f32, false), ROUND_none, false, at)
+               : x;
 }
 
-static struct value *extremum_value(struct eval *e, bool is_max, const struct lang_type *t, struct value *x, struct value *y,
-                                    bool propagate, struct loc at)
+static struct value *extremum_value(struct eval *e, bool is_max, const struct lang_type *t, struct value *x,
+                                    struct value *y, bool propagate, struct loc at)
 {
     enum opcode code = is_max ? OP_max : OP_min;
     if (is_dtype(t, DT_i1))
@@ -202,7 +216,8 @@ static struct value *extremum_value(struct eval *e, bool is_max, const struct la
     return v;
 }
 
-static struct obj *extremum(struct eval *e, bool is_max, struct obj *x, struct obj *y, bool propagate, const struct args *call)
+static struct obj *extremum(struct eval *e, bool is_max, struct obj *x, struct obj *y, bool propagate,
+                            const struct args *call)
 {
     x = without_bf16(e, x, call->loc);
     y = without_bf16(e, y, call->loc);
@@ -212,7 +227,8 @@ static struct obj *extremum(struct eval *e, bool is_max, struct obj *x, struct o
     const struct lang_type *t = scalar_of(x);
     if (is_fp8_type(t))
         return wrong_type(e, call, "a number", x, call->loc);
-    return tensor_like(e, x, extremum_value(e, is_max, t, x->tensor.value, y->tensor.value, propagate, call->loc), t);
+    return tensor_like(
+        e, x, extremum_value(e, is_max, t, x->tensor.value, y->tensor.value, propagate, call->loc), t);
 }
 
 static bool is_max_row(const struct args *call)
@@ -239,7 +255,8 @@ struct obj *builtin_clamp(struct eval *e, struct obj **args, const struct args *
             return obj_error;
         x[i] = without_bf16(e, x[i], call->loc);
     }
-    if (!arg_nan(e, args[3], arg_loc(call, 3, "propagate_nan"), &propagate) || !promote_three(e, x, call->loc))
+    if (!arg_nan(e, args[3], arg_loc(call, 3, "propagate_nan"), &propagate) ||
+        !promote_three(e, x, call->loc))
         return obj_error;
     if (!is_float_type(scalar_of(x[0])))
         return wrong_type(e, call, "floats", x[0], call->loc);
@@ -297,7 +314,8 @@ struct obj *builtin_cdiv(struct eval *e, struct obj **args, const struct args *c
 {
     struct obj *one = obj_int(e, 1);
     struct obj *less = eval_binary(e, OPER_sub, args[1], one, call->loc);
-    return eval_binary(e, OPER_floordiv, eval_binary(e, OPER_add, args[0], less, call->loc), args[1], call->loc);
+    return eval_binary(e, OPER_floordiv, eval_binary(e, OPER_add, args[0], less, call->loc), args[1],
+                       call->loc);
 }
 
 struct obj *builtin_bits_as(struct eval *e, struct obj **args, const struct args *call)
@@ -325,7 +343,8 @@ struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struc
 
 static bool all_pointers(const struct obj *x, const struct obj *y)
 {
-    return x->kind == OBJ_tensor && y->kind == OBJ_tensor && is_ptr_type(scalar_of(x)) && lang_equal(scalar_of(x), scalar_of(y));
+    return x->kind == OBJ_tensor && y->kind == OBJ_tensor && is_ptr_type(scalar_of(x)) &&
+           lang_equal(scalar_of(x), scalar_of(y));
 }
 
 /* x and y in one type; numbers by rule 1. */
@@ -361,6 +380,7 @@ struct obj *builtin_where(struct eval *e, struct obj **args, const struct args *
     tensor_broadcast(e, &x, &y, call->loc);
     if (is_error(x) || is_error(c))
         return obj_error;
-    struct value *v = build_select(trace_builder(e, call->loc), c->tensor.value, x->tensor.value, y->tensor.value);
+    struct value *v =
+        build_select(trace_builder(e, call->loc), c->tensor.value, x->tensor.value, y->tensor.value);
     return tensor_like(e, x, v, scalar_of(x));
 }

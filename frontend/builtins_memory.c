@@ -37,7 +37,8 @@ static struct obj *as_stored(struct eval *e, struct obj *p, const struct lang_ty
     return tensor_cast(e, p, lang_ptr(e, *stored, false), ROUND_none, false, at);
 }
 
-static bool refuse_block(struct eval *e, const struct obj *p, const struct obj *x, enum error error, struct loc at)
+static bool refuse_block(struct eval *e, const struct obj *p, const struct obj *x, enum error error,
+                         struct loc at)
 {
     if (rank_of(p) || !rank_of(x))
         return true;
@@ -46,7 +47,8 @@ static bool refuse_block(struct eval *e, const struct obj *p, const struct obj *
 }
 
 /* The mask as a tensor, or *mask NULL. False: an error is reported. */
-static bool arg_mask(struct eval *e, struct obj *x, const struct obj *p, const struct args *call, int i, struct obj **mask)
+static bool arg_mask(struct eval *e, struct obj *x, const struct obj *p, const struct args *call, int i,
+                     struct obj **mask)
 {
     *mask = NULL;
     if (x->kind == OBJ_none)
@@ -63,14 +65,16 @@ static bool arg_mask(struct eval *e, struct obj *x, const struct obj *p, const s
     return refuse_block(e, p, x, ERR_mask_block, at);
 }
 
-static bool refuse_block_pointer_options(struct eval *e, struct obj *boundary, struct obj *padding, const struct args *call, int i)
+static bool refuse_block_pointer_options(struct eval *e, struct obj *boundary, struct obj *padding,
+                                         const struct args *call, int i)
 {
     bool has_boundary = (boundary->kind == OBJ_tuple || boundary->kind == OBJ_list) && boundary->seq.n > 0;
     bool has_padding = padding && padding->kind == OBJ_str && padding->str.n > 0;
     if (!has_boundary && !has_padding)
         return true;
     const char *name = has_boundary ? "boundary_check" : "padding_option";
-    diag_error(e->diag, trace_loc(e, arg_loc(call, has_boundary ? i : i + 1, name)), ERR_block_pointer_option, name);
+    diag_error(e->diag, trace_loc(e, arg_loc(call, has_boundary ? i : i + 1, name)), ERR_block_pointer_option,
+               name);
     return false;
 }
 
@@ -84,13 +88,14 @@ static bool arg_options(struct eval *e, struct obj *cache, struct obj *evict, co
 {
     static const char *const evicts[] = {"normal", "first", "last", NULL};
     return arg_word(e, cache, caches, ".", ERR_cache_word, arg_loc(call, i, "cache_modifier"), &out->cache) &&
-           arg_word(e, evict, evicts, "evict_", ERR_evict_word, arg_loc(call, i + 1, "eviction_policy"), &out->evict);
+           arg_word(e, evict, evicts, "evict_", ERR_evict_word, arg_loc(call, i + 1, "eviction_policy"),
+                    &out->evict);
 }
 
 /* -- load -- */
 
-static struct obj *load(struct eval *e, struct obj *p, struct obj *mask, struct obj *other, const struct access *a,
-                        struct loc at)
+static struct obj *load(struct eval *e, struct obj *p, struct obj *mask, struct obj *other,
+                        const struct access *a, struct loc at)
 {
     static const enum cache caches[] = {CACHE_none, CACHE_ca, CACHE_cg, CACHE_cs, CACHE_cv};
     const struct lang_type *elem = scalar_of(p)->elem, *stored;
@@ -98,7 +103,8 @@ static struct obj *load(struct eval *e, struct obj *p, struct obj *mask, struct 
     if (mask)
         tensor_broadcast(e, &p, &mask, at);
     if (other && !is_error(p)) {
-        other = tensor_cast(e, tensor_cast(e, other, elem, ROUND_none, false, at), stored, ROUND_none, false, at);
+        other =
+            tensor_cast(e, tensor_cast(e, other, elem, ROUND_none, false, at), stored, ROUND_none, false, at);
         if (!is_error(other))
             tensor_broadcast(e, &p, &other, at);
         if (mask && !is_error(other))
@@ -119,8 +125,8 @@ struct obj *builtin_load(struct eval *e, struct obj **args, const struct args *c
     static const char *const caches[] = {"", "ca", "cg", "cs", "cv", NULL};
     struct access a = {0};
     struct obj *p = arg_pointer(e, args[0], call, false), *mask, *other = NULL;
-    if (!p || !refuse_block_pointer_options(e, args[3], args[4], call, 3) || !arg_mask(e, args[1], p, call, 1, &mask) ||
-        !arg_options(e, args[5], args[6], call, 5, caches, &a) ||
+    if (!p || !refuse_block_pointer_options(e, args[3], args[4], call, 3) ||
+        !arg_mask(e, args[1], p, call, 1, &mask) || !arg_options(e, args[5], args[6], call, 5, caches, &a) ||
         !arg_bool(e, args[7], "volatile", arg_loc(call, 7, "volatile"), &a.is_volatile))
         return obj_error;
     if (args[2]->kind != OBJ_none) {
@@ -139,7 +145,8 @@ struct obj *builtin_load(struct eval *e, struct obj **args, const struct args *c
 /* -- store -- */
 
 /* x in the pointer's shape; NULL: an error is reported. */
-static struct obj *in_pointer_shape(struct eval *e, struct obj *x, const struct obj *p, const char *what, struct loc at)
+static struct obj *in_pointer_shape(struct eval *e, struct obj *x, const struct obj *p, const char *what,
+                                    struct loc at)
 {
     int rx = rank_of(x), rp = rank_of(p);
     bool fits = rx <= rp;
@@ -147,13 +154,14 @@ static struct obj *in_pointer_shape(struct eval *e, struct obj *x, const struct 
         fits = shape_of(x)[i] == 1 || shape_of(x)[i] == shape_of(p)[rp - rx + i];
     if (fits)
         return tensor_to_block(e, x, rp, shape_of(p), at);
-    diag_error(e->diag, trace_loc(e, at), ERR_pointer_shape, what, shape_text(e, rx, shape_of(x)), shape_text(e, rp, shape_of(p)));
+    diag_error(e->diag, trace_loc(e, at), ERR_pointer_shape, what, shape_text(e, rx, shape_of(x)),
+               shape_text(e, rp, shape_of(p)));
     return NULL;
 }
 
 /* The value to store: cast to what is in memory, in the pointer's shape; NULL: an error is reported. */
-static struct obj *arg_stored(struct eval *e, struct obj *x, const struct obj *p, const struct lang_type *stored,
-                              const struct args *call)
+static struct obj *arg_stored(struct eval *e, struct obj *x, const struct obj *p,
+                              const struct lang_type *stored, const struct args *call)
 {
     struct loc at = arg_loc(call, 1, "value");
     if (!is_number(x) && !(x = arg_tensor(e, x, call, 1, "value")))
@@ -171,14 +179,15 @@ struct obj *builtin_store(struct eval *e, struct obj **args, const struct args *
     struct access a = {0};
     const struct lang_type *stored;
     struct obj *p = arg_pointer(e, args[0], call, true), *mask;
-    if (!p || !refuse_block_pointer_options(e, args[3], NULL, call, 3) || !arg_mask(e, args[2], p, call, 2, &mask) ||
-        !arg_options(e, args[4], args[5], call, 4, caches, &a))
+    if (!p || !refuse_block_pointer_options(e, args[3], NULL, call, 3) ||
+        !arg_mask(e, args[2], p, call, 2, &mask) || !arg_options(e, args[4], args[5], call, 4, caches, &a))
         return obj_error;
     p = as_stored(e, p, &stored, call->loc);
     struct obj *x = arg_stored(e, args[1], p, stored, call);
     if (!x || (mask && !(mask = in_pointer_shape(e, mask, p, "the mask", arg_loc(call, 2, "mask")))))
         return obj_error;
-    struct op *o = build_store(trace_builder(e, call->loc), p->tensor.value, x->tensor.value, mask ? mask->tensor.value : NULL);
+    struct op *o = build_store(trace_builder(e, call->loc), p->tensor.value, x->tensor.value,
+                               mask ? mask->tensor.value : NULL);
     op_set_int(o, ATTR_cache, meaning[a.cache]);
     op_set_int(o, ATTR_evict, a.evict);
     return obj_none;
@@ -188,6 +197,7 @@ struct obj *builtin_store(struct eval *e, struct obj **args, const struct args *
 
 enum { ATOMIC_ints = 1, ATOMIC_halves = 2, ATOMIC_floats = 4 };
 
+/* clang-format off */
 /*  name, on signed and unsigned integers and floats, which types */
 static const struct atomic {
     const char *name;
@@ -202,6 +212,7 @@ static const struct atomic {
     {"xor",  RMW_xor,  RMW_xor,  RMW_xor,  ATOMIC_ints},
     {"xchg", RMW_xchg, RMW_xchg, RMW_xchg, ATOMIC_ints | ATOMIC_floats},
 };
+/* clang-format on */
 
 static const struct atomic *find_atomic(const char *name)
 {
@@ -220,14 +231,16 @@ static bool takes(const struct atomic *a, const struct lang_type *t)
     return (is_dtype(t, DT_f32) || is_dtype(t, DT_f64)) && (a->types & ATOMIC_floats);
 }
 
-static bool arg_order(struct eval *e, struct obj *sem, struct obj *scope, const struct args *call, int i, int *out_sem, int *out_scope)
+static bool arg_order(struct eval *e, struct obj *sem, struct obj *scope, const struct args *call, int i,
+                      int *out_sem, int *out_scope)
 {
     return arg_word(e, sem, attr_words(ATTRK_sem), "", ERR_sem_word, arg_loc(call, i, "sem"), out_sem) &&
-           arg_word(e, scope, attr_words(ATTRK_scope), "", ERR_scope_word, arg_loc(call, i + 1, "scope"), out_scope);
+           arg_word(e, scope, attr_words(ATTRK_scope), "", ERR_scope_word, arg_loc(call, i + 1, "scope"),
+                    out_scope);
 }
 
-static struct obj *atomic_op(struct eval *e, enum opcode code, int n, struct value *const *opnds, const struct obj *p, int sem,
-                             int scope, struct op **out, struct loc at)
+static struct obj *atomic_op(struct eval *e, enum opcode code, int n, struct value *const *opnds,
+                             const struct obj *p, int sem, int scope, struct op **out, struct loc at)
 {
     while (!opnds[n - 1])
         n--;
@@ -245,7 +258,8 @@ struct obj *builtin_atomic_rmw(struct eval *e, struct obj **args, const struct a
     const struct atomic *a = find_atomic(call->callee->data);
     struct obj *p = arg_pointer(e, args[0], call, true), *mask;
     int sem, scope;
-    if (!p || !arg_mask(e, args[2], p, call, 2, &mask) || !arg_order(e, args[3], args[4], call, 3, &sem, &scope))
+    if (!p || !arg_mask(e, args[2], p, call, 2, &mask) ||
+        !arg_order(e, args[3], args[4], call, 3, &sem, &scope))
         return obj_error;
     const struct lang_type *t = scalar_of(p)->elem;
     if (!takes(a, t)) {
@@ -263,7 +277,8 @@ struct obj *builtin_atomic_rmw(struct eval *e, struct obj **args, const struct a
 }
 
 /* cmp and val must be of the pointee's type already; numbers take it. */
-static struct obj *arg_compared(struct eval *e, struct obj *x, const struct obj *p, const struct args *call, int i, const char *name)
+static struct obj *arg_compared(struct eval *e, struct obj *x, const struct obj *p, const struct args *call,
+                                int i, const char *name)
 {
     const struct lang_type *t = scalar_of(p)->elem;
     struct loc at = arg_loc(call, i, name);
@@ -271,7 +286,8 @@ static struct obj *arg_compared(struct eval *e, struct obj *x, const struct obj 
     if (!x || is_error(x) || !refuse_block(e, p, x, ERR_value_block, at))
         return NULL;
     if (!lang_equal(scalar_of(x), t)) {
-        diag_error(e->diag, trace_loc(e, at), ERR_dtypes_differ, call->callee->name, lang_text(e, scalar_of(x)), lang_text(e, t));
+        diag_error(e->diag, trace_loc(e, at), ERR_dtypes_differ, call->callee->name,
+                   lang_text(e, scalar_of(x)), lang_text(e, t));
         return NULL;
     }
     return in_pointer_shape(e, x, p, name, at);
@@ -287,7 +303,8 @@ struct obj *builtin_atomic_cas(struct eval *e, struct obj **args, const struct a
         diag_error(e->diag, trace_loc(e, call->loc), ERR_atomic_cas_type, lang_text(e, scalar_of(p)->elem));
         return obj_error;
     }
-    struct obj *cmp = arg_compared(e, args[1], p, call, 1, "cmp"), *val = cmp ? arg_compared(e, args[2], p, call, 2, "val") : NULL;
+    struct obj *cmp = arg_compared(e, args[1], p, call, 1, "cmp"),
+               *val = cmp ? arg_compared(e, args[2], p, call, 2, "val") : NULL;
     if (!val)
         return obj_error;
     struct op *o;

@@ -36,8 +36,10 @@ static bool arg_operands(struct eval *e, struct obj *x, const struct args *call,
         if (!(out->x[i] = arg_block(e, items[i], call, 0, "input")))
             return false;
         if (i && (rank_of(out->x[i]) != rank_of(out->x[0]) ||
-                  memcmp(shape_of(out->x[i]), shape_of(out->x[0]), (size_t)rank_of(out->x[0]) * sizeof(int)) != 0)) {
-            diag_error(e->diag, trace_loc(e, call->loc), ERR_reduce_shapes, type_text(e, out->x[0]), type_text(e, out->x[i]));
+                  memcmp(shape_of(out->x[i]), shape_of(out->x[0]),
+                         (size_t)rank_of(out->x[0]) * sizeof(int)) != 0)) {
+            diag_error(e->diag, trace_loc(e, call->loc), ERR_reduce_shapes, type_text(e, out->x[0]),
+                       type_text(e, out->x[i]));
             return false;
         }
     }
@@ -54,7 +56,8 @@ static bool check_function(struct eval *e, const struct obj *f, struct loc at)
 }
 
 /* The op with its region; NULL: an error is reported. */
-static struct op *combine(struct eval *e, enum opcode code, const struct operands *in, int axis, struct obj *f, struct loc at)
+static struct op *combine(struct eval *e, enum opcode code, const struct operands *in, int axis,
+                          struct obj *f, struct loc at)
 {
     struct value *values[16];
     const struct lang_type *types[16];
@@ -82,7 +85,8 @@ static struct obj *results_of(struct eval *e, const struct operands *in, struct 
 }
 
 /* One axis; it disappears, or stays as 1. */
-static struct obj *reduce_axis(struct eval *e, const struct operands *in, int axis, struct obj *f, bool keep, struct loc at)
+static struct obj *reduce_axis(struct eval *e, const struct operands *in, int axis, struct obj *f, bool keep,
+                               struct loc at)
 {
     struct op *o = combine(e, OP_reduce, in, axis, f, at);
     if (!o)
@@ -101,7 +105,8 @@ static struct obj *reduce_axis(struct eval *e, const struct operands *in, int ax
 }
 
 /* All elements: as one row. */
-static struct obj *reduce_all(struct eval *e, const struct operands *in, struct obj *f, bool keep, struct loc at)
+static struct obj *reduce_all(struct eval *e, const struct operands *in, struct obj *f, bool keep,
+                              struct loc at)
 {
     struct operands flat = *in;
     int rank = rank_of(in->x[0]), n = (int)numel(rank, shape_of(in->x[0])), ones[RANK_MAX];
@@ -118,8 +123,8 @@ static struct obj *reduce_all(struct eval *e, const struct operands *in, struct 
     return results_of(e, in, results);
 }
 
-static struct obj *reduce(struct eval *e, const struct operands *in, struct obj *axis, struct obj *f, struct obj *keep_dims,
-                          const struct args *call)
+static struct obj *reduce(struct eval *e, const struct operands *in, struct obj *axis, struct obj *f,
+                          struct obj *keep_dims, const struct args *call)
 {
     bool keep;
     int i;
@@ -165,12 +170,14 @@ static struct obj *arg_numbers(struct eval *e, struct obj *x, const struct args 
     x = arg_block(e, x, call, 0, "input");
     if (!x || (scalar_of(x)->kind == LT_number && !is_fp8_type(scalar_of(x))))
         return x;
-    diag_error(e->diag, trace_loc(e, arg_loc(call, 0, "input")), ERR_math_type, call->callee->name, "numbers", type_text(e, x));
+    diag_error(e->diag, trace_loc(e, arg_loc(call, 0, "input")), ERR_math_type, call->callee->name, "numbers",
+               type_text(e, x));
     return NULL;
 }
 
 /* Widened as the result of a sum is; NULL: an error is reported. */
-static struct obj *summand(struct eval *e, struct obj *x, struct obj *dtype, const struct args *call, int dtype_at)
+static struct obj *summand(struct eval *e, struct obj *x, struct obj *dtype, const struct args *call,
+                           int dtype_at)
 {
     if (!(x = arg_numbers(e, x, call)))
         return NULL;
@@ -207,8 +214,8 @@ static const char *const index_functions[2][2] = {
 };
 
 /* (values, indices) of the largest or smallest along an axis. */
-static struct obj *with_indices(struct eval *e, struct obj *x, struct obj *axis, struct obj *left, struct obj *keep, bool is_max,
-                                const struct args *call)
+static struct obj *with_indices(struct eval *e, struct obj *x, struct obj *axis, struct obj *left,
+                                struct obj *keep, bool is_max, const struct args *call)
 {
     struct operands in = {.n = 2, .is_tuple = true};
     int i;
@@ -240,7 +247,8 @@ struct obj *builtin_max_min(struct eval *e, struct obj **args, const struct args
     if (with)
         return with_indices(e, x, args[1], args[3], args[4], is_max_row(call), call);
     in.x[0] = widen_ints(e, to_float(e, x, true, call->loc), false, call->loc);
-    return reduce(e, &in, args[1], function_named(e, is_max_row(call) ? "_max_combine" : "_min_combine"), args[4], call);
+    return reduce(e, &in, args[1], function_named(e, is_max_row(call) ? "_max_combine" : "_min_combine"),
+                  args[4], call);
 }
 
 struct obj *builtin_arg_max_min(struct eval *e, struct obj **args, const struct args *call)
@@ -256,7 +264,8 @@ struct obj *builtin_int_reduction(struct eval *e, struct obj **args, const struc
     if (!(in.x[0] = arg_numbers(e, args[0], call)))
         return obj_error;
     if (!is_int_type(scalar_of(in.x[0]))) {
-        diag_error(e->diag, trace_loc(e, arg_loc(call, 0, "input")), ERR_reduce_ints, call->callee->name, type_text(e, in.x[0]));
+        diag_error(e->diag, trace_loc(e, arg_loc(call, 0, "input")), ERR_reduce_ints, call->callee->name,
+                   type_text(e, in.x[0]));
         return obj_error;
     }
     return reduce(e, &in, args[1], function_named(e, call->callee->data), args[2], call);
@@ -264,8 +273,8 @@ struct obj *builtin_int_reduction(struct eval *e, struct obj **args, const struc
 
 /* -- scans -- */
 
-static struct obj *scan(struct eval *e, const struct operands *in, struct obj *axis, struct obj *f, struct obj *reverse,
-                        const struct args *call)
+static struct obj *scan(struct eval *e, const struct operands *in, struct obj *axis, struct obj *f,
+                        struct obj *reverse, const struct args *call)
 {
     bool from_end;
     int i;
@@ -320,7 +329,8 @@ struct obj *builtin_histogram(struct eval *e, struct obj **args, const struct ar
     }
     if (args[2]->kind != OBJ_none) {
         mask = arg_tensor(e, args[2], call, 2, "mask");
-        mask = mask ? tensor_cast(e, mask, lang_number(e, DT_i1, true), ROUND_none, false, call->loc) : obj_error;
+        mask = mask ? tensor_cast(e, mask, lang_number(e, DT_i1, true), ROUND_none, false, call->loc)
+                    : obj_error;
         mask = is_error(mask) ? mask : tensor_broadcast_to(e, mask, 1, shape_of(x), call->loc);
         if (is_error(mask))
             return mask;

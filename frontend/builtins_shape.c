@@ -57,7 +57,8 @@ struct obj *builtin_arange(struct eval *e, struct obj **args, const struct args 
     int64_t start = 0, end;
     if (has_start && !arg_int(e, args[0], "the start of tl.arange", arg_loc(call, 0, "start"), &start))
         return obj_error;
-    if (!arg_int(e, args[has_start], "the end of tl.arange", arg_loc(call, has_start, has_start ? "end" : "start"), &end))
+    if (!arg_int(e, args[has_start], "the end of tl.arange",
+                 arg_loc(call, has_start, has_start ? "end" : "start"), &end))
         return obj_error;
     if (start < INT64_MIN / 2 || end > INT64_MAX / 2 || !check_range(e, start, end, trace_loc(e, call->loc)))
         return obj_error;
@@ -67,8 +68,8 @@ struct obj *builtin_arange(struct eval *e, struct obj **args, const struct args 
 }
 
 /* A number as a constant of type t, by the rules of tl.full. */
-static struct obj *full_number(struct eval *e, struct obj *x, const struct lang_type *t, int rank, const int *shape,
-                               struct loc at)
+static struct obj *full_number(struct eval *e, struct obj *x, const struct lang_type *t, int rank,
+                               const int *shape, struct loc at)
 {
     bool bad = t->kind != LT_number || (x->kind == OBJ_float && x->f != 0 && is_int_type(t)) ||
                (x->kind == OBJ_int && x->i < 0 && is_int_type(t) && t->is_unsigned);
@@ -79,7 +80,8 @@ static struct obj *full_number(struct eval *e, struct obj *x, const struct lang_
     return tensor_new(e, number_value(e, x, t, rank, shape, false, at), t, rank, shape);
 }
 
-static struct obj *full(struct eval *e, struct obj *shape_arg, struct obj *value, struct obj *dtype, const struct args *call)
+static struct obj *full(struct eval *e, struct obj *shape_arg, struct obj *value, struct obj *dtype,
+                        const struct args *call)
 {
     int shape[RANK_MAX], rank = arg_shape(e, shape_arg, arg_loc(call, 0, "shape"), shape);
     const struct lang_type *t = rank < 0 ? NULL : arg_dtype(e, dtype, arg_loc(call, value ? 2 : 1, "dtype"));
@@ -127,7 +129,8 @@ struct obj *builtin_cast(struct eval *e, struct obj **args, const struct args *c
     const struct lang_type *t = arg_dtype(e, args[1], arg_loc(call, 1, "dtype"));
     int round;
     bool bitcast;
-    if (!t || !arg_word(e, args[2], rounds, "", ERR_round_word, arg_loc(call, 2, "fp_downcast_rounding"), &round) ||
+    if (!t ||
+        !arg_word(e, args[2], rounds, "", ERR_round_word, arg_loc(call, 2, "fp_downcast_rounding"), &round) ||
         !arg_bool(e, args[3], "bitcast", arg_loc(call, 3, "bitcast"), &bitcast))
         return obj_error;
     if (args[0]->kind != OBJ_tensor && !is_number(args[0]))
@@ -146,7 +149,8 @@ struct obj *reshape_to(struct eval *e, struct obj *x, int rank, const int *shape
         return x;
     if (rank_of(x) == 0)
         return tensor_to_block(e, x, rank, shape, at);
-    return tensor_new(e, build_reshape(trace_builder(e, at), x->tensor.value, rank, shape), scalar_of(x), rank, shape);
+    return tensor_new(e, build_reshape(trace_builder(e, at), x->tensor.value, rank, shape), scalar_of(x),
+                      rank, shape);
 }
 
 struct obj *builtin_reshape(struct eval *e, struct obj **args, const struct args *call)
@@ -157,7 +161,8 @@ struct obj *builtin_reshape(struct eval *e, struct obj **args, const struct args
         return obj_error;
     int64_t from = numel(rank_of(x), shape_of(x)), to = numel(rank, shape);
     if (from != to) {
-        diag_error(e->diag, trace_loc(e, call->loc), ERR_reshape_numel, (int)from, shape_text(e, rank, shape), (int)to);
+        diag_error(e->diag, trace_loc(e, call->loc), ERR_reshape_numel, (int)from, shape_text(e, rank, shape),
+                   (int)to);
         return obj_error;
     }
     return reshape_to(e, x, rank, shape, call->loc);
@@ -192,7 +197,8 @@ struct obj *expand_at(struct eval *e, struct obj *x, int axis, struct loc at)
         shape[i] = i == axis ? 1 : shape_of(x)[i - (i > axis)];
     if (rank == 0)
         return tensor_to_block(e, x, 1, shape, at);
-    return tensor_new(e, build_expand_dims(trace_builder(e, at), x->tensor.value, axis), scalar_of(x), rank + 1, shape);
+    return tensor_new(e, build_expand_dims(trace_builder(e, at), x->tensor.value, axis), scalar_of(x),
+                      rank + 1, shape);
 }
 
 /* The axes, relative to the result's rank, inserted from the lowest up. */
@@ -267,7 +273,9 @@ static struct obj *permute(struct eval *e, struct obj *x, const int *order, stru
         shape[i] = shape_of(x)[order[i]];
         identity = identity && order[i] == i;
     }
-    return identity ? x : tensor_new(e, build_trans(trace_builder(e, at), x->tensor.value, order), scalar_of(x), rank, shape);
+    return identity ? x
+                    : tensor_new(e, build_trans(trace_builder(e, at), x->tensor.value, order), scalar_of(x),
+                                 rank, shape);
 }
 
 static struct obj *permute_args(struct eval *e, struct obj *x, struct obj *dims, const struct args *call)
@@ -320,15 +328,16 @@ struct obj *builtin_trans(struct eval *e, struct obj **args, const struct args *
 
 /* -- two into one and back -- */
 
-static bool join_pair(struct eval *e, struct obj **args, const struct args *call, struct obj **a, struct obj **b)
+static bool join_pair(struct eval *e, struct obj **args, const struct args *call, struct obj **a,
+                      struct obj **b)
 {
     *a = arg_tensor(e, args[0], call, 0, "a");
     *b = arg_tensor(e, args[1], call, 1, "b");
     if (!*a || !*b)
         return false;
     if (!lang_equal(scalar_of(*a), scalar_of(*b))) {
-        diag_error(e->diag, trace_loc(e, call->loc), ERR_dtypes_differ, call->callee->name, lang_text(e, scalar_of(*a)),
-                   lang_text(e, scalar_of(*b)));
+        diag_error(e->diag, trace_loc(e, call->loc), ERR_dtypes_differ, call->callee->name,
+                   lang_text(e, scalar_of(*a)), lang_text(e, scalar_of(*b)));
         return false;
     }
     tensor_broadcast(e, a, b, call->loc);
@@ -404,7 +413,8 @@ struct obj *builtin_cat(struct eval *e, struct obj **args, const struct args *ca
     int rank = rank_of(a);
     bool same = rank == rank_of(b) && memcmp(shape_of(a), shape_of(b), (size_t)rank * sizeof(int)) == 0;
     if (!same || !lang_equal(scalar_of(a), scalar_of(b))) {
-        diag_error(e->diag, trace_loc(e, call->loc), ERR_cat_shapes, type_text(e, a), type_text(e, b), (int64_t)dim);
+        diag_error(e->diag, trace_loc(e, call->loc), ERR_cat_shapes, type_text(e, a), type_text(e, b),
+                   (int64_t)dim);
         return obj_error;
     }
     struct obj *x = join(e, a, b, call->loc);
@@ -453,8 +463,9 @@ struct obj *builtin_gather(struct eval *e, struct obj **args, const struct args 
     for (int k = 0; fits && k < rank_of(i); k++)
         fits = k == axis || shape_of(i)[k] == shape_of(src)[k];
     if (!fits) {
-        diag_error(e->diag, trace_loc(e, call->loc), ERR_gather_shapes, shape_text(e, rank_of(i), shape_of(i)),
-                   shape_text(e, rank_of(src), shape_of(src)), (int64_t)axis);
+        diag_error(e->diag, trace_loc(e, call->loc), ERR_gather_shapes,
+                   shape_text(e, rank_of(i), shape_of(i)), shape_text(e, rank_of(src), shape_of(src)),
+                   (int64_t)axis);
         return obj_error;
     }
     struct value *opnds[] = {src->tensor.value, i->tensor.value};
@@ -469,7 +480,8 @@ struct obj *builtin_gather(struct eval *e, struct obj **args, const struct args 
 static bool is_full_slice(const struct obj *x)
 {
     return x->kind == OBJ_slice && (!x->slice.start || x->slice.start->kind == OBJ_none) &&
-           (!x->slice.stop || x->slice.stop->kind == OBJ_none) && (!x->slice.step || x->slice.step->kind == OBJ_none);
+           (!x->slice.stop || x->slice.stop->kind == OBJ_none) &&
+           (!x->slice.step || x->slice.step->kind == OBJ_none);
 }
 
 /* Each item is `:`, which keeps a dimension, or None, which inserts one. */

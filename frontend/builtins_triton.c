@@ -66,7 +66,8 @@ static struct obj *decorator(struct eval *e, const char *hidden, struct obj *opt
 struct obj *builtin_jit(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *options = keywords(e, args, call, 1);
-    return args[0]->kind == OBJ_none ? decorator(e, "decorate_jit", options) : make_jit(e, options, args[0], call->loc);
+    return args[0]->kind == OBJ_none ? decorator(e, "decorate_jit", options)
+                                     : make_jit(e, options, args[0], call->loc);
 }
 
 struct obj *builtin_decorate_jit(struct eval *e, struct obj **args, const struct args *call)
@@ -146,7 +147,8 @@ static const struct native_class config_class = {
 
 struct obj *builtin_config(struct eval *e, struct obj **args, const struct args *call)
 {
-    static const char *const names[] = {"kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg", "pre_hook", "ir_override"};
+    static const char *const names[] = {"kwargs",  "num_warps", "num_stages", "num_ctas",
+                                        "maxnreg", "pre_hook",  "ir_override"};
     struct scope *s = scope_new(e, NULL);
     (void)call;
     for (int i = 0; i < 7; i++)
@@ -186,7 +188,8 @@ struct obj *builtin_next_power_of_2(struct eval *e, struct obj **args, const str
         if (!arg_int(e, args[0], "the argument of triton.next_power_of_2", call->loc, &n))
             return obj_error;
     } else if (!obj_as_int(args[0], &n)) {
-        eval_raise(e, call->loc, "TypeError", ERR_wants_int, "the argument of triton.next_power_of_2", obj_type_name(args[0]));
+        eval_raise(e, call->loc, "TypeError", ERR_wants_int, "the argument of triton.next_power_of_2",
+                   obj_type_name(args[0]));
     }
     while (p < n && p < INT64_MAX / 2)
         p *= 2;

@@ -71,7 +71,8 @@ static struct builder *at_here(struct eval *e, struct loc at)
     return trace_builder(e, at);
 }
 
-struct obj *tensor_new(struct eval *e, struct value *v, const struct lang_type *scalar, int rank, const int *shape)
+struct obj *tensor_new(struct eval *e, struct value *v, const struct lang_type *scalar, int rank,
+                       const int *shape)
 {
     return obj_tensor(e, v, lang_block(e, scalar, rank, shape));
 }
@@ -125,8 +126,8 @@ static double rounded(const struct obj *x, const struct lang_type *t, bool decay
     return via_float ? bits_to_double(DT_f32, double_to_bits(DT_f32, f)) : f;
 }
 
-struct value *number_value(struct eval *e, const struct obj *x, const struct lang_type *t, int rank, const int *shape,
-                           bool decay, struct loc at)
+struct value *number_value(struct eval *e, const struct obj *x, const struct lang_type *t, int rank,
+                           const int *shape, bool decay, struct loc at)
 {
     const struct type *ir = ir_type(e, t, rank, shape);
     if (is_float_type(t))
@@ -142,7 +143,8 @@ struct value *zero_value(struct eval *e, const struct lang_type *t, struct loc a
     int rank = t->kind == LT_block ? t->rank : 0;
     if (!is_ptr_type(s))
         return build_const_bits(at_here(e, at), ir_type(e, s, rank, t->shape), 0);
-    struct value *zero = build_const_bits(at_here(e, at), ir_type(e, lang_number(e, DT_i64, false), rank, t->shape), 0);
+    struct value *zero =
+        build_const_bits(at_here(e, at), ir_type(e, lang_number(e, DT_i64, false), rank, t->shape), 0);
     return build_cast(at_here(e, at), OP_bitcast, zero, lang_ir(e->trace->module, s));
 }
 
@@ -193,7 +195,8 @@ struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at)
 
 /* -- casts: one function a kind of step; types are scalars -- */
 
-static struct value *step(struct eval *e, enum opcode code, struct value *v, const struct lang_type *to, struct loc at)
+static struct value *step(struct eval *e, enum opcode code, struct value *v, const struct lang_type *to,
+                          struct loc at)
 {
     return build_cast(at_here(e, at), code, v, lang_ir(e->trace->module, to));
 }
@@ -203,8 +206,8 @@ static const struct lang_type *number(struct eval *e, enum dtype d)
     return lang_number(e, d, false);
 }
 
-static struct value *int_to_int(struct eval *e, struct value *v, const struct lang_type *from, const struct lang_type *to,
-                                struct loc at)
+static struct value *int_to_int(struct eval *e, struct value *v, const struct lang_type *from,
+                                const struct lang_type *to, struct loc at)
 {
     if (bits_of(to) == bits_of(from))
         return v;
@@ -222,8 +225,8 @@ static struct value *to_bool(struct eval *e, struct value *v, const struct lang_
 }
 
 /* 8-bit results keep the low bits of a value that saturated to 16. */
-static struct value *float_to_int(struct eval *e, struct value *v, const struct lang_type *from, const struct lang_type *to,
-                                  struct loc at)
+static struct value *float_to_int(struct eval *e, struct value *v, const struct lang_type *from,
+                                  const struct lang_type *to, struct loc at)
 {
     if (is_dtype(from, DT_f16) || is_dtype(from, DT_bf16))
         v = step(e, OP_fext, v, number(e, DT_f32), at);
@@ -233,7 +236,8 @@ static struct value *float_to_int(struct eval *e, struct value *v, const struct 
     return step(e, OP_trunc, step(e, code, v, lang_number(e, DT_i16, to->is_unsigned), at), to, at);
 }
 
-static struct value *narrow(struct eval *e, struct value *v, const struct lang_type *to, enum rounding round, struct loc at)
+static struct value *narrow(struct eval *e, struct value *v, const struct lang_type *to, enum rounding round,
+                            struct loc at)
 {
     v = step(e, OP_ftrunc, v, to, at);
     if (round == ROUND_rz)
@@ -242,22 +246,23 @@ static struct value *narrow(struct eval *e, struct value *v, const struct lang_t
 }
 
 /* Between floats f16, bf16 and fp8 meet the others in f32, fp8 each other in f16. */
-static struct value *float_to_float(struct eval *e, struct value *v, const struct lang_type *from, const struct lang_type *to,
-                                    enum rounding round, struct loc at)
+static struct value *float_to_float(struct eval *e, struct value *v, const struct lang_type *from,
+                                    const struct lang_type *to, enum rounding round, struct loc at)
 {
     if (is_fp8_type(from) && is_fp8_type(to)) {
         v = step(e, OP_fext, v, number(e, DT_f16), at);
         from = number(e, DT_f16);
-    } else if (!is_dtype(from, DT_f32) && !is_dtype(to, DT_f32) && !(is_fp8_type(from) && bits_of(to) == 16) &&
-               !(is_fp8_type(to) && is_dtype(from, DT_f16))) {
-        v = bits_of(from) < 32 ? step(e, OP_fext, v, number(e, DT_f32), at) : narrow(e, v, number(e, DT_f32), round, at);
+    } else if (!is_dtype(from, DT_f32) && !is_dtype(to, DT_f32) &&
+               !(is_fp8_type(from) && bits_of(to) == 16) && !(is_fp8_type(to) && is_dtype(from, DT_f16))) {
+        v = bits_of(from) < 32 ? step(e, OP_fext, v, number(e, DT_f32), at)
+                               : narrow(e, v, number(e, DT_f32), round, at);
         from = number(e, DT_f32);
     }
     return bits_of(to) > bits_of(from) ? step(e, OP_fext, v, to, at) : narrow(e, v, to, round, at);
 }
 
-static struct value *cast_number(struct eval *e, struct value *v, const struct lang_type *from, const struct lang_type *to,
-                                 enum rounding round, struct loc at)
+static struct value *cast_number(struct eval *e, struct value *v, const struct lang_type *from,
+                                 const struct lang_type *to, enum rounding round, struct loc at)
 {
     if (is_int_type(from) && is_int_type(to))
         return int_to_int(e, v, from, to, at);
@@ -296,8 +301,8 @@ static bool is_downcast(const struct lang_type *from, const struct lang_type *to
     return is_float_type(from) && is_float_type(to) && bits_of(from) > bits_of(to);
 }
 
-static bool check_cast(struct eval *e, const struct lang_type *from, const struct lang_type *to, enum rounding round,
-                       struct loc at)
+static bool check_cast(struct eval *e, const struct lang_type *from, const struct lang_type *to,
+                       enum rounding round, struct loc at)
 {
     if (!can_cast(from, to)) {
         diag_error(e->diag, at, ERR_no_cast, lang_text(e, from), lang_text(e, to));
@@ -316,7 +321,8 @@ static struct obj *bitcast(struct eval *e, struct obj *x, const struct lang_type
 {
     const struct lang_type *from = scalar_of(x);
     if (bits_of(from) != bits_of(to)) {
-        diag_error(e->diag, trace_loc(e, at), ERR_bitcast_width, lang_text(e, from), bits_of(from), lang_text(e, to), bits_of(to));
+        diag_error(e->diag, trace_loc(e, at), ERR_bitcast_width, lang_text(e, from), bits_of(from),
+                   lang_text(e, to), bits_of(to));
         return obj_error;
     }
     struct value *v = x->tensor.value;
@@ -336,8 +342,8 @@ static bool is_exact(const struct obj *x, const struct lang_type *t)
     return i <= most && i >= (t->is_unsigned ? 0 : -most - 1);
 }
 
-struct obj *tensor_cast(struct eval *e, struct obj *x, const struct lang_type *to, enum rounding round, bool is_bitcast,
-                        struct loc at)
+struct obj *tensor_cast(struct eval *e, struct obj *x, const struct lang_type *to, enum rounding round,
+                        bool is_bitcast, struct loc at)
 {
     to = lang_scalar(to);
     if (is_number(x) && round == ROUND_none && !is_bitcast && is_exact(x, to))

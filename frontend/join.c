@@ -20,10 +20,10 @@
 struct pending {
     struct pending *outer;
     struct value *cond;
-    struct block *parent;              /* where the `if` will stand */
-    struct block *blocks[2];           /* its branches, detached so far; one is open */
+    struct block *parent;    /* where the `if` will stand */
+    struct block *blocks[2]; /* its branches, detached so far; one is open */
     int open;
-    struct obj *returned;              /* by the other branch */
+    struct obj *returned; /* by the other branch */
     struct snapshot before;
     struct loc loc;
 };
@@ -113,8 +113,8 @@ const char *type_text(struct eval *e, const struct obj *x)
 /* -- making the op -- */
 
 /* An `if` with finished branches (those that end in `return` stay so), yielding values. */
-static struct op *finish_if(struct eval *e, struct value *cond, struct block *const *blocks, const struct value_list *values,
-                            struct loc at)
+static struct op *finish_if(struct eval *e, struct value *cond, struct block *const *blocks,
+                            const struct value_list *values, struct loc at)
 {
     int n = values[0].n > values[1].n ? values[0].n : values[1].n;
     const struct value_list *full = &values[values[1].n == n];
@@ -189,7 +189,8 @@ static bool unify(struct eval *e, struct obj **x, struct block *const *blocks, s
 }
 
 /* Both branches return: the `if` yields the value. */
-static struct obj *return_both(struct eval *e, struct value *cond, struct block *const *blocks, struct obj **x, struct loc at)
+static struct obj *return_both(struct eval *e, struct value *cond, struct block *const *blocks,
+                               struct obj **x, struct loc at)
 {
     struct value_list values[2] = {{0}};
     if (!unify(e, x, blocks, at))
@@ -227,9 +228,9 @@ struct branch {
     struct block *block;
     const struct ast_list *body;
     struct snapshot after;
-    bool goes_on;             /* at least on some paths */
-    struct obj *returned;     /* on the others; NULL: there are none */
-    struct value *flag;       /* with both: true where it returned */
+    bool goes_on;         /* at least on some paths */
+    struct obj *returned; /* on the others; NULL: there are none */
+    struct value *flag;   /* with both: true where it returned */
 };
 
 static bool in_kernel(const struct eval *e)
@@ -259,11 +260,11 @@ static bool assigns(const struct ast *target, const char *name)
 
 static const struct ast *find_assignment(const struct ast *n, const char *name)
 {
-    const struct ast *target = n->kind == AST_augmented   ? n->augmented.target
-                               : n->kind == AST_annotated ? n->annotated.target
-                               : n->kind == AST_walrus    ? n->walrus.target
+    const struct ast *target = n->kind == AST_augmented                       ? n->augmented.target
+                               : n->kind == AST_annotated                     ? n->annotated.target
+                               : n->kind == AST_walrus                        ? n->walrus.target
                                : n->kind == AST_assign && n->assign.targets.n ? n->assign.targets.at[0]
-                                                          : NULL;
+                                                                              : NULL;
     const struct ast *found = target && assigns(target, name) ? n : NULL;
     struct ast_cursor at = {0};
     for (struct ast *c; (c = ast_child(n, &at));) {
@@ -291,8 +292,8 @@ void report_return_in_loop(struct eval *e, const struct ast *stmt)
 }
 
 /* A name's objects in the branches, brought to one type; NULL: it does not exist after the `if`. */
-static struct obj *join_name(struct eval *e, const char *name, struct obj *old, struct obj **x, const struct branch *br,
-                             struct loc at)
+static struct obj *join_name(struct eval *e, const char *name, struct obj *old, struct obj **x,
+                             const struct branch *br, struct loc at)
 {
     struct loc places[2];
     for (int i = 0; i < 2; i++)
@@ -308,7 +309,8 @@ static struct obj *join_name(struct eval *e, const char *name, struct obj *old, 
             return x[0]->kind == OBJ_none && x[1]->kind == OBJ_none ? x[0] : NULL;
         if (same_type(e, x[0], x[1]))
             return x[0];
-        diag_error(e->diag, trace_loc(e, places[1]), ERR_branch_types, name, type_text(e, x[0]), type_text(e, x[1]));
+        diag_error(e->diag, trace_loc(e, places[1]), ERR_branch_types, name, type_text(e, x[0]),
+                   type_text(e, x[1]));
         diag_note(e->diag, trace_loc(e, places[0]), ERR_note_type_here, name, type_text(e, x[0]));
         return obj_error;
     }
@@ -322,7 +324,8 @@ static struct obj *join_name(struct eval *e, const char *name, struct obj *old, 
     }
     for (int i = 0; i < 2; i++)
         if (!same_type(e, was, x[i])) {
-            diag_error(e->diag, trace_loc(e, places[i]), ERR_if_type, name, type_text(e, old), i ? "else" : "then", type_text(e, x[i]));
+            diag_error(e->diag, trace_loc(e, places[i]), ERR_if_type, name, type_text(e, old),
+                       i ? "else" : "then", type_text(e, x[i]));
             return obj_error;
         }
     return x[0];
@@ -347,8 +350,8 @@ struct joined {
     VEC(struct obj *) like;
 };
 
-static void join_names(struct eval *e, struct scope *s, const struct snapshot *before, const struct branch *br,
-                       struct value_list *values, struct joined *out, struct loc at)
+static void join_names(struct eval *e, struct scope *s, const struct snapshot *before,
+                       const struct branch *br, struct value_list *values, struct joined *out, struct loc at)
 {
     for (int i = 0; i < s->names.n; i++) {
         struct obj *old = snapshot_get(before, i), *x[2];
@@ -387,19 +390,20 @@ static void bind_results(struct eval *e, struct scope *s, const struct joined *j
 
 /* -- paths that returned and paths that go on -- */
 
-static void push_pending(struct eval *e, struct scope *s, struct value *cond, struct block *const *blocks, int open,
-                         struct obj *returned, struct loc at)
+static void push_pending(struct eval *e, struct scope *s, struct value *cond, struct block *const *blocks,
+                         int open, struct obj *returned, struct loc at)
 {
     struct pending *p = NEW(e->arena, struct pending);
-    *p = (struct pending){e->trace->pending, cond, e->trace->block, {blocks[0], blocks[1]}, open, returned,
+    *p = (struct pending){e->trace->pending,   cond, e->trace->block, {blocks[0], blocks[1]}, open, returned,
                           snapshot_take(e, s), at};
     e->trace->pending = p;
     e->trace->block = blocks[open];
 }
 
 /* An `if` after which some paths have returned: it yields the flag, the value returned, and the names. */
-static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond, const struct snapshot *before,
-                             struct branch *br, struct obj **returned, struct loc at)
+static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond,
+                             const struct snapshot *before, struct branch *br, struct obj **returned,
+                             struct loc at)
 {
     struct block *blocks[2] = {br[0].block, br[1].block}, *here = e->trace->block;
     struct value_list values[2] = {{0}};
@@ -434,7 +438,8 @@ static void close_pending(struct eval *e, struct scope *s, struct branch *out)
     for (struct pending *p; (p = e->trace->pending);) {
         struct branch br[2] = {{0}};
         for (int i = 0; i < 2; i++)
-            br[i] = (struct branch){.block = p->blocks[i], .after = snapshot_take(e, s), .goes_on = i == p->open};
+            br[i] =
+                (struct branch){.block = p->blocks[i], .after = snapshot_take(e, s), .goes_on = i == p->open};
         br[p->open].flag = out->flag;
         br[p->open].returned = out->returned;
         br[!p->open].returned = p->returned;
@@ -445,7 +450,8 @@ static void close_pending(struct eval *e, struct scope *s, struct branch *out)
     }
 }
 
-static struct branch run_branch(struct eval *e, struct scope *s, const struct ast *stmt, const struct ast_list *body)
+static struct branch run_branch(struct eval *e, struct scope *s, const struct ast *stmt,
+                                const struct ast_list *body)
 {
     struct trace *outer = e->trace, inner = *outer;
     inner.block = block_new(outer->func, NULL);
@@ -472,7 +478,8 @@ static struct branch run_branch(struct eval *e, struct scope *s, const struct as
     return br;
 }
 
-enum flow join_if(struct eval *e, struct scope *s, const struct ast *stmt, struct value *cond, struct obj **result)
+enum flow join_if(struct eval *e, struct scope *s, const struct ast *stmt, struct value *cond,
+                  struct obj **result)
 {
     struct snapshot before = snapshot_take(e, s);
     struct branch br[2];
@@ -519,14 +526,16 @@ static bool only_constants(const struct block *b)
     return true;
 }
 
-static struct value *select_value(struct eval *e, struct value *c, struct value *x, struct value *y, struct loc at)
+static struct value *select_value(struct eval *e, struct value *c, struct value *x, struct value *y,
+                                  struct loc at)
 {
     if (type_is_tile(x->type))
         c = build_splat(trace_builder(e, at), c, x->type->rank, x->type->shape);
     return build_select(trace_builder(e, at), c, x, y);
 }
 
-struct obj *join_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at)
+struct obj *join_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x,
+                        struct loc at)
 {
     struct value_list values[2] = {{0}}, results = {0};
     for (int i = 0; i < 2; i++)

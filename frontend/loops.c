@@ -14,9 +14,8 @@
 
 /* -- names that a body assigns -- */
 
-typedef VEC(const char *) name_list;
 struct names {
-    name_list list;
+    VEC(const char *) list;
 };
 
 static bool has_name(const struct names *n, const char *name)
@@ -57,21 +56,21 @@ static void collect(struct eval *e, const struct ast *n, struct names *out)
 /* -- one loop -- */
 
 struct carried {
-    int index;          /* of the scope's entry */
-    struct obj *init;   /* before the loop */
-    int first, n;       /* its values among all */
+    int index;        /* of the scope's entry */
+    struct obj *init; /* before the loop */
+    int first, n;     /* its values among all */
 };
 
 struct loop {
     struct scope *s;
     const struct ast *stmt;
     const struct ast_list *body;
-    const char *target;               /* of `for`; NULL */
+    const char *target; /* of `for`; NULL */
     struct snapshot before;
-    struct names assigned, forced;    /* forced: constants that must become tensors */
+    struct names assigned, forced; /* forced: constants that must become tensors */
     VEC(struct carried) carried;
-    struct value_list init, next;     /* values before the loop, and after an iteration */
-    VEC(struct obj *) after;          /* objects after an iteration, in the order of `carried` */
+    struct value_list init, next; /* values before the loop, and after an iteration */
+    VEC(struct obj *) after;      /* objects after an iteration, in the order of `carried` */
 };
 
 static bool can_carry(const struct obj *x)
@@ -119,14 +118,17 @@ static void enter(struct eval *e, struct loop *l, struct block *b)
     }
 }
 
-static void report_type(struct eval *e, const struct loop *l, const char *name, const struct obj *was, const struct obj *is)
+static void report_type(struct eval *e, const struct loop *l, const char *name, const struct obj *was,
+                        const struct obj *is)
 {
-    diag_error(e->diag, trace_loc(e, place_of_assignment(l->body, name, l->stmt->loc)), ERR_loop_type, name, type_text(e, was), type_text(e, is));
+    diag_error(e->diag, trace_loc(e, place_of_assignment(l->body, name, l->stmt->loc)), ERR_loop_type, name,
+               type_text(e, was), type_text(e, is));
     diag_hint(e->diag, ERR_hint_loop_type);
 }
 
 /* A name that is not carried changed. True: the body must be traced again with it as a tensor. */
-static bool changed_constant(struct eval *e, struct loop *l, const char *name, struct obj *old, struct obj *now)
+static bool changed_constant(struct eval *e, struct loop *l, const char *name, struct obj *old,
+                             struct obj *now)
 {
     if (is_error(now) || name == l->target)
         return false;
@@ -185,8 +187,8 @@ static void run_body(struct eval *e, struct loop *l, struct block *b)
 }
 
 /* Which values change: those that do not are taken out of the blocks' arguments (from argument `first` on). */
-static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct block *b, struct block *condition, int first,
-                                        bool *kept)
+static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct block *b,
+                                        struct block *condition, int first, bool *kept)
 {
     struct value_list yields = {0};
     for (int i = l->init.n - 1; i >= 0; i--) {
@@ -211,8 +213,8 @@ static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct b
 }
 
 /* Operands of the op: `fixed` ones, then the initial values that are kept. */
-static struct op *make_loop(struct eval *e, struct loop *l, enum opcode code, int nfixed, struct value *const *fixed,
-                            const bool *kept, int nregions)
+static struct op *make_loop(struct eval *e, struct loop *l, enum opcode code, int nfixed,
+                            struct value *const *fixed, const bool *kept, int nregions)
 {
     struct value_list opnds = {0};
     const struct type **types = NEW_ARRAY(e->arena, l->init.n, const struct type *);
@@ -260,7 +262,8 @@ enum flow trace_give_up(struct eval *e, struct scope *s, const struct ast *stmt)
     return FLOW_next;
 }
 
-static void loop_init(struct eval *e, struct loop *l, struct scope *s, const struct ast *stmt, const struct ast_list *body)
+static void loop_init(struct eval *e, struct loop *l, struct scope *s, const struct ast *stmt,
+                      const struct ast_list *body)
 {
     *l = (struct loop){.s = s, .stmt = stmt, .body = body, .before = snapshot_take(e, s)};
     for (int i = 0; i < body->n; i++)
@@ -306,7 +309,8 @@ static bool find_bounds(struct eval *e, const struct loop_range *r, struct bound
         return false;
     }
     b->type = common_type(e, b->lo, b->hi, false, true, at);
-    const struct lang_type *t = b->type ? common_type(e, tensor_like(e, b->lo, NULL, b->type), b->step, false, true, at) : NULL;
+    const struct lang_type *t =
+        b->type ? common_type(e, tensor_like(e, b->lo, NULL, b->type), b->step, false, true, at) : NULL;
     if (!t)
         return false;
     b->type = t;
@@ -318,7 +322,8 @@ static bool find_bounds(struct eval *e, const struct loop_range *r, struct bound
     return true;
 }
 
-static struct block *trace_for_body(struct eval *e, struct loop *l, const struct bounds *bounds, const char *target)
+static struct block *trace_for_body(struct eval *e, struct loop *l, const struct bounds *bounds,
+                                    const char *target)
 {
     int nerrors = e->diag->nerrors, ndiagnostics = e->diag->list.n;
     for (;;) {
@@ -363,8 +368,8 @@ static void dynamic_for(struct eval *e, struct scope *s, const struct ast *stmt,
         scope_set(s, target, bounds.lo);
 }
 
-static enum flow static_for(struct eval *e, struct scope *s, const struct ast *stmt, const struct loop_range *r,
-                            struct obj **result)
+static enum flow static_for(struct eval *e, struct scope *s, const struct ast *stmt,
+                            const struct loop_range *r, struct obj **result)
 {
     int64_t lo, hi, step;
     if (!obj_as_int(r->lo, &lo) || !obj_as_int(r->hi, &hi) || !obj_as_int(r->step, &step) || step == 0) {

@@ -35,16 +35,16 @@ static wide most_of(const struct lang_type *t)
 }
 
 /* Rule 1: the number takes the tensor's type t. */
-static const struct lang_type *number_meets(struct eval *e, const struct obj *number, const struct lang_type *t,
-                                            bool is_division, struct loc at)
+static const struct lang_type *number_meets(struct eval *e, const struct obj *number,
+                                            const struct lang_type *t, bool is_division, struct loc at)
 {
     if (is_half(t) && is_division)
         return lang_number(e, DT_f32, false);
     if (!is_int_type(t) || number->kind != OBJ_int || (number->i >= least_of(t) && number->i <= most_of(t)))
         return t;
     bool negative = t->is_unsigned && number->i < 0;
-    diag_error(e->diag, trace_loc(e, at), negative ? ERR_negative_number : ERR_number_range, type_text(e, number),
-               lang_text(e, t));
+    diag_error(e->diag, trace_loc(e, at), negative ? ERR_negative_number : ERR_number_range,
+               type_text(e, number), lang_text(e, t));
     diag_hint(e->diag, ERR_hint_cast_first);
     return NULL;
 }
@@ -60,8 +60,8 @@ static const struct lang_type *ints_meet(struct eval *e, const struct lang_type 
 }
 
 /* Rule 2, for two that are not both ints. */
-static const struct lang_type *floats_meet(struct eval *e, const struct lang_type *a, const struct lang_type *b,
-                                           bool is_division)
+static const struct lang_type *floats_meet(struct eval *e, const struct lang_type *a,
+                                           const struct lang_type *b, bool is_division)
 {
     enum dtype d = DT_f16;
     if (is_dtype(a, DT_f64) || is_dtype(b, DT_f64))
@@ -81,14 +81,15 @@ static const struct lang_type *floats_meet(struct eval *e, const struct lang_typ
     return lang_number(e, d, false);
 }
 
-static const struct lang_type *bad_operands(struct eval *e, const struct obj *a, const struct obj *b, struct loc at)
+static const struct lang_type *bad_operands(struct eval *e, const struct obj *a, const struct obj *b,
+                                            struct loc at)
 {
     diag_error(e->diag, trace_loc(e, at), ERR_operands, type_text(e, a), type_text(e, b));
     return NULL;
 }
 
-const struct lang_type *common_type(struct eval *e, const struct obj *a, const struct obj *b, bool is_division, bool decay,
-                                    struct loc at)
+const struct lang_type *common_type(struct eval *e, const struct obj *a, const struct obj *b,
+                                    bool is_division, bool decay, struct loc at)
 {
     const struct lang_type *ta = is_number(a) ? decayed_type(e, a) : scalar_of(a);
     const struct lang_type *tb = is_number(b) ? decayed_type(e, b) : scalar_of(b);
@@ -124,7 +125,8 @@ static struct obj *splat(struct eval *e, struct obj *x, int rank, const int *sha
     uint64_t bits;
     const struct lang_type *t = scalar_of(x);
     if (v->def && v->def->code == OP_const && value_const_bits(v, &bits))
-        v = build_const_bits(trace_builder(e, at), lang_ir(e->trace->module, lang_block(e, t, rank, shape)), bits);
+        v = build_const_bits(trace_builder(e, at), lang_ir(e->trace->module, lang_block(e, t, rank, shape)),
+                             bits);
     else
         v = build_splat(trace_builder(e, at), v, rank, shape);
     return tensor_new(e, v, t, rank, shape);
@@ -162,7 +164,8 @@ static int common_shape(struct eval *e, const struct obj *a, const struct obj *b
         int y = i < rank - rb ? 1 : shape_of(b)[i - (rank - rb)];
         if (x != y && x != 1 && y != 1 && ra && rb) {
             diag_error(e->diag, trace_loc(e, at), ERR_shape_broadcast, i, x, y);
-            diag_note(e->diag, trace_loc(e, at), ERR_note_shapes, shape_text(e, ra, shape_of(a)), shape_text(e, rb, shape_of(b)));
+            diag_note(e->diag, trace_loc(e, at), ERR_note_shapes, shape_text(e, ra, shape_of(a)),
+                      shape_text(e, rb, shape_of(b)));
             return -1;
         }
         shape[i] = x > y ? x : y;
@@ -180,8 +183,8 @@ struct obj *tensor_broadcast_to(struct eval *e, struct obj *x, int rank, const i
         fits = shape_of(x)[i] == 1 || shape_of(x)[i] == shape[i];
     if (fits)
         return stretch(e, x, rank, shape, at);
-    diag_error(e->diag, trace_loc(e, at), r == rank ? ERR_broadcast_to : ERR_broadcast_rank, shape_text(e, r, shape_of(x)),
-               shape_text(e, rank, shape));
+    diag_error(e->diag, trace_loc(e, at), r == rank ? ERR_broadcast_to : ERR_broadcast_rank,
+               shape_text(e, r, shape_of(x)), shape_text(e, rank, shape));
     return obj_error;
 }
 
@@ -195,7 +198,8 @@ void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc
 /* -- both -- */
 
 /* Numbers are made in the other's shape at once, so that no splat is left. */
-bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct lang_type *t, bool decay, struct loc at)
+bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct lang_type *t, bool decay,
+                  struct loc at)
 {
     struct obj **pair[2] = {a, b};
     for (int i = 0; i < 2; i++) {
@@ -213,13 +217,15 @@ bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct l
 
 void tensor_promote(struct eval *e, struct obj **a, struct obj **b, bool is_division, struct loc at)
 {
-    const struct lang_type *t = is_error(*a) || is_error(*b) ? NULL : common_type(e, *a, *b, is_division, false, at);
+    const struct lang_type *t =
+        is_error(*a) || is_error(*b) ? NULL : common_type(e, *a, *b, is_division, false, at);
     if (!t || !convert_pair(e, a, b, t, false, at))
         *a = *b = obj_error;
 }
 
 /* -- arithmetic -- */
 
+/* clang-format off */
 /*        operator   signed       unsigned     int1         float: OP_count: no such */
 static const struct {
     enum opcode on_signed, on_unsigned, on_bool, on_float;
@@ -235,6 +241,7 @@ static const struct {
     [OPER_shl]      = {OP_shl,   OP_shl,  OP_shl,  OP_count},
     [OPER_shr]      = {OP_shrs,  OP_shru, OP_shru, OP_count},
 };
+/* clang-format on */
 
 static enum opcode opcode_for(enum oper op, const struct lang_type *t, bool is_unsigned)
 {
@@ -280,9 +287,11 @@ static struct obj *offset_of(struct eval *e, struct obj *x, bool negate, struct 
     return tensor_like(e, x, build_unary(trace_builder(e, at), OP_neg, x->tensor.value), scalar_of(x));
 }
 
-static struct obj *pointer_arithmetic(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
+static struct obj *pointer_arithmetic(struct eval *e, enum oper op, struct obj *a, struct obj *b,
+                                      struct loc at)
 {
-    bool valid = op == OPER_add ? is_pointer(a) != is_pointer(b) : op == OPER_sub && is_pointer(a) && !is_pointer(b);
+    bool valid =
+        op == OPER_add ? is_pointer(a) != is_pointer(b) : op == OPER_sub && is_pointer(a) && !is_pointer(b);
     struct obj *p = is_pointer(a) ? a : b;
     struct obj *i = valid ? offset_of(e, p == a ? b : a, op == OPER_sub, at) : NULL;
     if (!i) {
@@ -292,10 +301,12 @@ static struct obj *pointer_arithmetic(struct eval *e, enum oper op, struct obj *
     tensor_broadcast(e, &p, &i, at);
     if (is_error(p))
         return p;
-    return tensor_like(e, p, build_addptr(trace_builder(e, at), p->tensor.value, i->tensor.value), scalar_of(p));
+    return tensor_like(e, p, build_addptr(trace_builder(e, at), p->tensor.value, i->tensor.value),
+                       scalar_of(p));
 }
 
-static struct obj *divide(struct eval *e, struct obj *a, struct obj *b, const struct lang_type *t, struct loc at)
+static struct obj *divide(struct eval *e, struct obj *a, struct obj *b, const struct lang_type *t,
+                          struct loc at)
 {
     if (is_int_type(t)) {
         a = is_number(a) ? a : tensor_cast(e, a, t, ROUND_none, false, at);
@@ -318,7 +329,8 @@ static struct obj *constant_of(struct obj *x)
 }
 
 /* A local assigned from a constant still serves as one (the 1.0 dialect), and so does what is computed from it. */
-static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj *b, const struct lang_type *t, struct loc at)
+static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj *b, const struct lang_type *t,
+                        struct loc at)
 {
     struct obj *x = constant_of(a), *y = constant_of(b);
     if (!x || !y || !is_int_type(t))
@@ -342,7 +354,8 @@ static void assert_no_overflow(struct eval *e, enum oper op, const struct obj *a
     struct builder *build = trace_builder(e, at);
     const struct type *i64 = lang_ir(build->func->module, lang_number(e, DT_i64, false));
     enum opcode widen = t->is_unsigned ? OP_zext : OP_sext;
-    struct value *x = build_cast(build, widen, a->tensor.value, i64), *y = build_cast(build, widen, b->tensor.value, i64);
+    struct value *x = build_cast(build, widen, a->tensor.value, i64),
+                 *y = build_cast(build, widen, b->tensor.value, i64);
     struct value *r = build_binary(build, arithmetic[op].on_signed, x, y);
     struct value *low = build_cmp(build, PRED_sge, r, build_const_int(build, r->type, (int64_t)least_of(t)));
     struct value *high = build_cmp(build, PRED_sle, r, build_const_int(build, r->type, (int64_t)most_of(t)));
@@ -406,7 +419,8 @@ struct obj *tensor_unary(struct eval *e, enum oper op, struct obj *a, struct loc
         return a;
     const struct lang_type *t = a->kind == OBJ_tensor ? scalar_of(a) : NULL;
     bool ok = t && t->kind == LT_number && !is_fp8_type(t);
-    ok = ok && (op == OPER_neg || (op == OPER_invert && is_int_type(t)) || (op == OPER_not && is_dtype(t, DT_i1)));
+    ok = ok &&
+         (op == OPER_neg || (op == OPER_invert && is_int_type(t)) || (op == OPER_not && is_dtype(t, DT_i1)));
     if (!ok) {
         diag_error(e->diag, trace_loc(e, at), ERR_operator_type, oper_info[op].spelling, type_text(e, a));
         if (op == OPER_not)
@@ -426,6 +440,7 @@ struct obj *tensor_unary(struct eval *e, enum oper op, struct obj *a, struct loc
 
 /* -- comparisons -- */
 
+/* clang-format off */
 static const struct {
     enum pred on_signed, on_unsigned, on_float;
 } comparisons[OPER_count] = {
@@ -436,6 +451,7 @@ static const struct {
     [OPER_gt] = {PRED_sgt, PRED_ugt, PRED_gt},
     [OPER_ge] = {PRED_sge, PRED_uge, PRED_ge},
 };
+/* clang-format on */
 
 struct obj *tensor_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
@@ -479,12 +495,14 @@ struct value *tensor_condition(struct eval *e, struct obj *x, struct loc at)
         for (int i = 0; i < rank_of(x); i++)
             n *= shape_of(x)[i];
         if (n > 1) {
-            diag_error(e->diag, trace_loc(e, at), ERR_condition_block, shape_text(e, rank_of(x), shape_of(x)));
+            diag_error(e->diag, trace_loc(e, at), ERR_condition_block,
+                       shape_text(e, rank_of(x), shape_of(x)));
             diag_hint(e->diag, ERR_hint_reduce_condition);
             return NULL;
         }
         diag_warn(e->diag, trace_loc(e, at), ERR_condition_unsplat);
-        x = tensor_new(e, build_reshape(trace_builder(e, at), x->tensor.value, 0, NULL), scalar_of(x), 0, NULL);
+        x = tensor_new(e, build_reshape(trace_builder(e, at), x->tensor.value, 0, NULL), scalar_of(x), 0,
+                       NULL);
     }
     x = tensor_cast(e, x, lang_number(e, DT_i1, true), ROUND_none, false, at);
     return is_error(x) ? NULL : x->tensor.value;

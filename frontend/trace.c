@@ -75,7 +75,8 @@ static bool imports_language(const struct scope *globals)
 /* Python builtins that kernels know. */
 static bool is_usable(const struct eval *e, const char *name)
 {
-    static const char *const names[] = {"len", "int", "float", "bool", "str", "list", "tuple", "type", "isinstance", "getattr", "hasattr"};
+    static const char *const names[] = {"len",   "int",  "float",      "bool",    "str",    "list",
+                                        "tuple", "type", "isinstance", "getattr", "hasattr"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -144,7 +145,8 @@ static struct obj *constant_value(struct eval *e, struct obj *x, struct loc at)
     return obj_error;
 }
 
-static void assign_name(struct eval *e, struct scope *s, const struct ast *target, struct obj *value, bool is_constexpr)
+static void assign_name(struct eval *e, struct scope *s, const struct ast *target, struct obj *value,
+                        bool is_constexpr)
 {
     const char *name = target->name.id;
     if (!value) {
@@ -168,7 +170,8 @@ static void assign_name(struct eval *e, struct scope *s, const struct ast *targe
     scope_set(s, name, value);
 }
 
-static void assign_items(struct eval *e, struct scope *s, const struct ast *target, struct obj *value, bool is_constexpr)
+static void assign_items(struct eval *e, struct scope *s, const struct ast *target, struct obj *value,
+                         bool is_constexpr)
 {
     int n = target->tuple.items.n;
     bool is_sequence = value->kind == OBJ_tuple || value->kind == OBJ_list;
@@ -185,7 +188,8 @@ static void assign_items(struct eval *e, struct scope *s, const struct ast *targ
         trace_assign(e, s, target->tuple.items.at[i], value->seq.at[i], is_constexpr);
 }
 
-void trace_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value, bool is_constexpr)
+void trace_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value,
+                  bool is_constexpr)
 {
     switch (target->kind) {
     case AST_name:
@@ -214,7 +218,8 @@ static bool is_condition(const struct obj *x)
     return x->kind == OBJ_bool || x->kind == OBJ_int || x->kind == OBJ_none;
 }
 
-enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond, struct obj **result)
+enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond,
+                   struct obj **result)
 {
     struct loc at = stmt->if_.test->loc;
     if (cond->kind == OBJ_tensor) {
@@ -249,11 +254,13 @@ struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, 
     if (!c)
         return obj_error;
     struct block *blocks[2] = {block_new(e->trace->func, NULL), block_new(e->trace->func, NULL)};
-    struct obj *values[2] = {side(e, s, x->conditional.then, blocks[0]), side(e, s, x->conditional.orelse, blocks[1])};
+    struct obj *values[2] = {side(e, s, x->conditional.then, blocks[0]),
+                             side(e, s, x->conditional.orelse, blocks[1])};
     if (is_error(values[0]) || is_error(values[1]))
         return obj_error;
     if (!same_type(e, values[0], values[1])) {
-        diag_error(e->diag, trace_loc(e, x->loc), ERR_ternary_types, type_text(e, values[0]), type_text(e, values[1]));
+        diag_error(e->diag, trace_loc(e, x->loc), ERR_ternary_types, type_text(e, values[0]),
+                   type_text(e, values[1]));
         return obj_error;
     }
     return join_values(e, c, blocks, values, x->loc);
@@ -275,7 +282,8 @@ struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x)
             continue;
         }
         if (!is_dtype(scalar_of(v), DT_i1)) {
-            diag_error(e->diag, trace_loc(e, operand->loc), ERR_not_boolean, oper_info[x->boolean.op].spelling, type_text(e, v));
+            diag_error(e->diag, trace_loc(e, operand->loc), ERR_not_boolean,
+                       oper_info[x->boolean.op].spelling, type_text(e, v));
             diag_hint(e->diag, ERR_hint_compare_zero);
             return obj_error;
         }
@@ -323,8 +331,8 @@ static struct scope *settle_arguments(struct eval *e, const struct function *fn,
     return copy;
 }
 
-static struct obj *inline_call(struct eval *e, const struct function *fn, struct scope *s, const struct frame *frame,
-                               struct loc at)
+static struct obj *inline_call(struct eval *e, const struct function *fn, struct scope *s,
+                               const struct frame *frame, struct loc at)
 {
     struct trace *outer = e->trace, inner = *outer;
     uint16_t call = e->call;
@@ -374,8 +382,8 @@ static bool check_region(struct eval *e, const struct block *b, struct loc at)
 }
 
 /* What a combine function returned, as n values of the types given. */
-static bool region_values(struct eval *e, struct obj *r, int n, const struct lang_type *const *types, struct value **out,
-                          struct loc at)
+static bool region_values(struct eval *e, struct obj *r, int n, const struct lang_type *const *types,
+                          struct value **out, struct loc at)
 {
     if (is_error(r))
         return false;
@@ -394,8 +402,8 @@ static bool region_values(struct eval *e, struct obj *r, int n, const struct lan
     return ok;
 }
 
-bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, const struct lang_type *const *types,
-                  struct loc at)
+bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n,
+                  const struct lang_type *const *types, struct loc at)
 {
     struct trace *outer = e->trace, inner = *outer;
     struct obj **items = NEW_ARRAY(e->arena, 2 * n, struct obj *);
@@ -467,7 +475,8 @@ struct obj *prelude_function(struct eval *e, const char *name)
     return scope_get(m->module.scope, intern_str(e->strings, name));
 }
 
-struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct obj *const *items, struct loc at)
+struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct obj *const *items,
+                               struct loc at)
 {
     struct loc *locs = NEW_ARRAY(e->arena, n, struct loc);
     struct obj **copy = NEW_ARRAY(e->arena, n, struct obj *);
@@ -498,14 +507,18 @@ static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *
     if (a->is_const)
         return obj_constexpr(e, a->value);
     bool is_ptr = a->type->kind == LT_ptr;
-    struct param param = {.name = p->param.name, .divisible = a->divisible, .is_const = is_ptr && a->type->is_const,
-                          .is_unsigned = !is_ptr && a->type->is_unsigned && a->type->dtype != DT_i1, .loc = p->loc};
+    struct param param = {.name = p->param.name,
+                          .divisible = a->divisible,
+                          .is_const = is_ptr && a->type->is_const,
+                          .is_unsigned = !is_ptr && a->type->is_unsigned && a->type->dtype != DT_i1,
+                          .loc = p->loc};
     struct obj *x = obj_tensor(e, func_add_param(f, lang_ir(f->module, a->type), param), a->type);
     x->tensor.is_named = true;
     return x;
 }
 
-static bool bind_params(struct eval *e, struct func *f, const struct function *fn, struct spec *spec, struct scope *s)
+static bool bind_params(struct eval *e, struct func *f, const struct function *fn, struct spec *spec,
+                        struct scope *s)
 {
     const struct ast_list *params = &fn->def->def.params;
     int n = 0;
@@ -545,7 +558,8 @@ static void trace_body(struct eval *e, struct func *f, const struct function *fn
     map_init(&lost, e->arena);
     struct scope *s = scope_new(e, fn->closure);
     struct frame frame = {.fn = fn};
-    struct trace t = {.func = f, .module = f->module, .spec = spec, .block = f->body, .frame = &frame, .lost = &lost};
+    struct trace t = {
+        .func = f, .module = f->module, .spec = spec, .block = f->body, .frame = &frame, .lost = &lost};
     struct trace *outer = e->trace;
     uint16_t call = e->call;
     struct obj *result = obj_none;

@@ -52,7 +52,11 @@ static struct func *trace(struct tracing *t, const char *kernel, const char *sig
     struct spec_arg args[32];
     const char *meta_names[4];
     struct obj *meta_values[4];
-    struct spec spec = {.args = args, .meta_names = meta_names, .meta_values = meta_values, .fp_fusion = true, .target = target_by_name("sm_90a")};
+    struct spec spec = {.args = args,
+                        .meta_names = meta_names,
+                        .meta_values = meta_values,
+                        .fp_fusion = true,
+                        .target = target_by_name("sm_90a")};
     for (const char *s = signature; *s;) {
         size_t n = strcspn(s, ","), name = strcspn(s, "=");
         if (*s >= 'A' && *s <= 'Z') {
@@ -105,7 +109,7 @@ static void check_ir(int line, const char *source, const char *signature, const 
     world_free(&t.w);
 }
 #define CHECK_BARE_IR(source, signature, expected) check_ir(__LINE__, source, signature, expected)
-#define CHECK_IR(source, signature, expected) \
+#define CHECK_IR(source, signature, expected)                                                                \
     CHECK_BARE_IR("import triton\nimport triton.language as tl\n" source, signature, expected)
 
 /* -- types of expressions -- */
@@ -121,6 +125,7 @@ static const char typed_signature[] =
     "i1, i8, i16, i32, i64, u8, u16, u32, u64, fp16, bf16, fp32, fp64, fp8e4nv, fp8e5, *fp32, *i1";
 
 /* Expression, and what static_print says of it; or the tag of its error. */
+/* clang-format off */
 static const struct {
     const char *expression, *expected;
 } types[] = {
@@ -212,6 +217,7 @@ static const struct {
     {"i32 if b else i64", "ternary-types"}, {"1 if b else 2", "int32[]"}, {"b and True", "int1[]"}, {"b and i32", "not-boolean"}, {"True or b", "True"},
     {"tl.dot_scaled(x)", "not-supported"}, {"tl.sort(x)", "not-supported"}, {"tl.cidv(x, 1)", "module-attribute"}, {"nothing", "name"},
 };
+/* clang-format on */
 
 /* The tag of the first error, as messages show it. */
 static const char *first_error(struct tracing *t)
@@ -240,7 +246,8 @@ TEST(expressions_have_their_types)
         const char *found = f ? t.printed.s : first_error(&t);
         const struct op *at;
         const char *wrong = f ? func_verify(f, &at) : NULL;
-        snprintf(what, sizeof what, "%s is %s, expected %s%s%s", types[i].expression, found, types[i].expected, wrong ? "; " : "", wrong ? wrong : "");
+        snprintf(what, sizeof what, "%s is %s, expected %s%s%s", types[i].expression, found,
+                 types[i].expected, wrong ? "; " : "", wrong ? wrong : "");
         if (strcmp(found, types[i].expected) != 0 || wrong)
             test_fail(__FILE__, __LINE__, what);
         world_free(&t.w);
@@ -248,6 +255,7 @@ TEST(expressions_have_their_types)
 }
 
 /* -- kernels as IR -- */
+/* clang-format off */
 
 TEST(vector_add)
 {
