@@ -31,9 +31,6 @@ $(BUILD)/frontend/prelude.c: frontend/prelude.py
 $(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude.c
 	$(CC) $(NCFLAGS) $(CFLAGS) -c $< -o $@
 
-# Loops over whole tiles: vector code.
-$(patsubst %,$(BUILD)/ir/%.o,scalar scalar_cast scalar_float smallfloat): CFLAGS += -O3
-
 $(BUILD)/inner.a: $(OBJECTS)
 	@rm -f $@
 	ar rcs $@ $^

@@ -13,16 +13,6 @@
 
 #include <string.h>
 
-static int64_t divide(int64_t x, int64_t y)
-{
-    return y == 0 ? -1 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y;
-}
-
-static int64_t remainder_of(int64_t x, int64_t y)
-{
-    return y == 0 ? x : y == -1 ? 0 : x % y;
-}
-
 static uint64_t high_product(uint64_t x, uint64_t y, int bits)
 {
     __extension__ typedef unsigned __int128 wide;
@@ -34,9 +24,9 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
     X(add,   x + y)                                           \
     X(sub,   x - y)                                           \
     X(mul,   x * y)                                           \
-    X(divs,  divide(sx, sy))                                  \
+    X(divs,  y == 0 ? ~(P)0 : sy == -1 ? 0 - x : (P)(sx / sy)) \
     X(divu,  y ? x / y : ~(P)0)                               \
-    X(rems,  remainder_of(sx, sy))                            \
+    X(rems,  y == 0 ? x : sy == -1 ? 0 : (P)(sx % sy))        \
     X(remu,  y ? x % y : x)                                   \
     X(mulhu, high_product(x, y, W))                           \
     X(and,   x & y)                                           \
@@ -172,11 +162,11 @@ static bool eval_int(enum opcode code, enum dtype type, enum pred pred, int64_t 
 
 /* -- moves of bits -- */
 
-#define SELECT(type)                                                                                               \
-    static void select_##type(int64_t n, type *restrict r, const uint8_t *c, const type *x, const type *y)         \
-    {                                                                                                              \
-        for (int64_t i = 0; i < n; i++)                                                                            \
-            r[i] = c[i] & 1 ? x[i] : y[i];                                                                         \
+#define SELECT(type)                                                                                       \
+    static void select_##type(int64_t n, type *restrict r, const uint8_t *c, const type *x, const type *y) \
+    {                                                                                                      \
+        for (int64_t i = 0; i < n; i++) /* without a branch, so that it is vector code */                  \
+            r[i] = (type)(y[i] ^ ((x[i] ^ y[i]) & (type)(0 - (type)(c[i] & 1))));                          \
     }
 SELECT(uint8_t)
 SELECT(uint16_t)

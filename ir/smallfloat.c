@@ -99,9 +99,17 @@ uint16_t double_to_bf16(double x, bool rz)
     return (uint16_t)narrow(&bf16_format, x, rz);
 }
 
+/* Most numbers are normal in both: then there is little to do. */
 uint16_t float_to_f16(float x, bool rz)
 {
-    return double_to_f16((double)x, rz);
+    enum { SHIFT = FLOAT_MANTISSA - 10, REBIAS = FLOAT_BIAS - 15 };
+    const uint32_t smallest_normal = 0x38800000, largest = 0x477fe000; /* 2^-14 and 65504 */
+    uint32_t bits = float_bits(x), magnitude = bits & INT32_MAX;
+    if (magnitude < smallest_normal || magnitude >= largest)
+        return double_to_f16((double)x, rz);
+    magnitude -= (uint32_t)REBIAS << FLOAT_MANTISSA;
+    uint32_t r = rz ? magnitude >> SHIFT : (uint32_t)shift_right_even(magnitude, SHIFT);
+    return (uint16_t)(bits >> 31 << 15 | r);
 }
 
 /* bf16 is the upper half of a float. */
