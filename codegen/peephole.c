@@ -762,7 +762,8 @@ static void sweep(struct peep *p)
                 p->regs.at[in->guard].nuses--;
         }
         block->insns.n -= kept;
-        memmove(block->insns.at, block->insns.at + kept, (size_t)block->insns.n * sizeof *block->insns.at);
+        if (kept)
+            memmove(block->insns.at, block->insns.at + kept, (size_t)block->insns.n * sizeof *block->insns.at);
     }
 }
 
