@@ -147,6 +147,104 @@ TEST(loading_without_a_host_keeps_definitions)
     world_free(&p.w);
 }
 
+/* What tracing `def k(X, n)` of this body, X a pointer to fp32 and n an int32, reports: "line:column message" a line. The
+ * body's first line is line 13. */
+static void check_kernel(const char *body, const char *expected)
+{
+    struct program p;
+    struct text text, found;
+    jmp_buf fatal;
+    program_run(&p, "", false, 0);
+    text_init(&text, &p.w.arena);
+    text_init(&found, &p.w.arena);
+    text_printf(&text,
+                "import triton, torch\nimport triton.language as tl\nC = tl.constexpr(5)\nD = torch.float32\n"
+                "def plain(x): return x\n@triton.constexpr_function\ndef double(x):\n    assert x > 0, 'not "
+                "positive'\n"
+                "    return 2 * x\n\n@triton.jit\ndef k(X, n):\n%s",
+                body);
+    p.w.diag.fatal = &fatal;
+    if (setjmp(fatal) == 0) {
+        struct source *src = diag_add_source(&p.w.diag, "k.py", text.s, text.len);
+        struct obj *module = eval_file(&p.e, src, "k", NULL);
+        struct spec_arg args[] = {{.type = lang_parse(&p.e, "*fp32", 5), .divisible = 16},
+                                  {.type = lang_parse(&p.e, "i32", 3), .divisible = 1}};
+        struct spec spec = {.nargs = 2, .args = args, .num_warps = 4, .num_stages = 3, .num_ctas = 1};
+        spec.target = target_by_name("sm_90a");
+        if (module)
+            frontend_trace(&p.e, scope_get(module->module.scope, intern_str(p.e.strings, "k")), &spec,
+                           &p.w.m);
+    }
+    for (int i = 0; i < p.w.diag.list.n; i++) {
+        const struct diagnostic *d = &p.w.diag.list.at[i];
+        if (d->severity == SEV_error)
+            text_printf(&found, "%u:%d %s\n", d->loc.line, d->loc.col, d->message);
+    }
+    check_lines(found.s, expected);
+    world_free(&p.w);
+}
+
+TEST(kernels_refuse_what_the_language_lacks)
+{
+    static const struct {
+        const char *body, *errors;
+    } rows[] = {
+        {"    tl.store(X, C + n)\n", ""},
+        {"    for i in range(n): break\n", "13:24 unsupported AST node type: Break\n"},
+        {"    try: pass\n    except: pass\n", "13:5 unsupported AST node type: Try\n"},
+        {"    raise ValueError\n", "13:5 unsupported AST node type: Raise\n"},
+        {"    import math\n", "13:5 unsupported AST node type: Import\n"},
+        {"    global C\n", "13:5 unsupported AST node type: Global\n"},
+        {"    del n\n", "13:5 unsupported AST node type: Delete\n"},
+        {"    with n: pass\n", "13:5 unsupported AST node type: With\n"},
+        {"    class A: pass\n", "13:5 unsupported AST node type: ClassDef\n"},
+        {"    f = lambda: 1\n", "13:9 unsupported AST node type: Lambda\n"},
+        {"    d = {1: 2}\n", "13:9 unsupported AST node type: Dict\n"},
+        {"    d = {1, 2}\n", "13:9 unsupported AST node type: Set\n"},
+        {"    d = {i for i in (1, 2)}\n", "13:9 unsupported AST node type: SetComp\n"},
+        {"    d = (i for i in (1, 2))\n", "13:9 unsupported AST node type: GeneratorExp\n"},
+        {"    yield 1\n", "13:5 unsupported AST node type: Yield\n"},
+        {"    def inner(): pass\n", "13:5 nested function definitions are not allowed inside a @triton.jit "
+                                    "kernel: define it at the top of the file\n"},
+        {"    b = 0 < n < 5\n",
+         "13:9 simultaneous multiple comparison is not supported: write `a < b and b < c`\n"},
+        {"    a = b = 1\n", "13:5 simultaneous assignment to several targets is not supported in a kernel: "
+                            "write one for each\n"},
+        {"    if 'x': pass\n", "13:8 `if` conditionals can only accept values of type {bool, int, NoneType}, "
+                               "not objects of type str\n"},
+        {"    s: tl.constexpr = f'{n}'\n", "13:25 cannot evaluate an f-string of a run-time value: only "
+                                           "constants can be formatted in a kernel\n"},
+        {"    d = D\n",
+         "13:9 'torch.float32' is not known here: it comes from a module that only the program's host has\n"},
+        {"    d = torch.sin(n)\n",
+         "13:9 'torch.sin' is not known here: it comes from a module that only the program's host has\n"},
+        {"    d = plain(n)\n", "13:9 'plain' is a plain Python function, which a kernel cannot call: "
+                               "decorate it with @triton.jit\n"},
+        {"    tl.store(**{'pointer': X})\n",
+         "13:14 '**' in a call is not supported in a kernel: name the arguments\n"},
+        {"    d = tl.float32(0)\n",
+         "13:9 a type cannot be called: write tl.full([], value, type), or value.to(type)\n"},
+        {"    d = 5 // 0\n", "13:11 integer division or modulo by zero\n"},
+        {"    d = (n, n)[2]\n", "13:9 tuple index out of range\n"},
+        {"    d = double(2) + double(0)\n", "13:5 AssertionError while compiling: not positive\n"},
+        {"    d = double(n)\n", "13:16 'double' runs at compile time: its arguments must be constants\n"},
+        {"    d = [i + n for i in (1, 2) if i]\n",
+         "13:9 a comprehension in a kernel has one 'for' and no 'if'\n"},
+        {"    d = [i + n for i in (1, 2)]\n    tl.store(X, d[1])\n", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        check_kernel(rows[i].body, rows[i].errors);
+}
+
+TEST(kernels_report_no_consequences)
+{
+    check_kernel(
+        "    a = nowhere(1)\n    b = a + 1\n    if a: c = b\n    else: d = b\n    for i in range(a): b += i\n"
+        "    s: tl.constexpr = f'{a}'\n    e = c + d + tl.load(X + b)\n    f = e.to(tl.int32)[:, None]\n"
+        "    g = elsewhere\n    return\n",
+        "13:9 name 'nowhere' is not defined\n21:9 name 'elsewhere' is not defined\n");
+}
+
 TEST(types_are_read_and_shown)
 {
     static const struct {
