@@ -20,7 +20,8 @@
 enum { THREADS_PER_WARP = 1 << LANE_BITS, SEGMENT_BYTES = 128 };
 
 /* Values that share a layout. A class that joined another points to it. */
-struct class {
+struct class
+{
     struct class *joined;
     const struct type *type; /* of any of its values: the shape counts */
     const char *name;        /* of the first value, for explanations */
@@ -154,8 +155,10 @@ static bool is_shape_change(const struct op *o)
     case OP_reshape:
     case OP_trans:
     case OP_join:
-    case OP_split: return true;
-    default:       return false;
+    case OP_split:
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -215,19 +218,31 @@ static const struct layout *layout_after(struct assign *a, const struct op *o, c
     const struct type *x = op_opnd(o, 0)->type, *r = o->results[0].type;
     struct layout out;
     switch (o->code) {
-    case OP_expand_dims: layout_expand(&out, l, (int)op_int(o, ATTR_axis)); break;
-    case OP_reshape:     layout_reshape(&out, l, r->rank, r->shape); break;
-    case OP_trans:       layout_trans(&out, l, op_attr(o, ATTR_order)->list); break;
-    case OP_reduce:      layout_slice(&out, l, (int)op_int(o, ATTR_axis), true, NULL); break;
-    case OP_join:        join_layout(&out, l, r); break;
-    case OP_split:       layout_slice(&out, l, x->rank - 1, true, NULL); break;
-    default:             return NULL;
+    case OP_expand_dims:
+        layout_expand(&out, l, (int)op_int(o, ATTR_axis));
+        break;
+    case OP_reshape:
+        layout_reshape(&out, l, r->rank, r->shape);
+        break;
+    case OP_trans:
+        layout_trans(&out, l, op_attr(o, ATTR_order)->list);
+        break;
+    case OP_reduce:
+        layout_slice(&out, l, (int)op_int(o, ATTR_axis), true, NULL);
+        break;
+    case OP_join:
+        join_layout(&out, l, r);
+        break;
+    case OP_split:
+        layout_slice(&out, l, x->rank - 1, true, NULL);
+        break;
+    default:
+        return NULL;
     }
     return layout_intern(a->m, &out);
 }
 
 /* -- gathering classes, sites and links -- */
-
 
 /* What a loop or branch carries has one layout, whatever else is wished. */
 static void unite_values(struct value *x, struct value *y)
@@ -567,8 +582,9 @@ static void explain(struct assign *a, const struct class *c)
     struct text t;
     text_init(&t, a->arena);
     layout_print(c->layout, &t);
-    opt_explain(a->func, c->reason, "%%%s%s: %s, %s %s", c->name, c->nvalues > 1 ? " and what shares its layout" : "",
-                t.s, c->reason ? "for this" : "by shape alone", c->reason ? op_info[c->reason->code].name : "");
+    opt_explain(a->func, c->reason, "%%%s%s: %s, %s %s", c->name,
+                c->nvalues > 1 ? " and what shares its layout" : "", t.s,
+                c->reason ? "for this" : "by shape alone", c->reason ? op_info[c->reason->code].name : "");
 }
 
 static void decide(struct assign *a)
@@ -609,7 +625,8 @@ static struct op *user_in_block(const struct value *v, struct op *user)
 
 static struct value *converted(struct assign *a, struct value *v, const struct layout *l, struct op *user)
 {
-    static const char *const how[] = {"free", "within each thread", "within each warp", "through shared memory"};
+    static const char *const how[] = {"free", "within each thread", "within each warp",
+                                      "through shared memory"};
     struct note *n = v->scratch;
     struct value *found = copy_in(n, l);
     if (found)

@@ -14,7 +14,8 @@ static bool uses_only_outside(const struct op *o, const struct op *loop, const s
 {
     for (int i = 0; i < o->nopnds; i++) {
         const struct value *v = op_opnd(o, i);
-        bool is_own = v && v->block->parent && (v->block->parent == moved || op_is_inside(v->block->parent, moved));
+        bool is_own =
+            v && v->block->parent && (v->block->parent == moved || op_is_inside(v->block->parent, moved));
         if (v && !is_own && !value_is_outside(v, loop))
             return false;
     }

@@ -14,9 +14,8 @@ const int npasses = (int)(sizeof pass_info / sizeof pass_info[0]);
 
 /* The list. cse runs again after assign, which computes cheap index arithmetic once per layout. */
 static const char *const order[] = {
-    "fold", "cse", "licm", "fold", "dce",
-    "assign", "cse", "dce",
-    "cross", "convert", "vector", "shared", "barrier",
+    "fold", "cse",   "licm",    "fold",   "dce",    "assign",  "cse",
+    "dce",  "cross", "convert", "vector", "shared", "barrier",
 };
 enum { NORDER = sizeof order / sizeof order[0] };
 
@@ -83,7 +82,8 @@ static void check_degree(struct func *f, const struct pass_info *p)
 {
     static const char *const words[] = {"traced", "laid out", "scheduled"};
     if (p->needs != DEGREE_any && p->needs != (int)f->degree)
-        diag_fatal(f->module->diag, f->loc, ERR_pass_degree, p->name, words[p->needs], f->name, words[f->degree]);
+        diag_fatal(f->module->diag, f->loc, ERR_pass_degree, p->name, words[p->needs], f->name,
+                   words[f->degree]);
 }
 
 static void clear_notes(struct block *b)
@@ -103,7 +103,8 @@ static void verify(struct func *f)
     const struct op *at = NULL;
     const char *wrong = func_verify(f, &at);
     if (wrong)
-        diag_bug(f->module->diag, at ? at->loc : f->loc, "%s: %s", at ? op_info[at->code].name : f->name, wrong);
+        diag_bug(f->module->diag, at ? at->loc : f->loc, "%s: %s", at ? op_info[at->code].name : f->name,
+                 wrong);
 }
 
 /* Reads the text into a module of its own and prints that. */
@@ -204,7 +205,8 @@ static const struct pass_info *next_named(struct func *f, const char **names)
     size_t n = strcspn(*names, ",");
     const struct pass_info *p = pass_by_name(*names, n);
     if (!p)
-        diag_fatal(f->module->diag, (struct loc){0}, ERR_pass_unknown, arena_strndup(f->module->arena, *names, n));
+        diag_fatal(f->module->diag, (struct loc){0}, ERR_pass_unknown,
+                   arena_strndup(f->module->arena, *names, n));
     *names += n + ((*names)[n] == ',');
     return p;
 }
