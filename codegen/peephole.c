@@ -293,6 +293,14 @@ static bool simplify_cvt(struct peep *p, struct insn *in)
     return widen_apart(p, in, 1, NULL, 0) && simplify_add(p, in);
 }
 
+static bool simplify_not(struct peep *p, struct insn *in)
+{
+    const struct insn *inner = def_of(p, in->opnds[1], INSN_not);
+    if (is_imm(in->opnds[1]) && in->opnds[1].cls == CLASS_pred)
+        return becomes(p, in, opnd_int(CLASS_pred, !in->opnds[1].i));
+    return inner && becomes(p, in, inner->opnds[1]);
+}
+
 static bool simplify_logic(struct peep *p, struct insn *in)
 {
     struct opnd x = in->opnds[1], y = in->opnds[2];
@@ -307,19 +315,16 @@ static bool simplify_logic(struct peep *p, struct insn *in)
         uint64_t r = code == INSN_and ? a & b : code == INSN_or ? a | b : a ^ b;
         return becomes(p, in, imm_like(x, y.cls == CLASS_pred ? (int64_t)r : wrap(r, class_info[y.cls].bits)));
     }
+    if (y.cls == CLASS_pred && b && code == INSN_xor) {
+        in->form.code = INSN_not;
+        in->nopnds = 2;
+        return simplify_not(p, in);
+    }
     if (b == 0)
         return becomes(p, in, code == INSN_and ? y : x);
     if (b == all && code != INSN_xor)
         return becomes(p, in, code == INSN_and ? x : y);
     return code == INSN_and && !(bits_of(p, x) & ~b) && is_integer(in) && becomes(p, in, x);
-}
-
-static bool simplify_not(struct peep *p, struct insn *in)
-{
-    const struct insn *inner = def_of(p, in->opnds[1], INSN_not);
-    if (is_imm(in->opnds[1]) && in->opnds[1].cls == CLASS_pred)
-        return becomes(p, in, opnd_int(CLASS_pred, !in->opnds[1].i));
-    return inner && becomes(p, in, inner->opnds[1]);
 }
 
 static bool simplify_selp(struct peep *p, struct insn *in)
@@ -660,6 +665,27 @@ static bool fuse_add(struct peep *p, const struct mblock *b, struct insn *in)
                              fuse_product(p, b, in, in->opnds[2], in->opnds[1]));
 }
 
+/* setp q, x, y; not r, q  =>  setp of the contrary, which floats do not have (NaN). */
+static void fuse_not(struct peep *p, const struct mblock *b, struct insn *in)
+{
+    static const uint8_t contrary[MOD_count] = {[MOD_eq] = MOD_ne, [MOD_ne] = MOD_eq, [MOD_lt] = MOD_ge,
+                                                [MOD_ge] = MOD_lt, [MOD_gt] = MOD_le, [MOD_le] = MOD_gt};
+    const struct insn *setp = in->guard < 0 ? only_for(p, b, in->opnds[1], INSN_setp) : NULL;
+    if (!setp || !is_integer(setp))
+        return;
+    struct opnd *x = NEW_ARRAY(p->m->arena, 3, struct opnd);
+    memcpy(x, setp->opnds, 3 * sizeof *x);
+    x[0] = in->opnds[0];
+    drop_use(p, in->opnds[1]);
+    in->form = setp->form;
+    in->form.mods[0] = contrary[setp->form.mods[0]];
+    in->opnds = x;
+    in->nopnds = 3;
+    for (int i = 1; i <= 2; i++)
+        if (is_reg(x[i]))
+            p->regs.at[x[i].n].nuses++;
+}
+
 /* setp q, x, y; and r, q, s  =>  setp.and r, x, y, s */
 static bool fuse_setp(struct peep *p, const struct mblock *b, struct insn *in, struct opnd q, struct opnd s)
 {
@@ -724,6 +750,7 @@ static void fuse_block(struct peep *p, const struct mblock *b)
         switch (in->form.code) {
         case INSN_add: fuse_add(p, b, in); break;
         case INSN_and: fuse_and(p, b, in); break;
+        case INSN_not: fuse_not(p, b, in); break;
         case INSN_mul_lo:
         case INSN_div:
         case INSN_rem: cheapen(in); break;

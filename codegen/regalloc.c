@@ -4,16 +4,18 @@
  *     mov.f32 v4, v9          =>
  *
  * ptxas allocates the real registers; this is for readers, and to drop the moves that loops and branches needed. First,
- * registers joined by a move become one where their lives do not overlap; then each gets the lowest number that is free
+ * registers joined by a move become one where their lives do not overlap, or hold the same value; then each gets the lowest number that is free
  * from its first definition to its last use.
  */
 #include "codegen/mir.h"
 
 #include <stdlib.h>
 
+/* Virtual registers that become one. */
 struct web {
     int parent; /* itself: a representative */
     struct live_range range;
+    VEC(int) defs; /* positions */
 };
 
 struct allocator {
@@ -48,9 +50,28 @@ static struct live_range merged(struct arena *arena, const struct live_range *x,
     for (int i = 0, k = 0; i < x->segments.n || k < y->segments.n;) {
         bool take_x = k == y->segments.n ||
                       (i < x->segments.n && x->segments.at[i].from < y->segments.at[k].from);
-        VEC_PUSH(arena, &r.segments, take_x ? x->segments.at[i++] : y->segments.at[k++]);
+        struct segment next = take_x ? x->segments.at[i++] : y->segments.at[k++];
+        struct segment *last = r.segments.n ? &r.segments.at[r.segments.n - 1] : NULL;
+        if (last && next.from < last->to)
+            last->to = next.to > last->to ? next.to : last->to;
+        else
+            VEC_PUSH(arena, &r.segments, next);
     }
     return r;
+}
+
+/* A copy and its source may live at once, as long as neither changes while the copy lives. */
+static bool stays_equal(const struct web *copy, const struct web *source)
+{
+    if (copy->defs.n != 1)
+        return false;
+    for (int i = 0; i < source->defs.n; i++)
+        for (int k = 0; k < copy->range.segments.n; k++) {
+            const struct segment *s = &copy->range.segments.at[k];
+            if (s->from < source->defs.at[i] && source->defs.at[i] < s->to)
+                return false;
+        }
+    return true;
 }
 
 static bool is_copy(const struct insn *in)
@@ -64,11 +85,24 @@ static void coalesce(struct allocator *a, const struct insn *in)
     if (!is_copy(in))
         return;
     int x = find(a, in->opnds[0].n), y = find(a, in->opnds[1].n);
-    if (x == y || overlap(&a->webs[x].range, &a->webs[y].range))
+    if (x == y || (overlap(&a->webs[x].range, &a->webs[y].range) && !stays_equal(&a->webs[x], &a->webs[y])))
         return;
     int low = x < y ? x : y, high = x < y ? y : x;
     a->webs[low].range = merged(a->m->arena, &a->webs[x].range, &a->webs[y].range);
+    for (int i = 0; i < a->webs[high].defs.n; i++)
+        VEC_PUSH(a->m->arena, &a->webs[low].defs, a->webs[high].defs.at[i]);
     a->webs[high].parent = low;
+}
+
+static void note_defs(struct allocator *a)
+{
+    int at = 0;
+    for (int b = 0; b < a->m->blocks.n; b++)
+        for (int i = 0; i < a->m->blocks.at[b]->insns.n; i++, at++) {
+            const struct insn *in = a->m->blocks.at[b]->insns.at[i];
+            for (int k = 0; k < in->ndefs; k++)
+                VEC_PUSH(a->m->arena, &a->webs[in->opnds[k].n].defs, at);
+        }
 }
 
 static void drop_copies(struct mblock *b, const struct allocation *alloc)
@@ -113,7 +147,8 @@ struct allocation *regalloc(struct mir *m, const struct liveness *live)
 {
     struct allocator a = {m, NEW_ARRAY(m->arena, m->regs.n + 1, struct web)};
     for (int r = 0; r < m->regs.n; r++)
-        a.webs[r] = (struct web){r, live->ranges[r]};
+        a.webs[r] = (struct web){.parent = r, .range = live->ranges[r]};
+    note_defs(&a);
     for (int b = 0; b < m->blocks.n; b++)
         for (int i = 0; i < m->blocks.at[b]->insns.n; i++)
             coalesce(&a, m->blocks.at[b]->insns.at[i]);

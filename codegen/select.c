@@ -533,8 +533,29 @@ static bool is_empty_arm(const struct block *b)
     return b->first->code == OP_yield && b->first->nopnds == 0;
 }
 
+/* Where one arm is a mere return: the threads are done, the rest goes on with the other arm. */
+static bool select_exit(struct select *s, const struct op *o)
+{
+    for (int arm = 0; arm < 2; arm++) {
+        if (o->regions[arm]->first->code != OP_return)
+            continue;
+        struct opnd c = in_reg(s, tile_of(s, op_opnd(o, 0))[0]);
+        struct insn *exit = emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
+        exit->guard = c.n;
+        exit->guard_not = arm == 1;
+        s->b = mir_block(s->m, s->b->index, s->b->depth);
+        const struct op *end = select_inline(s, o->regions[!arm]);
+        for (int i = 0; i < o->nresults && end->code == OP_yield; i++)
+            o->results[i].scratch = tile_of(s, op_opnd(end, i));
+        return true;
+    }
+    return false;
+}
+
 static void select_if(struct select *s, const struct op *o)
 {
+    if (select_exit(s, o))
+        return;
     struct value **like = NEW_ARRAY(s->m->arena, o->nresults + 1, struct value *);
     for (int i = 0; i < o->nresults; i++)
         like[i] = &o->results[i];
