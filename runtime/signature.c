@@ -177,7 +177,7 @@ static struct obj *read_value(struct reader *r, const struct entry *x)
 /* The end of the entry at s: a comma outside of brackets and quotes. */
 static size_t entry_length(struct reader *r, const char *s)
 {
-    char open[64];
+    const char *unclosed = NULL;
     int depth = 0;
     size_t n = 0;
     for (; s[n] && !(s[n] == ',' && depth == 0); n++) {
@@ -185,18 +185,19 @@ static size_t entry_length(struct reader *r, const char *s)
         if (c == '\'' || c == '"') {
             const char *close = strchr(s + n + 1, c);
             if (!close) {
-                diag_error(diag_of(r), loc_at(r, s + n, 1), ERR_signature_unclosed, c);
-                return strlen(s);
+                unclosed = s + n;
+                n = strlen(s);
+                break;
             }
             n = (size_t)(close - s);
-        } else if (strchr("([{", c) && depth < (int)sizeof open) {
-            open[depth++] = c;
+        } else if (strchr("([{", c)) {
+            unclosed = depth++ == 0 ? s + n : unclosed;
         } else if (strchr(")]}", c) && depth > 0) {
-            depth--;
+            unclosed = --depth == 0 ? NULL : unclosed;
         }
     }
-    if (depth > 0)
-        diag_error(diag_of(r), loc_at(r, s, n), ERR_signature_unclosed, open[depth - 1]);
+    if (unclosed)
+        diag_error(diag_of(r), loc_at(r, unclosed, 1), ERR_signature_unclosed, *unclosed);
     return n;
 }
 
@@ -280,6 +281,8 @@ static void read_entries(struct reader *r)
     bool named = false, more = s[strspn(s, " \t\r\n")] != '\0';
     while (more && diag_of(r)->nerrors == 0) {
         struct entry x = {.s = s, .n = entry_length(r, s)};
+        if (diag_of(r)->nerrors)
+            return;
         more = s[x.n] == ',';
         s += x.n + 1;
         trim(&x);

@@ -73,6 +73,7 @@ expect 2 'the signature has 6 entries' compile k.py::add --signature "$add, 7"
 expect 2 "'add' has no parameter 'NOPE'" compile k.py::add --signature '*fp32, *fp32, *fp32, i32, NOPE=1'
 expect 2 'found nothing' compile k.py::add --signature '*fp32,, *fp32, i32, 1'
 expect 2 'is never closed' compile k.py::add --signature '*fp32, *fp32, *fp32, i32, (1'
+expect 2 "signature:1:27: error: '(' is never closed" compile k.py::add --signature '*fp32, *fp32, *fp32, i32, ((1)'
 expect 2 '"tag": "no-kernel"' compile k.py::sub --json
 
 # Where the result goes, and standard output stays empty.
