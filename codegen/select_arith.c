@@ -103,6 +103,14 @@ static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
     }
 }
 
+/* x - x / y * y: where y may be 0 that is x, as the language has it: all ones times 0;
+ * PTX's own rem gives all ones there (seen on sm_90). */
+static struct opnd remainder_of(struct select *s, enum ptype type, const struct opnd *x)
+{
+    struct opnd quotient = emit2(s, form0(INSN_div, type), x[0], x[1]);
+    return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_mul_lo, type), quotient, x[1]));
+}
+
 static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
 {
     const struct row *row = &rows[o->code];
@@ -116,6 +124,8 @@ static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt
     if (o->code == OP_mulhu && dt == DT_i8)
         return emit2(s, form0(INSN_shr, PT_u16), emit2(s, form0(INSN_mul_lo, PT_u16), y[0], y[1]),
                      opnd_int(CLASS_b32, dtype_info[dt].bits));
+    if ((o->code == OP_rems || o->code == OP_remu) && y[1].kind != OPND_imm)
+        return remainder_of(s, type, y);
     return emit(s, form0(row->whole, type), o->nopnds, y);
 }
 

@@ -13,6 +13,7 @@ ERROR(ir_unknown, "unknown %s '%s'")
 ERROR(ir_redefined, "%s '%s' is defined twice")
 ERROR(ir_form, "'%s' has the %s '%s', found %d")
 ERROR(ir_verify, "%s")
+ERROR(ir_invalid, "kernel @%s is not valid: %s, in: %s")
 ERROR(too_many_errors, "too many errors: stopped after %d")
 
 /* -- frontend: tokens and grammar -- */

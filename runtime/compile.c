@@ -61,6 +61,21 @@ static double seconds_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* What a user wrote as IR may break rules that the tracer keeps. */
+static bool is_valid(struct diag *d, const struct func *f)
+{
+    const struct op *at = NULL;
+    const char *wrong = func_verify(f, &at);
+    if (!wrong)
+        return true;
+    struct text t;
+    text_init(&t, d->arena);
+    if (at)
+        op_print(at, &t);
+    diag_error(d, (struct loc){0}, ERR_ir_invalid, f->name, wrong, at ? t.s : "the kernel");
+    return false;
+}
+
 /* The kernel of an IR file, in a module of its own; NULL: reported. */
 static struct func *parse_ir(struct neso_kernel *k)
 {
@@ -75,7 +90,7 @@ static struct func *parse_ir(struct neso_kernel *k)
             f->target = k->spec.target;
         if (k->options.num_warps && f->degree == DEGREE_traced)
             f->num_warps = k->options.num_warps;
-        return f;
+        return is_valid(d, f) ? f : NULL;
     }
     diag_error(d, (struct loc){0}, ERR_no_kernel, k->name, k->module->source->name);
     return NULL;
@@ -115,7 +130,7 @@ static bool optimize(struct neso_kernel *k, struct func *f, neso_text which)
         .write_ctx = given->user,
     };
     double start = seconds_now();
-    if (!f->target)
+    if (!f->target && !o.passes)
         f->target = k->spec.target;
     if (f->degree != DEGREE_scheduled || o.passes)
         opt_run(f, &o);

@@ -60,7 +60,7 @@ def softmax(module, m, n, rows):
     calls, block = {}, 1 << (n - 1).bit_length()
     if n <= 1024:
         calls["neso, announced"] = module.kernel(
-            "announcement_softmax", f"*fp32:16, i32{div}, 1, *fp32:16, i32{div}, 1, i32:16, i32{div}").bind(
+            "announcement_softmax", f"*fp32:16, i32{div}, 1, *fp32:16, i32{div}, 1, i32, i32{div}").bind(
                 (m,), y.data_ptr(), n, x.data_ptr(), n, m, n)
     warps = 4 if block <= 2048 else 8 if block <= 4096 else 16
     calls["neso"] = module.kernel("softmax", f"*fp32:16, *fp32:16, i32{div}, i32{div}, i32{div}, {block}",
