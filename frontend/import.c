@@ -214,25 +214,46 @@ static struct obj *import_name(struct eval *e, struct obj *module, const char *m
     return found;
 }
 
-/* `from .a import b` finds a beside the program, as `from a import b` does. */
+/* What `from .a import b` means by a: the module beside this one; every further dot is a package further out. In the
+ * program itself that is a file beside it. */
+static const char *absolute_name(struct eval *e, struct scope *s, int level, const char *name)
+{
+    struct obj *own = scope_get(s->globals, intern_str(e->strings, "__name__"));
+    void **source = map_get_ptr(&e->sources, s->globals);
+    const struct source *src = source ? *source : NULL;
+    static const char init[] = "__init__.py";
+    size_t tail = sizeof init - 1;
+    bool is_package =
+        src && strlen(src->name) >= tail && strcmp(src->name + strlen(src->name) - tail, init) == 0;
+    size_t n = own && level > 0 ? own->str.n : 0;
+    for (int i = is_package; i < level; i++)
+        while (n > 0 && own->str.s[--n] != '.')
+            ;
+    struct text t;
+    text_init(&t, e->arena);
+    if (n > 0)
+        text_bytes(&t, own->str.s, n);
+    if (n > 0 && *name)
+        text_char(&t, '.');
+    text_str(&t, name);
+    return intern(e->strings, t.s, t.len);
+}
+
 void exec_import_from(struct eval *e, struct scope *s, const struct ast *x)
 {
     const char *name = x->import_from.module ? x->import_from.module : "";
     if (strcmp(name, "__future__") == 0)
         return;
+    name = absolute_name(e, s, x->import_from.level, name);
+    struct obj *module = *name ? import_module(e, name, x->loc) : NULL;
     for (int i = 0; i < x->import_from.names.n; i++) {
         const struct ast *alias = x->import_from.names.at[i];
-        struct obj *found;
-        if (!*name) {
-            found = import_module(e, alias->alias.name, alias->loc);
-        } else {
-            struct obj *module = import_module(e, name, x->loc);
-            if (strcmp(alias->alias.name, "*") == 0) {
-                import_star(s, module);
-                continue;
-            }
-            found = import_name(e, module, name, alias);
+        if (module && strcmp(alias->alias.name, "*") == 0) {
+            import_star(s, module);
+            continue;
         }
+        struct obj *found =
+            module ? import_name(e, module, name, alias) : import_module(e, alias->alias.name, alias->loc);
         scope_set(s, alias->alias.as ? alias->alias.as : alias->alias.name, found);
     }
 }

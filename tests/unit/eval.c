@@ -77,6 +77,35 @@ TEST(exit_says_how_the_program_ended)
     }
 }
 
+TEST(files_beside_the_program_are_modules)
+{
+    static const struct {
+        const char *text, *output;
+    } rows[] = {
+        {"import helpers\nfrom helpers import twice as t\nimport helpers as h\nprint(t(4), helpers.K, h is "
+         "helpers)\n",
+         "loading helpers\n8 5 True\n"},
+        {"from .helpers import twice\nfrom . import helpers\nprint(twice(1))\n", "loading helpers\n2\n"},
+        {"import pack.two\nprint(pack.two.deep(), pack.unit())\n", "1 1\n"},
+        {"from helpers import twize\n",
+         "loading helpers\n"
+         "t.py:1:21: error: ImportError: cannot import name 'twize' from 'helpers' [import-name]\n"
+         "    1 | from helpers import twize\n"
+         "      |                     ^~~~~\n"
+         "hint: did you mean 'twice'?\n"},
+        {"try: import broken\nexcept ImportError: pass\n",
+         "broken.py:2:5: error: expected an expression, found '=' [syntax]\n"
+         "    2 | y = = 2\n"
+         "      |     ^\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct program p;
+        program_run(&p, rows[i].text, true, 0);
+        check_lines(p.output.s, rows[i].output);
+        world_free(&p.w);
+    }
+}
+
 TEST(endless_programs_end)
 {
     static const char *const texts[] = {

@@ -35,11 +35,30 @@ static double program_seconds(void *ctx)
     return 12.5;
 }
 
+/* Files beside the program. */
+static const struct source *program_find_source(void *ctx, struct eval *e, const char *module)
+{
+    static const char *const files[][3] = {
+        {"helpers", "helpers.py", "print('loading', __name__)\nfrom pack.one import K, unit\ndef twice(x): return 2 * x * unit()\n"},
+        {"base", "base.py", "K = 5\n"},
+        {"pack", "pack/__init__.py", "from .one import unit\nfrom . import two\n"},
+        {"pack.one", "pack/one.py", "from .two import deep\nfrom ..base import K\ndef unit(): return deep()\n"},
+        {"pack.two", "pack/two.py", "def deep(): return 1\n"},
+        {"broken", "broken.py", "x = 1\ny = = 2\n"},
+    };
+    (void)ctx;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (strcmp(files[i][0], module) == 0)
+            return diag_add_source(e->diag, files[i][1], files[i][2], strlen(files[i][2]));
+    return NULL;
+}
+
 /* Without a host only what kernels need is executed. */
 static inline void program_run(struct program *p, const char *text, bool with_host, int64_t step_limit)
 {
     static struct host host;
-    host = (struct host){.ctx = p, .write = program_write, .getenv = program_getenv, .seconds = program_seconds};
+    host = (struct host){.ctx = p, .write = program_write, .getenv = program_getenv, .seconds = program_seconds,
+                         .find_source = program_find_source};
     jmp_buf fatal;
     world_init(&p->w);
     interner_init(&p->strings, &p->w.arena);
