@@ -167,6 +167,7 @@ void neso_context_release(neso_context *context)
     if (!context)
         return;
     report_begin(context);
+    context->released = true;
     context_drop(context);
 }
 
@@ -223,7 +224,7 @@ neso_status report_leave(struct neso_module *m, neso_status status)
 {
     struct neso_context *c = m->context;
     c->status = status;
-    if (--m->busy == 0 && m->diag.list.n > 0) {
+    if (--m->busy == 0 && m->diag.list.n > 0 && !c->released) {
         m->refs++;
         c->reported = m;
     }

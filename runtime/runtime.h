@@ -21,6 +21,7 @@ enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 
 struct neso_context {
     int refs; /* the user's, and one for each module */
+    bool released; /* by the user: nobody will ask what a call had to say */
     struct memory mem;
     size_t memory_limit, source_limit;
     int64_t step_limit;
