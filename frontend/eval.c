@@ -21,9 +21,9 @@ void handler_push(struct eval *e, struct handler *h)
     h->outer = e->handler;
     h->trace = e->trace;
     h->depth = e->depth;
+    h->call = e->call;
     h->ndiagnostics = e->diag->list.n;
     h->nerrors = e->diag->nerrors;
-    h->call = e->call;
     h->calls = e->calls;
     h->handling = e->handling;
     h->yields = e->yields;
@@ -54,11 +54,6 @@ void eval_throw(struct eval *e, const struct exception *x)
     e->handling = h->handling;
     e->yields = h->yields;
     longjmp(h->jump, 1);
-}
-
-void eval_reraise(struct eval *e, const struct exception *x)
-{
-    eval_throw(e, x);
 }
 
 static void report(struct eval *e, enum severity severity, struct loc at, enum error error,

@@ -142,8 +142,8 @@ struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj
 _Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name, enum error error, ...);
 void handler_push(struct eval *e, struct handler *h);
 void handler_pop(struct eval *e, struct handler *h);
-/* Raises again what a handler caught. */
-_Noreturn void eval_reraise(struct eval *e, const struct exception *x);
+/* Raises an exception that is made already: what a handler caught, say. */
+_Noreturn void eval_throw(struct eval *e, const struct exception *x);
 /* Leaves a value as output of host `print`. */
 void eval_write(struct eval *e, const char *s, size_t n);
 

@@ -105,7 +105,6 @@ void class_set_fields(struct eval *e, struct obj *class, struct obj *names, bool
 struct obj *class_fields(struct eval *e, const struct obj *class, bool *is_tuple); /* tuple of names; NULL: none */
 
 /* -- eval.c -- */
-_Noreturn void eval_throw(struct eval *e, const struct exception *x);
 struct note {
     struct loc at;
     enum error error; /* with `name` as its argument */
