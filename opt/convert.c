@@ -4,6 +4,7 @@
  *                                                       shared_store %buf, %x vec=4
  *                                                       %y = shared_load %buf vec=4 : tile<64x64xf32,#b>
  *
+ * Conversions that stand in a row are stored together, then loaded together: one barrier is enough for all.
  * #s is swizzled so that neither side has bank conflicts where the algebra finds such a layout (layout_shared_for). What
  * stays inside a thread or a warp stays a `convert`: codegen moves registers or shuffles. Predicates travel as bytes,
  * pointers as integers. Needs: layouts everywhere. Leaves: shared buffers without offsets, accesses without barriers.
@@ -39,45 +40,83 @@ static struct value *unpack(struct builder *b, struct value *x, const struct typ
     return build_cast(b, elem->kind == TY_ptr ? OP_bitcast : OP_trunc, x, elem);
 }
 
-static void through_shared(struct op *o)
+/* Puts x into a new buffer, from where it can be loaded in the layout of y. */
+static struct value *store_for(struct builder *b, struct value *x, const struct value *y)
 {
-    struct func *f = o->block->func;
-    struct module *m = f->module;
-    struct value *x = op_opnd(o, 0), *y = op_result(o);
-    const struct type *elem = type_elem(x->type), *as = carrier(m, elem);
+    struct module *m = b->func->module;
+    const struct type *as = carrier(m, type_elem(x->type));
+    int elem_bytes = type_elem_bytes(as);
     struct layout chosen;
-    layout_shared_for(&chosen, x->type->layout, y->type->layout, type_elem_bytes(as));
+    layout_shared_for(&chosen, x->type->layout, y->type->layout, elem_bytes);
     const struct layout *shared = layout_intern(m, &chosen);
     const struct type *buffer = type_shared(m, as, x->type->rank, x->type->shape, shared, 1);
-    int store_vec = widest(shared, x->type->layout, type_elem_bytes(as));
-    int load_vec = widest(shared, y->type->layout, type_elem_bytes(as));
-
-    struct builder b = build_before(o);
-    struct value *from = pack(&b, x, as);
-    struct value *buf = op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &buffer, 0));
-    struct op *store = build_op(&b, OP_shared_store, 2, (struct value *[]){buf, from}, 0, NULL, 0);
-    op_set_int(store, ATTR_vec, store_vec);
-    const struct type *loaded = type_with_elem(m, y->type, as);
-    struct op *load = build_op(&b, OP_shared_load, 1, &buf, 1, &loaded, 0);
-    op_set_int(load, ATTR_vec, load_vec);
-    opt_explain(f, o, "through shared memory: %d elements of %d bytes at once in, %d out",
-                store_vec, type_elem_bytes(as), load_vec);
-    struct value *back = unpack(&b, op_result(load), elem);
-    value_replace(y, back);
-    op_erase(o);
+    struct value *from = pack(b, x, as);
+    struct value *buf = op_result(build_op(b, OP_shared_alloc, 0, NULL, 1, &buffer, 0));
+    struct op *store = build_op(b, OP_shared_store, 2, (struct value *[]){buf, from}, 0, NULL, 0);
+    op_set_int(store, ATTR_vec, widest(shared, x->type->layout, elem_bytes));
+    return buf;
 }
 
-static void visit(struct op *o, void *ctx)
+static struct value *load_as(struct builder *b, struct value *buf, const struct type *t)
 {
-    (void)ctx;
-    if (o->code != OP_convert)
-        return;
-    const struct layout *from = op_opnd(o, 0)->type->layout, *to = op_result(o)->type->layout;
-    if (layout_conversion(from, to) == CONVERSION_shared)
-        through_shared(o);
+    const struct type *loaded = type_with_elem(b->func->module, t, buf->type->elem);
+    struct op *load = build_op(b, OP_shared_load, 1, &buf, 1, &loaded, 0);
+    op_set_int(load, ATTR_vec, widest(buf->type->layout, t->layout, type_elem_bytes(buf->type)));
+    return unpack(b, op_result(load), type_elem(t));
+}
+
+static bool is_shared(const struct op *o)
+{
+    return o->code == OP_convert &&
+           layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) == CONVERSION_shared;
+}
+
+/* The op behind a run of conversions, from `first` on, none of which needs another's result. */
+static struct op *end_of_run(const struct op *first)
+{
+    struct op *o = first->next;
+    for (; o && is_shared(o); o = o->next)
+        for (const struct op *earlier = first; earlier != o; earlier = earlier->next)
+            if (op_opnd(o, 0) == op_result(earlier))
+                return o;
+    return o;
+}
+
+/* All are stored, then all are loaded, so that one barrier serves them all. */
+static void through_shared(struct op *first, const struct op *end)
+{
+    struct module *m = first->block->func->module;
+    VEC(struct value *) bufs = {0};
+    struct builder b = build_before(first);
+    for (struct op *o = first; o != end; o = o->next) {
+        b.loc = o->loc;
+        VEC_PUSH(m->scratch, &bufs, store_for(&b, op_opnd(o, 0), op_result(o)));
+    }
+    int i = 0;
+    for (struct op *next, *o = first; o != end; o = next) {
+        next = o->next;
+        struct value *y = op_result(o);
+        b = build_before(o);
+        struct value *loaded = load_as(&b, bufs.at[i++], y->type);
+        opt_explain(first->block->func, o, "%%%s goes through shared memory, %d bytes a buffer", y->name,
+                    (int)type_elems(y->type) * type_elem_bytes(bufs.at[i - 1]->type));
+        value_replace(y, loaded);
+        op_erase(o);
+    }
+}
+
+static void visit(struct block *b)
+{
+    for (struct op *next, *o = b->first; o; o = next) {
+        next = is_shared(o) ? end_of_run(o) : o->next;
+        for (int i = 0; i < o->nregions; i++)
+            visit(o->regions[i]);
+        if (is_shared(o))
+            through_shared(o, next);
+    }
 }
 
 void opt_convert(struct func *f)
 {
-    func_walk(f, visit, NULL);
+    visit(f->body);
 }

@@ -20,8 +20,8 @@ enum { PARTS_IN_REGS_BITS = 2 };
 /* -- which bits of the axis belong to warps -- */
 
 struct axis_bits {
-    int low, n;        /* bits of the coordinate that are the axis */
-    uint32_t warps;    /* mask, within the axis: the warps' */
+    int low, n;     /* bits of the coordinate that are the axis */
+    uint32_t warps; /* mask, within the axis: the warps' */
 };
 
 static struct axis_bits bits_of_axis(const struct layout *l, int axis)
@@ -60,37 +60,51 @@ static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
     return n;
 }
 
+/* t's shape with dimension `axis` replaced by these; returns the rank. */
+static int replace_dim(const struct type *t, int axis, int n, const int *sizes, int *shape)
+{
+    int rank = 0;
+    for (int d = 0; d < t->rank; d++)
+        for (int i = 0; i < (d == axis ? n : 1); i++)
+            shape[rank++] = d == axis ? sizes[i] : t->shape[d];
+    return rank;
+}
+
+static struct value *reshaped(struct builder *b, struct value *x, int rank, const int *shape)
+{
+    bool same = rank == x->type->rank;
+    for (int d = 0; same && d < rank; d++)
+        same = shape[d] == x->type->shape[d];
+    return same ? x : build_reshape(b, x, rank, shape);
+}
+
+/* The n dimensions from `axis` on, those of the warps last. */
+static struct value *warps_last(struct builder *b, struct value *x, int axis, int n, const bool *is_warps)
+{
+    int order[RANK_MAX], at = axis;
+    for (int d = 0; d < x->type->rank; d++)
+        order[d] = d;
+    for (int warps = 0; warps < 2; warps++)
+        for (int i = 0; i < n; i++)
+            if (is_warps[i] == warps)
+                order[at++] = axis + i;
+    bool same = true;
+    for (int d = 0; d < x->type->rank; d++)
+        same = same && order[d] == d;
+    return same ? x : build_trans(b, x, order);
+}
+
 /* x with dimension `axis` as two: [.., rest, warps, ..]. */
 static struct value *split_axis(struct builder *b, struct value *x, int axis, const struct axis_bits *a)
 {
     const struct type *t = x->type;
-    int size[COORD_BITS_MAX], shape[RANK_MAX], order[RANK_MAX], rank = 0, at = 0;
+    int size[COORD_BITS_MAX], shape[RANK_MAX];
     bool is_warps[COORD_BITS_MAX];
     int n = runs_of(a, size, is_warps), warps = 1 << count_bits(a->warps);
-    for (int d = 0; d < axis; d++)
-        shape[rank++] = t->shape[d];
-    for (int i = 0; i < n; i++)
-        shape[rank++] = size[i];
-    for (int d = axis + 1; d < t->rank; d++)
-        shape[rank++] = t->shape[d];
-    for (int d = 0; d < rank; d++)
-        order[d] = d;
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < n; i++)
-            if (is_warps[i] == (pass == 1))
-                order[axis + at++] = axis + i;
-    struct value *runs = build_reshape(b, x, rank, shape);
-    struct value *sorted = build_trans(b, runs, order);
-    rank = 0;
-    for (int d = 0; d < t->rank; d++) {
-        if (d == axis) {
-            shape[rank++] = t->shape[d] / warps;
-            shape[rank++] = warps;
-        } else {
-            shape[rank++] = t->shape[d];
-        }
-    }
-    return build_reshape(b, sorted, rank, shape);
+    int rank = replace_dim(t, axis, n, size, shape);
+    x = warps_last(b, reshaped(b, x, rank, shape), axis, n, is_warps);
+    rank = replace_dim(t, axis, 2, (int[]){t->shape[axis] / warps, warps}, shape);
+    return reshaped(b, x, rank, shape);
 }
 
 /* -- the layout in which partial results meet -- */
@@ -125,7 +139,8 @@ static struct layout gathered(const struct layout *l, int axis, const int *shape
 
 enum { OPERANDS_MOST = 16 };
 
-static struct op *reduce_like(struct builder *b, const struct op *model, int n, struct value *const *x, int axis)
+static struct op *reduce_like(struct builder *b, const struct op *model, int n, struct value *const *x,
+                              int axis)
 {
     struct op *r = build_reduce(b, n, x, axis);
     struct map map;
