@@ -48,7 +48,7 @@ $(BUILD)/libneso.so: $(OBJECTS)
 	$(CC) $(SAN) $(LDFLAGS) -shared -Wl,-soname,libneso.so -Wl,-z,defs $^ $(LDLIBS) -o $@
 
 $(BUILD)/neso: $(COMMAND:%.c=$(BUILD)/%.o) $(BUILD)/libneso.a
-	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	$(CC) $(SAN) $(LDFLAGS) -no-pie $^ $(LDLIBS) -o $@
 
 # Made from the op table, hence linked with the inner objects; for a machine with a GPU.
 $(BUILD)/gpu_%: $(BUILD)/tests/gpu/%.o $(BUILD)/inner.a

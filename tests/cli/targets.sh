@@ -1,0 +1,32 @@
+# Every target gets PTX that its assembler takes without a word and without a spill. EVERY=1: all kernels of the benches, all warps.
+set -u
+cd "$NESO_ROOT" || exit 1
+targets="sm_80 sm_86 sm_89 sm_90a sm_100a sm_120a"
+status=0 work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+emit() { # FILE::KERNEL SIGNATURE WARPS
+    local target
+    for target in $targets; do
+        "$NESO" compile "$1" --signature "$2" --num-warps "$3" --target "$target" -o "$work/k.ptx" || { echo "$1 ($2), $3 warps, $target"; status=1; continue; }
+        command -v ptxas >/dev/null || continue
+        ptxas -arch="$target" -v "$work/k.ptx" -o "$work/k.cubin" >"$work/log" 2>&1 && ! grep -E 'warning|[1-9][0-9]* bytes spill' "$work/log" ||
+            { echo "$1 ($2), $3 warps, $target"; cat "$work/log"; status=1; }
+    done
+}
+
+emit tests/programs/announcement_add.py::add "*fp32:16, *fp32:16, *fp32:16, i32:16" 4
+emit tests/programs/announcement_add.py::add "*bf16, *bf16, *bf16, i32" 4
+emit tests/programs/announcement_softmax.py::softmax "*fp32:16, i32, 1, *fp32:16, i32, 1, i32, i32" 4
+emit tests/programs/announcement_softmax.py::softmax "*fp16:16, i32:16, 1, *fp16:16, i32:16, 1, i32, i32:16" 4
+[ "${EVERY:-}" = 1 ] || exit $status
+for warps in 1 2 4 8 16; do
+    for type in fp32 fp16 bf16; do
+        emit bench/programs/kernels.py::add "*$type:16, *$type:16, *$type:16, i32, 1024" $warps
+        for block in 64 1024 4096; do
+            emit bench/programs/kernels.py::softmax "*$type:16, *$type:16, i32:16, i32:16, i32:16, $block" $warps
+            emit bench/programs/kernels.py::softmax "*$type, *$type, i32, i32, i32, $block" $warps
+        done
+    done
+done
+exit $status
