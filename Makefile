@@ -14,7 +14,8 @@ COMMAND  = runtime/main.c $(wildcard runtime/command_*.c)
 SOURCES  = $(filter-out $(COMMAND),$(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))))
 OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/frontend/prelude.o
 APIS     = $(patsubst tests/api/%.c,$(BUILD)/tests/api_%,$(wildcard tests/api/*.c))
-UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c))
+UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c)) \
+           $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz_%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
 
 all: $(BUILD)/neso $(BUILD)/libneso.so $(BUILD)/libneso.a
 
@@ -66,6 +67,17 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libneso.a
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/inner.a
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# A fuzz target over its corpus, and under the fuzzer: `make fuzz-parse && build/fuzz-parse tests/fuzz/parse`.
+$(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/inner.a
+	@mkdir -p $(@D)
+	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+fuzz-%:
+	@mkdir -p $(BUILD)
+	clang $(filter-out -MMD -MP,$(NCFLAGS)) -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	  -fno-sanitize-coverage=trace-cmp tests/fuzz/$*.c \
+	  $(filter ir/% frontend/ast.c frontend/lex.c frontend/parse%,$(SOURCES)) $(LDLIBS) -o $(BUILD)/$@
 
 units: $(UNITS)
 api: $(APIS)

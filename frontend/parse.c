@@ -15,10 +15,19 @@
 
 /* -- failing -- */
 
+/* The offset behind a line's last character. */
+static uint32_t line_end(const struct parser *p, uint32_t line)
+{
+    const char *s = p->src->text;
+    uint32_t start = p->tokens.line_starts.at[line - 1], end = p->tokens.line_starts.at[line];
+    end -= end > start && s[end - 1] == '\n';
+    return end - (end > start && s[end - 1] == '\r');
+}
+
 struct loc parse_loc(const struct parser *p, const struct token *t)
 {
-    uint32_t line_end = p->tokens.line_starts.at[t->line];
-    uint32_t end = t->end < line_end ? t->end : line_end;
+    uint32_t limit = line_end(p, t->line);
+    uint32_t end = t->end < limit ? t->end : limit;
     uint32_t len = end > t->start ? end - t->start : 0;
     return (struct loc){
         .file = (uint16_t)p->src->index,
@@ -196,12 +205,9 @@ struct ast *parse_new(struct parser *p, enum ast_kind kind, const struct token *
 
 struct ast *parse_done(struct parser *p, struct ast *n)
 {
-    const uint32_t *lines = p->tokens.line_starts.at;
-    const char *s = p->src->text;
-    uint32_t start = lines[n->loc.line - 1] + n->loc.col - 1, line_end = lines[n->loc.line];
-    uint32_t end = p->last && p->last->end < line_end ? p->last->end : line_end;
-    while (end > start && (s[end - 1] == '\n' || s[end - 1] == '\r'))
-        end--;
+    uint32_t start = p->tokens.line_starts.at[n->loc.line - 1] + n->loc.col - 1;
+    uint32_t limit = line_end(p, n->loc.line);
+    uint32_t end = p->last && p->last->end < limit ? p->last->end : limit;
     if (end > start)
         n->loc.len = (uint16_t)(end - start > UINT16_MAX ? UINT16_MAX : end - start);
     int height = 0;

@@ -1,11 +1,12 @@
 /* ir.c: any bytes as IR text. The parser must not crash; what it takes must print, parse back, and print the same; and
  * the verifier must have an answer for it.
  *
- *   clang -std=c11 -g -I. -fsanitize=fuzzer,address,undefined tests/fuzz/ir.c ir/[a-z]*.c -lm -o build/fuzz-ir
- *   build/fuzz-ir tests/ir -runs=1000000 */
+ *   make fuzz-ir && build/fuzz-ir tests/ir -runs=1000000 */
 #include "tests/unit/world.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+const char fuzz_corpus[] = "tests/ir";
 
 static void print_back(const struct text *once)
 {
