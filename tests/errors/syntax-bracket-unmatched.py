@@ -1,0 +1,7 @@
+# A closing bracket that closes nothing.
+x = tl.load(p) + 1)
+
+# expect: exit 2
+# syntax-bracket-unmatched.py:2:19: error: unmatched ')' [bracket-unmatched]
+#     2 | x = tl.load(p) + 1)
+#       |                   ^

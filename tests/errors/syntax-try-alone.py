@@ -1,0 +1,16 @@
+# A 'try' that nothing follows, a clause without its statement.
+try:
+    x = 1
+y = 2
+except E:
+    pass
+else:
+    pass
+
+# expect: exit 2
+# syntax-try-alone.py:2:1: error: expected 'except' or 'finally' block [try-bare]
+#     2 | try:
+#       | ^~~
+# syntax-try-alone.py:5:1: error: 'except' without its 'try' [syntax-clause]
+#     5 | except E:
+#       | ^~~~~~
