@@ -293,6 +293,30 @@ static bool simplify_cvt(struct peep *p, struct insn *in)
     return widen_apart(p, in, 1, NULL, 0) && simplify_add(p, in);
 }
 
+/* x as y + c that cannot wrap; c is 0 if x is no such sum. */
+static struct opnd split_exact(const struct peep *p, struct opnd x, int64_t *c)
+{
+    const struct insn *add = exact_add(p, x);
+    *c = add ? add->opnds[2].i : 0;
+    return add ? add->opnds[1] : x;
+}
+
+/* Does predicate a imply b? So it is for x + 3 < n and x + 1 < n: masks of neighbours. */
+static bool implies(const struct peep *p, struct opnd a, struct opnd b)
+{
+    const struct insn *m = def_of(p, a, INSN_setp), *n = def_of(p, b, INSN_setp);
+    if (!m || !n || memcmp(&m->form, &n->form, sizeof m->form) || !opnd_same(m->opnds[2], n->opnds[2]) || m->form.type != PT_s32)
+        return false;
+    int64_t c, d;
+    if (!opnd_same(split_exact(p, m->opnds[1], &c), split_exact(p, n->opnds[1], &d)))
+        return false;
+    switch (m->form.mods[0]) {
+    case MOD_lt: case MOD_le: return c >= d;
+    case MOD_gt: case MOD_ge: return c <= d;
+    default: return false;
+    }
+}
+
 static bool simplify_not(struct peep *p, struct insn *in)
 {
     const struct insn *inner = def_of(p, in->opnds[1], INSN_not);
@@ -307,6 +331,10 @@ static bool simplify_logic(struct peep *p, struct insn *in)
     int code = in->form.code;
     if (opnd_same(x, y) && is_reg(x))
         return becomes(p, in, code == INSN_xor ? imm_like(x, 0) : x);
+    if (x.cls == CLASS_pred && code != INSN_xor && implies(p, x, y))
+        return becomes(p, in, code == INSN_and ? x : y);
+    if (x.cls == CLASS_pred && code != INSN_xor && implies(p, y, x))
+        return becomes(p, in, code == INSN_and ? y : x);
     if (!is_imm(y))
         return false;
     uint64_t all = low_mask(class_info[y.cls].bits), b = (uint64_t)y.i & all;
