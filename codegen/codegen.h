@@ -27,7 +27,8 @@ struct codegen_options {
     bool emit_mir;  /* print machine IR instead of PTX */
 };
 
-/* Appends the text of f (one .entry) with its module header to `out`. f must be scheduled. Errors unwind or stand in diag. */
+/* Appends the text of f (one .entry) with its module header to `out`. f must be scheduled. Errors unwind or
+ * stand in diag. */
 void codegen_emit(struct func *f, const struct codegen_options *o, struct text *out, struct ptx_info *info);
 
 /* Prints the instruction table, for `neso help insns`. */

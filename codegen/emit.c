@@ -1,5 +1,6 @@
-/* emit.c: machine IR to text. The only file that spells PTX, and it decides nothing: words come from insns.h, names from
- * the allocation. The .version is the lowest that knows the target and every instruction in use.
+/* emit.c: machine IR to text. The only file that spells PTX, and it decides nothing: words come from
+ * insns.h, names from the allocation. The .version is the lowest that knows the target and every instruction
+ * in use.
  */
 #include "codegen/mir.h"
 

@@ -1,6 +1,7 @@
-/* insns.h: the vocabulary of PTX, as data: register classes, types, words between the dots, instructions. Included with one
- * of CLASS, PTYPE, MOD, LATENCY or INSN defined; see mir.h. Selection, liveness, emission and help read the same rows, and an
- * instruction's text is mnemonic, then its modifiers in the order in which it holds them, then its types, each after a dot.
+/* insns.h: the vocabulary of PTX, as data: register classes, types, words between the dots, instructions.
+ * Included with one of CLASS, PTYPE, MOD, LATENCY or INSN defined; see mir.h. Selection, liveness, emission
+ * and help read the same rows, and an instruction's text is mnemonic, then its modifiers in the order in
+ * which it holds them, then its types, each after a dot.
  *
  *   INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning)
  *

@@ -1,7 +1,8 @@
 /* liveness.c: where each virtual register's value is still needed, and where most registers are (see mir.h).
  *
- * Backwards over each block from what its successors need, until nothing changes; then once more, writing down segments.
- * A guarded definition keeps what was there for the threads that it leaves out, so it also counts as a use.
+ * Backwards over each block from what its successors need, until nothing changes; then once more, writing
+ * down segments. A guarded definition keeps what was there for the threads that it leaves out, so it also
+ * counts as a use.
  */
 #include "codegen/mir.h"
 

@@ -6,12 +6,12 @@
  *     regalloc     virtual registers -> few, named by class
  *     emit         -> text
  *
- * Most registers have one definition. Those with several are the values that loops and branches carry, and the
- * destinations of guarded loads, which are given their other value first. A guarded instruction may leave its results as
- * they were, so it counts as a use of them (unless it is marked `fresh`).
+ * Most registers have one definition. Those with several are the values that loops and branches carry, and
+ * the destinations of guarded loads, which are given their other value first. A guarded instruction may
+ * leave its results as they were, so it counts as a use of them (unless it is marked `fresh`).
  *
- * Blocks stand in an order in which a block comes after its dominators. A block falls through to the next one unless it
- * ends in an unguarded jump.
+ * Blocks stand in an order in which a block comes after its dominators. A block falls through to the next
+ * one unless it ends in an unguarded jump.
  */
 #ifndef NESO_CODEGEN_MIR_H
 #define NESO_CODEGEN_MIR_H
@@ -184,8 +184,8 @@ void peephole(struct mir *m);
 void schedule(struct mir *m);
 
 /* -- liveness.c: where each register's value is needed -- */
-/* Positions count instructions in text order; a segment [from, to) says that the value is in the register after the
- * instruction at `from` has read its operands until the one at `to` reads its. Sorted, apart. */
+/* Positions count instructions in text order; a segment [from, to) says that the value is in the register
+ * after the instruction at `from` has read its operands until the one at `to` reads its. Sorted, apart. */
 struct segment {
     int from, to;
 };

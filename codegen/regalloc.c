@@ -3,9 +3,9 @@
  *     add.f32 v9, v4, v8            add.f32 %f4, %f4, %f3
  *     mov.f32 v4, v9          =>
  *
- * ptxas allocates the real registers; this is for readers, and to drop the moves that loops and branches needed. First,
- * registers joined by a move become one where their lives do not overlap, or hold the same value; then each gets the lowest number that is free
- * from its first definition to its last use.
+ * ptxas allocates the real registers; this is for readers, and to drop the moves that loops and branches
+ * needed. First, registers joined by a move become one where their lives do not overlap, or hold the same
+ * value; then each gets the lowest number that is free from its first definition to its last use.
  */
 #include "codegen/mir.h"
 

@@ -2,10 +2,11 @@
  *
  *     ld a; add x, a, 1; ld b; add y, b, 1     =>     ld a; ld b; add x, a, 1; add y, b, 1
  *
- * List scheduling from the top: of the instructions whose operands are there, the one with the longest way (in cycles) to
- * the block's end goes first, so that loads stand together before the first use and what nothing waits for comes late.
- * When many registers are live, the one that frees most goes first instead. ptxas schedules again, knowing more of the
- * hardware; what it is given should not need large changes, nor more registers than there are.
+ * List scheduling from the top: of the instructions whose operands are there, the one with the longest way
+ * (in cycles) to the block's end goes first, so that loads stand together before the first use and what
+ * nothing waits for comes late. When many registers are live, the one that frees most goes first instead.
+ * ptxas schedules again, knowing more of the hardware; what it is given should not need large changes, nor
+ * more registers than there are.
  */
 #include "codegen/mir.h"
 

@@ -1,7 +1,7 @@
 /* select.h: what the files of instruction selection share.
  *
- * A tile is, in each thread, one operand per register of its layout (a scalar: one); a constant stays an immediate until
- * an instruction insists on a register. How element types live in registers:
+ * A tile is, in each thread, one operand per register of its layout (a scalar: one); a constant stays an
+ * immediate until an instruction insists on a register. How element types live in registers:
  *
  *     i1              a predicate
  *     i8, f8e4, f8e5  16 bits, of which the upper 8 are anything: who needs them extends first
@@ -61,7 +61,8 @@ struct opnd in_reg(struct select *s, struct opnd x);
 void emit_moves(struct select *s, int n, const struct opnd *to, struct opnd *from);
 /* XOR of basis[i] over the bits i that are set in the thread's index. */
 struct opnd emit_thread_map(struct select *s, int nbits, const uint32_t *basis);
-/* A predicate: is this thread the one that writes elements laid out as `l`? Kind OPND_none where every thread is. */
+/* A predicate: is this thread the one that writes elements laid out as `l`? Kind OPND_none where every
+ * thread is. */
 struct opnd emit_is_owner(struct select *s, const struct layout *l);
 struct opnd pred_and(struct select *s, struct opnd x, struct opnd y); /* either may be OPND_none: true */
 
@@ -75,7 +76,8 @@ enum ptype dtype_ptype(enum dtype dt, enum reading r); /* floats: the float's ty
 enum reg_class dtype_class(enum dtype dt);
 
 void select_block(struct select *s, struct block *b);
-/* What a region's terminator yields, its ops having been selected in place; the block's arguments are set before. */
+/* What a region's terminator yields, its ops having been selected in place; the block's arguments are set
+ * before. */
 const struct op *select_inline(struct select *s, struct block *b);
 /* Where the language has it and this back end does not. */
 _Noreturn void select_unsupported(struct select *s, const char *what);

@@ -1,7 +1,8 @@
 /* select_arith.c: integer and float arithmetic, comparisons, selection, addresses: one element of each op.
  *
- * The table says which instruction serves an op on integers and on floats, and how it reads its operands; what has no
- * instruction of its own (i1, bf16 before Hopper, minima of f64 that pass on NaN) is put together below.
+ * The table says which instruction serves an op on integers and on floats, and how it reads its operands;
+ * what has no instruction of its own (i1, bf16 before Hopper, minima of f64 that pass on NaN) is put
+ * together below.
  */
 #include "codegen/select.h"
 

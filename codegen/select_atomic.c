@@ -3,8 +3,8 @@
  *     %old = atomic_rmw %p, %v, %m rmw=add     =>     mov.b32 %r5, 0;
  *                                                     @%p0 atom.acq_rel.gpu.global.add.u32 %r5, [%rd1], %r4;
  *
- * Lanes that hold the same element as their owner get its result by a shuffle. PTX has no atomic maximum of floats: as
- * integers, positive floats stand in their order and negative ones in the reverse.
+ * Lanes that hold the same element as their owner get its result by a shuffle. PTX has no atomic maximum of
+ * floats: as integers, positive floats stand in their order and negative ones in the reverse.
  */
 #include "codegen/select.h"
 
@@ -34,7 +34,8 @@ static struct form atomic_form(const struct op *o, enum insn_code code, enum mod
     return f;
 }
 
-/* One atomic instruction; its old value goes to `old`, or is not asked for (OPND_none) where the order allows it. */
+/* One atomic instruction; its old value goes to `old`, or is not asked for (OPND_none) where the order
+ * allows it. */
 static void emit_atomic(struct select *s, struct form f, struct opnd old, struct opnd at, struct opnd x, struct opnd guard)
 {
     bool wanted = old.kind == OPND_reg;

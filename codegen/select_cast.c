@@ -1,7 +1,8 @@
 /* select_cast.c: one element from one type to another.
  *
- * `cvt` serves most pairs. The rest goes in exact steps: bf16 is the upper half of an f32; an e5m2 float is the upper half of
- * an f16; where two roundings would follow each other, the first one is to odd, which keeps the second one right.
+ * `cvt` serves most pairs. The rest goes in exact steps: bf16 is the upper half of an f32; an e5m2 float is
+ * the upper half of an f16; where two roundings would follow each other, the first one is to odd, which
+ * keeps the second one right.
  */
 #include "codegen/select.h"
 
@@ -100,7 +101,8 @@ static struct opnd to_f16_odd(struct select *s, struct opnd x, bool odd)
     return emit2(s, form0(INSN_or, PT_b16), h, bit);
 }
 
-/* The upper half of the f16, rounded by hand: to nearest even or toward zero, and to the largest finite one beyond it. */
+/* The upper half of the f16, rounded by hand: to nearest even or toward zero, and to the largest finite one
+ * beyond it. */
 static struct opnd f32_to_f8e5(struct select *s, struct opnd x, bool rz)
 {
     enum { LARGEST = 0x7b00, BELOW_HALF = 0x7f, NOT_A_NUMBER = 0x7f, HALF = 8 };

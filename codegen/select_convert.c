@@ -1,9 +1,9 @@
 /* select_convert.c: the same tile in another layout, and tiles in shared memory.
  *
- * Dividing one layout by another says, for each place of the result, the place where its element is now; all that follows is
- * XOR of constants for the register and of the thread's bits. A conversion within warps goes in rounds (see layout_shuffle):
- * where the register that a lane offers, or the one that it fills, depends on which lane it is, registers are exchanged by
- * selects before, or after.
+ * Dividing one layout by another says, for each place of the result, the place where its element is now; all
+ * that follows is XOR of constants for the register and of the thread's bits. A conversion within warps goes
+ * in rounds (see layout_shuffle): where the register that a lane offers, or the one that it fills, depends
+ * on which lane it is, registers are exchanged by selects before, or after.
  */
 #include "codegen/select.h"
 
@@ -66,8 +66,9 @@ static struct opnd choose(struct select *s, struct opnd c, struct opnd yes, stru
     return emit3(s, form0(INSN_selp, dtype_ptype(dt, READ_bits)), yes, no, c);
 }
 
-/* Registers x[0..n) such that the thread finds at i what stood at i ^ (XOR of step[b] over its bits b): for each bit that
- * matters, all registers change places in pairs, or do not. Empty registers (OPND_none) stay so. */
+/* Registers x[0..n) such that the thread finds at i what stood at i ^ (XOR of step[b] over its bits b): for
+ * each bit that matters, all registers change places in pairs, or do not. Empty registers (OPND_none) stay
+ * so. */
 static void exchange(struct select *s, int n, struct opnd *x, int nbits, const uint32_t *step)
 {
     struct opnd *old = NEW_ARRAY(s->m->arena, n, struct opnd);
@@ -167,7 +168,8 @@ static struct buffer buffer_of(struct select *s, const struct op *o, const struc
     return b;
 }
 
-/* The address of register `reg`'s element: bits that threads have too are flipped in the thread's part, others added. */
+/* The address of register `reg`'s element: bits that threads have too are flipped in the thread's part,
+ * others added. */
 static struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
     uint32_t part = (uint32_t)place_apply(&b->map, (uint64_t)reg) * (uint32_t)b->elem_bytes;

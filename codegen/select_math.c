@@ -1,8 +1,8 @@
 /* select_math.c: elementary functions, one element at a time.
  *
- * Where the language asks for the hardware's approximation, that is one or two instructions. The others are reduced to a
- * small interval, where a polynomial (through Chebyshev's points of the interval) stands for the function; errors were
- * measured over all floats, in units of the last place:
+ * Where the language asks for the hardware's approximation, that is one or two instructions. The others are
+ * reduced to a small interval, where a polynomial (through Chebyshev's points of the interval) stands for
+ * the function; errors were measured over all floats, in units of the last place:
  *
  *     log 0.9    log2 1.6    sin, cos 1.5    erf 1.1        remainder: exact
  */
@@ -128,7 +128,8 @@ static struct opnd high_word(struct select *s, struct opnd x)
     return emit1(s, form_cvt(PT_u32, PT_u64, MOD_none), x);
 }
 
-/* Large x = m 2^e: the 96 bits of 2/pi that, times m, give the lowest two integer bits and the fraction of x / (pi/2). */
+/* Large x = m 2^e: the 96 bits of 2/pi that, times m, give the lowest two integer bits and the fraction of x
+ * / (pi/2). */
 static struct quarter reduce_far(struct select *s, struct opnd x)
 {
     struct opnd bits = bits_of_f32(s, x), n = emit2(s, form0(INSN_and, PT_b32), bits, b32(0x7fffffff));
@@ -259,8 +260,9 @@ struct opnd select_math(struct select *s, const struct op *o, const struct opnd 
 
 /* -- remainder -- */
 
-/* Formats whose division rounds toward zero: r - trunc(r / d) d is then exact, though only the quotient's leading bits
- * went into it, so it is done again while r >= d. Where r / d overflows, a multiple of d by a power of two is d's turn first. */
+/* Formats whose division rounds toward zero: r - trunc(r / d) d is then exact, though only the quotient's
+ * leading bits went into it, so it is done again while r >= d. Where r / d overflows, a multiple of d by a
+ * power of two is d's turn first. */
 struct remainder {
     enum ptype type;
     enum reg_class cls;

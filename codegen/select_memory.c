@@ -3,9 +3,9 @@
  *     %x = load %p, %m, %o vec=4     =>     mov.f32 %f1..%f4, (the elements of %o);
  *                                           @%m0 ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%p0];
  *
- * Elements of under 32 bits travel in words of up to 32 and are taken apart afterwards. The other value is left out where
- * nothing that can be observed depends on it: every use of the load ends in a store under the same mask. With `tail`, a
- * vector whose mask is not all on is accessed element by element:
+ * Elements of under 32 bits travel in words of up to 32 and are taken apart afterwards. The other value is
+ * left out where nothing that can be observed depends on it: every use of the load ends in a store under the
+ * same mask. With `tail`, a vector whose mask is not all on is accessed element by element:
  *
  *     @%all ld.v4 ...;  @(%m0 xor %all) ld ...;  @(%m1 xor %all) ld ...; ...
  */

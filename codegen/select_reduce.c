@@ -3,8 +3,8 @@
  *     registers    pairs of neighbours, then pairs of pairs, ... until each result has one value in each thread
  *     lanes        for each lane bit of the axis: the value of the lane that differs in it, combined with one's own
  *
- * after which all those lanes hold the result. Registers and lanes that only repeat others take no part. A combination of
- * i32 by one instruction that the warp can do at once (redux) is done so.
+ * after which all those lanes hold the result. Registers and lanes that only repeat others take no part. A
+ * combination of i32 by one instruction that the warp can do at once (redux) is done so.
  */
 #include "codegen/select.h"
 
@@ -59,7 +59,8 @@ static uint32_t with_axis(const struct reduction *r, uint32_t coord)
     return (coord & low) | (coord & ~low) << axis_bits;
 }
 
-/* The operands' values in this thread that belong to the result at `coord`, n after n; returns how many groups. */
+/* The operands' values in this thread that belong to the result at `coord`, n after n; returns how many
+ * groups. */
 static int gather(struct select *s, const struct reduction *r, uint32_t coord, struct opnd *values)
 {
     uint32_t free_bits = layout_free_bits(r->layout, IN_reg);

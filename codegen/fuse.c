@@ -1,0 +1,167 @@
+/* fuse.c: two instructions into one, where the first is there for the second only.
+ *
+ *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         floats: fma, if the kernel allows it
+ *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
+ *     setp q, x < y; not d, q          =>     setp d, x >= y         integers
+ *
+ * and cheaper ones for powers of two, where no addition wanted the product.
+ */
+#include "codegen/peephole.h"
+
+#include <string.h>
+
+/* x's definition, if it is this instruction, stands in the same block, and nobody else uses it. */
+static struct insn *only_for(const struct peep *p, const struct mblock *b, struct opnd x, enum insn_code code)
+{
+    struct insn *in = peep_def(p, x, code);
+    return in && p->regs.at[x.n].nuses == 1 && p->regs.at[x.n].block == b->index ? in : NULL;
+}
+
+static void become3(struct peep *p, struct insn *in, struct form form, struct opnd a, struct opnd b, struct opnd c)
+{
+    struct opnd *x = NEW_ARRAY(p->m->arena, 4, struct opnd);
+    x[0] = in->opnds[0];
+    x[1] = a;
+    x[2] = b;
+    x[3] = c;
+    in->form = form;
+    in->opnds = x;
+    in->nopnds = 4;
+}
+
+static void drop_use(struct peep *p, struct opnd x)
+{
+    if (is_reg(x))
+        p->regs.at[x.n].nuses--;
+}
+
+/* x * y + z in one instruction, if x * y is there for this only. The product's own operands get the use
+ * instead. */
+static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in, struct opnd product, struct opnd z)
+{
+    struct form form = in->form;
+    struct insn *mul;
+    if (insn_is_integer(in)) {
+        if ((mul = only_for(p, b, product, INSN_mul_lo))) {
+            form.code = INSN_mad_lo;
+        } else if (insn_bits(in) == 64 && (mul = only_for(p, b, product, INSN_mul_wide))) {
+            form = mul->form;
+            form.code = INSN_mad_wide;
+        } else {
+            return false;
+        }
+    } else {
+        mul = p->m->func->fp_fusion ? only_for(p, b, product, INSN_mul) : NULL;
+        if (!mul || mul->form.type != form.type || memcmp(mul->form.mods, form.mods, sizeof form.mods))
+            return false;
+        form.code = INSN_fma;
+    }
+    if (mul->guard >= 0)
+        return false;
+    drop_use(p, product);
+    become3(p, in, form, mul->opnds[1], mul->opnds[2], z);
+    for (int i = 1; i <= 2; i++)
+        if (is_reg(mul->opnds[i]))
+            p->regs.at[mul->opnds[i].n].nuses++;
+    return true;
+}
+
+static bool fuse_add(struct peep *p, const struct mblock *b, struct insn *in)
+{
+    return in->guard < 0 && (fuse_product(p, b, in, in->opnds[1], in->opnds[2]) ||
+                             fuse_product(p, b, in, in->opnds[2], in->opnds[1]));
+}
+
+/* setp q, x, y; not r, q  =>  setp of the contrary, which floats do not have (NaN). */
+static void fuse_not(struct peep *p, const struct mblock *b, struct insn *in)
+{
+    static const uint8_t contrary[MOD_count] = {[MOD_eq] = MOD_ne, [MOD_ne] = MOD_eq, [MOD_lt] = MOD_ge,
+                                                [MOD_ge] = MOD_lt, [MOD_gt] = MOD_le, [MOD_le] = MOD_gt};
+    const struct insn *setp = in->guard < 0 ? only_for(p, b, in->opnds[1], INSN_setp) : NULL;
+    if (!setp || !insn_is_integer(setp))
+        return;
+    struct opnd *x = NEW_ARRAY(p->m->arena, 3, struct opnd);
+    memcpy(x, setp->opnds, 3 * sizeof *x);
+    x[0] = in->opnds[0];
+    drop_use(p, in->opnds[1]);
+    in->form = setp->form;
+    in->form.mods[0] = contrary[setp->form.mods[0]];
+    in->opnds = x;
+    in->nopnds = 3;
+    for (int i = 1; i <= 2; i++)
+        if (is_reg(x[i]))
+            p->regs.at[x[i].n].nuses++;
+}
+
+/* setp q, x, y; and r, q, s  =>  setp.and r, x, y, s */
+static bool fuse_setp(struct peep *p, const struct mblock *b, struct insn *in, struct opnd q, struct opnd s)
+{
+    const struct insn *setp = only_for(p, b, q, INSN_setp);
+    if (!setp || !is_reg(s))
+        return false;
+    struct form form = setp->form;
+    form.code = INSN_setp_and;
+    form.mods[1] = MOD_and;
+    drop_use(p, q);
+    become3(p, in, form, setp->opnds[1], setp->opnds[2], s);
+    for (int i = 1; i <= 2; i++)
+        if (is_reg(setp->opnds[i]))
+            p->regs.at[setp->opnds[i].n].nuses++;
+    return true;
+}
+
+static void fuse_and(struct peep *p, const struct mblock *b, struct insn *in)
+{
+    if (in->form.type != PT_pred || in->guard >= 0)
+        return;
+    if (!fuse_setp(p, b, in, in->opnds[1], in->opnds[2]))
+        fuse_setp(p, b, in, in->opnds[2], in->opnds[1]);
+}
+
+static int log2_exact(int64_t x)
+{
+    if (x <= 0 || (x & (x - 1)))
+        return -1;
+    int n = 0;
+    while (x >>= 1)
+        n++;
+    return n;
+}
+
+/* By powers of two: multiplications that found no addition, and unsigned divisions. */
+static void cheapen(struct insn *in)
+{
+    struct opnd *y = &in->opnds[2];
+    int log = is_imm(*y) ? log2_exact(y->i) : -1;
+    bool is_unsigned = in->form.type == PT_u16 || in->form.type == PT_u32 || in->form.type == PT_u64;
+    enum ptype bits = insn_bits(in) == 16 ? PT_b16 : insn_bits(in) == 32 ? PT_b32 : PT_b64;
+    if (log < 0)
+        return;
+    if (in->form.code == INSN_mul_lo) {
+        in->form = form_of(INSN_shl, bits);
+        *y = opnd_int(CLASS_b32, log);
+    } else if (in->form.code == INSN_div && is_unsigned) {
+        in->form.code = INSN_shr;
+        *y = opnd_int(CLASS_b32, log);
+    } else if (in->form.code == INSN_rem && is_unsigned) {
+        in->form = form_of(INSN_and, bits);
+        y->i -= 1;
+    }
+}
+
+/* Backwards: an addition takes its product before the product becomes a shift. */
+void peep_fuse_block(struct peep *p, const struct mblock *b)
+{
+    for (int i = b->insns.n - 1; i >= 0; i--) {
+        struct insn *in = b->insns.at[i];
+        switch (in->form.code) {
+        case INSN_add: fuse_add(p, b, in); break;
+        case INSN_and: fuse_and(p, b, in); break;
+        case INSN_not: fuse_not(p, b, in); break;
+        case INSN_mul_lo:
+        case INSN_div:
+        case INSN_rem: cheapen(in); break;
+        default:       break;
+        }
+    }
+}

@@ -1,0 +1,161 @@
+/* select_shape.c: where tiles begin, and changes of their shape.
+ *
+ * A range computes its elements from the thread's index: XOR of what each bit of the index and of the
+ * register adds. A change of shape moves nothing: its result is the operand's registers, in another order.
+ */
+#include "codegen/select.h"
+
+/* -- create -- */
+
+static void select_const(struct select *s, const struct op *o)
+{
+    struct value *r = op_result(o);
+    struct opnd x = opnd_int(dtype_class(elem_dtype(r->type)), op_int(o, ATTR_value));
+    struct opnd *tile = tile_new(s, r);
+    for (int i = 0; i < tile_nregs(r->type); i++)
+        tile[i] = x;
+}
+
+static void select_special(struct select *s, const struct op *o, enum special first)
+{
+    struct opnd d = mir_reg(s->m, CLASS_b32);
+    struct opnd special = {.kind = OPND_special, .cls = CLASS_b32, .n = (int)first + (int)op_int(o, ATTR_axis)};
+    emit_insn(s, form0(INSN_mov, PT_u32), 1, 2, (struct opnd[]){d, special});
+    tile_new(s, op_result(o))[0] = d;
+}
+
+static uint32_t reg_part(const struct layout *l, int reg)
+{
+    return layout_apply(l, (uint32_t)reg, 0, 0, 0);
+}
+
+/* The vectors of the thread's bits, lanes then warps. */
+static int thread_basis(const struct layout *l, uint32_t *basis)
+{
+    int n = 0;
+    for (int i = 0; i < l->nbits[IN_lane]; i++)
+        basis[n++] = layout_basis(l, IN_lane, i);
+    for (int i = 0; i < l->nbits[IN_warp]; i++)
+        basis[n++] = layout_basis(l, IN_warp, i);
+    return n;
+}
+
+/* start + (thread's part XOR register's part); the XOR is a sum where their bits are apart, as in blocked
+ * layouts. */
+static void select_range(struct select *s, const struct op *o)
+{
+    struct value *r = op_result(o);
+    const struct layout *l = r->type->layout;
+    uint32_t basis[LAYOUT_BITS_MAX], thread_bits = 0;
+    int nbits = thread_basis(l, basis);
+    for (int i = 0; i < nbits; i++)
+        thread_bits |= basis[i];
+    struct opnd thread = emit_thread_map(s, nbits, basis);
+    struct opnd *tile = tile_new(s, r);
+    int64_t start = op_int(o, ATTR_start);
+    for (int i = 0; i < tile_nregs(r->type); i++) {
+        int64_t part = reg_part(l, i);
+        struct opnd x = thread;
+        if (part & thread_bits) {
+            x = emit2(s, form0(INSN_xor, PT_b32), x, opnd_int(CLASS_b32, part));
+            part = 0;
+        }
+        tile[i] = start + part ? emit2(s, form0(INSN_add, PT_s32), x, opnd_int(CLASS_b32, start + part)) : x;
+    }
+}
+
+void select_create(struct select *s, const struct op *o)
+{
+    switch (o->code) {
+    case OP_const:        select_const(s, o); break;
+    case OP_program_id:   select_special(s, o, SPECIAL_ctaid_x); break;
+    case OP_num_programs: select_special(s, o, SPECIAL_nctaid_x); break;
+    case OP_range:        select_range(s, o); break;
+    case OP_splat: {
+        struct value *r = op_result(o);
+        struct opnd x = tile_of(s, op_opnd(o, 0))[0], *tile = tile_new(s, r);
+        for (int i = 0; i < tile_nregs(r->type); i++)
+            tile[i] = x;
+        break;
+    }
+    default: diag_bug(s->diag, o->loc, "no instructions for '%s'", op_info[o->code].name);
+    }
+}
+
+/* -- shapes: the same elements, found in the operand's registers -- */
+
+/* The operand's register that holds what register i of the result holds, given the coordinate that it has
+ * there; most often it is register i as well. */
+static int reg_at(struct select *s, const struct layout *l, uint32_t coord, int i)
+{
+    int n = 1 << l->nbits[IN_reg];
+    if (i < n && reg_part(l, i) == coord)
+        return i;
+    for (i = 0; i < n; i++)
+        if (reg_part(l, i) == coord)
+            return i;
+    diag_bug(s->diag, s->op->loc, "'%s' would move data between threads", op_info[s->op->code].name);
+}
+
+/* A coordinate of the broadcast tile in the operand: dimensions that were 1 have no bits there. */
+static uint32_t unbroadcast(const struct layout *to, const struct layout *from, uint32_t coord)
+{
+    uint32_t result = 0;
+    int at = 0, at_from = 0;
+    for (int d = to->rank - 1; d >= 0; d--) {
+        uint32_t mask = (UINT32_C(1) << from->dim_bits[d]) - 1;
+        result |= (coord >> at & mask) << at_from;
+        at += to->dim_bits[d];
+        at_from += from->dim_bits[d];
+    }
+    return result;
+}
+
+static void select_broadcast(struct select *s, const struct op *o)
+{
+    struct value *r = op_result(o);
+    const struct layout *to = r->type->layout, *from = op_opnd(o, 0)->type->layout;
+    const struct opnd *x = tile_of(s, op_opnd(o, 0));
+    struct opnd *tile = tile_new(s, r);
+    for (int i = 0; i < tile_nregs(r->type); i++)
+        tile[i] = x[reg_at(s, from, unbroadcast(to, from, reg_part(to, i)), i)];
+}
+
+/* The last dimension, whose bit is the coordinate's lowest, chooses between x and y. */
+static void select_join(struct select *s, const struct op *o)
+{
+    struct value *r = op_result(o);
+    const struct layout *to = r->type->layout;
+    struct layout scalar;
+    const struct layout *from = tile_layout(s, op_opnd(o, 0)->type, &scalar);
+    struct opnd *tile = tile_new(s, r);
+    for (int i = 0; i < tile_nregs(r->type); i++) {
+        uint32_t coord = reg_part(to, i);
+        tile[i] = tile_of(s, op_opnd(o, (int)(coord & 1)))[reg_at(s, from, coord >> 1, i)];
+    }
+}
+
+static void select_split(struct select *s, const struct op *o)
+{
+    const struct layout *from = op_opnd(o, 0)->type->layout;
+    const struct opnd *x = tile_of(s, op_opnd(o, 0));
+    for (uint32_t half = 0; half < 2; half++) {
+        struct value *r = &o->results[half];
+        struct layout scalar;
+        const struct layout *to = tile_layout(s, r->type, &scalar);
+        struct opnd *tile = tile_new(s, r);
+        for (int i = 0; i < tile_nregs(r->type); i++)
+            tile[i] = x[reg_at(s, from, reg_part(to, i) << 1 | half, i)];
+    }
+}
+
+void select_shape(struct select *s, const struct op *o)
+{
+    switch (o->code) {
+    case OP_broadcast: select_broadcast(s, o); break;
+    case OP_join:      select_join(s, o); break;
+    case OP_split:     select_split(s, o); break;
+    case OP_gather:    select_unsupported(s, "gather");
+    default:           op_result(o)->scratch = tile_of(s, op_opnd(o, 0)); /* the same registers */
+    }
+}

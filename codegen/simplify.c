@@ -1,0 +1,370 @@
+/* simplify.c: one instruction by itself: constants computed, identities, constants moved outwards.
+ *
+ *     (x + 1) + y          =>     (x + y) + 1        so that what remains is computed once for all registers of a tile,
+ *     (x + 1) * 4          =>     x * 4 + 4          and the constant ends up in an address
+ *     wide((x + 1) * 4)    =>     wide(x * 4) + 4    where x + 1 cannot wrap
+ *
+ * A sum with a constant cannot wrap where the constant's bits are zero in the other operand. For each
+ * register it is known which bits may be set; as the sizes of tiles are powers of two, that suffices for the
+ * offsets of a layout's registers.
+ */
+#include "codegen/peephole.h"
+
+#include <string.h>
+
+static struct opnd imm_like(struct opnd x, int64_t i)
+{
+    return opnd_int(x.cls, i);
+}
+
+bool insn_is_integer(const struct insn *in)
+{
+    enum reg_class cls = ptype_info[in->form.type].cls;
+    switch (in->form.type) {
+    case PT_f16: case PT_bf16: case PT_f16x2: case PT_bf16x2: return false;
+    default: return cls != CLASS_pred && cls != CLASS_f32 && cls != CLASS_f64;
+    }
+}
+
+static uint64_t low_mask(int bits)
+{
+    return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+}
+
+/* An integer as a type of so many bits holds it, sign-extended. */
+static int64_t wrap(uint64_t x, int bits)
+{
+    uint64_t sign = UINT64_C(1) << (bits - 1);
+    return (int64_t)(((x & low_mask(bits)) ^ sign) - sign);
+}
+
+/* -- bits that may be set -- */
+
+static uint64_t bits_of(const struct peep *p, struct opnd x)
+{
+    if (is_imm(x))
+        return (uint64_t)x.i & low_mask(class_info[x.cls].bits);
+    if (is_reg(x))
+        return p->regs.at[x.n].bits;
+    if (x.kind == OPND_special && x.n == SPECIAL_tid)
+        return (uint64_t)p->m->nthreads - 1;
+    return UINT64_MAX;
+}
+
+static uint64_t param_bits(const struct peep *p, int index)
+{
+    uint64_t divisible = (uint64_t)p->m->func->params.at[index].divisible;
+    uint64_t low = divisible & (0 - divisible);
+    return low ? ~(low - 1) : UINT64_MAX;
+}
+
+/* All from the lowest that may be set. */
+static uint64_t from_lowest(uint64_t bits)
+{
+    return bits ? ~((bits & (0 - bits)) - 1) : 0;
+}
+
+uint64_t peep_result_bits(const struct peep *p, const struct insn *in)
+{
+    const struct opnd *x = in->opnds;
+    switch (in->form.code) {
+    case INSN_mov:      return bits_of(p, x[1]);
+    case INSN_ld_param: return param_bits(p, x[1].n);
+    case INSN_and:      return bits_of(p, x[1]) & bits_of(p, x[2]);
+    case INSN_or:
+    case INSN_xor:      return bits_of(p, x[1]) | bits_of(p, x[2]);
+    case INSN_selp:     return bits_of(p, x[1]) | bits_of(p, x[2]);
+    case INSN_shl:      return is_imm(x[2]) && x[2].i < 64 ? bits_of(p, x[1]) << x[2].i : UINT64_MAX;
+    case INSN_shr:
+        if (is_imm(x[2]) && x[2].i < 64 && !(bits_of(p, x[1]) >> (insn_bits(in) - 1) & 1))
+            return bits_of(p, x[1]) >> x[2].i;
+        return UINT64_MAX;
+    case INSN_add: {
+        uint64_t a = bits_of(p, x[1]), b = bits_of(p, x[2]);
+        return a & b ? from_lowest(a | b) : a | b;
+    }
+    case INSN_mul_lo: {
+        uint64_t a = from_lowest(bits_of(p, x[1])), b = from_lowest(bits_of(p, x[2]));
+        return a && b ? from_lowest((a & (0 - a)) * (b & (0 - b))) : 0;
+    }
+    default: return UINT64_MAX;
+    }
+}
+
+uint64_t peep_step_bits(const struct insn *in)
+{
+    const struct opnd *x = in->opnds;
+    if (in->form.code == INSN_mov && is_imm(x[1]))
+        return (uint64_t)x[1].i & low_mask(class_info[x[1].cls].bits);
+    if (in->form.code == INSN_add && insn_is_integer(in) && is_imm(x[2]) && opnd_same(x[0], x[1]))
+        return from_lowest((uint64_t)x[2].i);
+    return UINT64_MAX;
+}
+
+/* -- simplification: true if the instruction is no longer needed -- */
+
+/* The result is x. A constant is also kept in the register, for instructions that take no constants. */
+static bool becomes(struct peep *p, struct insn *in, struct opnd x)
+{
+    struct reg_info *d = &p->regs.at[in->opnds[0].n];
+    if (d->ndefs != 1 || in->guard >= 0 || x.cls != in->opnds[0].cls)
+        return false;
+    if (is_reg(x) ? !p->regs.at[x.n].stable : !is_imm(x))
+        return false;
+    d->alias = x;
+    if (is_imm(x)) {
+        in->form = form_mov(x.cls);
+        in->nopnds = 2;
+        in->opnds[1] = x;
+    }
+    return is_reg(x);
+}
+
+static void rewrite(struct insn *in, enum insn_code code, int nopnds, struct opnd a, struct opnd b)
+{
+    in->form.code = (uint8_t)code;
+    in->nopnds = (uint8_t)nopnds;
+    in->opnds[1] = a;
+    in->opnds[2] = b;
+}
+
+/* add x, y where x is (z + c): (z + y) + c, so that constants come last. */
+static bool move_constant_out(struct peep *p, struct insn *in, struct opnd x, struct opnd y)
+{
+    const struct insn *inner = peep_def(p, x, INSN_add);
+    if (!inner || !is_imm(inner->opnds[2]))
+        return false;
+    struct opnd c = inner->opnds[2];
+    if (is_imm(y)) {
+        in->opnds[1] = inner->opnds[1];
+        in->opnds[2] = imm_like(y, wrap((uint64_t)c.i + (uint64_t)y.i, insn_bits(in)));
+        return true;
+    }
+    in->opnds[1] = peep_make(p, in->form, 2, (struct opnd[]){inner->opnds[1], y});
+    in->opnds[2] = c;
+    return true;
+}
+
+static bool simplify_add(struct peep *p, struct insn *in)
+{
+    struct opnd *x = in->opnds;
+    if (!insn_is_integer(in))
+        return false;
+    if (is_imm(x[1]) && is_imm(x[2]))
+        return becomes(p, in, imm_like(x[1], wrap((uint64_t)x[1].i + (uint64_t)x[2].i, insn_bits(in))));
+    if (p->regs.at[x[0].n].ndefs == 1)
+        while (move_constant_out(p, in, x[1], x[2]) || (is_reg(x[2]) && move_constant_out(p, in, x[2], x[1])))
+            ;
+    return opnd_is_imm(x[2], 0) && becomes(p, in, x[1]);
+}
+
+static bool simplify_sub(struct peep *p, struct insn *in)
+{
+    if (!insn_is_integer(in) || !is_imm(in->opnds[2]))
+        return false;
+    struct opnd negated = imm_like(in->opnds[2], wrap(0 - (uint64_t)in->opnds[2].i, insn_bits(in)));
+    rewrite(in, INSN_add, 3, in->opnds[1], negated);
+    return simplify_add(p, in);
+}
+
+/* (x + c) * k, and shifts: x * k + c * k */
+static bool distribute(struct peep *p, struct insn *in, uint64_t factor)
+{
+    const struct insn *inner = peep_def(p, in->opnds[1], INSN_add);
+    if (!inner || !is_imm(inner->opnds[2]) || p->regs.at[in->opnds[0].n].ndefs != 1)
+        return false;
+    struct opnd c = inner->opnds[2];
+    struct opnd product = peep_make(p, in->form, 2, (struct opnd[]){inner->opnds[1], in->opnds[2]});
+    rewrite(in, INSN_add, 3, product, imm_like(c, wrap((uint64_t)c.i * factor, insn_bits(in))));
+    return true;
+}
+
+static bool simplify_mul(struct peep *p, struct insn *in)
+{
+    struct opnd *x = in->opnds;
+    if (!is_imm(x[2]))
+        return false;
+    if (is_imm(x[1]))
+        return becomes(p, in, imm_like(x[1], wrap((uint64_t)x[1].i * (uint64_t)x[2].i, insn_bits(in))));
+    if (x[2].i == 1)
+        return becomes(p, in, x[1]);
+    if (x[2].i == 0)
+        return becomes(p, in, x[2]);
+    return distribute(p, in, (uint64_t)x[2].i) && simplify_add(p, in);
+}
+
+static bool simplify_shl(struct peep *p, struct insn *in)
+{
+    struct opnd *x = in->opnds;
+    if (!is_imm(x[2]) || x[2].i >= insn_bits(in))
+        return false;
+    if (x[2].i == 0)
+        return becomes(p, in, x[1]);
+    if (is_imm(x[1]))
+        return becomes(p, in, imm_like(x[1], wrap((uint64_t)x[1].i << x[2].i, insn_bits(in))));
+    return false;
+}
+
+/* The addition of a constant that sets bits which are zero in the other operand, of s32 or u32: it cannot
+ * wrap. */
+static const struct insn *exact_add(const struct peep *p, struct opnd x)
+{
+    const struct insn *add = peep_def(p, x, INSN_add);
+    if (!add || !is_imm(add->opnds[2]) || ptype_info[add->form.type].bits != 32)
+        return NULL;
+    int64_t c = add->opnds[2].i;
+    return c > 0 && c <= INT32_MAX && !(bits_of(p, add->opnds[1]) & (uint64_t)c) ? add : NULL;
+}
+
+/* Widening (x + c): the widened x, plus the constant (times factor). */
+static bool widen_apart(struct peep *p, struct insn *in, int64_t factor, const struct opnd *rest, int nrest)
+{
+    const struct insn *add = exact_add(p, in->opnds[1]);
+    if (!add || p->regs.at[in->opnds[0].n].ndefs != 1)
+        return false;
+    struct opnd x[2] = {add->opnds[1]};
+    for (int i = 0; i < nrest; i++)
+        x[1 + i] = rest[i];
+    struct opnd wide = peep_make(p, in->form, 1 + nrest, x), *opnds = NEW_ARRAY(p->m->arena, 3, struct opnd);
+    opnds[0] = in->opnds[0];
+    in->opnds = opnds;
+    in->form = form_of(INSN_add, PT_s64);
+    rewrite(in, INSN_add, 3, wide, opnd_int(CLASS_b64, add->opnds[2].i * factor));
+    return true;
+}
+
+static bool simplify_wide(struct peep *p, struct insn *in)
+{
+    struct opnd *x = in->opnds;
+    if (in->form.type != PT_s32 || !is_imm(x[2]))
+        return false;
+    if (is_imm(x[1]))
+        return becomes(p, in, opnd_int(CLASS_b64, x[1].i * x[2].i));
+    return widen_apart(p, in, x[2].i, &x[2], 1) && simplify_add(p, in);
+}
+
+static bool simplify_cvt(struct peep *p, struct insn *in)
+{
+    if (in->form.type != PT_s64 || in->form.from != PT_s32)
+        return false;
+    if (is_imm(in->opnds[1]))
+        return becomes(p, in, opnd_int(CLASS_b64, (int32_t)in->opnds[1].i));
+    return widen_apart(p, in, 1, NULL, 0) && simplify_add(p, in);
+}
+
+/* x as y + c that cannot wrap; c is 0 if x is no such sum. */
+static struct opnd split_exact(const struct peep *p, struct opnd x, int64_t *c)
+{
+    const struct insn *add = exact_add(p, x);
+    *c = add ? add->opnds[2].i : 0;
+    return add ? add->opnds[1] : x;
+}
+
+/* Does predicate a imply b? So it is for x + 3 < n and x + 1 < n: masks of neighbours. */
+static bool implies(const struct peep *p, struct opnd a, struct opnd b)
+{
+    const struct insn *m = peep_def(p, a, INSN_setp), *n = peep_def(p, b, INSN_setp);
+    if (!m || !n || memcmp(&m->form, &n->form, sizeof m->form) || !opnd_same(m->opnds[2], n->opnds[2]) || m->form.type != PT_s32)
+        return false;
+    int64_t c, d;
+    if (!opnd_same(split_exact(p, m->opnds[1], &c), split_exact(p, n->opnds[1], &d)))
+        return false;
+    switch (m->form.mods[0]) {
+    case MOD_lt: case MOD_le: return c >= d;
+    case MOD_gt: case MOD_ge: return c <= d;
+    default: return false;
+    }
+}
+
+static bool simplify_not(struct peep *p, struct insn *in)
+{
+    const struct insn *inner = peep_def(p, in->opnds[1], INSN_not);
+    if (is_imm(in->opnds[1]) && in->opnds[1].cls == CLASS_pred)
+        return becomes(p, in, opnd_int(CLASS_pred, !in->opnds[1].i));
+    return inner && becomes(p, in, inner->opnds[1]);
+}
+
+static bool simplify_logic(struct peep *p, struct insn *in)
+{
+    struct opnd x = in->opnds[1], y = in->opnds[2];
+    int code = in->form.code;
+    if (opnd_same(x, y) && is_reg(x))
+        return becomes(p, in, code == INSN_xor ? imm_like(x, 0) : x);
+    if (x.cls == CLASS_pred && code != INSN_xor && implies(p, x, y))
+        return becomes(p, in, code == INSN_and ? x : y);
+    if (x.cls == CLASS_pred && code != INSN_xor && implies(p, y, x))
+        return becomes(p, in, code == INSN_and ? y : x);
+    if (!is_imm(y))
+        return false;
+    uint64_t all = low_mask(class_info[y.cls].bits), b = (uint64_t)y.i & all;
+    if (is_imm(x)) {
+        uint64_t a = (uint64_t)x.i & all;
+        uint64_t r = code == INSN_and ? a & b : code == INSN_or ? a | b : a ^ b;
+        return becomes(p, in, imm_like(x, y.cls == CLASS_pred ? (int64_t)r : wrap(r, class_info[y.cls].bits)));
+    }
+    if (y.cls == CLASS_pred && b && code == INSN_xor) {
+        in->form.code = INSN_not;
+        in->nopnds = 2;
+        return simplify_not(p, in);
+    }
+    if (b == 0)
+        return becomes(p, in, code == INSN_and ? y : x);
+    if (b == all && code != INSN_xor)
+        return becomes(p, in, code == INSN_and ? x : y);
+    return code == INSN_and && !(bits_of(p, x) & ~b) && insn_is_integer(in) && becomes(p, in, x);
+}
+
+static bool simplify_selp(struct peep *p, struct insn *in)
+{
+    const struct opnd *x = in->opnds;
+    if (opnd_same(x[1], x[2]))
+        return becomes(p, in, x[1]);
+    return is_imm(x[3]) && becomes(p, in, x[3].i ? x[1] : x[2]);
+}
+
+static bool compare(enum mod mod, bool with_sign, int64_t x, int64_t y)
+{
+    int order = with_sign ? (x > y) - (x < y) : ((uint64_t)x > (uint64_t)y) - ((uint64_t)x < (uint64_t)y);
+    switch (mod) {
+    case MOD_eq: return order == 0;
+    case MOD_ne: return order != 0;
+    case MOD_lt: return order < 0;
+    case MOD_le: return order <= 0;
+    case MOD_gt: return order > 0;
+    default:     return order >= 0;
+    }
+}
+
+static bool simplify_setp(struct peep *p, struct insn *in)
+{
+    const struct opnd *x = in->opnds;
+    if (!insn_is_integer(in) || !is_imm(x[1]) || !is_imm(x[2]))
+        return false;
+    enum ptype t = in->form.type;
+    bool with_sign = t == PT_s16 || t == PT_s32 || t == PT_s64;
+    uint64_t mask = with_sign ? UINT64_MAX : low_mask(insn_bits(in));
+    bool r = compare(in->form.mods[0], with_sign, (int64_t)((uint64_t)x[1].i & mask), (int64_t)((uint64_t)x[2].i & mask));
+    return becomes(p, in, opnd_int(CLASS_pred, r));
+}
+
+bool peep_simplify(struct peep *p, struct insn *in)
+{
+    if (in->guard >= 0)
+        return false;
+    switch (in->form.code) {
+    case INSN_mov:      return becomes(p, in, in->opnds[1]);
+    case INSN_add:      return simplify_add(p, in);
+    case INSN_sub:      return simplify_sub(p, in);
+    case INSN_mul_lo:   return simplify_mul(p, in);
+    case INSN_mul_wide: return simplify_wide(p, in);
+    case INSN_shl:      return simplify_shl(p, in);
+    case INSN_cvt:      return simplify_cvt(p, in);
+    case INSN_and:
+    case INSN_or:
+    case INSN_xor:      return simplify_logic(p, in);
+    case INSN_not:      return simplify_not(p, in);
+    case INSN_selp:     return simplify_selp(p, in);
+    case INSN_setp:     return simplify_setp(p, in);
+    default:            return false;
+    }
+}
