@@ -218,7 +218,8 @@ static int version_of(const struct mir *m)
     for (int b = 0; b < m->blocks.n; b++)
         for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
             const struct form *f = &m->blocks.at[b]->insns.at[i]->form;
-            int needs[3 + MODS_MOST] = {insn_info[f->code].ptx, ptype_info[f->type].ptx, ptype_info[f->from].ptx};
+            int needs[3 + MODS_MOST] = {insn_info[f->code].ptx, ptype_info[f->type].ptx,
+                                        ptype_info[f->from].ptx};
             for (int k = 0; k < MODS_MOST && f->mods[k]; k++)
                 needs[3 + k] = mod_info[f->mods[k]].ptx;
             for (int k = 0; k < 3 + MODS_MOST; k++)
@@ -276,16 +277,17 @@ static void put_registers(const struct emitter *e)
 {
     for (int c = 0; c < CLASS_count; c++)
         if (e->alloc && e->alloc->count[c])
-            text_printf(e->out, "\t.reg .%s\t%s<%d>;\n", class_info[c].type, class_info[c].prefix, e->alloc->count[c] + 1);
+            text_printf(e->out, "\t.reg .%s\t%s<%d>;\n", class_info[c].type, class_info[c].prefix,
+                        e->alloc->count[c] + 1);
 }
 
-void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct codegen_options *o, struct ptx_info *info,
-              struct text *out)
+void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct codegen_options *o,
+              struct ptx_info *info, struct text *out)
 {
     struct emitter e = {m, alloc, o, out};
     info->ptx_version = version_of(m);
-    text_printf(out, ".version %d.%d\n.target %s\n.address_size 64\n", info->ptx_version / 10, info->ptx_version % 10,
-                m->func->target->name);
+    text_printf(out, ".version %d.%d\n.target %s\n.address_size 64\n", info->ptx_version / 10,
+                info->ptx_version % 10, m->func->target->name);
     if (o->debug_loc)
         put_files(&e);
     if (info->shared_bytes)

@@ -17,7 +17,8 @@ static struct insn *only_for(const struct peep *p, const struct mblock *b, struc
     return in && p->regs.at[x.n].nuses == 1 && p->regs.at[x.n].block == b->index ? in : NULL;
 }
 
-static void become3(struct peep *p, struct insn *in, struct form form, struct opnd a, struct opnd b, struct opnd c)
+static void become3(struct peep *p, struct insn *in, struct form form, struct opnd a, struct opnd b,
+                    struct opnd c)
 {
     struct opnd *x = NEW_ARRAY(p->m->arena, 4, struct opnd);
     x[0] = in->opnds[0];
@@ -37,7 +38,8 @@ static void drop_use(struct peep *p, struct opnd x)
 
 /* x * y + z in one instruction, if x * y is there for this only. The product's own operands get the use
  * instead. */
-static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in, struct opnd product, struct opnd z)
+static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in, struct opnd product,
+                         struct opnd z)
 {
     struct form form = in->form;
     struct insn *mul;

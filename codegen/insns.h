@@ -5,12 +5,12 @@
  *
  *   INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning)
  *
- *   operands   in order, results first: `d` result, `a` register or immediate, `{x}` a vector in braces (as long as the
- *              instruction says), `[p]` an address, `x?` may be absent
- *   result     class of the register `d`: own (of the instruction's type), wide (twice its bits), the name of a class, or
- *              none
- *   traits     those of ir.h's tile ops: PURE (depends on its operands only), COMMUTES (a and b), READS, WRITES (memory), EFFECT (keeps its place),
- *              TERMINATOR (leaves the block), WARP (all lanes of the warp take part: stays in its block)
+ *   operands   in order, results first: `d` result, `a` register or immediate, `{x}` a vector in braces (as long
+ *              as the instruction says), `[p]` an address, `x?` may be absent
+ *   result     class of the register `d`: own (of the instruction's type), wide (twice its bits), pred, or none
+ *   traits     those of ir.h's tile ops: PURE (depends on its operands only), COMMUTES (a and b), READS, WRITES
+ *              (memory), EFFECT (keeps its place), TERMINATOR (leaves the block), and WARP (all lanes of the warp
+ *              take part: it stays in its block)
  *   ptx        first version of the language that has it, on targets that have it at all: 70 is 7.0
  *   latency    row of LATENCY
  */
@@ -126,61 +126,61 @@ LATENCY(none,   1)
 
 #ifdef INSN
 /* -- moves -- */
-INSN(mov,      "mov",      "d a",       own,  PURE,          70, alu,  "d = a")
-INSN(pack,     "mov",      "d {x}",     own,  PURE,          70, alu,  "d = the registers x side by side, the first lowest")
-INSN(unpack,   "mov",      "{d} a",     none, PURE,          70, alu,  "the registers d = the pieces of a, the lowest first")
-INSN(selp,     "selp",     "d a b c",   own,  PURE,          70, alu,  "d = c ? a : b")
-INSN(cvt,      "cvt",      "d a",       own,  PURE,          70, alu,  "d = a as another type; the second type is a's")
-INSN(cvt2,     "cvt",      "d a b",     own,  PURE,          70, alu,  "d = a (high half) and b (low half) as narrower floats")
-INSN(createpolicy, "createpolicy.fractional", "d",           own,  PURE, 74, alu, "d = how the L2 cache should treat an access")
+INSN(mov,          "mov",                     "d a",     own,  PURE, 70, alu, "d = a")
+INSN(pack,         "mov",                     "d {x}",   own,  PURE, 70, alu, "d = the registers x, the first lowest")
+INSN(unpack,       "mov",                     "{d} a",   none, PURE, 70, alu, "d = the pieces of a, the lowest first")
+INSN(selp,         "selp",                    "d a b c", own,  PURE, 70, alu, "d = c ? a : b")
+INSN(cvt,          "cvt",                     "d a",     own,  PURE, 70, alu, "d = a; the second type is a's")
+INSN(cvt2,         "cvt",                     "d a b",   own,  PURE, 70, alu, "d = a (high half), b (low half)")
+INSN(createpolicy, "createpolicy.fractional", "d",       own,  PURE, 74, alu, "d = how L2 should treat an access")
 
 /* -- integers -- */
-INSN(add,      "add",      "d a b",     own,  PURE|COMMUTES, 70, alu,  "d = a + b")
-INSN(sub,      "sub",      "d a b",     own,  PURE,          70, alu,  "d = a - b")
-INSN(mul_lo,   "mul.lo",   "d a b",     own,  PURE|COMMUTES, 70, alu,  "d = low half of a * b")
-INSN(mul_hi,   "mul.hi",   "d a b",     own,  PURE|COMMUTES, 70, wide, "d = high half of a * b")
-INSN(mul_wide, "mul.wide", "d a b",     wide, PURE|COMMUTES, 70, wide, "d = a * b, twice as wide")
-INSN(mad_lo,   "mad.lo",   "d a b c",   own,  PURE|COMMUTES, 70, alu,  "d = low half of a * b, + c")
-INSN(mad_wide, "mad.wide", "d a b c",   wide, PURE|COMMUTES, 70, wide, "d = a * b + c, d and c twice as wide")
-INSN(div,      "div",      "d a b",     own,  PURE,          70, slow, "d = a / b")
-INSN(rem,      "rem",      "d a b",     own,  PURE,          70, slow, "d = a - a / b * b")
-INSN(min,      "min",      "d a b",     own,  PURE|COMMUTES, 70, alu,  "d = the smaller")
-INSN(max,      "max",      "d a b",     own,  PURE|COMMUTES, 70, alu,  "d = the larger")
-INSN(neg,      "neg",      "d a",       own,  PURE,          70, alu,  "d = -a")
-INSN(abs,      "abs",      "d a",       own,  PURE,          70, alu,  "d = |a|")
-INSN(and,      "and",      "d a b",     own,  PURE|COMMUTES, 70, alu,  "d = a & b")
-INSN(or,       "or",       "d a b",     own,  PURE|COMMUTES, 70, alu,  "d = a | b")
-INSN(xor,      "xor",      "d a b",     own,  PURE|COMMUTES, 70, alu,  "d = a ^ b")
-INSN(not,      "not",      "d a",       own,  PURE,          70, alu,  "d = ~a")
-INSN(shl,      "shl",      "d a b",     own,  PURE,          70, alu,  "d = a << b; the count is 32 bits, and clamped")
-INSN(shr,      "shr",      "d a b",     own,  PURE,          70, alu,  "d = a >> b, with a's sign if the type has one")
+INSN(add,      "add",        "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = a + b")
+INSN(sub,      "sub",        "d a b",   own,  PURE,          70, alu,  "d = a - b")
+INSN(mul_lo,   "mul.lo",     "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = low half of a * b")
+INSN(mul_hi,   "mul.hi",     "d a b",   own,  PURE|COMMUTES, 70, wide, "d = high half of a * b")
+INSN(mul_wide, "mul.wide",   "d a b",   wide, PURE|COMMUTES, 70, wide, "d = a * b, twice as wide")
+INSN(mad_lo,   "mad.lo",     "d a b c", own,  PURE|COMMUTES, 70, alu,  "d = low half of a * b, + c")
+INSN(mad_wide, "mad.wide",   "d a b c", wide, PURE|COMMUTES, 70, wide, "d = a * b + c, d and c twice as wide")
+INSN(div,      "div",        "d a b",   own,  PURE,          70, slow, "d = a / b")
+INSN(rem,      "rem",        "d a b",   own,  PURE,          70, slow, "d = a - a / b * b")
+INSN(min,      "min",        "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = the smaller")
+INSN(max,      "max",        "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = the larger")
+INSN(neg,      "neg",        "d a",     own,  PURE,          70, alu,  "d = -a")
+INSN(abs,      "abs",        "d a",     own,  PURE,          70, alu,  "d = |a|")
+INSN(and,      "and",        "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = a & b")
+INSN(or,       "or",         "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = a | b")
+INSN(xor,      "xor",        "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = a ^ b")
+INSN(not,      "not",        "d a",     own,  PURE,          70, alu,  "d = ~a")
+INSN(shl,      "shl",        "d a b",   own,  PURE,          70, alu,  "d = a << b; the count is clamped")
+INSN(shr,      "shr",        "d a b",   own,  PURE,          70, alu,  "d = a >> b, with a's sign if the type has one")
 INSN(shf_l,    "shf.l.wrap", "d a b c", own,  PURE,          70, alu,  "d = upper half of (b:a) << c")
-INSN(prmt,     "prmt",     "d a b c",   own,  PURE,          70, alu,  "d = four of the eight bytes of a and b, which c's four digits choose")
-INSN(setp,     "setp",     "d a b",     pred, PURE,          70, alu,  "d = does a stand so to b?")
-INSN(setp_and, "setp",     "d a b c",   pred, PURE,          70, alu,  "d = does a stand so to b, and is c?")
+INSN(prmt,     "prmt",       "d a b c", own,  PURE,          70, alu,  "d = the bytes of b:a that c's digits choose")
+INSN(setp,     "setp",       "d a b",   pred, PURE,          70, alu,  "d = does a stand so to b?")
+INSN(setp_and, "setp",       "d a b c", pred, PURE,          70, alu,  "d = does a stand so to b, and is c?")
 
 /* -- floats (add, sub, min, max, neg, abs serve them too) -- */
-INSN(mul,      "mul",      "d a b",     own,  PURE|COMMUTES, 70, alu,  "d = a * b")
-INSN(fma,      "fma",      "d a b c",   own,  PURE|COMMUTES, 70, alu,  "d = a * b + c, rounded once")
-INSN(sqrt,     "sqrt",     "d a",       own,  PURE,          70, sfu,  "d = square root of a")
-INSN(rsqrt,    "rsqrt",    "d a",       own,  PURE,          70, sfu,  "d = 1 / square root of a")
-INSN(ex2,      "ex2",      "d a",       own,  PURE,          70, sfu,  "d = 2 to the power a")
-INSN(lg2,      "lg2",      "d a",       own,  PURE,          70, sfu,  "d = binary logarithm of a")
+INSN(mul,   "mul",   "d a b",   own, PURE|COMMUTES, 70, alu, "d = a * b")
+INSN(fma,   "fma",   "d a b c", own, PURE|COMMUTES, 70, alu, "d = a * b + c, rounded once")
+INSN(sqrt,  "sqrt",  "d a",     own, PURE,          70, sfu, "d = square root of a")
+INSN(rsqrt, "rsqrt", "d a",     own, PURE,          70, sfu, "d = 1 / square root of a")
+INSN(ex2,   "ex2",   "d a",     own, PURE,          70, sfu, "d = 2 to the power a")
+INSN(lg2,   "lg2",   "d a",     own, PURE,          70, sfu, "d = binary logarithm of a")
 
 /* -- memory -- */
-INSN(ld,       "ld",       "{d} [p] policy?",   none, READS,        70, global, "d = memory at p")
-INSN(ld_param, "ld.param", "d [p]",             own,  PURE,         70, param,  "d = a parameter of the kernel")
-INSN(st,       "st",       "[p] {x} policy?",   none, WRITES,       70, none,   "memory at p = x")
-INSN(atom,     "atom",     "d [p] a b?",        own,  READS|WRITES, 70, global, "d = memory at p; memory = what the modifier says")
-INSN(red,      "red",      "[p] a",             none, READS|WRITES, 70, none,   "memory at p = what the modifier says")
+INSN(ld,       "ld",       "{d} [p] policy?", none, READS,        70, global, "d = memory at p")
+INSN(ld_param, "ld.param", "d [p]",           own,  PURE,         70, param,  "d = a parameter of the kernel")
+INSN(st,       "st",       "[p] {x} policy?", none, WRITES,       70, none,   "memory at p = x")
+INSN(atom,     "atom",     "d [p] a b?",      own,  READS|WRITES, 70, global, "d = memory at p, which is then changed")
+INSN(red,      "red",      "[p] a",           none, READS|WRITES, 70, none,   "memory at p is changed")
 
 /* -- warps and blocks -- */
-INSN(shfl,     "shfl.sync", "d a b c m",        own,  PURE|WARP, 70, warp, "d = a of another lane: lane ^ b, or lane b; m: who takes part")
-INSN(redux,    "redux.sync", "d a m",           own,  PURE|WARP, 70, warp, "d = a combined over the lanes of m")
-INSN(bar,      "bar.sync",  "a",                none, READS|WRITES|EFFECT, 70, none, "wait for all threads of the block")
-INSN(trap,     "trap",      "",                 none, READS|WRITES|EFFECT, 70, none, "stop the launch with an error")
+INSN(shfl,  "shfl.sync",  "d a b c m", own,  PURE|WARP,           70, warp, "d = a of lane ^ b, or of lane b")
+INSN(redux, "redux.sync", "d a m",     own,  PURE|WARP,           70, warp, "d = a combined over all lanes")
+INSN(bar,   "bar.sync",   "a",         none, READS|WRITES|EFFECT, 70, none, "wait for all threads")
+INSN(trap,  "trap",       "",          none, READS|WRITES|EFFECT, 70, none, "stop the launch")
 
 /* -- control -- */
-INSN(bra,      "bra",       "l",                none, TERMINATOR|EFFECT, 70, none, "go on at block l")
-INSN(ret,      "ret",       "",                 none, TERMINATOR|EFFECT, 70, none, "this thread is done")
+INSN(bra, "bra", "l", none, TERMINATOR|EFFECT, 70, none, "go on at block l")
+INSN(ret, "ret", "",  none, TERMINATOR|EFFECT, 70, none, "this thread is done")
 #endif

@@ -183,7 +183,10 @@ struct liveness *liveness_of(const struct mir *m)
     l->npositions = npositions;
     l->nregs = m->regs.n;
     l->ranges = NEW_ARRAY(a, m->regs.n + 1, struct live_range);
-    struct walk w = {.m = m, .l = l, .live = NEW_ARRAY(a, s.nwords + 1, uint64_t), .until = NEW_ARRAY(a, m->regs.n + 1, int)};
+    struct walk w = {.m = m,
+                     .l = l,
+                     .live = NEW_ARRAY(a, s.nwords + 1, uint64_t),
+                     .until = NEW_ARRAY(a, m->regs.n + 1, int)};
     int first = npositions;
     for (int b = m->blocks.n - 1; b >= 0; b--) {
         first -= m->blocks.at[b]->insns.n;

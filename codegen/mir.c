@@ -63,7 +63,8 @@ struct opnd mir_reg(struct mir *m, enum reg_class cls)
     return (struct opnd){.kind = OPND_reg, .cls = (uint8_t)cls, .n = m->regs.n - 1};
 }
 
-struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int ndefs, int nopnds, const struct opnd *opnds)
+struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int ndefs, int nopnds,
+                        const struct opnd *opnds)
 {
     struct insn *in = NEW(m->arena, struct insn);
     in->form = form;

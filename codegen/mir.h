@@ -101,8 +101,16 @@ enum opnd_kind {
     OPND_special  /* special register n */
 };
 
-enum special { SPECIAL_tid, SPECIAL_ctaid_x, SPECIAL_ctaid_y, SPECIAL_ctaid_z, SPECIAL_nctaid_x, SPECIAL_nctaid_y,
-               SPECIAL_nctaid_z, SPECIAL_count };
+enum special {
+    SPECIAL_tid,
+    SPECIAL_ctaid_x,
+    SPECIAL_ctaid_y,
+    SPECIAL_ctaid_z,
+    SPECIAL_nctaid_x,
+    SPECIAL_nctaid_y,
+    SPECIAL_nctaid_z,
+    SPECIAL_count
+};
 extern const char *const special_names[SPECIAL_count];
 
 struct opnd {
@@ -152,7 +160,8 @@ struct mir *mir_new(struct func *f, struct arena *a);
 struct mblock *mir_block(struct mir *m, int dominator, int depth);
 struct opnd mir_reg(struct mir *m, enum reg_class cls);
 /* Appends; defs are the first ndefs operands. */
-struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int ndefs, int nopnds, const struct opnd *opnds);
+struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int ndefs, int nopnds,
+                        const struct opnd *opnds);
 enum reg_class form_class(struct form form); /* of the result */
 struct form form_mov(enum reg_class cls);
 /* Can operands be constants? Not those of 16-bit floats, and not the pieces of a larger register. */
@@ -210,7 +219,7 @@ struct allocation *regalloc(struct mir *m, const struct liveness *live);
 
 /* -- emit.c -- */
 /* With allocation NULL, registers have their virtual numbers. */
-void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct codegen_options *o, struct ptx_info *info,
-              struct text *out);
+void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct codegen_options *o,
+              struct ptx_info *info, struct text *out);
 
 #endif

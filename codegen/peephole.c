@@ -74,7 +74,8 @@ static void resolve_opnds(const struct peep *p, struct insn *in)
 
 static bool same_work(const struct insn *a, const struct insn *b)
 {
-    if (memcmp(&a->form, &b->form, sizeof a->form) || a->nopnds != b->nopnds || a->ndefs != b->ndefs || a->nvec != b->nvec)
+    if (memcmp(&a->form, &b->form, sizeof a->form) || a->nopnds != b->nopnds || a->ndefs != b->ndefs ||
+        a->nvec != b->nvec)
         return false;
     for (int i = a->ndefs; i < a->nopnds; i++)
         if (!opnd_same(a->opnds[i], b->opnds[i]))
@@ -87,7 +88,8 @@ static uint64_t hash_work(const struct insn *in)
     uint64_t h = hash_bytes(&in->form, sizeof in->form, in->nopnds);
     for (int i = in->ndefs; i < in->nopnds; i++) {
         const struct opnd *x = &in->opnds[i];
-        h = (h ^ (uint64_t)x->kind ^ (uint64_t)x->n << 8 ^ (uint64_t)x->i << 20) * UINT64_C(0x9e3779b97f4a7c15);
+        h = (h ^ (uint64_t)x->kind ^ (uint64_t)x->n << 8 ^ (uint64_t)x->i << 20) *
+            UINT64_C(0x9e3779b97f4a7c15);
         h ^= h >> 29;
     }
     return h;
@@ -243,7 +245,8 @@ static void count_uses(struct peep *p)
 
 static bool is_dead(const struct peep *p, const struct insn *in)
 {
-    if (insn_has(in, TERMINATOR) || insn_has(in, WRITES) || insn_has(in, EFFECT) || form_has_mod(in->form, MOD_volatile))
+    if (insn_has(in, TERMINATOR) || insn_has(in, WRITES) || insn_has(in, EFFECT) ||
+        form_has_mod(in->form, MOD_volatile))
         return false;
     for (int i = 0; i < in->ndefs; i++)
         if (p->regs.at[in->opnds[i].n].nuses)
@@ -270,7 +273,8 @@ static void sweep(struct peep *p)
         }
         block->insns.n -= kept;
         if (kept)
-            memmove(block->insns.at, block->insns.at + kept, (size_t)block->insns.n * sizeof *block->insns.at);
+            memmove(block->insns.at, block->insns.at + kept,
+                    (size_t)block->insns.n * sizeof *block->insns.at);
     }
 }
 

@@ -158,7 +158,8 @@ struct allocation *regalloc(struct mir *m, const struct liveness *live)
     for (int r = 0; r < m->regs.n; r++) {
         const struct live_range *range = &a.webs[r].range;
         if (a.webs[r].parent == r && range->segments.n)
-            spans[nspans++] = (struct span){range->segments.at[0].from, range->segments.at[range->segments.n - 1].to, r};
+            spans[nspans++] =
+                (struct span){range->segments.at[0].from, range->segments.at[range->segments.n - 1].to, r};
     }
     qsort(spans, (size_t)nspans, sizeof *spans, compare_spans);
 

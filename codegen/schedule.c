@@ -125,7 +125,8 @@ static void order_access(struct scheduler *s, struct memory_order *o, int at, bo
 static void add_memory(struct scheduler *s, struct memory_order memories[2], int at)
 {
     const struct insn *in = s->nodes[at].insn;
-    bool all = insn_has(in, EFFECT), writes = all || insn_has(in, WRITES) || form_has_mod(in->form, MOD_volatile);
+    bool all = insn_has(in, EFFECT),
+         writes = all || insn_has(in, WRITES) || form_has_mod(in->form, MOD_volatile);
     if (!all && !writes && !insn_has(in, READS))
         return;
     bool shared = form_has_mod(in->form, MOD_shared);
@@ -192,7 +193,8 @@ static int choose(struct scheduler *s)
 {
     int best = 0;
     if (s->live_regs > s->limit_regs)
-        for (int i = 1, least = growth(s, s->nodes[s->ready.at[0]].insn); i < s->ready.n && i < MANY_READY; i++) {
+        for (int i = 1, least = growth(s, s->nodes[s->ready.at[0]].insn); i < s->ready.n && i < MANY_READY;
+             i++) {
             int g = growth(s, s->nodes[s->ready.at[i]].insn);
             if (g < least || (g == least && goes_before(s, s->ready.at[i], s->ready.at[best]))) {
                 least = g;

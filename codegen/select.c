@@ -189,7 +189,9 @@ static const struct {
 
 enum ptype dtype_ptype(enum dtype dt, enum reading r)
 {
-    return r == READ_bits ? ptypes[dt].bits : r == READ_signed ? ptypes[dt].as_signed : ptypes[dt].as_unsigned;
+    return r == READ_bits     ? ptypes[dt].bits
+           : r == READ_signed ? ptypes[dt].as_signed
+                              : ptypes[dt].as_unsigned;
 }
 
 enum reg_class dtype_class(enum dtype dt)

@@ -91,7 +91,8 @@ static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
 {
     enum { WIDEST = 64 };
     if (n.kind == OPND_imm) {
-        uint64_t bits = (uint64_t)n.i & (dt == DT_i64 ? UINT64_MAX : (UINT64_C(1) << dtype_info[dt].bits) - 1);
+        uint64_t bits =
+            (uint64_t)n.i & (dt == DT_i64 ? UINT64_MAX : (UINT64_C(1) << dtype_info[dt].bits) - 1);
         return opnd_int(CLASS_b32, bits < WIDEST ? (int64_t)bits : WIDEST);
     }
     switch (dt) {
@@ -134,7 +135,8 @@ static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt
 
 /* An op of a format that has no instruction for it, done in f32, which is exact enough for one operation. */
 static struct opnd through_f32(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x,
-                               struct opnd (*f)(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x))
+                               struct opnd (*f)(struct select *s, const struct op *o, enum dtype dt,
+                                                const struct opnd *x))
 {
     struct opnd wide[3];
     for (int i = 0; i < o->nopnds; i++)

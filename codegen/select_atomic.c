@@ -12,18 +12,24 @@ static const struct row {
     uint8_t mod;
     uint8_t kind; /* of type: how the value is read */
 } rmw_rows[RMW_count] = {
-    [RMW_add] = {MOD_add, READ_unsigned},   [RMW_maxs] = {MOD_max, READ_signed}, [RMW_maxu] = {MOD_max, READ_unsigned},
-    [RMW_mins] = {MOD_min, READ_signed},    [RMW_minu] = {MOD_min, READ_unsigned}, [RMW_and] = {MOD_and, READ_bits},
-    [RMW_or] = {MOD_or, READ_bits},         [RMW_xor] = {MOD_xor, READ_bits},    [RMW_xchg] = {MOD_exch, READ_bits},
-    [RMW_fadd] = {MOD_add, READ_signed},    [RMW_fmax] = {MOD_max, READ_signed}, [RMW_fmin] = {MOD_min, READ_signed},
+    [RMW_add] = {MOD_add, READ_unsigned},  [RMW_maxs] = {MOD_max, READ_signed},
+    [RMW_maxu] = {MOD_max, READ_unsigned}, [RMW_mins] = {MOD_min, READ_signed},
+    [RMW_minu] = {MOD_min, READ_unsigned}, [RMW_and] = {MOD_and, READ_bits},
+    [RMW_or] = {MOD_or, READ_bits},        [RMW_xor] = {MOD_xor, READ_bits},
+    [RMW_xchg] = {MOD_exch, READ_bits},    [RMW_fadd] = {MOD_add, READ_signed},
+    [RMW_fmax] = {MOD_max, READ_signed},   [RMW_fmin] = {MOD_min, READ_signed},
 };
 
 static struct form atomic_form(const struct op *o, enum insn_code code, enum mod what, enum ptype type)
 {
     static const uint8_t sems[SEM_count] = {
-        [SEM_acq_rel] = MOD_acq_rel, [SEM_acquire] = MOD_acquire, [SEM_release] = MOD_release, [SEM_relaxed] = MOD_relaxed,
+        [SEM_acq_rel] = MOD_acq_rel,
+        [SEM_acquire] = MOD_acquire,
+        [SEM_release] = MOD_release,
+        [SEM_relaxed] = MOD_relaxed,
     };
-    static const uint8_t scopes[SCOPE_count] = {[SCOPE_gpu] = MOD_gpu, [SCOPE_cta] = MOD_cta, [SCOPE_sys] = MOD_sys};
+    static const uint8_t scopes[SCOPE_count] = {
+        [SCOPE_gpu] = MOD_gpu, [SCOPE_cta] = MOD_cta, [SCOPE_sys] = MOD_sys};
     struct form f = form0(code, type);
     f.mods[0] = sems[op_int(o, ATTR_sem)];
     f.mods[1] = scopes[op_int(o, ATTR_scope)];
@@ -36,7 +42,8 @@ static struct form atomic_form(const struct op *o, enum insn_code code, enum mod
 
 /* One atomic instruction; its old value goes to `old`, or is not asked for (OPND_none) where the order
  * allows it. */
-static void emit_atomic(struct select *s, struct form f, struct opnd old, struct opnd at, struct opnd x, struct opnd guard)
+static void emit_atomic(struct select *s, struct form f, struct opnd old, struct opnd at, struct opnd x,
+                        struct opnd guard)
 {
     bool wanted = old.kind == OPND_reg;
     if (wanted) {
@@ -55,8 +62,8 @@ static void emit_atomic(struct select *s, struct form f, struct opnd old, struct
 }
 
 /* Maximum (or minimum) of floats: by sign, of their bits as signed or, in reverse, as unsigned integers. */
-static void float_extreme(struct select *s, const struct op *o, enum dtype dt, struct opnd old, struct opnd at, struct opnd x,
-                          struct opnd guard)
+static void float_extreme(struct select *s, const struct op *o, enum dtype dt, struct opnd old,
+                          struct opnd at, struct opnd x, struct opnd guard)
 {
     bool wide = dt == DT_f64, is_max = op_int(o, ATTR_rmw) == RMW_fmax;
     enum reg_class cls = wide ? CLASS_b64 : CLASS_b32;
@@ -77,8 +84,8 @@ static void check_rmw(struct select *s, enum dtype dt, enum rmw rmw)
         select_unsupported(s, "atomic addition of bfloat16");
 }
 
-static void rmw_elem(struct select *s, const struct op *o, enum dtype dt, struct opnd old, struct opnd at, struct opnd x,
-                     struct opnd guard)
+static void rmw_elem(struct select *s, const struct op *o, enum dtype dt, struct opnd old, struct opnd at,
+                     struct opnd x, struct opnd guard)
 {
     enum rmw rmw = (enum rmw)op_int(o, ATTR_rmw);
     check_rmw(s, dt, rmw);
@@ -94,8 +101,8 @@ static void rmw_elem(struct select *s, const struct op *o, enum dtype dt, struct
     emit_atomic(s, atomic_form(o, INSN_atom, rmw_rows[rmw].mod, type), old, at, x, guard);
 }
 
-static void cas_elem(struct select *s, const struct op *o, enum dtype dt, struct opnd old, struct opnd at, struct opnd guard,
-                     struct opnd expected, struct opnd x)
+static void cas_elem(struct select *s, const struct op *o, enum dtype dt, struct opnd old, struct opnd at,
+                     struct opnd guard, struct opnd expected, struct opnd x)
 {
     int bytes = dtype_info[dt].bytes;
     if (bytes == 1)
@@ -120,7 +127,8 @@ static struct opnd from_owner(struct select *s, const struct layout *l, struct o
 /* The register for the old value: 0 where nothing will be read. Float extremes work on integers. */
 static struct opnd old_register(struct select *s, const struct op *o, enum dtype dt, struct opnd guard)
 {
-    bool extreme = o->code == OP_atomic_rmw && (op_int(o, ATTR_rmw) == RMW_fmax || op_int(o, ATTR_rmw) == RMW_fmin);
+    bool extreme =
+        o->code == OP_atomic_rmw && (op_int(o, ATTR_rmw) == RMW_fmax || op_int(o, ATTR_rmw) == RMW_fmin);
     enum reg_class cls = !extreme ? dtype_class(dt) : dt == DT_f64 ? CLASS_b64 : CLASS_b32;
     struct opnd old = mir_reg(s->m, cls);
     if (extreme || guard.kind == OPND_reg)
@@ -137,7 +145,8 @@ static struct opnd as_class(struct select *s, enum reg_class cls, struct opnd x)
     return d;
 }
 
-static struct opnd atomic_elem(struct select *s, const struct op *o, enum dtype dt, const struct layout *l, int k, struct opnd guard)
+static struct opnd atomic_elem(struct select *s, const struct op *o, enum dtype dt, const struct layout *l,
+                               int k, struct opnd guard)
 {
     bool wanted = has_uses(op_result(o)) || o->code == OP_atomic_cas;
     struct opnd p = in_reg(s, tile_of(s, op_opnd(o, 0))[k]), x = tile_of(s, op_opnd(o, 1))[k];

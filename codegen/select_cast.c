@@ -30,8 +30,8 @@ static enum ptype source_type(enum dtype dt, bool with_sign)
 static struct opnd widen_int(struct select *s, enum dtype from, enum dtype to, struct opnd x, bool with_sign)
 {
     if (from == DT_i1)
-        return emit3(s, form0(INSN_selp, dtype_ptype(to, READ_bits)), opnd_int(dtype_class(to), with_sign ? -1 : 1),
-                     opnd_int(dtype_class(to), 0), x);
+        return emit3(s, form0(INSN_selp, dtype_ptype(to, READ_bits)),
+                     opnd_int(dtype_class(to), with_sign ? -1 : 1), opnd_int(dtype_class(to), 0), x);
     if (x.kind == OPND_imm) {
         int64_t mask = (INT64_C(1) << dtype_info[from].bits) - 1;
         return opnd_int(dtype_class(to), with_sign ? x.i : x.i & mask);
@@ -97,7 +97,8 @@ static struct opnd to_f16_odd(struct select *s, struct opnd x, bool odd)
         return h;
     struct opnd back = emit1(s, form_cvt(PT_f32, PT_f16, MOD_none), h);
     struct opnd lost = emit2(s, form1(INSN_setp, PT_f32, MOD_neu), back, x);
-    struct opnd bit = emit3(s, form0(INSN_selp, PT_b16), opnd_int(CLASS_b16, 1), opnd_int(CLASS_b16, 0), lost);
+    struct opnd bit =
+        emit3(s, form0(INSN_selp, PT_b16), opnd_int(CLASS_b16, 1), opnd_int(CLASS_b16, 0), lost);
     return emit2(s, form0(INSN_or, PT_b16), h, bit);
 }
 
@@ -151,7 +152,8 @@ static struct opnd f64_to_odd_f32(struct select *s, struct opnd x)
     struct opnd f = emit1(s, form_cvt(PT_f32, PT_f64, MOD_rz), x);
     struct opnd back = emit1(s, form_cvt(PT_f64, PT_f32, MOD_none), f);
     struct opnd lost = emit2(s, form1(INSN_setp, PT_f64, MOD_neu), back, x);
-    struct opnd bit = emit3(s, form0(INSN_selp, PT_b32), opnd_int(CLASS_b32, 1), opnd_int(CLASS_b32, 0), lost);
+    struct opnd bit =
+        emit3(s, form0(INSN_selp, PT_b32), opnd_int(CLASS_b32, 1), opnd_int(CLASS_b32, 0), lost);
     struct opnd bits = mir_reg(s->m, CLASS_b32), odd = mir_reg(s->m, CLASS_f32);
     emit_insn(s, form0(INSN_mov, PT_b32), 1, 2, (struct opnd[]){bits, f});
     bits = emit2(s, form0(INSN_or, PT_b32), bits, bit);
@@ -170,7 +172,8 @@ static struct opnd widen_float(struct select *s, enum dtype from, enum dtype to,
     return narrow_from_f32(s, to, x, ROUND_rn);
 }
 
-static struct opnd narrow_float(struct select *s, enum dtype from, enum dtype to, struct opnd x, enum rounding round)
+static struct opnd narrow_float(struct select *s, enum dtype from, enum dtype to, struct opnd x,
+                                enum rounding round)
 {
     enum mod mod = round == ROUND_rz ? MOD_rz : MOD_rn;
     if (from == DT_f64 && (to == DT_f32 || to == DT_f16))
@@ -181,7 +184,8 @@ static struct opnd narrow_float(struct select *s, enum dtype from, enum dtype to
 
 /* -- integers and floats -- */
 
-static struct opnd int_to_float(struct select *s, enum dtype from, enum dtype to, struct opnd x, bool with_sign)
+static struct opnd int_to_float(struct select *s, enum dtype from, enum dtype to, struct opnd x,
+                                bool with_sign)
 {
     if (from == DT_i1) {
         int64_t one = (int64_t)double_to_bits(to, with_sign ? -1.0 : 1.0);
@@ -194,7 +198,8 @@ static struct opnd int_to_float(struct select *s, enum dtype from, enum dtype to
 }
 
 /* Narrow results are saturated to 16 bits, of which the low ones are kept. */
-static struct opnd float_to_int(struct select *s, enum dtype from, enum dtype to, struct opnd x, bool with_sign)
+static struct opnd float_to_int(struct select *s, enum dtype from, enum dtype to, struct opnd x,
+                                bool with_sign)
 {
     enum ptype type = dtype_ptype(to, with_sign ? READ_signed : READ_unsigned);
     if (to == DT_i1) {

@@ -14,7 +14,8 @@
 static struct opnd shuffle_word(struct select *s, enum mod mode, struct opnd x, struct opnd lane)
 {
     enum { LAST_LANE = 31 };
-    struct opnd all[] = {mir_reg(s->m, x.cls), x, lane, opnd_int(CLASS_b32, LAST_LANE), opnd_int(CLASS_b32, -1)};
+    struct opnd all[] = {mir_reg(s->m, x.cls), x, lane, opnd_int(CLASS_b32, LAST_LANE),
+                         opnd_int(CLASS_b32, -1)};
     emit_insn(s, form1(INSN_shfl, PT_b32, mode), 1, 5, all);
     return all[0];
 }
@@ -23,7 +24,8 @@ static struct opnd shuffle_64(struct select *s, enum mod mode, struct opnd x, st
 {
     struct opnd halves[] = {mir_reg(s->m, CLASS_b32), mir_reg(s->m, CLASS_b32), x};
     emit_insn(s, form0(INSN_unpack, PT_b64), 2, 3, halves)->nvec = 2;
-    struct opnd both[] = {mir_reg(s->m, x.cls), shuffle_word(s, mode, halves[0], lane), shuffle_word(s, mode, halves[1], lane)};
+    struct opnd both[] = {mir_reg(s->m, x.cls), shuffle_word(s, mode, halves[0], lane),
+                          shuffle_word(s, mode, halves[1], lane)};
     emit_insn(s, form0(INSN_pack, PT_b64), 1, 3, both)->nvec = 2;
     return both[0];
 }
@@ -35,7 +37,8 @@ struct opnd shuffle(struct select *s, enum mod mode, struct opnd x, struct opnd 
     switch (x.cls) {
     case CLASS_pred:
         x = emit3(s, form0(INSN_selp, PT_b32), opnd_int(CLASS_b32, 1), opnd_int(CLASS_b32, 0), x);
-        return emit2(s, form1(INSN_setp, PT_s32, MOD_ne), shuffle_word(s, mode, x, lane), opnd_int(CLASS_b32, 0));
+        return emit2(s, form1(INSN_setp, PT_s32, MOD_ne), shuffle_word(s, mode, x, lane),
+                     opnd_int(CLASS_b32, 0));
     case CLASS_b16:
         x = emit1(s, form_cvt(PT_u32, PT_u16, MOD_none), x);
         return emit1(s, form_cvt(PT_u16, PT_u32, MOD_none), shuffle_word(s, mode, x, lane));
@@ -116,7 +119,8 @@ static void select_convert(struct select *s, const struct op *o)
         offer[b] = g.thread[b].offer;
         put[b] = g.thread[b].put;
     }
-    int nfrom = tile_nregs(x->type), nto = tile_nregs(r->type), free_bits = (int)layout_free_bits(r->type->layout, IN_reg);
+    int nfrom = tile_nregs(x->type), nto = tile_nregs(r->type),
+        free_bits = (int)layout_free_bits(r->type->layout, IN_reg);
     struct opnd *from = NEW_ARRAY(s->m->arena, nfrom, struct opnd), *tile = tile_new(s, r);
     memcpy(from, tile_of(s, x), (size_t)nfrom * sizeof *from);
     exchange(s, nfrom, from, g.nthread, offer);
@@ -137,7 +141,7 @@ struct buffer {
     int elem_bytes, reg_bits;
     int64_t offset_bytes;
     uint32_t thread_mask; /* bits of byte offsets that depend on the thread */
-    int reg_of[WORDS_MOST]; /* element i of the vector that starts with register r is in register r ^ reg_of[i] */
+    int reg_of[WORDS_MOST]; /* element i of the vector of register r is in register r ^ reg_of[i] */
     int vector_bits;        /* of registers: those that make the vector */
     struct opnd smem;     /* address of all buffers */
     struct opnd thread;   /* the thread's part of the offset */
@@ -177,7 +181,8 @@ static struct opnd buffer_address(struct select *s, const struct buffer *b, int 
     if (part & b->thread_mask)
         x = emit2(s, form0(INSN_xor, PT_b32), x, opnd_int(CLASS_b32, part & b->thread_mask));
     x = emit2(s, form0(INSN_add, PT_s32), b->smem, x);
-    return (struct opnd){.kind = OPND_addr, .cls = CLASS_b32, .n = x.n, .i = b->offset_bytes + (part & ~b->thread_mask)};
+    return (struct opnd){
+        .kind = OPND_addr, .cls = CLASS_b32, .n = x.n, .i = b->offset_bytes + (part & ~b->thread_mask)};
 }
 
 static struct form shared_form(enum insn_code code, const struct word_shape *a)
@@ -185,8 +190,8 @@ static struct form shared_form(enum insn_code code, const struct word_shape *a)
     return access_shape(form1(code, PT_none, MOD_shared), a->type, a->nwords);
 }
 
-static void store_vector(struct select *s, const struct buffer *b, const struct word_shape *a, const struct opnd *x, int first,
-                         struct opnd owner)
+static void store_vector(struct select *s, const struct buffer *b, const struct word_shape *a,
+                         const struct opnd *x, int first, struct opnd owner)
 {
     struct opnd elems[WORDS_MOST], words[1 + WORDS_MOST] = {buffer_address(s, b, first)};
     for (int i = 0; i < a->vec; i++)
@@ -210,13 +215,15 @@ static void select_shared_store(struct select *s, const struct op *o)
             store_vector(s, &b, &a, tile_of(s, op_opnd(o, 1)), k, owner);
 }
 
-static void load_vector(struct select *s, const struct buffer *b, const struct word_shape *a, struct opnd *x, int first)
+static void load_vector(struct select *s, const struct buffer *b, const struct word_shape *a, struct opnd *x,
+                        int first)
 {
     struct opnd elems[WORDS_MOST], words[WORDS_MOST + 1];
     for (int w = 0; w < a->nwords; w++)
         words[w] = mir_reg(s->m, ptype_info[a->type].cls);
     words[a->nwords] = buffer_address(s, b, first);
-    emit_insn(s, shared_form(INSN_ld, a), a->nwords, a->nwords + 1, words)->nvec = (uint8_t)(a->nwords > 1 ? a->nwords : 0);
+    emit_insn(s, shared_form(INSN_ld, a), a->nwords, a->nwords + 1, words)->nvec =
+        (uint8_t)(a->nwords > 1 ? a->nwords : 0);
     for (int w = 0; w < a->nwords; w++)
         split_word(s, a, words[w], elems + w * a->per_word);
     for (int i = 0; i < a->vec; i++)

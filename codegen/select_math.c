@@ -68,12 +68,14 @@ static struct opnd exp_f32(struct select *s, struct opnd x)
 
 static struct opnd log_f32(struct select *s, struct opnd x, bool to_base_2)
 {
-    static const float p[] = {0x1.555556p-2f,  -0x1.ffffb6p-3f, 0x1.999954p-3f,  -0x1.557832p-3f, 0x1.24b28cp-3f,
-                              -0x1.f75896p-4f, 0x1.bf1afp-4f,   -0x1.fcd036p-4f, 0x1.d01a22p-4f};
+    static const float p[] = {0x1.555556p-2f,  -0x1.ffffb6p-3f, 0x1.999954p-3f,
+                              -0x1.557832p-3f, 0x1.24b28cp-3f,  -0x1.f75896p-4f,
+                              0x1.bf1afp-4f,   -0x1.fcd036p-4f, 0x1.d01a22p-4f};
     static const float ln_2 = 0x1.62e43p-1f, log2_e = 0x1.715476p+0f;
     enum { TWO_THIRDS = 0x3f2aaaab, MANTISSA = 23, LAST_FINITE = 0x7f7fffff };
     struct opnd tiny = emit2(s, form1(INSN_setp, PT_f32, MOD_lt), x, f32(0x1p-126f));
-    struct opnd y = select_f32(s, tiny, times(s, x, f32(0x1p23f)), x), shift = select_f32(s, tiny, f32(-23), f32(0));
+    struct opnd y = select_f32(s, tiny, times(s, x, f32(0x1p23f)), x),
+                shift = select_f32(s, tiny, f32(-23), f32(0));
     struct opnd bits = bits_of_f32(s, y);
     struct opnd exponent = emit2(s, form0(INSN_sub, PT_s32), bits, b32(TWO_THIRDS));
     exponent = emit2(s, form0(INSN_and, PT_b32), exponent, b32(-(INT64_C(1) << MANTISSA)));
@@ -86,7 +88,8 @@ static struct opnd log_f32(struct select *s, struct opnd x, bool to_base_2)
     sum = to_base_2 ? fused(s, sum, f32(log2_e), e) : fused(s, e, f32(ln_2), sum);
     struct opnd from_one = emit2(s, form0(INSN_sub, PT_s32), bits_of_f32(s, x), b32(1));
     struct opnd ordinary = emit2(s, form1(INSN_setp, PT_u32, MOD_lt), from_one, b32(LAST_FINITE));
-    return select_f32(s, ordinary, sum, emit1(s, form1(INSN_lg2, PT_f32, MOD_approx), x)); /* of 0, infinity, less, NaN */
+    return select_f32(s, ordinary, sum,
+                      emit1(s, form1(INSN_lg2, PT_f32, MOD_approx), x)); /* of 0, infinity, less, NaN */
 }
 
 /* -- sine and cosine: x = q pi/2 + r with |r| at most pi/4 -- */
@@ -97,8 +100,10 @@ struct quarter {
 
 static struct quarter reduce_near(struct select *s, struct opnd x)
 {
-    static const float two_over_pi = 0x1.45f306p-1f, pi_2[] = {0x1.921fb6p+0f, -0x1.777a5cp-25f, -0x1.ee59dap-50f};
-    struct quarter t = {.q = emit1(s, form_cvt(PT_s32, PT_f32, MOD_rni), times(s, x, f32(two_over_pi))), .r = x};
+    static const float two_over_pi = 0x1.45f306p-1f,
+                       pi_2[] = {0x1.921fb6p+0f, -0x1.777a5cp-25f, -0x1.ee59dap-50f};
+    struct quarter t = {.q = emit1(s, form_cvt(PT_s32, PT_f32, MOD_rni), times(s, x, f32(two_over_pi))),
+                        .r = x};
     struct opnd k = emit1(s, form_cvt(PT_f32, PT_s32, MOD_rn), t.q);
     for (int i = 0; i < 3; i++)
         t.r = fused(s, k, f32(-pi_2[i]), t.r);
@@ -108,7 +113,8 @@ static struct quarter reduce_near(struct select *s, struct opnd x)
 /* Word i of 2/pi for i of 0 to 4 in a register, counted from `first` on; the integer part comes first. */
 static struct opnd word_of_two_over_pi(struct select *s, struct opnd i, int first)
 {
-    static const uint32_t words[] = {0, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
+    static const uint32_t words[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,
+                                     0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
     struct opnd w = b32(words[first]);
     for (int k = 1; k <= 4; k++) {
         struct opnd from = emit2(s, form1(INSN_setp, PT_s32, MOD_ge), i, b32(k));
@@ -137,20 +143,25 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
     m = emit2(s, form0(INSN_or, PT_b32), m, b32(0x800000));
     struct opnd at = emit2(s, form0(INSN_shr, PT_u32), n, b32(23));
     at = emit2(s, form0(INSN_add, PT_s32), at, b32(30 - 150)); /* where those bits begin in the words */
-    struct opnd i = emit2(s, form0(INSN_shr, PT_u32), at, b32(5)), shift = emit2(s, form0(INSN_and, PT_b32), at, b32(31));
+    struct opnd i = emit2(s, form0(INSN_shr, PT_u32), at, b32(5)),
+                shift = emit2(s, form0(INSN_and, PT_b32), at, b32(31));
     struct opnd w[4];
     for (int k = 0; k < 4; k++)
         w[k] = word_of_two_over_pi(s, i, k);
     struct opnd low = emit2(s, form0(INSN_mul_wide, PT_u32), m, shift_left(s, w[2], w[3], shift));
     struct opnd carry = emit2(s, form0(INSN_shr, PT_u64), low, b32(32));
     struct opnd middle = emit3(s, form0(INSN_mad_wide, PT_u32), m, shift_left(s, w[1], w[2], shift), carry);
-    struct opnd high = emit3(s, form0(INSN_mad_lo, PT_u32), m, shift_left(s, w[0], w[1], shift), high_word(s, middle));
-    struct opnd turn[] = {mir_reg(s->m, CLASS_b64), emit1(s, form_cvt(PT_u32, PT_u64, MOD_none), middle), high};
+    struct opnd high =
+        emit3(s, form0(INSN_mad_lo, PT_u32), m, shift_left(s, w[0], w[1], shift), high_word(s, middle));
+    struct opnd turn[] = {mir_reg(s->m, CLASS_b64), emit1(s, form_cvt(PT_u32, PT_u64, MOD_none), middle),
+                          high};
     emit_insn(s, form0(INSN_pack, PT_b64), 1, 3, turn)->nvec = 2;
     struct opnd rounded = emit2(s, form0(INSN_add, PT_s64), turn[0], opnd_int(CLASS_b64, INT64_C(1) << 61));
-    struct opnd q = emit1(s, form_cvt(PT_u32, PT_u64, MOD_none), emit2(s, form0(INSN_shr, PT_u64), rounded, b32(62)));
+    struct opnd q =
+        emit1(s, form_cvt(PT_u32, PT_u64, MOD_none), emit2(s, form0(INSN_shr, PT_u64), rounded, b32(62)));
     struct opnd rest = emit2(s, form0(INSN_shl, PT_b64), turn[0], b32(2));
-    struct opnd scale = opnd_int(CLASS_f64, (int64_t)double_to_bits(DT_f64, 0x1.921fb54442d18p-64)); /* pi/2 */
+    struct opnd scale =
+        opnd_int(CLASS_f64, (int64_t)double_to_bits(DT_f64, 0x1.921fb54442d18p-64)); /* pi/2 */
     rest = emit2(s, form1(INSN_mul, PT_f64, MOD_rn), emit1(s, form_cvt(PT_f64, PT_s64, MOD_rn), rest), scale);
     struct opnd r = emit1(s, form_cvt(PT_f32, PT_f64, MOD_rn), rest);
     struct opnd negative = emit2(s, form1(INSN_setp, PT_s32, MOD_lt), bits, b32(0));
@@ -169,7 +180,8 @@ static struct quarter reduce_quarter(struct select *s, struct opnd x)
     struct quarter t = {mir_reg(s->m, CLASS_b32), mir_reg(s->m, CLASS_f32)};
     emit_mov(s, t.q, near.q);
     emit_mov(s, t.r, near.r);
-    struct opnd is_near = emit2(s, form1(INSN_setp, PT_f32, MOD_lt), emit1(s, form0(INSN_abs, PT_f32), x), f32(0x1p16f));
+    struct opnd is_near =
+        emit2(s, form1(INSN_setp, PT_f32, MOD_lt), emit1(s, form0(INSN_abs, PT_f32), x), f32(0x1p16f));
     struct insn *skip = emit_jump(s, is_near, false);
     struct mblock *before = s->b;
     s->b = mir_block(s->m, before->index, before->depth);
@@ -184,14 +196,17 @@ static struct quarter reduce_quarter(struct select *s, struct opnd x)
 static struct opnd sin_f32(struct select *s, struct opnd x, bool cosine)
 {
     static const float sines[] = {-0x1.555556p-3f, 0x1.11110ep-7f, -0x1.a013a4p-13f, 0x1.6dbcfcp-19f};
-    static const float cosines[] = {-0.5f, 0x1.555556p-5f, -0x1.6c16cp-10f, 0x1.a015c2p-16f, -0x1.25239ap-22f};
+    static const float cosines[] = {-0.5f, 0x1.555556p-5f, -0x1.6c16cp-10f, 0x1.a015c2p-16f,
+                                    -0x1.25239ap-22f};
     struct quarter t = reduce_quarter(s, x);
     struct opnd z = times(s, t.r, t.r);
     struct opnd sine = fused(s, times(s, polynomial(s, 4, sines, z), z), t.r, t.r);
     struct opnd cosine_of_r = fused(s, polynomial(s, 5, cosines, z), z, f32(1));
     struct opnd q = cosine ? emit2(s, form0(INSN_add, PT_s32), t.q, b32(1)) : t.q;
-    struct opnd odd = emit2(s, form1(INSN_setp, PT_s32, MOD_ne), emit2(s, form0(INSN_and, PT_b32), q, b32(1)), b32(0));
-    struct opnd lower = emit2(s, form1(INSN_setp, PT_s32, MOD_ne), emit2(s, form0(INSN_and, PT_b32), q, b32(2)), b32(0));
+    struct opnd odd =
+        emit2(s, form1(INSN_setp, PT_s32, MOD_ne), emit2(s, form0(INSN_and, PT_b32), q, b32(1)), b32(0));
+    struct opnd lower =
+        emit2(s, form1(INSN_setp, PT_s32, MOD_ne), emit2(s, form0(INSN_and, PT_b32), q, b32(2)), b32(0));
     struct opnd v = select_f32(s, odd, cosine_of_r, sine);
     return select_f32(s, lower, emit1(s, form0(INSN_neg, PT_f32), v), v);
 }
@@ -202,8 +217,9 @@ static struct opnd erf_f32(struct select *s, struct opnd x)
 {
     static const float p[] = {0x1.06eba8p-3f, -0x1.812746p-2f, 0x1.ce2f08p-4f,  -0x1.b829c8p-6f,
                               0x1.562a6p-8f,  -0x1.bccf66p-11f, 0x1.d88750p-14f, -0x1.445f48p-17f};
-    static const float q[] = {0x1.3ae804p-11f, -0x1.a19798p+0f, -0x1.d20f48p-1f,  -0x1.4820a6p-3f,  0x1.4046fcp-5f,
-                              -0x1.dee208p-8f, 0x1.036114p-10f, -0x1.78f942p-14f, 0x1.4198fcp-18f, -0x1.d5d90cp-24f};
+    static const float q[] = {0x1.3ae804p-11f, -0x1.a19798p+0f, -0x1.d20f48p-1f, -0x1.4820a6p-3f,
+                              0x1.4046fcp-5f,  -0x1.dee208p-8f, 0x1.036114p-10f, -0x1.78f942p-14f,
+                              0x1.4198fcp-18f, -0x1.d5d90cp-24f};
     struct opnd a = emit1(s, form0(INSN_abs, PT_f32), x);
     struct opnd near = fused(s, x, polynomial(s, 8, p, times(s, x, x)), x);
     struct opnd clamped = emit2(s, form0(INSN_min, PT_f32), a, f32(4));
@@ -243,7 +259,8 @@ static struct opnd math_f64(struct select *s, const struct op *o, struct opnd x)
     struct opnd one = opnd_int(CLASS_f64, (int64_t)double_to_bits(DT_f64, 1));
     switch (o->code) {
     case OP_sqrt:  return emit1(s, form1(INSN_sqrt, PT_f64, MOD_rn), x);
-    case OP_rsqrt: return emit2(s, form1(INSN_div, PT_f64, MOD_rn), one, emit1(s, form1(INSN_sqrt, PT_f64, MOD_rn), x));
+    case OP_rsqrt:
+        return emit2(s, form1(INSN_div, PT_f64, MOD_rn), one, emit1(s, form1(INSN_sqrt, PT_f64, MOD_rn), x));
     case OP_floor: return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rmi), x);
     case OP_ceil:  return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rpi), x);
     default:       select_unsupported(s, "this function of float64");
@@ -269,8 +286,10 @@ struct remainder {
     int64_t far, infinity, nan; /* bits of that power of two, etc. */
 };
 
-static const struct remainder remainder_f32 = {PT_f32, CLASS_f32, 0x7e800000, 0x7f800000, 0x7fc00000}; /* 2^126 */
-static const struct remainder remainder_f64 = {PT_f64, CLASS_f64, 0x7fd0000000000000, 0x7ff0000000000000, 0x7ff8000000000000};
+static const struct remainder remainder_f32 = {PT_f32, CLASS_f32, 0x7e800000, 0x7f800000,
+                                               0x7fc00000}; /* 2^126 */
+static const struct remainder remainder_f64 = {PT_f64, CLASS_f64, 0x7fd0000000000000, 0x7ff0000000000000,
+                                               0x7ff8000000000000};
 
 static struct opnd remainder_step(struct select *s, const struct remainder *t, struct opnd r, struct opnd d)
 {
@@ -292,8 +311,10 @@ static struct opnd remainder_of(struct select *s, const struct remainder *t, str
     struct opnd more = pred_and(s, emit2(s, form1(INSN_setp, t->type, MOD_ge), r, d), legal);
     struct insn *leave = emit_jump(s, more, true);
     s->b = mir_block(s->m, head->index, head->depth);
-    struct opnd by = emit3(s, form0(INSN_selp, t->type), far, d, emit2(s, form1(INSN_setp, t->type, MOD_ge), r, far));
-    by = emit3(s, form0(INSN_selp, t->type), farther, by, emit2(s, form1(INSN_setp, t->type, MOD_ge), r, farther));
+    struct opnd by =
+        emit3(s, form0(INSN_selp, t->type), far, d, emit2(s, form1(INSN_setp, t->type, MOD_ge), r, far));
+    by = emit3(s, form0(INSN_selp, t->type), farther, by,
+               emit2(s, form1(INSN_setp, t->type, MOD_ge), r, farther));
     emit_mov(s, r, remainder_step(s, t, r, by));
     jump_to(emit_jump(s, (struct opnd){.kind = OPND_none}, false), head);
     s->b = mir_block(s->m, head->index, before->depth);
@@ -302,7 +323,8 @@ static struct opnd remainder_of(struct select *s, const struct remainder *t, str
     enum ptype bits = t->cls == CLASS_f64 ? PT_b64 : PT_b32;
     struct opnd sign = mir_reg(s->m, ptype_info[bits].cls);
     emit_insn(s, form0(INSN_mov, bits), 1, 2, (struct opnd[]){sign, x});
-    struct opnd negative = emit2(s, form1(INSN_setp, bits == PT_b64 ? PT_s64 : PT_s32, MOD_lt), sign, opnd_int(sign.cls, 0));
+    struct opnd negative =
+        emit2(s, form1(INSN_setp, bits == PT_b64 ? PT_s64 : PT_s32, MOD_lt), sign, opnd_int(sign.cls, 0));
     struct opnd result = emit3(s, form0(INSN_selp, t->type), minus, r, negative);
     return emit3(s, form0(INSN_selp, t->type), result, opnd_int(t->cls, t->nan), legal);
 }
@@ -311,6 +333,7 @@ struct opnd select_frem(struct select *s, enum dtype dt, const struct opnd *x)
 {
     if (dt == DT_f64)
         return remainder_of(s, &remainder_f64, x[0], x[1]);
-    struct opnd r = remainder_of(s, &remainder_f32, in_reg(s, widen_to_f32(s, dt, x[0])), widen_to_f32(s, dt, x[1]));
+    struct opnd r =
+        remainder_of(s, &remainder_f32, in_reg(s, widen_to_f32(s, dt, x[0])), widen_to_f32(s, dt, x[1]));
     return narrow_from_f32(s, dt, r, ROUND_rn);
 }

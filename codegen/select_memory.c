@@ -23,7 +23,8 @@ static enum ptype elem_type(enum dtype dt)
 
 struct word_shape word_shape(enum dtype dt, int vec)
 {
-    struct word_shape a = {.vec = vec, .bits = 8 * dtype_info[dt].bytes, .per_word = 1, .type = elem_type(dt), .dt = dt};
+    struct word_shape a = {
+        .vec = vec, .bits = 8 * dtype_info[dt].bytes, .per_word = 1, .type = elem_type(dt), .dt = dt};
     int total = vec * a.bits;
     if (vec > 1 && a.bits < WORD_BITS) {
         int word = total < WORD_BITS ? total : WORD_BITS;
@@ -247,8 +248,8 @@ static struct opnd other_elem(const struct load *l, int reg)
     return l->other ? l->other[reg] : opnd_int(dtype_class(l->shape.dt), 0);
 }
 
-static void emit_ld(struct select *s, const struct load *l, enum ptype type, int nwords, const struct opnd *words,
-                    struct opnd at, struct opnd guard)
+static void emit_ld(struct select *s, const struct load *l, enum ptype type, int nwords,
+                    const struct opnd *words, struct opnd at, struct opnd guard)
 {
     struct opnd x[GROUP_MOST + 2];
     int n = 0;
@@ -264,7 +265,8 @@ static void emit_ld(struct select *s, const struct load *l, enum ptype type, int
 }
 
 /* Elements where the vector was not loaded as one, each on its own; they then have registers of their own. */
-static void load_tail(struct select *s, const struct load *l, int first, const struct guards *g, struct opnd *elems)
+static void load_tail(struct select *s, const struct load *l, int first, const struct guards *g,
+                      struct opnd *elems)
 {
     for (int i = 0; i < l->shape.vec; i++) {
         struct opnd own = mir_reg(s->m, elems[i].cls);
@@ -313,7 +315,8 @@ static void select_load(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o), *mask = op_opnd(o, 1), *other = op_opnd(o, 2);
     int vec = (int)op_int(o, ATTR_vec), free_bits = free_regs(r->type), budget = MASK_USES_MOST;
-    struct load l = {.op = o, .shape = word_shape(elem_dtype(r->type), vec), .ptr = tile_of(s, op_opnd(o, 0))};
+    struct load l = {
+        .op = o, .shape = word_shape(elem_dtype(r->type), vec), .ptr = tile_of(s, op_opnd(o, 0))};
     l.mask = mask ? tile_of(s, mask) : NULL;
     l.other = other ? tile_of(s, other) : NULL;
     l.form = access_form(s, o, INSN_ld, &l.policy);
@@ -329,8 +332,8 @@ static void select_load(struct select *s, const struct op *o)
 
 /* -- stores -- */
 
-static void emit_st(struct select *s, struct form f, enum ptype type, int nwords, const struct opnd *words, struct opnd at,
-                    struct opnd policy, struct opnd guard)
+static void emit_st(struct select *s, struct form f, enum ptype type, int nwords, const struct opnd *words,
+                    struct opnd at, struct opnd policy, struct opnd guard)
 {
     struct opnd x[GROUP_MOST + 2] = {at};
     int n = 1;
@@ -343,7 +346,8 @@ static void emit_st(struct select *s, struct form f, enum ptype type, int nwords
     set_guard(in, guard);
 }
 
-static void store_group(struct select *s, const struct op *o, const struct word_shape *a, int first, struct opnd owner)
+static void store_group(struct select *s, const struct op *o, const struct word_shape *a, int first,
+                        struct opnd owner)
 {
     struct value *mask = op_opnd(o, 2);
     const struct opnd *value = tile_of(s, op_opnd(o, 1));

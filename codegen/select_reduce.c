@@ -1,7 +1,7 @@
 /* select_reduce.c: reductions along an axis that lies in registers and lanes only.
  *
  *     registers    pairs of neighbours, then pairs of pairs, ... until each result has one value in each thread
- *     lanes        for each lane bit of the axis: the value of the lane that differs in it, combined with one's own
+ *     lanes        for each lane bit of the axis: one's own value, combined with that of the lane that differs
  *
  * after which all those lanes hold the result. Registers and lanes that only repeat others take no part. A
  * combination of i32 by one instruction that the warp can do at once (redux) is done so.
@@ -73,7 +73,8 @@ static int gather(struct select *s, const struct reduction *r, uint32_t coord, s
         found++;
     }
     if (!found)
-        diag_bug(s->diag, r->op->loc, "the result of a reduction has elements that its operand's threads lack");
+        diag_bug(s->diag, r->op->loc,
+                 "the result of a reduction has elements that its operand's threads lack");
     return found;
 }
 
@@ -126,11 +127,13 @@ static struct form redux_form(const struct select *s, const struct reduction *r)
     struct form none = {0};
     const struct op *o = r->region->first;
     enum { ALL_LANES = 31 };
-    if (r->n != 1 || r->lane_mask != ALL_LANES || !target_has(s->target, HAS_redux) || o->next != block_terminator(r->region) ||
-        o->next->opnds[0].value != op_result(o) || elem_dtype(op_result(o)->type) != DT_i32)
+    if (r->n != 1 || r->lane_mask != ALL_LANES || !target_has(s->target, HAS_redux) ||
+        o->next != block_terminator(r->region) || o->next->opnds[0].value != op_result(o) ||
+        elem_dtype(op_result(o)->type) != DT_i32)
         return none;
     enum mod mod = redux_mod(o->code);
-    bool is_unsigned = o->code == OP_minu || o->code == OP_maxu, is_bits = mod == MOD_and || mod == MOD_or || mod == MOD_xor;
+    bool is_unsigned = o->code == OP_minu || o->code == OP_maxu,
+         is_bits = mod == MOD_and || mod == MOD_or || mod == MOD_xor;
     if (mod == MOD_none || op_opnd(o, 0)->block != r->region || op_opnd(o, 1)->block != r->region ||
         op_opnd(o, 0) == op_opnd(o, 1))
         return none;
@@ -156,7 +159,8 @@ static void reduce_lanes(struct select *s, const struct reduction *r, struct opn
 
 /* -- the op -- */
 
-static void reduce_to(struct select *s, const struct reduction *r, const struct type *t, int reg, struct opnd *const *results)
+static void reduce_to(struct select *s, const struct reduction *r, const struct type *t, int reg,
+                      struct opnd *const *results)
 {
     struct layout scalar;
     const struct layout *to = tile_layout(s, t, &scalar);

@@ -19,7 +19,8 @@ static void select_const(struct select *s, const struct op *o)
 static void select_special(struct select *s, const struct op *o, enum special first)
 {
     struct opnd d = mir_reg(s->m, CLASS_b32);
-    struct opnd special = {.kind = OPND_special, .cls = CLASS_b32, .n = (int)first + (int)op_int(o, ATTR_axis)};
+    struct opnd special = {
+        .kind = OPND_special, .cls = CLASS_b32, .n = (int)first + (int)op_int(o, ATTR_axis)};
     emit_insn(s, form0(INSN_mov, PT_u32), 1, 2, (struct opnd[]){d, special});
     tile_new(s, op_result(o))[0] = d;
 }

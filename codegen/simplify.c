@@ -1,6 +1,6 @@
 /* simplify.c: one instruction by itself: constants computed, identities, constants moved outwards.
  *
- *     (x + 1) + y          =>     (x + y) + 1        so that what remains is computed once for all registers of a tile,
+ *     (x + 1) + y          =>     (x + y) + 1        so that the rest is computed once for a whole tile,
  *     (x + 1) * 4          =>     x * 4 + 4          and the constant ends up in an address
  *     wide((x + 1) * 4)    =>     wide(x * 4) + 4    where x + 1 cannot wrap
  *
@@ -264,7 +264,8 @@ static struct opnd split_exact(const struct peep *p, struct opnd x, int64_t *c)
 static bool implies(const struct peep *p, struct opnd a, struct opnd b)
 {
     const struct insn *m = peep_def(p, a, INSN_setp), *n = peep_def(p, b, INSN_setp);
-    if (!m || !n || memcmp(&m->form, &n->form, sizeof m->form) || !opnd_same(m->opnds[2], n->opnds[2]) || m->form.type != PT_s32)
+    if (!m || !n || memcmp(&m->form, &n->form, sizeof m->form) || !opnd_same(m->opnds[2], n->opnds[2]) ||
+        m->form.type != PT_s32)
         return false;
     int64_t c, d;
     if (!opnd_same(split_exact(p, m->opnds[1], &c), split_exact(p, n->opnds[1], &d)))
@@ -300,7 +301,8 @@ static bool simplify_logic(struct peep *p, struct insn *in)
     if (is_imm(x)) {
         uint64_t a = (uint64_t)x.i & all;
         uint64_t r = code == INSN_and ? a & b : code == INSN_or ? a | b : a ^ b;
-        return becomes(p, in, imm_like(x, y.cls == CLASS_pred ? (int64_t)r : wrap(r, class_info[y.cls].bits)));
+        return becomes(p, in,
+                       imm_like(x, y.cls == CLASS_pred ? (int64_t)r : wrap(r, class_info[y.cls].bits)));
     }
     if (y.cls == CLASS_pred && b && code == INSN_xor) {
         in->form.code = INSN_not;
@@ -343,7 +345,8 @@ static bool simplify_setp(struct peep *p, struct insn *in)
     enum ptype t = in->form.type;
     bool with_sign = t == PT_s16 || t == PT_s32 || t == PT_s64;
     uint64_t mask = with_sign ? UINT64_MAX : low_mask(insn_bits(in));
-    bool r = compare(in->form.mods[0], with_sign, (int64_t)((uint64_t)x[1].i & mask), (int64_t)((uint64_t)x[2].i & mask));
+    bool r = compare(in->form.mods[0], with_sign, (int64_t)((uint64_t)x[1].i & mask),
+                     (int64_t)((uint64_t)x[2].i & mask));
     return becomes(p, in, opnd_int(CLASS_pred, r));
 }
 

@@ -25,7 +25,7 @@ static enum dtype opnd_dtype(const struct variant *v, int k)
     return k ? v->in : v->first;
 }
 
-/* Loads the operands, applies the op, stores the result: as scalars, and as tiles of two elements a thread. */
+/* Loads the operands, applies the op, stores the result: as scalars, and as tiles. */
 static void kernel_text(struct text *t, const struct variant *v, const char *target, int number)
 {
     int n = count_opnds(v->code);
@@ -38,13 +38,21 @@ static void kernel_text(struct text *t, const struct variant *v, const char *tar
                    "  %%i = range start=0 end=256 : tile<256xi32,#l>\n", out, out, target);
     for (int k = 0; k < n; k++) {
         const char *w = dtype_info[opnd_dtype(v, k)].word;
-        text_printf(t, "  %%s%d = splat %%p%d : tile<256xptr<%s>,#l>\n  %%q%d = addptr %%s%d, %%i : tile<256xptr<%s>,#l>\n"
-                       "  %%t%d = load %%q%d vec=2 : tile<256x%s,#l>\n  %%x%d = load %%p%d : %s\n", k, k, w, k, k, w, k, k, w, k, k, w);
+        text_printf(t,
+                    "  %%s%d = splat %%p%d : tile<256xptr<%s>,#l>\n  %%q%d = addptr %%s%d, %%i : "
+                    "tile<256xptr<%s>,#l>\n"
+                    "  %%t%d = load %%q%d vec=2 : tile<256x%s,#l>\n  %%x%d = load %%p%d : %s\n",
+                    k, k, w, k, k, w, k, k, w, k, k, w);
     }
-    text_printf(t, "  %%y = %s %%x0%s%s%s : %s @3:7\n", name, n > 1 ? ", %x1" : "", n > 2 ? ", %x2" : "", v->attrs, out);
-    text_printf(t, "  %%yt = %s %%t0%s%s%s : tile<256x%s,#l> @4:7\n", name, n > 1 ? ", %t1" : "", n > 2 ? ", %t2" : "", v->attrs, out);
-    text_printf(t, "  store %%o, %%y\n  %%so = splat %%ot : tile<256xptr<%s>,#l>\n  %%qo = addptr %%so, %%i : tile<256xptr<%s>,#l>\n"
-                   "  store %%qo, %%yt vec=2\n  return\n}\n", out, out);
+    text_printf(t, "  %%y = %s %%x0%s%s%s : %s @3:7\n", name, n > 1 ? ", %x1" : "", n > 2 ? ", %x2" : "",
+                v->attrs, out);
+    text_printf(t, "  %%yt = %s %%t0%s%s%s : tile<256x%s,#l> @4:7\n", name, n > 1 ? ", %t1" : "",
+                n > 2 ? ", %t2" : "", v->attrs, out);
+    text_printf(t,
+                "  store %%o, %%y\n  %%so = splat %%ot : tile<256xptr<%s>,#l>\n  %%qo = addptr %%so, %%i : "
+                "tile<256xptr<%s>,#l>\n"
+                "  store %%qo, %%yt vec=2\n  return\n}\n",
+                out, out);
 }
 
 /* -- what may be refused -- */
@@ -115,7 +123,8 @@ static void add_types(struct file *f, enum opcode code, const char *attrs)
             bool cast = op_info[code].family == FAMILY_cast;
             if (!cast && in != out && !(code == OP_cmp && out == DT_i1))
                 continue;
-            struct variant v = {code, (enum dtype)(code == OP_select ? DT_i1 : in), (enum dtype)in, (enum dtype)out, attrs};
+            struct variant v = {code, (enum dtype)(code == OP_select ? DT_i1 : in), (enum dtype)in,
+                                (enum dtype)out, attrs};
             add_variant(f, &v);
         }
 }
@@ -156,10 +165,12 @@ static void assemble(const struct file *f)
         test_fail(__FILE__, __LINE__, "cannot write a temporary file");
         return;
     }
-    fprintf(out, ".version %d.%d\n.target %s\n.address_size 64\n.file 1 \"op.ir\"\n%s", f->version / 10, f->version % 10, f->target->name,
-            f->ptx.s);
+    fprintf(out, ".version %d.%d\n.target %s\n.address_size 64\n.file 1 \"op.ir\"\n%s", f->version / 10,
+            f->version % 10, f->target->name, f->ptx.s);
     fclose(out);
-    snprintf(command, sizeof command, "ptxas -Werror -v -O1 -arch=%s -o /dev/null %s >%s.log 2>&1 && ! grep -qE '[1-9][0-9]* bytes spill' %s.log",
+    snprintf(command, sizeof command,
+             "ptxas -Werror -v -O1 -arch=%s -o /dev/null %s >%s.log 2>&1 && ! grep -qE '[1-9][0-9]* bytes "
+             "spill' %s.log",
              f->target->name, name, name, name);
     if (system(command) != 0) {
         fprintf(stderr, "see %s.log\n", name);
