@@ -113,6 +113,18 @@ int64_t numel(int rank, const int *shape)
     return n;
 }
 
+bool check_numel(struct eval *e, int rank, const int *shape, struct loc at)
+{
+    if (rank > RANK_MAX) {
+        diag_error(e->diag, trace_loc(e, at), ERR_rank_limit, RANK_MAX);
+        return false;
+    }
+    if (numel(rank, shape) <= TENSOR_ELEMS_MOST)
+        return true;
+    diag_error(e->diag, trace_loc(e, at), ERR_shape_numel, numel(rank, shape));
+    return false;
+}
+
 const char *shape_text(struct eval *e, int rank, const int *shape)
 {
     struct text out;

@@ -84,7 +84,7 @@ static struct obj *builtin_attribute(struct eval *e, struct obj *x, const char *
         return obj_cstr(e, builtin_short_name(x->builtin));
     if (!obj_is_builtin_type(x))
         return NULL;
-    for (int kind = 0; kind < OBJ_count; kind++)
+    for (int kind = 0; kind < OBJ_function; kind++)
         if (builtin_type_of(e, &(struct obj){.kind = (enum obj_kind)kind}) == x) {
             const struct builtin *method = find_method((enum obj_kind)kind, name);
             if (method)

@@ -41,7 +41,7 @@ static bool check_shapes(struct eval *e, struct dot *d, const struct args *call)
     d->shape[0] = a[0];
     d->shape[rank - 2] = a[rank - 2];
     d->shape[rank - 1] = b[rank - 1];
-    return true;
+    return check_numel(e, rank, d->shape, call->loc);
 }
 
 static bool check_types(struct eval *e, const struct dot *d, const struct args *call)

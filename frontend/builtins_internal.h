@@ -38,6 +38,8 @@ bool arg_word(struct eval *e, struct obj *x, const char *const *words, const cha
 bool arg_nan(struct eval *e, struct obj *x, struct loc at, bool *propagate);
 const char *shape_text(struct eval *e, int rank, const int *shape);
 int64_t numel(int rank, const int *shape);
+/* Is a shape that was made of others within the limits? */
+bool check_numel(struct eval *e, int rank, const int *shape, struct loc at);
 
 /* -- builtins_shape.c -- */
 struct obj *reshape_to(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);

@@ -354,8 +354,12 @@ static struct obj *join(struct eval *e, struct obj *a, struct obj *b, struct loc
         a = tensor_to_block(e, a, 1, shape, at);
         b = tensor_to_block(e, b, 1, shape, at);
     }
-    memcpy(shape, shape_of(a), (size_t)rank * sizeof *shape);
-    shape[rank] = 2;
+    if (rank < RANK_MAX) {
+        memcpy(shape, shape_of(a), (size_t)rank * sizeof *shape);
+        shape[rank] = 2;
+    }
+    if (!check_numel(e, rank + 1, shape, at))
+        return obj_error;
     struct value *v = build_binary(trace_builder(e, at), OP_join, a->tensor.value, b->tensor.value);
     struct obj *x = tensor_new(e, v, scalar_of(a), rank + 1, shape);
     return scalars ? reshape_to(e, x, 1, shape + 1, at) : x;
@@ -373,6 +377,8 @@ struct obj *builtin_interleave(struct eval *e, struct obj **args, const struct a
     if (!join_pair(e, args, call, &a, &b))
         return obj_error;
     struct obj *x = join(e, a, b, call->loc);
+    if (is_error(x))
+        return x;
     int shape[RANK_MAX], rank = rank_of(x) - 1;
     if (rank == 0)
         return x;
@@ -418,6 +424,8 @@ struct obj *builtin_cat(struct eval *e, struct obj **args, const struct args *ca
         return obj_error;
     }
     struct obj *x = join(e, a, b, call->loc);
+    if (is_error(x))
+        return x;
     for (int i = 0; i < rank; i++) {
         if (i == dim)
             order[n++] = rank;

@@ -170,7 +170,7 @@ static int common_shape(struct eval *e, const struct obj *a, const struct obj *b
         }
         shape[i] = x > y ? x : y;
     }
-    return rank;
+    return check_numel(e, rank, shape, at) ? rank : -1;
 }
 
 struct obj *tensor_broadcast_to(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at)

@@ -173,7 +173,7 @@ static const struct {
     {"p * 2", "operands"},         {"p + 1.0", "operands"},        {"i32 - p", "operands"},
     {"p + x", "pointer<fp32>[constexpr[4]]"}, {"p + u8", "pointer<fp32>[]"}, {"-p", "operator-type"},
     /* shapes */
-    {"x + i32", "int32[constexpr[4]]"}, {"x + y", "shape-broadcast"},
+    {"x + i32", "int32[constexpr[4]]"}, {"x + y", "shape-broadcast"}, {"tl.arange(0, 2048)[:, None] + tl.arange(0, 1024)[None, :]", "shape-numel"},
     {"x[:, None] + y[None, :]", "int32[constexpr[4], constexpr[8]]"}, {"x[None, :] * 1.0", "fp32[constexpr[1], constexpr[4]]"},
     {"x[:, None] + x", "int32[constexpr[4], constexpr[4]]"}, {"i32[None]", "int32[constexpr[1]]"},
     {"x[0]", "index-kind"},        {"x[0:2]", "index-kind"},       {"x[:]", "int32[constexpr[4]]"},
