@@ -1,0 +1,123 @@
+/* passes.c: what the driver does around passes: order, degrees, names, dumps, explanations. */
+#include "tests/unit/test.h"
+
+#include "opt/passes.h"
+#include "tests/unit/world.h"
+
+static const char source[] =
+    "kernel @double(%x: ptr<f32> {divisible=16}, %n: i32) warps=4 stages=3 target=sm_90a degree=traced {\n"
+    "  %r = range start=0 end=512 : tile<512xi32>\n"
+    "  %again = range start=0 end=512 : tile<512xi32>\n"
+    "  %ns = splat %n : tile<512xi32>\n"
+    "  %m = cmp %again, %ns pred=slt : tile<512xi1>\n"
+    "  %xs = splat %x : tile<512xptr<f32>>\n"
+    "  %p = addptr %xs, %r : tile<512xptr<f32>>\n"
+    "  %v = load %p, %m : tile<512xf32>\n"
+    "  %w = add %v, %v : tile<512xf32>\n"
+    "  store %p, %w, %m\n"
+    "  return\n"
+    "}\n";
+
+static void collect(void *ctx, const char *pass, const char *s, size_t n)
+{
+    struct text *t = ctx;
+    text_printf(t, "[%s] ", pass);
+    text_bytes(t, s, n);
+}
+
+/* Runs opt on the source; returns what it wrote, each piece behind [PASS]. */
+static struct text run(struct world *w, struct opt_options o)
+{
+    struct text written;
+    world_init(w);
+    text_init(&written, &w->arena);
+    o.write = collect;
+    o.write_ctx = &written;
+    if (!world_parse(w, source))
+        test_fail(__FILE__, __LINE__, "the source does not parse");
+    WORLD_CATCH(w, { opt_run(w->m.funcs.at[0], &o); });
+    return written;
+}
+
+static int count(const struct text *t, const char *what)
+{
+    int n = 0;
+    for (const char *s = t->s; s && (s = strstr(s, what)); s++)
+        n++;
+    return n;
+}
+
+static bool reports(const struct world *w, enum error e)
+{
+    return w->diag.nerrors == 1 && w->diag.list.at[0].error == e;
+}
+
+TEST(the_list_leaves_a_scheduled_function)
+{
+    struct world w;
+    struct text t = run(&w, (struct opt_options){.verify_each = true});
+    CHECK_INT(w.diag.nerrors, 0);
+    CHECK_INT(w.m.funcs.at[0]->degree, DEGREE_scheduled);
+    CHECK_INT(t.len, 0);
+    world_free(&w);
+}
+
+TEST(dumps_follow_the_names)
+{
+    struct world w;
+    struct text t = run(&w, (struct opt_options){.print_after = "cse,vector"});
+    CHECK_INT(count(&t, "[cse] kernel"), 2);
+    CHECK_INT(count(&t, "[vector] kernel"), 1);
+    CHECK_INT(count(&t, "kernel"), 3);
+    world_free(&w);
+    t = run(&w, (struct opt_options){.print_after = "cse", .print_changed = true});
+    CHECK_INT(count(&t, "[cse] kernel"), 1);
+    world_free(&w);
+    t = run(&w, (struct opt_options){.stop_after = "dce", .print_after = "all"});
+    CHECK_INT(count(&t, "kernel"), 5);
+    CHECK_INT(w.m.funcs.at[0]->degree, DEGREE_traced);
+    world_free(&w);
+    t = run(&w, (struct opt_options){.skip = "cse", .print_after = "all", .time = true});
+    CHECK_INT(count(&t, "[cse]"), 0);
+    CHECK_INT(count(&t, " us\n"), 11);
+    world_free(&w);
+}
+
+TEST(explanations_name_pass_and_reason)
+{
+    struct world w;
+    struct text t = run(&w, (struct opt_options){.explain = "cse,vector"});
+    CHECK_INT(count(&t, "[cse] cse: %again is %r\n"), 1);
+    CHECK_INT(count(&t, "[vector] vector: 4 elements at once, one by one at the mask's edge\n"), 2);
+    world_free(&w);
+}
+
+TEST(wrong_names_and_degrees_are_errors)
+{
+    struct world w;
+    run(&w, (struct opt_options){.passes = "cse,asign"});
+    CHECK(reports(&w, ERR_pass_unknown));
+    world_free(&w);
+    run(&w, (struct opt_options){.stop_after = "nothing"});
+    CHECK(reports(&w, ERR_pass_unknown));
+    CHECK_INT(w.m.funcs.at[0]->degree, DEGREE_traced);
+    world_free(&w);
+    run(&w, (struct opt_options){.passes = "vector"});
+    CHECK(reports(&w, ERR_pass_degree));
+    world_free(&w);
+    run(&w, (struct opt_options){.passes = "assign,assign"});
+    CHECK(reports(&w, ERR_pass_degree));
+    world_free(&w);
+}
+
+TEST(scratch_is_given_back)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(world_parse(&w, source));
+    struct arena_mark before = arena_mark(&w.scratch);
+    opt_run(w.m.funcs.at[0], &(struct opt_options){.verify_each = true});
+    struct arena_mark after = arena_mark(&w.scratch);
+    CHECK(before.chunk == after.chunk && before.fill == after.fill);
+    world_free(&w);
+}
