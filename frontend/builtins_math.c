@@ -325,7 +325,14 @@ struct obj *builtin_bits_as(struct eval *e, struct obj **args, const struct args
     return x ? tensor_cast(e, x, lang_parse(e, name, strlen(name)), ROUND_none, true, call->loc) : obj_error;
 }
 
-/* A function of the prelude on floats of f32 or f64. */
+/* A function of the prelude whose first argument is of f32 or f64. */
+struct obj *builtin_prelude_of_float(struct eval *e, struct obj **args, const struct args *call)
+{
+    args[0] = arg_float(e, args, call, 0, "x");
+    return args[0] ? builtin_prelude(e, args, call) : obj_error;
+}
+
+/* A function of the prelude on one or two floats of f32 or f64. */
 struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     bool two = strchr(call->callee->params, ',');

@@ -194,7 +194,7 @@ static const struct {
     {"tl.exp(f32)", "fp32[]"},     {"tl.exp(f16)", "math-type"},   {"tl.exp(2.0)", "fp32[]"}, {"tl.exp(2)", "math-type"},
     {"tl.math.exp2(f64)", "fp64[]"}, {"f32.abs()", "fp32[]"},      {"tl.fdiv(f16, f16)", "fp16[]"}, {"tl.fdiv(f16, f32)", "dtypes-differ"},
     {"tl.fma(f16, 2.0, f32)", "fp32[]"}, {"tl.umulhi(u32, i32)", "uint32[]"}, {"tl.cdiv(i32, 4)", "int32[]"}, {"tl.cdiv(7, 4)", "2"},
-    {"tl.sigmoid(f32)", "fp32[]"}, {"libdevice.tanh(f32)", "fp32[]"}, {"libdevice.tanh(f16)", "math-type"},
+    {"tl.sigmoid(f32)", "fp32[]"}, {"tl.sigmoid(f16)", "math-type"}, {"tl.softmax(x)", "math-type"}, {"libdevice.tanh(f32)", "fp32[]"}, {"libdevice.tanh(f16)", "math-type"},
     /* memory */
     {"tl.load(p)", "fp32[]"},      {"tl.load(q)", "int1[]"},       {"tl.load(p + x, x < 2)", "fp32[constexpr[4]]"},
     {"tl.load(p + x, x < 2, other=0)", "fp32[constexpr[4]]"}, {"tl.load(i32)", "not-pointer"}, {"tl.load(p, other=0.0)", "other-without-mask"},

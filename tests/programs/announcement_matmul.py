@@ -1,0 +1,63 @@
+# runs: interpreter
+# The announcement's matrix product, verbatim: its constants come from **META, through local variables.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def matmul(A, B, C, M, N, K, stride_am, stride_ak, 
+            stride_bk, stride_bn, stride_cm, stride_cn,
+            **META):
+    # extract metaparameters
+    BLOCK_M, GROUP_M = META['BLOCK_M'], META['GROUP_M']
+    BLOCK_N = META['BLOCK_N']
+    BLOCK_K = META['BLOCK_K']
+    # programs are grouped together to improve L2 hit rate
+    _pid_m = tl.program_id(0)
+    _pid_n = tl.program_id(1)
+    pid_m = _pid_m // GROUP_M
+    pid_n = (_pid_n * GROUP_M) + (_pid_m % GROUP_M)
+    # rm (resp. rn) denotes a range of indices
+    # for rows (resp. col) of C
+    rm = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    rn = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    # rk denotes a range of indices for columns 
+    # (resp. rows) of A (resp. B)
+    rk = tl.arange(0, BLOCK_K)
+    # the memory addresses of elements in the first block of
+    # A and B can be computed using numpy-style broadcasting
+    A = A + (rm[:, None] * stride_am + rk[None, :] * stride_ak)
+    B = B + (rk [:, None] * stride_bk  + rn[None, :] * stride_bn)
+    # initialize and iteratively update accumulator
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(K, 0, -BLOCK_K):
+        a = tl.load(A)
+        b = tl.load(B)
+        # block level matrix multiplication
+        acc += tl.dot(a, b)
+        # increment pointers so that the next blocks of A and B
+        # are loaded during the next iteration
+        A += BLOCK_K * stride_ak
+        B += BLOCK_K * stride_bk
+    # fuse leaky ReLU if desired
+    # acc = tl.where(acc >= 0, acc, alpha * acc)
+    # write back result
+    C = C + (rm[:, None] * stride_cm + rn[None, :] * stride_cn)
+    mask = (rm[:, None] < M) & (rn[None, :] < N)
+    tl.store(C, acc, mask=mask)
+
+
+M, N, K = 64, 48, 96
+a = torch.randn(M, K, device='cuda').to(torch.float16)
+b = torch.randn(K, 64, device='cuda').to(torch.float16)
+c = torch.zeros(M, N, device='cuda')
+# Programs (i, j) of the grid are block row i // GROUP_M and block column j * GROUP_M + i % GROUP_M.
+grid = lambda META: (M // META['BLOCK_M'] * META['GROUP_M'], triton.cdiv(N, META['BLOCK_N'] * META['GROUP_M']))
+matmul[grid](a, b, c, M, N, K, a.stride(0), a.stride(1), b.stride(0), b.stride(1), c.stride(0), c.stride(1),
+             BLOCK_M=16, BLOCK_N=16, BLOCK_K=32, GROUP_M=2)
+torch.testing.assert_close(c, torch.matmul(a.float(), b.float())[:, :N], rtol=1e-4, atol=1e-4)
+print("ok")
+
+# expect:
+# ok
