@@ -215,7 +215,7 @@ struct ast *parse_done(struct parser *p, struct ast *n)
     for (const struct ast *c; (c = ast_child(n, &at));)
         height = c->height > height ? c->height : height;
     if (height >= AST_HEIGHT_MOST)
-        parse_fail_at(p, n, ERR_syntax_depth, AST_HEIGHT_MOST);
+        parse_fail_at(p, n, ERR_syntax_height, AST_HEIGHT_MOST);
     n->height = (uint16_t)(height + 1);
     return n;
 }
