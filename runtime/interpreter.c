@@ -7,6 +7,7 @@
  */
 #include "runtime/interpreter.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,6 +111,7 @@ static struct step decode_op(struct decoder *d, const struct op *o)
     }
     struct step s = {.op = o, .run = interpreter_steps[o->code], .n = step_elems(o),
                      .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
+    s.origin = op_info[o->code].family == FAMILY_memory ? interpreter_origin(d->arena, op_opnd(o, 0)) : ORIGIN_any;
     int64_t outer_width = d->region_width;
     if (region_width(o) > d->region_width)
         d->region_width = region_width(o);
@@ -164,7 +166,8 @@ struct interp_shared {
     struct interp_launch *launch;
     atomic_llong next; /* program to be taken next */
     long long total;
-    atomic_bool failed;
+    atomic_llong failed; /* the lowest program that has failed; programs above it need not go on */
+    const struct interp_buffer **homes;
     pthread_mutex_t lock; /* of the report and of output */
 };
 
@@ -174,11 +177,17 @@ void interpreter_block(struct frame *f, const struct code *c)
         c->steps[i].run(f, &c->steps[i]);
 }
 
+static bool is_over(const struct frame *f)
+{
+    return atomic_load_explicit(&f->shared->failed, memory_order_relaxed) < f->program;
+}
+
 void interpreter_fail(struct frame *f, const struct step *s, enum error e, const char *format, ...)
 {
     pthread_mutex_lock(&f->shared->lock);
     struct interp_report *r = &f->launch->report;
-    if (!atomic_exchange(&f->shared->failed, true)) {
+    if (f->program < atomic_load(&f->shared->failed)) {
+        atomic_store(&f->shared->failed, f->program);
         *r = (struct interp_report){.error = e, .loc = s->op->loc, .pid = {f->pid[0], f->pid[1], f->pid[2]}};
         va_list args;
         va_start(args, format);
@@ -203,7 +212,8 @@ static void run_programs(struct frame *f, struct interp_shared *s)
     for (;;) {
         long long first = atomic_fetch_add(&s->next, PROGRAMS_AT_ONCE);
         for (long long i = first; i < first + PROGRAMS_AT_ONCE; i++) {
-            if (i >= s->total || atomic_load(&s->failed))
+            f->program = i;
+            if (i >= s->total || is_over(f))
                 return;
             f->pid[0] = (int)(i % grid[0]);
             f->pid[1] = (int)(i / grid[0] % grid[1]);
@@ -222,6 +232,14 @@ static void load_params(struct frame *f, const struct code *c)
         c->hoisted[i].run(f, &c->hoisted[i]);
 }
 
+static void no_memory(struct interp_shared *s)
+{
+    pthread_mutex_lock(&s->lock);
+    atomic_store(&s->failed, -1);
+    s->launch->report = (struct interp_report){.error = ERR_out_of_memory};
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void *work(void *ctx)
 {
     struct interp_shared *s = ctx;
@@ -229,12 +247,9 @@ static void *work(void *ctx)
     size_t bytes = s->code->frame_bytes + SLOT_ALIGN;
     char *block = m->alloc(m->ctx, bytes);
     jmp_buf fail;
-    struct frame f = {.launch = s->launch, .shared = s, .fail = &fail};
+    struct frame f = {.launch = s->launch, .shared = s, .homes = s->homes, .fail = &fail};
     if (!block) {
-        pthread_mutex_lock(&s->lock);
-        atomic_store(&s->failed, true);
-        s->launch->report.error = ERR_out_of_memory;
-        pthread_mutex_unlock(&s->lock);
+        no_memory(s);
         return NULL;
     }
     f.mem = block + (SLOT_ALIGN - (uintptr_t)block % SLOT_ALIGN) % SLOT_ALIGN;
@@ -256,22 +271,46 @@ static int worker_count(const struct interp_launch *l, long long programs)
     return n < 1 ? 1 : (int)n;
 }
 
+/* Where each parameter points to. */
+static bool find_homes(struct interp_shared *s)
+{
+    const struct interp_launch *l = s->launch;
+    const struct block *b = l->func->body;
+    s->homes = l->mem->alloc(l->mem->ctx, (size_t)(b->args.n + 1) * sizeof *s->homes);
+    for (int i = 0; s->homes && i < b->args.n; i++) {
+        const struct interp_buffer *home = type_is_ptr(b->args.at[i]->type) ? interpreter_buffer(l, l->args[i]) : NULL;
+        s->homes[i] = home && l->args[i] - home->base <= home->bytes ? home : NULL;
+    }
+    return s->homes != NULL;
+}
+
+static void run_all(struct interp_shared *s)
+{
+    pthread_t threads[THREADS_MOST];
+    int n = worker_count(s->launch, s->total), started = 0;
+    /* The caller works too; where no thread can be started it does everything. */
+    while (started < n - 1 && pthread_create(&threads[started], NULL, work, s) == 0)
+        started++;
+    work(s);
+    for (int i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+}
+
 bool interpreter_run(const struct code *c, struct interp_launch *l)
 {
     struct interp_shared s = {.code = c, .launch = l, .total = (long long)l->grid[0] * l->grid[1] * l->grid[2]};
     l->report = (struct interp_report){.error = ERR_count};
+    atomic_init(&s.failed, LLONG_MAX);
     if (s.total == 0)
         return true;
     pthread_mutex_init(&s.lock, NULL);
-    pthread_t threads[THREADS_MOST];
-    int n = worker_count(l, s.total), started = 0;
-    /* The caller works too; where no thread can be started it does everything. */
-    while (started < n - 1 && pthread_create(&threads[started], NULL, work, &s) == 0)
-        started++;
-    work(&s);
-    for (int i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
+    if (find_homes(&s))
+        run_all(&s);
+    else
+        no_memory(&s);
     pthread_mutex_destroy(&s.lock);
+    if (s.homes)
+        l->mem->free(l->mem->ctx, s.homes, (size_t)(l->func->body->args.n + 1) * sizeof *s.homes);
     return l->report.error == ERR_count;
 }
 
@@ -339,7 +378,7 @@ void step_for(struct frame *f, const struct step *s)
         copy_operands(f, terminator(body), 0, body->args + 1, carried);
         uint64_t next = (uint64_t)i + (uint64_t)step;
         i = (int64_t)(next << (64 - bits)) >> (64 - bits);
-        if (atomic_load(&f->shared->failed))
+        if (is_over(f))
             longjmp(*f->fail, 1);
     }
     for (int i = 0; i < carried; i++)
@@ -359,7 +398,7 @@ void step_while(struct frame *f, const struct step *s)
             return;
         interpreter_block(f, body);
         copy_operands(f, terminator(body), 0, test->args, s->nin);
-        if (atomic_load(&f->shared->failed))
+        if (is_over(f))
             longjmp(*f->fail, 1);
     }
 }

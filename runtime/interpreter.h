@@ -20,12 +20,12 @@ struct interp_buffer {
     const char *name;
 };
 
-/* What stopped a launch: the first thing found. */
+/* What stopped a launch: what the lowest of the programs that failed ran into, so that every run tells the same. */
 struct interp_report {
     enum error error; /* ERR_count: nothing */
     struct loc loc;
     int pid[3];
-    char what[200]; /* formatted detail */
+    char what[300]; /* formatted detail */
 };
 
 struct interp_launch {
@@ -48,7 +48,7 @@ const struct code *interpreter_decode(struct arena *a, const struct func *f);
 /* Runs all programs. False: see l->report. */
 bool interpreter_run(const struct code *c, struct interp_launch *l);
 
-/* -- between interpreter.c and interpreter_ops.c -- */
+/* -- between interpreter.c, interpreter_ops.c and interpreter_memory.c -- */
 
 struct frame;
 
@@ -61,8 +61,10 @@ struct step {
     const size_t *in;  /* SLOT_NONE: absent operand */
     const size_t *out;
     const struct code *body[2];
+    int origin; /* of a memory op: the parameter that its pointers were made from, or ORIGIN_any */
 };
 #define SLOT_NONE ((size_t)-1)
+enum { ORIGIN_none = -2, ORIGIN_any = -1 };
 
 /* A block, decoded. `hoisted` steps depend on nothing of the program (top level only). */
 struct code {
@@ -83,7 +85,9 @@ struct frame {
     int pid[3];
     int64_t width;       /* in a reduction's region: elements computed at once; else 0 */
     bool returned;       /* a `return` was met */
-    const struct interp_buffer *last; /* of the last access */
+    long long program;   /* its number in the grid */
+    const struct interp_buffer *const *homes; /* per parameter: where it points to, NULL: it is no pointer, or to nothing known */
+    const struct interp_buffer *last; /* of the last access through a pointer of any origin */
     jmp_buf *fail;
     struct interp_shared *shared;
 };
@@ -96,5 +100,31 @@ _Noreturn void interpreter_fail(struct frame *f, const struct step *s, enum erro
     PRINTF_LIKE(4, 5);
 void interpreter_write(struct frame *f, const char *s, size_t n);
 step_function step_for, step_while, step_if, step_return;
+
+static inline char *step_in(const struct frame *f, const struct step *s, int i)
+{
+    return i < s->nin && s->in[i] != SLOT_NONE ? f->mem + s->in[i] : NULL;
+}
+
+static inline char *step_out(const struct frame *f, const struct step *s)
+{
+    return f->mem + s->out[0];
+}
+
+/* The dtype of a value's elements; of pointers, that of their addresses. */
+static inline enum dtype step_dtype(const struct value *v)
+{
+    const struct type *t = type_elem(v->type);
+    return t->kind == TY_ptr ? DT_i64 : t->dtype;
+}
+
+/* -- interpreter_memory.c -- */
+
+step_function step_load, step_store, step_atomic;
+int interpreter_origin(struct arena *a, const struct value *pointer);
+/* The last buffer that does not begin above `at`; NULL: none. */
+const struct interp_buffer *interpreter_buffer(const struct interp_launch *l, uint64_t at);
+/* How a report calls element i of a t. */
+void interpreter_element(char *out, size_t room, const struct type *t, int64_t i);
 
 #endif

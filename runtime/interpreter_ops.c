@@ -12,16 +12,6 @@ static int64_t elems(const struct frame *f, const struct step *s)
     return f->width ? f->width : s->n;
 }
 
-static char *in_slot(const struct frame *f, const struct step *s, int i)
-{
-    return i < s->nin && s->in[i] != SLOT_NONE ? f->mem + s->in[i] : NULL;
-}
-
-static char *out_slot(const struct frame *f, const struct step *s)
-{
-    return f->mem + s->out[0];
-}
-
 /* Fills n elements with copies of the first `bytes` at p. */
 static void fill(char *p, size_t bytes, int64_t n)
 {
@@ -38,25 +28,25 @@ static void step_const(struct frame *f, const struct step *s)
     size_t bytes = (size_t)type_elem_bytes(s->op->results[0].type);
     if (type_elem_bits(s->op->results[0].type) == 1)
         bits &= 1;
-    memcpy(out_slot(f, s), &bits, bytes);
-    fill(out_slot(f, s), bytes, elems(f, s));
+    memcpy(step_out(f, s), &bits, bytes);
+    fill(step_out(f, s), bytes, elems(f, s));
 }
 
 static void step_program_id(struct frame *f, const struct step *s)
 {
     int32_t id = f->pid[op_int(s->op, ATTR_axis)];
-    memcpy(out_slot(f, s), &id, sizeof id);
+    memcpy(step_out(f, s), &id, sizeof id);
 }
 
 static void step_num_programs(struct frame *f, const struct step *s)
 {
     int32_t n = f->launch->grid[op_int(s->op, ATTR_axis)];
-    memcpy(out_slot(f, s), &n, sizeof n);
+    memcpy(step_out(f, s), &n, sizeof n);
 }
 
 static void step_range(struct frame *f, const struct step *s)
 {
-    int32_t *out = (int32_t *)(void *)out_slot(f, s), start = (int32_t)op_int(s->op, ATTR_start);
+    int32_t *out = (int32_t *)(void *)step_out(f, s), start = (int32_t)op_int(s->op, ATTR_start);
     for (int64_t i = 0; i < s->n; i++)
         out[i] = (int32_t)((uint32_t)start + (uint32_t)i);
 }
@@ -64,35 +54,29 @@ static void step_range(struct frame *f, const struct step *s)
 static void step_splat(struct frame *f, const struct step *s)
 {
     size_t bytes = (size_t)type_elem_bytes(s->op->results[0].type);
-    memcpy(out_slot(f, s), in_slot(f, s, 0), bytes);
-    fill(out_slot(f, s), bytes, elems(f, s));
+    memcpy(step_out(f, s), step_in(f, s, 0), bytes);
+    fill(step_out(f, s), bytes, elems(f, s));
 }
 
 /* -- arith, math, cast -- */
 
-static enum dtype elem_dtype(const struct value *v)
-{
-    const struct type *t = type_elem(v->type);
-    return t->kind == TY_ptr ? DT_i64 : t->dtype;
-}
-
 static void step_elementwise(struct frame *f, const struct step *s)
 {
     const struct op *o = s->op;
-    const void *x[3] = {in_slot(f, s, 0), in_slot(f, s, 1), in_slot(f, s, 2)};
+    const void *x[3] = {step_in(f, s, 0), step_in(f, s, 1), step_in(f, s, 2)};
     /* The type that the op computes in: a select's is its choices', not its condition's. */
-    enum dtype type = elem_dtype(op_opnd(o, o->code == OP_select ? 1 : 0));
-    if (!scalar_eval(&op_info[o->code], o->code, type, elem_dtype(&o->results[0]), o->attrs, o->nattrs, elems(f, s),
-                     out_slot(f, s), x))
+    enum dtype type = step_dtype(op_opnd(o, o->code == OP_select ? 1 : 0));
+    if (!scalar_eval(&op_info[o->code], o->code, type, step_dtype(&o->results[0]), o->attrs, o->nattrs, elems(f, s),
+                     step_out(f, s), x))
         interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[o->code].name);
 }
 
 static void step_addptr(struct frame *f, const struct step *s)
 {
     const struct type *pointer = type_elem(s->op->results[0].type);
-    const uint64_t *p = (const void *)in_slot(f, s, 0);
-    uint64_t *out = (void *)out_slot(f, s), bytes = (uint64_t)type_elem_bytes(pointer->elem);
-    const char *i = in_slot(f, s, 1);
+    const uint64_t *p = (const void *)step_in(f, s, 0);
+    uint64_t *out = (void *)step_out(f, s), bytes = (uint64_t)type_elem_bytes(pointer->elem);
+    const char *i = step_in(f, s, 1);
     int64_t n = elems(f, s);
     switch (type_elem_bytes(op_opnd(s->op, 1)->type)) {
 #define WIDTH(width, type)                                             \
@@ -145,7 +129,7 @@ static void step_broadcast(struct frame *f, const struct step *s)
     for (int d = 0; d < to->rank; d++)
         if (from->shape[d] == 1)
             stride[d] = 0;
-    copy_strided(out_slot(f, s), in_slot(f, s, 0), (size_t)type_elem_bytes(to), to->rank, to->shape, stride);
+    copy_strided(step_out(f, s), step_in(f, s, 0), (size_t)type_elem_bytes(to), to->rank, to->shape, stride);
 }
 
 static void step_trans(struct frame *f, const struct step *s)
@@ -156,21 +140,21 @@ static void step_trans(struct frame *f, const struct step *s)
     strides_of(from, stride);
     for (int d = 0; d < to->rank; d++)
         permuted[d] = stride[order ? order->list[d] : d];
-    copy_strided(out_slot(f, s), in_slot(f, s, 0), (size_t)type_elem_bytes(to), to->rank, to->shape, permuted);
+    copy_strided(step_out(f, s), step_in(f, s, 0), (size_t)type_elem_bytes(to), to->rank, to->shape, permuted);
 }
 
 static void step_join(struct frame *f, const struct step *s)
 {
     size_t bytes = (size_t)type_elem_bytes(s->op->results[0].type);
     for (int64_t i = 0; i < s->n; i++)
-        memcpy(out_slot(f, s) + (size_t)i * bytes, in_slot(f, s, (int)(i % 2)) + (size_t)(i / 2) * bytes, bytes);
+        memcpy(step_out(f, s) + (size_t)i * bytes, step_in(f, s, (int)(i % 2)) + (size_t)(i / 2) * bytes, bytes);
 }
 
 static void step_split(struct frame *f, const struct step *s)
 {
     size_t bytes = (size_t)type_elem_bytes(s->op->results[0].type);
     for (int64_t i = 0; i < 2 * s->n; i++)
-        memcpy(f->mem + s->out[i % 2] + (size_t)(i / 2) * bytes, in_slot(f, s, 0) + (size_t)i * bytes, bytes);
+        memcpy(f->mem + s->out[i % 2] + (size_t)(i / 2) * bytes, step_in(f, s, 0) + (size_t)i * bytes, bytes);
 }
 
 static int64_t index_at(const char *p, int bytes, int64_t i)
@@ -189,166 +173,11 @@ static void step_gather(struct frame *f, const struct step *s)
     for (int d = axis + 1; d < to->rank; d++)
         inner *= to->shape[d];
     for (int64_t i = 0; i < s->n; i++) {
-        int64_t at = index_at(in_slot(f, s, 1), index_bytes, i);
+        int64_t at = index_at(step_in(f, s, 1), index_bytes, i);
         if (at < 0 || at >= most)
             interpreter_fail(f, s, ERR_gather_index, "%" PRId64 " of %" PRId64, at, most);
         int64_t outer = i / inner / to->shape[axis];
-        memcpy(out_slot(f, s) + (size_t)i * bytes, in_slot(f, s, 0) + (size_t)((outer * most + at) * inner + i % inner) * bytes, bytes);
-    }
-}
-
-/* -- memory -- */
-
-static const struct interp_buffer *find_buffer(const struct interp_launch *l, uint64_t at)
-{
-    int lo = 0, hi = l->nbuffers;
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (l->buffers[mid].base <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo ? &l->buffers[lo - 1] : NULL;
-}
-
-static bool is_inside(const struct interp_buffer *b, uint64_t at, uint64_t bytes)
-{
-    return b && at >= b->base && at - b->base <= b->bytes && b->bytes - (at - b->base) >= bytes;
-}
-
-/* The pointer's place, if all `bytes` there are some buffer's. */
-static char *checked(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes, int64_t elem)
-{
-    if (is_inside(f->last, at, bytes))
-        return (char *)(uintptr_t)at;
-    const struct interp_buffer *b = find_buffer(f->launch, at);
-    if (!is_inside(b, at, bytes)) {
-        int64_t past = b ? (int64_t)(at - b->base) / (int64_t)bytes : 0;
-        if (b)
-            interpreter_fail(f, s, ERR_out_of_bounds, "element %" PRId64 " of the tile: index %" PRId64 " of '%s', which has %" PRIu64,
-                             elem, past, b->name ? b->name : "a tensor", b->bytes / bytes);
-        interpreter_fail(f, s, ERR_out_of_bounds, "element %" PRId64 " of the tile: address 0x%" PRIx64 ", below every tensor", elem, at);
-    }
-    f->last = b;
-    return (char *)(uintptr_t)at;
-}
-
-/* Length of the run of elements from i on that are all on and lie side by side. */
-static int64_t run_length(const uint64_t *p, const char *mask, int64_t i, int64_t n, uint64_t bytes)
-{
-    int64_t k = i + 1;
-    while (k < n && p[k] == p[k - 1] + bytes && (!mask || mask[k]))
-        k++;
-    return k - i;
-}
-
-static void as_bools(char *p, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        p[i] = p[i] != 0;
-}
-
-static void step_load(struct frame *f, const struct step *s)
-{
-    const uint64_t *p = (const void *)in_slot(f, s, 0);
-    const char *mask = in_slot(f, s, 1), *other = in_slot(f, s, 2);
-    char *out = out_slot(f, s);
-    uint64_t bytes = (uint64_t)type_elem_bytes(s->op->results[0].type);
-    for (int64_t i = 0; i < s->n;) {
-        if (mask && !mask[i]) {
-            if (other)
-                memcpy(out + (uint64_t)i * bytes, other + (uint64_t)i * bytes, bytes);
-            else
-                memset(out + (uint64_t)i * bytes, 0, bytes);
-            i++;
-            continue;
-        }
-        int64_t run = run_length(p, mask, i, s->n, bytes);
-        checked(f, s, p[i], bytes, i);
-        if (!is_inside(f->last, p[i], (uint64_t)run * bytes))
-            run = 1;
-        memcpy(out + (uint64_t)i * bytes, (const char *)(uintptr_t)p[i], (size_t)run * bytes);
-        i += run;
-    }
-    if (type_elem_bits(s->op->results[0].type) == 1)
-        as_bools(out, s->n);
-}
-
-static void step_store(struct frame *f, const struct step *s)
-{
-    const uint64_t *p = (const void *)in_slot(f, s, 0);
-    const char *value = in_slot(f, s, 1), *mask = in_slot(f, s, 2);
-    uint64_t bytes = (uint64_t)type_elem_bytes(op_opnd(s->op, 1)->type);
-    for (int64_t i = 0; i < s->n;) {
-        if (mask && !mask[i]) {
-            i++;
-            continue;
-        }
-        int64_t run = run_length(p, mask, i, s->n, bytes);
-        checked(f, s, p[i], bytes, i);
-        if (!is_inside(f->last, p[i], (uint64_t)run * bytes))
-            run = 1;
-        memcpy((char *)(uintptr_t)p[i], value + (uint64_t)i * bytes, (size_t)run * bytes);
-        i += run;
-    }
-}
-
-/* What an atomic stores, given the old value. */
-static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
-{
-    enum opcode code[RMW_count] = {[RMW_add] = OP_add, [RMW_maxs] = OP_maxs, [RMW_maxu] = OP_maxu, [RMW_mins] = OP_mins,
-                                   [RMW_minu] = OP_minu, [RMW_and] = OP_and, [RMW_or] = OP_or, [RMW_xor] = OP_xor,
-                                   [RMW_fadd] = OP_add, [RMW_fmax] = OP_max, [RMW_fmin] = OP_min};
-    if (rmw == RMW_xchg)
-        return x;
-    uint64_t result = 0;
-    scalar_eval(&op_info[code[rmw]], code[rmw], t, t, NULL, 0, 1, &result, (const void *const[]){&old, &x});
-    return result;
-}
-
-/* Reads, computes and writes until nobody came between; returns the old value. cmp NULL: always writes. */
-static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, const uint64_t *cmp, uint64_t x)
-{
-    enum rmw rmw = (enum rmw)op_int(o, ATTR_rmw);
-    switch (bytes) {
-#define WIDTH(width, type)                                                                                          \
-    case width: {                                                                                                   \
-        type old = __atomic_load_n((type *)(void *)p, __ATOMIC_SEQ_CST);                                             \
-        for (;;) {                                                                                                  \
-            if (cmp && old != (type)*cmp)                                                                           \
-                return old;                                                                                         \
-            type next = cmp ? (type)x : (type)combine(rmw, t, old, x);                                              \
-            if (__atomic_compare_exchange_n((type *)(void *)p, &old, next, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))  \
-                return old;                                                                                         \
-        }                                                                                                           \
-    }
-        WIDTH(1, uint8_t) WIDTH(2, uint16_t) WIDTH(4, uint32_t) WIDTH(8, uint64_t)
-#undef WIDTH
-    default:
-        return 0;
-    }
-}
-
-static void step_atomic(struct frame *f, const struct step *s)
-{
-    bool cas = s->op->code == OP_atomic_cas;
-    const uint64_t *p = (const void *)in_slot(f, s, 0);
-    const char *cmp = cas ? in_slot(f, s, 1) : NULL, *x = in_slot(f, s, cas ? 2 : 1), *mask = cas ? NULL : in_slot(f, s, 2);
-    int bytes = type_elem_bytes(s->op->results[0].type);
-    enum dtype t = elem_dtype(&s->op->results[0]);
-    for (int64_t i = 0; i < s->n; i++) {
-        uint64_t value = 0, expected = 0, old = 0;
-        memcpy(&value, x + i * bytes, (size_t)bytes);
-        if (cmp)
-            memcpy(&expected, cmp + i * bytes, (size_t)bytes);
-        if (!mask || mask[i]) {
-            char *at = checked(f, s, p[i], (uint64_t)bytes, i);
-            if (p[i] % (uint64_t)bytes)
-                interpreter_fail(f, s, ERR_misaligned, "0x%" PRIx64 " is no multiple of %d", p[i], bytes);
-            old = exchange(at, bytes, s->op, t, cmp ? &expected : NULL, value);
-        }
-        memcpy(out_slot(f, s) + i * bytes, &old, (size_t)bytes);
+        memcpy(step_out(f, s) + (size_t)i * bytes, step_in(f, s, 0) + (size_t)((outer * most + at) * inner + i % inner) * bytes, bytes);
     }
 }
 
@@ -415,7 +244,7 @@ static struct pairs open_pairs(struct frame *f, const struct step *s, char **cop
     char *at = *copy;
     for (int k = 0; k < p.n; k++) {
         p.x[k] = at;
-        memcpy(at, in_slot(f, s, k), (size_t)n * p.bytes[k]);
+        memcpy(at, step_in(f, s, k), (size_t)n * p.bytes[k]);
         at += (size_t)n * p.bytes[k];
     }
     return p;
@@ -461,11 +290,11 @@ static void step_scan(struct frame *f, const struct step *s)
 static void step_histogram(struct frame *f, const struct step *s)
 {
     const struct type *t = op_opnd(s->op, 0)->type;
-    const char *mask = in_slot(f, s, 1);
-    int32_t *out = (void *)out_slot(f, s);
+    const char *mask = step_in(f, s, 1);
+    int32_t *out = (void *)step_out(f, s);
     memset(out, 0, (size_t)s->n * sizeof *out);
     for (int64_t i = 0; i < type_elems(t); i++) {
-        int64_t x = index_at(in_slot(f, s, 0), type_elem_bytes(t), i);
+        int64_t x = index_at(step_in(f, s, 0), type_elem_bytes(t), i);
         if (x >= 0 && x < s->n && (!mask || mask[i]))
             out[x]++;
     }
@@ -508,32 +337,32 @@ static void dot_rows_int(int32_t *acc, const int8_t *a, const int8_t *b, int64_t
 
 static void dot_float(struct frame *f, const struct step *s, int64_t batch, int64_t m, int64_t n, int64_t k)
 {
-    enum dtype in = elem_dtype(op_opnd(s->op, 0)), out = elem_dtype(&s->op->results[0]);
+    enum dtype in = step_dtype(op_opnd(s->op, 0)), out = step_dtype(&s->op->results[0]);
     const struct memory *mem = f->launch->mem;
     size_t total = (size_t)(batch * (m * k + k * n + m * n)) * sizeof(double);
     double *a = mem->alloc(mem->ctx, total), *b = a + batch * m * k, *acc = b + batch * k * n;
     if (!a)
         interpreter_fail(f, s, ERR_out_of_memory, "%zu", total);
-    widen(a, in_slot(f, s, 0), in, batch * m * k);
-    widen(b, in_slot(f, s, 1), in, batch * k * n);
+    widen(a, step_in(f, s, 0), in, batch * m * k);
+    widen(b, step_in(f, s, 1), in, batch * k * n);
     if (out == DT_f64) {
-        memcpy(acc, in_slot(f, s, 2), (size_t)(batch * m * n) * sizeof *acc);
+        memcpy(acc, step_in(f, s, 2), (size_t)(batch * m * n) * sizeof *acc);
         for (int64_t i = 0; i < batch; i++)
             dot_rows_double(acc + i * m * n, a + i * m * k, b + i * k * n, m, n, k);
-        memcpy(out_slot(f, s), acc, (size_t)(batch * m * n) * sizeof *acc);
+        memcpy(step_out(f, s), acc, (size_t)(batch * m * n) * sizeof *acc);
     } else {
         float *sum = (float *)(void *)acc;
         enum opcode up = OP_fext, down = OP_ftrunc;
         if (out == DT_f32)
-            memcpy(sum, in_slot(f, s, 2), (size_t)(batch * m * n) * sizeof *sum);
+            memcpy(sum, step_in(f, s, 2), (size_t)(batch * m * n) * sizeof *sum);
         else
-            scalar_eval(&op_info[up], up, out, DT_f32, NULL, 0, batch * m * n, sum, (const void *const[]){in_slot(f, s, 2)});
+            scalar_eval(&op_info[up], up, out, DT_f32, NULL, 0, batch * m * n, sum, (const void *const[]){step_in(f, s, 2)});
         for (int64_t i = 0; i < batch; i++)
             dot_rows(sum + i * m * n, a + i * m * k, b + i * k * n, m, n, k);
         if (out == DT_f32)
-            memcpy(out_slot(f, s), sum, (size_t)(batch * m * n) * sizeof *sum);
+            memcpy(step_out(f, s), sum, (size_t)(batch * m * n) * sizeof *sum);
         else
-            scalar_eval(&op_info[down], down, DT_f32, out, NULL, 0, batch * m * n, out_slot(f, s), (const void *const[]){sum});
+            scalar_eval(&op_info[down], down, DT_f32, out, NULL, 0, batch * m * n, step_out(f, s), (const void *const[]){sum});
     }
     mem->free(mem->ctx, a, total);
 }
@@ -546,10 +375,10 @@ static void step_dot(struct frame *f, const struct step *s)
         dot_float(f, s, batch, m, n, k);
         return;
     }
-    memcpy(out_slot(f, s), in_slot(f, s, 2), (size_t)s->n * sizeof(int32_t));
+    memcpy(step_out(f, s), step_in(f, s, 2), (size_t)s->n * sizeof(int32_t));
     for (int64_t i = 0; i < batch; i++)
-        dot_rows_int((int32_t *)(void *)out_slot(f, s) + i * m * n, (const int8_t *)in_slot(f, s, 0) + i * m * k,
-                     (const int8_t *)in_slot(f, s, 1) + i * k * n, m, n, k);
+        dot_rows_int((int32_t *)(void *)step_out(f, s) + i * m * n, (const int8_t *)step_in(f, s, 0) + i * m * k,
+                     (const int8_t *)step_in(f, s, 1) + i * k * n, m, n, k);
 }
 
 /* -- debug -- */
@@ -609,7 +438,7 @@ static void step_print(struct frame *f, const struct step *s)
             snprintf(which, sizeof which, "(operand %d) ", k);
         for (int64_t i = 0; i < type_elems(t); i++) {
             print_index(index, sizeof index, t, i);
-            print_elem(value, sizeof value, t, in_slot(f, s, k) + i * type_elem_bytes(t), op_int(s->op, ATTR_hex));
+            print_elem(value, sizeof value, t, step_in(f, s, k) + i * type_elem_bytes(t), op_int(s->op, ATTR_hex));
             int n = snprintf(line, sizeof line, "pid (%d, %d, %d) idx %s%s%s%s\n", f->pid[0], f->pid[1], f->pid[2], index, prefix, which, value);
             interpreter_write(f, line, n < (int)sizeof line ? (size_t)n : sizeof line - 1);
         }
@@ -618,7 +447,7 @@ static void step_print(struct frame *f, const struct step *s)
 
 static void step_assert(struct frame *f, const struct step *s)
 {
-    const char *c = in_slot(f, s, 0), *mask = in_slot(f, s, 1);
+    const char *c = step_in(f, s, 0), *mask = step_in(f, s, 1);
     const struct attr *text = op_attr(s->op, ATTR_text);
     for (int64_t i = 0; i < s->n; i++)
         if (!c[i] && (!mask || mask[i]))

@@ -1,0 +1,305 @@
+/* interpreter_memory.c: loads, stores and atomics. Every address is checked before it is used.
+ *
+ *     x_ptr + offsets  ─► made from parameter x_ptr (found when decoding)  ─► must lie inside the tensor that x_ptr points into,
+ *                                                                            also where some other tensor lies there
+ *
+ * A pointer that may have been made from several parameters, or from a loaded number, must lie inside any tensor. */
+#include "runtime/interpreter.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* -- where pointers come from -- */
+
+static int meet(int a, int b)
+{
+    if (a == ORIGIN_none || a == b)
+        return b;
+    return b == ORIGIN_none ? a : ORIGIN_any;
+}
+
+static int origin(struct map *seen, const struct value *v);
+
+static int yielded(struct map *seen, const struct block *b, int i)
+{
+    const struct op *end = block_terminator(b);
+    return end && i < end->nopnds ? origin(seen, op_opnd(end, i)) : ORIGIN_none;
+}
+
+/* An argument of a loop's region: what it starts with, and what the last turn leaves. */
+static int argument_origin(struct map *seen, const struct value *v)
+{
+    const struct op *o = v->block->parent;
+    if (!o)
+        return v->index;
+    if (o->code == OP_for)
+        return meet(origin(seen, op_opnd(o, v->index + 2)), yielded(seen, v->block, v->index - 1));
+    if (o->code == OP_while && v->block == o->regions[0])
+        return meet(origin(seen, op_opnd(o, v->index)), yielded(seen, o->regions[1], v->index));
+    return o->code == OP_while ? yielded(seen, o->regions[0], v->index + 1) : ORIGIN_any;
+}
+
+static int result_origin(struct map *seen, const struct value *v)
+{
+    const struct op *o = v->def;
+    switch (o->code) {
+    case OP_addptr: case OP_splat: case OP_broadcast: case OP_expand_dims: case OP_reshape: case OP_trans: case OP_hint:
+    case OP_gather: case OP_split:
+        return origin(seen, op_opnd(o, 0));
+    case OP_bitcast:
+        return type_is_ptr(op_opnd(o, 0)->type) ? origin(seen, op_opnd(o, 0)) : ORIGIN_any;
+    case OP_join:
+        return meet(origin(seen, op_opnd(o, 0)), origin(seen, op_opnd(o, 1)));
+    case OP_select:
+        return meet(origin(seen, op_opnd(o, 1)), origin(seen, op_opnd(o, 2)));
+    case OP_if:
+        return meet(yielded(seen, o->regions[0], v->index), yielded(seen, o->regions[1], v->index));
+    case OP_for:
+        return meet(origin(seen, op_opnd(o, v->index + 3)), yielded(seen, o->regions[0], v->index));
+    case OP_while:
+        return yielded(seen, o->regions[0], v->index + 1);
+    default:
+        return ORIGIN_any;
+    }
+}
+
+static int origin(struct map *seen, const struct value *v)
+{
+    if (map_get_ptr(seen, v))
+        return ORIGIN_none;
+    *map_at_ptr(seen, v) = seen;
+    return v->def ? result_origin(seen, v) : argument_origin(seen, v);
+}
+
+int interpreter_origin(struct arena *a, const struct value *pointer)
+{
+    struct map seen;
+    map_init(&seen, a);
+    int i = origin(&seen, pointer);
+    return i == ORIGIN_none ? ORIGIN_any : i;
+}
+
+/* -- bounds -- */
+
+/* What one op touches. */
+struct access {
+    const uint64_t *p;
+    const char *mask; /* NULL: all on */
+    int64_t n;
+    uint64_t bytes; /* of an element */
+};
+
+const struct interp_buffer *interpreter_buffer(const struct interp_launch *l, uint64_t at)
+{
+    int lo = 0, hi = l->nbuffers;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (l->buffers[mid].base <= at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo ? &l->buffers[lo - 1] : NULL;
+}
+
+static bool is_inside(const struct interp_buffer *b, uint64_t at, uint64_t bytes)
+{
+    return b && at >= b->base && at - b->base <= b->bytes && b->bytes - (at - b->base) >= bytes;
+}
+
+/* The tensor that `at` must lie in. */
+static const struct interp_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)
+{
+    const struct interp_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
+    if (b)
+        return b;
+    if (!is_inside(f->last, at, bytes))
+        f->last = interpreter_buffer(f->launch, at);
+    return f->last;
+}
+
+static const char *buffer_name(const struct interp_buffer *b)
+{
+    return b->name ? b->name : "a tensor";
+}
+
+void interpreter_element(char *out, size_t room, const struct type *t, int64_t i)
+{
+    int64_t inner = type_elems(t);
+    size_t used = 0;
+    if (!type_is_tile(t)) {
+        snprintf(out, room, "the pointer");
+        return;
+    }
+    if (t->rank == 1) {
+        snprintf(out, room, "element %" PRId64 " of the tile", i);
+        return;
+    }
+    used = (size_t)snprintf(out, room, "element (");
+    for (int d = 0; d < t->rank && used < room; d++) {
+        inner /= t->shape[d];
+        used += (size_t)snprintf(out + used, room - used, "%s%d", d ? ", " : "", (int)(i / inner % t->shape[d]));
+    }
+    if (used < room)
+        snprintf(out + used, room - used, ") of the tile");
+}
+
+static int64_t index_in(const struct interp_buffer *b, uint64_t at, uint64_t bytes)
+{
+    int64_t d = (int64_t)(at - b->base), n = (int64_t)bytes;
+    return d >= 0 ? d / n : -((-d + n - 1) / n);
+}
+
+/* Tells the first element that is outside, and how many are. */
+static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const struct access *a)
+{
+    int64_t first = -1, outside = 0, on = 0;
+    for (int64_t i = 0; i < a->n; i++) {
+        if (a->mask && !a->mask[i])
+            continue;
+        on++;
+        if (is_inside(home(f, s, a->p[i], a->bytes), a->p[i], a->bytes))
+            continue;
+        outside++;
+        first = first < 0 ? i : first;
+    }
+    char element[100], other[100] = "", count[100] = "";
+    uint64_t at = a->p[first];
+    const struct interp_buffer *b = home(f, s, at, a->bytes), *there = interpreter_buffer(f->launch, at);
+    interpreter_element(element, sizeof element, op_opnd(s->op, 0)->type, first);
+    if (a->n > 1)
+        snprintf(count, sizeof count, "; %" PRId64 " of the %" PRId64 " elements accessed are outside", outside, on);
+    if (!b)
+        interpreter_fail(f, s, ERR_out_of_bounds, "%s is address 0x%" PRIx64 ", below every tensor%s", element, at, count);
+    if (there != b && is_inside(there, at, a->bytes))
+        snprintf(other, sizeof other, ", and is index %" PRId64 " of '%s'", index_in(there, at, a->bytes), buffer_name(there));
+    interpreter_fail(f, s, ERR_out_of_bounds, "%s is index %" PRId64 " of '%s', which has %" PRIu64 "%s%s", element,
+                     index_in(b, at, a->bytes), buffer_name(b), b->bytes / a->bytes, other, count);
+}
+
+/* Length of the run of elements from i on that are all on and lie side by side. */
+static int64_t run_length(const struct access *a, int64_t i)
+{
+    int64_t k = i + 1;
+    while (k < a->n && a->p[k] == a->p[k - 1] + a->bytes && (!a->mask || a->mask[k]))
+        k++;
+    return k - i;
+}
+
+/* How many elements from i on can be accessed as one piece; all are where they may be. */
+static int64_t checked_run(struct frame *f, const struct step *s, const struct access *a, int64_t i)
+{
+    int64_t run = run_length(a, i);
+    if (!is_inside(home(f, s, a->p[i], a->bytes), a->p[i], (uint64_t)run * a->bytes))
+        out_of_bounds(f, s, a);
+    if (a->p[i] & (a->bytes - 1)) {
+        char element[100];
+        interpreter_element(element, sizeof element, op_opnd(s->op, 0)->type, i);
+        interpreter_fail(f, s, ERR_misaligned, "%s is address 0x%" PRIx64 ", no multiple of %" PRIu64, element, a->p[i], a->bytes);
+    }
+    return run;
+}
+
+/* -- the ops -- */
+
+static void as_bools(char *p, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        p[i] = p[i] != 0;
+}
+
+void step_load(struct frame *f, const struct step *s)
+{
+    const char *other = step_in(f, s, 2);
+    char *out = step_out(f, s);
+    uint64_t bytes = (uint64_t)type_elem_bytes(s->op->results[0].type);
+    struct access a = {(const void *)step_in(f, s, 0), step_in(f, s, 1), s->n, bytes};
+    for (int64_t i = 0; i < s->n;) {
+        if (a.mask && !a.mask[i]) {
+            if (other)
+                memcpy(out + (uint64_t)i * bytes, other + (uint64_t)i * bytes, bytes);
+            else
+                memset(out + (uint64_t)i * bytes, 0, bytes);
+            i++;
+            continue;
+        }
+        int64_t run = checked_run(f, s, &a, i);
+        memcpy(out + (uint64_t)i * bytes, (const char *)(uintptr_t)a.p[i], (size_t)run * bytes);
+        i += run;
+    }
+    if (type_elem_bits(s->op->results[0].type) == 1)
+        as_bools(out, s->n);
+}
+
+void step_store(struct frame *f, const struct step *s)
+{
+    const char *value = step_in(f, s, 1);
+    uint64_t bytes = (uint64_t)type_elem_bytes(op_opnd(s->op, 1)->type);
+    struct access a = {(const void *)step_in(f, s, 0), step_in(f, s, 2), s->n, bytes};
+    for (int64_t i = 0; i < s->n;) {
+        if (a.mask && !a.mask[i]) {
+            i++;
+            continue;
+        }
+        int64_t run = checked_run(f, s, &a, i);
+        memcpy((char *)(uintptr_t)a.p[i], value + (uint64_t)i * bytes, (size_t)run * bytes);
+        i += run;
+    }
+}
+
+/* What an atomic stores, given the old value. */
+static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
+{
+    enum opcode code[RMW_count] = {[RMW_add] = OP_add, [RMW_maxs] = OP_maxs, [RMW_maxu] = OP_maxu, [RMW_mins] = OP_mins,
+                                   [RMW_minu] = OP_minu, [RMW_and] = OP_and, [RMW_or] = OP_or, [RMW_xor] = OP_xor,
+                                   [RMW_fadd] = OP_add, [RMW_fmax] = OP_max, [RMW_fmin] = OP_min};
+    if (rmw == RMW_xchg)
+        return x;
+    uint64_t result = 0;
+    scalar_eval(&op_info[code[rmw]], code[rmw], t, t, NULL, 0, 1, &result, (const void *const[]){&old, &x});
+    return result;
+}
+
+/* Reads, computes and writes until nobody came between; returns the old value. cmp NULL: always writes. */
+static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, const uint64_t *cmp, uint64_t x)
+{
+    enum rmw rmw = (enum rmw)op_int(o, ATTR_rmw);
+    switch (bytes) {
+#define WIDTH(width, type)                                                                                          \
+    case width: {                                                                                                   \
+        type old = __atomic_load_n((type *)(void *)p, __ATOMIC_SEQ_CST);                                             \
+        for (;;) {                                                                                                  \
+            if (cmp && old != (type)*cmp)                                                                           \
+                return old;                                                                                         \
+            type next = cmp ? (type)x : (type)combine(rmw, t, old, x);                                              \
+            if (__atomic_compare_exchange_n((type *)(void *)p, &old, next, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))  \
+                return old;                                                                                         \
+        }                                                                                                           \
+    }
+        WIDTH(1, uint8_t) WIDTH(2, uint16_t) WIDTH(4, uint32_t) WIDTH(8, uint64_t)
+#undef WIDTH
+    default:
+        return 0;
+    }
+}
+
+void step_atomic(struct frame *f, const struct step *s)
+{
+    bool cas = s->op->code == OP_atomic_cas;
+    const char *cmp = cas ? step_in(f, s, 1) : NULL, *x = step_in(f, s, cas ? 2 : 1), *mask = cas ? NULL : step_in(f, s, 2);
+    int bytes = type_elem_bytes(s->op->results[0].type);
+    struct access a = {(const void *)step_in(f, s, 0), mask, s->n, (uint64_t)bytes};
+    enum dtype t = step_dtype(&s->op->results[0]);
+    for (int64_t i = 0; i < s->n; i++) {
+        uint64_t value = 0, expected = 0, old = 0;
+        memcpy(&value, x + i * bytes, (size_t)bytes);
+        if (cmp)
+            memcpy(&expected, cmp + i * bytes, (size_t)bytes);
+        if (!mask || mask[i]) {
+            checked_run(f, s, &a, i);
+            old = exchange((char *)(uintptr_t)a.p[i], bytes, s->op, t, cmp ? &expected : NULL, value);
+        }
+        memcpy(step_out(f, s) + i * bytes, &old, (size_t)bytes);
+    }
+}
