@@ -200,6 +200,7 @@ struct opnd peep_make(struct peep *p, struct form form, int n, const struct opnd
     memcpy(all + 1, x, (size_t)n * sizeof *x);
     struct mblock holder = {0};
     struct insn *in = mir_append(p->m, &holder, form, 1, 1 + n, all);
+    in->nvec = (uint8_t)(form.code == INSN_pack ? n : 0);
     process(p, in);
     while (is_reg(all[0]) && p->regs.at[all[0].n].alias.kind != OPND_none)
         all[0] = p->regs.at[all[0].n].alias;

@@ -350,6 +350,81 @@ static bool simplify_setp(struct peep *p, struct insn *in)
     return becomes(p, in, opnd_int(CLASS_pred, r));
 }
 
+/* -- pairs of 16-bit floats -- */
+
+static enum ptype pair_of(enum ptype t)
+{
+    return t == PT_f16 ? PT_f16x2 : t == PT_bf16 ? PT_bf16x2 : PT_none;
+}
+
+static const struct insn *any_def(const struct peep *p, struct opnd x)
+{
+    return is_reg(x) ? p->regs.at[x.n].def : NULL;
+}
+
+/* Both of one form, on 16-bit floats, that pairs have too? */
+static bool pairs_up(const struct insn *a, const struct insn *b)
+{
+    if (!a || !b || a->ndefs != 1 || memcmp(&a->form, &b->form, sizeof a->form))
+        return false;
+    switch (a->form.code) {
+    case INSN_add: case INSN_sub: case INSN_mul: case INSN_fma: case INSN_min: case INSN_max:
+        return pair_of(a->form.type) != PT_none;
+    case INSN_cvt: return pair_of(a->form.type) != PT_none && a->form.from == PT_f32;
+    default: return false;
+    }
+}
+
+/* Are low and high the halves of a register, or can they be computed as a pair from such? */
+static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth)
+{
+    enum { DEPTH_MOST = 8 };
+    const struct insn *a = any_def(p, low), *b = any_def(p, high);
+    if (a && a == b && a->form.code == INSN_unpack && a->form.type == PT_b32)
+        return opnd_same(a->opnds[0], low) && opnd_same(a->opnds[1], high);
+    if (is_reg(low) && opnd_same(low, high))
+        return true;
+    if (depth >= DEPTH_MOST || !pairs_up(a, b))
+        return false;
+    for (int i = 1; i < a->nopnds && a->form.code != INSN_cvt; i++)
+        if (!is_pair(p, a->opnds[i], b->opnds[i], depth + 1))
+            return false;
+    return true;
+}
+
+/*      unpack {a, b}, x; unpack {c, d}, y         (x, y the same; without them dead:)
+ *      add.f16 e, a, c; add.f16 f, b, d     =>    add.f16x2 z, x, y
+ *      pack z, {e, f}
+ */
+static bool simplify_pack(struct peep *p, struct insn *in)
+{
+    enum { OPNDS_MOST = 3 };
+    struct opnd low = in->opnds[1], high = in->opnds[2];
+    if (in->form.type != PT_b32 || p->regs.at[in->opnds[0].n].ndefs != 1 || !is_pair(p, low, high, 0))
+        return false;
+    const struct insn *a = any_def(p, low), *b = any_def(p, high);
+    if (a && a == b && a->form.code == INSN_unpack)
+        return becomes(p, in, a->opnds[2]);
+    if (opnd_same(low, high))
+        return false;
+    struct opnd *x = NEW_ARRAY(p->m->arena, 1 + OPNDS_MOST, struct opnd);
+    struct form form = a->form;
+    form.type = (uint8_t)pair_of(form.type);
+    x[0] = in->opnds[0];
+    if (form.code == INSN_cvt) {
+        form.code = INSN_cvt2;
+        x[1] = b->opnds[1];
+        x[2] = a->opnds[1];
+    }
+    for (int i = 1; i < a->nopnds && form.code != INSN_cvt2; i++)
+        x[i] = peep_make(p, form_of(INSN_pack, PT_b32), 2, (struct opnd[]){a->opnds[i], b->opnds[i]});
+    in->nopnds = (uint8_t)(form.code == INSN_cvt2 ? 3 : a->nopnds);
+    in->form = form;
+    in->nvec = 0;
+    in->opnds = x;
+    return false;
+}
+
 bool peep_simplify(struct peep *p, struct insn *in)
 {
     if (in->guard >= 0)
@@ -368,6 +443,7 @@ bool peep_simplify(struct peep *p, struct insn *in)
     case INSN_not:      return simplify_not(p, in);
     case INSN_selp:     return simplify_selp(p, in);
     case INSN_setp:     return simplify_setp(p, in);
+    case INSN_pack:     return simplify_pack(p, in);
     default:            return false;
     }
 }
