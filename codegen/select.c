@@ -323,7 +323,8 @@ static void forget_block(struct block *b)
 
 struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info)
 {
-    struct select s = {.m = mir_new(f, a), .f = f, .target = f->target, .diag = f->module->diag};
+    struct select s = {.m = mir_new(f, a), .f = f, .target = f->target, .diag = f->module->diag,
+                       .info = info};
     forget_block(f->body);
     s.b = mir_block(s.m, -1, 0);
     select_params(&s, info);

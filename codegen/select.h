@@ -19,6 +19,7 @@ struct select {
     struct func *f;
     const struct target *target;
     struct diag *diag;
+    struct ptx_info *info;
     struct mblock *b;     /* instructions go here */
     const struct op *op;  /* being selected */
     struct opnd thread;   /* %tid.x */

@@ -112,12 +112,36 @@ static void cas_elem(struct select *s, const struct op *o, enum dtype dt, struct
     set_guard(emit_insn(s, atomic_form(o, INSN_atom, MOD_cas, type), 1, 4, all), guard);
 }
 
-/* What the owner got, in the lanes that hold the same element. */
-static struct opnd from_owner(struct select *s, const struct layout *l, struct opnd x)
+/* From the one thread that did it to all others, through a word of shared memory behind the buffers. The barrier in front
+ * lets everybody have read what was there before. */
+static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x)
+{
+    enum { ALIGN = 16 };
+    int offset = (s->f->shared_bytes + ALIGN - 1) / ALIGN * ALIGN;
+    s->info->shared_bytes = offset + ALIGN;
+    struct opnd smem = {.kind = OPND_smem, .cls = CLASS_b32}, barrier = opnd_int(CLASS_b32, 0);
+    struct opnd first = emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
+    struct opnd base = emit1(s, form0(INSN_mov, PT_u32), smem), result = mir_reg(s->m, x.cls);
+    struct opnd at = {.kind = OPND_addr, .cls = CLASS_b32, .n = base.n, .i = offset};
+    struct word_shape a = word_shape(dt, 1);
+    emit_insn(s, form0(INSN_bar, PT_none), 0, 1, &barrier);
+    set_guard(emit_insn(s, access_shape(form1(INSN_st, PT_none, MOD_shared), a.type, 1), 0, 2,
+                        (struct opnd[]){at, x}),
+              first);
+    emit_insn(s, form0(INSN_bar, PT_none), 0, 1, &barrier);
+    emit_insn(s, access_shape(form1(INSN_ld, PT_none, MOD_shared), a.type, 1), 1, 2, (struct opnd[]){result, at});
+    return result;
+}
+
+/* What the owner got, in the threads that hold the same element. */
+static struct opnd from_owner(struct select *s, enum dtype dt, const struct layout *l, struct opnd x)
 {
     uint32_t lanes = layout_free_bits(l, IN_lane), all = (UINT32_C(1) << LANE_BITS) - 1;
-    if (layout_free_bits(l, IN_warp))
-        select_unsupported(s, "the result of an atomic operation that all warps share");
+    uint32_t warps = layout_free_bits(l, IN_warp), all_warps = (UINT32_C(1) << l->nbits[IN_warp]) - 1;
+    if (warps && warps == all_warps && lanes == all)
+        return to_all_threads(s, dt, x);
+    if (warps)
+        select_unsupported(s, "the result of an atomic operation on a tile that warps share");
     if (!lanes)
         return x;
     struct opnd owner = emit2(s, form0(INSN_and, PT_b32), s->thread, opnd_int(CLASS_b32, all & ~lanes));
@@ -156,7 +180,7 @@ static struct opnd atomic_elem(struct select *s, const struct op *o, enum dtype 
         cas_elem(s, o, dt, old, at, guard, x, tile_of(s, op_opnd(o, 2))[k]);
     else
         rmw_elem(s, o, dt, old, at, x, guard);
-    return has_uses(op_result(o)) ? from_owner(s, l, as_class(s, dtype_class(dt), old)) : old;
+    return has_uses(op_result(o)) ? from_owner(s, dt, l, as_class(s, dtype_class(dt), old)) : old;
 }
 
 void select_atomic(struct select *s, const struct op *o)
