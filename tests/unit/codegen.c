@@ -158,8 +158,8 @@ static bool have_ptxas(void)
 
 static void assemble(const struct file *f)
 {
-    char name[100], command[400];
-    snprintf(name, sizeof name, "%s/neso-codegen-%s.ptx", P_tmpdir, f->target->name);
+    char name[120], command[500];
+    snprintf(name, sizeof name, "%s/neso-codegen-%ld-%s.ptx", P_tmpdir, (long)getpid(), f->target->name);
     FILE *out = fopen(name, "w");
     if (!out) {
         test_fail(__FILE__, __LINE__, "cannot write a temporary file");
