@@ -2,6 +2,8 @@
  * PTX on every target; what a target cannot do is refused, and only what is listed here may be. Where ptxas
  * is found, it takes everything without a warning and without spills. Equal inputs give equal bytes.
  */
+#include <unistd.h>
+
 #include "codegen/codegen.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
