@@ -11,7 +11,8 @@
  *
  * Changes of shape move nothing: the warps' share of the axis becomes a dimension of its own. Up to four partial results
  * lie in a thread's registers (one vector load); more are spread over lanes that would hold copies. The other dimensions
- * stay where they are. Needs: layouts; the axis bits of the warps are theirs alone. Leaves: reductions inside warps only.
+ * stay where they are. A layout that mixes the warps' bits with others is converted to a plain one first.
+ * Needs: layouts. Leaves: reductions inside warps only.
  */
 #include "opt/passes.h"
 
@@ -33,6 +34,23 @@ static struct axis_bits bits_of_axis(const struct layout *l, int axis)
     for (int i = 0; i < l->nbits[IN_warp]; i++)
         a.warps |= layout_basis(l, IN_warp, i) >> a.low & mask;
     return a;
+}
+
+/* Does each warp bit take one bit of the axis for itself, so that the axis can be split there? */
+static bool can_split(const struct layout *l, const struct axis_bits *a)
+{
+    uint32_t taken = 0, axis = (1u << a->n) - 1;
+    for (int i = 0; i < l->nbits[IN_warp]; i++) {
+        uint32_t own = layout_basis(l, IN_warp, i) >> a->low & axis;
+        if ((own & (own - 1)) || (own & taken))
+            return false;
+        taken |= own;
+    }
+    for (int kind = IN_reg; kind < IN_offset; kind++)
+        for (int i = 0; i < l->nbits[kind]; i++)
+            if (kind != IN_warp && (layout_basis(l, (enum in)kind, i) >> a->low & taken))
+                return false;
+    return l->flip == 0;
 }
 
 static int count_bits(uint32_t x)
@@ -137,8 +155,6 @@ static struct layout gathered(const struct layout *l, int axis, const int *shape
 
 /* -- the rewrite -- */
 
-enum { OPERANDS_MOST = 16 };
-
 static struct op *reduce_like(struct builder *b, const struct op *model, int n, struct value *const *x,
                               int axis)
 {
@@ -159,12 +175,29 @@ static struct value *as_type(struct builder *b, struct value *x, const struct ty
     return x->type == t || !type_is_tile(t) ? x : build_convert(b, x, t->layout);
 }
 
+/* The operands in a plain layout, where bits are not mixed. */
+static void unmix(struct op *o)
+{
+    struct func *f = o->block->func;
+    const struct type *t = op_opnd(o, 0)->type;
+    int order[RANK_MAX], elems[RANK_MAX];
+    for (int d = 0; d < t->rank; d++) {
+        order[d] = t->rank - 1 - d;
+        elems[d] = 1;
+    }
+    struct layout plain;
+    layout_blocked(&plain, t->rank, t->shape, elems, order, f->num_warps);
+    struct builder b = build_before(o);
+    for (int i = 0; i < o->nopnds; i++)
+        op_set_opnd(o, i, build_convert(&b, op_opnd(o, i), layout_intern(f->module, &plain)));
+}
+
 static void split_reduce(struct op *o, const struct axis_bits *a)
 {
     struct func *f = o->block->func;
     int axis = (int)op_int(o, ATTR_axis), n = o->nopnds;
     struct builder b = build_before(o);
-    struct value *x[OPERANDS_MOST];
+    struct value **x = NEW_ARRAY(f->module->scratch, n, struct value *);
     for (int i = 0; i < n; i++)
         x[i] = split_axis(&b, op_opnd(o, i), axis, a);
     struct op *partial = reduce_like(&b, o, n, x, axis);
@@ -182,9 +215,15 @@ static void split_reduce(struct op *o, const struct axis_bits *a)
 static void visit(struct op *o, void *ctx)
 {
     (void)ctx;
-    if (o->code != OP_reduce || o->nopnds > OPERANDS_MOST)
+    if (o->code != OP_reduce)
         return;
-    struct axis_bits a = bits_of_axis(op_opnd(o, 0)->type->layout, (int)op_int(o, ATTR_axis));
+    int axis = (int)op_int(o, ATTR_axis);
+    const struct layout *l = op_opnd(o, 0)->type->layout;
+    struct axis_bits a = bits_of_axis(l, axis);
+    if (a.warps && !can_split(l, &a)) {
+        unmix(o);
+        a = bits_of_axis(op_opnd(o, 0)->type->layout, axis);
+    }
     if (a.warps)
         split_reduce(o, &a);
 }
