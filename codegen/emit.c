@@ -162,15 +162,15 @@ static void put_insn(const struct emitter *e, const struct insn *in)
     text_str(out, ";\n");
 }
 
-static bool is_label(const struct mir *m, int block)
+/* Which blocks are jumped to. */
+static const bool *find_labels(const struct mir *m)
 {
-    for (int b = 0; b < m->blocks.n; b++) {
-        const struct mblock *from = m->blocks.at[b];
-        for (int i = 0; i < from->insns.n; i++)
-            if (from->insns.at[i]->form.code == INSN_bra && from->insns.at[i]->opnds[0].n == block)
-                return true;
-    }
-    return false;
+    bool *labels = NEW_ARRAY(m->arena, m->blocks.n + 1, bool);
+    for (int b = 0; b < m->blocks.n; b++)
+        for (int i = 0; i < m->blocks.at[b]->insns.n; i++)
+            if (m->blocks.at[b]->insns.at[i]->form.code == INSN_bra)
+                labels[m->blocks.at[b]->insns.at[i]->opnds[0].n] = true;
+    return labels;
 }
 
 static bool same_place(struct loc a, struct loc b)
@@ -194,8 +194,9 @@ static void put_body(const struct emitter *e)
 {
     struct loc last = {0};
     const struct op *last_op = NULL;
+    const bool *labels = find_labels(e->m);
     for (int b = 0; b < e->m->blocks.n; b++) {
-        if (is_label(e->m, b)) {
+        if (labels[b]) {
             put_label(e->out, b);
             text_str(e->out, ":\n");
         }

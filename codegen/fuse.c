@@ -1,6 +1,6 @@
 /* fuse.c: two instructions into one, where the first is there for the second only.
  *
- *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         floats: fma, if the kernel allows it
+ *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         floats: fma, if the kernel allows it; also shifts
  *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
  *     setp q, x < y; not d, q          =>     setp d, x >= y         integers
  *
@@ -43,9 +43,13 @@ static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in
 {
     struct form form = in->form;
     struct insn *mul;
+    struct opnd factor = {.kind = OPND_none};
     if (insn_is_integer(in)) {
         if ((mul = only_for(p, b, product, INSN_mul_lo))) {
             form.code = INSN_mad_lo;
+        } else if (insn_bits(in) == 32 && (mul = only_for(p, b, product, INSN_shl)) && is_imm(mul->opnds[2])) {
+            form.code = INSN_mad_lo;
+            factor = opnd_int(CLASS_b32, INT64_C(1) << mul->opnds[2].i);
         } else if (insn_bits(in) == 64 && (mul = only_for(p, b, product, INSN_mul_wide))) {
             form = mul->form;
             form.code = INSN_mad_wide;
@@ -58,10 +62,10 @@ static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in
             return false;
         form.code = INSN_fma;
     }
-    if (mul->guard >= 0)
+    if (mul->guard >= 0 || (is_imm(factor) && factor.i > INT32_MAX))
         return false;
     drop_use(p, product);
-    become3(p, in, form, mul->opnds[1], mul->opnds[2], z);
+    become3(p, in, form, mul->opnds[1], is_imm(factor) ? factor : mul->opnds[2], z);
     for (int i = 1; i <= 2; i++)
         if (is_reg(mul->opnds[i]))
             p->regs.at[mul->opnds[i].n].nuses++;

@@ -136,20 +136,27 @@ static void walk_insn(struct walk *w, const struct insn *in, int at)
     }
 }
 
+/* Calls for each register of a set. */
+static void each_reg(struct walk *w, const uint64_t *set, int nwords, void (*f)(struct walk *w, int reg, int at), int at)
+{
+    for (int i = 0; i < nwords; i++)
+        for (uint64_t word = set[i]; word; word &= word - 1)
+            f(w, i * WORD + __builtin_ctzll(word), at);
+}
+
+static void enter(struct walk *w, int reg, int at)
+{
+    close_segment(w->m->arena, w->l, reg, at, w->until[reg]);
+}
+
 static void walk_block(struct walk *w, const struct sets *s, const struct mblock *b, int first)
 {
     memset(w->live, 0, (size_t)s->nwords * sizeof *w->live);
     w->regs = 0;
-    const uint64_t *out = s->out + (ptrdiff_t)b->index * s->nwords;
-    int last = first + b->insns.n;
-    for (int r = 0; r < w->m->regs.n; r++)
-        if (has(out, r))
-            begin(w, r, last);
+    each_reg(w, s->out + (ptrdiff_t)b->index * s->nwords, s->nwords, begin, first + b->insns.n);
     for (int i = b->insns.n - 1; i >= 0; i--)
         walk_insn(w, b->insns.at[i], first + i);
-    for (int r = 0; r < w->m->regs.n; r++)
-        if (has(w->live, r))
-            close_segment(w->m->arena, w->l, r, first, w->until[r]);
+    each_reg(w, w->live, s->nwords, enter, first);
 }
 
 /* Segments were written last first. */

@@ -175,7 +175,9 @@ static bool distribute(struct peep *p, struct insn *in, uint64_t factor)
         return false;
     struct opnd c = inner->opnds[2];
     struct opnd product = peep_make(p, in->form, 2, (struct opnd[]){inner->opnds[1], in->opnds[2]});
-    rewrite(in, INSN_add, 3, product, imm_like(c, wrap((uint64_t)c.i * factor, insn_bits(in))));
+    int bits = insn_bits(in);
+    in->form.type = (uint8_t)(bits == 16 ? PT_s16 : bits == 32 ? PT_s32 : PT_s64);
+    rewrite(in, INSN_add, 3, product, imm_like(c, wrap((uint64_t)c.i * factor, bits)));
     return true;
 }
 
@@ -202,7 +204,7 @@ static bool simplify_shl(struct peep *p, struct insn *in)
         return becomes(p, in, x[1]);
     if (is_imm(x[1]))
         return becomes(p, in, imm_like(x[1], wrap((uint64_t)x[1].i << x[2].i, insn_bits(in))));
-    return false;
+    return distribute(p, in, UINT64_C(1) << x[2].i) && simplify_add(p, in);
 }
 
 /* The addition of a constant that sets bits which are zero in the other operand, of s32 or u32: it cannot
