@@ -162,8 +162,7 @@ static void print_fields(struct printer *p, const struct ast *n)
 {
     switch (n->kind) {
 #include "frontend/nodes.h"
-    case AST_count:
-        break;
+    case AST_count: break;
     }
 }
 
@@ -233,8 +232,7 @@ struct ast *ast_child(const struct ast *n, struct ast_cursor *at)
     (void)field;
     switch (n->kind) {
 #include "frontend/nodes.h"
-    case AST_count:
-        break;
+    case AST_count: break;
     }
     return NULL;
 }

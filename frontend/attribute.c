@@ -111,36 +111,23 @@ static struct obj *range_attribute(struct eval *e, struct obj *x, const char *na
 static struct obj *own_attribute(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     switch (x->kind) {
-    case OBJ_error:
-        return obj_error;
-    case OBJ_tensor:
-        return tensor_getattr(e, x, name, at);
+    case OBJ_error: return obj_error;
+    case OBJ_tensor: return tensor_getattr(e, x, name, at);
     case OBJ_int:
     case OBJ_float:
-    case OBJ_bool:
-        return e->trace && !x->is_constexpr ? tensor_getattr(e, x, name, at) : NULL;
-    case OBJ_module:
-        return module_attribute(e, x, name, at);
+    case OBJ_bool: return e->trace && !x->is_constexpr ? tensor_getattr(e, x, name, at) : NULL;
+    case OBJ_module: return module_attribute(e, x, name, at);
     case OBJ_class:
-    case OBJ_instance:
-        return instance_find(e, x, name, at);
-    case OBJ_native:
-        return x->native.class->getattr ? x->native.class->getattr(e, x, name, at) : NULL;
-    case OBJ_function:
-        return function_attribute(e, x->function, name);
-    case OBJ_jit:
-        return jit_attribute(e, x, name);
-    case OBJ_builtin:
-        return builtin_attribute(e, x, name);
-    case OBJ_method:
-        return method_attribute(e, x, name, at);
-    case OBJ_type:
-        return builtins_type_attr(e, x, name, at);
+    case OBJ_instance: return instance_find(e, x, name, at);
+    case OBJ_native: return x->native.class->getattr ? x->native.class->getattr(e, x, name, at) : NULL;
+    case OBJ_function: return function_attribute(e, x->function, name);
+    case OBJ_jit: return jit_attribute(e, x, name);
+    case OBJ_builtin: return builtin_attribute(e, x, name);
+    case OBJ_method: return method_attribute(e, x, name, at);
+    case OBJ_type: return builtins_type_attr(e, x, name, at);
     case OBJ_slice:
-    case OBJ_range:
-        return range_attribute(e, x, name);
-    default:
-        return NULL;
+    case OBJ_range: return range_attribute(e, x, name);
+    default: return NULL;
     }
 }
 
@@ -188,12 +175,8 @@ struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct
 void eval_setattr(struct eval *e, struct obj *x, const char *name, struct obj *value, struct loc at)
 {
     switch (x->kind) {
-    case OBJ_module:
-        scope_set(x->module.scope, name, value);
-        return;
-    case OBJ_class:
-        scope_set(x->class.scope, name, value);
-        return;
+    case OBJ_module: scope_set(x->module.scope, name, value); return;
+    case OBJ_class: scope_set(x->class.scope, name, value); return;
     case OBJ_instance: {
         struct obj *found = class_find(x->instance.class, name);
         if (found && found->kind == OBJ_native && found->native.class == &native_property)
@@ -212,8 +195,7 @@ void eval_setattr(struct eval *e, struct obj *x, const char *name, struct obj *v
         if (x->native.class->setattr && x->native.class->setattr(e, x, name, value, at))
             return;
         break;
-    default:
-        break;
+    default: break;
     }
     eval_raise(e, at, "AttributeError", ERR_attribute_set, obj_type_name(x), name);
 }
@@ -356,21 +338,14 @@ struct obj *eval_getitem(struct eval *e, struct obj *x, struct obj *index, struc
     if (x->kind == OBJ_error || index->kind == OBJ_error)
         return obj_error;
     switch (x->kind) {
-    case OBJ_tensor:
-        return tensor_getitem(e, x, index, at);
-    case OBJ_str:
-        return str_item(e, x, index, at);
+    case OBJ_tensor: return tensor_getitem(e, x, index, at);
+    case OBJ_str: return str_item(e, x, index, at);
     case OBJ_list:
-    case OBJ_tuple:
-        return sequence_item(e, x, index, at);
-    case OBJ_range:
-        return range_item(e, x, index, at);
-    case OBJ_dict:
-        return dict_item(e, x, index, at);
-    case OBJ_jit:
-        return launcher_new(e, x, index);
-    case OBJ_class:
-        return x; /* Generic[T] */
+    case OBJ_tuple: return sequence_item(e, x, index, at);
+    case OBJ_range: return range_item(e, x, index, at);
+    case OBJ_dict: return dict_item(e, x, index, at);
+    case OBJ_jit: return launcher_new(e, x, index);
+    case OBJ_class: return x; /* Generic[T] */
     case OBJ_builtin:
         if (obj_is_builtin_type(x))
             return x;
@@ -388,8 +363,7 @@ struct obj *eval_getitem(struct eval *e, struct obj *x, struct obj *index, struc
             return found;
         break;
     }
-    default:
-        break;
+    default: break;
     }
     eval_raise(e, at, "TypeError", ERR_not_subscriptable, obj_type_name(x));
 }
@@ -483,14 +457,12 @@ struct iter iter_of(struct eval *e, struct obj *x, struct loc at)
     case OBJ_tuple:
     case OBJ_dict:
     case OBJ_set:
-    case OBJ_range:
-        return (struct iter){items, 0, at};
+    case OBJ_range: return (struct iter){items, 0, at};
     case OBJ_native:
         if (items->native.class->iter)
             return (struct iter){items, 0, at};
         break;
-    default:
-        break;
+    default: break;
     }
     eval_raise(e, at, "TypeError", ERR_not_iterable, obj_type_name(x));
 }
@@ -538,22 +510,17 @@ struct obj *iter_next(struct eval *e, struct iter *it)
 {
     eval_step(e, it->at);
     switch (it->x->kind) {
-    case OBJ_str:
-        return next_char(e, it);
+    case OBJ_str: return next_char(e, it);
     case OBJ_list:
-    case OBJ_tuple:
-        return it->i < it->x->seq.n ? it->x->seq.at[it->i++] : NULL;
+    case OBJ_tuple: return it->i < it->x->seq.n ? it->x->seq.at[it->i++] : NULL;
     case OBJ_dict:
-    case OBJ_set:
-        return next_key(it);
+    case OBJ_set: return next_key(it);
     case OBJ_range:
         return it->i < obj_len(e, it->x, it->at)
                    ? obj_int(e, it->x->range.start + (wide)it->i++ * it->x->range.step)
                    : NULL;
-    case OBJ_native:
-        return it->x->native.class->iter(e, it->x, it->i++, it->at);
-    default:
-        return next_of_instance(e, it);
+    case OBJ_native: return it->x->native.class->iter(e, it->x, it->i++, it->at);
+    default: return next_of_instance(e, it);
     }
 }
 

@@ -376,16 +376,11 @@ struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *arg
     if (callee->kind == OBJ_error || (e->trace && has_error(args)))
         return obj_error;
     switch (callee->kind) {
-    case OBJ_function:
-        return call_plain(e, callee, args);
-    case OBJ_builtin:
-        return call_builtin(e, callee->builtin, args);
-    case OBJ_method:
-        return call_method(e, callee, args);
-    case OBJ_class:
-        return class_call(e, callee, args);
-    case OBJ_instance:
-        return call_instance(e, callee, args);
+    case OBJ_function: return call_plain(e, callee, args);
+    case OBJ_builtin: return call_builtin(e, callee->builtin, args);
+    case OBJ_method: return call_method(e, callee, args);
+    case OBJ_class: return class_call(e, callee, args);
+    case OBJ_instance: return call_instance(e, callee, args);
     case OBJ_jit:
         if (e->trace)
             return trace_call_jit(e, callee, args);
@@ -394,10 +389,8 @@ struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *arg
         if (callee->native.class->call)
             return callee->native.class->call(e, callee, args);
         break;
-    case OBJ_type:
-        eval_raise(e, args->loc, "TypeError", ERR_type_called);
-    default:
-        break;
+    case OBJ_type: eval_raise(e, args->loc, "TypeError", ERR_type_called);
+    default: break;
     }
     eval_raise(e, args->loc, "TypeError", ERR_not_callable, obj_type_name(callee));
 }

@@ -172,11 +172,9 @@ struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at)
     case OBJ_error:
     case OBJ_tensor:
     case OBJ_none:
-    case OBJ_type:
-        return x;
+    case OBJ_type: return x;
     case OBJ_tuple:
-    case OBJ_list:
-        return sequence_to_tensors(e, x, at);
+    case OBJ_list: return sequence_to_tensors(e, x, at);
     case OBJ_bool:
     case OBJ_int:
     case OBJ_float: {

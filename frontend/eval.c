@@ -386,13 +386,9 @@ static void assign_sequence(struct eval *e, struct scope *s, const struct ast *t
 void eval_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value)
 {
     switch (target->kind) {
-    case AST_name:
-        scope_set(s, target->name.id, value);
-        break;
+    case AST_name: scope_set(s, target->name.id, value); break;
     case AST_tuple:
-    case AST_list:
-        assign_sequence(e, s, target, value);
-        break;
+    case AST_list: assign_sequence(e, s, target, value); break;
     case AST_attribute:
         eval_setattr(e, eval_expr(e, s, target->attribute.value), target->attribute.name, value, target->loc);
         break;
@@ -401,8 +397,7 @@ void eval_assign(struct eval *e, struct scope *s, const struct ast *target, stru
         eval_setitem(e, x, eval_expr(e, s, target->subscript.index), value, target->loc);
         break;
     }
-    default:
-        eval_raise(e, target->loc, "SyntaxError", ERR_target_kind);
+    default: eval_raise(e, target->loc, "SyntaxError", ERR_target_kind);
     }
 }
 
@@ -486,45 +481,23 @@ static void define(struct eval *e, struct scope *s, const struct ast *x)
 static void exec_simple(struct eval *e, struct scope *s, const struct ast *x)
 {
     switch (x->kind) {
-    case AST_eval:
-        eval_expr(e, s, x->eval.value);
-        break;
-    case AST_assign:
-        exec_assign(e, s, x);
-        break;
-    case AST_augmented:
-        exec_augmented(e, s, x);
-        break;
-    case AST_annotated:
-        exec_annotated(e, s, x);
-        break;
+    case AST_eval: eval_expr(e, s, x->eval.value); break;
+    case AST_assign: exec_assign(e, s, x); break;
+    case AST_augmented: exec_augmented(e, s, x); break;
+    case AST_annotated: exec_annotated(e, s, x); break;
     case AST_def:
-    case AST_class:
-        define(e, s, x);
-        break;
-    case AST_raise:
-        exec_raise(e, s, x);
-    case AST_assert:
-        exec_assert(e, s, x);
-        break;
-    case AST_import:
-        exec_import(e, s, x);
-        break;
-    case AST_import_from:
-        exec_import_from(e, s, x);
-        break;
-    case AST_global:
-        declare(s, &x->global.names, true);
-        break;
-    case AST_nonlocal:
-        declare(s, &x->nonlocal.names, false);
-        break;
+    case AST_class: define(e, s, x); break;
+    case AST_raise: exec_raise(e, s, x);
+    case AST_assert: exec_assert(e, s, x); break;
+    case AST_import: exec_import(e, s, x); break;
+    case AST_import_from: exec_import_from(e, s, x); break;
+    case AST_global: declare(s, &x->global.names, true); break;
+    case AST_nonlocal: declare(s, &x->nonlocal.names, false); break;
     case AST_del:
         for (int i = 0; i < x->del.targets.n; i++)
             delete (e, s, x->del.targets.at[i]);
         break;
-    default:
-        break;
+    default: break;
     }
 }
 
@@ -536,24 +509,16 @@ static enum flow exec(struct eval *e, struct scope *s, const struct ast *x, stru
         bool is_taken = obj_truth(e, eval_expr(e, s, x->if_.test), x->if_.test->loc);
         return eval_block(e, s, is_taken ? &x->if_.body : &x->if_.orelse, result);
     }
-    case AST_for:
-        return exec_for(e, s, x, result);
-    case AST_while:
-        return exec_while(e, s, x, result);
-    case AST_try:
-        return exec_try(e, s, x, result);
-    case AST_with:
-        return exec_with(e, s, x, 0, result);
-    case AST_break:
-        return FLOW_break;
-    case AST_continue:
-        return FLOW_continue;
+    case AST_for: return exec_for(e, s, x, result);
+    case AST_while: return exec_while(e, s, x, result);
+    case AST_try: return exec_try(e, s, x, result);
+    case AST_with: return exec_with(e, s, x, 0, result);
+    case AST_break: return FLOW_break;
+    case AST_continue: return FLOW_continue;
     case AST_return:
         *result = x->return_.value ? eval_expr(e, s, x->return_.value) : obj_none;
         return FLOW_return;
-    default:
-        exec_simple(e, s, x);
-        return FLOW_next;
+    default: exec_simple(e, s, x); return FLOW_next;
     }
 }
 

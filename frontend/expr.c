@@ -432,65 +432,40 @@ static struct obj *attribute(struct eval *e, struct scope *s, const struct ast *
 static struct obj *evaluate(struct eval *e, struct scope *s, const struct ast *x)
 {
     switch (x->kind) {
-    case AST_name:
-        return e->trace ? trace_name(e, s, x) : lookup_name(e, s, x->name.id, x->loc);
-    case AST_none:
-        return obj_none;
-    case AST_true:
-        return obj_true;
-    case AST_false:
-        return obj_false;
-    case AST_ellipsis:
-        return obj_ellipsis;
-    case AST_int:
-        return integer(e, x);
-    case AST_float:
-        return obj_float(e, x->real.value);
-    case AST_str:
-        return obj_str_of(e, x->str.value.s, (size_t)x->str.value.len);
-    case AST_bytes:
-        return obj_str_of(e, x->bytes.value.s, (size_t)x->bytes.value.len);
+    case AST_name: return e->trace ? trace_name(e, s, x) : lookup_name(e, s, x->name.id, x->loc);
+    case AST_none: return obj_none;
+    case AST_true: return obj_true;
+    case AST_false: return obj_false;
+    case AST_ellipsis: return obj_ellipsis;
+    case AST_int: return integer(e, x);
+    case AST_float: return obj_float(e, x->real.value);
+    case AST_str: return obj_str_of(e, x->str.value.s, (size_t)x->str.value.len);
+    case AST_bytes: return obj_str_of(e, x->bytes.value.s, (size_t)x->bytes.value.len);
     case AST_tuple:
-    case AST_list:
-        return sequence(e, s, x);
-    case AST_conditional:
-        return conditional(e, s, x);
-    case AST_boolean:
-        return boolean(e, s, x);
-    case AST_compare:
-        return compare(e, s, x);
-    case AST_unary:
-        return eval_unary(e, x->unary.op, eval_expr(e, s, x->unary.operand), x->loc);
-    case AST_walrus:
-        return walrus(e, s, x);
-    case AST_call:
-        return call(e, s, x);
-    case AST_fstring:
-        return fstring(e, s, x);
-    case AST_slice:
-        return slice(e, s, x);
-    case AST_comprehension:
-        return comprehension(e, s, x);
+    case AST_list: return sequence(e, s, x);
+    case AST_conditional: return conditional(e, s, x);
+    case AST_boolean: return boolean(e, s, x);
+    case AST_compare: return compare(e, s, x);
+    case AST_unary: return eval_unary(e, x->unary.op, eval_expr(e, s, x->unary.operand), x->loc);
+    case AST_walrus: return walrus(e, s, x);
+    case AST_call: return call(e, s, x);
+    case AST_fstring: return fstring(e, s, x);
+    case AST_slice: return slice(e, s, x);
+    case AST_comprehension: return comprehension(e, s, x);
     case AST_binary: {
         struct obj *left = eval_expr(e, s, x->binary.left);
         return eval_binary(e, x->binary.op, left, eval_expr(e, s, x->binary.right), x->binary.op_loc);
     }
-    case AST_attribute:
-        return attribute(e, s, x);
+    case AST_attribute: return attribute(e, s, x);
     case AST_subscript: {
         struct obj *of = eval_expr(e, s, x->subscript.value);
         return eval_getitem(e, of, eval_expr(e, s, x->subscript.index), x->loc);
     }
-    case AST_lambda:
-        return make_function(e, s, x);
-    case AST_set:
-        return set_display(e, s, x);
-    case AST_dict:
-        return dict_display(e, s, x);
-    case AST_yield:
-        return yield(e, s, x);
-    default:
-        eval_raise(e, x->loc, "SyntaxError", ERR_unsupported_node, ast_kind_name(x->kind));
+    case AST_lambda: return make_function(e, s, x);
+    case AST_set: return set_display(e, s, x);
+    case AST_dict: return dict_display(e, s, x);
+    case AST_yield: return yield(e, s, x);
+    default: eval_raise(e, x->loc, "SyntaxError", ERR_unsupported_node, ast_kind_name(x->kind));
     }
 }
 

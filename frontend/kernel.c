@@ -10,48 +10,30 @@
 static const char *refused(const struct ast *x)
 {
     switch (x->kind) {
-    case AST_break:
-        return "Break";
-    case AST_continue:
-        return "Continue";
-    case AST_del:
-        return "Delete";
-    case AST_try:
-        return "Try";
-    case AST_raise:
-        return "Raise";
-    case AST_global:
-        return "Global";
-    case AST_nonlocal:
-        return "Nonlocal";
-    case AST_import:
-        return "Import";
-    case AST_import_from:
-        return "ImportFrom";
-    case AST_class:
-        return "ClassDef";
-    case AST_with:
-        return x->with.is_async ? "AsyncWith" : "With";
-    case AST_lambda:
-        return "Lambda";
-    case AST_dict:
-        return "Dict";
-    case AST_set:
-        return "Set";
-    case AST_await:
-        return "Await";
-    case AST_yield:
-        return x->yield.is_from ? "YieldFrom" : "Yield";
+    case AST_break: return "Break";
+    case AST_continue: return "Continue";
+    case AST_del: return "Delete";
+    case AST_try: return "Try";
+    case AST_raise: return "Raise";
+    case AST_global: return "Global";
+    case AST_nonlocal: return "Nonlocal";
+    case AST_import: return "Import";
+    case AST_import_from: return "ImportFrom";
+    case AST_class: return "ClassDef";
+    case AST_with: return x->with.is_async ? "AsyncWith" : "With";
+    case AST_lambda: return "Lambda";
+    case AST_dict: return "Dict";
+    case AST_set: return "Set";
+    case AST_await: return "Await";
+    case AST_yield: return x->yield.is_from ? "YieldFrom" : "Yield";
     case AST_comprehension:
         return x->comprehension.form == FORM_set         ? "SetComp"
                : x->comprehension.form == FORM_dict      ? "DictComp"
                : x->comprehension.form == FORM_generator ? "GeneratorExp"
                                                          : NULL;
     case AST_bytes:
-    case AST_imaginary:
-        return "Constant";
-    default:
-        return NULL;
+    case AST_imaginary: return "Constant";
+    default: return NULL;
     }
 }
 
@@ -119,36 +101,20 @@ void bind_targets(struct eval *e, struct scope *s, const struct ast *n, struct o
         for (int i = 0; i < n->assign.targets.n; i++)
             bind_target(e, s, n->assign.targets.at[i], x);
         break;
-    case AST_augmented:
-        bind_target(e, s, n->augmented.target, x);
-        break;
-    case AST_annotated:
-        bind_target(e, s, n->annotated.target, x);
-        break;
-    case AST_for:
-        bind_target(e, s, n->for_.target, x);
-        break;
-    case AST_walrus:
-        bind_target(e, s, n->walrus.target, x);
-        break;
+    case AST_augmented: bind_target(e, s, n->augmented.target, x); break;
+    case AST_annotated: bind_target(e, s, n->annotated.target, x); break;
+    case AST_for: bind_target(e, s, n->for_.target, x); break;
+    case AST_walrus: bind_target(e, s, n->walrus.target, x); break;
     case AST_with_item:
         if (n->with_item.target)
             bind_target(e, s, n->with_item.target, x);
         break;
-    case AST_alias:
-        bind_import(e, s, n, x);
-        break;
-    case AST_def:
-        bind_name(e, s, n->def.name, x);
-        return;
-    case AST_class:
-        bind_name(e, s, n->klass.name, x);
-        return;
+    case AST_alias: bind_import(e, s, n, x); break;
+    case AST_def: bind_name(e, s, n->def.name, x); return;
+    case AST_class: bind_name(e, s, n->klass.name, x); return;
     case AST_lambda:
-    case AST_comprehension:
-        return;
-    default:
-        break;
+    case AST_comprehension: return;
+    default: break;
     }
     struct ast_cursor at = {0};
     for (const struct ast *c; (c = ast_child(n, &at));)
@@ -227,34 +193,19 @@ static enum flow dispatch(struct eval *e, struct scope *s, const struct ast *x, 
 {
     kernel_check_expr(e, x);
     switch (x->kind) {
-    case AST_eval:
-        eval_expr(e, s, x->eval.value);
-        break;
-    case AST_assign:
-        trace_assignment(e, s, x);
-        break;
-    case AST_annotated:
-        trace_annotated(e, s, x);
-        break;
-    case AST_augmented:
-        trace_augmented(e, s, x);
-        break;
-    case AST_assert:
-        trace_assert(e, s, x);
-        break;
-    case AST_if:
-        return kernel_if(e, s, x, result);
-    case AST_for:
-        return trace_for(e, s, x, result);
-    case AST_while:
-        return trace_while(e, s, x, result);
+    case AST_eval: eval_expr(e, s, x->eval.value); break;
+    case AST_assign: trace_assignment(e, s, x); break;
+    case AST_annotated: trace_annotated(e, s, x); break;
+    case AST_augmented: trace_augmented(e, s, x); break;
+    case AST_assert: trace_assert(e, s, x); break;
+    case AST_if: return kernel_if(e, s, x, result);
+    case AST_for: return trace_for(e, s, x, result);
+    case AST_while: return trace_while(e, s, x, result);
     case AST_return:
         *result = x->return_.value ? eval_expr(e, s, x->return_.value) : obj_none;
         return FLOW_return;
-    case AST_def:
-        eval_raise(e, x->loc, "UnsupportedLanguageConstruct", ERR_kernel_def);
-    default:
-        break;
+    case AST_def: eval_raise(e, x->loc, "UnsupportedLanguageConstruct", ERR_kernel_def);
+    default: break;
     }
     return FLOW_next;
 }

@@ -57,12 +57,9 @@ bool lang_equal(const struct lang_type *a, const struct lang_type *b)
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
-    case LT_void:
-        return true;
-    case LT_number:
-        return a->dtype == b->dtype && a->is_unsigned == b->is_unsigned;
-    case LT_ptr:
-        return a->is_const == b->is_const && lang_equal(a->elem, b->elem);
+    case LT_void: return true;
+    case LT_number: return a->dtype == b->dtype && a->is_unsigned == b->is_unsigned;
+    case LT_ptr: return a->is_const == b->is_const && lang_equal(a->elem, b->elem);
     case LT_block:
         return a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0 &&
                lang_equal(a->elem, b->elem);
@@ -73,9 +70,7 @@ bool lang_equal(const struct lang_type *a, const struct lang_type *b)
 void lang_print(const struct lang_type *t, struct text *out)
 {
     switch (t->kind) {
-    case LT_void:
-        text_str(out, "void");
-        break;
+    case LT_void: text_str(out, "void"); break;
     case LT_number:
         text_printf(out, "%s%s", t->is_unsigned && t->dtype != DT_i1 ? "u" : "", dtype_info[t->dtype].name);
         break;
@@ -181,14 +176,10 @@ const struct lang_type *lang_parse(struct eval *e, const char *s, size_t n)
 const struct type *lang_ir(struct module *m, const struct lang_type *t)
 {
     switch (t->kind) {
-    case LT_number:
-        return type_scalar(m, t->dtype);
-    case LT_ptr:
-        return type_ptr(m, lang_ir(m, t->elem), SPACE_global);
-    case LT_block:
-        return type_tile(m, lang_ir(m, t->elem), t->rank, t->shape, NULL);
-    case LT_void:
-        break;
+    case LT_number: return type_scalar(m, t->dtype);
+    case LT_ptr: return type_ptr(m, lang_ir(m, t->elem), SPACE_global);
+    case LT_block: return type_tile(m, lang_ir(m, t->elem), t->rank, t->shape, NULL);
+    case LT_void: break;
     }
     return NULL;
 }

@@ -307,10 +307,8 @@ static bool is_joined_keyword(const char *s, uint32_t n)
     case TOK_in:
     case TOK_is:
     case TOK_not:
-    case TOK_or:
-        return true;
-    default:
-        return false;
+    case TOK_or: return true;
+    default: return false;
     }
 }
 
@@ -671,16 +669,11 @@ static void lex_sign(struct lexer *l)
         switch (k) {
         case TOK_lparen:
         case TOK_lbracket:
-        case TOK_lbrace:
-            open_bracket(l, (enum token_kind)k);
-            return;
+        case TOK_lbrace: open_bracket(l, (enum token_kind)k); return;
         case TOK_rparen:
         case TOK_rbracket:
-        case TOK_rbrace:
-            close_bracket(l, (enum token_kind)k);
-            return;
-        case TOK_exclamation:
-            break;
+        case TOK_rbrace: close_bracket(l, (enum token_kind)k); return;
+        case TOK_exclamation: break;
         default:
             l->at += (uint32_t)info->len;
             emit(l, (enum token_kind)k, start);
@@ -720,10 +713,8 @@ static bool begins_statement(const struct lexer *l, uint32_t i)
     case TOK_return:
     case TOK_try:
     case TOK_while:
-    case TOK_with:
-        return true;
-    default:
-        return false;
+    case TOK_with: return true;
+    default: return false;
     }
 }
 

@@ -86,34 +86,19 @@ static struct obj *int_binary(struct eval *e, enum oper op, wide a, wide b, stru
     if (is_division && b == 0)
         eval_raise(e, at, "ZeroDivisionError", op == OPER_div ? ERR_division : ERR_int_division);
     switch (op) {
-    case OPER_add:
-        overflow = __builtin_add_overflow(a, b, &r);
-        return int_checked(e, overflow, r, at);
-    case OPER_sub:
-        overflow = __builtin_sub_overflow(a, b, &r);
-        return int_checked(e, overflow, r, at);
-    case OPER_mul:
-        overflow = __builtin_mul_overflow(a, b, &r);
-        return int_checked(e, overflow, r, at);
-    case OPER_div:
-        return int_true_div(e, a, b);
-    case OPER_floordiv:
-        return b == -1 ? int_binary(e, OPER_sub, 0, a, at) : obj_int(e, floor_div(a, b));
-    case OPER_mod:
-        return obj_int(e, b == -1 ? 0 : a - floor_div(a, b) * b);
-    case OPER_pow:
-        return b < 0 ? float_pow(e, (double)a, (double)b, at) : int_pow(e, a, b, at);
-    case OPER_bitand:
-        return obj_int(e, a & b);
-    case OPER_bitor:
-        return obj_int(e, a | b);
-    case OPER_xor:
-        return obj_int(e, a ^ b);
+    case OPER_add: overflow = __builtin_add_overflow(a, b, &r); return int_checked(e, overflow, r, at);
+    case OPER_sub: overflow = __builtin_sub_overflow(a, b, &r); return int_checked(e, overflow, r, at);
+    case OPER_mul: overflow = __builtin_mul_overflow(a, b, &r); return int_checked(e, overflow, r, at);
+    case OPER_div: return int_true_div(e, a, b);
+    case OPER_floordiv: return b == -1 ? int_binary(e, OPER_sub, 0, a, at) : obj_int(e, floor_div(a, b));
+    case OPER_mod: return obj_int(e, b == -1 ? 0 : a - floor_div(a, b) * b);
+    case OPER_pow: return b < 0 ? float_pow(e, (double)a, (double)b, at) : int_pow(e, a, b, at);
+    case OPER_bitand: return obj_int(e, a & b);
+    case OPER_bitor: return obj_int(e, a | b);
+    case OPER_xor: return obj_int(e, a ^ b);
     case OPER_shl:
-    case OPER_shr:
-        return int_shift(e, op, a, b, at);
-    default:
-        return NULL;
+    case OPER_shr: return int_shift(e, op, a, b, at);
+    default: return NULL;
     }
 }
 
@@ -151,22 +136,14 @@ static struct obj *float_binary(struct eval *e, enum oper op, double a, double b
     if (op == OPER_floordiv || op == OPER_mod)
         float_divmod(a, b, &quotient, &remainder);
     switch (op) {
-    case OPER_add:
-        return obj_float(e, a + b);
-    case OPER_sub:
-        return obj_float(e, a - b);
-    case OPER_mul:
-        return obj_float(e, a * b);
-    case OPER_div:
-        return obj_float(e, a / b);
-    case OPER_floordiv:
-        return obj_float(e, quotient);
-    case OPER_mod:
-        return obj_float(e, remainder);
-    case OPER_pow:
-        return float_pow(e, a, b, at);
-    default:
-        return NULL;
+    case OPER_add: return obj_float(e, a + b);
+    case OPER_sub: return obj_float(e, a - b);
+    case OPER_mul: return obj_float(e, a * b);
+    case OPER_div: return obj_float(e, a / b);
+    case OPER_floordiv: return obj_float(e, quotient);
+    case OPER_mod: return obj_float(e, remainder);
+    case OPER_pow: return float_pow(e, a, b, at);
+    default: return NULL;
     }
 }
 
@@ -176,14 +153,10 @@ static struct obj *number_binary(struct eval *e, enum oper op, struct obj *a, st
         return float_binary(e, op, obj_double(a), obj_double(b), at);
     if (a->kind == OBJ_bool && b->kind == OBJ_bool) {
         switch (op) {
-        case OPER_bitand:
-            return obj_bool(a->b & b->b);
-        case OPER_bitor:
-            return obj_bool(a->b | b->b);
-        case OPER_xor:
-            return obj_bool(a->b ^ b->b);
-        default:
-            break;
+        case OPER_bitand: return obj_bool(a->b & b->b);
+        case OPER_bitor: return obj_bool(a->b | b->b);
+        case OPER_xor: return obj_bool(a->b ^ b->b);
+        default: break;
         }
     }
     return int_binary(e, op, obj_wide(a), obj_wide(b), at);
@@ -278,18 +251,13 @@ static struct obj *dict_binary(struct eval *e, enum oper op, struct obj *a, stru
         add_all(e, x->dict, a->dict);
         add_all(e, x->dict, b->dict);
         return x;
-    case OPER_bitand:
-        add_where(e, x->dict, a->dict, b->dict, true);
-        return x;
-    case OPER_sub:
-        add_where(e, x->dict, a->dict, b->dict, false);
-        return x;
+    case OPER_bitand: add_where(e, x->dict, a->dict, b->dict, true); return x;
+    case OPER_sub: add_where(e, x->dict, a->dict, b->dict, false); return x;
     case OPER_xor:
         add_where(e, x->dict, a->dict, b->dict, false);
         add_where(e, x->dict, b->dict, a->dict, false);
         return x;
-    default:
-        return NULL;
+    default: return NULL;
     }
 }
 

@@ -32,10 +32,8 @@ bool parse_begins_expression(const struct parser *p)
     case TOK_ellipsis:
     case TOK_lparen:
     case TOK_lbracket:
-    case TOK_lbrace:
-        return true;
-    default:
-        return false;
+    case TOK_lbrace: return true;
+    default: return false;
     }
 }
 
@@ -49,46 +47,28 @@ const char *parse_describe(const struct ast *n)
     case AST_subscript:
     case AST_tuple:
     case AST_list:
-    case AST_starred:
-        return NULL;
-    case AST_none:
-        return "None";
-    case AST_true:
-        return "True";
-    case AST_false:
-        return "False";
-    case AST_ellipsis:
-        return "ellipsis";
+    case AST_starred: return NULL;
+    case AST_none: return "None";
+    case AST_true: return "True";
+    case AST_false: return "False";
+    case AST_ellipsis: return "ellipsis";
     case AST_int:
     case AST_float:
     case AST_imaginary:
     case AST_str:
-    case AST_bytes:
-        return "literal";
-    case AST_fstring:
-        return "f-string expression";
-    case AST_set:
-        return "set display";
-    case AST_dict:
-        return "dict literal";
-    case AST_comprehension:
-        return forms[n->comprehension.form];
-    case AST_lambda:
-        return "lambda";
-    case AST_conditional:
-        return "conditional expression";
-    case AST_compare:
-        return "comparison";
-    case AST_walrus:
-        return "named expression";
-    case AST_call:
-        return "function call";
-    case AST_await:
-        return "await expression";
-    case AST_yield:
-        return "yield expression";
-    default:
-        return "expression";
+    case AST_bytes: return "literal";
+    case AST_fstring: return "f-string expression";
+    case AST_set: return "set display";
+    case AST_dict: return "dict literal";
+    case AST_comprehension: return forms[n->comprehension.form];
+    case AST_lambda: return "lambda";
+    case AST_conditional: return "conditional expression";
+    case AST_compare: return "comparison";
+    case AST_walrus: return "named expression";
+    case AST_call: return "function call";
+    case AST_await: return "await expression";
+    case AST_yield: return "yield expression";
+    default: return "expression";
     }
 }
 
@@ -404,27 +384,18 @@ static struct ast *bracketed(struct parser *p)
 static struct ast *atom(struct parser *p)
 {
     switch (p->t->kind) {
-    case TOK_name:
-        return name(p);
-    case TOK_True:
-        return leaf(p, AST_true);
-    case TOK_False:
-        return leaf(p, AST_false);
-    case TOK_None:
-        return leaf(p, AST_none);
-    case TOK_ellipsis:
-        return leaf(p, AST_ellipsis);
-    case TOK_number:
-        return parse_number(p);
+    case TOK_name: return name(p);
+    case TOK_True: return leaf(p, AST_true);
+    case TOK_False: return leaf(p, AST_false);
+    case TOK_None: return leaf(p, AST_none);
+    case TOK_ellipsis: return leaf(p, AST_ellipsis);
+    case TOK_number: return parse_number(p);
     case TOK_string:
-    case TOK_fstring_start:
-        return parse_strings(p);
+    case TOK_fstring_start: return parse_strings(p);
     case TOK_lparen:
     case TOK_lbracket:
-    case TOK_lbrace:
-        return bracketed(p);
-    default:
-        break;
+    case TOK_lbrace: return bracketed(p);
+    default: break;
     }
     parse_expected(p, "an expression");
 }
@@ -651,14 +622,10 @@ static struct ast *power(struct parser *p)
 static struct ast *factor(struct parser *p)
 {
     switch (p->t->kind) {
-    case TOK_plus:
-        return new_unary(p, OPER_plus, factor);
-    case TOK_minus:
-        return new_unary(p, OPER_neg, factor);
-    case TOK_tilde:
-        return new_unary(p, OPER_invert, factor);
-    default:
-        return power(p);
+    case TOK_plus: return new_unary(p, OPER_plus, factor);
+    case TOK_minus: return new_unary(p, OPER_neg, factor);
+    case TOK_tilde: return new_unary(p, OPER_invert, factor);
+    default: return power(p);
     }
 }
 

@@ -375,30 +375,18 @@ static struct ast *import_from_statement(struct parser *p)
 static struct ast *simple_statement(struct parser *p)
 {
     switch (p->t->kind) {
-    case TOK_return:
-        return return_statement(p);
-    case TOK_import:
-        return import_statement(p);
-    case TOK_from:
-        return import_from_statement(p);
-    case TOK_raise:
-        return raise_statement(p);
-    case TOK_assert:
-        return assert_statement(p);
-    case TOK_del:
-        return del_statement(p);
-    case TOK_global:
-        return scope_statement(p, AST_global);
-    case TOK_nonlocal:
-        return scope_statement(p, AST_nonlocal);
-    case TOK_pass:
-        return word_statement(p, AST_pass);
-    case TOK_break:
-        return word_statement(p, AST_break);
-    case TOK_continue:
-        return word_statement(p, AST_continue);
-    default:
-        return expression_statement(p);
+    case TOK_return: return return_statement(p);
+    case TOK_import: return import_statement(p);
+    case TOK_from: return import_from_statement(p);
+    case TOK_raise: return raise_statement(p);
+    case TOK_assert: return assert_statement(p);
+    case TOK_del: return del_statement(p);
+    case TOK_global: return scope_statement(p, AST_global);
+    case TOK_nonlocal: return scope_statement(p, AST_nonlocal);
+    case TOK_pass: return word_statement(p, AST_pass);
+    case TOK_break: return word_statement(p, AST_break);
+    case TOK_continue: return word_statement(p, AST_continue);
+    default: return expression_statement(p);
     }
 }
 
@@ -743,14 +731,10 @@ static struct ast *decorated(struct parser *p)
     }
     struct ast_list decorators = parse_list(p, &list);
     switch (p->t->kind) {
-    case TOK_def:
-        return function_def(p, p->t, decorators);
-    case TOK_class:
-        return class_def(p, decorators);
-    case TOK_async:
-        return async_statement(p, decorators);
-    default:
-        parse_expected(p, "'def' or 'class' after the decorator");
+    case TOK_def: return function_def(p, p->t, decorators);
+    case TOK_class: return class_def(p, decorators);
+    case TOK_async: return async_statement(p, decorators);
+    default: parse_expected(p, "'def' or 'class' after the decorator");
     }
 }
 
@@ -766,31 +750,20 @@ static _Noreturn void stray_clause(struct parser *p)
 static struct ast *compound_statement(struct parser *p)
 {
     switch (p->t->kind) {
-    case TOK_if:
-        return if_statement(p);
-    case TOK_while:
-        return while_statement(p);
-    case TOK_for:
-        return for_statement(p, p->t);
-    case TOK_with:
-        return with_statement(p, p->t);
-    case TOK_try:
-        return try_statement(p);
-    case TOK_def:
-        return function_def(p, p->t, (struct ast_list){0});
-    case TOK_class:
-        return class_def(p, (struct ast_list){0});
-    case TOK_async:
-        return async_statement(p, (struct ast_list){0});
-    case TOK_at:
-        return decorated(p);
+    case TOK_if: return if_statement(p);
+    case TOK_while: return while_statement(p);
+    case TOK_for: return for_statement(p, p->t);
+    case TOK_with: return with_statement(p, p->t);
+    case TOK_try: return try_statement(p);
+    case TOK_def: return function_def(p, p->t, (struct ast_list){0});
+    case TOK_class: return class_def(p, (struct ast_list){0});
+    case TOK_async: return async_statement(p, (struct ast_list){0});
+    case TOK_at: return decorated(p);
     case TOK_elif:
     case TOK_else:
     case TOK_except:
-    case TOK_finally:
-        stray_clause(p);
-    default:
-        return NULL;
+    case TOK_finally: stray_clause(p);
+    default: return NULL;
     }
 }
 

@@ -178,12 +178,8 @@ static void show_tensor(const struct obj *x, struct text *out)
 static void show_callable(struct eval *e, struct obj *x, struct text *out, int depth)
 {
     switch (x->kind) {
-    case OBJ_function:
-        text_printf(out, "<function %s>", x->function->name);
-        break;
-    case OBJ_jit:
-        text_printf(out, "JITFunction(%s)", x->jit->fn.name);
-        break;
+    case OBJ_function: text_printf(out, "<function %s>", x->function->name); break;
+    case OBJ_jit: text_printf(out, "JITFunction(%s)", x->jit->fn.name); break;
     case OBJ_class:
         text_printf(out, "<class '%s%s'>", x->class.scope->parent ? "__main__." : "", x->class.name);
         break;
@@ -206,21 +202,11 @@ static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int
         return;
     }
     switch (x->kind) {
-    case OBJ_none:
-        text_str(out, "None");
-        break;
-    case OBJ_ellipsis:
-        text_str(out, "Ellipsis");
-        break;
-    case OBJ_bool:
-        text_str(out, x->b ? "True" : "False");
-        break;
-    case OBJ_int:
-        show_int(x->i, out);
-        break;
-    case OBJ_float:
-        text_double(out, x->f, 0);
-        break;
+    case OBJ_none: text_str(out, "None"); break;
+    case OBJ_ellipsis: text_str(out, "Ellipsis"); break;
+    case OBJ_bool: text_str(out, x->b ? "True" : "False"); break;
+    case OBJ_int: show_int(x->i, out); break;
+    case OBJ_float: text_double(out, x->f, 0); break;
     case OBJ_str:
         if (repr)
             show_str(x->str.s, x->str.n, out);
@@ -238,34 +224,18 @@ static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int
         text_char(out, ']');
         break;
     case OBJ_dict:
-    case OBJ_set:
-        show_dict(e, x, out, depth);
-        break;
-    case OBJ_range:
-        show_range(x, out);
-        break;
-    case OBJ_slice:
-        show_slice(e, x, out, depth);
-        break;
-    case OBJ_type:
-        lang_print(x->type, out);
-        break;
-    case OBJ_tensor:
-        show_tensor(x, out);
-        break;
-    case OBJ_module:
-        text_printf(out, "<module '%s'>", x->module.name);
-        break;
+    case OBJ_set: show_dict(e, x, out, depth); break;
+    case OBJ_range: show_range(x, out); break;
+    case OBJ_slice: show_slice(e, x, out, depth); break;
+    case OBJ_type: lang_print(x->type, out); break;
+    case OBJ_tensor: show_tensor(x, out); break;
+    case OBJ_module: text_printf(out, "<module '%s'>", x->module.name); break;
     case OBJ_function:
     case OBJ_jit:
     case OBJ_builtin:
     case OBJ_method:
-    case OBJ_class:
-        show_callable(e, x, out, depth);
-        break;
-    case OBJ_instance:
-        instance_show(e, x, out, repr);
-        break;
+    case OBJ_class: show_callable(e, x, out, depth); break;
+    case OBJ_instance: instance_show(e, x, out, repr); break;
     case OBJ_native:
         if (x->native.class->str)
             x->native.class->str(e, x, out, repr);
@@ -273,9 +243,7 @@ static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int
             text_printf(out, "<%s object>", x->native.class->name);
         break;
     case OBJ_error:
-    case OBJ_count:
-        text_str(out, "<error>");
-        break;
+    case OBJ_count: text_str(out, "<error>"); break;
     }
 }
 

@@ -192,13 +192,9 @@ void trace_assign(struct eval *e, struct scope *s, const struct ast *target, str
                   bool is_constexpr)
 {
     switch (target->kind) {
-    case AST_name:
-        assign_name(e, s, target, value, is_constexpr);
-        return;
+    case AST_name: assign_name(e, s, target, value, is_constexpr); return;
     case AST_tuple:
-    case AST_list:
-        assign_items(e, s, target, value, is_constexpr);
-        return;
+    case AST_list: assign_items(e, s, target, value, is_constexpr); return;
     case AST_subscript:
         diag_error(e->diag, trace_loc(e, target->loc), ERR_assign_item);
         diag_hint(e->diag, ERR_hint_assign_item);
@@ -206,8 +202,7 @@ void trace_assign(struct eval *e, struct scope *s, const struct ast *target, str
     case AST_attribute:
         diag_error(e->diag, trace_loc(e, target->loc), ERR_assign_attribute, target->attribute.name);
         return;
-    default:
-        diag_error(e->diag, trace_loc(e, target->loc), ERR_kernel_target);
+    default: diag_error(e->diag, trace_loc(e, target->loc), ERR_kernel_target);
     }
 }
 

@@ -285,34 +285,21 @@ bool obj_same(const struct obj *a, const struct obj *b)
         return false;
     switch (a->kind) {
     case OBJ_none:
-    case OBJ_ellipsis:
-        return true;
-    case OBJ_bool:
-        return a->b == b->b;
-    case OBJ_type:
-        return lang_equal(a->type, b->type);
-    case OBJ_function:
-        return a->function == b->function;
-    case OBJ_jit:
-        return a->jit == b->jit;
-    case OBJ_builtin:
-        return a->builtin == b->builtin;
+    case OBJ_ellipsis: return true;
+    case OBJ_bool: return a->b == b->b;
+    case OBJ_type: return lang_equal(a->type, b->type);
+    case OBJ_function: return a->function == b->function;
+    case OBJ_jit: return a->jit == b->jit;
+    case OBJ_builtin: return a->builtin == b->builtin;
     case OBJ_dict:
-    case OBJ_set:
-        return a->dict == b->dict;
-    case OBJ_module:
-        return a->module.scope == b->module.scope;
-    case OBJ_class:
-        return a->class.scope == b->class.scope;
-    case OBJ_instance:
-        return a->instance.scope == b->instance.scope;
+    case OBJ_set: return a->dict == b->dict;
+    case OBJ_module: return a->module.scope == b->module.scope;
+    case OBJ_class: return a->class.scope == b->class.scope;
+    case OBJ_instance: return a->instance.scope == b->instance.scope;
     /* Marked copies of one literal are one object to the user. */
-    case OBJ_int:
-        return (a->is_constexpr || b->is_constexpr) && a->i == b->i;
-    case OBJ_str:
-        return a->str.n == b->str.n && memcmp(a->str.s, b->str.s, a->str.n) == 0;
-    default:
-        return false;
+    case OBJ_int: return (a->is_constexpr || b->is_constexpr) && a->i == b->i;
+    case OBJ_str: return a->str.n == b->str.n && memcmp(a->str.s, b->str.s, a->str.n) == 0;
+    default: return false;
     }
 }
 
@@ -375,14 +362,11 @@ bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b)
     case OBJ_tuple:
     case OBJ_list:
     case OBJ_dict:
-    case OBJ_set:
-        return container_equal(e, a, b);
-    case OBJ_range:
-        return range_equal(a, b);
+    case OBJ_set: return container_equal(e, a, b);
+    case OBJ_range: return range_equal(a, b);
     case OBJ_method:
         return obj_same(a->method.self, b->method.self) && obj_same(a->method.func, b->method.func);
-    default:
-        return obj_same(a, b);
+    default: return obj_same(a, b);
     }
 }
 
@@ -390,40 +374,27 @@ bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b)
 int64_t obj_len(struct eval *e, struct obj *x, struct loc at)
 {
     switch (x->kind) {
-    case OBJ_str:
-        return str_chars(x);
+    case OBJ_str: return str_chars(x);
     case OBJ_tuple:
-    case OBJ_list:
-        return x->seq.n;
+    case OBJ_list: return x->seq.n;
     case OBJ_dict:
-    case OBJ_set:
-        return x->dict->nlive;
-    case OBJ_range:
-        return (int64_t)range_len(x);
-    case OBJ_native:
-        return x->native.class->len ? x->native.class->len(e, x, at) : -1;
-    case OBJ_instance:
-        return instance_len(e, x, at);
-    default:
-        return -1;
+    case OBJ_set: return x->dict->nlive;
+    case OBJ_range: return (int64_t)range_len(x);
+    case OBJ_native: return x->native.class->len ? x->native.class->len(e, x, at) : -1;
+    case OBJ_instance: return instance_len(e, x, at);
+    default: return -1;
     }
 }
 
 bool obj_truth(struct eval *e, struct obj *x, struct loc at)
 {
     switch (x->kind) {
-    case OBJ_none:
-        return false;
-    case OBJ_error:
-        return false;
-    case OBJ_bool:
-        return x->b;
-    case OBJ_int:
-        return x->i != 0;
-    case OBJ_float:
-        return x->f != 0;
-    case OBJ_str:
-        return x->str.n > 0;
+    case OBJ_none: return false;
+    case OBJ_error: return false;
+    case OBJ_bool: return x->b;
+    case OBJ_int: return x->i != 0;
+    case OBJ_float: return x->f != 0;
+    case OBJ_str: return x->str.n > 0;
     case OBJ_native:
         if (x->native.class->truth)
             return x->native.class->truth(e, x, at);
@@ -434,10 +405,8 @@ bool obj_truth(struct eval *e, struct obj *x, struct loc at)
             return obj_truth(e, answer, at);
         break;
     }
-    case OBJ_tensor:
-        eval_raise(e, at, "TypeError", ERR_condition_tensor);
-    default:
-        break;
+    case OBJ_tensor: eval_raise(e, at, "TypeError", ERR_condition_tensor);
+    default: break;
     }
     return obj_len(e, x, at) != 0;
 }
@@ -480,21 +449,14 @@ uint64_t obj_hash(struct eval *e, const struct obj *x)
 {
     switch (x->kind) {
     case OBJ_none:
-    case OBJ_ellipsis:
-        return hash_bytes(&x->kind, sizeof x->kind, 0);
+    case OBJ_ellipsis: return hash_bytes(&x->kind, sizeof x->kind, 0);
     case OBJ_bool:
-    case OBJ_int:
-        return hash_int(obj_wide(x));
-    case OBJ_float:
-        return hash_float(x->f);
-    case OBJ_str:
-        return hash_bytes(x->str.s, x->str.n, OBJ_str);
-    case OBJ_type:
-        return hash_type(x->type);
-    case OBJ_range:
-        return hash_int(range_len(x));
-    case OBJ_method:
-        return obj_hash(e, x->method.func);
+    case OBJ_int: return hash_int(obj_wide(x));
+    case OBJ_float: return hash_float(x->f);
+    case OBJ_str: return hash_bytes(x->str.s, x->str.n, OBJ_str);
+    case OBJ_type: return hash_type(x->type);
+    case OBJ_range: return hash_int(range_len(x));
+    case OBJ_method: return obj_hash(e, x->method.func);
     case OBJ_tuple: {
         uint64_t h = OBJ_tuple;
         eval_deeper(e, COMPARE_DEPTH, (struct loc){0});
@@ -509,8 +471,7 @@ uint64_t obj_hash(struct eval *e, const struct obj *x)
         struct obj *own = instance_special(e, (struct obj *)x, "__hash__", 0, NULL, (struct loc){0});
         return own ? obj_hash(e, own) : hash_identity(x);
     }
-    default:
-        return hash_identity(x);
+    default: return hash_identity(x);
     }
 }
 

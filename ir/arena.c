@@ -23,8 +23,7 @@ static char *payload(struct arena_chunk *c)
 void arena_init(struct arena *a, const struct memory *mem, size_t limit_bytes,
                 void (*fail)(void *ctx, size_t asked_bytes), void *fail_ctx)
 {
-    *a = (struct arena){
-        .mem = mem, .limit_bytes = limit_bytes, .fail = fail, .fail_ctx = fail_ctx};
+    *a = (struct arena){.mem = mem, .limit_bytes = limit_bytes, .fail = fail, .fail_ctx = fail_ctx};
 }
 
 static void drop_top(struct arena *a)

@@ -99,8 +99,8 @@ static struct name split_name(const char *s, size_t n)
 
 static bool is_name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-           ((unsigned char)c & 0x80);
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || ((unsigned char)c & 0x80);
 }
 
 const char *func_name_value(struct func *f, const char *hint)
@@ -255,8 +255,8 @@ struct builder build_after(struct op *o)
 /* -- the general form -- */
 
 /* Results without types and names, regions without ops. */
-static struct op *op_new(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds, int nresults,
-                         int nregions)
+static struct op *op_new(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds,
+                         int nresults, int nregions)
 {
     struct arena *a = module_of(b->block)->arena;
     struct op *o = NEW(a, struct op);
@@ -561,7 +561,8 @@ struct value *build_range(struct builder *b, int start, int end)
     return finish(o);
 }
 
-static struct value *build_shaped(struct builder *b, enum opcode code, struct value *x, int rank, const int *shape)
+static struct value *build_shaped(struct builder *b, enum opcode code, struct value *x, int rank,
+                                  const int *shape)
 {
     return build_given(b, code, x, type_with_shape(module_of(b->block), x->type, rank, shape));
 }
@@ -601,7 +602,8 @@ struct value *build_trans(struct builder *b, struct value *x, const int *order)
 }
 
 /* Absent operands at the end are left out: the text cannot tell them from none. */
-static struct op *build_memory(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds, int nresults)
+static struct op *build_memory(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds,
+                               int nresults)
 {
     while (nopnds > 0 && !opnds[nopnds - 1])
         nopnds--;
@@ -628,8 +630,8 @@ struct value *build_convert(struct builder *b, struct value *x, const struct lay
 /* -- control and reductions -- */
 
 /* An op with `inits` as its last operands and results of their types. */
-static struct op *build_loop(struct builder *b, enum opcode code, int nfixed, struct value *const *fixed, int ninit,
-                             struct value *const *init, int nregions)
+static struct op *build_loop(struct builder *b, enum opcode code, int nfixed, struct value *const *fixed,
+                             int ninit, struct value *const *init, int nregions)
 {
     struct arena *a = module_of(b->block)->arena;
     struct value **opnds = NEW_ARRAY(a, nfixed + ninit, struct value *);

@@ -96,7 +96,7 @@ static void format_verb(struct text *t, char verb, va_list *args)
     case 'V': format_value(t, va_arg(*args, const struct value *)); break;
     case 'L': layout_print(va_arg(*args, const struct layout *), t); break;
     case 'D': text_str(t, dtype_info[va_arg(*args, int)].name); break;
-    default:  text_char(t, verb); break;
+    default: text_char(t, verb); break;
     }
 }
 

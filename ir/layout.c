@@ -99,8 +99,8 @@ static int deal(struct dealer *x, enum in kind, int n, const int *most)
     return n;
 }
 
-void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread, const int *order,
-                    int num_warps)
+void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread,
+                    const int *order, int num_warps)
 {
     layout_init(l, rank, shape);
     struct dealer x = {.l = l, .order = order};
@@ -149,8 +149,8 @@ static uint32_t apply_kind(const struct layout *l, enum in kind, uint32_t in)
 
 uint32_t layout_apply(const struct layout *l, uint32_t reg, uint32_t lane, uint32_t warp, uint32_t cta)
 {
-    return l->flip ^ apply_kind(l, IN_reg, reg) ^ apply_kind(l, IN_lane, lane) ^ apply_kind(l, IN_warp, warp) ^
-           apply_kind(l, IN_cta, cta);
+    return l->flip ^ apply_kind(l, IN_reg, reg) ^ apply_kind(l, IN_lane, lane) ^
+           apply_kind(l, IN_warp, warp) ^ apply_kind(l, IN_cta, cta);
 }
 
 uint32_t layout_apply_offset(const struct layout *l, uint32_t offset)

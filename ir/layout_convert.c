@@ -147,14 +147,16 @@ static bool find_offers(struct span *offer, const struct moves *m, const uint32_
 }
 
 /* What a step that moves the source by `place` adds. */
-static struct shuffle_step step_for(const struct moves *m, const struct span *offer, uint32_t place, uint32_t put)
+static struct shuffle_step step_for(const struct moves *m, const struct span *offer, uint32_t place,
+                                    uint32_t put)
 {
     uint64_t reg = reg_part(&m->from, place);
     span_reduce(offer, lane_part(&m->from, place), &reg);
     return (struct shuffle_step){.offer = (uint32_t)reg, .source = lane_part(&m->from, place), .put = put};
 }
 
-static void fill_steps(struct shuffle *s, const struct moves *m, const struct span *offer, const uint32_t *put)
+static void fill_steps(struct shuffle *s, const struct moves *m, const struct span *offer,
+                       const uint32_t *put)
 {
     *s = (struct shuffle){.nthread = m->to.lane_bits + m->nwarp, .first = step_for(m, offer, m->flip, 0)};
     for (int i = 0; i < m->to.reg_bits; i++)
@@ -167,7 +169,8 @@ static void fill_steps(struct shuffle *s, const struct moves *m, const struct sp
                 place ^= m->of[r];
         uint64_t reg = 0;
         span_reduce(offer, UINT32_C(1) << i, &reg);
-        s->thread[i] = (struct shuffle_step){.offer = (uint32_t)reg, .source = lane_part(&m->from, place), .put = put[i]};
+        s->thread[i] = (struct shuffle_step){
+            .offer = (uint32_t)reg, .source = lane_part(&m->from, place), .put = put[i]};
     }
     for (int i = 0; i < m->nwarp; i++)
         s->thread[m->to.lane_bits + i] = step_for(m, offer, m->of[m->to.reg_bits + m->to.lane_bits + i], 0);

@@ -133,7 +133,8 @@ static uint32_t mask_of(const int *bit, int n)
 }
 
 /* Adds to v coordinate bits that are clean register bits of l and, if `other`, of other too, in order of registers. */
-static void add_vector_bits(struct vector_bits *v, const struct layout *l, const struct layout *other, int most)
+static void add_vector_bits(struct vector_bits *v, const struct layout *l, const struct layout *other,
+                            int most)
 {
     int nbits = layout_coord_bits(l);
     for (int reg = 0; reg < l->nbits[IN_reg]; reg++)
@@ -146,8 +147,8 @@ static void add_vector_bits(struct vector_bits *v, const struct layout *l, const
 /* The span of a phase's words that R must not meet. Bits in `ignored` tell apart what stands in one word or vector. A
  * vector with one of the bits `elsewhere` (of the other side's vector) is told apart by its bank already: take the part
  * of the span that has none of them, by eliminating these first. */
-static void phase_span(struct basis *out, const struct layout *l, int nlanes, uint32_t ignored, uint32_t elsewhere,
-                       int most)
+static void phase_span(struct basis *out, const struct layout *l, int nlanes, uint32_t ignored,
+                       uint32_t elsewhere, int most)
 {
     struct span s = {0};
     for (int i = 0; i < nlanes; i++) {

@@ -41,7 +41,8 @@ struct pending {
 static struct loc here(const struct parser *p)
 {
     size_t col = (size_t)(p->at - p->line_start) + 1;
-    return (struct loc){.file = (uint16_t)p->src->index, .line = p->line, .col = (uint16_t)(col < 65535 ? col : 65535)};
+    return (struct loc){
+        .file = (uint16_t)p->src->index, .line = p->line, .col = (uint16_t)(col < 65535 ? col : 65535)};
 }
 
 static bool is_word_char(char c)
@@ -311,7 +312,8 @@ static const struct type *read_shaped(struct parser *p, bool is_shared)
     }
     if (p->failed)
         return elem;
-    return is_shared ? type_shared(p->m, elem, rank, shape, l, nstages) : type_tile(p->m, elem, rank, shape, l);
+    return is_shared ? type_shared(p->m, elem, rank, shape, l, nstages)
+                     : type_tile(p->m, elem, rank, shape, l);
 }
 
 static const struct type *read_pointer(struct parser *p, int depth)
@@ -464,7 +466,8 @@ static void read_attrs(struct parser *p, struct pending *x)
         size_t n = word_bytes(p);
         struct attr a = {0};
         int key = 0;
-        while (key < ATTR_count && (strlen(attr_info[key].word) != n || memcmp(attr_info[key].word, p->at, n) != 0))
+        while (key < ATTR_count &&
+               (strlen(attr_info[key].word) != n || memcmp(attr_info[key].word, p->at, n) != 0))
             key++;
         if (key == ATTR_count || !(op_info[x->code].attrs >> key & 1)) {
             fail_name(p, ERR_ir_unknown, "attribute", p->at, n);
@@ -524,9 +527,9 @@ static void set_attrs(struct parser *p, struct op *o, const struct pending *x)
         const struct attr *a = &x->attrs.at[i];
         switch (attr_info[a->key].kind) {
         case ATTRK_list: op_set_list(o, a->key, a->n, a->list); break;
-        case ATTRK_str:  op_set_str(o, a->key, a->s, a->n); break;
+        case ATTRK_str: op_set_str(o, a->key, a->s, a->n); break;
         case ATTRK_bits: op_set_int(o, a->key, parse_bits(p, x, o->results[0].type)); break;
-        default:         op_set_int(o, a->key, a->i); break;
+        default: op_set_int(o, a->key, a->i); break;
         }
     }
 }
@@ -663,7 +666,8 @@ static void define_carried(struct parser *p, struct op *o, const struct pending 
     int first = o->code == OP_for ? 3 : 0;
     for (int i = 0; i < x->carried.n; i++) {
         bool is_counter = o->code == OP_for && i == 0;
-        const struct value *init = is_counter ? o->opnds[0].value : o->opnds[first + i - (o->code == OP_for)].value;
+        const struct value *init =
+            is_counter ? o->opnds[0].value : o->opnds[first + i - (o->code == OP_for)].value;
         define(p, block_add_arg(o->regions[0], init->type, x->carried.at[i]), x->carried.at[i]);
     }
 }
@@ -689,7 +693,8 @@ static void read_regions(struct parser *p, struct op *o, const struct pending *x
 static void build(struct parser *p, struct block *b, const struct pending *x)
 {
     struct builder at = build_at_end(b, x->loc);
-    struct op *o = build_op(&at, x->code, x->opnds.n, x->opnds.at, x->names.n, x->types.at, op_info[x->code].nregions);
+    struct op *o =
+        build_op(&at, x->code, x->opnds.n, x->opnds.at, x->names.n, x->types.at, op_info[x->code].nregions);
     set_attrs(p, o, x);
     /* The results come after the regions, which cannot see them. */
     if (!p->failed)
@@ -796,8 +801,11 @@ static void read_degree(struct parser *p)
 /* The number of a setting, or NULL for those that are no number. */
 static int *setting(struct func *f, const char *word, size_t n)
 {
-    const struct { const char *word; int *number; } rows[] = {
-        {"warps", &f->num_warps}, {"stages", &f->num_stages}, {"ctas", &f->num_ctas},
+    const struct {
+        const char *word;
+        int *number;
+    } rows[] = {
+        {"warps", &f->num_warps}, {"stages", &f->num_stages},   {"ctas", &f->num_ctas},
         {"maxnreg", &f->maxnreg}, {"shared", &f->shared_bytes},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -866,7 +874,8 @@ static void read_kernel(struct parser *p)
 
 bool module_parse(struct module *m, const struct source *src)
 {
-    struct parser p = {.m = m, .src = src, .at = src->text, .end = src->text + src->len, .line_start = src->text, .line = 1};
+    struct parser p = {
+        .m = m, .src = src, .at = src->text, .end = src->text + src->len, .line_start = src->text, .line = 1};
     int nfuncs = m->funcs.n;
     for (skip_lines(&p); !p.failed && p.at < p.end; skip_lines(&p))
         read_kernel(&p);

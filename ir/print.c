@@ -204,14 +204,12 @@ static void print_operands(struct printer *p, const struct op *o)
 static bool is_regular(const struct op *o)
 {
     switch (o->code) {
-    case OP_for:
-        return o->nregions == 1 && o->nopnds >= 3 && o->regions[0]->args.n == o->nopnds - 2;
+    case OP_for: return o->nregions == 1 && o->nopnds >= 3 && o->regions[0]->args.n == o->nopnds - 2;
     case OP_while:
         return o->nregions == 2 && o->regions[0]->args.n == o->nopnds && o->regions[1]->args.n == o->nresults;
     case OP_if:
         return o->nregions == 2 && o->nopnds == 1 && o->regions[0]->args.n == 0 && o->regions[1]->args.n == 0;
-    default:
-        return false;
+    default: return false;
     }
 }
 

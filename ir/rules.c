@@ -9,7 +9,7 @@
 
 #include <limits.h>
 
-#define OP(name, operands, results, regions, attributes, family, traits, rule, meaning) \
+#define OP(name, operands, results, regions, attributes, family, traits, rule, meaning)                      \
     const char *rule_##rule(struct module *m, const struct op *o, const struct type **types);
 #include "ir/ops.h"
 #undef OP
@@ -64,7 +64,8 @@ static bool is_power_of_two(int64_t n)
     return n > 0 && (n & (n - 1)) == 0;
 }
 
-static const char *want_type(struct module *m, const char *what, const struct type *t, const struct type *expected)
+static const char *want_type(struct module *m, const char *what, const struct type *t,
+                             const struct type *expected)
 {
     if (t == expected)
         return NULL;
@@ -72,7 +73,8 @@ static const char *want_type(struct module *m, const char *what, const struct ty
 }
 
 /* Optional operand i must be of this type. */
-static const char *want_optional(struct module *m, const struct op *o, int i, const char *what, const struct type *t)
+static const char *want_optional(struct module *m, const struct op *o, int i, const char *what,
+                                 const struct type *t)
 {
     return has_opnd(o, i) ? want_type(m, what, opnd(o, i), t) : NULL;
 }
@@ -173,7 +175,8 @@ const char *rule_splat(struct module *m, const struct op *o, const struct type *
 
 /* -- arithmetic: all operands and the result are of one type -- */
 
-static const char *elementwise(struct module *m, const struct op *o, bool fits, const char *what, const struct type **types)
+static const char *elementwise(struct module *m, const struct op *o, bool fits, const char *what,
+                               const struct type **types)
 {
     types[0] = opnd(o, 0);
     if (opnd(o, 0)->kind == TY_shared || !fits)
@@ -235,12 +238,12 @@ static bool can_cast(enum cast_rule rule, const struct type *from, const struct 
     bool ints = type_is_int(from) && type_is_int(to), floats = type_is_float(from) && type_is_float(to);
     int from_bits = type_elem_bits(from), to_bits = type_elem_bits(to);
     switch (rule) {
-    case CAST_widen:   return ints && from_bits < to_bits;
-    case CAST_narrow:  return ints && from_bits > to_bits;
-    case CAST_fwiden:  return floats && from_bits < to_bits;
+    case CAST_widen: return ints && from_bits < to_bits;
+    case CAST_narrow: return ints && from_bits > to_bits;
+    case CAST_fwiden: return floats && from_bits < to_bits;
     case CAST_fnarrow: return floats && from_bits > to_bits;
-    case CAST_itof:    return type_is_int(from) && type_is_float(to);
-    case CAST_ftoi:    return type_is_float(from) && type_is_int(to);
+    case CAST_itof: return type_is_int(from) && type_is_float(to);
+    case CAST_ftoi: return type_is_float(from) && type_is_int(to);
     case CAST_bitcast: return from_bits == to_bits;
     }
     return false;
@@ -257,11 +260,11 @@ static const char *cast(struct module *m, const struct op *o, enum cast_rule rul
     return NULL;
 }
 
-#define CAST_RULE(word)                                                                       \
-    const char *rule_##word(struct module *m, const struct op *o, const struct type **types) \
-    {                                                                                         \
-        (void)types;                                                                          \
-        return cast(m, o, CAST_##word);                                                       \
+#define CAST_RULE(word)                                                                                      \
+    const char *rule_##word(struct module *m, const struct op *o, const struct type **types)                 \
+    {                                                                                                        \
+        (void)types;                                                                                         \
+        return cast(m, o, CAST_##word);                                                                      \
     }
 CAST_RULE(widen)
 CAST_RULE(narrow)
@@ -295,7 +298,8 @@ const char *rule_broadcast(struct module *m, const struct op *o, const struct ty
     if (!fits)
         return wrong(m, "%s does not broadcast to %s", ir(m, x), ir(m, t));
     if (!x->layout || !t->layout)
-        return layouts_agree(x->layout, t->layout) ? NULL : wrong(m, "only one of operand and result has a layout");
+        return layouts_agree(x->layout, t->layout) ? NULL
+                                                   : wrong(m, "only one of operand and result has a layout");
     struct layout l = *t->layout;
     for (int i = 0; i < x->rank; i++)
         if (x->shape[i] != t->shape[i]) {
@@ -334,7 +338,8 @@ const char *rule_reshape(struct module *m, const struct op *o, const struct type
     const char *error = want_given(m, o);
     if (error)
         return error;
-    if (x->kind == TY_shared || t->kind == TY_shared || type_elem(x) != type_elem(t) || type_elems(x) != type_elems(t))
+    if (x->kind == TY_shared || t->kind == TY_shared || type_elem(x) != type_elem(t) ||
+        type_elems(x) != type_elems(t))
         return wrong(m, "%s does not reshape to %s", ir(m, x), ir(m, t));
     if (!type_is_tile(x) || !type_is_tile(t))
         return NULL;
@@ -572,9 +577,11 @@ static bool dot_elems_fit(const struct type *a, const struct type *b, const stru
     if (type_elem_bits(a) != type_elem_bits(b))
         return false;
     if (type_is_int(a))
-        return type_elem(a) == type_elem(b) && type_elem_bits(a) == 8 && type_is_int(acc) && type_elem_bits(acc) == 32;
+        return type_elem(a) == type_elem(b) && type_elem_bits(a) == 8 && type_is_int(acc) &&
+               type_elem_bits(acc) == 32;
     bool same = type_elem(a) == type_elem(b) || type_elem_bits(a) == 8;
-    return same && type_is_float(a) && type_is_float(b) && type_is_float(acc) && type_elem_bits(acc) >= type_elem_bits(a);
+    return same && type_is_float(a) && type_is_float(b) && type_is_float(acc) &&
+           type_elem_bits(acc) >= type_elem_bits(a);
 }
 
 const char *rule_dot(struct module *m, const struct op *o, const struct type **types)
@@ -585,7 +592,8 @@ const char *rule_dot(struct module *m, const struct op *o, const struct type **t
     bool fits = type_is_tile(a) && type_is_tile(b) && type_is_tile(acc) && (rank == 2 || rank == 3) &&
                 a->rank == rank && b->rank == rank && dot_elems_fit(a, b, acc);
     if (fits)
-        fits = a->shape[k - 1] == acc->shape[k - 1] && b->shape[k] == acc->shape[k] && a->shape[k] == b->shape[k - 1];
+        fits = a->shape[k - 1] == acc->shape[k - 1] && b->shape[k] == acc->shape[k] &&
+               a->shape[k] == b->shape[k - 1];
     if (fits && rank == 3)
         fits = a->shape[0] == acc->shape[0] && b->shape[0] == acc->shape[0];
     return fits ? NULL : wrong(m, "no dot of %s and %s into %s", ir(m, a), ir(m, b), ir(m, acc));
@@ -655,10 +663,13 @@ const char *rule_shared_alloc(struct module *m, const struct op *o, const struct
 static const char *buffer_and_tile(struct module *m, const struct op *o, const struct type *x)
 {
     const struct type *buf = opnd(o, 0);
-    bool fits = buf->kind == TY_shared && type_is_tile(x) && type_same_shape(buf, x) && type_elem(buf) == type_elem(x);
+    bool fits = buf->kind == TY_shared && type_is_tile(x) && type_same_shape(buf, x) &&
+                type_elem(buf) == type_elem(x);
     if (!fits)
         return wrong(m, "buffer %s does not hold %s", ir(m, buf), ir(m, x));
-    return is_power_of_two(op_int(o, ATTR_vec)) ? NULL : wrong(m, "a vector of %d elements", (int)op_int(o, ATTR_vec));
+    return is_power_of_two(op_int(o, ATTR_vec))
+               ? NULL
+               : wrong(m, "a vector of %d elements", (int)op_int(o, ATTR_vec));
 }
 
 const char *rule_shared_store(struct module *m, const struct op *o, const struct type **types)

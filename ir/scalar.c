@@ -20,118 +20,119 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
 }
 
 /* Word, value of x and y: unsigned numbers of W bits, in P; sx, sy are the same, signed. */
-#define BINARY(X)                                             \
-    X(add,   x + y)                                           \
-    X(sub,   x - y)                                           \
-    X(mul,   x * y)                                           \
-    X(divs,  y == 0 ? ~(P)0 : sy == -1 ? 0 - x : (P)(sx / sy)) \
-    X(divu,  y ? x / y : ~(P)0)                               \
-    X(rems,  y == 0 ? x : sy == -1 ? 0 : (P)(sx % sy))        \
-    X(remu,  y ? x % y : x)                                   \
-    X(mulhu, high_product(x, y, W))                           \
-    X(and,   x & y)                                           \
-    X(or,    x | y)                                           \
-    X(xor,   x ^ y)                                           \
-    X(shl,   y < W ? x << (y & 63) : 0)                       \
-    X(shrs,  sx >> (y < W ? (int)(y & 63) : W - 1))           \
-    X(shru,  y < W ? x >> (y & 63) : 0)                       \
-    X(mins,  sx < sy ? x : y)                                 \
-    X(maxs,  sx > sy ? x : y)                                 \
-    X(minu,  x < y ? x : y)                                   \
-    X(maxu,  x > y ? x : y)
+#define BINARY(X)                                                                                            \
+    X(add, x + y)                                                                                            \
+    X(sub, x - y)                                                                                            \
+    X(mul, x *y)                                                                                             \
+    X(divs, y == 0 ? ~(P)0 : sy == -1 ? 0 - x : (P)(sx / sy))                                                \
+    X(divu, y ? x / y : ~(P)0)                                                                               \
+    X(rems, y == 0 ? x : sy == -1 ? 0 : (P)(sx % sy))                                                        \
+    X(remu, y ? x % y : x)                                                                                   \
+    X(mulhu, high_product(x, y, W))                                                                          \
+    X(and, x &y)                                                                                             \
+    X(or, x | y)                                                                                             \
+    X(xor, x ^ y)                                                                                            \
+    X(shl, y < W ? x << (y & 63) : 0)                                                                        \
+    X(shrs, sx >> (y < W ? (int)(y & 63) : W - 1))                                                           \
+    X(shru, y < W ? x >> (y & 63) : 0)                                                                       \
+    X(mins, sx < sy ? x : y)                                                                                 \
+    X(maxs, sx > sy ? x : y)                                                                                 \
+    X(minu, x < y ? x : y)                                                                                   \
+    X(maxu, x > y ? x : y)
 
-#define UNARY(X)    \
-    X(neg, 0 - x)   \
+#define UNARY(X)                                                                                             \
+    X(neg, 0 - x)                                                                                            \
     X(abs, sx < 0 ? 0 - x : x)
 
-#define PREDICATES(X) \
-    X(eq, x == y)     \
-    X(ne, x != y)     \
-    X(slt, sx < sy)   \
-    X(sle, sx <= sy)  \
-    X(sgt, sx > sy)   \
-    X(sge, sx >= sy)  \
-    X(ult, x < y)     \
-    X(ule, x <= y)    \
-    X(ugt, x > y)     \
+#define PREDICATES(X)                                                                                        \
+    X(eq, x == y)                                                                                            \
+    X(ne, x != y)                                                                                            \
+    X(slt, sx < sy)                                                                                          \
+    X(sle, sx <= sy)                                                                                         \
+    X(sgt, sx > sy)                                                                                          \
+    X(sge, sx >= sy)                                                                                         \
+    X(ult, x < y)                                                                                            \
+    X(ule, x <= y)                                                                                           \
+    X(ugt, x > y)                                                                                            \
     X(uge, x >= y)
 
 /* The number of W bits in the low bits of x, signed; its type has at least those. */
 #define SIGNED(S, P, x) ((S)((S)((P)(x) << (8 * (int)sizeof(P) - W)) >> (8 * (int)sizeof(P) - W)))
 
-#define CASE2(name, value)                                      \
-    case OP_##name:                                             \
-        for (int64_t i = 0; i < n; i++) {                       \
-            const P x = a[i] & MASK, y = b[i] & MASK;           \
-            const S sx = SIGNED(S, P, x), sy = SIGNED(S, P, y); \
-            (void)sx, (void)sy;                                 \
-            r[i] = (U)((P)(value) & MASK);                      \
-        }                                                       \
+#define CASE2(name, value)                                                                                   \
+    case OP_##name:                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            const P x = a[i] & MASK, y = b[i] & MASK;                                                        \
+            const S sx = SIGNED(S, P, x), sy = SIGNED(S, P, y);                                              \
+            (void)sx, (void)sy;                                                                              \
+            r[i] = (U)((P)(value)&MASK);                                                                     \
+        }                                                                                                    \
         return true;
-#define CASE1(name, value)                    \
-    case OP_##name:                           \
-        for (int64_t i = 0; i < n; i++) {     \
-            const P x = a[i] & MASK;          \
-            const S sx = SIGNED(S, P, x);     \
-            (void)sx;                         \
-            r[i] = (U)((P)(value) & MASK);    \
-        }                                     \
+#define CASE1(name, value)                                                                                   \
+    case OP_##name:                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            const P x = a[i] & MASK;                                                                         \
+            const S sx = SIGNED(S, P, x);                                                                    \
+            (void)sx;                                                                                        \
+            r[i] = (U)((P)(value)&MASK);                                                                     \
+        }                                                                                                    \
         return true;
-#define CASE_PREDICATE(name, value)                             \
-    case PRED_##name:                                           \
-        for (int64_t i = 0; i < n; i++) {                       \
-            const P x = a[i] & MASK, y = b[i] & MASK;           \
-            const S sx = SIGNED(S, P, x), sy = SIGNED(S, P, y); \
-            (void)sx, (void)sy;                                 \
-            r[i] = value;                                       \
-        }                                                       \
+#define CASE_PREDICATE(name, value)                                                                          \
+    case PRED_##name:                                                                                        \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            const P x = a[i] & MASK, y = b[i] & MASK;                                                        \
+            const S sx = SIGNED(S, P, x), sy = SIGNED(S, P, y);                                              \
+            (void)sx, (void)sy;                                                                              \
+            r[i] = value;                                                                                    \
+        }                                                                                                    \
         return true;
 
 /* For each width: U as in memory; P and S to compute in, unsigned and signed, wide enough not to promote. */
-#define WIDTH(bits, unsigned_type, compute_type, signed_type)                                                       \
-    static bool unary_i##bits(enum opcode code, int64_t n, unsigned_type *restrict r, const unsigned_type *a)       \
-    {                                                                                                               \
-        enum { W = bits };                                                                                          \
-        typedef unsigned_type U;                                                                                    \
-        typedef compute_type P;                                                                                     \
-        typedef signed_type S;                                                                                      \
-        const P MASK = ~(P)0 >> (8 * (int)sizeof(P) - W);                                                           \
-        switch (code) {                                                                                             \
-            UNARY(CASE1)                                                                                            \
-        default: return false;                                                                                      \
-        }                                                                                                           \
-    }                                                                                                               \
-    static bool binary_i##bits(enum opcode code, int64_t n, unsigned_type *restrict r, const unsigned_type *a,      \
-                               const unsigned_type *b)                                                              \
-    {                                                                                                               \
-        enum { W = bits };                                                                                          \
-        typedef unsigned_type U;                                                                                    \
-        typedef compute_type P;                                                                                     \
-        typedef signed_type S;                                                                                      \
-        const P MASK = ~(P)0 >> (8 * (int)sizeof(P) - W);                                                           \
-        switch (code) {                                                                                             \
-            BINARY(CASE2)                                                                                           \
-        default: return false;                                                                                      \
-        }                                                                                                           \
-    }                                                                                                               \
-    static bool compare_i##bits(enum pred pred, int64_t n, uint8_t *restrict r, const unsigned_type *a,             \
-                                const unsigned_type *b)                                                             \
-    {                                                                                                               \
-        enum { W = bits };                                                                                          \
-        typedef compute_type P;                                                                                     \
-        typedef signed_type S;                                                                                      \
-        const P MASK = ~(P)0 >> (8 * (int)sizeof(P) - W);                                                           \
-        switch (pred) {                                                                                             \
-            PREDICATES(CASE_PREDICATE)                                                                              \
-        default: return false;                                                                                      \
-        }                                                                                                           \
-    }                                                                                                               \
-    static bool int_i##bits(enum opcode code, enum pred pred, int64_t n, void *r, const void *const *x)             \
-    {                                                                                                               \
-        if (code == OP_cmp)                                                                                         \
-            return compare_i##bits(pred, n, r, x[0], x[1]);                                                         \
-        return code == OP_neg || code == OP_abs ? unary_i##bits(code, n, r, x[0])                                   \
-                                                : binary_i##bits(code, n, r, x[0], x[1]);                           \
+#define WIDTH(bits, unsigned_type, compute_type, signed_type)                                                \
+    static bool unary_i##bits(enum opcode code, int64_t n, unsigned_type *restrict r,                        \
+                              const unsigned_type *a)                                                        \
+    {                                                                                                        \
+        enum { W = bits };                                                                                   \
+        typedef unsigned_type U;                                                                             \
+        typedef compute_type P;                                                                              \
+        typedef signed_type S;                                                                               \
+        const P MASK = ~(P)0 >> (8 * (int)sizeof(P) - W);                                                    \
+        switch (code) {                                                                                      \
+            UNARY(CASE1)                                                                                     \
+        default: return false;                                                                               \
+        }                                                                                                    \
+    }                                                                                                        \
+    static bool binary_i##bits(enum opcode code, int64_t n, unsigned_type *restrict r,                       \
+                               const unsigned_type *a, const unsigned_type *b)                               \
+    {                                                                                                        \
+        enum { W = bits };                                                                                   \
+        typedef unsigned_type U;                                                                             \
+        typedef compute_type P;                                                                              \
+        typedef signed_type S;                                                                               \
+        const P MASK = ~(P)0 >> (8 * (int)sizeof(P) - W);                                                    \
+        switch (code) {                                                                                      \
+            BINARY(CASE2)                                                                                    \
+        default: return false;                                                                               \
+        }                                                                                                    \
+    }                                                                                                        \
+    static bool compare_i##bits(enum pred pred, int64_t n, uint8_t *restrict r, const unsigned_type *a,      \
+                                const unsigned_type *b)                                                      \
+    {                                                                                                        \
+        enum { W = bits };                                                                                   \
+        typedef compute_type P;                                                                              \
+        typedef signed_type S;                                                                               \
+        const P MASK = ~(P)0 >> (8 * (int)sizeof(P) - W);                                                    \
+        switch (pred) {                                                                                      \
+            PREDICATES(CASE_PREDICATE)                                                                       \
+        default: return false;                                                                               \
+        }                                                                                                    \
+    }                                                                                                        \
+    static bool int_i##bits(enum opcode code, enum pred pred, int64_t n, void *r, const void *const *x)      \
+    {                                                                                                        \
+        if (code == OP_cmp)                                                                                  \
+            return compare_i##bits(pred, n, r, x[0], x[1]);                                                  \
+        return code == OP_neg || code == OP_abs ? unary_i##bits(code, n, r, x[0])                            \
+                                                : binary_i##bits(code, n, r, x[0], x[1]);                    \
     }
 
 WIDTH(1, uint8_t, uint32_t, int32_t)
@@ -148,25 +149,26 @@ WIDTH(64, uint64_t, uint64_t, int64_t)
 #undef UNARY
 #undef BINARY
 
-static bool eval_int(enum opcode code, enum dtype type, enum pred pred, int64_t n, void *r, const void *const *x)
+static bool eval_int(enum opcode code, enum dtype type, enum pred pred, int64_t n, void *r,
+                     const void *const *x)
 {
     switch (type) {
-    case DT_i1:  return int_i1(code, pred, n, r, x);
-    case DT_i8:  return int_i8(code, pred, n, r, x);
+    case DT_i1: return int_i1(code, pred, n, r, x);
+    case DT_i8: return int_i8(code, pred, n, r, x);
     case DT_i16: return int_i16(code, pred, n, r, x);
     case DT_i32: return int_i32(code, pred, n, r, x);
     case DT_i64: return int_i64(code, pred, n, r, x);
-    default:     return false;
+    default: return false;
     }
 }
 
 /* -- moves of bits -- */
 
-#define SELECT(type)                                                                                       \
-    static void select_##type(int64_t n, type *restrict r, const uint8_t *c, const type *x, const type *y) \
-    {                                                                                                      \
-        for (int64_t i = 0; i < n; i++) /* without a branch, so that it is vector code */                  \
-            r[i] = (type)(y[i] ^ ((x[i] ^ y[i]) & (type)(0 - (type)(c[i] & 1))));                          \
+#define SELECT(type)                                                                                         \
+    static void select_##type(int64_t n, type *restrict r, const uint8_t *c, const type *x, const type *y)   \
+    {                                                                                                        \
+        for (int64_t i = 0; i < n; i++) /* without a branch, so that it is vector code */                    \
+            r[i] = (type)(y[i] ^ ((x[i] ^ y[i]) & (type)(0 - (type)(c[i] & 1))));                            \
     }
 SELECT(uint8_t)
 SELECT(uint16_t)
@@ -177,16 +179,16 @@ SELECT(uint64_t)
 static bool eval_select(enum dtype type, int64_t n, void *r, const void *const *x)
 {
     switch (dtype_info[type].bytes) {
-    case 1:  select_uint8_t(n, r, x[0], x[1], x[2]); break;
-    case 2:  select_uint16_t(n, r, x[0], x[1], x[2]); break;
-    case 4:  select_uint32_t(n, r, x[0], x[1], x[2]); break;
+    case 1: select_uint8_t(n, r, x[0], x[1], x[2]); break;
+    case 2: select_uint16_t(n, r, x[0], x[1], x[2]); break;
+    case 4: select_uint32_t(n, r, x[0], x[1], x[2]); break;
     default: select_uint64_t(n, r, x[0], x[1], x[2]); break;
     }
     return true;
 }
 
-bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to, const struct attr *attrs,
-                 int nattrs, int64_t n, void *result, const void *const *x)
+bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to,
+                 const struct attr *attrs, int nattrs, int64_t n, void *result, const void *const *x)
 {
     if (!(info->traits & ELEMENTWISE) || code == OP_addptr)
         return false;

@@ -26,31 +26,33 @@ static void read_ints(enum dtype type, bool with_sign, int64_t n, int64_t *restr
 #define CASE(dtype, signed_type, unsigned_type)                                                              \
     case DT_##dtype:                                                                                         \
         for (int64_t i = 0; i < n; i++)                                                                      \
-            r[i] = with_sign ? (int64_t)((const signed_type *)x)[i] : (int64_t)((const unsigned_type *)x)[i]; \
+            r[i] =                                                                                           \
+                with_sign ? (int64_t)((const signed_type *)x)[i] : (int64_t)((const unsigned_type *)x)[i];   \
         break;
-    CASE(i8, int8_t, uint8_t)
-    CASE(i16, int16_t, uint16_t)
-    CASE(i32, int32_t, uint32_t)
-    CASE(i64, int64_t, uint64_t)
+        CASE(i8, int8_t, uint8_t)
+        CASE(i16, int16_t, uint16_t)
+        CASE(i32, int32_t, uint32_t)
+        CASE(i64, int64_t, uint64_t)
 #undef CASE
     default: /* i1 */
         for (int64_t i = 0; i < n; i++)
-            r[i] = with_sign ? -(int64_t)(((const uint8_t *)x)[i] & 1) : (int64_t)(((const uint8_t *)x)[i] & 1);
+            r[i] =
+                with_sign ? -(int64_t)(((const uint8_t *)x)[i] & 1) : (int64_t)(((const uint8_t *)x)[i] & 1);
     }
 }
 
 static void write_ints(enum dtype type, int64_t n, void *r, const int64_t *x)
 {
     switch (type) {
-#define CASE(dtype, unsigned_type)                     \
-    case DT_##dtype:                                   \
-        for (int64_t i = 0; i < n; i++)                \
-            ((unsigned_type *)r)[i] = (unsigned_type)x[i]; \
+#define CASE(dtype, unsigned_type)                                                                           \
+    case DT_##dtype:                                                                                         \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            ((unsigned_type *)r)[i] = (unsigned_type)x[i];                                                   \
         break;
-    CASE(i8, uint8_t)
-    CASE(i16, uint16_t)
-    CASE(i32, uint32_t)
-    CASE(i64, uint64_t)
+        CASE(i8, uint8_t)
+        CASE(i16, uint16_t)
+        CASE(i32, uint32_t)
+        CASE(i64, uint64_t)
 #undef CASE
     default:
         for (int64_t i = 0; i < n; i++)
@@ -61,20 +63,19 @@ static void write_ints(enum dtype type, int64_t n, void *r, const int64_t *x)
 static void read_floats(enum dtype type, int64_t n, double *restrict r, const void *x)
 {
     switch (type) {
-#define CASE(dtype, memory_type, value)           \
-    case DT_##dtype:                              \
-        for (int64_t i = 0; i < n; i++) {         \
-            const memory_type e = ((const memory_type *)x)[i]; \
-            r[i] = (double)(value);               \
-        }                                         \
+#define CASE(dtype, memory_type, value)                                                                      \
+    case DT_##dtype:                                                                                         \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            const memory_type e = ((const memory_type *)x)[i];                                               \
+            r[i] = (double)(value);                                                                          \
+        }                                                                                                    \
         break;
-    CASE(f8e4, uint8_t, f8e4_to_float(e))
-    CASE(f8e5, uint8_t, f8e5_to_float(e))
-    CASE(f16, uint16_t, f16_to_float(e))
-    CASE(bf16, uint16_t, bf16_to_float(e))
-    CASE(f32, float, e)
-    default:
-    CASE(f64, double, e)
+        CASE(f8e4, uint8_t, f8e4_to_float(e))
+        CASE(f8e5, uint8_t, f8e5_to_float(e))
+        CASE(f16, uint16_t, f16_to_float(e))
+        CASE(bf16, uint16_t, bf16_to_float(e))
+        CASE(f32, float, e)
+    default: CASE(f64, double, e)
 #undef CASE
     }
 }
@@ -89,18 +90,17 @@ static float to_float_rz(double x)
 static void write_floats(enum dtype type, bool rz, int64_t n, void *r, const double *x)
 {
     switch (type) {
-#define CASE(dtype, memory_type, value)                      \
-    case DT_##dtype:                                         \
-        for (int64_t i = 0; i < n; i++)                      \
-            ((memory_type *)r)[i] = (memory_type)(value);    \
+#define CASE(dtype, memory_type, value)                                                                      \
+    case DT_##dtype:                                                                                         \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            ((memory_type *)r)[i] = (memory_type)(value);                                                    \
         break;
-    CASE(f16, uint16_t, double_to_f16(x[i], rz))
-    CASE(bf16, uint16_t, double_to_bf16(x[i], rz))
-    CASE(f32, float, rz ? to_float_rz(x[i]) : (float)x[i])
-    CASE(f64, double, x[i])
-    CASE(f8e5, uint8_t, double_to_f8e5(x[i], rz))
-    default:
-    CASE(f8e4, uint8_t, double_to_bits(DT_f8e4, x[i]))
+        CASE(f16, uint16_t, double_to_f16(x[i], rz))
+        CASE(bf16, uint16_t, double_to_bf16(x[i], rz))
+        CASE(f32, float, rz ? to_float_rz(x[i]) : (float)x[i])
+        CASE(f64, double, x[i])
+        CASE(f8e5, uint8_t, double_to_f8e5(x[i], rz))
+    default: CASE(f8e4, uint8_t, double_to_bits(DT_f8e4, x[i]))
 #undef CASE
     }
 }
@@ -146,8 +146,8 @@ static int64_t float_to_int(const struct int_range *r, double x)
 
 /* -- casts -- */
 
-static void cast_some(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n, void *r,
-                      const void *x)
+static void cast_some(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n,
+                      void *r, const void *x)
 {
     int64_t ints[CHUNK];
     double floats[CHUNK];
@@ -169,10 +169,11 @@ static void cast_some(enum opcode code, enum dtype from, enum dtype to, enum rou
         write_floats(to, round == ROUND_rz, n, r, floats);
 }
 
-bool scalar_cast(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n, void *result, const void *x)
+bool scalar_cast(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n,
+                 void *result, const void *x)
 {
     for (int64_t done = 0; done < n; done += CHUNK)
-        cast_some(code, from, to, round, n - done < CHUNK ? n - done : CHUNK, (char *)result + done * dtype_info[to].bytes,
-                  at(x, from, done));
+        cast_some(code, from, to, round, n - done < CHUNK ? n - done : CHUNK,
+                  (char *)result + done * dtype_info[to].bytes, at(x, from, done));
     return true;
 }

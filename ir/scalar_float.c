@@ -13,92 +13,93 @@
 enum { CHUNK = 256 };
 
 /* Word, value of x and y. F(name) is the math function for the type. */
-#define BINARY(X)           \
-    X(add,  x + y)          \
-    X(sub,  x - y)          \
-    X(mul,  x * y)          \
-    X(fdiv, x / y)          \
+#define BINARY(X)                                                                                            \
+    X(add, x + y)                                                                                            \
+    X(sub, x - y)                                                                                            \
+    X(mul, x *y)                                                                                             \
+    X(fdiv, x / y)                                                                                           \
     X(frem, F(fmod)(x, y))
 
-#define UNARY(X)             \
-    X(exp,   F(exp)(x))      \
-    X(exp2,  F(exp2)(x))     \
-    X(log,   F(log)(x))      \
-    X(log2,  F(log2)(x))     \
-    X(sin,   F(sin)(x))      \
-    X(cos,   F(cos)(x))      \
-    X(sqrt,  F(sqrt)(x))     \
-    X(rsqrt, (T)(1 / sqrt((double)x))) \
-    X(erf,   F(erf)(x))      \
-    X(floor, F(floor)(x))    \
-    X(ceil,  F(ceil)(x))     \
-    X(neg,   -x)             \
-    X(abs,   F(fabs)(x))
+#define UNARY(X)                                                                                             \
+    X(exp, F(exp)(x))                                                                                        \
+    X(exp2, F(exp2)(x))                                                                                      \
+    X(log, F(log)(x))                                                                                        \
+    X(log2, F(log2)(x))                                                                                      \
+    X(sin, F(sin)(x))                                                                                        \
+    X(cos, F(cos)(x))                                                                                        \
+    X(sqrt, F(sqrt)(x))                                                                                      \
+    X(rsqrt, (T)(1 / sqrt((double)x)))                                                                       \
+    X(erf, F(erf)(x))                                                                                        \
+    X(floor, F(floor)(x))                                                                                    \
+    X(ceil, F(ceil)(x))                                                                                      \
+    X(neg, -x)                                                                                               \
+    X(abs, F(fabs)(x))
 
 /* The smaller (or larger) of two; -0 < +0. One NaN: the other, unless NaNs are to be seen. */
-#define EXTREMES(X)                                                            \
-    X(min, x < y || (x == y && signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan)) \
+#define EXTREMES(X)                                                                                          \
+    X(min, x < y || (x == y && signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan))                       \
     X(max, x > y || (x == y && !signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan))
 
-#define PREDICATES(X) \
-    X(eq, x == y)     \
-    X(ne, x != y)     \
-    X(lt, x < y)      \
-    X(le, x <= y)     \
-    X(gt, x > y)      \
+#define PREDICATES(X)                                                                                        \
+    X(eq, x == y)                                                                                            \
+    X(ne, x != y)                                                                                            \
+    X(lt, x < y)                                                                                             \
+    X(le, x <= y)                                                                                            \
+    X(gt, x > y)                                                                                             \
     X(ge, x >= y)
 
-#define LOOP2(value)                     \
-    for (int64_t i = 0; i < n; i++) {    \
-        const T x = a[i], y = b[i];      \
-        r[i] = value;                    \
+#define LOOP2(value)                                                                                         \
+    for (int64_t i = 0; i < n; i++) {                                                                        \
+        const T x = a[i], y = b[i];                                                                          \
+        r[i] = value;                                                                                        \
     }
-#define CASE2(name, value) \
-    case OP_##name:        \
-        LOOP2(value)       \
+#define CASE2(name, value)                                                                                   \
+    case OP_##name:                                                                                          \
+        LOOP2(value)                                                                                         \
         return true;
-#define CASE_EXTREME(name, is_x) \
-    case OP_##name:              \
-        LOOP2((is_x) ? x : y)    \
+#define CASE_EXTREME(name, is_x)                                                                             \
+    case OP_##name:                                                                                          \
+        LOOP2((is_x) ? x : y)                                                                                \
         return true;
-#define CASE_PREDICATE(name, value) \
-    case PRED_##name:               \
-        LOOP2(value)                \
+#define CASE_PREDICATE(name, value)                                                                          \
+    case PRED_##name:                                                                                        \
+        LOOP2(value)                                                                                         \
         return true;
-#define CASE1(name, value)                \
-    case OP_##name:                       \
-        for (int64_t i = 0; i < n; i++) { \
-            const T x = a[i];             \
-            r[i] = value;                 \
-        }                                 \
+#define CASE1(name, value)                                                                                   \
+    case OP_##name:                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            const T x = a[i];                                                                                \
+            r[i] = value;                                                                                    \
+        }                                                                                                    \
         return true;
 
-#define FLOAT(dtype, type)                                                                                      \
-    static bool unary_##dtype(enum opcode code, int64_t n, type *restrict r, const type *a)                     \
-    {                                                                                                           \
-        typedef type T;                                                                                         \
-        switch (code) {                                                                                         \
-            UNARY(CASE1)                                                                                        \
-        default: return false;                                                                                  \
-        }                                                                                                       \
-    }                                                                                                           \
-    static bool binary_##dtype(enum opcode code, bool nan, int64_t n, type *restrict r, const type *a,          \
-                               const type *b)                                                                   \
-    {                                                                                                           \
-        typedef type T;                                                                                         \
-        switch (code) {                                                                                         \
-            BINARY(CASE2)                                                                                       \
-            EXTREMES(CASE_EXTREME)                                                                              \
-        default: return false;                                                                                  \
-        }                                                                                                       \
-    }                                                                                                           \
-    static bool compare_##dtype(enum pred pred, int64_t n, uint8_t *restrict r, const type *a, const type *b)   \
-    {                                                                                                           \
-        typedef type T;                                                                                         \
-        switch (pred) {                                                                                         \
-            PREDICATES(CASE_PREDICATE)                                                                          \
-        default: return false;                                                                                  \
-        }                                                                                                       \
+#define FLOAT(dtype, type)                                                                                   \
+    static bool unary_##dtype(enum opcode code, int64_t n, type *restrict r, const type *a)                  \
+    {                                                                                                        \
+        typedef type T;                                                                                      \
+        switch (code) {                                                                                      \
+            UNARY(CASE1)                                                                                     \
+        default: return false;                                                                               \
+        }                                                                                                    \
+    }                                                                                                        \
+    static bool binary_##dtype(enum opcode code, bool nan, int64_t n, type *restrict r, const type *a,       \
+                               const type *b)                                                                \
+    {                                                                                                        \
+        typedef type T;                                                                                      \
+        switch (code) {                                                                                      \
+            BINARY(CASE2)                                                                                    \
+            EXTREMES(CASE_EXTREME)                                                                           \
+        default: return false;                                                                               \
+        }                                                                                                    \
+    }                                                                                                        \
+    static bool compare_##dtype(enum pred pred, int64_t n, uint8_t *restrict r, const type *a,               \
+                                const type *b)                                                               \
+    {                                                                                                        \
+        typedef type T;                                                                                      \
+        switch (pred) {                                                                                      \
+            PREDICATES(CASE_PREDICATE)                                                                       \
+        default: return false;                                                                               \
+        }                                                                                                    \
     }
 
 #define F(name) name##f
@@ -121,9 +122,16 @@ FLOAT(f64, double)
 static int count_operands(enum opcode code)
 {
     switch (code) {
-    case OP_add: case OP_sub: case OP_mul: case OP_fdiv: case OP_frem: case OP_min: case OP_max: case OP_cmp: return 2;
+    case OP_add:
+    case OP_sub:
+    case OP_mul:
+    case OP_fdiv:
+    case OP_frem:
+    case OP_min:
+    case OP_max:
+    case OP_cmp: return 2;
     case OP_fma: return 3;
-    default:     return 1;
+    default: return 1;
     }
 }
 
@@ -139,7 +147,8 @@ static bool eval_f32(enum opcode code, int64_t option, int64_t n, void *result, 
             r[i] = fmaf(a[i], b[i], c[i]);
         return true;
     }
-    return count_operands(code) == 1 ? unary_f32(code, n, r, a) : binary_f32(code, option != 0, n, r, a, x[1]);
+    return count_operands(code) == 1 ? unary_f32(code, n, r, a)
+                                     : binary_f32(code, option != 0, n, r, a, x[1]);
 }
 
 static bool eval_f64(enum opcode code, int64_t option, int64_t n, void *result, const void *const *x)
@@ -154,7 +163,8 @@ static bool eval_f64(enum opcode code, int64_t option, int64_t n, void *result, 
             r[i] = fma(a[i], b[i], c[i]);
         return true;
     }
-    return count_operands(code) == 1 ? unary_f64(code, n, r, a) : binary_f64(code, option != 0, n, r, a, x[1]);
+    return count_operands(code) == 1 ? unary_f64(code, n, r, a)
+                                     : binary_f64(code, option != 0, n, r, a, x[1]);
 }
 
 /* -- f16 and bf16 -- */
@@ -193,7 +203,8 @@ static double add_to_odd(double p, double z)
     return sum;
 }
 
-static void fma_small(enum dtype type, int64_t n, uint16_t *restrict r, const float *a, const float *b, const float *c)
+static void fma_small(enum dtype type, int64_t n, uint16_t *restrict r, const float *a, const float *b,
+                      const float *c)
 {
     for (int64_t i = 0; i < n; i++) {
         double x = add_to_odd((double)a[i] * (double)b[i], (double)c[i]);
@@ -209,7 +220,8 @@ static bool flip_signs(enum opcode code, int64_t n, uint16_t *restrict r, const 
     return true;
 }
 
-static bool eval_small(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result, const void *const *x)
+static bool eval_small(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result,
+                       const void *const *x)
 {
     if (code == OP_neg || code == OP_abs)
         return flip_signs(code, n, result, x[0]);
@@ -232,13 +244,14 @@ static bool eval_small(enum opcode code, enum dtype type, int64_t option, int64_
     return true;
 }
 
-bool scalar_float(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result, const void *const *x)
+bool scalar_float(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result,
+                  const void *const *x)
 {
     switch (type) {
     case DT_f16:
     case DT_bf16: return eval_small(code, type, option, n, result, x);
-    case DT_f32:  return eval_f32(code, option, n, result, x);
-    case DT_f64:  return eval_f64(code, option, n, result, x);
-    default:      return false;
+    case DT_f32: return eval_f32(code, option, n, result, x);
+    case DT_f64: return eval_f64(code, option, n, result, x);
+    default: return false;
     }
 }

@@ -47,8 +47,8 @@ enum { FLOAT_MANTISSA = 23, FLOAT_BIAS = 127, DOUBLE_MANTISSA = 52, DOUBLE_BIAS 
 
 struct format {
     int bits, mantissa, bias;
-    uint32_t largest;  /* finite */
-    uint32_t above;    /* what a larger number becomes */
+    uint32_t largest; /* finite */
+    uint32_t above;   /* what a larger number becomes */
 };
 
 static const struct format f16_format = {16, 10, 15, 0x7bff, 0x7c00};
@@ -183,10 +183,10 @@ uint64_t double_to_bits(enum dtype dtype, double x)
     switch (dtype) {
     case DT_f8e4: return narrow(&f8e4_format, x, false);
     case DT_f8e5: return double_to_f8e5(x, false);
-    case DT_f16:  return double_to_f16(x, false);
+    case DT_f16: return double_to_f16(x, false);
     case DT_bf16: return double_to_bf16(x, false);
-    case DT_f32:  return isnan(x) ? 0x7fffffff : float_bits((float)x);
-    default:      return isnan(x) ? INT64_MAX : double_bits(x);
+    case DT_f32: return isnan(x) ? 0x7fffffff : float_bits((float)x);
+    default: return isnan(x) ? INT64_MAX : double_bits(x);
     }
 }
 
@@ -195,9 +195,9 @@ double bits_to_double(enum dtype dtype, uint64_t bits)
     switch (dtype) {
     case DT_f8e4: return (double)f8e4_to_float((uint8_t)bits);
     case DT_f8e5: return (double)f8e5_to_float((uint8_t)bits);
-    case DT_f16:  return (double)f16_to_float((uint16_t)bits);
+    case DT_f16: return (double)f16_to_float((uint16_t)bits);
     case DT_bf16: return (double)bf16_to_float((uint16_t)bits);
-    case DT_f32:  return (double)bits_float((uint32_t)bits);
-    default:      return bits_double(bits);
+    case DT_f32: return (double)bits_float((uint32_t)bits);
+    default: return bits_double(bits);
     }
 }

@@ -14,14 +14,14 @@ const struct dtype_info dtype_info[DT_count] = {
 };
 
 /* A rule that a row names and no file defines is an error of the linker. */
-#define OP(name, operands, results, regions, attributes, family, traits, rule, meaning) \
+#define OP(name, operands, results, regions, attributes, family, traits, rule, meaning)                      \
     const char *rule_##rule(struct module *m, const struct op *o, const struct type **types);
 #include "ir/ops.h"
 #undef OP
 
 #define A(word) (UINT64_C(1) << ATTR_##word)
 const struct op_info op_info[OP_count] = {
-#define OP(name, operands, results, regions, attributes, family, traits, rule, meaning) \
+#define OP(name, operands, results, regions, attributes, family, traits, rule, meaning)                      \
     {#name, operands, results, regions, attributes, FAMILY_##family, traits, rule_##rule, meaning},
 #include "ir/ops.h"
 #undef OP
@@ -52,15 +52,15 @@ const char *const *attr_words(enum attr_kind kind)
     case ATTRK_index:
     case ATTRK_bits:
     case ATTRK_list:
-    case ATTRK_str:   return NULL;
-    case ATTRK_pred:  return pred_words;
+    case ATTRK_str: return NULL;
+    case ATTRK_pred: return pred_words;
     case ATTRK_cache: return cache_words;
     case ATTRK_evict: return evict_words;
     case ATTRK_round: return round_words;
-    case ATTRK_sem:   return sem_words;
+    case ATTRK_sem: return sem_words;
     case ATTRK_scope: return scope_words;
-    case ATTRK_rmw:   return rmw_words;
-    case ATTRK_prec:  return prec_words;
+    case ATTRK_rmw: return rmw_words;
+    case ATTRK_prec: return prec_words;
     }
     return NULL;
 }
@@ -139,8 +139,8 @@ const struct type *type_ptr(struct module *m, const struct type *elem, enum spac
     return intern_type(m, &t);
 }
 
-static const struct type *make_shaped(struct module *m, enum type_kind kind, const struct type *elem, int rank,
-                                      const int *shape, const struct layout *l, int nstages)
+static const struct type *make_shaped(struct module *m, enum type_kind kind, const struct type *elem,
+                                      int rank, const int *shape, const struct layout *l, int nstages)
 {
     if (rank < 1 || rank > RANK_MAX)
         diag_bug(m->diag, (struct loc){0}, "a tile of rank %d", rank);

@@ -18,9 +18,9 @@ enum { NESTING_MOST = 120, WARPS_MOST = 32, CTAS_MOST = 16 };
 struct verifier {
     const struct func *f;
     struct module *m;
-    struct map order;  /* of every op in the function: its number, from 1, in order of text */
+    struct map order; /* of every op in the function: its number, from 1, in order of text */
     struct map names;
-    struct map types;  /* those already checked */
+    struct map types;    /* those already checked */
     const struct op *at; /* now being checked */
     const char *wrong;
 };
@@ -71,7 +71,8 @@ static bool check_layout(struct verifier *v, const struct type *t)
         fits = t->shape[i] == 1 << l->dim_bits[i];
     if (!fits || !layout_is_surjective(l))
         return fail(v, "the layout of %s does not cover its shape", type_text(v, t));
-    int lanes = l->nbits[IN_lane], warps = l->nbits[IN_warp], ctas = l->nbits[IN_cta], offset = l->nbits[IN_offset];
+    int lanes = l->nbits[IN_lane], warps = l->nbits[IN_warp], ctas = l->nbits[IN_cta],
+        offset = l->nbits[IN_offset];
     if (t->kind == TY_shared && (lanes || warps || ctas || l->nbits[IN_reg]))
         return fail(v, "%s is not laid out by offsets", type_text(v, t));
     if (t->kind == TY_shared)
@@ -114,7 +115,8 @@ static bool check_type(struct verifier *v, const struct type *t)
 
 /* -- values -- */
 
-static bool check_value(struct verifier *v, const struct value *x, const struct block *b, const struct op *def, int index)
+static bool check_value(struct verifier *v, const struct value *x, const struct block *b,
+                        const struct op *def, int index)
 {
     if (!x->name || !x->name[0])
         return fail(v, "a value has no name");
@@ -172,7 +174,8 @@ static bool check_results(struct verifier *v, const struct op *o)
     int least, most;
     arity_of(op_info[o->code].results, &least, &most);
     if (o->nresults < least || o->nresults > most)
-        return fail(v, "%s gives '%s', found %d results", op_info[o->code].name, op_info[o->code].results, o->nresults);
+        return fail(v, "%s gives '%s', found %d results", op_info[o->code].name, op_info[o->code].results,
+                    o->nresults);
     for (int i = 0; i < o->nresults; i++)
         if (!check_value(v, &o->results[i], o->block, o, i))
             return false;
@@ -259,9 +262,7 @@ static void region_form(const struct op *o, int i, struct type_list *args, struc
 {
     struct type_list results = {o, OF_results, 0, o->nresults};
     switch (o->code) {
-    case OP_for:
-        *args = *yields = (struct type_list){o, OF_operands, 3, o->nopnds - 3};
-        break;
+    case OP_for: *args = *yields = (struct type_list){o, OF_operands, 3, o->nopnds - 3}; break;
     case OP_while:
         *args = *yields = (struct type_list){o, OF_operands, 0, o->nopnds};
         *(i == 0 ? yields : args) = results;
@@ -277,15 +278,18 @@ static void region_form(const struct op *o, int i, struct type_list *args, struc
     }
 }
 
-static bool check_args(struct verifier *v, const struct block *b, const struct op *o, const struct type_list *types)
+static bool check_args(struct verifier *v, const struct block *b, const struct op *o,
+                       const struct type_list *types)
 {
     int first = o->code == OP_for;
     if (b->args.n != first + types->n)
-        return fail(v, "the region of %s has %d arguments, expected %d", op_info[o->code].name, b->args.n, first + types->n);
+        return fail(v, "the region of %s has %d arguments, expected %d", op_info[o->code].name, b->args.n,
+                    first + types->n);
     for (int i = 0; i < b->args.n; i++) {
         const struct type *t = i < first ? op_opnd(o, 0)->type : type_at(types, i - first);
         if (b->args.at[i]->type != t)
-            return fail(v, "%%%s is %s, expected %s", b->args.at[i]->name, type_text(v, b->args.at[i]->type), type_text(v, t));
+            return fail(v, "%%%s is %s, expected %s", b->args.at[i]->name, type_text(v, b->args.at[i]->type),
+                        type_text(v, t));
     }
     return true;
 }
@@ -298,7 +302,8 @@ static bool is_in_loop(const struct op *o)
     return false;
 }
 
-static bool check_terminator(struct verifier *v, const struct block *b, int region, const struct type_list *yields)
+static bool check_terminator(struct verifier *v, const struct block *b, int region,
+                             const struct type_list *yields)
 {
     const struct op *o = b->parent, *end = block_terminator(b);
     v->at = end ? end : o;
@@ -311,11 +316,13 @@ static bool check_terminator(struct verifier *v, const struct block *b, int regi
         return fail(v, "a region of %s ends in %s", op_info[o->code].name, op_info[end->code].name);
     int first = is_condition ? 1 : 0;
     if (end->nopnds - first != yields->n)
-        return fail(v, "%s hands on %d values, expected %d", op_info[end->code].name, end->nopnds - first, yields->n);
+        return fail(v, "%s hands on %d values, expected %d", op_info[end->code].name, end->nopnds - first,
+                    yields->n);
     for (int i = 0; i < yields->n; i++) {
         const struct value *x = op_opnd(end, first + i);
         if (x->type != type_at(yields, i))
-            return fail(v, "%%%s is %s, expected %s", x->name, type_text(v, x->type), type_text(v, type_at(yields, i)));
+            return fail(v, "%%%s is %s, expected %s", x->name, type_text(v, x->type),
+                        type_text(v, type_at(yields, i)));
     }
     return true;
 }
@@ -342,8 +349,8 @@ static bool check_op(struct verifier *v, const struct op *o)
     v->at = o;
     if (op_has(o, TERMINATOR) && o->next)
         return fail(v, "%s is not at the end of its block", op_info[o->code].name);
-    return check_operands(v, o) && check_results(v, o) && check_attrs(v, o) && check_rule(v, o) && check_degree(v, o) &&
-           check_regions(v, o);
+    return check_operands(v, o) && check_results(v, o) && check_attrs(v, o) && check_rule(v, o) &&
+           check_degree(v, o) && check_regions(v, o);
 }
 
 static bool check_block(struct verifier *v, const struct block *b)
@@ -369,7 +376,8 @@ static bool number_ops(struct verifier *v, const struct block *b, const struct o
     const struct op *last = NULL;
     for (const struct op *o = b->first; o; last = o, o = o->next) {
         v->at = o;
-        if (o->block != b || o->prev != last || (unsigned)o->code >= OP_count || o->nregions != op_info[o->code].nregions)
+        if (o->block != b || o->prev != last || (unsigned)o->code >= OP_count ||
+            o->nregions != op_info[o->code].nregions)
             return fail(v, "an op does not know its place");
         void **number = map_at_ptr(&v->order, o);
         *number = (void *)(uintptr_t)v->order.n;
@@ -410,7 +418,8 @@ const char *func_verify(const struct func *f, const struct op **at)
     map_init(&v.order, m->scratch);
     map_init(&v.names, m->scratch);
     map_init(&v.types, m->scratch);
-    bool ok = check_header(&v) && number_ops(&v, f->body, NULL, 0) && check_block(&v, f->body) && check_body_end(&v);
+    bool ok = check_header(&v) && number_ops(&v, f->body, NULL, 0) && check_block(&v, f->body) &&
+              check_body_end(&v);
     arena_reset(m->scratch, mark);
     *at = ok ? NULL : v.at;
     return ok ? NULL : v.wrong;

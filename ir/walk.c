@@ -43,7 +43,8 @@ static bool is_pure_itself(const struct op *o)
 
 static bool is_removable_itself(const struct op *o)
 {
-    return is_pure_itself(o) || (o->code == OP_load && !op_int(o, ATTR_volatile)) || o->code == OP_shared_load;
+    return is_pure_itself(o) || (o->code == OP_load && !op_int(o, ATTR_volatile)) ||
+           o->code == OP_shared_load;
 }
 
 static bool leaves_memory(const struct op *o)
@@ -150,7 +151,7 @@ static bool keeps_elements(enum opcode code)
     case OP_trans:
     case OP_hint:
     case OP_convert: return true;
-    default:         return false;
+    default: return false;
     }
 }
 

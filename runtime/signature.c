@@ -328,16 +328,11 @@ bool signature_read(struct neso_kernel *k, const char *signature)
 static const char *annotation_word(const struct ast *x)
 {
     switch (x->kind) {
-    case AST_name:
-        return x->name.id;
-    case AST_attribute:
-        return x->attribute.name;
-    case AST_str:
-        return x->str.value.s;
-    case AST_subscript:
-        return annotation_word(x->subscript.value);
-    default:
-        return "";
+    case AST_name: return x->name.id;
+    case AST_attribute: return x->attribute.name;
+    case AST_str: return x->str.value.s;
+    case AST_subscript: return annotation_word(x->subscript.value);
+    default: return "";
     }
 }
 

@@ -16,8 +16,8 @@ struct variant {
     enum opcode code;
     enum dtype in, out;
     char attrs[40];
-    int n;               /* operands */
-    enum dtype first;    /* type of operand 0: a select's condition differs */
+    int n;            /* operands */
+    enum dtype first; /* type of operand 0: a select's condition differs */
 };
 
 struct side {
@@ -40,8 +40,10 @@ static uint64_t random_bits(void)
 
 static uint64_t special_bits(enum dtype d, int i)
 {
-    static const double floats[] = {0.0, -0.0, 1.0, -1.0, 0.5, INFINITY, -INFINITY, NAN, 1e-40, 65504.0, 448.0, 3.0, -7.5, 127.5, 1e30, 6e-8};
-    static const int64_t ints[] = {0, 1, -1, 2, 7, 8, 31, 32, 63, 64, 127, -128, 32767, -32768, INT32_MAX, INT32_MIN};
+    static const double floats[] = {0.0,   -0.0,    1.0,   -1.0, 0.5,  INFINITY, -INFINITY, NAN,
+                                    1e-40, 65504.0, 448.0, 3.0,  -7.5, 127.5,    1e30,      6e-8};
+    static const int64_t ints[] = {0,  1,  -1,  2,    7,     8,      31,        32,
+                                   63, 64, 127, -128, 32767, -32768, INT32_MAX, INT32_MIN};
     if (dtype_info[d].kind == DTYPE_float)
         return double_to_bits(d, floats[i % 16]);
     return (uint64_t)ints[i % 16];
@@ -72,9 +74,11 @@ static void fill(char *p, enum dtype d, int k)
 static void print_load(char **at, const char *end, int k, enum dtype d)
 {
     const char *w = dtype_info[d].word;
-    *at += snprintf(*at, (size_t)(end - *at),
-                    "  %%p%d = splat %%a%d : tile<%dxptr<%s>>\n  %%q%d = addptr %%p%d, %%i : tile<%dxptr<%s>>\n"
-                    "  %%x%d = load %%q%d : tile<%dx%s>\n", k, k, TILE, w, k, k, TILE, w, k, k, TILE, w);
+    *at +=
+        snprintf(*at, (size_t)(end - *at),
+                 "  %%p%d = splat %%a%d : tile<%dxptr<%s>>\n  %%q%d = addptr %%p%d, %%i : tile<%dxptr<%s>>\n"
+                 "  %%x%d = load %%q%d : tile<%dx%s>\n",
+                 k, k, TILE, w, k, k, TILE, w, k, k, TILE, w);
 }
 
 static void kernel_text(char *out, size_t room, const struct variant *v)
@@ -82,17 +86,23 @@ static void kernel_text(char *out, size_t room, const struct variant *v)
     char *at = out, *end = out + room;
     at += snprintf(at, room, "kernel @op(");
     for (int k = 0; k < v->n; k++)
-        at += snprintf(at, (size_t)(end - at), "%%a%d: ptr<%s> {divisible=16}, ", k, dtype_info[k ? v->in : v->first].word);
-    at += snprintf(at, (size_t)(end - at), "%%o: ptr<%s> {divisible=16}) warps=4 stages=3 degree=traced {\n"
-                   "  %%pid = program_id axis=0 : i32\n  %%c = const value=%d : i32\n  %%s = mul %%pid, %%c : i32\n"
-                   "  %%ss = splat %%s : tile<%dxi32>\n  %%r = range start=0 end=%d : tile<%dxi32>\n  %%i = add %%ss, %%r : tile<%dxi32>\n",
-                   dtype_info[v->out].word, TILE, TILE, TILE, TILE, TILE);
+        at += snprintf(at, (size_t)(end - at), "%%a%d: ptr<%s> {divisible=16}, ", k,
+                       dtype_info[k ? v->in : v->first].word);
+    at += snprintf(
+        at, (size_t)(end - at),
+        "%%o: ptr<%s> {divisible=16}) warps=4 stages=3 degree=traced {\n"
+        "  %%pid = program_id axis=0 : i32\n  %%c = const value=%d : i32\n  %%s = mul %%pid, %%c : i32\n"
+        "  %%ss = splat %%s : tile<%dxi32>\n  %%r = range start=0 end=%d : tile<%dxi32>\n  %%i = add %%ss, "
+        "%%r : tile<%dxi32>\n",
+        dtype_info[v->out].word, TILE, TILE, TILE, TILE, TILE);
     for (int k = 0; k < v->n; k++)
         print_load(&at, end, k, k ? v->in : v->first);
-    at += snprintf(at, (size_t)(end - at), "  %%y = %s %%x0%s%s%s : tile<%dx%s>\n", op_info[v->code].name, v->n > 1 ? ", %x1" : "",
-                   v->n > 2 ? ", %x2" : "", v->attrs, TILE, dtype_info[v->out].word);
-    snprintf(at, (size_t)(end - at), "  %%op = splat %%o : tile<%dxptr<%s>>\n  %%oq = addptr %%op, %%i : tile<%dxptr<%s>>\n"
-             "  store %%oq, %%y\n  return\n}\n", TILE, dtype_info[v->out].word, TILE, dtype_info[v->out].word);
+    at += snprintf(at, (size_t)(end - at), "  %%y = %s %%x0%s%s%s : tile<%dx%s>\n", op_info[v->code].name,
+                   v->n > 1 ? ", %x1" : "", v->n > 2 ? ", %x2" : "", v->attrs, TILE, dtype_info[v->out].word);
+    snprintf(at, (size_t)(end - at),
+             "  %%op = splat %%o : tile<%dxptr<%s>>\n  %%oq = addptr %%op, %%i : tile<%dxptr<%s>>\n"
+             "  store %%oq, %%y\n  return\n}\n",
+             TILE, dtype_info[v->out].word, TILE, dtype_info[v->out].word);
 }
 
 /* Compiles and runs on one device. 0: done, 1: the op does not take these types, 2: this device cannot, 3: it failed. */
@@ -112,14 +122,17 @@ static int run_side(struct side *s, const char *text, const struct variant *v, c
     if (neso_kernel_compile(module, NULL, &options, &kernel) != NESO_OK) {
         neso_diagnostic first = {.size = sizeof first};
         bool told = neso_diagnostic_get(s->ctx, 0, &first);
-        status = !told || strcmp(first.tag, "internal") == 0 ? 3 : strcmp(first.tag, "ir-invalid") == 0 ? 1 : 2;
+        status = !told || strcmp(first.tag, "internal") == 0 ? 3
+                 : strcmp(first.tag, "ir-invalid") == 0      ? 1
+                                                             : 2;
         if (status == 2)
             printf("%s: %s\n", first.tag, first.message);
     } else if (neso_launch(kernel, (const uint32_t[3]){GRID, 1, 1}, NULL, args, &error) != NESO_OK) {
         status = strstr(error.message, "cannot execute") ? 1 : 3; /* the language has no arithmetic of fp8 */
         if (status == 3)
             printf("%s\n", error.message);
-    } else if (neso_memory_read(s->ctx, result, s->out, (size_t)(ELEMS * dtype_info[v->out].bytes)) != NESO_OK) {
+    } else if (neso_memory_read(s->ctx, result, s->out, (size_t)(ELEMS * dtype_info[v->out].bytes)) !=
+               NESO_OK) {
         printf("%s\n", neso_error_text(s->ctx));
         status = 3;
     }
@@ -137,7 +150,13 @@ static double bound_ulp(const struct variant *v, double x)
     switch (v->code) {
     case OP_fdiv: return approximate_div ? 2 : 0;
     case OP_exp: return v->in == DT_f64 ? 2 : 3 + fabs(x);
-    case OP_exp2: case OP_log: case OP_log2: case OP_sin: case OP_cos: case OP_erf: case OP_rsqrt: return 3;
+    case OP_exp2:
+    case OP_log:
+    case OP_log2:
+    case OP_sin:
+    case OP_cos:
+    case OP_erf:
+    case OP_rsqrt: return 3;
     case OP_sqrt: return v->attrs[0] || v->in == DT_f64 ? 0 : 2;
     default: return 0;
     }
@@ -160,8 +179,10 @@ static bool agree(const struct variant *v, uint64_t gpu, uint64_t cpu, double x)
     if (isnan(a) && isnan(b))
         return true;
     /* .ftz forms: subnormal results, and results of subnormal operands */
-    bool tiny = fabs(b) < 0x1p-126 || (fabs(x) < 0x1p-126 && x != 0), flushes = v->out == DT_f32 || v->out == DT_bf16;
-    return bound > 0 && (fabs(a - b) <= bound * ulp_of(v->out, b) || (tiny && flushes && (fabs(a) <= 0x1p-126 || isinf(a))));
+    bool tiny = fabs(b) < 0x1p-126 || (fabs(x) < 0x1p-126 && x != 0),
+         flushes = v->out == DT_f32 || v->out == DT_bf16;
+    return bound > 0 && (fabs(a - b) <= bound * ulp_of(v->out, b) ||
+                         (tiny && flushes && (fabs(a) <= 0x1p-126 || isinf(a))));
 }
 
 static bool check(const struct variant *v, const char *gpu, const char *cpu, char *const *x)
@@ -173,17 +194,20 @@ static bool check(const struct variant *v, const char *gpu, const char *cpu, cha
         memcpy(&a, gpu + (size_t)i * bytes, bytes);
         memcpy(&b, cpu + (size_t)i * bytes, bytes);
         for (int k = 0; k < v->n; k++)
-            memcpy(&in[k], x[k] + (size_t)i * (size_t)dtype_info[k ? v->in : v->first].bytes, k ? in_bytes : (size_t)dtype_info[v->first].bytes);
+            memcpy(&in[k], x[k] + (size_t)i * (size_t)dtype_info[k ? v->in : v->first].bytes,
+                   k ? in_bytes : (size_t)dtype_info[v->first].bytes);
         double first = dtype_info[v->in].kind == DTYPE_float ? bits_to_double(v->in, in[0]) : 0;
         if (agree(v, a, b, first))
             continue;
         if (wrong++ < 3)
-            printf("  %s%s %s -> %s: operands 0x%llx 0x%llx 0x%llx: GPU 0x%llx, interpreter 0x%llx\n", op_info[v->code].name, v->attrs,
-                   dtype_info[v->in].word, dtype_info[v->out].word, (unsigned long long)in[0], (unsigned long long)in[1],
-                   (unsigned long long)in[2], (unsigned long long)a, (unsigned long long)b);
+            printf("  %s%s %s -> %s: operands 0x%llx 0x%llx 0x%llx: GPU 0x%llx, interpreter 0x%llx\n",
+                   op_info[v->code].name, v->attrs, dtype_info[v->in].word, dtype_info[v->out].word,
+                   (unsigned long long)in[0], (unsigned long long)in[1], (unsigned long long)in[2],
+                   (unsigned long long)a, (unsigned long long)b);
     }
     if (wrong)
-        printf("FAILED %s%s %s -> %s: %d of %d differ\n", op_info[v->code].name, v->attrs, dtype_info[v->in].word, dtype_info[v->out].word, wrong, ELEMS);
+        printf("FAILED %s%s %s -> %s: %d of %d differ\n", op_info[v->code].name, v->attrs,
+               dtype_info[v->in].word, dtype_info[v->out].word, wrong, ELEMS);
     return wrong == 0;
 }
 
@@ -203,13 +227,15 @@ static void run_variant(struct side *gpu, struct side *cpu, const struct variant
         return;
     int on_gpu = on_cpu ? on_cpu : run_side(gpu, text, v, result[0]);
     if (on_gpu == 2) {
-        printf("refused: %s%s %s -> %s\n", op_info[v->code].name, v->attrs, dtype_info[v->in].word, dtype_info[v->out].word);
+        printf("refused: %s%s %s -> %s\n", op_info[v->code].name, v->attrs, dtype_info[v->in].word,
+               dtype_info[v->out].word);
         refused++;
     } else if (on_gpu == 0 && check(v, result[0], result[1], operands)) {
         passed++;
     } else {
         if (on_gpu)
-            printf("FAILED %s%s %s -> %s: did not run\n%s", op_info[v->code].name, v->attrs, dtype_info[v->in].word, dtype_info[v->out].word, text);
+            printf("FAILED %s%s %s -> %s: did not run\n%s", op_info[v->code].name, v->attrs,
+                   dtype_info[v->in].word, dtype_info[v->out].word, text);
         failed++;
     }
 }
@@ -245,16 +271,19 @@ static void run_op(struct side *gpu, struct side *cpu, enum opcode code)
         n += *c == ' ';
     for (int in = 0; in < DT_count; in++)
         for (int out = 0; out < DT_count; out++) {
-            bool same = in == out, cast = info->family == FAMILY_cast, predicate = code == OP_cmp && out == DT_i1;
+            bool same = in == out, cast = info->family == FAMILY_cast,
+                 predicate = code == OP_cmp && out == DT_i1;
             if (cast || predicate || (same && code != OP_cmp))
-                run_attributes(gpu, cpu, (struct variant){code, (enum dtype)in, (enum dtype)out, "", n,
-                                                          code == OP_select ? DT_i1 : (enum dtype)in});
+                run_attributes(gpu, cpu,
+                               (struct variant){code, (enum dtype)in, (enum dtype)out, "", n,
+                                                code == OP_select ? DT_i1 : (enum dtype)in});
         }
 }
 
 static bool open_side(struct side *s, const char *device)
 {
-    bool ok = neso_context_create(NULL, &s->ctx) == NESO_OK && neso_context_use_device(s->ctx, device, NULL) == NESO_OK;
+    bool ok = neso_context_create(NULL, &s->ctx) == NESO_OK &&
+              neso_context_use_device(s->ctx, device, NULL) == NESO_OK;
     for (int k = 0; k < OPERANDS_MAX && ok; k++)
         ok = neso_memory_allocate(s->ctx, ELEMS * 8, &s->x[k]) == NESO_OK;
     ok = ok && neso_memory_allocate(s->ctx, ELEMS * 8, &s->out) == NESO_OK;
@@ -273,7 +302,8 @@ int main(int argc, char **argv)
         bool wanted = argc == 1;
         for (int i = 1; i < argc; i++)
             wanted |= strcmp(argv[i], op_info[code].name) == 0;
-        if (wanted && op_has(&(struct op){.code = (enum opcode)code}, PURE | ELEMENTWISE) && code != OP_addptr)
+        if (wanted && op_has(&(struct op){.code = (enum opcode)code}, PURE | ELEMENTWISE) &&
+            code != OP_addptr)
             run_op(&gpu, &cpu, (enum opcode)code);
     }
     printf("%d kinds refused on this device\n%d passed, %d failed\n", refused, passed, failed);

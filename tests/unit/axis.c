@@ -41,26 +41,16 @@ static bool compare(enum pred pred, int64_t x, int64_t y, int bits)
 {
     uint64_t a = as_unsigned(x, bits), b = as_unsigned(y, bits);
     switch (pred) {
-    case PRED_eq:
-        return x == y;
-    case PRED_ne:
-        return x != y;
-    case PRED_slt:
-        return x < y;
-    case PRED_sle:
-        return x <= y;
-    case PRED_sgt:
-        return x > y;
-    case PRED_sge:
-        return x >= y;
-    case PRED_ult:
-        return a < b;
-    case PRED_ule:
-        return a <= b;
-    case PRED_ugt:
-        return a > b;
-    default:
-        return a >= b;
+    case PRED_eq: return x == y;
+    case PRED_ne: return x != y;
+    case PRED_slt: return x < y;
+    case PRED_sle: return x <= y;
+    case PRED_sgt: return x > y;
+    case PRED_sge: return x >= y;
+    case PRED_ult: return a < b;
+    case PRED_ule: return a <= b;
+    case PRED_ugt: return a > b;
+    default: return a >= b;
     }
 }
 
@@ -78,54 +68,30 @@ static int64_t element(const struct op *o, int64_t x, int64_t y, int64_t z, int 
 {
     uint64_t a = as_unsigned(x, bits), b = as_unsigned(y, bits);
     switch (o->code) {
-    case OP_add:
-        return (int64_t)(a + b);
-    case OP_sub:
-        return (int64_t)(a - b);
-    case OP_mul:
-        return (int64_t)(a * b);
-    case OP_neg:
-        return (int64_t)(0 - a);
-    case OP_abs:
-        return x < 0 ? (int64_t)(0 - a) : x;
-    case OP_and:
-        return x & y;
-    case OP_or:
-        return x | y;
-    case OP_xor:
-        return x ^ y;
-    case OP_mins:
-        return x < y ? x : y;
-    case OP_maxs:
-        return x > y ? x : y;
-    case OP_minu:
-        return a < b ? x : y;
-    case OP_maxu:
-        return a > b ? x : y;
-    case OP_divs:
-        return divide(x, y);
-    case OP_rems:
-        return remainder_of(x, y);
-    case OP_divu:
-        return b ? (int64_t)(a / b) : -1;
-    case OP_remu:
-        return b ? (int64_t)(a % b) : x;
-    case OP_shl:
-        return b < (uint64_t)bits ? (int64_t)(a << b) : 0;
-    case OP_shru:
-        return b < (uint64_t)bits ? (int64_t)(a >> b) : 0;
-    case OP_shrs:
-        return b < (uint64_t)bits ? x >> b : x >> 63;
-    case OP_cmp:
-        return compare((enum pred)op_int(o, ATTR_pred), x, y, bits);
-    case OP_select:
-        return x ? y : z;
-    case OP_addptr:
-        return (int64_t)((uint64_t)x + 4 * (uint64_t)y);
-    case OP_zext:
-        return (int64_t)a;
-    default:
-        return x; /* sext, trunc */
+    case OP_add: return (int64_t)(a + b);
+    case OP_sub: return (int64_t)(a - b);
+    case OP_mul: return (int64_t)(a * b);
+    case OP_neg: return (int64_t)(0 - a);
+    case OP_abs: return x < 0 ? (int64_t)(0 - a) : x;
+    case OP_and: return x & y;
+    case OP_or: return x | y;
+    case OP_xor: return x ^ y;
+    case OP_mins: return x < y ? x : y;
+    case OP_maxs: return x > y ? x : y;
+    case OP_minu: return a < b ? x : y;
+    case OP_maxu: return a > b ? x : y;
+    case OP_divs: return divide(x, y);
+    case OP_rems: return remainder_of(x, y);
+    case OP_divu: return b ? (int64_t)(a / b) : -1;
+    case OP_remu: return b ? (int64_t)(a % b) : x;
+    case OP_shl: return b < (uint64_t)bits ? (int64_t)(a << b) : 0;
+    case OP_shru: return b < (uint64_t)bits ? (int64_t)(a >> b) : 0;
+    case OP_shrs: return b < (uint64_t)bits ? x >> b : x >> 63;
+    case OP_cmp: return compare((enum pred)op_int(o, ATTR_pred), x, y, bits);
+    case OP_select: return x ? y : z;
+    case OP_addptr: return (int64_t)((uint64_t)x + 4 * (uint64_t)y);
+    case OP_zext: return (int64_t)a;
+    default: return x; /* sext, trunc */
     }
 }
 
@@ -287,12 +253,8 @@ static void random_op(struct builder *b, struct pool *p, const struct type *tile
         return;
     struct value *long_x = any_of(p, type_with_elem(m, tile, type_scalar(m, DT_i64)));
     switch (pick(9)) {
-    case 0:
-        put(p, build_cmp(b, (enum pred)pick(PRED_uge + 1), x, y));
-        break;
-    case 1:
-        put(p, build_cast(b, pick(2) ? OP_sext : OP_zext, x, type_scalar(m, DT_i64)));
-        break;
+    case 0: put(p, build_cmp(b, (enum pred)pick(PRED_uge + 1), x, y)); break;
+    case 1: put(p, build_cast(b, pick(2) ? OP_sext : OP_zext, x, type_scalar(m, DT_i64))); break;
     case 2:
         if (c)
             put(p, build_select(b, c, x, y));
@@ -305,8 +267,7 @@ static void random_op(struct builder *b, struct pool *p, const struct type *tile
         if (long_x)
             put(p, build_cast(b, OP_trunc, long_x, type_scalar(m, DT_i32)));
         break;
-    default:
-        put(p, build_binary(b, binary[pick(sizeof binary / sizeof binary[0])], x, y));
+    default: put(p, build_binary(b, binary[pick(sizeof binary / sizeof binary[0])], x, y));
     }
 }
 

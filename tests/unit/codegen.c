@@ -35,9 +35,11 @@ static void kernel_text(struct text *t, const struct variant *v, const char *tar
     text_printf(t, "kernel @k%d(", number);
     for (int k = 0; k < n; k++)
         text_printf(t, "%%p%d: ptr<%s>, ", k, dtype_info[opnd_dtype(v, k)].word);
-    text_printf(t, "%%o: ptr<%s>, %%ot: ptr<%s>) warps=4 stages=3 target=%s degree=scheduled {\n"
-                   "  layout #l = reg[1] lane[2 4 8 16 32] warp[64 128]\n"
-                   "  %%i = range start=0 end=256 : tile<256xi32,#l>\n", out, out, target);
+    text_printf(t,
+                "%%o: ptr<%s>, %%ot: ptr<%s>) warps=4 stages=3 target=%s degree=scheduled {\n"
+                "  layout #l = reg[1] lane[2 4 8 16 32] warp[64 128]\n"
+                "  %%i = range start=0 end=256 : tile<256xi32,#l>\n",
+                out, out, target);
     for (int k = 0; k < n; k++) {
         const char *w = dtype_info[opnd_dtype(v, k)].word;
         text_printf(t,
@@ -67,7 +69,13 @@ static bool may_refuse(const struct variant *v, const struct target *t)
     if (v->first != DT_f64)
         return false;
     switch (v->code) {
-    case OP_exp: case OP_exp2: case OP_log: case OP_log2: case OP_sin: case OP_cos: case OP_erf: return true;
+    case OP_exp:
+    case OP_exp2:
+    case OP_log:
+    case OP_log2:
+    case OP_sin:
+    case OP_cos:
+    case OP_erf: return true;
     default: return false;
     }
 }

@@ -108,7 +108,8 @@ TEST(verbs)
     struct value v = {.name = "acc.12"};
     struct text t;
     text_init(&t, &w.arena);
-    format(&t, "%s %d %l %c %g %T %T %V %D 100%%", "s", -1, INT64_C(1) << 40, 'c', 0.5, f32, tile, &v, DT_bf16);
+    format(&t, "%s %d %l %c %g %T %T %V %D 100%%", "s", -1, INT64_C(1) << 40, 'c', 0.5, f32, tile, &v,
+           DT_bf16);
     CHECK_STR(t.s, "s -1 1099511627776 c 0.5 fp32 pointer<fp32>[4, 8] acc bf16 100%");
     world_free(&w);
 }
@@ -135,7 +136,8 @@ TEST(bugs_name_their_stage)
     w.diag.stage = "cse";
     WORLD_CATCH(&w, { diag_bug(&w.diag, (struct loc){0}, "lost %d ops", 3); });
     CHECK(w.diag.internal);
-    CHECK_STR(rendered(&w), "error: internal error in cse: lost 3 ops; please report it with the input [internal]\n");
+    CHECK_STR(rendered(&w),
+              "error: internal error in cse: lost 3 ops; please report it with the input [internal]\n");
     world_free(&w);
 }
 
@@ -144,13 +146,16 @@ TEST(json_escapes)
     struct world w;
     world_init(&w);
     source(&w, "x\n");
-    diag_error(&w.diag, (struct loc){.line = 1, .col = 1, .len = 1}, ERR_ir_verify, "a \"b\" \\ \n \x01 \xff \xc3\xa4");
+    diag_error(&w.diag, (struct loc){.line = 1, .col = 1, .len = 1}, ERR_ir_verify,
+               "a \"b\" \\ \n \x01 \xff \xc3\xa4");
     diag_hint(&w.diag, ERR_ir_verify, "h");
     diag_warn(&w.diag, (struct loc){0}, ERR_ir_verify, "w");
     CHECK_STR(as_json(&w),
               "[{\"severity\": \"error\", \"tag\": \"ir-verify\", \"message\": "
-              "\"a \\\"b\\\" \\\\ \\u000a \\u0001 \\ufffd \xc3\xa4\", \"file\": \"k.py\", \"line\": 1, \"column\": 1, "
-              "\"length\": 1, \"notes\": [{\"severity\": \"hint\", \"tag\": \"ir-verify\", \"message\": \"h\"}]},\n "
+              "\"a \\\"b\\\" \\\\ \\u000a \\u0001 \\ufffd \xc3\xa4\", \"file\": \"k.py\", \"line\": 1, "
+              "\"column\": 1, "
+              "\"length\": 1, \"notes\": [{\"severity\": \"hint\", \"tag\": \"ir-verify\", \"message\": "
+              "\"h\"}]},\n "
               "{\"severity\": \"warning\", \"tag\": \"ir-verify\", \"message\": \"w\", \"notes\": []}]\n");
     world_free(&w);
 }

@@ -47,7 +47,8 @@ static void execute_elementwise(struct world *w, const struct op *o)
         uint64_t r = 0;
         for (int k = 0; k < o->nopnds; k++)
             x[k] = &elems_of(w, op_opnd(o, k))[i];
-        CHECK(scalar_eval(&op_info[o->code], o->code, type, dtype_of(op_result(o)), o->attrs, o->nattrs, 1, &r, x));
+        CHECK(scalar_eval(&op_info[o->code], o->code, type, dtype_of(op_result(o)), o->attrs, o->nattrs, 1,
+                          &r, x));
         elems_of(w, op_result(o))[i] = r;
     }
 }
@@ -64,7 +65,8 @@ static void execute(struct world *w, const struct func *f, const uint64_t *param
         else if (o->code == OP_const)
             for (int i = 0; i < ELEMS; i++) {
                 uint64_t bits = (uint64_t)op_int(o, ATTR_value);
-                memcpy(&elems_of(w, op_result(o))[i], &bits, (size_t)dtype_info[dtype_of(op_result(o))].bytes);
+                memcpy(&elems_of(w, op_result(o))[i], &bits,
+                       (size_t)dtype_info[dtype_of(op_result(o))].bytes);
             }
         else if (o->code == OP_range)
             for (int i = 0; i < ELEMS; i++)
@@ -96,7 +98,8 @@ static struct value *pick(struct generator *g, const struct type *t)
     for (int i = random_below(4) ? 0 : g->n; i < g->n; i++)
         if (g->values[(start + i) % g->n]->type == t)
             return g->values[(start + i) % g->n];
-    static const int64_t special[] = {0, 1, -1, 2, 8, 3, 7, 64, 31, INT64_MIN, INT64_MAX, 128, 32768, INT32_MIN, INT32_MAX};
+    static const int64_t special[] = {0,  1,         -1,        2,   8,     3,         7,        64,
+                                      31, INT64_MIN, INT64_MAX, 128, 32768, INT32_MIN, INT32_MAX};
     if (type_is_float(t)) {
         static const double floats[] = {0.0, -0.0, 1, 0.5, -4, 3, 0x1p-140, 0x1p127};
         return build_const_float(&g->b, t, floats[random_below(8)]);
@@ -129,8 +132,9 @@ static void add_cast(struct generator *g)
 
 static void add_arithmetic(struct generator *g)
 {
-    static const enum opcode ints[] = {OP_add, OP_sub, OP_mul, OP_divs, OP_divu, OP_rems, OP_remu, OP_mulhu, OP_and, OP_or, OP_xor,
-                                       OP_shl, OP_shrs, OP_shru, OP_mins, OP_maxs, OP_minu, OP_maxu};
+    static const enum opcode ints[] = {OP_add,  OP_sub,   OP_mul,  OP_divs, OP_divu, OP_rems,
+                                       OP_remu, OP_mulhu, OP_and,  OP_or,   OP_xor,  OP_shl,
+                                       OP_shrs, OP_shru,  OP_mins, OP_maxs, OP_minu, OP_maxu};
     static const enum opcode floats[] = {OP_add, OP_sub, OP_mul, OP_fdiv, OP_min, OP_max};
     const struct type *t = random_type(g, false);
     enum opcode code = type_is_float(t) ? floats[random_below(6)] : ints[random_below(18)];
@@ -145,9 +149,12 @@ static void add_op(struct generator *g)
     const struct type *t = random_type(g, true);
     struct module *m = g->b.func->module;
     switch (random_below(6)) {
-    case 0:  keep(g, build_cmp(&g->b, (enum pred)random_below(PRED_uge + 1), pick(g, t), pick(g, t))); break;
-    case 1:  keep(g, build_select(&g->b, pick(g, type_with_elem(m, t, type_scalar(m, DT_i1))), pick(g, t), pick(g, t))); break;
-    case 2:  add_cast(g); break;
+    case 0: keep(g, build_cmp(&g->b, (enum pred)random_below(PRED_uge + 1), pick(g, t), pick(g, t))); break;
+    case 1:
+        keep(g, build_select(&g->b, pick(g, type_with_elem(m, t, type_scalar(m, DT_i1))), pick(g, t),
+                             pick(g, t)));
+        break;
+    case 2: add_cast(g); break;
     case 3:
         if (!type_is_tile(t))
             keep(g, build_splat(&g->b, pick(g, t), 1, (int[]){ELEMS}));
@@ -164,16 +171,22 @@ static void generate(struct world *w)
     f->target = target_by_name("sm_90a");
     struct generator g = {.b = build_at_end(f->body, (struct loc){0})};
     for (int i = 0; i < PARAMS; i++)
-        keep(&g, func_add_param(f, type_scalar(&w->m, params[i]), (struct param){.name = "p", .divisible = 1}));
+        keep(&g,
+             func_add_param(f, type_scalar(&w->m, params[i]), (struct param){.name = "p", .divisible = 1}));
     struct value *range = keep(&g, build_range(&g.b, 0, ELEMS));
     static const enum dtype others[] = {DT_i1, DT_i8, DT_i64, DT_f32, DT_f16};
     for (int i = 0; i < 5; i++)
-        keep(&g, build_cast(&g.b, i < 2 ? OP_trunc : i == 2 ? OP_sext : OP_stof, range, type_scalar(&w->m, others[i])));
+        keep(&g, build_cast(&g.b,
+                            i < 2    ? OP_trunc
+                            : i == 2 ? OP_sext
+                                     : OP_stof,
+                            range, type_scalar(&w->m, others[i])));
     for (int i = 0; i < OPS; i++)
         add_op(&g);
     for (int i = g.n - 1; i >= 0 && g.n - i < STORES_MOST; i--) {
         const struct type *elem = type_elem(g.values[i]->type), *t = g.values[i]->type;
-        struct value *p = func_add_param(f, type_ptr(&w->m, elem, SPACE_global), (struct param){.name = "p", .divisible = 1});
+        struct value *p = func_add_param(f, type_ptr(&w->m, elem, SPACE_global),
+                                         (struct param){.name = "p", .divisible = 1});
         build_store(&g.b, type_is_tile(t) ? build_splat(&g.b, p, 1, t->shape) : p, g.values[i], NULL);
     }
     build_return(&g.b);
@@ -245,7 +258,8 @@ static void check_function(int *nops)
     func_print(g, &again);
     CHECK_STR(again.s, folded.s);
     for (struct op *o = g->body->first; o; o = o->next)
-        nops[o->nresults && type_is_tile(op_result(o)->type)] += op_has(o, ELEMENTWISE) && has_uses(op_result(o));
+        nops[o->nresults && type_is_tile(op_result(o)->type)] +=
+            op_has(o, ELEMENTWISE) && has_uses(op_result(o));
     world_free(&before);
     world_free(&after);
 }

@@ -32,7 +32,8 @@ TEST(types_are_interned)
     world_init(&w);
     struct module *m = &w.m;
     const struct type *f32 = type_scalar(m, DT_f32), *i1 = type_scalar(m, DT_i1);
-    const struct type *a = type_tile(m, f32, 2, (int[]){4, 8}, NULL), *b = type_tile(m, f32, 2, (int[]){4, 8}, NULL);
+    const struct type *a = type_tile(m, f32, 2, (int[]){4, 8}, NULL),
+                      *b = type_tile(m, f32, 2, (int[]){4, 8}, NULL);
     CHECK(a == b);
     CHECK(type_tile(m, f32, 2, (int[]){8, 4}, NULL) != a);
     CHECK(type_ptr(m, f32, SPACE_global) != type_ptr(m, f32, SPACE_shared));
@@ -131,8 +132,8 @@ TEST(wrong_operands_are_a_bug)
     struct func *f = kernel(&w, 1, type_scalar(&w.m, DT_i32));
     struct builder b = build_at_end(f->body, (struct loc){0});
     WORLD_CATCH(&w, { build_unary(&b, OP_exp, f->body->args.at[0]); });
-    CHECK_STR(w.diag.list.at[0].message,
-              "internal error in neso: built a wrong exp: expected floats, found i32; please report it with the input");
+    CHECK_STR(w.diag.list.at[0].message, "internal error in neso: built a wrong exp: expected floats, found "
+                                         "i32; please report it with the input");
     world_free(&w);
 }
 
@@ -177,23 +178,22 @@ TEST(constants_are_canonical)
     world_free(&w);
 }
 
-static const char *const loop_text =
-    "kernel @k(%p: ptr<i32>, %n: i32) warps=4 stages=3 degree=traced {\n"
-    "  %one = const value=1 : i32\n"
-    "  %sum = for %i = %one to %n step %one carry(%acc = %one) : i32 {\n"
-    "    %more = add %acc, %i : i32\n"
-    "    %c = cmp %i, %n pred=slt : i1\n"
-    "    %r = if %c : i32 {\n"
-    "      yield %more\n"
-    "    } else {\n"
-    "      %v = load %p : i32\n"
-    "      yield %v\n"
-    "    }\n"
-    "    yield %r\n"
-    "  }\n"
-    "  store %p, %sum\n"
-    "  return\n"
-    "}\n";
+static const char *const loop_text = "kernel @k(%p: ptr<i32>, %n: i32) warps=4 stages=3 degree=traced {\n"
+                                     "  %one = const value=1 : i32\n"
+                                     "  %sum = for %i = %one to %n step %one carry(%acc = %one) : i32 {\n"
+                                     "    %more = add %acc, %i : i32\n"
+                                     "    %c = cmp %i, %n pred=slt : i1\n"
+                                     "    %r = if %c : i32 {\n"
+                                     "      yield %more\n"
+                                     "    } else {\n"
+                                     "      %v = load %p : i32\n"
+                                     "      yield %v\n"
+                                     "    }\n"
+                                     "    yield %r\n"
+                                     "  }\n"
+                                     "  store %p, %sum\n"
+                                     "  return\n"
+                                     "}\n";
 
 static struct op *find(struct func *f, enum opcode code, struct block *b)
 {
@@ -285,9 +285,9 @@ static void set_some_attr(struct op *o, enum attr_key key)
 {
     switch (attr_info[key].kind) {
     case ATTRK_list: op_set_list(o, key, 3, (int[]){1, -2, 30}); break;
-    case ATTRK_str:  op_set_str(o, key, "a\"\\\n\0b", 6); break;
+    case ATTRK_str: op_set_str(o, key, "a\"\\\n\0b", 6); break;
     case ATTRK_bits: op_set_int(o, key, -77); break;
-    default:         op_set_int(o, key, attr_info[key].dflt + 2); break;
+    default: op_set_int(o, key, attr_info[key].dflt + 2); break;
     }
 }
 
@@ -301,7 +301,10 @@ static struct op *some_op(struct func *f, enum opcode code, int nopnds, int nres
         opnds[i] = f->body->args.at[i % 2];
         types[i] = type_scalar(m, DT_i32);
     }
-    struct loc at = {.line = 1 + (uint32_t)code, .col = 2, .len = code % 2, .file = (uint16_t)(code % 3),
+    struct loc at = {.line = 1 + (uint32_t)code,
+                     .col = 2,
+                     .len = code % 2,
+                     .file = (uint16_t)(code % 3),
                      .call = (uint16_t)(code % 5)};
     struct builder b = build_at_end(f->body, at);
     struct op *o = build_op(&b, code, nopnds, opnds, nresults, types, op_info[code].nregions);
@@ -315,8 +318,10 @@ static void fill_regions(struct op *o)
 {
     for (int i = 0; i < o->nregions; i++) {
         struct block *b = o->regions[i];
-        int nargs = o->code == OP_for ? o->nopnds - 2 : o->code == OP_while ? (i ? o->nresults : o->nopnds)
-                  : o->code == OP_if ? 0 : 3;
+        int nargs = o->code == OP_for     ? o->nopnds - 2
+                    : o->code == OP_while ? (i ? o->nresults : o->nopnds)
+                    : o->code == OP_if    ? 0
+                                          : 3;
         for (int k = 0; k < nargs; k++)
             block_add_arg(b, type_scalar(b->func->module, DT_i32), "arg");
         struct builder at = build_at_end(b, (struct loc){0});
@@ -346,20 +351,26 @@ TEST(comments_and_spaces_are_free)
 {
     struct world w;
     world_init(&w);
-    CHECK(world_parse(&w, "// first\n\n kernel  @k ( %n : i32 ) warps = 4 stages=3 degree=traced @ 1:2 { // here\r\n"
-                          "\n  %a  =  add %n , %n :i32 @1 : 2 // there\n // alone\n return }"));
-    CHECK_STR(printed(&w), "kernel @k(%n: i32) warps=4 stages=3 degree=traced @1:2 {\n  %a = add %n, %n : i32 @1:2\n  return\n}\n");
+    CHECK(world_parse(
+        &w, "// first\n\n kernel  @k ( %n : i32 ) warps = 4 stages=3 degree=traced @ 1:2 { // here\r\n"
+            "\n  %a  =  add %n , %n :i32 @1 : 2 // there\n // alone\n return }"));
+    CHECK_STR(printed(&w), "kernel @k(%n: i32) warps=4 stages=3 degree=traced @1:2 {\n  %a = add %n, %n : "
+                           "i32 @1:2\n  return\n}\n");
     world_free(&w);
 }
 
 TEST(errors_in_the_text_are_located)
 {
-    static const struct { const char *line, *message; int col; } rows[] = {
+    static const struct {
+        const char *line, *message;
+        int col;
+    } rows[] = {
         {"%a = ad %n, %n : i32", "unknown op 'ad'", 6},
         {"%a = add %n, %m : i32", "unknown value 'm'", 14},
         {"%n = add %n, %n : i32", "value 'n' is defined twice", 22},
         {"%a = add %n : i32", "'add' has the operands 'x y', found 1", 18},
-        {"%a = add %n, _ : i32", "expected a value instead of '_' where the operand is not optional, found the end of the line", 21},
+        {"%a = add %n, _ : i32",
+         "expected a value instead of '_' where the operand is not optional, found the end of the line", 21},
         {"add %n, %n", "'add' has the results 'r', found 0", 11},
         {"%a = add %n, %n", "expected one type for each result, found the end of the line", 16},
         {"%a = add %n, %n axis=0 : i32", "unknown attribute 'axis'", 17},
@@ -370,7 +381,8 @@ TEST(errors_in_the_text_are_located)
         {"%a = range start=0 end=8 : tile<8xi33>", "expected a type, found 'i33'", 35},
         {"%a = range start=0 end=8 : tile<7xi32>", "expected powers of two as sizes, found 'xi32'", 34},
         {"%a = range start=0 end=8 : tile<8xi32,#l0>", "unknown layout 'l0'", 42},
-        {"%a = range start=0 end=8 : tile<2097152xi32>", "expected a smaller number, found '2097152xi32'", 33},
+        {"%a = range start=0 end=8 : tile<2097152xi32>", "expected a smaller number, found '2097152xi32'",
+         33},
         {"%a = add %n, %n : i32 @0:1", "expected a place that exists, found the end of the line", 27},
         {"%a = add %n, %n : i32 junk", "expected the end of the line, found 'junk'", 23},
         {"print %n text=\"abc", "expected '\"', found the end of the line", 19},

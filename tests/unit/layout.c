@@ -49,7 +49,8 @@ static void random_layout(struct layout *l, int nkinds, const enum in *kinds)
             layout_add(l, kinds[random_below((uint32_t)nkinds)],
                        (UINT32_C(1) << i) ^ (random_below(2) ? 0 : random_below(UINT32_C(1) << i)));
         for (int i = (int)random_below(3); i > 0; i--)
-            layout_add(l, kinds[random_below((uint32_t)nkinds)], random_below(2) ? 0 : random_below(UINT32_C(1) << n));
+            layout_add(l, kinds[random_below((uint32_t)nkinds)],
+                       random_below(2) ? 0 : random_below(UINT32_C(1) << n));
         for (int i = 0; i < 20; i++) { /* so that low bits are not always low vectors */
             enum in kind = kinds[random_below((uint32_t)nkinds)];
             if (l->nbits[kind] < 2)
@@ -92,9 +93,10 @@ TEST(the_lesson)
     layout_add(&l, IN_warp, 8);
     layout_add(&l, IN_lane, 2);
     layout_add(&l, IN_lane, 4);
-    static const char *const held[4][4] = {
-        {"000", "001", "010", "011"}, {"020", "021", "030", "031"},
-        {"100", "101", "110", "111"}, {"120", "121", "130", "131"}};
+    static const char *const held[4][4] = {{"000", "001", "010", "011"},
+                                           {"020", "021", "030", "031"},
+                                           {"100", "101", "110", "111"},
+                                           {"120", "121", "130", "131"}};
     for (unsigned warp = 0; warp < 2; warp++)
         for (unsigned lane = 0; lane < 4; lane++)
             for (unsigned reg = 0; reg < 2; reg++) {
@@ -135,7 +137,8 @@ TEST(blocked)
     CHECK(layout_parse(&expected, "reg[1 2] lane[4 8 16 32 64] warp[128 256]"));
     CHECK(layout_equal(&l, &expected));
     layout_blocked(&l, 2, (int[]){16, 64}, (int[]){1, 4}, (int[]){1, 0}, 4);
-    CHECK(layout_parse(&expected, "reg[(0,1) (0,2) (8,0)] lane[(0,4) (0,8) (0,16) (0,32) (1,0)] warp[(2,0) (4,0)]"));
+    CHECK(layout_parse(&expected,
+                       "reg[(0,1) (0,2) (8,0)] lane[(0,4) (0,8) (0,16) (0,32) (1,0)] warp[(2,0) (4,0)]"));
     CHECK(layout_equal(&l, &expected));
     for (int a = 1; a <= 64; a *= 2)
         for (int b = 1; b <= 64; b *= 2)
@@ -249,7 +252,8 @@ TEST(slice_squash_expand)
             CHECK_INT(element(&cut, p), join_index(&cut, part));
         }
         for (uint64_t p = 0; p < UINT64_C(1) << place_bits(&dropped); p++) {
-            uint64_t reg = p & ((UINT64_C(1) << dropped.nbits[IN_reg]) - 1), rest = p >> dropped.nbits[IN_reg];
+            uint64_t reg = p & ((UINT64_C(1) << dropped.nbits[IN_reg]) - 1),
+                     rest = p >> dropped.nbits[IN_reg];
             CHECK_INT(element(&dropped, p), element(&cut, rest << l.nbits[IN_reg] | (uint64_t)reg_of[reg]));
         }
     }
@@ -307,7 +311,8 @@ TEST(terms_add_up_to_the_map)
         for (uint64_t x = 0; x < UINT64_C(1) << n; x++) {
             uint64_t sum = m.flip;
             for (int i = 0; i < nterms; i++)
-                sum ^= terms[i].shift < 0 ? (x & terms[i].mask) >> -terms[i].shift : (x & terms[i].mask) << terms[i].shift;
+                sum ^= terms[i].shift < 0 ? (x & terms[i].mask) >> -terms[i].shift
+                                          : (x & terms[i].mask) << terms[i].shift;
             CHECK(sum == place_apply(&m, x << first));
         }
     }
@@ -340,10 +345,13 @@ TEST(text_as_written)
     struct memory mem = {take, give, NULL};
     struct arena a;
     arena_init(&a, &mem, 0, fail, NULL);
-    static const char *const good[] = {
-        "reg[1 2] lane[4 8 16 32 64] warp[128 256]", "lane[() () () () ()]", "flip[(0,0)]", "flip[0]",
-        "offset[(0,1) (0,2) (1,1) (2,2)]", "reg[1 0] lane[0 0 2 0 0] flip[3]",
-        "lane[0 0 0 0 0]"};
+    static const char *const good[] = {"reg[1 2] lane[4 8 16 32 64] warp[128 256]",
+                                       "lane[() () () () ()]",
+                                       "flip[(0,0)]",
+                                       "flip[0]",
+                                       "offset[(0,1) (0,2) (1,1) (2,2)]",
+                                       "reg[1 0] lane[0 0 2 0 0] flip[3]",
+                                       "lane[0 0 0 0 0]"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct layout l;
         struct text t;
@@ -355,8 +363,18 @@ TEST(text_as_written)
         CHECK_STR(t.s ? t.s : "", good[i]);
     }
     static const char *const bad[] = {
-        "", "reg", "reg[1", "reg[1 3", "reg[1 4]", "reg[1 (1,0)]", "reg[(1,)]", "reg[99999999999]", "lane[1] reg[2]",
-        "reg[1] flip[2]", "reg[1048576]", "reg[0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0]"};
+        "",
+        "reg",
+        "reg[1",
+        "reg[1 3",
+        "reg[1 4]",
+        "reg[1 (1,0)]",
+        "reg[(1,)]",
+        "reg[99999999999]",
+        "lane[1] reg[2]",
+        "reg[1] flip[2]",
+        "reg[1048576]",
+        "reg[0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0]"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct layout l;
         const char *end = layout_parse(&l, bad[i]);
@@ -378,7 +396,8 @@ static void random_pair(struct layout *from, struct layout *to)
         } else { /* a relative: some vectors changed by others */
             *to = *from;
             for (int i = 0; i < mix + 1; i++) {
-                int a = (int)random_below((uint32_t)place_bits(to) + 1), b = (int)random_below((uint32_t)place_bits(to) + 1);
+                int a = (int)random_below((uint32_t)place_bits(to) + 1),
+                    b = (int)random_below((uint32_t)place_bits(to) + 1);
                 if (a < place_bits(to) && b < place_bits(to))
                     to->basis[a] = random_below(3) ? to->basis[a] ^ to->basis[b] : to->basis[b];
             }
@@ -457,8 +476,8 @@ TEST(conversion_classes)
             check_shuffle(&s, &from, &to);
         impossible += in_warp && !can;
     }
-    printf("conversions: %d none, %d registers, %d shuffle, %d shared; %d within warps that no rounds do\n", count[0], count[1],
-           count[2], count[3], impossible);
+    printf("conversions: %d none, %d registers, %d shuffle, %d shared; %d within warps that no rounds do\n",
+           count[0], count[1], count[2], count[3], impossible);
     CHECK(count[0] > 500 && count[1] > 500 && count[2] > 500 && count[3] > 500);
     CHECK(impossible * 50 < count[2]);
 }
@@ -492,8 +511,8 @@ TEST(vector_counts_neighbours)
                 layout_split_coord(&l, element(&l, p), at);
                 layout_split_coord(&l, element(&l, p ^ low), first);
                 first[dim] += (int)low;
-                runs[k] = k <= nreg && join_index(&l, first) == join_index(&l, at) && first[dim] < 1 << l.dim_bits[dim] &&
-                          (first[dim] - (int)low) % (1 << k) == 0;
+                runs[k] = k <= nreg && join_index(&l, first) == join_index(&l, at) &&
+                          first[dim] < 1 << l.dim_bits[dim] && (first[dim] - (int)low) % (1 << k) == 0;
             }
         for (int k = 0; k < 4; k++)
             CHECK_INT(n >= 1 << k, runs[k]);
@@ -501,7 +520,8 @@ TEST(vector_counts_neighbours)
 }
 
 /* Counts wavefronts as the banks see them: lane by lane, phase by phase. */
-static int simulate(const struct layout *shared, const struct layout *l, int elem_bytes, int vector, const int *reg_of)
+static int simulate(const struct layout *shared, const struct layout *l, int elem_bytes, int vector,
+                    const int *reg_of)
 {
     struct place_map m;
     layout_divide(&m, l, shared);
@@ -516,9 +536,12 @@ static int simulate(const struct layout *shared, const struct layout *l, int ele
             int nwords[32] = {0}, most = 0;
             for (int lane = phase; lane < phase + lanes; lane++)
                 for (int i = 0; i < vector * elem_bytes; i++) {
-                    uint64_t place = (uint64_t)(r ^ reg_of[i / elem_bytes]) | (uint64_t)lane << l->nbits[IN_reg];
-                    uint64_t byte = place_apply(&m, place) * (uint64_t)elem_bytes + (uint64_t)(i % elem_bytes);
-                    uint64_t start = place_apply(&m, (uint64_t)r | (uint64_t)lane << l->nbits[IN_reg]) * (uint64_t)elem_bytes;
+                    uint64_t place = (uint64_t)(r ^ reg_of[i / elem_bytes]) | (uint64_t)lane
+                                                                                  << l->nbits[IN_reg];
+                    uint64_t byte =
+                        place_apply(&m, place) * (uint64_t)elem_bytes + (uint64_t)(i % elem_bytes);
+                    uint64_t start = place_apply(&m, (uint64_t)r | (uint64_t)lane << l->nbits[IN_reg]) *
+                                     (uint64_t)elem_bytes;
                     CHECK(byte == start + (uint64_t)i);
                     CHECK(start % (uint64_t)access == 0);
                     int bank = (int)(byte / 4 % 32), k = 0;

@@ -86,7 +86,8 @@ TEST(every_value)
             double expected = value_of(&formats[k], bits), found = bits_to_double(formats[k].dtype, bits);
             CHECK(isnan(expected) ? isnan(found) : found == expected && signbit(found) == signbit(expected));
             if (isfinite(expected))
-                CHECK(convert(&formats[k], expected, false) == bits && double_to_bits(formats[k].dtype, expected) == bits);
+                CHECK(convert(&formats[k], expected, false) == bits &&
+                      double_to_bits(formats[k].dtype, expected) == bits);
         }
 }
 
@@ -95,11 +96,19 @@ TEST(every_gap)
     for (int k = 0; k < NFORMATS; k++) {
         const struct format *f = &formats[k];
         for (uint32_t lo = 0; lo <= largest(f); lo++) {
-            double a = value_of(f, lo), b = lo == largest(f) ? 2 * a - value_of(f, lo - 1) : value_of(f, lo + 1);
+            double a = value_of(f, lo),
+                   b = lo == largest(f) ? 2 * a - value_of(f, lo - 1) : value_of(f, lo + 1);
             double tie = a + (b - a) / 2;
-            const double points[] = {a, nextafter(a, b), a + (b - a) / 4, nextafter(tie, a), tie, nextafter(tie, b),
-                                     (double)nextafterf((float)tie, 0), (double)nextafterf((float)tie, INFINITY),
-                                     a + (b - a) * 3 / 4, nextafter(b, a)};
+            const double points[] = {a,
+                                     nextafter(a, b),
+                                     a + (b - a) / 4,
+                                     nextafter(tie, a),
+                                     tie,
+                                     nextafter(tie, b),
+                                     (double)nextafterf((float)tie, 0),
+                                     (double)nextafterf((float)tie, INFINITY),
+                                     a + (b - a) * 3 / 4,
+                                     nextafter(b, a)};
             for (size_t i = 0; i < sizeof points / sizeof points[0]; i++)
                 if (points[i] >= a && points[i] < b)
                     check_between(f, lo, points[i]);

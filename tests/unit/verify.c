@@ -8,8 +8,9 @@ static const char *verdict(struct world *w, const char *degree, const char *layo
     world_init(w);
     struct text t;
     text_init(&t, &w->arena);
-    text_printf(&t, "kernel @k(%%p: ptr<f32>, %%n: i32, %%x: f32, %%c: i1) warps=4 stages=3 degree=%s {\n%s%s\n}\n", degree,
-                layouts, body);
+    text_printf(
+        &t, "kernel @k(%%p: ptr<f32>, %%n: i32, %%x: f32, %%c: i1) warps=4 stages=3 degree=%s {\n%s%s\n}\n",
+        degree, layouts, body);
     if (!world_parse(w, t.s))
         return NULL;
     const struct op *at;
@@ -29,7 +30,9 @@ static void expect(const char *degree, const char *layouts, const char *body, co
 
 TEST(types_follow_the_rules)
 {
-    static const struct { const char *line, *message; } rows[] = {
+    static const struct {
+        const char *line, *message;
+    } rows[] = {
         {"%a = add %n, %x : i32", "operands differ: i32 and f32"},
         {"%a = add %n, %n : i64", "%a is i64, and should be i32"},
         {"%a = add %p, %p : ptr<f32>", "expected integers or floats, found ptr<f32>"},
@@ -81,7 +84,9 @@ TEST(types_follow_the_rules)
 
 TEST(tiles_follow_the_rules)
 {
-    static const struct { const char *line, *message; } rows[] = {
+    static const struct {
+        const char *line, *message;
+    } rows[] = {
         {"%a = trans %t order=[0 0] : tile<4x8xi32>", "order is no permutation of 2 dimensions"},
         {"%a = trans %t order=[1] : tile<4x8xi32>", "order is no permutation of 2 dimensions"},
         {"%a = trans %t order=[1 0] : tile<4x8xi32>", "%a is tile<4x8xi32>, and should be tile<8x4xi32>"},
@@ -91,21 +96,25 @@ TEST(tiles_follow_the_rules)
         {"%a = gather %t, %i axis=0 : tile<32xi32>", "tile<32xi32> does not index tile<4x8xi32>"},
         {"%a = histogram %i bins=3 : tile<4xi32>", "3 bins are no power of two"},
         {"%a = reshape %t : tile<16xi32>", "tile<4x8xi32> does not reshape to tile<16xi32>"},
-        {"%a = dot %t, %t, %t : tile<4x8xi32>", "no dot of tile<4x8xi32> and tile<4x8xi32> into tile<4x8xi32>"},
-        {"%a = reduce %t axis=2 : tile<4xi32> (%d: i32, %e: i32) {\nyield %d\n}", "axis is 2, expected 0 to 1"},
+        {"%a = dot %t, %t, %t : tile<4x8xi32>",
+         "no dot of tile<4x8xi32> and tile<4x8xi32> into tile<4x8xi32>"},
+        {"%a = reduce %t axis=2 : tile<4xi32> (%d: i32, %e: i32) {\nyield %d\n}",
+         "axis is 2, expected 0 to 1"},
         {"%a = reduce %t axis=1 : tile<8xi32> (%d: i32, %e: i32) {\nyield %d\n}",
          "%a is tile<8xi32>, and should be tile<4xi32>"},
         {"%a = reduce %t axis=1 : tile<4xi32> (%d: i32) {\nyield %d\n}",
          "the region of reduce has 1 arguments, expected 2"},
         {"%a = reduce %t axis=1 : tile<4xi32> (%d: i32, %e: f32) {\nyield %d\n}", "%e is f32, expected i32"},
-        {"%a = reduce %t axis=1 : tile<4xi32> (%d: i32, %e: i32) {\nyield %d, %e\n}", "yield hands on 2 values, expected 1"},
+        {"%a = reduce %t axis=1 : tile<4xi32> (%d: i32, %e: i32) {\nyield %d, %e\n}",
+         "yield hands on 2 values, expected 1"},
         {"%a = reduce %t, %i axis=0 : tile<8xi32>, tile<8xi32> (%d: i32, %e: i32) {\nyield %d\n}", NULL},
         {"%a = reduce %t axis=1 : tile<4xi32> (%d: i32, %e: i32) {\nyield %e\n}", ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char body[300];
         snprintf(body, sizeof body,
-                 "%%i = range start=0 end=32 : tile<32xi32>\n%%t = reshape %%i : tile<4x8xi32>\n%s\nreturn", rows[i].line);
+                 "%%i = range start=0 end=32 : tile<32xi32>\n%%t = reshape %%i : tile<4x8xi32>\n%s\nreturn",
+                 rows[i].line);
         if (rows[i].message)
             expect("traced", "", body, rows[i].message);
     }
@@ -113,7 +122,9 @@ TEST(tiles_follow_the_rules)
 
 TEST(control_is_whole)
 {
-    static const struct { const char *body, *message; } rows[] = {
+    static const struct {
+        const char *body, *message;
+    } rows[] = {
         {"", "the kernel does not end in return"},
         {"return\nreturn", "return is not at the end of its block"},
         {"if %c {\nyield\n} else {\n}\nreturn", "a block of if has no end"},
@@ -121,16 +132,22 @@ TEST(control_is_whole)
         {"if %n {\nyield\n} else {\nyield\n}\nreturn", "the condition is i32, expected i1"},
         {"%r = if %c : i32 {\nyield %n\n} else {\nyield\n}\nreturn", "yield hands on 0 values, expected 1"},
         {"%r = if %c : i32 {\nyield %n\n} else {\nyield %x\n}\nreturn", "%x is f32, expected i32"},
-        {"for %i = %n to %n step %n {\nif %c {\nreturn\n} else {\nyield\n}\nyield\n}\nreturn", "a region of if ends in return"},
+        {"for %i = %n to %n step %n {\nif %c {\nreturn\n} else {\nyield\n}\nyield\n}\nreturn",
+         "a region of if ends in return"},
         {"for %i = %x to %x step %x {\nyield\n}\nreturn", "bounds are f32, f32, f32"},
-        {"%r = for %i = %n to %n step %n carry(%a = %x) : f32 {\nyield %i\n}\nreturn", "%i is i32, expected f32"},
-        {"%r = for %i = %n to %n step %n carry(%a = %x) : i32 {\nyield %a\n}\nreturn", "%r is i32, and should be f32"},
+        {"%r = for %i = %n to %n step %n carry(%a = %x) : f32 {\nyield %i\n}\nreturn",
+         "%i is i32, expected f32"},
+        {"%r = for %i = %n to %n step %n carry(%a = %x) : i32 {\nyield %a\n}\nreturn",
+         "%r is i32, and should be f32"},
         {"%r = for %i = %n to %n step %n : i32 {\nyield\n}\nreturn", "0 values carried, 1 results"},
         {"while {\nyield\n} do () {\nyield\n}\nreturn", "a region of while ends in yield"},
         {"%r = while carry(%a = %n) : f32 {\ncondition %c, %x\n} do (%b) {\nyield %n\n}\nreturn", ""},
-        {"%r = while carry(%a = %n) : f32 {\ncondition %c, %a\n} do (%b) {\nyield %n\n}\nreturn", "%a is i32, expected f32"},
-        {"%r = while carry(%a = %n) : f32 {\ncondition %c, %x\n} do (%b) {\nyield %b\n}\nreturn", "%b is f32, expected i32"},
-        {"if %c {\n%y = neg %n : i32\nyield\n} else {\nyield\n}\n%z = neg %y : i32\nreturn", "%y is not defined here"},
+        {"%r = while carry(%a = %n) : f32 {\ncondition %c, %a\n} do (%b) {\nyield %n\n}\nreturn",
+         "%a is i32, expected f32"},
+        {"%r = while carry(%a = %n) : f32 {\ncondition %c, %x\n} do (%b) {\nyield %b\n}\nreturn",
+         "%b is f32, expected i32"},
+        {"if %c {\n%y = neg %n : i32\nyield\n} else {\nyield\n}\n%z = neg %y : i32\nreturn",
+         "%y is not defined here"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         expect("traced", "", rows[i].body, rows[i].message);
@@ -218,11 +235,14 @@ static const char *const layouts =
 
 TEST(layouts_follow_shapes)
 {
-    static const struct { const char *body, *message; } rows[] = {
+    static const struct {
+        const char *body, *message;
+    } rows[] = {
         {"%a = range start=0 end=512 : tile<512xi32>", "tile<512xi32> in a function that is laid out"},
         {"%a = range start=0 end=512 : tile<512xi32,#v>", ""},
         {"%a = range start=0 end=512 : tile<512xi32,#few>",
-         "tile<512xi32,{reg[1 2 256] lane[4 8 16 32 64] warp[128]}> is not laid out over 32 lanes and 4 warps"},
+         "tile<512xi32,{reg[1 2 256] lane[4 8 16 32 64] warp[128]}> is not laid out over 32 lanes and 4 "
+         "warps"},
         {"%a = range start=0 end=256 : tile<256xi32,#narrow>",
          "tile<256xi32,{reg[1 2] lane[4 8 16 32] warp[64 128]}> is not laid out over 32 lanes and 4 warps"},
         {"%a = range start=0 end=16 : tile<16xi32,#off>",
@@ -230,23 +250,31 @@ TEST(layouts_follow_shapes)
         {"%a = shared_alloc : shared<16xi32,#row>",
          "shared<16xi32,{lane[0 0 1 2 4] warp[8 0]}> is not laid out by offsets"},
         {"%a = shared_alloc : shared<16xi32,#off>", ""},
-        {"%a = splat %n : tile<512xi32,#v>\n%b = splat %n : tile<512xi32,#w>\n%d = add %a, %b : tile<512xi32,#v>",
+        {"%a = splat %n : tile<512xi32,#v>\n%b = splat %n : tile<512xi32,#w>\n%d = add %a, %b : "
+         "tile<512xi32,#v>",
          "operands differ: tile<512xi32,{reg[1 2] lane[4 8 16 32 64] warp[128 256]}> and "
          "tile<512xi32,{reg[128 256] lane[1 2 4 8 16] warp[32 64]}>"},
         {"%a = splat %n : tile<512xi32,#v>\n%b = convert %a : tile<512xi32,#w>", ""},
         {"%a = splat %n : tile<16x16xi32,#m>\n%b = trans %a order=[1 0] : tile<16x16xi32,#mt>", ""},
         {"%a = splat %n : tile<16x16xi32,#m>\n%b = trans %a order=[1 0] : tile<16x16xi32,#m>",
-         "%b is tile<16x16xi32,{reg[(0,1) (0,2)] lane[(0,4) (0,8) (1,0) (2,0) (4,0)] warp[(8,0) (0,0)]}>, and should be "
+         "%b is tile<16x16xi32,{reg[(0,1) (0,2)] lane[(0,4) (0,8) (1,0) (2,0) (4,0)] warp[(8,0) (0,0)]}>, "
+         "and should be "
          "tile<16x16xi32,{reg[(1,0) (2,0)] lane[(4,0) (8,0) (0,1) (0,2) (0,4)] warp[(0,8) (0,0)]}>"},
         {"%a = splat %n : tile<16xi32,#row>\n%b = expand_dims %a axis=1 : tile<16x1xi32,#col>\n"
-         "%d = broadcast %b : tile<16x16xi32,#m>", ""},
-        {"%a = splat %n : tile<16x1xi32,#col>\n%b = broadcast %a : tile<16x16xi32,#mt>",
-         "tile<16x1xi32,{lane[(0,0) (0,0) (1,0) (2,0) (4,0)] warp[(8,0) (0,0)]}> is not laid out as its broadcast "
-         "tile<16x16xi32,{reg[(1,0) (2,0)] lane[(4,0) (8,0) (0,1) (0,2) (0,4)] warp[(0,8) (0,0)]}>"},
-        {"%a = splat %n : tile<16x16xi32,#m>\n%b = reduce %a axis=1 : tile<16xi32,#row> (%d: i32, %e: i32) {\nyield %d\n}", ""},
-        {"%a = splat %n : tile<16x16xi32,#m>\n%b = reduce %a axis=1 : tile<16xi32,#repeated> (%d: i32, %e: i32) {\nyield %d\n}",
+         "%d = broadcast %b : tile<16x16xi32,#m>",
          ""},
-        {"%a = splat %n : tile<16x16xi32,#m>\n%b = reduce %a axis=1 : tile<16xi32,#other> (%d: i32, %e: i32) {\nyield %d\n}",
+        {"%a = splat %n : tile<16x1xi32,#col>\n%b = broadcast %a : tile<16x16xi32,#mt>",
+         "tile<16x1xi32,{lane[(0,0) (0,0) (1,0) (2,0) (4,0)] warp[(8,0) (0,0)]}> is not laid out as its "
+         "broadcast "
+         "tile<16x16xi32,{reg[(1,0) (2,0)] lane[(4,0) (8,0) (0,1) (0,2) (0,4)] warp[(0,8) (0,0)]}>"},
+        {"%a = splat %n : tile<16x16xi32,#m>\n%b = reduce %a axis=1 : tile<16xi32,#row> (%d: i32, %e: i32) "
+         "{\nyield %d\n}",
+         ""},
+        {"%a = splat %n : tile<16x16xi32,#m>\n%b = reduce %a axis=1 : tile<16xi32,#repeated> (%d: i32, %e: "
+         "i32) {\nyield %d\n}",
+         ""},
+        {"%a = splat %n : tile<16x16xi32,#m>\n%b = reduce %a axis=1 : tile<16xi32,#other> (%d: i32, %e: i32) "
+         "{\nyield %d\n}",
          "tile<16xi32,{lane[1 2 4 8 0] warp[0 0]}> is not laid out as a slice of "
          "tile<16x16xi32,{reg[(0,1) (0,2)] lane[(0,4) (0,8) (1,0) (2,0) (4,0)] warp[(8,0) (0,0)]}>"},
     };
