@@ -22,6 +22,7 @@ struct decoder {
     size_t frame_bytes;
     struct map slots;     /* struct value * to its slot + 1 */
     struct map invariant; /* ops computed once */
+    struct map addresses; /* values that addresses are made of */
     int64_t region_width; /* elements that region values of a reduction need; 0 outside */
 };
 
@@ -109,7 +110,8 @@ static struct step decode_op(struct decoder *d, const struct op *o)
             new_slot(d, &o->results[i]);
         out[i] = slot_of(d, &o->results[i]);
     }
-    struct step s = {.op = o, .run = interpreter_steps[o->code], .n = step_elems(o),
+    step_function *run = interpreter_may_wrap(&d->addresses, o) ? step_address : interpreter_steps[o->code];
+    struct step s = {.op = o, .run = run, .n = step_elems(o),
                      .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
     s.origin = op_info[o->code].family == FAMILY_memory ? interpreter_origin(d->arena, op_opnd(o, 0)) : ORIGIN_any;
     int64_t outer_width = d->region_width;
@@ -153,8 +155,11 @@ const struct code *interpreter_decode(struct arena *a, const struct func *f)
     struct decoder d = {.arena = a};
     map_init(&d.slots, a);
     map_init(&d.invariant, a);
+    map_init(&d.addresses, a);
+    interpreter_mark_addresses(&d.addresses, f->body);
     struct code *c = (struct code *)(uintptr_t)decode_block(&d, f->body);
     c->frame_bytes = d.frame_bytes;
+    c->slots = d.slots;
     return c;
 }
 
@@ -182,20 +187,31 @@ static bool is_over(const struct frame *f)
     return atomic_load_explicit(&f->shared->failed, memory_order_relaxed) < f->program;
 }
 
-void interpreter_fail(struct frame *f, const struct step *s, enum error e, const char *format, ...)
+static _Noreturn void fail(struct frame *f, struct loc loc, enum error e, const char *format, va_list args)
 {
     pthread_mutex_lock(&f->shared->lock);
     struct interp_report *r = &f->launch->report;
     if (f->program < atomic_load(&f->shared->failed)) {
         atomic_store(&f->shared->failed, f->program);
-        *r = (struct interp_report){.error = e, .loc = s->op->loc, .pid = {f->pid[0], f->pid[1], f->pid[2]}};
-        va_list args;
-        va_start(args, format);
+        *r = (struct interp_report){.error = e, .loc = loc, .pid = {f->pid[0], f->pid[1], f->pid[2]}};
         vsnprintf(r->what, sizeof r->what, format, args);
-        va_end(args);
     }
     pthread_mutex_unlock(&f->shared->lock);
     longjmp(*f->fail, 1);
+}
+
+void interpreter_fail(struct frame *f, const struct step *s, enum error e, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(f, s->op->loc, e, format, args);
+}
+
+void interpreter_fail_at(struct frame *f, struct loc loc, enum error e, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(f, loc, e, format, args);
 }
 
 void interpreter_write(struct frame *f, const char *s, size_t n)
@@ -219,6 +235,7 @@ static void run_programs(struct frame *f, struct interp_shared *s)
             f->pid[1] = (int)(i / grid[0] % grid[1]);
             f->pid[2] = (int)(i / grid[0] / grid[1]);
             f->returned = false;
+            f->wrapped = f->wrapped_once;
             interpreter_block(f, s->code);
         }
     }
@@ -230,6 +247,7 @@ static void load_params(struct frame *f, const struct code *c)
         memcpy(f->mem + c->args[i], &f->launch->args[i], c->arg_bytes[i]);
     for (int i = 0; i < c->nhoisted; i++)
         c->hoisted[i].run(f, &c->hoisted[i]);
+    f->wrapped_once = f->wrapped;
 }
 
 static void no_memory(struct interp_shared *s)
@@ -247,7 +265,7 @@ static void *work(void *ctx)
     size_t bytes = s->code->frame_bytes + SLOT_ALIGN;
     char *block = m->alloc(m->ctx, bytes);
     jmp_buf fail;
-    struct frame f = {.launch = s->launch, .shared = s, .homes = s->homes, .fail = &fail};
+    struct frame f = {.code = s->code, .launch = s->launch, .shared = s, .homes = s->homes, .fail = &fail};
     if (!block) {
         no_memory(s);
         return NULL;

@@ -76,15 +76,19 @@ struct code {
     const size_t *arg_bytes;
     int nargs;
     size_t frame_bytes;   /* top level */
+    struct map slots;     /* top level: struct value * to its slot + 1 */
     bool one_by_one;      /* a reduction's region that has control flow: no vectors of elements */
 };
 
 struct frame {
     char *mem;
+    const struct code *code; /* top level */
     struct interp_launch *launch;
     int pid[3];
     int64_t width;       /* in a reduction's region: elements computed at once; else 0 */
     bool returned;       /* a `return` was met */
+    bool wrapped;        /* arithmetic of an address did not fit 32 bits */
+    bool wrapped_once;   /* the same among the hoisted steps */
     long long program;   /* its number in the grid */
     const struct interp_buffer *const *homes; /* per parameter: where it points to, NULL: it is no pointer, or to nothing known */
     const struct interp_buffer *last; /* of the last access through a pointer of any origin */
@@ -98,8 +102,9 @@ void interpreter_block(struct frame *f, const struct code *c);
 /* Stops the launch with a report at the step's place. */
 _Noreturn void interpreter_fail(struct frame *f, const struct step *s, enum error e, const char *format, ...)
     PRINTF_LIKE(4, 5);
+_Noreturn void interpreter_fail_at(struct frame *f, struct loc loc, enum error e, const char *format, ...) PRINTF_LIKE(4, 5);
 void interpreter_write(struct frame *f, const char *s, size_t n);
-step_function step_for, step_while, step_if, step_return;
+step_function step_for, step_while, step_if, step_return, step_address;
 
 static inline char *step_in(const struct frame *f, const struct step *s, int i)
 {
@@ -126,5 +131,15 @@ int interpreter_origin(struct arena *a, const struct value *pointer);
 const struct interp_buffer *interpreter_buffer(const struct interp_launch *l, uint64_t at);
 /* How a report calls element i of a t. */
 void interpreter_element(char *out, size_t room, const struct type *t, int64_t i);
+
+/* -- interpreter_overflow.c -- */
+
+/* Notes the values that addresses in b are made of. */
+void interpreter_mark_addresses(struct map *marked, const struct block *b);
+bool interpreter_may_wrap(const struct map *marked, const struct op *o);
+/* Of a step that has just run. */
+bool interpreter_wraps(const struct frame *f, const struct step *s);
+/* Fails where an address in use differs from what unbounded arithmetic makes it. */
+void interpreter_check_wraps(struct frame *f, const struct step *s, const uint64_t *p, const char *mask);
 
 #endif

@@ -203,6 +203,12 @@ static int64_t checked_run(struct frame *f, const struct step *s, const struct a
 
 /* -- the ops -- */
 
+static void check_arithmetic(struct frame *f, const struct step *s, const struct access *a)
+{
+    if (f->wrapped)
+        interpreter_check_wraps(f, s, a->p, a->mask);
+}
+
 static void as_bools(char *p, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -215,6 +221,7 @@ void step_load(struct frame *f, const struct step *s)
     char *out = step_out(f, s);
     uint64_t bytes = (uint64_t)type_elem_bytes(s->op->results[0].type);
     struct access a = {(const void *)step_in(f, s, 0), step_in(f, s, 1), s->n, bytes};
+    check_arithmetic(f, s, &a);
     for (int64_t i = 0; i < s->n;) {
         if (a.mask && !a.mask[i]) {
             if (other)
@@ -237,6 +244,7 @@ void step_store(struct frame *f, const struct step *s)
     const char *value = step_in(f, s, 1);
     uint64_t bytes = (uint64_t)type_elem_bytes(op_opnd(s->op, 1)->type);
     struct access a = {(const void *)step_in(f, s, 0), step_in(f, s, 2), s->n, bytes};
+    check_arithmetic(f, s, &a);
     for (int64_t i = 0; i < s->n;) {
         if (a.mask && !a.mask[i]) {
             i++;
@@ -290,6 +298,7 @@ void step_atomic(struct frame *f, const struct step *s)
     const char *cmp = cas ? step_in(f, s, 1) : NULL, *x = step_in(f, s, cas ? 2 : 1), *mask = cas ? NULL : step_in(f, s, 2);
     int bytes = type_elem_bytes(s->op->results[0].type);
     struct access a = {(const void *)step_in(f, s, 0), mask, s->n, (uint64_t)bytes};
+    check_arithmetic(f, s, &a);
     enum dtype t = step_dtype(&s->op->results[0]);
     for (int64_t i = 0; i < s->n; i++) {
         uint64_t value = 0, expected = 0, old = 0;

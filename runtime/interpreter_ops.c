@@ -71,6 +71,14 @@ static void step_elementwise(struct frame *f, const struct step *s)
         interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[o->code].name);
 }
 
+/* Arithmetic of an address, in i32. */
+void step_address(struct frame *f, const struct step *s)
+{
+    step_elementwise(f, s);
+    if (!f->wrapped)
+        f->wrapped = interpreter_wraps(f, s);
+}
+
 static void step_addptr(struct frame *f, const struct step *s)
 {
     const struct type *pointer = type_elem(s->op->results[0].type);

@@ -1,0 +1,24 @@
+# Row 70000 of 40000 columns begins beyond int32; the wrapped offset passes the mask, which compares with the row's end.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def copy_row(x_ptr, row, columns, BLOCK: tl.constexpr):
+    start = row * columns
+    offsets = start + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < 100)
+    tl.store(x_ptr + tl.arange(0, BLOCK), x)
+
+
+x = torch.zeros(100, device='cuda')
+copy_row[(1,)](x, 70000, 40000, BLOCK=16)
+
+# expect: exit 1
+# int32-overflow-in-an-address.py:9:17: error: a number does not fit int32 in program (0, 0, 0): 70000 * 40000 became -1494967296, in the address of element 0 of the tile at line 11 [address-overflow]
+#     9 |     start = row * columns
+#       |                 ^
+# int32-overflow-in-an-address.py:16:1: error: RuntimeError: a number does not fit int32 in program (0, 0, 0): 70000 * 40000 became -1494967296, in the address of element 0 of the tile at line 11 [launch-failed]
+#    16 | copy_row[(1,)](x, 70000, 40000, BLOCK=16)
+#       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
