@@ -71,9 +71,10 @@ static void put_imm(struct text *out, struct opnd x)
     }
 }
 
+/* Names of ours have a '$', which no kernel's name has. */
 static void put_label(struct text *out, int block)
 {
-    text_char(out, 'L');
+    text_str(out, "$L");
     put_uint(out, (uint64_t)block);
 }
 
@@ -96,7 +97,7 @@ static void put_opnd(const struct emitter *e, struct opnd x)
         put_param(e, x.n);
         text_char(e->out, ']');
         break;
-    case OPND_smem:    text_str(e->out, "smem"); break;
+    case OPND_smem:    text_str(e->out, "$smem"); break;
     case OPND_label:   put_label(e->out, x.n); break;
     case OPND_special: text_str(e->out, special_names[x.n]); break;
     default: break;
@@ -229,10 +230,12 @@ static int version_of(const struct mir *m)
     return version;
 }
 
-static const char *base_name(const char *path)
+/* The path's last part, without what a PTX string cannot hold. */
+static void put_base_name(struct text *out, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    for (const char *p = slash ? slash + 1 : path; *p; p++)
+        text_char(out, *p == '"' || *p == '\\' || (unsigned char)*p < ' ' ? '_' : *p);
 }
 
 /* Files by number as .loc uses them, up to the last one in use. */
@@ -246,8 +249,11 @@ static void put_files(const struct emitter *e)
                 nfiles = l->file + 1;
         }
     const struct diag *d = e->m->func->module->diag;
-    for (int i = 0; i < nfiles && i < d->sources.n; i++)
-        text_printf(e->out, ".file\t%d \"%s\"\n", i + 1, base_name(d->sources.at[i]->name));
+    for (int i = 0; i < nfiles && i < d->sources.n; i++) {
+        text_printf(e->out, ".file\t%d \"", i + 1);
+        put_base_name(e->out, d->sources.at[i]->name);
+        text_str(e->out, "\"\n");
+    }
 }
 
 static const char *param_type(const struct type *t)
@@ -292,7 +298,7 @@ void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct 
     if (o->debug_loc)
         put_files(&e);
     if (info->shared_bytes)
-        text_str(out, ".extern .shared .align 16 .b8 smem[];\n");
+        text_str(out, ".extern .shared .align 16 .b8 $smem[];\n");
     text_char(out, '\n');
     put_signature(&e, info);
     text_str(out, "{\n");

@@ -235,3 +235,30 @@ TEST(elementwise_sm_120a)
 {
     test_target("sm_120a");
 }
+
+/* The announcement of Triton shows 23 instructions for its vector addition. */
+TEST(vector_add_is_short)
+{
+    enum { ANNOUNCED = 23, SIZE_MOST = 10000 };
+    struct world w;
+    world_init(&w);
+    char *ir = arena_alloc(&w.arena, SIZE_MOST);
+    FILE *in = fopen("tests/codegen/sm_90a/vector-add.ir", "rb");
+    CHECK(in);
+    if (in) {
+        CHECK(fread(ir, 1, SIZE_MOST - 1, in) > 0);
+        fclose(in);
+    }
+    struct text ptx;
+    text_init(&ptx, &w.arena);
+    struct ptx_info info;
+    struct codegen_options o = {0};
+    if (world_parse(&w, ir))
+        codegen_emit(w.m.funcs.at[0], &o, &ptx, &info);
+    int count = 0;
+    for (const char *line = strchr(ptx.s, '{'); line; line = strchr(line + 1, '\n'))
+        count += line[1] == '\t' && line[2] != '.';
+    CHECK(count > 0 && count < ANNOUNCED);
+    CHECK_INT(info.live_regs, 12);
+    world_free(&w);
+}
