@@ -71,7 +71,7 @@ int layout_shared_vector(const struct layout *shared, const struct layout *l, in
         for (int i = 0; i < m.nin; i++)
             if (m.basis[i] & unit) {
                 users++;
-                found = m.basis[i] == unit && i < l->nbits[IN_reg] ? i : -1;
+                found = i < l->nbits[IN_reg] && m.basis[i] == unit ? i : -1;
             }
         if (users != 1 || found < 0)
             break;
