@@ -2,6 +2,7 @@
  *
  * A module has no names until somebody asks: `find` looks the name up in the table (builtins.h) and makes the object. */
 #include "frontend/builtins_internal.h"
+#include "frontend/python.h"
 
 #include <string.h>
 
@@ -164,6 +165,8 @@ static struct obj *find_value(struct eval *e, unsigned where, const char *name)
     }
     if ((where & IN_triton) && strcmp(name, "__version__") == 0)
         return obj_cstr(e, "3.7.0");
+    if ((where & IN_triton) && strcmp(name, "testing") == 0 && e->host)
+        return find_module(e, "triton.testing", (struct loc){0});
     return NULL;
 }
 

@@ -427,10 +427,9 @@ static void write_print(void *ctx, const char *s, size_t n)
         p->options.write(p->options.user, s, n, false);
 }
 
-struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct obj *grid,
-                        const struct args *args)
+struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, struct obj *grid,
+                         const struct args *args)
 {
-    struct program *p = program;
     struct fault f;
     struct call c = {.program = p, .eval = e, .jit = jit, .callee = find_callee(p, e, jit), .loc = args->loc};
     const struct target *any = target_by_name("sm_90a");
@@ -450,6 +449,7 @@ struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct o
     c.launch.nargs = c.nvalues;
     c.launch.write = write_print;
     c.launch.write_ctx = p;
+    p->launches++;
     if (!kernel_launch(k, &c.launch, &f))
         program_raise(e, c.loc, &f);
     return obj_none;

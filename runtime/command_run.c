@@ -16,6 +16,7 @@ struct session {
     const char *folder; /* the program's */
     int nfiles;
     char *files[64]; /* imported texts, kept until the end */
+    char *loaded;    /* the latest other file */
 };
 
 static void write_program(void *user, const char *text, size_t length, int to_stderr)
@@ -47,6 +48,27 @@ static const char *find_module(void *user, const char *module, size_t *length)
             return s->files[s->nfiles++] = text;
     }
     return NULL;
+}
+
+static int save_file(void *user, const char *path, const char *text, size_t length)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    (void)user;
+    if (slash && slash > path && slash - path < (long)sizeof folder) {
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+            return 1;
+    }
+    return write_file(path, text, length) == GOOD ? 0 : 1;
+}
+
+static const char *load_file(void *user, const char *path, size_t *length)
+{
+    struct session *s = user;
+    free(s->loaded);
+    s->loaded = read_file(path, length);
+    return s->loaded;
 }
 
 /* Leaves the PTX; a kernel that runs on the interpreter may be one that has none yet. */
@@ -94,6 +116,10 @@ static int run_program(struct session *s, const char *path, const char *text, si
     o.find = find_module;
     o.compiled = g->options[OPTION_keep_ptx] ? keep_ptx : NULL;
     o.user = s;
+    o.save = save_file;
+    o.load = load_file;
+    const char *cache = getenv("NESO_CACHE_DIR");
+    o.cache = cache && *cache ? cache : NULL;
     neso_status status = neso_context_use_device(s->ctx, choose_device(g), NULL);
     if (status != NESO_OK)
         return report(g, s->ctx, status);
@@ -134,6 +160,7 @@ int run_command(const struct given *g)
     }
     for (int i = 0; i < s.nfiles; i++)
         free(s.files[i]);
+    free(s.loaded);
     free(text);
     return result;
 }

@@ -74,8 +74,10 @@ void host_synchronize(struct eval *e, struct loc at)
 
 static struct obj *import(void *ctx, struct eval *e, const char *name, struct loc at)
 {
-    (void)ctx;
-    return torch_module(e, name, at);
+    struct obj *found = torch_module(e, name, at);
+    if (!found)
+        found = testing_module(e, name);
+    return found ? found : modules_import(ctx, e, name, at);
 }
 
 static bool as_pointer(struct eval *e, struct obj *x, struct pointer *out)
@@ -84,6 +86,8 @@ static bool as_pointer(struct eval *e, struct obj *x, struct pointer *out)
     if (!t)
         return false;
     const struct torch_dtype_info *d = &torch_dtypes[t->dtype];
+    if (t->storage->is_released)
+        eval_raise(e, (struct loc){0}, "RuntimeError", ERR_torch_released);
     *out = (struct pointer){lang_number(e, d->dtype, d->is_unsigned), tensor_device(host_pool(e), t, true)};
     return true;
 }
@@ -99,6 +103,7 @@ void host_open(struct program *p)
     pool_init(&l->pool, &c->mem, direct ? &l->device_memory : &c->mem, direct ? NULL : &l->mirror);
     p->lent = l;
     p->host.import = import;
+    p->host.jit_attr = tune_attribute;
     p->as_pointer = as_pointer;
 }
 

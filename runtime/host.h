@@ -13,6 +13,9 @@ void host_synchronize(struct eval *e, struct loc at);
 /* -- torch.c -- */
 struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at); /* "torch", "torch.cuda", ...; NULL: not ours */
 extern const struct native_class torch_tensor_class, torch_dtype_class;
+/* -- testing.c -- */
+struct obj *testing_module(struct eval *e, const char *dotted_name); /* "triton.testing"; NULL: not ours */
+
 /* The tensor of an object, NULL if it is none. */
 struct tensor *torch_tensor(const struct obj *x);
 

@@ -247,6 +247,11 @@ typedef struct neso_run_options {
     /* Told of each kernel that was compiled, before its first launch; may ask it for texts, and must not release it. */
     void (*compiled)(void *user, neso_kernel *kernel);
     void *user;
+    /* Files that the program writes (tables, plots), and what neso keeps for later runs: 0 on success. NULL: refused. */
+    int (*save)(void *user, const char *path, const char *text, size_t length);
+    /* The text of such a file, or NULL: there is none. It stays valid until the next call. */
+    const char *(*load)(void *user, const char *path, size_t *length);
+    const char *cache; /* a folder for choices of autotuning, kept by save and load; NULL: they are not kept */
 } neso_run_options;
 
 /* Runs a program, host part and kernels, on the context's device. NESO_FAILED: it raised an exception or left with a

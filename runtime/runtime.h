@@ -130,10 +130,37 @@ int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules);
 bool kernel_load(struct neso_kernel *k, struct fault *f);
 /* args: a value for each parameter that is no constant. A grid with a 0 does nothing. */
 bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
+struct program;
+
 /* -- call.c -- */
 
-/* kernel[grid](...) of a host program: binds, specializes, compiles what is not in p->kernels yet, launches. */
+/* One launch, past the decorators: binds, specializes, compiles what is not in p->kernels yet, launches. */
+struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args);
+
+/* -- tune.c -- */
+
+/* kernel[grid](...) of a host program: tuning and heuristics, then launch_plain. */
 struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args);
+/* Attributes that a kernel has by them: best_config, cache, configs_timings, run; NULL: no such. */
+struct obj *tune_attribute(void *program, struct eval *e, struct obj *jit, const char *name);
+
+/* -- testing.c -- */
+
+/* How long a call takes, as do_bench measures it. */
+struct bench {
+    double warmup_ms, rep_ms;
+    bool once;                                /* one call only: where times mean little */
+    void (*call)(struct eval *e, void *ctx);  /* may raise */
+    void *ctx;
+};
+/* The times in ms, in the program's arena; their number. */
+int bench_run(struct program *p, struct eval *e, const struct bench *b, struct loc at, double **times_ms);
+double bench_quantile(const double *sorted, int n, double q);
+void bench_sort(double *times, int n);
+
+/* -- modules.c -- */
+
+struct obj *modules_import(struct program *p, struct eval *e, const char *name, struct loc at);
 
 /* -- program.c -- */
 
@@ -157,6 +184,8 @@ struct program {
     bool (*as_pointer)(struct eval *e, struct obj *x, struct pointer *out);
     struct fault fault; /* of the latest access to the device's memory that failed */
     void *lent;         /* host.c's own */
+    uint64_t launches;  /* so far */
+    bool timed_cpu_only; /* a benchmark timed calls that launched nothing: torch's functions on the CPU */
 };
 
 /* Raises a device's refusal as the program's RuntimeError, noting the kernel's place where it is known. */

@@ -32,6 +32,19 @@ void pool_free(struct tensor_pool *p)
     p->storages = NULL;
 }
 
+void pool_release(struct tensor_pool *p, const struct storage *mark)
+{
+    for (struct storage *s = p->storages; s && s != mark; s = s->next) {
+        if (s->device)
+            p->mirror->free(p->mirror->ctx, s->device);
+        if (s->host)
+            p->data->free(p->data->ctx, s->host, s->bytes);
+        s->device = 0;
+        s->host = NULL;
+        s->is_released = true;
+    }
+}
+
 int tensor_elem_bytes(const struct tensor *t)
 {
     return dtype_info[torch_dtypes[t->dtype].dtype].bytes;
@@ -93,6 +106,8 @@ bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype
 char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write)
 {
     struct storage *s = t->storage;
+    if (s->is_released)
+        return NULL;
     if (s->host_stale) {
         if (!p->mirror->to_host(p->mirror->ctx, s->host, s->device, s->bytes)) {
             p->failed = true;
@@ -109,6 +124,8 @@ uint64_t tensor_device(struct tensor_pool *p, const struct tensor *t, bool writt
 {
     struct storage *s = t->storage;
     uint64_t offset = (uint64_t)(t->offset * tensor_elem_bytes(t));
+    if (s->is_released)
+        return 0;
     if (!p->mirror)
         return (uint64_t)(uintptr_t)s->host + offset;
     const struct mirror *m = p->mirror;
@@ -230,6 +247,7 @@ static void walk_next(struct walk *w, const int64_t *shape, int n)
 bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct tensor *const *x, element_function *f, void *ctx)
 {
     struct walk w = {.rank = out->rank};
+    p->operations++;
     for (int k = 0; k <= n; k++) {
         struct tensor t = k < n ? tensor_expanded(x[k], out->rank, out->shape) : *out;
         if (!(w.at[k] = tensor_host(p, &t, k == n)))
@@ -278,6 +296,7 @@ static void product(char *out_host, const struct tensor *out, const double *a, c
 bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tensor *a, const struct tensor *b)
 {
     int r = out->rank;
+    p->operations++;
     int64_t m = out->shape[r - 2], n = out->shape[r - 1], k = a->shape[a->rank - 1];
     size_t doubles = (size_t)(m * k + k * n + n);
     double *x = p->mem->alloc(p->mem->ctx, doubles * sizeof *x);

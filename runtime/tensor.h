@@ -58,6 +58,7 @@ struct storage {
     size_t bytes;
     uint64_t device;     /* 0: none there */
     bool host_stale, device_stale;
+    bool is_released; /* its contents are gone (pool_release) */
     struct storage *next; /* all of a pool */
 };
 
@@ -68,6 +69,7 @@ struct tensor_pool {
     const struct mirror *mirror; /* NULL: kernels read host memory */
     struct storage *storages;
     uint64_t seed[2];            /* of the random numbers */
+    uint64_t operations;         /* computed so far */
     bool failed;                 /* memory or a copy failed */
 };
 
@@ -82,6 +84,8 @@ struct tensor {
 
 void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data, const struct mirror *mirror);
 void pool_free(struct tensor_pool *p);
+/* Gives back the contents of all storages made since `mark` (p->storages of then): whoever still asks for them is refused. */
+void pool_release(struct tensor_pool *p, const struct storage *mark);
 
 /* A new contiguous tensor, zeroed. False: no memory. */
 bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype, int rank, const int64_t *shape);

@@ -33,6 +33,8 @@ struct tensor torch_make(struct eval *e, enum torch_dtype dtype, int rank, const
 char *torch_host(struct eval *e, const struct tensor *t, bool write, struct loc at)
 {
     char *p = tensor_host(host_pool(e), t, write);
+    if (t->storage->is_released)
+        eval_raise(e, at, "RuntimeError", ERR_torch_released);
     if (!p)
         eval_raise(e, at, "RuntimeError", ERR_torch_copy);
     return p;

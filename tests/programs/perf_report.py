@@ -1,0 +1,52 @@
+# runs: interpreter (not triton: it has no oracle on the CPU to name; not cuda: times of nothing)
+# The table of a benchmark as pandas prints it, and its CSV and plot files.
+import os
+import torch
+import triton
+
+
+def report(values, **options):
+    arguments = dict(x_names=['N'], x_vals=[2**i for i in range(5, 8)], line_arg='provider', line_vals=['a', 'b'],
+                     line_names=['Line A', 'Line B'], plot_name='plain', args={})
+    arguments.update(options)
+
+    @triton.testing.perf_report(triton.testing.Benchmark(**arguments))
+    def benchmark(provider, scale=1.0, **x):
+        return values(provider, scale, **x)
+
+    benchmark.run(print_data=True)
+
+
+report(lambda provider, scale, N: N / 3 if provider == 'a' else (N * 0.25, N * 0.2, N * 0.3), ylabel='GB/s')
+report(lambda provider, scale, N: N if provider == 'a' else 2 * N)
+report(lambda provider, scale, N: scale * (1e-9 if provider == 'a' else 123456789.25), args={'scale': 2.0})
+report(lambda provider, scale, M, N: M * N * 0.5, x_names=['M', 'N'], x_vals=[(2, 3), (400, 5)])
+report(lambda provider, scale, N: float(N), x_vals=list(range(11)), line_vals=['a'], line_names=['x'])
+report(lambda provider, scale, kind: float(len(kind)), x_names=['kind'], x_vals=['fp16', 'bfloat16'])
+
+# both lines on what a call takes: the second computes on the CPU, without any kernel
+x = torch.rand(100, device='cuda')
+ms = triton.testing.do_bench(lambda: x + x, warmup=1, rep=2)
+assert ms > 0 and isinstance(ms, float)
+times = triton.testing.do_bench(lambda: x + x, warmup=1, rep=2, return_mode='all')
+low, median, high = triton.testing.do_bench(lambda: x + x, warmup=1, rep=2, quantiles=[0.0, 0.5, 1.0])
+assert len(times) > 1 and low <= median <= high
+assert triton.testing.do_bench(lambda: x + x, warmup=1, rep=2, quantiles=[0.5]) > 0
+triton.testing.assert_close(x, x + 0.001)
+try:
+    triton.testing.assert_close(x, x + 1)
+except AssertionError as e:
+    print("assert_close:", "not close" in str(e))
+try:
+    triton.testing.do_bench(lambda: x, return_mode='best')
+except ValueError as e:
+    print(e)
+kept = []
+triton.testing.do_bench(lambda: kept.append(x + x), warmup=1, rep=2)
+print(torch.equal(kept[0], x + x))
+try:
+    print(kept[-1].sum())
+except RuntimeError as e:
+    print(e)
+
+# expect:
