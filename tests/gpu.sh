@@ -4,6 +4,7 @@
 #   tests    build; every test program on the GPU, on the interpreter, and, where marked, under Python with the original
 #            Triton, compiled and interpreted
 #   memory   vector add and softmax beside a device copy, PyTorch and Triton
+#   matmul   the announcement's matmul beside cuBLAS and Triton
 #   sass     disassembly of the kernels that the benches measure (needs nvdisasm)
 #
 # Results go to $OUT where that is set, else to build/gpu. The last line is `N passed, N failed`.
@@ -42,6 +43,8 @@ part_tests() {
 
 part_memory() { "$python" bench/peers/memory.py "$out/memory.json" && passed=$((passed + 1)) || failed=$((failed + 1)); }
 
+part_matmul() { "$python" bench/peers/matmul.py "$out/matmul.json" && passed=$((passed + 1)) || failed=$((failed + 1)); }
+
 part_sass() {
     local k signature
     while IFS='|' read -r k signature; do
@@ -55,8 +58,8 @@ LIST
 
 for part in "${@:-tests}"; do
     case $part in
-    tests | memory | sass) "part_$part" ;;
-    *) echo "usage: tests/gpu.sh [tests|memory|sass]..." >&2; exit 2 ;;
+    tests | memory | matmul | sass) "part_$part" ;;
+    *) echo "usage: tests/gpu.sh [tests|memory|matmul|sass]..." >&2; exit 2 ;;
     esac
 done
 echo "$passed passed, $failed failed"

@@ -51,3 +51,27 @@ def softmax(output_ptr, input_ptr, input_row_stride, output_row_stride, n_cols, 
     denominator = tl.sum(numerator, axis=0)
     softmax_output = numerator / denominator
     tl.store(output_ptr + row_idx * output_row_stride + col_offsets, softmax_output, mask=mask)
+
+
+@triton.jit
+def matmul(A, B, C, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+           BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr):
+    _pid_m = tl.program_id(0)
+    _pid_n = tl.program_id(1)
+    pid_m = _pid_m // GROUP_M
+    pid_n = (_pid_n * GROUP_M) + (_pid_m % GROUP_M)
+    rm = pid_m * BLOCK_M + tl.arange(0, BLOCK_M)
+    rn = pid_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    rk = tl.arange(0, BLOCK_K)
+    A = A + (rm[:, None] * stride_am + rk[None, :] * stride_ak)
+    B = B + (rk[:, None] * stride_bk + rn[None, :] * stride_bn)
+    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for k in range(K, 0, -BLOCK_K):
+        a = tl.load(A)
+        b = tl.load(B)
+        acc += tl.dot(a, b)
+        A += BLOCK_K * stride_ak
+        B += BLOCK_K * stride_bk
+    C = C + (rm[:, None] * stride_cm + rn[None, :] * stride_cn)
+    mask = (rm[:, None] < M) & (rn[None, :] < N)
+    tl.store(C, acc, mask=mask)
