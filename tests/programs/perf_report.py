@@ -50,3 +50,43 @@ except RuntimeError as e:
     print(e)
 
 # expect:
+# plain:
+#        N  Line A (GB/s)  Line B (GB/s)
+# 0   32.0      10.666667            8.0
+# 1   64.0      21.333333           16.0
+# 2  128.0      42.666667           32.0
+# plain:
+#      N  Line A  Line B
+# 0   32      32      64
+# 1   64      64     128
+# 2  128     128     256
+# plain:
+#        N        Line A       Line B
+# 0   32.0  2.000000e-09  246913578.5
+# 1   64.0  2.000000e-09  246913578.5
+# 2  128.0  2.000000e-09  246913578.5
+# plain:
+#        M    N  Line A  Line B
+# 0    2.0  3.0     3.0     3.0
+# 1  400.0  5.0  1000.0  1000.0
+# plain:
+#        N     x
+# 0    0.0   0.0
+# 1    1.0   1.0
+# 2    2.0   2.0
+# 3    3.0   3.0
+# 4    4.0   4.0
+# 5    5.0   5.0
+# 6    6.0   6.0
+# 7    7.0   7.0
+# 8    8.0   8.0
+# 9    9.0   9.0
+# 10  10.0  10.0
+# plain:
+#        kind  Line A  Line B
+# 0      fp16     4.0     4.0
+# 1  bfloat16     8.0     8.0
+# assert_close: True
+# return_mode must be 'min', 'max', 'mean', 'median' or 'all', found 'best'
+# True
+# this tensor was made while a benchmark ran, and released with it
