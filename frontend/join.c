@@ -360,7 +360,7 @@ static void join_names(struct eval *e, struct scope *s, const struct snapshot *b
         struct obj *now = x[0];
         if (x[0] != x[1] || x[0] != old) {
             now = join_name(e, s->names.entries[i].key, old, x, br, at);
-            if (now && now != old && trace_is_tensor(now)) {
+            if (now && trace_is_tensor(now)) {
                 dummy_for(e, br, x, at);
                 for (int k = 0; k < 2; k++)
                     if (br[k].goes_on || !in_kernel(e))

@@ -23,7 +23,8 @@ static const char triton_util_py[] =
     "    for sign in ['<=', '>=', '!=', '==', '<', '>', '=']:\n"
     "        if condition.startswith(sign):\n"
     "            wanted = int(condition[len(sign):])\n"
-    "            return {'<=': pid <= wanted, '>=': pid >= wanted, '!=': pid != wanted, '==': pid == wanted,\n"
+    "            return {'<=': pid <= wanted, '>=': pid >= wanted, '!=': pid != wanted, '==': pid == "
+    "wanted,\n"
     "                    '<': pid < wanted, '>': pid > wanted, '=': pid == wanted}[sign]\n"
     "    raise ValueError(f\"Rules may only use these ops: ['<', '>', '>=', '<=', '=', '!=']. "
     "Invalid rule: '{condition}'.\")\n"
@@ -41,9 +42,8 @@ static const char triton_util_py[] =
     "    if test_pid_conds(conds, pid_0, pid_1, pid_2):\n"
     "        breakpoint()\n";
 
-static const char debugger_py[] =
-    "def set_trace():\n"
-    "    breakpoint()\n";
+static const char debugger_py[] = "def set_trace():\n"
+                                  "    breakpoint()\n";
 
 static const struct {
     const char *name, *text;
@@ -52,8 +52,9 @@ static const struct {
 /* Packages on the way to a module. */
 static const char *const packages[] = {"IPython", "IPython.core"};
 
-static const char *const absent[] = {"matplotlib", "PIL", "torchvision", "numpy", "pandas", "scipy", "IPython",
-                                     "requests",   "urllib", "tqdm", "einops", "seaborn", "transformers", "tabulate"};
+static const char *const absent[] = {"matplotlib", "PIL",     "torchvision",  "numpy",   "pandas",
+                                     "scipy",      "IPython", "requests",     "urllib",  "tqdm",
+                                     "einops",     "seaborn", "transformers", "tabulate"};
 
 static bool is_beside(const struct program *p, const char *name)
 {
@@ -73,7 +74,8 @@ struct obj *modules_import(struct program *p, struct eval *e, const char *name, 
         return NULL;
     for (size_t i = 0; i < sizeof written / sizeof *written; i++)
         if (strcmp(written[i].name, name) == 0)
-            return eval_module(e, diag_add_source(e->diag, name, written[i].text, strlen(written[i].text)), name);
+            return eval_module(e, diag_add_source(e->diag, name, written[i].text, strlen(written[i].text)),
+                               name);
     for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
         if (strcmp(packages[i], name) == 0)
             return obj_module(e, packages[i]);

@@ -9,12 +9,22 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 480, HEIGHT = 320, LEFT = 62, RIGHT = 14, TOP = 14, BOTTOM = 46, TICKS_MAX = 24, TICK = 4, LEGEND_ROW = 16 };
+enum {
+    WIDTH = 480,
+    HEIGHT = 320,
+    LEFT = 62,
+    RIGHT = 14,
+    TOP = 14,
+    BOTTOM = 46,
+    TICKS_MAX = 24,
+    TICK = 4,
+    LEGEND_ROW = 16
+};
 
 struct axis {
     bool is_log;
-    double low, high;     /* of the frame; logarithms where is_log */
-    double from, to;      /* in points */
+    double low, high; /* of the frame; logarithms where is_log */
+    double from, to;  /* in points */
     int nticks;
     double ticks[TICKS_MAX]; /* values */
 };
@@ -36,8 +46,12 @@ static bool fits(const struct axis *a, double value)
 static void linear_ticks(struct axis *a)
 {
     double span = a->high - a->low, unit = pow(10, floor(log10(span / 5)));
-    double step = span / unit <= 7 ? unit : span / unit <= 14 ? 2 * unit : span / unit <= 35 ? 5 * unit : 10 * unit;
-    for (double i = ceil(a->low / step - 1e-9); i * step <= a->high + 1e-9 * span && a->nticks < TICKS_MAX; i++)
+    double step = span / unit <= 7    ? unit
+                  : span / unit <= 14 ? 2 * unit
+                  : span / unit <= 35 ? 5 * unit
+                                      : 10 * unit;
+    for (double i = ceil(a->low / step - 1e-9); i * step <= a->high + 1e-9 * span && a->nticks < TICKS_MAX;
+         i++)
         a->ticks[a->nticks++] = i * step;
 }
 
@@ -104,7 +118,11 @@ static struct axis y_axis(const struct plot *p)
 static void escaped(struct text *out, const char *s)
 {
     for (; *s; s++) {
-        const char *name = *s == '<' ? "&lt;" : *s == '>' ? "&gt;" : *s == '&' ? "&amp;" : *s == '"' ? "&quot;" : NULL;
+        const char *name = *s == '<'   ? "&lt;"
+                           : *s == '>' ? "&gt;"
+                           : *s == '&' ? "&amp;"
+                           : *s == '"' ? "&quot;"
+                                       : NULL;
         if (name)
             text_str(out, name);
         else
@@ -123,10 +141,12 @@ static void tick_text(struct text *out, double x)
 
 static const char *color_of(const struct plot *p, int line)
 {
-    static const char *const cycle[] = {"#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf"};
+    static const char *const cycle[] = {"#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd",
+                                        "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf"};
     static const struct {
         const char *word, *color;
-    } short_words[] = {{"b", "#0000ff"}, {"g", "#008000"}, {"r", "#ff0000"}, {"c", "#00bfbf"}, {"m", "#bf00bf"}, {"y", "#bfbf00"}, {"k", "#000000"}};
+    } short_words[] = {{"b", "#0000ff"}, {"g", "#008000"}, {"r", "#ff0000"}, {"c", "#00bfbf"},
+                       {"m", "#bf00bf"}, {"y", "#bfbf00"}, {"k", "#000000"}};
     const char *word = p->lines[line].color;
     if (!word || !*word)
         return cycle[line % 10];
@@ -156,13 +176,16 @@ static void draw_x_axis(const struct axis *a, const char *label, struct text *ou
 {
     for (int i = 0; i < a->nticks; i++) {
         double at = place(a, a->ticks[i]);
-        text_printf(out, "<path d=\"M%.2f %d V%d\" stroke=\"#e4e4e4\" stroke-width=\"0.6\"/>\n", at, TOP, HEIGHT - BOTTOM);
-        text_printf(out, "<path d=\"M%.2f %d v%d\" stroke=\"black\" stroke-width=\"0.8\"/>\n", at, HEIGHT - BOTTOM, TICK);
+        text_printf(out, "<path d=\"M%.2f %d V%d\" stroke=\"#e4e4e4\" stroke-width=\"0.6\"/>\n", at, TOP,
+                    HEIGHT - BOTTOM);
+        text_printf(out, "<path d=\"M%.2f %d v%d\" stroke=\"black\" stroke-width=\"0.8\"/>\n", at,
+                    HEIGHT - BOTTOM, TICK);
         text_printf(out, "<text x=\"%.2f\" y=\"%d\" text-anchor=\"middle\">", at, HEIGHT - BOTTOM + 16);
         tick_text(out, a->ticks[i]);
         text_str(out, "</text>\n");
     }
-    text_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" font-size=\"12\">", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 9);
+    text_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" font-size=\"12\">",
+                (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 9);
     escaped(out, label);
     text_str(out, "</text>\n");
 }
@@ -171,20 +194,26 @@ static void draw_y_axis(const struct axis *a, const char *label, struct text *ou
 {
     for (int i = 0; i < a->nticks; i++) {
         double at = place(a, a->ticks[i]);
-        text_printf(out, "<path d=\"M%d %.2f H%d\" stroke=\"#e4e4e4\" stroke-width=\"0.6\"/>\n", LEFT, at, WIDTH - RIGHT);
-        text_printf(out, "<path d=\"M%d %.2f h%d\" stroke=\"black\" stroke-width=\"0.8\"/>\n", LEFT, at, -TICK);
+        text_printf(out, "<path d=\"M%d %.2f H%d\" stroke=\"#e4e4e4\" stroke-width=\"0.6\"/>\n", LEFT, at,
+                    WIDTH - RIGHT);
+        text_printf(out, "<path d=\"M%d %.2f h%d\" stroke=\"black\" stroke-width=\"0.8\"/>\n", LEFT, at,
+                    -TICK);
         text_printf(out, "<text x=\"%d\" y=\"%.2f\" text-anchor=\"end\">", LEFT - 7, at + 3.5);
         tick_text(out, a->ticks[i]);
         text_str(out, "</text>\n");
     }
     int middle = (TOP + HEIGHT - BOTTOM) / 2;
-    text_printf(out, "<text x=\"14\" y=\"%d\" text-anchor=\"middle\" font-size=\"12\" transform=\"rotate(-90 14 %d)\">", middle, middle);
+    text_printf(
+        out,
+        "<text x=\"14\" y=\"%d\" text-anchor=\"middle\" font-size=\"12\" transform=\"rotate(-90 14 %d)\">",
+        middle, middle);
     escaped(out, label);
     text_str(out, "</text>\n");
 }
 
 /* Between the low and the high of a line, where it has them. */
-static void draw_band(const struct plot *p, const struct axis *x, const struct axis *y, int line, struct text *out)
+static void draw_band(const struct plot *p, const struct axis *x, const struct axis *y, int line,
+                      struct text *out)
 {
     int n = 0;
     struct text path;
@@ -202,7 +231,8 @@ static void draw_band(const struct plot *p, const struct axis *x, const struct a
     text_str(out, "\"/>\n");
 }
 
-static void draw_line(const struct plot *p, const struct axis *x, const struct axis *y, int line, struct text *out)
+static void draw_line(const struct plot *p, const struct axis *x, const struct axis *y, int line,
+                      struct text *out)
 {
     int n = 0;
     text_str(out, "<polyline");
@@ -259,7 +289,9 @@ static struct box legend_box(const struct plot *p, const struct axis *x, const s
 static void draw_legend(const struct plot *p, const struct axis *x, const struct axis *y, struct text *out)
 {
     struct box b = legend_box(p, x, y);
-    text_printf(out, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" rx=\"2\" fill=\"white\" fill-opacity=\"0.85\" stroke=\"#cccccc\" stroke-width=\"0.8\"/>\n",
+    text_printf(out,
+                "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" rx=\"2\" fill=\"white\" "
+                "fill-opacity=\"0.85\" stroke=\"#cccccc\" stroke-width=\"0.8\"/>\n",
                 b.x, b.y, b.width, b.height);
     for (int i = 0; i < p->nlines; i++) {
         double at = b.y + 3 + LEGEND_ROW * (i + 0.5);
@@ -274,13 +306,18 @@ static void draw_legend(const struct plot *p, const struct axis *x, const struct
 void plot_svg(const struct plot *p, struct text *out)
 {
     struct axis x = x_axis(p), y = y_axis(p);
-    text_printf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%dpt\" height=\"%dpt\" viewBox=\"0 0 %d %d\" "
-                "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"10.5\">\n", WIDTH, HEIGHT, WIDTH, HEIGHT);
+    text_printf(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%dpt\" height=\"%dpt\" viewBox=\"0 0 %d %d\" "
+        "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"10.5\">\n",
+        WIDTH, HEIGHT, WIDTH, HEIGHT);
     text_printf(out, "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n", WIDTH, HEIGHT);
     draw_x_axis(&x, p->xlabel, out);
     draw_y_axis(&y, p->ylabel, out);
-    text_printf(out, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"black\" stroke-width=\"0.8\"/>\n", LEFT, TOP,
-                WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
+    text_printf(out,
+                "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"black\" "
+                "stroke-width=\"0.8\"/>\n",
+                LEFT, TOP, WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM);
     for (int i = 0; i < p->nlines; i++)
         draw_band(p, &x, &y, i, out);
     for (int i = 0; i < p->nlines; i++)

@@ -16,8 +16,8 @@ struct plot {
     bool x_log, y_log;
     int nlines, npoints;
     struct plot_line *lines;
-    double *x;                /* [point] */
-    double *y, *low, *high;   /* [point][line]; not finite: absent */
+    double *x;              /* [point] */
+    double *y, *low, *high; /* [point][line]; not finite: absent */
 };
 
 void plot_svg(const struct plot *p, struct text *out);

@@ -109,7 +109,8 @@ static int measure(struct clock *c, const struct bench *b, double **times_ms)
     b->call(e, b->ctx); /* compiles; what it leaves behind is kept */
     host_synchronize(e, c->at);
     double estimate = b->once ? 0 : estimate_ms(c, b);
-    int nwarmup = b->once ? 0 : repeats(b->warmup_ms, estimate), n = b->once ? 1 : repeats(b->rep_ms, estimate);
+    int nwarmup = b->once ? 0 : repeats(b->warmup_ms, estimate),
+        n = b->once ? 1 : repeats(b->rep_ms, estimate);
     for (int i = 0; i < nwarmup; i++)
         call_once(b, e);
     *times_ms = NEW_ARRAY(e->arena, n, double);
@@ -159,7 +160,12 @@ double bench_quantile(const double *sorted, int n, double q)
 {
     double point = q * (n - 1), below = floor(point), part = point - below;
     int i = (int)below, k = (int)ceil(point);
-    return (1 - part) * sorted[i < 0 ? 0 : i >= n ? n - 1 : i] + part * sorted[k < 0 ? 0 : k >= n ? n - 1 : k];
+    return (1 - part) * sorted[i < 0    ? 0
+                               : i >= n ? n - 1
+                                        : i] +
+           part * sorted[k < 0    ? 0
+                         : k >= n ? n - 1
+                                  : k];
 }
 
 static struct obj *float_list(struct eval *e, const double *x, int n)
@@ -181,7 +187,8 @@ static double number_arg(struct eval *e, struct obj *x, const char *what, struct
 static struct obj *quantiles_of(struct eval *e, double *times, int n, struct obj *quantiles, struct loc at)
 {
     if (quantiles->kind != OBJ_list && quantiles->kind != OBJ_tuple)
-        eval_raise(e, at, "TypeError", ERR_testing_argument, "quantiles", "a list of numbers", obj_type_name(quantiles));
+        eval_raise(e, at, "TypeError", ERR_testing_argument, "quantiles", "a list of numbers",
+                   obj_type_name(quantiles));
     bench_sort(times, n);
     struct obj *list = obj_list(e, 0, NULL);
     for (int i = 0; i < quantiles->seq.n; i++) {
@@ -211,7 +218,8 @@ static struct obj *summary(struct eval *e, double *times, int n, struct obj *mod
     struct text found;
     text_init(&found, e->arena);
     obj_print(e, mode, &found, true);
-    eval_raise(e, at, "ValueError", ERR_testing_argument, "return_mode", "'min', 'max', 'mean', 'median' or 'all'", found.s);
+    eval_raise(e, at, "ValueError", ERR_testing_argument, "return_mode",
+               "'min', 'max', 'mean', 'median' or 'all'", found.s);
 }
 
 /* -- do_bench -- */
@@ -231,10 +239,13 @@ static struct obj *run_do_bench(struct eval *e, struct obj **args, const struct 
 {
     struct timed t = {args[0], call->loc};
     struct bench b = {.warmup_ms = number_arg(e, args[1], "warmup", call->loc),
-                      .rep_ms = number_arg(e, args[2], "rep", call->loc), .call = call_fn, .ctx = &t};
+                      .rep_ms = number_arg(e, args[2], "rep", call->loc),
+                      .call = call_fn,
+                      .ctx = &t};
     double *times;
     int n = bench_run(program_of(e), e, &b, call->loc, &times);
-    return args[4] != obj_none ? quantiles_of(e, times, n, args[4], call->loc) : summary(e, times, n, args[5], call->loc);
+    return args[4] != obj_none ? quantiles_of(e, times, n, args[4], call->loc)
+                               : summary(e, times, n, args[5], call->loc);
 }
 
 /* Without a graph to replay: the same calls, one after the other. */
@@ -264,18 +275,21 @@ static bool record_set(struct eval *e, struct obj *self, const char *name, struc
     return true;
 }
 
-static const struct native_class benchmark_class = {.name = "Benchmark", .getattr = record_get, .setattr = record_set};
+static const struct native_class benchmark_class = {
+    .name = "Benchmark", .getattr = record_get, .setattr = record_set};
 
 static struct obj *run_benchmark(struct eval *e, struct obj **args, const struct args *call)
 {
-    static const char *const names[] = {"x_names", "x_vals", "line_arg", "line_vals", "line_names", "plot_name", "args",
-                                        "xlabel",  "ylabel", "x_log",    "y_log",     "styles"};
+    static const char *const names[] = {"x_names",    "x_vals",    "line_arg", "line_vals",
+                                        "line_names", "plot_name", "args",     "xlabel",
+                                        "ylabel",     "x_log",     "y_log",    "styles"};
     struct scope *s = scope_new(e, NULL);
     for (int i = 0; i < 12; i++) {
         bool is_list = i == 0 || i == 1 || i == 3 || i == 4;
         struct obj *x = is_list && args[i]->kind == OBJ_range ? obj_list(e, 0, NULL) : args[i];
         if (x != args[i])
-            for (int64_t k = args[i]->range.start; args[i]->range.step > 0 ? k < args[i]->range.stop : k > args[i]->range.stop;
+            for (int64_t k = args[i]->range.start;
+                 args[i]->range.step > 0 ? k < args[i]->range.stop : k > args[i]->range.stop;
                  k += args[i]->range.step)
                 VEC_PUSH(e->arena, &x->seq, obj_int(e, k));
         if (is_list && x->kind != OBJ_list && x->kind != OBJ_tuple)
@@ -339,15 +353,18 @@ static void set_cell(struct eval *e, struct table *t, int row, int line, struct 
             (k == 1 ? t->low : t->high)[i] = number_arg(e, found->seq.at[k], "what a benchmark returns", at);
 }
 
-static void run_row(struct eval *e, struct table *t, int row, struct obj *fn, const struct obj *b, struct obj *extra, struct loc at)
+static void run_row(struct eval *e, struct table *t, int row, struct obj *fn, const struct obj *b,
+                    struct obj *extra, struct loc at)
 {
-    struct obj *x = field(e, b, "x_vals")->seq.at[row], *names = field(e, b, "x_names"), *keywords = obj_dict(e);
+    struct obj *x = field(e, b, "x_vals")->seq.at[row], *names = field(e, b, "x_names"),
+               *keywords = obj_dict(e);
     bool is_many = x->kind == OBJ_tuple || x->kind == OBJ_list;
     if (is_many && x->seq.n != t->nx) {
         struct text found;
         text_init(&found, e->arena);
         text_printf(&found, "%d", x->seq.n);
-        eval_raise(e, at, "ValueError", ERR_testing_argument, "each of x_vals", "one value for each of x_names", found.s);
+        eval_raise(e, at, "ValueError", ERR_testing_argument, "each of x_vals",
+                   "one value for each of x_names", found.s);
     }
     for (int i = 0; i < t->nx; i++) {
         struct obj *value = is_many ? x->seq.at[i] : x;
@@ -386,19 +403,23 @@ static const char *line_name(struct eval *e, const struct table *t, const struct
     struct text name;
     const char *ylabel = as_text(e, field(e, b, "ylabel"));
     text_init(&name, e->arena);
-    text_printf(&name, "%s%s", as_text(e, field(e, b, "line_names")->seq.at[line]), t->is_cpu[line] ? " (CPU oracle)" : "");
+    text_printf(&name, "%s%s", as_text(e, field(e, b, "line_names")->seq.at[line]),
+                t->is_cpu[line] ? " (CPU oracle)" : "");
     if (*ylabel)
         text_printf(&name, " (%s)", ylabel);
     return name.s;
 }
 
-static struct table run_lines(struct eval *e, struct obj *fn, const struct obj *b, struct obj *extra, struct loc at)
+static struct table run_lines(struct eval *e, struct obj *fn, const struct obj *b, struct obj *extra,
+                              struct loc at)
 {
     struct obj *x_names = field(e, b, "x_names");
-    struct table t = {x_names->seq.n, field(e, b, "line_vals")->seq.n, field(e, b, "x_vals")->seq.n, .all_ints = true, .plain = true};
+    struct table t = {x_names->seq.n, field(e, b, "line_vals")->seq.n, field(e, b, "x_vals")->seq.n,
+                      .all_ints = true, .plain = true};
     int columns = t.nx + t.nlines;
     if (field(e, b, "line_names")->seq.n != t.nlines)
-        eval_raise(e, at, "ValueError", ERR_testing_argument, "line_names", "as long as line_vals", "another length");
+        eval_raise(e, at, "ValueError", ERR_testing_argument, "line_names", "as long as line_vals",
+                   "another length");
     t.names = NEW_ARRAY(e->arena, columns, const char *);
     t.cells = NEW_ARRAY(e->arena, t.nrows * columns + 1, double);
     t.labels = NEW_ARRAY(e->arena, t.nrows * t.nx + 1, struct obj *);
@@ -493,7 +514,8 @@ static void print_table(struct eval *e, const struct table *t, struct text *out)
         else
             text_printf(out, "%-*d", edge, row);
         for (int i = 0; i < columns; i++)
-            text_printf(out, "  %*s", (int)width[i], row < 0 ? t->names[i] : cell_text(e, t, &format[i], row, i));
+            text_printf(out, "  %*s", (int)width[i],
+                        row < 0 ? t->names[i] : cell_text(e, t, &format[i], row, i));
         text_char(out, '\n');
     }
 }
@@ -556,7 +578,8 @@ static void draw(struct eval *e, const struct table *t, const struct obj *b, str
     for (int i = 0; i < t->nlines; i++) {
         struct text name;
         text_init(&name, e->arena);
-        text_printf(&name, "%s%s", as_text(e, field(e, b, "line_names")->seq.at[i]), t->is_cpu[i] ? " (CPU oracle)" : "");
+        text_printf(&name, "%s%s", as_text(e, field(e, b, "line_names")->seq.at[i]),
+                    t->is_cpu[i] ? " (CPU oracle)" : "");
         p.lines[i].name = name.s;
         struct obj *style = styles->kind == OBJ_list && i < styles->seq.n ? styles->seq.at[i] : obj_none;
         if ((style->kind == OBJ_tuple || style->kind == OBJ_list) && style->seq.n > 0)
@@ -569,12 +592,14 @@ static void draw(struct eval *e, const struct table *t, const struct obj *b, str
 
 /* -- reports -- */
 
-static void save(struct eval *e, const char *folder, const char *name, const char *ending, const struct text *t, struct loc at)
+static void save(struct eval *e, const char *folder, const char *name, const char *ending,
+                 const struct text *t, struct loc at)
 {
     struct program *p = program_of(e);
     struct text path;
     text_init(&path, e->arena);
-    text_printf(&path, "%s%s%s%s", folder, *folder && folder[strlen(folder) - 1] != '/' ? "/" : "", name, ending);
+    text_printf(&path, "%s%s%s%s", folder, *folder && folder[strlen(folder) - 1] != '/' ? "/" : "", name,
+                ending);
     if (!p->options.save || p->options.save(p->options.user, path.s, t->s, t->len) != 0)
         eval_raise(e, at, "OSError", ERR_no_host_service, path.s, "a folder to write to");
 }
@@ -589,7 +614,8 @@ struct wanted {
     struct obj *extra;
 };
 
-static void report_one(struct eval *e, const struct report *r, const struct obj *b, const struct wanted *w, struct text *html, struct loc at)
+static void report_one(struct eval *e, const struct report *r, const struct obj *b, const struct wanted *w,
+                       struct text *html, struct loc at)
 {
     struct table t = run_lines(e, r->fn, b, w->extra, at);
     const char *name = as_text(e, field(e, b, "plot_name"));
@@ -616,7 +642,8 @@ static void report_one(struct eval *e, const struct report *r, const struct obj 
 static struct obj *run_report(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct report *r = args[0]->native.data;
-    struct wanted w = {obj_truth(e, args[1], call->loc), obj_truth(e, args[2], call->loc), as_text(e, args[3]), args[5]};
+    struct wanted w = {obj_truth(e, args[1], call->loc), obj_truth(e, args[2], call->loc),
+                       as_text(e, args[3]), args[5]};
     struct text html;
     if (obj_truth(e, args[4], call->loc))
         eval_raise(e, call->loc, "NotImplementedError", ERR_no_library, "pandas");
@@ -632,8 +659,9 @@ static struct obj *run_report(struct eval *e, struct obj **args, const struct ar
     return obj_none;
 }
 
-static const struct builtin report_run = {"Mark.run", "self, show_plots=False, print_data=False, save_path='', return_df=False, **kwargs",
-                                          run_report, NULL};
+static const struct builtin report_run = {
+    "Mark.run", "self, show_plots=False, print_data=False, save_path='', return_df=False, **kwargs",
+    run_report, NULL};
 
 static struct obj *report_get(struct eval *e, struct obj *self, const char *name, struct loc at)
 {
@@ -659,7 +687,8 @@ static struct obj *run_decorate(struct eval *e, struct obj **args, const struct 
     return obj_native(e, &report_class, r);
 }
 
-static const struct builtin report_decorate = {"triton.testing.perf_report", "benchmarks, fn", run_decorate, NULL};
+static const struct builtin report_decorate = {"triton.testing.perf_report", "benchmarks, fn", run_decorate,
+                                               NULL};
 
 static struct obj *run_perf_report(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -668,8 +697,8 @@ static struct obj *run_perf_report(struct eval *e, struct obj **args, const stru
     for (int i = 0; i < (is_list ? args[0]->seq.n : 1); i++) {
         struct obj *b = is_list ? args[0]->seq.at[i] : args[0];
         if (b->kind != OBJ_native || b->native.class != &benchmark_class)
-            eval_raise(e, call->loc, "TypeError", ERR_testing_argument, "the argument of perf_report", "a Benchmark, or a list of them",
-                       obj_type_name(b));
+            eval_raise(e, call->loc, "TypeError", ERR_testing_argument, "the argument of perf_report",
+                       "a Benchmark, or a list of them", obj_type_name(b));
         VEC_PUSH(e->arena, &list->seq, b);
     }
     return obj_method(e, list, obj_builtin(e, &report_decorate));
@@ -682,8 +711,13 @@ static struct obj *run_assert_close(struct eval *e, struct obj **args, const str
     const struct builtin *assert_close = torch_math_functions;
     while (strcmp(assert_close->name, "torch.testing.assert_close") != 0)
         assert_close++;
-    struct obj *all[] = {args[0], args[1], args[3] == obj_none ? obj_int(e, 0) : args[3],
-                         args[2] == obj_none ? obj_float(e, 1e-2) : args[2], obj_true, obj_false, obj_none};
+    struct obj *all[] = {args[0],
+                         args[1],
+                         args[3] == obj_none ? obj_int(e, 0) : args[3],
+                         args[2] == obj_none ? obj_float(e, 1e-2) : args[2],
+                         obj_true,
+                         obj_false,
+                         obj_none};
     return assert_close->run(e, all, call);
 }
 
@@ -703,6 +737,7 @@ struct obj *testing_module(struct eval *e, const char *dotted_name)
         return NULL;
     struct obj *m = obj_module(e, "triton.testing");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        scope_set(m->module.scope, intern_str(e->strings, strrchr(rows[i].name, '.') + 1), obj_builtin(e, &rows[i]));
+        scope_set(m->module.scope, intern_str(e->strings, strrchr(rows[i].name, '.') + 1),
+                  obj_builtin(e, &rows[i]));
     return m;
 }

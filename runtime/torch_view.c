@@ -168,6 +168,11 @@ static struct obj *run_reshape(struct eval *e, struct obj **args, const struct a
     return torch_wrap(e, reshaped(e, torch_self(e, args, call), args[1], call->loc));
 }
 
+static struct obj *run_flatten(struct eval *e, struct obj **args, const struct args *call)
+{
+    return torch_wrap(e, reshaped(e, torch_self(e, args, call), obj_int(e, -1), call->loc));
+}
+
 static struct obj *run_transpose(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor t = torch_self(e, args, call), out = t;
@@ -343,7 +348,7 @@ const struct builtin torch_view_methods[] = {
     {"Tensor.tolist", "self", run_tolist, NULL},
     {"Tensor.view", "self, *shape", run_reshape, NULL},
     {"Tensor.reshape", "self, *shape", run_reshape, NULL},
-    {"Tensor.flatten", "self", run_reshape, NULL},
+    {"Tensor.flatten", "self", run_flatten, NULL},
     {"Tensor.transpose", "self, dim0, dim1", run_transpose, NULL},
     {"Tensor.t", "self", torch_run_t, NULL},
     {"Tensor.permute", "self, *dims", run_permute, NULL},

@@ -89,12 +89,14 @@ static struct level below(const struct level *l)
 
 /* -- heuristics -- */
 
-static struct obj *launch_heuristics(const struct level *l, const struct obj *functions, const struct args *args)
+static struct obj *launch_heuristics(const struct level *l, const struct obj *functions,
+                                     const struct args *args)
 {
     struct eval *e = l->e;
     struct obj *named = named_args(l, args), *computed = obj_dict(e);
     if (functions->kind != OBJ_dict)
-        eval_raise(e, args->loc, "TypeError", ERR_testing_argument, "the argument of @triton.heuristics", "a dict", obj_type_name(functions));
+        eval_raise(e, args->loc, "TypeError", ERR_testing_argument, "the argument of @triton.heuristics",
+                   "a dict", obj_type_name(functions));
     for (int i = 0; i < functions->dict->entries.n; i++) {
         const struct dict_entry *entry = &functions->dict->entries.at[i];
         if (!entry->key)
@@ -206,7 +208,8 @@ static struct tensor *listed(const struct trial *t, const char *name, int i)
         return NULL;
     struct obj *x = dict_get(e, t->named->dict, list->seq.at[i]);
     if (!x || !torch_tensor(x))
-        eval_raise(e, t->args.loc, "TypeError", ERR_testing_argument, name, "names of tensor arguments", x ? obj_type_name(x) : "another name");
+        eval_raise(e, t->args.loc, "TypeError", ERR_testing_argument, name, "names of tensor arguments",
+                   x ? obj_type_name(x) : "another name");
     return torch_tensor(x);
 }
 
@@ -220,7 +223,8 @@ static void run_pre_hook(struct trial *t, bool reset_only)
         struct obj *extra = obj_dict(e);
         if (reset_only)
             dict_set(e, extra->dict, obj_cstr(e, "reset_only"), obj_true);
-        struct args call = with_keywords(e, &(struct args){.n = 1, .at = &t->named, .loc = t->args.loc}, extra);
+        struct args call =
+            with_keywords(e, &(struct args){.n = 1, .at = &t->named, .loc = t->args.loc}, extra);
         eval_call(e, hook, &call);
         return;
     }
@@ -239,7 +243,8 @@ static void run_post_hook(struct trial *t)
     if (hook) {
         struct obj *extra = obj_dict(e);
         dict_set(e, extra->dict, obj_cstr(e, "exception"), obj_none);
-        struct args call = with_keywords(e, &(struct args){.n = 1, .at = &t->named, .loc = t->args.loc}, extra);
+        struct args call =
+            with_keywords(e, &(struct args){.n = 1, .at = &t->named, .loc = t->args.loc}, extra);
         eval_call(e, hook, &call);
     }
     for (int i = 0; !hook && t->saved && i < t->saved->seq.n && (x = listed(t, "restore_value", i)); i++)
@@ -331,8 +336,8 @@ static void say(const struct level *l, const char *format, const char *config)
 }
 
 /* The configs that perf_model thinks best: `top_k` of them, or that part of all. */
-static struct obj *keep_best(const struct level *l, struct obj *configs, int nall, const struct obj *prune, const struct obj *named,
-                             struct loc at)
+static struct obj *keep_best(const struct level *l, struct obj *configs, int nall, const struct obj *prune,
+                             const struct obj *named, struct loc at)
 {
     struct eval *e = l->e;
     struct obj *model = option(e, prune, "perf_model"), *top = option(e, prune, "top_k");
@@ -353,7 +358,8 @@ static struct obj *keep_best(const struct level *l, struct obj *configs, int nal
         struct args call = with_keywords(e, &(struct args){.loc = at}, all);
         struct obj *found = eval_call(e, model, &call);
         if (!torch_number(found, &time))
-            eval_raise(e, at, "TypeError", ERR_testing_argument, "what perf_model returns", "a number", obj_type_name(found));
+            eval_raise(e, at, "TypeError", ERR_testing_argument, "what perf_model returns", "a number",
+                       obj_type_name(found));
         times[i] = time.is_float ? time.f : (double)time.i;
     }
     struct obj *kept = obj_list(e, 0, NULL);
@@ -368,14 +374,16 @@ static struct obj *keep_best(const struct level *l, struct obj *configs, int nal
     return kept;
 }
 
-static struct obj *prune(const struct level *l, const struct obj *options, struct obj *configs, const struct obj *named, const struct args *args)
+static struct obj *prune(const struct level *l, const struct obj *options, struct obj *configs,
+                         const struct obj *named, const struct args *args)
 {
     struct eval *e = l->e;
     struct obj *by = option(e, options, "prune_configs_by");
     if (!by)
         return configs;
     if (by->kind != OBJ_dict)
-        eval_raise(e, args->loc, "TypeError", ERR_testing_argument, "prune_configs_by", "a dict", obj_type_name(by));
+        eval_raise(e, args->loc, "TypeError", ERR_testing_argument, "prune_configs_by", "a dict",
+                   obj_type_name(by));
     int nall = configs->seq.n;
     struct obj *early = option(e, by, "early_config_prune");
     if (early) {
@@ -403,11 +411,13 @@ static struct obj *config_by_text(struct eval *e, struct obj *configs, const cha
 }
 
 /* Where a choice is kept: by the device, the kernel's text, the key and all the configs. NULL: nowhere. */
-static const char *choice_path(const struct level *l, const struct obj *options, struct obj *configs, struct obj *key)
+static const char *choice_path(const struct level *l, const struct obj *options, struct obj *configs,
+                               struct obj *key)
 {
     const neso_run_options *o = &l->p->options;
     struct text all, path;
-    if (!o->cache || !o->save || !o->load || option(l->e, options, "pre_hook") || !l->p->device->class->takes_ptx)
+    if (!o->cache || !o->save || !o->load || option(l->e, options, "pre_hook") ||
+        !l->p->device->class->takes_ptx)
         return NULL;
     text_init(&all, l->e->arena);
     text_str(&all, l->p->device->text);
@@ -423,8 +433,8 @@ static const char *choice_path(const struct level *l, const struct obj *options,
     return path.s;
 }
 
-static struct obj *choose_by_time(const struct level *l, const struct obj *options, struct obj *configs, const struct obj *named,
-                                  const struct args *args)
+static struct obj *choose_by_time(const struct level *l, const struct obj *options, struct obj *configs,
+                                  const struct obj *named, const struct args *args)
 {
     struct eval *e = l->e;
     struct obj *best = NULL, *timings = obj_dict(e);
@@ -454,13 +464,14 @@ static struct obj *choose_by_time(const struct level *l, const struct obj *optio
     return best;
 }
 
-static struct obj *choose(const struct level *l, const struct obj *options, struct obj *configs, struct obj *key,
-                          const struct obj *named, const struct args *args)
+static struct obj *choose(const struct level *l, const struct obj *options, struct obj *configs,
+                          struct obj *key, const struct obj *named, const struct args *args)
 {
     const neso_run_options *o = &l->p->options;
     const char *path = choice_path(l, options, configs, key), *text;
     size_t n;
-    struct obj *best = path && (text = o->load(o->user, path, &n)) ? config_by_text(l->e, configs, text, n) : NULL;
+    struct obj *best =
+        path && (text = o->load(o->user, path, &n)) ? config_by_text(l->e, configs, text, n) : NULL;
     if (best)
         return best;
     double start = l->e->host->seconds(l->e->host->ctx);
@@ -468,8 +479,11 @@ static struct obj *choose(const struct level *l, const struct obj *options, stru
     if (is_set(l, "TRITON_PRINT_AUTOTUNING")) {
         struct text t;
         text_init(&t, l->e->arena);
-        text_printf(&t, "Triton autotuning for function %s,\nwith key as %s,\nfinished after %.2fs,\nbest config selected: %s;\n",
-                    l->jit->jit->fn.name, text_of(l->e, key), l->e->host->seconds(l->e->host->ctx) - start, text_of(l->e, best));
+        text_printf(&t,
+                    "Triton autotuning for function %s,\nwith key as %s,\nfinished after %.2fs,\nbest config "
+                    "selected: %s;\n",
+                    l->jit->jit->fn.name, text_of(l->e, key), l->e->host->seconds(l->e->host->ctx) - start,
+                    text_of(l->e, best));
         eval_write(l->e, t.s, t.len);
     }
     if (path)
@@ -481,7 +495,8 @@ static struct obj *only_config(const struct level *l, struct obj *configs, struc
 {
     if (configs->seq.n)
         return configs->seq.at[0];
-    struct obj *triton = eval_getattr(l->e, *map_get(&l->e->modules, "triton", 6), "Config", at), *none = obj_dict(l->e);
+    struct obj *triton = eval_getattr(l->e, *map_get(&l->e->modules, "triton", 6), "Config", at),
+               *none = obj_dict(l->e);
     return eval_call1(l->e, triton, none, at);
 }
 
@@ -490,12 +505,13 @@ static struct obj *launch_autotuned(const struct level *l, const struct obj *opt
     struct eval *e = l->e;
     struct obj *configs = option(e, options, "configs"), *named = named_args(l, args), *best;
     if (!configs || (configs->kind != OBJ_list && configs->kind != OBJ_tuple))
-        eval_raise(e, args->loc, "TypeError", ERR_testing_argument, "the configs of @triton.autotune", "a list",
-                   configs ? obj_type_name(configs) : "None");
+        eval_raise(e, args->loc, "TypeError", ERR_testing_argument, "the configs of @triton.autotune",
+                   "a list", configs ? obj_type_name(configs) : "None");
     if (configs->seq.n < 2) {
         best = only_config(l, configs, args->loc);
     } else {
-        struct obj *cache = dict_get(e, record_of(l)->dict, obj_cstr(e, "cache")), *key = make_key(l, options, named);
+        struct obj *cache = dict_get(e, record_of(l)->dict, obj_cstr(e, "cache")),
+                   *key = make_key(l, options, named);
         best = dict_get(e, cache->dict, key);
         if (!best) {
             best = choose(l, options, configs, key, named, args);
@@ -520,7 +536,8 @@ static struct obj *launch_level(const struct level *l, const struct args *args)
     return (is_tuned ? launch_autotuned : launch_heuristics)(l, pair->seq.at[1], args);
 }
 
-struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args)
+struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct obj *grid,
+                        const struct args *args)
 {
     const struct obj *decorators = jit->jit->decorators;
     struct level l = {program, e, jit, grid, decorators ? decorators->seq.n - 1 : -1};
