@@ -153,7 +153,9 @@ int run_command(const struct given *g)
     }
     folder_of(path, folder, sizeof folder);
     s.folder = folder;
-    int result = neso_context_create(NULL, &s.ctx) == NESO_OK ? GOOD : complain("out of memory");
+    /* objects of a program live until its end, and a benchmark launches many times */
+    neso_context_options limits = {.size = sizeof limits, .memory_limit = (size_t)32 << 30};
+    int result = neso_context_create(&limits, &s.ctx) == NESO_OK ? GOOD : complain("out of memory");
     if (result == GOOD) {
         result = run_program(&s, path, text, length);
         neso_context_release(s.ctx);

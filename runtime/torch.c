@@ -506,12 +506,16 @@ static struct obj *class_unary(struct eval *e, enum oper op, struct obj *self, s
 
 static struct obj *class_getitem(struct eval *e, struct obj *self, struct obj *index, struct loc at)
 {
-    return torch_wrap(e, torch_index(e, self, index, at));
+    return torch_picks(index) ? torch_pick(e, self, index, at) : torch_wrap(e, torch_index(e, self, index, at));
 }
 
 static void class_setitem(struct eval *e, struct obj *self, struct obj *index, struct obj *value,
                           struct loc at)
 {
+    if (torch_picks(index)) {
+        torch_put(e, self, index, value, at);
+        return;
+    }
     struct tensor t = torch_index(e, self, index, at);
     torch_assign(e, &t, value, at);
 }
@@ -625,6 +629,7 @@ struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at)
     struct scope *s = m->module.scope;
     add_functions(e, s, functions, dotted_name);
     add_functions(e, s, torch_math_functions, dotted_name);
+    add_functions(e, s, torch_pick_functions, dotted_name);
     size_t length = strlen(dotted_name);
     for (size_t k = 0; k < known; k++)
         if (strncmp(module_names[k], dotted_name, length) == 0 && module_names[k][length] == '.' &&

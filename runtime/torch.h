@@ -41,6 +41,13 @@ struct obj *torch_ints(struct eval *e, int n, const int64_t *x);
 struct tensor torch_index(struct eval *e, struct obj *self, struct obj *index, struct loc at);
 void torch_assign(struct eval *e, struct tensor *to, struct obj *value, struct loc at);
 struct obj *torch_run_t(struct eval *e, struct obj **args, const struct args *call);
+struct number torch_same_element(const struct number *x, void *ctx); /* for tensor_map: a copy */
 struct obj *torch_run_item(struct eval *e, struct obj **args, const struct args *call);
+
+/* -- torch_pick.c -- */
+extern const struct builtin torch_pick_functions[];
+bool torch_picks(struct obj *index); /* is there a tensor among the indices? */
+struct obj *torch_pick(struct eval *e, struct obj *self, struct obj *index, struct loc at);
+void torch_put(struct eval *e, struct obj *self, struct obj *index, struct obj *value, struct loc at);
 
 #endif

@@ -235,7 +235,7 @@ static struct obj *run_squeeze(struct eval *e, struct obj **args, const struct a
 }
 
 /* In place: `t.fill_(x)`, `t.zero_()`, `t.copy_(u)`. */
-static struct number first_operand(const struct number *x, void *ctx)
+struct number torch_same_element(const struct number *x, void *ctx)
 {
     (void)ctx;
     return x[0];
@@ -244,7 +244,7 @@ static struct number first_operand(const struct number *x, void *ctx)
 void torch_assign(struct eval *e, struct tensor *to, struct obj *value, struct loc at)
 {
     struct tensor from = torch_operand(e, value, at);
-    if (!tensor_map(host_pool(e), to, 1, (const struct tensor *const[]){&from}, first_operand, NULL))
+    if (!tensor_map(host_pool(e), to, 1, (const struct tensor *const[]){&from}, torch_same_element, NULL))
         eval_raise(e, at, "RuntimeError", ERR_torch_copy);
 }
 
