@@ -104,25 +104,31 @@ static void put_opnd(const struct emitter *e, struct opnd x)
     }
 }
 
-/* The first operand in braces: a row has at most one `{`. */
-static int brace_start(const struct insn *in)
+/* How many registers the vector `{x}` at p takes: what its row says, or else the instruction. */
+static int vector_length(const struct insn *in, const char *p)
 {
-    int at = 0;
-    for (const char *p = insn_info[in->form.code].operands; *p && *p != '{'; p++)
-        at += *p == ' ';
-    return at;
+    const char *digit = p + 2;
+    return p[0] != '{' ? 0 : *digit != '}' ? *digit - '0' : in->nvec;
 }
 
+/* By the words of the row; of its optional operands there may be fewer. */
 static void put_opnds(const struct emitter *e, const struct insn *in)
 {
-    int brace = in->nvec ? brace_start(in) : -1;
-    for (int i = 0; i < in->nopnds; i++) {
+    const char *row = insn_info[in->form.code].operands;
+    for (int i = 0; i < in->nopnds;) {
+        int n = vector_length(in, row);
         text_str(e->out, i == 0 ? "\t" : ", ");
-        if (i == brace)
+        if (n)
             text_char(e->out, '{');
-        put_opnd(e, in->opnds[i]);
-        if (brace >= 0 && i == brace + in->nvec - 1)
+        for (int end = i + (n ? n : 1), first = i; i < end; i++) {
+            if (i > first)
+                text_str(e->out, ", ");
+            put_opnd(e, in->opnds[i]);
+        }
+        if (n)
             text_char(e->out, '}');
+        row += strcspn(row, " ");
+        row += *row == ' ';
     }
 }
 

@@ -6,7 +6,7 @@
  *   INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning)
  *
  *   operands   in order, results first: `d` result, `a` register or immediate, `{x}` a vector in braces (as long
- *              as the instruction says), `[p]` an address, `x?` may be absent
+ *              as the instruction says; `{x4}`: always 4), `[p]` an address, `x?` may be absent
  *   result     class of the register `d`: own (of the instruction's type), wide (twice its bits), pred, or none
  *   traits     those of ir.h's tile ops: PURE (depends on its operands only), COMMUTES (a and b), READS, WRITES
  *              (memory), EFFECT (keeps its place), TERMINATOR (leaves the block), and WARP (all lanes of the warp
@@ -121,6 +121,7 @@ LATENCY(param,  20)
 LATENCY(global, 400)
 LATENCY(shared, 30)
 LATENCY(warp,   25)
+LATENCY(mma,    33)
 LATENCY(none,   1)
 #endif
 
@@ -179,6 +180,15 @@ INSN(shfl,  "shfl.sync",  "d a b c m", own,  PURE|WARP,           70, warp, "d =
 INSN(redux, "redux.sync", "d a m",     own,  PURE|WARP,           70, warp, "d = a combined over all lanes")
 INSN(bar,   "bar.sync",   "a",         none, READS|WRITES|EFFECT, 70, none, "wait for all threads")
 INSN(trap,  "trap",       "",          none, READS|WRITES|EFFECT, 70, none, "stop the launch")
+
+/* -- tensor cores: d = a b + c; the rows' names are those of ir/fragments.c -- */
+#define MMA(shape, types) "mma.sync.aligned." shape ".row.col." types
+INSN(m16n8k16_f16,  MMA("m16n8k16", "f32.f16.f16.f32"),   "{d4} {a4} {b2} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of f16")
+INSN(m16n8k16_bf16, MMA("m16n8k16", "f32.bf16.bf16.f32"), "{d4} {a4} {b2} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of bf16")
+INSN(m16n8k8_tf32,  MMA("m16n8k8", "f32.tf32.tf32.f32"),  "{d4} {a4} {b2} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x8 of tf32")
+INSN(m16n8k32_s8,   MMA("m16n8k32", "s32.s8.s8.s32"),     "{d4} {a4} {b2} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x32 of s8")
+INSN(m16n8k16_s8,   MMA("m16n8k16", "s32.s8.s8.s32"),     "{d4} {a2} {b1} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of s8")
+#undef MMA
 
 /* -- control -- */
 INSN(bra, "bra", "l", none, TERMINATOR|EFFECT, 70, none, "go on at block l")

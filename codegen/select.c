@@ -264,7 +264,7 @@ static void select_op(struct select *s, const struct op *o)
     case FAMILY_layout:  select_layout(s, o); break;
     case FAMILY_control: select_control(s, o); break;
     case FAMILY_debug:   select_debug(s, o); break;
-    case FAMILY_dot:     select_unsupported(s, "dot");
+    case FAMILY_dot:     select_dot(s, o); break;
     case FAMILY_count:   break;
     }
 }

@@ -92,6 +92,7 @@ void select_shape(struct select *s, const struct op *o);
 void select_memory(struct select *s, const struct op *o);
 void select_reduce(struct select *s, const struct op *o);
 void select_layout(struct select *s, const struct op *o);
+void select_dot(struct select *s, const struct op *o);
 void select_control(struct select *s, const struct op *o);
 void select_debug(struct select *s, const struct op *o);
 

@@ -15,6 +15,7 @@
  * nothing. Where two wishes meet, a `convert` stands. Needs: no layouts. Leaves: a layout on every tile, without
  * replicated registers.
  */
+#include "ir/fragments.h"
 #include "opt/passes.h"
 
 enum { THREADS_PER_WARP = 1 << LANE_BITS, SEGMENT_BYTES = 128 };
@@ -26,6 +27,7 @@ struct class
     const struct type *type; /* of any of its values: the shape counts */
     const char *name;        /* of the first value, for explanations */
     const struct layout *layout;
+    const struct layout *anchor; /* what a dot demands, or NULL */
     int fast_dim;     /* the dimension in which its accesses are consecutive, -1: no wish */
     uint32_t reduced; /* a mask: the dimensions that reductions drop */
     int nvalues;
@@ -68,6 +70,7 @@ struct assign {
     VEC(struct site *) sites;
     VEC(struct link) links;
     struct map site_of; /* op to its site */
+    bool rows_first;    /* how warps share dots */
 };
 
 /* -- classes -- */
@@ -96,15 +99,21 @@ static void unite(struct class *a, struct class *b)
     b->joined = a;
     a->nvalues += b->nvalues;
     a->reduced |= b->reduced;
+    if (!a->anchor) {
+        a->anchor = b->anchor;
+        a->reason = b->reason;
+    }
     if (a->fast_dim < 0)
         a->fast_dim = b->fast_dim;
 }
 
-/* Unless their accesses run along different dimensions. */
+/* Unless their accesses run along different dimensions, or one has accesses and the other is a dot's. */
 static void join(struct class *a, struct class *b)
 {
     a = find(a);
     b = find(b);
+    if ((a->anchor && b->fast_dim >= 0) || (b->anchor && a->fast_dim >= 0))
+        return;
     if (a->fast_dim < 0 || b->fast_dim < 0 || a->fast_dim == b->fast_dim)
         unite(a, b);
 }
@@ -135,7 +144,8 @@ static void add_note(struct assign *a, struct value *v, bool cheap)
 
 static bool can_recompute(const struct op *o)
 {
-    if (!op_has(o, PURE) || o->nregions || o->nresults != 1 || o->code == OP_gather || o->code == OP_join)
+    if (!op_has(o, PURE) || o->nregions || o->nresults != 1 || o->code == OP_gather || o->code == OP_join ||
+        o->code == OP_dot)
         return false;
     if (op_has(o, COSTLY) && !type_is_int(op_result(o)->type))
         return false;
@@ -308,6 +318,16 @@ static void add_reduce(struct assign *a, struct op *o)
         VEC_PUSH(a->arena, &a->links, ((struct link){o, c, class_of(op_result(o))}));
 }
 
+/* The result shares its layout with the accumulator; the operands' follow from it. */
+static void add_dot(struct assign *a, struct op *o)
+{
+    struct class *c = find(class_of(op_result(o)));
+    c->anchor = dot_acc_layout(o, a->rows_first);
+    c->reason = c->anchor ? o : NULL;
+    if (class_of(op_opnd(o, 2)))
+        join(c, class_of(op_opnd(o, 2)));
+}
+
 /* Operands first.. of `by` are what becomes the values; an `if`'s region may return instead. */
 static void carry(const struct op *by, int first, struct value *const *values, int n)
 {
@@ -347,7 +367,7 @@ static bool has_tiles(const struct op *o)
 
 static bool is_unsupported(const struct op *o)
 {
-    return o->code == OP_dot || o->code == OP_scan || o->code == OP_histogram || o->code == OP_gather;
+    return o->code == OP_scan || o->code == OP_histogram || o->code == OP_gather;
 }
 
 static void gather_block(struct assign *a, struct block *b);
@@ -369,6 +389,8 @@ static void gather_op(struct assign *a, struct op *o)
         add_access(a, o);
     else if (o->code == OP_reduce)
         add_reduce(a, o);
+    else if (o->code == OP_dot)
+        add_dot(a, o);
     else if (o->code == OP_assert)
         join_operands(o, add_site(a, o, add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name))->class);
     else if (op_has(o, ELEMENTWISE) || o->code == OP_hint)
@@ -589,6 +611,10 @@ static void explain(struct assign *a, const struct class *c)
 
 static void decide(struct assign *a)
 {
+    for (int i = 0; i < a->classes.n; i++)
+        if (!a->classes.at[i]->joined)
+            a->classes.at[i]->layout = a->classes.at[i]->anchor;
+    spread(a);
     for (struct class *c; (c = largest_undecided(a));) {
         c->layout = own_layout(a, c, &c->reason);
         spread(a);
@@ -695,6 +721,33 @@ static void demand_as(struct assign *a, struct op *by, int first, struct value *
             op_set_opnd(by, first + i, demand(a, op_opnd(by, first + i), class_of(values[i])->layout, by));
 }
 
+/* Users of r, in whatever layout l it is made, get it in `wished`. */
+static void convert_result(struct assign *a, struct builder *b, struct value *r, const struct layout *l,
+                           const struct layout *wished)
+{
+    value_set_type(r, type_with_layout(a->m, r->type, l));
+    if (l == wished)
+        return;
+    struct value *x = build_convert(b, r, wished);
+    x->scratch = r->scratch;
+    value_replace(r, x);
+    op_set_opnd(x->def, 0, r);
+}
+
+/* The accumulator is converted, there and back, where its class got a layout in which the dot cannot be computed. */
+static void rewrite_dot(struct assign *a, struct op *o)
+{
+    const struct layout *wished = class_of(op_result(o))->layout, *l = dot_acc_layout(o, a->rows_first);
+    if (!l)
+        l = layout_is_separable(wished) ? wished : plain_layout(a, op_result(o)->type);
+    for (int i = 0; i < 3; i++) {
+        const struct layout *at = i == 2 ? l : dot_operand_layout(o, i, l, a->rows_first);
+        op_set_opnd(o, i, demand(a, op_opnd(o, i), at, o));
+    }
+    struct builder b = build_after(o);
+    convert_result(a, &b, op_result(o), l, wished);
+}
+
 /* The results have the layout that follows from the operands; users get that of the class. */
 static void rewrite_reduce(struct assign *a, struct op *o, const struct layout *l)
 {
@@ -703,16 +756,8 @@ static void rewrite_reduce(struct assign *a, struct op *o, const struct layout *
         return;
     const struct layout *natural = layout_after(a, o, l), *wished = class_of(op_result(o))->layout;
     struct builder b = build_after(o);
-    for (int i = 0; i < o->nresults; i++) {
-        struct value *r = &o->results[i];
-        value_set_type(r, type_with_layout(a->m, r->type, natural));
-        if (natural == wished)
-            continue;
-        struct value *x = build_convert(&b, r, wished);
-        x->scratch = r->scratch;
-        value_replace(r, x);
-        op_set_opnd(x->def, 0, r);
-    }
+    for (int i = 0; i < o->nresults; i++)
+        convert_result(a, &b, &o->results[i], natural, wished);
 }
 
 static void rewrite_block(struct assign *a, struct block *b);
@@ -748,6 +793,8 @@ static void rewrite_op(struct assign *a, struct op *o)
     const struct layout *l = site ? find(((struct site *)*site)->class)->layout : NULL;
     if (o->code == OP_reduce)
         rewrite_reduce(a, o, l);
+    else if (o->code == OP_dot)
+        rewrite_dot(a, o);
     else if (o->nregions)
         rewrite_control(a, o);
     else if (site)
@@ -785,6 +832,7 @@ void opt_assign(struct func *f)
     struct assign a = {.func = f, .m = f->module, .arena = f->module->scratch};
     map_init(&a.site_of, a.arena);
     a.axes = axis_analyse(f);
+    a.rows_first = dots_are_chained(f);
     gather_block(&a, f->body);
     if (a.m->diag->nerrors)
         return;

@@ -20,6 +20,7 @@ PASS(fold,    any,       any,       "compute constants, apply exact identities")
 PASS(cse,     any,       any,       "compute equal pure ops once")
 PASS(licm,    any,       any,       "move invariant pure ops out of loops")
 PASS(dce,     any,       any,       "drop ops without use or effect")
+PASS(dot,     traced,    traced,    "widen what tensor cores cannot multiply")
 PASS(assign,  traced,    laid_out,  "give every tile a layout, from the memory accesses outwards")
 PASS(cross,   laid_out,  laid_out,  "split reductions over warps into two steps")
 PASS(convert, laid_out,  scheduled, "carry conversions across warps through shared memory")
@@ -90,6 +91,15 @@ const struct axis *axis_of(const struct axis_table *t, const struct value *v);
 int axis_access(const struct axis_table *t, const struct op *access, int dim);
 /* How many neighbours along `dim` share one mask value; without a mask all do. */
 int axis_mask(const struct axis_table *t, const struct op *access, int dim);
+
+/* -- dot.c: what assign asks about dots -- */
+
+/* Does an operand of some dot follow from another's result? */
+bool dots_are_chained(struct func *f);
+/* The layout that the dot's accumulator must have; NULL: tensor cores cannot do it, and any that is separable will do. */
+const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
+/* And operand i, given that. */
+const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);
 
 #endif
 #endif

@@ -1,4 +1,4 @@
-# runs: interpreter (not cuda: tl.dot does not compile for GPUs yet; not triton: **META is Triton 1.0's; not emulator: no such device yet)
+# runs: interpreter cuda (not triton: **META is Triton 1.0's; not emulator: no such device yet)
 # The announcement's matrix product, word for word, its metaparameters in **META; and with the leaky ReLU that it offers to fuse.
 import torch
 import triton

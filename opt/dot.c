@@ -1,0 +1,101 @@
+/* dot.c: which instructions do a dot, and how its operands must lie for them.
+ *
+ *     %d = dot %a, %b, %acc : tile<64x64xf32>    a, b fp8    =>     %a.1 = fext %a, %b.1 = fext %b : f16
+ *                                                                   %d = dot %a.1, %b.1, %acc
+ *
+ * Tensor cores (mma.sync) take f16, bf16, tf32 and i8 in tiles of at least 16 x 8; fp8 becomes f16, which is exact. All
+ * else, exact f32 and f64 above all, is computed by fused multiply-adds: each thread its own elements of the accumulator.
+ *
+ * Where one dot feeds another, warps share rows only: then the accumulator of the first is the operand of the second
+ * without leaving its warp, and reductions along rows stay in a warp too.
+ */
+#include "ir/fragments.h"
+#include "opt/passes.h"
+
+/* -- chains -- */
+
+enum { CHAIN_MOST = 64 };
+
+/* Does v follow from a dot by ops that stay near it? Loops' values count as unrelated. */
+static bool follows_dot(const struct value *v, int depth)
+{
+    const struct op *o = v->def;
+    if (!o || depth == CHAIN_MOST || !type_is_tile(v->type) || o->nregions)
+        return false;
+    if (o->code == OP_dot)
+        return true;
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i) && op_has(o, PURE) && follows_dot(op_opnd(o, i), depth + 1))
+            return true;
+    return false;
+}
+
+static void visit_chain(struct op *o, void *ctx)
+{
+    bool *chained = ctx;
+    if (o->code == OP_dot && !*chained)
+        *chained = follows_dot(op_opnd(o, 0), 0) || follows_dot(op_opnd(o, 1), 0);
+}
+
+bool dots_are_chained(struct func *f)
+{
+    bool chained = false;
+    func_walk(f, visit_chain, &chained);
+    return chained;
+}
+
+/* -- layouts -- */
+
+const struct layout *dot_acc_layout(const struct op *o, bool rows_first)
+{
+    const struct fragment *g = fragment_for(o);
+    const struct type *t = op_opnd(o, DOT_acc)->type;
+    const struct func *f = o->block->func;
+    if (!g)
+        return NULL;
+    struct layout l;
+    layout_fragment(&l, g, DOT_acc, t, warp_split_for(g, t, f->num_warps, rows_first));
+    return layout_intern(f->module, &l);
+}
+
+const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first)
+{
+    const struct fragment *g = fragment_for(o);
+    const struct type *t = op_opnd(o, i)->type;
+    const struct func *f = o->block->func;
+    struct layout l;
+    if (g)
+        layout_fragment(&l, g, (enum dot_role)i, t,
+                        warp_split_for(g, op_opnd(o, DOT_acc)->type, f->num_warps, rows_first));
+    else
+        layout_fma_operand(&l, (enum dot_role)i, t, acc);
+    return layout_intern(f->module, &l);
+}
+
+/* -- the pass -- */
+
+static void widen(struct op *o, void *ctx)
+{
+    (void)ctx;
+    if (o->code != OP_dot || !type_is_float(op_opnd(o, DOT_a)->type))
+        return;
+    struct builder b = build_before(o);
+    for (int i = DOT_a; i <= DOT_b; i++)
+        if (type_elem_bits(op_opnd(o, i)->type) == 8)
+            op_set_opnd(o, i, build_cast(&b, OP_fext, op_opnd(o, i), type_scalar(o->block->func->module, DT_f16)));
+}
+
+static void explain(struct op *o, void *ctx)
+{
+    struct func *f = ctx;
+    const struct fragment *g = o->code == OP_dot ? fragment_for(o) : NULL;
+    if (o->code == OP_dot)
+        opt_explain(f, o, "%%%s by %s", op_result(o)->name, g ? g->name : "fma");
+}
+
+void opt_dot(struct func *f)
+{
+    func_walk(f, widen, NULL);
+    if (opt_explains(f))
+        func_walk(f, explain, f);
+}
