@@ -152,6 +152,61 @@ bool fragment_matches(const struct fragment *g, enum dot_role role, const struct
 
 /* -- without tensor cores -- */
 
+static int least(int x, int y)
+{
+    return x < y ? x : y;
+}
+
+/* Bits of a dimension as they are given away, from the lowest. */
+struct supply {
+    int low, left;
+};
+
+static int give(struct layout *l, enum in kind, struct supply *x, int n)
+{
+    n = least(n, x->left);
+    add_bits(l, kind, x->low, n);
+    x->low += n;
+    x->left -= n;
+    return n;
+}
+
+/* n bits of columns, rows and batches, in this order of preference; zeros where there are no more. */
+static void give_all(struct layout *l, enum in kind, struct supply *const *x, int n)
+{
+    for (int i = 0; i < 3; i++)
+        n -= give(l, kind, x[i], n);
+    for (; n > 0; n--)
+        layout_add(l, kind, 0);
+}
+
+void layout_fma_acc(struct layout *out, const struct type *t, int num_warps)
+{
+    enum { VECTOR = 2, LANE_COLUMNS = 3 };
+    layout_init(out, t->rank, t->shape);
+    int rows = out->dim_bits[t->rank - 2], columns = out->dim_bits[t->rank - 1], warps = log2_of(num_warps);
+    int regs = rows + columns - LANE_BITS - warps, own_columns = 0, own_rows = 0;
+    if (regs > 0) {
+        own_columns = least((regs + 1) / 2, columns);
+        own_rows = least(regs - own_columns, rows);
+        own_columns = regs - own_rows;
+    }
+    struct supply column = {0, columns}, row = {columns, rows},
+                  batch = {rows + columns, t->rank > 2 ? out->dim_bits[0] : 0};
+    give(out, IN_reg, &column, least(own_columns, VECTOR));
+    own_columns -= least(own_columns, VECTOR);
+    column.left -= own_columns; /* kept for the registers behind lanes and warps */
+    row.left -= own_rows;
+    int lanes = LANE_BITS - give(out, IN_lane, &column, LANE_COLUMNS);
+    give_all(out, IN_lane, (struct supply *[]){&row, &column, &batch}, lanes);
+    give_all(out, IN_warp, (struct supply *[]){&row, &column, &batch}, warps);
+    column.left += own_columns;
+    row.left += own_rows;
+    give(out, IN_reg, &column, column.left);
+    give(out, IN_reg, &row, row.left);
+    give(out, IN_reg, &batch, batch.left);
+}
+
 /* An accumulator's vector without what operand `role` lacks, K being zero: coordinates of `to`. */
 static uint32_t operand_coord(const struct layout *to, enum dot_role role, const struct layout *acc, uint32_t v)
 {
@@ -174,17 +229,4 @@ void layout_fma_operand(struct layout *out, enum dot_role role, const struct typ
         }
     out->flip = operand_coord(out, role, acc, acc->flip);
     layout_drop_free_regs(out, out, NULL);
-}
-
-bool layout_is_separable(const struct layout *acc)
-{
-    for (int i = 0; i < layout_first(acc, IN_count); i++) {
-        int index[RANK_MAX], moved = 0;
-        layout_split_coord(acc, acc->basis[i], index);
-        for (int d = 0; d < acc->rank; d++)
-            moved += index[d] != 0;
-        if (moved > 1)
-            return false;
-    }
-    return true;
 }

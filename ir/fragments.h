@@ -44,10 +44,10 @@ void layout_fragment(struct layout *out, const struct fragment *g, enum dot_role
                      struct warp_split split);
 /* Do the instruction's matrices stand in l's lowest registers and in its lanes, as `role` wants them? */
 bool fragment_matches(const struct fragment *g, enum dot_role role, const struct layout *l);
-/* What operand `role` (a or b) needs where each thread computes its own elements of an accumulator laid out as `acc`: all
- * of K in registers, and what the accumulator's registers, lanes and warps have of the other dimension. */
+/* Without tensor cores: each thread computes its own elements of the accumulator, about as many rows as columns. */
+void layout_fma_acc(struct layout *out, const struct type *t, int num_warps);
+/* What operand `role` (a or b) needs for that: all of K in registers, and what the accumulator's registers, lanes and
+ * warps have of the other dimension. */
 void layout_fma_operand(struct layout *out, enum dot_role role, const struct type *t, const struct layout *acc);
-/* May threads compute elements laid out so by themselves: does each bit move either along rows or along columns? */
-bool layout_is_separable(const struct layout *acc);
 
 #endif

@@ -15,7 +15,6 @@
  * nothing. Where two wishes meet, a `convert` stands. Needs: no layouts. Leaves: a layout on every tile, without
  * replicated registers.
  */
-#include "ir/fragments.h"
 #include "opt/passes.h"
 
 enum { THREADS_PER_WARP = 1 << LANE_BITS, SEGMENT_BYTES = 128 };
@@ -323,7 +322,7 @@ static void add_dot(struct assign *a, struct op *o)
 {
     struct class *c = find(class_of(op_result(o)));
     c->anchor = dot_acc_layout(o, a->rows_first);
-    c->reason = c->anchor ? o : NULL;
+    c->reason = o;
     if (class_of(op_opnd(o, 2)))
         join(c, class_of(op_opnd(o, 2)));
 }
@@ -738,8 +737,6 @@ static void convert_result(struct assign *a, struct builder *b, struct value *r,
 static void rewrite_dot(struct assign *a, struct op *o)
 {
     const struct layout *wished = class_of(op_result(o))->layout, *l = dot_acc_layout(o, a->rows_first);
-    if (!l)
-        l = layout_is_separable(wished) ? wished : plain_layout(a, op_result(o)->type);
     for (int i = 0; i < 3; i++) {
         const struct layout *at = i == 2 ? l : dot_operand_layout(o, i, l, a->rows_first);
         op_set_opnd(o, i, demand(a, op_opnd(o, i), at, o));

@@ -51,10 +51,11 @@ const struct layout *dot_acc_layout(const struct op *o, bool rows_first)
     const struct fragment *g = fragment_for(o);
     const struct type *t = op_opnd(o, DOT_acc)->type;
     const struct func *f = o->block->func;
-    if (!g)
-        return NULL;
     struct layout l;
-    layout_fragment(&l, g, DOT_acc, t, warp_split_for(g, t, f->num_warps, rows_first));
+    if (g)
+        layout_fragment(&l, g, DOT_acc, t, warp_split_for(g, t, f->num_warps, rows_first));
+    else
+        layout_fma_acc(&l, t, f->num_warps);
     return layout_intern(f->module, &l);
 }
 

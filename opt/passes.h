@@ -96,7 +96,7 @@ int axis_mask(const struct axis_table *t, const struct op *access, int dim);
 
 /* Does an operand of some dot follow from another's result? */
 bool dots_are_chained(struct func *f);
-/* The layout that the dot's accumulator must have; NULL: tensor cores cannot do it, and any that is separable will do. */
+/* The layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
 /* And operand i, given that. */
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);

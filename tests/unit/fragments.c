@@ -87,20 +87,26 @@ TEST(whole_tiles)
 
 TEST(without_tensor_cores)
 {
-    struct type ta = tile(8, 16), tb = tile(16, 32);
-    struct layout acc, a, b;
-    layout_blocked(&acc, 2, (int[]){8, 32}, (int[]){2, 2}, (int[]){1, 0}, 2);
-    CHECK(layout_is_separable(&acc));
-    layout_fma_operand(&a, DOT_a, &ta, &acc);
-    layout_fma_operand(&b, DOT_b, &tb, &acc);
-    CHECK(layout_is_surjective(&a) && layout_is_surjective(&b));
-    for (uint32_t thread = 0; thread < 64; thread++) {
-        uint32_t coord = layout_apply(&acc, 0, thread % 32, thread / 32, 0);
-        CHECK_INT(layout_apply(&a, 0, thread % 32, thread / 32, 0), coord / 32 * 16);
-        CHECK_INT(layout_apply(&b, 0, thread % 32, thread / 32, 0), coord % 32);
+    static const int shapes[][3] = {{8, 32, 2}, {1, 1, 4}, {128, 256, 8}, {4, 4, 1}, {256, 2, 4}, {2, 128, 8}};
+    for (int s = 0; s < 6; s++) {
+        int rows = shapes[s][0], columns = shapes[s][1], warps = shapes[s][2];
+        struct type ta = tile(rows, 16), tb = tile(16, columns), tc = tile(rows, columns);
+        struct layout acc, a, b;
+        layout_fma_acc(&acc, &tc, warps);
+        layout_fma_operand(&a, DOT_a, &ta, &acc);
+        layout_fma_operand(&b, DOT_b, &tb, &acc);
+        CHECK(layout_is_surjective(&acc) && layout_is_surjective(&a) && layout_is_surjective(&b));
+        CHECK_INT(1 << acc.nbits[IN_warp], warps);
+        CHECK_INT(layout_free_bits(&acc, IN_reg), 0);
+        for (uint32_t thread = 0; thread < 32 * (uint32_t)warps; thread++) {
+            uint32_t coord = layout_apply(&acc, 0, thread % 32, thread / 32, 0);
+            CHECK_INT(layout_apply(&a, 0, thread % 32, thread / 32, 0), coord / (uint32_t)columns * 16);
+            CHECK_INT(layout_apply(&b, 0, thread % 32, thread / 32, 0), coord % (uint32_t)columns);
+        }
     }
-    layout_init(&acc, 2, (int[]){2, 2});
-    layout_add(&acc, IN_lane, 3);
-    layout_add(&acc, IN_reg, 1);
-    CHECK(!layout_is_separable(&acc));
+    struct type large = tile(128, 256);
+    struct layout acc;
+    layout_fma_acc(&acc, &large, 8);
+    CHECK_INT(acc.nbits[IN_lane], 5);
+    CHECK_INT(acc.nbits[IN_reg], 7);
 }
