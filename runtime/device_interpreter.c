@@ -22,6 +22,7 @@ struct machine {
     pthread_mutex_t lock; /* of the list */
     struct allocation *list; /* sorted by base */
     int n, cap;
+    struct race *race; /* shared by launches; its shadows are the allocations' */
 };
 
 static bool machine_open(struct device *d, int ordinal, void *cuda_context, struct fault *f)
@@ -34,6 +35,7 @@ static bool machine_open(struct device *d, int ordinal, void *cuda_context, stru
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "for the interpreter");
     *m = (struct machine){0};
     pthread_mutex_init(&m->lock, NULL);
+    m->race = race_new(d->mem);
     d->state = m;
     snprintf(d->text, sizeof d->text, "the interpreter, on this CPU");
     return true;
@@ -41,6 +43,7 @@ static bool machine_open(struct device *d, int ordinal, void *cuda_context, stru
 
 static void free_allocation(struct device *d, struct allocation *a)
 {
+    race_shadow_free(a->buffer.shadow, d->mem);
     d->mem->free(d->mem->ctx, a->block, a->bytes);
 }
 
@@ -51,6 +54,7 @@ static void machine_close(struct device *d)
         free_allocation(d, &m->list[i]);
     if (m->list)
         d->mem->free(d->mem->ctx, m->list, (size_t)m->cap * sizeof *m->list);
+    race_free(m->race);
     pthread_mutex_destroy(&m->lock);
     d->mem->free(d->mem->ctx, m, sizeof *m);
 }
@@ -101,7 +105,7 @@ static bool machine_alloc(struct device *d, size_t bytes, uint64_t *address, str
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "for %zu bytes", bytes);
     uint64_t base = (uint64_t)(uintptr_t)a.block + GUARD_BYTES;
     base += (ADDRESS_ALIGN - base % ADDRESS_ALIGN) % ADDRESS_ALIGN;
-    a.buffer = (struct interp_buffer){.base = base, .bytes = bytes};
+    a.buffer = (struct interp_buffer){.base = base, .bytes = bytes, .shadow = race_shadow_new(d->mem)};
     if (!insert(d, d->state, a)) {
         free_allocation(d, &a);
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "for %zu bytes", bytes);
@@ -235,7 +239,8 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
     if (!buffers)
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a launch");
     struct interp_launch run = {.func = k->func, .grid = {(int)l->grid[0], (int)l->grid[1], (int)l->grid[2]}, .args = l->args,
-                                .buffers = buffers, .nbuffers = n, .mem = d->mem, .write = l->write, .write_ctx = l->write_ctx};
+                                .buffers = buffers, .nbuffers = n, .mem = d->mem,
+                                .race = ((struct machine *)d->state)->race, .write = l->write, .write_ctx = l->write_ctx};
     bool done = interpreter_run(k->code, &run);
     d->mem->free(d->mem->ctx, buffers, (size_t)(n + 1) * sizeof *buffers);
     return done || report(&run, f);

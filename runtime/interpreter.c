@@ -1,19 +1,20 @@
-/* interpreter.c: decodes traced IR into steps, runs control flow, and deals programs out to threads.
+/* interpreter.c: decodes traced IR into steps, and runs control flow.
  *
  *     %s = add %x, %y : tile<512xf32>      =>     step { run = elementwise, n = 512, in = {slot x, slot y}, out = {slot s} }
  *
  * Slots are not shared between values, so a step never overwrites what another still needs; ops that keep the
- * row-major order (reshape, expand_dims, hint) give their result their operand's slot. The ops' own meaning is in interpreter_ops.c.
+ * row-major order (reshape, expand_dims, hint) give their result their operand's slot. The ops' own meaning is in interpreter_ops.c
+ * and interpreter_memory.c, threads are in interpreter_run.c.
  */
 #include "runtime/interpreter.h"
 
-#include <limits.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { SLOT_ALIGN = 64, PROGRAMS_AT_ONCE = 8, THREADS_MOST = 256 };
+enum {
+    STEP_WORK = 16,   /* of a step besides its elements */
+    SPINS_AT_ONCE = 200, /* turns of a loop that may wait for another program, before others are let on */
+    SPINS_AGAIN = 2,     /* when they have had their turn */
+};
 
 /* -- decoding -- */
 
@@ -23,6 +24,9 @@ struct decoder {
     struct map slots;     /* struct value * to its slot + 1 */
     struct map invariant; /* ops computed once */
     struct map addresses; /* values that addresses are made of */
+    VEC(const struct op *) accesses;
+    int granule;
+    bool waits;
     int64_t region_width; /* elements that region values of a reduction need; 0 outside */
 };
 
@@ -51,7 +55,7 @@ static void set_slot(struct decoder *d, const struct value *v, size_t slot)
 
 static void new_slot(struct decoder *d, const struct value *v)
 {
-    size_t bytes = (value_bytes(d, v) + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
+    size_t bytes = (value_bytes(d, v) + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
     set_slot(d, v, d->frame_bytes);
     d->frame_bytes += bytes;
 }
@@ -96,6 +100,28 @@ static bool has_control(const struct block *b)
     return false;
 }
 
+static bool reads_memory(const struct block *b)
+{
+    for (const struct op *o = b->first; o; o = o->next) {
+        if (op_has(o, READS))
+            return true;
+        for (int i = 0; i < o->nregions; i++)
+            if (reads_memory(o->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+static void note_access(struct decoder *d, struct step *s)
+{
+    int bytes = type_elem_bytes(s->op->code == OP_store ? op_opnd(s->op, 1)->type : s->op->results[0].type);
+    s->origin = interpreter_origin(d->arena, op_opnd(s->op, 0));
+    s->place = (uint16_t)(d->accesses.n < UINT16_MAX ? d->accesses.n : UINT16_MAX);
+    if (d->accesses.n <= UINT16_MAX)
+        VEC_PUSH(d->arena, &d->accesses, s->op);
+    d->granule = d->granule == 0 || bytes < d->granule ? bytes : d->granule;
+}
+
 static const struct code *decode_block(struct decoder *d, const struct block *b);
 
 static struct step decode_op(struct decoder *d, const struct op *o)
@@ -113,7 +139,10 @@ static struct step decode_op(struct decoder *d, const struct op *o)
     step_function *run = interpreter_may_wrap(&d->addresses, o) ? step_address : interpreter_steps[o->code];
     struct step s = {.op = o, .run = run, .n = step_elems(o),
                      .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
-    s.origin = op_info[o->code].family == FAMILY_memory ? interpreter_origin(d->arena, op_opnd(o, 0)) : ORIGIN_any;
+    if (op_info[o->code].family == FAMILY_memory)
+        note_access(d, &s);
+    s.waits = o->code == OP_while && (reads_memory(o->regions[0]) || reads_memory(o->regions[1]));
+    d->waits |= s.waits;
     int64_t outer_width = d->region_width;
     if (region_width(o) > d->region_width)
         d->region_width = region_width(o);
@@ -145,7 +174,10 @@ static const struct code *decode_block(struct decoder *d, const struct block *b)
         else
             VEC_PUSH(d->arena, &steps, s);
     }
-    *c = (struct code){.steps = steps.at, .nsteps = steps.n, .hoisted = hoisted.at, .nhoisted = hoisted.n,
+    long long work = 0;
+    for (int i = 0; i < steps.n; i++)
+        work += steps.at[i].n + STEP_WORK;
+    *c = (struct code){.work = work, .steps = steps.at, .nsteps = steps.n, .hoisted = hoisted.at, .nhoisted = hoisted.n,
                        .args = args, .arg_bytes = bytes, .nargs = b->args.n, .one_by_one = has_control(b)};
     return c;
 }
@@ -160,179 +192,21 @@ const struct code *interpreter_decode(struct arena *a, const struct func *f)
     struct code *c = (struct code *)(uintptr_t)decode_block(&d, f->body);
     c->frame_bytes = d.frame_bytes;
     c->slots = d.slots;
+    c->accesses.at = d.accesses.at;
+    c->accesses.n = d.accesses.n;
+    c->granule = d.granule;
+    c->waits = d.waits;
     return c;
 }
 
-/* -- running -- */
-
-/* Shared by the workers of one launch. */
-struct interp_shared {
-    const struct code *code;
-    struct interp_launch *launch;
-    atomic_llong next; /* program to be taken next */
-    long long total;
-    atomic_llong failed; /* the lowest program that has failed; programs above it need not go on */
-    const struct interp_buffer **homes;
-    pthread_mutex_t lock; /* of the report and of output */
-};
+/* -- control flow -- */
 
 void interpreter_block(struct frame *f, const struct code *c)
 {
+    f->work += c->work;
     for (int i = 0; i < c->nsteps && !f->returned; i++)
         c->steps[i].run(f, &c->steps[i]);
 }
-
-static bool is_over(const struct frame *f)
-{
-    return atomic_load_explicit(&f->shared->failed, memory_order_relaxed) < f->program;
-}
-
-static _Noreturn void fail(struct frame *f, struct loc loc, enum error e, const char *format, va_list args)
-{
-    pthread_mutex_lock(&f->shared->lock);
-    struct interp_report *r = &f->launch->report;
-    if (f->program < atomic_load(&f->shared->failed)) {
-        atomic_store(&f->shared->failed, f->program);
-        *r = (struct interp_report){.error = e, .loc = loc, .pid = {f->pid[0], f->pid[1], f->pid[2]}};
-        vsnprintf(r->what, sizeof r->what, format, args);
-    }
-    pthread_mutex_unlock(&f->shared->lock);
-    longjmp(*f->fail, 1);
-}
-
-void interpreter_fail(struct frame *f, const struct step *s, enum error e, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fail(f, s->op->loc, e, format, args);
-}
-
-void interpreter_fail_at(struct frame *f, struct loc loc, enum error e, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fail(f, loc, e, format, args);
-}
-
-void interpreter_write(struct frame *f, const char *s, size_t n)
-{
-    pthread_mutex_lock(&f->shared->lock);
-    if (f->launch->write)
-        f->launch->write(f->launch->write_ctx, s, n);
-    pthread_mutex_unlock(&f->shared->lock);
-}
-
-static void run_programs(struct frame *f, struct interp_shared *s)
-{
-    const int *grid = s->launch->grid;
-    for (;;) {
-        long long first = atomic_fetch_add(&s->next, PROGRAMS_AT_ONCE);
-        for (long long i = first; i < first + PROGRAMS_AT_ONCE; i++) {
-            f->program = i;
-            if (i >= s->total || is_over(f))
-                return;
-            f->pid[0] = (int)(i % grid[0]);
-            f->pid[1] = (int)(i / grid[0] % grid[1]);
-            f->pid[2] = (int)(i / grid[0] / grid[1]);
-            f->returned = false;
-            f->wrapped = f->wrapped_once;
-            interpreter_block(f, s->code);
-        }
-    }
-}
-
-static void load_params(struct frame *f, const struct code *c)
-{
-    for (int i = 0; i < c->nargs; i++)
-        memcpy(f->mem + c->args[i], &f->launch->args[i], c->arg_bytes[i]);
-    for (int i = 0; i < c->nhoisted; i++)
-        c->hoisted[i].run(f, &c->hoisted[i]);
-    f->wrapped_once = f->wrapped;
-}
-
-static void no_memory(struct interp_shared *s)
-{
-    pthread_mutex_lock(&s->lock);
-    atomic_store(&s->failed, -1);
-    s->launch->report = (struct interp_report){.error = ERR_out_of_memory};
-    pthread_mutex_unlock(&s->lock);
-}
-
-static void *work(void *ctx)
-{
-    struct interp_shared *s = ctx;
-    const struct memory *m = s->launch->mem;
-    size_t bytes = s->code->frame_bytes + SLOT_ALIGN;
-    char *block = m->alloc(m->ctx, bytes);
-    jmp_buf fail;
-    struct frame f = {.code = s->code, .launch = s->launch, .shared = s, .homes = s->homes, .fail = &fail};
-    if (!block) {
-        no_memory(s);
-        return NULL;
-    }
-    f.mem = block + (SLOT_ALIGN - (uintptr_t)block % SLOT_ALIGN) % SLOT_ALIGN;
-    if (setjmp(fail) == 0) {
-        load_params(&f, s->code);
-        run_programs(&f, s);
-    }
-    m->free(m->ctx, block, bytes);
-    return NULL;
-}
-
-static int worker_count(const struct interp_launch *l, long long programs)
-{
-    long n = l->num_threads ? l->num_threads : sysconf(_SC_NPROCESSORS_ONLN);
-    if (n > THREADS_MOST)
-        n = THREADS_MOST;
-    if (n > programs)
-        n = (long)programs;
-    return n < 1 ? 1 : (int)n;
-}
-
-/* Where each parameter points to. */
-static bool find_homes(struct interp_shared *s)
-{
-    const struct interp_launch *l = s->launch;
-    const struct block *b = l->func->body;
-    s->homes = l->mem->alloc(l->mem->ctx, (size_t)(b->args.n + 1) * sizeof *s->homes);
-    for (int i = 0; s->homes && i < b->args.n; i++) {
-        const struct interp_buffer *home = type_is_ptr(b->args.at[i]->type) ? interpreter_buffer(l, l->args[i]) : NULL;
-        s->homes[i] = home && l->args[i] - home->base <= home->bytes ? home : NULL;
-    }
-    return s->homes != NULL;
-}
-
-static void run_all(struct interp_shared *s)
-{
-    pthread_t threads[THREADS_MOST];
-    int n = worker_count(s->launch, s->total), started = 0;
-    /* The caller works too; where no thread can be started it does everything. */
-    while (started < n - 1 && pthread_create(&threads[started], NULL, work, s) == 0)
-        started++;
-    work(s);
-    for (int i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
-}
-
-bool interpreter_run(const struct code *c, struct interp_launch *l)
-{
-    struct interp_shared s = {.code = c, .launch = l, .total = (long long)l->grid[0] * l->grid[1] * l->grid[2]};
-    l->report = (struct interp_report){.error = ERR_count};
-    atomic_init(&s.failed, LLONG_MAX);
-    if (s.total == 0)
-        return true;
-    pthread_mutex_init(&s.lock, NULL);
-    if (find_homes(&s))
-        run_all(&s);
-    else
-        no_memory(&s);
-    pthread_mutex_destroy(&s.lock);
-    if (s.homes)
-        l->mem->free(l->mem->ctx, s.homes, (size_t)(l->func->body->args.n + 1) * sizeof *s.homes);
-    return l->report.error == ERR_count;
-}
-
-/* -- control flow -- */
 
 static size_t opnd_bytes(const struct op *o, int i)
 {
@@ -396,18 +270,38 @@ void step_for(struct frame *f, const struct step *s)
         copy_operands(f, terminator(body), 0, body->args + 1, carried);
         uint64_t next = (uint64_t)i + (uint64_t)step;
         i = (int64_t)(next << (64 - bits)) >> (64 - bits);
-        if (is_over(f))
+        if (interpreter_is_over(f))
             longjmp(*f->fail, 1);
     }
     for (int i = 0; i < carried; i++)
         memcpy(f->mem + s->out[i], f->mem + body->args[i + 1], body->arg_bytes[i + 1]);
 }
 
+/* What the loop carries, in short. */
+static uint64_t carried_hash(const struct frame *f, const struct code *test)
+{
+    uint64_t h = 0;
+    for (int i = 0; i < test->nargs; i++)
+        h = hash_bytes(f->mem + test->args[i], test->arg_bytes[i], h);
+    return h;
+}
+
+/* A loop that may wait for another program has turned often: others are let on. Returns when to ask next. */
+static int64_t let_others_on(struct frame *f, const struct step *s, int64_t turns, uint64_t *before)
+{
+    uint64_t now = carried_hash(f, s->body[0]);
+    bool alone = interpreter_wait(f, s, now != *before);
+    *before = now;
+    return turns + (alone ? SPINS_AT_ONCE : SPINS_AGAIN);
+}
+
 void step_while(struct frame *f, const struct step *s)
 {
     const struct code *test = s->body[0], *body = s->body[1];
+    uint64_t before = 0;
+    int64_t next = SPINS_AT_ONCE;
     copy_operands(f, s, 0, test->args, s->nin);
-    for (;;) {
+    for (int64_t turns = 1;; turns++) {
         interpreter_block(f, test);
         const struct step *c = terminator(test);
         bool on = f->mem[c->in[0]] != 0;
@@ -416,7 +310,9 @@ void step_while(struct frame *f, const struct step *s)
             return;
         interpreter_block(f, body);
         copy_operands(f, terminator(body), 0, test->args, s->nin);
-        if (is_over(f))
+        if (s->waits && turns == next)
+            next = let_others_on(f, s, turns, &before);
+        if (interpreter_is_over(f))
             longjmp(*f->fail, 1);
     }
 }

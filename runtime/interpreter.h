@@ -18,6 +18,7 @@ struct interp_buffer {
     uint64_t base;
     uint64_t bytes;
     const char *name;
+    struct race_shadow *shadow; /* who touched it; NULL: not watched */
 };
 
 /* What stopped a launch: what the lowest of the programs that failed ran into, so that every run tells the same. */
@@ -36,6 +37,7 @@ struct interp_launch {
     int nbuffers;
     int num_threads;      /* 0: all cores */
     const struct memory *mem;
+    struct race *race;    /* NULL: races are not looked for */
     /* Output of prints; called under a lock. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
@@ -48,7 +50,7 @@ const struct code *interpreter_decode(struct arena *a, const struct func *f);
 /* Runs all programs. False: see l->report. */
 bool interpreter_run(const struct code *c, struct interp_launch *l);
 
-/* -- between interpreter.c, interpreter_ops.c and interpreter_memory.c -- */
+/* -- among the files of the interpreter -- */
 
 struct frame;
 
@@ -62,9 +64,11 @@ struct step {
     const size_t *out;
     const struct code *body[2];
     int origin; /* of a memory op: the parameter that its pointers were made from, or ORIGIN_any */
+    uint16_t place; /* of a memory op: its index in code.accesses */
+    bool waits;     /* a while loop that reads memory: maybe until another program writes */
 };
 #define SLOT_NONE ((size_t)-1)
-enum { ORIGIN_none = -2, ORIGIN_any = -1 };
+enum { FRAME_ALIGN = 64, ORIGIN_none = -2, ORIGIN_any = -1 };
 
 /* A block, decoded. `hoisted` steps depend on nothing of the program (top level only). */
 struct code {
@@ -76,7 +80,15 @@ struct code {
     const size_t *arg_bytes;
     int nargs;
     size_t frame_bytes;   /* top level */
-    struct map slots;     /* top level: struct value * to its slot + 1 */
+    long long work;       /* elements computed, about, without those of inner blocks */
+    /* Top level only: */
+    struct map slots;     /* struct value * to its slot + 1 */
+    struct {
+        const struct op *const *at;
+        int n;
+    } accesses;           /* memory ops */
+    int granule;          /* bytes of the smallest element accessed */
+    bool waits;           /* some loop waits for memory */
     bool one_by_one;      /* a reduction's region that has control flow: no vectors of elements */
 };
 
@@ -92,6 +104,11 @@ struct frame {
     long long program;   /* its number in the grid */
     const struct interp_buffer *const *homes; /* per parameter: where it points to, NULL: it is no pointer, or to nothing known */
     const struct interp_buffer *last; /* of the last access through a pointer of any origin */
+    struct race *race;   /* NULL: not watched */
+    uint32_t epoch, acquired; /* see interpreter_race.c */
+    long long work;      /* done since it was last asked */
+    bool wrote;          /* memory has changed; kept where a loop waits for memory */
+    struct worker *worker;
     jmp_buf *fail;
     struct interp_shared *shared;
 };
@@ -99,11 +116,6 @@ struct frame {
 typedef void step_function(struct frame *f, const struct step *s);
 extern step_function *const interpreter_steps[OP_count]; /* interpreter_ops.c; control flow is interpreter.c's */
 void interpreter_block(struct frame *f, const struct code *c);
-/* Stops the launch with a report at the step's place. */
-_Noreturn void interpreter_fail(struct frame *f, const struct step *s, enum error e, const char *format, ...)
-    PRINTF_LIKE(4, 5);
-_Noreturn void interpreter_fail_at(struct frame *f, struct loc loc, enum error e, const char *format, ...) PRINTF_LIKE(4, 5);
-void interpreter_write(struct frame *f, const char *s, size_t n);
 step_function step_for, step_while, step_if, step_return, step_address;
 
 static inline char *step_in(const struct frame *f, const struct step *s, int i)
@@ -123,7 +135,29 @@ static inline enum dtype step_dtype(const struct value *v)
     return t->kind == TY_ptr ? DT_i64 : t->dtype;
 }
 
+/* -- interpreter_run.c -- */
+
+/* Stops the launch with a report at the step's place. */
+_Noreturn void interpreter_fail(struct frame *f, const struct step *s, enum error e, const char *format, ...)
+    PRINTF_LIKE(4, 5);
+_Noreturn void interpreter_fail_at(struct frame *f, struct loc loc, enum error e, const char *format, ...) PRINTF_LIKE(4, 5);
+void interpreter_write(struct frame *f, const char *s, size_t n);
+/* A lower program has failed: this one need not go on. */
+bool interpreter_is_over(const struct frame *f);
+/* A loop that reads memory has turned many times: others may be what it waits for. `counts`: the values it carries change.
+ * True: others run all the time, or there are none. */
+bool interpreter_wait(struct frame *f, const struct step *at, bool counts);
+
 /* -- interpreter_memory.c -- */
+
+/* What one op touches. */
+struct access {
+    const uint64_t *p;
+    const char *mask; /* NULL: all on */
+    int64_t n;
+    uint64_t bytes; /* of an element */
+    const struct interp_buffer *home; /* of the element last checked */
+};
 
 step_function step_load, step_store, step_atomic;
 int interpreter_origin(struct arena *a, const struct value *pointer);
@@ -131,6 +165,23 @@ int interpreter_origin(struct arena *a, const struct value *pointer);
 const struct interp_buffer *interpreter_buffer(const struct interp_launch *l, uint64_t at);
 /* How a report calls element i of a t. */
 void interpreter_element(char *out, size_t room, const struct type *t, int64_t i);
+
+/* -- interpreter_race.c -- */
+
+struct race *race_new(const struct memory *m); /* NULL: no memory */
+void race_free(struct race *r);
+struct race_shadow *race_shadow_new(const struct memory *m);
+void race_shadow_free(struct race_shadow *s, const struct memory *m);
+/* Around a launch; false: this one is not watched. granule: bytes of the smallest element that the kernel accesses. */
+bool race_begin(struct race *r, int granule);
+void race_end(struct race *r);
+/* f->program begins; false: no memory to watch it. */
+bool race_program(struct race *r, struct frame *f);
+void race_acquire(struct race *r, struct frame *f);
+bool race_release(struct race *r, struct frame *f);
+/* Elements i .. i + run - 1, side by side, are about to be accessed; value NULL: by an atomic. */
+void race_read(struct frame *f, const struct step *s, const struct access *a, int64_t i, int64_t run);
+void race_write(struct frame *f, const struct step *s, const struct access *a, int64_t i, int64_t run, const char *value);
 
 /* -- interpreter_overflow.c -- */
 

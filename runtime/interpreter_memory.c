@@ -82,14 +82,6 @@ int interpreter_origin(struct arena *a, const struct value *pointer)
 
 /* -- bounds -- */
 
-/* What one op touches. */
-struct access {
-    const uint64_t *p;
-    const char *mask; /* NULL: all on */
-    int64_t n;
-    uint64_t bytes; /* of an element */
-};
-
 const struct interp_buffer *interpreter_buffer(const struct interp_launch *l, uint64_t at)
 {
     int lo = 0, hi = l->nbuffers;
@@ -187,17 +179,24 @@ static int64_t run_length(const struct access *a, int64_t i)
     return k - i;
 }
 
-/* How many elements from i on can be accessed as one piece; all are where they may be. */
-static int64_t checked_run(struct frame *f, const struct step *s, const struct access *a, int64_t i)
+/* Elements i .. i + run - 1, which lie side by side, are where they may be. */
+static void check(struct frame *f, const struct step *s, struct access *a, int64_t i, int64_t run)
 {
-    int64_t run = run_length(a, i);
-    if (!is_inside(home(f, s, a->p[i], a->bytes), a->p[i], (uint64_t)run * a->bytes))
+    a->home = home(f, s, a->p[i], a->bytes);
+    if (!is_inside(a->home, a->p[i], (uint64_t)run * a->bytes))
         out_of_bounds(f, s, a);
     if (a->p[i] & (a->bytes - 1)) {
         char element[100];
         interpreter_element(element, sizeof element, op_opnd(s->op, 0)->type, i);
         interpreter_fail(f, s, ERR_misaligned, "%s is address 0x%" PRIx64 ", no multiple of %" PRIu64, element, a->p[i], a->bytes);
     }
+}
+
+/* How many elements from i on can be accessed as one piece. */
+static int64_t checked_run(struct frame *f, const struct step *s, struct access *a, int64_t i)
+{
+    int64_t run = run_length(a, i);
+    check(f, s, a, i, run);
     return run;
 }
 
@@ -219,9 +218,12 @@ void step_load(struct frame *f, const struct step *s)
 {
     const char *other = step_in(f, s, 2);
     char *out = step_out(f, s);
+    bool is_volatile = op_int(s->op, ATTR_volatile) != 0;
     uint64_t bytes = (uint64_t)type_elem_bytes(s->op->results[0].type);
-    struct access a = {(const void *)step_in(f, s, 0), step_in(f, s, 1), s->n, bytes};
+    struct access a = {(const void *)step_in(f, s, 0), step_in(f, s, 1), s->n, bytes, NULL};
     check_arithmetic(f, s, &a);
+    if (f->race && is_volatile)
+        race_acquire(f->race, f);
     for (int64_t i = 0; i < s->n;) {
         if (a.mask && !a.mask[i]) {
             if (other)
@@ -232,6 +234,8 @@ void step_load(struct frame *f, const struct step *s)
             continue;
         }
         int64_t run = checked_run(f, s, &a, i);
+        if (f->race && !is_volatile)
+            race_read(f, s, &a, i, run);
         memcpy(out + (uint64_t)i * bytes, (const char *)(uintptr_t)a.p[i], (size_t)run * bytes);
         i += run;
     }
@@ -243,7 +247,7 @@ void step_store(struct frame *f, const struct step *s)
 {
     const char *value = step_in(f, s, 1);
     uint64_t bytes = (uint64_t)type_elem_bytes(op_opnd(s->op, 1)->type);
-    struct access a = {(const void *)step_in(f, s, 0), step_in(f, s, 2), s->n, bytes};
+    struct access a = {(const void *)step_in(f, s, 0), step_in(f, s, 2), s->n, bytes, NULL};
     check_arithmetic(f, s, &a);
     for (int64_t i = 0; i < s->n;) {
         if (a.mask && !a.mask[i]) {
@@ -251,7 +255,13 @@ void step_store(struct frame *f, const struct step *s)
             continue;
         }
         int64_t run = checked_run(f, s, &a, i);
-        memcpy((char *)(uintptr_t)a.p[i], value + (uint64_t)i * bytes, (size_t)run * bytes);
+        char *to = (char *)(uintptr_t)a.p[i];
+        const char *from = value + (uint64_t)i * bytes;
+        if (f->race)
+            race_write(f, s, &a, i, run, from);
+        if (f->code->waits && memcmp(to, from, (size_t)run * bytes) != 0)
+            f->wrote = true;
+        memcpy(to, from, (size_t)run * bytes);
         i += run;
     }
 }
@@ -270,7 +280,8 @@ static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
 }
 
 /* Reads, computes and writes until nobody came between; returns the old value. cmp NULL: always writes. */
-static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, const uint64_t *cmp, uint64_t x)
+static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, const uint64_t *cmp, uint64_t x,
+                         bool *changed)
 {
     enum rmw rmw = (enum rmw)op_int(o, ATTR_rmw);
     switch (bytes) {
@@ -281,8 +292,10 @@ static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, c
             if (cmp && old != (type)*cmp)                                                                           \
                 return old;                                                                                         \
             type next = cmp ? (type)x : (type)combine(rmw, t, old, x);                                              \
-            if (__atomic_compare_exchange_n((type *)(void *)p, &old, next, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))  \
+            if (__atomic_compare_exchange_n((type *)(void *)p, &old, next, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) { \
+                *changed |= next != old;                                                                            \
                 return old;                                                                                         \
+            }                                                                                                       \
         }                                                                                                           \
     }
         WIDTH(1, uint8_t) WIDTH(2, uint16_t) WIDTH(4, uint32_t) WIDTH(8, uint64_t)
@@ -292,23 +305,36 @@ static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, c
     }
 }
 
+/* Before and after an atomic's accesses, as far as programs are ordered by it. */
+static bool orders(const struct frame *f, const struct step *s, enum sem but)
+{
+    enum sem sem = (enum sem)op_int(s->op, ATTR_sem);
+    return f->race && sem != SEM_relaxed && sem != but;
+}
+
 void step_atomic(struct frame *f, const struct step *s)
 {
     bool cas = s->op->code == OP_atomic_cas;
     const char *cmp = cas ? step_in(f, s, 1) : NULL, *x = step_in(f, s, cas ? 2 : 1), *mask = cas ? NULL : step_in(f, s, 2);
     int bytes = type_elem_bytes(s->op->results[0].type);
-    struct access a = {(const void *)step_in(f, s, 0), mask, s->n, (uint64_t)bytes};
+    struct access a = {(const void *)step_in(f, s, 0), mask, s->n, (uint64_t)bytes, NULL};
     check_arithmetic(f, s, &a);
     enum dtype t = step_dtype(&s->op->results[0]);
+    if (orders(f, s, SEM_release))
+        race_acquire(f->race, f);
     for (int64_t i = 0; i < s->n; i++) {
         uint64_t value = 0, expected = 0, old = 0;
         memcpy(&value, x + i * bytes, (size_t)bytes);
         if (cmp)
             memcpy(&expected, cmp + i * bytes, (size_t)bytes);
         if (!mask || mask[i]) {
-            checked_run(f, s, &a, i);
-            old = exchange((char *)(uintptr_t)a.p[i], bytes, s->op, t, cmp ? &expected : NULL, value);
+            check(f, s, &a, i, 1);
+            if (f->race)
+                race_write(f, s, &a, i, 1, NULL);
+            old = exchange((char *)(uintptr_t)a.p[i], bytes, s->op, t, cmp ? &expected : NULL, value, &f->wrote);
         }
         memcpy(step_out(f, s) + i * bytes, &old, (size_t)bytes);
     }
+    if (orders(f, s, SEM_acquire) && !race_release(f->race, f))
+        f->race = NULL;
 }
