@@ -165,8 +165,10 @@ static struct obj *find_value(struct eval *e, unsigned where, const char *name)
     }
     if ((where & IN_triton) && strcmp(name, "__version__") == 0)
         return obj_cstr(e, "3.7.0");
-    if ((where & IN_triton) && strcmp(name, "testing") == 0 && e->host)
+    if ((where & IN_triton) && e->host && strcmp(name, "testing") == 0)
         return find_module(e, "triton.testing", (struct loc){0});
+    if ((where & IN_triton) && e->host && strcmp(name, "driver") == 0)
+        return find_module(e, "triton.runtime.driver", (struct loc){0});
     return NULL;
 }
 

@@ -45,9 +45,35 @@ static const char triton_util_py[] =
 static const char debugger_py[] = "def set_trace():\n"
                                   "    breakpoint()\n";
 
+/* triton.runtime.driver.active, as far as tutorials ask it. */
+static const char driver_py[] = "import torch\n"
+                                "\n"
+                                "class Target:\n"
+                                "    backend = 'cuda'\n"
+                                "    arch = 90\n"
+                                "    warp_size = 32\n"
+                                "\n"
+                                "class Utils:\n"
+                                "    def get_device_properties(self, device):\n"
+                                "        return {'multiprocessor_count': 132, 'max_shared_mem': 232448,\n"
+                                "                'max_num_regs': 65536, 'warpSize': 32}\n"
+                                "\n"
+                                "class Active:\n"
+                                "    utils = Utils()\n"
+                                "    def get_active_torch_device(self):\n"
+                                "        return torch.device('cuda:0')\n"
+                                "    def get_current_target(self):\n"
+                                "        return Target()\n"
+                                "    def get_current_device(self):\n"
+                                "        return 0\n"
+                                "\n"
+                                "active = Active()\n";
+
 static const struct {
     const char *name, *text;
-} written[] = {{"triton_util", triton_util_py}, {"IPython.core.debugger", debugger_py}};
+} written[] = {{"triton_util", triton_util_py},
+               {"IPython.core.debugger", debugger_py},
+               {"triton.runtime.driver", driver_py}};
 
 /* Packages on the way to a module. */
 static const char *const packages[] = {"IPython", "IPython.core"};

@@ -380,11 +380,57 @@ static struct obj *run_is_available(struct eval *e, struct obj **args, const str
     return obj_true; /* tensors "on cuda" work on every device of neso */
 }
 
+/* -- devices: their name -- */
+
+static struct obj *device_getattr(struct eval *e, struct obj *self, const char *name, struct loc at)
+{
+    const char *text = self->native.data, *colon = strchr(text, ':');
+    (void)at;
+    if (strcmp(name, "type") == 0)
+        return obj_str(e, text, strcspn(text, ":"));
+    if (strcmp(name, "index") == 0)
+        return colon ? obj_int(e, colon[1] - '0') : obj_none;
+    return NULL;
+}
+
+static struct obj *device_compare(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected,
+                                  struct loc at)
+{
+    (void)e, (void)reflected, (void)at;
+    bool is_device = other->kind == OBJ_native && other->native.class == self->native.class;
+    const char *text = is_device ? other->native.data : other->kind == OBJ_str ? other->str.s : "";
+    bool same = strcmp(self->native.data, text) == 0;
+    return op == OPER_eq ? obj_bool(same) : op == OPER_ne ? obj_bool(!same) : NULL;
+}
+
+static void device_str(struct eval *e, struct obj *self, struct text *out, bool repr)
+{
+    const char *text = self->native.data, *colon = strchr(text, ':');
+    (void)e;
+    if (!repr)
+        text_str(out, text);
+    else if (colon)
+        text_printf(out, "device(type='%.*s', index=%s)", (int)(colon - text), text, colon + 1);
+    else
+        text_printf(out, "device(type='%s')", text);
+}
+
+static const struct native_class torch_device_class = {
+    .name = "torch.device", .getattr = device_getattr, .compare = device_compare, .str = device_str};
+
+static struct obj *device_obj(struct eval *e, const char *name)
+{
+    return obj_native(e, &torch_device_class, arena_strndup(e->arena, name, strlen(name)));
+}
+
 static struct obj *run_device(struct eval *e, struct obj **args, const struct args *call)
 {
-    (void)call;
-    (void)e;
-    return args[0];
+    struct text name;
+    text_init(&name, e->arena);
+    obj_print(e, args[0], &name, false);
+    if (args[1] != obj_none)
+        text_printf(&name, ":%d", (int)torch_int_arg(e, args[1], "index", call->loc));
+    return device_obj(e, name.s);
 }
 
 /* -- tables -- */
@@ -446,7 +492,7 @@ static struct obj *class_getattr(struct eval *e, struct obj *self, const char *n
     if (strcmp(name, "dtype") == 0)
         return torch_dtype_obj(e, t->dtype);
     if (strcmp(name, "device") == 0)
-        return obj_cstr(e, t->on_gpu ? "cuda:0" : "cpu");
+        return device_obj(e, t->on_gpu ? "cuda:0" : "cpu");
     if (strcmp(name, "ndim") == 0)
         return obj_int(e, t->rank);
     if (strcmp(name, "is_cuda") == 0)

@@ -416,8 +416,7 @@ static const char *choice_path(const struct level *l, const struct obj *options,
 {
     const neso_run_options *o = &l->p->options;
     struct text all, path;
-    if (!o->cache || !o->save || !o->load || option(l->e, options, "pre_hook") ||
-        !l->p->device->class->takes_ptx)
+    if (!o->cache || !o->save || !o->load || option(l->e, options, "pre_hook"))
         return NULL;
     text_init(&all, l->e->arena);
     text_str(&all, l->p->device->text);
