@@ -1,0 +1,24 @@
+# The row is multiplied by the number of rows times columns.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(x_ptr, m, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * m * n + columns, mask=columns < n)  # here
+    tl.store(x_ptr + row * n + columns, x, mask=columns < n)
+
+
+x = torch.ones((3, 5), device='cuda')
+k[(3,)](x, 3, 5, BLOCK=8)
+
+# expect: exit 1
+# stride-of-the-other-dimension.py:11:9: error: access out of bounds in program (1, 0, 0): element 0 of the tile is index 15 of 'x_ptr', which has 15; 5 of the 5 elements accessed are outside [out-of-bounds]
+#    11 |     x = tl.load(x_ptr + row * m * n + columns, mask=columns < n)  # here
+#       |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+# stride-of-the-other-dimension.py:16:1: error: RuntimeError: access out of bounds in program (1, 0, 0): element 0 of the tile is index 15 of 'x_ptr', which has 15; 5 of the 5 elements accessed are outside [launch-failed]
+#    16 | k[(3,)](x, 3, 5, BLOCK=8)
+#       | ^~~~~~~~~~~~~~~~~~~~~~~~~
