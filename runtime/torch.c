@@ -506,7 +506,10 @@ static struct obj *class_getattr(struct eval *e, struct obj *self, const char *n
         b = find_builtin(torch_math_methods, "Tensor", name);
     if (!b)
         b = torch_operation(e, "Tensor", name);
-    return b ? obj_method(e, self, obj_builtin(e, b)) : NULL;
+    if (b)
+        return obj_method(e, self, obj_builtin(e, b));
+    struct obj *more = *name == '_' ? NULL : scope_get(torch_more(e), intern_str(e->strings, name));
+    return more && more->kind == OBJ_function ? obj_method(e, self, more) : NULL;
 }
 
 static struct obj *class_operator(struct eval *e, enum oper op, struct obj *self, struct obj *other,
@@ -664,6 +667,16 @@ static void add_functions(struct eval *e, struct scope *s, const struct builtin 
             scope_set(s, intern_str(e->strings, table->name + length + 1), obj_builtin(e, table));
 }
 
+static void add_more(struct eval *e, struct scope *s)
+{
+    const struct map *names = &torch_more(e)->names;
+    for (int i = 0; i < names->n; i++) {
+        struct obj *x = names->entries[i].value;
+        if (x && x->kind == OBJ_function && *(const char *)names->entries[i].key != '_')
+            scope_set(s, names->entries[i].key, x);
+    }
+}
+
 struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at)
 {
     size_t known = sizeof module_names / sizeof *module_names, i = 0;
@@ -687,6 +700,8 @@ struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at)
         for (int k = 0; (name = torch_operation_name(k)); k++)
             scope_set(s, intern_str(e->strings, name), obj_builtin(e, torch_operation(e, dotted_name, name)));
     }
+    if (i == 0 || strcmp(dotted_name, "torch.nn.functional") == 0)
+        add_more(e, s);
     if (i == 0) {
         add_dtypes(e, s);
         scope_set(s, intern_str(e->strings, "float32"), torch_dtype_obj(e, TORCH_float32));

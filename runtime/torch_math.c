@@ -176,7 +176,7 @@ static struct obj *run_where(struct eval *e, struct obj **args, const struct arg
     if (!tensor_broadcast_shape(&a, &b, &both.rank, both.shape) || !tensor_broadcast_shape(&c, &both, &all.rank, all.shape))
         eval_raise(e, call->loc, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, &c), torch_shape_text(e, &a));
     struct tensor out = torch_make(e, operand_dtype(&a, args[1], &b, args[2]), all.rank, all.shape, call->loc);
-    out.on_gpu = c.on_gpu;
+    out.on_gpu = c.on_gpu || a.on_gpu || b.on_gpu;
     if (!tensor_map(host_pool(e), &out, 3, (const struct tensor *const[]){&c, &a, &b}, choose, NULL))
         eval_raise(e, call->loc, "RuntimeError", ERR_torch_copy);
     return torch_wrap(e, out);
