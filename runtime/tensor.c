@@ -3,8 +3,10 @@
 #include "runtime/tensor.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const struct torch_dtype_info torch_dtypes[TORCH_count] = {
 #define X(name, dt, is_unsigned, word) {#name, DT_##dt, is_unsigned, word},
@@ -277,20 +279,74 @@ static void read_row(double *row, const char *host, const struct tensor *t, int6
     }
 }
 
-/* One matrix of a batch, out += a b in double, a row of `out` at a time. */
-static void product(char *out_host, const struct tensor *out, const double *a, const double *b, double *row, int64_t base,
-                    int64_t m, int64_t n, int64_t k)
+/* One matrix of a batch, or some of its rows: out = a b in double. */
+struct product {
+    char *out_host;
+    const struct tensor *out;
+    const double *a, *b;
+    double *row; /* n numbers */
+    int64_t base, first, last, n, k;
+};
+
+/* Rows of `out`, one at a time; four rows of b at once, in the order of one after the other. */
+static void multiply_rows(const struct product *p)
 {
-    for (int64_t i = 0; i < m; i++) {
+    int64_t n = p->n, k = p->k;
+    double *row = p->row;
+    for (int64_t i = p->first; i < p->last; i++) {
+        const double *a = p->a + i * k;
         memset(row, 0, (size_t)n * sizeof *row);
-        for (int64_t l = 0; l < k; l++)
+        int64_t l = 0;
+        for (; l + 4 <= k; l += 4) {
+            const double *b = p->b + l * n;
             for (int64_t j = 0; j < n; j++)
-                row[j] += a[i * k + l] * b[l * n + j];
+                row[j] = row[j] + a[l] * b[j] + a[l + 1] * b[j + n] + a[l + 2] * b[j + 2 * n] + a[l + 3] * b[j + 3 * n];
+        }
+        for (; l < k; l++)
+            for (int64_t j = 0; j < n; j++)
+                row[j] += a[l] * p->b[l * n + j];
         for (int64_t j = 0; j < n; j++)
-            write_number(out_host + (base + i * n + j) * tensor_elem_bytes(out), out->dtype,
-                         torch_is_float(out->dtype) ? (struct number){.is_float = true, .f = row[j]}
-                                                    : (struct number){.i = (int64_t)row[j]});
+            write_number(p->out_host + (p->base + i * n + j) * tensor_elem_bytes(p->out), p->out->dtype,
+                         torch_is_float(p->out->dtype) ? (struct number){.is_float = true, .f = row[j]}
+                                                       : (struct number){.i = (int64_t)row[j]});
     }
+}
+
+static void *multiply_some(void *product)
+{
+    multiply_rows(product);
+    return NULL;
+}
+
+enum { THREADS_MAX = 16 };
+
+static int count_threads(int64_t m, int64_t n, int64_t k)
+{
+    int64_t work = m * n * k / 4000000, cores = sysconf(_SC_NPROCESSORS_ONLN), most = cores < THREADS_MAX ? cores : THREADS_MAX;
+    work = work < most ? work : most;
+    work = work < m ? work : m;
+    return work < 1 ? 1 : (int)work;
+}
+
+/* Each thread has its rows, so the sums are the same however many there are. `rows`: n numbers for each. */
+static void multiply(struct product whole, int64_t m, double *rows, int nthreads)
+{
+    struct product parts[THREADS_MAX];
+    pthread_t threads[THREADS_MAX];
+    bool started[THREADS_MAX] = {false};
+    for (int i = 0; i < nthreads; i++) {
+        parts[i] = whole;
+        parts[i].row = rows + i * whole.n;
+        parts[i].first = m * i / nthreads;
+        parts[i].last = m * (i + 1) / nthreads;
+        started[i] = i > 0 && pthread_create(&threads[i], NULL, multiply_some, &parts[i]) == 0;
+    }
+    for (int i = 0; i < nthreads; i++)
+        if (!started[i])
+            multiply_rows(&parts[i]);
+    for (int i = 0; i < nthreads; i++)
+        if (started[i])
+            pthread_join(threads[i], NULL);
 }
 
 bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tensor *a, const struct tensor *b)
@@ -298,7 +354,8 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
     int r = out->rank;
     p->operations++;
     int64_t m = out->shape[r - 2], n = out->shape[r - 1], k = a->shape[a->rank - 1];
-    size_t doubles = (size_t)(m * k + k * n + n);
+    int nthreads = count_threads(m, n, k);
+    size_t doubles = (size_t)(m * k + k * n + n * nthreads);
     double *x = p->mem->alloc(p->mem->ctx, doubles * sizeof *x);
     const char *ha = tensor_host(p, a, false), *hb = tensor_host(p, b, false);
     char *ho = tensor_host(p, out, true);
@@ -314,7 +371,8 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
             read_row(x + row * k, ha, a, at_a + row * a->stride[a->rank - 2], a->stride[a->rank - 1], k);
         for (int64_t row = 0; row < k; row++)
             read_row(x + m * k + row * n, hb, b, at_b + row * b->stride[b->rank - 2], b->stride[b->rank - 1], n);
-        product(ho, out, x, x + m * k, x + m * k + k * n, i * m * n, m, n, k);
+        struct product whole = {.out_host = ho, .out = out, .a = x, .b = x + m * k, .base = i * m * n, .n = n, .k = k};
+        multiply(whole, m, x + m * k + k * n, nthreads);
     }
     p->mem->free(p->mem->ctx, x, doubles * sizeof *x);
     return true;
