@@ -196,7 +196,7 @@ static bool is_ascii(const struct obj *x)
     return true;
 }
 
-/* Unsigned values are widened where the IR has a wider type, since it keeps no signs. */
+/* Unsigned values are widened where the IR has a wider type, since it keeps no signs; for 64 bits the op says it. */
 static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -209,6 +209,7 @@ struct obj *builtin_device_print(struct eval *e, struct obj **args, const struct
 {
     bool hex;
     struct value_list values = {0};
+    int64_t are_unsigned = 0;
     if (args[0]->kind != OBJ_str || !is_ascii(args[0])) {
         diag_error(e->diag, trace_loc(e, arg_loc(call, 0, "prefix")), ERR_print_prefix);
         return obj_error;
@@ -219,12 +220,16 @@ struct obj *builtin_device_print(struct eval *e, struct obj **args, const struct
         struct obj *x = arg_tensor(e, args[1]->seq.at[i], call, i + 1, "args");
         if (!x)
             return obj_error;
+        const struct lang_type *t = scalar_of(x);
+        if (is_int_type(t) && t->is_unsigned && bits_of(t) == 64 && i < 63)
+            are_unsigned |= (int64_t)1 << i;
         VEC_PUSH(e->arena, &values, printable(e, x, hex, call->loc)->tensor.value);
     }
     const char *prefix = printed_prefix(e, args[0]->str.s, values.n > 0);
     struct op *o = build_op(trace_builder(e, call->loc), OP_print, values.n, values.at, 0, NULL, 0);
     op_set_str(o, ATTR_text, prefix, (int)strlen(prefix));
     op_set_int(o, ATTR_hex, hex);
+    op_set_int(o, ATTR_unsigned, are_unsigned);
     return obj_none;
 }
 

@@ -41,6 +41,7 @@ ATTR(contiguous,list,  0,  "promised: runs of consecutive values, per dimension"
 ATTR(constant,  list,  0,  "promised: runs of equal values, per dimension")
 ATTR(text,      str,   0,  "text of a print or assertion")
 ATTR(hex,       int,   0,  "1: print in hexadecimal")
+ATTR(unsigned,  int,   0,  "bit k: operand k of a print is unsigned")
 ATTR(stages,    int,   0,  "pipeline depth asked for by the user, 0: the kernel's")
 ATTR(unroll,    int,   0,  "unroll factor asked for")
 ATTR(offset,    int,  -1,  "byte offset in shared memory; set by opt")
@@ -146,7 +147,7 @@ OP(condition, "c x*",  "",   0, 0, control, TERMINATOR, condition, "go on with x
 OP(return,    "",      "",   0, 0, control, TERMINATOR, none, "this program instance is done")
 
 /* -- debug -- */
-OP(print,   "x*",      "", 0, A(text)|A(hex), debug, EFFECT, none,   "device_print")
+OP(print,   "x*",      "", 0, A(text)|A(hex)|A(unsigned), debug, EFFECT, none,   "device_print")
 OP(assert,  "c mask?", "", 0, A(text),        debug, EFFECT, assert, "stops the launch where c is 0 and mask is not")
 OP(barrier, "",        "", 0, 0,              debug, EFFECT, none,   "all threads of the program meet; memory before is seen after")
 

@@ -391,7 +391,7 @@ static void step_dot(struct frame *f, const struct step *s)
 
 /* -- debug -- */
 
-static void print_elem(char *out, size_t room, const struct type *t, const char *p, bool hex)
+static void print_elem(char *out, size_t room, const struct type *t, const char *p, bool hex, bool is_unsigned)
 {
     uint64_t bits = 0;
     int bytes = type_elem_bytes(t);
@@ -402,6 +402,8 @@ static void print_elem(char *out, size_t room, const struct type *t, const char 
         snprintf(out, room, "%f", bits_to_double(type_elem(t)->dtype, bits));
     else if (type_is_ptr(t))
         snprintf(out, room, "0x%" PRIx64, bits);
+    else if (is_unsigned)
+        snprintf(out, room, "%" PRIu64, bits);
     else
         snprintf(out, room, "%" PRId64, index_at(p, bytes, 0));
 }
@@ -442,11 +444,12 @@ static void step_print(struct frame *f, const struct step *s)
     }
     for (int k = 0; k < s->nin; k++) {
         const struct type *t = op_opnd(s->op, k)->type;
+        bool is_unsigned = k < 63 && op_int(s->op, ATTR_unsigned) >> k & 1;
         if (s->nin > 1)
             snprintf(which, sizeof which, "(operand %d) ", k);
         for (int64_t i = 0; i < type_elems(t); i++) {
             print_index(index, sizeof index, t, i);
-            print_elem(value, sizeof value, t, step_in(f, s, k) + i * type_elem_bytes(t), op_int(s->op, ATTR_hex));
+            print_elem(value, sizeof value, t, step_in(f, s, k) + i * type_elem_bytes(t), op_int(s->op, ATTR_hex), is_unsigned);
             int n = snprintf(line, sizeof line, "pid (%d, %d, %d) idx %s%s%s%s\n", f->pid[0], f->pid[1], f->pid[2], index, prefix, which, value);
             interpreter_write(f, line, n < (int)sizeof line ? (size_t)n : sizeof line - 1);
         }

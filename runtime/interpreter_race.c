@@ -225,6 +225,26 @@ static void note_read(const struct race *r, const struct frame *f, struct cell *
     c->reader = s->place;
 }
 
+/* How many of n cells, from the first on, nobody else has touched in this launch; they become f's. The common case. */
+static uint64_t take_untouched(const struct race *r, const struct frame *f, const struct step *s, struct cell *c, uint64_t n, bool writes)
+{
+    uint32_t base = r->base, me = f->epoch;
+    uint16_t place = s->place;
+    for (uint64_t k = 0; k < n; k++) {
+        uint32_t w = c[k].write & ~ATOMIC_FLAG, read = c[k].read;
+        if ((w >= base && w != me) || (read >= base && read != me) || c[k].other_read >= base)
+            return k;
+        if (writes) {
+            c[k].write = me;
+            c[k].writer = place;
+        } else {
+            c[k].read = me;
+            c[k].reader = place;
+        }
+    }
+    return n;
+}
+
 static const char *verb(uint32_t epoch)
 {
     return epoch & ATOMIC_FLAG ? "has changed by an atomic" : "has written";
@@ -237,7 +257,7 @@ void race_read(struct frame *f, const struct step *s, const struct access *a, in
     for (uint64_t done = 0; left > 0; done += n, left -= n) {
         n = left;
         struct cell *c = cells_at(r, a->home->shadow, first + done, &n);
-        for (uint64_t k = 0; c && k < n; k++) {
+        for (uint64_t k = c ? take_untouched(r, f, s, c, n, false) : n; k < n; k++) {
             if (conflicts(r, f, c[k].write))
                 tell(f, s, a, i + (int64_t)((done + k) * r->granule / a->bytes), c[k].write, c[k].writer, "reads", verb(c[k].write));
             note_read(r, f, &c[k], s);
@@ -260,7 +280,7 @@ void race_write(struct frame *f, const struct step *s, const struct access *a, i
     for (uint64_t done = 0; left > 0; done += n, left -= n) {
         n = left;
         struct cell *c = cells_at(r, a->home->shadow, first + done, &n);
-        for (uint64_t k = 0; c && k < n; k++) {
+        for (uint64_t k = c && value ? take_untouched(r, f, s, c, n, true) : 0; c && k < n; k++) {
             int64_t elem = i + (int64_t)((done + k) * r->granule / a->bytes);
             bool both_atomic = !value && c[k].write & ATOMIC_FLAG;
             if (!both_atomic && conflicts(r, f, c[k].write) && !is_same(r, a, i, done + k, value))
