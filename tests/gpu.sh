@@ -18,12 +18,15 @@ make -s -j"$(nproc)" all build/gpu_ops >"$out/make.log" 2>&1 || { tail -n 40 "$o
 neso=build/neso
 passed=0 failed=0
 
-check() { # NAME SECONDS COMMAND...
-    local name=$1 seconds=$2 started=$SECONDS; shift 2
-    if timeout "$seconds" "$@" >"$out/log" 2>&1; then
+check() { # NAME SECONDS COMMAND...: the exit code that the file named last expects, else 0
+    local name=$1 seconds=$2 started=$SECONDS want got; shift 2
+    want=$(sed -nE 's/^# expect: exit ([0-9]+).*/\1/p' "${@: -1}" 2>/dev/null | head -n 1)
+    timeout "$seconds" "$@" >"$out/log" 2>&1
+    got=$?
+    if [ $got = "${want:-0}" ]; then
         passed=$((passed + 1))
     else
-        echo "FAILED $name (exit $?, $((SECONDS - started)) s)"; tail -n 25 "$out/log" | cut -c1-300; failed=$((failed + 1))
+        echo "FAILED $name (exit $got, $((SECONDS - started)) s)"; tail -n 25 "$out/log" | cut -c1-300; failed=$((failed + 1))
     fi
 }
 
