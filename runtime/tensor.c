@@ -26,7 +26,7 @@ void pool_free(struct tensor_pool *p)
     for (struct storage *next, *s = p->storages; s; s = next) {
         next = s->next;
         if (s->device)
-            p->mirror->free(p->mirror->ctx, s->device);
+            p->mirror->free(p->mirror->ctx, s->device, s->bytes);
         if (s->host)
             p->data->free(p->data->ctx, s->host, s->bytes);
         p->mem->free(p->mem->ctx, s, sizeof *s);
@@ -38,7 +38,7 @@ void pool_release(struct tensor_pool *p, const struct storage *mark)
 {
     for (struct storage *s = p->storages; s && s != mark; s = s->next) {
         if (s->device)
-            p->mirror->free(p->mirror->ctx, s->device);
+            p->mirror->free(p->mirror->ctx, s->device, s->bytes);
         if (s->host)
             p->data->free(p->data->ctx, s->host, s->bytes);
         s->device = 0;
@@ -76,6 +76,14 @@ bool tensor_is_contiguous(const struct tensor *t)
     return true;
 }
 
+static bool materialize(struct tensor_pool *p, struct storage *s)
+{
+    s->host = p->data->alloc(p->data->ctx, s->bytes);
+    if (s->host)
+        memset(s->host, 0, s->bytes);
+    return s->host != NULL;
+}
+
 bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype, int rank, const int64_t *shape)
 {
     *t = (struct tensor){.dtype = dtype, .rank = rank, .on_gpu = true};
@@ -93,13 +101,11 @@ bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype
     *s = (struct storage){.bytes = (size_t)n * (size_t)tensor_elem_bytes(t), .next = p->storages};
     if (s->bytes == 0)
         s->bytes = 1; /* an address of its own, as an empty tensor has */
-    s->host = p->data->alloc(p->data->ctx, s->bytes);
-    if (!s->host) {
+    s->device_stale = true;
+    if (!p->mirror && !materialize(p, s)) { /* kernels read it there */
         p->mem->free(p->mem->ctx, s, sizeof *s);
         return false;
     }
-    memset(s->host, 0, s->bytes);
-    s->device_stale = true;
     p->storages = s;
     t->storage = s;
     return true;
@@ -108,7 +114,7 @@ bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype
 char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write)
 {
     struct storage *s = t->storage;
-    if (s->is_released)
+    if (s->is_released || (!s->host && !materialize(p, s)))
         return NULL;
     if (s->host_stale) {
         if (!p->mirror->to_host(p->mirror->ctx, s->host, s->device, s->bytes)) {
@@ -133,12 +139,14 @@ uint64_t tensor_device(struct tensor_pool *p, const struct tensor *t, bool writt
     const struct mirror *m = p->mirror;
     if (!s->device && !m->alloc(m->ctx, s->bytes, &s->device))
         p->failed = true;
-    else if (s->device_stale && !m->to_device(m->ctx, s->device, s->host, s->bytes))
+    else if (s->device_stale && s->host && !m->to_device(m->ctx, s->device, s->host, s->bytes))
+        p->failed = true;
+    else if (s->device_stale && !s->host && !s->is_undefined && !m->zero(m->ctx, s->device, s->bytes))
         p->failed = true;
     if (p->failed)
         return 0;
     s->device_stale = false;
-    if (written)
+    if (written || !s->host)
         s->host_stale = true;
     return s->device + offset;
 }

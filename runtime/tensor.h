@@ -48,16 +48,18 @@ extern const struct torch_dtype_info torch_dtypes[TORCH_count];
 struct mirror {
     void *ctx;
     bool (*alloc)(void *ctx, size_t bytes, uint64_t *device);
-    void (*free)(void *ctx, uint64_t device);
+    void (*free)(void *ctx, uint64_t device, size_t bytes);
+    bool (*zero)(void *ctx, uint64_t device, size_t bytes);
     bool (*to_device)(void *ctx, uint64_t device, const void *host, size_t bytes);
     bool (*to_host)(void *ctx, void *host, uint64_t device, size_t bytes);
 };
 
 struct storage {
-    char *host;          /* NULL until the host side is needed */
+    char *host;          /* NULL until the host side is needed: then all 0, unless the device has more to say */
     size_t bytes;
     uint64_t device;     /* 0: none there */
     bool host_stale, device_stale;
+    bool is_undefined; /* nobody relies on zeros: torch.empty */
     bool is_released; /* its contents are gone (pool_release) */
     struct storage *next; /* all of a pool */
 };

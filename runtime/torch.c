@@ -207,7 +207,8 @@ static struct obj *construct(struct eval *e, struct obj **args, const struct arg
     int rank = torch_shape_arg(e, args[0], shape, call->loc);
     struct tensor t =
         torch_make(e, torch_dtype_arg(e, args[1], TORCH_float32, call->loc), rank, shape, call->loc);
-    if (c->fill != fill_value || c->x[0].f != 0)
+    t.storage->is_undefined = !c->fill;
+    if (c->fill && (c->fill != fill_value || c->x[0].f != 0))
         fill_tensor(e, &t, c->fill, c->x, call->loc);
     return placed(e, t, args[2]);
 }
@@ -219,7 +220,8 @@ static struct obj *construct_like(struct eval *e, struct obj **args, const struc
     struct tensor t =
         torch_make(e, torch_dtype_arg(e, args[1], like.dtype, call->loc), like.rank, like.shape, call->loc);
     t.on_gpu = args[2] == obj_none ? like.on_gpu : !torch_is_cpu(e, args[2]);
-    if (c->fill != fill_value || c->x[0].f != 0)
+    t.storage->is_undefined = !c->fill;
+    if (c->fill && (c->fill != fill_value || c->x[0].f != 0))
         fill_tensor(e, &t, c->fill, c->x, call->loc);
     return torch_wrap(e, t);
 }
@@ -436,6 +438,7 @@ static struct obj *run_device(struct eval *e, struct obj **args, const struct ar
 /* -- tables -- */
 
 static const struct constructor zeros = {fill_value, {{.is_float = true, .f = 0}}},
+                                empty = {NULL, {{0}}},
                                 ones = {fill_value, {{.is_float = true, .f = 1}}},
                                 uniform = {fill_uniform, {{0}}},
                                 normal = {fill_normal,
@@ -444,12 +447,12 @@ static const struct constructor zeros = {fill_value, {{.is_float = true, .f = 0}
 #define MAKING "*size, dtype=None, device=None, requires_grad=False, generator=None"
 #define LIKE "input, dtype=None, device=None, requires_grad=False"
 static const struct builtin functions[] = {
-    {"torch.empty", MAKING, construct, &zeros},
+    {"torch.empty", MAKING, construct, &empty},
     {"torch.zeros", MAKING, construct, &zeros},
     {"torch.ones", MAKING, construct, &ones},
     {"torch.rand", MAKING, construct, &uniform},
     {"torch.randn", MAKING, construct, &normal},
-    {"torch.empty_like", LIKE, construct_like, &zeros},
+    {"torch.empty_like", LIKE, construct_like, &empty},
     {"torch.zeros_like", LIKE, construct_like, &zeros},
     {"torch.ones_like", LIKE, construct_like, &ones},
     {"torch.rand_like", LIKE, construct_like, &uniform},
