@@ -5,6 +5,7 @@
 #            Triton, compiled and interpreted
 #   memory   vector add and softmax beside a device copy, PyTorch and Triton
 #   matmul   the announcement's matmul beside cuBLAS and Triton
+#   interpreter   a launch in neso's interpreter and in Triton's
 #   sass     disassembly of the kernels that the benches measure (needs nvdisasm)
 #
 # Results go to $OUT where that is set, else to build/gpu. The last line is `N passed, N failed`.
@@ -48,6 +49,11 @@ part_memory() { "$python" bench/peers/memory.py "$out/memory.json" && passed=$((
 
 part_matmul() { "$python" bench/peers/matmul.py "$out/matmul.json" && passed=$((passed + 1)) || failed=$((failed + 1)); }
 
+part_interpreter() {
+    echo "neso's interpreter:"; check "neso's interpreter" 60 "$neso" run --device interpreter bench/programs/interpreter.py; cat "$out/log"
+    echo "TRITON_INTERPRET=1:"; check "Triton's interpreter" 120 env TRITON_INTERPRET=1 "$python" bench/programs/interpreter.py; cat "$out/log"
+}
+
 part_sass() {
     local k signature
     while IFS='|' read -r k signature; do
@@ -61,8 +67,8 @@ LIST
 
 for part in "${@:-tests}"; do
     case $part in
-    tests | memory | matmul | sass) "part_$part" ;;
-    *) echo "usage: tests/gpu.sh [tests|memory|matmul|sass]..." >&2; exit 2 ;;
+    tests | memory | matmul | interpreter | sass) "part_$part" ;;
+    *) echo "usage: tests/gpu.sh [tests|memory|matmul|interpreter|sass]..." >&2; exit 2 ;;
     esac
 done
 echo "$passed passed, $failed failed"
