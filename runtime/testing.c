@@ -24,11 +24,14 @@ static struct program *program_of(struct eval *e)
 
 /* -- measuring -- */
 
+/* Calls that are under way at once, each between two events: nobody waits in between. */
+enum { BATCH = 256 };
+
 struct clock {
     struct program *p;
     struct eval *e;
     struct loc at;
-    void *start, *end;
+    void *start[BATCH], *end[BATCH];
     uint64_t cache; /* a buffer as large as any L2; 0: none */
 };
 
@@ -41,8 +44,6 @@ static void check(struct clock *c, bool ok)
 static void clock_open(struct clock *c)
 {
     const struct device_class *d = c->p->device->class;
-    check(c, d->event_new(c->p->device, &c->start, &c->p->fault));
-    check(c, d->event_new(c->p->device, &c->end, &c->p->fault));
     if (d->takes_ptx)
         check(c, d->alloc(c->p->device, CACHE_BYTES, &c->cache, &c->p->fault));
 }
@@ -51,10 +52,12 @@ static void clock_close(struct clock *c)
 {
     const struct device_class *d = c->p->device->class;
     struct fault ignored;
-    if (c->start)
-        d->event_free(c->p->device, c->start);
-    if (c->end)
-        d->event_free(c->p->device, c->end);
+    for (int i = 0; i < BATCH; i++) {
+        if (c->start[i])
+            d->event_free(c->p->device, c->start[i]);
+        if (c->end[i])
+            d->event_free(c->p->device, c->end[i]);
+    }
     if (c->cache)
         d->release(c->p->device, c->cache, &ignored);
 }
@@ -65,15 +68,19 @@ static void clear_cache(struct clock *c)
         check(c, c->p->device->class->fill(c->p->device, c->cache, 0, CACHE_BYTES, NULL, &c->p->fault));
 }
 
-static void record(struct clock *c, void *event)
+static void record(struct clock *c, void **event)
 {
-    check(c, c->p->device->class->event_record(c->p->device, event, NULL, &c->p->fault));
+    const struct device_class *d = c->p->device->class;
+    if (!*event)
+        check(c, d->event_new(c->p->device, event, &c->p->fault));
+    check(c, d->event_record(c->p->device, *event, NULL, &c->p->fault));
 }
 
-static double elapsed_ms(struct clock *c)
+static double elapsed_ms(struct clock *c, int i)
 {
     double seconds;
-    check(c, c->p->device->class->event_seconds(c->p->device, c->start, c->end, &seconds, &c->p->fault));
+    const struct device_class *d = c->p->device->class;
+    check(c, d->event_seconds(c->p->device, c->start[i], c->end[i], &seconds, &c->p->fault));
     return seconds * 1e3;
 }
 
@@ -88,13 +95,13 @@ static void call_once(const struct bench *b, struct eval *e)
 
 static double estimate_ms(struct clock *c, const struct bench *b)
 {
-    record(c, c->start);
+    record(c, &c->start[0]);
     for (int i = 0; i < 5; i++) {
         clear_cache(c);
         call_once(b, c->e);
     }
-    record(c, c->end);
-    return elapsed_ms(c) / 5;
+    record(c, &c->end[0]);
+    return elapsed_ms(c, 0) / 5;
 }
 
 static int repeats(double ms, double estimate)
@@ -103,24 +110,31 @@ static int repeats(double ms, double estimate)
     return n < 1 ? 1 : n > 1e6 ? 1000000 : (int)n;
 }
 
+static void time_batch(struct clock *c, const struct bench *b, double *times_ms, int n)
+{
+    for (int i = 0; i < n; i++) {
+        clear_cache(c);
+        record(c, &c->start[i]);
+        call_once(b, c->e);
+        record(c, &c->end[i]);
+    }
+    for (int i = 0; i < n; i++)
+        times_ms[i] = elapsed_ms(c, i);
+}
+
 static int measure(struct clock *c, const struct bench *b, double **times_ms)
 {
     struct eval *e = c->e;
     b->call(e, b->ctx); /* compiles; what it leaves behind is kept */
     host_synchronize(e, c->at);
     double estimate = b->once ? 0 : estimate_ms(c, b);
-    int nwarmup = b->once ? 0 : repeats(b->warmup_ms, estimate),
-        n = b->once ? 1 : repeats(b->rep_ms, estimate);
+    int nwarmup = b->once ? 0 : repeats(b->warmup_ms, estimate);
+    int n = b->once ? 1 : repeats(b->rep_ms, estimate);
     for (int i = 0; i < nwarmup; i++)
         call_once(b, e);
     *times_ms = NEW_ARRAY(e->arena, n, double);
-    for (int i = 0; i < n; i++) {
-        clear_cache(c);
-        record(c, c->start);
-        call_once(b, e);
-        record(c, c->end);
-        (*times_ms)[i] = elapsed_ms(c);
-    }
+    for (int first = 0; first < n; first += BATCH)
+        time_batch(c, b, *times_ms + first, n - first < BATCH ? n - first : BATCH);
     return n;
 }
 
