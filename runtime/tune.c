@@ -276,9 +276,9 @@ static bool is_refusal(const struct exception *x)
     return false;
 }
 
-/* The median time, then quantiles 0.2 and 0.8. Infinite where the configuration does not compile or fit: the exception is
- * then in *why, and its messages are gone. */
-static void time_trial(struct trial *t, double times[3], struct exception *why)
+/* The median time, then quantiles 0.2 and 0.8. Infinite where the configuration does not compile or fit: its messages are
+ * then gone. */
+static void time_trial(struct trial *t, double times[3])
 {
     struct eval *e = t->below.e;
     struct bench b = {.warmup_ms = 25, .rep_ms = 100, .call = run_trial, .ctx = t};
@@ -288,7 +288,6 @@ static void time_trial(struct trial *t, double times[3], struct exception *why)
     if (setjmp(h.jump) != 0) {
         if (!is_refusal(&h.raised))
             eval_throw(e, &h.raised);
-        *why = h.raised;
         e->diag->list.n = h.ndiagnostics;
         e->diag->nerrors = h.nerrors;
         times[0] = times[1] = times[2] = INFINITY;
@@ -347,6 +346,7 @@ static struct obj *keep_best(const struct level *l, struct obj *configs, int nal
     if (top && !torch_number(top, &k))
         eval_raise(e, at, "TypeError", ERR_testing_argument, "top_k", "a number", obj_type_name(top));
     int most = k.is_float && k.f <= 1 ? (int)(k.f * nall) : k.is_float ? (int)k.f : (int)k.i;
+    most = most < 1 ? 1 : most;
     if (most >= configs->seq.n)
         return configs;
     double *times = NEW_ARRAY(e->arena, configs->seq.n, double);
@@ -438,14 +438,13 @@ static struct obj *choose_by_time(const struct level *l, const struct obj *optio
     struct eval *e = l->e;
     struct obj *best = NULL, *timings = obj_dict(e);
     double least[3] = {INFINITY, INFINITY, INFINITY};
-    struct exception why = {0};
     struct trial t;
     for (int i = 0; i < configs->seq.n; i++) {
         double times[3];
         make_trial(&t, l, options, configs->seq.at[i], named, args);
         if (is_set(l, "TRITON_PRINT_AUTOTUNING"))
             say(l, "Autotuning kernel %s with config %s\n", text_of(e, configs->seq.at[i]));
-        time_trial(&t, times, &why);
+        time_trial(&t, times);
         struct obj *list = obj_list(e, 0, NULL);
         for (int k = 0; k < 3; k++)
             VEC_PUSH(e->arena, &list->seq, obj_float(e, times[k]));
@@ -456,8 +455,8 @@ static struct obj *choose_by_time(const struct level *l, const struct obj *optio
         }
     }
     dict_set(e, record_of(l)->dict, obj_cstr(e, "configs_timings"), timings);
-    if (!best)
-        eval_throw(e, &why);
+    if (!best) /* the last one's error is the program's */
+        run_trial(e, &t);
     make_trial(&t, l, options, best, named, args);
     run_pre_hook(&t, true);
     return best;
