@@ -203,7 +203,7 @@ static void run_handler(struct eval *e, struct scope *s, const struct ast *h, st
                         struct outcome *o)
 {
     struct exception caught = o->raised, *outer = e->handling;
-    if (class_is_a(caught.class, builtin_class(e, "CompilationError"))) {
+    if (e->diag->nerrors > o->nerrors) {
         e->diag->list.n = o->ndiagnostics;
         e->diag->nerrors = o->nerrors;
     }
