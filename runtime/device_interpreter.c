@@ -221,6 +221,24 @@ static struct interp_buffer *named_buffers(struct device *d, const struct func *
     return list;
 }
 
+static bool may_write(const struct code *c, const struct launch *l, const struct interp_buffer *b)
+{
+    for (int i = 0; i < c->written.n; i++) {
+        int origin = c->written.at[i];
+        if (origin < 0 || (l->args[origin] >= b->base && l->args[origin] <= b->base + b->bytes))
+            return true;
+    }
+    return false;
+}
+
+/* Nobody needs to watch what is only read. */
+static void watch_written(const struct code *c, const struct launch *l, struct interp_buffer *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!may_write(c, l, &list[i]))
+            list[i].shadow = NULL;
+}
+
 static bool report(const struct interp_launch *run, struct fault *f)
 {
     const struct interp_report *r = &run->report;
@@ -238,6 +256,7 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
     struct interp_buffer *buffers = named_buffers(d, k->func, l, &n);
     if (!buffers)
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a launch");
+    watch_written(k->code, l, buffers, n);
     struct interp_launch run = {.func = k->func, .grid = {(int)l->grid[0], (int)l->grid[1], (int)l->grid[2]}, .args = l->args,
                                 .buffers = buffers, .nbuffers = n, .mem = d->mem,
                                 .race = ((struct machine *)d->state)->race, .write = l->write, .write_ctx = l->write_ctx};
