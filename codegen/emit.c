@@ -295,8 +295,12 @@ static void put_signature(const struct emitter *e, const struct ptx_info *info)
         put_param(e, i);
     }
     text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", info->num_threads);
-    if (has_dots(e->m))
-        text_str(e->out, ".minnctapersm 1\n");
+    if (has_dots(e->m)) {
+        enum { CTAS_MOST = 2 };
+        int regs = info->live_regs * 2 / 3 + 1; /* about what ptxas needs of what is counted here */
+        int ctas = e->m->func->target->regs_sm / (info->num_threads * regs);
+        text_printf(e->out, ".minnctapersm %d\n", ctas < 1 ? 1 : ctas < CTAS_MOST ? ctas : CTAS_MOST);
+    }
     if (e->m->func->maxnreg)
         text_printf(e->out, ".maxnreg %d\n", e->m->func->maxnreg);
 }
