@@ -223,10 +223,12 @@ int doctor_command(const struct given *g)
         if (neso_find_gpus(ctx, &version, &gpus) == NESO_OK && gpus > 0)
             puts("cuda");
         puts("interpreter");
+        puts("emulator");
     } else {
         printf("%-12s %s\n", "neso", neso_version());
         doctor_gpus(ctx);
         printf("%-12s on this machine's CPU\n", "interpreter");
+        printf("%-12s on this machine's CPU, for what is compiled\n", "emulator");
         doctor_tool("ptxas", "--emit cubin without a GPU needs it");
         doctor_tool("nvdisasm", "--emit sass needs it");
         printf("%-12s this version keeps none on disk\n", "cache");

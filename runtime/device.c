@@ -1,5 +1,5 @@
-/* device.c: which devices there are, and choosing one by name: "cuda", "cuda:1", "interpreter", or "best", the first
- * of the table that opens. */
+/* device.c: which devices there are, and choosing one by name: "cuda", "cuda:1", "interpreter", "emulator", or "best",
+ * the first of the table that opens. */
 #include "runtime/device.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* In order of preference. */
-static const struct device_class *const classes[] = {&device_cuda, &device_interpreter};
+static const struct device_class *const classes[] = {&device_cuda, &device_interpreter, &device_emulator};
 enum { CLASSES = sizeof classes / sizeof *classes };
 
 const struct device_class *device_class_at(int i)

@@ -1,4 +1,5 @@
-/* device.h: what kernels run on, behind one interface: cuda (cuda.c, jit.c), interpreter (interpreter.c).
+/* device.h: what kernels run on, behind one interface: cuda (cuda.c, jit.c), interpreter (interpreter.c), emulator
+ * (emulator/).
  *
  *     device_open ─► alloc, write ─► load(image) ─► launch(loaded, args, grid) ─► sync, read ─► unload, close
  *
@@ -32,7 +33,7 @@ void fault_text(const struct fault *f, char *out, size_t n);
 struct device {
     const struct device_class *class; /* NULL: not open */
     const struct memory *mem;         /* for what the class allocates on the host */
-    const struct target *target;      /* what to compile for: the GPU's row; interpreter: NULL, any will do */
+    const struct target *target;      /* what to compile for: the GPU's row; on a CPU: NULL, any will do */
     void *state;                      /* the class's own */
     char text[160];                   /* "NVIDIA H200 (cuda:0, sm_90a)" */
 };
@@ -90,7 +91,7 @@ struct device_class {
     bool (*event_seconds)(struct device *d, void *from, void *to, double *seconds, struct fault *f);
 };
 
-extern const struct device_class device_cuda, device_interpreter;
+extern const struct device_class device_cuda, device_interpreter, device_emulator;
 
 /* `name` as neso_context_use_device takes it. */
 bool device_open(struct device *d, const char *name, void *cuda_context, const struct memory *mem, struct fault *f);

@@ -9,17 +9,10 @@
 #define NESO_RUNTIME_INTERPRETER_H
 
 #include "ir/ir.h"
+#include "runtime/cpu.h"
 
 #include <setjmp.h>
 #include <stdatomic.h>
-
-/* Memory that programs may touch; named after the argument in reports. Sorted by base, not overlapping. */
-struct interp_buffer {
-    uint64_t base;
-    uint64_t bytes;
-    const char *name;
-    struct race_shadow *shadow; /* who touched it; NULL: not watched */
-};
 
 /* What stopped a launch: what the lowest of the programs that failed ran into, so that every run tells the same. */
 struct interp_report {
@@ -33,7 +26,7 @@ struct interp_launch {
     const struct func *func;
     int grid[3];
     const uint64_t *args; /* one per parameter: its value in the low bytes */
-    const struct interp_buffer *buffers;
+    const struct cpu_buffer *buffers;
     int nbuffers;
     int num_threads;      /* 0: all cores */
     const struct memory *mem;
@@ -87,10 +80,6 @@ struct code {
         const struct op *const *at;
         int n;
     } accesses;           /* memory ops */
-    struct {
-        const int *at;
-        int n;
-    } written;            /* origins of what stores and atomics write */
     int granule;          /* bytes of the smallest element accessed */
     bool waits;           /* some loop waits for memory */
     bool one_by_one;      /* a reduction's region that has control flow: no vectors of elements */
@@ -106,8 +95,8 @@ struct frame {
     bool wrapped;        /* arithmetic of an address did not fit 32 bits */
     bool wrapped_once;   /* the same among the hoisted steps */
     long long program;   /* its number in the grid */
-    const struct interp_buffer *const *homes; /* per parameter: where it points to, NULL: it is no pointer, or to nothing known */
-    const struct interp_buffer *last; /* of the last access through a pointer of any origin */
+    const struct cpu_buffer *const *homes; /* per parameter: where it points to, NULL: it is no pointer, or to nothing known */
+    const struct cpu_buffer *last; /* of the last access through a pointer of any origin */
     struct race *race;   /* NULL: not watched */
     uint32_t epoch, acquired; /* see interpreter_race.c */
     long long work;      /* done since it was last asked */
@@ -160,13 +149,11 @@ struct access {
     const char *mask; /* NULL: all on */
     int64_t n;
     uint64_t bytes; /* of an element */
-    const struct interp_buffer *home; /* of the element last checked */
+    const struct cpu_buffer *home; /* of the element last checked */
 };
 
 step_function step_load, step_store, step_atomic;
 int interpreter_origin(struct arena *a, const struct value *pointer);
-/* The last buffer that does not begin above `at`; NULL: none. */
-const struct interp_buffer *interpreter_buffer(const struct interp_launch *l, uint64_t at);
 /* How a report calls element i of a t. */
 void interpreter_element(char *out, size_t room, const struct type *t, int64_t i);
 

@@ -82,36 +82,18 @@ int interpreter_origin(struct arena *a, const struct value *pointer)
 
 /* -- bounds -- */
 
-const struct interp_buffer *interpreter_buffer(const struct interp_launch *l, uint64_t at)
-{
-    int lo = 0, hi = l->nbuffers;
-    while (lo < hi) {
-        int mid = (lo + hi) / 2;
-        if (l->buffers[mid].base <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo ? &l->buffers[lo - 1] : NULL;
-}
-
-static bool is_inside(const struct interp_buffer *b, uint64_t at, uint64_t bytes)
-{
-    return b && at >= b->base && at - b->base <= b->bytes && b->bytes - (at - b->base) >= bytes;
-}
-
 /* The tensor that `at` must lie in. */
-static const struct interp_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)
+static const struct cpu_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)
 {
-    const struct interp_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
+    const struct cpu_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
     if (b)
         return b;
-    if (!is_inside(f->last, at, bytes))
-        f->last = interpreter_buffer(f->launch, at);
+    if (!cpu_is_inside(f->last, at, bytes))
+        f->last = cpu_buffer_at(f->launch->buffers, f->launch->nbuffers, at);
     return f->last;
 }
 
-static const char *buffer_name(const struct interp_buffer *b)
+static const char *buffer_name(const struct cpu_buffer *b)
 {
     return b->name ? b->name : "a tensor";
 }
@@ -137,7 +119,7 @@ void interpreter_element(char *out, size_t room, const struct type *t, int64_t i
         snprintf(out + used, room - used, ") of the tile");
 }
 
-static int64_t index_in(const struct interp_buffer *b, uint64_t at, uint64_t bytes)
+static int64_t index_in(const struct cpu_buffer *b, uint64_t at, uint64_t bytes)
 {
     int64_t d = (int64_t)(at - b->base), n = (int64_t)bytes;
     return d >= 0 ? d / n : -((-d + n - 1) / n);
@@ -151,20 +133,20 @@ static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const
         if (a->mask && !a->mask[i])
             continue;
         on++;
-        if (is_inside(home(f, s, a->p[i], a->bytes), a->p[i], a->bytes))
+        if (cpu_is_inside(home(f, s, a->p[i], a->bytes), a->p[i], a->bytes))
             continue;
         outside++;
         first = first < 0 ? i : first;
     }
     char element[100], other[100] = "", count[100] = "";
     uint64_t at = a->p[first];
-    const struct interp_buffer *b = home(f, s, at, a->bytes), *there = interpreter_buffer(f->launch, at);
+    const struct cpu_buffer *b = home(f, s, at, a->bytes), *there = cpu_buffer_at(f->launch->buffers, f->launch->nbuffers, at);
     interpreter_element(element, sizeof element, op_opnd(s->op, 0)->type, first);
     if (a->n > 1)
         snprintf(count, sizeof count, "; %" PRId64 " of the %" PRId64 " elements accessed are outside", outside, on);
     if (!b)
         interpreter_fail(f, s, ERR_out_of_bounds, "%s is address 0x%" PRIx64 ", below every tensor%s", element, at, count);
-    if (there != b && is_inside(there, at, a->bytes))
+    if (there != b && cpu_is_inside(there, at, a->bytes))
         snprintf(other, sizeof other, ", and is index %" PRId64 " of '%s'", index_in(there, at, a->bytes), buffer_name(there));
     interpreter_fail(f, s, ERR_out_of_bounds, "%s is index %" PRId64 " of '%s', which has %" PRIu64 "%s%s", element,
                      index_in(b, at, a->bytes), buffer_name(b), b->bytes / a->bytes, other, count);
@@ -183,7 +165,7 @@ static int64_t run_length(const struct access *a, int64_t i)
 static void check(struct frame *f, const struct step *s, struct access *a, int64_t i, int64_t run)
 {
     a->home = home(f, s, a->p[i], a->bytes);
-    if (!is_inside(a->home, a->p[i], (uint64_t)run * a->bytes))
+    if (!cpu_is_inside(a->home, a->p[i], (uint64_t)run * a->bytes))
         out_of_bounds(f, s, a);
     if (a->p[i] & (a->bytes - 1)) {
         char element[100];
@@ -234,7 +216,7 @@ void step_load(struct frame *f, const struct step *s)
             continue;
         }
         int64_t run = checked_run(f, s, &a, i);
-        if (f->race && a.home->shadow && !is_volatile)
+        if (f->race && !is_volatile)
             race_read(f, s, &a, i, run);
         memcpy(out + (uint64_t)i * bytes, (const char *)(uintptr_t)a.p[i], (size_t)run * bytes);
         i += run;

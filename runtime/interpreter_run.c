@@ -42,7 +42,7 @@ struct worker {
 struct interp_shared {
     const struct code *code;
     struct interp_launch *launch;
-    const struct interp_buffer **homes;
+    const struct cpu_buffer **homes;
     long long next, total; /* program to be taken next */
     atomic_llong failed;   /* the lowest program that has failed; programs above it need not go on */
     pthread_mutex_t lock;  /* of all below, of the report and of output */
@@ -347,7 +347,7 @@ static bool find_homes(struct interp_shared *s)
     const struct block *b = l->func->body;
     s->homes = l->mem->alloc(l->mem->ctx, (size_t)(b->args.n + 1) * sizeof *s->homes);
     for (int i = 0; s->homes && i < b->args.n; i++) {
-        const struct interp_buffer *home = type_is_ptr(b->args.at[i]->type) ? interpreter_buffer(l, l->args[i]) : NULL;
+        const struct cpu_buffer *home = type_is_ptr(b->args.at[i]->type) ? cpu_buffer_at(l->buffers, l->nbuffers, l->args[i]) : NULL;
         s->homes[i] = home && l->args[i] - home->base <= home->bytes ? home : NULL;
     }
     return s->homes != NULL;

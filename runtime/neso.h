@@ -77,11 +77,11 @@ typedef struct neso_context_options {
 NESO_API neso_status neso_context_create(const neso_context_options *options, neso_context **context);
 NESO_API void neso_context_release(neso_context *context);
 
-/* Chooses where kernels run: "cuda" or "cuda:1" (a GPU, by number), "interpreter" (the CPU), or "best": cuda where there
+/* Chooses where kernels run: "cuda" or "cuda:1" (a GPU, by number), "interpreter" or "emulator" (the CPU), or "best": cuda where there
  * is a driver and a GPU, else the interpreter. Refused (NESO_INVALID) while the context has modules.
  * `cuda_context` is a CUcontext of the caller's to work in (its device is then the one used), or NULL: the primary one. */
 NESO_API neso_status neso_context_use_device(neso_context *context, const char *device, void *cuda_context);
-/* The device's kind ("cuda", "interpreter", "none"), and a line for people: "NVIDIA H200 (cuda:0, sm_90a)". */
+/* The device's kind ("cuda", "interpreter", "emulator", "none"), and a line for people: "NVIDIA H200 (cuda:0, sm_90a)". */
 NESO_API const char *neso_context_device(const neso_context *context);
 NESO_API const char *neso_context_device_text(const neso_context *context);
 

@@ -24,7 +24,7 @@ PY
 
 "$NESO" doctor >out 2>&1 || say "doctor: $(cat out)"
 grep -q 'Fake GPU, compute capability 9.0, target sm_90a, 16 GiB' out || say "doctor: $(cat out)"
-[ "$("$NESO" doctor --devices)" = "$(printf 'cuda\ninterpreter')" ] || say "devices"
+[ "$("$NESO" doctor --devices)" = "$(printf 'cuda\ninterpreter\nemulator')" ] || say "devices"
 "$NESO" run --verbose copy.py >out 2>err || say "copy.py: $(cat err)"
 grep -q 'on Fake GPU (cuda:0, sm_90a)' err || say "the best device: $(cat err)"
 [ "$(cat out)" = 0.0 ] || say "a kernel that does nothing: $(cat out)"

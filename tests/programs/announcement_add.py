@@ -1,4 +1,4 @@
-# runs: interpreter cuda (not triton: bare names and plain globals are Triton 1.0's; not emulator: no such device yet)
+# runs: interpreter emulator cuda (not triton: bare names and plain globals are Triton 1.0's)
 # The announcement's vector add, word for word, at every size and type that a first kernel meets.
 import torch
 from triton import cdiv as ceil_div

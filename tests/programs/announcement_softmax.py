@@ -1,4 +1,4 @@
-# runs: interpreter cuda (not triton: a plain local is no constant there any more; not emulator: no such device yet)
+# runs: interpreter emulator cuda (not triton: a plain local is no constant there any more)
 # The announcement's fused softmax, word for word, against torch's.
 import triton
 import triton.language as tl

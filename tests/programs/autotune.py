@@ -1,4 +1,4 @@
-# runs: interpreter cuda triton (not triton-interpret: a static_assert ends the program there; not emulator: no such device yet)
+# runs: interpreter emulator cuda triton (not triton-interpret: a static_assert ends the program there)
 # @triton.autotune and @triton.heuristics: what they pass on, when they tune again, and that tuning leaves no traces in tensors.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# runs: interpreter cuda triton triton-interpret (not emulator: no such device yet)
+# runs: interpreter emulator cuda triton triton-interpret
 # Dropout: with a mask that the host makes, and with one that is a function of a seed and the place, so that nothing is kept.
 import torch
 import triton

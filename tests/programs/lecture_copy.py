@@ -1,4 +1,4 @@
-# runs: interpreter cuda triton triton-interpret (not emulator: no such device yet)
+# runs: interpreter emulator cuda triton triton-interpret
 # The lecture's tensor copy: with its two bugs, which both leave [1, 2, 0, 0, 0, 0], and without. The kernels are the lecture's
 # but for the prints, which only a simulator can do.
 import os

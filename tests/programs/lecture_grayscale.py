@@ -1,4 +1,4 @@
-# runs: interpreter cuda triton (not triton-interpret: the lecture could not multiply a float by bytes there; not emulator: no such device yet)
+# runs: interpreter emulator cuda triton (not triton-interpret: the lecture could not multiply a float by bytes there)
 # The lecture's grayscale of an image of bytes, on a made image instead of a file's; against torch in float32.
 import torch
 import triton

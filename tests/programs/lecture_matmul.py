@@ -1,4 +1,4 @@
-# runs: interpreter cuda (not triton: triton_util is neso's own; not emulator: no such device yet)
+# runs: interpreter cuda (not triton: triton_util is neso's own)
 # The lecture's matrix products: naive, with programs in groups, and autotuned, against torch's in double precision.
 # spills: exact f32 in tiles of 128x256 and 64x256 takes more registers than a thread has
 from functools import partial

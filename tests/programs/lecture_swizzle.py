@@ -1,4 +1,4 @@
-# runs: interpreter cuda triton triton-interpret (not emulator: no such device yet)
+# runs: interpreter emulator cuda triton triton-interpret
 # The lecture's swizzled order of 5 x 4 programs in groups of 3, with the tables that it shows.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# runs: interpreter cuda triton triton-interpret (not emulator: no such device yet)
+# runs: interpreter emulator cuda triton triton-interpret
 # Philox, bit by bit: the language's test vectors for seeds of every sign and width, 64-bit offsets, fewer rounds.
 import torch
 import triton

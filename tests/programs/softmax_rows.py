@@ -1,4 +1,4 @@
-# runs: interpreter cuda triton triton-interpret (not emulator: no such device yet)
+# runs: interpreter emulator cuda triton triton-interpret
 # Row softmax as one writes it today: the block size is a constexpr chosen from the width, for widths from 1 to 4096.
 import torch
 import triton

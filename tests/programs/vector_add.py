@@ -1,4 +1,4 @@
-# runs: interpreter cuda triton triton-interpret (not emulator: no such device yet)
+# runs: interpreter emulator cuda triton triton-interpret
 # Triton's first tutorial: a masked vector add over block sizes, warps, types and sizes; unaligned pointers too.
 import torch
 import triton

@@ -1,0 +1,100 @@
+/* decode.c: which function executes an instruction. One that the emulator does not know in every word is refused. */
+#include "runtime/emulator/machine.h"
+
+emu_compute *emu_find(const struct emu_row *rows, size_t n, int key, int type)
+{
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].key == key && rows[i].type == type)
+            return rows[i].compute;
+    return NULL;
+}
+
+static bool decode_compute(struct emu_insn *in, emu_compute *f)
+{
+    in->compute = f;
+    in->run = emu_run_compute;
+    return f != NULL;
+}
+
+static int space_of(const struct emu_insn *in)
+{
+    return emu_has_mod(in, MOD_global) ? MOD_global : emu_has_mod(in, MOD_shared) ? MOD_shared : MOD_none;
+}
+
+static bool decode_access(struct emu_insn *in)
+{
+    int vec = emu_has_mod(in, MOD_v4) ? 4 : emu_has_mod(in, MOD_v2) ? 2 : 1, braced = in->nvec ? in->nvec : 1;
+    int others = 1 + emu_has_mod(in, MOD_l2_hint), bits = ptype_info[in->type].bits;
+    in->run = in->code == INSN_ld ? emu_run_ld : emu_run_st;
+    return space_of(in) && bits >= 8 && in->has_address && vec == braced && in->nopnds == vec + others &&
+           vec * bits <= 128;
+}
+
+static bool decode_atomic(struct emu_insn *in)
+{
+    static const enum mod combines[] = {MOD_add, MOD_min, MOD_max,  MOD_and,
+                                        MOD_or,  MOD_xor, MOD_exch, MOD_cas};
+    int known = 0;
+    for (size_t i = 0; i < sizeof combines / sizeof *combines; i++)
+        known += emu_has_mod(in, combines[i]);
+    in->run = emu_run_atom;
+    return space_of(in) && known == 1 && ptype_info[in->type].bits >= 16 && in->has_address &&
+           in->nopnds == 2 + (in->code == INSN_atom) + emu_has_mod(in, MOD_cas);
+}
+
+static bool decode_redux(struct emu_insn *in)
+{
+    static const uint64_t combines = 1ull << MOD_add | 1ull << MOD_min | 1ull << MOD_max | 1ull << MOD_and |
+                                     1ull << MOD_or | 1ull << MOD_xor;
+    in->run = emu_run_redux;
+    return in->mods[0] < 64 && combines >> in->mods[0] & 1 && !in->mods[1] && ptype_info[in->type].bits == 32;
+}
+
+/* The types say whether it is for integers or for floats. */
+static bool decode_arithmetic(struct emu_insn *in)
+{
+    emu_compute *f = emu_arith(in);
+    return decode_compute(in, f ? f : emu_float(in));
+}
+
+bool emu_decode(struct emu_insn *in)
+{
+    switch (in->code) {
+    case INSN_cvt:
+    case INSN_cvt2:
+        return decode_compute(in, emu_convert(in));
+    case INSN_setp:
+    case INSN_setp_and:
+        return decode_compute(in, emu_compare(in));
+    case INSN_pack:
+        in->run = emu_run_pack;
+        return in->nvec >= 2 && !in->mods[0];
+    case INSN_unpack:
+        in->run = emu_run_unpack;
+        return in->nvec >= 2 && !in->mods[0];
+    case INSN_createpolicy:
+        in->run = emu_run_policy;
+        return true;
+    case INSN_ld_param:
+        in->run = emu_run_param;
+        return in->has_address && ptype_info[in->type].bits >= 8;
+    case INSN_ld:
+    case INSN_st:
+        return decode_access(in);
+    case INSN_atom:
+    case INSN_red:
+        return decode_atomic(in);
+    case INSN_shfl:
+        in->run = emu_run_shfl;
+        return (in->mods[0] == MOD_bfly || in->mods[0] == MOD_idx) && in->type == PT_b32;
+    case INSN_redux:
+        return decode_redux(in);
+    case INSN_bra:
+    case INSN_ret:
+    case INSN_bar:
+    case INSN_trap:
+        return true;
+    default:
+        return decode_arithmetic(in);
+    }
+}

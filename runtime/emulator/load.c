@@ -1,0 +1,662 @@
+/* load.c: PTX text to emu_code (PTX ISA, "Syntax", "State Spaces, Types, and Variables", "Directives").
+ *
+ *     .reg .b32 %r<9>;                         registers %r0 to %r8, one after the other in a warp's values
+ *     .loc 1 12 9                              of what follows, until the next
+ *     @%p1 ld.global.v2.b32 {%r1, %r2}, [%rd3+8];
+ *         => guard %p1, row `ld` of insns.h, modifiers global and v2, type b32, operands %r1, %r2, address %rd3 offset 8
+ *
+ * One module with one kernel. Whatever is not understood is an error that shows its line. */
+#include "runtime/emulator/machine.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_MOST = 100 };
+
+/* `.reg .b32 %r<9>`: registers first to first + count - 1. */
+struct declaration {
+    const char *prefix;
+    size_t prefix_len;
+    int first, count;
+};
+
+struct fixup {
+    int insn;
+    const char *label;
+    size_t len;
+};
+
+struct loader {
+    struct arena *arena;
+    struct emu_code *code;
+    struct emu_report *report;
+    const char *s, *end;
+    int line;
+    struct loc loc;
+    VEC(struct declaration) declarations;
+    VEC(struct fixup) fixups;
+    VEC(const char *) params; /* in the text, ended by what is no name */
+    struct map labels;        /* name to index of instruction + 1 */
+    struct map symbols;       /* of shared memory: name to address */
+    jmp_buf fail;
+};
+
+static _Noreturn void fail(struct loader *l, const char *format, ...) PRINTF_LIKE(2, 3);
+static _Noreturn void fail(struct loader *l, const char *format, ...)
+{
+    char what[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    *l->report = (struct emu_report){.error = ERR_emulator_ptx, .loc = l->loc, .ptx_line = l->line};
+    snprintf(l->report->what, sizeof l->report->what, "line %d of the PTX: %s", l->line, what);
+    longjmp(l->fail, 1);
+}
+
+/* -- words -- */
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%' || c == '.';
+}
+
+static void skip_line(struct loader *l)
+{
+    while (l->s < l->end && *l->s != '\n')
+        l->s++;
+}
+
+static void skip_space(struct loader *l)
+{
+    for (; l->s < l->end; l->s++) {
+        if (*l->s == '\n')
+            l->line++;
+        else if (*l->s == '/' && l->s + 1 < l->end && l->s[1] == '/')
+            skip_line(l), l->s--;
+        else if (!isspace((unsigned char)*l->s))
+            return;
+    }
+}
+
+static bool accept(struct loader *l, char c)
+{
+    skip_space(l);
+    if (l->s == l->end || *l->s != c)
+        return false;
+    l->s++;
+    return true;
+}
+
+static void expect(struct loader *l, char c)
+{
+    if (!accept(l, c))
+        fail(l, "expected '%c', found '%.*s'", c, (int)(l->end - l->s < 20 ? l->end - l->s : 20), l->s);
+}
+
+/* A word of letters, digits, dots, and "::" inside. */
+static const char *word(struct loader *l, size_t *len)
+{
+    skip_space(l);
+    const char *from = l->s;
+    while (l->s < l->end && (is_word(*l->s) || (*l->s == ':' && l->s + 1 < l->end && l->s[1] == ':')))
+        l->s += *l->s == ':' ? 2 : 1;
+    *len = (size_t)(l->s - from);
+    if (*len == 0)
+        fail(l, "expected a word, found '%.*s'", l->s < l->end ? 1 : 0, l->s);
+    return from;
+}
+
+static bool same(const char *s, size_t len, const char *other)
+{
+    return strlen(other) == len && memcmp(s, other, len) == 0;
+}
+
+/* PTX ISA, "Constants": decimal, 0x, 0f and 0d with the float's bits; *bits is 32 or 64 for floats, else 0. */
+static uint64_t number(struct loader *l, int *bits)
+{
+    *bits = 0;
+    bool minus = accept(l, '-');
+    size_t len;
+    const char *s = word(l, &len);
+    char text[NAME_MOST], *stop;
+    snprintf(text, sizeof text, "%.*s", (int)(len < 40 ? len : 40), s);
+    bool is_float = text[0] == '0' && strchr("fFdD", text[1]) && text[1];
+    if (is_float)
+        *bits = tolower((unsigned char)text[1]) == 'f' ? 32 : 64;
+    uint64_t x = is_float ? strtoull(text + 2, &stop, 16) : strtoull(text, &stop, 0);
+    if (*stop && !same(stop, strlen(stop), "U"))
+        fail(l, "'%s' is no number", text);
+    return minus ? 0 - x : x;
+}
+
+/* -- directives -- */
+
+static int add_register(struct loader *l, enum reg_class cls)
+{
+    struct emu_code *c = l->code;
+    VEC_PUSH(l->arena, &c->regs, (struct emu_register){.cls = (uint8_t)cls, .at = c->values_bytes});
+    c->values_bytes += (size_t)(LANES * emu_class_bytes(cls)); /* a predicate takes as much as 32 bits do */
+    return c->regs.n - 1;
+}
+
+static enum reg_class class_of_type(struct loader *l, const char *s, size_t len)
+{
+    for (int t = 1; t < PT_count; t++)
+        if (same(s + 1, len - 1, ptype_info[t].word))
+            return ptype_info[t].cls;
+    fail(l, "unknown type '%.*s'", (int)len, s);
+}
+
+/* .reg .b32 %r<9>, %x; */
+static void declare_registers(struct loader *l)
+{
+    size_t len;
+    const char *type = word(l, &len);
+    enum reg_class cls = class_of_type(l, type, len);
+    do {
+        struct declaration d = {.first = l->code->regs.n, .count = 1};
+        int bits;
+        d.prefix = word(l, &d.prefix_len);
+        if (accept(l, '<')) {
+            d.count = (int)number(l, &bits);
+            expect(l, '>');
+        }
+        if (d.count < 0 || d.count > 1 << 16)
+            fail(l, "%d registers", d.count);
+        for (int i = 0; i < d.count; i++)
+            add_register(l, cls);
+        VEC_PUSH(l->arena, &l->declarations, d);
+    } while (accept(l, ','));
+    expect(l, ';');
+}
+
+/* .shared .align 16 .b8 name[64]; with [] the launch says how much. */
+static void declare_shared(struct loader *l)
+{
+    size_t len;
+    const char *s = word(l, &len);
+    int bits, align = 1, size = 0, elem = 1;
+    if (same(s, len, ".align")) {
+        align = (int)number(l, &bits);
+        s = word(l, &len);
+    }
+    for (int t = 1; t < PT_count; t++)
+        if (same(s + 1, len - 1, ptype_info[t].word))
+            elem = ptype_info[t].bits / 8;
+    s = word(l, &len);
+    if (accept(l, '[') && !accept(l, ']')) {
+        size = (int)number(l, &bits);
+        expect(l, ']');
+    }
+    expect(l, ';');
+    if (align < 1 || size < 0 || size > 1 << 24)
+        fail(l, "shared memory of %d elements", size);
+    int at = (l->code->static_shared_bytes + align - 1) / align * align;
+    l->code->static_shared_bytes = at + size * elem;
+    *map_at(&l->symbols, s, len) = (void *)(uintptr_t)(SHARED_BASE + at);
+}
+
+static void declare_params(struct loader *l)
+{
+    expect(l, '(');
+    while (!accept(l, ')')) {
+        size_t len;
+        const char *s = word(l, &len);
+        if (!same(s, len, ".param"))
+            fail(l, "expected a parameter, found '%.*s'", (int)len, s);
+        word(l, &len);
+        s = word(l, &len);
+        VEC_PUSH(l->arena, &l->params, s);
+        accept(l, ',');
+    }
+    l->code->nparams = l->params.n;
+}
+
+static void read_loc(struct loader *l)
+{
+    int bits;
+    uint64_t file = number(l, &bits);
+    l->loc = (struct loc){.file = (uint16_t)(file ? file - 1 : 0)};
+    l->loc.line = (uint32_t)number(l, &bits);
+    l->loc.col = (uint16_t)number(l, &bits);
+}
+
+static void directive(struct loader *l)
+{
+    size_t len;
+    int bits;
+    const char *s = word(l, &len);
+    if (same(s, len, ".reg")) {
+        declare_registers(l);
+    } else if (same(s, len, ".shared")) {
+        declare_shared(l);
+    } else if (same(s, len, ".loc")) {
+        read_loc(l);
+    } else if (same(s, len, ".entry")) {
+        s = word(l, &len);
+        if (l->code->name)
+            fail(l, "a second kernel, '%.*s'", (int)len, s);
+        l->code->name = arena_strndup(l->arena, s, len);
+        declare_params(l);
+    } else if (same(s, len, ".maxntid") || same(s, len, ".reqntid")) {
+        l->code->num_threads = 1;
+        do
+            l->code->num_threads *= (int)number(l, &bits);
+        while (accept(l, ','));
+    } else if (!same(s, len, ".visible") && !same(s, len, ".extern")) {
+        skip_line(l);
+    }
+}
+
+/* -- operands -- */
+
+static int find_register(struct loader *l, const char *s, size_t len)
+{
+    for (int i = 0; i < SPECIAL_count; i++)
+        if (same(s, len, special_names[i]))
+            return i;
+    for (int i = 0; i < l->declarations.n; i++) {
+        const struct declaration *d = &l->declarations.at[i];
+        if (len < d->prefix_len || memcmp(s, d->prefix, d->prefix_len) != 0)
+            continue;
+        size_t digits = len - d->prefix_len;
+        char *stop;
+        long n =
+            digits && isdigit((unsigned char)s[d->prefix_len]) ? strtol(s + d->prefix_len, &stop, 10) : 0;
+        if ((digits == 0 && d->count == 1) ||
+            (digits && isdigit((unsigned char)s[d->prefix_len]) && stop == s + len && n < d->count))
+            return d->first + (int)n;
+    }
+    return -1;
+}
+
+static struct emu_opnd register_opnd(struct loader *l, const char *s, size_t len)
+{
+    int reg = find_register(l, s, len);
+    if (reg < 0)
+        fail(l, "unknown register '%.*s'", (int)len, s);
+    const struct emu_register *r = &l->code->regs.at[reg];
+    return (struct emu_opnd){.reg = reg, .cls = r->cls, .at = r->at};
+}
+
+/* All lanes of a constant; how wide is decided when the instruction is known. */
+static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_class cls)
+{
+    struct emu_code *c = l->code;
+    size_t bytes = (size_t)emu_class_bytes(cls), need = c->constants_bytes + LANES * sizeof bits;
+    if (need > c->constants_room) {
+        size_t room = 2 * need;
+        c->constants = arena_grow(l->arena, c->constants, c->constants_bytes, room, 1);
+        c->constants_room = room;
+    }
+    struct emu_opnd o = {.reg = -1, .cls = (uint8_t)cls, .at = c->constants_bytes};
+    if (cls == CLASS_pred)
+        bits = bits & 1 ? ALL_LANES : 0;
+    for (int i = 0; i < LANES; i++)
+        memcpy(c->constants + o.at + (size_t)i * bytes, &bits, bytes);
+    c->constants_bytes += LANES * bytes;
+    return o;
+}
+
+/* An operand as it stands there: constants keep their bits in `offset` until their width is known. */
+struct written {
+    struct emu_opnd o;
+    bool is_constant, is_label;
+    int float_bits;
+    const char *s;
+    size_t len;
+};
+
+static struct written read_plain(struct loader *l)
+{
+    struct written w = {0};
+    skip_space(l);
+    if (l->s < l->end && (isdigit((unsigned char)*l->s) || *l->s == '-')) {
+        w.is_constant = true;
+        w.o.offset = (int64_t)number(l, &w.float_bits);
+        return w;
+    }
+    w.s = word(l, &w.len);
+    void **symbol = map_get(&l->symbols, w.s, w.len);
+    if (symbol) {
+        w.is_constant = true;
+        w.o.offset = (int64_t)(uintptr_t)*symbol;
+    } else if (w.s[0] == '%') {
+        w.o = register_opnd(l, w.s, w.len);
+    } else {
+        w.is_label = true;
+    }
+    return w;
+}
+
+/* [register], [register+8], [symbol+8] or [parameter]. */
+static struct written read_address(struct loader *l)
+{
+    int bits;
+    struct written w = read_plain(l);
+    if (w.is_constant) {
+        w.o = constant_opnd(l, (uint64_t)w.o.offset, CLASS_b32);
+        w.is_constant = false;
+    }
+    if (accept(l, '+'))
+        w.o.offset = (int64_t)number(l, &bits);
+    else if (!w.is_label)
+        w.o.offset = 0;
+    expect(l, ']');
+    return w;
+}
+
+static void read_operands(struct loader *l, struct emu_insn *in, struct written *w)
+{
+    bool brace = false;
+    while (!accept(l, ';')) {
+        if (in->nopnds)
+            expect(l, ',');
+        if (in->nopnds == EMU_OPNDS_MOST)
+            fail(l, "more than %d operands", EMU_OPNDS_MOST);
+        bool opens = accept(l, '{');
+        brace |= opens;
+        in->nvec += brace;
+        if (!brace && accept(l, '[')) {
+            in->has_address = true;
+            in->address = in->nopnds;
+            w[in->nopnds++] = read_address(l);
+        } else {
+            w[in->nopnds++] = read_plain(l);
+        }
+        if (brace && accept(l, '}'))
+            brace = false;
+    }
+}
+
+/* -- instructions -- */
+
+/* The part of s that is the row's mnemonic; 0: it is another instruction. */
+static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic)
+{
+    size_t n = strlen(mnemonic);
+    return n <= len && memcmp(s, mnemonic, n) == 0 && (n == len || s[n] == '.') ? n : 0;
+}
+
+/* Several rows may share a mnemonic: the operands tell them apart. */
+static bool fits(const struct emu_insn *in, enum insn_code code, bool unpacks, bool has_and)
+{
+    switch (code) {
+    case INSN_mov:
+        return in->nvec == 0;
+    case INSN_pack:
+        return in->nvec > 0 && !unpacks;
+    case INSN_unpack:
+        return in->nvec > 0 && unpacks;
+    case INSN_cvt:
+        return in->nopnds == 2;
+    case INSN_cvt2:
+        return in->nopnds == 3;
+    case INSN_setp:
+        return !has_and;
+    case INSN_setp_and:
+        return has_and;
+    default:
+        return true;
+    }
+}
+
+static void read_words(struct loader *l, struct emu_insn *in, const char *s, const char *end)
+{
+    int nmods = 0, ntypes = 0;
+    while (s < end) {
+        const char *from = ++s;
+        while (s < end && *s != '.')
+            s++;
+        size_t len = (size_t)(s - from);
+        int mod = 1, type = 1;
+        while (mod < MOD_count && !same(from, len, mod_info[mod].text))
+            mod++;
+        while (type < PT_count && !same(from, len, ptype_info[type].word))
+            type++;
+        if (type < PT_count && ntypes < 2)
+            *(ntypes++ ? &in->from : &in->type) = (uint8_t)type;
+        else if (mod < MOD_count && nmods < EMU_MODS_MOST - 1)
+            in->mods[nmods++] = (uint8_t)mod;
+        else
+            fail(l, "unknown instruction '%s': what is '.%.*s'?", in->text, (int)len, from);
+    }
+}
+
+/* Finds the row, then reads what stands behind the mnemonic. */
+static void identify(struct loader *l, struct emu_insn *in, const char *s, size_t len, bool unpacks)
+{
+    size_t best = 0;
+    bool has_and = false;
+    for (size_t i = 0; i + 4 < len; i++)
+        has_and |= memcmp(s + i, ".and.", 5) == 0 && i > 0;
+    for (int c = 0; c < INSN_count; c++) {
+        size_t n = match_mnemonic(s, len, insn_info[c].mnemonic);
+        if (n > best && fits(in, (enum insn_code)c, unpacks, has_and)) {
+            best = n;
+            in->code = (uint8_t)c;
+        }
+    }
+    if (!best)
+        fail(l, "unknown instruction '%s'", in->text);
+    read_words(l, in, s + best, s + len);
+}
+
+/* Bits of operand i where it is a constant (PTX ISA, "Operand Size Exceeding Instruction-Type Size" and each instruction). */
+static int operand_bits(const struct emu_insn *in, int i)
+{
+    int bits = ptype_info[in->type].bits, from = in->from ? ptype_info[in->from].bits : bits;
+    if (bits < 16)
+        bits = bits == 1 ? 1 : 16;
+    if (from < 16)
+        from = 16;
+    switch (in->code) {
+    case INSN_cvt:
+    case INSN_cvt2:
+        return i == 0 ? bits : from;
+    case INSN_mul_wide:
+        return i == 0 ? 2 * bits : bits;
+    case INSN_mad_wide:
+        return i == 0 || i == 3 ? 2 * bits : bits;
+    case INSN_shl:
+    case INSN_shr:
+        return i == 2 ? 32 : bits;
+    case INSN_setp:
+    case INSN_setp_and:
+        return i == 0 || i == 3 ? 1 : bits;
+    case INSN_selp:
+        return i == 3 ? 1 : bits;
+    case INSN_shfl:
+    case INSN_redux:
+    case INSN_shf_l:
+    case INSN_prmt:
+    case INSN_bar:
+        return 32;
+    case INSN_pack:
+        return i == 0 ? bits : bits / in->nvec;
+    case INSN_unpack:
+        return i < in->nvec ? bits / in->nvec : bits;
+    default:
+        return bits;
+    }
+}
+
+static enum reg_class class_of_bits(int bits)
+{
+    return bits == 1 ? CLASS_pred : bits == 16 ? CLASS_b16 : bits == 32 ? CLASS_b32 : CLASS_b64;
+}
+
+static int find_param(struct loader *l, const struct written *w)
+{
+    for (int i = 0; i < l->params.n; i++)
+        if (memcmp(l->params.at[i], w->s, w->len) == 0 && !is_word(l->params.at[i][w->len]))
+            return i;
+    fail(l, "unknown parameter '%.*s'", (int)w->len, w->s);
+}
+
+/* A register may be wider than the type only where it is loaded, stored or converted (ISA, same section). */
+static void check_width(struct loader *l, const struct emu_insn *in, const struct emu_opnd *o, int bits)
+{
+    bool may_be_wider =
+        in->code == INSN_ld || in->code == INSN_st || in->code == INSN_ld_param || in->code == INSN_cvt;
+    int found = class_info[o->cls].bits;
+    if (in->code != INSN_createpolicy && bits && found != bits && !(may_be_wider && found > bits && bits > 1))
+        fail(l, "'%s' has an operand of %d bits where %d are expected", in->text, found, bits);
+}
+
+static bool is_policy(const struct emu_insn *in, int i)
+{
+    return in->has_address && emu_has_mod(in, MOD_l2_hint) && i == in->nopnds - 1;
+}
+
+static void settle(struct loader *l, struct emu_insn *in, const struct written *w)
+{
+    for (int i = 0; i < in->nopnds; i++) {
+        int bits = is_policy(in, i) ? 64 : operand_bits(in, i);
+        in->opnds[i] = w[i].o;
+        if (w[i].is_label && in->code == INSN_bra) {
+            VEC_PUSH(l->arena, &l->fixups, (struct fixup){l->code->insns.n, w[i].s, w[i].len});
+        } else if (w[i].is_label && in->code == INSN_ld_param) {
+            in->target = find_param(l, &w[i]);
+        } else if (w[i].is_label) {
+            fail(l, "unknown name '%.*s'", (int)w[i].len, w[i].s);
+        } else if (w[i].is_constant) {
+            if (w[i].float_bits && w[i].float_bits != bits)
+                fail(l, "'%s' has a constant of %d bits where %d are expected", in->text, w[i].float_bits,
+                     bits);
+            in->opnds[i] = constant_opnd(l, (uint64_t)w[i].o.offset, class_of_bits(bits ? bits : 32));
+            in->opnds[i].offset = w[i].o.offset;
+        } else if (!(in->has_address && i == in->address)) {
+            check_width(l, in, &in->opnds[i], bits);
+        }
+    }
+}
+
+static void count_results(struct emu_insn *in)
+{
+    const char *row = insn_info[in->code].operands;
+    in->ndefs = row[0] == 'd' ? 1 : row[0] != '{' ? 0 : in->nvec ? in->nvec : 1;
+}
+
+static const char *statement_text(struct loader *l, const char *from)
+{
+    const char *to = from;
+    while (to < l->end && *to != ';' && *to != '\n')
+        to++;
+    char *s = arena_strndup(l->arena, from, (size_t)(to - from));
+    for (char *c = s; *c; c++)
+        if (*c == '\t')
+            *c = ' ';
+    return s;
+}
+
+static void read_insn(struct loader *l)
+{
+    struct emu_insn in = {.guard = -1, .line = l->line, .loc = l->loc, .text = statement_text(l, l->s)};
+    struct written w[EMU_OPNDS_MOST] = {0};
+    size_t len;
+    const char *s;
+    if (accept(l, '@')) {
+        in.guard_not = accept(l, '!');
+        s = word(l, &len);
+        struct emu_opnd guard = register_opnd(l, s, len);
+        if (guard.cls != CLASS_pred)
+            fail(l, "'%.*s' is no predicate", (int)len, s);
+        in.guard = guard.reg;
+    }
+    s = word(l, &len);
+    skip_space(l);
+    bool unpacks = l->s < l->end && *l->s == '{';
+    read_operands(l, &in, w);
+    identify(l, &in, s, len, unpacks);
+    settle(l, &in, w);
+    count_results(&in);
+    for (int i = 0; i < in.ndefs; i++)
+        if (i >= in.nopnds || in.opnds[i].reg < SPECIAL_count)
+            fail(l, "'%s' has no register for its result", in.text);
+    if (!emu_decode(&in))
+        fail(l, "unknown instruction '%s'", in.text);
+    VEC_PUSH(l->arena, &l->code->insns, in);
+}
+
+/* A label, an instruction or a directive. */
+static void statement(struct loader *l)
+{
+    if (*l->s == '.') {
+        directive(l);
+        return;
+    }
+    if (*l->s == '{' || *l->s == '}') {
+        l->s++;
+        return;
+    }
+    const char *from = l->s;
+    int line = l->line;
+    if (*l->s != '@') {
+        size_t len;
+        const char *s = word(l, &len);
+        if (accept(l, ':')) {
+            *map_at(&l->labels, s, len) = (void *)(uintptr_t)(l->code->insns.n + 1);
+            return;
+        }
+        l->s = from;
+        l->line = line;
+    }
+    read_insn(l);
+}
+
+static void link_labels(struct loader *l)
+{
+    struct emu_code *c = l->code;
+    for (int i = 0; i < l->fixups.n; i++) {
+        const struct fixup *x = &l->fixups.at[i];
+        void **to = map_get(&l->labels, x->label, x->len);
+        struct emu_insn *in = &c->insns.at[x->insn];
+        if (!to) {
+            l->line = in->line;
+            fail(l, "unknown label '%.*s'", (int)x->len, x->label);
+        }
+        in->target = (int)(uintptr_t)*to - 1;
+        c->insns.at[in->target].joins = true;
+        c->insns.at[x->insn + 1].joins = true;
+    }
+}
+
+static void load(struct loader *l)
+{
+    for (int i = 0; i < SPECIAL_count; i++)
+        add_register(l, CLASS_b32);
+    for (skip_space(l); l->s < l->end && *l->s; skip_space(l))
+        statement(l);
+    if (!l->code->name)
+        fail(l, "there is no kernel");
+    /* Behind the last instruction a thread is done, as after ret. */
+    VEC_PUSH(l->arena, &l->code->insns,
+             (struct emu_insn){.code = INSN_ret, .guard = -1, .line = l->line, .text = "ret"});
+    link_labels(l);
+    int n = l->code->num_threads;
+    if (n < 1 || n > LANES * WARPS_MOST || n % LANES != 0)
+        fail(l, "a kernel of %d threads (.maxntid)", n);
+}
+
+const struct emu_code *emulator_load(struct arena *a, const char *ptx, size_t bytes, struct emu_report *r)
+{
+    struct loader *l = NEW(a, struct loader);
+    l->arena = a;
+    l->code = NEW(a, struct emu_code);
+    l->report = r;
+    l->s = ptx;
+    l->end = ptx + bytes;
+    l->line = 1;
+    map_init(&l->labels, a);
+    map_init(&l->symbols, a);
+    *r = (struct emu_report){.error = ERR_count};
+    if (setjmp(l->fail) != 0)
+        return NULL;
+    load(l);
+    return l->code;
+}

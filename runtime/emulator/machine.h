@@ -1,0 +1,234 @@
+/* machine.h: executes the PTX that neso emits on this CPU, warp by warp, and checks what it does.
+ *
+ *     PTX text ──load──► emu_code: instructions on numbered registers ──run──► every CTA of the grid, on all cores
+ *
+ * A register is an array of 32 lanes, so one instruction is one loop. What is shared with codegen is the spelling
+ * (codegen/insns.h); what an instruction means is written here from the PTX ISA, whose sections the files name.
+ *
+ *     load.c       text to emu_code                       memory.c     ld, st, atom: bounds, alignment
+ *     decode.c     which function executes an instruction shared.c     shared memory, who touched it and when
+ *     exec.c       warps, divergence, barriers, the grid  undefined.c  what depends on a register never written
+ *     arith.c      integers, bits, comparisons            warp.c       moves between registers and lanes
+ *     float.c      floats                                 convert.c    cvt
+ *     device.c     the device `emulator`
+ */
+#ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
+#define NESO_RUNTIME_EMULATOR_MACHINE_H
+
+#include "codegen/mir.h"
+#include "runtime/cpu.h"
+
+#include <setjmp.h>
+
+enum { LANES = 32, WARPS_MOST = 32, EMU_OPNDS_MOST = 8, EMU_MODS_MOST = 8 };
+#define ALL_LANES UINT32_MAX
+/* Where the window of shared memory begins: what lies below is the system's, as on sm_90. */
+enum { SHARED_BASE = 1024 };
+
+/* What stopped a launch (or a load: pid and thread are 0 then). */
+struct emu_report {
+    enum error error; /* ERR_count: nothing */
+    struct loc loc;   /* in the kernel's sources, from .loc; line 0: none */
+    int ptx_line;
+    int pid[3], thread;
+    char what[320];
+};
+
+/* -- code -- */
+
+/* 32 lanes to read, or to write. */
+struct emu_opnd {
+    int reg;        /* number of the register; -1: a constant */
+    uint8_t cls;    /* enum reg_class */
+    size_t at;      /* of a register: byte offset in the warp's values; of a constant: in the code's */
+    int64_t offset; /* of an address: added to the register */
+};
+
+struct emu_warp;
+struct emu_insn;
+/* d = f(a, b, c) for all lanes; d overlaps none. Predicates are bit masks. */
+typedef void emu_compute(void *restrict d, const void *a, const void *b, const void *c, const struct emu_insn *in);
+/* Executes for the lanes `on`. */
+typedef void emu_run(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
+
+struct emu_insn {
+    uint8_t code, type, from; /* as in mir.h's form */
+    uint8_t mods[EMU_MODS_MOST];
+    uint8_t nopnds, ndefs, nvec;
+    bool guard_not, joins; /* joins: lanes may arrive here from elsewhere */
+    bool has_address;      /* opnds[address] */
+    uint8_t address;
+    int guard;             /* number of a predicate register, or -1 */
+    struct emu_opnd opnds[EMU_OPNDS_MOST];
+    int target;            /* of bra: index of an instruction; of ld.param: index of the parameter */
+    emu_run *run;          /* NULL: exec.c's own (control, barriers) */
+    emu_compute *compute;
+    int line;              /* of the PTX */
+    struct loc loc;
+    const char *text;      /* for reports */
+};
+
+struct emu_register {
+    uint8_t cls;
+    size_t at; /* byte offset in a warp's values */
+};
+
+struct emu_code {
+    const char *name;
+    VEC(struct emu_insn) insns;
+    VEC(struct emu_register) regs; /* the special registers first */
+    size_t values_bytes;           /* of a warp */
+    char *constants;
+    size_t constants_bytes, constants_room;
+    int nparams;
+    int num_threads;               /* .maxntid */
+    int static_shared_bytes;
+};
+
+static inline bool emu_has_mod(const struct emu_insn *in, enum mod m)
+{
+    for (int i = 0; i < EMU_MODS_MOST && in->mods[i]; i++)
+        if (in->mods[i] == m)
+            return true;
+    return false;
+}
+
+/* -- load.c -- */
+/* NULL: *r says why not. */
+const struct emu_code *emulator_load(struct arena *a, const char *ptx, size_t bytes, struct emu_report *r);
+
+/* -- decode.c -- */
+/* Fills in->run and in->compute; false: no instruction that the emulator knows. */
+bool emu_decode(struct emu_insn *in);
+
+/* A table of functions: `key` is an instruction or a modifier. */
+struct emu_row {
+    uint8_t key, type;
+    emu_compute *compute;
+};
+emu_compute *emu_find(const struct emu_row *rows, size_t n, int key, int type);
+#define EMU_FIND(rows, key, type) emu_find(rows, sizeof(rows) / sizeof *(rows), key, type)
+
+/* -- arith.c, float.c, convert.c: NULL where there is no such instruction -- */
+emu_compute *emu_arith(const struct emu_insn *in);
+emu_compute *emu_compare(const struct emu_insn *in);
+emu_compute *emu_float(const struct emu_insn *in);
+emu_compute *emu_convert(const struct emu_insn *in);
+/* f16 and bf16 (convert.c). */
+double emu_half_value(enum ptype t, uint16_t bits) __attribute__((pure));
+uint16_t emu_half_round(enum ptype t, double x) __attribute__((pure));
+
+/* -- running (exec.c) -- */
+
+struct emu_launch {
+    int grid[3];
+    const uint64_t *args;
+    const struct cpu_buffer *buffers;
+    int nbuffers;
+    int shared_bytes; /* dynamic */
+    int num_workers;  /* 0: all cores */
+    const struct memory *mem;
+    struct emu_report report;
+};
+/* False: see l->report. */
+bool emulator_run(const struct emu_code *code, struct emu_launch *l);
+
+/* Lanes at one place: running, or waiting at a barrier. */
+struct emu_group {
+    int pc;
+    uint32_t mask;
+    int barrier; /* -1: it can go on */
+};
+
+/* Who touched a byte of shared memory, and when: epochs count the barriers of a worker's whole life, so that nothing needs
+ * clearing when a CTA begins. */
+struct emu_shadow {
+    uint32_t written, read; /* epochs of the last write and read; 0: never */
+    uint32_t readers;       /* warps, in epoch `read` */
+    uint8_t writer;
+    uint8_t undefined;      /* bits of the byte that depend on something never written */
+};
+
+struct emu_cta {
+    const struct emu_code *code;
+    const struct emu_launch *launch;
+    int pid[3];
+    int nwarps;
+    struct emu_warp *warps;
+    unsigned char *shared;
+    struct emu_shadow *shadow;
+    int shared_bytes;
+    uint32_t epoch, first_epoch; /* now, and when the CTA began */
+    const struct cpu_buffer *last; /* buffer of the last access */
+    struct emu_report report;
+    jmp_buf fail;
+};
+
+struct emu_warp {
+    struct emu_cta *cta;
+    int index;
+    int pc;
+    uint32_t mask;    /* running now; 0: nobody is */
+    uint32_t exited;
+    struct emu_group waiting[LANES];
+    int nwaiting;
+    char *values;
+    uint32_t *defined;             /* of each register: lanes in which every bit is */
+    uint64_t (*undefined)[LANES];  /* of each register, in the other lanes: bits that are not */
+    uint64_t scratch[4 * LANES];   /* what compute functions write */
+};
+
+/* Stops the CTA with a report at `in`; `lane` of the warp is the one to name. */
+_Noreturn void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane, enum error e, const char *format, ...)
+    PRINTF_LIKE(5, 6);
+
+static inline const void *emu_read(const struct emu_warp *w, const struct emu_opnd *o)
+{
+    return (o->reg < 0 ? w->cta->code->constants : w->values) + o->at;
+}
+
+static inline uint32_t emu_defined(const struct emu_warp *w, const struct emu_opnd *o)
+{
+    return o->reg < 0 ? ALL_LANES : w->defined[o->reg];
+}
+
+static inline int emu_class_bytes(enum reg_class cls)
+{
+    return class_info[cls].bits < 16 ? 4 : class_info[cls].bits / 8;
+}
+
+static inline int emu_first_lane(uint32_t lanes)
+{
+    return __builtin_ctz(lanes);
+}
+
+/* -- warp.c: registers -- */
+uint64_t emu_lane(const struct emu_warp *w, const struct emu_opnd *o, int lane);
+/* Stores one lane of a register, as defined as `undefined` says. */
+void emu_set_lane(struct emu_warp *w, const struct emu_opnd *o, int lane, uint64_t bits, uint64_t undefined);
+/* Stores the lanes `on` of `values`, which has o's class. */
+void emu_commit(struct emu_warp *w, const struct emu_opnd *o, uint32_t on, const void *values);
+emu_run emu_run_compute, emu_run_pack, emu_run_unpack, emu_run_param, emu_run_shfl, emu_run_redux, emu_run_policy;
+
+/* -- undefined.c -- */
+/* Bits of the lane of o that were never written. */
+uint64_t emu_undefined_opnd(const struct emu_warp *w, const struct emu_opnd *o, int lane);
+/* Of the result of a compute instruction. */
+uint64_t emu_undefined_result(const struct emu_warp *w, const struct emu_insn *in, int lane);
+/* Reports the first of the lanes `on` in which one of the low `bits` of o was never written; `what` says what o is. */
+void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, int bits, uint32_t on,
+                      const char *what);
+
+/* -- memory.c -- */
+emu_run emu_run_ld, emu_run_st, emu_run_atom;
+
+/* -- shared.c -- */
+/* Checks one access; returns where it goes. */
+unsigned char *emu_shared_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
+void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p, int bytes, uint64_t *undefined);
+void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes, uint64_t value,
+                      uint64_t undefined);
+/* Of an atomic operation: those of several warps do not race with each other. */
+unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
+
+#endif
