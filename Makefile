@@ -5,7 +5,7 @@ VERSION  = 0.1
 STRICT   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CFLAGS  ?= -O2 -g
 SAN     ?=
-NCFLAGS  = -std=c11 -D_DEFAULT_SOURCE $(STRICT) -fPIC -fvisibility=hidden -fno-asynchronous-unwind-tables -ffp-contract=off -I. -MMD -MP $(SAN)
+NCFLAGS  = -std=c11 -D_DEFAULT_SOURCE $(STRICT) -fPIC -fvisibility=hidden -fno-asynchronous-unwind-tables -ffunction-sections -ffp-contract=off -I. -MMD -MP $(SAN)
 PREFIX  ?= /usr/local
 LDLIBS   = -lm -ldl -lpthread
 
@@ -21,7 +21,7 @@ all: $(BUILD)/neso $(BUILD)/libneso.so $(BUILD)/libneso.a
 
 $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(NCFLAGS) $(CFLAGS) -c $< -o $@
+	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
 # The library that is written in the language, as an array of its bytes.
 $(BUILD)/frontend/prelude.c: frontend/prelude.py
@@ -30,7 +30,12 @@ $(BUILD)/frontend/prelude.c: frontend/prelude.py
 	  od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1, /g'; echo '0};'; } > $@
 
 $(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude.c
-	$(CC) $(NCFLAGS) $(CFLAGS) -c $< -o $@
+	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
+
+# What runs a few times in a program, and not in compiling: small rather than fast.
+COLD = $(wildcard runtime/torch*.c runtime/testing.c runtime/plot.c runtime/tune.c runtime/modules.c runtime/gpus.c \
+         runtime/help.c frontend/library*.c frontend/methods.c frontend/python.c frontend/format.c frontend/instance.c)
+$(COLD:%.c=$(BUILD)/%.o): NCFLAGS += -Os
 
 $(BUILD)/inner.a: $(OBJECTS)
 	@rm -f $@
@@ -50,7 +55,7 @@ PACKED = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c - -fPIE -pie -
                  -o $(BUILD)/packed 2>/dev/null && $(BUILD)/packed && echo -Wl,-z,pack-relative-relocs)
 
 $(BUILD)/libneso.so: $(OBJECTS)
-	$(CC) $(SAN) $(LDFLAGS) $(PACKED) -shared -Wl,-soname,libneso.so -Wl,-z,defs $^ $(LDLIBS) -o $@
+	$(CC) $(SAN) $(LDFLAGS) $(PACKED) -shared -Wl,--gc-sections -Wl,-soname,libneso.so -Wl,-z,defs $^ $(LDLIBS) -o $@
 
 $(BUILD)/neso: $(COMMAND:%.c=$(BUILD)/%.o) $(BUILD)/libneso.a
 	$(CC) $(SAN) $(LDFLAGS) -no-pie $^ $(LDLIBS) -o $@
