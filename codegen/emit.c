@@ -274,6 +274,19 @@ static const char *param_type(const struct type *t)
     }
 }
 
+/* Left to itself, ptxas trades registers for more threads on an SM, and may spill then; where dots are, threads matter
+ * less than registers. */
+static bool has_dots(const struct mir *m)
+{
+    for (int b = 0; b < m->blocks.n; b++)
+        for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
+            const struct op *o = m->blocks.at[b]->insns.at[i]->op;
+            if (o && o->code == OP_dot)
+                return true;
+        }
+    return false;
+}
+
 static void put_signature(const struct emitter *e, const struct ptx_info *info)
 {
     text_printf(e->out, ".visible .entry %s(", e->m->func->name);
@@ -282,6 +295,12 @@ static void put_signature(const struct emitter *e, const struct ptx_info *info)
         put_param(e, i);
     }
     text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", info->num_threads);
+    if (has_dots(e->m)) {
+        enum { CTAS_MOST = 2 };
+        int regs = info->live_regs * 2 / 3 + 1; /* about what ptxas needs of what is counted here */
+        int ctas = e->m->func->target->regs_sm / (info->num_threads * regs);
+        text_printf(e->out, ".minnctapersm %d\n", ctas < 1 ? 1 : ctas < CTAS_MOST ? ctas : CTAS_MOST);
+    }
     if (e->m->func->maxnreg)
         text_printf(e->out, ".maxnreg %d\n", e->m->func->maxnreg);
 }

@@ -108,6 +108,10 @@ MOD(or,            "or",                70)
 MOD(xor,           "xor",               70)
 MOD(exch,          "exch",              70)
 MOD(cas,           "cas",               70)
+MOD(x1,            "x1",                70)
+MOD(x2,            "x2",                70)
+MOD(x4,            "x4",                70)
+MOD(trans,         "trans",             70)
 MOD(uni,           "uni",               70)
 #endif
 
@@ -180,6 +184,8 @@ INSN(shfl,  "shfl.sync",  "d a b c m", own,  PURE|WARP,           70, warp, "d =
 INSN(redux, "redux.sync", "d a m",     own,  PURE|WARP,           70, warp, "d = a combined over all lanes")
 INSN(bar,   "bar.sync",   "a",         none, READS|WRITES|EFFECT, 70, none, "wait for all threads")
 INSN(trap,  "trap",       "",          none, READS|WRITES|EFFECT, 70, none, "stop the launch")
+
+INSN(ldmatrix, "ldmatrix.sync.aligned.m8n8", "{d} [p]", none, READS|WARP, 70, shared, "d = 8x8 matrices of 16-bit elements")
 
 /* -- tensor cores: d = a b + c; the rows' names are those of ir/fragments.c -- */
 #define MMA(shape, types) "mma.sync.aligned." shape ".row.col." types

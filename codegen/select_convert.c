@@ -230,9 +230,77 @@ static void load_vector(struct select *s, const struct buffer *b, const struct w
         x[first ^ b->reg_of[i]] = from_memory(s, a, elems[i]);
 }
 
+/* -- matrices -- */
+
+/* The buffer as lanes see it that give addresses of rows. */
+static struct buffer matrix_buffer(struct select *s, const struct op *o, const struct layout *l,
+                                   const struct matrix_load *x)
+{
+    struct buffer b = buffer_of(s, o, l);
+    uint32_t basis[LAYOUT_BITS_MAX];
+    b.thread_mask = 0;
+    for (int i = 0; i < x->nrows; i++) {
+        basis[i] = (uint32_t)(place_apply(&b.map, x->row[i]) ^ b.map.flip) * (uint32_t)b.elem_bytes;
+        b.thread_mask |= basis[i];
+    }
+    b.thread = emit_thread_map(s, x->nrows, basis);
+    return b;
+}
+
+/* Words come as b32; elements of 32 bits may be floats. */
+static void split_matrix_word(struct select *s, const struct word_shape *a, struct opnd word, struct opnd *elems)
+{
+    if (a->per_word > 1) {
+        split_word(s, a, word, elems);
+        return;
+    }
+    elems[0] = word;
+    if (ptype_info[a->type].cls != CLASS_b32) {
+        elems[0] = mir_reg(s->m, ptype_info[a->type].cls);
+        emit_mov(s, elems[0], word);
+    }
+}
+
+static void select_matrix_load(struct select *s, const struct op *o, const struct matrix_load *x)
+{
+    static const enum mod counts[] = {[1] = MOD_x1, [2] = MOD_x2, [4] = MOD_x4};
+    enum { MATRICES_MOST = 4 };
+    struct value *r = op_result(o);
+    struct buffer b = matrix_buffer(s, o, r->type->layout, x);
+    struct word_shape a = word_shape(elem_dtype(r->type), 1 << x->word_bits);
+    struct form f = {.code = INSN_ldmatrix, .type = PT_b16, .mods = {(uint8_t)counts[x->nmatrices]}};
+    f.mods[1] = (uint8_t)(x->trans ? MOD_trans : MOD_shared);
+    f.mods[2] = (uint8_t)(x->trans ? MOD_shared : MOD_none);
+    struct opnd *tile = tile_new(s, r);
+    int step = x->nmatrices << x->word_bits; /* the matrices' bits stand above the word's */
+    for (int k = 0; k < tile_nregs(r->type); k += step) {
+        struct opnd words[MATRICES_MOST + 1];
+        for (int i = 0; i < x->nmatrices; i++)
+            words[i] = mir_reg(s->m, CLASS_b32);
+        words[x->nmatrices] = buffer_address(s, &b, k);
+        emit_insn(s, f, x->nmatrices, x->nmatrices + 1, words)->nvec = (uint8_t)x->nmatrices;
+        for (int i = 0; i < x->nmatrices; i++)
+            split_matrix_word(s, &a, words[i], tile + k + (i << x->word_bits));
+    }
+}
+
+static bool feeds_dot(const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (u->user->code == OP_dot)
+            return true;
+    return false;
+}
+
 static void select_shared_load(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
+    struct matrix_load matrices;
+    if (target_has(s->target, HAS_ldmatrix) && feeds_dot(r) &&
+        layout_matrix_load(&matrices, op_opnd(o, 0)->type->layout, r->type->layout, type_elem_bytes(r->type))) {
+        select_matrix_load(s, o, &matrices);
+        return;
+    }
     struct word_shape a = word_shape(elem_dtype(r->type), (int)op_int(o, ATTR_vec));
     struct buffer b = buffer_of(s, o, r->type->layout);
     int free_bits = (int)layout_free_bits(r->type->layout, IN_reg);

@@ -128,6 +128,22 @@ int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector);
  * bank conflict where one exists, else the fewest. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to, int elem_bytes);
 
+/* -- matrix loads (layout_matrix.c) -- */
+/* How a warp laid out as some layout loads matrices of 8 rows of 16 bytes (ldmatrix). */
+struct matrix_load {
+    bool trans;            /* rows and columns change places on the way */
+    int nmatrices;         /* 1, 2 or 4 at once */
+    int word_bits;         /* the lowest register bits: elements in a 32-bit word */
+    int matrix_bit[2];     /* register bits: which matrix */
+    int nrows;             /* bits of threads as they give addresses: lanes, then warps and CTAs: */
+    uint64_t row[LAYOUT_BITS_MAX]; /* what each adds, as a place of l: a row's start */
+};
+/* The same elements as whoever gives the addresses sees them: 16 bytes in registers, rows and matrices in lanes. False:
+ * l's lanes are too few, or its registers. */
+bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct layout *l, int elem_bytes, bool trans);
+/* Can a tile be loaded so from `shared`? */
+bool layout_matrix_load(struct matrix_load *x, const struct layout *shared, const struct layout *l, int elem_bytes);
+
 /* -- text: `reg[1 2] lane[4 8 16 32 64] warp[128 256]`, vectors of a rank above 1 as tuples (row,column) -- */
 void layout_print(const struct layout *l, struct text *t);
 /* Reads what layout_print wrote; returns the end, or NULL. The shape follows from the vectors, since a layout is

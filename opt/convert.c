@@ -11,6 +11,8 @@
  */
 #include "opt/passes.h"
 
+#include "ir/target.h"
+
 enum { VECTOR_BYTES = 16 };
 
 static int widest(const struct layout *shared, const struct layout *l, int elem_bytes)
@@ -40,6 +42,46 @@ static struct value *unpack(struct builder *b, struct value *x, const struct typ
     return build_cast(b, elem->kind == TY_ptr ? OP_bitcast : OP_trunc, x, elem);
 }
 
+/* -- operands of tensor cores -- */
+
+static bool feeds_dot(const struct value *y)
+{
+    for (const struct use *u = y->uses; u; u = u->next)
+        if (u->user->code == OP_dot && op_opnd(u->user, 2) != y)
+            return true;
+    return false;
+}
+
+/* Wavefronts to store in `from` and to load in `to`. */
+static int wavefronts(const struct layout *shared, const struct layout *from, const struct layout *to, int elem_bytes)
+{
+    return layout_wavefronts(shared, from, elem_bytes, widest(shared, from, elem_bytes)) +
+           layout_wavefronts(shared, to, elem_bytes, widest(shared, to, elem_bytes));
+}
+
+/* The best layout of a buffer between the two; so that matrices can be loaded, where that is no slower. */
+static void choose_shared(struct layout *out, const struct value *x, const struct value *y, int elem_bytes)
+{
+    const struct layout *from = x->type->layout, *to = y->type->layout;
+    const struct target *target = x->block->func->target;
+    layout_shared_for(out, from, to, elem_bytes);
+    int least = wavefronts(out, from, to, elem_bytes);
+    for (int trans = 0; trans < 2 && target_has(target, HAS_ldmatrix) && feeds_dot(y); trans++) {
+        struct layout rows, shared;
+        struct matrix_load m;
+        if (!layout_matrix_rows(&rows, &m, to, elem_bytes, trans))
+            continue;
+        layout_shared_for(&shared, from, &rows, elem_bytes);
+        int n = wavefronts(&shared, from, &rows, elem_bytes);
+        if (n > least || !layout_matrix_load(&m, &shared, to, elem_bytes))
+            continue;
+        least = n;
+        *out = shared;
+    }
+}
+
+/* -- the rewrite -- */
+
 /* Puts x into a new buffer, from where it can be loaded in the layout of y. */
 static struct value *store_for(struct builder *b, struct value *x, const struct value *y)
 {
@@ -47,7 +89,7 @@ static struct value *store_for(struct builder *b, struct value *x, const struct 
     const struct type *as = carrier(m, type_elem(x->type));
     int elem_bytes = type_elem_bytes(as);
     struct layout chosen;
-    layout_shared_for(&chosen, x->type->layout, y->type->layout, elem_bytes);
+    choose_shared(&chosen, x, y, elem_bytes);
     const struct layout *shared = layout_intern(m, &chosen);
     const struct type *buffer = type_shared(m, as, x->type->rank, x->type->shape, shared, 1);
     struct value *from = pack(b, x, as);

@@ -55,6 +55,24 @@ static void machine_unload(struct device *d, void *loaded)
     d->mem->free(d->mem->ctx, l, sizeof *l);
 }
 
+static bool may_write(const struct code *c, const struct launch *l, const struct cpu_buffer *b)
+{
+    for (int i = 0; i < c->written.n; i++) {
+        int origin = c->written.at[i];
+        if (origin < 0 || (l->args[origin] >= b->base && l->args[origin] <= b->base + b->bytes))
+            return true;
+    }
+    return false;
+}
+
+/* Nobody needs to watch what is only read. */
+static void watch_written(const struct code *c, const struct launch *l, struct cpu_buffer *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!may_write(c, l, &list[i]))
+            list[i].shadow = NULL;
+}
+
 static bool report(const struct interp_launch *run, struct fault *f)
 {
     const struct interp_report *r = &run->report;
@@ -72,6 +90,7 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
     struct cpu_buffer *buffers = cpu_buffers(d, k->func->params.n, k->names, l->args, &n);
     if (!buffers)
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a launch");
+    watch_written(k->code, l, buffers, n);
     struct interp_launch run = {.func = k->func, .grid = {(int)l->grid[0], (int)l->grid[1], (int)l->grid[2]}, .args = l->args,
                                 .buffers = buffers, .nbuffers = n, .mem = d->mem,
                                 .race = ((struct cpu *)d->state)->race, .write = l->write, .write_ctx = l->write_ctx};

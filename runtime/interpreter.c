@@ -25,6 +25,7 @@ struct decoder {
     struct map invariant; /* ops computed once */
     struct map addresses; /* values that addresses are made of */
     VEC(const struct op *) accesses;
+    VEC(int) written;
     int granule;
     bool waits;
     int64_t region_width; /* elements that region values of a reduction need; 0 outside */
@@ -119,6 +120,8 @@ static void note_access(struct decoder *d, struct step *s)
     s->place = (uint16_t)(d->accesses.n < UINT16_MAX ? d->accesses.n : UINT16_MAX);
     if (d->accesses.n <= UINT16_MAX)
         VEC_PUSH(d->arena, &d->accesses, s->op);
+    if (op_has(s->op, WRITES))
+        VEC_PUSH(d->arena, &d->written, s->origin);
     d->granule = d->granule == 0 || bytes < d->granule ? bytes : d->granule;
 }
 
@@ -194,6 +197,8 @@ const struct code *interpreter_decode(struct arena *a, const struct func *f)
     c->slots = d.slots;
     c->accesses.at = d.accesses.at;
     c->accesses.n = d.accesses.n;
+    c->written.at = d.written.at;
+    c->written.n = d.written.n;
     c->granule = d.granule;
     c->waits = d.waits;
     return c;

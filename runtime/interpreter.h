@@ -80,6 +80,10 @@ struct code {
         const struct op *const *at;
         int n;
     } accesses;           /* memory ops */
+    struct {
+        const int *at;
+        int n;
+    } written;            /* origins of what stores and atomics write */
     int granule;          /* bytes of the smallest element accessed */
     bool waits;           /* some loop waits for memory */
     bool one_by_one;      /* a reduction's region that has control flow: no vectors of elements */

@@ -216,7 +216,7 @@ void step_load(struct frame *f, const struct step *s)
             continue;
         }
         int64_t run = checked_run(f, s, &a, i);
-        if (f->race && !is_volatile)
+        if (f->race && a.home->shadow && !is_volatile)
             race_read(f, s, &a, i, run);
         memcpy(out + (uint64_t)i * bytes, (const char *)(uintptr_t)a.p[i], (size_t)run * bytes);
         i += run;

@@ -353,6 +353,9 @@ static void dot_float(struct frame *f, const struct step *s, int64_t batch, int6
         interpreter_fail(f, s, ERR_out_of_memory, "%zu", total);
     widen(a, step_in(f, s, 0), in, batch * m * k);
     widen(b, step_in(f, s, 1), in, batch * k * n);
+    if (in == DT_f32 && op_int(s->op, ATTR_precision) == PREC_tf32)
+        for (double *x = a; x < acc; x++)
+            *x = float_to_tf32((float)*x);
     if (out == DT_f64) {
         memcpy(acc, step_in(f, s, 2), (size_t)(batch * m * n) * sizeof *acc);
         for (int64_t i = 0; i < batch; i++)

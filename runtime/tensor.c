@@ -16,9 +16,11 @@ const struct torch_dtype_info torch_dtypes[TORCH_count] = {
 
 /* -- storage -- */
 
-void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data, const struct mirror *mirror)
+void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data,
+               const struct mirror *mirror)
 {
-    *p = (struct tensor_pool){.mem = mem, .data = data, .mirror = mirror, .seed = {0x9E3779B97F4A7C15u, 0xBF58476D1CE4E5B9u}};
+    *p = (struct tensor_pool){
+        .mem = mem, .data = data, .mirror = mirror, .seed = {0x9E3779B97F4A7C15u, 0xBF58476D1CE4E5B9u}};
 }
 
 void pool_free(struct tensor_pool *p)
@@ -84,7 +86,8 @@ static bool materialize(struct tensor_pool *p, struct storage *s)
     return s->host != NULL;
 }
 
-bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype, int rank, const int64_t *shape)
+bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype, int rank,
+                 const int64_t *shape)
 {
     *t = (struct tensor){.dtype = dtype, .rank = rank, .on_gpu = true};
     int64_t n = 1;
@@ -190,7 +193,8 @@ static void write_number(char *p, enum torch_dtype dtype, struct number x)
     else if (x.f >= -9223372036854775808.0 && x.f < 9223372036854775808.0)
         bits = (uint64_t)(int64_t)x.f;
     else
-        bits = x.f >= 9223372036854775808.0 && x.f < 18446744073709551616.0 ? (uint64_t)x.f : (uint64_t)INT64_MIN;
+        bits = x.f >= 9223372036854775808.0 && x.f < 18446744073709551616.0 ? (uint64_t)x.f
+                                                                            : (uint64_t)INT64_MIN;
     memcpy(p, &bits, (size_t)dtype_info[d].bytes);
 }
 
@@ -254,7 +258,8 @@ static void walk_next(struct walk *w, const int64_t *shape, int n)
     }
 }
 
-bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct tensor *const *x, element_function *f, void *ctx)
+bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct tensor *const *x,
+                element_function *f, void *ctx)
 {
     struct walk w = {.rank = out->rank};
     p->operations++;
@@ -278,7 +283,8 @@ bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct t
 
 /* -- products -- */
 
-static void read_row(double *row, const char *host, const struct tensor *t, int64_t start, int64_t stride, int64_t n)
+static void read_row(double *row, const char *host, const struct tensor *t, int64_t start, int64_t stride,
+                     int64_t n)
 {
     int bytes = tensor_elem_bytes(t);
     for (int64_t i = 0; i < n; i++) {
@@ -308,7 +314,8 @@ static void multiply_rows(const struct product *p)
         for (; l + 4 <= k; l += 4) {
             const double *b = p->b + l * n;
             for (int64_t j = 0; j < n; j++)
-                row[j] = row[j] + a[l] * b[j] + a[l + 1] * b[j + n] + a[l + 2] * b[j + 2 * n] + a[l + 3] * b[j + 3 * n];
+                row[j] = row[j] + a[l] * b[j] + a[l + 1] * b[j + n] + a[l + 2] * b[j + 2 * n] +
+                         a[l + 3] * b[j + 3 * n];
         }
         for (; l < k; l++)
             for (int64_t j = 0; j < n; j++)
@@ -330,7 +337,8 @@ enum { THREADS_MAX = 16 };
 
 static int count_threads(int64_t m, int64_t n, int64_t k)
 {
-    int64_t work = m * n * k / 4000000, cores = sysconf(_SC_NPROCESSORS_ONLN), most = cores < THREADS_MAX ? cores : THREADS_MAX;
+    int64_t work = m * n * k / 4000000, cores = sysconf(_SC_NPROCESSORS_ONLN),
+            most = cores < THREADS_MAX ? cores : THREADS_MAX;
     work = work < most ? work : most;
     work = work < m ? work : m;
     return work < 1 ? 1 : (int)work;
@@ -374,12 +382,15 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
     }
     int64_t batches = m > 0 && n > 0 ? tensor_elems(out) / (m * n) : 0;
     for (int64_t i = 0; i < batches; i++) {
-        int64_t at_a = r > 2 && a->rank > 2 ? i * a->stride[0] : 0, at_b = r > 2 && b->rank > 2 ? i * b->stride[0] : 0;
+        int64_t at_a = r > 2 && a->rank > 2 ? i * a->stride[0] : 0,
+                at_b = r > 2 && b->rank > 2 ? i * b->stride[0] : 0;
         for (int64_t row = 0; row < m; row++)
             read_row(x + row * k, ha, a, at_a + row * a->stride[a->rank - 2], a->stride[a->rank - 1], k);
         for (int64_t row = 0; row < k; row++)
-            read_row(x + m * k + row * n, hb, b, at_b + row * b->stride[b->rank - 2], b->stride[b->rank - 1], n);
-        struct product whole = {.out_host = ho, .out = out, .a = x, .b = x + m * k, .base = i * m * n, .n = n, .k = k};
+            read_row(x + m * k + row * n, hb, b, at_b + row * b->stride[b->rank - 2], b->stride[b->rank - 1],
+                     n);
+        struct product whole = {
+            .out_host = ho, .out = out, .a = x, .b = x + m * k, .base = i * m * n, .n = n, .k = k};
         multiply(whole, m, x + m * k + k * n, nthreads);
     }
     p->mem->free(p->mem->ctx, x, doubles * sizeof *x);
@@ -497,7 +508,8 @@ static void choose_style(struct style *s, const struct tensor *t, const char *ho
         most = size > most ? size : most;
         least = size > 0 && size < least ? size : least;
     }
-    s->scientific = s->all_whole ? most >= 1e8 : most > 0 && (most / least > 1000 || most >= 1e8 || least < 1e-4);
+    s->scientific =
+        s->all_whole ? most >= 1e8 : most > 0 && (most / least > 1000 || most >= 1e8 || least < 1e-4);
     for (int64_t i = 0; i < n; i++)
         if (is_shown(t, s, i)) {
             struct text one;
@@ -507,7 +519,8 @@ static void choose_style(struct style *s, const struct tensor *t, const char *ho
         }
 }
 
-static void print_dim(const struct tensor *t, const char *host, const struct style *s, int dim, int64_t first, struct text *out)
+static void print_dim(const struct tensor *t, const char *host, const struct style *s, int dim, int64_t first,
+                      struct text *out)
 {
     if (dim == t->rank) {
         element_text(s, t->dtype, tensor_get(host, t, first), out);

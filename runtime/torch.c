@@ -395,8 +395,8 @@ static struct obj *device_getattr(struct eval *e, struct obj *self, const char *
     return NULL;
 }
 
-static struct obj *device_compare(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected,
-                                  struct loc at)
+static struct obj *device_compare(struct eval *e, enum oper op, struct obj *self, struct obj *other,
+                                  bool reflected, struct loc at)
 {
     (void)e, (void)reflected, (void)at;
     bool is_device = other->kind == OBJ_native && other->native.class == self->native.class;
@@ -437,8 +437,7 @@ static struct obj *run_device(struct eval *e, struct obj **args, const struct ar
 
 /* -- tables -- */
 
-static const struct constructor zeros = {fill_value, {{.is_float = true, .f = 0}}},
-                                empty = {NULL, {{0}}},
+static const struct constructor zeros = {fill_value, {{.is_float = true, .f = 0}}}, empty = {NULL, {{0}}},
                                 ones = {fill_value, {{.is_float = true, .f = 1}}},
                                 uniform = {fill_uniform, {{0}}},
                                 normal = {fill_normal,
@@ -558,7 +557,8 @@ static struct obj *class_unary(struct eval *e, enum oper op, struct obj *self, s
 
 static struct obj *class_getitem(struct eval *e, struct obj *self, struct obj *index, struct loc at)
 {
-    return torch_picks(index) ? torch_pick(e, self, index, at) : torch_wrap(e, torch_index(e, self, index, at));
+    return torch_picks(index) ? torch_pick(e, self, index, at)
+                              : torch_wrap(e, torch_index(e, self, index, at));
 }
 
 static void class_setitem(struct eval *e, struct obj *self, struct obj *index, struct obj *value,

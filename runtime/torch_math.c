@@ -18,73 +18,115 @@ struct elementwise {
     int64_t (*on_ints)(int64_t x, int64_t y); /* NULL: computed as floats */
 };
 
-#define UNARY(name, expression)           \
-    static double f_##name(double x, double y) \
-    {                                     \
-        (void)y;                          \
-        return expression;                \
+#define UNARY(name, expression)                                                                              \
+    static double f_##name(double x, double y)                                                               \
+    {                                                                                                        \
+        (void)y;                                                                                             \
+        return expression;                                                                                   \
     }
-#define BINARY(name, expression)          \
-    static double f_##name(double x, double y) \
-    {                                     \
-        return expression;                \
+#define BINARY(name, expression)                                                                             \
+    static double f_##name(double x, double y)                                                               \
+    {                                                                                                        \
+        return expression;                                                                                   \
     }
-#define INTEGER(name, expression)         \
-    static int64_t i_##name(int64_t x, int64_t y) \
-    {                                     \
-        (void)y;                          \
-        return expression;                \
+#define INTEGER(name, expression)                                                                            \
+    static int64_t i_##name(int64_t x, int64_t y)                                                            \
+    {                                                                                                        \
+        (void)y;                                                                                             \
+        return expression;                                                                                   \
     }
 static double floored_rem(double x, double y)
 {
     double r = fmod(x, y);
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
-BINARY(add, x + y) BINARY(sub, x - y) BINARY(mul, x * y) BINARY(div, x / y) BINARY(pow, pow(x, y))
-BINARY(floordiv, floor(x / y)) BINARY(rem, floored_rem(x, y))
-BINARY(maximum, isnan(x) || x > y ? x : y) BINARY(minimum, isnan(x) || x < y ? x : y)
-BINARY(lt, x < y) BINARY(le, x <= y) BINARY(gt, x > y) BINARY(ge, x >= y) BINARY(eq, x == y) BINARY(ne, x != y)
-UNARY(neg, -x) UNARY(abs, fabs(x)) UNARY(exp, exp(x)) UNARY(exp2, exp2(x)) UNARY(log, log(x)) UNARY(log2, log2(x))
-UNARY(sin, sin(x)) UNARY(cos, cos(x)) UNARY(tanh, tanh(x)) UNARY(sqrt, sqrt(x)) UNARY(rsqrt, 1 / sqrt(x))
-UNARY(erf, erf(x)) UNARY(floor, floor(x)) UNARY(ceil, ceil(x)) UNARY(round, nearbyint(x))
-UNARY(sigmoid, 1 / (1 + exp(-x))) UNARY(relu, x > 0 || isnan(x) ? x : 0) UNARY(isnan, isnan(x)) UNARY(isinf, isinf(x))
-UNARY(isfinite, isfinite(x)) UNARY(logical_not, x == 0) UNARY(gelu, 0.5 * x * (1 + erf(x * 0.70710678118654752440)))
-INTEGER(add, (int64_t)((uint64_t)x + (uint64_t)y)) INTEGER(sub, (int64_t)((uint64_t)x - (uint64_t)y))
-INTEGER(mul, (int64_t)((uint64_t)x * (uint64_t)y)) INTEGER(neg, (int64_t)(0 - (uint64_t)x))
-INTEGER(abs, x < 0 ? (int64_t)(0 - (uint64_t)x) : x)
-INTEGER(floordiv, y == 0 || y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y - (x % y != 0 && (x < 0) != (y < 0)))
-INTEGER(rem, y == 0 || y == -1 ? 0 : x % y + (x % y != 0 && (x < 0) != (y < 0) ? y : 0))
-INTEGER(maximum, x > y ? x : y) INTEGER(minimum, x < y ? x : y)
-INTEGER(lt, x < y) INTEGER(le, x <= y) INTEGER(gt, x > y) INTEGER(ge, x >= y) INTEGER(eq, x == y) INTEGER(ne, x != y)
-INTEGER(and, x & y) INTEGER(or, x | y) INTEGER(xor, x ^ y) INTEGER(not, ~x)
-INTEGER(shl, y >= 0 && y < 64 ? (int64_t)((uint64_t)x << y) : 0) INTEGER(shr, x >> (y >= 0 && y < 64 ? y : 63))
+BINARY(add, x + y)
+BINARY(sub, x - y) BINARY(mul, x *y) BINARY(div, x / y) BINARY(pow, pow(x, y)) BINARY(floordiv, floor(x / y))
+    BINARY(rem, floored_rem(x, y)) BINARY(maximum, isnan(x) || x > y ? x : y) BINARY(
+        minimum,
+        isnan(x) || x < y ? x : y) BINARY(lt, x < y) BINARY(le, x <= y) BINARY(gt, x > y) BINARY(ge, x >= y)
+        BINARY(eq, x == y) BINARY(ne, x != y) UNARY(neg, -x) UNARY(abs, fabs(x)) UNARY(exp, exp(x))
+            UNARY(exp2, exp2(x)) UNARY(log, log(x)) UNARY(log2, log2(x)) UNARY(sin, sin(x)) UNARY(cos, cos(x))
+                UNARY(tanh, tanh(x)) UNARY(sqrt, sqrt(x)) UNARY(rsqrt, 1 / sqrt(x)) UNARY(erf, erf(x))
+                    UNARY(floor, floor(x)) UNARY(ceil, ceil(x)) UNARY(round, nearbyint(x)) UNARY(
+                        sigmoid, 1 / (1 + exp(-x))) UNARY(relu, x > 0 || isnan(x) ? x : 0)
+                        UNARY(isnan, isnan(x)) UNARY(isinf, isinf(x)) UNARY(isfinite, isfinite(x)) UNARY(
+                            logical_not,
+                            x == 0) UNARY(gelu, 0.5 * x * (1 + erf(x * 0.70710678118654752440)))
+                            INTEGER(add, (int64_t)((uint64_t)x + (uint64_t)y)) INTEGER(
+                                sub, (int64_t)((uint64_t)x -
+                                               (uint64_t)y)) INTEGER(mul, (int64_t)((uint64_t)x *(uint64_t)y))
+                                INTEGER(neg, (int64_t)(0 - (uint64_t)x)) INTEGER(
+                                    abs,
+                                    x < 0 ? (int64_t)(0 - (uint64_t)x)
+                                          : x) INTEGER(floordiv, y == 0 || y == -1
+                                                                     ? (int64_t)(0 - (uint64_t)x)
+                                                                     : x / y -
+                                                                           (x % y != 0 && (x < 0) != (y < 0)))
+                                    INTEGER(rem, y == 0 || y == -1
+                                                     ? 0
+                                                     : x % y +
+                                                           (x % y != 0 && (x < 0) != (y < 0) ? y : 0))
+                                        INTEGER(maximum, x > y ? x : y) INTEGER(minimum, x < y ? x : y)
+                                            INTEGER(lt, x < y) INTEGER(le, x <= y)
+                                                INTEGER(gt, x > y) INTEGER(ge, x >= y) INTEGER(eq, x == y)
+                                                    INTEGER(ne,
+                                                            x != y) INTEGER(and, x &y)
+                                                        INTEGER(or, x | y) INTEGER(xor,
+                                                                                   x ^ y) INTEGER(not, ~x)
+                                                            INTEGER(shl, y >= 0 && y < 64
+                                                                             ? (int64_t)((uint64_t)x << y)
+                                                                             : 0)
+                                                                INTEGER(shr, x >> (y >= 0 && y < 64 ? y : 63))
 #undef UNARY
 #undef BINARY
 #undef INTEGER
 
-static const struct elementwise elementwise[] = {
-    {"add", 2, RESULT_same, f_add, i_add},       {"sub", 2, RESULT_same, f_sub, i_sub},
-    {"mul", 2, RESULT_same, f_mul, i_mul},       {"div", 2, RESULT_float, f_div, NULL},
-    {"pow", 2, RESULT_same, f_pow, NULL},        {"floor_divide", 2, RESULT_same, f_floordiv, i_floordiv},
-    {"remainder", 2, RESULT_same, f_rem, i_rem}, {"maximum", 2, RESULT_same, f_maximum, i_maximum},
-    {"minimum", 2, RESULT_same, f_minimum, i_minimum},
-    {"lt", 2, RESULT_bool, f_lt, i_lt},          {"le", 2, RESULT_bool, f_le, i_le},
-    {"gt", 2, RESULT_bool, f_gt, i_gt},          {"ge", 2, RESULT_bool, f_ge, i_ge},
-    {"eq", 2, RESULT_bool, f_eq, i_eq},          {"ne", 2, RESULT_bool, f_ne, i_ne},
-    {"bitwise_and", 2, RESULT_same, NULL, i_and}, {"bitwise_or", 2, RESULT_same, NULL, i_or},
-    {"bitwise_xor", 2, RESULT_same, NULL, i_xor}, {"bitwise_not", 1, RESULT_same, NULL, i_not},
-    {"bitwise_left_shift", 2, RESULT_same, NULL, i_shl}, {"bitwise_right_shift", 2, RESULT_same, NULL, i_shr},
-    {"neg", 1, RESULT_same, f_neg, i_neg},       {"abs", 1, RESULT_same, f_abs, i_abs},
-    {"exp", 1, RESULT_float, f_exp, NULL},       {"exp2", 1, RESULT_float, f_exp2, NULL},
-    {"log", 1, RESULT_float, f_log, NULL},       {"log2", 1, RESULT_float, f_log2, NULL},
-    {"sin", 1, RESULT_float, f_sin, NULL},       {"cos", 1, RESULT_float, f_cos, NULL},
-    {"tanh", 1, RESULT_float, f_tanh, NULL},     {"sqrt", 1, RESULT_float, f_sqrt, NULL},
-    {"rsqrt", 1, RESULT_float, f_rsqrt, NULL},   {"erf", 1, RESULT_float, f_erf, NULL},
-    {"floor", 1, RESULT_same, f_floor, NULL},    {"ceil", 1, RESULT_same, f_ceil, NULL},
-    {"round", 1, RESULT_same, f_round, NULL},    {"sigmoid", 1, RESULT_float, f_sigmoid, NULL},
-    {"relu", 1, RESULT_same, f_relu, NULL},      {"gelu", 1, RESULT_float, f_gelu, NULL},
-    {"isnan", 1, RESULT_bool, f_isnan, NULL},    {"isinf", 1, RESULT_bool, f_isinf, NULL},
-    {"isfinite", 1, RESULT_bool, f_isfinite, NULL}, {"logical_not", 1, RESULT_bool, f_logical_not, NULL},
+                                                                    static const
+    struct elementwise elementwise[] = {
+        {"add", 2, RESULT_same, f_add, i_add},
+        {"sub", 2, RESULT_same, f_sub, i_sub},
+        {"mul", 2, RESULT_same, f_mul, i_mul},
+        {"div", 2, RESULT_float, f_div, NULL},
+        {"pow", 2, RESULT_same, f_pow, NULL},
+        {"floor_divide", 2, RESULT_same, f_floordiv, i_floordiv},
+        {"remainder", 2, RESULT_same, f_rem, i_rem},
+        {"maximum", 2, RESULT_same, f_maximum, i_maximum},
+        {"minimum", 2, RESULT_same, f_minimum, i_minimum},
+        {"lt", 2, RESULT_bool, f_lt, i_lt},
+        {"le", 2, RESULT_bool, f_le, i_le},
+        {"gt", 2, RESULT_bool, f_gt, i_gt},
+        {"ge", 2, RESULT_bool, f_ge, i_ge},
+        {"eq", 2, RESULT_bool, f_eq, i_eq},
+        {"ne", 2, RESULT_bool, f_ne, i_ne},
+        {"bitwise_and", 2, RESULT_same, NULL, i_and},
+        {"bitwise_or", 2, RESULT_same, NULL, i_or},
+        {"bitwise_xor", 2, RESULT_same, NULL, i_xor},
+        {"bitwise_not", 1, RESULT_same, NULL, i_not},
+        {"bitwise_left_shift", 2, RESULT_same, NULL, i_shl},
+        {"bitwise_right_shift", 2, RESULT_same, NULL, i_shr},
+        {"neg", 1, RESULT_same, f_neg, i_neg},
+        {"abs", 1, RESULT_same, f_abs, i_abs},
+        {"exp", 1, RESULT_float, f_exp, NULL},
+        {"exp2", 1, RESULT_float, f_exp2, NULL},
+        {"log", 1, RESULT_float, f_log, NULL},
+        {"log2", 1, RESULT_float, f_log2, NULL},
+        {"sin", 1, RESULT_float, f_sin, NULL},
+        {"cos", 1, RESULT_float, f_cos, NULL},
+        {"tanh", 1, RESULT_float, f_tanh, NULL},
+        {"sqrt", 1, RESULT_float, f_sqrt, NULL},
+        {"rsqrt", 1, RESULT_float, f_rsqrt, NULL},
+        {"erf", 1, RESULT_float, f_erf, NULL},
+        {"floor", 1, RESULT_same, f_floor, NULL},
+        {"ceil", 1, RESULT_same, f_ceil, NULL},
+        {"round", 1, RESULT_same, f_round, NULL},
+        {"sigmoid", 1, RESULT_float, f_sigmoid, NULL},
+        {"relu", 1, RESULT_same, f_relu, NULL},
+        {"gelu", 1, RESULT_float, f_gelu, NULL},
+        {"isnan", 1, RESULT_bool, f_isnan, NULL},
+        {"isinf", 1, RESULT_bool, f_isinf, NULL},
+        {"isfinite", 1, RESULT_bool, f_isfinite, NULL},
+        {"logical_not", 1, RESULT_bool, f_logical_not, NULL},
 };
 
 const struct elementwise *torch_elementwise(const char *name)
@@ -109,10 +151,12 @@ static struct number run_element(const struct number *x, void *ctx)
     if (o->f->n > 1)
         b = x[1].is_float ? x[1].f : (double)x[1].i;
     double r = o->f->on_floats(a, b);
-    return o->f->result == RESULT_bool ? (struct number){.i = r != 0} : (struct number){.is_float = true, .f = r};
+    return o->f->result == RESULT_bool ? (struct number){.i = r != 0}
+                                       : (struct number){.is_float = true, .f = r};
 }
 
-static enum torch_dtype operand_dtype(const struct tensor *a, const struct obj *a_obj, const struct tensor *b, const struct obj *b_obj)
+static enum torch_dtype operand_dtype(const struct tensor *a, const struct obj *a_obj, const struct tensor *b,
+                                      const struct obj *b_obj)
 {
     if (!torch_tensor(b_obj))
         return torch_promote_number(a, b_obj->kind == OBJ_float);
@@ -138,8 +182,8 @@ const char *torch_shape_text(struct eval *e, const struct tensor *x)
 }
 
 /* What most oracles are made of, without asking each element for its type: float32 that lies in a row, and numbers. */
-static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const struct tensor *out, const struct tensor *a,
-                           const struct tensor *b, struct loc at)
+static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const struct tensor *out,
+                           const struct tensor *a, const struct tensor *b, struct loc at)
 {
     const struct tensor *operands[2] = {a, b};
     const char *from[2] = {0};
@@ -171,29 +215,34 @@ static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const st
     return true;
 }
 
-struct obj *torch_apply(struct eval *e, const struct elementwise *f, struct obj *x, struct obj *y, struct loc at)
+struct obj *torch_apply(struct eval *e, const struct elementwise *f, struct obj *x, struct obj *y,
+                        struct loc at)
 {
     struct tensor a = torch_operand(e, x, at), b = f->n > 1 ? torch_operand(e, y, at) : a;
     enum torch_dtype common = f->n > 1 ? operand_dtype(&a, x, &b, y) : a.dtype;
     struct tensor shape = {0};
     if (!tensor_broadcast_shape(&a, &b, &shape.rank, shape.shape))
-        eval_raise(e, at, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, &a), torch_shape_text(e, &b));
+        eval_raise(e, at, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, &a),
+                   torch_shape_text(e, &b));
     struct element_op o = {f, f->on_ints && !torch_is_float(common)};
     if (!o.as_ints && !f->on_floats)
         eval_raise(e, at, "RuntimeError", ERR_torch_no_floats, f->name, torch_dtypes[common].name);
-    enum torch_dtype result = f->result == RESULT_bool ? TORCH_bool_
-                              : f->result == RESULT_float && !torch_is_float(common) ? TORCH_float32 : common;
+    enum torch_dtype result = f->result == RESULT_bool                               ? TORCH_bool_
+                              : f->result == RESULT_float && !torch_is_float(common) ? TORCH_float32
+                                                                                     : common;
     struct tensor out = torch_make(e, result, shape.rank, shape.shape, at);
     out.on_gpu = (torch_tensor(x) && a.on_gpu) || (f->n > 1 && torch_tensor(y) && b.on_gpu);
     const struct tensor *operands[2] = {&a, &b};
-    if (!apply_in_a_row(e, f, &out, &a, &b, at) && !tensor_map(host_pool(e), &out, f->n, operands, run_element, &o))
+    if (!apply_in_a_row(e, f, &out, &a, &b, at) &&
+        !tensor_map(host_pool(e), &out, f->n, operands, run_element, &o))
         eval_raise(e, at, "RuntimeError", ERR_torch_copy);
     return torch_wrap(e, out);
 }
 
 static struct obj *run_elementwise(struct eval *e, struct obj **args, const struct args *call)
 {
-    const struct elementwise *f = call->callee->data ? call->callee->data : torch_elementwise(strrchr(call->callee->name, '.') + 1);
+    const struct elementwise *f =
+        call->callee->data ? call->callee->data : torch_elementwise(strrchr(call->callee->name, '.') + 1);
     return torch_apply(e, f, args[0], f->n > 1 ? args[1] : NULL, call->loc);
 }
 
@@ -205,11 +254,15 @@ static struct number choose(const struct number *x, void *ctx)
 
 static struct obj *run_where(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct tensor c = torch_operand(e, args[0], call->loc), a = torch_operand(e, args[1], call->loc), b = torch_operand(e, args[2], call->loc);
+    struct tensor c = torch_operand(e, args[0], call->loc), a = torch_operand(e, args[1], call->loc),
+                  b = torch_operand(e, args[2], call->loc);
     struct tensor both = {0}, all = {0};
-    if (!tensor_broadcast_shape(&a, &b, &both.rank, both.shape) || !tensor_broadcast_shape(&c, &both, &all.rank, all.shape))
-        eval_raise(e, call->loc, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, &c), torch_shape_text(e, &a));
-    struct tensor out = torch_make(e, operand_dtype(&a, args[1], &b, args[2]), all.rank, all.shape, call->loc);
+    if (!tensor_broadcast_shape(&a, &b, &both.rank, both.shape) ||
+        !tensor_broadcast_shape(&c, &both, &all.rank, all.shape))
+        eval_raise(e, call->loc, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, &c),
+                   torch_shape_text(e, &a));
+    struct tensor out =
+        torch_make(e, operand_dtype(&a, args[1], &b, args[2]), all.rank, all.shape, call->loc);
     out.on_gpu = c.on_gpu || a.on_gpu || b.on_gpu;
     if (!tensor_map(host_pool(e), &out, 3, (const struct tensor *const[]){&c, &a, &b}, choose, NULL))
         eval_raise(e, call->loc, "RuntimeError", ERR_torch_copy);
@@ -222,7 +275,7 @@ struct reduction {
     const char *name;
     double (*combine)(double acc, double x);
     double start;
-    bool mean, index;   /* divide by the count; give the index too */
+    bool mean, index; /* divide by the count; give the index too */
     bool to_bool;
 };
 
@@ -248,15 +301,21 @@ static double r_any(double acc, double x)
 }
 
 static const struct reduction reductions[] = {
-    {"sum", r_sum, 0, false, false, false},         {"mean", r_sum, 0, true, false, false},
-    {"max", r_max, -INFINITY, false, false, false}, {"min", r_min, INFINITY, false, false, false},
-    {"amax", r_max, -INFINITY, false, false, false}, {"amin", r_min, INFINITY, false, false, false},
-    {"argmax", r_max, -INFINITY, false, true, false}, {"argmin", r_min, INFINITY, false, true, false},
-    {"all", r_all, 1, false, false, true},          {"any", r_any, 0, false, false, true},
+    {"sum", r_sum, 0, false, false, false},
+    {"mean", r_sum, 0, true, false, false},
+    {"max", r_max, -INFINITY, false, false, false},
+    {"min", r_min, INFINITY, false, false, false},
+    {"amax", r_max, -INFINITY, false, false, false},
+    {"amin", r_min, INFINITY, false, false, false},
+    {"argmax", r_max, -INFINITY, false, true, false},
+    {"argmin", r_min, INFINITY, false, true, false},
+    {"all", r_all, 1, false, false, true},
+    {"any", r_any, 0, false, false, true},
 };
 
 /* Values of one run along a dimension. */
-static double reduce_run(const struct reduction *r, const char *host, const struct tensor *t, int64_t first, int64_t step, int64_t n, int64_t *index)
+static double reduce_run(const struct reduction *r, const char *host, const struct tensor *t, int64_t first,
+                         int64_t step, int64_t n, int64_t *index)
 {
     double acc = r->start;
     *index = 0;
@@ -270,9 +329,11 @@ static double reduce_run(const struct reduction *r, const char *host, const stru
     return r->mean ? acc / (double)n : acc;
 }
 
-static struct obj *reduce(struct eval *e, const struct reduction *r, struct tensor t, struct obj *dim, bool keepdim, enum torch_dtype dtype, bool pair, struct loc at)
+static struct obj *reduce(struct eval *e, const struct reduction *r, struct tensor t, struct obj *dim,
+                          bool keepdim, enum torch_dtype dtype, bool pair, struct loc at)
 {
-    int64_t axis = dim == obj_none ? -1 : torch_int_arg(e, dim, "dim", at), shape[TENSOR_RANK_MAX], outer = 1, inner = 1, n = 1;
+    int64_t axis = dim == obj_none ? -1 : torch_int_arg(e, dim, "dim", at), shape[TENSOR_RANK_MAX], outer = 1,
+            inner = 1, n = 1;
     if (axis < 0 && dim != obj_none)
         axis += t.rank;
     if (dim != obj_none && (axis < 0 || axis >= t.rank))
@@ -294,13 +355,18 @@ static struct obj *reduce(struct eval *e, const struct reduction *r, struct tens
     char *to = torch_host(e, &out, true, at), *to_index = torch_host(e, &where, true, at);
     for (int64_t i = 0; i < outer * inner; i++) {
         int64_t index;
-        double x = reduce_run(r, host, &t, i / inner * n * inner + i % inner, axis < 0 ? 1 : inner, n, &index);
+        double x =
+            reduce_run(r, host, &t, i / inner * n * inner + i % inner, axis < 0 ? 1 : inner, n, &index);
         bool whole = !torch_is_float(out.dtype);
-        tensor_set(to, &out, i, r->index ? (struct number){.i = index} : whole ? (struct number){.i = (int64_t)x} : (struct number){.is_float = true, .f = x});
+        tensor_set(to, &out, i,
+                   r->index ? (struct number){.i = index}
+                   : whole  ? (struct number){.i = (int64_t)x}
+                            : (struct number){.is_float = true, .f = x});
         if (pair)
             tensor_set(to_index, &where, i, (struct number){.i = index});
     }
-    return pair ? obj_tuple(e, 2, (struct obj *[]){torch_wrap(e, out), torch_wrap(e, where)}) : torch_wrap(e, out);
+    return pair ? obj_tuple(e, 2, (struct obj *[]){torch_wrap(e, out), torch_wrap(e, where)})
+                : torch_wrap(e, out);
 }
 
 static struct obj *run_reduction(struct eval *e, struct obj **args, const struct args *call)
@@ -312,23 +378,29 @@ static struct obj *run_reduction(struct eval *e, struct obj **args, const struct
     struct tensor t = torch_self(e, args, call);
     bool is_max = strcmp(name, "max") == 0 || strcmp(name, "min") == 0;
     if (is_max && torch_tensor(args[1]))
-        return torch_apply(e, torch_elementwise(strcmp(name, "max") == 0 ? "maximum" : "minimum"), args[0], args[1], call->loc);
-    enum torch_dtype dtype = r->to_bool ? TORCH_bool_ : r->mean ? (torch_is_float(t.dtype) ? t.dtype : TORCH_float32)
-                             : r->combine == r_sum && !torch_is_float(t.dtype) ? TORCH_int64 : t.dtype;
-    return reduce(e, r, t, args[1], obj_truth(e, args[2], call->loc), torch_dtype_arg(e, args[3], dtype, call->loc), is_max && args[1] != obj_none, call->loc);
+        return torch_apply(e, torch_elementwise(strcmp(name, "max") == 0 ? "maximum" : "minimum"), args[0],
+                           args[1], call->loc);
+    enum torch_dtype dtype = r->to_bool ? TORCH_bool_
+                             : r->mean  ? (torch_is_float(t.dtype) ? t.dtype : TORCH_float32)
+                             : r->combine == r_sum && !torch_is_float(t.dtype) ? TORCH_int64
+                                                                               : t.dtype;
+    return reduce(e, r, t, args[1], obj_truth(e, args[2], call->loc),
+                  torch_dtype_arg(e, args[3], dtype, call->loc), is_max && args[1] != obj_none, call->loc);
 }
 
 static struct obj *run_softmax(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor t = torch_self(e, args, call);
-    int64_t axis = torch_int_arg(e, args[1] == obj_none ? obj_int(e, -1) : args[1], "dim", call->loc), inner = 1;
+    int64_t axis = torch_int_arg(e, args[1] == obj_none ? obj_int(e, -1) : args[1], "dim", call->loc),
+            inner = 1;
     axis += axis < 0 ? t.rank : 0;
     if (axis < 0 || axis >= t.rank)
         eval_raise(e, call->loc, "IndexError", ERR_torch_dim, t.rank, axis);
     for (int d = (int)axis + 1; d < t.rank; d++)
         inner *= t.shape[d];
     int64_t n = t.shape[axis], runs = n ? tensor_elems(&t) / n : 0;
-    struct tensor out = torch_make(e, torch_dtype_arg(e, args[2], t.dtype, call->loc), t.rank, t.shape, call->loc);
+    struct tensor out =
+        torch_make(e, torch_dtype_arg(e, args[2], t.dtype, call->loc), t.rank, t.shape, call->loc);
     out.on_gpu = t.on_gpu;
     const char *from = torch_host(e, &t, false, call->loc);
     char *to = torch_host(e, &out, true, call->loc);
@@ -340,7 +412,9 @@ static struct obj *run_softmax(struct eval *e, struct obj **args, const struct a
         for (int64_t k = 0; k < n; k++)
             sum += exp(tensor_get(from, &t, first + k * inner).f - most);
         for (int64_t k = 0; k < n; k++)
-            tensor_set(to, &out, first + k * inner, (struct number){.is_float = true, .f = exp(tensor_get(from, &t, first + k * inner).f - most) / sum});
+            tensor_set(to, &out, first + k * inner,
+                       (struct number){.is_float = true,
+                                       .f = exp(tensor_get(from, &t, first + k * inner).f - most) / sum});
     }
     return torch_wrap(e, out);
 }
@@ -348,10 +422,10 @@ static struct obj *run_softmax(struct eval *e, struct obj **args, const struct a
 struct obj *torch_run_matmul(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor a = torch_operand(e, args[0], call->loc), b = torch_operand(e, args[1], call->loc);
-    if (a.rank < 2 || b.rank < 2 || a.rank > 3 || b.rank > 3 || a.shape[a.rank - 1] != b.shape[b.rank - 2] || a.dtype != b.dtype ||
-        (a.rank == 3 && b.rank == 3 && a.shape[0] != b.shape[0]))
-        eval_raise(e, call->loc, "RuntimeError", ERR_torch_matmul, torch_shape_text(e, &a), torch_dtypes[a.dtype].name,
-                   torch_shape_text(e, &b), torch_dtypes[b.dtype].name);
+    if (a.rank < 2 || b.rank < 2 || a.rank > 3 || b.rank > 3 || a.shape[a.rank - 1] != b.shape[b.rank - 2] ||
+        a.dtype != b.dtype || (a.rank == 3 && b.rank == 3 && a.shape[0] != b.shape[0]))
+        eval_raise(e, call->loc, "RuntimeError", ERR_torch_matmul, torch_shape_text(e, &a),
+                   torch_dtypes[a.dtype].name, torch_shape_text(e, &b), torch_dtypes[b.dtype].name);
     int rank = a.rank > b.rank ? a.rank : b.rank;
     int64_t shape[3] = {a.rank == 3 ? a.shape[0] : b.shape[0]};
     shape[rank - 2] = a.shape[a.rank - 2];
@@ -385,7 +459,8 @@ static bool is_close(struct closeness *c, double x, double y)
 static struct number count_far(const struct number *x, void *ctx)
 {
     struct closeness *c = ctx;
-    bool close = is_close(c, x[0].is_float ? x[0].f : (double)x[0].i, x[1].is_float ? x[1].f : (double)x[1].i);
+    bool close =
+        is_close(c, x[0].is_float ? x[0].f : (double)x[0].i, x[1].is_float ? x[1].f : (double)x[1].i);
     c->wrong += !close;
     return (struct number){.i = close};
 }
@@ -394,7 +469,8 @@ static void compare(struct eval *e, struct obj *x, struct obj *y, struct closene
 {
     struct tensor a = torch_operand(e, x, at), b = torch_operand(e, y, at), shape = {0};
     if (!tensor_broadcast_shape(&a, &b, &shape.rank, shape.shape))
-        eval_raise(e, at, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, &a), torch_shape_text(e, &b));
+        eval_raise(e, at, "RuntimeError", ERR_torch_broadcast, torch_shape_text(e, &a),
+                   torch_shape_text(e, &b));
     struct tensor out = torch_make(e, TORCH_bool_, shape.rank, shape.shape, at);
     if (!tensor_map(host_pool(e), &out, 2, (const struct tensor *const[]){&a, &b}, count_far, c))
         eval_raise(e, at, "RuntimeError", ERR_torch_copy);
@@ -412,7 +488,8 @@ static double float_arg(struct eval *e, struct obj *x, double dflt, struct loc a
 
 static struct obj *run_allclose(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct closeness c = {.rtol = float_arg(e, args[2], 1e-5, call->loc), .atol = float_arg(e, args[3], 1e-8, call->loc),
+    struct closeness c = {.rtol = float_arg(e, args[2], 1e-5, call->loc),
+                          .atol = float_arg(e, args[3], 1e-8, call->loc),
                           .equal_nan = obj_truth(e, args[4], call->loc)};
     compare(e, args[0], args[1], &c, call->loc);
     return obj_bool(c.wrong == 0);
@@ -431,8 +508,14 @@ static struct obj *run_equal(struct eval *e, struct obj **args, const struct arg
 /* torch.testing's default tolerances by dtype. */
 static void default_tolerance(enum torch_dtype d, double *rtol, double *atol)
 {
-    *rtol = d == TORCH_float16 ? 1e-3 : d == TORCH_bfloat16 ? 1.6e-2 : d == TORCH_float32 ? 1.3e-6 : d == TORCH_float64 ? 1e-7 : 0;
-    *atol = d == TORCH_float16 || d == TORCH_bfloat16 || d == TORCH_float32 ? 1e-5 : d == TORCH_float64 ? 1e-7 : 0;
+    *rtol = d == TORCH_float16    ? 1e-3
+            : d == TORCH_bfloat16 ? 1.6e-2
+            : d == TORCH_float32  ? 1.3e-6
+            : d == TORCH_float64  ? 1e-7
+                                  : 0;
+    *atol = d == TORCH_float16 || d == TORCH_bfloat16 || d == TORCH_float32 ? 1e-5
+            : d == TORCH_float64                                            ? 1e-7
+                                                                            : 0;
 }
 
 static struct obj *run_assert_close(struct eval *e, struct obj **args, const struct args *call)
@@ -443,10 +526,12 @@ static struct obj *run_assert_close(struct eval *e, struct obj **args, const str
     c.rtol = float_arg(e, args[2], c.rtol, call->loc);
     c.atol = float_arg(e, args[3], c.atol, call->loc);
     if (a.rank != b.rank || memcmp(a.shape, b.shape, (size_t)a.rank * sizeof *a.shape) != 0)
-        eval_raise(e, call->loc, "AssertionError", ERR_torch_shapes_differ, torch_shape_text(e, &a), torch_shape_text(e, &b));
+        eval_raise(e, call->loc, "AssertionError", ERR_torch_shapes_differ, torch_shape_text(e, &a),
+                   torch_shape_text(e, &b));
     compare(e, args[0], args[1], &c, call->loc);
     if (c.wrong)
-        eval_raise(e, call->loc, "AssertionError", ERR_torch_not_close, c.wrong, tensor_elems(&a), c.worst, c.rtol, c.atol);
+        eval_raise(e, call->loc, "AssertionError", ERR_torch_not_close, c.wrong, tensor_elems(&a), c.worst,
+                   c.rtol, c.atol);
     return obj_none;
 }
 
@@ -474,7 +559,9 @@ const struct builtin *torch_operation(struct eval *e, const char *prefix, const 
 const char *torch_operation_name(int i)
 {
     size_t k = (size_t)i, n = sizeof elementwise / sizeof *elementwise;
-    return k < n ? elementwise[k].name : k - n < sizeof reductions / sizeof *reductions ? reductions[k - n].name : NULL;
+    return k < n                                            ? elementwise[k].name
+           : k - n < sizeof reductions / sizeof *reductions ? reductions[k - n].name
+                                                            : NULL;
 }
 
 const struct builtin torch_math_functions[] = {
@@ -485,7 +572,9 @@ const struct builtin torch_math_functions[] = {
     {"torch.bmm", "input, other", torch_run_matmul, NULL},
     {"torch.allclose", "input, other, rtol=None, atol=None, equal_nan=False", run_allclose, NULL},
     {"torch.equal", "input, other", run_equal, NULL},
-    {"torch.testing.assert_close", "actual, expected, rtol=None, atol=None, equal_nan=False, *, check_dtype=True, msg=None", run_assert_close, NULL},
+    {"torch.testing.assert_close",
+     "actual, expected, rtol=None, atol=None, equal_nan=False, *, check_dtype=True, msg=None",
+     run_assert_close, NULL},
     {"torch.nn.functional.softmax", "input, dim=None, dtype=None", run_softmax, NULL},
     {0},
 };

@@ -89,19 +89,22 @@ struct obj *torch_ints(struct eval *e, int n, const int64_t *x)
 static struct obj *run_stride(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor t = torch_self(e, args, call);
-    return args[1] == obj_none ? torch_ints(e, t.rank, t.stride) : obj_int(e, t.stride[torch_dim_arg(e, args[1], t.rank, call->loc)]);
+    return args[1] == obj_none ? torch_ints(e, t.rank, t.stride)
+                               : obj_int(e, t.stride[torch_dim_arg(e, args[1], t.rank, call->loc)]);
 }
 
 static struct obj *run_size(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor t = torch_self(e, args, call);
-    return args[1] == obj_none ? torch_ints(e, t.rank, t.shape) : obj_int(e, t.shape[torch_dim_arg(e, args[1], t.rank, call->loc)]);
+    return args[1] == obj_none ? torch_ints(e, t.rank, t.shape)
+                               : obj_int(e, t.shape[torch_dim_arg(e, args[1], t.rank, call->loc)]);
 }
 
 static struct obj *run_count(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor t = torch_self(e, args, call);
-    bool elems = strstr(call->callee->name, "numel") != NULL, rank = strstr(call->callee->name, "dim") != NULL;
+    bool elems = strstr(call->callee->name, "numel") != NULL,
+         rank = strstr(call->callee->name, "dim") != NULL;
     return obj_int(e, elems ? tensor_elems(&t) : rank ? t.rank : tensor_elem_bytes(&t));
 }
 
@@ -261,7 +264,8 @@ static bool given(const struct obj *x)
 }
 
 /* `t[i]`, `t[a:b, None, ...]`: a view. */
-static void index_one(struct eval *e, const struct tensor *t, struct tensor *out, int *d, struct obj *x, struct loc at)
+static void index_one(struct eval *e, const struct tensor *t, struct tensor *out, int *d, struct obj *x,
+                      struct loc at)
 {
     if (x == obj_none) {
         out->shape[out->rank] = 1;

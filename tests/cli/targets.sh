@@ -20,6 +20,11 @@ emit tests/programs/announcement_add.py::add "*fp32:16, *fp32:16, *fp32:16, i32:
 emit tests/programs/announcement_add.py::add "*bf16, *bf16, *bf16, i32" 4
 emit tests/programs/announcement_softmax.py::softmax "*fp32:16, i32, 1, *fp32:16, i32, 1, i32, i32" 4
 emit tests/programs/announcement_softmax.py::softmax "*fp16:16, i32:16, 1, *fp16:16, i32:16, 1, i32, i32:16" 4
+for type in fp16 bf16 fp32; do
+    emit tests/programs/dot.py::matmul "*$type:16, *$type:16, *fp32:16, i32, i32, i32, i32:16, 1, i32:16, 1, i32:16, 64, 128, 32, tl.float32, 'tf32'" 4
+done
+emit tests/programs/dot.py::matmul "*i8:16, *i8:16, *i32:16, i32, i32, i32, i32:16, 1, i32:16, 1, i32:16, 64, 64, 64, tl.int32, 'tf32'" 4
+emit tests/programs/dot.py::attention "*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16, 64, 64, 64" 4
 [ "${EVERY:-}" = 1 ] || exit $status
 refused="error"
 for warps in 1 2 4 8 16; do
