@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* Its macros end without a semicolon, which the formatter takes for unfinished lines. */
+/* clang-format off */
+
 __extension__ typedef unsigned __int128 u128;
 __extension__ typedef __int128 s128;
 
@@ -48,7 +51,7 @@ __extension__ typedef __int128 s128;
 
 UNSIGNED(add, (uint64_t)x + y)
 UNSIGNED(sub, (uint64_t)x - y)
-UNSIGNED(mul_lo, (uint64_t)x *y)
+UNSIGNED(mul_lo, (uint64_t)x * y)
 UNSIGNED(mad_lo, (uint64_t)x *y + z)
 UNSIGNED(neg, 0 - (uint64_t)x)
 UNSIGNED(and, x &y)
@@ -64,9 +67,9 @@ SIGNED(min, x < y ? x : y)
 UNSIGNED(max, x > y ? x : y)
 SIGNED(max, x > y ? x : y)
 SIGNED(abs, x < 0 ? 0 - (uint64_t)x : (uint64_t)x)
-UNSIGNED(div, y ? x / y : ~UINT64_C(0))
+UNSIGNED(div, y ? (uint64_t)x / y : ~UINT64_C(0))
 SIGNED(div, y == 0 ? ~UINT64_C(0) : y == -1 ? 0 - (uint64_t)x : (uint64_t)(x / y))
-UNSIGNED(rem, y ? x % y : ~UINT64_C(0))
+UNSIGNED(rem, y ? (uint64_t)x % y : ~UINT64_C(0))
 SIGNED(rem, y == 0 ? -1 : y == -1 ? 0 : x % y)
 
 SAME(mul_hi_u16, uint16_t, uint32_t, (uint32_t)x *y >> 16)
@@ -76,14 +79,14 @@ SAME(mul_hi_s32, int32_t, int64_t, (int64_t)x *y >> 32)
 SAME(mul_hi_u64, uint64_t, u128, (u128)x *y >> 64)
 SAME(mul_hi_s64, int64_t, s128, (s128)x *y >> 64)
 
-LANEWISE(mul_wide_u16, uint32_t, uint16_t, uint16_t, uint16_t, (uint32_t)x *y)
-LANEWISE(mul_wide_s16, int32_t, int16_t, int16_t, int16_t, (int32_t)x *y)
-LANEWISE(mul_wide_u32, uint64_t, uint32_t, uint32_t, uint32_t, (uint64_t)x *y)
-LANEWISE(mul_wide_s32, int64_t, int32_t, int32_t, int32_t, (int64_t)x *y)
+LANEWISE(mul_wide_u16, uint32_t, uint16_t, uint16_t, uint16_t, (uint32_t)x * y)
+LANEWISE(mul_wide_s16, int32_t, int16_t, int16_t, int16_t, (int32_t)x * y)
+LANEWISE(mul_wide_u32, uint64_t, uint32_t, uint32_t, uint32_t, (uint64_t)x * y)
+LANEWISE(mul_wide_s32, int64_t, int32_t, int32_t, int32_t, (int64_t)x * y)
 LANEWISE(mad_wide_u16, uint32_t, uint16_t, uint16_t, uint32_t, (uint32_t)x *y + z)
-LANEWISE(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)((int32_t)x *y) + z)
+LANEWISE(mad_wide_s16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)((int32_t)x * y) + z)
 LANEWISE(mad_wide_u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)x *y + z)
-LANEWISE(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int64_t)x *y) + z)
+LANEWISE(mad_wide_s32, uint64_t, int32_t, int32_t, uint64_t, (uint64_t)((int64_t)x * y) + z)
 
 /* -- shifts: counts above the width are clamped to it; shf takes them modulo 32 -- */
 
@@ -217,36 +220,82 @@ COMPARE_BOTH(num)
 /* Rows of `key`, which is an instruction or the modifier of a comparison. */
 #define BY_SIGN(key, op)                                                                                     \
     {key, PT_u16, op##_u16}, {key, PT_u32, op##_u32}, {key, PT_u64, op##_u64}, {key, PT_s16, op##_s16},      \
-        {key, PT_s32, op##_s32}, {key, PT_s64, op##_s64}
+        {key, PT_s32, op##_s32},                                                                             \
+    {                                                                                                        \
+        key, PT_s64, op##_s64                                                                                \
+    }
 #define BY_WIDTH(key, op)                                                                                    \
     {key, PT_u16, op##_u16}, {key, PT_u32, op##_u32}, {key, PT_u64, op##_u64}, {key, PT_s16, op##_u16},      \
-        {key, PT_s32, op##_u32}, {key, PT_s64, op##_u64}
-#define OF_BITS(key, op) {key, PT_b16, op##_u16}, {key, PT_b32, op##_u32}, {key, PT_b64, op##_u64}
-#define OF_F32_F64(key, op) {key, PT_f32, op##_f32}, {key, PT_f64, op##_f64}
+        {key, PT_s32, op##_u32},                                                                             \
+    {                                                                                                        \
+        key, PT_s64, op##_u64                                                                                \
+    }
+#define OF_BITS(key, op)                                                                                     \
+    {key, PT_b16, op##_u16}, {key, PT_b32, op##_u32},                                                        \
+    {                                                                                                        \
+        key, PT_b64, op##_u64                                                                                \
+    }
+#define OF_F32_F64(key, op)                                                                                  \
+    {key, PT_f32, op##_f32},                                                                                 \
+    {                                                                                                        \
+        key, PT_f64, op##_f64                                                                                \
+    }
 #define OF_FLOATS(key, op) {key, PT_f16, op##_f16}, {key, PT_bf16, op##_bf16}, OF_F32_F64(key, op)
 
 static const struct emu_row comparisons[] = {
-    BY_SIGN(MOD_eq, eq), OF_BITS(MOD_eq, eq), OF_FLOATS(MOD_eq, eq), BY_SIGN(MOD_ne, ne), OF_BITS(MOD_ne, ne),
-    OF_FLOATS(MOD_ne, ne), BY_SIGN(MOD_lt, lt), OF_FLOATS(MOD_lt, lt), BY_SIGN(MOD_le, le),
-    OF_FLOATS(MOD_le, le), BY_SIGN(MOD_gt, gt), OF_FLOATS(MOD_gt, gt), BY_SIGN(MOD_ge, ge),
-    OF_FLOATS(MOD_ge, ge), OF_FLOATS(MOD_neu, neu), OF_FLOATS(MOD_nan, nan), OF_FLOATS(MOD_num, num),
+    BY_SIGN(MOD_eq, eq),     OF_BITS(MOD_eq, eq),   OF_FLOATS(MOD_eq, eq),   BY_SIGN(MOD_ne, ne),
+    OF_BITS(MOD_ne, ne),     OF_FLOATS(MOD_ne, ne), BY_SIGN(MOD_lt, lt),     OF_FLOATS(MOD_lt, lt),
+    BY_SIGN(MOD_le, le),     OF_FLOATS(MOD_le, le), BY_SIGN(MOD_gt, gt),     OF_FLOATS(MOD_gt, gt),
+    BY_SIGN(MOD_ge, ge),     OF_FLOATS(MOD_ge, ge), OF_FLOATS(MOD_neu, neu), OF_FLOATS(MOD_nan, nan),
+    OF_FLOATS(MOD_num, num),
 };
 
 static const struct emu_row arithmetic[] = {
-    BY_WIDTH(INSN_mov, mov), OF_BITS(INSN_mov, mov), {INSN_mov, PT_f32, mov_u32}, {INSN_mov, PT_f64, mov_u64},
-    {INSN_mov, PT_pred, mov_pred}, BY_WIDTH(INSN_selp, selp), OF_BITS(INSN_selp, selp),
-    {INSN_selp, PT_f32, selp_u32}, {INSN_selp, PT_f64, selp_u64}, BY_WIDTH(INSN_add, add),
-    BY_WIDTH(INSN_sub, sub), BY_WIDTH(INSN_mul_lo, mul_lo), BY_WIDTH(INSN_mad_lo, mad_lo),
-    BY_SIGN(INSN_mul_hi, mul_hi), {INSN_mul_wide, PT_u16, mul_wide_u16}, {INSN_mul_wide, PT_s16, mul_wide_s16},
-    {INSN_mul_wide, PT_u32, mul_wide_u32}, {INSN_mul_wide, PT_s32, mul_wide_s32},
-    {INSN_mad_wide, PT_u16, mad_wide_u16}, {INSN_mad_wide, PT_s16, mad_wide_s16},
-    {INSN_mad_wide, PT_u32, mad_wide_u32}, {INSN_mad_wide, PT_s32, mad_wide_s32}, BY_SIGN(INSN_div, div),
-    BY_SIGN(INSN_rem, rem), BY_SIGN(INSN_min, min), BY_SIGN(INSN_max, max), {INSN_neg, PT_s16, neg_u16},
-    {INSN_neg, PT_s32, neg_u32}, {INSN_neg, PT_s64, neg_u64}, {INSN_abs, PT_s16, abs_s16},
-    {INSN_abs, PT_s32, abs_s32}, {INSN_abs, PT_s64, abs_s64}, OF_BITS(INSN_and, and), OF_BITS(INSN_or, or),
-    OF_BITS(INSN_xor, xor), OF_BITS(INSN_not, not), {INSN_and, PT_pred, and_pred}, {INSN_or, PT_pred, or_pred},
-    {INSN_xor, PT_pred, xor_pred}, {INSN_not, PT_pred, not_pred}, OF_BITS(INSN_shl, shl),
-    BY_SIGN(INSN_shr, shr), OF_BITS(INSN_shr, shr), {INSN_shf_l, PT_b32, shf_l}, {INSN_prmt, PT_b32, prmt},
+    BY_WIDTH(INSN_mov, mov),
+    OF_BITS(INSN_mov, mov),
+    {INSN_mov, PT_f32, mov_u32},
+    {INSN_mov, PT_f64, mov_u64},
+    {INSN_mov, PT_pred, mov_pred},
+    BY_WIDTH(INSN_selp, selp),
+    OF_BITS(INSN_selp, selp),
+    {INSN_selp, PT_f32, selp_u32},
+    {INSN_selp, PT_f64, selp_u64},
+    BY_WIDTH(INSN_add, add),
+    BY_WIDTH(INSN_sub, sub),
+    BY_WIDTH(INSN_mul_lo, mul_lo),
+    BY_WIDTH(INSN_mad_lo, mad_lo),
+    BY_SIGN(INSN_mul_hi, mul_hi),
+    {INSN_mul_wide, PT_u16, mul_wide_u16},
+    {INSN_mul_wide, PT_s16, mul_wide_s16},
+    {INSN_mul_wide, PT_u32, mul_wide_u32},
+    {INSN_mul_wide, PT_s32, mul_wide_s32},
+    {INSN_mad_wide, PT_u16, mad_wide_u16},
+    {INSN_mad_wide, PT_s16, mad_wide_s16},
+    {INSN_mad_wide, PT_u32, mad_wide_u32},
+    {INSN_mad_wide, PT_s32, mad_wide_s32},
+    BY_SIGN(INSN_div, div),
+    BY_SIGN(INSN_rem, rem),
+    BY_SIGN(INSN_min, min),
+    BY_SIGN(INSN_max, max),
+    {INSN_neg, PT_s16, neg_u16},
+    {INSN_neg, PT_s32, neg_u32},
+    {INSN_neg, PT_s64, neg_u64},
+    {INSN_abs, PT_s16, abs_s16},
+    {INSN_abs, PT_s32, abs_s32},
+    {INSN_abs, PT_s64, abs_s64},
+    OF_BITS(INSN_and, and),
+    OF_BITS(INSN_or, or),
+    OF_BITS(INSN_xor, xor),
+    OF_BITS(INSN_not, not ),
+    {INSN_and, PT_pred, and_pred},
+    {INSN_or, PT_pred, or_pred},
+    {INSN_xor, PT_pred, xor_pred},
+    {INSN_not, PT_pred, not_pred},
+    OF_BITS(INSN_shl, shl),
+    BY_SIGN(INSN_shr, shr),
+    OF_BITS(INSN_shr, shr),
+    {INSN_shf_l, PT_b32, shf_l},
+    {INSN_prmt, PT_b32, prmt},
 };
 
 emu_compute *emu_compare(const struct emu_insn *in)

@@ -79,6 +79,19 @@ double emu_half_value(enum ptype t, uint16_t bits)
     return value_of(&formats[t], bits);
 }
 
+/* f16's bits, put where f32 has them, are its value but for the exponents' biases. */
+void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x)
+{
+    for (int i = 0; i < n; i++) {
+        bool is_f16 = t == PT_f16, is_special = is_f16 && (bits[i] & 0x7c00) == 0x7c00;
+        uint32_t wide = is_f16 ? (bits[i] & UINT32_C(0x8000)) << 16 | (bits[i] & UINT32_C(0x7fff)) << 13
+                               : (uint32_t)bits[i] << 16;
+        float f;
+        memcpy(&f, &wide, sizeof f);
+        x[i] = is_special ? value_of(&formats[t], bits[i]) : is_f16 ? (double)f * 0x1p112 : (double)f;
+    }
+}
+
 uint16_t emu_half_round(enum ptype t, double x)
 {
     return (uint16_t)round_to(&formats[t], x, false, false);
@@ -104,15 +117,9 @@ static uint64_t lane_bits(const void *p, enum ptype t, int i)
     uint64_t b64;
     switch (ptype_info[t].bits) {
     case 8:
-    case 16:
-        memcpy(&b16, (const char *)p + 2 * i, 2);
-        return ptype_info[t].bits == 8 ? b16 & 255 : b16;
-    case 32:
-        memcpy(&b32, (const char *)p + 4 * i, 4);
-        return b32;
-    default:
-        memcpy(&b64, (const char *)p + 8 * i, 8);
-        return b64;
+    case 16: memcpy(&b16, (const char *)p + 2 * i, 2); return ptype_info[t].bits == 8 ? b16 & 255 : b16;
+    case 32: memcpy(&b32, (const char *)p + 4 * i, 4); return b32;
+    default: memcpy(&b64, (const char *)p + 8 * i, 8); return b64;
     }
 }
 
@@ -173,16 +180,11 @@ static uint64_t clamp(double x, enum ptype t, enum ptype from)
 static double to_integer(double x, enum mod mode)
 {
     switch (mode) {
-    case MOD_rni:
-        return nearbyint(x);
-    case MOD_rzi:
-        return trunc(x);
-    case MOD_rmi:
-        return floor(x);
-    case MOD_rpi:
-        return ceil(x);
-    default:
-        return x;
+    case MOD_rni: return nearbyint(x);
+    case MOD_rzi: return trunc(x);
+    case MOD_rmi: return floor(x);
+    case MOD_rpi: return ceil(x);
+    default: return x;
     }
 }
 

@@ -61,40 +61,25 @@ bool emu_decode(struct emu_insn *in)
 {
     switch (in->code) {
     case INSN_cvt:
-    case INSN_cvt2:
-        return decode_compute(in, emu_convert(in));
+    case INSN_cvt2: return decode_compute(in, emu_convert(in));
     case INSN_setp:
-    case INSN_setp_and:
-        return decode_compute(in, emu_compare(in));
-    case INSN_pack:
-        in->run = emu_run_pack;
-        return in->nvec >= 2 && !in->mods[0];
-    case INSN_unpack:
-        in->run = emu_run_unpack;
-        return in->nvec >= 2 && !in->mods[0];
-    case INSN_createpolicy:
-        in->run = emu_run_policy;
-        return true;
-    case INSN_ld_param:
-        in->run = emu_run_param;
-        return in->has_address && ptype_info[in->type].bits >= 8;
+    case INSN_setp_and: return decode_compute(in, emu_compare(in));
+    case INSN_pack: in->run = emu_run_pack; return in->nvec >= 2 && !in->mods[0];
+    case INSN_unpack: in->run = emu_run_unpack; return in->nvec >= 2 && !in->mods[0];
+    case INSN_createpolicy: in->run = emu_run_policy; return true;
+    case INSN_ld_param: in->run = emu_run_param; return in->has_address && ptype_info[in->type].bits >= 8;
     case INSN_ld:
-    case INSN_st:
-        return decode_access(in);
+    case INSN_st: return decode_access(in);
     case INSN_atom:
-    case INSN_red:
-        return decode_atomic(in);
+    case INSN_red: return decode_atomic(in);
     case INSN_shfl:
         in->run = emu_run_shfl;
         return (in->mods[0] == MOD_bfly || in->mods[0] == MOD_idx) && in->type == PT_b32;
-    case INSN_redux:
-        return decode_redux(in);
+    case INSN_redux: return decode_redux(in);
     case INSN_bra:
     case INSN_ret:
     case INSN_bar:
-    case INSN_trap:
-        return true;
-    default:
-        return decode_arithmetic(in);
+    case INSN_trap: return true;
+    default: in->run = emu_run_mma; return emu_is_mma(in) || decode_arithmetic(in);
     }
 }

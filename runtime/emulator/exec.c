@@ -158,8 +158,7 @@ static void run_warp(struct emu_warp *w)
                 emu_fail(w, in, emu_first_lane(on), ERR_emulator_trap, "the kernel stops itself");
             w->pc++;
             break;
-        default:
-            leave(w, in, on);
+        default: leave(w, in, on);
         }
     }
     if (w->mask) { /* its time is up */

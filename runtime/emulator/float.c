@@ -9,6 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Its macros end without a semicolon, which the formatter takes for unfinished lines. */
+/* clang-format off */
+
 #define FUNCTION(name)                                                                                       \
     static void name(void *restrict pd, const void *pa, const void *pb, const void *pc,                      \
                      const struct emu_insn *in)
@@ -67,25 +70,28 @@ static float flush(float x)
 
 BOTH(add, x + y, x + y)
 BOTH(sub, x - y, x - y)
-BOTH(mul, x *y, x *y)
+BOTH(mul, x * y, x * y)
 BOTH(div, x / y, x / y)
 BOTH(fma, fmaf(x, y, z), fma(x, y, z))
 BOTH(sqrt, sqrtf(x), sqrt(x))
 LANEWISE_TO_ZERO(add, float, f32, x + y)
-LANEWISE_TO_ZERO(add, double, f64, x + y) LANEWISE_TO_ZERO(sub, float, f32, x - y)
-    LANEWISE_TO_ZERO(sub, double, f64, x - y) LANEWISE_TO_ZERO(mul, float, f32, x *y)
-        LANEWISE_TO_ZERO(mul, double, f64, x *y) LANEWISE_TO_ZERO(div, float, f32, x / y)
-            LANEWISE_TO_ZERO(div, double, f64, x / y)
+LANEWISE_TO_ZERO(add, double, f64, x + y)
+LANEWISE_TO_ZERO(sub, float, f32, x - y)
+LANEWISE_TO_ZERO(sub, double, f64, x - y)
+LANEWISE_TO_ZERO(mul, float, f32, x * y)
+LANEWISE_TO_ZERO(mul, double, f64, x * y)
+LANEWISE_TO_ZERO(div, float, f32, x / y)
+LANEWISE_TO_ZERO(div, double, f64, x / y)
 
 /* -- min, max: a NaN loses, unless .NaN is spelled; -0 is below +0 -- */
 
 #define LESS(x, y) ((x) < (y) || ((x) == (y) && signbit(x) && !signbit(y)))
 #define PICK(x, y, first) ((x) != (x) ? (y) : (y) != (y) ? (x) : (first) ? (x) : (y))
 #define PICK_NAN(x, y, first) ((x) != (x) ? (x) : (y) != (y) ? (y) : (first) ? (x) : (y))
-                BOTH(min, PICK(x, y, LESS(x, y)), PICK(x, y, LESS(x, y)))
-                    BOTH(max, PICK(x, y, LESS(y, x)), PICK(x, y, LESS(y, x)))
-                        LANEWISE(min_nan, float, f32, PICK_NAN(x, y, LESS(x, y)))
-                            LANEWISE(max_nan, float, f32, PICK_NAN(x, y, LESS(y, x)))
+BOTH(min, PICK(x, y, LESS(x, y)), PICK(x, y, LESS(x, y)))
+BOTH(max, PICK(x, y, LESS(y, x)), PICK(x, y, LESS(y, x)))
+LANEWISE(min_nan, float, f32, PICK_NAN(x, y, LESS(x, y)))
+LANEWISE(max_nan, float, f32, PICK_NAN(x, y, LESS(y, x)))
 
 /* -- neg, abs: the sign bit, of NaNs too -- */
 
@@ -101,28 +107,29 @@ LANEWISE_TO_ZERO(add, double, f64, x + y) LANEWISE_TO_ZERO(sub, float, f32, x - 
             d[i] = (T)(EXPR);                                                                                \
         }                                                                                                    \
     }
-                                SIGN_BIT(neg_f32, uint32_t, x ^ 0x80000000u)
-                                    SIGN_BIT(abs_f32, uint32_t, x & 0x7fffffffu)
-                                        SIGN_BIT(neg_f64, uint64_t, x ^ 0x8000000000000000u)
-                                            SIGN_BIT(abs_f64, uint64_t, x & 0x7fffffffffffffffu)
-                                                SIGN_BIT(neg_f16, uint16_t, x ^ 0x8000u)
-                                                    SIGN_BIT(abs_f16, uint16_t, x & 0x7fffu)
-                                                        SIGN_BIT(neg_f16x2, uint32_t, x ^ 0x80008000u)
-                                                            SIGN_BIT(abs_f16x2, uint32_t, x & 0x7fff7fffu)
+SIGN_BIT(neg_f32, uint32_t, x ^ 0x80000000u)
+SIGN_BIT(abs_f32, uint32_t, x & 0x7fffffffu)
+SIGN_BIT(neg_f64, uint64_t, x ^ 0x8000000000000000u)
+SIGN_BIT(abs_f64, uint64_t, x & 0x7fffffffffffffffu)
+SIGN_BIT(neg_f16, uint16_t, x ^ 0x8000u)
+SIGN_BIT(abs_f16, uint16_t, x & 0x7fffu)
+SIGN_BIT(neg_f16x2, uint32_t, x ^ 0x80008000u)
+SIGN_BIT(abs_f16x2, uint32_t, x & 0x7fff7fffu)
 
-    /* -- approximate functions; .ftz makes zeros of subnormal operands and results -- */
+/* -- approximate functions; .ftz makes zeros of subnormal operands and results -- */
 
-    LANEWISE(ex2, float, f32, exp2((double)x)) LANEWISE(lg2, float, f32, log2((double)x))
-        LANEWISE(rsqrt, float, f32, 1 / sqrt((double)x))
-            LANEWISE(ex2_ftz, float, f32, flush((float)exp2((double)flush(x))))
-                LANEWISE(lg2_ftz, float, f32, flush((float)log2((double)flush(x))))
-                    LANEWISE(rsqrt_ftz, float, f32, flush((float)(1 / sqrt((double)flush(x)))))
-                        LANEWISE(sqrt_ftz, float, f32, flush((float)sqrt((double)flush(x))))
+LANEWISE(ex2, float, f32, exp2((double)x))
+LANEWISE(lg2, float, f32, log2((double)x))
+LANEWISE(rsqrt, float, f32, 1 / sqrt((double)x))
+LANEWISE(ex2_ftz, float, f32, flush((float)exp2((double)flush(x))))
+LANEWISE(lg2_ftz, float, f32, flush((float)log2((double)flush(x))))
+LANEWISE(rsqrt_ftz, float, f32, flush((float)(1 / sqrt((double)flush(x)))))
+LANEWISE(sqrt_ftz, float, f32, flush((float)sqrt((double)flush(x))))
 
-    /* -- 16-bit floats: lanes of f16 and bf16, or twice as many halves of f16x2 and bf16x2 -- */
+/* -- 16-bit floats: lanes of f16 and bf16, or twice as many halves of f16x2 and bf16x2 -- */
 
-    /* p + c, where it is not exact rounded to odd, so that rounding it again cannot go wrong. */
-    static double add_to_odd(double p, double c)
+/* p + c, where it is not exact rounded to odd, so that rounding it again cannot go wrong. */
+static double add_to_odd(double p, double c)
 {
     double s = p + c;
     if (!isfinite(s))
@@ -153,8 +160,8 @@ LANEWISE_TO_ZERO(add, double, f64, x + y) LANEWISE_TO_ZERO(sub, float, f32, x - 
     HALVES(name, bf16x2, PT_bf16, 2, EXPR)
 HALF_TYPES(add, add_to_odd(x, y))
 HALF_TYPES(sub, add_to_odd(x, -y))
-HALF_TYPES(mul, x *y)
-HALF_TYPES(fma, add_to_odd(x *y, z))
+HALF_TYPES(mul, x * y)
+HALF_TYPES(fma, add_to_odd(x * y, z))
 HALF_TYPES(min, PICK(x, y, LESS(x, y)))
 HALF_TYPES(max, PICK(x, y, LESS(y, x)))
 HALF_TYPES(min_nan, PICK_NAN(x, y, LESS(x, y)))
@@ -162,32 +169,54 @@ HALF_TYPES(max_nan, PICK_NAN(x, y, LESS(y, x)))
 
 /* -- which -- */
 
-#define FLOATS(code, op) {code, PT_f32, op##_f32}, {code, PT_f64, op##_f64}
+#define FLOATS(code, op)                                                                                     \
+    {code, PT_f32, op##_f32},                                                                                \
+    {                                                                                                        \
+        code, PT_f64, op##_f64                                                                               \
+    }
 #define SMALL(code, op)                                                                                      \
-    {code, PT_f16, op##_f16}, {code, PT_f16x2, op##_f16x2}, {code, PT_bf16, op##_bf16}, {code, PT_bf16x2, op##_bf16x2}
+    {code, PT_f16, op##_f16}, {code, PT_f16x2, op##_f16x2}, {code, PT_bf16, op##_bf16},                      \
+    {                                                                                                        \
+        code, PT_bf16x2, op##_bf16x2                                                                         \
+    }
 #define SMALL_SIGN(code, op)                                                                                 \
-    {code, PT_f16, op##_f16}, {code, PT_f16x2, op##_f16x2}, {code, PT_bf16, op##_f16}, {code, PT_bf16x2, op##_f16x2}
+    {code, PT_f16, op##_f16}, {code, PT_f16x2, op##_f16x2}, {code, PT_bf16, op##_f16},                       \
+    {                                                                                                        \
+        code, PT_bf16x2, op##_f16x2                                                                          \
+    }
 
 static const struct emu_row nearest[] = {
-    FLOATS(INSN_add, add), SMALL(INSN_add, add), FLOATS(INSN_sub, sub), SMALL(INSN_sub, sub), FLOATS(INSN_mul, mul),
-    SMALL(INSN_mul, mul), FLOATS(INSN_fma, fma), SMALL(INSN_fma, fma), FLOATS(INSN_div, div), FLOATS(INSN_sqrt, sqrt),
+    FLOATS(INSN_add, add), SMALL(INSN_add, add),    FLOATS(INSN_sub, sub), SMALL(INSN_sub, sub),
+    FLOATS(INSN_mul, mul), SMALL(INSN_mul, mul),    FLOATS(INSN_fma, fma), SMALL(INSN_fma, fma),
+    FLOATS(INSN_div, div), FLOATS(INSN_sqrt, sqrt),
 };
 static const struct emu_row to_zero[] = {
-    FLOATS(INSN_add, add_rz), FLOATS(INSN_sub, sub_rz), FLOATS(INSN_mul, mul_rz), FLOATS(INSN_div, div_rz),
+    FLOATS(INSN_add, add_rz),
+    FLOATS(INSN_sub, sub_rz),
+    FLOATS(INSN_mul, mul_rz),
+    FLOATS(INSN_div, div_rz),
 };
 static const struct emu_row unrounded[] = {
-    FLOATS(INSN_min, min), SMALL(INSN_min, min), FLOATS(INSN_max, max), SMALL(INSN_max, max), FLOATS(INSN_neg, neg),
-    SMALL_SIGN(INSN_neg, neg), FLOATS(INSN_abs, abs), SMALL_SIGN(INSN_abs, abs), SMALL(INSN_add, add),
-    SMALL(INSN_sub, sub), SMALL(INSN_mul, mul),
+    FLOATS(INSN_min, min), SMALL(INSN_min, min),      FLOATS(INSN_max, max), SMALL(INSN_max, max),
+    FLOATS(INSN_neg, neg), SMALL_SIGN(INSN_neg, neg), FLOATS(INSN_abs, abs), SMALL_SIGN(INSN_abs, abs),
+    SMALL(INSN_add, add),  SMALL(INSN_sub, sub),      SMALL(INSN_mul, mul),
 };
 static const struct emu_row seeing_nan[] = {
-    {INSN_min, PT_f32, min_nan_f32}, SMALL(INSN_min, min_nan), {INSN_max, PT_f32, max_nan_f32}, SMALL(INSN_max, max_nan),
+    {INSN_min, PT_f32, min_nan_f32},
+    SMALL(INSN_min, min_nan),
+    {INSN_max, PT_f32, max_nan_f32},
+    SMALL(INSN_max, max_nan),
 };
 static const struct emu_row approximate[] = {
-    {INSN_ex2, PT_f32, ex2_f32}, {INSN_lg2, PT_f32, lg2_f32}, {INSN_rsqrt, PT_f32, rsqrt_f32}, {INSN_sqrt, PT_f32, sqrt_f32},
+    {INSN_ex2, PT_f32, ex2_f32},
+    {INSN_lg2, PT_f32, lg2_f32},
+    {INSN_rsqrt, PT_f32, rsqrt_f32},
+    {INSN_sqrt, PT_f32, sqrt_f32},
 };
 static const struct emu_row flushing[] = {
-    {INSN_ex2, PT_f32, ex2_ftz_f32}, {INSN_lg2, PT_f32, lg2_ftz_f32}, {INSN_rsqrt, PT_f32, rsqrt_ftz_f32},
+    {INSN_ex2, PT_f32, ex2_ftz_f32},
+    {INSN_lg2, PT_f32, lg2_ftz_f32},
+    {INSN_rsqrt, PT_f32, rsqrt_ftz_f32},
     {INSN_sqrt, PT_f32, sqrt_ftz_f32},
 };
 static const struct emu_row full_range[] = {{INSN_div, PT_f32, div_f32}};
@@ -199,12 +228,12 @@ emu_compute *emu_float(const struct emu_insn *in)
     if (in->mods[0] && in->mods[1])
         return NULL;
     switch (in->mods[0]) {
-    case MOD_none:     return EMU_FIND(unrounded, in->code, in->type);
-    case MOD_rn:       return EMU_FIND(nearest, in->code, in->type);
-    case MOD_rz:       return EMU_FIND(to_zero, in->code, in->type);
+    case MOD_none: return EMU_FIND(unrounded, in->code, in->type);
+    case MOD_rn: return EMU_FIND(nearest, in->code, in->type);
+    case MOD_rz: return EMU_FIND(to_zero, in->code, in->type);
     case MOD_prop_nan: return EMU_FIND(seeing_nan, in->code, in->type);
-    case MOD_approx:   return EMU_FIND(approximate, in->code, in->type);
-    case MOD_full:     return EMU_FIND(full_range, in->code, in->type);
-    default:           return NULL;
+    case MOD_approx: return EMU_FIND(approximate, in->code, in->type);
+    case MOD_full: return EMU_FIND(full_range, in->code, in->type);
+    default: return NULL;
     }
 }

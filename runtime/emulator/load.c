@@ -386,22 +386,14 @@ static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic)
 static bool fits(const struct emu_insn *in, enum insn_code code, bool unpacks, bool has_and)
 {
     switch (code) {
-    case INSN_mov:
-        return in->nvec == 0;
-    case INSN_pack:
-        return in->nvec > 0 && !unpacks;
-    case INSN_unpack:
-        return in->nvec > 0 && unpacks;
-    case INSN_cvt:
-        return in->nopnds == 2;
-    case INSN_cvt2:
-        return in->nopnds == 3;
-    case INSN_setp:
-        return !has_and;
-    case INSN_setp_and:
-        return has_and;
-    default:
-        return true;
+    case INSN_mov: return in->nvec == 0;
+    case INSN_pack: return in->nvec > 0 && !unpacks;
+    case INSN_unpack: return in->nvec > 0 && unpacks;
+    case INSN_cvt: return in->nopnds == 2;
+    case INSN_cvt2: return in->nopnds == 3;
+    case INSN_setp: return !has_and;
+    case INSN_setp_and: return has_and;
+    default: return true;
     }
 }
 
@@ -454,34 +446,26 @@ static int operand_bits(const struct emu_insn *in, int i)
         bits = bits == 1 ? 1 : 16;
     if (from < 16)
         from = 16;
+    if (strncmp(insn_info[in->code].operands, "{d4}", 4) == 0) /* matrices, in words */
+        return 32;
     switch (in->code) {
     case INSN_cvt:
-    case INSN_cvt2:
-        return i == 0 ? bits : from;
-    case INSN_mul_wide:
-        return i == 0 ? 2 * bits : bits;
-    case INSN_mad_wide:
-        return i == 0 || i == 3 ? 2 * bits : bits;
+    case INSN_cvt2: return i == 0 ? bits : from;
+    case INSN_mul_wide: return i == 0 ? 2 * bits : bits;
+    case INSN_mad_wide: return i == 0 || i == 3 ? 2 * bits : bits;
     case INSN_shl:
-    case INSN_shr:
-        return i == 2 ? 32 : bits;
+    case INSN_shr: return i == 2 ? 32 : bits;
     case INSN_setp:
-    case INSN_setp_and:
-        return i == 0 || i == 3 ? 1 : bits;
-    case INSN_selp:
-        return i == 3 ? 1 : bits;
+    case INSN_setp_and: return i == 0 || i == 3 ? 1 : bits;
+    case INSN_selp: return i == 3 ? 1 : bits;
     case INSN_shfl:
     case INSN_redux:
     case INSN_shf_l:
     case INSN_prmt:
-    case INSN_bar:
-        return 32;
-    case INSN_pack:
-        return i == 0 ? bits : bits / in->nvec;
-    case INSN_unpack:
-        return i < in->nvec ? bits / in->nvec : bits;
-    default:
-        return bits;
+    case INSN_bar: return 32;
+    case INSN_pack: return i == 0 ? bits : bits / in->nvec;
+    case INSN_unpack: return i < in->nvec ? bits / in->nvec : bits;
+    default: return bits;
     }
 }
 
@@ -539,7 +523,10 @@ static void settle(struct loader *l, struct emu_insn *in, const struct written *
 static void count_results(struct emu_insn *in)
 {
     const char *row = insn_info[in->code].operands;
-    in->ndefs = row[0] == 'd' ? 1 : row[0] != '{' ? 0 : in->nvec ? in->nvec : 1;
+    if (row[0] == '{') /* as many as the row says, {d4}, or as are written */
+        in->ndefs = isdigit((unsigned char)row[2]) ? (uint8_t)(row[2] - '0') : in->nvec ? in->nvec : 1;
+    else
+        in->ndefs = row[0] == 'd';
 }
 
 static const char *statement_text(struct loader *l, const char *from)

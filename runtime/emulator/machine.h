@@ -10,6 +10,7 @@
  *     exec.c       warps, divergence, barriers, the grid  undefined.c  what depends on a register never written
  *     arith.c      integers, bits, comparisons            warp.c       moves between registers and lanes
  *     float.c      floats                                 convert.c    cvt
+ *     tensor.c     mma
  *     device.c     the device `emulator`
  */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
@@ -20,7 +21,7 @@
 
 #include <setjmp.h>
 
-enum { LANES = 32, WARPS_MOST = 32, EMU_OPNDS_MOST = 8, EMU_MODS_MOST = 8 };
+enum { LANES = 32, WARPS_MOST = 32, EMU_OPNDS_MOST = 14, EMU_MODS_MOST = 8 };
 #define ALL_LANES UINT32_MAX
 /* Where the window of shared memory begins: what lies below is the system's, as on sm_90. */
 enum { SHARED_BASE = 1024 };
@@ -116,6 +117,7 @@ emu_compute *emu_float(const struct emu_insn *in);
 emu_compute *emu_convert(const struct emu_insn *in);
 /* f16 and bf16 (convert.c). */
 double emu_half_value(enum ptype t, uint16_t bits) __attribute__((pure));
+void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x);
 uint16_t emu_half_round(enum ptype t, double x) __attribute__((pure));
 
 /* -- running (exec.c) -- */
@@ -145,6 +147,7 @@ struct emu_group {
 struct emu_shadow {
     uint32_t written, read; /* epochs of the last write and read; 0: never */
     uint32_t readers;       /* warps, in epoch `read` */
+    int write_line, read_line; /* of the PTX */
     uint8_t writer;
     uint8_t undefined;      /* bits of the byte that depend on something never written */
 };
@@ -221,6 +224,10 @@ void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struc
 
 /* -- memory.c -- */
 emu_run emu_run_ld, emu_run_st, emu_run_atom;
+
+/* -- tensor.c -- */
+bool emu_is_mma(const struct emu_insn *in);
+emu_run emu_run_mma;
 
 /* -- shared.c -- */
 /* Checks one access; returns where it goes. */

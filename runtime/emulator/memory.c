@@ -119,14 +119,9 @@ static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t
                          int k)
 {
     switch (access_bytes(in)) {
-    case 2:
-        GATHER(16);
-        break;
-    case 4:
-        GATHER(32);
-        break;
-    default:
-        GATHER(64);
+    case 2: GATHER(16); break;
+    case 4: GATHER(32); break;
+    default: GATHER(64);
     }
     emu_commit(w, &in->opnds[k], on, w->scratch);
     w->defined[in->opnds[k].reg] |= on;
@@ -183,14 +178,9 @@ static void store_element(struct emu_warp *w, const struct emu_insn *in, uint32_
     int bytes = access_bytes(in);
     if (bytes == emu_class_bytes(x->cls)) {
         switch (bytes) {
-        case 2:
-            SCATTER(16);
-            break;
-        case 4:
-            SCATTER(32);
-            break;
-        default:
-            SCATTER(64);
+        case 2: SCATTER(16); break;
+        case 4: SCATTER(32); break;
+        default: SCATTER(64);
         }
         return;
     }
@@ -256,22 +246,14 @@ static uint64_t combine(const struct emu_insn *in, uint64_t old, uint64_t x, uin
     enum ptype t = (enum ptype)in->type;
     bool is_float = t == PT_f16 || t == PT_bf16 || t == PT_f32 || t == PT_f64;
     switch (combining(in)) {
-    case MOD_add:
-        return is_float ? float_sum(t, old, x) : old + x;
-    case MOD_min:
-        return is_less(t, x, old) ? x : old;
-    case MOD_max:
-        return is_less(t, old, x) ? x : old;
-    case MOD_and:
-        return old & x;
-    case MOD_or:
-        return old | x;
-    case MOD_xor:
-        return old ^ x;
-    case MOD_exch:
-        return x;
-    default:
-        return old == x ? y : old; /* cas */
+    case MOD_add: return is_float ? float_sum(t, old, x) : old + x;
+    case MOD_min: return is_less(t, x, old) ? x : old;
+    case MOD_max: return is_less(t, old, x) ? x : old;
+    case MOD_and: return old & x;
+    case MOD_or: return old | x;
+    case MOD_xor: return old ^ x;
+    case MOD_exch: return x;
+    default: return old == x ? y : old; /* cas */
     }
 }
 
@@ -289,7 +271,8 @@ static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x
         return old;                                                                                          \
     }
         WIDTH(2, uint16_t)
-        WIDTH(4, uint32_t) WIDTH(8, uint64_t)
+        WIDTH(4, uint32_t)
+        WIDTH(8, uint64_t)
 #undef WIDTH
             default : return 0;
     }

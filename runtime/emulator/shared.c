@@ -37,42 +37,48 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
                      int bytes, uint64_t *undefined)
 {
     struct emu_cta *c = w->cta;
-    struct emu_shadow *s = &c->shadow[byte_number(w, p)];
+    int number = byte_number(w, p);
+    struct emu_shadow *s = &c->shadow[number];
     for (int i = 0; i < bytes; i++, s++) {
         if (!was_written(c, s))
             emu_fail(w, in, lane, ERR_emulator_undefined, "byte %d of shared memory was never written",
-                     byte_number(w, p) + i);
+                     number + i);
         if (s->written == c->epoch && s->writer != w->index)
-            emu_fail(w, in, lane, ERR_emulator_race, "byte %d of shared memory is read, which warp %d wrote",
-                     byte_number(w, p) + i, s->writer);
+            emu_fail(w, in, lane, ERR_emulator_race, "byte %d is read, which warp %d writes at line %d",
+                     number + i, s->writer, s->write_line);
         s->readers = (s->read == c->epoch ? s->readers : 0) | UINT32_C(1) << w->index;
         s->read = c->epoch;
+        s->read_line = in->line;
         *undefined |= (uint64_t)s->undefined << 8 * i;
     }
 }
 
-static void mark_written(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_shadow *s,
-                         int byte, bool changes)
+/* Writing what is there already does no harm. */
+static void check_write(struct emu_warp *w, const struct emu_insn *in, int lane, const struct emu_shadow *s,
+                        int byte)
 {
-    struct emu_cta *c = w->cta;
+    const struct emu_cta *c = w->cta;
     uint32_t others = s->read == c->epoch ? s->readers & ~(UINT32_C(1) << w->index) : 0;
-    if (changes && s->written == c->epoch && s->writer != w->index)
-        emu_fail(w, in, lane, ERR_emulator_race,
-                 "byte %d of shared memory is written, which warp %d wrote too", byte, s->writer);
-    if (changes && others)
-        emu_fail(w, in, lane, ERR_emulator_race, "byte %d of shared memory is written, which warp %d reads",
-                 byte, emu_first_lane(others));
-    s->written = c->epoch;
-    s->writer = (uint8_t)w->index;
+    if (s->written == c->epoch && s->writer != w->index)
+        emu_fail(w, in, lane, ERR_emulator_race, "byte %d is written, which warp %d writes at line %d", byte,
+                 s->writer, s->write_line);
+    if (others)
+        emu_fail(w, in, lane, ERR_emulator_race, "byte %d is written, which warp %d reads at line %d", byte,
+                 emu_first_lane(others), s->read_line);
 }
 
 void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes,
                       uint64_t value, uint64_t undefined)
 {
-    struct emu_shadow *s = &w->cta->shadow[byte_number(w, p)];
+    struct emu_cta *c = w->cta;
+    struct emu_shadow *s = &c->shadow[byte_number(w, p)];
     for (int i = 0; i < bytes; i++, s++) {
         unsigned char next = (unsigned char)(value >> 8 * i);
-        mark_written(w, in, lane, s, byte_number(w, p) + i, !was_written(w->cta, s) || p[i] != next);
+        if (!was_written(c, s) || p[i] != next)
+            check_write(w, in, lane, s, byte_number(w, p) + i);
+        s->written = c->epoch;
+        s->write_line = in->line;
+        s->writer = (uint8_t)w->index;
         s->undefined = (uint8_t)(undefined >> 8 * i);
         p[i] = next;
     }

@@ -68,21 +68,14 @@ uint64_t emu_undefined_result(const struct emu_warp *w, const struct emu_insn *i
     switch (in->code) {
     case INSN_mov:
     case INSN_not:
-    case INSN_xor:
-        return u[0] | u[1];
-    case INSN_and:
-        return (u[0] & u[1]) | (u[0] & x[1]) | (u[1] & x[0]);
-    case INSN_or:
-        return (u[0] & u[1]) | (u[0] & ~x[1]) | (u[1] & ~x[0]);
-    case INSN_selp:
-        return u[2] ? all : x[2] ? u[0] : u[1];
-    case INSN_setp_and:
-        return u[2] || (x[2] && any) ? all : 0;
+    case INSN_xor: return u[0] | u[1];
+    case INSN_and: return (u[0] & u[1]) | (u[0] & x[1]) | (u[1] & x[0]);
+    case INSN_or: return (u[0] & u[1]) | (u[0] & ~x[1]) | (u[1] & ~x[0]);
+    case INSN_selp: return u[2] ? all : x[2] ? u[0] : u[1];
+    case INSN_setp_and: return u[2] || (x[2] && any) ? all : 0;
     case INSN_shl:
-    case INSN_shr:
-        return u[1] ? all : shifted(in, u[0], x[1]);
-    case INSN_prmt:
-        return u[2] ? all : permuted(u[0], u[1], x[2]);
+    case INSN_shr: return u[1] ? all : shifted(in, u[0], x[1]);
+    case INSN_prmt: return u[2] ? all : permuted(u[0], u[1], x[2]);
     case INSN_cvt2:
         return (u[0] ? all << ptype_info[in->type].bits / 2 : 0) |
                (u[1] ? all >> (64 - ptype_info[in->type].bits / 2) : 0);
@@ -90,8 +83,7 @@ uint64_t emu_undefined_result(const struct emu_warp *w, const struct emu_insn *i
         if (is_packed(in->type))
             return (u[0] & 0xff00 ? 0xffff0000 : 0) | (u[0] & 0xff ? 0xffff : 0);
         return u[0] & bits_read(in->from) ? all : 0;
-    default:
-        return is_packed(in->type) ? by_halves(any) : any ? all : 0;
+    default: return is_packed(in->type) ? by_halves(any) : any ? all : 0;
     }
 }
 

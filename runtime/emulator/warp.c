@@ -7,15 +7,14 @@
 
 uint64_t emu_lane(const struct emu_warp *w, const struct emu_opnd *o, int lane)
 {
-    const char *p = emu_read(w, o);
-    uint64_t bits = 0;
-    size_t bytes = (size_t)emu_class_bytes(o->cls);
-    if (o->cls == CLASS_pred) {
-        memcpy(&bits, p, bytes);
-        return bits >> lane & 1;
+    const void *p = emu_read(w, o);
+    switch (o->cls) {
+    case CLASS_pred: return *(const uint32_t *)p >> lane & 1;
+    case CLASS_b16: return ((const uint16_t *)p)[lane];
+    case CLASS_b32:
+    case CLASS_f32: return ((const uint32_t *)p)[lane];
+    default: return ((const uint64_t *)p)[lane];
     }
-    memcpy(&bits, p + (size_t)lane * bytes, bytes);
-    return bits;
 }
 
 static void set_defined(struct emu_warp *w, const struct emu_opnd *o, int lane, uint64_t undefined)
@@ -30,15 +29,14 @@ static void set_defined(struct emu_warp *w, const struct emu_opnd *o, int lane, 
 
 void emu_set_lane(struct emu_warp *w, const struct emu_opnd *o, int lane, uint64_t bits, uint64_t undefined)
 {
-    char *p = w->values + o->at;
-    size_t bytes = (size_t)emu_class_bytes(o->cls);
-    if (o->cls == CLASS_pred) {
-        uint32_t mask;
-        memcpy(&mask, p, sizeof mask);
-        mask = (mask & ~(UINT32_C(1) << lane)) | (uint32_t)(bits & 1) << lane;
-        memcpy(p, &mask, sizeof mask);
-    } else {
-        memcpy(p + (size_t)lane * bytes, &bits, bytes);
+    void *p = w->values + o->at;
+    uint32_t one = UINT32_C(1) << lane, *mask = p;
+    switch (o->cls) {
+    case CLASS_pred: *mask = (*mask & ~one) | (bits & 1 ? one : 0); break;
+    case CLASS_b16: ((uint16_t *)p)[lane] = (uint16_t)bits; break;
+    case CLASS_b32:
+    case CLASS_f32: ((uint32_t *)p)[lane] = (uint32_t)bits; break;
+    default: ((uint64_t *)p)[lane] = bits;
     }
     set_defined(w, o, lane, undefined);
 }
@@ -64,14 +62,9 @@ void emu_commit(struct emu_warp *w, const struct emu_opnd *o, uint32_t on, const
         memcpy(p, values, (size_t)(LANES * emu_class_bytes(o->cls)));
     } else {
         switch (emu_class_bytes(o->cls)) {
-        case 2:
-            MERGE(16);
-            break;
-        case 4:
-            MERGE(32);
-            break;
-        default:
-            MERGE(64);
+        case 2: MERGE(16); break;
+        case 4: MERGE(32); break;
+        default: MERGE(64);
         }
     }
 }
@@ -217,18 +210,12 @@ static uint32_t combine(const struct emu_insn *in, uint32_t x, uint32_t y)
 {
     bool less = in->type == PT_s32 ? (int32_t)x < (int32_t)y : x < y;
     switch (in->mods[0]) {
-    case MOD_add:
-        return x + y;
-    case MOD_min:
-        return less ? x : y;
-    case MOD_max:
-        return less ? y : x;
-    case MOD_and:
-        return x & y;
-    case MOD_or:
-        return x | y;
-    default:
-        return x ^ y;
+    case MOD_add: return x + y;
+    case MOD_min: return less ? x : y;
+    case MOD_max: return less ? y : x;
+    case MOD_and: return x & y;
+    case MOD_or: return x | y;
+    default: return x ^ y;
     }
 }
 

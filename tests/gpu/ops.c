@@ -306,6 +306,8 @@ int main(int argc, char **argv)
             code != OP_addptr)
             run_op(&gpu, &cpu, (enum opcode)code);
     }
+    neso_context_release(gpu.ctx);
+    neso_context_release(cpu.ctx);
     printf("%d kinds refused on this device\n%d passed, %d failed\n", refused, passed, failed);
     return failed > 0 || passed == 0;
 }

@@ -1,4 +1,4 @@
-# runs: interpreter cuda (not triton: **META is Triton 1.0's)
+# runs: interpreter emulator cuda (not triton: **META is Triton 1.0's)
 # The announcement's matrix product, word for word, its metaparameters in **META; and with the leaky ReLU that it offers to fuse.
 import torch
 import triton

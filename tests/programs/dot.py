@@ -1,4 +1,4 @@
-# runs: interpreter cuda
+# runs: interpreter emulator cuda
 # tl.dot on tensor cores and without: types, shapes, transposed operands, masks, batches, one dot feeding another.
 import torch
 import triton

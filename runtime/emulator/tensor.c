@@ -1,0 +1,180 @@
+/* tensor.c: mma.sync (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions: mma", "Matrix Fragments for mma").
+ *
+ * The 32 lanes hold the matrices together: lane = 4 group + member.
+ *
+ *     D, C (16 x 8)     register i: row group + 8 (i / 2), column 2 member + i % 2
+ *     A (16 x k)        word i:     row group + 8 (i % 2), the elements of a word at columns (member + 4 (i / 2)) per word and on
+ *     B (k x 8)         word i:     rows (member + 4 i) per word and on, column group
+ *
+ * where `per word` elements lie in 32 bits, the first lowest: 2 of f16 and bf16, 4 of s8, 1 of tf32. The order in which
+ * hardware adds is not specified: here a sum is exact in double over one instruction, where it can be, and rounded once. */
+#include "runtime/emulator/machine.h"
+
+#include <string.h>
+
+enum { ROWS = 16, COLUMNS = 8, DEPTH_MOST = 32, MEMBERS = 4 };
+
+struct shape {
+    uint8_t code;
+    int depth; /* k */
+    enum ptype elem;
+    int bits;
+};
+
+static const struct shape shapes[] = {
+    {INSN_m16n8k16_f16, 16, PT_f16, 16}, {INSN_m16n8k16_bf16, 16, PT_bf16, 16},
+    {INSN_m16n8k8_tf32, 8, PT_f32, 32},  {INSN_m16n8k32_s8, 32, PT_s8, 8},
+    {INSN_m16n8k16_s8, 16, PT_s8, 8},
+};
+
+static const struct shape *shape_of(const struct emu_insn *in)
+{
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (shapes[i].code == in->code)
+            return &shapes[i];
+    return NULL;
+}
+
+static int words_of_a(const struct shape *s)
+{
+    return ROWS * s->depth * s->bits / 32 / LANES;
+}
+
+static int words_of_b(const struct shape *s)
+{
+    return COLUMNS * s->depth * s->bits / 32 / LANES;
+}
+
+/* 4 of D, A, B, 4 of C. */
+bool emu_is_mma(const struct emu_insn *in)
+{
+    const struct shape *s = shape_of(in);
+    return s && in->nopnds == 4 + words_of_a(s) + words_of_b(s) + 4 && !in->has_address && !in->mods[0] &&
+           !in->type;
+}
+
+static void elements(const struct shape *s, uint32_t word, double *x)
+{
+    uint16_t halves[2] = {(uint16_t)word, (uint16_t)(word >> 16)};
+    uint32_t bits = word & 0xffffe000; /* tf32: 10 bits of mantissa are looked at */
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    switch (s->elem) {
+    case PT_s8:
+        for (int i = 0; i < 4; i++)
+            x[i] = (int8_t)(word >> 8 * i);
+        break;
+    case PT_f32: x[0] = (double)f; break;
+    default: emu_half_values(s->elem, 2, halves, x);
+    }
+}
+
+static double accumulator(const struct shape *s, uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return s->elem == PT_s8 ? (double)(int32_t)bits : (double)x;
+}
+
+struct matrices {
+    double a[ROWS][DEPTH_MOST], b[DEPTH_MOST][COLUMNS], c[ROWS][COLUMNS];
+    bool bad_row[ROWS], bad_column[COLUMNS], bad[ROWS][COLUMNS]; /* depends on something never written */
+};
+
+static bool is_bad(const struct emu_warp *w, const struct emu_opnd *o, int lane)
+{
+    return emu_defined(w, o) != ALL_LANES && emu_undefined_opnd(w, o, lane) != 0;
+}
+
+static void gather_a(const struct emu_warp *w, const struct emu_opnd *a, const struct shape *s,
+                     struct matrices *m)
+{
+    int per_word = 32 / s->bits;
+    for (int i = 0; i < words_of_a(s); i++) {
+        const uint32_t *words = emu_read(w, &a[i]);
+        for (int lane = 0; lane < LANES; lane++) {
+            int row = lane / MEMBERS + 8 * (i % 2);
+            elements(s, words[lane], &m->a[row][(lane % MEMBERS + MEMBERS * (i / 2)) * per_word]);
+            m->bad_row[row] |= is_bad(w, &a[i], lane);
+        }
+    }
+}
+
+static void gather_b(const struct emu_warp *w, const struct emu_opnd *b, const struct shape *s,
+                     struct matrices *m)
+{
+    int per_word = 32 / s->bits;
+    for (int i = 0; i < words_of_b(s); i++) {
+        const uint32_t *words = emu_read(w, &b[i]);
+        for (int lane = 0; lane < LANES; lane++) {
+            double x[4];
+            elements(s, words[lane], x);
+            for (int k = 0; k < per_word; k++)
+                m->b[(lane % MEMBERS + MEMBERS * i) * per_word + k][lane / MEMBERS] = x[k];
+            m->bad_column[lane / MEMBERS] |= is_bad(w, &b[i], lane);
+        }
+    }
+}
+
+static void gather_c(const struct emu_warp *w, const struct emu_opnd *c, const struct shape *s,
+                     struct matrices *m)
+{
+    for (int i = 0; i < 4; i++) {
+        const uint32_t *words = emu_read(w, &c[i]);
+        for (int lane = 0; lane < LANES; lane++) {
+            int row = lane / MEMBERS + 8 * (i / 2), column = 2 * (lane % MEMBERS) + i % 2;
+            m->c[row][column] = accumulator(s, words[lane]);
+            m->bad[row][column] = is_bad(w, &c[i], lane);
+        }
+    }
+}
+
+static uint32_t result(const struct shape *s, double sum)
+{
+    float x = (float)sum;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (s->elem == PT_s8)
+        return (uint32_t)(int64_t)sum; /* wraps: no .satfinite */
+    return x == x ? bits : 0x7fffffff;
+}
+
+static void multiply(const struct shape *s, struct matrices *m)
+{
+    for (int i = 0; i < ROWS; i++) {
+        double sum[COLUMNS] = {0};
+        for (int k = 0; k < s->depth; k++)
+            for (int j = 0; j < COLUMNS; j++)
+                sum[j] += m->a[i][k] * m->b[k][j];
+        for (int j = 0; j < COLUMNS; j++)
+            m->c[i][j] += sum[j];
+    }
+}
+
+static void scatter(struct emu_warp *w, const struct emu_opnd *d, const struct shape *s,
+                    const struct matrices *m)
+{
+    for (int i = 0; i < 4; i++)
+        for (int lane = 0; lane < LANES; lane++) {
+            int row = lane / MEMBERS + 8 * (i / 2), column = 2 * (lane % MEMBERS) + i % 2;
+            bool bad = m->bad[row][column] || m->bad_row[row] || m->bad_column[column];
+            emu_set_lane(w, &d[i], lane, result(s, m->c[row][column]), bad ? ~UINT64_C(0) : 0);
+        }
+}
+
+void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    const struct shape *s = shape_of(in);
+    const struct emu_opnd *a = &in->opnds[4], *b = a + words_of_a(s);
+    struct matrices m;
+    if (on != ALL_LANES)
+        emu_fail(w, in, emu_first_lane(~on), ERR_emulator_warp, "lane %d is not here, and all have to be",
+                 emu_first_lane(~on));
+    memset(m.bad_row, 0, sizeof m.bad_row);
+    memset(m.bad_column, 0, sizeof m.bad_column);
+    gather_a(w, a, s, &m);
+    gather_b(w, b, s, &m);
+    gather_c(w, b + words_of_b(s), s, &m);
+    multiply(s, &m);
+    scatter(w, in->opnds, s, &m);
+}

@@ -1,0 +1,243 @@
+/* emulator.c (test): faults sown into PTX are reported at their line, marked `HERE`, with their kind and place in Python;
+ * the same code without the fault runs, with the right result and no report. */
+#include "runtime/emulator/machine.h"
+#include "tests/unit/test.h"
+#include "tests/unit/world.h"
+
+enum { THREADS = 64, ELEMS = 64 };
+
+static const struct memory memory = {world_alloc, world_release, NULL};
+
+/* Registers of every kind; %r1 thread, %rd4 and %rd5 its elements of x and y, %r4 its word of shared memory, %p1: thread < 32. */
+static const char head[] =
+    ".version 8.0\n.target sm_90a\n.address_size 64\n.file 1 \"k.py\"\n"
+    ".extern .shared .align 16 .b8 smem[];\n"
+    ".visible .entry k(\n\t.param .u64 k_param_0,\n\t.param .u64 k_param_1\n)\n.maxntid 64, 1, 1\n{\n"
+    "\t.reg .pred %p<9>;\n\t.reg .b16 %h<9>;\n\t.reg .b32 %r<20>;\n\t.reg .b64 %rd<20>;\n\t.reg .f32 "
+    "%f<20>;\n"
+    "\t.loc 1 3 5\n"
+    "\tmov.u32 %r1, %tid.x;\n\tld.param.u64 %rd1, [k_param_0];\n\tld.param.u64 %rd2, [k_param_1];\n"
+    "\tmul.wide.s32 %rd3, %r1, 4;\n\tadd.s64 %rd4, %rd1, %rd3;\n\tadd.s64 %rd5, %rd2, %rd3;\n"
+    "\tmov.u32 %r2, smem;\n\tshl.b32 %r3, %r1, 2;\n\tadd.s32 %r4, %r2, %r3;\n"
+    "\tsetp.lt.s32 %p1, %r1, 32;\n";
+
+struct run {
+    struct emu_report report;
+    int marked_line;
+    uint32_t y[ELEMS];
+};
+
+static int line_of(const char *text, const char *mark)
+{
+    const char *at = strstr(text, mark);
+    int line = 1;
+    for (const char *s = text; at && s < at; s++)
+        line += *s == '\n';
+    return at ? line : 0;
+}
+
+/* Every element of x is its index; y is zeros. */
+static struct run run(const char *body)
+{
+    struct run r = {0};
+    struct arena a;
+    struct text t;
+    static _Alignas(16) uint32_t x[ELEMS];
+    for (uint32_t i = 0; i < ELEMS; i++)
+        x[i] = i;
+    arena_init(&a, &memory, 0, world_fail, NULL);
+    text_init(&t, &a);
+    text_printf(&t, "%s\t.loc 1 7 9\n%s\tret;\n}\n", head, body);
+    r.marked_line = line_of(t.s, "HERE");
+    const struct emu_code *code = emulator_load(&a, t.s, t.len, &r.report);
+    uint64_t args[] = {(uint64_t)(uintptr_t)x, (uint64_t)(uintptr_t)r.y};
+    struct cpu_buffer buffers[] = {{args[0], sizeof x, "x", NULL}, {args[1], sizeof r.y, "y", NULL}};
+    if (args[0] > args[1]) {
+        struct cpu_buffer first = buffers[1];
+        buffers[1] = buffers[0], buffers[0] = first;
+    }
+    struct emu_launch l = {.grid = {1, 1, 1},
+                           .args = args,
+                           .buffers = buffers,
+                           .nbuffers = 2,
+                           .shared_bytes = 4 * THREADS,
+                           .mem = &memory};
+    if (code && !emulator_run(code, &l))
+        r.report = l.report;
+    arena_free(&a);
+    return r;
+}
+
+static void check_fault(const char *body, enum error expected)
+{
+    struct run r = run(body);
+    CHECK_STR(error_tag(r.report.error), error_tag(expected));
+    CHECK_INT(r.report.ptx_line, r.marked_line);
+    CHECK_INT(r.report.loc.line, 7);
+}
+
+/* y[i] = 63 - i, when all goes well. */
+static void check_reversed(const char *body)
+{
+    struct run r = run(body);
+    if (r.report.error != ERR_count)
+        test_fail(__FILE__, __LINE__, r.report.what);
+    for (int i = 0; i < ELEMS; i++)
+        CHECK_INT(r.y[i], ELEMS - 1 - i);
+}
+
+#define LOAD "\tld.global.b32 %r5, [%rd4];\n"
+#define PUT "\tst.shared.b32 [%r4], %r5;\n"
+#define OTHER "\tsub.s32 %r6, 252, %r3;\n\tadd.s32 %r7, %r2, %r6;\n"
+#define BAR "\tbar.sync 0;\n"
+#define GET "\tld.shared.b32 %r8, [%r7];\n"
+#define STORE "\tst.global.b32 [%rd5], %r8;\n"
+
+TEST(clean_through_shared_memory)
+{
+    check_reversed(LOAD PUT OTHER BAR GET STORE);
+}
+
+TEST(clean_in_both_branches)
+{
+    check_reversed(
+        LOAD "\t@%p1 bra L1;\n\tsub.s32 %r8, 63, %r5;\n\tbra L2;\nL1:\n\txor.b32 %r8, %r5, 63;\nL2:\n" STORE);
+}
+
+/* Lanes part in a loop, and meet again for the shuffle. */
+TEST(clean_after_a_loop_that_lanes_leave_at_different_times)
+{
+    check_reversed("\tsub.s32 %r8, 63, %r1;\n\tmov.u32 %r9, 0;\nL1:\n\tadd.s32 %r9, %r9, 1;\n\tsetp.le.s32 "
+                   "%p2, %r9, %r1;\n\t@%p2 bra L1;\n"
+                   "\tshfl.sync.bfly.b32 %r10, %r8, 0, 31, -1;\n\tmov.b32 %r8, %r10;\n" STORE);
+}
+
+/* What is undefined and never observed is no fault. */
+TEST(clean_where_undefined_values_are_not_used)
+{
+    check_reversed(
+        "\t@%p1 ld.global.b32 %r5, [%rd4];\n\txor.b32 %r8, %r5, 63;\n\t@%p1 st.global.b32 [%rd5], %r8;\n"
+        "\tsub.s32 %r8, 63, %r1;\n\t@!%p1 st.global.b32 [%rd5], %r8;\n");
+}
+
+TEST(missing_barrier)
+{
+    check_fault(LOAD "\tst.shared.b32 [%r4], %r5; // HERE\n" OTHER "\tst.shared.b32 [%r7], %r5;\n",
+                ERR_emulator_race);
+}
+
+TEST(read_of_what_another_warp_wrote_without_a_barrier)
+{
+    check_fault("\t@%p1 st.shared.b32 [%r4], 1;\n" OTHER "\t@!%p1 ld.shared.b32 %r8, [%r7]; // HERE\n",
+                ERR_emulator_race);
+}
+
+TEST(write_over_what_another_warp_reads)
+{
+    check_fault(LOAD PUT BAR OTHER GET "\t@!%p1 st.shared.b32 [%r4], 77; // HERE\n", ERR_emulator_race);
+}
+
+TEST(bound_off_by_one)
+{
+    check_fault("\tld.global.b32 %r5, [%rd4+4]; // HERE\n", ERR_out_of_bounds);
+}
+
+TEST(store_before_a_tensor)
+{
+    check_fault("\tst.global.b32 [%rd5+-4], 1; // HERE\n", ERR_out_of_bounds);
+}
+
+TEST(vector_over_the_end)
+{
+    check_fault("\tsetp.eq.s32 %p2, %r1, 60;\n\t@%p2 ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd4];\n"
+                "\tsetp.eq.s32 %p2, %r1, 62;\n\t@%p2 ld.global.v2.b64 {%rd6, %rd7}, [%rd4+8]; // HERE\n",
+                ERR_out_of_bounds);
+}
+
+TEST(misaligned_vector)
+{
+    check_fault("\tsetp.lt.s32 %p2, %r1, 8;\n\t@%p2 ld.global.v4.b32 {%r5, %r6, %r7, %r8}, [%rd4]; // HERE\n",
+                ERR_misaligned);
+}
+
+TEST(misaligned_in_shared_memory)
+{
+    check_fault("\tst.shared.b32 [%r2+2], 1; // HERE\n", ERR_misaligned);
+}
+
+TEST(shared_memory_over_its_end)
+{
+    check_fault(LOAD "\tst.shared.b32 [%r4+4], %r5; // HERE\n", ERR_out_of_bounds);
+}
+
+TEST(uninitialised_register_stored)
+{
+    check_fault("\tst.global.b32 [%rd5], %r9; // HERE\n", ERR_emulator_undefined);
+}
+
+TEST(uninitialised_register_followed_to_a_store)
+{
+    check_fault(
+        "\t@%p1 ld.global.b32 %r5, [%rd4];\n\tadd.s32 %r8, %r5, 1;\n\tst.global.b32 [%rd5], %r8; // HERE\n",
+        ERR_emulator_undefined);
+}
+
+TEST(uninitialised_register_in_an_address)
+{
+    check_fault("\tld.global.b32 %r5, [%rd9]; // HERE\n", ERR_emulator_undefined);
+}
+
+TEST(uninitialised_condition)
+{
+    check_fault("\tsetp.eq.s32 %p2, %r9, 0;\n\t@%p2 bra L1; // HERE\nL1:\n", ERR_emulator_undefined);
+}
+
+TEST(uninitialised_shared_memory)
+{
+    check_fault("\t@%p1 st.shared.b32 [%r4], 1;\n" BAR "\tld.shared.b32 %r8, [%r4]; // HERE\n",
+                ERR_emulator_undefined);
+}
+
+TEST(barrier_that_a_warp_does_not_come_to)
+{
+    check_fault("\t@%p1 bra L1;\n\tbar.sync 0; // HERE\nL1:\n", ERR_emulator_barrier);
+}
+
+TEST(barriers_of_two_numbers)
+{
+    check_fault("\t@%p1 bra L1;\n\tbar.sync 1;\n\tbra L2;\nL1:\n\tbar.sync 0; // HERE\nL2:\n",
+                ERR_emulator_barrier);
+}
+
+TEST(shuffle_without_all_its_lanes)
+{
+    check_fault("\tsetp.lt.s32 %p2, %r1, 16;\n\t@%p2 shfl.sync.bfly.b32 %r5, %r1, 1, 31, -1; // HERE\n",
+                ERR_emulator_warp);
+}
+
+TEST(trap)
+{
+    check_fault("\tsetp.eq.s32 %p2, %r1, 5;\n\t@%p2 trap; // HERE\n", ERR_emulator_trap);
+}
+
+TEST(instructions_that_are_none)
+{
+    check_fault("\tadd.sat.f32 %f1, %f2, %f3; // HERE\n", ERR_emulator_ptx);
+    check_fault("\tfrobnicate.b32 %r1, %r2; // HERE\n", ERR_emulator_ptx);
+    check_fault("\tadd.s32 %r1, %r2, %rd1; // HERE\n", ERR_emulator_ptx);
+    check_fault("\tadd.s32 %r1, %r2, %r99; // HERE\n", ERR_emulator_ptx);
+    check_fault("\tbra L9; // HERE\n", ERR_emulator_ptx);
+}
+
+TEST(a_report_says_where)
+{
+    struct run r = run("\tsetp.eq.s32 %p2, %r1, 63;\n\t@%p2 st.global.b32 [%rd5+4], 1; // HERE\n");
+    CHECK_INT(r.report.thread, 63);
+    CHECK(strstr(r.report.what, "program (0, 0, 0), thread 63: "));
+    CHECK(strstr(r.report.what, "is byte 256 of 'y', which has 256 (4 bytes are accessed)"));
+    CHECK(strstr(r.report.what, "`@%p2 st.global.b32 [%rd5+4], 1`"));
+    r = run("\t@%p1 st.shared.b32 [%r4], 1; // HERE\n" OTHER "\t@!%p1 ld.shared.b32 %r8, [%r7];\n");
+    char other[100];
+    snprintf(other, sizeof other, "which warp 0 writes at line %d", r.marked_line);
+    CHECK(strstr(r.report.what, other));
+}
