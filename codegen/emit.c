@@ -65,9 +65,9 @@ static void put_imm(struct text *out, struct opnd x)
         put_hex(out, (uint64_t)x.i, 16);
         break;
     case CLASS_pred: put_int(out, x.i & 1); break;
-    case CLASS_b16:  put_int(out, (int16_t)x.i); break;
-    case CLASS_b32:  put_int(out, (int32_t)x.i); break;
-    default:         put_int(out, x.i);
+    case CLASS_b16: put_int(out, (int16_t)x.i); break;
+    case CLASS_b32: put_int(out, (int32_t)x.i); break;
+    default: put_int(out, x.i);
     }
 }
 
@@ -97,8 +97,8 @@ static void put_opnd(const struct emitter *e, struct opnd x)
         put_param(e, x.n);
         text_char(e->out, ']');
         break;
-    case OPND_smem:    text_str(e->out, "$smem"); break;
-    case OPND_label:   put_label(e->out, x.n); break;
+    case OPND_smem: text_str(e->out, "$smem"); break;
+    case OPND_label: put_label(e->out, x.n); break;
     case OPND_special: text_str(e->out, special_names[x.n]); break;
     default: break;
     }
@@ -267,7 +267,7 @@ static const char *param_type(const struct type *t)
     if (t->kind == TY_ptr)
         return "u64";
     switch (8 * dtype_info[t->dtype].bytes) {
-    case 8:  return "u8";
+    case 8: return "u8";
     case 16: return "b16";
     case 32: return t->dtype == DT_f32 ? "f32" : "u32";
     default: return t->dtype == DT_f64 ? "f64" : "u64";

@@ -47,7 +47,8 @@ static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in
     if (insn_is_integer(in)) {
         if ((mul = only_for(p, b, product, INSN_mul_lo))) {
             form.code = INSN_mad_lo;
-        } else if (insn_bits(in) == 32 && (mul = only_for(p, b, product, INSN_shl)) && is_imm(mul->opnds[2])) {
+        } else if (insn_bits(in) == 32 && (mul = only_for(p, b, product, INSN_shl)) &&
+                   is_imm(mul->opnds[2])) {
             form.code = INSN_mad_lo;
             factor = opnd_int(CLASS_b32, INT64_C(1) << mul->opnds[2].i);
         } else if (insn_bits(in) == 64 && (mul = only_for(p, b, product, INSN_mul_wide))) {
@@ -167,7 +168,7 @@ void peep_fuse_block(struct peep *p, const struct mblock *b)
         case INSN_mul_lo:
         case INSN_div:
         case INSN_rem: cheapen(in); break;
-        default:       break;
+        default: break;
         }
     }
 }

@@ -137,7 +137,8 @@ static void walk_insn(struct walk *w, const struct insn *in, int at)
 }
 
 /* Calls for each register of a set. */
-static void each_reg(struct walk *w, const uint64_t *set, int nwords, void (*f)(struct walk *w, int reg, int at), int at)
+static void each_reg(struct walk *w, const uint64_t *set, int nwords,
+                     void (*f)(struct walk *w, int reg, int at), int at)
 {
     for (int i = 0; i < nwords; i++)
         for (uint64_t word = set[i]; word; word &= word - 1)

@@ -29,7 +29,7 @@ const int latency_cycles[LATENCY_count] = {
 };
 
 const struct insn_info insn_info[INSN_count] = {
-#define INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning) \
+#define INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning)                                \
     {#name, mnemonic, operands, RESULT_##result, traits, ptx, LATENCY_##latency, meaning},
 #include "codegen/insns.h"
 #undef INSN

@@ -48,8 +48,8 @@ static struct live_range merged(struct arena *arena, const struct live_range *x,
 {
     struct live_range r = {{0}};
     for (int i = 0, k = 0; i < x->segments.n || k < y->segments.n;) {
-        bool take_x = k == y->segments.n ||
-                      (i < x->segments.n && x->segments.at[i].from < y->segments.at[k].from);
+        bool take_x =
+            k == y->segments.n || (i < x->segments.n && x->segments.at[i].from < y->segments.at[k].from);
         struct segment next = take_x ? x->segments.at[i++] : y->segments.at[k++];
         struct segment *last = r.segments.n ? &r.segments.at[r.segments.n - 1] : NULL;
         if (last && next.from < last->to)

@@ -27,11 +27,11 @@ struct node {
 
 /* What is known of a register while a block is looked at. */
 struct reg_use {
-    int block;       /* to which the rest belongs; others start afresh */
-    int def;         /* node that defined it last, or -1 */
-    VEC(int) reads;  /* nodes that read it since */
-    int remaining;   /* reads in this block that are not yet scheduled */
-    bool elsewhere;  /* used in other blocks too */
+    int block;      /* to which the rest belongs; others start afresh */
+    int def;        /* node that defined it last, or -1 */
+    VEC(int) reads; /* nodes that read it since */
+    int remaining;  /* reads in this block that are not yet scheduled */
+    bool elsewhere; /* used in other blocks too */
     bool live;
 };
 

@@ -179,10 +179,10 @@ enum dtype elem_dtype(const struct type *t)
 static const struct {
     uint8_t bits, as_signed, as_unsigned, own; /* own: as a float */
 } ptypes[DT_count] = {
-    [DT_i1] = {PT_pred, PT_pred, PT_pred, PT_pred}, [DT_i8] = {PT_b16, PT_s16, PT_u16, PT_b16},
-    [DT_i16] = {PT_b16, PT_s16, PT_u16, PT_b16},    [DT_i32] = {PT_b32, PT_s32, PT_u32, PT_b32},
-    [DT_i64] = {PT_b64, PT_s64, PT_u64, PT_b64},    [DT_f8e4] = {PT_b16, PT_b16, PT_b16, PT_b16},
-    [DT_f8e5] = {PT_b16, PT_b16, PT_b16, PT_b16},   [DT_f16] = {PT_b16, PT_f16, PT_f16, PT_f16},
+    [DT_i1] = {PT_pred, PT_pred, PT_pred, PT_pred},  [DT_i8] = {PT_b16, PT_s16, PT_u16, PT_b16},
+    [DT_i16] = {PT_b16, PT_s16, PT_u16, PT_b16},     [DT_i32] = {PT_b32, PT_s32, PT_u32, PT_b32},
+    [DT_i64] = {PT_b64, PT_s64, PT_u64, PT_b64},     [DT_f8e4] = {PT_b16, PT_b16, PT_b16, PT_b16},
+    [DT_f8e5] = {PT_b16, PT_b16, PT_b16, PT_b16},    [DT_f16] = {PT_b16, PT_f16, PT_f16, PT_f16},
     [DT_bf16] = {PT_b16, PT_bf16, PT_bf16, PT_bf16}, [DT_f32] = {PT_f32, PT_f32, PT_f32, PT_f32},
     [DT_f64] = {PT_f64, PT_f64, PT_f64, PT_f64},
 };
@@ -254,18 +254,18 @@ static void select_op(struct select *s, const struct op *o)
 {
     s->op = o;
     switch (op_info[o->code].family) {
-    case FAMILY_create:  select_create(s, o); break;
-    case FAMILY_arith:   select_elementwise(s, o, select_arith); break;
-    case FAMILY_math:    select_elementwise(s, o, select_math); break;
-    case FAMILY_cast:    select_elementwise(s, o, select_cast); break;
-    case FAMILY_shape:   select_shape(s, o); break;
-    case FAMILY_memory:  select_memory(s, o); break;
-    case FAMILY_reduce:  select_reduce(s, o); break;
-    case FAMILY_layout:  select_layout(s, o); break;
+    case FAMILY_create: select_create(s, o); break;
+    case FAMILY_arith: select_elementwise(s, o, select_arith); break;
+    case FAMILY_math: select_elementwise(s, o, select_math); break;
+    case FAMILY_cast: select_elementwise(s, o, select_cast); break;
+    case FAMILY_shape: select_shape(s, o); break;
+    case FAMILY_memory: select_memory(s, o); break;
+    case FAMILY_reduce: select_reduce(s, o); break;
+    case FAMILY_layout: select_layout(s, o); break;
     case FAMILY_control: select_control(s, o); break;
-    case FAMILY_debug:   select_debug(s, o); break;
-    case FAMILY_dot:     select_dot(s, o); break;
-    case FAMILY_count:   break;
+    case FAMILY_debug: select_debug(s, o); break;
+    case FAMILY_dot: select_dot(s, o); break;
+    case FAMILY_count: break;
     }
 }
 
@@ -323,8 +323,8 @@ static void forget_block(struct block *b)
 
 struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info)
 {
-    struct select s = {.m = mir_new(f, a), .f = f, .target = f->target, .diag = f->module->diag,
-                       .info = info};
+    struct select s = {
+        .m = mir_new(f, a), .f = f, .target = f->target, .diag = f->module->diag, .info = info};
     forget_block(f->body);
     s.b = mir_block(s.m, -1, 0);
     select_params(&s, info);

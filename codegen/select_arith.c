@@ -61,12 +61,25 @@ static struct opnd pred_without(struct select *s, struct opnd x, struct opnd y)
 static struct opnd arith_i1(struct select *s, enum opcode code, const struct opnd *x)
 {
     switch (code) {
-    case OP_add: case OP_sub: case OP_xor: return pred_op(s, INSN_xor, x[0], x[1]);
-    case OP_mul: case OP_and: case OP_minu: case OP_maxs: return pred_op(s, INSN_and, x[0], x[1]);
-    case OP_or: case OP_maxu: case OP_mins: return pred_op(s, INSN_or, x[0], x[1]);
-    case OP_neg: case OP_abs: case OP_shrs: return x[0];
-    case OP_divs: case OP_divu: return pred_op(s, INSN_or, x[0], pred_not(s, x[1])); /* by 0: all ones */
-    case OP_rems: case OP_remu: case OP_shl: case OP_shru: return pred_without(s, x[0], x[1]);
+    case OP_add:
+    case OP_sub:
+    case OP_xor: return pred_op(s, INSN_xor, x[0], x[1]);
+    case OP_mul:
+    case OP_and:
+    case OP_minu:
+    case OP_maxs: return pred_op(s, INSN_and, x[0], x[1]);
+    case OP_or:
+    case OP_maxu:
+    case OP_mins: return pred_op(s, INSN_or, x[0], x[1]);
+    case OP_neg:
+    case OP_abs:
+    case OP_shrs: return x[0];
+    case OP_divs:
+    case OP_divu: return pred_op(s, INSN_or, x[0], pred_not(s, x[1])); /* by 0: all ones */
+    case OP_rems:
+    case OP_remu:
+    case OP_shl:
+    case OP_shru: return pred_without(s, x[0], x[1]);
     case OP_mulhu: return opnd_int(CLASS_pred, 0);
     default: select_unsupported(s, op_info[code].name);
     }
@@ -76,10 +89,14 @@ static struct opnd cmp_i1(struct select *s, enum pred pred, struct opnd x, struc
 {
     switch (pred) {
     case PRED_ne: return pred_op(s, INSN_xor, x, y);
-    case PRED_ult: case PRED_sgt: return pred_without(s, y, x);
-    case PRED_ugt: case PRED_slt: return pred_without(s, x, y);
-    case PRED_ule: case PRED_sge: return pred_op(s, INSN_or, y, pred_not(s, x));
-    case PRED_uge: case PRED_sle: return pred_op(s, INSN_or, x, pred_not(s, y));
+    case PRED_ult:
+    case PRED_sgt: return pred_without(s, y, x);
+    case PRED_ugt:
+    case PRED_slt: return pred_without(s, x, y);
+    case PRED_ule:
+    case PRED_sge: return pred_op(s, INSN_or, y, pred_not(s, x));
+    case PRED_uge:
+    case PRED_sle: return pred_op(s, INSN_or, x, pred_not(s, y));
     default: return pred_not(s, pred_op(s, INSN_xor, x, y));
     }
 }
@@ -161,7 +178,7 @@ static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct 
     switch (code) {
     case OP_add: return emit3(s, fma, x[0], opnd_int(CLASS_b16, ONE), x[1]);
     case OP_sub: return emit3(s, fma, x[1], opnd_int(CLASS_b16, MINUS_ONE), x[0]);
-    default:     return emit3(s, fma, x[0], x[1], opnd_int(CLASS_b16, MINUS_ZERO));
+    default: return emit3(s, fma, x[0], x[1], opnd_int(CLASS_b16, MINUS_ZERO));
     }
 }
 
@@ -217,13 +234,13 @@ static struct opnd arith_float(struct select *s, const struct op *o, enum dtype 
 static const struct {
     uint8_t whole, reading, real;
 } preds[PRED_count] = {
-    [PRED_eq] = {MOD_eq, READ_signed, MOD_eq},  [PRED_ne] = {MOD_ne, READ_signed, MOD_neu},
-    [PRED_slt] = {MOD_lt, READ_signed, 0},      [PRED_sle] = {MOD_le, READ_signed, 0},
-    [PRED_sgt] = {MOD_gt, READ_signed, 0},      [PRED_sge] = {MOD_ge, READ_signed, 0},
-    [PRED_ult] = {MOD_lt, READ_unsigned, 0},    [PRED_ule] = {MOD_le, READ_unsigned, 0},
-    [PRED_ugt] = {MOD_gt, READ_unsigned, 0},    [PRED_uge] = {MOD_ge, READ_unsigned, 0},
-    [PRED_lt] = {0, READ_signed, MOD_lt},       [PRED_le] = {0, READ_signed, MOD_le},
-    [PRED_gt] = {0, READ_signed, MOD_gt},       [PRED_ge] = {0, READ_signed, MOD_ge},
+    [PRED_eq] = {MOD_eq, READ_signed, MOD_eq}, [PRED_ne] = {MOD_ne, READ_signed, MOD_neu},
+    [PRED_slt] = {MOD_lt, READ_signed, 0},     [PRED_sle] = {MOD_le, READ_signed, 0},
+    [PRED_sgt] = {MOD_gt, READ_signed, 0},     [PRED_sge] = {MOD_ge, READ_signed, 0},
+    [PRED_ult] = {MOD_lt, READ_unsigned, 0},   [PRED_ule] = {MOD_le, READ_unsigned, 0},
+    [PRED_ugt] = {MOD_gt, READ_unsigned, 0},   [PRED_uge] = {MOD_ge, READ_unsigned, 0},
+    [PRED_lt] = {0, READ_signed, MOD_lt},      [PRED_le] = {0, READ_signed, MOD_le},
+    [PRED_gt] = {0, READ_signed, MOD_gt},      [PRED_ge] = {0, READ_signed, MOD_ge},
 };
 
 static struct opnd select_cmp(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
@@ -278,7 +295,7 @@ struct opnd select_arith(struct select *s, const struct op *o, const struct opnd
 {
     enum dtype dt = elem_dtype(op_opnd(o, 0)->type);
     switch (o->code) {
-    case OP_cmp:    return select_cmp(s, o, dt, x);
+    case OP_cmp: return select_cmp(s, o, dt, x);
     case OP_select: return select_select(s, elem_dtype(op_result(o)->type), x);
     case OP_addptr: return select_addptr(s, o, x);
     default: break;

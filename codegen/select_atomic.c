@@ -129,7 +129,8 @@ static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x
                         (struct opnd[]){at, x}),
               first);
     emit_insn(s, form0(INSN_bar, PT_none), 0, 1, &barrier);
-    emit_insn(s, access_shape(form1(INSN_ld, PT_none, MOD_shared), a.type, 1), 1, 2, (struct opnd[]){result, at});
+    emit_insn(s, access_shape(form1(INSN_ld, PT_none, MOD_shared), a.type, 1), 1, 2,
+              (struct opnd[]){result, at});
     return result;
 }
 

@@ -132,7 +132,9 @@ static struct opnd f32_to_f8(struct select *s, enum dtype to, struct opnd x, boo
     if (to == DT_f8e5 && (rz || !target_has(s->target, HAS_cvt_fp8)))
         return f32_to_f8e5(s, x, rz);
     need_fp8(s, to);
-    struct form cvt = {.code = INSN_cvt2, .type = to == DT_f8e4 ? PT_e4m3x2 : PT_e5m2x2, .from = PT_f32,
+    struct form cvt = {.code = INSN_cvt2,
+                       .type = to == DT_f8e4 ? PT_e4m3x2 : PT_e5m2x2,
+                       .from = PT_f32,
                        .mods = {MOD_rn, MOD_sat_finite}};
     return emit2(s, cvt, opnd_int(CLASS_f32, 0), x);
 }
@@ -229,15 +231,15 @@ struct opnd select_cast(struct select *s, const struct op *o, const struct opnd 
 {
     enum dtype from = elem_dtype(op_opnd(o, 0)->type), to = elem_dtype(op_result(o)->type);
     switch (o->code) {
-    case OP_sext:   return widen_int(s, from, to, x[0], true);
-    case OP_zext:   return widen_int(s, from, to, x[0], false);
-    case OP_trunc:  return narrow_int(s, from, to, x[0]);
-    case OP_fext:   return widen_float(s, from, to, x[0]);
+    case OP_sext: return widen_int(s, from, to, x[0], true);
+    case OP_zext: return widen_int(s, from, to, x[0], false);
+    case OP_trunc: return narrow_int(s, from, to, x[0]);
+    case OP_fext: return widen_float(s, from, to, x[0]);
     case OP_ftrunc: return narrow_float(s, from, to, x[0], (enum rounding)op_int(o, ATTR_round));
-    case OP_stof:   return int_to_float(s, from, to, x[0], true);
-    case OP_utof:   return int_to_float(s, from, to, x[0], false);
-    case OP_ftos:   return float_to_int(s, from, to, x[0], true);
-    case OP_ftou:   return float_to_int(s, from, to, x[0], false);
-    default:        return bitcast(s, to, x[0]);
+    case OP_stof: return int_to_float(s, from, to, x[0], true);
+    case OP_utof: return int_to_float(s, from, to, x[0], false);
+    case OP_ftos: return float_to_int(s, from, to, x[0], true);
+    case OP_ftou: return float_to_int(s, from, to, x[0], false);
+    default: return bitcast(s, to, x[0]);
     }
 }

@@ -215,10 +215,10 @@ static void select_if(struct select *s, const struct op *o)
 void select_control(struct select *s, const struct op *o)
 {
     switch (o->code) {
-    case OP_for:    select_for(s, o); break;
-    case OP_while:  select_while(s, o); break;
-    case OP_if:     select_if(s, o); break;
+    case OP_for: select_for(s, o); break;
+    case OP_while: select_while(s, o); break;
+    case OP_if: select_if(s, o); break;
     case OP_return: emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL); break;
-    default:        break; /* yield, condition: their parent looks at them */
+    default: break; /* yield, condition: their parent looks at them */
     }
 }

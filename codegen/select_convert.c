@@ -44,7 +44,7 @@ struct opnd shuffle(struct select *s, enum mod mode, struct opnd x, struct opnd 
         return emit1(s, form_cvt(PT_u16, PT_u32, MOD_none), shuffle_word(s, mode, x, lane));
     case CLASS_b64:
     case CLASS_f64: return shuffle_64(s, mode, x, lane);
-    default:        return shuffle_word(s, mode, x, lane);
+    default: return shuffle_word(s, mode, x, lane);
     }
 }
 
@@ -140,11 +140,11 @@ struct buffer {
     struct place_map map; /* from places of the layout to offsets in elements */
     int elem_bytes, reg_bits;
     int64_t offset_bytes;
-    uint32_t thread_mask; /* bits of byte offsets that depend on the thread */
+    uint32_t thread_mask;   /* bits of byte offsets that depend on the thread */
     int reg_of[WORDS_MOST]; /* element i of the vector of register r is in register r ^ reg_of[i] */
     int vector_bits;        /* of registers: those that make the vector */
-    struct opnd smem;     /* address of all buffers */
-    struct opnd thread;   /* the thread's part of the offset */
+    struct opnd smem;       /* address of all buffers */
+    struct opnd thread;     /* the thread's part of the offset */
 };
 
 static struct buffer buffer_of(struct select *s, const struct op *o, const struct layout *l)
@@ -248,7 +248,8 @@ static struct buffer matrix_buffer(struct select *s, const struct op *o, const s
 }
 
 /* Words come as b32; elements of 32 bits may be floats. */
-static void split_matrix_word(struct select *s, const struct word_shape *a, struct opnd word, struct opnd *elems)
+static void split_matrix_word(struct select *s, const struct word_shape *a, struct opnd word,
+                              struct opnd *elems)
 {
     if (a->per_word > 1) {
         split_word(s, a, word, elems);
@@ -297,7 +298,8 @@ static void select_shared_load(struct select *s, const struct op *o)
     struct value *r = op_result(o);
     struct matrix_load matrices;
     if (target_has(s->target, HAS_ldmatrix) && feeds_dot(r) &&
-        layout_matrix_load(&matrices, op_opnd(o, 0)->type->layout, r->type->layout, type_elem_bytes(r->type))) {
+        layout_matrix_load(&matrices, op_opnd(o, 0)->type->layout, r->type->layout,
+                           type_elem_bytes(r->type))) {
         select_matrix_load(s, o, &matrices);
         return;
     }
@@ -315,9 +317,9 @@ static void select_shared_load(struct select *s, const struct op *o)
 void select_layout(struct select *s, const struct op *o)
 {
     switch (o->code) {
-    case OP_convert:      select_convert(s, o); break;
+    case OP_convert: select_convert(s, o); break;
     case OP_shared_store: select_shared_store(s, o); break;
-    case OP_shared_load:  select_shared_load(s, o); break;
-    default:              break; /* shared_alloc: its users look at it */
+    case OP_shared_load: select_shared_load(s, o); break;
+    default: break; /* shared_alloc: its users look at it */
     }
 }

@@ -49,10 +49,12 @@ static int reg_at(struct select *s, const struct matrix *a, enum dot_role role, 
 {
     int row = role == DOT_a ? at.m : at.k, column = role == DOT_a ? at.k : at.n, rank = a->l->rank;
     int row_bits = a->l->dim_bits[rank - 2], column_bits = a->l->dim_bits[rank - 1];
-    uint32_t coord = (uint32_t)at.batch << (row_bits + column_bits) | (uint32_t)row << column_bits | (uint32_t)column;
+    uint32_t coord =
+        (uint32_t)at.batch << (row_bits + column_bits) | (uint32_t)row << column_bits | (uint32_t)column;
     uint64_t reg = 0;
     if (span_reduce(&a->regs, coord ^ a->l->flip, &reg))
-        diag_bug(s->diag, s->op->loc, "a thread has no part of operand %d that its part of the dot needs", (int)role);
+        diag_bug(s->diag, s->op->loc, "a thread has no part of operand %d that its part of the dot needs",
+                 (int)role);
     return (int)reg;
 }
 
@@ -166,13 +168,15 @@ static void select_multiply_adds(struct select *s, const struct op *o)
             widen_all(s, &m[i], elem_dtype(op_opnd(o, i)->type));
     if (narrow)
         widen_all(s, &m[DOT_acc], sum);
-    struct form form = is_int ? form0(INSN_mad_lo, PT_s32) : form1(INSN_fma, sum == DT_f64 ? PT_f64 : PT_f32, MOD_rn);
+    struct form form =
+        is_int ? form0(INSN_mad_lo, PT_s32) : form1(INSN_fma, sum == DT_f64 ? PT_f64 : PT_f32, MOD_rn);
     const struct type *t = op_opnd(o, DOT_a)->type;
     for (int k = 0; k < t->shape[t->rank - 1]; k++)
         for (int i = 0; i < m[DOT_acc].n; i++) {
             struct spot at = spot_of(&m[DOT_acc], i);
             at.k = k;
-            struct opnd x = m[DOT_a].x[reg_at(s, &m[DOT_a], DOT_a, at)], y = m[DOT_b].x[reg_at(s, &m[DOT_b], DOT_b, at)];
+            struct opnd x = m[DOT_a].x[reg_at(s, &m[DOT_a], DOT_a, at)],
+                        y = m[DOT_b].x[reg_at(s, &m[DOT_b], DOT_b, at)];
             m[DOT_acc].x[i] = emit3(s, form, x, y, m[DOT_acc].x[i]);
         }
     give_result(s, o, &m[DOT_acc], narrow);

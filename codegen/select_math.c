@@ -215,7 +215,7 @@ static struct opnd sin_f32(struct select *s, struct opnd x, bool cosine)
 
 static struct opnd erf_f32(struct select *s, struct opnd x)
 {
-    static const float p[] = {0x1.06eba8p-3f, -0x1.812746p-2f, 0x1.ce2f08p-4f,  -0x1.b829c8p-6f,
+    static const float p[] = {0x1.06eba8p-3f, -0x1.812746p-2f,  0x1.ce2f08p-4f,  -0x1.b829c8p-6f,
                               0x1.562a6p-8f,  -0x1.bccf66p-11f, 0x1.d88750p-14f, -0x1.445f48p-17f};
     static const float q[] = {0x1.3ae804p-11f, -0x1.a19798p+0f, -0x1.d20f48p-1f, -0x1.4820a6p-3f,
                               0x1.4046fcp-5f,  -0x1.dee208p-8f, 0x1.036114p-10f, -0x1.78f942p-14f,
@@ -236,21 +236,21 @@ static struct opnd math_f32(struct select *s, const struct op *o, struct opnd x)
 {
     bool exact = op_int(o, ATTR_round) == ROUND_rn;
     switch (o->code) {
-    case OP_exp:   return exp_f32(s, x);
-    case OP_exp2:  return emit1(s, form2(INSN_ex2, PT_f32, MOD_approx, MOD_ftz), x);
-    case OP_log:   return log_f32(s, x, false);
-    case OP_log2:  return log_f32(s, x, true);
-    case OP_sin:   return sin_f32(s, x, false);
-    case OP_cos:   return sin_f32(s, x, true);
-    case OP_erf:   return erf_f32(s, x);
+    case OP_exp: return exp_f32(s, x);
+    case OP_exp2: return emit1(s, form2(INSN_ex2, PT_f32, MOD_approx, MOD_ftz), x);
+    case OP_log: return log_f32(s, x, false);
+    case OP_log2: return log_f32(s, x, true);
+    case OP_sin: return sin_f32(s, x, false);
+    case OP_cos: return sin_f32(s, x, true);
+    case OP_erf: return erf_f32(s, x);
     case OP_sqrt:
         if (exact)
             return emit1(s, form1(INSN_sqrt, PT_f32, MOD_rn), x);
         return emit1(s, form2(INSN_sqrt, PT_f32, MOD_approx, MOD_ftz), x);
     case OP_rsqrt: return emit1(s, form2(INSN_rsqrt, PT_f32, MOD_approx, MOD_ftz), x);
     case OP_floor: return emit1(s, form_cvt(PT_f32, PT_f32, MOD_rmi), x);
-    case OP_ceil:  return emit1(s, form_cvt(PT_f32, PT_f32, MOD_rpi), x);
-    default:       select_unsupported(s, op_info[o->code].name);
+    case OP_ceil: return emit1(s, form_cvt(PT_f32, PT_f32, MOD_rpi), x);
+    default: select_unsupported(s, op_info[o->code].name);
     }
 }
 
@@ -258,12 +258,12 @@ static struct opnd math_f64(struct select *s, const struct op *o, struct opnd x)
 {
     struct opnd one = opnd_int(CLASS_f64, (int64_t)double_to_bits(DT_f64, 1));
     switch (o->code) {
-    case OP_sqrt:  return emit1(s, form1(INSN_sqrt, PT_f64, MOD_rn), x);
+    case OP_sqrt: return emit1(s, form1(INSN_sqrt, PT_f64, MOD_rn), x);
     case OP_rsqrt:
         return emit2(s, form1(INSN_div, PT_f64, MOD_rn), one, emit1(s, form1(INSN_sqrt, PT_f64, MOD_rn), x));
     case OP_floor: return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rmi), x);
-    case OP_ceil:  return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rpi), x);
-    default:       select_unsupported(s, "this function of float64");
+    case OP_ceil: return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rpi), x);
+    default: select_unsupported(s, "this function of float64");
     }
 }
 

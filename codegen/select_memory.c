@@ -240,7 +240,7 @@ struct load {
     struct form form; /* without type and vector */
     struct opnd policy;
     const struct opnd *ptr, *mask, *other; /* tiles, or NULL */
-    bool needs_other; /* where the mask is 0, the result is other or 0 */
+    bool needs_other;                      /* where the mask is 0, the result is other or 0 */
 };
 
 static struct opnd other_elem(const struct load *l, int reg)
@@ -380,8 +380,8 @@ static void select_store(struct select *s, const struct op *o)
 void select_memory(struct select *s, const struct op *o)
 {
     switch (o->code) {
-    case OP_load:  select_load(s, o); break;
+    case OP_load: select_load(s, o); break;
     case OP_store: select_store(s, o); break;
-    default:       select_atomic(s, o);
+    default: select_atomic(s, o);
     }
 }

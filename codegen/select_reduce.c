@@ -13,10 +13,10 @@ enum { VALUES_MOST = 8 };
 struct reduction {
     const struct op *op;
     struct block *region;
-    int n;                         /* values that go together */
-    const struct layout *layout;   /* of the operands */
-    uint32_t axis_mask;            /* the axis' bits in a coordinate */
-    uint32_t lane_mask;            /* lane bits to go over */
+    int n;                       /* values that go together */
+    const struct layout *layout; /* of the operands */
+    uint32_t axis_mask;          /* the axis' bits in a coordinate */
+    uint32_t lane_mask;          /* lane bits to go over */
 };
 
 /* -- combining -- */
@@ -113,10 +113,12 @@ static enum mod redux_mod(enum opcode code)
     switch (code) {
     case OP_add: return MOD_add;
     case OP_and: return MOD_and;
-    case OP_or:  return MOD_or;
+    case OP_or: return MOD_or;
     case OP_xor: return MOD_xor;
-    case OP_mins: case OP_minu: return MOD_min;
-    case OP_maxs: case OP_maxu: return MOD_max;
+    case OP_mins:
+    case OP_minu: return MOD_min;
+    case OP_maxs:
+    case OP_maxu: return MOD_max;
     default: return MOD_none;
     }
 }

@@ -68,10 +68,10 @@ static void select_range(struct select *s, const struct op *o)
 void select_create(struct select *s, const struct op *o)
 {
     switch (o->code) {
-    case OP_const:        select_const(s, o); break;
-    case OP_program_id:   select_special(s, o, SPECIAL_ctaid_x); break;
+    case OP_const: select_const(s, o); break;
+    case OP_program_id: select_special(s, o, SPECIAL_ctaid_x); break;
     case OP_num_programs: select_special(s, o, SPECIAL_nctaid_x); break;
-    case OP_range:        select_range(s, o); break;
+    case OP_range: select_range(s, o); break;
     case OP_splat: {
         struct value *r = op_result(o);
         struct opnd x = tile_of(s, op_opnd(o, 0))[0], *tile = tile_new(s, r);
@@ -154,9 +154,9 @@ void select_shape(struct select *s, const struct op *o)
 {
     switch (o->code) {
     case OP_broadcast: select_broadcast(s, o); break;
-    case OP_join:      select_join(s, o); break;
-    case OP_split:     select_split(s, o); break;
-    case OP_gather:    select_unsupported(s, "gather");
-    default:           op_result(o)->scratch = tile_of(s, op_opnd(o, 0)); /* the same registers */
+    case OP_join: select_join(s, o); break;
+    case OP_split: select_split(s, o); break;
+    case OP_gather: select_unsupported(s, "gather");
+    default: op_result(o)->scratch = tile_of(s, op_opnd(o, 0)); /* the same registers */
     }
 }

@@ -21,7 +21,10 @@ bool insn_is_integer(const struct insn *in)
 {
     enum reg_class cls = ptype_info[in->form.type].cls;
     switch (in->form.type) {
-    case PT_f16: case PT_bf16: case PT_f16x2: case PT_bf16x2: return false;
+    case PT_f16:
+    case PT_bf16:
+    case PT_f16x2:
+    case PT_bf16x2: return false;
     default: return cls != CLASS_pred && cls != CLASS_f32 && cls != CLASS_f64;
     }
 }
@@ -68,13 +71,13 @@ uint64_t peep_result_bits(const struct peep *p, const struct insn *in)
 {
     const struct opnd *x = in->opnds;
     switch (in->form.code) {
-    case INSN_mov:      return bits_of(p, x[1]);
+    case INSN_mov: return bits_of(p, x[1]);
     case INSN_ld_param: return param_bits(p, x[1].n);
-    case INSN_and:      return bits_of(p, x[1]) & bits_of(p, x[2]);
+    case INSN_and: return bits_of(p, x[1]) & bits_of(p, x[2]);
     case INSN_or:
-    case INSN_xor:      return bits_of(p, x[1]) | bits_of(p, x[2]);
-    case INSN_selp:     return bits_of(p, x[1]) | bits_of(p, x[2]);
-    case INSN_shl:      return is_imm(x[2]) && x[2].i < 64 ? bits_of(p, x[1]) << x[2].i : UINT64_MAX;
+    case INSN_xor: return bits_of(p, x[1]) | bits_of(p, x[2]);
+    case INSN_selp: return bits_of(p, x[1]) | bits_of(p, x[2]);
+    case INSN_shl: return is_imm(x[2]) && x[2].i < 64 ? bits_of(p, x[1]) << x[2].i : UINT64_MAX;
     case INSN_shr:
         if (is_imm(x[2]) && x[2].i < 64 && !(bits_of(p, x[1]) >> (insn_bits(in) - 1) & 1))
             return bits_of(p, x[1]) >> x[2].i;
@@ -273,8 +276,10 @@ static bool implies(const struct peep *p, struct opnd a, struct opnd b)
     if (!opnd_same(split_exact(p, m->opnds[1], &c), split_exact(p, n->opnds[1], &d)))
         return false;
     switch (m->form.mods[0]) {
-    case MOD_lt: case MOD_le: return c >= d;
-    case MOD_gt: case MOD_ge: return c <= d;
+    case MOD_lt:
+    case MOD_le: return c >= d;
+    case MOD_gt:
+    case MOD_ge: return c <= d;
     default: return false;
     }
 }
@@ -335,7 +340,7 @@ static bool compare(enum mod mod, bool with_sign, int64_t x, int64_t y)
     case MOD_lt: return order < 0;
     case MOD_le: return order <= 0;
     case MOD_gt: return order > 0;
-    default:     return order >= 0;
+    default: return order >= 0;
     }
 }
 
@@ -370,8 +375,12 @@ static bool pairs_up(const struct insn *a, const struct insn *b)
     if (!a || !b || a->ndefs != 1 || memcmp(&a->form, &b->form, sizeof a->form))
         return false;
     switch (a->form.code) {
-    case INSN_add: case INSN_sub: case INSN_mul: case INSN_fma: case INSN_min: case INSN_max:
-        return pair_of(a->form.type) != PT_none;
+    case INSN_add:
+    case INSN_sub:
+    case INSN_mul:
+    case INSN_fma:
+    case INSN_min:
+    case INSN_max: return pair_of(a->form.type) != PT_none;
     case INSN_cvt: return pair_of(a->form.type) != PT_none && a->form.from == PT_f32;
     default: return false;
     }
@@ -432,20 +441,20 @@ bool peep_simplify(struct peep *p, struct insn *in)
     if (in->guard >= 0)
         return false;
     switch (in->form.code) {
-    case INSN_mov:      return becomes(p, in, in->opnds[1]);
-    case INSN_add:      return simplify_add(p, in);
-    case INSN_sub:      return simplify_sub(p, in);
-    case INSN_mul_lo:   return simplify_mul(p, in);
+    case INSN_mov: return becomes(p, in, in->opnds[1]);
+    case INSN_add: return simplify_add(p, in);
+    case INSN_sub: return simplify_sub(p, in);
+    case INSN_mul_lo: return simplify_mul(p, in);
     case INSN_mul_wide: return simplify_wide(p, in);
-    case INSN_shl:      return simplify_shl(p, in);
-    case INSN_cvt:      return simplify_cvt(p, in);
+    case INSN_shl: return simplify_shl(p, in);
+    case INSN_cvt: return simplify_cvt(p, in);
     case INSN_and:
     case INSN_or:
-    case INSN_xor:      return simplify_logic(p, in);
-    case INSN_not:      return simplify_not(p, in);
-    case INSN_selp:     return simplify_selp(p, in);
-    case INSN_setp:     return simplify_setp(p, in);
-    case INSN_pack:     return simplify_pack(p, in);
-    default:            return false;
+    case INSN_xor: return simplify_logic(p, in);
+    case INSN_not: return simplify_not(p, in);
+    case INSN_selp: return simplify_selp(p, in);
+    case INSN_setp: return simplify_setp(p, in);
+    case INSN_pack: return simplify_pack(p, in);
+    default: return false;
     }
 }

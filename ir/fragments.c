@@ -16,24 +16,53 @@
 enum { ROWS_A = 16, COLUMNS_B = 8 };
 
 /* The accumulator is the same for all. */
-#define ACC {16, 8, 2, {{0, 1}, {8, 0}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}}
+#define ACC                                                                                                  \
+    {                                                                                                        \
+        16, 8, 2, {{0, 1}, {8, 0}},                                                                          \
+        {                                                                                                    \
+            {0, 2}, {0, 4}, {1, 0}, {2, 0},                                                                  \
+            {                                                                                                \
+                4, 0                                                                                         \
+            }                                                                                                \
+        }                                                                                                    \
+    }
 
 const struct fragment fragments[] = {
-    {"m16n8k16_f16", DT_f16, 16, 2,
+    {"m16n8k16_f16",
+     DT_f16,
+     16,
+     2,
      {{16, 16, 3, {{0, 1}, {8, 0}, {0, 8}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}},
-      {16, 8, 2, {{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}}, ACC}},
-    {"m16n8k16_bf16", DT_bf16, 16, 2,
+      {16, 8, 2, {{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}},
+      ACC}},
+    {"m16n8k16_bf16",
+     DT_bf16,
+     16,
+     2,
      {{16, 16, 3, {{0, 1}, {8, 0}, {0, 8}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}},
-      {16, 8, 2, {{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}}, ACC}},
-    {"m16n8k8_tf32", DT_f32, 8, 1,
+      {16, 8, 2, {{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}},
+      ACC}},
+    {"m16n8k8_tf32",
+     DT_f32,
+     8,
+     1,
      {{16, 8, 2, {{8, 0}, {0, 4}}, {{0, 1}, {0, 2}, {1, 0}, {2, 0}, {4, 0}}},
-      {8, 8, 1, {{4, 0}}, {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}}}, ACC}},
-    {"m16n8k32_s8", DT_i8, 32, 4,
+      {8, 8, 1, {{4, 0}}, {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}}},
+      ACC}},
+    {"m16n8k32_s8",
+     DT_i8,
+     32,
+     4,
      {{16, 32, 4, {{0, 1}, {0, 2}, {8, 0}, {0, 16}}, {{0, 4}, {0, 8}, {1, 0}, {2, 0}, {4, 0}}},
-      {32, 8, 3, {{1, 0}, {2, 0}, {16, 0}}, {{4, 0}, {8, 0}, {0, 1}, {0, 2}, {0, 4}}}, ACC}},
-    {"m16n8k16_s8", DT_i8, 16, 4,
+      {32, 8, 3, {{1, 0}, {2, 0}, {16, 0}}, {{4, 0}, {8, 0}, {0, 1}, {0, 2}, {0, 4}}},
+      ACC}},
+    {"m16n8k16_s8",
+     DT_i8,
+     16,
+     4,
      {{16, 16, 3, {{0, 1}, {0, 2}, {8, 0}}, {{0, 4}, {0, 8}, {1, 0}, {2, 0}, {4, 0}}},
-      {16, 8, 2, {{1, 0}, {2, 0}}, {{4, 0}, {8, 0}, {0, 1}, {0, 2}, {0, 4}}}, ACC}},
+      {16, 8, 2, {{1, 0}, {2, 0}}, {{4, 0}, {8, 0}, {0, 1}, {0, 2}, {0, 4}}},
+      ACC}},
 };
 const int nfragments = sizeof fragments / sizeof fragments[0];
 
@@ -42,7 +71,8 @@ const struct fragment *fragment_for(const struct op *dot)
     const struct type *a = op_opnd(dot, 0)->type, *b = op_opnd(dot, 1)->type, *acc = op_opnd(dot, 2)->type;
     int rank = acc->rank;
     bool exact = type_elem(a)->dtype == DT_f32 && op_int(dot, ATTR_precision) != PREC_tf32;
-    if (exact || type_elem(a) != type_elem(b) || acc->shape[rank - 2] < ROWS_A || acc->shape[rank - 1] < COLUMNS_B)
+    if (exact || type_elem(a) != type_elem(b) || acc->shape[rank - 2] < ROWS_A ||
+        acc->shape[rank - 1] < COLUMNS_B)
         return NULL;
     for (int i = 0; i < nfragments; i++)
         if (fragments[i].dtype == type_elem(a)->dtype && a->shape[rank - 1] >= fragments[i].k)
@@ -55,7 +85,8 @@ static int log2_of(int n)
     return __builtin_ctz((unsigned)n);
 }
 
-struct warp_split warp_split_for(const struct fragment *g, const struct type *acc, int num_warps, bool rows_first)
+struct warp_split warp_split_for(const struct fragment *g, const struct type *acc, int num_warps,
+                                 bool rows_first)
 {
     const struct fragment_part *p = &g->part[DOT_acc];
     int batch = acc->rank > 2 ? log2_of(acc->shape[0]) : 0;
@@ -124,7 +155,8 @@ void layout_fragment(struct layout *out, const struct fragment *g, enum dot_role
     int rows = log2_of(p->rows), columns = log2_of(p->columns);
     struct dim_share row = {column_bits + rows, row_bits - rows - m, m};
     struct dim_share column = {columns, column_bits - columns - n, n};
-    struct dim_share batch = {row_bits + column_bits, t->rank > 2 ? out->dim_bits[0] - split.batch : 0, split.batch};
+    struct dim_share batch = {row_bits + column_bits, t->rank > 2 ? out->dim_bits[0] - split.batch : 0,
+                              split.batch};
     add_regs(out, role == DOT_b ? &row : &column);
     add_regs(out, role == DOT_b ? &column : &row);
     add_regs(out, &batch);
@@ -208,7 +240,8 @@ void layout_fma_acc(struct layout *out, const struct type *t, int num_warps)
 }
 
 /* An accumulator's vector without what operand `role` lacks, K being zero: coordinates of `to`. */
-static uint32_t operand_coord(const struct layout *to, enum dot_role role, const struct layout *acc, uint32_t v)
+static uint32_t operand_coord(const struct layout *to, enum dot_role role, const struct layout *acc,
+                              uint32_t v)
 {
     int rank = acc->rank, index[RANK_MAX];
     layout_split_coord(acc, v, index);
@@ -216,7 +249,8 @@ static uint32_t operand_coord(const struct layout *to, enum dot_role role, const
     return coord | (role == DOT_a ? coord_of(to, index[rank - 2], 0) : coord_of(to, 0, index[rank - 1]));
 }
 
-void layout_fma_operand(struct layout *out, enum dot_role role, const struct type *t, const struct layout *acc)
+void layout_fma_operand(struct layout *out, enum dot_role role, const struct type *t,
+                        const struct layout *acc)
 {
     layout_init(out, t->rank, t->shape);
     int k = role == DOT_a ? t->rank - 1 : t->rank - 2;

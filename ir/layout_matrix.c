@@ -27,8 +27,10 @@ struct split {
 
 static bool split_bits(struct split *x, const struct layout *l, int elem_bytes, bool trans)
 {
-    int words = elem_bytes < WORD_BYTES ? log2_of(WORD_BYTES / elem_bytes) : 0, lane = layout_first(l, IN_lane);
-    if (l->nbits[IN_lane] != LANE_BITS || l->nbits[IN_reg] < words || elem_bytes > WORD_BYTES || (trans && words != 1))
+    int words = elem_bytes < WORD_BYTES ? log2_of(WORD_BYTES / elem_bytes) : 0,
+        lane = layout_first(l, IN_lane);
+    if (l->nbits[IN_lane] != LANE_BITS || l->nbits[IN_reg] < words || elem_bytes > WORD_BYTES ||
+        (trans && words != 1))
         return false;
     *x = (struct split){0};
     for (int i = 0; i < ROW_LANES; i++)
@@ -45,7 +47,8 @@ static bool split_bits(struct split *x, const struct layout *l, int elem_bytes, 
     return true;
 }
 
-bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct layout *l, int elem_bytes, bool trans)
+bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct layout *l, int elem_bytes,
+                        bool trans)
 {
     struct split s;
     if (!split_bits(&s, l, elem_bytes, trans))
@@ -88,7 +91,8 @@ static bool rows_line_up(const struct layout *shared, const struct layout *rows,
     return true;
 }
 
-bool layout_matrix_load(struct matrix_load *x, const struct layout *shared, const struct layout *l, int elem_bytes)
+bool layout_matrix_load(struct matrix_load *x, const struct layout *shared, const struct layout *l,
+                        int elem_bytes)
 {
     for (int trans = 0; trans < 2; trans++) {
         struct layout rows;

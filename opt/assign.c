@@ -27,8 +27,8 @@ struct class
     const char *name;        /* of the first value, for explanations */
     const struct layout *layout;
     const struct layout *anchor; /* what a dot demands, or NULL */
-    int fast_dim;     /* the dimension in which its accesses are consecutive, -1: no wish */
-    uint32_t reduced; /* a mask: the dimensions that reductions drop */
+    int fast_dim;                /* the dimension in which its accesses are consecutive, -1: no wish */
+    uint32_t reduced;            /* a mask: the dimensions that reductions drop */
     int nvalues;
     const struct op *reason; /* the access that decided, or the op that linked it to a decided class */
 };
@@ -164,10 +164,8 @@ static bool is_shape_change(const struct op *o)
     case OP_reshape:
     case OP_trans:
     case OP_join:
-    case OP_split:
-        return true;
-    default:
-        return false;
+    case OP_split: return true;
+    default: return false;
     }
 }
 
@@ -201,22 +199,15 @@ static const struct layout *layout_before(struct assign *a, const struct op *o, 
         layout_drop_free_regs(&next, &out, NULL);
         return layout_intern(a->m, &next);
     case OP_expand_dims:
-    case OP_reshape:
-        layout_reshape(&out, l, x->rank, x->shape);
-        break;
+    case OP_reshape: layout_reshape(&out, l, x->rank, x->shape); break;
     case OP_trans:
         for (int d = 0; d < r->rank; d++)
             inverse[op_attr(o, ATTR_order)->list[d]] = d;
         layout_trans(&out, l, inverse);
         break;
-    case OP_join:
-        layout_slice(&out, l, r->rank - 1, true, NULL);
-        break;
-    case OP_split:
-        join_layout(&out, l, x);
-        break;
-    default:
-        return l;
+    case OP_join: layout_slice(&out, l, r->rank - 1, true, NULL); break;
+    case OP_split: join_layout(&out, l, x); break;
+    default: return l;
     }
     return layout_intern(a->m, &out);
 }
@@ -227,26 +218,13 @@ static const struct layout *layout_after(struct assign *a, const struct op *o, c
     const struct type *x = op_opnd(o, 0)->type, *r = o->results[0].type;
     struct layout out;
     switch (o->code) {
-    case OP_expand_dims:
-        layout_expand(&out, l, (int)op_int(o, ATTR_axis));
-        break;
-    case OP_reshape:
-        layout_reshape(&out, l, r->rank, r->shape);
-        break;
-    case OP_trans:
-        layout_trans(&out, l, op_attr(o, ATTR_order)->list);
-        break;
-    case OP_reduce:
-        layout_slice(&out, l, (int)op_int(o, ATTR_axis), true, NULL);
-        break;
-    case OP_join:
-        join_layout(&out, l, r);
-        break;
-    case OP_split:
-        layout_slice(&out, l, x->rank - 1, true, NULL);
-        break;
-    default:
-        return NULL;
+    case OP_expand_dims: layout_expand(&out, l, (int)op_int(o, ATTR_axis)); break;
+    case OP_reshape: layout_reshape(&out, l, r->rank, r->shape); break;
+    case OP_trans: layout_trans(&out, l, op_attr(o, ATTR_order)->list); break;
+    case OP_reduce: layout_slice(&out, l, (int)op_int(o, ATTR_axis), true, NULL); break;
+    case OP_join: join_layout(&out, l, r); break;
+    case OP_split: layout_slice(&out, l, x->rank - 1, true, NULL); break;
+    default: return NULL;
     }
     return layout_intern(a->m, &out);
 }

@@ -260,17 +260,12 @@ static void rule_cmp(struct axis *r, const struct op *o, const struct view *x, c
     case PRED_slt:
     case PRED_sge:
     case PRED_ult:
-    case PRED_uge:
-        run = least(least(ordered(x, d), y->a->log_constant[d]), divisible_each(y, d));
-        break;
+    case PRED_uge: run = least(least(ordered(x, d), y->a->log_constant[d]), divisible_each(y, d)); break;
     case PRED_sgt:
     case PRED_sle:
     case PRED_ugt:
-    case PRED_ule:
-        run = least(least(ordered(y, d), x->a->log_constant[d]), divisible_each(x, d));
-        break;
-    default:
-        break;
+    case PRED_ule: run = least(least(ordered(y, d), x->a->log_constant[d]), divisible_each(x, d)); break;
+    default: break;
     }
     r->log_constant[d] = (uint8_t)most(r->log_constant[d], run);
 }
@@ -304,67 +299,36 @@ static void rule_bitcast(struct axis *r, const struct op *o, const struct view *
 static void elementwise_dim(struct axis *r, const struct op *o, const struct view *x, int d)
 {
     switch (o->code) {
-    case OP_add:
-        rule_add(r, &x[0], &x[1], d, true);
-        break;
-    case OP_sub:
-        rule_add(r, &x[0], &x[1], d, false);
-        break;
-    case OP_mul:
-        set_divisible(r, d, divisible_each(&x[0], d) + divisible_each(&x[1], d));
-        break;
+    case OP_add: rule_add(r, &x[0], &x[1], d, true); break;
+    case OP_sub: rule_add(r, &x[0], &x[1], d, false); break;
+    case OP_mul: set_divisible(r, d, divisible_each(&x[0], d) + divisible_each(&x[1], d)); break;
     case OP_neg:
-    case OP_abs:
-        set_divisible(r, d, divisible_each(&x[0], d));
-        break;
+    case OP_abs: set_divisible(r, d, divisible_each(&x[0], d)); break;
     case OP_mins:
     case OP_maxs:
     case OP_minu:
-    case OP_maxu:
-        set_divisible(r, d, least(divisible_each(&x[0], d), divisible_each(&x[1], d)));
-        break;
-    case OP_and:
-        rule_and(r, &x[0], &x[1], d);
-        break;
+    case OP_maxu: set_divisible(r, d, least(divisible_each(&x[0], d), divisible_each(&x[1], d))); break;
+    case OP_and: rule_and(r, &x[0], &x[1], d); break;
     case OP_or:
-    case OP_xor:
-        rule_or(r, &x[0], &x[1], d);
-        break;
+    case OP_xor: rule_or(r, &x[0], &x[1], d); break;
     case OP_divs:
-    case OP_divu:
-        rule_div(r, o, &x[0], &x[1], d);
-        break;
+    case OP_divu: rule_div(r, o, &x[0], &x[1], d); break;
     case OP_rems:
-    case OP_remu:
-        rule_rem(r, o, &x[0], &x[1], d);
-        break;
+    case OP_remu: rule_rem(r, o, &x[0], &x[1], d); break;
     case OP_shl:
     case OP_shrs:
-    case OP_shru:
-        rule_shift(r, o, &x[0], &x[1], d);
-        break;
-    case OP_cmp:
-        rule_cmp(r, o, &x[0], &x[1], d);
-        break;
-    case OP_select:
-        rule_select(r, &x[0], &x[1], &x[2], d);
-        break;
-    case OP_addptr:
-        rule_addptr(r, &x[0], &x[1], d);
-        break;
+    case OP_shru: rule_shift(r, o, &x[0], &x[1], d); break;
+    case OP_cmp: rule_cmp(r, o, &x[0], &x[1], d); break;
+    case OP_select: rule_select(r, &x[0], &x[1], &x[2], d); break;
+    case OP_addptr: rule_addptr(r, &x[0], &x[1], d); break;
     case OP_sext:
-    case OP_zext:
-        rule_widen(r, &x[0], d);
-        break;
+    case OP_zext: rule_widen(r, &x[0], d); break;
     case OP_trunc:
         set_contiguous(r, d, x[0].a->log_contiguous[d]);
         set_divisible(r, d, x[0].a->log_divisible[d]);
         break;
-    case OP_bitcast:
-        rule_bitcast(r, o, &x[0], d);
-        break;
-    default:
-        break;
+    case OP_bitcast: rule_bitcast(r, o, &x[0], d); break;
+    default: break;
     }
 }
 
@@ -373,31 +337,23 @@ static bool is_nonnegative(const struct op *o, const struct view *x)
     bool first = x[0].a->nonnegative;
     int64_t y;
     switch (o->code) {
-    case OP_zext:
-        return true;
+    case OP_zext: return true;
     case OP_sext:
     case OP_rems:
     case OP_remu:
     case OP_shrs:
     case OP_shru:
-    case OP_divu:
-        return first && (o->code != OP_divu || (value_const_int(x[1].value, &y) && y > 0));
-    case OP_divs:
-        return first && value_const_int(x[1].value, &y) && y > 0;
-    case OP_and:
-        return first || x[1].a->nonnegative;
-    case OP_maxs:
-        return first || x[1].a->nonnegative;
+    case OP_divu: return first && (o->code != OP_divu || (value_const_int(x[1].value, &y) && y > 0));
+    case OP_divs: return first && value_const_int(x[1].value, &y) && y > 0;
+    case OP_and: return first || x[1].a->nonnegative;
+    case OP_maxs: return first || x[1].a->nonnegative;
     case OP_or:
     case OP_xor:
     case OP_mins:
     case OP_minu:
-    case OP_maxu:
-        return first && x[1].a->nonnegative;
-    case OP_select:
-        return x[1].a->nonnegative && x[2].a->nonnegative;
-    default:
-        return false;
+    case OP_maxu: return first && x[1].a->nonnegative;
+    case OP_select: return x[1].a->nonnegative && x[2].a->nonnegative;
+    default: return false;
     }
 }
 
@@ -554,31 +510,19 @@ static struct axis result_of(const struct axis_table *t, const struct op *o)
     if (o->nopnds && op_opnd(o, 0))
         x = view_of(t, op_opnd(o, 0));
     switch (o->code) {
-    case OP_const:
-        return constant(o);
+    case OP_const: return constant(o);
     case OP_program_id:
-    case OP_num_programs:
-        return uniform(op_result(o)->type, 0, true);
-    case OP_range:
-        return range(o);
-    case OP_splat:
-        return uniform(op_result(o)->type, x.a->log_divisible[0], x.a->nonnegative);
-    case OP_broadcast:
-        return broadcast(o, &x);
-    case OP_expand_dims:
-        return expand_dims(o, &x);
-    case OP_trans:
-        return trans(o, &x);
-    case OP_reshape:
-        return reshape(o, &x);
-    case OP_hint:
-        return hint(o, &x);
-    case OP_convert:
-        return *x.a;
-    case OP_load:
-        return load(t, o);
-    default:
-        return op_has(o, ELEMENTWISE) ? elementwise(t, o) : nothing_known;
+    case OP_num_programs: return uniform(op_result(o)->type, 0, true);
+    case OP_range: return range(o);
+    case OP_splat: return uniform(op_result(o)->type, x.a->log_divisible[0], x.a->nonnegative);
+    case OP_broadcast: return broadcast(o, &x);
+    case OP_expand_dims: return expand_dims(o, &x);
+    case OP_trans: return trans(o, &x);
+    case OP_reshape: return reshape(o, &x);
+    case OP_hint: return hint(o, &x);
+    case OP_convert: return *x.a;
+    case OP_load: return load(t, o);
+    default: return op_has(o, ELEMENTWISE) ? elementwise(t, o) : nothing_known;
     }
 }
 

@@ -53,7 +53,8 @@ static bool feeds_dot(const struct value *y)
 }
 
 /* Wavefronts to store in `from` and to load in `to`. */
-static int wavefronts(const struct layout *shared, const struct layout *from, const struct layout *to, int elem_bytes)
+static int wavefronts(const struct layout *shared, const struct layout *from, const struct layout *to,
+                      int elem_bytes)
 {
     return layout_wavefronts(shared, from, elem_bytes, widest(shared, from, elem_bytes)) +
            layout_wavefronts(shared, to, elem_bytes, widest(shared, to, elem_bytes));

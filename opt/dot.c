@@ -83,7 +83,8 @@ static void widen(struct op *o, void *ctx)
     struct builder b = build_before(o);
     for (int i = DOT_a; i <= DOT_b; i++)
         if (type_elem_bits(op_opnd(o, i)->type) == 8)
-            op_set_opnd(o, i, build_cast(&b, OP_fext, op_opnd(o, i), type_scalar(o->block->func->module, DT_f16)));
+            op_set_opnd(o, i,
+                        build_cast(&b, OP_fext, op_opnd(o, i), type_scalar(o->block->func->module, DT_f16)));
 }
 
 static void explain(struct op *o, void *ctx)

@@ -101,7 +101,8 @@ static struct value *compute(struct builder *b, const struct op *o)
         if (!const_bits(op_opnd(o, i), &x[i]))
             return NULL;
     enum dtype type = dtype_of(op_opnd(o, o->code == OP_select ? 1 : 0));
-    if (!scalar_eval(&op_info[o->code], o->code, type, dtype_of(op_result(o)), o->attrs, o->nattrs, 1, &r, opnds))
+    if (!scalar_eval(&op_info[o->code], o->code, type, dtype_of(op_result(o)), o->attrs, o->nattrs, 1, &r,
+                     opnds))
         return NULL;
     return build_const_bits(b, op_result(o)->type, canonical_nan(o, r));
 }
@@ -117,17 +118,38 @@ static const struct identity {
     enum constant y;
     enum gives gives;
 } identities[] = {
-    {OP_add, ZERO, GIVES_x},          {OP_sub, ZERO, GIVES_x},           {OP_mul, ZERO, GIVES_y},
-    {OP_mul, ONE, GIVES_x},           {OP_divs, ONE, GIVES_x},           {OP_divu, ONE, GIVES_x},
-    {OP_rems, ONE, GIVES_zero},       {OP_remu, ONE, GIVES_zero},        {OP_rems, ONES, GIVES_zero},
-    {OP_mulhu, ZERO, GIVES_y},        {OP_mulhu, ONE, GIVES_zero},       {OP_and, ZERO, GIVES_y},
-    {OP_and, ONES, GIVES_x},          {OP_or, ZERO, GIVES_x},            {OP_or, ONES, GIVES_y},
-    {OP_xor, ZERO, GIVES_x},          {OP_shl, ZERO, GIVES_x},           {OP_shrs, ZERO, GIVES_x},
-    {OP_shru, ZERO, GIVES_x},         {OP_minu, ZERO, GIVES_y},          {OP_minu, ONES, GIVES_x},
-    {OP_maxu, ZERO, GIVES_x},         {OP_maxu, ONES, GIVES_y},          {OP_mins, SMALLEST, GIVES_y},
-    {OP_mins, LARGEST, GIVES_x},      {OP_maxs, SMALLEST, GIVES_x},      {OP_maxs, LARGEST, GIVES_y},
-    {OP_addptr, ZERO, GIVES_x},       {OP_add, MINUS_ZERO, GIVES_x},     {OP_sub, PLUS_ZERO, GIVES_x},
-    {OP_mul, ONE_POINT_ZERO, GIVES_x}, {OP_fdiv, ONE_POINT_ZERO, GIVES_x},
+    {OP_add, ZERO, GIVES_x},
+    {OP_sub, ZERO, GIVES_x},
+    {OP_mul, ZERO, GIVES_y},
+    {OP_mul, ONE, GIVES_x},
+    {OP_divs, ONE, GIVES_x},
+    {OP_divu, ONE, GIVES_x},
+    {OP_rems, ONE, GIVES_zero},
+    {OP_remu, ONE, GIVES_zero},
+    {OP_rems, ONES, GIVES_zero},
+    {OP_mulhu, ZERO, GIVES_y},
+    {OP_mulhu, ONE, GIVES_zero},
+    {OP_and, ZERO, GIVES_y},
+    {OP_and, ONES, GIVES_x},
+    {OP_or, ZERO, GIVES_x},
+    {OP_or, ONES, GIVES_y},
+    {OP_xor, ZERO, GIVES_x},
+    {OP_shl, ZERO, GIVES_x},
+    {OP_shrs, ZERO, GIVES_x},
+    {OP_shru, ZERO, GIVES_x},
+    {OP_minu, ZERO, GIVES_y},
+    {OP_minu, ONES, GIVES_x},
+    {OP_maxu, ZERO, GIVES_x},
+    {OP_maxu, ONES, GIVES_y},
+    {OP_mins, SMALLEST, GIVES_y},
+    {OP_mins, LARGEST, GIVES_x},
+    {OP_maxs, SMALLEST, GIVES_x},
+    {OP_maxs, LARGEST, GIVES_y},
+    {OP_addptr, ZERO, GIVES_x},
+    {OP_add, MINUS_ZERO, GIVES_x},
+    {OP_sub, PLUS_ZERO, GIVES_x},
+    {OP_mul, ONE_POINT_ZERO, GIVES_x},
+    {OP_fdiv, ONE_POINT_ZERO, GIVES_x},
 };
 
 /* x op x. */
@@ -146,12 +168,12 @@ static bool is_constant(const struct value *v, enum constant c)
         return false;
     switch (c) {
     case ZERO:
-    case PLUS_ZERO:      return is_const(v, 0);
-    case ONE:            return is_const(v, 1);
-    case ONES:           return is_const(v, UINT64_MAX);
+    case PLUS_ZERO: return is_const(v, 0);
+    case ONE: return is_const(v, 1);
+    case ONES: return is_const(v, UINT64_MAX);
     case SMALLEST:
-    case MINUS_ZERO:     return is_const(v, top);
-    case LARGEST:        return is_const(v, top - 1);
+    case MINUS_ZERO: return is_const(v, top);
+    case LARGEST: return is_const(v, top - 1);
     case ONE_POINT_ZERO: return is_const(v, double_to_bits(dtype_of(v), 1.0));
     }
     return false;
@@ -185,9 +207,10 @@ static struct value *apply_identity(struct builder *b, const struct op *o)
 static enum pred swapped(enum pred p)
 {
     static const enum pred turned[PRED_count] = {
-        [PRED_eq] = PRED_eq,   [PRED_ne] = PRED_ne,   [PRED_slt] = PRED_sgt, [PRED_sle] = PRED_sge, [PRED_sgt] = PRED_slt,
-        [PRED_sge] = PRED_sle, [PRED_ult] = PRED_ugt, [PRED_ule] = PRED_uge, [PRED_ugt] = PRED_ult, [PRED_uge] = PRED_ule,
-        [PRED_lt] = PRED_gt,   [PRED_le] = PRED_ge,   [PRED_gt] = PRED_lt,   [PRED_ge] = PRED_le};
+        [PRED_eq] = PRED_eq,   [PRED_ne] = PRED_ne,   [PRED_slt] = PRED_sgt, [PRED_sle] = PRED_sge,
+        [PRED_sgt] = PRED_slt, [PRED_sge] = PRED_sle, [PRED_ult] = PRED_ugt, [PRED_ule] = PRED_uge,
+        [PRED_ugt] = PRED_ult, [PRED_uge] = PRED_ule, [PRED_lt] = PRED_gt,   [PRED_le] = PRED_ge,
+        [PRED_gt] = PRED_lt,   [PRED_ge] = PRED_le};
     return turned[p];
 }
 
@@ -216,7 +239,8 @@ static struct value *join_constants(struct builder *b, const struct op *o)
 {
     uint64_t c, d;
     struct op *inner = o->nopnds == 2 ? def_if(op_opnd(o, 0), o->code) : NULL;
-    if (!inner || !type_is_int(op_result(o)->type) || !const_bits(op_opnd(inner, 1), &c) || !const_bits(op_opnd(o, 1), &d))
+    if (!inner || !type_is_int(op_result(o)->type) || !const_bits(op_opnd(inner, 1), &c) ||
+        !const_bits(op_opnd(o, 1), &d))
         return NULL;
     uint64_t width = (uint64_t)width_of(op_opnd(o, 0));
     bool shifts = (o->code == OP_shl || o->code == OP_shru) && c < width && d < width && c + d < width;
@@ -236,14 +260,14 @@ static struct value *strength(struct builder *b, const struct op *o)
     struct value *x = op_opnd(o, 0), *y = op_opnd(o, 1);
     bool power = is_power_of_two(y, &log2);
     switch (o->code) {
-    case OP_sub:  return build_binary(b, OP_add, x, build_const_bits(b, y->type, 0 - bits));
-    case OP_mul:  return power ? build_binary(b, OP_shl, x, build_const_int(b, y->type, log2)) : NULL;
+    case OP_sub: return build_binary(b, OP_add, x, build_const_bits(b, y->type, 0 - bits));
+    case OP_mul: return power ? build_binary(b, OP_shl, x, build_const_int(b, y->type, log2)) : NULL;
     case OP_divu: return power ? build_binary(b, OP_shru, x, build_const_int(b, y->type, log2)) : NULL;
     case OP_remu: return power ? build_binary(b, OP_and, x, build_const_bits(b, y->type, bits - 1)) : NULL;
     case OP_divs: return is_constant(y, ONES) ? build_unary(b, OP_neg, x) : NULL;
     case OP_shl:
     case OP_shru: return bits >= (uint64_t)width_of(x) ? build_const_int(b, x->type, 0) : NULL;
-    default:      return NULL;
+    default: return NULL;
     }
 }
 
@@ -256,7 +280,8 @@ static struct value *reciprocal(struct builder *b, const struct op *o)
         return NULL;
     enum dtype t = dtype_of(op_result(o));
     double c = bits_to_double(t, bits);
-    if (!isfinite(c) || fabs(frexp(c, &exponent)) != 0.5 || bits_to_double(t, double_to_bits(t, 1 / c)) != 1 / c)
+    if (!isfinite(c) || fabs(frexp(c, &exponent)) != 0.5 ||
+        bits_to_double(t, double_to_bits(t, 1 / c)) != 1 / c)
         return NULL;
     return build_binary(b, OP_mul, op_opnd(o, 0), build_const_float(b, op_opnd(o, 1)->type, 1 / c));
 }
@@ -349,13 +374,16 @@ static struct value *cast(struct builder *b, const struct op *o)
     bool same = inner->code == o->code;
     switch (o->code) {
     case OP_zext:
-    case OP_fext:    return same ? build_cast(b, o->code, x, elem) : NULL;
-    case OP_sext:    return same || inner->code == OP_zext ? build_cast(b, inner->code, x, elem) : NULL;
-    case OP_trunc:   return same || inner->code == OP_zext || inner->code == OP_sext ? resize(b, inner->code, x, elem) : NULL;
+    case OP_fext: return same ? build_cast(b, o->code, x, elem) : NULL;
+    case OP_sext: return same || inner->code == OP_zext ? build_cast(b, inner->code, x, elem) : NULL;
+    case OP_trunc:
+        return same || inner->code == OP_zext || inner->code == OP_sext ? resize(b, inner->code, x, elem)
+                                                                        : NULL;
     case OP_bitcast: return same ? build_cast(b, OP_bitcast, x, elem) : NULL;
     /* There and back; but an infinity of 8 bits comes back finite. */
-    case OP_ftrunc:  return inner->code == OP_fext && x->type == op_result(o)->type && width_of(x) > 8 ? x : NULL;
-    default:         return NULL;
+    case OP_ftrunc:
+        return inner->code == OP_fext && x->type == op_result(o)->type && width_of(x) > 8 ? x : NULL;
+    default: return NULL;
     }
 }
 
@@ -485,8 +513,9 @@ static bool drop_empty_loop(struct op *o)
 
 static struct value *simpler(struct op *o)
 {
-    static struct value *(*const rules[])(struct builder *b, const struct op *o) = {
-        compute, apply_identity, negation, join_constants, strength, reciprocal, comparison, choice, cast, shape, sink_splats};
+    static struct value *(*const rules[])(struct builder * b, const struct op *o) = {
+        compute,    apply_identity, negation, join_constants, strength,   reciprocal,
+        comparison, choice,         cast,     shape,          sink_splats};
     struct builder b = build_before(o);
     struct value *v = NULL;
     for (size_t i = 0; !v && i < sizeof rules / sizeof rules[0]; i++)

@@ -137,6 +137,6 @@ void opt_shared(struct func *f)
     number(&p, f->body);
     place(&p);
     if (f->target && f->shared_bytes > f->target->smem_bytes)
-        diag_error(f->module->diag, f->loc, ERR_shared_too_large, f->name, (int64_t)f->shared_bytes, f->target->name,
-                   (int64_t)f->target->smem_bytes);
+        diag_error(f->module->diag, f->loc, ERR_shared_too_large, f->name, (int64_t)f->shared_bytes,
+                   f->target->name, (int64_t)f->target->smem_bytes);
 }

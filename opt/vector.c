@@ -34,7 +34,8 @@ static void visit(struct op *o, void *ctx)
     op_set_int(o, ATTR_vec, width);
     if (mask < width)
         op_set_int(o, ATTR_tail, 1);
-    opt_explain(o->block->func, o, "%d elements at once%s", width, mask < width ? ", one by one at the mask's edge" : "");
+    opt_explain(o->block->func, o, "%d elements at once%s", width,
+                mask < width ? ", one by one at the mask's edge" : "");
 }
 
 void opt_vector(struct func *f)

@@ -12,7 +12,8 @@ bool cpu_open(struct device *d, int ordinal, struct fault *f)
 {
     const char *name = d->class->name;
     if (ordinal != 0)
-        return fault_set(f, NESO_NO_DEVICE, ERR_device_unknown, "'%s:%d' (there is one %s)", name, ordinal, name);
+        return fault_set(f, NESO_NO_DEVICE, ERR_device_unknown, "'%s:%d' (there is one %s)", name, ordinal,
+                         name);
     struct cpu *m = d->mem->alloc(d->mem->ctx, sizeof *m);
     if (!m)
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "for the %s", name);
@@ -81,12 +82,15 @@ static bool insert(struct device *d, struct cpu *m, struct cpu_allocation a)
 bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *f)
 {
     size_t total = bytes + ADDRESS_ALIGN + 2 * GUARD_BYTES;
-    struct cpu_allocation a = {.block = total > bytes ? d->mem->alloc(d->mem->ctx, total) : NULL, .bytes = total};
+    struct cpu_allocation a = {.block = total > bytes ? d->mem->alloc(d->mem->ctx, total) : NULL,
+                               .bytes = total};
     if (!a.block)
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "for %zu bytes", bytes);
     uint64_t base = (uint64_t)(uintptr_t)a.block + GUARD_BYTES;
     base += (ADDRESS_ALIGN - base % ADDRESS_ALIGN) % ADDRESS_ALIGN;
-    a.buffer = (struct cpu_buffer){.base = base, .bytes = bytes, .shadow = ((struct cpu *)d->state)->race ? race_shadow_new(d->mem) : NULL};
+    a.buffer = (struct cpu_buffer){.base = base,
+                                   .bytes = bytes,
+                                   .shadow = ((struct cpu *)d->state)->race ? race_shadow_new(d->mem) : NULL};
     if (!insert(d, d->state, a)) {
         free_allocation(d, &a);
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "for %zu bytes", bytes);
@@ -191,7 +195,8 @@ bool cpu_event_seconds(struct device *d, void *from, void *to, double *seconds, 
 
 /* -- the buffers of a launch -- */
 
-struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *names, const uint64_t *pointers, int *n)
+struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *names,
+                               const uint64_t *pointers, int *n)
 {
     struct cpu *m = d->state;
     pthread_mutex_lock(&m->lock);

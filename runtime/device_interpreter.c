@@ -43,7 +43,8 @@ static bool machine_load(struct device *d, const struct image *image, void **out
     l->code = interpreter_decode(&l->arena, image->func);
     l->names = NEW_ARRAY(&l->arena, image->func->params.n, const char *);
     for (int i = 0; i < image->func->params.n; i++)
-        l->names[i] = type_is_ptr(image->func->body->args.at[i]->type) ? image->func->params.at[i].name : NULL;
+        l->names[i] =
+            type_is_ptr(image->func->body->args.at[i]->type) ? image->func->params.at[i].name : NULL;
     *out = l;
     return true;
 }
@@ -91,19 +92,40 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
     if (!buffers)
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a launch");
     watch_written(k->code, l, buffers, n);
-    struct interp_launch run = {.func = k->func, .grid = {(int)l->grid[0], (int)l->grid[1], (int)l->grid[2]}, .args = l->args,
-                                .buffers = buffers, .nbuffers = n, .mem = d->mem,
-                                .race = ((struct cpu *)d->state)->race, .write = l->write, .write_ctx = l->write_ctx};
+    struct interp_launch run = {.func = k->func,
+                                .grid = {(int)l->grid[0], (int)l->grid[1], (int)l->grid[2]},
+                                .args = l->args,
+                                .buffers = buffers,
+                                .nbuffers = n,
+                                .mem = d->mem,
+                                .race = ((struct cpu *)d->state)->race,
+                                .write = l->write,
+                                .write_ctx = l->write_ctx};
     bool done = interpreter_run(k->code, &run);
     cpu_buffers_free(d, buffers, n);
     return done || report(&run, f);
 }
 
 const struct device_class device_interpreter = {
-    .name = "interpreter", .meaning = "the traced kernel on this CPU, with checks", .takes_ptx = false,
-    .open = machine_open, .close = cpu_close, .alloc = cpu_alloc, .release = cpu_release,
-    .write = cpu_write, .read = cpu_read, .copy = cpu_copy, .fill = cpu_fill, .sync = cpu_sync,
-    .load = machine_load, .unload = machine_unload, .launch = machine_launch, .resources = cpu_resources,
-    .cubin = cpu_cubin, .event_new = cpu_event_new, .event_free = cpu_event_free,
-    .event_record = cpu_event_record, .event_seconds = cpu_event_seconds,
+    .name = "interpreter",
+    .meaning = "the traced kernel on this CPU, with checks",
+    .takes_ptx = false,
+    .open = machine_open,
+    .close = cpu_close,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .write = cpu_write,
+    .read = cpu_read,
+    .copy = cpu_copy,
+    .fill = cpu_fill,
+    .sync = cpu_sync,
+    .load = machine_load,
+    .unload = machine_unload,
+    .launch = machine_launch,
+    .resources = cpu_resources,
+    .cubin = cpu_cubin,
+    .event_new = cpu_event_new,
+    .event_free = cpu_event_free,
+    .event_record = cpu_event_record,
+    .event_seconds = cpu_event_seconds,
 };

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    STEP_WORK = 16,   /* of a step besides its elements */
+    STEP_WORK = 16,      /* of a step besides its elements */
     SPINS_AT_ONCE = 200, /* turns of a loop that may wait for another program, before others are let on */
     SPINS_AGAIN = 2,     /* when they have had their turn */
 };
@@ -37,7 +37,8 @@ static size_t slot_of(struct decoder *d, const struct value *v)
         return SLOT_NONE;
     void **slot = map_get_ptr(&d->slots, v);
     if (!slot)
-        diag_bug(v->block->func->module->diag, (struct loc){0}, "value %%%s is used before its definition", v->name);
+        diag_bug(v->block->func->module->diag, (struct loc){0}, "value %%%s is used before its definition",
+                 v->name);
     return (size_t)(uintptr_t)*slot - 1;
 }
 
@@ -140,8 +141,8 @@ static struct step decode_op(struct decoder *d, const struct op *o)
         out[i] = slot_of(d, &o->results[i]);
     }
     step_function *run = interpreter_may_wrap(&d->addresses, o) ? step_address : interpreter_steps[o->code];
-    struct step s = {.op = o, .run = run, .n = step_elems(o),
-                     .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
+    struct step s = {
+        .op = o, .run = run, .n = step_elems(o), .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
     if (op_info[o->code].family == FAMILY_memory)
         note_access(d, &s);
     s.waits = o->code == OP_while && (reads_memory(o->regions[0]) || reads_memory(o->regions[1]));
@@ -180,8 +181,15 @@ static const struct code *decode_block(struct decoder *d, const struct block *b)
     long long work = 0;
     for (int i = 0; i < steps.n; i++)
         work += steps.at[i].n + STEP_WORK;
-    *c = (struct code){.work = work, .steps = steps.at, .nsteps = steps.n, .hoisted = hoisted.at, .nhoisted = hoisted.n,
-                       .args = args, .arg_bytes = bytes, .nargs = b->args.n, .one_by_one = has_control(b)};
+    *c = (struct code){.work = work,
+                       .steps = steps.at,
+                       .nsteps = steps.n,
+                       .hoisted = hoisted.at,
+                       .nhoisted = hoisted.n,
+                       .args = args,
+                       .arg_bytes = bytes,
+                       .nargs = b->args.n,
+                       .one_by_one = has_control(b)};
     return c;
 }
 

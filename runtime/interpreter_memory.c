@@ -44,23 +44,22 @@ static int result_origin(struct map *seen, const struct value *v)
 {
     const struct op *o = v->def;
     switch (o->code) {
-    case OP_addptr: case OP_splat: case OP_broadcast: case OP_expand_dims: case OP_reshape: case OP_trans: case OP_hint:
-    case OP_gather: case OP_split:
-        return origin(seen, op_opnd(o, 0));
-    case OP_bitcast:
-        return type_is_ptr(op_opnd(o, 0)->type) ? origin(seen, op_opnd(o, 0)) : ORIGIN_any;
-    case OP_join:
-        return meet(origin(seen, op_opnd(o, 0)), origin(seen, op_opnd(o, 1)));
-    case OP_select:
-        return meet(origin(seen, op_opnd(o, 1)), origin(seen, op_opnd(o, 2)));
-    case OP_if:
-        return meet(yielded(seen, o->regions[0], v->index), yielded(seen, o->regions[1], v->index));
-    case OP_for:
-        return meet(origin(seen, op_opnd(o, v->index + 3)), yielded(seen, o->regions[0], v->index));
-    case OP_while:
-        return yielded(seen, o->regions[0], v->index + 1);
-    default:
-        return ORIGIN_any;
+    case OP_addptr:
+    case OP_splat:
+    case OP_broadcast:
+    case OP_expand_dims:
+    case OP_reshape:
+    case OP_trans:
+    case OP_hint:
+    case OP_gather:
+    case OP_split: return origin(seen, op_opnd(o, 0));
+    case OP_bitcast: return type_is_ptr(op_opnd(o, 0)->type) ? origin(seen, op_opnd(o, 0)) : ORIGIN_any;
+    case OP_join: return meet(origin(seen, op_opnd(o, 0)), origin(seen, op_opnd(o, 1)));
+    case OP_select: return meet(origin(seen, op_opnd(o, 1)), origin(seen, op_opnd(o, 2)));
+    case OP_if: return meet(yielded(seen, o->regions[0], v->index), yielded(seen, o->regions[1], v->index));
+    case OP_for: return meet(origin(seen, op_opnd(o, v->index + 3)), yielded(seen, o->regions[0], v->index));
+    case OP_while: return yielded(seen, o->regions[0], v->index + 1);
+    default: return ORIGIN_any;
     }
 }
 
@@ -113,7 +112,8 @@ void interpreter_element(char *out, size_t room, const struct type *t, int64_t i
     used = (size_t)snprintf(out, room, "element (");
     for (int d = 0; d < t->rank && used < room; d++) {
         inner /= t->shape[d];
-        used += (size_t)snprintf(out + used, room - used, "%s%d", d ? ", " : "", (int)(i / inner % t->shape[d]));
+        used +=
+            (size_t)snprintf(out + used, room - used, "%s%d", d ? ", " : "", (int)(i / inner % t->shape[d]));
     }
     if (used < room)
         snprintf(out + used, room - used, ") of the tile");
@@ -140,16 +140,20 @@ static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const
     }
     char element[100], other[100] = "", count[100] = "";
     uint64_t at = a->p[first];
-    const struct cpu_buffer *b = home(f, s, at, a->bytes), *there = cpu_buffer_at(f->launch->buffers, f->launch->nbuffers, at);
+    const struct cpu_buffer *b = home(f, s, at, a->bytes),
+                            *there = cpu_buffer_at(f->launch->buffers, f->launch->nbuffers, at);
     interpreter_element(element, sizeof element, op_opnd(s->op, 0)->type, first);
     if (a->n > 1)
-        snprintf(count, sizeof count, "; %" PRId64 " of the %" PRId64 " elements accessed are outside", outside, on);
+        snprintf(count, sizeof count, "; %" PRId64 " of the %" PRId64 " elements accessed are outside",
+                 outside, on);
     if (!b)
-        interpreter_fail(f, s, ERR_out_of_bounds, "%s is address 0x%" PRIx64 ", below every tensor%s", element, at, count);
+        interpreter_fail(f, s, ERR_out_of_bounds, "%s is address 0x%" PRIx64 ", below every tensor%s",
+                         element, at, count);
     if (there != b && cpu_is_inside(there, at, a->bytes))
-        snprintf(other, sizeof other, ", and is index %" PRId64 " of '%s'", index_in(there, at, a->bytes), buffer_name(there));
-    interpreter_fail(f, s, ERR_out_of_bounds, "%s is index %" PRId64 " of '%s', which has %" PRIu64 "%s%s", element,
-                     index_in(b, at, a->bytes), buffer_name(b), b->bytes / a->bytes, other, count);
+        snprintf(other, sizeof other, ", and is index %" PRId64 " of '%s'", index_in(there, at, a->bytes),
+                 buffer_name(there));
+    interpreter_fail(f, s, ERR_out_of_bounds, "%s is index %" PRId64 " of '%s', which has %" PRIu64 "%s%s",
+                     element, index_in(b, at, a->bytes), buffer_name(b), b->bytes / a->bytes, other, count);
 }
 
 /* Length of the run of elements from i on that are all on and lie side by side. */
@@ -170,7 +174,8 @@ static void check(struct frame *f, const struct step *s, struct access *a, int64
     if (a->p[i] & (a->bytes - 1)) {
         char element[100];
         interpreter_element(element, sizeof element, op_opnd(s->op, 0)->type, i);
-        interpreter_fail(f, s, ERR_misaligned, "%s is address 0x%" PRIx64 ", no multiple of %" PRIu64, element, a->p[i], a->bytes);
+        interpreter_fail(f, s, ERR_misaligned, "%s is address 0x%" PRIx64 ", no multiple of %" PRIu64,
+                         element, a->p[i], a->bytes);
     }
 }
 
@@ -251,9 +256,10 @@ void step_store(struct frame *f, const struct step *s)
 /* What an atomic stores, given the old value. */
 static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
 {
-    enum opcode code[RMW_count] = {[RMW_add] = OP_add, [RMW_maxs] = OP_maxs, [RMW_maxu] = OP_maxu, [RMW_mins] = OP_mins,
-                                   [RMW_minu] = OP_minu, [RMW_and] = OP_and, [RMW_or] = OP_or, [RMW_xor] = OP_xor,
-                                   [RMW_fadd] = OP_add, [RMW_fmax] = OP_max, [RMW_fmin] = OP_min};
+    enum opcode code[RMW_count] = {
+        [RMW_add] = OP_add,   [RMW_maxs] = OP_maxs, [RMW_maxu] = OP_maxu, [RMW_mins] = OP_mins,
+        [RMW_minu] = OP_minu, [RMW_and] = OP_and,   [RMW_or] = OP_or,     [RMW_xor] = OP_xor,
+        [RMW_fadd] = OP_add,  [RMW_fmax] = OP_max,  [RMW_fmin] = OP_min};
     if (rmw == RMW_xchg)
         return x;
     uint64_t result = 0;
@@ -262,28 +268,29 @@ static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
 }
 
 /* Reads, computes and writes until nobody came between; returns the old value. cmp NULL: always writes. */
-static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, const uint64_t *cmp, uint64_t x,
-                         bool *changed)
+static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, const uint64_t *cmp,
+                         uint64_t x, bool *changed)
 {
     enum rmw rmw = (enum rmw)op_int(o, ATTR_rmw);
     switch (bytes) {
-#define WIDTH(width, type)                                                                                          \
-    case width: {                                                                                                   \
-        type old = __atomic_load_n((type *)(void *)p, __ATOMIC_SEQ_CST);                                             \
-        for (;;) {                                                                                                  \
-            if (cmp && old != (type)*cmp)                                                                           \
-                return old;                                                                                         \
-            type next = cmp ? (type)x : (type)combine(rmw, t, old, x);                                              \
-            if (__atomic_compare_exchange_n((type *)(void *)p, &old, next, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) { \
-                *changed |= next != old;                                                                            \
-                return old;                                                                                         \
-            }                                                                                                       \
-        }                                                                                                           \
+#define WIDTH(width, type)                                                                                   \
+    case width: {                                                                                            \
+        type old = __atomic_load_n((type *)(void *)p, __ATOMIC_SEQ_CST);                                     \
+        for (;;) {                                                                                           \
+            if (cmp && old != (type)*cmp)                                                                    \
+                return old;                                                                                  \
+            type next = cmp ? (type)x : (type)combine(rmw, t, old, x);                                       \
+            if (__atomic_compare_exchange_n((type *)(void *)p, &old, next, 0, __ATOMIC_SEQ_CST,              \
+                                            __ATOMIC_SEQ_CST)) {                                             \
+                *changed |= next != old;                                                                     \
+                return old;                                                                                  \
+            }                                                                                                \
+        }                                                                                                    \
     }
-        WIDTH(1, uint8_t) WIDTH(2, uint16_t) WIDTH(4, uint32_t) WIDTH(8, uint64_t)
+        WIDTH(1, uint8_t)
+        WIDTH(2, uint16_t) WIDTH(4, uint32_t) WIDTH(8, uint64_t)
 #undef WIDTH
-    default:
-        return 0;
+            default : return 0;
     }
 }
 
@@ -297,7 +304,8 @@ static bool orders(const struct frame *f, const struct step *s, enum sem but)
 void step_atomic(struct frame *f, const struct step *s)
 {
     bool cas = s->op->code == OP_atomic_cas;
-    const char *cmp = cas ? step_in(f, s, 1) : NULL, *x = step_in(f, s, cas ? 2 : 1), *mask = cas ? NULL : step_in(f, s, 2);
+    const char *cmp = cas ? step_in(f, s, 1) : NULL, *x = step_in(f, s, cas ? 2 : 1),
+               *mask = cas ? NULL : step_in(f, s, 2);
     int bytes = type_elem_bytes(s->op->results[0].type);
     struct access a = {(const void *)step_in(f, s, 0), mask, s->n, (uint64_t)bytes, NULL};
     check_arithmetic(f, s, &a);
@@ -313,7 +321,8 @@ void step_atomic(struct frame *f, const struct step *s)
             check(f, s, &a, i, 1);
             if (f->race)
                 race_write(f, s, &a, i, 1, NULL);
-            old = exchange((char *)(uintptr_t)a.p[i], bytes, s->op, t, cmp ? &expected : NULL, value, &f->wrote);
+            old = exchange((char *)(uintptr_t)a.p[i], bytes, s->op, t, cmp ? &expected : NULL, value,
+                           &f->wrote);
         }
         memcpy(step_out(f, s) + i * bytes, &old, (size_t)bytes);
     }

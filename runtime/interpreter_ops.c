@@ -66,8 +66,8 @@ static void step_elementwise(struct frame *f, const struct step *s)
     const void *x[3] = {step_in(f, s, 0), step_in(f, s, 1), step_in(f, s, 2)};
     /* The type that the op computes in: a select's is its choices', not its condition's. */
     enum dtype type = step_dtype(op_opnd(o, o->code == OP_select ? 1 : 0));
-    if (!scalar_eval(&op_info[o->code], o->code, type, step_dtype(&o->results[0]), o->attrs, o->nattrs, elems(f, s),
-                     step_out(f, s), x))
+    if (!scalar_eval(&op_info[o->code], o->code, type, step_dtype(&o->results[0]), o->attrs, o->nattrs,
+                     elems(f, s), step_out(f, s), x))
         interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[o->code].name);
 }
 
@@ -87,22 +87,23 @@ static void step_addptr(struct frame *f, const struct step *s)
     const char *i = step_in(f, s, 1);
     int64_t n = elems(f, s);
     switch (type_elem_bytes(op_opnd(s->op, 1)->type)) {
-#define WIDTH(width, type)                                             \
-    case width:                                                        \
-        for (int64_t k = 0; k < n; k++)                                \
-            out[k] = p[k] + (uint64_t)(int64_t)((const type *)(const void *)i)[k] * bytes; \
+#define WIDTH(width, type)                                                                                   \
+    case width:                                                                                              \
+        for (int64_t k = 0; k < n; k++)                                                                      \
+            out[k] = p[k] + (uint64_t)(int64_t)((const type *)(const void *)i)[k] * bytes;                   \
         break;
-        WIDTH(1, int8_t) WIDTH(2, int16_t) WIDTH(4, int32_t) WIDTH(8, int64_t)
+        WIDTH(1, int8_t)
+        WIDTH(2, int16_t) WIDTH(4, int32_t) WIDTH(8, int64_t)
 #undef WIDTH
-    default:
-        break;
+            default : break;
     }
 }
 
 /* -- shape -- */
 
 /* Copies with one stride per result dimension (in operand elements). */
-static void copy_strided(char *out, const char *in, size_t bytes, int rank, const int *shape, const int64_t *stride)
+static void copy_strided(char *out, const char *in, size_t bytes, int rank, const int *shape,
+                         const int64_t *stride)
 {
     if (rank == 0) {
         memcpy(out, in, bytes);
@@ -116,7 +117,8 @@ static void copy_strided(char *out, const char *in, size_t bytes, int rank, cons
             memcpy(out, in, bytes * (size_t)shape[0]);
             return;
         } else {
-            copy_strided(out + inner * (size_t)i, in + stride[0] * i * (int64_t)bytes, bytes, rank - 1, shape + 1, stride + 1);
+            copy_strided(out + inner * (size_t)i, in + stride[0] * i * (int64_t)bytes, bytes, rank - 1,
+                         shape + 1, stride + 1);
         }
 }
 
@@ -148,14 +150,16 @@ static void step_trans(struct frame *f, const struct step *s)
     strides_of(from, stride);
     for (int d = 0; d < to->rank; d++)
         permuted[d] = stride[order ? order->list[d] : d];
-    copy_strided(step_out(f, s), step_in(f, s, 0), (size_t)type_elem_bytes(to), to->rank, to->shape, permuted);
+    copy_strided(step_out(f, s), step_in(f, s, 0), (size_t)type_elem_bytes(to), to->rank, to->shape,
+                 permuted);
 }
 
 static void step_join(struct frame *f, const struct step *s)
 {
     size_t bytes = (size_t)type_elem_bytes(s->op->results[0].type);
     for (int64_t i = 0; i < s->n; i++)
-        memcpy(step_out(f, s) + (size_t)i * bytes, step_in(f, s, (int)(i % 2)) + (size_t)(i / 2) * bytes, bytes);
+        memcpy(step_out(f, s) + (size_t)i * bytes, step_in(f, s, (int)(i % 2)) + (size_t)(i / 2) * bytes,
+               bytes);
 }
 
 static void step_split(struct frame *f, const struct step *s)
@@ -185,7 +189,8 @@ static void step_gather(struct frame *f, const struct step *s)
         if (at < 0 || at >= most)
             interpreter_fail(f, s, ERR_gather_index, "%" PRId64 " of %" PRId64, at, most);
         int64_t outer = i / inner / to->shape[axis];
-        memcpy(step_out(f, s) + (size_t)i * bytes, step_in(f, s, 0) + (size_t)((outer * most + at) * inner + i % inner) * bytes, bytes);
+        memcpy(step_out(f, s) + (size_t)i * bytes,
+               step_in(f, s, 0) + (size_t)((outer * most + at) * inner + i % inner) * bytes, bytes);
     }
 }
 
@@ -204,23 +209,27 @@ static const struct step *run_region(struct frame *f, const struct code *body, i
 struct pairs {
     const struct step *s;
     const struct code *body;
-    int n;            /* operands */
-    char *x[16];      /* current values, combined in place */
+    int n;       /* operands */
+    char *x[16]; /* current values, combined in place */
     size_t bytes[16];
 };
 
 /* x[to + i] = region(x[a + i], x[b + i]) for i < width, for all operands. Forward copies: to may equal a or b. */
-static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int64_t a, int64_t b, int64_t width)
+static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int64_t a, int64_t b,
+                         int64_t width)
 {
     int64_t most = p->body->one_by_one ? 1 : width;
     for (int64_t done = 0; done < width; done += most) {
         for (int k = 0; k < p->n; k++) {
-            memcpy(f->mem + p->body->args[k], p->x[k] + (size_t)(a + done) * p->bytes[k], (size_t)most * p->bytes[k]);
-            memcpy(f->mem + p->body->args[p->n + k], p->x[k] + (size_t)(b + done) * p->bytes[k], (size_t)most * p->bytes[k]);
+            memcpy(f->mem + p->body->args[k], p->x[k] + (size_t)(a + done) * p->bytes[k],
+                   (size_t)most * p->bytes[k]);
+            memcpy(f->mem + p->body->args[p->n + k], p->x[k] + (size_t)(b + done) * p->bytes[k],
+                   (size_t)most * p->bytes[k]);
         }
         const struct step *yield = run_region(f, p->body, most);
         for (int k = 0; k < p->n; k++)
-            memcpy(p->x[k] + (size_t)(to + done) * p->bytes[k], f->mem + yield->in[k], (size_t)most * p->bytes[k]);
+            memcpy(p->x[k] + (size_t)(to + done) * p->bytes[k], f->mem + yield->in[k],
+                   (size_t)most * p->bytes[k]);
     }
 }
 
@@ -271,7 +280,8 @@ static void step_reduce(struct frame *f, const struct step *s)
         for (int64_t half = along / 2; half >= 1; half /= 2)
             combine_runs(f, &p, at, at, at + half * inner, half * inner);
         for (int k = 0; k < p.n; k++)
-            memcpy(f->mem + s->out[k] + (size_t)(o * inner) * p.bytes[k], p.x[k] + (size_t)at * p.bytes[k], (size_t)inner * p.bytes[k]);
+            memcpy(f->mem + s->out[k] + (size_t)(o * inner) * p.bytes[k], p.x[k] + (size_t)at * p.bytes[k],
+                   (size_t)inner * p.bytes[k]);
     }
     f->launch->mem->free(f->launch->mem->ctx, copy, total);
 }
@@ -288,7 +298,8 @@ static void step_scan(struct frame *f, const struct step *s)
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 1; i < along; i++) {
             int64_t row = reverse ? along - 1 - i : i, before = reverse ? row + 1 : row - 1;
-            combine_runs(f, &p, (o * along + row) * inner, (o * along + before) * inner, (o * along + row) * inner, inner);
+            combine_runs(f, &p, (o * along + row) * inner, (o * along + before) * inner,
+                         (o * along + row) * inner, inner);
         }
     for (int k = 0; k < p.n; k++)
         memcpy(f->mem + s->out[k], p.x[k], (size_t)(outer * along * inner) * p.bytes[k]);
@@ -313,7 +324,8 @@ static void step_histogram(struct frame *f, const struct step *s)
 static void widen(double *out, const char *in, enum dtype t, int64_t n)
 {
     scalar_eval(&op_info[dtype_info[t].kind == DTYPE_float ? OP_fext : OP_stof],
-                dtype_info[t].kind == DTYPE_float ? OP_fext : OP_stof, t, DT_f64, NULL, 0, n, out, (const void *const[]){in});
+                dtype_info[t].kind == DTYPE_float ? OP_fext : OP_stof, t, DT_f64, NULL, 0, n, out,
+                (const void *const[]){in});
 }
 
 /* One product of the batch: floats accumulate in f32 (f64 for f64), integers wrap. */
@@ -340,7 +352,8 @@ static void dot_rows_int(int32_t *acc, const int8_t *a, const int8_t *b, int64_t
     for (int64_t i = 0; i < m; i++)
         for (int64_t l = 0; l < k; l++)
             for (int64_t j = 0; j < n; j++)
-                acc[i * n + j] = (int32_t)((uint32_t)acc[i * n + j] + (uint32_t)(a[i * k + l] * b[l * n + j]));
+                acc[i * n + j] =
+                    (int32_t)((uint32_t)acc[i * n + j] + (uint32_t)(a[i * k + l] * b[l * n + j]));
 }
 
 static void dot_float(struct frame *f, const struct step *s, int64_t batch, int64_t m, int64_t n, int64_t k)
@@ -367,13 +380,15 @@ static void dot_float(struct frame *f, const struct step *s, int64_t batch, int6
         if (out == DT_f32)
             memcpy(sum, step_in(f, s, 2), (size_t)(batch * m * n) * sizeof *sum);
         else
-            scalar_eval(&op_info[up], up, out, DT_f32, NULL, 0, batch * m * n, sum, (const void *const[]){step_in(f, s, 2)});
+            scalar_eval(&op_info[up], up, out, DT_f32, NULL, 0, batch * m * n, sum,
+                        (const void *const[]){step_in(f, s, 2)});
         for (int64_t i = 0; i < batch; i++)
             dot_rows(sum + i * m * n, a + i * m * k, b + i * k * n, m, n, k);
         if (out == DT_f32)
             memcpy(step_out(f, s), sum, (size_t)(batch * m * n) * sizeof *sum);
         else
-            scalar_eval(&op_info[down], down, DT_f32, out, NULL, 0, batch * m * n, step_out(f, s), (const void *const[]){sum});
+            scalar_eval(&op_info[down], down, DT_f32, out, NULL, 0, batch * m * n, step_out(f, s),
+                        (const void *const[]){sum});
     }
     mem->free(mem->ctx, a, total);
 }
@@ -381,20 +396,23 @@ static void dot_float(struct frame *f, const struct step *s, int64_t batch, int6
 static void step_dot(struct frame *f, const struct step *s)
 {
     const struct type *a = op_opnd(s->op, 0)->type, *r = s->op->results[0].type;
-    int64_t m = r->shape[r->rank - 2], n = r->shape[r->rank - 1], k = a->shape[a->rank - 1], batch = s->n / (m * n);
+    int64_t m = r->shape[r->rank - 2], n = r->shape[r->rank - 1], k = a->shape[a->rank - 1],
+            batch = s->n / (m * n);
     if (type_is_float(r)) {
         dot_float(f, s, batch, m, n, k);
         return;
     }
     memcpy(step_out(f, s), step_in(f, s, 2), (size_t)s->n * sizeof(int32_t));
     for (int64_t i = 0; i < batch; i++)
-        dot_rows_int((int32_t *)(void *)step_out(f, s) + i * m * n, (const int8_t *)step_in(f, s, 0) + i * m * k,
+        dot_rows_int((int32_t *)(void *)step_out(f, s) + i * m * n,
+                     (const int8_t *)step_in(f, s, 0) + i * m * k,
                      (const int8_t *)step_in(f, s, 1) + i * k * n, m, n, k);
 }
 
 /* -- debug -- */
 
-static void print_elem(char *out, size_t room, const struct type *t, const char *p, bool hex, bool is_unsigned)
+static void print_elem(char *out, size_t room, const struct type *t, const char *p, bool hex,
+                       bool is_unsigned)
 {
     uint64_t bits = 0;
     int bytes = type_elem_bytes(t);
@@ -429,7 +447,8 @@ static void print_index(char *out, size_t room, const struct type *t, int64_t i)
     int64_t inner = type_elems(t);
     for (int d = 0; d < rank && used < room; d++) {
         inner /= t->shape[d];
-        used += (size_t)snprintf(out + used, room - used, "%s%*d", d ? ", " : "", digits(t->shape[d] - 1), (int)(i / inner % t->shape[d]));
+        used += (size_t)snprintf(out + used, room - used, "%s%*d", d ? ", " : "", digits(t->shape[d] - 1),
+                                 (int)(i / inner % t->shape[d]));
     }
     if (used < room)
         snprintf(out + used, room - used, ")");
@@ -452,8 +471,10 @@ static void step_print(struct frame *f, const struct step *s)
             snprintf(which, sizeof which, "(operand %d) ", k);
         for (int64_t i = 0; i < type_elems(t); i++) {
             print_index(index, sizeof index, t, i);
-            print_elem(value, sizeof value, t, step_in(f, s, k) + i * type_elem_bytes(t), op_int(s->op, ATTR_hex), is_unsigned);
-            int n = snprintf(line, sizeof line, "pid (%d, %d, %d) idx %s%s%s%s\n", f->pid[0], f->pid[1], f->pid[2], index, prefix, which, value);
+            print_elem(value, sizeof value, t, step_in(f, s, k) + i * type_elem_bytes(t),
+                       op_int(s->op, ATTR_hex), is_unsigned);
+            int n = snprintf(line, sizeof line, "pid (%d, %d, %d) idx %s%s%s%s\n", f->pid[0], f->pid[1],
+                             f->pid[2], index, prefix, which, value);
             interpreter_write(f, line, n < (int)sizeof line ? (size_t)n : sizeof line - 1);
         }
     }
@@ -482,19 +503,88 @@ static void step_unsupported(struct frame *f, const struct step *s)
 
 step_function *const interpreter_steps[OP_count] = {
 #define E(op) [OP_##op] = step_elementwise
-    E(add), E(sub), E(mul), E(neg), E(abs), E(divs), E(divu), E(rems), E(remu), E(mulhu), E(and), E(or), E(xor), E(shl),
-    E(shrs), E(shru), E(mins), E(maxs), E(minu), E(maxu), E(fdiv), E(frem), E(min), E(max), E(fma), E(cmp), E(select),
-    E(exp), E(exp2), E(log), E(log2), E(sin), E(cos), E(sqrt), E(rsqrt), E(erf), E(floor), E(ceil),
-    E(sext), E(zext), E(trunc), E(fext), E(ftrunc), E(stof), E(utof), E(ftos), E(ftou), E(bitcast),
+    E(add),
+    E(sub),
+    E(mul),
+    E(neg),
+    E(abs),
+    E(divs),
+    E(divu),
+    E(rems),
+    E(remu),
+    E(mulhu),
+    E(and),
+    E(or),
+    E(xor),
+    E(shl),
+    E(shrs),
+    E(shru),
+    E(mins),
+    E(maxs),
+    E(minu),
+    E(maxu),
+    E(fdiv),
+    E(frem),
+    E(min),
+    E(max),
+    E(fma),
+    E(cmp),
+    E(select),
+    E(exp),
+    E(exp2),
+    E(log),
+    E(log2),
+    E(sin),
+    E(cos),
+    E(sqrt),
+    E(rsqrt),
+    E(erf),
+    E(floor),
+    E(ceil),
+    E(sext),
+    E(zext),
+    E(trunc),
+    E(fext),
+    E(ftrunc),
+    E(stof),
+    E(utof),
+    E(ftos),
+    E(ftou),
+    E(bitcast),
 #undef E
-    [OP_const] = step_const, [OP_program_id] = step_program_id, [OP_num_programs] = step_num_programs,
-    [OP_range] = step_range, [OP_splat] = step_splat, [OP_addptr] = step_addptr,
-    [OP_broadcast] = step_broadcast, [OP_expand_dims] = step_nothing, [OP_reshape] = step_nothing, [OP_trans] = step_trans,
-    [OP_join] = step_join, [OP_split] = step_split, [OP_hint] = step_nothing, [OP_gather] = step_gather,
-    [OP_load] = step_load, [OP_store] = step_store, [OP_atomic_rmw] = step_atomic, [OP_atomic_cas] = step_atomic,
-    [OP_reduce] = step_reduce, [OP_scan] = step_scan, [OP_histogram] = step_histogram, [OP_dot] = step_dot,
-    [OP_for] = step_for, [OP_while] = step_while, [OP_if] = step_if, [OP_yield] = step_nothing, [OP_condition] = step_nothing,
-    [OP_return] = step_return, [OP_print] = step_print, [OP_assert] = step_assert, [OP_barrier] = step_nothing,
-    [OP_convert] = step_unsupported, [OP_shared_alloc] = step_unsupported, [OP_shared_store] = step_unsupported,
+    [OP_const] = step_const,
+    [OP_program_id] = step_program_id,
+    [OP_num_programs] = step_num_programs,
+    [OP_range] = step_range,
+    [OP_splat] = step_splat,
+    [OP_addptr] = step_addptr,
+    [OP_broadcast] = step_broadcast,
+    [OP_expand_dims] = step_nothing,
+    [OP_reshape] = step_nothing,
+    [OP_trans] = step_trans,
+    [OP_join] = step_join,
+    [OP_split] = step_split,
+    [OP_hint] = step_nothing,
+    [OP_gather] = step_gather,
+    [OP_load] = step_load,
+    [OP_store] = step_store,
+    [OP_atomic_rmw] = step_atomic,
+    [OP_atomic_cas] = step_atomic,
+    [OP_reduce] = step_reduce,
+    [OP_scan] = step_scan,
+    [OP_histogram] = step_histogram,
+    [OP_dot] = step_dot,
+    [OP_for] = step_for,
+    [OP_while] = step_while,
+    [OP_if] = step_if,
+    [OP_yield] = step_nothing,
+    [OP_condition] = step_nothing,
+    [OP_return] = step_return,
+    [OP_print] = step_print,
+    [OP_assert] = step_assert,
+    [OP_barrier] = step_nothing,
+    [OP_convert] = step_unsupported,
+    [OP_shared_alloc] = step_unsupported,
+    [OP_shared_store] = step_unsupported,
     [OP_shared_load] = step_unsupported,
 };

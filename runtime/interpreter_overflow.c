@@ -18,17 +18,22 @@ __extension__ typedef __int128 wide;
 
 static bool is_arithmetic(const struct op *o)
 {
-    return o->code == OP_add || o->code == OP_sub || o->code == OP_mul || o->code == OP_neg || o->code == OP_shl;
+    return o->code == OP_add || o->code == OP_sub || o->code == OP_mul || o->code == OP_neg ||
+           o->code == OP_shl;
 }
 
 static bool moves_elements(const struct op *o)
 {
     switch (o->code) {
-    case OP_splat: case OP_broadcast: case OP_expand_dims: case OP_reshape: case OP_trans: case OP_hint: case OP_join:
-    case OP_split:
-        return true;
-    default:
-        return false;
+    case OP_splat:
+    case OP_broadcast:
+    case OP_expand_dims:
+    case OP_reshape:
+    case OP_trans:
+    case OP_hint:
+    case OP_join:
+    case OP_split: return true;
+    default: return false;
     }
 }
 
@@ -79,7 +84,8 @@ bool interpreter_may_wrap(const struct map *marked, const struct op *o)
 
 bool interpreter_wraps(const struct frame *f, const struct step *s)
 {
-    const int32_t *x = (const void *)step_in(f, s, 0), *y = (const void *)step_in(f, s, 1), *r = (const void *)step_out(f, s);
+    const int32_t *x = (const void *)step_in(f, s, 0), *y = (const void *)step_in(f, s, 1),
+                  *r = (const void *)step_out(f, s);
     int32_t any = 0;
     switch (s->op->code) {
     case OP_add:
@@ -123,7 +129,7 @@ static int64_t strided_source(const struct op *o, int64_t i)
 {
     const struct type *from = op_opnd(o, 0)->type, *to = o->results[0].type;
     const struct attr *order = op_attr(o, ATTR_order);
-    int64_t stride[RANK_MAX], n = 1, at = 0;
+    int64_t stride[RANK_MAX] = {0}, n = 1, at = 0;
     for (int d = from->rank - 1; d >= 0; d--) {
         stride[d] = from->shape[d] == 1 ? 0 : n;
         n *= from->shape[d];
@@ -141,16 +147,12 @@ static int64_t source(const struct value *v, int64_t i, int *opnd)
     const struct op *o = v->def;
     *opnd = o->code == OP_join ? (int)(i % 2) : 0;
     switch (o->code) {
-    case OP_splat:
-        return 0;
-    case OP_join:
-        return i / 2;
-    case OP_split:
-        return 2 * i + v->index;
-    case OP_broadcast: case OP_trans:
-        return strided_source(o, i);
-    default:
-        return i;
+    case OP_splat: return 0;
+    case OP_join: return i / 2;
+    case OP_split: return 2 * i + v->index;
+    case OP_broadcast:
+    case OP_trans: return strided_source(o, i);
+    default: return i;
     }
 }
 
@@ -160,21 +162,11 @@ static wide exact_arithmetic(const struct frame *f, const struct op *o, int64_t 
 {
     wide x = exact(f, op_opnd(o, 0), i), y = op_opnd(o, 1) ? exact(f, op_opnd(o, 1), i) : 0, r = 0;
     switch (o->code) {
-    case OP_add:
-        r = x + y;
-        break;
-    case OP_sub:
-        r = x - y;
-        break;
-    case OP_neg:
-        r = -x;
-        break;
-    case OP_shl:
-        r = y < 0 || y > 63 ? 0 : x * ((wide)1 << y);
-        break;
-    default:
-        r = x * y;
-        break;
+    case OP_add: r = x + y; break;
+    case OP_sub: r = x - y; break;
+    case OP_neg: r = -x; break;
+    case OP_shl: r = y < 0 || y > 63 ? 0 : x * ((wide)1 << y); break;
+    default: r = x * y; break;
     }
     return type_elem_bits(o->results[0].type) < 64 ? r : (int64_t)r; /* 64 bits are taken for enough */
 }
@@ -194,7 +186,8 @@ static wide exact(const struct frame *f, const struct value *v, int64_t i)
     if (o->code == OP_select)
         return exact(f, op_opnd(o, read_elem(f, op_opnd(o, 0), i) ? 1 : 2), i);
     if (o->code == OP_addptr)
-        return (uint64_t)(exact(f, op_opnd(o, 0), i) + exact(f, op_opnd(o, 1), i) * type_elem_bytes(type_elem(v->type)->elem));
+        return (uint64_t)(exact(f, op_opnd(o, 0), i) +
+                          exact(f, op_opnd(o, 1), i) * type_elem_bytes(type_elem(v->type)->elem));
     return exact_arithmetic(f, o, i);
 }
 
@@ -221,12 +214,14 @@ static const struct op *find_wrap(const struct frame *f, const struct value *v, 
 
 static void describe(const struct frame *f, const struct op *o, int64_t i, char *out, size_t room)
 {
-    static const char *const signs[OP_count] = {[OP_add] = "+", [OP_sub] = "-", [OP_mul] = "*", [OP_shl] = "<<"};
+    static const char *const signs[OP_count] = {
+        [OP_add] = "+", [OP_sub] = "-", [OP_mul] = "*", [OP_shl] = "<<"};
     long long x = (long long)read_elem(f, op_opnd(o, 0), i), r = (long long)read_elem(f, &o->results[0], i);
     if (o->code == OP_neg)
         snprintf(out, room, "-(%lld) became %lld", x, r);
     else
-        snprintf(out, room, "%lld %s %lld became %lld", x, signs[o->code], (long long)read_elem(f, op_opnd(o, 1), i), r);
+        snprintf(out, room, "%lld %s %lld became %lld", x, signs[o->code],
+                 (long long)read_elem(f, op_opnd(o, 1), i), r);
 }
 
 void interpreter_check_wraps(struct frame *f, const struct step *s, const uint64_t *p, const char *mask)
@@ -239,7 +234,7 @@ void interpreter_check_wraps(struct frame *f, const struct step *s, const uint64
         char element[100], what[100];
         interpreter_element(element, sizeof element, v->type, i);
         describe(f, o, at, what, sizeof what);
-        interpreter_fail_at(f, o->loc, ERR_address_overflow, "%s, in the address of %s at line %u", what, element,
-                            (unsigned)s->op->loc.line);
+        interpreter_fail_at(f, o->loc, ERR_address_overflow, "%s, in the address of %s at line %u", what,
+                            element, (unsigned)s->op->loc.line);
     }
 }

@@ -38,13 +38,13 @@ struct epoch {
 
 struct race {
     const struct memory *mem;
-    pthread_mutex_t lock;  /* one launch at a time */
-    uint32_t base, next;   /* epochs of this launch; a cell's older ones are as good as none */
+    pthread_mutex_t lock; /* one launch at a time */
+    uint32_t base, next;  /* epochs of this launch; a cell's older ones are as good as none */
     uint32_t time;
-    uint64_t granule;      /* bytes of a cell */
+    uint64_t granule; /* bytes of a cell */
     struct epoch *epochs;
     size_t epochs_cap;
-    uint32_t *released;    /* per program: time of its latest release */
+    uint32_t *released; /* per program: time of its latest release */
     size_t programs_cap;
 };
 
@@ -200,8 +200,8 @@ static bool conflicts(const struct race *r, const struct frame *f, uint32_t epoc
     return e->program != f->program && !(r->released[e->program] > e->time && f->acquired > e->time);
 }
 
-static _Noreturn void tell(struct frame *f, const struct step *s, const struct access *a, int64_t i, uint32_t epoch,
-                           uint16_t place, const char *is, const char *has)
+static _Noreturn void tell(struct frame *f, const struct step *s, const struct access *a, int64_t i,
+                           uint32_t epoch, uint16_t place, const char *is, const char *has)
 {
     const struct race *r = f->race;
     char element[100];
@@ -210,9 +210,10 @@ static _Noreturn void tell(struct frame *f, const struct step *s, const struct a
     int x = (int)(other % (uint32_t)grid[0]), y = (int)(other / (uint32_t)grid[0] % (uint32_t)grid[1]);
     int z = (int)(other / (uint32_t)grid[0] / (uint32_t)grid[1]);
     interpreter_element(element, sizeof element, op_opnd(s->op, 0)->type, i);
-    interpreter_fail(f, s, ERR_race, "%s %s index %" PRIu64 " of '%s', which program (%d, %d, %d) %s at line %u", element, is,
-                     (a->p[i] - a->home->base) / a->bytes, a->home->name ? a->home->name : "a tensor", x, y, z, has,
-                     (unsigned)f->code->accesses.at[place]->loc.line);
+    interpreter_fail(f, s, ERR_race,
+                     "%s %s index %" PRIu64 " of '%s', which program (%d, %d, %d) %s at line %u", element, is,
+                     (a->p[i] - a->home->base) / a->bytes, a->home->name ? a->home->name : "a tensor", x, y,
+                     z, has, (unsigned)f->code->accesses.at[place]->loc.line);
 }
 
 static void note_read(const struct race *r, const struct frame *f, struct cell *c, const struct step *s)
@@ -226,7 +227,8 @@ static void note_read(const struct race *r, const struct frame *f, struct cell *
 }
 
 /* How many of n cells, from the first on, nobody else has touched in this launch; they become f's. The common case. */
-static uint64_t take_untouched(const struct race *r, const struct frame *f, const struct step *s, struct cell *c, uint64_t n, bool writes)
+static uint64_t take_untouched(const struct race *r, const struct frame *f, const struct step *s,
+                               struct cell *c, uint64_t n, bool writes)
 {
     uint32_t base = r->base, me = f->epoch;
     uint16_t place = s->place;
@@ -259,7 +261,8 @@ void race_read(struct frame *f, const struct step *s, const struct access *a, in
         struct cell *c = cells_at(r, a->home->shadow, first + done, &n);
         for (uint64_t k = c ? take_untouched(r, f, s, c, n, false) : n; k < n; k++) {
             if (conflicts(r, f, c[k].write))
-                tell(f, s, a, i + (int64_t)((done + k) * r->granule / a->bytes), c[k].write, c[k].writer, "reads", verb(c[k].write));
+                tell(f, s, a, i + (int64_t)((done + k) * r->granule / a->bytes), c[k].write, c[k].writer,
+                     "reads", verb(c[k].write));
             note_read(r, f, &c[k], s);
         }
     }
@@ -272,7 +275,8 @@ static bool is_same(const struct race *r, const struct access *a, int64_t i, uin
     return value && memcmp(there + k * r->granule, value + k * r->granule, r->granule) == 0;
 }
 
-void race_write(struct frame *f, const struct step *s, const struct access *a, int64_t i, int64_t run, const char *value)
+void race_write(struct frame *f, const struct step *s, const struct access *a, int64_t i, int64_t run,
+                const char *value)
 {
     const struct race *r = f->race;
     uint64_t first = (a->p[i] - a->home->base) / r->granule, left = (uint64_t)run * a->bytes / r->granule, n;

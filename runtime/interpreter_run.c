@@ -21,15 +21,16 @@ enum {
     STACK_BYTES = 1 << 20,
     CHECKED_WORK = 32 << 20, /* elements computed: about a tenth of a second */
     /* A worker spins in vain after so much patience, of which a round takes 1 if it counts something, else many. */
-    PATIENCE = 100000, QUIET_ROUND = 5000,
+    PATIENCE = 100000,
+    QUIET_ROUND = 5000,
     CONFIRMATIONS = 3,
     POLITE_ROUNDS = 32, /* with several turns: rounds to spin before giving up one's own */
 };
 
 struct worker {
     struct frame frame;
-    struct worker *next;          /* all */
-    struct worker *next_waiting;  /* for a turn */
+    struct worker *next;         /* all */
+    struct worker *next_waiting; /* for a turn */
     pthread_cond_t turn;
     bool has_turn;
     const struct step *spins_at;
@@ -52,7 +53,7 @@ struct interp_shared {
     struct worker *workers, *first_waiting, *last_waiting;
     int nworkers, nthreads;
     pthread_t threads[THREADS_MOST];
-    long long generation;  /* of memory, as far as those know who spin */
+    long long generation; /* of memory, as far as those know who spin */
     int nin_vain, confirmations;
 };
 
@@ -68,7 +69,8 @@ static bool note_failure(struct frame *f, struct loc loc, enum error e)
     if (f->program >= atomic_load(&f->shared->failed))
         return false;
     atomic_store(&f->shared->failed, f->program);
-    f->launch->report = (struct interp_report){.error = e, .loc = loc, .pid = {f->pid[0], f->pid[1], f->pid[2]}};
+    f->launch->report =
+        (struct interp_report){.error = e, .loc = loc, .pid = {f->pid[0], f->pid[1], f->pid[2]}};
     return true;
 }
 
@@ -258,7 +260,8 @@ static void *work(void *shared)
     size_t bytes = s->code->frame_bytes + FRAME_ALIGN;
     char *block = m->alloc(m->ctx, bytes);
     jmp_buf fail_here;
-    struct worker w = {.frame = {.code = s->code, .launch = s->launch, .shared = s, .homes = s->homes, .fail = &fail_here}};
+    struct worker w = {
+        .frame = {.code = s->code, .launch = s->launch, .shared = s, .homes = s->homes, .fail = &fail_here}};
     w.frame.worker = &w;
     enter(s, &w);
     if (block) {
@@ -287,7 +290,8 @@ static void report_deadlock(struct interp_shared *s)
     size_t room = sizeof s->launch->report.what;
     int others = s->nworkers - 1;
     if (others)
-        snprintf(s->launch->report.what, room, "it and %d more program%s wait in loops, and nothing changes what they read", others,
+        snprintf(s->launch->report.what, room,
+                 "it and %d more program%s wait in loops, and nothing changes what they read", others,
                  others > 1 ? "s" : "");
     else
         snprintf(s->launch->report.what, room, "its loop waits for what no other program will change");
@@ -325,7 +329,8 @@ bool interpreter_wait(struct frame *f, const struct step *at, bool counts)
     if (is_in_vain(s, w, counts))
         report_deadlock(s);
     bool passed = false, polite = s->turns > 1 && ++w->rounds % POLITE_ROUNDS;
-    if (!polite && atomic_load(&s->failed) == LLONG_MAX && ((s->next < s->total && start_worker(s)) || pass_turn(s)))
+    if (!polite && atomic_load(&s->failed) == LLONG_MAX &&
+        ((s->next < s->total && start_worker(s)) || pass_turn(s)))
         await_turn(s, w), passed = true;
     if (!s->race)
         f->race = NULL;
@@ -347,7 +352,8 @@ static bool find_homes(struct interp_shared *s)
     const struct block *b = l->func->body;
     s->homes = l->mem->alloc(l->mem->ctx, (size_t)(b->args.n + 1) * sizeof *s->homes);
     for (int i = 0; s->homes && i < b->args.n; i++) {
-        const struct cpu_buffer *home = type_is_ptr(b->args.at[i]->type) ? cpu_buffer_at(l->buffers, l->nbuffers, l->args[i]) : NULL;
+        const struct cpu_buffer *home =
+            type_is_ptr(b->args.at[i]->type) ? cpu_buffer_at(l->buffers, l->nbuffers, l->args[i]) : NULL;
         s->homes[i] = home && l->args[i] - home->base <= home->bytes ? home : NULL;
     }
     return s->homes != NULL;
@@ -385,7 +391,8 @@ static void run_all(struct interp_shared *s)
 
 bool interpreter_run(const struct code *c, struct interp_launch *l)
 {
-    struct interp_shared s = {.code = c, .launch = l, .total = (long long)l->grid[0] * l->grid[1] * l->grid[2]};
+    struct interp_shared s = {
+        .code = c, .launch = l, .total = (long long)l->grid[0] * l->grid[1] * l->grid[2]};
     l->report = (struct interp_report){.error = ERR_count};
     atomic_init(&s.failed, LLONG_MAX);
     if (s.total == 0)

@@ -436,7 +436,7 @@ static struct obj *choose_by_time(const struct level *l, const struct obj *optio
                                   const struct obj *named, const struct args *args)
 {
     struct eval *e = l->e;
-    struct obj *best = NULL, *timings = obj_dict(e);
+    struct obj *best = configs->seq.at[0], *timings = obj_dict(e);
     double least[3] = {INFINITY, INFINITY, INFINITY};
     struct trial t;
     for (int i = 0; i < configs->seq.n; i++) {
@@ -449,13 +449,13 @@ static struct obj *choose_by_time(const struct level *l, const struct obj *optio
         for (int k = 0; k < 3; k++)
             VEC_PUSH(e->arena, &list->seq, obj_float(e, times[k]));
         dict_set(e, timings->dict, configs->seq.at[i], list);
-        if (isfinite(times[0]) && (!best || is_faster(times, least))) {
+        if (isfinite(times[0]) && is_faster(times, least)) {
             best = configs->seq.at[i];
             memcpy(least, times, sizeof least);
         }
     }
     dict_set(e, record_of(l)->dict, obj_cstr(e, "configs_timings"), timings);
-    if (!best) /* the last one's error is the program's */
+    if (!isfinite(least[0])) /* the last one's error is the program's */
         run_trial(e, &t);
     make_trial(&t, l, options, best, named, args);
     run_pre_hook(&t, true);

@@ -274,7 +274,7 @@ static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x
         WIDTH(4, uint32_t)
         WIDTH(8, uint64_t)
 #undef WIDTH
-            default : return 0;
+    default: return 0;
     }
 }
 

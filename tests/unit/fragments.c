@@ -34,7 +34,8 @@ TEST(one_instruction)
         layout_fragment(&a, g, DOT_a, &ta, one);
         layout_fragment(&b, g, DOT_b, &tb, one);
         layout_fragment(&c, g, DOT_acc, &tc, one);
-        CHECK(fragment_matches(g, DOT_a, &a) && fragment_matches(g, DOT_b, &b) && fragment_matches(g, DOT_acc, &c));
+        CHECK(fragment_matches(g, DOT_a, &a) && fragment_matches(g, DOT_b, &b) &&
+              fragment_matches(g, DOT_acc, &c));
         CHECK(!fragment_matches(g, DOT_a, &b));
         for (int lane = 0; lane < 32; lane++) {
             int row, column;
@@ -87,7 +88,8 @@ TEST(whole_tiles)
 
 TEST(without_tensor_cores)
 {
-    static const int shapes[][3] = {{8, 32, 2}, {1, 1, 4}, {128, 256, 8}, {4, 4, 1}, {256, 2, 4}, {2, 128, 8}};
+    static const int shapes[][3] = {{8, 32, 2}, {1, 1, 4},   {128, 256, 8},
+                                    {4, 4, 1},  {256, 2, 4}, {2, 128, 8}};
     for (int s = 0; s < 6; s++) {
         int rows = shapes[s][0], columns = shapes[s][1], warps = shapes[s][2];
         struct type ta = tile(rows, 16), tb = tile(16, columns), tc = tile(rows, columns);

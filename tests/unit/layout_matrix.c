@@ -15,8 +15,8 @@ static uint32_t element_at(const struct layout *shared, uint64_t offset_elems)
 }
 
 /* What every lane gets in the words of register base `k` against what l says. */
-static void check_load(const struct layout *shared, const struct layout *l, const struct matrix_load *x, int elem_bytes,
-                       uint32_t k, uint32_t warp)
+static void check_load(const struct layout *shared, const struct layout *l, const struct matrix_load *x,
+                       int elem_bytes, uint32_t k, uint32_t warp)
 {
     struct place_map m;
     layout_divide(&m, l, shared);
@@ -44,7 +44,8 @@ static void check_load(const struct layout *shared, const struct layout *l, cons
             }
 }
 
-static bool loads_as_matrices(const struct fragment *g, enum dot_role role, const struct type *t, int fast_dim, int warps)
+static bool loads_as_matrices(const struct fragment *g, enum dot_role role, const struct type *t,
+                              int fast_dim, int warps)
 {
     static const int bytes[] = {[DT_i8] = 1, [DT_f16] = 2, [DT_bf16] = 2, [DT_f32] = 4};
     int elem_bytes = bytes[g->dtype], order[] = {fast_dim, 1 - fast_dim}, elems[] = {1, 1};
@@ -67,7 +68,8 @@ static bool loads_as_matrices(const struct fragment *g, enum dot_role role, cons
                 check_load(&shared, &l, &x, elem_bytes, k, warp);
         int n = 16 / elem_bytes;
         if (layout_shared_vector(&shared, &from, n, NULL) == n) {
-            CHECK_INT(layout_wavefronts(&shared, &rows, elem_bytes, n), layout_wavefronts_least(&rows, elem_bytes, n));
+            CHECK_INT(layout_wavefronts(&shared, &rows, elem_bytes, n),
+                      layout_wavefronts_least(&rows, elem_bytes, n));
             found = true;
         }
     }
