@@ -67,6 +67,10 @@ bool emu_decode(struct emu_insn *in)
     case INSN_pack: in->run = emu_run_pack; return in->nvec >= 2 && !in->mods[0];
     case INSN_unpack: in->run = emu_run_unpack; return in->nvec >= 2 && !in->mods[0];
     case INSN_createpolicy: in->run = emu_run_policy; return true;
+    case INSN_ldmatrix:
+        in->run = emu_run_ldmatrix;
+        return in->has_address && in->type == PT_b16 && emu_has_mod(in, MOD_shared) &&
+               (in->nvec == 1 || in->nvec == 2 || in->nvec == 4);
     case INSN_ld_param: in->run = emu_run_param; return in->has_address && ptype_info[in->type].bits >= 8;
     case INSN_ld:
     case INSN_st: return decode_access(in);

@@ -6,7 +6,7 @@
  *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { pc here + 1, the others }: these first; at L3 they join
  *
  * Warps of a CTA take turns: each runs to a barrier, to its end, or for a while. Where none can go on, that is a deadlock, and
- * is reported. CTAs are independent; of several that fail the lowest is reported, so every run tells the same.
+ * is reported. A CTA that goes on for long may wait for another one, so others get turns between its own; of several that fail the lowest is reported, so every run tells the same.
  * (PTX ISA, "Control Flow Instructions", "bar.sync", "Special Registers".) */
 #include "runtime/emulator/machine.h"
 
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { JUMPS_A_TURN = 4096, WORKERS_MOST = 256, ALIGN = 64 };
+enum { JUMPS_A_TURN = 1024, ROUNDS_A_TURN = 256, RESIDENT_MOST = 512, WORKERS_MOST = 256, ALIGN = 64 };
 
 /* Shared by the workers of one launch. */
 struct grid {
@@ -133,8 +133,8 @@ static uint32_t guarded(struct emu_warp *w, const struct emu_insn *in)
     return w->mask & (in->guard_not ? ~mask : mask);
 }
 
-/* One turn. */
-static void run_warp(struct emu_warp *w)
+/* One turn; false: its time was up. */
+static bool run_warp(struct emu_warp *w)
 {
     const struct emu_insn *insns = w->cta->code->insns.at;
     for (int jumps = 0; w->mask && jumps < JUMPS_A_TURN;) {
@@ -161,10 +161,11 @@ static void run_warp(struct emu_warp *w)
         default: leave(w, in, on);
         }
     }
-    if (w->mask) { /* its time is up */
-        park(w, w->pc, w->mask, -1);
-        w->mask = 0;
-    }
+    if (!w->mask)
+        return true;
+    park(w, w->pc, w->mask, -1);
+    w->mask = 0;
+    return false;
 }
 
 /* -- barriers -- */
@@ -221,21 +222,24 @@ static _Noreturn void deadlock(struct emu_cta *c)
 
 /* -- a CTA -- */
 
-static void run_warps(struct emu_cta *c)
+/* False: a warp needs more time; other CTAs, which it may be waiting for, should have some. */
+static bool run_warps(struct emu_cta *c)
 {
-    for (;;) {
-        bool running = false, waiting = false;
+    for (int rounds = 0;; rounds++) {
+        bool running = false, waiting = false, tired = false;
         for (int i = 0; i < c->nwarps; i++) {
             if (resume(&c->warps[i])) {
-                run_warp(&c->warps[i]);
+                tired |= !run_warp(&c->warps[i]);
                 running = true;
             }
             waiting |= c->warps[i].nwaiting > 0;
         }
         if (!waiting)
-            return;
+            return true;
         if (!release_complete(c) && !running)
             deadlock(c);
+        if (tired || rounds == ROUNDS_A_TURN)
+            return false;
     }
 }
 
@@ -263,20 +267,20 @@ static void begin_warp(struct emu_warp *w)
     w->nwaiting = 1;
 }
 
-/* False: c->report says why. */
-static bool run_cta(struct emu_cta *c, long long number)
+static void begin_cta(struct emu_cta *c, long long number)
 {
+    enum { EPOCHS_MOST = 1 << 30 };
     const int *grid = c->launch->grid;
+    if (c->epoch > EPOCHS_MOST) {
+        memset(c->shadow, 0, (size_t)c->shared_bytes * sizeof *c->shadow);
+        c->epoch = 0;
+    }
     c->pid[0] = (int)(number % grid[0]);
     c->pid[1] = (int)(number / grid[0] % grid[1]);
     c->pid[2] = (int)(number / grid[0] / grid[1]);
     c->first_epoch = ++c->epoch;
     for (int i = 0; i < c->nwarps; i++)
         begin_warp(&c->warps[i]);
-    if (setjmp(c->fail) != 0)
-        return false;
-    run_warps(c);
-    return true;
 }
 
 /* -- workers -- */
@@ -289,22 +293,6 @@ static void keep_report(struct grid *g, long long number, const struct emu_repor
         g->launch->report = *r;
     }
     pthread_mutex_unlock(&g->lock);
-}
-
-static void run_ctas(struct grid *g, struct emu_cta *c)
-{
-    enum { EPOCHS_MOST = 1 << 30 };
-    for (;;) {
-        long long number = atomic_fetch_add(&g->next, 1);
-        if (number >= g->total || atomic_load(&g->failed) < number)
-            return;
-        if (c->epoch > EPOCHS_MOST) {
-            memset(c->shadow, 0, (size_t)c->shared_bytes * sizeof *c->shadow);
-            c->epoch = 0;
-        }
-        if (!run_cta(c, number))
-            keep_report(g, number, &c->report);
-    }
 }
 
 static size_t aligned(size_t bytes)
@@ -338,24 +326,93 @@ static size_t lay_out(struct emu_cta *c, char *block)
     return used;
 }
 
+/* A CTA under way, or room for one. */
+struct resident {
+    struct emu_cta cta;
+    long long number; /* in the grid; -1: none */
+    char *block;
+    size_t bytes;
+};
+
+static struct resident *resident_new(const struct grid *g)
+{
+    const struct memory *m = g->launch->mem;
+    struct resident *r = m->alloc(m->ctx, sizeof *r);
+    if (!r)
+        return NULL;
+    *r = (struct resident){.number = -1};
+    r->cta.code = g->code;
+    r->cta.launch = g->launch;
+    r->cta.nwarps = g->code->num_threads / LANES;
+    r->cta.shared_bytes = g->code->static_shared_bytes + g->launch->shared_bytes;
+    r->bytes = lay_out(&r->cta, NULL) + ALIGN;
+    r->block = m->alloc(m->ctx, r->bytes);
+    if (!r->block) {
+        m->free(m->ctx, r, sizeof *r);
+        return NULL;
+    }
+    memset(r->block, 0, r->bytes);
+    lay_out(&r->cta, r->block + (ALIGN - (uintptr_t)r->block % ALIGN) % ALIGN);
+    return r;
+}
+
+static void resident_free(const struct grid *g, struct resident *r)
+{
+    const struct memory *m = g->launch->mem;
+    m->free(m->ctx, r->block, r->bytes);
+    m->free(m->ctx, r, sizeof *r);
+}
+
+/* Has a CTA to run: its own, or the grid's next. */
+static bool has_cta(struct grid *g, struct resident *r)
+{
+    if (r->number < 0) {
+        r->number = atomic_fetch_add(&g->next, 1);
+        if (r->number < g->total)
+            begin_cta(&r->cta, r->number);
+    }
+    if (r->number < g->total && atomic_load(&g->failed) > r->number)
+        return true;
+    r->number = -1;
+    return false;
+}
+
+/* False: it needs more time. */
+static bool run_cta(struct grid *g, struct resident *r)
+{
+    if (setjmp(r->cta.fail) != 0)
+        keep_report(g, r->number, &r->cta.report);
+    else if (!run_warps(&r->cta))
+        return false;
+    r->number = -1;
+    return true;
+}
+
+/* One CTA after the other; where one needs more time, as one does that waits for others, those have their turns first. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;
-    const struct memory *m = g->launch->mem;
-    struct emu_cta c = {.code = g->code,
-                        .launch = g->launch,
-                        .nwarps = g->code->num_threads / LANES,
-                        .shared_bytes = g->code->static_shared_bytes + g->launch->shared_bytes};
-    size_t bytes = lay_out(&c, NULL) + ALIGN;
-    char *block = m->alloc(m->ctx, bytes);
-    if (!block) {
-        keep_report(g, -1, &(struct emu_report){.error = ERR_out_of_memory});
-        return NULL;
+    struct resident *residents[RESIDENT_MOST];
+    int n = 0;
+    bool any = true, tired = true;
+    while (any) {
+        int wanted = !tired ? n : n == 0 ? 1 : 2 * n;
+        while (n < wanted && n < RESIDENT_MOST && (residents[n] = resident_new(g)))
+            n++;
+        any = tired = false;
+        for (int i = n - 1; i >= 0; i--)
+            while (has_cta(g, residents[i])) {
+                any = true;
+                if (!run_cta(g, residents[i])) {
+                    tired = true;
+                    break;
+                }
+            }
     }
-    memset(block, 0, bytes);
-    lay_out(&c, block + (ALIGN - (uintptr_t)block % ALIGN) % ALIGN);
-    run_ctas(g, &c);
-    m->free(m->ctx, block, bytes);
+    if (n == 0)
+        keep_report(g, -1, &(struct emu_report){.error = ERR_out_of_memory});
+    for (int i = 0; i < n; i++)
+        resident_free(g, residents[i]);
     return NULL;
 }
 

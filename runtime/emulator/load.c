@@ -458,6 +458,7 @@ static int operand_bits(const struct emu_insn *in, int i)
     case INSN_setp:
     case INSN_setp_and: return i == 0 || i == 3 ? 1 : bits;
     case INSN_selp: return i == 3 ? 1 : bits;
+    case INSN_ldmatrix:
     case INSN_shfl:
     case INSN_redux:
     case INSN_shf_l:

@@ -227,7 +227,7 @@ emu_run emu_run_ld, emu_run_st, emu_run_atom;
 
 /* -- tensor.c -- */
 bool emu_is_mma(const struct emu_insn *in);
-emu_run emu_run_mma;
+emu_run emu_run_mma, emu_run_ldmatrix;
 
 /* -- shared.c -- */
 /* Checks one access; returns where it goes. */

@@ -178,3 +178,38 @@ void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     multiply(s, &m);
     scatter(w, in->opnds, s, &m);
 }
+
+/* ldmatrix (PTX ISA, "ldmatrix"): matrices of 8 x 8 halves. Lane 8 j + i has the address of row i of matrix j; lane l gets row
+ * l / 4 of each matrix, columns 2 (l % 4) and the next; transposed, columns are rows. */
+void emu_run_ldmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    enum { SIDE = 8, HALF_BYTES = 2, ROW_BYTES = SIDE * HALF_BYTES };
+    const struct emu_opnd *address = &in->opnds[in->address];
+    bool transposed = emu_has_mod(in, MOD_trans);
+    const unsigned char *rows[LANES]; /* all of them before a result may overwrite the address */
+    if (on != ALL_LANES)
+        emu_fail(w, in, emu_first_lane(~on), ERR_emulator_warp, "lane %d is not here, and all have to be",
+                 emu_first_lane(~on));
+    emu_need_defined(w, in, address, class_info[address->cls].bits, ALL_LANES >> (LANES - SIDE * in->nvec),
+                     "the address");
+    for (int i = 0; i < SIDE * in->nvec; i++)
+        rows[i] = emu_shared_at(w, in, i, emu_lane(w, address, i) + (uint64_t)address->offset, ROW_BYTES);
+    for (int j = 0; j < in->nvec; j++) {
+        const unsigned char *const *row = rows + SIDE * j;
+        for (int lane = 0; lane < LANES; lane++) {
+            uint64_t bits = 0, undefined = 0;
+            for (int k = 0; k < 2; k++) {
+                int at = lane / MEMBERS, beside = 2 * (lane % MEMBERS) + k;
+                const unsigned char *p =
+                    transposed ? row[beside] + HALF_BYTES * at : row[at] + HALF_BYTES * beside;
+                uint64_t bad = 0;
+                uint16_t half;
+                emu_shared_read(w, in, lane, p, HALF_BYTES, &bad);
+                memcpy(&half, p, sizeof half);
+                bits |= (uint64_t)half << 16 * k;
+                undefined |= bad << 16 * k;
+            }
+            emu_set_lane(w, &in->opnds[j], lane, bits, undefined);
+        }
+    }
+}
