@@ -288,9 +288,11 @@ static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, c
         }                                                                                                    \
     }
         WIDTH(1, uint8_t)
-        WIDTH(2, uint16_t) WIDTH(4, uint32_t) WIDTH(8, uint64_t)
+        WIDTH(2, uint16_t)
+        WIDTH(4, uint32_t)
+        WIDTH(8, uint64_t)
 #undef WIDTH
-            default : return 0;
+    default: return 0;
     }
 }
 

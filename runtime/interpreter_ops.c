@@ -93,9 +93,11 @@ static void step_addptr(struct frame *f, const struct step *s)
             out[k] = p[k] + (uint64_t)(int64_t)((const type *)(const void *)i)[k] * bytes;                   \
         break;
         WIDTH(1, int8_t)
-        WIDTH(2, int16_t) WIDTH(4, int32_t) WIDTH(8, int64_t)
+        WIDTH(2, int16_t)
+        WIDTH(4, int32_t)
+        WIDTH(8, int64_t)
 #undef WIDTH
-            default : break;
+    default: break;
     }
 }
 

@@ -40,45 +40,67 @@ static double floored_rem(double x, double y)
     double r = fmod(x, y);
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
+/* One row a function. */
+// clang-format off
 BINARY(add, x + y)
 BINARY(sub, x - y)
-BINARY(mul, x *y) BINARY(div, x / y) BINARY(pow, pow(x, y)) BINARY(floordiv, floor(x / y)) BINARY(
-    rem, floored_rem(x, y)) BINARY(maximum, isnan(x) || x > y ? x : y) BINARY(minimum,
-                                                                              isnan(x) || x < y ? x : y)
-    BINARY(lt, x < y) BINARY(le, x <= y) BINARY(gt, x > y) BINARY(ge, x >= y) BINARY(eq, x == y)
-        BINARY(ne, x != y) UNARY(neg, -x) UNARY(abs, fabs(x)) UNARY(exp, exp(x)) UNARY(exp2, exp2(x))
-            UNARY(log, log(x)) UNARY(log2, log2(x)) UNARY(sin, sin(x)) UNARY(cos, cos(x)) UNARY(tanh, tanh(x))
-                UNARY(sqrt, sqrt(x)) UNARY(rsqrt, 1 / sqrt(x)) UNARY(erf, erf(x)) UNARY(floor, floor(x))
-                    UNARY(ceil, ceil(x)) UNARY(round, nearbyint(x)) UNARY(
-                        sigmoid, 1 / (1 + exp(-x))) UNARY(relu, x > 0 || isnan(x) ? x : 0)
-                        UNARY(isnan, isnan(x)) UNARY(isinf, isinf(x)) UNARY(isfinite, isfinite(x)) UNARY(
-                            logical_not,
-                            x == 0) UNARY(gelu, 0.5 * x * (1 + erf(x * 0.70710678118654752440)))
-                            INTEGER(add, (int64_t)((uint64_t)x + (uint64_t)y)) INTEGER(
-                                sub, (int64_t)((uint64_t)x -
-                                               (uint64_t)y)) INTEGER(mul, (int64_t)((uint64_t)x *(uint64_t)y))
-                                INTEGER(neg, (int64_t)(0 - (uint64_t)x))
-                                    INTEGER(abs, x < 0 ? (int64_t)(0 - (uint64_t)x) : x) INTEGER(
-                                        floordiv,
-                                        y == 0 || y == -1 ? (int64_t)(0 - (uint64_t)x)
-                                                          : x / y -
-                                                                (x % y != 0 && (x < 0) != (y < 0)))
-                                        INTEGER(rem, y == 0 || y == -1
-                                                         ? 0
-                                                         : x % y +
-                                                               (x % y != 0 && (x < 0) != (y < 0) ? y : 0))
-                                            INTEGER(maximum, x > y ? x : y) INTEGER(minimum, x < y ? x : y)
-                                                INTEGER(lt, x < y) INTEGER(le, x <= y)
-                                                    INTEGER(gt, x > y) INTEGER(ge, x >= y) INTEGER(eq, x == y)
-                                                        INTEGER(ne,
-                                                                x != y) INTEGER(and, x &y)
-                                                            INTEGER(or, x | y) INTEGER(xor,
-                                                                                       x ^ y) INTEGER(not, ~x)
-                                                                INTEGER(shl, y >= 0 && y < 64
-                                                                                 ? (int64_t)((uint64_t)x << y)
-                                                                                 : 0)
-                                                                    INTEGER(shr,
-                                                                            x >> (y >= 0 && y < 64 ? y : 63))
+BINARY(mul, x * y)
+BINARY(div, x / y)
+BINARY(pow, pow(x, y))
+BINARY(floordiv, floor(x / y))
+BINARY(rem, floored_rem(x, y))
+BINARY(maximum, isnan(x) || x > y ? x : y)
+BINARY(minimum, isnan(x) || x < y ? x : y)
+BINARY(lt, x < y)
+BINARY(le, x <= y)
+BINARY(gt, x > y)
+BINARY(ge, x >= y)
+BINARY(eq, x == y)
+BINARY(ne, x != y)
+UNARY(neg, -x)
+UNARY(abs, fabs(x))
+UNARY(exp, exp(x))
+UNARY(exp2, exp2(x))
+UNARY(log, log(x))
+UNARY(log2, log2(x))
+UNARY(sin, sin(x))
+UNARY(cos, cos(x))
+UNARY(tanh, tanh(x))
+UNARY(sqrt, sqrt(x))
+UNARY(rsqrt, 1 / sqrt(x))
+UNARY(erf, erf(x))
+UNARY(floor, floor(x))
+UNARY(ceil, ceil(x))
+UNARY(round, nearbyint(x))
+UNARY(sigmoid, 1 / (1 + exp(-x)))
+UNARY(relu, x > 0 || isnan(x) ? x : 0)
+UNARY(isnan, isnan(x))
+UNARY(isinf, isinf(x))
+UNARY(isfinite, isfinite(x))
+UNARY(logical_not, x == 0)
+UNARY(gelu, 0.5 * x * (1 + erf(x * 0.70710678118654752440)))
+INTEGER(add, (int64_t)((uint64_t)x + (uint64_t)y))
+INTEGER(sub, (int64_t)((uint64_t)x - (uint64_t)y))
+INTEGER(mul, (int64_t)((uint64_t)x * (uint64_t)y))
+INTEGER(neg, (int64_t)(0 - (uint64_t)x))
+INTEGER(abs, x < 0 ? (int64_t)(0 - (uint64_t)x) : x)
+INTEGER(floordiv, y == 0 || y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y - (x % y != 0 && (x < 0) != (y < 0)))
+INTEGER(rem, y == 0 || y == -1 ? 0 : x % y + (x % y != 0 && (x < 0) != (y < 0) ? y : 0))
+INTEGER(maximum, x > y ? x : y)
+INTEGER(minimum, x < y ? x : y)
+INTEGER(lt, x < y)
+INTEGER(le, x <= y)
+INTEGER(gt, x > y)
+INTEGER(ge, x >= y)
+INTEGER(eq, x == y)
+INTEGER(ne, x != y)
+INTEGER(and, x & y)
+INTEGER(or, x | y)
+INTEGER(xor, x ^ y)
+INTEGER(not, ~x)
+INTEGER(shl, y >= 0 && y < 64 ? (int64_t)((uint64_t)x << y) : 0)
+INTEGER(shr, x >> (y >= 0 && y < 64 ? y : 63))
+// clang-format on
 #undef UNARY
 #undef BINARY
 #undef INTEGER
