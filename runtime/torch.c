@@ -707,7 +707,6 @@ struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at)
         add_more(e, s);
     if (i == 0) {
         add_dtypes(e, s);
-        scope_set(s, intern_str(e->strings, "float32"), torch_dtype_obj(e, TORCH_float32));
         scope_set(s, intern_str(e->strings, "inf"), obj_float(e, INFINITY));
         scope_set(s, intern_str(e->strings, "nan"), obj_float(e, NAN));
         scope_set(s, intern_str(e->strings, "pi"), obj_float(e, 3.14159265358979323846));
