@@ -104,29 +104,50 @@ static void put_opnd(const struct emitter *e, struct opnd x)
     }
 }
 
-/* How many registers the vector `{x}` at p takes: what its row says, or else the instruction. */
-static int vector_length(const struct insn *in, const char *p)
+/* How many registers the vector `{x}` at p takes: what its row says, or else the instruction; 0: it is none. */
+static int vector_length(const struct insn *in, const char *p, struct opnd first)
 {
-    const char *digit = p + 2;
-    return p[0] != '{' ? 0 : *digit != '}' ? *digit - '0' : in->nvec;
+    const char *brace = strncmp(p, "a|{", 3) == 0 ? first.cls == CLASS_b64 ? "" : p + 2 : p;
+    return brace[0] != '{' ? 0 : brace[2] != '}' ? brace[2] - '0' : in->nvec;
+}
+
+/* n operands with commas between. */
+static void put_list(const struct emitter *e, const struct opnd *x, int n)
+{
+    for (int i = 0; i < n; i++) {
+        text_str(e->out, i ? ", " : "");
+        put_opnd(e, x[i]);
+    }
+}
+
+/* What one word of a row stands for; returns how many operands that are. */
+static int put_word(const struct emitter *e, const struct insn *in, const char *word, const struct opnd *x)
+{
+    int n = vector_length(in, word, *x), number = in->form.number;
+    if (strncmp(word, "[t{", 3) == 0) {
+        text_char(e->out, '[');
+        put_opnd(e, x[0]);
+        text_str(e->out, ", {");
+        put_list(e, x + 1, number);
+        text_str(e->out, "}]");
+        return 1 + number;
+    }
+    text_str(e->out, strncmp(word, "_|", 2) == 0 ? "_|" : n ? "{" : "");
+    put_list(e, x, n ? n : 1);
+    text_str(e->out, n ? "}" : "");
+    return n ? n : 1;
 }
 
 /* By the words of the row; of its optional operands there may be fewer. */
 static void put_opnds(const struct emitter *e, const struct insn *in)
 {
     const char *row = insn_info[in->form.code].operands;
-    for (int i = 0; i < in->nopnds;) {
-        int n = vector_length(in, row);
-        text_str(e->out, i == 0 ? "\t" : ", ");
-        if (n)
-            text_char(e->out, '{');
-        for (int end = i + (n ? n : 1), first = i; i < end; i++) {
-            if (i > first)
-                text_str(e->out, ", ");
-            put_opnd(e, in->opnds[i]);
-        }
-        if (n)
-            text_char(e->out, '}');
+    for (int i = 0, words = 0; i < in->nopnds; words++) {
+        text_str(e->out, words == 0 ? "\t" : ", ");
+        if (row[0] == '_' && row[1] != '|')
+            text_char(e->out, '_');
+        else
+            i += put_word(e, in, row, &in->opnds[i]);
         row += strcspn(row, " ");
         row += *row == ' ';
     }
@@ -154,7 +175,12 @@ static void put_insn(const struct emitter *e, const struct insn *in)
         put_reg(e, in->guard);
         text_char(out, ' ');
     }
-    text_str(out, insn_info[in->form.code].mnemonic);
+    const char *mnemonic = insn_info[in->form.code].mnemonic, *number = strchr(mnemonic, '#');
+    text_bytes(out, mnemonic, number ? (size_t)(number - mnemonic) : strlen(mnemonic));
+    if (number) {
+        put_uint(out, in->form.number);
+        text_str(out, number + 1);
+    }
     for (int i = 0; i < MODS_MOST && in->form.mods[i]; i++) {
         text_char(out, '.');
         text_str(out, mod_info[in->form.mods[i]].text);

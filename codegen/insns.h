@@ -5,8 +5,11 @@
  *
  *   INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning)
  *
+ *   mnemonic   `#` in it: the form's number, as the 256 of m64n256k16 and the 2 of tensor.2d
  *   operands   in order, results first: `d` result, `a` register or immediate, `{x}` a vector in braces (as long
- *              as the instruction says; `{x4}`: always 4), `[p]` an address, `x?` may be absent
+ *              as the instruction says; `{x4}`: always 4), `[p]` an address, `[t{x}]` a tensor map's address and as many
+ *              coordinates as the number says, `a|{a4}` 64 bits or 4 registers, `_` a result that nobody wants (no
+ *              operand), `_|d` that and a predicate, `x?` may be absent
  *   result     class of the register `d`: own (of the instruction's type), wide (twice its bits), pred, or none
  *   traits     those of ir.h's tile ops: PURE (depends on its operands only), COMMUTES (a and b), READS, WRITES
  *              (memory), EFFECT (keeps its place), TERMINATOR (leaves the block), and WARP (all lanes of the warp
@@ -56,6 +59,10 @@ PTYPE(e5m2x2, b16,  16, 81)
 MOD(global,        "global",            70)
 MOD(shared,        "shared",            70)
 MOD(param,         "param",             70)
+MOD(shared_cta,    "shared::cta",       78)
+MOD(shared_cluster,"shared::cluster",   78)
+MOD(local,         "local",             70)
+MOD(const,         "const",             70)
 MOD(volatile,      "volatile",          70)
 MOD(ca,            "ca",                70)
 MOD(cg,            "cg",                70)
@@ -106,6 +113,8 @@ MOD(max,           "max",               70)
 MOD(and,           "and",               70)
 MOD(or,            "or",                70)
 MOD(xor,           "xor",               70)
+MOD(inc,           "inc",               70)
+MOD(dec,           "dec",               70)
 MOD(exch,          "exch",              70)
 MOD(cas,           "cas",               70)
 MOD(x1,            "x1",                70)
@@ -113,6 +122,18 @@ MOD(x2,            "x2",                70)
 MOD(x4,            "x4",                70)
 MOD(trans,         "trans",             70)
 MOD(uni,           "uni",               70)
+MOD(any,           "any",               70)
+MOD(all,           "all",               70)
+MOD(ballot,        "ballot",            70)
+MOD(to,            "to",                70)
+MOD(sc,            "sc",                70)
+MOD(cluster,       "cluster",           78)
+MOD(aligned,       "aligned",           70)
+MOD(multicast,     "multicast::cluster",80)
+MOD(bulk_group,    "bulk_group",        80)
+MOD(l2_64,         "L2::64B",           74)
+MOD(l2_128,        "L2::128B",          74)
+MOD(l2_256,        "L2::256B",          74)
 #endif
 
 #ifdef LATENCY
@@ -126,6 +147,7 @@ LATENCY(global, 400)
 LATENCY(shared, 30)
 LATENCY(warp,   25)
 LATENCY(mma,    33)
+LATENCY(wgmma,  130)
 LATENCY(none,   1)
 #endif
 
@@ -180,10 +202,25 @@ INSN(atom,     "atom",     "d [p] a b?",      own,  READS|WRITES, 70, global, "d
 INSN(red,      "red",      "[p] a",           none, READS|WRITES, 70, none,   "memory at p is changed")
 
 /* -- warps and blocks -- */
-INSN(shfl,  "shfl.sync",  "d a b c m", own,  PURE|WARP,           70, warp, "d = a of lane ^ b, or of lane b")
-INSN(redux, "redux.sync", "d a m",     own,  PURE|WARP,           70, warp, "d = a combined over all lanes")
-INSN(bar,   "bar.sync",   "a",         none, READS|WRITES|EFFECT, 70, none, "wait for all threads")
-INSN(trap,  "trap",       "",          none, READS|WRITES|EFFECT, 70, none, "stop the launch")
+INSN(shfl,           "shfl.sync",                        "d a b c m", own,  PURE|WARP,                70, warp, "d = a of lane ^ b, or of lane b")
+INSN(redux,          "redux.sync",                       "d a m",     own,  PURE|WARP,                70, warp, "d = a combined over all lanes")
+INSN(bar,            "bar.sync",                         "a n?",      none, READS|WRITES|EFFECT,      70, none, "wait for all threads, or for n, at barrier a")
+INSN(bar_arrive,     "bar.arrive",                       "a n",       none, READS|WRITES|EFFECT,      70, none, "arrive at barrier a for n threads, and go on")
+INSN(bar_warp,       "bar.warp.sync",                    "m",         none, READS|WRITES|EFFECT|WARP, 70, none, "wait for the lanes of m")
+INSN(barrier,        "barrier.sync",                     "a n?",      none, READS|WRITES|EFFECT,      70, none, "as bar.sync, and lanes may come apart")
+INSN(cluster_arrive, "barrier.cluster.arrive",           "",          none, READS|WRITES|EFFECT,      78, none, "arrive at the cluster's barrier")
+INSN(cluster_wait,   "barrier.cluster.wait",             "",          none, READS|WRITES|EFFECT,      78, none, "wait for all threads of the cluster")
+INSN(vote,           "vote.sync",                        "d a m",     own,  PURE|WARP,                70, warp, "d = a of all lanes together")
+INSN(activemask,     "activemask",                       "d",         own,  EFFECT|WARP,              70, warp, "d = the lanes that are here")
+INSN(elect,          "elect.sync",                       "_|d m",     pred, EFFECT|WARP,              80, warp, "d = is this the lane that was elected?")
+INSN(setmaxnreg_inc, "setmaxnreg.inc.sync.aligned",      "n",         none, READS|WRITES|EFFECT|WARP, 80, none, "a thread of this warpgroup has n registers, more than before")
+INSN(setmaxnreg_dec, "setmaxnreg.dec.sync.aligned",      "n",         none, READS|WRITES|EFFECT|WARP, 80, none, "a thread of this warpgroup has n registers, fewer than before")
+INSN(grid_wait,      "griddepcontrol.wait",              "",          none, READS|WRITES|EFFECT,      78, none, "wait for what the grids before this one wrote")
+INSN(grid_launch,    "griddepcontrol.launch_dependents", "",          none, READS|WRITES|EFFECT,      78, none, "the grids after this one may begin")
+INSN(cvta,           "cvta",                             "d a",       own,  PURE,                     70, alu,  "d = an address, between a space and the generic one")
+INSN(mapa,           "mapa.shared::cluster",             "d a b",     own,  PURE,                     78, alu,  "d = address a in the CTA of rank b")
+INSN(stmatrix,       "stmatrix.sync.aligned.m8n8",       "[p] {x}",   none, WRITES|WARP,              78, none, "memory at p = 8x8 matrices of 16-bit elements")
+INSN(trap,           "trap",                             "",          none, READS|WRITES|EFFECT,      70, none, "stop the launch")
 
 INSN(ldmatrix, "ldmatrix.sync.aligned.m8n8", "{d} [p]", none, READS|WARP, 70, shared, "d = 8x8 matrices of 16-bit elements")
 
@@ -195,6 +232,70 @@ INSN(m16n8k8_tf32,  MMA("m16n8k8", "f32.tf32.tf32.f32"),  "{d4} {a4} {b2} {c4}",
 INSN(m16n8k32_s8,   MMA("m16n8k32", "s32.s8.s8.s32"),     "{d4} {a4} {b2} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x32 of s8")
 INSN(m16n8k16_s8,   MMA("m16n8k16", "s32.s8.s8.s32"),     "{d4} {a2} {b1} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of s8")
 #undef MMA
+
+#define ASYNC READS|WRITES|EFFECT
+
+/* -- copies that go on by themselves, in groups of a thread -- */
+INSN(cp_async,          "cp.async",                       "[p] [q] n m? policy?", none, ASYNC, 70, none, "shared p = n bytes of global q, zeros from m on")
+INSN(cp_async_commit,   "cp.async.commit_group",          "",                     none, ASYNC, 70, none, "the copies until now are a group")
+INSN(cp_async_wait,     "cp.async.wait_group",            "n",                    none, ASYNC, 70, none, "wait until n groups at most are under way")
+INSN(cp_async_wait_all, "cp.async.wait_all",              "",                     none, ASYNC, 70, none, "wait until all copies are done")
+INSN(cp_async_arrive,   "cp.async.mbarrier.arrive.noinc", "[b]",                  none, ASYNC, 70, none, "arrive at b when the copies until now are done")
+
+/* -- mbarriers -- */
+INSN(mbarrier_init,      "mbarrier.init",             "[b] n",      none, ASYNC, 70, none,   "b waits for n arrivals a phase")
+INSN(mbarrier_inval,     "mbarrier.inval",            "[b]",        none, ASYNC, 70, none,   "b is a barrier no longer")
+INSN(mbarrier_arrive,    "mbarrier.arrive",           "_ [b] n?",   none, ASYNC, 80, none,   "1 or n arrivals")
+INSN(mbarrier_arrive_tx, "mbarrier.arrive.expect_tx", "_ [b] n",    none, ASYNC, 80, none,   "the phase waits for n bytes more; 1 arrival")
+INSN(mbarrier_expect_tx, "mbarrier.expect_tx",        "[b] n",      none, ASYNC, 80, none,   "the phase waits for n bytes more")
+INSN(mbarrier_try_wait,  "mbarrier.try_wait.parity",  "d [b] q t?", pred, ASYNC, 78, shared, "d = is the phase of parity q over? perhaps after a while")
+INSN(mbarrier_test_wait, "mbarrier.test_wait.parity", "d [b] q",    pred, ASYNC, 71, shared, "d = is the phase of parity q over?")
+
+/* -- fences -- */
+INSN(fence,       "fence",                             "",      none, ASYNC, 70, none, "memory before and after, for all of a scope")
+INSN(fence_init,  "fence.mbarrier_init.release.cluster", "",      none, ASYNC, 80, none, "mbarriers are ready, for all of the cluster")
+INSN(fence_async, "fence.proxy.async",                 "",      none, ASYNC, 80, none, "what threads wrote, before what copies and wgmma read")
+INSN(fence_map,   "fence.proxy.tensormap::generic",    "[t] n", none, ASYNC, 83, none, "the tensor map at t was changed")
+
+/* -- bulk copies: `t` a tensor map, b an mbarrier that waits for the bytes -- */
+INSN(tma_load,       "cp.async.bulk.tensor.#d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", "[p] [t{x}] [b] m? policy?", none, ASYNC, 80, none, "shared p = a box, in the CTAs of m")
+INSN(tma_store,      "cp.async.bulk.tensor.#d.global.shared::cta.tile.bulk_group", "[t{x}] [p] policy?",      none, ASYNC, 80, none, "a box = shared p")
+INSN(tma_reduce,     "cp.reduce.async.bulk.tensor.#d.global.shared::cta", "[t{x}] [p] policy?",      none, ASYNC, 80, none, "a box is combined with shared p")
+INSN(tma_prefetch,   "cp.async.bulk.prefetch.tensor.#d.L2.global.tile", "[t{x}] policy?",          none, ASYNC, 80, none, "a box comes to L2")
+INSN(bulk_load,      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", "[p] [q] n [b] m? policy?", none, ASYNC, 80, none, "shared p = n bytes of global q")
+INSN(bulk_store,     "cp.async.bulk.global.shared::cta.bulk_group", "[p] [q] n policy?",       none, ASYNC, 80, none, "global p = n bytes of shared q")
+INSN(bulk_send,      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", "[p] [q] n [b]",           none, ASYNC, 80, none, "another CTA's p = n bytes of shared q")
+INSN(bulk_commit,    "cp.async.bulk.commit_group",        "",                        none, ASYNC, 80, none, "the stores until now are a group")
+INSN(bulk_wait,      "cp.async.bulk.wait_group",          "n",                       none, ASYNC, 80, none, "wait until n groups at most are under way")
+INSN(bulk_wait_read, "cp.async.bulk.wait_group.read",     "n",                       none, ASYNC, 80, none, "wait until all but n groups have read")
+INSN(map_prefetch,   "prefetch.tensormap",                "[t]",                     none, ASYNC, 80, none, "the tensor map at t is used soon")
+
+/* -- wgmma: d = a b + d or, without p, a b; s 1 or -1; t: transposed. A number `#` of columns -- */
+#define WGMMA(k, types) "wgmma.mma_async.sync.aligned.m64n#k" k "." types
+#define WGMMA_OPERANDS "{d} a|{a4} b p s? s? t? t?"
+INSN(wgmma_f32_f16,       WGMMA("16", "f32.f16.f16"),    WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of f16")
+INSN(wgmma_f16_f16,       WGMMA("16", "f16.f16.f16"),    WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of f16, in f16")
+INSN(wgmma_f32_bf16,      WGMMA("16", "f32.bf16.bf16"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of bf16")
+INSN(wgmma_f32_tf32,      WGMMA("8", "f32.tf32.tf32"),   WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of tf32")
+INSN(wgmma_f32_e4m3,      WGMMA("32", "f32.e4m3.e4m3"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8")
+INSN(wgmma_f32_e4m3_e5m2, WGMMA("32", "f32.e4m3.e5m2"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8")
+INSN(wgmma_f32_e5m2_e4m3, WGMMA("32", "f32.e5m2.e4m3"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8")
+INSN(wgmma_f32_e5m2,      WGMMA("32", "f32.e5m2.e5m2"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8")
+INSN(wgmma_f16_e4m3,      WGMMA("32", "f16.e4m3.e4m3"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8, in f16")
+INSN(wgmma_f16_e4m3_e5m2, WGMMA("32", "f16.e4m3.e5m2"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8, in f16")
+INSN(wgmma_f16_e5m2_e4m3, WGMMA("32", "f16.e5m2.e4m3"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8, in f16")
+INSN(wgmma_f16_e5m2,      WGMMA("32", "f16.e5m2.e5m2"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8, in f16")
+INSN(wgmma_s32_s8,        WGMMA("32", "s32.s8.s8"),      WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of s8")
+INSN(wgmma_s32_s8_u8,     WGMMA("32", "s32.s8.u8"),      WGMMA_OPERANDS, none, ASYNC|WARP, 84, wgmma, "64 rows of s8 and u8")
+INSN(wgmma_s32_u8_s8,     WGMMA("32", "s32.u8.s8"),      WGMMA_OPERANDS, none, ASYNC|WARP, 84, wgmma, "64 rows of u8 and s8")
+INSN(wgmma_s32_u8,        WGMMA("32", "s32.u8.u8"),      WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of u8")
+#undef WGMMA
+#undef WGMMA_OPERANDS
+INSN(wgmma_fence,  "wgmma.fence.sync.aligned",        "",  none, ASYNC|WARP, 80, none, "registers before wgmma that uses them")
+INSN(wgmma_commit, "wgmma.commit_group.sync.aligned", "",  none, ASYNC|WARP, 80, none, "wgmmas until now are a group")
+INSN(wgmma_wait,   "wgmma.wait_group.sync.aligned",   "n", none, ASYNC|WARP, 80, none, "wait until n groups at most are under way")
+
+#undef ASYNC
 
 /* -- control -- */
 INSN(bra, "bra", "l", none, TERMINATOR|EFFECT, 70, none, "go on at block l")

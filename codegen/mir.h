@@ -109,6 +109,12 @@ enum special {
     SPECIAL_nctaid_x,
     SPECIAL_nctaid_y,
     SPECIAL_nctaid_z,
+    SPECIAL_ntid,
+    SPECIAL_laneid,
+    SPECIAL_cluster_ctarank,
+    SPECIAL_cluster_nctarank,
+    SPECIAL_clusterid_x,
+    SPECIAL_nclusterid_x,
     SPECIAL_count
 };
 extern const char *const special_names[SPECIAL_count];
@@ -126,6 +132,7 @@ struct form {
     uint8_t code;            /* enum insn_code */
     uint8_t type, from;      /* enum ptype; PT_none: not spelled */
     uint8_t mods[MODS_MOST]; /* enum mod, as they are spelled; MOD_none ends them */
+    uint16_t number;         /* that `#` of the mnemonic stands for */
 };
 
 struct insn {
