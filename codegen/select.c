@@ -265,6 +265,7 @@ static void select_op(struct select *s, const struct op *o)
     case FAMILY_control: select_control(s, o); break;
     case FAMILY_debug: select_debug(s, o); break;
     case FAMILY_dot: select_dot(s, o); break;
+    case FAMILY_async: select_async(s, o); break;
     case FAMILY_count: break;
     }
 }

@@ -93,6 +93,9 @@ void select_memory(struct select *s, const struct op *o);
 void select_reduce(struct select *s, const struct op *o);
 void select_layout(struct select *s, const struct op *o);
 void select_dot(struct select *s, const struct op *o);
+void select_async(struct select *s, const struct op *o);
+void select_copy(struct select *s, const struct op *o);
+void select_wgmma(struct select *s, const struct op *o);
 void select_control(struct select *s, const struct op *o);
 void select_debug(struct select *s, const struct op *o);
 
@@ -120,6 +123,13 @@ void split_word(struct select *s, const struct word_shape *a, struct opnd word, 
 struct opnd from_memory(struct select *s, const struct word_shape *a, struct opnd x);
 
 /* -- select_convert.c: used by others -- */
+/* Where a buffer, or one of its stages, begins in shared memory: a register (or $smem itself, moved to one) that holds an
+ * address, and bytes to add to it. */
+struct place {
+    struct opnd base;
+    int64_t bytes;
+};
+struct place buffer_place(struct select *s, const struct value *buf);
 /* x of another lane: by XOR (bfly) or by number (idx). */
 struct opnd shuffle(struct select *s, enum mod mode, struct opnd x, struct opnd lane);
 

@@ -143,18 +143,40 @@ struct buffer {
     uint32_t thread_mask;   /* bits of byte offsets that depend on the thread */
     int reg_of[WORDS_MOST]; /* element i of the vector of register r is in register r ^ reg_of[i] */
     int vector_bits;        /* of registers: those that make the vector */
-    struct opnd smem;       /* address of all buffers */
+    struct opnd smem;       /* address of all buffers, or of a stage */
     struct opnd thread;     /* the thread's part of the offset */
 };
+
+struct place buffer_place(struct select *s, const struct value *buf)
+{
+    const struct op *o = buf->def;
+    if (o && o->code == OP_shared_slot) {
+        const struct type *t = buf->type;
+        struct place p = buffer_place(s, op_opnd(o, 0));
+        int64_t i, stage = type_elems(t) * type_elem_bytes(t);
+        if (value_const_int(op_opnd(o, 1), &i)) {
+            p.bytes += i * stage;
+            return p;
+        }
+        struct opnd skip =
+            emit2(s, form0(INSN_mul_lo, PT_s32), tile_of(s, op_opnd(o, 1))[0], opnd_int(CLASS_b32, stage));
+        p.base = emit2(s, form0(INSN_add, PT_s32), p.base, skip);
+        return p;
+    }
+    if (!o || o->code != OP_shared_alloc || op_int(o, ATTR_offset) < 0)
+        diag_bug(s->diag, s->op->loc, "a buffer has no place in shared memory");
+    struct opnd smem = {.kind = OPND_smem, .cls = CLASS_b32};
+    return (struct place){emit1(s, form0(INSN_mov, PT_u32), smem), op_int(o, ATTR_offset)};
+}
 
 static struct buffer buffer_of(struct select *s, const struct op *o, const struct layout *l)
 {
     int vec = (int)op_int(o, ATTR_vec);
     const struct value *v = op_opnd(o, 0);
     struct buffer b = {.elem_bytes = type_elem_bytes(v->type), .reg_bits = l->nbits[IN_reg]};
-    if (!v->def || v->def->code != OP_shared_alloc || op_int(v->def, ATTR_offset) < 0)
-        diag_bug(s->diag, o->loc, "a buffer has no place in shared memory");
-    b.offset_bytes = op_int(v->def, ATTR_offset);
+    struct place place = buffer_place(s, v);
+    b.smem = place.base;
+    b.offset_bytes = place.bytes;
     layout_divide(&b.map, l, v->type->layout);
     if (layout_shared_vector(v->type->layout, l, vec, b.reg_of) < vec)
         diag_bug(s->diag, o->loc, "a vector of %d is wider than the layouts allow", vec);
@@ -167,8 +189,6 @@ static struct buffer buffer_of(struct select *s, const struct op *o, const struc
         b.thread_mask |= basis[i];
     }
     b.thread = emit_thread_map(s, nbits, basis);
-    struct opnd smem = {.kind = OPND_smem, .cls = CLASS_b32};
-    b.smem = emit1(s, form0(INSN_mov, PT_u32), smem);
     return b;
 }
 
@@ -320,6 +340,6 @@ void select_layout(struct select *s, const struct op *o)
     case OP_convert: select_convert(s, o); break;
     case OP_shared_store: select_shared_store(s, o); break;
     case OP_shared_load: select_shared_load(s, o); break;
-    default: break; /* shared_alloc: its users look at it */
+    default: break; /* shared_alloc, shared_slot: their users look at them */
     }
 }

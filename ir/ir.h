@@ -237,7 +237,7 @@ enum trait {
 
 enum family {
     FAMILY_create, FAMILY_arith, FAMILY_math, FAMILY_cast, FAMILY_shape, FAMILY_memory, FAMILY_reduce, FAMILY_dot,
-    FAMILY_control, FAMILY_debug, FAMILY_layout, FAMILY_count
+    FAMILY_control, FAMILY_debug, FAMILY_layout, FAMILY_async, FAMILY_count
 };
 
 struct op_info {

@@ -684,3 +684,108 @@ const char *rule_shared_load(struct module *m, const struct op *o, const struct 
     const char *error = want_given(m, o);
     return error ? error : buffer_and_tile(m, o, given(o));
 }
+
+/* A view of one stage. */
+const char *rule_shared_slot(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *buf = opnd(o, 0);
+    if (buf->kind != TY_shared)
+        return wrong(m, "%s is no buffer", ir(m, buf));
+    types[0] = type_shared(m, type_elem(buf), buf->rank, buf->shape, buf->layout, 1);
+    return want_type(m, "the stage", opnd(o, 1), type_scalar(m, DT_i32));
+}
+
+const char *rule_to_shared(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const char *error = want_given(m, o);
+    const struct type *x = opnd(o, 0), *t = given(o);
+    bool fits = !error && t->kind == TY_shared && t->layout && type_is_tile(x) && type_same_shape(x, t) &&
+                type_elem(x) == type_elem(t);
+    return error || fits ? error : wrong(m, "%s does not fit into %s", ir(m, x), ir(m, t));
+}
+
+/* -- async -- */
+
+const char *rule_async_copy(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const struct type *buf = opnd(o, 0), *ptr = opnd(o, 1);
+    bool fits = buf->kind == TY_shared && type_is_tile(ptr) && type_is_ptr(ptr) &&
+                type_same_shape(buf, ptr) && type_elem(ptr)->elem == type_elem(buf);
+    if (!fits)
+        return wrong(m, "no copy through %s into %s", ir(m, ptr), ir(m, buf));
+    return want_optional(m, o, 2, "the mask", bool_like(m, ptr));
+}
+
+const char *rule_wgmma(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *a = opnd(o, 0), *b = opnd(o, 1), *acc = opnd(o, 2);
+    types[0] = acc;
+    bool fits = (a->kind == TY_shared || type_is_tile(a)) && b->kind == TY_shared && type_is_tile(acc) &&
+                a->rank == 2 && b->rank == 2 && acc->rank == 2 && dot_elems_fit(a, b, acc) &&
+                a->shape[0] == acc->shape[0] && b->shape[1] == acc->shape[1] && a->shape[1] == b->shape[0];
+    return fits ? NULL : wrong(m, "no dot of %s and %s into %s", ir(m, a), ir(m, b), ir(m, acc));
+}
+
+const char *rule_dot_wait(struct module *m, const struct op *o, const struct type **types)
+{
+    if (o->nresults != o->nopnds)
+        return wrong(m, "%d values, %d results", o->nopnds, o->nresults);
+    for (int i = 0; i < o->nresults; i++)
+        types[i] = opnd(o, i);
+    return NULL;
+}
+
+static const char *want_coordinates(struct module *m, const struct op *o, int first)
+{
+    const char *error = NULL;
+    for (int i = first; i < o->nopnds && !error; i++)
+        error = want_type(m, "a coordinate", opnd(o, i), type_scalar(m, DT_i32));
+    return error;
+}
+
+static const char *want_barrier(struct module *m, const struct op *o, int i)
+{
+    const struct type *t = opnd(o, i);
+    bool fits =
+        t->kind == TY_shared && t->rank == 1 && t->shape[0] == 1 && type_elem(t) == type_scalar(m, DT_i64);
+    return fits ? NULL : wrong(m, "%s is no barrier", ir(m, t));
+}
+
+const char *rule_tensor_store(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const char *error = want_tile(m, opnd(o, 0));
+    return error ? error : want_coordinates(m, o, 1);
+}
+
+const char *rule_tensor_copy(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    if (opnd(o, 0)->kind != TY_shared)
+        return wrong(m, "%s is no buffer", ir(m, opnd(o, 0)));
+    const char *error = want_barrier(m, o, 1);
+    return error ? error : want_coordinates(m, o, 2);
+}
+
+const char *rule_tensor_put(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    if (opnd(o, 0)->kind != TY_shared)
+        return wrong(m, "%s is no buffer", ir(m, opnd(o, 0)));
+    return want_coordinates(m, o, 1);
+}
+
+const char *rule_mbar(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    return want_barrier(m, o, 0);
+}
+
+const char *rule_mbar_wait(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const char *error = want_barrier(m, o, 0);
+    return error ? error : want_type(m, "the parity", opnd(o, 1), type_scalar(m, DT_i32));
+}

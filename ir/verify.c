@@ -229,8 +229,12 @@ static bool check_rule(struct verifier *v, const struct op *o)
 /* Is `degree` enough detail, and not too much, for o? */
 static bool check_degree(struct verifier *v, const struct op *o)
 {
-    if (v->f->degree == DEGREE_traced && op_info[o->code].family == FAMILY_layout)
+    bool is_tensor = o->code == OP_tensor_load || o->code == OP_tensor_store;
+    bool is_async = op_info[o->code].family == FAMILY_async && !is_tensor;
+    if (v->f->degree == DEGREE_traced && (is_async || op_info[o->code].family == FAMILY_layout))
         return fail(v, "%s in a function that is traced", op_info[o->code].name);
+    if (v->f->degree == DEGREE_scheduled && (is_tensor || o->code == OP_to_shared))
+        return fail(v, "%s in a function that is scheduled", op_info[o->code].name);
     if (v->f->degree != DEGREE_scheduled || o->code != OP_convert)
         return true;
     if (layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) == CONVERSION_shared)

@@ -51,10 +51,9 @@ static bool shared_access(const struct op *o, struct access *x)
 {
     if (o->code != OP_shared_store && o->code != OP_shared_load)
         return false;
-    const struct value *buf = op_opnd(o, 0);
-    int64_t offset = op_int(buf->def, ATTR_offset);
-    int64_t bytes = type_elems(buf->type) * type_elem_bytes(buf->type) * buf->type->nstages;
-    *x = (struct access){offset, offset + bytes, o->code == OP_shared_store};
+    const struct op *alloc = buffer_alloc(op_opnd(o, 0), NULL);
+    int64_t offset = op_int(alloc, ATTR_offset);
+    *x = (struct access){offset, offset + buffer_bytes(op_result(alloc)->type), o->code == OP_shared_store};
     return true;
 }
 

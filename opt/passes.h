@@ -92,6 +92,11 @@ int axis_access(const struct axis_table *t, const struct op *access, int dim);
 /* How many neighbours along `dim` share one mask value; without a mask all do. */
 int axis_mask(const struct axis_table *t, const struct op *access, int dim);
 
+/* -- shared.c -- */
+/* The shared_alloc behind a buffer or a stage of one; `slot` (may be NULL): the stage's number, NULL for the whole. */
+struct op *buffer_alloc(const struct value *buf, struct value **slot);
+int64_t buffer_bytes(const struct type *t); /* of all stages */
+
 /* -- dot.c: what assign asks about dots -- */
 
 /* Does an operand of some dot follow from another's result? */

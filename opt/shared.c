@@ -26,6 +26,19 @@ struct placement {
     int next;
 };
 
+struct op *buffer_alloc(const struct value *buf, struct value **slot)
+{
+    bool is_view = buf->def && buf->def->code == OP_shared_slot;
+    if (slot)
+        *slot = is_view ? op_opnd(buf->def, 1) : NULL;
+    return is_view ? op_opnd(buf->def, 0)->def : buf->def;
+}
+
+int64_t buffer_bytes(const struct type *t)
+{
+    return type_elems(t) * type_elem_bytes(t) * t->nstages;
+}
+
 static int lookup(const struct map *m, const struct op *o)
 {
     void **at = map_get_ptr(m, o);
@@ -38,8 +51,7 @@ static void number(struct placement *p, struct block *b)
     for (struct op *o = b->first; o; o = o->next) {
         *map_at_ptr(&p->position, o) = (void *)(intptr_t)(++p->next);
         if (o->code == OP_shared_alloc) {
-            const struct type *t = op_result(o)->type;
-            int64_t bytes = type_elems(t) * type_elem_bytes(t) * t->nstages;
+            int64_t bytes = buffer_bytes(op_result(o)->type);
             VEC_PUSH(p->func->module->scratch, &p->buffers, ((struct buffer){.alloc = o, .bytes = bytes}));
         }
         for (int i = 0; i < o->nregions; i++)
@@ -58,17 +70,24 @@ static const struct op *loop_entered(const struct op *user, const struct op *all
     return found;
 }
 
-static void find_lifetime(struct placement *p, struct buffer *b)
+static void extend_lifetime(struct placement *p, struct buffer *b, const struct value *v)
 {
-    b->first = p->next;
-    b->last = 0;
-    for (const struct use *u = op_result(b->alloc)->uses; u; u = u->next) {
+    for (const struct use *u = v->uses; u; u = u->next) {
+        if (u->user->code == OP_shared_slot)
+            extend_lifetime(p, b, op_result(u->user));
         const struct op *loop = loop_entered(u->user, b->alloc);
         int first = lookup(&p->position, loop ? loop : u->user);
         int last = loop ? lookup(&p->end, loop) : first;
         b->first = first < b->first ? first : b->first;
         b->last = last > b->last ? last : b->last;
     }
+}
+
+static void find_lifetime(struct placement *p, struct buffer *b)
+{
+    b->first = p->next;
+    b->last = 0;
+    extend_lifetime(p, b, op_result(b->alloc));
 }
 
 static bool live_together(const struct buffer *a, const struct buffer *b)

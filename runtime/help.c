@@ -7,8 +7,8 @@
 
 static void help_ops(struct text *out)
 {
-    static const char *const families[] = {"create", "arith", "math",    "cast",  "shape", "memory",
-                                           "reduce", "dot",   "control", "debug", "layout"};
+    static const char *const families[] = {"create", "arith", "math",    "cast",  "shape",  "memory",
+                                           "reduce", "dot",   "control", "debug", "layout", "async"};
     int family = -1;
     for (int i = 0; i < OP_count; i++) {
         const struct op_info *op = &op_info[i];

@@ -141,6 +141,8 @@ static struct step decode_op(struct decoder *d, const struct op *o)
         out[i] = slot_of(d, &o->results[i]);
     }
     step_function *run = interpreter_may_wrap(&d->addresses, o) ? step_address : interpreter_steps[o->code];
+    if (!run) /* what comes after tracing */
+        run = interpreter_steps[OP_convert];
     struct step s = {
         .op = o, .run = run, .n = step_elems(o), .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
     if (op_info[o->code].family == FAMILY_memory)

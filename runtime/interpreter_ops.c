@@ -586,7 +586,4 @@ step_function *const interpreter_steps[OP_count] = {
     [OP_assert] = step_assert,
     [OP_barrier] = step_nothing,
     [OP_convert] = step_unsupported,
-    [OP_shared_alloc] = step_unsupported,
-    [OP_shared_store] = step_unsupported,
-    [OP_shared_load] = step_unsupported,
 };
