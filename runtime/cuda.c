@@ -158,15 +158,6 @@ static bool cuda_open(struct device *d, int ordinal, void *cuda_context, struct 
     return false;
 }
 
-static void cuda_close(struct device *d)
-{
-    struct gpu *g = gpu_of(d);
-    if (g->owns_context)
-        g->driver.primary_release(g->device);
-    driver_close(&g->driver);
-    d->mem->free(d->mem->ctx, g, sizeof *g);
-}
-
 /* -- the context, for the length of a call -- */
 
 static bool enter(struct gpu *g, bool *pushed, struct fault *f)
@@ -184,6 +175,21 @@ static void leave(struct gpu *g, bool pushed)
     cu_context popped;
     if (pushed)
         g->driver.context_pop(&popped);
+}
+
+static void cuda_close(struct device *d)
+{
+    struct gpu *g = gpu_of(d);
+    struct fault ignored;
+    bool pushed;
+    if (g->cublas && enter(g, &pushed, &ignored)) {
+        cublas_close(g, d->mem);
+        leave(g, pushed);
+    }
+    if (g->owns_context)
+        g->driver.primary_release(g->device);
+    driver_close(&g->driver);
+    d->mem->free(d->mem->ctx, g, sizeof *g);
 }
 
 /* What a call in our context came to. */
@@ -349,6 +355,17 @@ static const void *cuda_cubin(struct device *d, void *loaded, size_t *bytes)
     return code->cubin;
 }
 
+static bool cuda_multiply(struct device *d, const struct product *p, struct fault *f)
+{
+    struct gpu *g = gpu_of(d);
+    bool pushed;
+    if (!enter(g, &pushed, f))
+        return false;
+    bool good = cublas_multiply(g, d->mem, p, f);
+    leave(g, pushed);
+    return good;
+}
+
 /* -- time -- */
 
 static bool cuda_event_new(struct device *d, void **event, struct fault *f)
@@ -409,6 +426,7 @@ const struct device_class device_cuda = {
     .launch = cuda_launch,
     .resources = cuda_resources,
     .cubin = cuda_cubin,
+    .multiply = cuda_multiply,
     .event_new = cuda_event_new,
     .event_free = cuda_event_free,
     .event_record = cuda_event_record,

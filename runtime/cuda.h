@@ -75,6 +75,7 @@ struct gpu {
     cu_device device;
     cu_context context;
     bool owns_context; /* the primary one, retained */
+    struct cublas *cublas; /* NULL: nobody asked for it */
 };
 
 /* -- cuda.c -- */
@@ -84,6 +85,10 @@ void driver_close(struct driver *d);
 bool driver_check(const struct driver *d, cu_result r, const char *call, struct fault *f);
 /* A GPU's name, capability and size. */
 bool driver_gpu(const struct driver *d, int ordinal, struct neso_gpu *out, struct fault *f);
+
+/* -- cublas.c; the GPU's context is current -- */
+bool cublas_multiply(struct gpu *g, const struct memory *mem, const struct product *p, struct fault *f);
+void cublas_close(struct gpu *g, const struct memory *mem);
 
 /* -- jit.c: PTX to loaded code; the GPU's context is current -- */
 struct cuda_code {

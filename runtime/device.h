@@ -58,6 +58,21 @@ struct launch {
     void *write_ctx;
 };
 
+/* out = a b, row-major and contiguous, for `count` matrices; those of a factor stand `batch` elements apart. */
+struct product {
+    enum dtype dtype; /* of all */
+    bool may_round;   /* float32 as tensor cores take it */
+    int m, n, k, count;
+    struct factor {
+        uint64_t address;
+        bool is_transposed; /* columns are contiguous, not rows */
+        int lead;           /* elements from one row (column) to the next */
+        int64_t batch;
+    } a, b;
+    uint64_t out;
+    const char *const *prefixes; /* where a library may stand too, as it may in /usr/local; NULL at the end */
+};
+
 struct device_class {
     const char *name, *meaning;
     bool takes_ptx;
@@ -83,6 +98,8 @@ struct device_class {
     void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
     /* The assembled kernel, for as long as it is loaded; NULL where there is none. */
     const void *(*cubin)(struct device *d, void *loaded, size_t *bytes);
+    /* By a library of the vendor's, queued. False with NESO_OK in f: none is here that does it. NULL: never one. */
+    bool (*multiply)(struct device *d, const struct product *p, struct fault *f);
 
     /* Points in time on a stream; seconds waits for `to`. */
     bool (*event_new)(struct device *d, void **event, struct fault *f);

@@ -185,7 +185,9 @@ struct program {
     struct fault fault; /* of the latest access to the device's memory that failed */
     void *lent;         /* host.c's own */
     uint64_t launches;  /* so far */
-    bool timed_cpu_only; /* a benchmark timed calls that launched nothing: torch's functions on the CPU */
+    uint64_t products;  /* by the device's library, so far */
+    bool is_timing;     /* a benchmark measures what runs */
+    const char *oracle; /* what a benchmark's calls that launched no kernel were computed by: "cuBLAS"; NULL: none such */
 };
 
 /* Raises a device's refusal as the program's RuntimeError, noting the kernel's place where it is known. */

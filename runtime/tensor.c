@@ -365,6 +365,14 @@ static void multiply(struct product whole, int64_t m, double *rows, int nthreads
             pthread_join(threads[i], NULL);
 }
 
+/* Where matrix i of a batch begins. */
+static int64_t matrix_place(const struct tensor *t, int64_t i)
+{
+    struct tensor heads = *t;
+    heads.rank -= 2;
+    return place(&heads, i);
+}
+
 bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tensor *a, const struct tensor *b)
 {
     int r = out->rank;
@@ -382,8 +390,7 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
     }
     int64_t batches = m > 0 && n > 0 ? tensor_elems(out) / (m * n) : 0;
     for (int64_t i = 0; i < batches; i++) {
-        int64_t at_a = r > 2 && a->rank > 2 ? i * a->stride[0] : 0,
-                at_b = r > 2 && b->rank > 2 ? i * b->stride[0] : 0;
+        int64_t at_a = matrix_place(a, i), at_b = matrix_place(b, i);
         for (int64_t row = 0; row < m; row++)
             read_row(x + row * k, ha, a, at_a + row * a->stride[a->rank - 2], a->stride[a->rank - 1], k);
         for (int64_t row = 0; row < k; row++)

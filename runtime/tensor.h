@@ -116,6 +116,7 @@ bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct t
 bool tensor_broadcast_shape(const struct tensor *a, const struct tensor *b, int *rank, int64_t *shape);
 /* View of t with broadcast strides. */
 struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *shape);
+/* out, contiguous: the products of all matrices of a and b, which have its rank. */
 bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tensor *a, const struct tensor *b);
 
 /* torch's result type of an operation on two tensors, or a tensor and a Python number. */

@@ -2,7 +2,7 @@
  *
  * Times are between two events of the device around one call, with the L2 cache cleared before, language.md 6.6 step by step.
  * The interpreter's events are the CPU's clock, and there is no cache of its to clear. A timed call that launches no
- * kernel computes on the CPU: the table names its line so.
+ * kernel computes on the CPU, or by the device's library: the table names its line so.
  *
  *     benchmark.run(print_data=True)      matmul:
  *                                                N  Triton (GB/s)  Torch (CPU oracle) (GB/s)
@@ -141,18 +141,25 @@ static int measure(struct clock *c, const struct bench *b, double **times_ms)
 int bench_run(struct program *p, struct eval *e, const struct bench *b, struct loc at, double **times_ms)
 {
     struct clock c = {.p = p, .e = e, .at = at};
-    uint64_t launches = p->launches, operations = host_pool(e)->operations;
+    uint64_t launches = p->launches, operations = host_pool(e)->operations, products = p->products;
+    bool was_timing = p->is_timing;
     struct handler h;
     handler_push(e, &h);
     if (setjmp(h.jump) != 0) {
         clock_close(&c);
+        p->is_timing = was_timing;
         eval_throw(e, &h.raised);
     }
+    p->is_timing = true;
     clock_open(&c);
     int n = measure(&c, b, times_ms);
     handler_pop(e, &h);
     clock_close(&c);
-    p->timed_cpu_only = p->launches == launches && host_pool(e)->operations != operations;
+    p->is_timing = was_timing;
+    p->oracle = p->launches != launches                  ? NULL
+                : host_pool(e)->operations != operations ? "CPU oracle"
+                : p->products != products                ? "cuBLAS"
+                                                         : NULL;
     return n;
 }
 
@@ -322,7 +329,7 @@ struct table {
     double *cells;        /* [row][nx + nlines]; NaN where absent */
     struct obj **labels;  /* [row][nx]: x as the program gave it */
     double *low, *high;   /* [row][nlines], NaN where the program gives one number */
-    bool *is_cpu;         /* [nlines] */
+    const char **oracle;  /* [nlines]: who computed the line where no kernel did, NULL: a kernel */
     bool all_ints, plain; /* every cell an int; every x a number */
 };
 
@@ -395,10 +402,12 @@ static void run_row(struct eval *e, struct table *t, int row, struct obj *fn, co
     for (int line = 0; line < t->nlines; line++) {
         struct program *p = program_of(e);
         const struct storage *mark = host_pool(e)->storages;
-        p->timed_cpu_only = false;
+        p->oracle = NULL;
         dict_set(e, keywords->dict, field(e, b, "line_arg"), field(e, b, "line_vals")->seq.at[line]);
         set_cell(e, t, row, line, merged_call(e, fn, keywords, at), at);
-        t->is_cpu[line] |= p->timed_cpu_only;
+        if (p->oracle &&
+            (!t->oracle[line] || *p->oracle == 'C')) /* of several, the one on the CPU takes the time */
+            t->oracle[line] = p->oracle;
         pool_release(host_pool(e), mark);
     }
 }
@@ -412,13 +421,22 @@ static const char *as_text(struct eval *e, struct obj *x)
     return t.s ? t.s : "";
 }
 
-static const char *line_name(struct eval *e, const struct table *t, const struct obj *b, int line)
+/* As the program calls the line, and who computed it where that does not say so. */
+static struct text line_word(struct eval *e, const struct table *t, const struct obj *b, int line)
 {
     struct text name;
-    const char *ylabel = as_text(e, field(e, b, "ylabel"));
+    const char *given = as_text(e, field(e, b, "line_names")->seq.at[line]), *oracle = t->oracle[line];
     text_init(&name, e->arena);
-    text_printf(&name, "%s%s", as_text(e, field(e, b, "line_names")->seq.at[line]),
-                t->is_cpu[line] ? " (CPU oracle)" : "");
+    text_str(&name, given);
+    if (oracle && !strstr(given, oracle))
+        text_printf(&name, " (%s)", oracle);
+    return name;
+}
+
+static const char *line_name(struct eval *e, const struct table *t, const struct obj *b, int line)
+{
+    const char *ylabel = as_text(e, field(e, b, "ylabel"));
+    struct text name = line_word(e, t, b, line);
     if (*ylabel)
         text_printf(&name, " (%s)", ylabel);
     return name.s;
@@ -439,7 +457,7 @@ static struct table run_lines(struct eval *e, struct obj *fn, const struct obj *
     t.labels = NEW_ARRAY(e->arena, t.nrows * t.nx + 1, struct obj *);
     t.low = NEW_ARRAY(e->arena, t.nrows * t.nlines + 1, double);
     t.high = NEW_ARRAY(e->arena, t.nrows * t.nlines + 1, double);
-    t.is_cpu = NEW_ARRAY(e->arena, t.nlines + 1, bool);
+    t.oracle = NEW_ARRAY(e->arena, t.nlines + 1, const char *);
     for (int row = 0; row < t.nrows; row++)
         run_row(e, &t, row, fn, b, extra, at);
     for (int i = 0; i < columns; i++)
@@ -590,11 +608,7 @@ static void draw(struct eval *e, const struct table *t, const struct obj *b, str
             p.y[row * t->nlines + i] = t->cells[row * (t->nx + t->nlines) + t->nx + i];
     }
     for (int i = 0; i < t->nlines; i++) {
-        struct text name;
-        text_init(&name, e->arena);
-        text_printf(&name, "%s%s", as_text(e, field(e, b, "line_names")->seq.at[i]),
-                    t->is_cpu[i] ? " (CPU oracle)" : "");
-        p.lines[i].name = name.s;
+        p.lines[i].name = line_word(e, t, b, i).s;
         struct obj *style = styles->kind == OBJ_list && i < styles->seq.n ? styles->seq.at[i] : obj_none;
         if ((style->kind == OBJ_tuple || style->kind == OBJ_list) && style->seq.n > 0)
             p.lines[i].color = as_text(e, style->seq.at[0]);

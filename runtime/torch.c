@@ -2,6 +2,7 @@
  * Objects, constructors, classes and modules; arithmetic is in torch_math.c, views and casts in torch_view.c. Every function and
  * method is a row of a table; what is missing is a located error that says to run the file under Python.
  */
+#include "frontend/python.h"
 #include "runtime/torch.h"
 
 #include <math.h>
@@ -507,6 +508,8 @@ static struct obj *class_getattr(struct eval *e, struct obj *self, const char *n
     if (!b)
         b = find_builtin(torch_math_methods, "Tensor", name);
     if (!b)
+        b = find_builtin(torch_matmul_functions, "Tensor", name);
+    if (!b)
         b = torch_operation(e, "Tensor", name);
     if (b)
         return obj_method(e, self, obj_builtin(e, b));
@@ -540,7 +543,7 @@ static struct obj *class_operator(struct eval *e, enum oper op, struct obj *self
         return NULL;
     struct obj *x = reflected ? other : self, *y = reflected ? self : other;
     if (op == OPER_matmul)
-        return torch_run_matmul(e, (struct obj *[]){x, y}, &(struct args){.loc = at});
+        return torch_matmul(e, x, y, at);
     return names[op] ? torch_apply(e, torch_elementwise(names[op]), x, y, at) : NULL;
 }
 
@@ -644,8 +647,15 @@ const struct native_class torch_dtype_class = {
 
 /* -- the modules -- */
 
-static const char *const module_names[] = {"torch", "torch.cuda", "torch.testing", "torch.nn",
-                                           "torch.nn.functional"};
+static const char *const module_names[] = {"torch",
+                                           "torch.cuda",
+                                           "torch.testing",
+                                           "torch.nn",
+                                           "torch.nn.functional",
+                                           "torch.backends",
+                                           "torch.backends.cuda",
+                                           "torch.backends.cuda.matmul",
+                                           "torch.backends.cudnn"};
 
 static void add_dtypes(struct eval *e, struct scope *s)
 {
@@ -691,13 +701,14 @@ struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at)
     struct scope *s = m->module.scope;
     add_functions(e, s, functions, dotted_name);
     add_functions(e, s, torch_math_functions, dotted_name);
+    add_functions(e, s, torch_matmul_functions, dotted_name);
     add_functions(e, s, torch_pick_functions, dotted_name);
     size_t length = strlen(dotted_name);
     for (size_t k = 0; k < known; k++)
         if (strncmp(module_names[k], dotted_name, length) == 0 && module_names[k][length] == '.' &&
             !strchr(module_names[k] + length + 1, '.'))
             scope_set(s, intern_str(e->strings, module_names[k] + length + 1),
-                      torch_module(e, module_names[k], at));
+                      find_module(e, module_names[k], at));
     if (i == 0 || strcmp(dotted_name, "torch.nn.functional") == 0) {
         const char *name;
         for (int k = 0; (name = torch_operation_name(k)); k++)

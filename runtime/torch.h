@@ -30,8 +30,11 @@ struct obj *torch_apply(struct eval *e, const struct elementwise *f, struct obj 
 /* A row for an operation of the tables ("exp", "sum"); NULL: none. */
 const struct builtin *torch_operation(struct eval *e, const char *prefix, const char *name);
 const char *torch_operation_name(int i);
-struct obj *torch_run_matmul(struct eval *e, struct obj **args, const struct args *call);
 const char *torch_shape_text(struct eval *e, const struct tensor *x);
+
+/* -- torch_matmul.c -- */
+extern const struct builtin torch_matmul_functions[]; /* and methods */
+struct obj *torch_matmul(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 
 /* -- torch_view.c -- */
 extern const struct builtin torch_view_methods[];

@@ -441,24 +441,6 @@ static struct obj *run_softmax(struct eval *e, struct obj **args, const struct a
     return torch_wrap(e, out);
 }
 
-struct obj *torch_run_matmul(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct tensor a = torch_operand(e, args[0], call->loc), b = torch_operand(e, args[1], call->loc);
-    if (a.rank < 2 || b.rank < 2 || a.rank > 3 || b.rank > 3 || a.shape[a.rank - 1] != b.shape[b.rank - 2] ||
-        a.dtype != b.dtype || (a.rank == 3 && b.rank == 3 && a.shape[0] != b.shape[0]))
-        eval_raise(e, call->loc, "RuntimeError", ERR_torch_matmul, torch_shape_text(e, &a),
-                   torch_dtypes[a.dtype].name, torch_shape_text(e, &b), torch_dtypes[b.dtype].name);
-    int rank = a.rank > b.rank ? a.rank : b.rank;
-    int64_t shape[3] = {a.rank == 3 ? a.shape[0] : b.shape[0]};
-    shape[rank - 2] = a.shape[a.rank - 2];
-    shape[rank - 1] = b.shape[b.rank - 1];
-    struct tensor out = torch_make(e, a.dtype, rank, shape, call->loc);
-    out.on_gpu = a.on_gpu;
-    if (!tensor_matmul(host_pool(e), &out, &a, &b))
-        eval_raise(e, call->loc, "RuntimeError", ERR_torch_copy);
-    return torch_wrap(e, out);
-}
-
 /* -- comparisons of whole tensors -- */
 
 struct closeness {
@@ -589,9 +571,6 @@ const char *torch_operation_name(int i)
 const struct builtin torch_math_functions[] = {
     {"torch.where", "condition, input, other", run_where, NULL},
     {"torch.softmax", "input, dim=None, dtype=None", run_softmax, NULL},
-    {"torch.matmul", "input, other", torch_run_matmul, NULL},
-    {"torch.mm", "input, other", torch_run_matmul, NULL},
-    {"torch.bmm", "input, other", torch_run_matmul, NULL},
     {"torch.allclose", "input, other, rtol=None, atol=None, equal_nan=False", run_allclose, NULL},
     {"torch.equal", "input, other", run_equal, NULL},
     {"torch.testing.assert_close",
@@ -603,7 +582,6 @@ const struct builtin torch_math_functions[] = {
 
 const struct builtin torch_math_methods[] = {
     {"Tensor.softmax", "self, dim=None, dtype=None", run_softmax, NULL},
-    {"Tensor.matmul", "self, other", torch_run_matmul, NULL},
     {"Tensor.allclose", "self, other, rtol=None, atol=None, equal_nan=False", run_allclose, NULL},
     {"Tensor.equal", "self, other", run_equal, NULL},
     {0},
