@@ -91,6 +91,7 @@ void select_create(struct select *s, const struct op *o);
 void select_shape(struct select *s, const struct op *o);
 void select_memory(struct select *s, const struct op *o);
 void select_reduce(struct select *s, const struct op *o);
+void select_scan(struct select *s, const struct op *o);
 void select_layout(struct select *s, const struct op *o);
 void select_dot(struct select *s, const struct op *o);
 void select_async(struct select *s, const struct op *o);
@@ -122,6 +123,16 @@ struct opnd join_elems(struct select *s, const struct word_shape *a, const struc
 void split_word(struct select *s, const struct word_shape *a, struct opnd word, struct opnd *elems);
 struct opnd from_memory(struct select *s, const struct word_shape *a, struct opnd x);
 
+/* -- select_reduce.c: used by others -- */
+/* a = what the region of o makes of a and b, n values each. */
+void select_combine(struct select *s, const struct op *o, struct opnd *a, const struct opnd *b);
+/* The bits of a coordinate that are those of dimension `axis`. */
+uint32_t coord_mask(const struct layout *l, int axis);
+
+/* -- select_gather.c -- */
+void select_shared_gather(struct select *s, const struct op *o);
+void select_shared_count(struct select *s, const struct op *o);
+
 /* -- select_convert.c: used by others -- */
 /* Where a buffer, or one of its stages, begins in shared memory: a register (or $smem itself, moved to one) that holds an
  * address, and bytes to add to it. */
@@ -130,6 +141,7 @@ struct place {
     int64_t bytes;
 };
 struct place buffer_place(struct select *s, const struct value *buf);
+struct opnd choose_elem(struct select *s, enum dtype dt, struct opnd c, struct opnd yes, struct opnd no);
 /* x of another lane: by XOR (bfly) or by number (idx). */
 struct opnd shuffle(struct select *s, enum mod mode, struct opnd x, struct opnd lane);
 

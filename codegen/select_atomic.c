@@ -142,7 +142,7 @@ static struct opnd from_owner(struct select *s, enum dtype dt, const struct layo
     if (warps && warps == all_warps && lanes == all)
         return to_all_threads(s, dt, x);
     if (warps)
-        select_unsupported(s, "the result of an atomic operation on a tile that warps share");
+        diag_bug(s->diag, s->op->loc, "warps that share an atomic's result do not get it");
     if (!lanes)
         return x;
     struct opnd owner = emit2(s, form0(INSN_and, PT_b32), s->thread, opnd_int(CLASS_b32, all & ~lanes));
@@ -170,6 +170,15 @@ static struct opnd as_class(struct select *s, enum reg_class cls, struct opnd x)
     return d;
 }
 
+/* Is all that happens to v that its owners put it into a buffer? */
+static bool is_only_stored(const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (u->user->code != OP_shared_store)
+            return false;
+    return true;
+}
+
 static struct opnd atomic_elem(struct select *s, const struct op *o, enum dtype dt, const struct layout *l,
                                int k, struct opnd guard)
 {
@@ -181,7 +190,10 @@ static struct opnd atomic_elem(struct select *s, const struct op *o, enum dtype 
         cas_elem(s, o, dt, old, at, guard, x, tile_of(s, op_opnd(o, 2))[k]);
     else
         rmw_elem(s, o, dt, old, at, x, guard);
-    return has_uses(op_result(o)) ? from_owner(s, dt, l, as_class(s, dtype_class(dt), old)) : old;
+    if (!has_uses(op_result(o)))
+        return old;
+    old = as_class(s, dtype_class(dt), old);
+    return is_only_stored(op_result(o)) ? old : from_owner(s, dt, l, old);
 }
 
 void select_atomic(struct select *s, const struct op *o)

@@ -56,9 +56,8 @@ static struct opnd thread_bit(struct select *s, int bit)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_ne), x, opnd_int(CLASS_b32, 0));
 }
 
-static struct opnd choose(struct select *s, struct opnd c, struct opnd yes, struct opnd no)
+struct opnd choose_elem(struct select *s, enum dtype dt, struct opnd c, struct opnd yes, struct opnd no)
 {
-    enum dtype dt = elem_dtype(op_result(s->op)->type);
     if (opnd_same(yes, no))
         return yes;
     if (dt == DT_i1) {
@@ -74,6 +73,7 @@ static struct opnd choose(struct select *s, struct opnd c, struct opnd yes, stru
  * so. */
 static void exchange(struct select *s, int n, struct opnd *x, int nbits, const uint32_t *step)
 {
+    enum dtype dt = elem_dtype(op_result(s->op)->type);
     struct opnd *old = NEW_ARRAY(s->m->arena, n, struct opnd);
     for (int b = 0; b < nbits; b++) {
         if (!step[b])
@@ -82,7 +82,7 @@ static void exchange(struct select *s, int n, struct opnd *x, int nbits, const u
         struct opnd c = thread_bit(s, b);
         for (int i = 0; i < n; i++)
             if (old[i].kind != OPND_none)
-                x[i] = choose(s, c, old[(uint32_t)i ^ step[b]], old[i]);
+                x[i] = choose_elem(s, dt, c, old[(uint32_t)i ^ step[b]], old[i]);
     }
 }
 
@@ -340,6 +340,8 @@ void select_layout(struct select *s, const struct op *o)
     case OP_convert: select_convert(s, o); break;
     case OP_shared_store: select_shared_store(s, o); break;
     case OP_shared_load: select_shared_load(s, o); break;
+    case OP_shared_gather: select_shared_gather(s, o); break;
+    case OP_shared_count: select_shared_count(s, o); break;
     default: break; /* shared_alloc, shared_slot: their users look at them */
     }
 }

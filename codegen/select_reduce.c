@@ -26,22 +26,22 @@ static void set_arg(struct select *s, struct value *arg, struct opnd x)
     tile_new(s, arg)[0] = x;
 }
 
-/* a = combine(a, b); both have n values. */
-static void combine(struct select *s, const struct reduction *r, struct opnd *a, const struct opnd *b)
+void select_combine(struct select *s, const struct op *o, struct opnd *a, const struct opnd *b)
 {
-    for (int i = 0; i < r->n; i++) {
-        set_arg(s, r->region->args.at[i], a[i]);
-        set_arg(s, r->region->args.at[r->n + i], b[i]);
+    struct block *region = o->regions[0];
+    for (int i = 0; i < o->nopnds; i++) {
+        set_arg(s, region->args.at[i], a[i]);
+        set_arg(s, region->args.at[o->nopnds + i], b[i]);
     }
-    const struct op *yield = select_inline(s, r->region);
-    for (int i = 0; i < r->n; i++)
+    const struct op *yield = select_inline(s, region);
+    for (int i = 0; i < o->nopnds; i++)
         a[i] = tile_of(s, op_opnd(yield, i))[0];
-    s->op = r->op;
+    s->op = o;
 }
 
 /* -- registers -- */
 
-static uint32_t axis_mask_of(const struct layout *l, int axis)
+uint32_t coord_mask(const struct layout *l, int axis)
 {
     int below = 0;
     for (int d = axis + 1; d < l->rank; d++)
@@ -82,7 +82,7 @@ static void reduce_registers(struct select *s, const struct reduction *r, int co
 {
     for (; count > 1; count = (count + 1) / 2)
         for (int i = 0; i < count / 2; i++) {
-            combine(s, r, values + 2 * i * r->n, values + (2 * i + 1) * r->n);
+            select_combine(s, r->op, values + 2 * i * r->n, values + (2 * i + 1) * r->n);
             for (int k = 0; k < r->n; k++)
                 values[i * r->n + k] = values[2 * i * r->n + k];
         }
@@ -155,7 +155,7 @@ static void reduce_lanes(struct select *s, const struct reduction *r, struct opn
         struct opnd other[VALUES_MOST];
         for (int i = 0; i < r->n; i++)
             other[i] = shuffle(s, MOD_bfly, values[i], opnd_int(CLASS_b32, INT64_C(1) << bit));
-        combine(s, r, values, other);
+        select_combine(s, r->op, values, other);
     }
 }
 
@@ -182,11 +182,15 @@ static void reduce_to(struct select *s, const struct reduction *r, const struct 
 
 void select_reduce(struct select *s, const struct op *o)
 {
-    if (o->code != OP_reduce || o->nopnds > VALUES_MOST)
-        select_unsupported(s, op_info[o->code].name);
+    if (o->code == OP_scan) {
+        select_scan(s, o);
+        return;
+    }
+    if (o->nopnds > VALUES_MOST)
+        select_unsupported(s, "a reduction of so many values");
     const struct layout *l = op_opnd(o, 0)->type->layout;
     struct reduction r = {.op = o, .region = o->regions[0], .n = o->nopnds, .layout = l};
-    r.axis_mask = axis_mask_of(l, (int)op_int(o, ATTR_axis));
+    r.axis_mask = coord_mask(l, (int)op_int(o, ATTR_axis));
     r.lane_mask = lanes_of_axis(s, &r);
     struct opnd *results[VALUES_MOST];
     for (int i = 0; i < r.n; i++)

@@ -122,6 +122,19 @@ static void select_broadcast(struct select *s, const struct op *o)
         tile[i] = x[reg_at(s, from, unbroadcast(to, from, reg_part(to, i)), i)];
 }
 
+/* A predicate: is the thread's part of the coordinate odd? Kind OPND_none: in no thread. */
+static struct opnd thread_is_odd(struct select *s, const struct layout *l)
+{
+    uint32_t basis[LAYOUT_BITS_MAX], any = 0;
+    int n = thread_basis(l, basis);
+    for (int i = 0; i < n; i++)
+        any |= basis[i] &= 1;
+    if (!any)
+        return (struct opnd){.kind = OPND_none};
+    struct opnd odd = emit_thread_map(s, n, basis);
+    return emit2(s, form1(INSN_setp, PT_s32, MOD_ne), odd, opnd_int(CLASS_b32, 0));
+}
+
 /* The last dimension, whose bit is the coordinate's lowest, chooses between x and y. */
 static void select_join(struct select *s, const struct op *o)
 {
@@ -129,10 +142,14 @@ static void select_join(struct select *s, const struct op *o)
     const struct layout *to = r->type->layout;
     struct layout scalar;
     const struct layout *from = tile_layout(s, op_opnd(o, 0)->type, &scalar);
-    struct opnd *tile = tile_new(s, r);
+    struct opnd *tile = tile_new(s, r), odd = thread_is_odd(s, to);
     for (int i = 0; i < tile_nregs(r->type); i++) {
         uint32_t coord = reg_part(to, i);
-        tile[i] = tile_of(s, op_opnd(o, (int)(coord & 1)))[reg_at(s, from, coord >> 1, i)];
+        int at = reg_at(s, from, coord >> 1, i), own = (int)(coord & 1);
+        struct opnd even_one = tile_of(s, op_opnd(o, own))[at];
+        tile[i] = odd.kind == OPND_none
+                      ? even_one
+                      : choose_elem(s, elem_dtype(r->type), odd, tile_of(s, op_opnd(o, !own))[at], even_one);
     }
 }
 
@@ -156,7 +173,6 @@ void select_shape(struct select *s, const struct op *o)
     case OP_broadcast: select_broadcast(s, o); break;
     case OP_join: select_join(s, o); break;
     case OP_split: select_split(s, o); break;
-    case OP_gather: select_unsupported(s, "gather");
     default: op_result(o)->scratch = tile_of(s, op_opnd(o, 0)); /* the same registers */
     }
 }

@@ -163,6 +163,8 @@ OP(convert,      "x",       "r", 0, 0,         layout, PURE,           convert, 
 OP(shared_alloc, "",        "r", 0, A(offset), layout, EFFECT,         shared_alloc, "a buffer in shared memory (given type)")
 OP(shared_store, "buf x",   "",  0, A(vec),    layout, WRITES,         shared_store, "a whole tile into a buffer, by its owners")
 OP(shared_load,  "buf",     "r", 0, A(vec),    layout, READS,          shared_load,  "a whole tile from a buffer (given type)")
+OP(shared_gather,"buf i",   "r", 0, A(axis),   layout, READS,          shared_gather,"the buffer's elements at index i along axis; it is laid out in order (given type)")
+OP(shared_count, "buf x mask?", "", 0, 0,      layout, WRITES,         shared_count, "one more at element x of the buffer, where x is inside and mask is not 0")
 OP(shared_slot,  "buf i",   "r", 0, 0,         layout, PURE|FREE,      shared_slot,  "stage i of a buffer with several, as a buffer of one")
 OP(to_shared,    "x",       "r", 0, 0,         layout, PURE,           to_shared,    "the tile in shared memory (given type), for units that read it there")
 

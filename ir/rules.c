@@ -789,3 +789,40 @@ const char *rule_mbar_wait(struct module *m, const struct op *o, const struct ty
     const char *error = want_barrier(m, o, 0);
     return error ? error : want_type(m, "the parity", opnd(o, 1), type_scalar(m, DT_i32));
 }
+
+/* Its buffer's elements stand in order of their coordinates. */
+static bool is_in_order(const struct type *buf)
+{
+    for (int i = 0; i < buf->layout->nbits[IN_offset]; i++)
+        if (layout_basis(buf->layout, IN_offset, i) != UINT32_C(1) << i)
+            return false;
+    return buf->layout->flip == 0;
+}
+
+const char *rule_shared_gather(struct module *m, const struct op *o, const struct type **types)
+{
+    const struct type *buf = opnd(o, 0), *index = opnd(o, 1);
+    if (buf->kind != TY_shared || !is_in_order(buf))
+        return wrong(m, "%s is no buffer in order", ir(m, buf));
+    const char *error = want_axis(m, o, buf->rank);
+    if (error)
+        return error;
+    bool fits = type_is_tile(index) && type_is_int(index) && index->rank == buf->rank;
+    for (int i = 0; fits && i < buf->rank; i++)
+        fits = buf->shape[i] == index->shape[i] || i == op_int(o, ATTR_axis);
+    if (!fits)
+        return wrong(m, "%s does not index %s", ir(m, index), ir(m, buf));
+    types[0] = type_with_elem(m, index, buf->elem);
+    return NULL;
+}
+
+const char *rule_shared_count(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const struct type *buf = opnd(o, 0), *x = opnd(o, 1);
+    if (buf->kind != TY_shared || !is_in_order(buf) || buf->rank != 1 || buf->elem->dtype != DT_i32)
+        return wrong(m, "%s is no buffer of counts", ir(m, buf));
+    if (!type_is_tile(x) || !type_is_int(x))
+        return wrong(m, "expected a tile of integers, found %s", ir(m, x));
+    return want_optional(m, o, 2, "the mask", bool_like(m, x));
+}

@@ -44,7 +44,7 @@ static bool is_pure_itself(const struct op *o)
 static bool is_removable_itself(const struct op *o)
 {
     return is_pure_itself(o) || (o->code == OP_load && !op_int(o, ATTR_volatile)) ||
-           o->code == OP_shared_load;
+           o->code == OP_shared_load || o->code == OP_shared_gather || o->code == OP_shared_count;
 }
 
 static bool leaves_memory(const struct op *o)

@@ -170,9 +170,9 @@ static bool is_shape_change(const struct op *o)
 }
 
 /* The layout of pairs whose parts are laid out as l: the new last dimension in the lowest register bit. */
-static void join_layout(struct layout *out, const struct layout *l, const struct type *pairs)
+void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape)
 {
-    layout_init(out, pairs->rank, pairs->shape);
+    layout_init(out, rank, shape);
     layout_add(out, IN_reg, 1);
     for (int kind = 0; kind < IN_offset; kind++)
         for (int i = 0; i < l->nbits[kind]; i++)
@@ -206,7 +206,7 @@ static const struct layout *layout_before(struct assign *a, const struct op *o, 
         layout_trans(&out, l, inverse);
         break;
     case OP_join: layout_slice(&out, l, r->rank - 1, true, NULL); break;
-    case OP_split: join_layout(&out, l, x); break;
+    case OP_split: layout_join(&out, l, x->rank, x->shape); break;
     default: return l;
     }
     return layout_intern(a->m, &out);
@@ -222,7 +222,7 @@ static const struct layout *layout_after(struct assign *a, const struct op *o, c
     case OP_reshape: layout_reshape(&out, l, r->rank, r->shape); break;
     case OP_trans: layout_trans(&out, l, op_attr(o, ATTR_order)->list); break;
     case OP_reduce: layout_slice(&out, l, (int)op_int(o, ATTR_axis), true, NULL); break;
-    case OP_join: join_layout(&out, l, r); break;
+    case OP_join: layout_join(&out, l, r->rank, r->shape); break;
     case OP_split: layout_slice(&out, l, x->rank - 1, true, NULL); break;
     default: return NULL;
     }
@@ -305,6 +305,17 @@ static void add_dot(struct assign *a, struct op *o)
         join(c, class_of(op_opnd(o, 2)));
 }
 
+/* Operands and results share the layout that the scan needs. */
+static void add_scan(struct op *o)
+{
+    for (int i = 1; i < o->nresults; i++)
+        unite_values(&o->results[0], &o->results[i]);
+    struct class *c = class_of(op_result(o));
+    c->anchor = scan_layout(o);
+    c->reason = o;
+    join_operands(o, c);
+}
+
 /* Operands first.. of `by` are what becomes the values; an `if`'s region may return instead. */
 static void carry(const struct op *by, int first, struct value *const *values, int n)
 {
@@ -342,11 +353,6 @@ static bool has_tiles(const struct op *o)
     return o->nresults > 0 && type_is_tile(o->results[0].type);
 }
 
-static bool is_unsupported(const struct op *o)
-{
-    return o->code == OP_scan || o->code == OP_histogram || o->code == OP_gather;
-}
-
 static void gather_block(struct assign *a, struct block *b);
 
 static void gather_op(struct assign *a, struct op *o)
@@ -354,11 +360,10 @@ static void gather_op(struct assign *a, struct op *o)
     bool cheap = can_recompute(o);
     for (int i = 0; i < o->nresults; i++)
         add_note(a, &o->results[i], cheap);
-    if (is_unsupported(o))
-        diag_error(a->m->diag, o->loc, ERR_op_unsupported, op_info[o->code].name);
-    for (int i = 0; i < o->nregions && o->code != OP_reduce; i++)
+    bool is_control = op_info[o->code].family == FAMILY_control;
+    for (int i = 0; i < o->nregions && is_control; i++)
         gather_block(a, o->regions[i]);
-    if (o->nregions && o->code != OP_reduce)
+    if (is_control)
         carry_all(a, o);
     if (cheap || !has_tiles(o))
         return;
@@ -368,6 +373,13 @@ static void gather_op(struct assign *a, struct op *o)
         add_reduce(a, o);
     else if (o->code == OP_dot)
         add_dot(a, o);
+    else if (o->code == OP_scan)
+        add_scan(o);
+    else if (o->code == OP_gather)
+        join(class_of(op_result(o)),
+             class_of(op_opnd(o, 1)) ? class_of(op_opnd(o, 1)) : class_of(op_result(o)));
+    else if (o->code == OP_histogram)
+        join_operands(o, add_site(a, o, add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name))->class);
     else if (o->code == OP_assert)
         join_operands(o, add_site(a, o, add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name))->class);
     else if (op_has(o, ELEMENTWISE) || o->code == OP_hint)
@@ -735,6 +747,23 @@ static void rewrite_reduce(struct assign *a, struct op *o, const struct layout *
         convert_result(a, &b, &o->results[i], natural, wished);
 }
 
+static void rewrite_scan(struct assign *a, struct op *o)
+{
+    const struct layout *l = scan_layout(o), *wished = class_of(op_result(o))->layout;
+    demand_operands(a, o, l);
+    struct builder b = build_after(o);
+    for (int i = 0; i < o->nresults; i++)
+        convert_result(a, &b, &o->results[i], l, wished);
+}
+
+/* What is gathered from stays as it is: it goes through shared memory. */
+static void rewrite_gather(struct assign *a, struct op *o)
+{
+    struct value *x = op_opnd(o, 0);
+    op_set_opnd(o, 0, demand(a, x, class_of(x) ? class_of(x)->layout : plain_layout(a, x->type), o));
+    op_set_opnd(o, 1, demand(a, op_opnd(o, 1), class_of(op_result(o))->layout, o));
+}
+
 static void rewrite_block(struct assign *a, struct block *b);
 
 static void rewrite_control(struct assign *a, struct op *o)
@@ -770,6 +799,10 @@ static void rewrite_op(struct assign *a, struct op *o)
         rewrite_reduce(a, o, l);
     else if (o->code == OP_dot)
         rewrite_dot(a, o);
+    else if (o->code == OP_scan)
+        rewrite_scan(a, o);
+    else if (o->code == OP_gather)
+        rewrite_gather(a, o);
     else if (o->nregions)
         rewrite_control(a, o);
     else if (site)

@@ -49,11 +49,11 @@ static bool conflicts(const accesses *list, const struct access *x)
 
 static bool shared_access(const struct op *o, struct access *x)
 {
-    if (o->code != OP_shared_store && o->code != OP_shared_load)
+    if (op_info[o->code].family != FAMILY_layout || !op_has(o, READS) == !op_has(o, WRITES))
         return false;
     const struct op *alloc = buffer_alloc(op_opnd(o, 0), NULL);
     int64_t offset = op_int(alloc, ATTR_offset);
-    *x = (struct access){offset, offset + buffer_bytes(op_result(alloc)->type), o->code == OP_shared_store};
+    *x = (struct access){offset, offset + buffer_bytes(op_result(alloc)->type), op_has(o, WRITES)};
     return true;
 }
 

@@ -148,6 +148,73 @@ static void through_shared(struct op *first, const struct op *end)
     }
 }
 
+/* -- gathers and histograms -- */
+
+static struct value *buffer_in_order(struct builder *b, const struct type *elem, int rank, const int *shape)
+{
+    struct module *m = b->func->module;
+    struct layout l;
+    layout_init(&l, rank, shape);
+    for (int i = 0; i < layout_coord_bits(&l); i++)
+        layout_add(&l, IN_offset, UINT32_C(1) << i);
+    const struct type *t = type_shared(m, elem, rank, shape, layout_intern(m, &l), 1);
+    return op_result(build_op(b, OP_shared_alloc, 0, NULL, 1, &t, 0));
+}
+
+static void store_all(struct builder *b, struct value *buf, struct value *x)
+{
+    struct op *store = build_op(b, OP_shared_store, 2, (struct value *[]){buf, x}, 0, NULL, 0);
+    op_set_int(store, ATTR_vec, widest(buf->type->layout, x->type->layout, type_elem_bytes(buf->type)));
+}
+
+static void expand_gather(struct op *o)
+{
+    struct value *x = op_opnd(o, 0), *y = op_result(o);
+    struct builder b = build_before(o);
+    const struct type *as = carrier(b.func->module, type_elem(x->type));
+    struct value *buf = buffer_in_order(&b, as, x->type->rank, x->type->shape);
+    store_all(&b, buf, pack(&b, x, as));
+    const struct type *t = type_with_elem(b.func->module, y->type, as);
+    struct op *g = build_op(&b, OP_shared_gather, 2, (struct value *[]){buf, op_opnd(o, 1)}, 1, &t, 0);
+    op_set_int(g, ATTR_axis, op_int(o, ATTR_axis));
+    value_replace(y, unpack(&b, op_result(g), type_elem(y->type)));
+    opt_explain(b.func, o, "%%%s is gathered from shared memory", y->name);
+    op_erase(o);
+}
+
+static void expand_histogram(struct op *o)
+{
+    struct value *y = op_result(o);
+    struct builder b = build_before(o);
+    struct value *buf = buffer_in_order(&b, type_elem(y->type), 1, y->type->shape);
+    store_all(&b, buf, build_const_int(&b, y->type, 0));
+    struct value *opnds[] = {buf, op_opnd(o, 0), op_opnd(o, 1)};
+    build_op(&b, OP_shared_count, opnds[2] ? 3 : 2, opnds, 0, NULL, 0);
+    value_replace(y, load_as(&b, buf, y->type));
+    opt_explain(b.func, o, "%%%s is counted in shared memory", y->name);
+    op_erase(o);
+}
+
+/* -- results of atomics: one thread has each, and warps that share the tile want it too -- */
+
+static void share_result(struct op *o)
+{
+    struct value *r = op_result(o);
+    struct builder b = build_after(o);
+    struct value *buf = buffer_in_order(&b, type_elem(r->type), r->type->rank, r->type->shape);
+    struct value *loaded = load_as(&b, buf, r->type);
+    value_replace(r, loaded);
+    b = build_before(loaded->def);
+    store_all(&b, buf, r);
+    opt_explain(b.func, o, "%%%s goes to the other warps through shared memory", r->name);
+}
+
+static bool is_shared_result(const struct op *o)
+{
+    return (o->code == OP_atomic_rmw || o->code == OP_atomic_cas) && has_uses(op_result(o)) &&
+           type_is_tile(op_result(o)->type) && layout_free_bits(op_result(o)->type->layout, IN_warp);
+}
+
 static void visit(struct block *b)
 {
     for (struct op *next, *o = b->first; o; o = next) {
@@ -156,6 +223,12 @@ static void visit(struct block *b)
             visit(o->regions[i]);
         if (is_shared(o))
             through_shared(o, next);
+        else if (is_shared_result(o))
+            share_result(o);
+        else if (o->code == OP_gather)
+            expand_gather(o);
+        else if (o->code == OP_histogram)
+            expand_histogram(o);
     }
 }
 

@@ -155,18 +155,23 @@ static struct layout gathered(const struct layout *l, int axis, const int *shape
 
 /* -- the rewrite -- */
 
+void region_copy(struct op *to, const struct op *from)
+{
+    struct block *source = from->regions[0], *copy = to->regions[0];
+    struct map map;
+    map_init(&map, copy->func->module->scratch);
+    for (int i = 0; i < source->args.n; i++)
+        *map_at_ptr(&map, source->args.at[i]) = copy->args.at[i];
+    struct builder inside = build_at_end(copy, from->loc);
+    for (const struct op *o = source->first; o; o = o->next)
+        op_clone(&inside, o, &map);
+}
+
 static struct op *reduce_like(struct builder *b, const struct op *model, int n, struct value *const *x,
                               int axis)
 {
     struct op *r = build_reduce(b, n, x, axis);
-    struct map map;
-    map_init(&map, b->func->module->scratch);
-    struct block *from = model->regions[0], *to = r->regions[0];
-    for (int i = 0; i < from->args.n; i++)
-        *map_at_ptr(&map, from->args.at[i]) = to->args.at[i];
-    struct builder inside = build_at_end(to, model->loc);
-    for (const struct op *o = from->first; o; o = o->next)
-        op_clone(&inside, o, &map);
+    region_copy(r, model);
     return r;
 }
 

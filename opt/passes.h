@@ -22,6 +22,7 @@ PASS(licm,    any,       any,       "move invariant pure ops out of loops")
 PASS(dce,     any,       any,       "drop ops without use or effect")
 PASS(dot,     traced,    traced,    "widen what tensor cores cannot multiply")
 PASS(assign,  traced,    laid_out,  "give every tile a layout, from the memory accesses outwards")
+PASS(scan,    laid_out,  laid_out,  "split scans over warps into two steps")
 PASS(cross,   laid_out,  laid_out,  "split reductions over warps into two steps")
 PASS(convert, laid_out,  scheduled, "carry conversions across warps through shared memory")
 PASS(vector,  scheduled, scheduled, "choose vector widths of memory accesses")
@@ -68,6 +69,15 @@ const struct pass_info *pass_by_name(const char *name, size_t n);
 void opt_explain(struct func *f, const struct op *o, const char *format, ...) PRINTF_LIKE(3, 4);
 /* Would it be shown? */
 bool opt_explains(const struct func *f);
+
+/* -- scan.c: the layout in which a scan is computed -- */
+const struct layout *scan_layout(const struct op *o);
+
+/* -- cross.c: a reduction or scan whose region computes what another's does; fills it -- */
+void region_copy(struct op *to, const struct op *from);
+
+/* -- assign.c: the layout of a join (rank and shape are its) whose operands are laid out as l -- */
+void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape);
 
 #define PASS(name, needs, leaves, meaning) void opt_##name(struct func *f);
 #include "opt/passes.h"

@@ -1,4 +1,4 @@
-# runs: interpreter triton (not cuda: scans, gather and histogram have no code for GPUs yet; not triton-interpret: it has no libdevice)
+# runs: interpreter emulator cuda triton (not triton-interpret: it has no libdevice)
 # Functions of the library that are written in the language itself, or made of several ops: shapes, scans, reductions with
 # indices, atomics, and libdevice against torch.
 import torch
