@@ -12,7 +12,7 @@ LDLIBS   = -lm -ldl -lpthread
 ROOMS    = ir frontend opt codegen runtime runtime/emulator
 COMMAND  = runtime/main.c $(wildcard runtime/command_*.c)
 SOURCES  = $(filter-out $(COMMAND),$(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))))
-OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/frontend/prelude.o
+OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/frontend/prelude.o $(BUILD)/build_id.o
 APIS     = $(patsubst tests/api/%.c,$(BUILD)/tests/api_%,$(wildcard tests/api/*.c))
 UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c)) \
            $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz_%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
@@ -28,6 +28,15 @@ $(BUILD)/frontend/prelude.c: frontend/prelude.py
 	@mkdir -p $(@D)
 	{ echo '#include "frontend/frontend.h"'; echo 'const char prelude_py[] = {'; \
 	  od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1, /g'; echo '0};'; } > $@
+
+# Which compiler this is, for the keys of the cache: a digest of its source.
+$(BUILD)/build_id.c: $(SOURCES) $(foreach r,$(ROOMS),$(wildcard $(r)/*.h)) frontend/prelude.py
+	@mkdir -p $(@D)
+	{ echo '#include "runtime/cache.h"'; printf 'const char compiler_build[] = "'; \
+	  cat $^ | sha256sum | cut -c 1-40 | tr -d '\n'; echo '";'; } > $@
+
+$(BUILD)/build_id.o: $(BUILD)/build_id.c
+	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
 $(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude.c
 	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@

@@ -270,18 +270,20 @@ static void put_base_name(struct text *out, const char *path)
         text_char(out, *p == '"' || *p == '\\' || (unsigned char)*p < ' ' ? '_' : *p);
 }
 
-/* Files by number as .loc uses them, up to the last one in use. */
+/* Files by number as .loc uses them. */
 static void put_files(const struct emitter *e)
 {
-    int nfiles = 0;
+    const struct diag *d = e->m->func->module->diag;
+    bool *is_used = NEW_ARRAY(e->m->arena, d->sources.n + 1, bool);
     for (int b = 0; b < e->m->blocks.n; b++)
         for (int i = 0; i < e->m->blocks.at[b]->insns.n; i++) {
             const struct loc *l = &e->m->blocks.at[b]->insns.at[i]->loc;
-            if (l->line && l->file >= nfiles)
-                nfiles = l->file + 1;
+            if (l->line && l->file < d->sources.n)
+                is_used[l->file] = true;
         }
-    const struct diag *d = e->m->func->module->diag;
-    for (int i = 0; i < nfiles && i < d->sources.n; i++) {
+    for (int i = 0; i < d->sources.n; i++) {
+        if (!is_used[i])
+            continue;
         text_printf(e->out, ".file\t%d \"", i + 1);
         put_base_name(e->out, d->sources.at[i]->name);
         text_str(e->out, "\"\n");

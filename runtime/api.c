@@ -132,6 +132,18 @@ bool options_read(void *to, size_t bytes, const void *from)
 
 /* -- contexts -- */
 
+static bool use_cache(struct neso_context *c, const neso_context_options *o)
+{
+    size_t n = strlen(o->cache) + 1;
+    c->cache.folder = c->mem.alloc(c->mem.ctx, n);
+    if (!c->cache.folder)
+        return false;
+    memcpy(c->cache.folder, o->cache, n);
+    c->cache.limit_bytes = o->cache_limit ? o->cache_limit : (size_t)1 << 28;
+    c->cache.strict = o->cache_strict != 0;
+    return true;
+}
+
 neso_status neso_context_create(const neso_context_options *options, neso_context **context)
 {
     neso_context_options o;
@@ -149,6 +161,10 @@ neso_status neso_context_create(const neso_context_options *options, neso_contex
     c->memory_limit = o.memory_limit ? o.memory_limit : (size_t)1 << 30;
     c->source_limit = o.source_limit ? o.source_limit : (size_t)1 << 24;
     c->step_limit = o.step_limit ? o.step_limit : 100000000;
+    if (o.cache && !use_cache(c, &o)) {
+        mem.free(mem.ctx, c, sizeof *c);
+        return NESO_OUT_OF_MEMORY;
+    }
     *context = c;
     return NESO_OK;
 }
@@ -159,6 +175,8 @@ static void context_drop(struct neso_context *c)
         return;
     device_close(&c->device);
     struct memory mem = c->mem;
+    if (c->cache.folder)
+        mem.free(mem.ctx, c->cache.folder, strlen(c->cache.folder) + 1);
     mem.free(mem.ctx, c, sizeof *c);
 }
 
@@ -412,6 +430,7 @@ bool module_add_source(struct neso_module *m, const char *name, const char *text
         return false;
     }
     m->source = diag_add_source(&m->diag, name, text, length);
+    m->signature = diag_add_source(&m->diag, "signature", "", 0);
     return true;
 }
 

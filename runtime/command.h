@@ -12,17 +12,17 @@
 /* Exit status: good, the program failed, bad usage or bad input. */
 enum { GOOD, FAILED, BAD };
 
-enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8 };
+enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16 };
 
 /*    option         short word            argument    where          meaning */
 #define OPTIONS(X) \
     X(device,        0,    "device",        "NAME",    RUN,           "cuda, cuda:1, interpreter, or best (the default): cuda if there is a GPU") \
     X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN,           "leave each kernel's PTX there") \
-    X(signature,     0,    "signature",     "ENTRIES", COMPILE,       "one entry a parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
-    X(num_warps,     0,    "num-warps",     "N",       COMPILE,       "warps of a program instance: 1, 2, 4 (the default), ... 32") \
-    X(num_stages,    0,    "num-stages",    "N",       COMPILE,       "depth of software pipelines; 3 is the default") \
-    X(maxnreg,       0,    "maxnreg",       "N",       COMPILE,       "registers a thread may have") \
-    X(target,        0,    "target",        "NAME",    COMPILE,       "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
+    X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS, "one entry a parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
+    X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
+    X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS, "depth of software pipelines; 3 is the default") \
+    X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS, "registers a thread may have") \
+    X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS, "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
     X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, cubin or sass") \
     X(output,        'o',  "output",        "FILE",    COMPILE,       "write there rather than to standard output") \
     X(time,          0,    "time",          NULL,      COMPILE,       "say what each stage and pass took") \
@@ -33,7 +33,9 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8 };
     X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "only where a pass changed something") \
     X(explain,       0,    "explain",       "NAMES",   COMPILE,       "why these passes, or all, decided as they did") \
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
-    X(json,          0,    "json",          NULL,      RUN | COMPILE, "messages as JSON") \
+    X(json,          0,    "json",          NULL,      RUN | COMPILE | VARIANTS, "messages as JSON") \
+    X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE, "compile what is in the cache too, and keep nothing") \
+    X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile them into the cache, and where there is a GPU assemble them") \
     X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE, "run: name the device; compile: comments in the PTX") \
     X(devices,       0,    "devices",       NULL,      DOCTOR,        "only the names of the devices that can be used, one a line")
 
@@ -70,6 +72,10 @@ int complain(const char *format, ...);
 int report(const struct given *g, neso_context *ctx, neso_status status);
 /* An option's number, 0 where it is not given; false: it is none, and the user was told. */
 bool number(const struct given *g, enum option o, int *out);
+/* A context with the cache that the environment names. False, the user being told: it cannot be had. */
+bool context_open(const struct given *g, size_t memory_limit, neso_context **ctx);
+/* The folder of the cache; false: there is to be none. */
+bool cache_folder(char *out, size_t n);
 /* The whole file, with a terminator; NULL, errno saying why. The caller frees it. */
 char *read_file(const char *path, size_t *length);
 int write_file(const char *path, const void *bytes, size_t length);
@@ -79,6 +85,12 @@ int compile_command(const struct given *g);
 /* Looks through PATH, then where CUDA's toolkit installs itself. */
 bool find_tool(const char *name, char *out, size_t n);
 #define TOOLKIT "CUDA's toolkit (Debian: nvidia-cuda-toolkit; NVIDIA's repository: cuda-nvcc-13-0, cuda-nvdisasm-13-0)"
+
+/* What the command line says of how to compile; false: it is wrong, and the user was told. */
+bool read_options(const struct given *g, neso_compile_options *o);
+
+/* -- command_variants.c -- */
+int variants_command(const struct given *g);
 
 /* -- command_run.c -- */
 int run_command(const struct given *g);

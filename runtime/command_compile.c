@@ -176,13 +176,12 @@ static int find_emit(const struct given *g)
     return 0;
 }
 
-static bool read_options(const struct given *g, int emit, neso_compile_options *o)
+bool read_options(const struct given *g, neso_compile_options *o)
 {
     const char *const *s = g->options;
     *o = (neso_compile_options){.size = sizeof *o};
     o->signature = s[OPTION_signature];
     o->target = s[OPTION_target];
-    o->until = emit < EMIT_CUBIN ? (neso_text)emit : NESO_TEXT_PTX;
     o->passes = s[OPTION_passes];
     o->skip = s[OPTION_skip];
     o->stop_after = s[OPTION_stop_after];
@@ -244,9 +243,9 @@ static int compile_file(const struct given *g, const char *path, const struct or
     char *text = read_file(path, &length);
     if (!text)
         return complain("cannot read %s: %s", path, strerror(errno));
-    if (neso_context_create(NULL, &ctx) != NESO_OK) {
+    if (!context_open(g, 0, &ctx)) {
         free(text);
-        return complain("out of memory");
+        return BAD;
     }
     /* Where there is no ptxas, the driver assembles: then the GPU must be the context's device. */
     if (order->emit >= EMIT_CUBIN && !find_tool("ptxas", tool, sizeof tool))
@@ -266,8 +265,9 @@ int compile_command(const struct given *g)
 {
     char *path = g->argv[0], *colons = strstr(path, "::");
     struct order order = {.emit = find_emit(g)};
-    if (!order.emit || !read_options(g, order.emit, &order.options))
+    if (!order.emit || !read_options(g, &order.options))
         return BAD;
+    order.options.until = order.emit < EMIT_CUBIN ? (neso_text)order.emit : NESO_TEXT_PTX;
     if (colons) {
         *colons = '\0';
         order.kernel = colons + 2;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* -- run -- */
 
@@ -154,8 +155,7 @@ int run_command(const struct given *g)
     folder_of(path, folder, sizeof folder);
     s.folder = folder;
     /* objects of a program live until its end, and a benchmark launches many times */
-    neso_context_options limits = {.size = sizeof limits, .memory_limit = (size_t)32 << 30};
-    int result = neso_context_create(&limits, &s.ctx) == NESO_OK ? GOOD : complain("out of memory");
+    int result = context_open(g, (size_t)32 << 30, &s.ctx) ? GOOD : BAD;
     if (result == GOOD) {
         result = run_program(&s, path, text, length);
         neso_context_release(s.ctx);
@@ -213,6 +213,16 @@ static void doctor_tool(const char *name, const char *use)
         printf("%-12s not found: only %s; it is in %s\n", name, use, TOOLKIT);
 }
 
+static void doctor_cache(void)
+{
+    char folder[PATH_MAX];
+    if (!cache_folder(folder, sizeof folder))
+        printf("%-12s off: set NESO_CACHE_DIR to keep what was compiled\n", "cache");
+    else
+        printf("%-12s %s%s\n", "cache", folder,
+               access(folder, F_OK) == 0 ? "" : ", once there is something to keep");
+}
+
 int doctor_command(const struct given *g)
 {
     neso_context *ctx;
@@ -231,7 +241,7 @@ int doctor_command(const struct given *g)
         printf("%-12s on this machine's CPU, for what is compiled\n", "emulator");
         doctor_tool("ptxas", "--emit cubin without a GPU needs it");
         doctor_tool("nvdisasm", "--emit sass needs it");
-        printf("%-12s this version keeps none on disk\n", "cache");
+        doctor_cache();
     }
     neso_context_release(ctx);
     return GOOD;

@@ -237,6 +237,29 @@ static void make_ptx(struct neso_kernel *k, struct func *f, struct text *out, bo
         keep(k, NESO_TEXT_PTX, out);
 }
 
+/* What had something to say is not kept, or it would say it once only. */
+static void make_kept(struct neso_kernel *k, struct func *f)
+{
+    struct diag *d = &k->module->diag;
+    int nmessages = d->list.n;
+    if (!f->target)
+        f->target = k->spec.target;
+    const char *key = kept_key(k, f);
+    if (kept_read(k, f, key))
+        return;
+    if (k->module->context->cache.strict) {
+        kept_miss(k, f, key);
+        return;
+    }
+    struct text out;
+    text_init(&out, &k->arena);
+    if (!optimize(k, f, NESO_TEXT_PTX))
+        return;
+    make_ptx(k, f, &out, false);
+    if (d->list.n == nmessages)
+        kept_write(k, f, key);
+}
+
 void kernel_make(struct neso_kernel *k, neso_text which)
 {
     struct text out;
@@ -248,6 +271,10 @@ void kernel_make(struct neso_kernel *k, neso_text which)
         return;
     }
     struct func *f = trace(k);
+    if (f && which == NESO_TEXT_PTX && kept_applies(k)) {
+        make_kept(k, f);
+        return;
+    }
     if (f && k->whole_file && which <= NESO_TEXT_OPT) {
         make_file(k, which, &out);
         keep(k, which, &out);
@@ -446,6 +473,47 @@ neso_status neso_kernel_compile(neso_module *module, const char *name, const nes
     if (status == NESO_OK)
         *kernel = k;
     else if (k)
+        kernel_drop(k);
+    return status;
+}
+
+/* -- variants -- */
+
+struct listing {
+    struct compiling what;
+    struct text out;
+};
+
+static void list_variants(void *arg)
+{
+    struct listing *l = arg;
+    struct neso_kernel *k = l->what.kernel;
+    copy_strings(k);
+    if (!find_kernel(k, l->what.name) || !spec_options(k))
+        return;
+    text_init(&l->out, &k->module->arena);
+    if (k->module->is_ir)
+        diag_error(&k->module->diag, (struct loc){0}, ERR_variants_ir, k->module->source->name);
+    else
+        signature_variants(k, k->options.signature, &l->out);
+}
+
+neso_status neso_module_variants(neso_module *module, const char *name, const neso_compile_options *options,
+                                 const char **text)
+{
+    struct listing l = {{kernel_new(module), name}, {0}};
+    struct neso_kernel *k = l.what.kernel;
+    neso_status status = NESO_OUT_OF_MEMORY;
+    *text = "";
+    report_enter(module);
+    if (k && !options_read(&k->options, sizeof k->options, options))
+        status = NESO_INVALID;
+    else if (k)
+        status = guard(module, list_variants, &l);
+    report_leave(module, status);
+    if (status == NESO_OK)
+        *text = l.out.s;
+    if (k)
         kernel_drop(k);
     return status;
 }

@@ -132,6 +132,10 @@ static bool open_gpu(struct device *d, struct gpu *g, int ordinal, void *cuda_co
         return fault_set(f, NESO_NO_DEVICE, ERR_gpu_missing,
                          "%s has compute capability %d.%d, which is not supported", about.name, about.major,
                          about.minor);
+    g->about.major = about.major;
+    g->about.minor = about.minor;
+    if (g->driver.driver_version(&g->about.driver_version) != 0)
+        g->about.driver_version = 0;
     g->context = cuda_context;
     g->owns_context = !cuda_context;
     if (g->owns_context && !driver_check(&g->driver, g->driver.primary_retain(&g->context, g->device),

@@ -69,6 +69,18 @@ enum {
     CU_INPUT_PTX = 1
 };
 
+/* What a cubin depends on besides its PTX. */
+struct kept_gpu {
+    int major, minor, driver_version; /* version 0: unknown, then nothing is kept */
+};
+
+/* -- kept.c -- */
+/* In memory of `mem`; NULL: it is not in the cache. */
+void *kept_cubin_read(const struct image *image, const struct memory *mem, const struct kept_gpu *gpu, size_t *bytes);
+void kept_cubin_write(const struct image *image, const struct kept_gpu *gpu, const void *cubin, size_t bytes);
+/* False, with the reason. */
+bool kept_cubin_miss(const struct image *image, const struct kept_gpu *gpu, struct fault *f);
+
 /* device.state of cuda. */
 struct gpu {
     struct driver driver;
@@ -76,6 +88,7 @@ struct gpu {
     cu_context context;
     bool owns_context; /* the primary one, retained */
     struct cublas *cublas; /* NULL: nobody asked for it */
+    struct kept_gpu about;
 };
 
 /* -- cuda.c -- */

@@ -16,6 +16,7 @@
 #include "runtime/neso.h"
 
 struct ptx_info;
+struct disk_cache;
 
 /* Why a device refused. Its text is the row `error` with `detail` for its %s. */
 struct fault {
@@ -45,6 +46,7 @@ struct image {
     size_t ptx_bytes;
     const struct ptx_info *info;
     const struct func *func; /* else: at the traced degree */
+    const struct disk_cache *cache; /* for what is assembled */
 };
 
 /* One launch. args[i] is the value of the func's parameter i in its low bytes, the rest 0. */

@@ -1,6 +1,8 @@
 /* jit.c: PTX to code on the GPU, through the driver's assembler.
  *
  *     PTX ──link_create, link_add, link_complete──► cubin ──module_load──► function
+ *      │                                              ▲ │                      ▲
+ *      │                                        cache ┘ └► cache               │
  *      └──────────────── where the linker fails for a reason of its own ─────┘
  *
  * The linker hands back the cubin, and takes about as long as loading PTX directly. What the assembler complains of names a
@@ -12,6 +14,7 @@
 #include "runtime/cuda.h"
 
 #include "codegen/codegen.h"
+#include "runtime/cache.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -109,6 +112,20 @@ static bool load_image(struct gpu *g, const struct image *image, const char *log
     return driver_check(&g->driver, r, "cuModuleLoadData", f);
 }
 
+/* From the cache; one that the driver does not take is as good as none. */
+static bool load_kept(struct gpu *g, const struct memory *mem, const struct image *image,
+                      struct cuda_code *code)
+{
+    code->cubin = kept_cubin_read(image, mem, &g->about, &code->cubin_bytes);
+    if (code->cubin && g->driver.module_load(&code->module, code->cubin) == 0)
+        return true;
+    if (code->cubin)
+        mem->free(mem->ctx, code->cubin, code->cubin_bytes);
+    code->cubin = NULL;
+    code->module = NULL;
+    return false;
+}
+
 /* Above 48 KiB, dynamic shared memory must be asked for. */
 static bool reserve_shared(struct gpu *g, const struct image *image, struct cuda_code *code, struct fault *f)
 {
@@ -131,8 +148,15 @@ bool jit_load(struct gpu *g, const struct memory *mem, const struct image *image
     if (!log)
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "for the assembler's log");
     log[0] = '\0';
-    assemble(g, mem, image, code, log);
-    bool good = load_image(g, image, log, code, f);
+    bool good = load_kept(g, mem, image, code);
+    if (!good && image->cache && image->cache->strict && image->cache->folder) {
+        kept_cubin_miss(image, &g->about, f);
+    } else if (!good) {
+        assemble(g, mem, image, code, log);
+        good = load_image(g, image, log, code, f);
+        if (good && code->cubin)
+            kept_cubin_write(image, &g->about, code->cubin, code->cubin_bytes);
+    }
     mem->free(mem->ctx, log, LOG_BYTES);
     good = good &&
            driver_check(&g->driver, g->driver.module_function(&code->function, code->module, image->name),

@@ -22,6 +22,7 @@ static bool load(struct neso_kernel *k, struct fault *f)
         .ptx_bytes = k->texts[NESO_TEXT_PTX].len,
         .info = &k->info,
         .func = k->traced,
+        .cache = &k->module->context->cache,
     };
     if (k->device->class->takes_ptx ? !image.ptx : !image.func)
         return fault_set(f, NESO_INVALID, ERR_not_compiled, "%s", k->name);

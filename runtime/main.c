@@ -30,6 +30,8 @@ static const struct command_row {
      "run a whole program: host part, and kernels on a device"},
     {COMPILE, "compile", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, compile_command,
      "compile one kernel, print a stage of it"},
+    {VARIANTS, "variants", "FILE.py[::KERNEL]", 1, 1, variants_command,
+     "list what launches can make of a signature: arguments of 1, multiples of 16"},
     {DOCTOR, "doctor", "", 0, 0, doctor_command, "what is here: driver, GPUs, assembler, disassembler"},
     {HELP, "help", "[COMMAND | TOPIC]", 0, 1, help_command, "this, or a table"},
 };
@@ -115,6 +117,8 @@ static void print_usage(FILE *to)
     for (size_t i = 0; neso_help_topic(i); i++)
         fprintf(to, " %s", neso_help_topic(i));
     fputs("\n\nEnvironment: NESO_DEVICE is --device's default; TRITON_INTERPRET=1 means the interpreter.\n"
+          "NESO_CACHE_DIR is where compiled kernels are kept (default: neso in XDG_CACHE_HOME or ~/.cache);\n"
+          "NESO_CACHE=off keeps none, NESO_CACHE=strict makes it an error where one is not there.\n"
           "Exit status: 0 good, 1 the program failed, 2 bad usage or bad input.\n",
           to);
 }
@@ -260,6 +264,48 @@ int write_file(const char *path, const void *bytes, size_t length)
     if (f && fclose(f) != 0)
         good = false;
     return good ? GOOD : complain("cannot write %s: %s", path, strerror(errno));
+}
+
+/* -- contexts -- */
+
+bool cache_folder(char *out, size_t n)
+{
+    const char *off = getenv("NESO_CACHE"), *folder = getenv("NESO_CACHE_DIR");
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length;
+    if (off && strcmp(off, "off") == 0)
+        return false;
+    if (folder && *folder)
+        length = snprintf(out, n, "%s", folder);
+    else if (xdg && *xdg == '/')
+        length = snprintf(out, n, "%s/neso", xdg);
+    else if (home && *home)
+        length = snprintf(out, n, "%s/.cache/neso", home);
+    else
+        return false;
+    return length >= 0 && (size_t)length < n;
+}
+
+bool context_open(const struct given *g, size_t memory_limit, neso_context **ctx)
+{
+    char folder[PATH_MAX];
+    const char *word = getenv("NESO_CACHE");
+    neso_context_options o = {.size = sizeof o, .memory_limit = memory_limit};
+    if (word && *word && strcmp(word, "off") != 0 && strcmp(word, "strict") != 0 && strcmp(word, "on") != 0) {
+        complain("NESO_CACHE: expected on, off or strict, found '%s'", word);
+        return false;
+    }
+    if (!g->options[OPTION_no_cache] && cache_folder(folder, sizeof folder))
+        o.cache = folder;
+    o.cache_strict = word && strcmp(word, "strict") == 0 && !g->options[OPTION_precompile];
+    if (o.cache_strict && !o.cache && !g->options[OPTION_no_cache]) {
+        complain("NESO_CACHE=strict, and no folder for it: set NESO_CACHE_DIR");
+        return false;
+    }
+    if (neso_context_create(&o, ctx) == NESO_OK)
+        return true;
+    complain("out of memory");
+    return false;
 }
 
 /* -- help -- */

@@ -15,8 +15,8 @@
  * Threads. Different contexts are independent. One context, with its modules and kernels, is for one thread at a time;
  * only neso_launch may be called on one kernel by any number of threads at once. There is no global state.
  *
- * Nothing here prints, exits, reads the environment or opens a file; the one library opened at run time is the CUDA
- * driver's, by neso_context_use_device. Structures of options start with their size, so that they can grow: set
+ * Nothing here prints, exits or reads the environment. Files are opened in the cache's folder only, if there is one; the one
+ * library opened at run time is the CUDA driver's, by neso_context_use_device. Structures of options start with their size, so that they can grow: set
  * `size` to sizeof the structure and the rest to 0 where the default will do.
  */
 #ifndef NESO_H
@@ -70,6 +70,9 @@ typedef struct neso_context_options {
     size_t memory_limit;      /* bytes for a module or program, and for each of its kernels; 0: 1 GiB */
     size_t source_limit;      /* bytes of one source; 0: 16 MiB */
     int64_t step_limit;       /* statements executed to read a module or trace a kernel; 0: 100 million */
+    const char *cache;        /* a folder for what is compiled, made when first needed (copied); NULL: nothing is kept */
+    size_t cache_limit;       /* bytes in it, about: what was not used for longest goes; 0: 256 MiB */
+    int cache_strict;         /* 1: PTX or a cubin that is not there is an error, which says what differs from what is */
 } neso_context_options;
 
 /* Makes a context without a device, which suffices to compile. `options` may be NULL. Fails with NESO_OUT_OF_MEMORY,
@@ -165,6 +168,10 @@ typedef struct neso_compile_options {
 /* Compiles one kernel. `name` may be NULL where the module has just one, and for all of an IR file's up to NESO_TEXT_OPT. */
 NESO_API neso_status neso_kernel_compile(neso_module *module, const char *name, const neso_compile_options *options,
                                          neso_kernel **kernel);
+/* The specializations that launches can make of options->signature, as signatures, a line each: an entry without a promise
+ * stands for an argument that is a multiple of 16, that is 1, or neither. The module's string. */
+NESO_API neso_status neso_module_variants(neso_module *module, const char *name, const neso_compile_options *options,
+                                          const char **text);
 NESO_API void neso_kernel_release(neso_kernel *kernel);
 
 NESO_API const char *neso_kernel_name(const neso_kernel *kernel);

@@ -12,6 +12,7 @@
 
 #include "codegen/codegen.h"
 #include "frontend/frontend.h"
+#include "runtime/cache.h"
 #include "runtime/device.h"
 
 #include <pthread.h>
@@ -25,6 +26,7 @@ struct neso_context {
     struct memory mem;
     size_t memory_limit, source_limit;
     int64_t step_limit;
+    struct disk_cache cache;
     struct device device;
     /* What the last call left. */
     neso_status status;
@@ -43,6 +45,7 @@ struct neso_module {
     struct interner strings;
     struct eval eval;
     const struct source *source;
+    struct source *signature; /* of the kernel that is compiled: always source 1, so that those of the file are as in a run */
     bool is_ir;
     struct obj *object; /* the Python module; NULL for IR */
     struct module *ir;  /* the IR file, for its kernels' names */
@@ -109,8 +112,12 @@ bool spec_options(struct neso_kernel *k);
 
 /* Fills k->spec's arguments from a signature. */
 bool signature_read(struct neso_kernel *k, const char *signature);
+/* Every signature that a launch can make of one, a line each: arguments of 1, multiples of 16. */
+bool signature_variants(struct neso_kernel *k, const char *signature, struct text *out);
 /* k->params and k->id, from the spec; of an IR file's kernel, from f. */
 void kernel_describe(struct neso_kernel *k, const struct func *f);
+/* What distinguishes k from its kernel's other specializations, the options apart: "x=*fp32:16, BLOCK=512:1". */
+void spec_print(struct neso_kernel *k, struct text *out);
 /* What a parameter of a jit function wants. */
 struct param_rule {
     const char *name;
@@ -124,6 +131,18 @@ struct param_rule {
 };
 /* One per parameter; returns their number. */
 int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules);
+
+/* -- kept.c: kernels in the cache; under guard, but for cubins, whose functions do not unwind -- */
+
+/* Is k one that the cache keeps, if there is one? */
+bool kept_applies(const struct neso_kernel *k);
+/* f is as traced, and not yet touched by a pass. */
+const char *kept_key(struct neso_kernel *k, const struct func *f);
+/* k's PTX and info from the cache; false: it is not there. */
+bool kept_read(struct neso_kernel *k, const struct func *f, const char *key);
+void kept_write(struct neso_kernel *k, const struct func *f, const char *key);
+/* Reports that the key is not there, and why that may be. */
+void kept_miss(struct neso_kernel *k, const struct func *f, const char *key);
 
 /* -- launch.c -- */
 

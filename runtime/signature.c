@@ -28,7 +28,7 @@ struct reader {
     struct param_rule *rules;
     int nrules; /* without **META */
     bool has_meta;
-    bool *given;
+    size_t *ends; /* of the parameters' entries, in the signature; 0: not given */
     VEC(const char *) meta_names;
     VEC(struct obj *) meta_values;
 };
@@ -244,11 +244,11 @@ static bool read_entry(struct reader *r, struct entry *x, int position)
     if (i < 0)
         return read_meta(r, x);
     struct spec_arg *arg = &r->kernel->spec.args[i];
-    if (r->given[i]) {
+    if (r->ends[i]) {
         diag_error(diag_of(r), x->loc, ERR_signature_twice, r->rules[i].name);
         return false;
     }
-    r->given[i] = true;
+    r->ends[i] = (size_t)(x->s - r->source->text) + x->n;
     *arg = (struct spec_arg){.name = r->rules[i].name, .divisible = 1};
     if (is_type(r, x))
         return read_type(r, x, &r->rules[i], arg);
@@ -262,7 +262,7 @@ static bool fill_defaults(struct reader *r)
 {
     for (int i = 0; i < r->nrules; i++) {
         const struct param_rule *rule = &r->rules[i];
-        if (r->given[i])
+        if (r->ends[i])
             continue;
         if (!rule->dflt) {
             diag_error(diag_of(r), rule->loc, ERR_signature_missing, rule->name, r->kernel->name);
@@ -301,24 +301,103 @@ static void read_entries(struct reader *r)
     }
 }
 
+static bool read_signature(struct reader *r, const char *signature)
+{
+    struct neso_kernel *k = r->kernel;
+    struct neso_module *m = k->module;
+    const char *text = signature ? signature : "";
+    m->signature->text = arena_strndup(&m->arena, text, strlen(text));
+    m->signature->len = strlen(text);
+    r->source = m->signature;
+    int n = jit_rules(&m->eval, k->jit->jit, &r->rules);
+    r->has_meta = n > 0 && r->rules[n - 1].role == ROLE_kwargs;
+    r->nrules = n - r->has_meta;
+    r->ends = NEW_ARRAY(&m->arena, r->nrules, size_t);
+    k->spec.nargs = r->nrules;
+    k->spec.args = NEW_ARRAY(&k->arena, r->nrules, struct spec_arg);
+    read_entries(r);
+    if (m->diag.nerrors || !fill_defaults(r))
+        return false;
+    k->spec.nmeta = r->meta_names.n;
+    k->spec.meta_names = r->meta_names.at;
+    k->spec.meta_values = r->meta_values.at;
+    return true;
+}
+
 bool signature_read(struct neso_kernel *k, const char *signature)
 {
-    struct neso_module *m = k->module;
-    struct reader r = {.kernel = k, .module = m};
-    const char *text = signature ? signature : "";
-    r.source = diag_add_source(&m->diag, "signature", text, strlen(text));
-    int n = jit_rules(&m->eval, k->jit->jit, &r.rules);
-    r.has_meta = n > 0 && r.rules[n - 1].role == ROLE_kwargs;
-    r.nrules = n - r.has_meta;
-    r.given = NEW_ARRAY(&m->arena, r.nrules, bool);
-    k->spec.nargs = r.nrules;
-    k->spec.args = NEW_ARRAY(&k->arena, r.nrules, struct spec_arg);
-    read_entries(&r);
-    if (m->diag.nerrors || !fill_defaults(&r))
+    struct reader r = {.kernel = k, .module = k->module};
+    return read_signature(&r, signature);
+}
+
+/* -- what launches make of a signature -- */
+
+enum { VARIANTS_MOST = 4096, PROMISES = 3 };
+static const char *const promises[PROMISES] = {":16", "", ":1"};
+
+/* May a launch make this promise for parameter i? One that the signature makes is made by all. */
+static bool may_promise(const struct reader *r, int i, int promise)
+{
+    const struct spec_arg *a = &r->kernel->spec.args[i];
+    const struct param_rule *rule = &r->rules[i];
+    bool is_open = a->type && !a->is_const && a->divisible == 1;
+    bool is_int = is_open && a->type->kind == LT_number && dtype_info[a->type->dtype].kind == DTYPE_int &&
+                  a->type->dtype != DT_i1;
+    if (promise == 0)
+        return is_open && (is_int || a->type->kind == LT_ptr) && !rule->no_divisible;
+    return promise == 1 || (is_int && !rule->no_one && !rule->type);
+}
+
+/* The signature with a promise after each entry that may have one. */
+static void print_variant(const struct reader *r, const int *promise, struct text *out)
+{
+    const char *s = r->source->text;
+    size_t at = 0;
+    for (;;) {
+        int next = -1;
+        for (int i = 0; i < r->nrules; i++)
+            if (r->ends[i] > at && (next < 0 || r->ends[i] < r->ends[next]))
+                next = i;
+        if (next < 0)
+            break;
+        text_bytes(out, s + at, r->ends[next] - at);
+        text_str(out, promises[promise[next]]);
+        at = r->ends[next];
+    }
+    text_str(out, s + at);
+    text_char(out, '\n');
+}
+
+/* The next choice of promises, the last parameter's first; false: that was the last. */
+static bool next_variant(const struct reader *r, int *promise)
+{
+    for (int i = r->nrules - 1; i >= 0; i--) {
+        while (++promise[i] < PROMISES)
+            if (may_promise(r, i, promise[i]))
+                return true;
+        promise[i] = may_promise(r, i, 0) ? 0 : 1;
+    }
+    return false;
+}
+
+bool signature_variants(struct neso_kernel *k, const char *signature, struct text *out)
+{
+    struct reader r = {.kernel = k, .module = k->module};
+    if (!read_signature(&r, signature))
         return false;
-    k->spec.nmeta = r.meta_names.n;
-    k->spec.meta_names = r.meta_names.at;
-    k->spec.meta_values = r.meta_values.at;
+    int *promise = NEW_ARRAY(&k->arena, r.nrules, int);
+    int64_t n = 1;
+    for (int i = 0; i < r.nrules && n <= VARIANTS_MOST; i++) {
+        promise[i] = may_promise(&r, i, 0) ? 0 : 1;
+        n *= 1 + may_promise(&r, i, 0) + may_promise(&r, i, 2);
+    }
+    if (n > VARIANTS_MOST) {
+        diag_error(diag_of(&r), (struct loc){0}, ERR_variants_many, VARIANTS_MOST, k->name);
+        return false;
+    }
+    do
+        print_variant(&r, promise, out);
+    while (next_variant(&r, promise));
     return true;
 }
 
@@ -441,22 +520,32 @@ static struct neso_param ir_param_of(struct neso_kernel *k, const struct func *f
                                .divisible = p->divisible % 16 == 0 ? 16 : 1};
 }
 
+void spec_print(struct neso_kernel *k, struct text *out)
+{
+    const struct spec *s = &k->spec;
+    text_str(out, "");
+    for (int i = 0; i < s->nargs + s->nmeta; i++) {
+        const struct spec_arg *a = i < s->nargs ? &s->args[i] : NULL;
+        int meta = i - s->nargs;
+        text_printf(out, "%s%s=", i ? ", " : "", a ? a->name : s->meta_names[meta]);
+        if (a && a->type)
+            type_text(a->type, out);
+        if (a && a->type && a->is_const)
+            text_char(out, ':');
+        if (!a || a->is_const)
+            obj_print(&k->module->eval, a ? a->value : s->meta_values[meta], out, true);
+        if (a && a->divisible > 1)
+            text_printf(out, ":%d", a->divisible);
+    }
+}
+
 /* What distinguishes this specialization from the kernel's others, as text. */
 static void key_text(struct neso_kernel *k, struct text *out)
 {
     const struct spec *s = &k->spec;
     text_printf(out, "%s|", k->name);
-    for (int i = 0; i < s->nargs + s->nmeta; i++) {
-        const struct spec_arg *a = i < s->nargs ? &s->args[i] : NULL;
-        int meta = i - s->nargs;
-        text_printf(out, "%s=", a ? a->name : s->meta_names[meta]);
-        if (a && a->type)
-            type_text(a->type, out);
-        if (!a || a->is_const)
-            obj_print(&k->module->eval, a ? a->value : s->meta_values[meta], out, true);
-        text_printf(out, ":%d|", a ? a->divisible : 1);
-    }
-    text_printf(out, "%d|%d|%d|%d|%d|%d|%s", s->num_warps, s->num_stages, s->num_ctas, s->maxnreg,
+    spec_print(k, out);
+    text_printf(out, "|%d|%d|%d|%d|%d|%d|%s", s->num_warps, s->num_stages, s->num_ctas, s->maxnreg,
                 s->fp_fusion, s->debug, s->target ? s->target->name : "");
 }
 
@@ -471,7 +560,7 @@ void kernel_describe(struct neso_kernel *k, const struct func *f)
             k->params[k->nparams++] = param_of(k, &k->spec.args[i]);
     }
     struct text key, id;
-    text_init(&key, &k->arena);
+    text_init(&key, &k->scratch);
     text_init(&id, &k->arena);
     key_text(k, &key);
     text_printf(&id, "%s-%016" PRIx64, k->name, hash_bytes(key.s, key.len, 0));

@@ -53,4 +53,20 @@ FAKE_FAIL=cuModuleLoadData FAKE_LOG="ptxas application ptx input, line $line; er
     "$NESO" run --device cuda copy.py >out 2>err && say "a refused kernel ran"
 grep -q "copy.py:8:" err || say "the assembler's complaint has no place: $(cat err)"
 grep -q "line $line of the PTX: Unknown symbol 'q'" err || say "the assembler's complaint: $(cat err)"
+
+# The cache keeps PTX and cubin; a strict run takes both from it; what `variants` puts there, a run finds.
+unset NESO_CACHE
+export NESO_CACHE_DIR=$PWD/cache
+entries() { find cache -name '*.neso' | wc -l; }
+"$NESO" run --device cuda copy.py >out 2>err || say "with a cache: $(cat err)"
+[ "$(entries)" = 2 ] || say "PTX and cubin: $(entries) entries"
+NESO_CACHE=strict FAKE_FAIL=cuLinkCreate_v2 "$NESO" run --device cuda copy.py >out 2>err || say "from the cache: $(cat err)"
+grep -l '^gpu' cache/*.neso | xargs rm
+NESO_CACHE=strict "$NESO" run --device cuda copy.py >out 2>err && say "a cubin that is not there"
+grep -q 'the assembled kernel is not in the cache.* copy: nothing there is like it' err || say "a missing cubin: $(cat err)"
+rm -r cache
+"$NESO" variants copy.py::copy --signature '*fp32, *fp32, i32, 128' --precompile >out 2>err || say "precompile: $(cat err)"
+grep -q '12 compiled and assembled' err || say "precompile: $(cat err)"
+NESO_CACHE=strict "$NESO" run --device cuda copy.py >out 2>err || say "precompiled: $(cat err)"
+FAKE_FAIL=cuModuleLoadData "$NESO" run --device cuda copy.py >out 2>err && say "no module loads"
 exit $fail

@@ -1,0 +1,260 @@
+/* kept.c: what of a kernel the cache keeps: its PTX, by what tracing made of it and the options; and its cubin, by the PTX and
+ * the driver.
+ *
+ *     kernel softmax                                  cubin softmax
+ *     signature Y=*fp32:16, n=i32:1, BLOCK=1024       gpu 9.0
+ *     options warps=4 stages=3 ...                    driver 13000
+ *     target sm_90a                                   ptx 5f0c…
+ *     source 81ab…                                    compiler 7d03…
+ *     compiler 7d03…
+ *
+ * The source is the traced IR, places and the names of files included: all that the passes and codegen see, be it a file of kernels or a
+ * program whose host part made the constants. Tracing takes a hundredth of what assembling takes. */
+#include "runtime/cuda.h"
+#include "runtime/runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- the key of a kernel's PTX -- */
+
+/* A look inside, or another list of passes, is no matter for a cache. */
+static bool is_plain(const struct neso_compile_options *o)
+{
+    return !o->passes && !o->skip && !o->stop_after && !o->print_after && !o->explain && !o->print_changed &&
+           !o->verify_each && !o->time;
+}
+
+bool kept_applies(const struct neso_kernel *k)
+{
+    return k->module->context->cache.folder && is_plain(&k->options);
+}
+
+/* One line, whatever is in it. */
+static void line(struct text *out, const char *name, const char *value)
+{
+    text_printf(out, "%s ", name);
+    for (const char *s = value; *s; s++)
+        text_char(out, (unsigned char)*s < ' ' ? ' ' : *s);
+    text_char(out, '\n');
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The end of the string whose quote is at s. */
+static const char *after_string(const char *s)
+{
+    for (s++; *s && *s != '"'; s++)
+        s += *s == '\\' && s[1];
+    return *s ? s + 1 : s;
+}
+
+/* The IR's text with places as the PTX has them: `@2:7:13+4/1`, file 2 being dir/prelude.py, becomes `@2:7:13+4 prelude.py`: the
+ * chain of calls behind a place is numbered through the whole program. */
+static void simplify_places(const struct diag *d, const char *s, struct text *out)
+{
+    text_printf(out, "%s\n", base_name(d->sources.at[0]->name));
+    while (*s) {
+        const char *from = s;
+        bool is_place = s[0] == '@' && s[1] >= '0' && s[1] <= '9';
+        s = *s == '"' ? after_string(s) : s + 1;
+        while (is_place && *s && strchr("0123456789:+", *s))
+            s++;
+        text_bytes(out, from, (size_t)(s - from));
+        if (!is_place)
+            continue;
+        int file = (int)strtol(from + 1, NULL, 10);
+        const char *colon = strchr(from, ':');
+        if (colon && (colon = strchr(colon + 1, ':')) != NULL && colon < s && file < d->sources.n)
+            text_printf(out, " %s", base_name(d->sources.at[file]->name));
+        if (*s == '/')
+            s += 1 + strspn(s + 1, "0123456789");
+    }
+}
+
+const char *kept_key(struct neso_kernel *k, const struct func *f)
+{
+    struct text key, part;
+    const struct diag *d = &k->module->diag;
+    char source[41];
+    text_init(&key, &k->scratch);
+    line(&key, "kernel", k->name);
+    text_init(&part, &k->scratch);
+    spec_print(k, &part);
+    line(&key, "signature", part.s);
+    text_printf(&key, "options warps=%d stages=%d ctas=%d maxnreg=%d fusion=%d debug=%d comments=%d\n",
+                f->num_warps, f->num_stages, f->num_ctas, f->maxnreg, f->fp_fusion, k->spec.debug,
+                k->options.verbose_ptx);
+    line(&key, "target", f->target ? f->target->name : "none");
+    text_init(&part, &k->scratch);
+    func_print(f, &part);
+    struct text places;
+    text_init(&places, &k->scratch);
+    simplify_places(d, part.s, &places);
+    digest_text(places.s, places.len, (int)sizeof source - 1, source);
+    line(&key, "source", source);
+    line(&key, "compiler", compiler_build);
+    return key.s;
+}
+
+/* -- the entry: a line of what codegen learnt, then the PTX -- */
+
+static bool has_all_params(const struct func *f, const struct ptx_info *info)
+{
+    return info->params.n == f->body->args.n;
+}
+
+void kept_write(struct neso_kernel *k, const struct func *f, const char *key)
+{
+    const struct ptx_info *i = &k->info;
+    struct text out;
+    if (!has_all_params(f, i))
+        return;
+    text_init(&out, &k->scratch);
+    text_printf(&out, "%d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->ptx_version, i->live_regs,
+                i->peak.file, (int)i->peak.line, i->peak.col);
+    for (int p = 0; p < i->params.n; p++)
+        text_printf(&out, " %d %d", i->params.at[p].offset_bytes, i->params.at[p].bytes);
+    text_char(&out, '\n');
+    text_bytes(&out, k->texts[NESO_TEXT_PTX].s, k->texts[NESO_TEXT_PTX].len);
+    cache_write(&k->module->context->cache, key, out.s, out.len);
+}
+
+static int next_int(const char **s)
+{
+    char *end;
+    long n = strtol(*s, &end, 10);
+    *s = end;
+    return (int)n;
+}
+
+/* Names and types of parameters are those of the traced kernel. */
+static void read_info(struct neso_kernel *k, const struct func *f, const char *s)
+{
+    struct ptx_info *i = &k->info;
+    *i = (struct ptx_info){0};
+    i->num_threads = next_int(&s);
+    i->shared_bytes = next_int(&s);
+    i->ptx_version = next_int(&s);
+    i->live_regs = next_int(&s);
+    i->peak.file = (uint16_t)next_int(&s);
+    i->peak.line = (uint32_t)next_int(&s);
+    i->peak.col = (uint16_t)next_int(&s);
+    for (int p = 0; p < f->body->args.n; p++) {
+        struct ptx_param param = {.name = f->params.at[p].name, .type = f->body->args.at[p]->type};
+        param.offset_bytes = next_int(&s);
+        param.bytes = next_int(&s);
+        VEC_PUSH(&k->arena, &i->params, param);
+    }
+}
+
+bool kept_read(struct neso_kernel *k, const struct func *f, const char *key)
+{
+    const struct disk_cache *c = &k->module->context->cache;
+    size_t bytes = cache_size(c, key), n;
+    char *memory = bytes ? arena_alloc(&k->arena, bytes) : NULL;
+    const char *s = memory ? cache_read(c, key, memory, bytes, &n) : NULL;
+    const char *newline = s ? memchr(s, '\n', n) : NULL;
+    if (!newline)
+        return false;
+    read_info(k, f, s);
+    k->texts[NESO_TEXT_PTX].s = newline + 1;
+    k->texts[NESO_TEXT_PTX].len = (size_t)(s + n - newline - 1);
+    /* The digest behind the PTX has been read: its place takes the terminator. */
+    memory[s + n - memory] = '\0';
+    return true;
+}
+
+/* -- a miss that is an error -- */
+
+static int compare(const struct cache_field *a, const struct cache_field *b)
+{
+    return a->value_bytes != b->value_bytes || memcmp(a->value, b->value, (size_t)a->value_bytes) != 0;
+}
+
+/* The fields of a key, each with the nearest entry's where that differs. */
+static void explain(struct diag *d, const char *key, const char *nearest)
+{
+    struct cache_field x, y;
+    while (cache_field_next(&key, &x)) {
+        const char *name = arena_strndup(d->arena, x.name, (size_t)x.name_bytes);
+        const char *value = arena_strndup(d->arena, x.value, (size_t)x.value_bytes);
+        bool has = nearest && cache_field_next(&nearest, &y);
+        if (has && compare(&x, &y) != 0)
+            diag_note(d, (struct loc){0}, ERR_cache_differs, name, value,
+                      arena_strndup(d->arena, y.value, (size_t)y.value_bytes));
+        else
+            diag_note(d, (struct loc){0}, ERR_cache_field, name, value);
+    }
+}
+
+void kept_miss(struct neso_kernel *k, const struct func *f, const char *key)
+{
+    const struct disk_cache *c = &k->module->context->cache;
+    struct diag *d = &k->module->diag;
+    char *nearest = arena_alloc(&k->scratch, CACHE_KEY_MOST);
+    bool is_like = cache_nearest(c, key, nearest);
+    diag_error(d, f->loc, ERR_cache_miss, k->name, c->folder);
+    explain(d, key, is_like ? nearest : NULL);
+    if (is_like && strcmp(key, nearest) == 0)
+        diag_note(d, (struct loc){0}, ERR_cache_damaged);
+    diag_hint(d, ERR_cache_fill);
+}
+
+/* -- cubins: any thread, no arena -- */
+
+static bool cubin_key(const struct image *image, const struct kept_gpu *gpu, char *key, size_t n)
+{
+    char ptx[41];
+    digest_text(image->ptx, image->ptx_bytes, (int)sizeof ptx - 1, ptx);
+    return snprintf(key, n, "cubin %s\ngpu %d.%d\ndriver %d\nptx %s\ncompiler %s\n", image->name, gpu->major,
+                    gpu->minor, gpu->driver_version, ptx, compiler_build) < (int)n;
+}
+
+void *kept_cubin_read(const struct image *image, const struct memory *mem, const struct kept_gpu *gpu,
+                      size_t *bytes)
+{
+    char key[512];
+    const struct disk_cache *c = image->cache;
+    size_t n = c && c->folder && gpu->driver_version && cubin_key(image, gpu, key, sizeof key)
+                   ? cache_size(c, key)
+                   : 0;
+    char *memory = n ? mem->alloc(mem->ctx, n) : NULL, *cubin = NULL;
+    const char *s = memory ? cache_read(c, key, memory, n, bytes) : NULL;
+    if (s && *bytes)
+        cubin = mem->alloc(mem->ctx, *bytes);
+    if (cubin)
+        memcpy(cubin, s, *bytes);
+    if (memory)
+        mem->free(mem->ctx, memory, n);
+    return cubin;
+}
+
+void kept_cubin_write(const struct image *image, const struct kept_gpu *gpu, const void *cubin, size_t bytes)
+{
+    char key[512];
+    if (image->cache && image->cache->folder && gpu->driver_version && cubin_key(image, gpu, key, sizeof key))
+        cache_write(image->cache, key, cubin, bytes);
+}
+
+bool kept_cubin_miss(const struct image *image, const struct kept_gpu *gpu, struct fault *f)
+{
+    char key[512], nearest[CACHE_KEY_MOST], says[300] = "nothing there is like it";
+    const char *a = key, *b = nearest;
+    struct cache_field x, y;
+    size_t n = 0;
+    if (!cubin_key(image, gpu, key, sizeof key))
+        key[0] = '\0';
+    bool is_like = cache_nearest(image->cache, key, nearest);
+    while (is_like && cache_field_next(&a, &x) && cache_field_next(&b, &y))
+        if (compare(&x, &y) != 0 && n < sizeof says)
+            n += (size_t)snprintf(says + n, sizeof says - n, "%s%.*s is %.*s, the nearest entry's %.*s",
+                                  n ? "; " : "", x.name_bytes, x.name, x.value_bytes, x.value, y.value_bytes,
+                                  y.value);
+    return fault_set(f, NESO_INVALID, ERR_cubin_miss, "%.60s: %s", image->name, says);
+}
