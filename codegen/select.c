@@ -233,6 +233,8 @@ void select_debug(struct select *s, const struct op *o)
     }
     if (o->code == OP_print)
         select_unsupported(s, "device_print");
+    if (o->code == OP_host_call)
+        select_unsupported(s, "a call of plain Python");
     const struct value *v = op_opnd(o, 0), *mask = op_opnd(o, 1);
     const struct opnd *c = tile_of(s, v), *on = mask ? tile_of(s, mask) : NULL;
     for (int i = 0; i < tile_nregs(v->type); i++) {

@@ -375,6 +375,9 @@ struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *arg
 {
     if (callee->kind == OBJ_error || (e->trace && has_error(args)))
         return obj_error;
+    struct obj *traced = trace_call_host(e, callee, args);
+    if (traced)
+        return traced;
     switch (callee->kind) {
     case OBJ_function: return call_plain(e, callee, args);
     case OBJ_builtin: return call_builtin(e, callee->builtin, args);

@@ -203,13 +203,11 @@ static bool put_field(struct eval *e, struct scope *s, const struct ast *field, 
     struct obj *x = eval_expr(e, s, field->field.value);
     if (x->kind == OBJ_error)
         return false;
-    if (e->trace && !obj_is_const(x))
-        eval_raise(e, field->loc, "TypeError", ERR_fstring_tensor);
     if (field->field.conversion)
         x = obj_to_str(e, x, field->field.conversion != 's');
     struct text spec;
     text_init(&spec, e->arena);
-    if (field->field.spec && !e->trace && !put_parts(e, s, field->field.spec, &spec))
+    if (field->field.spec && !put_parts(e, s, field->field.spec, &spec))
         return false;
     format_value(e, x, spec.s, spec.len, field->loc, out);
     return true;
@@ -218,6 +216,8 @@ static bool put_field(struct eval *e, struct scope *s, const struct ast *field, 
 static struct obj *fstring(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct text out;
+    if (e->trace)
+        return trace_fstring(e, s, x);
     text_init(&out, e->arena);
     return put_parts(e, s, x, &out) ? obj_text(e, &out) : obj_error;
 }
@@ -257,7 +257,7 @@ static struct obj *compare(struct eval *e, struct scope *s, const struct ast *x)
 
 static struct obj *conditional(struct eval *e, struct scope *s, const struct ast *x)
 {
-    struct obj *test = eval_expr(e, s, x->conditional.test);
+    struct obj *test = trace_truth(e, eval_expr(e, s, x->conditional.test), x->conditional.test->loc);
     if (test->kind == OBJ_error)
         return obj_error;
     if (test->kind == OBJ_tensor)
@@ -415,6 +415,7 @@ static struct obj *sequence(struct eval *e, struct scope *s, const struct ast *x
     struct obj *items = collect(e, s, x->kind == AST_tuple ? &x->tuple.items : &x->list.items);
     if (x->kind == AST_tuple || e->trace)
         items->kind = OBJ_tuple;
+    items->was_list = x->kind == AST_list;
     return items;
 }
 
@@ -446,7 +447,10 @@ static struct obj *evaluate(struct eval *e, struct scope *s, const struct ast *x
     case AST_conditional: return conditional(e, s, x);
     case AST_boolean: return boolean(e, s, x);
     case AST_compare: return compare(e, s, x);
-    case AST_unary: return eval_unary(e, x->unary.op, eval_expr(e, s, x->unary.operand), x->loc);
+    case AST_unary: {
+        struct obj *operand = eval_expr(e, s, x->unary.operand);
+        return eval_unary(e, x->unary.op, trace_truth(e, operand, x->loc), x->loc);
+    }
     case AST_walrus: return walrus(e, s, x);
     case AST_call: return call(e, s, x);
     case AST_fstring: return fstring(e, s, x);

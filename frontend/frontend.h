@@ -30,6 +30,7 @@ struct host {
     void (*write)(void *ctx, const char *s, size_t n, bool to_stderr); /* print */
     const char *(*getenv)(void *ctx, const char *name);                /* NULL: unset */
     double (*seconds)(void *ctx);                                      /* a clock */
+    void (*breakpoint)(void *ctx, struct eval *e, struct loc at);      /* breakpoint(); raises where it cannot */
     int argc;                                                          /* sys.argv */
     const char *const *argv;
 };
@@ -68,6 +69,20 @@ struct handler {
     struct exception *handling;
     struct obj *yields;
     struct exception raised; /* class NULL: a kernel's error, reported already */
+};
+
+/* A place where a kernel on the interpreter asks the host part; see hostcall.c. */
+enum site_kind { SITE_statement, SITE_call, SITE_truth, SITE_int, SITE_float };
+struct host_site {
+    enum site_kind kind;
+    struct loc loc;
+    const char *function;   /* of the kernel, that it is in */
+    struct scope *closure;  /* around that */
+    struct obj *callee;     /* of a call; of the other kinds, what is asked about */
+    struct args args;
+    int nnames;             /* the variables of the function, */
+    const char **names;
+    struct obj **values;    /* as traced */
 };
 
 /* Tracing state of one kernel; trace.c's own. */
@@ -116,6 +131,9 @@ struct spec {
     bool fp_fusion, debug;
     const struct target *target;
     bool interpreter; /* plain Python helpers may be called (op host_call) */
+    bool stops;       /* keep a site before each statement, since a debugger may stop there */
+    VEC(struct host_site *) sites; /* filled in by frontend_trace, as is: */
+    bool has_host_calls;
 };
 
 /* -- eval.c -- */
@@ -171,6 +189,24 @@ struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x);
  * yields its n results. False: an error is reported. */
 bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, const struct lang_type *const *types, struct loc at);
 struct builder *trace_builder(struct eval *e, struct loc at); /* where ops go now, with this place */
+
+/* -- python.c -- */
+/* The value of an expression's text; raises SyntaxError too. */
+struct obj *eval_text(struct eval *e, struct scope *s, const char *text, size_t n, struct loc at);
+
+/* -- hostcall.c: what kernels on the interpreter ask of the host part -- */
+/* Traces a call that is for the host; NULL: it is not. */
+struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct args *args);
+/* An f-string in a kernel: text, or an object that becomes text when the kernel runs. */
+struct obj *trace_fstring(struct eval *e, struct scope *s, const struct ast *x);
+/* What an `if` asks of x: of a host function's result its truth, as a tensor; else x itself. */
+struct obj *trace_truth(struct eval *e, struct obj *x, struct loc at);
+/* A statement begins: a debugger may stop here. */
+void trace_statement(struct eval *e, struct scope *s, struct loc at);
+/* The op host_call of this site is reached: its operands, and where its result goes. Raises as host code does. */
+void host_site_run(struct eval *e, const struct host_site *site, const char *const *values, char *result);
+/* The variables of the kernel there, as objects. */
+struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values);
 
 /* -- promote.c: language.md 3 -- */
 /* A const or tensor as a tensor by itself (2.5); an obj_error stays. */

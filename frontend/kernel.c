@@ -177,7 +177,7 @@ static void trace_assert(struct eval *e, struct scope *s, const struct ast *x)
 
 static enum flow kernel_if(struct eval *e, struct scope *s, const struct ast *x, struct obj **result)
 {
-    struct obj *test = eval_expr(e, s, x->if_.test);
+    struct obj *test = trace_truth(e, eval_expr(e, s, x->if_.test), x->if_.test->loc);
     if (test->kind == OBJ_tensor)
         return trace_if(e, s, x, test, result);
     if (test->kind == OBJ_error) {
@@ -226,6 +226,7 @@ enum flow kernel_statement(struct eval *e, struct scope *s, const struct ast *x,
     handler_push(e, &h);
     if (setjmp(h.jump) == 0) {
         eval_step(e, x->loc);
+        trace_statement(e, s, x->loc);
         enum flow flow = dispatch(e, s, x, result);
         handler_pop(e, &h);
         return flow;

@@ -332,7 +332,7 @@ static struct block *trace_for_body(struct eval *e, struct loop *l, const struct
         struct value *i = block_add_arg(b, bounds->lo->tensor.value->type, target);
         enter(e, l, b);
         struct obj *x = obj_tensor(e, i, bounds->type);
-        x->tensor.is_named = true;
+        x->tensor.is_named = x->tensor.is_index = true;
         scope_set(l->s, target, x);
         struct snapshot inside = snapshot_take(e, l->s);
         run_body(e, l, b);

@@ -779,15 +779,35 @@ static struct obj *format(struct eval *e, struct obj **args, const struct args *
     return obj_text(e, &t);
 }
 
+struct obj *eval_text(struct eval *e, struct scope *s, const char *text, size_t n, struct loc at)
+{
+    struct source *src = diag_add_source(e->diag, "<string>", text, n);
+    int index = src->index;
+    struct ast *x = parse_expression(e->arena, e->strings, e->diag, src);
+    if (!x)
+        eval_raise(e, at, "SyntaxError", ERR_eval_syntax, obj_to_str(e, obj_str(e, text, n), true)->str.s);
+    struct obj *value = eval_expr(e, s, x);
+    if (obj_is_number(value) && e->diag->sources.n == index + 1)
+        e->diag->sources.n--; /* nothing has a place in it */
+    return value;
+}
+
 static struct obj *evaluate(struct eval *e, struct obj **args, const struct args *call)
 {
     if (args[0]->kind != OBJ_str || !e->main)
         eval_raise(e, call->loc, "TypeError", ERR_eval_text);
-    struct source *src = diag_add_source(e->diag, "<string>", args[0]->str.s, args[0]->str.n);
-    struct ast *x = parse_expression(e->arena, e->strings, e->diag, src);
-    if (!x)
-        eval_raise(e, call->loc, "SyntaxError", ERR_eval_syntax, obj_to_str(e, args[0], true)->str.s);
-    return eval_expr(e, e->main, x);
+    return eval_text(e, e->main, args[0]->str.s, args[0]->str.n, call->loc);
+}
+
+static struct obj *breakpoint(struct eval *e, struct obj **args, const struct args *call)
+{
+    (void)args;
+    if (e->trace)
+        eval_raise(e, call->loc, "RuntimeError", ERR_breakpoint_kernel);
+    if (!e->host || !e->host->breakpoint)
+        eval_raise(e, call->loc, "RuntimeError", ERR_breakpoint_outside);
+    e->host->breakpoint(e->host->ctx, e, call->loc);
+    return obj_none;
 }
 
 static struct obj *not_available(struct eval *e, struct obj **args, const struct args *call)
@@ -817,6 +837,7 @@ static const struct builtin types[] = {
 };
 
 static const struct builtin functions[] = {
+    {"breakpoint", "*args, **names",         breakpoint, NULL},
     {"print",      "*values, sep=' ', end='\n', file=None, flush=False", print, NULL},
     {"repr",       "object, /",             make_repr,     NULL},
     {"ascii",      "object, /",             make_repr,     NULL},

@@ -85,7 +85,8 @@ static bool is_usable(const struct eval *e, const char *name)
 
 static struct obj *library_name(struct eval *e, struct scope *s, const char *name)
 {
-    struct obj *x = find_bare(e, name);
+    bool is_python = e->trace->spec->interpreter && strcmp(name, "print") == 0;
+    struct obj *x = is_python ? NULL : find_bare(e, name);
     if (x)
         return x;
     x = is_usable(e, name) ? scope_get(e->builtins->module.scope, name) : NULL;
@@ -163,7 +164,7 @@ static void assign_name(struct eval *e, struct scope *s, const struct ast *targe
         scope_set(s, name, constant_value(e, value, target->loc));
         return;
     }
-    if (!is_error(value)) {
+    if (!is_error(value) && !trace_is_host_object(value)) {
         value = to_tensor(e, value, target->loc);
         trace_rename(value, name);
     }
@@ -267,7 +268,7 @@ struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x)
     struct obj *all = NULL, *last = obj_none;
     for (int i = 0; i < x->boolean.operands.n; i++) {
         const struct ast *operand = x->boolean.operands.at[i];
-        struct obj *v = eval_expr(e, s, operand);
+        struct obj *v = trace_truth(e, eval_expr(e, s, operand), operand->loc);
         if (is_error(v))
             return v;
         if (v->kind != OBJ_tensor) {
@@ -411,6 +412,7 @@ bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n,
     }
     struct args args = {.n = 2 * n, .at = items, .locs = locs, .loc = at};
     inner.block = b;
+    inner.in_region = true;
     e->trace = &inner;
     struct obj *r = eval_call(e, combine, &args);
     bool ok = region_values(e, r, n, types, values, at) && check_region(e, b, at);
@@ -563,6 +565,8 @@ static void trace_body(struct eval *e, struct func *f, const struct function *fn
     if (bind_params(e, f, fn, spec, s)) {
         eval_block(e, s, &fn->def->def.body, &result);
         build_return(trace_builder(e, fn->def->loc));
+        if (!spec->has_host_calls && !spec->stops)
+            trace_drop_statements(f->body, spec);
     }
     e->trace = outer;
     e->call = call;

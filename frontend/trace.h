@@ -28,10 +28,12 @@ struct pending;
 struct trace {
     struct func *func;
     struct module *module;
-    const struct spec *spec;
+    struct spec *spec;
+    const struct scope *scope; /* of the statement being traced */
     struct block *block;       /* ops go to its end */
     const struct frame *frame;
     bool in_loop;              /* in a run-time loop of this function */
+    bool in_region;            /* of a reduction: nothing but values there */
     struct pending *pending;   /* branches of this suite that returned, innermost first */
     struct map *lost;          /* names that ended with a branch or a loop: to struct lost */
     struct loc place;          /* of all ops and errors, while library code is inlined; line 0: their own */
@@ -83,6 +85,10 @@ void report_return_in_loop(struct eval *e, const struct ast *stmt);
 struct loc place_of_assignment(const struct ast_list *body, const char *name, struct loc otherwise);
 /* An `if` of two finished blocks that yields one value a side (of equal types); a select where nothing has to run. */
 struct obj *join_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at);
+
+/* -- hostcall.c -- */
+bool trace_is_host_object(const struct obj *x); /* known to the host only: a variable may hold it */
+void trace_drop_statements(struct block *b, const struct spec *spec); /* the sites before statements */
 
 /* -- loops.c -- */
 /* After an error: the names that a statement would have assigned stand for errors. */

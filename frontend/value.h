@@ -144,6 +144,7 @@ struct native_class {
 struct obj {
     enum obj_kind kind;
     bool is_constexpr; /* made by tl.constexpr(x), or bound by `x: tl.constexpr`: x itself, marked */
+    bool was_list;     /* a tuple that a kernel wrote as a list */
     union {
         bool b;
         wide i;
@@ -172,6 +173,7 @@ struct obj {
             const struct lang_type *type; /* number, ptr or block */
             struct obj *constant;         /* the const this local was assigned from (1.0 dialect), or NULL */
             bool is_named;                /* the IR value bears a name that the user gave */
+            bool is_index;                /* a loop's variable: an int where Python runs the loop */
         } tensor;
         struct {
             const char *name;

@@ -56,6 +56,7 @@ ATTR(reverse,   int,   0,  "1: a scan from the end")
 ATTR(precision, prec,  0,  "how a dot of f32 treats its inputs")
 ATTR(limit,     int,   0,  "max_num_imprecise_acc")
 ATTR(bins,      index, 0,  "histogram bins")
+ATTR(site,      int,  -1,  "which of the places where the kernel asks the host part; numbered by the tracer")
 #endif
 
 #ifdef OP
@@ -157,6 +158,7 @@ OP(return,    "",      "",   0, 0, control, TERMINATOR, none, "this program inst
 OP(print,   "x*",      "", 0, A(text)|A(hex)|A(unsigned), debug, EFFECT, none,   "device_print")
 OP(assert,  "c mask?", "", 0, A(text),        debug, EFFECT, assert, "stops the launch where c is 0 and mask is not")
 OP(barrier, "",        "", 0, 0,              debug, EFFECT, none,   "all threads of the program meet; memory before is seen after")
+OP(host_call, "x*",    "r*", 0, A(site),      debug, EFFECT, none,   "plain Python of the host part runs, on these values; on the interpreter only")
 
 /* -- layout and shared memory: after assignment of layouts -- */
 OP(convert,      "x",       "r", 0, 0,         layout, PURE,           convert,      "the same tile in another layout")

@@ -807,7 +807,7 @@ static void rewrite_op(struct assign *a, struct op *o)
         rewrite_control(a, o);
     else if (site)
         demand_operands(a, o, l);
-    else if (o->code == OP_print)
+    else if (o->code == OP_print || o->code == OP_host_call)
         for (int i = 0; i < o->nopnds; i++) {
             struct value *v = op_opnd(o, i);
             struct class *c = class_of(v);

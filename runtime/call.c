@@ -427,6 +427,81 @@ static void write_print(void *ctx, const char *s, size_t n)
         p->options.write(p->options.user, s, n, false);
 }
 
+/* -- the host part, asked by a running kernel -- */
+
+struct hosting {
+    struct program *program;
+    struct eval *eval;
+    const struct neso_kernel *kernel;
+    const struct call_record *outside;
+    const struct stop *stop; /* the site that runs now */
+    struct exception raised;
+    bool has_raised, has_ended; /* the launch is over: with an exception, or as diag_fatal says */
+};
+
+static void run_site(struct hosting *h, const struct stop *stop)
+{
+    if (stop->site->kind == SITE_statement)
+        debugger_prompt(h->program, h->eval, stop);
+    else
+        host_site_run(h->eval, stop->site, stop->call->values, stop->call->result);
+}
+
+/* Nothing may unwind past the interpreter, whose thread this may be. */
+static bool answer(void *ctx, const struct host_call *call)
+{
+    struct hosting *h = ctx;
+    struct eval *e = h->eval;
+    const struct host_site *site = h->kernel->spec.sites.at[call->site];
+    if (site->kind == SITE_statement && !debugger_stops(h->program, site, call->pid))
+        return true;
+    struct stop stop = {site, call, h->outside, h->kernel->name};
+    const struct stop *outer = h->stop;
+    jmp_buf here, *fatal = e->diag->fatal;
+    struct handler handler;
+    h->stop = &stop;
+    handler_push(e, &handler);
+    e->diag->fatal = &here;
+    if (setjmp(here) != 0) {
+        h->has_ended = true;
+    } else if (setjmp(handler.jump) == 0) {
+        run_site(h, &stop);
+        handler_pop(e, &handler);
+    } else {
+        h->raised = handler.raised;
+        h->has_raised = true;
+    }
+    e->diag->fatal = fatal;
+    h->stop = outer;
+    return !h->has_raised && !h->has_ended;
+}
+
+void call_breakpoint(void *ctx, struct eval *e, struct loc at)
+{
+    struct program *p = ctx;
+    if (!p->hosting || !p->hosting->stop)
+        eval_raise(e, at, "RuntimeError", ERR_breakpoint_outside);
+    debugger_prompt(p, e, p->hosting->stop);
+}
+
+/* Launches; what the host part raised meanwhile goes on here. */
+static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
+{
+    struct program *p = c->program;
+    struct hosting h = {.program = p, .eval = c->eval, .kernel = k, .outside = c->eval->calls},
+                   *outer = p->hosting;
+    c->launch.host = answer;
+    c->launch.host_ctx = &h;
+    p->hosting = &h;
+    bool good = kernel_launch(k, &c->launch, f);
+    p->hosting = outer;
+    if (h.has_ended)
+        longjmp(*c->eval->diag->fatal, 1);
+    if (h.has_raised)
+        eval_throw(c->eval, &h.raised);
+    return good;
+}
+
 struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, struct obj *grid,
                          const struct args *args)
 {
@@ -438,7 +513,8 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
                            .num_ctas = 1,
                            .fp_fusion = true,
                            .target = p->device->target ? p->device->target : any,
-                           .interpreter = !p->device->class->takes_ptx};
+                           .interpreter = !p->device->class->takes_ptx,
+                           .stops = p->options.break_at != NULL};
     bind(&c, args);
     specialize(&c);
     set_grid(&c, grid);
@@ -450,7 +526,7 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
     c.launch.write = write_print;
     c.launch.write_ctx = p;
     p->launches++;
-    if (!kernel_launch(k, &c.launch, &f))
+    if (!launch(&c, k, &f))
         program_raise(e, c.loc, &f);
     return obj_none;
 }

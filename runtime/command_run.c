@@ -18,6 +18,7 @@ struct session {
     int nfiles;
     char *files[64]; /* imported texts, kept until the end */
     char *loaded;    /* the latest other file */
+    char line[4096]; /* the latest of the user's */
 };
 
 static void write_program(void *user, const char *text, size_t length, int to_stderr)
@@ -89,6 +90,20 @@ static void keep_ptx(void *user, neso_kernel *kernel)
         fprintf(stderr, "neso: the PTX of %s is in %s\n", neso_kernel_name(kernel), path);
 }
 
+/* A line of standard input. */
+static const char *ask(void *user, const char *prompt)
+{
+    struct session *s = user;
+    fputs(prompt, stdout);
+    fflush(stdout);
+    if (!fgets(s->line, sizeof s->line, stdin)) {
+        putchar('\n');
+        return NULL;
+    }
+    s->line[strcspn(s->line, "\r\n")] = '\0';
+    return s->line;
+}
+
 static bool is_true(const char *s)
 {
     static const char *const words[] = {"1", "y", "Y", "on", "ON", "yes", "YES", "true", "TRUE", "True"};
@@ -103,7 +118,7 @@ static const char *choose_device(const struct given *g)
     const char *variable = getenv("NESO_DEVICE");
     if (g->options[OPTION_device])
         return g->options[OPTION_device];
-    if (is_true(getenv("TRITON_INTERPRET")))
+    if (g->options[OPTION_break] || is_true(getenv("TRITON_INTERPRET")))
         return "interpreter";
     return variable && *variable ? variable : "best";
 }
@@ -121,6 +136,8 @@ static int run_program(struct session *s, const char *path, const char *text, si
     o.load = load_file;
     const char *cache = getenv("NESO_CACHE_DIR");
     o.cache = cache && *cache ? cache : NULL;
+    o.break_at = g->options[OPTION_break];
+    o.ask = ask;
     neso_status status = neso_context_use_device(s->ctx, choose_device(g), NULL);
     if (status != NESO_OK)
         return report(g, s->ctx, status);

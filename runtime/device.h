@@ -49,6 +49,15 @@ struct image {
     const struct disk_cache *cache; /* for what is assembled */
 };
 
+/* An op host_call that a program has reached; only the interpreter has them. */
+struct host_call {
+    const struct op *op;
+    int site;
+    int pid[3];
+    const char *const *values; /* of its operands, row-major */
+    char *result;              /* room for its result; NULL: none */
+};
+
 /* One launch. args[i] is the value of the func's parameter i in its low bytes, the rest 0. */
 struct launch {
     uint32_t grid[3]; /* none is 0 */
@@ -58,6 +67,9 @@ struct launch {
     /* Where prints of the kernel go; NULL: nowhere. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
+    /* The host part does what such an op asks; false: the launch ends, and the callee knows why. */
+    bool (*host)(void *ctx, const struct host_call *call);
+    void *host_ctx;
 };
 
 /* out = a b, row-major and contiguous, for `count` matrices; those of a factor stand `batch` elements apart. */

@@ -100,7 +100,9 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                                 .mem = d->mem,
                                 .race = ((struct cpu *)d->state)->race,
                                 .write = l->write,
-                                .write_ctx = l->write_ctx};
+                                .write_ctx = l->write_ctx,
+                                .host = l->host,
+                                .host_ctx = l->host_ctx};
     bool done = interpreter_run(k->code, &run);
     cpu_buffers_free(d, buffers, n);
     return done || report(&run, f);

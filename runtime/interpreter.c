@@ -27,7 +27,7 @@ struct decoder {
     VEC(const struct op *) accesses;
     VEC(int) written;
     int granule;
-    bool waits;
+    bool waits, in_order;
     int64_t region_width; /* elements that region values of a reduction need; 0 outside */
 };
 
@@ -149,6 +149,7 @@ static struct step decode_op(struct decoder *d, const struct op *o)
         note_access(d, &s);
     s.waits = o->code == OP_while && (reads_memory(o->regions[0]) || reads_memory(o->regions[1]));
     d->waits |= s.waits;
+    d->in_order |= o->code == OP_print || o->code == OP_host_call;
     int64_t outer_width = d->region_width;
     if (region_width(o) > d->region_width)
         d->region_width = region_width(o);
@@ -211,6 +212,7 @@ const struct code *interpreter_decode(struct arena *a, const struct func *f)
     c->written.n = d.written.n;
     c->granule = d.granule;
     c->waits = d.waits;
+    c->in_order = d.in_order;
     return c;
 }
 

@@ -34,6 +34,9 @@ struct interp_launch {
     /* Output of prints; called under a lock. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
+    /* One program at a time; see device.h. */
+    bool (*host)(void *ctx, const struct host_call *call);
+    void *host_ctx;
     struct interp_report report;
 };
 
@@ -86,6 +89,7 @@ struct code {
     } written;            /* origins of what stores and atomics write */
     int granule;          /* bytes of the smallest element accessed */
     bool waits;           /* some loop waits for memory */
+    bool in_order;        /* programs run one after the other: they print, or ask the host */
     bool one_by_one;      /* a reduction's region that has control flow: no vectors of elements */
 };
 

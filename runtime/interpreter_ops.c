@@ -482,6 +482,27 @@ static void step_print(struct frame *f, const struct step *s)
     }
 }
 
+static void step_host_call(struct frame *f, const struct step *s)
+{
+    const struct interp_launch *l = f->launch;
+    const char *small[32], **values = small;
+    size_t bytes = (size_t)s->nin * sizeof *values;
+    if (s->nin > 32 && !(values = l->mem->alloc(l->mem->ctx, bytes)))
+        interpreter_fail(f, s, ERR_out_of_memory, "%zu", bytes);
+    for (int i = 0; i < s->nin; i++)
+        values[i] = step_in(f, s, i);
+    struct host_call call = {.op = s->op,
+                             .site = (int)op_int(s->op, ATTR_site),
+                             .values = values,
+                             .result = s->nout ? step_out(f, s) : NULL};
+    memcpy(call.pid, f->pid, sizeof call.pid);
+    bool goes_on = l->host && l->host(l->host_ctx, &call);
+    if (values != small)
+        l->mem->free(l->mem->ctx, values, bytes);
+    if (!goes_on)
+        interpreter_fail(f, s, ERR_host_call, "%s", "it needs the program's host part");
+}
+
 static void step_assert(struct frame *f, const struct step *s)
 {
     const char *c = step_in(f, s, 0), *mask = step_in(f, s, 1);
@@ -584,6 +605,7 @@ step_function *const interpreter_steps[OP_count] = {
     [OP_return] = step_return,
     [OP_print] = step_print,
     [OP_assert] = step_assert,
+    [OP_host_call] = step_host_call,
     [OP_barrier] = step_nothing,
     [OP_convert] = step_unsupported,
 };

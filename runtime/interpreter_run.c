@@ -3,6 +3,9 @@
  *     programs 0, 1, 2, ...   one at a time, in order, watched for races, until CHECKED_WORK is done   ┐ a worker: a thread
  *     the rest                on all cores, unwatched                                                  ┘ with a frame
  *
+ * Programs that print, or ask the host part, run one after the other to the end, in the order in which Triton's
+ * interpreter takes them: the last axis of the grid turns fastest. Of others the first axis does.
+ *
  * A worker runs while it has a turn; there is one turn during the check, later one per core. A program that spins in
  * a loop on memory passes its turn on: to a new worker with the next program, else to the worker that has waited longest. If nothing in
  * memory changes while every worker spins, they wait in vain, and that is reported. */
@@ -19,7 +22,8 @@ enum {
     PROGRAMS_AT_ONCE = 8,
     THREADS_MOST = 1024,
     STACK_BYTES = 1 << 20,
-    CHECKED_WORK = 32 << 20, /* elements computed: about a tenth of a second */
+    HOST_STACK_BYTES = 8 << 20, /* where the evaluator may run on it */
+    CHECKED_WORK = 32 << 20,    /* elements computed: about a tenth of a second */
     /* A worker spins in vain after so much patience, of which a round takes 1 if it counts something, else many. */
     PATIENCE = 100000,
     QUIET_ROUND = 5000,
@@ -123,7 +127,7 @@ static bool start_worker(struct interp_shared *s)
     pthread_attr_t attr;
     if (s->nthreads == THREADS_MOST || pthread_attr_init(&attr) != 0)
         return false;
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pthread_attr_setstacksize(&attr, s->code->in_order ? HOST_STACK_BYTES : STACK_BYTES);
     bool started = pthread_create(&s->threads[s->nthreads], &attr, work, s) == 0;
     pthread_attr_destroy(&attr);
     s->nthreads += started;
@@ -141,7 +145,7 @@ static int core_count(const struct interp_launch *l)
 static void open_up(struct interp_shared *s)
 {
     s->race = NULL;
-    s->turns = core_count(s->launch);
+    s->turns = s->code->in_order ? 1 : core_count(s->launch);
     int useful = s->total - s->next < s->turns ? (int)(s->total - s->next) : s->turns;
     for (int i = 1; i < useful && start_worker(s); i++)
         continue;
@@ -187,7 +191,7 @@ static bool take(struct interp_shared *s, struct frame *f, long long *first, lon
     memory_changed(s);
     if (s->race && s->work > CHECKED_WORK)
         open_up(s);
-    bool one = s->race || s->code->waits;
+    bool one = s->race || s->code->waits || s->code->in_order;
     *first = s->next;
     *end = s->total - s->next < PROGRAMS_AT_ONCE || one ? s->next + 1 : s->next + PROGRAMS_AT_ONCE;
     bool any = s->next < s->total;
@@ -203,9 +207,10 @@ static void run_program(struct frame *f, struct interp_shared *s, long long i)
     f->program = i;
     if (interpreter_is_over(f))
         return;
-    f->pid[0] = (int)(i % grid[0]);
-    f->pid[1] = (int)(i / grid[0] % grid[1]);
-    f->pid[2] = (int)(i / grid[0] / grid[1]);
+    int fastest = s->code->in_order ? 2 : 0, slowest = 2 - fastest;
+    f->pid[fastest] = (int)(i % grid[fastest]);
+    f->pid[1] = (int)(i / grid[fastest] % grid[1]);
+    f->pid[slowest] = (int)(i / grid[fastest] / grid[1]);
     f->returned = false;
     f->wrapped = f->wrapped_once;
     f->race = s->race && race_program(s->race, f) ? s->race : NULL;

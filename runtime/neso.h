@@ -259,6 +259,11 @@ typedef struct neso_run_options {
     /* The text of such a file, or NULL: there is none. It stays valid until the next call. */
     const char *(*load)(void *user, const char *path, size_t *length);
     const char *cache; /* a folder for choices of autotuning, kept by save and load; NULL: they are not kept */
+    /* On the interpreter: stop where a kernel comes to "FILE:LINE", in the first program that does or in "FILE:LINE@3",
+     * "FILE:LINE@1,2,0". NULL: only at the kernel's own breakpoint(). */
+    const char *break_at;
+    /* A command of the debugger, after showing the prompt; valid until the next call. NULL: the input has ended. */
+    const char *(*ask)(void *user, const char *prompt);
 } neso_run_options;
 
 /* Runs a program, host part and kernels, on the context's device. NESO_FAILED: it raised an exception or left with a

@@ -87,6 +87,7 @@ static void run(void *arg)
                             .write = host_write,
                             .getenv = host_getenv,
                             .seconds = host_seconds,
+                            .breakpoint = call_breakpoint,
                             .argc = p->options.argc,
                             .argv = p->options.argv};
     host_open(p);
@@ -123,6 +124,10 @@ neso_status neso_program_run(neso_context *context, const char *name, const char
         fault_set(&f, NESO_NO_DEVICE, ERR_device_none, "run a program on");
         return report_fault(context, &f);
     }
+    if (!debugger_open(&p.debugger, p.options.break_at)) {
+        fault_set(&f, NESO_INVALID, ERR_break_at, "%s", p.options.break_at);
+        return report_fault(context, &f);
+    }
     p.module = module_new(context);
     if (!p.module)
         return context->status = NESO_OUT_OF_MEMORY;
@@ -134,6 +139,8 @@ neso_status neso_program_run(neso_context *context, const char *name, const char
         status = NESO_FAILED;
     if (status == NESO_OK)
         status = wait_for_kernels(&p);
+    if (p.debugger.asked && !p.debugger.was_reached)
+        diag_warn(&p.module->diag, (struct loc){0}, ERR_break_missed, p.debugger.asked);
     host_close(&p);
     drop_kernels(&p);
     arena_free(&p.scratch);

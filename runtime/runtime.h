@@ -13,6 +13,7 @@
 #include "codegen/codegen.h"
 #include "frontend/frontend.h"
 #include "runtime/cache.h"
+#include "runtime/debugger.h"
 #include "runtime/device.h"
 
 #include <pthread.h>
@@ -154,6 +155,8 @@ struct program;
 /* -- call.c -- */
 
 /* One launch, past the decorators: binds, specializes, compiles what is not in p->kernels yet, launches. */
+/* breakpoint(), in what a running kernel has called. */
+void call_breakpoint(void *program, struct eval *e, struct loc at);
 struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args);
 
 /* -- tune.c -- */
@@ -203,6 +206,8 @@ struct program {
     bool (*as_pointer)(struct eval *e, struct obj *x, struct pointer *out);
     struct fault fault; /* of the latest access to the device's memory that failed */
     void *lent;         /* host.c's own */
+    struct hosting *hosting; /* of the launch that runs: call.c's own */
+    struct debugger debugger;
     uint64_t launches;  /* so far */
     uint64_t products;  /* by the device's library, so far */
     bool is_timing;     /* a benchmark measures what runs */
