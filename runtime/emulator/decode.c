@@ -83,7 +83,14 @@ bool emu_decode(struct emu_insn *in)
     case INSN_bra:
     case INSN_ret:
     case INSN_bar:
+    case INSN_bar_arrive:
+    case INSN_bar_warp:
     case INSN_trap: return true;
+    case INSN_barrier: return !in->mods[0] || in->mods[0] == MOD_aligned;
+    case INSN_cp_async: return emu_decode_cp_async(in);
+    case INSN_cp_async_commit: in->run = emu_run_cp_commit; return true;
+    case INSN_cp_async_wait:
+    case INSN_cp_async_wait_all: in->run = emu_run_cp_wait; return in->nopnds == 0 || in->opnds[0].reg < 0;
     default: in->run = emu_run_mma; return emu_is_mma(in) || decode_arithmetic(in);
     }
 }

@@ -1,13 +1,14 @@
-/* exec.c: warps, their control flow, barriers, and the CTAs of a grid on all cores.
+/* exec.c: warps, their control flow, and the CTAs of a grid on all cores.
  *
  * A warp runs one group of lanes at a time: the one whose next instruction comes first in the text. So lanes that took
  * different ways meet again where the ways do, as the compiler's order of blocks has it:
  *
  *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { pc here + 1, the others }: these first; at L3 they join
  *
- * Warps of a CTA take turns: each runs to a barrier, to its end, or for a while. Where none can go on, that is a deadlock, and
- * is reported. A CTA that goes on for long may wait for another one, so others get turns between its own; of several that fail the lowest is reported, so every run tells the same.
- * (PTX ISA, "Control Flow Instructions", "bar.sync", "Special Registers".) */
+ * Warps of a cluster take turns: each runs until it has to wait, to its end, or for a while. Where none can go on, asynchronous
+ * work does; where there is none, that is a deadlock, and is reported. A cluster that goes on for long may wait for another one, so
+ * others get turns between its own; of several that fail the lowest is reported, so every run tells the same.
+ * (PTX ISA, "Control Flow Instructions", "Cluster of Cooperative Thread Arrays", "Special Registers".) */
 #include "runtime/emulator/machine.h"
 
 #include <limits.h>
@@ -18,12 +19,13 @@
 #include <unistd.h>
 
 enum { JUMPS_A_TURN = 1024, ROUNDS_A_TURN = 256, RESIDENT_MOST = 512, WORKERS_MOST = 256, ALIGN = 64 };
+enum { RESIDENT_BYTES_MOST = 1 << 29 };
 
 /* Shared by the workers of one launch. */
 struct grid {
     const struct emu_code *code;
     struct emu_launch *launch;
-    atomic_llong next; /* CTA to be taken next */
+    atomic_llong next; /* cluster to be taken next */
     long long total;
     atomic_llong failed;  /* the lowest that has failed */
     pthread_mutex_t lock; /* of the report */
@@ -46,27 +48,27 @@ void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane, enum erro
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    c->report = (struct emu_report){.error = e,
-                                    .loc = in->loc,
-                                    .ptx_line = in->line,
-                                    .pid = {c->pid[0], c->pid[1], c->pid[2]},
-                                    .thread = w->index * LANES + lane};
-    snprintf(c->report.what, sizeof c->report.what,
+    c->cluster->report = (struct emu_report){.error = e,
+                                             .loc = in->loc,
+                                             .ptx_line = in->line,
+                                             .pid = {c->pid[0], c->pid[1], c->pid[2]},
+                                             .thread = w->index * LANES + lane};
+    snprintf(c->cluster->report.what, sizeof c->cluster->report.what,
              "program (%d, %d, %d), thread %d: %s, at line %d of the PTX: `%s`", c->pid[0], c->pid[1],
-             c->pid[2], c->report.thread, what, in->line, trimmed(in->text));
-    longjmp(c->fail, 1);
+             c->pid[2], c->cluster->report.thread, what, in->line, trimmed(in->text));
+    longjmp(c->cluster->fail, 1);
 }
 
 /* -- groups of lanes -- */
 
-static void park(struct emu_warp *w, int pc, uint32_t mask, int barrier)
+void emu_park(struct emu_warp *w, int pc, uint32_t mask, int waits)
 {
     for (int i = 0; i < w->nwaiting; i++)
-        if (w->waiting[i].pc == pc && w->waiting[i].barrier == barrier) {
+        if (w->waiting[i].pc == pc && w->waiting[i].waits == waits) {
             w->waiting[i].mask |= mask;
             return;
         }
-    w->waiting[w->nwaiting++] = (struct emu_group){pc, mask, barrier};
+    w->waiting[w->nwaiting++] = (struct emu_group){pc, mask, waits};
 }
 
 /* Runs the first group in the text's order that can; false: all wait or are done. */
@@ -74,7 +76,7 @@ static bool resume(struct emu_warp *w)
 {
     int first = -1;
     for (int i = 0; i < w->nwaiting; i++)
-        if (w->waiting[i].barrier < 0 && (first < 0 || w->waiting[i].pc < w->waiting[first].pc))
+        if (w->waiting[i].waits == WAIT_nothing && (first < 0 || w->waiting[i].pc < w->waiting[first].pc))
             first = i;
     if (first < 0)
         return false;
@@ -86,7 +88,7 @@ static bool resume(struct emu_warp *w)
 
 static void reconverge(struct emu_warp *w)
 {
-    park(w, w->pc, w->mask, -1);
+    emu_park(w, w->pc, w->mask, WAIT_nothing);
     resume(w);
 }
 
@@ -100,23 +102,22 @@ static void branch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     } else if (!off) {
         w->pc = in->target;
     } else {
-        park(w, in->target, on, -1);
-        park(w, w->pc + 1, off, -1);
+        emu_park(w, in->target, on, WAIT_nothing);
+        emu_park(w, w->pc + 1, off, WAIT_nothing);
         resume(w);
     }
 }
 
-/* The lanes `on` stop here: for good, or at a barrier. The others go on. */
-static void leave(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+/* The lanes `on` end here, or come to something that they may have to wait for. The others go on. */
+static void stop(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t off = w->mask & ~on;
-    int pc = w->pc;
     if (in->code == INSN_ret)
         w->exited |= on;
     else if (on)
-        park(w, pc + 1, on, (int)emu_lane(w, &in->opnds[0], emu_first_lane(on)));
+        emu_arrive(w, in, on);
     if (off)
-        park(w, pc + 1, off, -1);
+        emu_park(w, w->pc + 1, off, WAIT_nothing);
     w->mask = 0;
     resume(w);
 }
@@ -158,86 +159,45 @@ static bool run_warp(struct emu_warp *w)
                 emu_fail(w, in, emu_first_lane(on), ERR_emulator_trap, "the kernel stops itself");
             w->pc++;
             break;
-        default: leave(w, in, on);
+        default: stop(w, in, on);
         }
     }
     if (!w->mask)
         return true;
-    park(w, w->pc, w->mask, -1);
+    emu_park(w, w->pc, w->mask, WAIT_nothing);
     w->mask = 0;
     return false;
 }
 
-/* -- barriers -- */
+/* -- clusters -- */
 
-/* Threads of the CTA that wait at a barrier. */
-static int arrived(const struct emu_cta *c, int barrier)
+/* False: nobody could go on. */
+static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
 {
-    int n = 0;
-    for (int i = 0; i < c->nwarps; i++)
-        for (int k = 0; k < c->warps[i].nwaiting; k++)
-            if (c->warps[i].waiting[k].barrier == barrier)
-                n += __builtin_popcount(c->warps[i].waiting[k].mask);
-    return n;
-}
-
-static void release(struct emu_cta *c, int barrier)
-{
-    for (int i = 0; i < c->nwarps; i++)
-        for (int k = 0; k < c->warps[i].nwaiting; k++)
-            if (c->warps[i].waiting[k].barrier == barrier)
-                c->warps[i].waiting[k].barrier = -1;
-    c->epoch++;
-}
-
-/* Opens every barrier that all threads have come to. */
-static bool release_complete(struct emu_cta *c)
-{
-    bool any = false;
-    for (int i = 0; i < c->nwarps; i++)
-        for (int k = 0; k < c->warps[i].nwaiting; k++) {
-            int barrier = c->warps[i].waiting[k].barrier;
-            if (barrier >= 0 && arrived(c, barrier) == c->nwarps * LANES) {
-                release(c, barrier);
-                any = true;
-            }
+    bool running = false;
+    for (int i = 0; i < c->nctas * c->ctas->nwarps; i++) {
+        struct emu_warp *w = &c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps];
+        if (resume(w)) {
+            *tired |= !run_warp(w);
+            running = true;
         }
-    return any;
+        *waiting |= w->nwaiting > 0;
+    }
+    return running;
 }
 
-static _Noreturn void deadlock(struct emu_cta *c)
+/* False: a warp needs more time; other clusters, which it may be waiting for, should have some. */
+static bool run_warps(struct emu_cluster *c)
 {
-    int warp = 0;
-    while (!c->warps[warp].nwaiting)
-        warp++;
-    struct emu_warp *w = &c->warps[warp];
-    const struct emu_group *g = &w->waiting[0];
-    int ended = 0;
-    for (int i = 0; i < c->nwarps; i++)
-        ended += __builtin_popcount(c->warps[i].exited);
-    emu_fail(w, &c->code->insns.at[g->pc - 1], emu_first_lane(g->mask), ERR_emulator_barrier,
-             "%d of %d threads wait at barrier %d, %d have ended", arrived(c, g->barrier), c->nwarps * LANES,
-             g->barrier, ended);
-}
-
-/* -- a CTA -- */
-
-/* False: a warp needs more time; other CTAs, which it may be waiting for, should have some. */
-static bool run_warps(struct emu_cta *c)
-{
+    enum { ASYNC_IS_RARE = 4 };
     for (int rounds = 0;; rounds++) {
-        bool running = false, waiting = false, tired = false;
-        for (int i = 0; i < c->nwarps; i++) {
-            if (resume(&c->warps[i])) {
-                tired |= !run_warp(&c->warps[i]);
-                running = true;
-            }
-            waiting |= c->warps[i].nwaiting > 0;
-        }
+        bool waiting = false, tired = false, running = run_round(c, &waiting, &tired);
         if (!waiting)
             return true;
-        if (!release_complete(c) && !running)
-            deadlock(c);
+        if ((!running || c->may_release) && !emu_release(c) && !running && !emu_async_step(c))
+            emu_deadlock(c);
+        if (c->nops && !emu_random(c, ASYNC_IS_RARE))
+            emu_async_step(c);
         if (tired || rounds == ROUNDS_A_TURN)
             return false;
     }
@@ -254,33 +214,65 @@ static void set_special(struct emu_warp *w, enum special which, uint32_t first, 
 static void begin_warp(struct emu_warp *w)
 {
     const struct emu_cta *c = w->cta;
+    const struct emu_cluster *cl = c->cluster;
+    const int *grid = c->launch->grid, *cluster = c->code->cluster;
     size_t nregs = (size_t)c->code->regs.n;
     memset(w->defined, 0, nregs * sizeof *w->defined);
     memset(w->undefined, 0xff, nregs * sizeof *w->undefined);
     set_special(w, SPECIAL_tid, (uint32_t)(w->index * LANES), 1);
+    set_special(w, SPECIAL_laneid, 0, 1);
+    set_special(w, SPECIAL_ntid, (uint32_t)(c->nwarps * LANES), 0);
     for (int d = 0; d < 3; d++) {
         set_special(w, (enum special)(SPECIAL_ctaid_x + d), (uint32_t)c->pid[d], 0);
-        set_special(w, (enum special)(SPECIAL_nctaid_x + d), (uint32_t)c->launch->grid[d], 0);
+        set_special(w, (enum special)(SPECIAL_nctaid_x + d), (uint32_t)grid[d], 0);
     }
+    set_special(w, SPECIAL_cluster_ctarank, (uint32_t)c->rank, 0);
+    set_special(w, SPECIAL_cluster_nctarank, (uint32_t)cl->nctas, 0);
+    set_special(w, SPECIAL_clusterid_x, (uint32_t)(c->pid[0] / cluster[0]), 0);
+    set_special(w, SPECIAL_nclusterid_x, (uint32_t)(grid[0] / cluster[0]), 0);
+    for (int i = 0; i < c->code->symbols.n; i++)
+        set_special(w, (enum special)c->code->symbols.at[i].reg,
+                    (uint32_t)(c->rank << RANK_SHIFT | c->code->symbols.at[i].address), 0);
+    for (int i = 0; i < cl->nactors; i++)
+        w->seen[i] = cl->began - 1;
     w->exited = w->mask = 0;
-    w->waiting[0] = (struct emu_group){0, ALL_LANES, -1};
+    w->copy_groups = 0;
+    w->waiting[0] = (struct emu_group){0, ALL_LANES, WAIT_nothing};
     w->nwaiting = 1;
 }
 
 static void begin_cta(struct emu_cta *c, long long number)
 {
-    enum { EPOCHS_MOST = 1 << 30 };
-    const int *grid = c->launch->grid;
-    if (c->epoch > EPOCHS_MOST) {
-        memset(c->shadow, 0, (size_t)c->shared_bytes * sizeof *c->shadow);
-        c->epoch = 0;
+    const int *grid = c->launch->grid, *cluster = c->code->cluster;
+    int first[3] = {(int)(number % (grid[0] / cluster[0])),
+                    (int)(number / (grid[0] / cluster[0]) % (grid[1] / cluster[1])),
+                    (int)(number / (grid[0] / cluster[0]) / (grid[1] / cluster[1]))};
+    int within[3] = {c->rank % cluster[0], c->rank / cluster[0] % cluster[1],
+                     c->rank / cluster[0] / cluster[1]};
+    for (int d = 0; d < 3; d++)
+        c->pid[d] = first[d] * cluster[d] + within[d];
+    for (int i = 0; i < BARRIERS; i++) {
+        c->barriers[i].arrived = c->barriers[i].expected = 0;
+        memset(c->barriers[i].seen, 0, (size_t)c->cluster->nactors * sizeof *c->barriers[i].seen);
     }
-    c->pid[0] = (int)(number % grid[0]);
-    c->pid[1] = (int)(number / grid[0] % grid[1]);
-    c->pid[2] = (int)(number / grid[0] / grid[1]);
-    c->first_epoch = ++c->epoch;
     for (int i = 0; i < c->nwarps; i++)
         begin_warp(&c->warps[i]);
+}
+
+static void begin_cluster(struct emu_cluster *c, long long number)
+{
+    enum { TIMES_MOST = 1 << 30 };
+    if (c->time > TIMES_MOST) {
+        for (int i = 0; i < c->nctas; i++)
+            memset(c->ctas[i].shadow, 0, (size_t)c->ctas[i].shared_bytes * sizeof *c->ctas[i].shadow);
+        c->time = 0;
+    }
+    c->began = ++c->time;
+    c->random = (uint64_t)number ^ c->launch->seed;
+    c->nops = 0;
+    c->may_release = false;
+    for (int i = 0; i < c->nctas; i++)
+        begin_cta(&c->ctas[i], number);
 }
 
 /* -- workers -- */
@@ -308,27 +300,48 @@ static void *piece(char *block, size_t *used, size_t bytes)
     return p;
 }
 
-static size_t lay_out(struct emu_cta *c, char *block)
+static void lay_out_cta(struct emu_cta *c, char *block, size_t *used)
 {
-    size_t used = 0, nregs = (size_t)c->code->regs.n;
-    struct emu_warp *warps = piece(block, &used, (size_t)c->nwarps * sizeof *warps);
-    c->warps = warps;
-    c->shared = piece(block, &used, (size_t)c->shared_bytes);
-    c->shadow = piece(block, &used, (size_t)c->shared_bytes * sizeof *c->shadow);
+    size_t nregs = (size_t)c->code->regs.n, seen_bytes = (size_t)c->cluster->nactors * sizeof(uint32_t);
+    c->warps = piece(block, used, (size_t)c->nwarps * sizeof *c->warps);
+    c->shared = piece(block, used, (size_t)c->shared_bytes);
+    c->shadow = piece(block, used, (size_t)c->shared_bytes * sizeof *c->shadow);
+    for (int i = 0; i < BARRIERS; i++)
+        c->barriers[i].seen = piece(block, used, seen_bytes);
     for (int i = 0; i < c->nwarps; i++) {
-        struct emu_warp w = {.cta = c, .index = i};
-        w.values = piece(block, &used, c->code->values_bytes);
-        w.defined = piece(block, &used, nregs * sizeof *w.defined);
-        w.undefined = piece(block, &used, nregs * sizeof *w.undefined);
+        struct emu_warp w = {.cta = c, .index = i, .actor = emu_actor(c, ACTOR_warp, i)};
+        w.values = piece(block, used, c->code->values_bytes);
+        w.defined = piece(block, used, nregs * sizeof *w.defined);
+        w.undefined = piece(block, used, nregs * sizeof *w.undefined);
+        w.seen = piece(block, used, seen_bytes);
         if (block)
-            warps[i] = w;
+            c->warps[i] = w;
+    }
+}
+
+/* With block NULL it only counts. */
+static size_t lay_out(struct emu_cluster *c, char *block)
+{
+    size_t used = 0;
+    c->ctas = piece(block, &used, (size_t)c->nctas * sizeof *c->ctas);
+    c->ops = piece(block, &used, emu_async_bytes(c->code));
+    for (int i = 0; i < c->nctas; i++) {
+        struct emu_cta cta = {.code = c->code,
+                              .launch = c->launch,
+                              .cluster = c,
+                              .rank = i,
+                              .nwarps = c->code->num_threads / LANES,
+                              .shared_bytes = c->code->static_shared_bytes + c->launch->shared_bytes};
+        struct emu_cta *to = block ? &c->ctas[i] : &cta;
+        *to = cta;
+        lay_out_cta(to, block, &used);
     }
     return used;
 }
 
-/* A CTA under way, or room for one. */
+/* A cluster under way, or room for one. */
 struct resident {
-    struct emu_cta cta;
+    struct emu_cluster cluster;
     long long number; /* in the grid; -1: none */
     char *block;
     size_t bytes;
@@ -337,22 +350,24 @@ struct resident {
 static struct resident *resident_new(const struct grid *g)
 {
     const struct memory *m = g->launch->mem;
+    const int *cluster = g->code->cluster;
     struct resident *r = m->alloc(m->ctx, sizeof *r);
     if (!r)
         return NULL;
     *r = (struct resident){.number = -1};
-    r->cta.code = g->code;
-    r->cta.launch = g->launch;
-    r->cta.nwarps = g->code->num_threads / LANES;
-    r->cta.shared_bytes = g->code->static_shared_bytes + g->launch->shared_bytes;
-    r->bytes = lay_out(&r->cta, NULL) + ALIGN;
+    struct emu_cluster *c = &r->cluster;
+    c->code = g->code;
+    c->launch = g->launch;
+    c->nctas = cluster[0] * cluster[1] * cluster[2];
+    c->nactors = c->nctas * emu_actors(g->code);
+    r->bytes = lay_out(c, NULL) + ALIGN;
     r->block = m->alloc(m->ctx, r->bytes);
     if (!r->block) {
         m->free(m->ctx, r, sizeof *r);
         return NULL;
     }
     memset(r->block, 0, r->bytes);
-    lay_out(&r->cta, r->block + (ALIGN - (uintptr_t)r->block % ALIGN) % ALIGN);
+    lay_out(c, r->block + (ALIGN - (uintptr_t)r->block % ALIGN) % ALIGN);
     return r;
 }
 
@@ -363,13 +378,13 @@ static void resident_free(const struct grid *g, struct resident *r)
     m->free(m->ctx, r, sizeof *r);
 }
 
-/* Has a CTA to run: its own, or the grid's next. */
-static bool has_cta(struct grid *g, struct resident *r)
+/* Has a cluster to run: its own, or the grid's next. */
+static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {
         r->number = atomic_fetch_add(&g->next, 1);
         if (r->number < g->total)
-            begin_cta(&r->cta, r->number);
+            begin_cluster(&r->cluster, r->number);
     }
     if (r->number < g->total && atomic_load(&g->failed) > r->number)
         return true;
@@ -378,17 +393,24 @@ static bool has_cta(struct grid *g, struct resident *r)
 }
 
 /* False: it needs more time. */
-static bool run_cta(struct grid *g, struct resident *r)
+static bool run_cluster(struct grid *g, struct resident *r)
 {
-    if (setjmp(r->cta.fail) != 0)
-        keep_report(g, r->number, &r->cta.report);
-    else if (!run_warps(&r->cta))
+    if (setjmp(r->cluster.fail) != 0)
+        keep_report(g, r->number, &r->cluster.report);
+    else if (!run_warps(&r->cluster))
         return false;
     r->number = -1;
     return true;
 }
 
-/* One CTA after the other; where one needs more time, as one does that waits for others, those have their turns first. */
+/* How many clusters a worker has at the same time, where those that it has need more time. */
+static int wanted_residents(struct resident *const *residents, int n)
+{
+    int most = n ? (int)(RESIDENT_BYTES_MOST / residents[0]->bytes) : 1;
+    return n == 0 || 2 * n <= 2 ? n + 1 : 2 * n < most ? 2 * n : most > n ? most : n;
+}
+
+/* One cluster after the other; where one needs more time, as one does that waits for others, those have their turns first. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;
@@ -396,14 +418,14 @@ static void *work(void *ctx)
     int n = 0;
     bool any = true, tired = true;
     while (any) {
-        int wanted = !tired ? n : n == 0 ? 1 : 2 * n;
+        int wanted = tired ? wanted_residents(residents, n) : n;
         while (n < wanted && n < RESIDENT_MOST && (residents[n] = resident_new(g)))
             n++;
         any = tired = false;
         for (int i = n - 1; i >= 0; i--)
-            while (has_cta(g, residents[i])) {
+            while (has_cluster(g, residents[i])) {
                 any = true;
-                if (!run_cta(g, residents[i])) {
+                if (!run_cluster(g, residents[i])) {
                     tired = true;
                     break;
                 }
@@ -424,11 +446,24 @@ static int worker_count(const struct grid *g)
     return n < 1 ? 1 : (int)n;
 }
 
+static bool refuse_grid(const struct emu_code *code, struct emu_launch *l)
+{
+    l->report.error = ERR_emulator_ptx;
+    snprintf(l->report.what, sizeof l->report.what, "a grid of %d x %d x %d in clusters of %d x %d x %d",
+             l->grid[0], l->grid[1], l->grid[2], code->cluster[0], code->cluster[1], code->cluster[2]);
+    return false;
+}
+
 bool emulator_run(const struct emu_code *code, struct emu_launch *l)
 {
     pthread_t threads[WORKERS_MOST];
-    struct grid g = {.code = code, .launch = l, .total = (long long)l->grid[0] * l->grid[1] * l->grid[2]};
+    struct grid g = {.code = code, .launch = l, .total = 1};
     l->report = (struct emu_report){.error = ERR_count};
+    for (int d = 0; d < 3; d++) {
+        g.total *= l->grid[d] / code->cluster[d];
+        if (l->grid[d] % code->cluster[d] != 0)
+            return refuse_grid(code, l);
+    }
     atomic_init(&g.failed, LLONG_MAX);
     pthread_mutex_init(&g.lock, NULL);
     int n = worker_count(&g), started = 0;

@@ -247,6 +247,11 @@ static void directive(struct loader *l)
         do
             l->code->num_threads *= (int)number(l, &bits);
         while (accept(l, ','));
+    } else if (same(s, len, ".reqnctapercluster")) {
+        int d = 0;
+        do
+            l->code->cluster[d++] = (int)number(l, &bits);
+        while (accept(l, ',') && d < 3);
     } else if (!same(s, len, ".visible") && !same(s, len, ".extern")) {
         skip_line(l);
     }
@@ -302,10 +307,30 @@ static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_c
     return o;
 }
 
+/* In a cluster the address has the rank of the CTA in it: a register that each CTA has its own value of. */
+static struct emu_opnd symbol_opnd(struct loader *l, int address)
+{
+    struct emu_code *c = l->code;
+    int i = 0;
+    while (i < c->symbols.n && c->symbols.at[i].address != address)
+        i++;
+    if (i == c->symbols.n) {
+        int reg = add_register(l, CLASS_b32);
+        VEC_PUSH(l->arena, &c->symbols, (struct emu_symbol){reg, address});
+    }
+    int reg = c->symbols.at[i].reg;
+    return (struct emu_opnd){.reg = reg, .cls = CLASS_b32, .at = c->regs.at[reg].at};
+}
+
+static bool is_cluster(const struct emu_code *c)
+{
+    return c->cluster[0] * c->cluster[1] * c->cluster[2] > 1;
+}
+
 /* An operand as it stands there: constants keep their bits in `offset` until their width is known. */
 struct written {
     struct emu_opnd o;
-    bool is_constant, is_label;
+    bool is_constant, is_label, is_address;
     int float_bits;
     const char *s;
     size_t len;
@@ -322,7 +347,9 @@ static struct written read_plain(struct loader *l)
     }
     w.s = word(l, &w.len);
     void **symbol = map_get(&l->symbols, w.s, w.len);
-    if (symbol) {
+    if (symbol && is_cluster(l->code)) {
+        w.o = symbol_opnd(l, (int)(intptr_t)*symbol);
+    } else if (symbol) {
         w.is_constant = true;
         w.o.offset = (int64_t)(uintptr_t)*symbol;
     } else if (w.s[0] == '%') {
@@ -346,40 +373,74 @@ static struct written read_address(struct loader *l)
         w.o.offset = (int64_t)number(l, &bits);
     else if (!w.is_label)
         w.o.offset = 0;
-    expect(l, ']');
+    w.is_address = true;
     return w;
 }
 
+/* `_`, or `_|` before another: a result that nobody wants. */
+static bool accept_nothing(struct loader *l)
+{
+    skip_space(l);
+    if (l->end - l->s < 2 || *l->s != '_' || is_word(l->s[1]))
+        return false;
+    l->s++;
+    return !accept(l, '|');
+}
+
+/* Braces hold a vector, or the coordinates behind a tensor map's address. */
 static void read_operands(struct loader *l, struct emu_insn *in, struct written *w)
 {
-    bool brace = false;
-    while (!accept(l, ';')) {
-        if (in->nopnds)
+    bool brace = false, bracket = false, first = true, was_vector = false;
+    for (bool begun = false; !accept(l, ';'); begun = true) {
+        if (begun)
             expect(l, ',');
+        if (accept_nothing(l))
+            continue;
         if (in->nopnds == EMU_OPNDS_MOST)
             fail(l, "more than %d operands", EMU_OPNDS_MOST);
-        bool opens = accept(l, '{');
-        brace |= opens;
-        in->nvec += brace;
+        brace |= accept(l, '{');
+        if (brace && !was_vector)
+            in->nvec++;
         if (!brace && accept(l, '[')) {
+            in->address = first ? in->nopnds : in->address;
             in->has_address = true;
-            in->address = in->nopnds;
+            first = false;
             w[in->nopnds++] = read_address(l);
+            bracket = true;
         } else {
             w[in->nopnds++] = read_plain(l);
         }
-        if (brace && accept(l, '}'))
+        if (brace && accept(l, '}')) {
             brace = false;
+            was_vector = true;
+        }
+        if (bracket && !brace && accept(l, ']'))
+            bracket = false;
     }
+    if (bracket)
+        fail(l, "a ']' is missing");
 }
 
 /* -- instructions -- */
 
-/* The part of s that is the row's mnemonic; 0: it is another instruction. */
-static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic)
+/* The part of s that is the row's mnemonic; 0: it is another instruction. `#` is a number, which *number gets. */
+static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, int *number)
 {
-    size_t n = strlen(mnemonic);
-    return n <= len && memcmp(s, mnemonic, n) == 0 && (n == len || s[n] == '.') ? n : 0;
+    size_t i = 0;
+    *number = 0;
+    for (; *mnemonic; mnemonic++) {
+        size_t from = i;
+        if (*mnemonic != '#') {
+            if (i == len || s[i++] != *mnemonic)
+                return 0;
+            continue;
+        }
+        for (; i < len && isdigit((unsigned char)s[i]) && i < from + 3; i++)
+            *number = 10 * *number + (s[i] - '0');
+        if (i == from)
+            return 0;
+    }
+    return i == len || s[i] == '.' ? i : 0;
 }
 
 /* Several rows may share a mnemonic: the operands tell them apart. */
@@ -413,7 +474,7 @@ static void read_words(struct loader *l, struct emu_insn *in, const char *s, con
         if (type < PT_count && ntypes < 2)
             *(ntypes++ ? &in->from : &in->type) = (uint8_t)type;
         else if (mod < MOD_count && nmods < EMU_MODS_MOST - 1)
-            in->mods[nmods++] = (uint8_t)mod;
+            in->mods[nmods++] = (uint8_t)(mod == MOD_shared_cta ? MOD_shared : mod);
         else
             fail(l, "unknown instruction '%s': what is '.%.*s'?", in->text, (int)len, from);
     }
@@ -427,10 +488,12 @@ static void identify(struct loader *l, struct emu_insn *in, const char *s, size_
     for (size_t i = 0; i + 4 < len; i++)
         has_and |= memcmp(s + i, ".and.", 5) == 0 && i > 0;
     for (int c = 0; c < INSN_count; c++) {
-        size_t n = match_mnemonic(s, len, insn_info[c].mnemonic);
+        int number;
+        size_t n = match_mnemonic(s, len, insn_info[c].mnemonic, &number);
         if (n > best && fits(in, (enum insn_code)c, unpacks, has_and)) {
             best = n;
             in->code = (uint8_t)c;
+            in->number = (uint16_t)number;
         }
     }
     if (!best)
@@ -463,7 +526,12 @@ static int operand_bits(const struct emu_insn *in, int i)
     case INSN_redux:
     case INSN_shf_l:
     case INSN_prmt:
-    case INSN_bar: return 32;
+    case INSN_bar:
+    case INSN_bar_arrive:
+    case INSN_bar_warp:
+    case INSN_barrier:
+    case INSN_cp_async:
+    case INSN_cp_async_wait: return 32;
     case INSN_pack: return i == 0 ? bits : bits / in->nvec;
     case INSN_unpack: return i < in->nvec ? bits / in->nvec : bits;
     default: return bits;
@@ -500,6 +568,7 @@ static bool is_policy(const struct emu_insn *in, int i)
 
 static void settle(struct loader *l, struct emu_insn *in, const struct written *w)
 {
+    in->opnds = NEW_ARRAY(l->arena, in->nopnds + 1, struct emu_opnd);
     for (int i = 0; i < in->nopnds; i++) {
         int bits = is_policy(in, i) ? 64 : operand_bits(in, i);
         in->opnds[i] = w[i].o;
@@ -515,7 +584,7 @@ static void settle(struct loader *l, struct emu_insn *in, const struct written *
                      bits);
             in->opnds[i] = constant_opnd(l, (uint64_t)w[i].o.offset, class_of_bits(bits ? bits : 32));
             in->opnds[i].offset = w[i].o.offset;
-        } else if (!(in->has_address && i == in->address)) {
+        } else if (!w[i].is_address) {
             check_width(l, in, &in->opnds[i], bits);
         }
     }
@@ -527,7 +596,7 @@ static void count_results(struct emu_insn *in)
     if (row[0] == '{') /* as many as the row says, {d4}, or as are written */
         in->ndefs = isdigit((unsigned char)row[2]) ? (uint8_t)(row[2] - '0') : in->nvec ? in->nvec : 1;
     else
-        in->ndefs = row[0] == 'd';
+        in->ndefs = row[0] == 'd' || (row[0] == '_' && row[1] == '|');
 }
 
 static const char *statement_text(struct loader *l, const char *from)
@@ -568,6 +637,7 @@ static void read_insn(struct loader *l)
             fail(l, "'%s' has no register for its result", in.text);
     if (!emu_decode(&in))
         fail(l, "unknown instruction '%s'", in.text);
+    l->code->is_async |= in.code >= INSN_cp_async && in.code <= INSN_wgmma_wait; /* as insns.h orders them */
     VEC_PUSH(l->arena, &l->code->insns, in);
 }
 
@@ -626,6 +696,10 @@ static void load(struct loader *l)
     VEC_PUSH(l->arena, &l->code->insns,
              (struct emu_insn){.code = INSN_ret, .guard = -1, .line = l->line, .text = "ret"});
     link_labels(l);
+    const int *cluster = l->code->cluster;
+    for (int d = 0; d < 3; d++)
+        if (cluster[d] < 1 || cluster[0] * cluster[1] * cluster[2] > CLUSTER_MOST)
+            fail(l, "a cluster of %d x %d x %d", cluster[0], cluster[1], cluster[2]);
     int n = l->code->num_threads;
     if (n < 1 || n > LANES * WARPS_MOST || n % LANES != 0)
         fail(l, "a kernel of %d threads (.maxntid)", n);
@@ -636,6 +710,8 @@ const struct emu_code *emulator_load(struct arena *a, const char *ptx, size_t by
     struct loader *l = NEW(a, struct loader);
     l->arena = a;
     l->code = NEW(a, struct emu_code);
+    for (int d = 0; d < 3; d++)
+        l->code->cluster[d] = 1;
     l->report = r;
     l->s = ptx;
     l->end = ptx + bytes;

@@ -7,10 +7,11 @@
  *
  *     load.c       text to emu_code                       memory.c     ld, st, atom: bounds, alignment
  *     decode.c     which function executes an instruction shared.c     shared memory, who touched it and when
- *     exec.c       warps, divergence, barriers, the grid  undefined.c  what depends on a register never written
+ *     exec.c       warps, divergence, the grid            undefined.c  what depends on a register never written
+ *     barrier.c    what warps wait for, deadlocks         order.c      what is known to be over, and to whom
  *     arith.c      integers, bits, comparisons            warp.c       moves between registers and lanes
  *     float.c      floats                                 convert.c    cvt
- *     tensor.c     mma
+ *     tensor.c     mma                                    async.c      copies that go on by themselves
  *     device.c     the device `emulator`
  */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
@@ -21,10 +22,12 @@
 
 #include <setjmp.h>
 
-enum { LANES = 32, WARPS_MOST = 32, EMU_OPNDS_MOST = 14, EMU_MODS_MOST = 8 };
+enum { LANES = 32, WARPS_MOST = 32, EMU_OPNDS_MOST = 144, EMU_MODS_MOST = 8 };
 #define ALL_LANES UINT32_MAX
 /* Where the window of shared memory begins: what lies below is the system's, as on sm_90. */
 enum { SHARED_BASE = 1024 };
+/* In a cluster a shared address has the rank of its CTA above this bit. */
+enum { RANK_SHIFT = 24, CLUSTER_MOST = 16 };
 
 /* What stopped a launch (or a load: pid and thread are 0 then). */
 struct emu_report {
@@ -55,14 +58,15 @@ typedef void emu_run(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 struct emu_insn {
     uint8_t code, type, from; /* as in mir.h's form */
     uint8_t mods[EMU_MODS_MOST];
-    uint8_t nopnds, ndefs, nvec;
+    uint8_t nopnds, ndefs, nvec; /* nvec: operands in the first braces */
     bool guard_not, joins; /* joins: lanes may arrive here from elsewhere */
     bool has_address;      /* opnds[address] */
     uint8_t address;
     int guard;             /* number of a predicate register, or -1 */
-    struct emu_opnd opnds[EMU_OPNDS_MOST];
+    uint16_t number;       /* that `#` of the row stands for */
+    struct emu_opnd *opnds;
     int target;            /* of bra: index of an instruction; of ld.param: index of the parameter */
-    emu_run *run;          /* NULL: exec.c's own (control, barriers) */
+    emu_run *run;          /* NULL: exec.c's own (control, and what may wait) */
     emu_compute *compute;
     int line;              /* of the PTX */
     struct loc loc;
@@ -74,6 +78,11 @@ struct emu_register {
     size_t at; /* byte offset in a warp's values */
 };
 
+/* A variable in shared memory whose address depends on the rank of the CTA. */
+struct emu_symbol {
+    int reg, address;
+};
+
 struct emu_code {
     const char *name;
     VEC(struct emu_insn) insns;
@@ -83,6 +92,9 @@ struct emu_code {
     size_t constants_bytes, constants_room;
     int nparams;
     int num_threads;               /* .maxntid */
+    int cluster[3];                /* .reqnctapercluster */
+    VEC(struct emu_symbol) symbols; /* of a cluster's kernel */
+    bool is_async;                 /* has copies that go on by themselves */
     int static_shared_bytes;
 };
 
@@ -129,40 +141,69 @@ struct emu_launch {
     int nbuffers;
     int shared_bytes; /* dynamic */
     int num_workers;  /* 0: all cores */
+    uint64_t seed;    /* of when asynchronous work is done */
     const struct memory *mem;
     struct emu_report report;
 };
 /* False: see l->report. */
 bool emulator_run(const struct emu_code *code, struct emu_launch *l);
 
-/* Lanes at one place: running, or waiting at a barrier. */
+/* What lanes wait for: a barrier from 0 to 15, or one of these. */
+enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_count };
+
+/* Lanes at one place: running, or waiting. */
 struct emu_group {
-    int pc;
+    int pc; /* where they go on */
     uint32_t mask;
-    int barrier; /* -1: it can go on */
+    int waits;
 };
 
-/* Who touched a byte of shared memory, and when: epochs count the barriers of a worker's whole life, so that nothing needs
- * clearing when a CTA begins. */
+/* Who touched a byte of shared memory, and when: times count on over a worker's whole life, so that nothing needs clearing
+ * when a CTA begins. Of several readers that nothing orders three are kept. */
+enum { READERS = 3 };
 struct emu_shadow {
-    uint32_t written, read; /* epochs of the last write and read; 0: never */
-    uint32_t readers;       /* warps, in epoch `read` */
-    int write_line, read_line; /* of the PTX */
-    uint8_t writer;
+    uint32_t written, read[READERS]; /* times; 0: never */
+    int write_line, read_line[READERS]; /* of the PTX */
+    uint16_t writer, reader[READERS]; /* actors (order.c) */
     uint8_t undefined;      /* bits of the byte that depend on something never written */
+    bool by_copy;           /* the writer is no warp */
+};
+
+/* A wait for all groups of copies but the last n looks back no further. */
+enum { GROUPS_KNOWN = 32 };
+
+/* A barrier of a CTA (bar.sync): who has arrived without waiting. */
+struct emu_barrier {
+    int arrived, expected; /* threads; expected 0: nobody has come yet */
+    uint32_t *seen;        /* what those have seen */
 };
 
 struct emu_cta {
     const struct emu_code *code;
     const struct emu_launch *launch;
+    struct emu_cluster *cluster;
+    int rank; /* in the cluster */
     int pid[3];
     int nwarps;
     struct emu_warp *warps;
     unsigned char *shared;
     struct emu_shadow *shadow;
     int shared_bytes;
-    uint32_t epoch, first_epoch; /* now, and when the CTA began */
     const struct cpu_buffer *last; /* buffer of the last access */
+    struct emu_barrier barriers[BARRIERS];
+};
+
+/* CTAs that run together; mostly one. */
+struct emu_cluster {
+    const struct emu_code *code;
+    const struct emu_launch *launch;
+    int nctas, nactors;
+    struct emu_cta *ctas;
+    uint32_t time, began;  /* now, and when these CTAs began */
+    bool may_release;      /* something that warps wait for has happened */
+    uint64_t random;
+    struct emu_op *ops;    /* asynchronous work under way, in the order of issue */
+    int nops;
     struct emu_report report;
     jmp_buf fail;
 };
@@ -170,6 +211,7 @@ struct emu_cta {
 struct emu_warp {
     struct emu_cta *cta;
     int index;
+    int actor;        /* of what it does itself */
     int pc;
     uint32_t mask;    /* running now; 0: nobody is */
     uint32_t exited;
@@ -179,6 +221,9 @@ struct emu_warp {
     uint32_t *defined;             /* of each register: lanes in which every bit is */
     uint64_t (*undefined)[LANES];  /* of each register, in the other lanes: bits that are not */
     uint64_t scratch[4 * LANES];   /* what compute functions write */
+    uint32_t *seen;                /* of each actor: until when its doings are known to be over */
+    int copy_groups;               /* of cp.async: committed */
+    uint32_t copy_times[GROUPS_KNOWN]; /* of the last of them: when */
 };
 
 /* Stops the CTA with a report at `in`; `lane` of the warp is the one to name. */
@@ -205,6 +250,45 @@ static inline int emu_first_lane(uint32_t lanes)
     return __builtin_ctz(lanes);
 }
 
+/* -- exec.c -- */
+/* Lanes stop at `pc` and wait. */
+void emu_park(struct emu_warp *w, int pc, uint32_t mask, int waits);
+
+/* -- barrier.c -- */
+/* The lanes `on` of w come to an instruction that may wait; sets where each goes on. */
+void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
+/* Lets go on whoever can; false: nobody. */
+bool emu_release(struct emu_cluster *c);
+_Noreturn void emu_deadlock(struct emu_cluster *c);
+
+/* -- order.c -- */
+/* Who acts on shared memory. A warp's copies act apart from it: what they do is over when it has waited for them. */
+enum emu_actor {
+    ACTOR_warp,
+    ACTOR_fenced,  /* what the warp wrote before its last proxy fence: acts not, is only known of */
+    ACTOR_copies,  /* cp.async of a warp */
+    ACTOR_kinds
+};
+int emu_actors(const struct emu_code *code); /* of one CTA */
+int emu_actor(const struct emu_cta *c, enum emu_actor kind, int index) __attribute__((pure));
+/* Are `who`'s doings at `time` over, as w knows? */
+static inline bool emu_is_over(const struct emu_warp *w, int who, uint32_t time)
+{
+    return who == w->actor || time <= w->seen[who];
+}
+/* All that w has done and seen is seen by whoever takes `seen` over, and what it does from now on is not. */
+void emu_publish(struct emu_warp *w, uint32_t *seen);
+void emu_see(struct emu_warp *w, const uint32_t *seen);
+void emu_see_until(struct emu_warp *w, int actor, uint32_t time);
+
+/* -- async.c -- */
+emu_run emu_run_cp_async, emu_run_cp_commit, emu_run_cp_wait;
+bool emu_decode_cp_async(struct emu_insn *in);
+size_t emu_async_bytes(const struct emu_code *code); /* that the work under way takes in a cluster */
+/* Does one piece of the work under way; false: there is none. */
+bool emu_async_step(struct emu_cluster *c);
+uint32_t emu_random(struct emu_cluster *c, uint32_t below);
+
 /* -- warp.c: registers -- */
 uint64_t emu_lane(const struct emu_warp *w, const struct emu_opnd *o, int lane);
 /* Stores one lane of a register, as defined as `undefined` says. */
@@ -224,6 +308,10 @@ void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struc
 
 /* -- memory.c -- */
 emu_run emu_run_ld, emu_run_st, emu_run_atom;
+/* Of operand o, in all lanes. */
+void emu_addresses(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on, uint64_t *at);
+/* Reports what of an access of `bytes` per lane is not inside one buffer, or no multiple of `bytes`. */
+void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
 
 /* -- tensor.c -- */
 bool emu_is_mma(const struct emu_insn *in);
@@ -235,6 +323,8 @@ unsigned char *emu_shared_at(struct emu_warp *w, const struct emu_insn *in, int 
 void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p, int bytes, uint64_t *undefined);
 void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes, uint64_t value,
                       uint64_t undefined);
+/* Copies of `actor`, issued by w, will write it. */
+void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p, int bytes, int actor);
 /* Of an atomic operation: those of several warps do not race with each other. */
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
 

@@ -14,9 +14,9 @@ static bool is_shared(const struct emu_insn *in)
     return emu_has_mod(in, MOD_shared);
 }
 
-static void addresses(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint64_t *at)
+void emu_addresses(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on,
+                   uint64_t *at)
 {
-    const struct emu_opnd *o = &in->opnds[in->address];
     const void *p = emu_read(w, o);
     emu_need_defined(w, in, o, class_info[o->cls].bits, on, "the address");
     if (o->cls == CLASS_b32) {
@@ -59,8 +59,8 @@ static void check_aligned(struct emu_warp *w, const struct emu_insn *in, int lan
 }
 
 /* The lowest and the highest address tell it for all lanes where they lie in one buffer. */
-static void check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
-                         int bytes)
+void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
+                      int bytes)
 {
     struct emu_cta *c = w->cta;
     uint64_t low = UINT64_MAX, high = 0, all = 0;
@@ -148,9 +148,9 @@ void emu_run_ld(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     int bytes = access_bytes(in), n = access_count(in);
     if (!on)
         return;
-    addresses(w, in, on, at);
+    emu_addresses(w, in, &in->opnds[in->address], on, at);
     if (!is_shared(in))
-        check_global(w, in, on, at, n * bytes);
+        emu_check_global(w, in, on, at, n * bytes);
     if (!is_shared(in) && bytes == emu_class_bytes(in->opnds[0].cls)) {
         for (int k = 0; k < n; k++)
             load_element(w, in, on, at, k);
@@ -197,9 +197,9 @@ void emu_run_st(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     int bytes = access_bytes(in), n = access_count(in);
     if (!on)
         return;
-    addresses(w, in, on, at);
+    emu_addresses(w, in, &in->opnds[in->address], on, at);
     if (!is_shared(in)) {
-        check_global(w, in, on, at, n * bytes);
+        emu_check_global(w, in, on, at, n * bytes);
         for (int k = 0; k < n; k++)
             store_element(w, in, on, at, k);
         return;
@@ -285,11 +285,11 @@ void emu_run_atom(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     bool has_two = combining(in) == MOD_cas;
     if (!on)
         return;
-    addresses(w, in, on, at);
+    emu_addresses(w, in, &in->opnds[in->address], on, at);
     for (int i = 0; i < 1 + has_two; i++)
         emu_need_defined(w, in, &in->opnds[first + i], 8 * bytes, on, "the operand");
     if (!is_shared(in))
-        check_global(w, in, on, at, bytes);
+        emu_check_global(w, in, on, at, bytes);
     for (; on; on &= on - 1) {
         int lane = emu_first_lane(on);
         uint64_t x = emu_lane(w, &in->opnds[first], lane),

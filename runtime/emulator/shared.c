@@ -1,18 +1,22 @@
-/* shared.c: shared memory, with a record of who touched each byte since the last barrier.
+/* shared.c: shared memory, with a record of who touched each byte and when.
  *
- *     warp 0: st.shared [64]        warp 1: ld.shared [64]         between them no bar.sync: a race, whatever the order was here
+ *     warp 0: st.shared [64]        warp 1: ld.shared [64]         between them no barrier: a race, whatever the order was here
  *
- * Two warps race where they touch the same byte in the same epoch and one of them writes (PTX ISA, "Memory Consistency Model":
- * morally strong accesses apart). Two that write the same value do no harm. Within a warp the order is the program's. */
+ * Two actors race where they touch the same byte, one of them writes, and the later one has not seen the end of what the other
+ * did (order.c; PTX ISA, "Memory Consistency Model": morally strong accesses apart). Two that write the same value do no harm.
+ * Within a warp the order is the program's. */
 #include "runtime/emulator/machine.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 unsigned char *emu_shared_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address,
                              int bytes)
 {
     struct emu_cta *c = w->cta;
+    if (address >> RANK_SHIFT == (uint64_t)c->rank)
+        address &= (UINT64_C(1) << RANK_SHIFT) - 1;
     if (address < SHARED_BASE || address - SHARED_BASE + (uint64_t)bytes > (uint64_t)c->shared_bytes)
         emu_fail(w, in, lane, ERR_out_of_bounds,
                  "byte %" PRId64 " of shared memory, which has %d (%d bytes are accessed)",
@@ -30,7 +34,43 @@ static int byte_number(const struct emu_warp *w, const unsigned char *p)
 
 static bool was_written(const struct emu_cta *c, const struct emu_shadow *s)
 {
-    return s->written >= c->first_epoch;
+    return s->written >= c->cluster->began;
+}
+
+/* "warp 3 reads at line 17": of an actor and what it did. */
+static const char *deed(const struct emu_cta *c, char *text, size_t bytes, int actor, const char *verb,
+                        int line)
+{
+    int number = actor % emu_actors(c->code), kind = number / c->nwarps;
+    snprintf(text, bytes,
+             kind == ACTOR_warp ? "%s %d %ss at line %d"
+                                : "%s %d %ss by the copy at line %d, which it has not waited for",
+             "warp", number % c->nwarps, verb, line);
+    return text;
+}
+
+static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int lane, int byte,
+                           const char *done, int actor, const char *verb, int line)
+{
+    char other[100];
+    emu_fail(w, in, lane, ERR_emulator_race, "byte %d is %s, which %s", byte, done,
+             deed(w->cta, other, sizeof other, actor, verb, line));
+}
+
+/* Keeps the read in place of one that was over for this reader, or of the oldest. */
+static void add_reader(struct emu_warp *w, struct emu_shadow *s, int line)
+{
+    int at = 0;
+    for (int i = 0; i < READERS; i++) {
+        if (s->reader[i] == w->actor || s->read[i] <= w->seen[s->reader[i]]) {
+            at = i;
+            break;
+        }
+        at = s->read[i] < s->read[at] ? i : at;
+    }
+    s->read[at] = w->cta->cluster->time;
+    s->reader[at] = (uint16_t)w->actor;
+    s->read_line[at] = line;
 }
 
 void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p,
@@ -43,30 +83,24 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
         if (!was_written(c, s))
             emu_fail(w, in, lane, ERR_emulator_undefined, "byte %d of shared memory was never written",
                      number + i);
-        if (s->written == c->epoch && s->writer != w->index)
-            emu_fail(w, in, lane, ERR_emulator_race, "byte %d is read, which warp %d writes at line %d",
-                     number + i, s->writer, s->write_line);
-        s->readers = (s->read == c->epoch ? s->readers : 0) | UINT32_C(1) << w->index;
-        s->read = c->epoch;
-        s->read_line = in->line;
+        if (!emu_is_over(w, s->writer, s->written))
+            race(w, in, lane, number + i, "read", s->writer, "write", s->write_line);
+        add_reader(w, s, in->line);
         *undefined |= (uint64_t)s->undefined << 8 * i;
     }
 }
 
-/* Writing what is there already does no harm. */
 static void check_write(struct emu_warp *w, const struct emu_insn *in, int lane, const struct emu_shadow *s,
                         int byte)
 {
-    const struct emu_cta *c = w->cta;
-    uint32_t others = s->read == c->epoch ? s->readers & ~(UINT32_C(1) << w->index) : 0;
-    if (s->written == c->epoch && s->writer != w->index)
-        emu_fail(w, in, lane, ERR_emulator_race, "byte %d is written, which warp %d writes at line %d", byte,
-                 s->writer, s->write_line);
-    if (others)
-        emu_fail(w, in, lane, ERR_emulator_race, "byte %d is written, which warp %d reads at line %d", byte,
-                 emu_first_lane(others), s->read_line);
+    if (was_written(w->cta, s) && !emu_is_over(w, s->writer, s->written))
+        race(w, in, lane, byte, "written", s->writer, "write", s->write_line);
+    for (int i = 0; i < READERS; i++)
+        if (s->read[i] >= w->cta->cluster->began && !emu_is_over(w, s->reader[i], s->read[i]))
+            race(w, in, lane, byte, "written", s->reader[i], "read", s->read_line[i]);
 }
 
+/* Writing what is there already does no harm. */
 void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes,
                       uint64_t value, uint64_t undefined)
 {
@@ -74,13 +108,29 @@ void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, u
     struct emu_shadow *s = &c->shadow[byte_number(w, p)];
     for (int i = 0; i < bytes; i++, s++) {
         unsigned char next = (unsigned char)(value >> 8 * i);
-        if (!was_written(c, s) || p[i] != next)
+        if (s->by_copy || !was_written(c, s) || p[i] != next)
             check_write(w, in, lane, s, byte_number(w, p) + i);
-        s->written = c->epoch;
+        s->written = c->cluster->time;
         s->write_line = in->line;
-        s->writer = (uint8_t)w->index;
+        s->writer = (uint16_t)w->actor;
+        s->by_copy = false;
         s->undefined = (uint8_t)(undefined >> 8 * i);
         p[i] = next;
+    }
+}
+
+void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p,
+                      int bytes, int actor)
+{
+    struct emu_cta *c = w->cta;
+    struct emu_shadow *s = &c->shadow[byte_number(w, p)];
+    for (int i = 0; i < bytes; i++, s++) {
+        check_write(w, in, lane, s, byte_number(w, p) + i);
+        s->written = c->cluster->time;
+        s->write_line = in->line;
+        s->writer = (uint16_t)actor;
+        s->by_copy = true;
+        s->undefined = 0;
     }
 }
 

@@ -60,7 +60,7 @@ static struct run run(const char *body)
                            .args = args,
                            .buffers = buffers,
                            .nbuffers = 2,
-                           .shared_bytes = 4 * THREADS,
+                           .shared_bytes = 8 * THREADS,
                            .mem = &memory};
     if (code && !emulator_run(code, &l))
         r.report = l.report;
@@ -167,7 +167,7 @@ TEST(misaligned_in_shared_memory)
 
 TEST(shared_memory_over_its_end)
 {
-    check_fault(LOAD "\tst.shared.b32 [%r4+4], %r5; // HERE\n", ERR_out_of_bounds);
+    check_fault(LOAD "\tst.shared.b32 [%r4+260], %r5; // HERE\n", ERR_out_of_bounds);
 }
 
 TEST(uninitialised_register_stored)
@@ -240,4 +240,90 @@ TEST(a_report_says_where)
     char other[100];
     snprintf(other, sizeof other, "which warp 0 writes at line %d", r.marked_line);
     CHECK(strstr(r.report.what, other));
+}
+
+/* -- copies that go on by themselves: cp.async of what the other half of the threads stores -- */
+
+#define ASYNC "\tcp.async.ca.shared.global [%r4], [%rd4], 4;\n"
+#define COMMIT "\tcp.async.commit_group;\n"
+
+TEST(clean_asynchronous_copy)
+{
+    check_reversed(ASYNC COMMIT "\tcp.async.wait_group 0;\n" OTHER BAR GET STORE);
+    check_reversed(ASYNC "\tcp.async.wait_all;\n" OTHER BAR GET STORE);
+}
+
+/* The newer group may still run; lanes whose size is 0 get zeros and read nothing. */
+TEST(clean_copy_groups)
+{
+    check_reversed(
+        "\tshr.u32 %r9, %r1, 5;\n\tshl.b32 %r9, %r9, 2;\n\tmov.u64 %rd6, %rd4;\n\t@%p1 mov.u64 %rd6, 0;\n"
+        "\tcp.async.ca.shared.global [%r4], [%rd6], 4, %r9;\n" COMMIT
+        "\tcp.async.ca.shared.global [%r4+256], [%rd4], 4;\n" COMMIT
+        "\tcp.async.wait_group 1;\n" OTHER BAR GET
+        "\t@!%p1 sub.s32 %r9, 63, %r1;\n\t@!%p1 add.s32 %r8, %r8, %r9;\n" STORE);
+}
+
+TEST(copy_without_a_wait)
+{
+    check_fault(ASYNC COMMIT "\tld.shared.b32 %r8, [%r4]; // HERE\n", ERR_emulator_race);
+    check_fault(ASYNC COMMIT BAR OTHER "\tld.shared.b32 %r8, [%r7]; // HERE\n", ERR_emulator_race);
+    check_fault(ASYNC COMMIT "\tst.shared.b32 [%r4], 5; // HERE\n", ERR_emulator_race);
+}
+
+TEST(copy_without_a_commit)
+{
+    check_fault(ASYNC "\tcp.async.wait_group 0;\n\tld.shared.b32 %r8, [%r4]; // HERE\n", ERR_emulator_race);
+}
+
+TEST(wait_for_one_group_too_few)
+{
+    check_fault(ASYNC COMMIT "\tcp.async.wait_group 1;\n\tld.shared.b32 %r8, [%r4]; // HERE\n",
+                ERR_emulator_race);
+}
+
+TEST(copy_waited_for_by_its_warp_only)
+{
+    check_fault(ASYNC COMMIT "\tcp.async.wait_group 0;\n" OTHER "\t@!%p1 ld.shared.b32 %r8, [%r7]; // HERE\n",
+                ERR_emulator_race);
+    check_fault(ASYNC COMMIT BAR "\tcp.async.wait_group 0;\n" OTHER
+                                 "\t@!%p1 ld.shared.b32 %r8, [%r7]; // HERE\n",
+                ERR_emulator_race);
+}
+
+TEST(copy_over_what_is_read)
+{
+    check_fault(LOAD PUT BAR OTHER GET "\t@!%p1 cp.async.ca.shared.global [%r4], [%rd4], 4; // HERE\n",
+                ERR_emulator_race);
+}
+
+TEST(copy_from_outside)
+{
+    check_fault("\tcp.async.ca.shared.global [%r4], [%rd4+4], 4; // HERE\n", ERR_out_of_bounds);
+    check_fault("\tcp.async.ca.shared.global [%r4+260], [%rd4], 4; // HERE\n", ERR_out_of_bounds);
+    check_fault("\tcp.async.cg.shared.global [%r4], [%rd4], 16; // HERE\n", ERR_misaligned);
+    check_fault("\tcp.async.ca.shared.global [%r4], [%rd4], 4, 5; // HERE\n", ERR_out_of_bounds);
+}
+
+/* -- barriers of some of the threads -- */
+
+TEST(clean_named_barriers)
+{
+    check_reversed("\t@%p1 bra L1;\n" LOAD PUT "\tbar.arrive 1, 64;\n\tbra L2;\nL1:\n\tsub.s32 %r5, 0, 1;\n"
+                   "\tbar.sync 1, 64;\n" OTHER GET "\tst.global.b32 [%rd5], %r8;\nL2:\n"
+                   "\tbar.sync 0;\n\t@%p1 bra L3;\n\tsub.s32 %r8, 63, %r1;\n" STORE "L3:\n");
+}
+
+TEST(arrival_is_no_wait)
+{
+    check_fault("\t@!%p1 bra L1;\n" LOAD PUT "\tbar.sync 1, 64;\n\tbra L2;\nL1:\n\tbar.arrive 1, 64;\n" OTHER
+                "\tld.shared.b32 %r8, [%r7]; // HERE\nL2:\n",
+                ERR_emulator_race);
+}
+
+TEST(barrier_of_one_warp_orders_no_other)
+{
+    check_fault(LOAD PUT "\tadd.s32 %r9, %r1, 0;\n\tshr.u32 %r9, %r9, 5;\n\tbar.sync %r9, 32;\n" OTHER
+                         "\tld.shared.b32 %r8, [%r7]; // HERE\n",
+                ERR_emulator_race);
 }
