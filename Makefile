@@ -97,7 +97,7 @@ fuzz-%:
 	  -fno-sanitize-coverage=trace-cmp tests/fuzz/$*.c \
 	  $(filter ir/% frontend/ast.c frontend/lex.c frontend/parse%,$(SOURCES)) $(LDLIBS) -o $(BUILD)/$@
 
-units: $(UNITS) $(BUILD)/gpu_ops
+units: $(UNITS) $(BUILD)/gpu_ops $(BUILD)/gpu_dots
 api: $(APIS)
 
 run: all

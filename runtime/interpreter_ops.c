@@ -367,7 +367,7 @@ static void dot_float(struct frame *f, const struct step *s, int64_t batch, int6
     if (!a)
         interpreter_fail(f, s, ERR_out_of_memory, "%zu", total);
     widen(a, step_in(f, s, 0), in, batch * m * k);
-    widen(b, step_in(f, s, 1), in, batch * k * n);
+    widen(b, step_in(f, s, 1), step_dtype(op_opnd(s->op, 1)), batch * k * n);
     if (in == DT_f32 && op_int(s->op, ATTR_precision) == PREC_tf32)
         for (double *x = a; x < acc; x++)
             *x = float_to_tf32((float)*x);

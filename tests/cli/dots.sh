@@ -1,0 +1,6 @@
+# Random dots (tests/gpu/dots.c) against a float64 oracle, in the interpreter and, their PTX, in the emulator.
+status=0
+for device in interpreter emulator; do
+    "$NESO_ROOT/$NESO_BUILD/gpu_dots" $device 60 small >out 2>&1 || { cat out; status=1; }
+done
+exit $status
