@@ -8,7 +8,7 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
     struct arena_mark mark = arena_mark(a);
     const char *stage = d->stage;
     d->stage = "codegen";
-    *info = (struct ptx_info){.num_threads = 32 * f->num_warps, .shared_bytes = f->shared_bytes};
+    *info = (struct ptx_info){.num_threads = 32 * (f->num_warps + f->extra_warps), .shared_bytes = f->shared_bytes};
     struct mir *m = select_func(f, a, info);
     peephole(m);
     schedule(m);

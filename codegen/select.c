@@ -119,7 +119,7 @@ struct opnd emit_thread_map(struct select *s, int nbits, const uint32_t *basis)
 struct opnd emit_is_owner(struct select *s, const struct layout *l)
 {
     uint32_t free_bits = layout_free_bits(l, IN_lane) | layout_free_bits(l, IN_warp) << LANE_BITS;
-    uint32_t all = (uint32_t)s->m->nthreads - 1;
+    uint32_t all = 32 * (uint32_t)s->f->num_warps - 1;
     if (!free_bits)
         return (struct opnd){.kind = OPND_none};
     struct opnd bits = s->thread;
@@ -225,10 +225,16 @@ static void select_elementwise(struct select *s, const struct op *o, select_elem
 
 /* -- debug -- */
 
+void emit_barrier(struct select *s)
+{
+    struct opnd x[] = {opnd_int(CLASS_b32, s->role), opnd_int(CLASS_b32, 32 * s->f->num_warps)};
+    emit_insn(s, form0(INSN_bar, PT_none), 0, s->role ? 2 : 1, x);
+}
+
 void select_debug(struct select *s, const struct op *o)
 {
     if (o->code == OP_barrier) {
-        emit_insn(s, form0(INSN_bar, PT_none), 0, 1, (struct opnd[]){opnd_int(CLASS_b32, 0)});
+        emit_barrier(s);
         return;
     }
     if (o->code == OP_print)
@@ -285,6 +291,12 @@ const struct op *select_inline(struct select *s, struct block *b)
 }
 
 /* -- the kernel -- */
+
+struct opnd tensor_map_address(struct select *s, int map)
+{
+    (void)map;
+    select_unsupported(s, "tensor maps");
+}
 
 /* How a parameter arrives: pointers and integers by value, i1 as a byte. */
 static struct opnd load_param(struct select *s, const struct type *t, int index)

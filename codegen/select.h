@@ -23,6 +23,7 @@ struct select {
     struct mblock *b;     /* instructions go here */
     const struct op *op;  /* being selected */
     struct opnd thread;   /* %tid.x */
+    int role;             /* 0: all threads are here; else the role, from 1 */
 };
 
 /* How an integer instruction reads its operands. */
@@ -67,6 +68,8 @@ struct opnd emit_thread_map(struct select *s, int nbits, const uint32_t *basis);
 struct opnd emit_is_owner(struct select *s, const struct layout *l);
 struct opnd pred_and(struct select *s, struct opnd x, struct opnd y); /* either may be OPND_none: true */
 
+void emit_barrier(struct select *s); /* all threads of the role meet */
+
 struct opnd *tile_of(struct select *s, const struct value *v); /* its registers */
 struct opnd *tile_new(struct select *s, struct value *v);      /* to be filled */
 int tile_nregs(const struct type *t);
@@ -97,6 +100,8 @@ void select_dot(struct select *s, const struct op *o);
 void select_async(struct select *s, const struct op *o);
 void select_copy(struct select *s, const struct op *o);
 void select_wgmma(struct select *s, const struct op *o);
+/* The generic address of a tensor map, which is a parameter of the kernel. */
+struct opnd tensor_map_address(struct select *s, int map);
 void select_control(struct select *s, const struct op *o);
 void select_debug(struct select *s, const struct op *o);
 

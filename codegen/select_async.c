@@ -1,8 +1,183 @@
-/* select_async.c: units that work beside the threads: which instructions start them, and who waits how.
+/* select_async.c: units that work beside the threads: barriers in memory, copies by tensor maps, roles of warps.
  *
  *     mbar_wait %bar, %parity      =>      L: mbarrier.try_wait.parity... %p1, [%r1], %r2;  @!%p1 bra L;
+ *
+ *     warps warps=[8 4] {..} {..}  =>      @tid >= 256 bra L;  the first role;  ret;
+ *                                       L: @tid != 256 ret;    the second, by one thread;  ret;
+ *
+ * Roles never meet again, so that the assembler may give each its own number of registers (setmaxnreg). The second role
+ * only starts copies and waits: one thread does.
  */
 #include "codegen/select.h"
+
+/* -- who acts -- */
+
+enum { FEEDER = 2 }; /* the role that is a single thread */
+
+static struct opnd thread_is(struct select *s, uint32_t mask, int64_t value)
+{
+    struct opnd x = emit2(s, form0(INSN_and, PT_b32), s->thread, opnd_int(CLASS_b32, mask));
+    return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), x, opnd_int(CLASS_b32, value));
+}
+
+/* Is this the thread that acts for all of the role? */
+static struct opnd acts(struct select *s)
+{
+    if (s->role == FEEDER)
+        return (struct opnd){.kind = OPND_none};
+    return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
+}
+
+/* -- barriers in memory -- */
+
+static struct opnd address_of(struct select *s, const struct value *buf, int64_t more)
+{
+    struct place p = buffer_place(s, buf);
+    return (struct opnd){.kind = OPND_addr, .cls = CLASS_b32, .n = p.base.n, .i = p.bytes + more};
+}
+
+static struct form mbar_form(enum insn_code code)
+{
+    return form1(code, PT_b64, MOD_shared_cta);
+}
+
+static void select_mbar_init(struct select *s, const struct op *o)
+{
+    struct opnd mine = acts(s);
+    const struct type *t = op_opnd(o, 0)->type;
+    for (int i = 0; i < t->nstages; i++) {
+        struct opnd x[] = {address_of(s, op_opnd(o, 0), i * (int64_t)type_elem_bytes(t)),
+                           opnd_int(CLASS_b32, op_int(o, ATTR_arrivals))};
+        set_guard(emit_insn(s, mbar_form(INSN_mbarrier_init), 0, 2, x), mine);
+    }
+    set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), mine);
+}
+
+static void select_mbar_expect(struct select *s, const struct op *o)
+{
+    struct opnd x[] = {address_of(s, op_opnd(o, 0), 0), opnd_int(CLASS_b32, op_int(o, ATTR_bytes))};
+    set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive_tx), 0, 2, x), acts(s));
+}
+
+/* One lane of each warp. */
+static void select_mbar_arrive(struct select *s, const struct op *o)
+{
+    enum { LANES = 31 };
+    struct opnd x = address_of(s, op_opnd(o, 0), 0);
+    struct opnd mine = s->role == FEEDER ? acts(s) : thread_is(s, LANES, 0);
+    set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive), 0, 1, &x), mine);
+}
+
+static void select_mbar_wait(struct select *s, const struct op *o)
+{
+    struct opnd bar = address_of(s, op_opnd(o, 0), 0), parity = in_reg(s, tile_of(s, op_opnd(o, 1))[0]);
+    struct mblock *before = s->b, *again = s->b = mir_block(s->m, before->index, before->depth);
+    struct opnd x[] = {mir_reg(s->m, CLASS_pred), bar, parity};
+    emit_insn(s, mbar_form(INSN_mbarrier_try_wait), 1, 3, x);
+    jump_to(emit_jump(s, x[0], true), again);
+    s->b = mir_block(s->m, again->index, before->depth);
+}
+
+/* -- copies by tensor maps -- */
+
+static struct boxes boxes_of(struct select *s, const struct op *o, const struct type *t, int *order)
+{
+    const struct attr *a = op_attr(o, ATTR_order);
+    for (int i = 0; i < t->rank; i++)
+        order[i] = a ? a->list[i] : i;
+    struct boxes b;
+    if (!layout_boxes(&b, t->layout, type_elem_bytes(t), order))
+        diag_bug(s->diag, o->loc, "no tensor map copies a buffer like this");
+    return b;
+}
+
+/* Coordinates of box `number`, innermost first; `first` is the operand with the outermost. Dimensions of the map in
+ * front of the tile's are as they are. */
+static void box_coords(struct select *s, const struct op *o, int first, const struct type *t,
+                       const int *order, uint32_t coord, struct opnd *x)
+{
+    int n = o->nopnds - first, index[RANK_MAX];
+    layout_split_coord(t->layout, coord, index);
+    for (int i = 0; i < n; i++) {
+        int d = i - (n - t->rank);
+        x[n - 1 - i] = tile_of(s, op_opnd(o, first + i))[0];
+        if (d >= 0 && index[order[d]])
+            x[n - 1 - i] =
+                emit2(s, form0(INSN_add, PT_s32), x[n - 1 - i], opnd_int(CLASS_b32, index[order[d]]));
+    }
+}
+
+/* For each box of the buffer: its address, its coordinates. */
+static void select_boxes(struct select *s, const struct op *o, int first, bool load)
+{
+    const struct value *buf = op_opnd(o, 0);
+    int order[RANK_MAX], rank = o->nopnds - first;
+    struct boxes b = boxes_of(s, o, buf->type, order);
+    struct opnd mine = acts(s), map = tensor_map_address(s, (int)op_int(o, ATTR_map)), x[RANK_MAX + 3];
+    for (int i = 0; i < 1 << b.nmore; i++) {
+        int64_t offset = 0;
+        uint32_t coord = 0;
+        for (int k = 0; k < b.nmore; k++)
+            if (i >> k & 1) {
+                offset += b.more[k].offset;
+                coord ^= b.more[k].coord;
+            }
+        struct opnd at = address_of(s, buf, offset * type_elem_bytes(buf->type));
+        int n = 0;
+        if (load)
+            x[n++] = at;
+        x[n++] = map;
+        box_coords(s, o, first, buf->type, order, coord, x + n);
+        n += rank;
+        x[n++] = load ? address_of(s, op_opnd(o, 1), 0) : at;
+        struct form f = form0(load ? INSN_tma_load : INSN_tma_store, PT_none);
+        f.number = (uint16_t)rank;
+        set_guard(emit_insn(s, f, 0, n, x), mine);
+    }
+    if (!load)
+        set_guard(emit_insn(s, form0(INSN_bulk_commit, PT_none), 0, 0, NULL), mine);
+}
+
+static void select_bulk_wait(struct select *s, const struct op *o)
+{
+    struct opnd n = opnd_int(CLASS_b32, op_int(o, ATTR_pending));
+    enum insn_code code = op_int(o, ATTR_read) ? INSN_bulk_wait_read : INSN_bulk_wait;
+    set_guard(emit_insn(s, form0(code, PT_none), 0, 1, &n), acts(s));
+}
+
+/* -- roles -- */
+
+static void set_registers(struct select *s, const struct op *o, int role)
+{
+    const struct attr *regs = op_attr(o, ATTR_regs);
+    if (!regs || !regs->list[role])
+        return;
+    struct opnd n = opnd_int(CLASS_b32, regs->list[role]);
+    emit_insn(s, form0(role == 0 ? INSN_setmaxnreg_inc : INSN_setmaxnreg_dec, PT_none), 0, 1, &n);
+}
+
+static void select_warps(struct select *s, const struct op *o)
+{
+    struct opnd own = opnd_int(CLASS_b32, 32 * s->f->num_warps);
+    struct opnd other = emit2(s, form1(INSN_setp, PT_s32, MOD_ge), s->thread, own);
+    struct mblock *before = s->b;
+    struct insn *to_other = emit_jump(s, other, false);
+    s->b = mir_block(s->m, before->index, before->depth);
+    set_registers(s, o, 0);
+    s->role = 1;
+    select_inline(s, o->regions[0]);
+    emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
+
+    s->b = mir_block(s->m, before->index, before->depth);
+    jump_to(to_other, s->b);
+    set_registers(s, o, 1);
+    s->role = FEEDER;
+    struct opnd idle = emit2(s, form1(INSN_setp, PT_s32, MOD_ne), s->thread, own);
+    emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL)->guard = idle.n;
+    s->b = mir_block(s->m, s->b->index, before->depth);
+    select_inline(s, o->regions[1]);
+    s->role = 0;
+}
 
 void select_async(struct select *s, const struct op *o)
 {
@@ -13,6 +188,14 @@ void select_async(struct select *s, const struct op *o)
     case OP_wgmma:
     case OP_dot_wait:
     case OP_fence_async: select_wgmma(s, o); break;
-    default: select_unsupported(s, op_info[o->code].name);
+    case OP_mbar_init: select_mbar_init(s, o); break;
+    case OP_mbar_expect: select_mbar_expect(s, o); break;
+    case OP_mbar_arrive: select_mbar_arrive(s, o); break;
+    case OP_mbar_wait: select_mbar_wait(s, o); break;
+    case OP_tensor_copy: select_boxes(s, o, 2, true); break;
+    case OP_tensor_put: select_boxes(s, o, 1, false); break;
+    case OP_bulk_wait: select_bulk_wait(s, o); break;
+    case OP_warps: select_warps(s, o); break;
+    default: diag_bug(s->diag, o->loc, "%s is not scheduled", op_info[o->code].name);
     }
 }

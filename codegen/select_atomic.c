@@ -119,16 +119,16 @@ static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x
     enum { ALIGN = 16 };
     int offset = (s->f->shared_bytes + ALIGN - 1) / ALIGN * ALIGN;
     s->info->shared_bytes = offset + ALIGN;
-    struct opnd smem = {.kind = OPND_smem, .cls = CLASS_b32}, barrier = opnd_int(CLASS_b32, 0);
+    struct opnd smem = {.kind = OPND_smem, .cls = CLASS_b32};
     struct opnd first = emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
     struct opnd base = emit1(s, form0(INSN_mov, PT_u32), smem), result = mir_reg(s->m, x.cls);
     struct opnd at = {.kind = OPND_addr, .cls = CLASS_b32, .n = base.n, .i = offset};
     struct word_shape a = word_shape(dt, 1);
-    emit_insn(s, form0(INSN_bar, PT_none), 0, 1, &barrier);
+    emit_barrier(s);
     set_guard(emit_insn(s, access_shape(form1(INSN_st, PT_none, MOD_shared), a.type, 1), 0, 2,
                         (struct opnd[]){at, x}),
               first);
-    emit_insn(s, form0(INSN_bar, PT_none), 0, 1, &barrier);
+    emit_barrier(s);
     emit_insn(s, access_shape(form1(INSN_ld, PT_none, MOD_shared), a.type, 1), 1, 2,
               (struct opnd[]){result, at});
     return result;

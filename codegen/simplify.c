@@ -50,7 +50,7 @@ static uint64_t bits_of(const struct peep *p, struct opnd x)
     if (is_reg(x))
         return p->regs.at[x.n].bits;
     if (x.kind == OPND_special && x.n == SPECIAL_tid)
-        return (uint64_t)p->m->nthreads - 1;
+        return 2 * (UINT64_C(1) << (31 - __builtin_clz((unsigned)p->m->nthreads - 1))) - 1;
     return UINT64_MAX;
 }
 

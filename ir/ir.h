@@ -212,6 +212,7 @@ struct func {
     struct block *body;
     VEC(struct param) params;
     int num_warps, num_stages, num_ctas;
+    int extra_warps;  /* those of roles beside the program's own; set by opt */
     int maxnreg;      /* 0: no cap */
     bool fp_fusion;   /* mul and add may become fma */
     const struct target *target;

@@ -144,6 +144,20 @@ bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct 
 /* Can a tile be loaded so from `shared`? */
 bool layout_matrix_load(struct matrix_load *x, const struct layout *shared, const struct layout *l, int elem_bytes);
 
+/* -- boxes of tensor maps (layout_tensor.c) -- */
+/* How copies by tensor maps fill a buffer: boxes, each a block of the tile that stands in one piece, its rows swizzled. */
+struct boxes {
+    int swizzle;           /* bytes: 0, 32, 64, 128 */
+    int shape[RANK_MAX];   /* of a box, per dimension of the tile */
+    int nmore;             /* 2^nmore boxes make the tile: */
+    struct {
+        int offset;        /* in elements */
+        uint32_t coord;    /* where that box starts in the tile */
+    } more[COORD_BITS_MAX]; /* what each bit of a box's number adds */
+};
+/* order[i]: the tile's dimension that is the map's i-th, outermost first. False: no map writes it so. */
+bool layout_boxes(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order);
+
 /* -- text: `reg[1 2] lane[4 8 16 32 64] warp[128 256]`, vectors of a rank above 1 as tuples (row,column) -- */
 void layout_print(const struct layout *l, struct text *t);
 /* Reads what layout_print wrote; returns the end, or NULL. The shape follows from the vectors, since a layout is

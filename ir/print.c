@@ -328,6 +328,8 @@ static void print_header(struct printer *p, const struct func *f)
         print_param(p, &f->params.at[i], f->body->args.at[i]);
     }
     text_printf(p->out, ") warps=%d stages=%d", f->num_warps, f->num_stages);
+    if (f->extra_warps)
+        text_printf(p->out, " extra=%d", f->extra_warps);
     if (f->num_ctas != 1)
         text_printf(p->out, " ctas=%d", f->num_ctas);
     if (f->maxnreg)

@@ -6,6 +6,10 @@
  * Tensor cores (mma.sync) take f16, bf16, tf32 and i8 in tiles of at least 16 x 8; fp8 becomes f16, which is exact. All
  * else, exact f32 and f64 above all, is computed by fused multiply-adds: each thread its own elements of the accumulator.
  *
+ *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
+ *
+ * A sum that is added to goes on from there: the order in which a dot adds is open.
+ *
  * Where one dot feeds another, warps share rows only: then the accumulator of the first is the operand of the second
  * without leaving its warp, and reductions along rows stay in a warp too.
  */
@@ -87,6 +91,34 @@ static void widen(struct op *o, void *ctx)
                         build_cast(&b, OP_fext, op_opnd(o, i), type_scalar(o->block->func->module, DT_f16)));
 }
 
+static bool is_zero(const struct value *v)
+{
+    uint64_t bits;
+    return value_const_bits(v, &bits) && bits == 0;
+}
+
+static void accumulate(struct op *o, void *ctx)
+{
+    (void)ctx;
+    for (int i = 0; o->code == OP_add && i < 2; i++) {
+        struct value *d = op_opnd(o, i), *x = op_opnd(o, 1 - i);
+        if (!d->def || d->def->code != OP_dot || !is_zero(op_opnd(d->def, DOT_acc)) || value_nuses(d) != 1 ||
+            d->block != o->block)
+            continue;
+        struct builder b = build_before(o);
+        struct map none;
+        map_init(&none, o->block->func->module->scratch);
+        struct op *sum = op_clone(&b, d->def, &none);
+        sum->loc = d->def->loc;
+        op_set_opnd(sum, DOT_acc, x);
+        value_replace(op_result(o), op_result(sum));
+        value_take_name(op_result(sum), op_result(o));
+        op_erase(o);
+        op_erase(d->def);
+        return;
+    }
+}
+
 static void explain(struct op *o, void *ctx)
 {
     struct func *f = ctx;
@@ -97,6 +129,7 @@ static void explain(struct op *o, void *ctx)
 
 void opt_dot(struct func *f)
 {
+    func_walk(f, accumulate, NULL);
     func_walk(f, widen, NULL);
     if (opt_explains(f))
         func_walk(f, explain, f);
