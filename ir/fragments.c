@@ -153,6 +153,8 @@ void layout_fragment(struct layout *out, const struct fragment *g, enum dot_role
     int row_bits = out->dim_bits[t->rank - 2], column_bits = out->dim_bits[t->rank - 1];
     int m = role == DOT_b ? 0 : split.m, n = role == DOT_a ? 0 : split.n;
     int rows = log2_of(p->rows), columns = log2_of(p->columns);
+    for (int i = 0; i < split.group; i++)
+        layout_add(out, IN_warp, coord_of(out, 1 << rows++, 0));
     struct dim_share row = {column_bits + rows, row_bits - rows - m, m};
     struct dim_share column = {columns, column_bits - columns - n, n};
     struct dim_share batch = {row_bits + column_bits, t->rank > 2 ? out->dim_bits[0] - split.batch : 0,

@@ -31,9 +31,10 @@ extern const int nfragments;
 /* The instruction with the largest K for a dot of these operands; NULL: none has its types or is so small. */
 const struct fragment *fragment_for(const struct op *dot);
 
-/* How warps share the accumulator of a dot: exponents. Idle warps compute what others compute. */
+/* How warps share the accumulator of a dot: exponents. Idle warps compute what others compute. A `group` of warps does
+ * one instruction, each the matrix below the one before (wgmma); m and n then count groups. */
 struct warp_split {
-    int batch, m, n, idle;
+    int batch, m, n, idle, group;
 };
 /* Square parts, so that operands are read least often; `rows_first`: rows of one warp stay together where they can, so
  * that what follows along a row needs no other warp. */

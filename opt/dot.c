@@ -13,8 +13,13 @@
  * Where one dot feeds another, warps share rows only: then the accumulator of the first is the operand of the second
  * without leaving its warp, and reductions along rows stay in a warp too.
  */
-#include "ir/fragments.h"
+#include "ir/wgmma.h"
 #include "opt/passes.h"
+
+bool dot_is_wgmma(const struct op *dot)
+{
+    return wgmma_for(dot, NULL) != NULL;
+}
 
 /* -- chains -- */
 

@@ -109,6 +109,8 @@ int64_t buffer_bytes(const struct type *t); /* of all stages */
 
 /* -- dot.c: what assign asks about dots -- */
 
+/* Is it one for a warpgroup's tensor cores, which read shared memory? (wgmma_for says why not) */
+bool dot_is_wgmma(const struct op *dot);
 /* Does an operand of some dot follow from another's result? */
 bool dots_are_chained(struct func *f);
 /* The layout that the dot's accumulator must have. */
