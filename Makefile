@@ -13,7 +13,9 @@ ROOMS    = ir frontend opt codegen runtime runtime/emulator
 COMMAND  = runtime/main.c $(wildcard runtime/command_*.c)
 SOURCES  = $(filter-out $(COMMAND),$(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))))
 OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/frontend/prelude.o $(BUILD)/build_id.o
-APIS     = $(patsubst tests/api/%.c,$(BUILD)/tests/api_%,$(wildcard tests/api/*.c))
+CPLUSPLUS := $(shell command -v $(CXX) 2>/dev/null)
+APIS     = $(patsubst tests/api/%.c,$(BUILD)/tests/api_%,$(wildcard tests/api/*.c)) \
+           $(if $(CPLUSPLUS),$(patsubst tests/api/%.cpp,$(BUILD)/tests/api_%,$(wildcard tests/api/*.cpp)))
 UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c)) \
            $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz_%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
 
@@ -77,6 +79,10 @@ $(BUILD)/gpu_%: $(BUILD)/tests/gpu/%.o $(BUILD)/inner.a
 $(BUILD)/tests/api_%: tests/api/%.c $(BUILD)/libneso.a
 	@mkdir -p $(@D)
 	$(CC) -std=c11 $(STRICT) $(SAN) $(CFLAGS) -Iruntime $< $(BUILD)/libneso.a $(LDLIBS) -o $@
+
+$(BUILD)/tests/api_%: tests/api/%.cpp $(BUILD)/libneso.a
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror $(SAN) $(CFLAGS) -Iruntime $< $(BUILD)/libneso.a $(LDLIBS) -o $@
 
 $(BUILD)/bench/%: bench/%.c $(BUILD)/libneso.a
 	@mkdir -p $(@D)

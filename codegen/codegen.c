@@ -10,8 +10,11 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
     d->stage = "codegen";
     *info = (struct ptx_info){.num_threads = 32 * (f->num_warps + f->extra_warps), .shared_bytes = f->shared_bytes};
     struct mir *m = select_func(f, a, info);
+    diag_hurry(d);
     peephole(m);
+    diag_hurry(d);
     schedule(m);
+    diag_hurry(d);
     struct liveness *live = liveness_of(m);
     info->live_regs = live->peak_regs;
     info->peak = live->peak;

@@ -142,6 +142,8 @@ void eval_deeper(struct eval *e, int by, struct loc at)
 
 void eval_step(struct eval *e, struct loc at)
 {
+    if (e->steps % 64 == 0)
+        diag_hurry(e->diag);
     if (++e->steps > e->step_limit && e->step_limit)
         eval_raise(e, at, "RuntimeError", ERR_steps, e->step_limit);
 }

@@ -254,12 +254,21 @@ struct builder build_after(struct op *o)
 
 /* -- the general form -- */
 
+static void count_op(struct module *m, struct loc at)
+{
+    if (++m->nops > m->ops_most && m->ops_most)
+        diag_fatal(m->diag, at, ERR_ir_limit, m->ops_most);
+    if (m->nops % 64 == 0)
+        diag_hurry(m->diag);
+}
+
 /* Results without types and names, regions without ops. */
 static struct op *op_new(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds,
                          int nresults, int nregions)
 {
     struct arena *a = module_of(b->block)->arena;
     struct op *o = NEW(a, struct op);
+    count_op(module_of(b->block), b->loc);
     o->code = code;
     o->loc = b->loc;
     o->nopnds = nopnds;

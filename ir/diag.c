@@ -176,10 +176,17 @@ void diag_hint(struct diag *d, enum error e, ...)
     va_end(args);
 }
 
+void diag_hurry(const struct diag *d)
+{
+    if (d->hurry)
+        d->hurry(d->hurry_ctx);
+}
+
 void diag_fatal(struct diag *d, struct loc at, enum error e, ...)
 {
     d->nerrors++;
-    d->exhausted |= e == ERR_out_of_memory || e == ERR_memory_limit;
+    d->exhausted |=
+        e == ERR_out_of_memory || e == ERR_memory_limit || e == ERR_ir_limit || e == ERR_time_limit;
     va_list args;
     va_start(args, e);
     keep(d, SEV_error, at, e, args);

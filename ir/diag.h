@@ -70,9 +70,14 @@ struct diag {
     jmp_buf *fatal; /* the API boundary; set by whoever calls into the compiler */
     bool internal;  /* a BUG was hit: status NESO_INTERNAL */
     bool exhausted; /* memory or a limit ran out */
+    /* Asked now and then by what may take long: unwinds when the caller's time is over. NULL: there is no hurry. */
+    void (*hurry)(void *ctx);
+    void *hurry_ctx;
     const char *stage; /* pass or stage now running, for BUG */
 };
 
+/* Asks. */
+void diag_hurry(const struct diag *d);
 void diag_init(struct diag *d, struct arena *a);
 struct source *diag_add_source(struct diag *d, const char *name, const char *text, size_t len);
 /* Enters a call for inlining; the result goes into loc.call of everything inside. */

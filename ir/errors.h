@@ -8,6 +8,8 @@
 ERROR(internal, "internal error in %s: %s; please report it with the input")
 ERROR(out_of_memory, "out of memory (%l bytes asked for)")
 ERROR(memory_limit, "compilation needs more than its memory limit of %l bytes")
+ERROR(ir_limit, "the kernel's IR takes more than its limit of %l operations: see what is unrolled, tl.static_range above all")
+ERROR(time_limit, "this takes longer than its time limit of %l ms")
 ERROR(ir_syntax, "expected %s, found %s")
 ERROR(ir_unknown, "unknown %s '%s'")
 ERROR(ir_redefined, "%s '%s' is defined twice")

@@ -230,6 +230,7 @@ struct module {
     struct map types, layouts;
     VEC(struct func *) funcs;
     const struct opt_options *opt; /* while opt runs: for opt_explain */
+    int64_t nops, ops_most; /* ops made so far, erased ones included; 0: no limit */
 };
 
 enum trait {

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define VERSION "0.1"
 
@@ -161,6 +162,8 @@ neso_status neso_context_create(const neso_context_options *options, neso_contex
     c->memory_limit = o.memory_limit ? o.memory_limit : (size_t)1 << 30;
     c->source_limit = o.source_limit ? o.source_limit : (size_t)1 << 24;
     c->step_limit = o.step_limit ? o.step_limit : 100000000;
+    c->ir_limit = o.ir_limit ? o.ir_limit : 1000000;
+    c->time_limit_ms = o.time_limit_ms;
     if (o.cache && !use_cache(c, &o)) {
         mem.free(mem.ctx, c, sizeof *c);
         return NESO_OUT_OF_MEMORY;
@@ -227,6 +230,30 @@ void report_begin(struct neso_context *c)
         module_drop(m);
 }
 
+double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void check_deadline(void *ctx)
+{
+    struct neso_module *m = ctx;
+    if (seconds_now() > m->deadline && !m->diag.exhausted)
+        diag_fatal(&m->diag, (struct loc){0}, ERR_time_limit, m->context->time_limit_ms);
+}
+
+static void set_deadline(struct neso_module *m)
+{
+    int64_t ms = m->context->time_limit_ms;
+    if (ms == 0)
+        return;
+    m->deadline = seconds_now() + (double)ms * 1e-3;
+    m->diag.hurry = check_deadline;
+    m->diag.hurry_ctx = m;
+}
+
 /* A call inside another one (from a program's callback) leaves the outer one's messages alone. */
 void report_enter(struct neso_module *m)
 {
@@ -236,6 +263,7 @@ void report_enter(struct neso_module *m)
     m->diag.list.n = m->diag.nerrors = 0;
     m->diag.internal = m->diag.exhausted = m->refused = false;
     m->eval.steps = 0;
+    set_deadline(m);
 }
 
 neso_status report_leave(struct neso_module *m, neso_status status)

@@ -24,7 +24,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16 };
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS, "depth of software pipelines; 3 is the default") \
     X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS, "registers a thread may have") \
     X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS, "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
-    X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, cubin or sass") \
+    X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, cubin or sass") \
     X(output,        'o',  "output",        "FILE",    COMPILE,       "write there rather than to standard output") \
     X(time,          0,    "time",          NULL,      COMPILE,       "say what each stage and pass took") \
     X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the list; see `neso help passes`") \

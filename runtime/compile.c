@@ -11,7 +11,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* -- objects -- */
 
@@ -53,13 +52,6 @@ void neso_kernel_release(neso_kernel *kernel)
 }
 
 /* -- stages -- */
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* What a user wrote as IR may break rules that the tracer keeps. */
 static bool is_valid(struct diag *d, const struct func *f)
@@ -104,6 +96,7 @@ static struct func *trace(struct neso_kernel *k)
     m->diag.stage = "trace";
     k->ir = NEW(&k->arena, struct module);
     module_init(k->ir, &k->arena, &k->scratch, &m->diag);
+    k->ir->ops_most = m->context->ir_limit;
     struct func *f = m->is_ir ? parse_ir(k) : frontend_trace(&m->eval, k->jit, &k->spec, k->ir);
     k->seconds[STAGE_trace] = seconds_now() - start;
     if (!f || m->diag.nerrors)
@@ -260,6 +253,29 @@ static void make_kept(struct neso_kernel *k, struct func *f)
         kept_write(k, f, key);
 }
 
+static void collect(void *user, const char *pass, const char *text, size_t length)
+{
+    (void)pass;
+    text_bytes(user, text, length);
+}
+
+/* Why every pass decided as it did. */
+static void make_explanation(struct neso_kernel *k)
+{
+    const struct neso_compile_options asked = k->options;
+    struct text out;
+    text_init(&out, &k->arena);
+    text_str(&out, "");
+    k->options.explain = "all";
+    k->options.write = collect;
+    k->options.user = &out;
+    struct func *f = trace(k);
+    bool good = f && optimize(k, f, NESO_TEXT_EXPLAIN);
+    k->options = asked;
+    if (good)
+        keep(k, NESO_TEXT_EXPLAIN, &out);
+}
+
 void kernel_make(struct neso_kernel *k, neso_text which)
 {
     struct text out;
@@ -268,6 +284,10 @@ void kernel_make(struct neso_kernel *k, neso_text which)
     if (which == NESO_TEXT_AST) {
         make_ast(k, &out);
         keep(k, which, &out);
+        return;
+    }
+    if (which == NESO_TEXT_EXPLAIN) {
+        make_explanation(k);
         return;
     }
     struct func *f = trace(k);
@@ -305,7 +325,7 @@ void kernel_build(struct neso_kernel *k)
 
 const char *neso_text_name(neso_text text)
 {
-    static const char *const names[TEXT_count] = {NULL, "ast", "ir", "opt", "mir", "ptx", "json"};
+    static const char *const names[TEXT_count] = {NULL, "ast", "ir", "opt", "mir", "ptx", "json", "explain"};
     return (unsigned)text < TEXT_count ? names[text] : NULL;
 }
 
@@ -326,7 +346,7 @@ neso_status neso_kernel_text(neso_kernel *kernel, neso_text which, const char **
     struct neso_module *m = kernel->module;
     neso_status status = NESO_OK;
     *text = "";
-    if ((unsigned)which >= TEXT_count)
+    if ((unsigned)which >= TEXT_count || which == 0)
         return NESO_INVALID;
     if (!kernel->texts[which].s) {
         struct diag *d = &m->diag;

@@ -64,12 +64,16 @@ typedef struct neso_allocator {
     void *user;
 } neso_allocator;
 
+/* Each limit has an error of its own: memory-limit, source-too-large, steps, ir-limit, time-limit. Past those of memory, IR and
+ * time the status is NESO_OUT_OF_MEMORY. */
 typedef struct neso_context_options {
     size_t size;
     neso_allocator allocator; /* functions NULL: malloc and free */
     size_t memory_limit;      /* bytes for a module or program, and for each of its kernels; 0: 1 GiB */
     size_t source_limit;      /* bytes of one source; 0: 16 MiB */
     int64_t step_limit;       /* statements executed to read a module or trace a kernel; 0: 100 million */
+    int64_t ir_limit;         /* operations made while compiling a kernel; 0: 1 million */
+    int64_t time_limit_ms;    /* of one call that reads, compiles or runs, about; 0: none */
     const char *cache;        /* a folder for what is compiled, made when first needed (copied); NULL: nothing is kept */
     size_t cache_limit;       /* bytes in it, about: what was not used for longest goes; 0: 256 MiB */
     int cache_strict;         /* 1: PTX or a cubin that is not there is an error, which says what differs from what is */
@@ -130,7 +134,8 @@ typedef enum neso_text {
     NESO_TEXT_OPT,     /* after the passes: every layout, conversion and barrier */
     NESO_TEXT_MIR,     /* PTX instructions on virtual registers */
     NESO_TEXT_PTX,
-    NESO_TEXT_JSON     /* the launch plan */
+    NESO_TEXT_JSON,    /* the launch plan */
+    NESO_TEXT_EXPLAIN  /* why the passes decided as they did */
 } neso_text;
 
 /* "ast", "ir", ...; NULL for a number that is none. */

@@ -18,7 +18,7 @@
 
 #include <pthread.h>
 
-enum { TEXT_count = NESO_TEXT_JSON + 1 };
+enum { TEXT_count = NESO_TEXT_EXPLAIN + 1 };
 enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 
 struct neso_context {
@@ -26,7 +26,7 @@ struct neso_context {
     bool released; /* by the user: nobody will ask what a call had to say */
     struct memory mem;
     size_t memory_limit, source_limit;
-    int64_t step_limit;
+    int64_t step_limit, ir_limit, time_limit_ms;
     struct disk_cache cache;
     struct device device;
     /* What the last call left. */
@@ -41,6 +41,7 @@ struct neso_module {
     struct neso_context *context;
     struct memory mem; /* the context's, noting refusals */
     bool refused;
+    double deadline; /* of the call under way, in seconds of the monotonic clock; 0: none */
     struct arena arena;
     struct diag diag;
     struct interner strings;
@@ -78,6 +79,8 @@ struct neso_kernel {
 };
 
 /* -- api.c -- */
+
+double seconds_now(void); /* monotonic */
 
 /* Runs body(arg) where it may unwind; what it reported stays in m's diag. */
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg);
