@@ -17,6 +17,7 @@
 #include "ir/diag.h"
 #include "ir/layout.h"
 #include "ir/map.h"
+#include "ir/plan.h"
 #include "ir/target.h"
 #include "ir/text.h"
 #include "ir/vec.h"
@@ -200,6 +201,8 @@ struct param {
 
 /* A kernel. Its text:
  *   kernel @add(%x: ptr<f32> {divisible=16}, %n: i32) warps=4 stages=3 target=sm_90a degree=laid_out shared=1024 {
+ *     map #m0 = f16 base=[%p] extents=[%n, 64] strides=[128, 2] box=[64 64] swizzle=128
+ *     guard [%n 1 -]
  *     layout #l0 = reg[1 2] lane[4 8 16 32 64] warp[128 256]
  *     %pid = program_id axis=0 : i32 @4:11
  *     ...
@@ -218,6 +221,8 @@ struct func {
     const struct target *target;
     enum degree degree;
     int shared_bytes; /* dynamic shared memory; set by opt */
+    VEC(struct tensor_map) maps; /* the launch plan, see plan.h */
+    VEC(struct expr) guards;
     struct loc loc;   /* of the def */
     struct map names; /* value names in use */
 };

@@ -835,6 +835,107 @@ static void read_settings(struct parser *p)
     }
 }
 
+/* -- the launch plan -- */
+
+static void read_expr_step(struct parser *p, struct expr *e)
+{
+    bool is_number =
+        (*p->at >= '0' && *p->at <= '9') || (*p->at == '-' && p->at[1] >= '0' && p->at[1] <= '9');
+    size_t n = strcspn(p->at, " ,]\n");
+    if (*p->at == '%') {
+        const struct value *v = read_value(p);
+        expr_push(p->m->arena, e, EXPR_param, v ? v->index : 0);
+        return;
+    }
+    if (is_number) {
+        expr_push(p->m->arena, e, EXPR_const, read_int(p, INT64_MIN, INT64_MAX));
+        return;
+    }
+    if (n == 5 && memcmp(p->at, "grid", 4) == 0 && p->at[4] >= '0' && p->at[4] <= '2') {
+        expr_push(p->m->arena, e, EXPR_grid, p->at[4] - '0');
+        p->at += n;
+        return;
+    }
+    for (int code = EXPR_add; code < EXPR_count; code++)
+        if (strlen(expr_words[code]) == n && memcmp(p->at, expr_words[code], n) == 0) {
+            expr_push(p->m->arena, e, (enum expr_code)code, 0);
+            p->at += n;
+            return;
+        }
+    fail_expected(p, "a parameter, a number or an operator");
+}
+
+/* [%M 2 *, 64]: at most `most`; returns how many. */
+static int read_exprs(struct parser *p, struct expr *e, int most)
+{
+    int n = 0;
+    expect(p, '[');
+    do {
+        if (n == most)
+            fail_expected(p, "']'");
+        while (!p->failed && !peek(p, ',') && !peek(p, ']'))
+            read_expr_step(p, &e[n]);
+    } while (!p->failed && ++n && accept(p, ','));
+    expect(p, ']');
+    return n;
+}
+
+static void expect_key(struct parser *p, const char *word)
+{
+    expect_word(p, word);
+    expect(p, '=');
+}
+
+static void read_map(struct parser *p)
+{
+    struct tensor_map m = {0};
+    struct attr box = {0};
+    struct text name;
+    text_init(&name, p->m->scratch);
+    text_printf(&name, "m%d", p->f->maps.n);
+    expect(p, '#');
+    expect_word(p, name.s);
+    expect(p, '=');
+    const struct type *elem = read_type(p, 1);
+    if (elem->kind != TY_scalar)
+        fail_expected(p, "elements that are scalars");
+    m.dtype = (int)elem->dtype;
+    expect_key(p, "base");
+    read_exprs(p, &m.base, 1);
+    expect_key(p, "extents");
+    m.rank = read_exprs(p, m.extents, MAP_RANK_MAX);
+    expect_key(p, "strides");
+    if (read_exprs(p, m.strides, MAP_RANK_MAX) != m.rank)
+        fail_expected(p, "a stride for each extent");
+    expect_key(p, "box");
+    read_list(p, &box);
+    if (box.n != m.rank)
+        fail_expected(p, "a box as large as the extents' list");
+    for (int i = 0; i < m.rank && !p->failed; i++)
+        m.box[i] = box.list[i];
+    if (accept_word(p, "swizzle")) {
+        expect(p, '=');
+        m.swizzle = (int)read_int(p, 0, 128);
+    }
+    if (accept_word(p, "fill")) {
+        expect(p, '=');
+        expect_word(p, "nan");
+        m.nan = true;
+    }
+    VEC_PUSH(p->m->arena, &p->f->maps, m);
+}
+
+static void read_plan(struct parser *p)
+{
+    for (skip_lines(p); !p->failed && accept_word(p, "map"); expect_line_end(p))
+        read_map(p);
+    for (; !p->failed && accept_word(p, "guard"); expect_line_end(p)) {
+        struct expr e = {0};
+        read_exprs(p, &e, 1);
+        VEC_PUSH(p->m->arena, &p->f->guards, e);
+    }
+}
+
 static void read_layouts(struct parser *p)
 {
     for (skip_lines(p); !p->failed && accept_word(p, "layout"); expect_line_end(p)) {
@@ -866,6 +967,7 @@ static void read_kernel(struct parser *p)
     p->f->loc = read_place(p);
     expect(p, '{');
     expect_line_end(p);
+    read_plan(p);
     read_layouts(p);
     read_body(p, p->f->body);
     expect(p, '}');

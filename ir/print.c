@@ -10,8 +10,11 @@
  *       ...
  *     }
  *
- *   kernel  "kernel @" name "(" [param {"," param}] ")" {key "=" value} [place] "{" NL {layout} {op} "}" NL
+ *   kernel  "kernel @" name "(" [param {"," param}] ")" {key "=" value} [place] "{" NL {map} {guard} {layout} {op} "}" NL
  *   param   "%" name ":" type ["{" ["divisible=" n] ["const"] ["unsigned"] "}"] [place]
+ *   map     "map #m" n "=" dtype "base=" exprs "extents=" exprs "strides=" exprs "box=" list ["swizzle=" n] ["fill=nan"] NL
+ *   guard   "guard" exprs NL
+ *   exprs   "[" expr {"," expr} "]";  expr  {"%" name | number | "grid" n | "+" | "-" | "*" | "/" | "rem" | "min" | "max"}
  *   layout  "layout #" name "=" (as layout_print) NL
  *   op      [values "="] name [operand {"," operand}] {key "=" value} [":" type {"," type}] [place] {region} NL
  *   region  "(" [value ":" type {...}] ")" "{" NL {op} "}"
@@ -344,6 +347,47 @@ static void print_header(struct printer *p, const struct func *f)
     print_place(p, f->loc);
 }
 
+static const char *param_name(const void *ctx, int64_t i)
+{
+    const struct func *f = ctx;
+    struct text t;
+    text_init(&t, f->module->scratch);
+    text_printf(&t, "%%%s", f->body->args.at[i]->name);
+    return t.s;
+}
+
+static void print_exprs(struct printer *p, const struct func *f, const char *word, const struct expr *e,
+                        int n)
+{
+    text_printf(p->out, " %s[", word);
+    for (int i = 0; i < n; i++) {
+        text_str(p->out, i ? ", " : "");
+        expr_print(&e[i], p->out, param_name, f);
+    }
+    text_char(p->out, ']');
+}
+
+static void print_plan(struct printer *p, const struct func *f)
+{
+    for (int i = 0; i < f->maps.n; i++) {
+        const struct tensor_map *m = &f->maps.at[i];
+        text_printf(p->out, "  map #m%d = %s", i, dtype_info[m->dtype].word);
+        print_exprs(p, f, "base=", &m->base, 1);
+        print_exprs(p, f, "extents=", m->extents, m->rank);
+        print_exprs(p, f, "strides=", m->strides, m->rank);
+        text_str(p->out, " box=");
+        print_list(p, m->box, m->rank);
+        if (m->swizzle)
+            text_printf(p->out, " swizzle=%d", m->swizzle);
+        text_str(p->out, m->nan ? " fill=nan\n" : "\n");
+    }
+    for (int i = 0; i < f->guards.n; i++) {
+        text_str(p->out, " ");
+        print_exprs(p, f, "guard ", &f->guards.at[i], 1);
+        text_char(p->out, '\n');
+    }
+}
+
 static void print_layouts(struct printer *p)
 {
     for (int i = 0; i < p->layouts.n; i++) {
@@ -360,6 +404,7 @@ void func_print(const struct func *f, struct text *out)
     name_layouts(&p, f->body);
     print_header(&p, f);
     text_str(out, " {\n");
+    print_plan(&p, f);
     print_layouts(&p);
     p.depth = 1;
     print_ops(&p, f->body);

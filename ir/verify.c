@@ -242,6 +242,21 @@ static bool check_degree(struct verifier *v, const struct op *o)
     return true;
 }
 
+/* Coordinates for every dimension of a map that is there. */
+static bool check_map(struct verifier *v, const struct op *o)
+{
+    if (!(op_info[o->code].attrs >> ATTR_map & 1))
+        return true;
+    int64_t map = op_int(o, ATTR_map);
+    if (map < 0 || map >= v->f->maps.n)
+        return fail(v, "there is no map #m%d", (int)map);
+    int least, most, rank = v->f->maps.at[map].rank;
+    arity_of(op_info[o->code].operands, &least, &most);
+    if (o->nopnds - least != rank)
+        return fail(v, "%d coordinates for map #m%d, which has %d", o->nopnds - least, (int)map, rank);
+    return true;
+}
+
 /* -- regions -- */
 
 /* n types: those of values, or of operands from `first` on. */
@@ -354,7 +369,7 @@ static bool check_op(struct verifier *v, const struct op *o)
     if (op_has(o, TERMINATOR) && o->next)
         return fail(v, "%s is not at the end of its block", op_info[o->code].name);
     return check_operands(v, o) && check_results(v, o) && check_attrs(v, o) && check_rule(v, o) &&
-           check_degree(v, o) && check_regions(v, o);
+           check_degree(v, o) && check_map(v, o) && check_regions(v, o);
 }
 
 static bool check_block(struct verifier *v, const struct block *b)

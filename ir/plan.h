@@ -1,0 +1,81 @@
+/* plan.h: what a kernel asks of its launcher besides its arguments: tensor maps, whose numbers are expressions over the
+ * arguments and the grid, and guards, which must hold for the kernel to be right.
+ *
+ *     map #m0 = f16 base=[%A] extents=[%M, %K] strides=[%stride_am 2 *, 2] box=[128 64] swizzle=128
+ *     guard [%n0 1 -]
+ *
+ * Expressions are in postfix: `%stride_am 2 *` is twice the argument. Dimensions stand outermost first, as in tiles; the
+ * last stride is the element's size. A guard holds where its value is at least 0; that a map can be encoded (extents of
+ * at least 1, base and strides multiples of 16 bytes) is a guard too, which needs no words. */
+#ifndef NESO_IR_PLAN_H
+#define NESO_IR_PLAN_H
+
+#include "ir/text.h"
+#include "ir/vec.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MAP_RANK_MAX = 5, MAP_BOX_MOST = 256, MAP_ALIGN = 16, MAP_BYTES = 128 };
+
+/*    step, its word */
+#define EXPR_OPERATORS(X)                                                                                    \
+    X(add, "+") X(sub, "-") X(mul, "*") X(div, "/") X(rem, "rem") X(min, "min") X(max, "max")
+
+enum expr_code {
+    EXPR_const, /* i */
+    EXPR_param, /* argument i, integers extended with their sign */
+    EXPR_grid,  /* programs along axis i */
+#define X(name, word) EXPR_##name,
+    EXPR_OPERATORS(X)
+#undef X
+        EXPR_count
+};
+extern const char *const expr_words[EXPR_count]; /* NULL for the first three */
+
+struct expr_step {
+    enum expr_code code;
+    int64_t i;
+};
+/* In postfix; division rounds toward zero. */
+struct expr {
+    struct expr_step *at;
+    int n, cap;
+};
+
+/* What opt says of a map. */
+struct tensor_map {
+    int dtype; /* enum dtype */
+    int rank;  /* 1 to MAP_RANK_MAX */
+    struct expr base;
+    struct expr extents[MAP_RANK_MAX]; /* in elements */
+    struct expr strides[MAP_RANK_MAX]; /* in bytes */
+    int box
+        [MAP_RANK_MAX]; /* in elements; at most MAP_BOX_MOST, and the innermost at most the swizzle's bytes, once
+                                 the layout of the buffer is known: a larger tile is several boxes */
+    int swizzle;        /* bytes: 0 (none), 32, 64, 128 */
+    bool nan;           /* what lies outside reads as NaN, not 0 */
+};
+
+/* The same for one launch. */
+struct tensor_map_values {
+    uint64_t base;
+    uint64_t extents[MAP_RANK_MAX], strides[MAP_RANK_MAX];
+    int dtype, rank, box[MAP_RANK_MAX], swizzle;
+    bool nan;
+};
+
+void expr_push(struct arena *a, struct expr *e, enum expr_code code, int64_t i);
+/* False where it cannot be computed: overflow of 64 bits, division by 0. */
+bool expr_eval(const struct expr *e, const int64_t *args, const uint32_t grid[3], int64_t *value);
+bool expr_equal(const struct expr *a, const struct expr *b);
+/* `name(ctx, i)` is how parameter i is written. */
+void expr_print(const struct expr *e, struct text *out, const char *(*name)(const void *ctx, int64_t i),
+                const void *ctx);
+
+bool tensor_map_equal(const struct tensor_map *a, const struct tensor_map *b);
+/* False where no unit takes it. */
+bool tensor_map_eval(const struct tensor_map *m, const int64_t *args, const uint32_t grid[3],
+                     struct tensor_map_values *out);
+
+#endif
