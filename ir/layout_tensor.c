@@ -7,7 +7,7 @@
  *     natural[b] = basis[b] ^ (7 <= b < 7 + m ? basis[b - 3] : 0)
  *
  * What is left must be unit vectors, those of the innermost dimension first, then those of the next, as far as a box
- * goes; further offset bits then say where further boxes start. Tiles stand at multiples of 1024 bytes.
+ * goes; further offset bits then say where further boxes start, each a unit vector too. Tiles stand at multiples of 1024 bytes.
  */
 #include "ir/layout.h"
 
@@ -48,11 +48,9 @@ static int fill_box(struct boxes *b, const uint32_t *natural, const struct layou
         int d = order[i], most = i == l->rank - 1 && span ? span / elem_bytes : BOX_MOST, bit = 0;
         for (; bit < l->dim_bits[d] && 2 * b->shape[d] <= most && at < l->nbits[IN_offset]; bit++, at++) {
             if (natural[at] != unit_of(l, d, bit))
-                return at;
+                break;
             b->shape[d] *= 2;
         }
-        if (bit < l->dim_bits[d])
-            return at;
     }
     return at;
 }
@@ -69,6 +67,8 @@ static bool boxes_with(struct boxes *b, const struct layout *l, int elem_bytes, 
     if (row < CHUNK || (m && row != b->swizzle) || (at < l->nbits[IN_offset] && bytes < ALIGN))
         return false;
     for (; at < l->nbits[IN_offset]; at++) {
+        if (natural[at] & (natural[at] - 1))
+            return false;
         b->more[b->nmore].offset = 1 << at;
         b->more[b->nmore++].coord = natural[at];
     }

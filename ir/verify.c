@@ -316,7 +316,7 @@ static bool check_args(struct verifier *v, const struct block *b, const struct o
 static bool is_in_loop(const struct op *o)
 {
     for (; o; o = o->block->parent)
-        if (o->code != OP_if)
+        if (o->code != OP_if && o->code != OP_warps)
             return true;
     return false;
 }

@@ -15,7 +15,7 @@ const int npasses = (int)(sizeof pass_info / sizeof pass_info[0]);
 /* The list. cse runs again after assign, which computes cheap index arithmetic once per layout. */
 static const char *const order[] = {
     "fold", "cse", "licm",  "fold",    "dce",    "dot",    "assign",
-    "cse",  "dce", "scan", "cross", "convert", "vector", "shared", "barrier",
+    "cse",  "dce", "scan", "cross", "warps", "convert", "vector", "shared", "barrier",
 };
 enum { NORDER = sizeof order / sizeof order[0] };
 

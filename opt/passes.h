@@ -24,6 +24,7 @@ PASS(dot,     traced,    traced,    "widen what tensor cores cannot multiply")
 PASS(assign,  traced,    laid_out,  "give every tile a layout, from the memory accesses outwards")
 PASS(scan,    laid_out,  laid_out,  "split scans over warps into two steps")
 PASS(cross,   laid_out,  laid_out,  "split reductions over warps into two steps")
+PASS(warps,   laid_out,  laid_out,  "let a warp of its own feed tensor cores by copies that run ahead")
 PASS(convert, laid_out,  scheduled, "carry conversions across warps through shared memory")
 PASS(vector,  scheduled, scheduled, "choose vector widths of memory accesses")
 PASS(shared,  scheduled, scheduled, "place buffers in shared memory by liveness")
@@ -106,6 +107,11 @@ int axis_mask(const struct axis_table *t, const struct op *access, int dim);
 /* The shared_alloc behind a buffer or a stage of one; `slot` (may be NULL): the stage's number, NULL for the whole. */
 struct op *buffer_alloc(const struct value *buf, struct value **slot);
 int64_t buffer_bytes(const struct type *t); /* of all stages */
+
+/* -- warps.c -- */
+/* Could a warp of its own load a tile where `load` stands, at these coordinates? Loads that are to become tensor_load must
+ * be such. */
+bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords);
 
 /* -- dot.c: what assign asks about dots -- */
 

@@ -1,0 +1,627 @@
+/* warps.c: give the copies that feed a loop's dots to a warp of their own, which runs ahead.
+ *
+ *     for ... {                                  %bar, %buf = ... ; mbar_init; barrier
+ *       %a = tensor_load %x, %k map=0            warps {
+ *       %s = to_shared %a                =>        for ... carry(%slot = 0, %phase = 0) {       the program's own warps
+ *       %d = wgmma %s, ...                           mbar_wait %full[%slot], %phase
+ *       %w = dot_wait %d                             %d = wgmma %buf[%slot], ...
+ *       yield %w                                     %w = dot_wait %d
+ *     }                                              mbar_arrive %empty[%slot]
+ *                                                    yield %w, next slot, its phase
+ *                                                  }
+ *                                                } {
+ *                                                  for ... carry(%slot = 0, %phase = 1) {       one thread more
+ *                                                    mbar_wait %empty[%slot], %phase
+ *                                                    mbar_expect %full[%slot] bytes=...
+ *                                                    tensor_copy %buf[%slot] %full[%slot], %x, %k map=0
+ *                                                    yield next slot, its phase
+ *                                                  }
+ *                                                }
+ *
+ * A ring: what is loaded in one block for one dot. Its stages are those of the innermost loop around it; outside of loops
+ * it has one. Slot and phase live through all loops around, so a ring goes on where it was when an inner loop begins
+ * again. A phase has two parities: a fresh barrier lets who waits for parity 1 pass, which is how the feeder's first
+ * round finds all slots empty.
+ *
+ * The feeder is the backward slice of coordinates and of the loops around them: scalars only. What reads memory to know
+ * where to load next, or a loop that is no `for`, has no feeder; the pass that makes tensor_load asks first.
+ */
+#include "opt/passes.h"
+
+#include "ir/target.h"
+
+#include <string.h>
+
+enum { WARPGROUP = 4, REGS_WARPGROUP = 512, FEEDER_REGS = 40, OWN_WARPS_MOST = 8, RESERVE_BYTES = 1024 };
+
+/* One tile on its way: tensor_load, perhaps trans, to_shared. */
+struct take {
+    struct op *load, *trans, *put;
+    struct value *buf;
+};
+
+struct ring {
+    struct block *block; /* where its takes stand */
+    VEC(struct take) takes;
+    int stages, bytes; /* bytes: of a stage */
+    struct value *full, *empty;
+    struct value *slot, *phase; /* while a role is written: now */
+};
+
+typedef VEC(struct ring) rings;
+
+struct feed {
+    struct func *func;
+    struct arena *arena;
+    rings rings;
+    struct map needed; /* values of the feeder's slice */
+    struct map copy;   /* of the program's values to the feeder's */
+};
+
+/* -- what can be fed -- */
+
+/* Do all loops around o count, up to the function's body? */
+static bool stands_in_loops(const struct op *o)
+{
+    for (const struct op *p = o->block->parent; p; p = p->block->parent)
+        if (p->code != OP_for)
+            return false;
+    return true;
+}
+
+static bool is_noted(struct map *m, const void *key)
+{
+    void **at = map_get_ptr(m, key);
+    return at && *at;
+}
+
+static bool need(struct map *m, const struct value *v);
+
+static bool need_carried(struct map *m, const struct op *loop, int i)
+{
+    const struct block *body = loop->regions[0];
+    return need(m, body->args.at[1 + i]) && need(m, op_opnd(loop, 3 + i)) &&
+           need(m, op_opnd(block_terminator(body), i));
+}
+
+static bool need_bounds(struct map *m, const struct op *loop)
+{
+    return need(m, op_opnd(loop, 0)) && need(m, op_opnd(loop, 1)) && need(m, op_opnd(loop, 2));
+}
+
+/* Notes v and all that it comes from. False: there is a tile, memory or a loop without count behind it. */
+static bool need(struct map *m, const struct value *v)
+{
+    if (is_noted(m, v))
+        return true;
+    if (v->type->kind == TY_tile || v->type->kind == TY_shared)
+        return false;
+    *map_at_ptr(m, v) = (void *)1;
+    const struct op *o = v->def;
+    if (!o) {
+        const struct op *loop = v->block->parent;
+        return !loop || (loop->code == OP_for && need_bounds(m, loop) &&
+                         (v->index == 0 || need_carried(m, loop, v->index - 1)));
+    }
+    if (o->code == OP_for)
+        return need_bounds(m, o) && need_carried(m, o, v->index);
+    if (!op_has(o, PURE) || o->nregions)
+        return false;
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i) && !need(m, op_opnd(o, i)))
+            return false;
+    return true;
+}
+
+static bool need_place(struct map *m, const struct op *load)
+{
+    for (int i = 0; i < load->nopnds; i++)
+        if (!need(m, op_opnd(load, i)))
+            return false;
+    for (const struct op *p = load->block->parent; p; p = p->block->parent)
+        if (!need_bounds(m, p))
+            return false;
+    return true;
+}
+
+bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords)
+{
+    const struct func *f = load->block->func;
+    struct map needed;
+    map_init(&needed, f->module->scratch);
+    if (f->num_warps % WARPGROUP != 0 || f->num_warps > OWN_WARPS_MOST || !stands_in_loops(load))
+        return false;
+    for (int i = 0; i < ncoords; i++)
+        if (!need(&needed, coords[i]))
+            return false;
+    for (const struct op *p = load->block->parent; p; p = p->block->parent)
+        if (!need_bounds(&needed, p))
+            return false;
+    return true;
+}
+
+/* -- the rings -- */
+
+/* The dot, in its block, for which a buffer is filled. */
+static struct op *dot_for(const struct op *put)
+{
+    struct op *first = NULL;
+    for (const struct use *u = op_result(put)->uses; u; u = u->next)
+        if (u->user->code == OP_wgmma)
+            first = u->user;
+    return first;
+}
+
+static void note_take(struct op *o, void *ctx)
+{
+    struct feed *w = ctx;
+    if (o->code != OP_to_shared)
+        return;
+    struct op *load = op_opnd(o, 0)->def, *trans = NULL;
+    if (load && load->code == OP_trans) {
+        trans = load;
+        load = op_opnd(load, 0)->def;
+    }
+    if (!load || load->code != OP_tensor_load)
+        return;
+    if (load->block != o->block || value_nuses(op_result(load)) != 1 || !stands_in_loops(load) ||
+        !need_place(&w->needed, load))
+        diag_bug(w->func->module->diag, load->loc, "nobody can feed %%%s", op_result(load)->name);
+    const struct op *dot = dot_for(o);
+    struct ring *r = NULL;
+    for (int i = 0; i < w->rings.n; i++)
+        if (w->rings.at[i].block == o->block && dot_for(w->rings.at[i].takes.at[0].put) == dot)
+            r = &w->rings.at[i];
+    if (!r) {
+        VEC_PUSH(w->arena, &w->rings, ((struct ring){.block = o->block}));
+        r = &w->rings.at[w->rings.n - 1];
+    }
+    VEC_PUSH(w->arena, &r->takes, ((struct take){.load = load, .trans = trans, .put = o}));
+    r->bytes += (int)buffer_bytes(op_result(o)->type);
+}
+
+static int stages_asked(const struct feed *w, const struct ring *r)
+{
+    const struct op *loop = r->block->parent;
+    if (!loop)
+        return 1;
+    int n = (int)op_int(loop, ATTR_stages);
+    n = n ? n : w->func->num_stages;
+    return n < 1 ? 1 : n;
+}
+
+/* As many stages as asked for, or as there is room for. */
+static void choose_stages(struct feed *w)
+{
+    const int room = w->func->target->smem_bytes - RESERVE_BYTES;
+    int total = 0;
+    for (int i = 0; i < w->rings.n; i++) {
+        struct ring *r = &w->rings.at[i];
+        r->stages = stages_asked(w, r);
+        total += r->stages * r->bytes;
+    }
+    for (bool shrunk = true; shrunk && total > room;) {
+        shrunk = false;
+        for (int i = 0; i < w->rings.n && total > room; i++)
+            if (w->rings.at[i].stages > 1) {
+                w->rings.at[i].stages--;
+                total -= w->rings.at[i].bytes;
+                shrunk = true;
+            }
+    }
+    for (int i = 0; i < w->rings.n; i++)
+        opt_explain(w->func, w->rings.at[i].takes.at[0].load,
+                    "a ring of %d stages, %d bytes each, fed by a warp of its own", w->rings.at[i].stages,
+                    w->rings.at[i].bytes);
+}
+
+static const struct type *barrier_type(struct module *m, int stages)
+{
+    int one[] = {1};
+    struct layout l;
+    layout_init(&l, 1, one);
+    return type_shared(m, type_scalar(m, DT_i64), 1, one, layout_intern(m, &l), stages);
+}
+
+static struct value *build_buffer(struct builder *b, const struct type *t, const char *name)
+{
+    struct value *v = op_result(build_op(b, OP_shared_alloc, 0, NULL, 1, &t, 0));
+    value_rename(v, name);
+    return v;
+}
+
+static struct value *build_mbar(struct builder *b, int stages, int arrivals, const char *name)
+{
+    struct value *v = build_buffer(b, barrier_type(b->func->module, stages), name);
+    struct op *init = build_op(b, OP_mbar_init, 1, &v, 0, NULL, 0);
+    op_set_int(init, ATTR_arrivals, arrivals);
+    return v;
+}
+
+static void build_rings(struct feed *w, struct builder *b)
+{
+    for (int i = 0; i < w->rings.n; i++) {
+        struct ring *r = &w->rings.at[i];
+        for (int k = 0; k < r->takes.n; k++) {
+            const struct type *t = op_result(r->takes.at[k].put)->type;
+            t = type_shared(w->func->module, type_elem(t), t->rank, t->shape, t->layout, r->stages);
+            b->loc = r->takes.at[k].load->loc;
+            r->takes.at[k].buf = build_buffer(b, t, op_result(r->takes.at[k].load)->name);
+        }
+        r->full = build_mbar(b, r->stages, 1, "full");
+        r->empty = build_mbar(b, r->stages, w->func->num_warps, "empty");
+    }
+    build_op(b, OP_barrier, 0, NULL, 0, NULL, 0);
+}
+
+/* -- pieces of both roles -- */
+
+static struct value *build_i32(struct builder *b, int64_t i)
+{
+    return build_const_int(b, type_scalar(b->func->module, DT_i32), i);
+}
+
+static struct value *build_slot(struct builder *b, struct value *buf, struct value *slot)
+{
+    return build_binary(b, OP_shared_slot, buf, slot);
+}
+
+static void build_wait(struct builder *b, struct value *bar, const struct ring *r)
+{
+    struct value *x[] = {build_slot(b, bar, r->slot), r->phase};
+    build_op(b, OP_mbar_wait, 2, x, 0, NULL, 0);
+}
+
+/* The next slot; behind the last comes the first, in the other phase. */
+static void advance(struct builder *b, struct ring *r)
+{
+    struct value *next = build_binary(b, OP_add, r->slot, build_i32(b, 1));
+    struct value *wraps = build_cmp(b, PRED_eq, next, build_i32(b, r->stages));
+    r->slot = build_select(b, wraps, build_i32(b, 0), next);
+    r->phase = build_binary(b, OP_xor, r->phase,
+                            build_cast(b, OP_zext, wraps, type_scalar(b->func->module, DT_i32)));
+    value_rename(r->slot, "slot");
+    value_rename(r->phase, "phase");
+}
+
+static bool is_around(const struct op *loop, const struct ring *r)
+{
+    for (const struct op *o = r->block->parent; o; o = o->block->parent)
+        if (o == loop)
+            return true;
+    return false;
+}
+
+static void begin_role(struct feed *w, struct builder *b, int phase)
+{
+    for (int i = 0; i < w->rings.n; i++) {
+        w->rings.at[i].slot = build_i32(b, 0);
+        w->rings.at[i].phase = build_i32(b, phase);
+    }
+}
+
+/* Rings live in a loop as two values more: `append` adds those that go in or out; `accept` takes what came. */
+static int append(struct feed *w, const bool *inside, struct value **x, int n)
+{
+    for (int i = 0; i < w->rings.n; i++)
+        if (inside[i]) {
+            x[n++] = w->rings.at[i].slot;
+            x[n++] = w->rings.at[i].phase;
+        }
+    return n;
+}
+
+static void accept(struct feed *w, const bool *inside, struct value *const *x)
+{
+    for (int i = 0, n = 0; i < w->rings.n; i++)
+        if (inside[i]) {
+            w->rings.at[i].slot = x[n++];
+            w->rings.at[i].phase = x[n++];
+        }
+}
+
+static int find_inside(struct feed *w, const struct op *loop, bool *inside)
+{
+    int n = 0;
+    for (int i = 0; i < w->rings.n; i++)
+        n += inside[i] = is_around(loop, &w->rings.at[i]);
+    return n;
+}
+
+/* A loop like `old` around what `w` has in it: a new one with nkept of the values that old carries (those whose number
+ * stands in kept), and the rings. Its body is empty. */
+static struct op *build_loop(struct feed *w, struct builder *b, const struct op *old,
+                             struct value *const bounds[3], int nkept, struct value *const *init,
+                             const bool *inside, int ninside)
+{
+    struct value **x = NEW_ARRAY(w->arena, nkept + 2 * ninside + 1, struct value *);
+    if (nkept)
+        memcpy(x, init, (size_t)nkept * sizeof *x);
+    int n = append(w, inside, x, nkept);
+    struct op *loop = build_for(b, bounds[0], bounds[1], bounds[2], n, x);
+    for (enum attr_key key = 0; key < ATTR_count; key++)
+        if (op_attr(old, key))
+            op_set_int(loop, key, op_int(old, key));
+    accept(w, inside, loop->regions[0]->args.at + 1 + nkept);
+    return loop;
+}
+
+static void yield_rings(struct feed *w, struct block *body, int nkept, struct value *const *kept,
+                        const bool *inside, struct op *loop, struct loc loc)
+{
+    struct value **x = NEW_ARRAY(w->arena, loop->nresults + 1, struct value *);
+    if (nkept)
+        memcpy(x, kept, (size_t)nkept * sizeof *x);
+    int n = append(w, inside, x, nkept);
+    struct builder b = build_at_end(body, loc);
+    build_yield(&b, n, x);
+    for (int i = nkept; i < loop->nresults; i++)
+        x[i] = &loop->results[i];
+    accept(w, inside, x + nkept);
+}
+
+/* -- the program's own warps -- */
+
+/* The last op in the ring's block that needs what the buffers hold: a dot's wait, or a load. */
+static struct op *last_user(struct feed *w, const struct ring *r, struct value *const *views)
+{
+    struct op *last = NULL;
+    for (struct op *o = r->block->first; o; o = o->next)
+        for (int i = 0; i < r->takes.n; i++)
+            for (const struct use *u = views[i]->uses; u; u = u->next) {
+                bool is_dot = u->user->code == OP_wgmma;
+                if (!is_dot && u->user == o)
+                    last = o;
+                for (const struct use *d = is_dot ? op_result(u->user)->uses : NULL; d; d = d->next)
+                    if (d->user->code == OP_dot_wait && d->user == o)
+                        last = o;
+            }
+    if (!last)
+        diag_bug(w->func->module->diag, r->takes.at[0].load->loc, "a ring that nobody empties");
+    return last;
+}
+
+/* Waits in front of the first use, gives the slot back behind the last. */
+static void use_ring(struct feed *w, struct ring *r)
+{
+    struct value **views = NEW_ARRAY(w->arena, r->takes.n, struct value *);
+    struct builder b = build_before(r->takes.at[0].put);
+    build_wait(&b, r->full, r);
+    for (int i = 0; i < r->takes.n; i++) {
+        struct take *t = &r->takes.at[i];
+        b = build_before(r->takes.at[0].put);
+        views[i] = build_slot(&b, t->buf, r->slot);
+        value_replace(op_result(t->put), views[i]);
+    }
+    for (int i = 0; i < r->takes.n; i++) {
+        struct take *t = &r->takes.at[i];
+        op_erase(t->put);
+        if (t->trans)
+            op_erase(t->trans);
+        op_erase(t->load);
+    }
+    b = build_after(last_user(w, r, views));
+    struct value *bar = build_slot(&b, r->empty, r->slot);
+    build_op(&b, OP_mbar_arrive, 1, &bar, 0, NULL, 0);
+    struct op *end = block_terminator(r->block);
+    b = end ? build_before(end) : build_at_end(r->block, b.loc);
+    advance(&b, r);
+}
+
+static void use_in_block(struct feed *w, struct block *block);
+
+static void use_in_loop(struct feed *w, struct op *old)
+{
+    bool *inside = NEW_ARRAY(w->arena, w->rings.n, bool);
+    int ninside = find_inside(w, old, inside), nkept = old->nresults;
+    if (!ninside)
+        return;
+    struct value **init = NEW_ARRAY(w->arena, nkept + 1, struct value *);
+    for (int i = 0; i < nkept; i++)
+        init[i] = op_opnd(old, 3 + i);
+    struct builder b = build_before(old);
+    struct value *bounds[] = {op_opnd(old, 0), op_opnd(old, 1), op_opnd(old, 2)};
+    struct op *loop = build_loop(w, &b, old, bounds, nkept, init, inside, ninside);
+    struct block *from = old->regions[0], *body = loop->regions[0];
+    for (int i = 0; i <= nkept; i++) {
+        value_replace(from->args.at[i], body->args.at[i]);
+        value_take_name(body->args.at[i], from->args.at[i]);
+    }
+    while (from->first)
+        op_move_to_end(from->first, body);
+    for (int i = 0; i < w->rings.n; i++)
+        if (w->rings.at[i].block == from)
+            w->rings.at[i].block = body;
+    use_in_block(w, body);
+    struct op *end = block_terminator(body);
+    struct value **kept = NEW_ARRAY(w->arena, nkept + 1, struct value *);
+    for (int i = 0; i < nkept; i++)
+        kept[i] = op_opnd(end, i);
+    struct loc loc = end->loc;
+    op_erase(end);
+    yield_rings(w, body, nkept, kept, inside, loop, loc);
+    for (int i = 0; i < nkept; i++) {
+        value_replace(&old->results[i], &loop->results[i]);
+        value_take_name(&loop->results[i], &old->results[i]);
+    }
+    op_erase(old);
+}
+
+static void use_in_block(struct feed *w, struct block *block)
+{
+    for (struct op *next, *o = block->first; o; o = next) {
+        next = o->next;
+        if (o->code == OP_for)
+            use_in_loop(w, o);
+    }
+    for (int i = 0; i < w->rings.n; i++)
+        if (w->rings.at[i].block == block)
+            use_ring(w, &w->rings.at[i]);
+}
+
+/* -- the feeder -- */
+
+static struct value *copy_of(struct feed *w, struct value *v)
+{
+    void **at = map_get_ptr(&w->copy, v);
+    return at && *at ? *at : v;
+}
+
+/* The first load of a ring waits for an empty slot and says how much will come. */
+static void feed_load(struct feed *w, struct builder *b, struct ring *r, const struct take *t)
+{
+    if (t == &r->takes.at[0]) {
+        build_wait(b, r->empty, r);
+        struct value *bar = build_slot(b, r->full, r->slot);
+        op_set_int(build_op(b, OP_mbar_expect, 1, &bar, 0, NULL, 0), ATTR_bytes, r->bytes);
+    }
+    struct value *x[2 + RANK_MAX] = {build_slot(b, t->buf, r->slot), build_slot(b, r->full, r->slot)};
+    for (int i = 0; i < t->load->nopnds; i++)
+        x[2 + i] = copy_of(w, op_opnd(t->load, i));
+    struct op *copy = build_op(b, OP_tensor_copy, 2 + t->load->nopnds, x, 0, NULL, 0);
+    op_set_int(copy, ATTR_map, op_int(t->load, ATTR_map));
+    const struct attr *order = t->trans ? op_attr(t->trans, ATTR_order) : NULL;
+    if (order) { /* result dimension i is the loaded tile's order[i]; wanted is the inverse */
+        int inverse[RANK_MAX];
+        for (int i = 0; i < order->n; i++)
+            inverse[order->list[i]] = i;
+        op_set_list(copy, ATTR_order, order->n, inverse);
+    }
+    if (t == &r->takes.at[r->takes.n - 1])
+        advance(b, r);
+}
+
+static void feed_block(struct feed *w, struct builder *b, struct block *from);
+
+static void feed_loop(struct feed *w, struct builder *b, struct op *old)
+{
+    bool *inside = NEW_ARRAY(w->arena, w->rings.n, bool);
+    int ninside = find_inside(w, old, inside), nkept = 0, *kept = NEW_ARRAY(w->arena, old->nresults + 1, int);
+    struct block *from = old->regions[0];
+    for (int i = 0; i < old->nresults; i++)
+        if (is_noted(&w->needed, from->args.at[1 + i]) || is_noted(&w->needed, &old->results[i]))
+            kept[nkept++] = i;
+    if (!ninside && !nkept)
+        return;
+    struct value **x = NEW_ARRAY(w->arena, nkept + 1, struct value *);
+    struct value *bounds[3];
+    for (int i = 0; i < 3; i++)
+        bounds[i] = copy_of(w, op_opnd(old, i));
+    for (int i = 0; i < nkept; i++)
+        x[i] = copy_of(w, op_opnd(old, 3 + kept[i]));
+    struct op *loop = build_loop(w, b, old, bounds, nkept, x, inside, ninside);
+    struct block *body = loop->regions[0];
+    *map_at_ptr(&w->copy, from->args.at[0]) = body->args.at[0];
+    for (int i = 0; i < nkept; i++) {
+        *map_at_ptr(&w->copy, from->args.at[1 + kept[i]]) = body->args.at[1 + i];
+        *map_at_ptr(&w->copy, &old->results[kept[i]]) = &loop->results[i];
+    }
+    struct builder inner = build_at_end(body, b->loc);
+    feed_block(w, &inner, from);
+    for (int i = 0; i < nkept; i++)
+        x[i] = copy_of(w, op_opnd(block_terminator(from), kept[i]));
+    yield_rings(w, body, nkept, x, inside, loop, block_terminator(from)->loc);
+}
+
+/* A program that returns early does so in both roles. */
+static bool is_exit(const struct op *o)
+{
+    return o->code == OP_if && o->nresults == 0 &&
+           (o->regions[0]->first->code == OP_return || o->regions[1]->first->code == OP_return) &&
+           o->regions[0]->first->nopnds == 0 && o->regions[1]->first->nopnds == 0;
+}
+
+static const struct take *take_of(struct feed *w, const struct op *load, struct ring **ring)
+{
+    for (int i = 0; i < w->rings.n; i++)
+        for (int k = 0; k < w->rings.at[i].takes.n; k++)
+            if (w->rings.at[i].takes.at[k].load == load) {
+                *ring = &w->rings.at[i];
+                return &w->rings.at[i].takes.at[k];
+            }
+    return NULL;
+}
+
+static void feed_block(struct feed *w, struct builder *b, struct block *from)
+{
+    for (struct op *o = from->first; o; o = o->next) {
+        struct ring *r;
+        const struct take *t = o->code == OP_tensor_load ? take_of(w, o, &r) : NULL;
+        bool needed = false;
+        for (int i = 0; i < o->nresults; i++)
+            needed |= is_noted(&w->needed, &o->results[i]);
+        b->loc = o->loc;
+        if (t)
+            feed_load(w, b, r, t);
+        else if (o->code == OP_for)
+            feed_loop(w, b, o);
+        else if (needed || is_exit(o))
+            op_clone(b, o, &w->copy);
+    }
+}
+
+/* -- the pass -- */
+
+/* The conditions of early exits, which the feeder must know too. */
+static bool need_exits(struct feed *w)
+{
+    for (struct op *o = w->func->body->first; o; o = o->next)
+        if (is_exit(o) && !need(&w->needed, op_opnd(o, 0)))
+            return false;
+    return true;
+}
+
+static struct op *build_warps(struct func *f, struct builder *b)
+{
+    int own = f->num_warps, other = own > WARPGROUP ? WARPGROUP : 1, groups = own / WARPGROUP;
+    struct op *o = build_op(b, OP_warps, 0, NULL, 0, NULL, 2);
+    op_set_list(o, ATTR_warps, 2, (int[]){own, other});
+    if (groups > 1) {
+        int regs = (REGS_WARPGROUP - FEEDER_REGS) / groups / 8 * 8;
+        op_set_list(o, ATTR_regs, 2, (int[]){regs < 240 ? regs : 240, FEEDER_REGS});
+    }
+    f->extra_warps = other;
+    return o;
+}
+
+/* All of the program but its end becomes the first role. */
+static void fill_own_role(struct feed *w, struct op *roles, struct op *first)
+{
+    struct block *own = roles->regions[0];
+    for (struct op *next, *o = first; o->code != OP_return; o = next) {
+        next = o->next;
+        op_move_to_end(o, own);
+    }
+    for (int i = 0; i < w->rings.n; i++)
+        if (w->rings.at[i].block == w->func->body)
+            w->rings.at[i].block = own;
+}
+
+void opt_warps(struct func *f)
+{
+    struct feed w = {.func = f, .arena = f->module->scratch};
+    map_init(&w.needed, w.arena);
+    map_init(&w.copy, w.arena);
+    func_walk(f, note_take, &w);
+    if (!w.rings.n)
+        return;
+    if (!need_exits(&w))
+        diag_bug(f->module->diag, f->loc, "nobody can feed a program that returns so");
+    choose_stages(&w);
+    struct op *first = f->body->first;
+    struct builder b = build_before(first);
+    build_rings(&w, &b);
+    struct op *roles = build_warps(f, &b);
+    fill_own_role(&w, roles, first);
+
+    struct builder feeder = build_at_end(roles->regions[1], f->loc);
+    begin_role(&w, &feeder, 1);
+    feed_block(&w, &feeder, roles->regions[0]);
+    build_yield(&feeder, 0, NULL);
+
+    struct builder own = build_before(roles->regions[0]->first);
+    begin_role(&w, &own, 0);
+    use_in_block(&w, roles->regions[0]);
+    own = build_at_end(roles->regions[0], f->loc);
+    build_yield(&own, 0, NULL);
+}
