@@ -44,7 +44,7 @@ $(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude.c
 	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
 # What runs a few times in a program, and not in compiling: small rather than fast.
-COLD = $(wildcard runtime/torch*.c runtime/testing.c runtime/plot.c runtime/tune.c runtime/modules.c runtime/gpus.c \
+COLD = $(wildcard runtime/cache.c runtime/kept.c runtime/signature.c runtime/torch*.c runtime/testing.c runtime/plot.c runtime/tune.c runtime/modules.c runtime/gpus.c \
          runtime/help.c frontend/library*.c frontend/methods.c frontend/python.c frontend/format.c frontend/instance.c)
 $(COLD:%.c=$(BUILD)/%.o): NCFLAGS += -Os
 

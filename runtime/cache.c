@@ -125,7 +125,7 @@ static void take_census(const struct disk_cache *c, struct census *out)
             continue;
         out->oldest_second = s.st_mtim.tv_sec;
         out->oldest_nanosecond = s.st_mtim.tv_nsec;
-        snprintf(out->oldest, sizeof out->oldest, "%s", e->d_name);
+        memcpy(out->oldest, e->d_name, strlen(e->d_name) + 1);
     }
     closedir(folder);
 }

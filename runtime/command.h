@@ -24,7 +24,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16 };
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS, "depth of software pipelines; 3 is the default") \
     X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS, "registers a thread may have") \
     X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS, "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
-    X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, cubin or sass") \
+    X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, cubin, sass or c") \
     X(output,        'o',  "output",        "FILE",    COMPILE,       "write there rather than to standard output") \
     X(time,          0,    "time",          NULL,      COMPILE,       "say what each stage and pass took") \
     X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the list; see `neso help passes`") \
@@ -36,6 +36,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16 };
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
     X(json,          0,    "json",          NULL,      RUN | COMPILE | VARIANTS, "messages as JSON") \
     X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE, "compile what is in the cache too, and keep nothing") \
+    X(variants,      0,    "variants",      NULL,      COMPILE,       "--emit c: all that launches make of the signature; see `neso variants`") \
     X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile them into the cache, and where there is a GPU assemble them") \
     X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE, "run: name the device; compile: comments in the PTX") \
     X(devices,       0,    "devices",       NULL,      DOCTOR,        "only the names of the devices that can be used, one a line")
@@ -89,6 +90,11 @@ bool find_tool(const char *name, char *out, size_t n);
 
 /* What the command line says of how to compile; false: it is wrong, and the user was told. */
 bool read_options(const struct given *g, neso_compile_options *o);
+
+/* -- command_embed.c -- */
+/* Writes PATH.c and PATH.h with kernels of one or more signatures. */
+int embed(const struct given *g, neso_context *ctx, neso_module *module, const char *kernel,
+          const neso_compile_options *options, const char *path);
 
 /* -- command_variants.c -- */
 int variants_command(const struct given *g);

@@ -158,7 +158,7 @@ static void write_dump(void *user, const char *pass, const char *text, size_t le
     fwrite(text, 1, length, stderr);
 }
 
-enum emit { EMIT_CUBIN = 100, EMIT_SASS };
+enum emit { EMIT_CUBIN = 100, EMIT_SASS, EMIT_C };
 
 /* A neso_text, or one of the above; 0: unknown. */
 static int find_emit(const struct given *g)
@@ -169,6 +169,10 @@ static int find_emit(const struct given *g)
         return partial ? NESO_TEXT_OPT : NESO_TEXT_PTX;
     if (strcmp(word, "cubin") == 0 || strcmp(word, "sass") == 0)
         return *word == 'c' ? EMIT_CUBIN : EMIT_SASS;
+    if (strcmp(word, "c") == 0)
+        return g->options[OPTION_output]
+                   ? EMIT_C
+                   : (complain("--emit c writes two files: -o NAME makes NAME.c and NAME.h"), 0);
     for (int i = 1; neso_text_name((neso_text)i); i++)
         if (strcmp(neso_text_name((neso_text)i), word) == 0)
             return i;
@@ -218,6 +222,8 @@ static int compile_module(const struct given *g, neso_context *ctx, neso_module 
     const char *text;
     size_t length;
     int emit = order->emit;
+    if (emit == EMIT_C)
+        return embed(g, ctx, module, order->kernel, &order->options, g->options[OPTION_output]);
     neso_status status = neso_kernel_compile(module, order->kernel, &order->options, &kernel);
     int result = report(g, ctx, status);
     if (result)
@@ -248,7 +254,7 @@ static int compile_file(const struct given *g, const char *path, const struct or
         return BAD;
     }
     /* Where there is no ptxas, the driver assembles: then the GPU must be the context's device. */
-    if (order->emit >= EMIT_CUBIN && !find_tool("ptxas", tool, sizeof tool))
+    if (order->emit >= EMIT_CUBIN && order->emit != EMIT_C && !find_tool("ptxas", tool, sizeof tool))
         neso_context_use_device(ctx, "cuda", NULL);
     neso_status status = neso_module_from_source(ctx, path, text, length, &module);
     free(text);

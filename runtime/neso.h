@@ -174,7 +174,8 @@ typedef struct neso_compile_options {
 NESO_API neso_status neso_kernel_compile(neso_module *module, const char *name, const neso_compile_options *options,
                                          neso_kernel **kernel);
 /* The specializations that launches can make of options->signature, as signatures, a line each: an entry without a promise
- * stands for an argument that is a multiple of 16, that is 1, or neither. The module's string. */
+ * stands for an argument that is 1, that is a multiple of 16, or neither, in this order: of those that an argument keeps
+ * the promises of, the first is the best. The module's string. */
 NESO_API neso_status neso_module_variants(neso_module *module, const char *name, const neso_compile_options *options,
                                           const char **text);
 NESO_API void neso_kernel_release(neso_kernel *kernel);

@@ -333,7 +333,7 @@ bool signature_read(struct neso_kernel *k, const char *signature)
 /* -- what launches make of a signature -- */
 
 enum { VARIANTS_MOST = 4096, PROMISES = 3 };
-static const char *const promises[PROMISES] = {":16", "", ":1"};
+static const char *const promises[PROMISES] = {":1", ":16", ""};
 
 /* May a launch make this promise for parameter i? One that the signature makes is made by all. */
 static bool may_promise(const struct reader *r, int i, int promise)
@@ -344,8 +344,8 @@ static bool may_promise(const struct reader *r, int i, int promise)
     bool is_int = is_open && a->type->kind == LT_number && dtype_info[a->type->dtype].kind == DTYPE_int &&
                   a->type->dtype != DT_i1;
     if (promise == 0)
-        return is_open && (is_int || a->type->kind == LT_ptr) && !rule->no_divisible;
-    return promise == 1 || (is_int && !rule->no_one && !rule->type);
+        return is_int && !rule->no_one && !rule->type;
+    return promise == 2 || (is_open && (is_int || a->type->kind == LT_ptr) && !rule->no_divisible);
 }
 
 /* The signature with a promise after each entry that may have one. */
@@ -368,14 +368,22 @@ static void print_variant(const struct reader *r, const int *promise, struct tex
     text_char(out, '\n');
 }
 
+static int next_promise(const struct reader *r, int i, int promise)
+{
+    while (!may_promise(r, i, promise))
+        promise++;
+    return promise;
+}
+
 /* The next choice of promises, the last parameter's first; false: that was the last. */
 static bool next_variant(const struct reader *r, int *promise)
 {
     for (int i = r->nrules - 1; i >= 0; i--) {
-        while (++promise[i] < PROMISES)
-            if (may_promise(r, i, promise[i]))
-                return true;
-        promise[i] = may_promise(r, i, 0) ? 0 : 1;
+        if (promise[i] < PROMISES - 1) {
+            promise[i] = next_promise(r, i, promise[i] + 1);
+            return true;
+        }
+        promise[i] = next_promise(r, i, 0);
     }
     return false;
 }
@@ -388,8 +396,8 @@ bool signature_variants(struct neso_kernel *k, const char *signature, struct tex
     int *promise = NEW_ARRAY(&k->arena, r.nrules, int);
     int64_t n = 1;
     for (int i = 0; i < r.nrules && n <= VARIANTS_MOST; i++) {
-        promise[i] = may_promise(&r, i, 0) ? 0 : 1;
-        n *= 1 + may_promise(&r, i, 0) + may_promise(&r, i, 2);
+        promise[i] = next_promise(&r, i, 0);
+        n *= 1 + may_promise(&r, i, 0) + may_promise(&r, i, 1);
     }
     if (n > VARIANTS_MOST) {
         diag_error(diag_of(&r), (struct loc){0}, ERR_variants_many, VARIANTS_MOST, k->name);

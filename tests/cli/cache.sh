@@ -17,7 +17,7 @@ compile >right || say "compile: exit $?"
 [ "$(find . -name '*.neso*')" = "" ] || say "NESO_CACHE=off keeps something"
 
 unset NESO_CACHE NESO_CACHE_DIR
-HOME=$PWD XDG_CACHE_HOME= compile >out && cmp out right || say "in HOME"
+HOME=$PWD XDG_CACHE_HOME='' compile >out && cmp out right || say "in HOME"
 XDG_CACHE_HOME=$PWD/xdg compile >out && cmp out right || say "in XDG_CACHE_HOME"
 [ "$(entries .cache/neso)" = 1 ] && [ "$(entries xdg/neso)" = 1 ] || say "the folders: $(find . -name '*.neso')"
 export NESO_CACHE_DIR=$PWD/cache

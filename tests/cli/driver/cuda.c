@@ -1,7 +1,8 @@
 /* cuda.c: a CUDA driver without a GPU, for tests: memory is malloc's, kernels are assembled to nothing and do nothing. The
- * call that FAKE_FAIL names is refused; FAKE_LOG is what the assembler then has to say. */
+ * call that FAKE_FAIL names is refused; FAKE_LOG is what the assembler then has to say; with FAKE_TRACE, launches are told. */
 #include "runtime/cuda.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,20 @@ static cu_result result(const char *symbol)
     }
 
 static int something;
+
+/* What a launch gets: the grid, the threads, the bytes of shared memory, and where the module is PTX, each parameter. */
+static void trace_launch(const char *image, const unsigned *sizes, void *const *params)
+{
+    printf("grid %u %u %u threads %u shared %u:", sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]);
+    for (const char *s = image; (s = strstr(s, "\t.param .")) != NULL; params++) {
+        s += strlen("\t.param .");
+        int bits = atoi(s + 1);
+        uint64_t value = 0;
+        memcpy(&value, *params, (size_t)bits / 8);
+        printf(" %llx", (unsigned long long)value);
+    }
+    puts("");
+}
 
 /* clang-format off */
 
@@ -69,14 +84,15 @@ CALL(cuLinkAddData_v2, (cu_link l, int type, void *data, size_t n, const char *n
      (void)l; (void)type; (void)data; (void)n; (void)name; (void)k; (void)o; (void)v)
 CALL(cuLinkComplete, (cu_link l, void **cubin, size_t *n), (void)l; *cubin = &something; *n = sizeof something)
 CALL(cuLinkDestroy, (cu_link l), (void)l)
-CALL(cuModuleLoadData, (cu_module *m, const void *image), (void)image; *m = &something)
+CALL(cuModuleLoadData, (cu_module *m, const void *image), *m = (void *)(uintptr_t)image)
 CALL(cuModuleUnload, (cu_module m), (void)m)
-CALL(cuModuleGetFunction, (cu_function *f, cu_module m, const char *name), (void)m; (void)name; *f = &something)
+CALL(cuModuleGetFunction, (cu_function *f, cu_module m, const char *name), (void)name; *f = m)
 CALL(cuFuncGetAttribute, (int *v, int a, cu_function f), (void)f; *v = a)
 CALL(cuFuncSetAttribute, (cu_function f, int a, int v), (void)f; (void)a; (void)v)
 CALL(cuLaunchKernel, (cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                       unsigned shared, cu_stream s, void **params, void **extra),
-     (void)f; (void)gx; (void)gy; (void)gz; (void)bx; (void)by; (void)bz; (void)shared; (void)s; (void)params; (void)extra)
+     (void)by; (void)bz; (void)extra; (void)s;
+     if (getenv("FAKE_TRACE")) trace_launch(f, (const unsigned[]){gx, gy, gz, bx, shared}, params))
 /* clang-format on */
 
 cu_result cuGetErrorName(cu_result r, const char **name);
