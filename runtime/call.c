@@ -28,6 +28,7 @@ struct call {
     struct scope *bound;
     struct spec spec;
     uint64_t *values; /* of the run-time parameters */
+    struct launch_tensor *tensors;
     int nvalues;
     struct launch launch;
 };
@@ -239,6 +240,7 @@ static void set_pointer(struct call *c, struct spec_arg *a, const struct param_r
 {
     if (p.address == 0 && c->program->fault.status)
         program_raise(c->eval, c->loc, &c->program->fault);
+    c->tensors[c->nvalues] = p.tensor;
     set_value(c, a, lang_ptr(c->eval, p.elem, rule->is_const_pointer), p.address, !rule->no_divisible);
 }
 
@@ -272,6 +274,7 @@ static void specialize(struct call *c)
     c->spec.nargs = n;
     c->spec.args = NEW_ARRAY(e->arena, n, struct spec_arg);
     c->values = NEW_ARRAY(e->arena, n, uint64_t);
+    c->tensors = NEW_ARRAY(e->arena, n, struct launch_tensor);
     for (int i = 0; i < n; i++)
         set_arg(c, &c->spec.args[i], &callee->rules[i], scope_get(c->bound, callee->rules[i].name));
     struct obj *meta = callee->has_meta ? scope_get(c->bound, callee->rules[n].name) : NULL;
@@ -523,6 +526,8 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
     struct neso_kernel *k = find_kernel(&c);
     c.launch.args = c.values;
     c.launch.nargs = c.nvalues;
+    c.launch.tensors = c.tensors;
+    c.launch.races = (enum races)p->options.races;
     c.launch.write = write_print;
     c.launch.write_ctx = p;
     p->launches++;

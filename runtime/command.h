@@ -19,6 +19,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16 };
     X(device,        0,    "device",        "NAME",    RUN,           "cuda, cuda:1, interpreter, or best (the default): cuda if there is a GPU") \
     X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN,           "leave each kernel's PTX there") \
     X(break,         0,    "break",         "PLACE",   RUN,           "stop a kernel at FILE:LINE, in the first program there or in FILE:LINE@3, @1,2,0") \
+    X(races,         0,    "races",         "HOW LONG",RUN,           "watch the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
     X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS, "one entry a parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
     X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS, "depth of software pipelines; 3 is the default") \

@@ -123,6 +123,18 @@ static const char *choose_device(const struct given *g)
     return variable && *variable ? variable : "best";
 }
 
+static bool choose_races(const struct given *g, int *out)
+{
+    static const char *const words[] = {"start", "off", "all"};
+    const char *variable = getenv("NESO_RACES"), *word = g->options[OPTION_races];
+    word = word ? word : variable && *variable ? variable : "start";
+    for (*out = 0; *out < 3; (*out)++)
+        if (strcmp(words[*out], word) == 0)
+            return true;
+    complain("--races: expected start, all or off, found '%s'", word);
+    return false;
+}
+
 static int run_program(struct session *s, const char *path, const char *text, size_t length)
 {
     const struct given *g = s->given;
@@ -138,6 +150,8 @@ static int run_program(struct session *s, const char *path, const char *text, si
     o.cache = cache && *cache ? cache : NULL;
     o.break_at = g->options[OPTION_break];
     o.ask = ask;
+    if (!choose_races(g, &o.races))
+        return BAD;
     neso_status status = neso_context_use_device(s->ctx, choose_device(g), NULL);
     if (status != NESO_OK)
         return report(g, s->ctx, status);

@@ -24,7 +24,7 @@ struct fault {
     int driver_code; /* NESO_DRIVER: CUresult */
     enum error error;
     struct loc loc;  /* in the kernel's sources, line 0: nowhere */
-    char detail[400];
+    char detail[640];
 };
 /* Fills f and returns false, so that it ends a function. */
 bool fault_set(struct fault *f, enum neso_status status, enum error e, const char *detail, ...) PRINTF_LIKE(4, 5);
@@ -49,6 +49,17 @@ struct image {
     const struct disk_cache *cache; /* for what is assembled */
 };
 
+/* How long the interpreter looks for races between the programs of a launch. */
+enum races { RACES_start, RACES_off, RACES_all };
+
+/* The tensor that an argument points into, for reports. */
+struct launch_tensor {
+    const char *dtype; /* "float32"; NULL: nothing is known */
+    uint64_t elem_bytes;
+    int rank;
+    const int64_t *shape, *stride; /* in elements */
+};
+
 /* An op host_call that a program has reached; only the interpreter has them. */
 struct host_call {
     const struct op *op;
@@ -64,6 +75,8 @@ struct launch {
     void *stream;
     const uint64_t *args;
     int nargs;
+    const struct launch_tensor *tensors; /* one per argument; NULL: unknown */
+    enum races races;
     /* Where prints of the kernel go; NULL: nowhere. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;

@@ -128,7 +128,9 @@ static bool as_pointer(struct eval *e, struct obj *x, struct pointer *out)
     const struct torch_dtype_info *d = &torch_dtypes[t->dtype];
     if (t->storage->is_released)
         eval_raise(e, (struct loc){0}, "RuntimeError", ERR_torch_released);
-    *out = (struct pointer){lang_number(e, d->dtype, d->is_unsigned), tensor_device(host_pool(e), t, true)};
+    *out = (struct pointer){lang_number(e, d->dtype, d->is_unsigned),
+                            tensor_device(host_pool(e), t, true),
+                            {d->name, (uint64_t)tensor_elem_bytes(t), t->rank, t->shape, t->stride}};
     return true;
 }
 

@@ -19,18 +19,20 @@ struct interp_report {
     enum error error; /* ERR_count: nothing */
     struct loc loc;
     int pid[3];
-    char what[300]; /* formatted detail */
+    char what[600]; /* formatted detail */
 };
 
 struct interp_launch {
     const struct func *func;
     int grid[3];
     const uint64_t *args; /* one per parameter: its value in the low bytes */
+    const struct launch_tensor *tensors; /* the same; NULL: unknown */
     const struct cpu_buffer *buffers;
     int nbuffers;
     int num_threads;      /* 0: all cores */
     const struct memory *mem;
     struct race *race;    /* NULL: races are not looked for */
+    bool races_all;       /* to the end, not only at the start */
     /* Output of prints; called under a lock. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
@@ -143,11 +145,18 @@ _Noreturn void interpreter_fail(struct frame *f, const struct step *s, enum erro
     PRINTF_LIKE(4, 5);
 _Noreturn void interpreter_fail_at(struct frame *f, struct loc loc, enum error e, const char *format, ...) PRINTF_LIKE(4, 5);
 void interpreter_write(struct frame *f, const char *s, size_t n);
+/* Which program of the grid number i is. */
+void interpreter_pid(const struct frame *f, long long i, int *pid);
 /* A lower program has failed: this one need not go on. */
 bool interpreter_is_over(const struct frame *f);
 /* A loop that reads memory has turned many times: others may be what it waits for. `counts`: the values it carries change.
  * True: others run all the time, or there are none. */
 bool interpreter_wait(struct frame *f, const struct step *at, bool counts);
+
+/* -- interpreter_ops.c -- */
+
+/* One element as a print shows it. */
+void interpreter_value(char *out, size_t room, const struct type *t, const char *p, bool hex, bool is_unsigned);
 
 /* -- interpreter_memory.c -- */
 
@@ -164,6 +173,9 @@ step_function step_load, step_store, step_atomic;
 int interpreter_origin(struct arena *a, const struct value *pointer);
 /* How a report calls element i of a t. */
 void interpreter_element(char *out, size_t room, const struct type *t, int64_t i);
+/* And the place in the tensor b, reached by s: "index 12, [3, 0], of 'x_ptr', which is float32[3, 4]". */
+void interpreter_place(const struct frame *f, const struct step *s, const struct cpu_buffer *b, uint64_t at, uint64_t bytes,
+                       char *out, size_t room);
 
 /* -- interpreter_race.c -- */
 

@@ -92,11 +92,6 @@ static const struct cpu_buffer *home(struct frame *f, const struct step *s, uint
     return f->last;
 }
 
-static const char *buffer_name(const struct cpu_buffer *b)
-{
-    return b->name ? b->name : "a tensor";
-}
-
 void interpreter_element(char *out, size_t room, const struct type *t, int64_t i)
 {
     int64_t inner = type_elems(t);
@@ -119,10 +114,75 @@ void interpreter_element(char *out, size_t room, const struct type *t, int64_t i
         snprintf(out + used, room - used, ") of the tile");
 }
 
-static int64_t index_in(const struct cpu_buffer *b, uint64_t at, uint64_t bytes)
+static int64_t index_in(uint64_t base, uint64_t at, uint64_t bytes)
 {
-    int64_t d = (int64_t)(at - b->base), n = (int64_t)bytes;
+    int64_t d = (int64_t)(at - base), n = (int64_t)bytes;
     return d >= 0 ? d / n : -((-d + n - 1) / n);
+}
+
+/* The parameter whose tensor b is, as s came to it; -1: none. */
+static int parameter_of(const struct frame *f, const struct step *s, const struct cpu_buffer *b)
+{
+    const struct func *func = f->launch->func;
+    if (s->origin >= 0 && f->homes[s->origin] == b)
+        return s->origin;
+    for (int i = 0; i < func->params.n; i++)
+        if (b && f->homes[i] == b)
+            return i;
+    return -1;
+}
+
+/* The index of a tensor's element `flat` elements after its first, by its strides from the widest down. False: between two
+ * of its elements. */
+static bool unravel(const struct launch_tensor *t, int64_t flat, int64_t *index)
+{
+    bool done[8] = {false};
+    for (int k = 0; k < t->rank; k++) {
+        int widest = -1;
+        for (int d = 0; d < t->rank; d++)
+            if (!done[d] && (widest < 0 || t->stride[d] > t->stride[widest]))
+                widest = d;
+        int64_t stride = t->stride[widest];
+        done[widest] = true;
+        index[widest] = stride <= 0 ? 0 : flat >= 0 ? flat / stride : -((-flat + stride - 1) / stride);
+        flat -= index[widest] * stride;
+    }
+    return flat == 0;
+}
+
+static void put_list(char *out, size_t room, int n, const int64_t *at)
+{
+    size_t used = 0;
+    for (int d = 0; d < n && used < room; d++)
+        used += (size_t)snprintf(out + used, room - used, "%s%" PRId64, d ? ", " : "", at[d]);
+}
+
+void interpreter_place(const struct frame *f, const struct step *s, const struct cpu_buffer *b, uint64_t at,
+                       uint64_t bytes, char *out, size_t room)
+{
+    int i = parameter_of(f, s, b);
+    const char *name = i >= 0 ? f->launch->func->params.at[i].name : b->name ? b->name : "a tensor";
+    const struct launch_tensor *t = i >= 0 && f->launch->tensors ? &f->launch->tensors[i] : NULL;
+    int64_t index[8], elems = 1, flat;
+    char shape[120] = "", place[120] = "", view[80] = "";
+    if (!t || !t->dtype || t->elem_bytes != bytes || t->rank > 8) {
+        snprintf(out, room, "index %" PRId64 " of '%s', which has %" PRIu64, index_in(b->base, at, bytes), name,
+                 b->bytes / bytes);
+        return;
+    }
+    flat = index_in(f->launch->args[i], at, bytes);
+    if (t->rank > 1 && unravel(t, flat, index)) {
+        snprintf(place, sizeof place, ", [");
+        put_list(place + 3, sizeof place - 6, t->rank, index);
+        strcat(place, "],");
+    }
+    put_list(shape, sizeof shape, t->rank, t->shape);
+    for (int d = 0; d < t->rank; d++)
+        elems *= t->shape[d];
+    if (b->base != f->launch->args[i] || (uint64_t)elems * bytes != b->bytes)
+        snprintf(view, sizeof view, ", a view that begins at %" PRId64 " of %" PRIu64,
+                 index_in(b->base, f->launch->args[i], bytes), b->bytes / bytes);
+    snprintf(out, room, "index %" PRId64 "%s of '%s', which is %s[%s]%s", flat, place, name, t->dtype, shape, view);
 }
 
 /* Tells the first element that is outside, and how many are. */
@@ -138,22 +198,28 @@ static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const
         outside++;
         first = first < 0 ? i : first;
     }
-    char element[100], other[100] = "", count[100] = "";
+    char element[100], place[400], other[100] = "", count[100] = "", value[80] = "";
     uint64_t at = a->p[first];
     const struct cpu_buffer *b = home(f, s, at, a->bytes),
                             *there = cpu_buffer_at(f->launch->buffers, f->launch->nbuffers, at);
     interpreter_element(element, sizeof element, op_opnd(s->op, 0)->type, first);
+    if (s->op->code == OP_store) {
+        const struct value *v = op_opnd(s->op, 1);
+        snprintf(value, sizeof value, ", to store ");
+        interpreter_value(value + 11, sizeof value - 11, v->type,
+                          step_in(f, s, 1) + first * type_elem_bytes(v->type), false, false);
+    }
     if (a->n > 1)
         snprintf(count, sizeof count, "; %" PRId64 " of the %" PRId64 " elements accessed are outside",
                  outside, on);
     if (!b)
-        interpreter_fail(f, s, ERR_out_of_bounds, "%s is address 0x%" PRIx64 ", below every tensor%s",
-                         element, at, count);
+        interpreter_fail(f, s, ERR_out_of_bounds, "%s is address 0x%" PRIx64 ", below every tensor%s%s",
+                         element, at, value, count);
+    interpreter_place(f, s, b, at, a->bytes, place, sizeof place);
     if (there != b && cpu_is_inside(there, at, a->bytes))
-        snprintf(other, sizeof other, ", and is index %" PRId64 " of '%s'", index_in(there, at, a->bytes),
-                 buffer_name(there));
-    interpreter_fail(f, s, ERR_out_of_bounds, "%s is index %" PRId64 " of '%s', which has %" PRIu64 "%s%s",
-                     element, index_in(b, at, a->bytes), buffer_name(b), b->bytes / a->bytes, other, count);
+        snprintf(other, sizeof other, ", and is index %" PRId64 " of '%s'", index_in(there->base, at, a->bytes),
+                 there->name ? there->name : "a tensor");
+    interpreter_fail(f, s, ERR_out_of_bounds, "%s is %s%s%s%s", element, place, other, value, count);
 }
 
 /* Length of the run of elements from i on that are all on and lie side by side. */

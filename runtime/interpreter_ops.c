@@ -413,7 +413,7 @@ static void step_dot(struct frame *f, const struct step *s)
 
 /* -- debug -- */
 
-static void print_elem(char *out, size_t room, const struct type *t, const char *p, bool hex,
+void interpreter_value(char *out, size_t room, const struct type *t, const char *p, bool hex,
                        bool is_unsigned)
 {
     uint64_t bits = 0;
@@ -473,7 +473,7 @@ static void step_print(struct frame *f, const struct step *s)
             snprintf(which, sizeof which, "(operand %d) ", k);
         for (int64_t i = 0; i < type_elems(t); i++) {
             print_index(index, sizeof index, t, i);
-            print_elem(value, sizeof value, t, step_in(f, s, k) + i * type_elem_bytes(t),
+            interpreter_value(value, sizeof value, t, step_in(f, s, k) + i * type_elem_bytes(t),
                        op_int(s->op, ATTR_hex), is_unsigned);
             int n = snprintf(line, sizeof line, "pid (%d, %d, %d) idx %s%s%s%s\n", f->pid[0], f->pid[1],
                              f->pid[2], index, prefix, which, value);

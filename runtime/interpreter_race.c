@@ -204,16 +204,18 @@ static _Noreturn void tell(struct frame *f, const struct step *s, const struct a
                            uint32_t epoch, uint16_t place, const char *is, const char *has)
 {
     const struct race *r = f->race;
-    char element[100];
-    uint32_t other = r->epochs[(epoch & ~ATOMIC_FLAG) - r->base].program;
-    const int *grid = f->launch->grid;
-    int x = (int)(other % (uint32_t)grid[0]), y = (int)(other / (uint32_t)grid[0] % (uint32_t)grid[1]);
-    int z = (int)(other / (uint32_t)grid[0] / (uint32_t)grid[1]);
+    char element[100], where[400], value[80] = "";
+    int pid[3];
+    interpreter_pid(f, r->epochs[(epoch & ~ATOMIC_FLAG) - r->base].program, pid);
     interpreter_element(element, sizeof element, op_opnd(s->op, 0)->type, i);
-    interpreter_fail(f, s, ERR_race,
-                     "%s %s index %" PRIu64 " of '%s', which program (%d, %d, %d) %s at line %u", element, is,
-                     (a->p[i] - a->home->base) / a->bytes, a->home->name ? a->home->name : "a tensor", x, y,
-                     z, has, (unsigned)f->code->accesses.at[place]->loc.line);
+    interpreter_place(f, s, a->home, a->p[i], a->bytes, where, sizeof where);
+    if (s->op->code == OP_store) {
+        const struct type *t = op_opnd(s->op, 1)->type;
+        interpreter_value(value, sizeof value - 4, t, step_in(f, s, 1) + i * type_elem_bytes(t), false, false);
+        strcat(value, " to ");
+    }
+    interpreter_fail(f, s, ERR_race, "%s %s %s%s; program (%d, %d, %d) %s there at line %u", element, is, value, where,
+                     pid[0], pid[1], pid[2], has, (unsigned)f->code->accesses.at[place]->loc.line);
 }
 
 static void note_read(const struct race *r, const struct frame *f, struct cell *c, const struct step *s)

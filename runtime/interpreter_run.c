@@ -189,7 +189,7 @@ static bool take(struct interp_shared *s, struct frame *f, long long *first, lon
         s->work += f->work;
     f->work = 0;
     memory_changed(s);
-    if (s->race && s->work > CHECKED_WORK)
+    if (s->race && s->work > CHECKED_WORK && !s->launch->races_all)
         open_up(s);
     bool one = s->race || s->code->waits || s->code->in_order;
     *first = s->next;
@@ -201,16 +201,21 @@ static bool take(struct interp_shared *s, struct frame *f, long long *first, lon
     return any;
 }
 
+void interpreter_pid(const struct frame *f, long long i, int *pid)
+{
+    const int *grid = f->launch->grid;
+    int fastest = f->code->in_order ? 2 : 0, slowest = 2 - fastest;
+    pid[fastest] = (int)(i % grid[fastest]);
+    pid[1] = (int)(i / grid[fastest] % grid[1]);
+    pid[slowest] = (int)(i / grid[fastest] / grid[1]);
+}
+
 static void run_program(struct frame *f, struct interp_shared *s, long long i)
 {
-    const int *grid = s->launch->grid;
     f->program = i;
     if (interpreter_is_over(f))
         return;
-    int fastest = s->code->in_order ? 2 : 0, slowest = 2 - fastest;
-    f->pid[fastest] = (int)(i % grid[fastest]);
-    f->pid[1] = (int)(i / grid[fastest] % grid[1]);
-    f->pid[slowest] = (int)(i / grid[fastest] / grid[1]);
+    interpreter_pid(f, i, f->pid);
     f->returned = false;
     f->wrapped = f->wrapped_once;
     f->race = s->race && race_program(s->race, f) ? s->race : NULL;
@@ -380,7 +385,7 @@ static void join_all(struct interp_shared *s)
 static void run_all(struct interp_shared *s)
 {
     struct race *race = s->launch->race;
-    bool watched = s->total > 1 && race_begin(race, s->code->granule);
+    bool watched = race && s->total > 1 && race_begin(race, s->code->granule);
     pthread_mutex_lock(&s->lock);
     s->nworkers = 1;
     s->turns = 1;

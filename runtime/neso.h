@@ -268,6 +268,9 @@ typedef struct neso_run_options {
     /* On the interpreter: stop where a kernel comes to "FILE:LINE", in the first program that does or in "FILE:LINE@3",
      * "FILE:LINE@1,2,0". NULL: only at the kernel's own breakpoint(). */
     const char *break_at;
+    /* The interpreter looks for races between the programs of a launch at its start (about a tenth of a second of work, on
+     * one core); 1: never; 2: to its end. */
+    int races;
     /* A command of the debugger, after showing the prompt; valid until the next call. NULL: the input has ended. */
     const char *(*ask)(void *user, const char *prompt);
 } neso_run_options;

@@ -193,6 +193,7 @@ struct obj *modules_import(struct program *p, struct eval *e, const char *name, 
 struct pointer {
     const struct lang_type *elem;
     uint64_t address;
+    struct launch_tensor tensor;
 };
 
 struct program {

@@ -15,9 +15,9 @@ counts = torch.zeros(15, dtype=torch.int32, device='cuda')
 k[(1,)](x, counts, BLOCK=16)
 
 # expect: exit 1
-# atomic-out-of-bounds.py:10:5: error: access out of bounds in program (0, 0, 0): element 15 of the tile is index 15 of 'counts_ptr', which has 15; 1 of the 16 elements accessed are outside [out-of-bounds]
+# atomic-out-of-bounds.py:10:5: error: access out of bounds in program (0, 0, 0): element 15 of the tile is index 15 of 'counts_ptr', which is int32[15]; 1 of the 16 elements accessed are outside [out-of-bounds]
 #    10 |     tl.atomic_add(counts_ptr + x, 1)  # here
 #       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# atomic-out-of-bounds.py:15:1: error: RuntimeError: access out of bounds in program (0, 0, 0): element 15 of the tile is index 15 of 'counts_ptr', which has 15; 1 of the 16 elements accessed are outside [launch-failed]
+# atomic-out-of-bounds.py:15:1: error: RuntimeError: access out of bounds in program (0, 0, 0): element 15 of the tile is index 15 of 'counts_ptr', which is int32[15]; 1 of the 16 elements accessed are outside [launch-failed]
 #    15 | k[(1,)](x, counts, BLOCK=16)
 #       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~

@@ -16,9 +16,9 @@ out = torch.zeros(1, device='cuda')
 total[(4,)](x, out, 100, BLOCK=32)
 
 # expect: exit 1
-# race-of-an-accumulator.py:11:23: error: race between programs in program (1, 0, 0): the pointer reads index 0 of 'out_ptr', which program (0, 0, 0) has written at line 11 [race]
+# race-of-an-accumulator.py:11:23: error: race between programs in program (1, 0, 0): the pointer reads index 0 of 'out_ptr', which is float32[1]; program (0, 0, 0) has written there at line 11 [race]
 #    11 |     tl.store(out_ptr, tl.load(out_ptr) + tl.sum(x))
 #       |                       ^~~~~~~~~~~~~~~~
-# race-of-an-accumulator.py:16:1: error: RuntimeError: race between programs in program (1, 0, 0): the pointer reads index 0 of 'out_ptr', which program (0, 0, 0) has written at line 11 [launch-failed]
+# race-of-an-accumulator.py:16:1: error: RuntimeError: race between programs in program (1, 0, 0): the pointer reads index 0 of 'out_ptr', which is float32[1]; program (0, 0, 0) has written there at line 11 [launch-failed]
 #    16 | total[(4,)](x, out, 100, BLOCK=32)
 #       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~

@@ -16,9 +16,9 @@ y = torch.ones(100, device='cuda')
 k[(4,)](x, y, 100, BLOCK=32)
 
 # expect: exit 1
-# store-without-mask.py:11:5: error: access out of bounds in program (3, 0, 0): element 4 of the tile is index 100 of 'y_ptr', which has 100; 28 of the 32 elements accessed are outside [out-of-bounds]
+# store-without-mask.py:11:5: error: access out of bounds in program (3, 0, 0): element 4 of the tile is index 100 of 'y_ptr', which is float32[100], to store 0.000000; 28 of the 32 elements accessed are outside [out-of-bounds]
 #    11 |     tl.store(y_ptr + offsets, x)  # here
 #       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# store-without-mask.py:16:1: error: RuntimeError: access out of bounds in program (3, 0, 0): element 4 of the tile is index 100 of 'y_ptr', which has 100; 28 of the 32 elements accessed are outside [launch-failed]
+# store-without-mask.py:16:1: error: RuntimeError: access out of bounds in program (3, 0, 0): element 4 of the tile is index 100 of 'y_ptr', which is float32[100], to store 0.000000; 28 of the 32 elements accessed are outside [launch-failed]
 #    16 | k[(4,)](x, y, 100, BLOCK=32)
 #       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~
