@@ -29,6 +29,8 @@ struct host {
     struct obj *(*jit_attr)(void *ctx, struct eval *e, struct obj *kernel, const char *name);
     void (*write)(void *ctx, const char *s, size_t n, bool to_stderr); /* print */
     const char *(*getenv)(void *ctx, const char *name);                /* NULL: unset */
+    /* The program has set a variable of its environment; NULL: nobody minds. */
+    void (*setenv)(void *ctx, struct eval *e, const char *name, const char *value, struct loc at);
     double (*seconds)(void *ctx);                                      /* a clock */
     void (*breakpoint)(void *ctx, struct eval *e, struct loc at);      /* breakpoint(); raises where it cannot */
     int argc;                                                          /* sys.argv */

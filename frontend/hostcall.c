@@ -27,7 +27,8 @@ struct deferred {
 
 static const struct native_class deferred_class = {.name = "str"};
 /* The result of a host function: `data` is the IR value of its address. */
-static const struct native_class result_class = {.name = "result of a plain Python function"};
+static const struct native_class result_class = {
+    .name = "result of a plain Python function (int() or float() makes it a number)"};
 
 static bool is_native(const struct obj *x, const struct native_class *class)
 {
@@ -206,14 +207,20 @@ void trace_drop_statements(struct block *b, const struct spec *spec)
 
 /* -- which calls are for the host -- */
 
-static bool has_host_value(const struct args *args)
+/* Does an argument depend on the running kernel? `only_host`: on the host part in it, tensors do not count. */
+static bool has_host_value(const struct args *args, bool only_host)
 {
     bool any = false;
     for (int i = 0; i < args->n + args->nkw; i++) {
         const struct obj *x = i < args->n ? args->at[i] : args->kw_at[i - args->n];
-        any |= trace_is_host_object(x) || !obj_is_const(x);
+        any |= trace_is_host_object(x) || (!only_host && !obj_is_const(x));
     }
     return any;
+}
+
+static struct obj *python_builtin(struct eval *e, const char *name)
+{
+    return scope_get(e->builtins->module.scope, intern_str(e->strings, name));
 }
 
 static bool is_effect(const char *name)
@@ -242,17 +249,17 @@ static bool is_for_host(struct eval *e, const struct obj *callee, const struct a
     if (callee->kind == OBJ_function)
         return !callee->is_constexpr;
     if (callee->kind == OBJ_builtin) {
-        struct obj *own = scope_get(e->builtins->module.scope, intern_str(e->strings, callee->builtin->name));
+        struct obj *own = python_builtin(e, callee->builtin->name);
         bool is_own = own && own->kind == OBJ_builtin && own->builtin == callee->builtin;
         return is_own && (is_effect(callee->builtin->name) ||
-                          (strcmp(callee->builtin->name, "str") == 0 && has_host_value(args)));
+                          (strcmp(callee->builtin->name, "str") == 0 && has_host_value(args, false)));
     }
     if (callee->kind != OBJ_method)
         return false;
     const struct obj *self = callee->method.self;
     bool is_container = self->kind == OBJ_list || self->kind == OBJ_dict || self->kind == OBJ_set;
     return is_container || callee->method.func->kind == OBJ_function ||
-           (self->kind == OBJ_str && has_host_value(args));
+           (self->kind == OBJ_str && has_host_value(args, false));
 }
 
 struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct args *args)
@@ -260,6 +267,10 @@ struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct arg
     if (!e->trace || !e->trace->spec->interpreter)
         return NULL;
     enum site_kind kind = conversion_of(callee, args);
+    bool is_late = callee->kind == OBJ_builtin && strcmp(callee->builtin->name, "tl.static_print") == 0 &&
+                   has_host_value(args, true);
+    if (is_late)
+        return trace_host_call(e, python_builtin(e, "print"), args);
     if (kind != SITE_call)
         return convert(e, args->at[0], kind, args->loc);
     return is_for_host(e, callee, args) ? trace_host_call(e, callee, args) : NULL;
@@ -345,8 +356,7 @@ void host_site_run(struct eval *e, const struct host_site *site, const char *con
         memcpy(result, &x, sizeof x);
     if (site->kind != SITE_int && site->kind != SITE_float)
         return;
-    x = eval_call1(e, lookup_name(e, e->builtins->module.scope, intern_str(e->strings, name), site->loc), x,
-                   site->loc);
+    x = eval_call1(e, python_builtin(e, name), x, site->loc);
     uint64_t bits = site->kind == SITE_int ? (uint64_t)obj_wide(x) : double_to_bits(DT_f32, obj_double(x));
     memcpy(result, &bits, 4);
 }

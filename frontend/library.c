@@ -42,9 +42,10 @@ static struct obj *environ_getitem(struct eval *e, struct obj *self, struct obj 
 static void environ_setitem(struct eval *e, struct obj *self, struct obj *index, struct obj *value,
                             struct loc at)
 {
-    (void)at;
     struct obj *changes = self->native.data;
     dict_set(e, changes->dict, index, value);
+    if (e->host && e->host->setenv && index->kind == OBJ_str && value->kind == OBJ_str)
+        e->host->setenv(e->host->ctx, e, index->str.s, value->str.s, at);
 }
 
 static struct obj *environ_find(struct eval *e, struct obj **args, const struct args *call)

@@ -75,8 +75,8 @@ static bool imports_language(const struct scope *globals)
 /* Python builtins that kernels know. */
 static bool is_usable(const struct eval *e, const char *name)
 {
-    static const char *const names[] = {"len",   "int",  "float",      "bool",    "str",    "list",
-                                        "tuple", "type", "isinstance", "getattr", "hasattr"};
+    static const char *const names[] = {"len",   "int",  "float",      "bool",    "str",     "list",
+                                        "tuple", "type", "isinstance", "getattr", "hasattr", "breakpoint"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;

@@ -436,18 +436,35 @@ struct hosting {
     struct program *program;
     struct eval *eval;
     const struct neso_kernel *kernel;
-    const struct call_record *outside;
-    const struct stop *stop; /* the site that runs now */
+    struct loc launched_at;
+    const struct call_record *outside; /* of the launch */
+    const struct stop *stop;           /* the site that runs now */
     struct exception raised;
     bool has_raised, has_ended; /* the launch is over: with an exception, or as diag_fatal says */
 };
 
+/* The calls from the launch to a place in the kernel. */
+static const struct call_record *calls_to(struct hosting *h, struct loc at)
+{
+    const struct diag *d = h->eval->diag;
+    struct call_record *record = NEW(h->eval->arena, struct call_record);
+    if (at.call)
+        *record = (struct call_record){d->calls.at[at.call].at, d->calls.at[at.call].callee,
+                                       calls_to(h, d->calls.at[at.call].at)};
+    else
+        *record = (struct call_record){h->launched_at, h->kernel->name, h->outside};
+    return record;
+}
+
 static void run_site(struct hosting *h, const struct stop *stop)
 {
+    struct eval *e = h->eval;
+    e->calls = stop->outside;
     if (stop->site->kind == SITE_statement)
-        debugger_prompt(h->program, h->eval, stop);
+        debugger_prompt(h->program, e, stop);
     else
-        host_site_run(h->eval, stop->site, stop->call->values, stop->call->result);
+        host_site_run(e, stop->site, stop->call->values, stop->call->result);
+    e->calls = h->outside;
 }
 
 /* Nothing may unwind past the interpreter, whose thread this may be. */
@@ -458,7 +475,7 @@ static bool answer(void *ctx, const struct host_call *call)
     const struct host_site *site = h->kernel->spec.sites.at[call->site];
     if (site->kind == SITE_statement && !debugger_stops(h->program, site, call->pid))
         return true;
-    struct stop stop = {site, call, h->outside, h->kernel->name};
+    struct stop stop = {site, call, calls_to(h, site->loc), h->kernel->name};
     const struct stop *outer = h->stop;
     jmp_buf here, *fatal = e->diag->fatal;
     struct handler handler;
@@ -491,7 +508,11 @@ void call_breakpoint(void *ctx, struct eval *e, struct loc at)
 static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
 {
     struct program *p = c->program;
-    struct hosting h = {.program = p, .eval = c->eval, .kernel = k, .outside = c->eval->calls},
+    struct hosting h = {.program = p,
+                        .eval = c->eval,
+                        .kernel = k,
+                        .launched_at = c->loc,
+                        .outside = c->eval->calls},
                    *outer = p->hosting;
     c->launch.host = answer;
     c->launch.host_ctx = &h;

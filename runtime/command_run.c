@@ -149,6 +149,7 @@ static int run_program(struct session *s, const char *path, const char *text, si
     const char *cache = getenv("NESO_CACHE_DIR");
     o.cache = cache && *cache ? cache : NULL;
     o.break_at = g->options[OPTION_break];
+    o.keep_device = g->options[OPTION_device] != NULL;
     o.ask = ask;
     if (!choose_races(g, &o.races))
         return BAD;

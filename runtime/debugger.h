@@ -20,7 +20,7 @@ struct debugger {
 struct stop {
     const struct host_site *site;
     const struct host_call *call;
-    const struct call_record *outside; /* the host's calls around the launch */
+    const struct call_record *outside; /* the calls that lead to the site */
     const char *kernel;
 };
 

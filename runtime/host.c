@@ -149,6 +149,24 @@ void host_open(struct program *p)
     p->as_pointer = as_pointer;
 }
 
+void host_interpret(struct program *p, struct eval *e, struct loc at)
+{
+    struct tensor_pool *pool = host_pool(e);
+    uint64_t seed[2] = {pool->seed[0], pool->seed[1]};
+    struct device interpreter;
+    if (!p->device->class->takes_ptx)
+        return;
+    if (pool->storages || p->launches || p->context->refs > 2)
+        eval_raise(e, at, "RuntimeError", ERR_interpret_late);
+    if (!device_open(&interpreter, "interpreter", NULL, &p->context->mem, &p->fault))
+        program_raise(e, at, &p->fault);
+    host_close(p);
+    device_close(p->device);
+    *p->device = interpreter;
+    host_open(p);
+    memcpy(host_pool(e)->seed, seed, sizeof seed);
+}
+
 void host_close(struct program *p)
 {
     if (p->lent) {

@@ -166,8 +166,8 @@ void interpreter_place(const struct frame *f, const struct step *s, const struct
     int64_t index[8], elems = 1, flat;
     char shape[120] = "", place[120] = "", view[80] = "";
     if (!t || !t->dtype || t->elem_bytes != bytes || t->rank > 8) {
-        snprintf(out, room, "index %" PRId64 " of '%s', which has %" PRIu64, index_in(b->base, at, bytes), name,
-                 b->bytes / bytes);
+        snprintf(out, room, "index %" PRId64 " of '%s', which has %" PRIu64, index_in(b->base, at, bytes),
+                 name, b->bytes / bytes);
         return;
     }
     flat = index_in(f->launch->args[i], at, bytes);
@@ -182,7 +182,8 @@ void interpreter_place(const struct frame *f, const struct step *s, const struct
     if (b->base != f->launch->args[i] || (uint64_t)elems * bytes != b->bytes)
         snprintf(view, sizeof view, ", a view that begins at %" PRId64 " of %" PRIu64,
                  index_in(b->base, f->launch->args[i], bytes), b->bytes / bytes);
-    snprintf(out, room, "index %" PRId64 "%s of '%s', which is %s[%s]%s", flat, place, name, t->dtype, shape, view);
+    snprintf(out, room, "index %" PRId64 "%s of '%s', which is %s[%s]%s", flat, place, name, t->dtype, shape,
+             view);
 }
 
 /* Tells the first element that is outside, and how many are. */
@@ -217,8 +218,8 @@ static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const
                          element, at, value, count);
     interpreter_place(f, s, b, at, a->bytes, place, sizeof place);
     if (there != b && cpu_is_inside(there, at, a->bytes))
-        snprintf(other, sizeof other, ", and is index %" PRId64 " of '%s'", index_in(there->base, at, a->bytes),
-                 there->name ? there->name : "a tensor");
+        snprintf(other, sizeof other, ", and is index %" PRId64 " of '%s'",
+                 index_in(there->base, at, a->bytes), there->name ? there->name : "a tensor");
     interpreter_fail(f, s, ERR_out_of_bounds, "%s is %s%s%s%s", element, place, other, value, count);
 }
 

@@ -474,7 +474,7 @@ static void step_print(struct frame *f, const struct step *s)
         for (int64_t i = 0; i < type_elems(t); i++) {
             print_index(index, sizeof index, t, i);
             interpreter_value(value, sizeof value, t, step_in(f, s, k) + i * type_elem_bytes(t),
-                       op_int(s->op, ATTR_hex), is_unsigned);
+                              op_int(s->op, ATTR_hex), is_unsigned);
             int n = snprintf(line, sizeof line, "pid (%d, %d, %d) idx %s%s%s%s\n", f->pid[0], f->pid[1],
                              f->pid[2], index, prefix, which, value);
             interpreter_write(f, line, n < (int)sizeof line ? (size_t)n : sizeof line - 1);

@@ -211,11 +211,13 @@ static _Noreturn void tell(struct frame *f, const struct step *s, const struct a
     interpreter_place(f, s, a->home, a->p[i], a->bytes, where, sizeof where);
     if (s->op->code == OP_store) {
         const struct type *t = op_opnd(s->op, 1)->type;
-        interpreter_value(value, sizeof value - 4, t, step_in(f, s, 1) + i * type_elem_bytes(t), false, false);
+        interpreter_value(value, sizeof value - 4, t, step_in(f, s, 1) + i * type_elem_bytes(t), false,
+                          false);
         strcat(value, " to ");
     }
-    interpreter_fail(f, s, ERR_race, "%s %s %s%s; program (%d, %d, %d) %s there at line %u", element, is, value, where,
-                     pid[0], pid[1], pid[2], has, (unsigned)f->code->accesses.at[place]->loc.line);
+    interpreter_fail(f, s, ERR_race, "%s %s %s%s; program (%d, %d, %d) %s there at line %u", element, is,
+                     value, where, pid[0], pid[1], pid[2], has,
+                     (unsigned)f->code->accesses.at[place]->loc.line);
 }
 
 static void note_read(const struct race *r, const struct frame *f, struct cell *c, const struct step *s)

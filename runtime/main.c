@@ -116,7 +116,9 @@ static void print_usage(FILE *to)
     fputs("\nTopics of help:", to);
     for (size_t i = 0; neso_help_topic(i); i++)
         fprintf(to, " %s", neso_help_topic(i));
-    fputs("\n\nEnvironment: NESO_DEVICE is --device's default; TRITON_INTERPRET=1 means the interpreter.\n"
+    fputs("\n\nEnvironment: NESO_DEVICE is --device's default, NESO_RACES --races's; TRITON_INTERPRET=1 "
+          "means the\n"
+          "interpreter, also where the program sets it itself, unless --device is given.\n"
           "NESO_CACHE_DIR is where compiled kernels are kept (default: neso in XDG_CACHE_HOME or ~/.cache);\n"
           "NESO_CACHE=off keeps none, NESO_CACHE=strict makes it an error where one is not there.\n"
           "Exit status: 0 good, 1 the program failed, 2 bad usage or bad input.\n",

@@ -73,6 +73,8 @@ static const struct {
     const char *name, *text;
 } written[] = {{"triton_util", triton_util_py},
                {"IPython.core.debugger", debugger_py},
+               {"pdb", debugger_py},
+               {"ipdb", debugger_py},
                {"triton.runtime.driver", driver_py}};
 
 /* Packages on the way to a module. */

@@ -265,6 +265,8 @@ typedef struct neso_run_options {
     /* The text of such a file, or NULL: there is none. It stays valid until the next call. */
     const char *(*load)(void *user, const char *path, size_t *length);
     const char *cache; /* a folder for choices of autotuning, kept by save and load; NULL: they are not kept */
+    /* 0: a program that sets os.environ['TRITON_INTERPRET'] = '1' makes the interpreter the context's device. 1: it does not. */
+    int keep_device;
     /* On the interpreter: stop where a kernel comes to "FILE:LINE", in the first program that does or in "FILE:LINE@3",
      * "FILE:LINE@1,2,0". NULL: only at the kernel's own breakpoint(). */
     const char *break_at;

@@ -3,6 +3,7 @@
 #include "runtime/runtime.h"
 
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 /* -- what the host part is lent -- */
@@ -18,6 +19,23 @@ static const char *host_getenv(void *ctx, const char *name)
 {
     struct program *p = ctx;
     return p->options.getenv ? p->options.getenv(p->options.user, name) : NULL;
+}
+
+/* As Triton reads its variables. */
+static bool is_on(const char *value)
+{
+    static const char *const words[] = {"1", "y", "on", "yes", "true"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(value, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static void host_setenv(void *ctx, struct eval *e, const char *name, const char *value, struct loc at)
+{
+    struct program *p = ctx;
+    if (strcmp(name, "TRITON_INTERPRET") == 0 && is_on(value) && !p->options.keep_device)
+        host_interpret(p, e, at);
 }
 
 static double host_seconds(void *ctx)
@@ -86,6 +104,7 @@ static void run(void *arg)
                             .launch = launch_call,
                             .write = host_write,
                             .getenv = host_getenv,
+                            .setenv = host_setenv,
                             .seconds = host_seconds,
                             .breakpoint = call_breakpoint,
                             .argc = p->options.argc,

@@ -223,6 +223,10 @@ _Noreturn void program_raise(struct eval *e, struct loc at, const struct fault *
 
 /* -- host.c -- */
 
+/* The program's kernels run on the interpreter from here on, as os.environ['TRITON_INTERPRET'] = '1' wants it; raises where
+ * tensors are on another device already. */
+void host_interpret(struct program *p, struct eval *e, struct loc at);
+
 /* Sets p->host.import and jit_attr, p->as_pointer and p->lent; program.c sets the rest. Whatever lives on the device and was
  * not freed goes with host_close, after the program's end, however it ended. */
 void host_open(struct program *p);

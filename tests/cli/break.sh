@@ -1,0 +1,148 @@
+# Stopping a kernel on the interpreter: --break FILE:LINE[@pid], breakpoint(), the prompt's commands; how races are looked
+# for, and TRITON_INTERPRET=1 in the program.
+fail=0
+say() { echo "$*"; fail=1; }
+
+cat >stops.py <<'PY'
+import torch
+import triton
+import triton.language as tl
+from triton_util import breakpoint_if
+
+@triton.jit
+def half(x):
+    y = x * 0.5
+    return y
+
+@triton.jit
+def k(x_ptr, n, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    offs = pid * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, offs < n)
+    for i in range(2):
+        x = half(x) + i
+    tl.store(x_ptr + offs, x, offs < n)
+
+@triton.jit
+def pauses(x_ptr):
+    pid = tl.program_id(1)
+    breakpoint_if(',=2', [0], [pid])
+    if pid == 1:
+        breakpoint()
+
+x = torch.arange(6, dtype=torch.float32)
+k[(3,)](x, 6, BLOCK=2)
+pauses[(1, 3)](x)
+print('done')
+PY
+prompt() { # COMMANDS ARGUMENTS...: what is shown, without the prompts; $? in $status
+    printf "$1" >commands
+    shift
+    "$NESO" run "$@" <commands >out 2>err
+    status=$?
+    sed -E 's/\(neso\) //g' out >shown
+}
+shows() { # expected lines on standard input
+    cat >want
+    diff want shown >differs || say "$1: $(cat differs; cat err)"
+}
+
+prompt 'p x\nprint offs * 2\npid\nBLOCK, n\nx[0] + 1\ns\nw\nc\nc\nc\nc\n' --break stops.py:16@1 stops.py
+shows "--break FILE:LINE@pid" <<'TEXT'
+> stops.py:16 in k, program (1, 0, 0)
+      for i in range(2):
+[2. 3.]
+[4 6]
+[1]
+(2, array([6], dtype=int32))
+3.0
+> stops.py:17 in k, program (1, 0, 0)
+      x = half(x) + i
+  stops.py:17 in k
+> stops.py:25 in pauses, program (0, 1, 0)
+      breakpoint()
+> stops.py:23 in pauses, program (0, 2, 0)
+      breakpoint_if(',=2', [0], [pid])
+done
+TEXT
+[ $status = 0 ] || say "after continue: exit $status"
+
+prompt 's\ny\nw\ns\ns\ni\nc\nw\nnonsense\n1/0\nx +\nq\n' --break stops.py:8 stops.py
+shows "a jit function, errors, quit" <<'TEXT'
+> stops.py:8 in half, program (0, 0, 0)
+      y = x * 0.5
+> stops.py:9 in half, program (0, 0, 0)
+      return y
+[0.  0.5]
+  stops.py:9 in half
+  stops.py:17 in k
+> stops.py:17 in k, program (0, 0, 0)
+      x = half(x) + i
+> stops.py:8 in half, program (0, 0, 0)
+      y = x * 0.5
+NameError: name 'i' is not defined
+> stops.py:25 in pauses, program (0, 1, 0)
+      breakpoint()
+  stops.py:25 in pauses
+NameError: name 'nonsense' is not defined
+ZeroDivisionError: division by zero
+SyntaxError: eval(): 'x +' is no expression
+TEXT
+[ $status = 1 ] || say "quit: exit $status"
+
+prompt '' --device interpreter stops.py
+[ $status = 1 ] || say "the end of the input: exit $status"
+grep -q 'program (0, 1, 0)' shown || say "breakpoint(): $(cat shown)"
+prompt 'c\nw\nc\n' --device interpreter stops.py
+grep -q '  in breakpoint_if' shown || say "where in a function of the host: $(cat shown)"
+
+prompt 'c\nc\n' --break stops.py:9999 stops.py
+grep -q 'no kernel came to the breakpoint stops.py:9999' err || say "a breakpoint that is not reached: $(cat err)"
+for wrong in stops.py stops.py:x stops.py:3@ stops.py:3@1,2,3,4 :3; do
+    prompt '' --break "$wrong" stops.py
+    [ $status = 2 ] || say "--break $wrong: exit $status"
+done
+
+cat >races.py <<'PY'
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def k(x_ptr, late, BLOCK: tl.constexpr):
+    pid = tl.program_id(0)
+    for i in range(64):
+        tl.store(x_ptr + (pid + 1) * BLOCK + tl.arange(0, BLOCK), tl.zeros((BLOCK,), tl.int32) + i)
+    if pid >= late:
+        tl.store(x_ptr, pid)
+
+x = torch.zeros(4096 * 257, dtype=torch.int32)
+k[(256,)](x, 250, BLOCK=4096)
+print('done')
+PY
+"$NESO" run --device interpreter races.py >out 2>err || say "a late race under --races start: $(cat err)"
+"$NESO" run --device interpreter --races off races.py >out 2>err || say "--races off: $(cat err)"
+"$NESO" run --device interpreter --races all races.py >out 2>err; [ $? = 1 ] || say "--races all"
+grep -q 'program (251, 0, 0): the pointer writes 251 to index 0.*program (250, 0, 0) has written' err || say "--races all: $(cat err)"
+NESO_RACES=all "$NESO" run --device interpreter races.py >out 2>err; [ $? = 1 ] || say "NESO_RACES=all"
+"$NESO" run --races sometimes races.py >out 2>err; [ $? = 2 ] || say "--races sometimes"
+
+cat >chooses.py <<'PY'
+import os
+os.environ['TRITON_INTERPRET'] = '1'
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def k(x_ptr):
+    print(tl.load(x_ptr + tl.arange(0, 4)))
+
+k[(1,)](torch.arange(4, device='cuda'))
+PY
+[ "$(NESO_DEVICE=emulator "$NESO" run chooses.py)" = '[0 1 2 3]' ] || say "TRITON_INTERPRET=1 in the program"
+"$NESO" run --device emulator chooses.py >out 2>err && say "--device goes before TRITON_INTERPRET=1"
+sed '2d; $ a os.environ["TRITON_INTERPRET"] = "1"' chooses.py | sed 's/print(.*/pass/' >late.py
+NESO_DEVICE=emulator "$NESO" run late.py >out 2>err; [ $? = 1 ] || say "TRITON_INTERPRET=1 after a launch"
+grep -q interpret-late err || say "TRITON_INTERPRET=1 after a launch: $(cat err)"
+exit $fail

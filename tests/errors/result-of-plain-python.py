@@ -1,0 +1,27 @@
+# What a plain function returns is an object of the host part, and no number to the kernel until int() or float() asks.
+import torch
+import triton
+import triton.language as tl
+
+
+def double(x):
+    return x + x
+
+
+@triton.jit
+def k(x_ptr):
+    x = tl.load(x_ptr)
+    tl.store(x_ptr, float(double(x)))
+    y = double(x) * 2.0
+    tl.store(x_ptr, double(x))
+
+
+k[(1,)](torch.zeros(1))
+
+# expect: exit 2
+# result-of-plain-python.py:15:19: error: unsupported operand type(s) for *: 'result of a plain Python function (int() or float() makes it a number)' and 'float' [operand-types]
+#    15 |     y = double(x) * 2.0
+#       |                   ^
+# result-of-plain-python.py:16:21: error: value of tl.store must be a tensor or a number, found result of a plain Python function (int() or float() makes it a number) [wants-tensor]
+#    16 |     tl.store(x_ptr, double(x))
+#       |                     ^~~~~~~~~
