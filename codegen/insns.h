@@ -231,6 +231,10 @@ INSN(m16n8k16_bf16, MMA("m16n8k16", "f32.bf16.bf16.f32"), "{d4} {a4} {b2} {c4}",
 INSN(m16n8k8_tf32,  MMA("m16n8k8", "f32.tf32.tf32.f32"),  "{d4} {a4} {b2} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x8 of tf32")
 INSN(m16n8k32_s8,   MMA("m16n8k32", "s32.s8.s8.s32"),     "{d4} {a4} {b2} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x32 of s8")
 INSN(m16n8k16_s8,   MMA("m16n8k16", "s32.s8.s8.s32"),     "{d4} {a2} {b1} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of s8")
+INSN(m16n8k32_e4m3, MMA("m16n8k32", "f32.e4m3.e4m3.f32"), "{d4} {a4} {b2} {c4}", none, PURE|WARP, 84, mma, "16x8 += 16x32 of fp8e4nv")
+INSN(m16n8k32_e5m2, MMA("m16n8k32", "f32.e5m2.e5m2.f32"), "{d4} {a4} {b2} {c4}", none, PURE|WARP, 84, mma, "16x8 += 16x32 of fp8e5")
+INSN(m16n8k32_e4m3_e5m2, MMA("m16n8k32", "f32.e4m3.e5m2.f32"), "{d4} {a4} {b2} {c4}", none, PURE|WARP, 84, mma, "16x8 += 16x32 of fp8e4nv times fp8e5")
+INSN(m16n8k32_e5m2_e4m3, MMA("m16n8k32", "f32.e5m2.e4m3.f32"), "{d4} {a4} {b2} {c4}", none, PURE|WARP, 84, mma, "16x8 += 16x32 of fp8e5 times fp8e4nv")
 #undef MMA
 
 #define ASYNC READS|WRITES|EFFECT

@@ -54,10 +54,19 @@ static struct opnd narrow_int(struct select *s, enum dtype from, enum dtype to, 
 
 /* -- to f32 and from it -- */
 
-static void need_fp8(struct select *s, enum dtype dt)
+/* e4m3 in the place of an f16's exponent and mantissa is too small by 2^8; its one NaN is put right. */
+static struct opnd f8e4_to_f16_by_hand(struct select *s, struct opnd x)
 {
-    if (!target_has(s->target, HAS_cvt_fp8))
-        select_unsupported(s, dtype_info[dt].name);
+    enum { MAGNITUDE = 0x7f, TO_SIGN = 8, TO_MANTISSA = 7, F16_256 = 0x5c00 };
+    struct opnd magnitude = emit2(s, form0(INSN_and, PT_b16), x, opnd_int(CLASS_b16, MAGNITUDE));
+    struct opnd sign = emit2(s, form0(INSN_shl, PT_b16), x, opnd_int(CLASS_b32, TO_SIGN));
+    sign = emit2(s, form0(INSN_and, PT_b16), sign, opnd_int(CLASS_b16, -0x8000));
+    struct opnd is_nan =
+        emit2(s, form1(INSN_setp, PT_s16, MOD_eq), magnitude, opnd_int(CLASS_b16, MAGNITUDE));
+    struct opnd h = emit2(s, form0(INSN_shl, PT_b16), magnitude, opnd_int(CLASS_b32, TO_MANTISSA));
+    h = emit2(s, form1(INSN_mul, PT_f16, MOD_rn), h, opnd_int(CLASS_b16, F16_256));
+    h = emit3(s, form0(INSN_selp, PT_b16), opnd_int(CLASS_b16, 0x7fff), h, is_nan);
+    return emit2(s, form0(INSN_or, PT_b16), h, sign);
 }
 
 static struct opnd f8_to_f16(struct select *s, enum dtype from, struct opnd x)
@@ -65,7 +74,8 @@ static struct opnd f8_to_f16(struct select *s, enum dtype from, struct opnd x)
     enum { HALF = 8 };
     if (from == DT_f8e5)
         return emit2(s, form0(INSN_shl, PT_b16), x, opnd_int(CLASS_b32, HALF));
-    need_fp8(s, from);
+    if (!target_has(s->target, HAS_cvt_fp8))
+        return f8e4_to_f16_by_hand(s, x);
     struct opnd both = emit1(s, form_cvt(PT_f16x2, PT_e4m3x2, MOD_rn), x);
     struct opnd halves[3] = {mir_reg(s->m, CLASS_b16), mir_reg(s->m, CLASS_b16), both};
     emit_insn(s, form0(INSN_unpack, PT_b32), 2, 3, halves)->nvec = 2;
@@ -102,11 +112,35 @@ static struct opnd to_f16_odd(struct select *s, struct opnd x, bool odd)
     return emit2(s, form0(INSN_or, PT_b16), h, bit);
 }
 
+static struct opnd f32(double x)
+{
+    return opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, x));
+}
+
+static struct opnd bits_of(struct select *s, struct opnd x)
+{
+    struct opnd bits = mir_reg(s->m, CLASS_b32);
+    emit_insn(s, form0(INSN_mov, PT_b32), 1, 2, (struct opnd[]){bits, x});
+    return bits;
+}
+
+/* The fp8 of x, given that of |x|; NaN has all bits but the sign. */
+static struct opnd with_f8_sign(struct select *s, struct opnd magnitude, struct opnd x)
+{
+    enum { NOT_A_NUMBER = 0x7f, SIGN = 0x80, TOP_BYTE = 24 };
+    struct opnd is_nan = emit2(s, form1(INSN_setp, PT_f32, MOD_nan), x, x);
+    magnitude = emit3(s, form0(INSN_selp, PT_b16), opnd_int(CLASS_b16, NOT_A_NUMBER), magnitude, is_nan);
+    struct opnd top = emit2(s, form0(INSN_shr, PT_u32), bits_of(s, x), opnd_int(CLASS_b32, TOP_BYTE));
+    struct opnd sign = emit1(s, form_cvt(PT_u16, PT_u32, MOD_none), top);
+    sign = emit2(s, form0(INSN_and, PT_b16), sign, opnd_int(CLASS_b16, SIGN));
+    return emit2(s, form0(INSN_or, PT_b16), magnitude, sign);
+}
+
 /* The upper half of the f16, rounded by hand: to nearest even or toward zero, and to the largest finite one
  * beyond it. */
 static struct opnd f32_to_f8e5(struct select *s, struct opnd x, bool rz)
 {
-    enum { LARGEST = 0x7b00, BELOW_HALF = 0x7f, NOT_A_NUMBER = 0x7f, HALF = 8 };
+    enum { LARGEST = 0x7b00, BELOW_HALF = 0x7f, HALF = 8 };
     struct opnd magnitude = emit1(s, form0(INSN_abs, PT_f32), x);
     struct opnd h = to_f16_odd(s, magnitude, !rz);
     h = emit2(s, form0(INSN_min, PT_u16), h, opnd_int(CLASS_b16, LARGEST));
@@ -117,21 +151,34 @@ static struct opnd f32_to_f8e5(struct select *s, struct opnd x, bool rz)
         h = emit2(s, form0(INSN_add, PT_s16), h, last);
     }
     h = emit2(s, form0(INSN_shr, PT_u16), h, opnd_int(CLASS_b32, HALF));
-    struct opnd is_nan = emit2(s, form1(INSN_setp, PT_f32, MOD_nan), x, x);
-    h = emit3(s, form0(INSN_selp, PT_b16), opnd_int(CLASS_b16, NOT_A_NUMBER), h, is_nan);
-    struct opnd bits = mir_reg(s->m, CLASS_b32);
-    emit_insn(s, form0(INSN_mov, PT_b32), 1, 2, (struct opnd[]){bits, x});
-    bits = emit2(s, form0(INSN_shr, PT_u32), bits, opnd_int(CLASS_b32, 24));
-    struct opnd sign = emit1(s, form_cvt(PT_u16, PT_u32, MOD_none), bits);
-    sign = emit2(s, form0(INSN_and, PT_b16), sign, opnd_int(CLASS_b16, 0x80));
-    return emit2(s, form0(INSN_or, PT_b16), h, sign);
+    return with_f8_sign(s, h, x);
+}
+
+/* Rounded by hand, as above, always to nearest: the f32's bits where e4m3 has an exponent, else how many 2^-9 there are. */
+static struct opnd f32_to_f8e4(struct select *s, struct opnd x)
+{
+    enum { LARGEST = 0x7e, DROPPED = 20, BELOW_HALF = 0x7ffff, BIAS = (127 - 7) << 3 };
+    struct opnd a = emit1(s, form0(INSN_abs, PT_f32), x), bits = bits_of(s, a);
+    struct opnd last = emit2(s, form0(INSN_shr, PT_u32), bits, opnd_int(CLASS_b32, DROPPED));
+    last = emit2(s, form0(INSN_and, PT_b32), last, opnd_int(CLASS_b32, 1));
+    bits = emit2(s, form0(INSN_add, PT_s32), bits, opnd_int(CLASS_b32, BELOW_HALF));
+    bits = emit2(s, form0(INSN_add, PT_s32), bits, last);
+    bits = emit2(s, form0(INSN_shr, PT_u32), bits, opnd_int(CLASS_b32, DROPPED));
+    bits = emit2(s, form0(INSN_sub, PT_s32), bits, opnd_int(CLASS_b32, BIAS));
+    struct opnd small = emit2(s, form1(INSN_mul, PT_f32, MOD_rn), a, f32(0x1p9));
+    small = emit1(s, form_cvt(PT_u32, PT_f32, MOD_rni), small);
+    struct opnd is_small = emit2(s, form1(INSN_setp, PT_f32, MOD_lt), a, f32(0x1p-6));
+    bits = emit3(s, form0(INSN_selp, PT_b32), small, bits, is_small);
+    bits = emit2(s, form0(INSN_min, PT_u32), bits, opnd_int(CLASS_b32, LARGEST));
+    return with_f8_sign(s, emit1(s, form_cvt(PT_u16, PT_u32, MOD_none), bits), x);
 }
 
 static struct opnd f32_to_f8(struct select *s, enum dtype to, struct opnd x, bool rz)
 {
     if (to == DT_f8e5 && (rz || !target_has(s->target, HAS_cvt_fp8)))
         return f32_to_f8e5(s, x, rz);
-    need_fp8(s, to);
+    if (!target_has(s->target, HAS_cvt_fp8))
+        return f32_to_f8e4(s, x);
     struct form cvt = {.code = INSN_cvt2,
                        .type = to == DT_f8e4 ? PT_e4m3x2 : PT_e5m2x2,
                        .from = PT_f32,

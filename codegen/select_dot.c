@@ -125,6 +125,21 @@ static void emit_mma(struct select *s, const struct fragment *g, enum insn_code 
     emit_insn(s, form0(code, PT_none), RESULTS, n, x);
 }
 
+/* How far along K a sum may grow in the tensor core before it is added in f32: all the way, but for what the program says
+ * of fp8, whose sums some tensor cores round. */
+static int part_of_k(const struct op *o, const struct fragment *g)
+{
+    const struct type *t = op_opnd(o, DOT_a)->type;
+    int k = t->shape[t->rank - 1], limit = (int)op_int(o, ATTR_limit);
+    bool rounds = type_is_float(t) && type_elem_bits(t) == 8;
+    if (!rounds || limit <= 0 || limit >= k)
+        return k;
+    int part = g->k;
+    while (part * 2 <= limit)
+        part *= 2;
+    return part;
+}
+
 static void select_mma(struct select *s, const struct op *o, const struct fragment *g)
 {
     enum dtype sum = elem_dtype(op_result(o)->type);
@@ -137,12 +152,19 @@ static void select_mma(struct select *s, const struct op *o, const struct fragme
     pack_words(s, &b, g);
     enum insn_code code = insn_named(g->name);
     const struct type *t = op_opnd(o, DOT_a)->type;
-    for (int k = 0; k < t->shape[t->rank - 1]; k += g->k)
+    int part = part_of_k(o, g), nk = t->shape[t->rank - 1];
+    struct opnd *sums = part < nk ? NEW_ARRAY(s->m->arena, acc.n, struct opnd) : acc.x;
+    for (int k = 0; k < nk; k += g->k) {
+        for (int i = 0; part < nk && k % part == 0 && i < acc.n; i++)
+            sums[i] = opnd_int(CLASS_f32, 0);
         for (int i = 0; i < acc.n; i += 1 << g->part[DOT_acc].nregs) {
             struct spot at = spot_of(&acc, i);
             at.k = k;
-            emit_mma(s, g, code, &a, &b, acc.x + i, at);
+            emit_mma(s, g, code, &a, &b, sums + i, at);
         }
+        for (int i = 0; part < nk && (k + g->k) % part == 0 && i < acc.n; i++)
+            acc.x[i] = emit2(s, form1(INSN_add, PT_f32, MOD_rn), acc.x[i], sums[i]);
+    }
     give_result(s, o, &acc, narrow);
 }
 

@@ -15,55 +15,30 @@
 
 enum { ROWS_A = 16, COLUMNS_B = 8 };
 
-/* The accumulator is the same for all. */
-#define ACC                                                                                                  \
-    {                                                                                                        \
-        16, 8, 2, {{0, 1}, {8, 0}},                                                                          \
-        {                                                                                                    \
-            {0, 2}, {0, 4}, {1, 0}, {2, 0},                                                                  \
-            {                                                                                                \
-                4, 0                                                                                         \
-            }                                                                                                \
-        }                                                                                                    \
-    }
+// clang-format off
+/* The accumulator is the same for all, and operands are by the width of their elements. */
+#define ACC      {16, 8, 2, {{0, 1}, {8, 0}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}}
+#define HALVES_A {16, 16, 3, {{0, 1}, {8, 0}, {0, 8}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}}
+#define HALVES_B {16, 8, 2, {{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}}
+#define WORDS_A  {16, 8, 2, {{8, 0}, {0, 4}}, {{0, 1}, {0, 2}, {1, 0}, {2, 0}, {4, 0}}}
+#define WORDS_B  {8, 8, 1, {{4, 0}}, {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}}}
+#define BYTES_A  {16, 32, 4, {{0, 1}, {0, 2}, {8, 0}, {0, 16}}, {{0, 4}, {0, 8}, {1, 0}, {2, 0}, {4, 0}}}
+#define BYTES_B  {32, 8, 3, {{1, 0}, {2, 0}, {16, 0}}, {{4, 0}, {8, 0}, {0, 1}, {0, 2}, {0, 4}}}
+#define BYTES16_A {16, 16, 3, {{0, 1}, {0, 2}, {8, 0}}, {{0, 4}, {0, 8}, {1, 0}, {2, 0}, {4, 0}}}
+#define BYTES16_B {16, 8, 2, {{1, 0}, {2, 0}}, {{4, 0}, {8, 0}, {0, 1}, {0, 2}, {0, 4}}}
 
 const struct fragment fragments[] = {
-    {"m16n8k16_f16",
-     DT_f16,
-     16,
-     2,
-     {{16, 16, 3, {{0, 1}, {8, 0}, {0, 8}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}},
-      {16, 8, 2, {{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}},
-      ACC}},
-    {"m16n8k16_bf16",
-     DT_bf16,
-     16,
-     2,
-     {{16, 16, 3, {{0, 1}, {8, 0}, {0, 8}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}},
-      {16, 8, 2, {{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}},
-      ACC}},
-    {"m16n8k8_tf32",
-     DT_f32,
-     8,
-     1,
-     {{16, 8, 2, {{8, 0}, {0, 4}}, {{0, 1}, {0, 2}, {1, 0}, {2, 0}, {4, 0}}},
-      {8, 8, 1, {{4, 0}}, {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}}},
-      ACC}},
-    {"m16n8k32_s8",
-     DT_i8,
-     32,
-     4,
-     {{16, 32, 4, {{0, 1}, {0, 2}, {8, 0}, {0, 16}}, {{0, 4}, {0, 8}, {1, 0}, {2, 0}, {4, 0}}},
-      {32, 8, 3, {{1, 0}, {2, 0}, {16, 0}}, {{4, 0}, {8, 0}, {0, 1}, {0, 2}, {0, 4}}},
-      ACC}},
-    {"m16n8k16_s8",
-     DT_i8,
-     16,
-     4,
-     {{16, 16, 3, {{0, 1}, {0, 2}, {8, 0}}, {{0, 4}, {0, 8}, {1, 0}, {2, 0}, {4, 0}}},
-      {16, 8, 2, {{1, 0}, {2, 0}}, {{4, 0}, {8, 0}, {0, 1}, {0, 2}, {0, 4}}},
-      ACC}},
+    {"m16n8k16_f16",       DT_f16,  DT_f16,  16, 2, {HALVES_A, HALVES_B, ACC}},
+    {"m16n8k16_bf16",      DT_bf16, DT_bf16, 16, 2, {HALVES_A, HALVES_B, ACC}},
+    {"m16n8k8_tf32",       DT_f32,  DT_f32,   8, 1, {WORDS_A, WORDS_B, ACC}},
+    {"m16n8k32_s8",        DT_i8,   DT_i8,   32, 4, {BYTES_A, BYTES_B, ACC}},
+    {"m16n8k16_s8",        DT_i8,   DT_i8,   16, 4, {BYTES16_A, BYTES16_B, ACC}},
+    {"m16n8k32_e4m3",      DT_f8e4, DT_f8e4, 32, 4, {BYTES_A, BYTES_B, ACC}},
+    {"m16n8k32_e5m2",      DT_f8e5, DT_f8e5, 32, 4, {BYTES_A, BYTES_B, ACC}},
+    {"m16n8k32_e4m3_e5m2", DT_f8e4, DT_f8e5, 32, 4, {BYTES_A, BYTES_B, ACC}},
+    {"m16n8k32_e5m2_e4m3", DT_f8e5, DT_f8e4, 32, 4, {BYTES_A, BYTES_B, ACC}},
 };
+// clang-format on
 const int nfragments = sizeof fragments / sizeof fragments[0];
 
 const struct fragment *fragment_for(const struct op *dot)
@@ -71,11 +46,13 @@ const struct fragment *fragment_for(const struct op *dot)
     const struct type *a = op_opnd(dot, 0)->type, *b = op_opnd(dot, 1)->type, *acc = op_opnd(dot, 2)->type;
     int rank = acc->rank;
     bool exact = type_elem(a)->dtype == DT_f32 && op_int(dot, ATTR_precision) != PREC_tf32;
-    if (exact || type_elem(a) != type_elem(b) || acc->shape[rank - 2] < ROWS_A ||
-        acc->shape[rank - 1] < COLUMNS_B)
+    if (exact || acc->shape[rank - 2] < ROWS_A || acc->shape[rank - 1] < COLUMNS_B)
+        return NULL;
+    if (type_is_float(a) && type_elem_bits(a) == 8 && !target_has(dot->block->func->target, HAS_mma_fp8))
         return NULL;
     for (int i = 0; i < nfragments; i++)
-        if (fragments[i].dtype == type_elem(a)->dtype && a->shape[rank - 1] >= fragments[i].k)
+        if (fragments[i].dtype == type_elem(a)->dtype && fragments[i].dtype_b == type_elem(b)->dtype &&
+            a->shape[rank - 1] >= fragments[i].k)
             return &fragments[i];
     return NULL;
 }

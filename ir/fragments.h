@@ -19,7 +19,8 @@ struct fragment_part {
 /* An mma instruction: M x N x K. */
 struct fragment {
     const char *name; /* as codegen's row: m16n8k16_f16 */
-    enum dtype dtype; /* of a and b */
+    enum dtype dtype; /* of a */
+    enum dtype dtype_b;
     int k;
     int word_elems;   /* of a and b: elements in a 32-bit register */
     struct fragment_part part[DOT_count];

@@ -7,14 +7,16 @@
 
 #define BIT(feature) (UINT64_C(1) << HAS_##feature)
 
-/* What each generation adds to the one before. wgmma and clusters do not carry over to every later GPU. */
+/* What each generation adds to the one before. wgmma, clusters and tensor cores that take fp8 from registers (elsewhere
+ * ptxas widens it for them, each time) do not carry over to every later GPU. */
 #define AMPERE (BIT(cp_async) | BIT(ldmatrix) | BIT(mma_bf16) | BIT(redux) | BIT(ex2_bf16))
 #define ADA (AMPERE | BIT(mma_fp8) | BIT(cvt_fp8))
 #define SM90                                                                                                 \
-    (ADA | BIT(stmatrix) | BIT(mbarrier) | BIT(tma) | BIT(setmaxnreg) | BIT(atom_bf16) | BIT(bf16_arith))
+    ((ADA & ~BIT(mma_fp8)) | BIT(stmatrix) | BIT(mbarrier) | BIT(tma) | BIT(setmaxnreg) | BIT(atom_bf16) |   \
+     BIT(bf16_arith))
 #define HOPPER (SM90 | BIT(cluster) | BIT(wgmma))
 #define SM100 (SM90 | BIT(cluster) | BIT(ld_v8))
-#define SM120 (SM90 | BIT(ld_v8))
+#define SM120 (SM90 | BIT(ld_v8) | BIT(mma_fp8))
 
 enum { KIB = 1024 };
 

@@ -3,8 +3,8 @@
  *     %d = dot %a, %b, %acc : tile<64x64xf32>    a, b fp8    =>     %a.1 = fext %a, %b.1 = fext %b : f16
  *                                                                   %d = dot %a.1, %b.1, %acc
  *
- * Tensor cores (mma.sync) take f16, bf16, tf32 and i8 in tiles of at least 16 x 8; fp8 becomes f16, which is exact. All
- * else, exact f32 and f64 above all, is computed by fused multiply-adds: each thread its own elements of the accumulator.
+ * Tensor cores (mma.sync) take f16, bf16, tf32 and i8 in tiles of at least 16 x 8, and fp8 on some targets; elsewhere fp8
+ * becomes f16, which is exact. All else, exact f32 and f64 above all, is computed by fused multiply-adds: each thread its own elements of the accumulator.
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
@@ -87,7 +87,7 @@ const struct layout *dot_operand_layout(const struct op *o, int i, const struct 
 static void widen(struct op *o, void *ctx)
 {
     (void)ctx;
-    if (o->code != OP_dot || !type_is_float(op_opnd(o, DOT_a)->type))
+    if (o->code != OP_dot || !type_is_float(op_opnd(o, DOT_a)->type) || fragment_for(o))
         return;
     struct builder b = build_before(o);
     for (int i = DOT_a; i <= DOT_b; i++)

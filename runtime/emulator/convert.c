@@ -92,6 +92,11 @@ void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x)
     }
 }
 
+double emu_small_value(enum ptype pair, uint8_t bits)
+{
+    return value_of(&formats[pair], bits);
+}
+
 uint16_t emu_half_round(enum ptype t, double x)
 {
     return (uint16_t)round_to(&formats[t], x, false, false);

@@ -130,6 +130,7 @@ emu_compute *emu_convert(const struct emu_insn *in);
 /* f16 and bf16 (convert.c). */
 double emu_half_value(enum ptype t, uint16_t bits) __attribute__((pure));
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x);
+double emu_small_value(enum ptype pair, uint8_t bits); /* one of an fp8 pair */
 uint16_t emu_half_round(enum ptype t, double x) __attribute__((pure));
 
 /* -- running (exec.c) -- */

@@ -6,7 +6,7 @@
  *     A (16 x k)        word i:     row group + 8 (i % 2), the elements of a word at columns (member + 4 (i / 2)) per word and on
  *     B (k x 8)         word i:     rows (member + 4 i) per word and on, column group
  *
- * where `per word` elements lie in 32 bits, the first lowest: 2 of f16 and bf16, 4 of s8, 1 of tf32. The order in which
+ * where `per word` elements lie in 32 bits, the first lowest: 2 of f16 and bf16, 4 of s8 and fp8, 1 of tf32. The order in which
  * hardware adds is not specified: here a sum is exact in double over one instruction, where it can be, and rounded once. */
 #include "runtime/emulator/machine.h"
 
@@ -17,14 +17,20 @@ enum { ROWS = 16, COLUMNS = 8, DEPTH_MOST = 32, MEMBERS = 4 };
 struct shape {
     uint8_t code;
     int depth; /* k */
-    enum ptype elem;
+    enum ptype elem, elem_b;
     int bits;
 };
 
 static const struct shape shapes[] = {
-    {INSN_m16n8k16_f16, 16, PT_f16, 16}, {INSN_m16n8k16_bf16, 16, PT_bf16, 16},
-    {INSN_m16n8k8_tf32, 8, PT_f32, 32},  {INSN_m16n8k32_s8, 32, PT_s8, 8},
-    {INSN_m16n8k16_s8, 16, PT_s8, 8},
+    {INSN_m16n8k16_f16, 16, PT_f16, PT_f16, 16},
+    {INSN_m16n8k16_bf16, 16, PT_bf16, PT_bf16, 16},
+    {INSN_m16n8k8_tf32, 8, PT_f32, PT_f32, 32},
+    {INSN_m16n8k32_s8, 32, PT_s8, PT_s8, 8},
+    {INSN_m16n8k16_s8, 16, PT_s8, PT_s8, 8},
+    {INSN_m16n8k32_e4m3, 32, PT_e4m3x2, PT_e4m3x2, 8},
+    {INSN_m16n8k32_e5m2, 32, PT_e5m2x2, PT_e5m2x2, 8},
+    {INSN_m16n8k32_e4m3_e5m2, 32, PT_e4m3x2, PT_e5m2x2, 8},
+    {INSN_m16n8k32_e5m2_e4m3, 32, PT_e5m2x2, PT_e4m3x2, 8},
 };
 
 static const struct shape *shape_of(const struct emu_insn *in)
@@ -53,19 +59,24 @@ bool emu_is_mma(const struct emu_insn *in)
            !in->type;
 }
 
-static void elements(const struct shape *s, uint32_t word, double *x)
+static void elements(enum ptype elem, uint32_t word, double *x)
 {
     uint16_t halves[2] = {(uint16_t)word, (uint16_t)(word >> 16)};
     uint32_t bits = word & 0xffffe000; /* tf32: 10 bits of mantissa are looked at */
     float f;
     memcpy(&f, &bits, sizeof f);
-    switch (s->elem) {
+    switch (elem) {
     case PT_s8:
         for (int i = 0; i < 4; i++)
             x[i] = (int8_t)(word >> 8 * i);
         break;
     case PT_f32: x[0] = (double)f; break;
-    default: emu_half_values(s->elem, 2, halves, x);
+    case PT_e4m3x2:
+    case PT_e5m2x2:
+        for (int i = 0; i < 4; i++)
+            x[i] = emu_small_value(elem, (uint8_t)(word >> 8 * i));
+        break;
+    default: emu_half_values(elem, 2, halves, x);
     }
 }
 
@@ -94,7 +105,7 @@ static void gather_a(const struct emu_warp *w, const struct emu_opnd *a, const s
         const uint32_t *words = emu_read(w, &a[i]);
         for (int lane = 0; lane < LANES; lane++) {
             int row = lane / MEMBERS + 8 * (i % 2);
-            elements(s, words[lane], &m->a[row][(lane % MEMBERS + MEMBERS * (i / 2)) * per_word]);
+            elements(s->elem, words[lane], &m->a[row][(lane % MEMBERS + MEMBERS * (i / 2)) * per_word]);
             m->bad_row[row] |= is_bad(w, &a[i], lane);
         }
     }
@@ -108,7 +119,7 @@ static void gather_b(const struct emu_warp *w, const struct emu_opnd *b, const s
         const uint32_t *words = emu_read(w, &b[i]);
         for (int lane = 0; lane < LANES; lane++) {
             double x[4];
-            elements(s, words[lane], x);
+            elements(s->elem_b, words[lane], x);
             for (int k = 0; k < per_word; k++)
                 m->b[(lane % MEMBERS + MEMBERS * i) * per_word + k][lane / MEMBERS] = x[k];
             m->bad_column[lane / MEMBERS] |= is_bad(w, &b[i], lane);

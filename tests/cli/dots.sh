@@ -1,6 +1,7 @@
-# Random dots (tests/gpu/dots.c) against a float64 oracle, in the interpreter and, their PTX, in the emulator.
+# Random dots (tests/gpu/dots.c) against a float64 oracle, in the interpreter and, their PTX, in the emulator: with tensor cores that
+# take fp8 and without.
 status=0
-for device in interpreter emulator; do
-    "$NESO_ROOT/$NESO_BUILD/gpu_dots" $device 60 small >out 2>&1 || { cat out; status=1; }
+for device in interpreter emulator emulator/sm_80 emulator/sm_89; do
+    "$NESO_ROOT/$NESO_BUILD/gpu_dots" "$device" 60 small >out 2>&1 || { cat out; status=1; }
 done
 exit $status

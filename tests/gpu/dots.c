@@ -5,6 +5,8 @@
  *     dots DEVICE COUNT [small]      cases 0 .. COUNT-1; small: those that a CPU does in a moment
  *     dots DEVICE case N [small]     one of them, in words: what a failure says to run again
  *
+ * DEVICE may be emulator/TARGET.
+ *
  * Run by tests/gpu.sh (part `random`) and tests/cli/dots.sh. */
 #include "ir/ir.h"
 #include "runtime/neso.h"
@@ -39,7 +41,7 @@ static const char source[] =
     "tl.constexpr,\n"
     "            BK: tl.constexpr, ACC: tl.constexpr, PRECISION: tl.constexpr, MASKED: tl.constexpr, TA: "
     "tl.constexpr,\n"
-    "            TB: tl.constexpr, CHAIN: tl.constexpr):\n"
+    "            TB: tl.constexpr, CHAIN: tl.constexpr, LIMIT: tl.constexpr):\n"
     "    m = tl.program_id(0) * BM + tl.arange(0, BM)\n"
     "    n = tl.program_id(1) * BN + tl.arange(0, BN)\n"
     "    acc = tl.zeros((BM, BN), dtype=ACC)\n"
@@ -47,7 +49,7 @@ static const char source[] =
     "        i = k + tl.arange(0, BK)\n"
     "        x = fetch(A, m, i, sam, sak, M, K, MASKED, TA)\n"
     "        y = fetch(B, i, n, sbk, sbn, K, N, MASKED, TB)\n"
-    "        acc = tl.dot(x, y, acc, input_precision=PRECISION, out_dtype=ACC)\n"
+    "        acc = tl.dot(x, y, acc, input_precision=PRECISION, out_dtype=ACC, max_num_imprecise_acc=LIMIT)\n"
     "    if CHAIN:\n"
     "        n = tl.arange(0, P)\n"
     "        d = tl.load(D + tl.arange(0, BN)[:, None] * P + n[None, :])\n"
@@ -65,7 +67,7 @@ static const char source[] =
     "tl.constexpr,\n"
     "            BK: tl.constexpr, ACC: tl.constexpr, PRECISION: tl.constexpr, MASKED: tl.constexpr, TA: "
     "tl.constexpr,\n"
-    "            TB: tl.constexpr, CHAIN: tl.constexpr):\n"
+    "            TB: tl.constexpr, CHAIN: tl.constexpr, LIMIT: tl.constexpr):\n"
     "    z = tl.arange(0, P)[:, None, None]\n"
     "    m = tl.arange(0, BM)\n"
     "    n = tl.arange(0, BN)\n"
@@ -102,7 +104,7 @@ struct dot_case {
     int m, n, k, bm, bn, bk, p; /* p: columns of a chain's second product, or batches */
     int sam, sak, sbk, sbn, scm, scn;
     bool masked, ta, tb, chain, batch, arbitrary;
-    int warps, stages;
+    int warps, stages, limit; /* limit: max_num_imprecise_acc */
 };
 
 static uint64_t state;
@@ -177,6 +179,7 @@ static void make_case(struct dot_case *c, int index, bool small)
         *(c->bm > c->bn ? &c->bm : &c->bn) /= 2;
     if (c->chain && narrow && c->bn < 32)
         c->bn = 32;
+    c->limit = below(2) ? c->bk >> below(3) : 0;
     c->p = c->batch ? 1 << below(3) : 16 << below(2);
     c->m = size_for(c, c->bm, c->batch ? c->bm : small ? 96 : 512);
     c->n = size_for(c, c->bn, c->batch || c->chain ? c->bn : small ? 96 : 512);
@@ -311,6 +314,7 @@ static void expect(const struct dot_case *c, const struct tensor *a, const struc
 /* -- running -- */
 
 static int passed, failed, refused;
+static const char *target; /* NULL: the device's */
 
 static void specialise(char **at, const char *end, int value)
 {
@@ -332,9 +336,9 @@ static void signature_of(const struct dot_case *c, char *at, const char *end)
             at += snprintf(at, (size_t)(end - at), ", 1");
         else
             specialise(&at, end, numbers[i]);
-    snprintf(at, (size_t)(end - at), ", %d, %d, %d, %d, %s, '%s', %s, %s, %s, %s", c->p, c->bm, c->bn, c->bk,
-             sums[c->t->acc], c->t->precision, c->masked ? "True" : "False", c->ta ? "True" : "False",
-             c->tb ? "True" : "False", c->chain ? "True" : "False");
+    snprintf(at, (size_t)(end - at), ", %d, %d, %d, %d, %s, '%s', %s, %s, %s, %s, %d", c->p, c->bm, c->bn,
+             c->bk, sums[c->t->acc], c->t->precision, c->masked ? "True" : "False", c->ta ? "True" : "False",
+             c->tb ? "True" : "False", c->chain ? "True" : "False", c->limit);
 }
 
 static void give(neso_context *ctx, struct tensor *t)
@@ -384,8 +388,11 @@ static int launch(neso_context *ctx, neso_module *module, const struct dot_case 
 {
     char signature[512];
     signature_of(c, signature, signature + sizeof signature);
-    neso_compile_options options = {
-        .size = sizeof options, .signature = signature, .num_warps = c->warps, .num_stages = c->stages};
+    neso_compile_options options = {.size = sizeof options,
+                                    .target = target,
+                                    .signature = signature,
+                                    .num_warps = c->warps,
+                                    .num_stages = c->stages};
     neso_kernel *kernel = NULL;
     if (neso_kernel_compile(module, c->batch ? "batched" : "product", &options, &kernel) != NESO_OK) {
         neso_diagnostic first = {.size = sizeof first};
@@ -448,15 +455,23 @@ static int run_case(neso_context *ctx, neso_module *module, const struct dot_cas
     return status;
 }
 
+static neso_status use_device(neso_context *ctx, const char *device)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(device, "/"), device);
+    return neso_context_use_device(ctx, name, NULL);
+}
+
 int main(int argc, char **argv)
 {
-    const char *device = argc > 1 ? argv[1] : "";
+    char *device = argc > 1 ? argv[1] : "", *slash = strchr(device, '/');
+    if (slash)
+        target = slash + 1;
     bool one = argc > 3 && strcmp(argv[2], "case") == 0, small = strcmp(argv[argc - 1], "small") == 0;
     int count = argc > 2 ? atoi(argv[one ? 3 : 2]) : 0, first = one ? count : 0;
     neso_context *ctx = NULL;
     neso_module *module = NULL;
-    if (argc < 3 || neso_context_create(NULL, &ctx) != NESO_OK ||
-        neso_context_use_device(ctx, device, NULL) != NESO_OK ||
+    if (argc < 3 || neso_context_create(NULL, &ctx) != NESO_OK || use_device(ctx, device) != NESO_OK ||
         neso_module_from_source(ctx, "dots.py", source, sizeof source - 1, &module) != NESO_OK) {
         printf("%s", ctx ? neso_error_text(ctx) : "usage: dots DEVICE COUNT|case N [small]\n");
         return 2;
@@ -471,7 +486,7 @@ int main(int argc, char **argv)
         failed += status == 1;
         refused += status == 2;
         if (status == 1 && !one) {
-            printf("FAILED: dots %s case %d%s: ", device, i, small ? " small" : "");
+            printf("FAILED: dots %s case %d%s: ", argv[1], i, small ? " small" : "");
             describe(&c);
         }
     }

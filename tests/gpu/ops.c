@@ -22,6 +22,7 @@ struct variant {
 
 struct side {
     neso_context *ctx;
+    const char *target; /* NULL: the device's */
     uint64_t x[OPERANDS_MAX], out;
 };
 
@@ -112,7 +113,7 @@ static int run_side(struct side *s, const char *text, const struct variant *v, c
     neso_kernel *kernel = NULL;
     if (neso_module_from_source(s->ctx, "op.ir", text, strlen(text), &module) != NESO_OK)
         return 1;
-    neso_compile_options options = {.size = sizeof options};
+    neso_compile_options options = {.size = sizeof options, .target = s->target};
     int status = 0;
     const void *args[OPERANDS_MAX + 1];
     for (int k = 0; k < v->n; k++)
@@ -296,6 +297,7 @@ int main(int argc, char **argv)
 {
     struct side gpu = {0}, cpu = {0};
     const char *device = getenv("NESO_OPS_DEVICE");
+    gpu.target = getenv("NESO_OPS_TARGET");
     if (!open_side(&gpu, device ? device : "cuda") || !open_side(&cpu, "interpreter"))
         return 2;
     for (int code = 0; code < OP_count; code++) {

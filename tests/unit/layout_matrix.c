@@ -47,7 +47,8 @@ static void check_load(const struct layout *shared, const struct layout *l, cons
 static bool loads_as_matrices(const struct fragment *g, enum dot_role role, const struct type *t,
                               int fast_dim, int warps)
 {
-    static const int bytes[] = {[DT_i8] = 1, [DT_f16] = 2, [DT_bf16] = 2, [DT_f32] = 4};
+    static const int bytes[] = {
+        [DT_i8] = 1, [DT_f16] = 2, [DT_bf16] = 2, [DT_f32] = 4, [DT_f8e4] = 1, [DT_f8e5] = 1};
     int elem_bytes = bytes[g->dtype], order[] = {fast_dim, 1 - fast_dim}, elems[] = {1, 1};
     elems[fast_dim] = 16 / elem_bytes;
     struct type acc = tile(64, 64);
