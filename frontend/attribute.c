@@ -47,9 +47,22 @@ static struct obj *function_attribute(struct eval *e, const struct function *f, 
     return f->attributes ? scope_get(f->attributes, name) : NULL;
 }
 
+/* What the outermost of @triton.autotune and @triton.heuristics decorates. */
+static struct obj *without_decorator(struct eval *e, const struct obj *x)
+{
+    struct obj *inner = obj_new(e, OBJ_jit);
+    inner->jit = NEW(e->arena, struct jit);
+    *inner->jit = *x->jit;
+    inner->jit->host = NULL;
+    inner->jit->decorators = obj_list(e, x->jit->decorators->seq.n - 1, x->jit->decorators->seq.at);
+    return inner;
+}
+
 static struct obj *jit_attribute(struct eval *e, struct obj *x, const char *name)
 {
     const struct function *f = &x->jit->fn;
+    if (strcmp(name, "fn") == 0 && x->jit->decorators && x->jit->decorators->seq.n)
+        return without_decorator(e, x);
     if (strcmp(name, "fn") == 0) {
         struct obj *plain = obj_new(e, OBJ_function);
         plain->function = &x->jit->fn;
@@ -279,6 +292,7 @@ static struct obj *sequence_item(struct eval *e, struct obj *x, struct obj *inde
         return x->seq.at[item_index(e, x, index, x->seq.n, at)];
     struct slice_range r = slice_resolve(e, index, x->seq.n, at);
     struct obj *out = obj_new(e, x->kind);
+    out->is_size = x->is_size;
     for (int64_t i = 0; i < r.n; i++)
         VEC_PUSH(e->arena, &out->seq, x->seq.at[r.start + i * r.step]);
     return out;

@@ -214,9 +214,9 @@ static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int
             text_bytes(out, x->str.s, x->str.n);
         break;
     case OBJ_tuple:
-        text_char(out, '(');
+        text_str(out, x->is_size ? "torch.Size([" : "(");
         show_items(e, x, out, depth);
-        text_str(out, x->seq.n == 1 ? ",)" : ")");
+        text_str(out, x->is_size ? "])" : x->seq.n == 1 ? ",)" : ")");
         break;
     case OBJ_list:
         text_char(out, '[');

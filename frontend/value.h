@@ -145,6 +145,7 @@ struct obj {
     enum obj_kind kind;
     bool is_constexpr; /* made by tl.constexpr(x), or bound by `x: tl.constexpr`: x itself, marked */
     bool was_list;     /* a tuple that a kernel wrote as a list */
+    bool is_size;      /* of a tuple: torch.Size, which only its text shows */
     union {
         bool b;
         wide i;

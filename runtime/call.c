@@ -24,6 +24,7 @@ struct call {
     struct eval *eval;
     struct obj *jit;
     const struct callee *callee;
+    struct launch_how how;
     struct loc loc;
     struct scope *bound;
     struct spec spec;
@@ -248,10 +249,13 @@ static void set_arg(struct call *c, struct spec_arg *a, const struct param_rule 
 {
     struct eval *e = c->eval;
     struct pointer pointer;
+    const struct lang_type *pointee = c->how.warmup ? c->program->as_pointee(e, x) : NULL;
     *a = (struct spec_arg){.name = rule->name, .divisible = 1};
     if (rule->is_constexpr || x->is_constexpr || x->kind == OBJ_none || x->kind == OBJ_jit ||
         x->kind == OBJ_function)
         set_const(a, x);
+    else if (pointee)
+        set_value(c, a, lang_ptr(e, pointee, rule->is_const_pointer), 0, !rule->no_divisible);
     else if (c->program->as_pointer(e, x, &pointer))
         set_pointer(c, a, rule, pointer);
     else if (rule->type && rule->type->kind == LT_number)
@@ -526,11 +530,21 @@ static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
     return good;
 }
 
+static void take_options(struct spec *s, const struct spec *from)
+{
+    s->num_warps = from->num_warps;
+    s->num_stages = from->num_stages;
+    s->maxnreg = from->maxnreg;
+    s->fp_fusion = from->fp_fusion;
+    s->debug = from->debug;
+}
+
 struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, struct obj *grid,
-                         const struct args *args)
+                         const struct args *args, struct launch_how how)
 {
     struct fault f;
-    struct call c = {.program = p, .eval = e, .jit = jit, .callee = find_callee(p, e, jit), .loc = args->loc};
+    struct call c = {
+        .program = p, .eval = e, .jit = jit, .callee = find_callee(p, e, jit), .how = how, .loc = args->loc};
     const struct target *any = target_by_name("sm_90a");
     c.spec = (struct spec){.num_warps = 4,
                            .num_stages = 3,
@@ -539,8 +553,12 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
                            .target = p->device->target ? p->device->target : any,
                            .interpreter = !p->device->class->takes_ptx,
                            .stops = p->options.break_at != NULL};
+    if (how.like)
+        take_options(&c.spec, how.like);
     bind(&c, args);
     specialize(&c);
+    if (how.warmup)
+        return compiled_obj(e, find_kernel(&c));
     set_grid(&c, grid);
     if (c.launch.grid[0] == 0 || c.launch.grid[1] == 0 || c.launch.grid[2] == 0)
         return obj_none;
@@ -554,5 +572,5 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
     p->launches++;
     if (!launch(&c, k, &f))
         program_raise(e, c.loc, &f);
-    return obj_none;
+    return compiled_obj(e, k);
 }

@@ -359,6 +359,17 @@ static const void *cuda_cubin(struct device *d, void *loaded, size_t *bytes)
     return code->cubin;
 }
 
+static bool cuda_attribute(struct device *d, int number, int64_t *value, struct fault *f)
+{
+    struct gpu *g = gpu_of(d);
+    size_t bytes = 0;
+    int found = 0;
+    cu_result r = number == DEVICE_MEMORY ? g->driver.device_memory(&bytes, g->device)
+                                          : g->driver.device_attribute(&found, number, g->device);
+    *value = number == DEVICE_MEMORY ? (int64_t)bytes : found;
+    return driver_check(&g->driver, r, "cuDeviceGetAttribute", f);
+}
+
 static bool cuda_multiply(struct device *d, const struct product *p, struct fault *f)
 {
     struct gpu *g = gpu_of(d);
@@ -430,6 +441,7 @@ const struct device_class device_cuda = {
     .launch = cuda_launch,
     .resources = cuda_resources,
     .cubin = cuda_cubin,
+    .attribute = cuda_attribute,
     .multiply = cuda_multiply,
     .event_new = cuda_event_new,
     .event_free = cuda_event_free,

@@ -100,6 +100,8 @@ struct product {
     const char *const *prefixes; /* where a library may stand too, as it may in /usr/local; NULL at the end */
 };
 
+enum { DEVICE_MEMORY = -1 };
+
 struct device_class {
     const char *name, *meaning;
     bool takes_ptx;
@@ -125,6 +127,8 @@ struct device_class {
     void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
     /* The assembled kernel, for as long as it is loaded; NULL where there is none. */
     const void *(*cubin)(struct device *d, void *loaded, size_t *bytes);
+    /* The driver's answer to one of its numbered questions, or DEVICE_MEMORY: bytes. NULL: there is no driver. */
+    bool (*attribute)(struct device *d, int number, int64_t *value, struct fault *f);
     /* By a library of the vendor's, queued. False with NESO_OK in f: none is here that does it. NULL: never one. */
     bool (*multiply)(struct device *d, const struct product *p, struct fault *f);
 

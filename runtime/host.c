@@ -3,7 +3,7 @@
  * A program's tensors live in one pool. Where kernels read host memory (the interpreter) the pool allocates on the device;
  * elsewhere each storage has a mirror there (see tensor.h).
  */
-#include "runtime/host.h"
+#include "runtime/torch.h"
 #include "runtime/runtime.h"
 
 #include <string.h>
@@ -134,6 +134,12 @@ static bool as_pointer(struct eval *e, struct obj *x, struct pointer *out)
     return true;
 }
 
+static const struct lang_type *as_pointee(struct eval *e, struct obj *x)
+{
+    enum torch_dtype d;
+    return torch_as_dtype(x, &d) ? lang_number(e, torch_dtypes[d].dtype, torch_dtypes[d].is_unsigned) : NULL;
+}
+
 void host_open(struct program *p)
 {
     struct neso_context *c = p->context;
@@ -147,6 +153,7 @@ void host_open(struct program *p)
     p->host.import = import;
     p->host.jit_attr = tune_attribute;
     p->as_pointer = as_pointer;
+    p->as_pointee = as_pointee;
 }
 
 void host_interpret(struct program *p, struct eval *e, struct loc at)

@@ -61,6 +61,7 @@ struct neso_kernel {
     struct arena arena, scratch;
     const char *name, *id;
     struct obj *jit; /* NULL: from an IR file */
+    struct obj *object; /* as the host program holds it; NULL: it never asked */
     bool whole_file; /* of an IR file, all kernels together: no kernel was named, and no PTX is wanted */
     struct spec spec;
     struct neso_compile_options options; /* strings copied */
@@ -157,16 +158,26 @@ struct program;
 
 /* -- call.c -- */
 
-/* One launch, past the decorators: binds, specializes, compiles what is not in p->kernels yet, launches. */
+struct launch_how {
+    bool warmup;             /* compile only; dtypes may stand for tensors */
+    const struct spec *like; /* the options are its; NULL: the call's own, or as they are by themselves */
+};
+/* One launch, past the decorators: binds, specializes, compiles what is not in p->kernels yet, launches. The compiled kernel. */
+struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args,
+                         struct launch_how how);
+
 /* breakpoint(), in what a running kernel has called. */
 void call_breakpoint(void *program, struct eval *e, struct loc at);
-struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args);
+
+/* -- compiled.c -- */
+
+struct obj *compiled_obj(struct eval *e, struct neso_kernel *k);
 
 /* -- tune.c -- */
 
 /* kernel[grid](...) of a host program: tuning and heuristics, then launch_plain. */
 struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args);
-/* Attributes that a kernel has by them: best_config, cache, configs_timings, run; NULL: no such. */
+/* Attributes that a kernel has by them: best_config, cache, configs_timings, run, warmup; NULL: no such. */
 struct obj *tune_attribute(void *program, struct eval *e, struct obj *jit, const char *name);
 
 /* -- testing.c -- */
@@ -208,6 +219,8 @@ struct program {
     struct arena_mark empty;
     /* host.c's: is x tensor-like? An address of 0 where the device had no memory for it: `fault` says why. */
     bool (*as_pointer)(struct eval *e, struct obj *x, struct pointer *out);
+    /* host.c's: what stands for a tensor when only compiling: a dtype. NULL: it does not. */
+    const struct lang_type *(*as_pointee)(struct eval *e, struct obj *x);
     struct fault fault; /* of the latest access to the device's memory that failed */
     void *lent;         /* host.c's own */
     struct hosting *hosting; /* of the launch that runs: call.c's own */

@@ -36,17 +36,22 @@ void pool_free(struct tensor_pool *p)
     p->storages = NULL;
 }
 
+void storage_release(struct tensor_pool *p, struct storage *s)
+{
+    if (s->device)
+        p->mirror->free(p->mirror->ctx, s->device, s->bytes);
+    if (s->host)
+        p->data->free(p->data->ctx, s->host, s->bytes);
+    s->device = 0;
+    s->host = NULL;
+    s->is_released = true;
+}
+
 void pool_release(struct tensor_pool *p, const struct storage *mark)
 {
-    for (struct storage *s = p->storages; s && s != mark; s = s->next) {
-        if (s->device)
-            p->mirror->free(p->mirror->ctx, s->device, s->bytes);
-        if (s->host)
-            p->data->free(p->data->ctx, s->host, s->bytes);
-        s->device = 0;
-        s->host = NULL;
-        s->is_released = true;
-    }
+    for (struct storage *s = p->storages; s && s != mark; s = s->next)
+        if (!s->is_kept)
+            storage_release(p, s);
 }
 
 int tensor_elem_bytes(const struct tensor *t)
@@ -126,8 +131,10 @@ char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write)
         }
         s->host_stale = false;
     }
-    if (write)
+    if (write) {
         s->device_stale = true;
+        p->writes++;
+    }
     return s->host + t->offset * tensor_elem_bytes(t);
 }
 
@@ -262,7 +269,6 @@ bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct t
                 element_function *f, void *ctx)
 {
     struct walk w = {.rank = out->rank};
-    p->operations++;
     for (int k = 0; k <= n; k++) {
         struct tensor t = k < n ? tensor_expanded(x[k], out->rank, out->shape) : *out;
         if (!(w.at[k] = tensor_host(p, &t, k == n)))
@@ -376,7 +382,6 @@ static int64_t matrix_place(const struct tensor *t, int64_t i)
 bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tensor *a, const struct tensor *b)
 {
     int r = out->rank;
-    p->operations++;
     int64_t m = out->shape[r - 2], n = out->shape[r - 1], k = a->shape[a->rank - 1];
     int nthreads = count_threads(m, n, k);
     size_t doubles = (size_t)(m * k + k * n + n * nthreads);

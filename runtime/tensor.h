@@ -60,6 +60,7 @@ struct storage {
     uint64_t device;     /* 0: none there */
     bool host_stale, device_stale;
     bool is_undefined; /* nobody relies on zeros: torch.empty */
+    bool is_kept;     /* pool_release leaves it alone */
     bool is_released; /* its contents are gone (pool_release) */
     struct storage *next; /* all of a pool */
 };
@@ -71,7 +72,7 @@ struct tensor_pool {
     const struct mirror *mirror; /* NULL: kernels read host memory */
     struct storage *storages;
     uint64_t seed[2];            /* of the random numbers */
-    uint64_t operations;         /* computed so far */
+    uint64_t writes;             /* by the host, so far: what it computed */
     bool failed;                 /* memory or a copy failed */
 };
 
@@ -82,11 +83,13 @@ struct tensor {
     int64_t shape[TENSOR_RANK_MAX], stride[TENSOR_RANK_MAX]; /* strides in elements */
     int64_t offset;                                          /* in elements */
     bool on_gpu; /* made with device='cuda': what .device says */
+    void *attributes; /* of this object, not of its views: torch.c's; NULL: none */
 };
 
 void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data, const struct mirror *mirror);
 void pool_free(struct tensor_pool *p);
-/* Gives back the contents of all storages made since `mark` (p->storages of then): whoever still asks for them is refused. */
+void storage_release(struct tensor_pool *p, struct storage *s);
+/* Gives back the contents of all storages that are not kept, made since `mark` (p->storages of then): whoever still asks for them is refused. */
 void pool_release(struct tensor_pool *p, const struct storage *mark);
 
 /* A new contiguous tensor, zeroed. False: no memory. */

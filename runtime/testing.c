@@ -141,7 +141,7 @@ static int measure(struct clock *c, const struct bench *b, double **times_ms)
 int bench_run(struct program *p, struct eval *e, const struct bench *b, struct loc at, double **times_ms)
 {
     struct clock c = {.p = p, .e = e, .at = at};
-    uint64_t launches = p->launches, operations = host_pool(e)->operations, products = p->products;
+    uint64_t launches = p->launches, writes = host_pool(e)->writes, products = p->products;
     bool was_timing = p->is_timing;
     struct handler h;
     handler_push(e, &h);
@@ -156,10 +156,10 @@ int bench_run(struct program *p, struct eval *e, const struct bench *b, struct l
     handler_pop(e, &h);
     clock_close(&c);
     p->is_timing = was_timing;
-    p->oracle = p->launches != launches                  ? NULL
-                : host_pool(e)->operations != operations ? "CPU oracle"
-                : p->products != products                ? "cuBLAS"
-                                                         : NULL;
+    p->oracle = p->launches != launches          ? NULL
+                : host_pool(e)->writes != writes ? "CPU oracle"
+                : p->products != products        ? "cuBLAS"
+                                                 : NULL;
     return n;
 }
 
@@ -246,19 +246,21 @@ static struct obj *summary(struct eval *e, double *times, int n, struct obj *mod
 /* -- do_bench -- */
 
 struct timed {
-    struct obj *fn;
+    struct obj *fn, *grad_to_none;
     struct loc at;
 };
 
 static void call_fn(struct eval *e, void *ctx)
 {
     struct timed *t = ctx;
+    for (int i = 0; t->grad_to_none->kind == OBJ_list && i < t->grad_to_none->seq.n; i++)
+        torch_tensor_class.setattr(e, t->grad_to_none->seq.at[i], "grad", obj_none, t->at);
     eval_call(e, t->fn, &(struct args){.loc = t->at});
 }
 
 static struct obj *run_do_bench(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct timed t = {args[0], call->loc};
+    struct timed t = {args[0], args[3], call->loc};
     struct bench b = {.warmup_ms = number_arg(e, args[1], "warmup", call->loc),
                       .rep_ms = number_arg(e, args[2], "rep", call->loc),
                       .call = call_fn,

@@ -3,6 +3,7 @@
  * method is a row of a table; what is missing is a located error that says to run the file under Python.
  */
 #include "frontend/python.h"
+#include "runtime/runtime.h"
 #include "runtime/torch.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ struct obj *torch_wrap(struct eval *e, struct tensor t)
 {
     struct tensor *kept = NEW(e->arena, struct tensor);
     *kept = t;
+    kept->attributes = NULL;
     return obj_native(e, &torch_tensor_class, kept);
 }
 
@@ -195,6 +197,66 @@ static void fill_tensor(struct eval *e, const struct tensor *t, fill_function *f
         tensor_set(host, t, i, f(host_pool(e), x));
 }
 
+/* -- generators: a state of their own -- */
+
+static void set_seed(uint64_t state[2], uint64_t x)
+{
+    for (int i = 0; i < 2; i++) { /* splitmix64 */
+        uint64_t z = (x += 0x9E3779B97F4A7C15u);
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+        state[i] = z ^ (z >> 31);
+    }
+}
+
+static struct obj *generator_seed(struct eval *e, struct obj **args, const struct args *call)
+{
+    set_seed(args[0]->native.data, (uint64_t)torch_int_arg(e, args[1], "seed", call->loc));
+    return args[0];
+}
+
+static const struct builtin generator_methods[] = {
+    {"Generator.manual_seed", "self, seed", generator_seed, NULL}};
+
+static struct obj *generator_get(struct eval *e, struct obj *self, const char *name, struct loc at)
+{
+    (void)at;
+    return strcmp(name, "manual_seed") == 0 ? obj_method(e, self, obj_builtin(e, generator_methods)) : NULL;
+}
+
+static const struct native_class generator_class = {.name = "torch.Generator", .getattr = generator_get};
+
+static struct obj *run_generator(struct eval *e, struct obj **args, const struct args *call)
+{
+    (void)args, (void)call;
+    uint64_t *state = NEW_ARRAY(e->arena, 2, uint64_t);
+    set_seed(state, 67280421310721); /* torch's default */
+    return obj_native(e, &generator_class, state);
+}
+
+/* Fills from a generator, or from the program's own random numbers. */
+static void fill_from(struct eval *e, const struct tensor *t, fill_function *f, const struct number *x,
+                      struct obj *generator, struct loc at)
+{
+    struct tensor_pool *p = host_pool(e);
+    uint64_t own[2] = {p->seed[0], p->seed[1]};
+    bool given = generator->kind == OBJ_native && generator->native.class == &generator_class;
+    if (given)
+        memcpy(p->seed, generator->native.data, sizeof own);
+    fill_tensor(e, t, f, x, at);
+    if (given) {
+        memcpy(generator->native.data, p->seed, sizeof own);
+        memcpy(p->seed, own, sizeof own);
+    }
+}
+
+static struct obj *learning(struct eval *e, struct obj *x, struct obj *requires_grad, struct loc at)
+{
+    if (obj_truth(e, requires_grad, at))
+        torch_tensor_class.setattr(e, x, "requires_grad", obj_true, at);
+    return x;
+}
+
 /* torch.empty, zeros, ones, rand, randn: size..., dtype, device. */
 struct constructor {
     fill_function *fill;
@@ -210,8 +272,8 @@ static struct obj *construct(struct eval *e, struct obj **args, const struct arg
         torch_make(e, torch_dtype_arg(e, args[1], TORCH_float32, call->loc), rank, shape, call->loc);
     t.storage->is_undefined = !c->fill;
     if (c->fill && (c->fill != fill_value || c->x[0].f != 0))
-        fill_tensor(e, &t, c->fill, c->x, call->loc);
-    return placed(e, t, args[2]);
+        fill_from(e, &t, c->fill, c->x, args[4], call->loc);
+    return learning(e, placed(e, t, args[2]), args[3], call->loc);
 }
 
 static struct obj *construct_like(struct eval *e, struct obj **args, const struct args *call)
@@ -224,7 +286,7 @@ static struct obj *construct_like(struct eval *e, struct obj **args, const struc
     t.storage->is_undefined = !c->fill;
     if (c->fill && (c->fill != fill_value || c->x[0].f != 0))
         fill_tensor(e, &t, c->fill, c->x, call->loc);
-    return torch_wrap(e, t);
+    return learning(e, torch_wrap(e, t), args[3], call->loc);
 }
 
 static struct obj *run_full(struct eval *e, struct obj **args, const struct args *call)
@@ -264,7 +326,7 @@ static struct obj *run_normal(struct eval *e, struct obj **args, const struct ar
     int rank = torch_shape_arg(e, args[2], shape, call->loc);
     struct tensor t =
         torch_make(e, torch_dtype_arg(e, args[3], TORCH_float32, call->loc), rank, shape, call->loc);
-    fill_tensor(e, &t, fill_normal, x, call->loc);
+    fill_from(e, &t, fill_normal, x, args[5], call->loc);
     return placed(e, t, args[4]);
 }
 
@@ -277,7 +339,7 @@ static struct obj *run_randint(struct eval *e, struct obj **args, const struct a
     int rank = torch_shape_arg(e, args[from_zero && args[2] == obj_none ? 1 : 2], shape, call->loc);
     struct tensor t =
         torch_make(e, torch_dtype_arg(e, args[3], TORCH_int64, call->loc), rank, shape, call->loc);
-    fill_tensor(e, &t, fill_integer, x, call->loc);
+    fill_from(e, &t, fill_integer, x, args[5], call->loc);
     return placed(e, t, args[4]);
 }
 
@@ -343,20 +405,14 @@ static struct obj *run_tensor(struct eval *e, struct obj **args, const struct ar
     enum torch_dtype dflt = is_float ? TORCH_float32 : is_bool ? TORCH_bool_ : TORCH_int64;
     struct tensor t = torch_make(e, torch_dtype_arg(e, args[1], dflt, call->loc), rank, shape, call->loc);
     list_fill(e, args[0], torch_host(e, &t, true, call->loc), &t, &next, call->loc);
-    return placed(e, t, args[2]);
+    return learning(e, placed(e, t, args[2]), args[3], call->loc);
 }
 
 /* -- other functions -- */
 
 static struct obj *run_manual_seed(struct eval *e, struct obj **args, const struct args *call)
 {
-    uint64_t x = (uint64_t)torch_int_arg(e, args[0], "seed", call->loc);
-    for (int i = 0; i < 2; i++) { /* splitmix64 */
-        uint64_t z = (x += 0x9E3779B97F4A7C15u);
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-        host_pool(e)->seed[i] = z ^ (z >> 31);
-    }
+    set_seed(host_pool(e)->seed, (uint64_t)torch_int_arg(e, args[0], "seed", call->loc));
     return obj_none;
 }
 
@@ -459,15 +515,18 @@ static const struct builtin functions[] = {
     {"torch.randn_like", LIKE, construct_like, &normal},
     {"torch.full", "size, fill_value, dtype=None, device=None", run_full, NULL},
     {"torch.full_like", "input, fill_value, dtype=None, device=None", run_full_like, NULL},
-    {"torch.normal", "mean, std, size, dtype=None, device=None", run_normal, NULL},
-    {"torch.randint", "low, high=None, size=None, dtype=None, device=None", run_randint, NULL},
+    {"torch.normal", "mean, std, size, dtype=None, device=None, generator=None", run_normal, NULL},
+    {"torch.randint", "low, high=None, size=None, dtype=None, device=None, generator=None", run_randint,
+     NULL},
     {"torch.arange", "start, end=None, step=None, dtype=None, device=None", run_arange, NULL},
     {"torch.tensor", "data, dtype=None, device=None, requires_grad=False", run_tensor, NULL},
     {"torch.manual_seed", "seed", run_manual_seed, NULL},
+    {"torch.Generator", "device=None", run_generator, NULL},
     {"torch.device", "type, index=None", run_device, NULL},
     {"torch.cuda.synchronize", "device=None", run_synchronize, NULL},
     {"torch.cuda.empty_cache", "", run_nothing, NULL},
     {"torch.cuda.manual_seed", "seed", run_manual_seed, NULL},
+    {"torch.cuda.manual_seed_all", "seed", run_manual_seed, NULL},
     {"torch.cuda.is_available", "", run_is_available, NULL},
     {0},
 };
@@ -486,12 +545,75 @@ static const struct builtin *find_builtin(const struct builtin *table, const cha
 
 /* -- the classes -- */
 
+/* What programs keep on a tensor: .grad and the like, or anything. */
+static struct obj *noted_attribute(struct eval *e, const struct tensor *t, const char *name)
+{
+    static const struct {
+        const char *name;
+        struct obj *const *value;
+    } dflt[] = {
+        {"grad", &obj_none}, {"requires_grad", &obj_false}, {"_node", &obj_none}, {"grad_fn", &obj_none}};
+    struct obj *found =
+        t->attributes ? dict_get(e, ((struct obj *)t->attributes)->dict, obj_cstr(e, name)) : NULL;
+    for (size_t i = 0; !found && i < sizeof dflt / sizeof *dflt; i++)
+        if (strcmp(dflt[i].name, name) == 0)
+            found = *dflt[i].value;
+    return found;
+}
+
+static struct obj *find_method_of(struct eval *e, struct obj *self, const char *name)
+{
+    const struct builtin *b = find_builtin(torch_view_methods, "Tensor", name);
+    if (!b)
+        b = find_builtin(torch_math_methods, "Tensor", name);
+    if (!b)
+        b = find_builtin(torch_matmul_functions, "Tensor", name);
+    if (!b)
+        b = torch_operation(e, "Tensor", name);
+    if (b)
+        return obj_method(e, self, obj_builtin(e, b));
+    struct obj *more = *name == '_' ? NULL : scope_get(torch_more(e), intern_str(e->strings, name));
+    return more && more->kind == OBJ_function ? obj_method(e, self, more) : NULL;
+}
+
+/* x.add_(y): what x.add(y) is, written into x. */
+static struct obj *run_inplace(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *method = find_method_of(e, args[0], call->callee->data);
+    struct obj *found = call_spread(e, method, args[1], args[2], call->loc);
+    torch_assign(e, torch_tensor(args[0]), found, call->loc);
+    return args[0];
+}
+
+/* "add_" and "__iadd__", for which `x += y` asks. */
+static struct obj *inplace_method(struct eval *e, struct obj *self, const char *name)
+{
+    static const char *const operators[][2] = {
+        {"truediv", "div"},   {"floordiv", "floor_divide"}, {"mod", "remainder"}, {"and", "bitwise_and"},
+        {"or", "bitwise_or"}, {"xor", "bitwise_xor"},       {"matmul", ""}};
+    size_t n = strlen(name);
+    const char *base = NULL;
+    if (n > 5 && strncmp(name, "__i", 3) == 0 && strcmp(name + n - 2, "__") == 0) {
+        base = intern(e->strings, name + 3, n - 5);
+        for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+            base = strcmp(base, operators[i][0]) == 0 ? operators[i][1] : base;
+    } else if (n > 1 && name[0] != '_' && name[n - 1] == '_' &&
+               !find_builtin(torch_view_methods, "Tensor", name)) {
+        base = intern(e->strings, name, n - 1);
+    }
+    if (!base || !find_method_of(e, self, base))
+        return NULL;
+    struct builtin *b = NEW(e->arena, struct builtin);
+    *b = (struct builtin){name, "self, *args, **kwargs", run_inplace, base};
+    return obj_method(e, self, obj_builtin(e, b));
+}
+
 static struct obj *class_getattr(struct eval *e, struct obj *self, const char *name, struct loc at)
 {
     const struct tensor *t = torch_tensor(self);
     (void)at;
     if (strcmp(name, "shape") == 0)
-        return torch_ints(e, t->rank, t->shape);
+        return torch_size(e, t);
     if (strcmp(name, "dtype") == 0)
         return torch_dtype_obj(e, t->dtype);
     if (strcmp(name, "device") == 0)
@@ -504,17 +626,43 @@ static struct obj *class_getattr(struct eval *e, struct obj *self, const char *n
         return self;
     if (strcmp(name, "T") == 0)
         return torch_run_t(e, &self, &(struct args){.loc = at});
-    const struct builtin *b = find_builtin(torch_view_methods, "Tensor", name);
-    if (!b)
-        b = find_builtin(torch_math_methods, "Tensor", name);
-    if (!b)
-        b = find_builtin(torch_matmul_functions, "Tensor", name);
-    if (!b)
-        b = torch_operation(e, "Tensor", name);
-    if (b)
-        return obj_method(e, self, obj_builtin(e, b));
-    struct obj *more = *name == '_' ? NULL : scope_get(torch_more(e), intern_str(e->strings, name));
-    return more && more->kind == OBJ_function ? obj_method(e, self, more) : NULL;
+    if (strcmp(name, "mT") == 0)
+        return torch_transpose(e, *t, t->rank - 2, t->rank - 1);
+    struct obj *noted = noted_attribute(e, t, name);
+    if (noted)
+        return noted;
+    struct obj *inplace = inplace_method(e, self, name);
+    if (inplace)
+        return inplace;
+    return find_method_of(e, self, name);
+}
+
+/* What a timed call makes goes when it ends, but for what it leaves on a tensor: a gradient, until the next takes its place. */
+static void keep_in_benchmark(struct eval *e, const struct obj *old, const struct obj *value)
+{
+    const struct tensor *before = old ? torch_tensor(old) : NULL, *after = torch_tensor(value);
+    if (!((struct program *)e->host->ctx)->is_timing)
+        return;
+    if (after)
+        after->storage->is_kept = true;
+    if (before && before->storage->is_kept && !before->storage->is_released &&
+        (!after || after->storage != before->storage))
+        storage_release(host_pool(e), before->storage);
+}
+
+static bool class_setattr(struct eval *e, struct obj *self, const char *name, struct obj *value,
+                          struct loc at)
+{
+    struct tensor *t = torch_tensor(self);
+    if (strcmp(name, "data") == 0) {
+        torch_assign(e, t, value, at);
+        return true;
+    }
+    if (!t->attributes)
+        t->attributes = obj_dict(e);
+    keep_in_benchmark(e, noted_attribute(e, t, name), value);
+    dict_set(e, ((struct obj *)t->attributes)->dict, obj_cstr(e, name), value);
+    return true;
 }
 
 static struct obj *class_operator(struct eval *e, enum oper op, struct obj *self, struct obj *other,
@@ -602,6 +750,7 @@ static bool class_truth(struct eval *e, struct obj *self, struct loc at)
 const struct native_class torch_tensor_class = {
     .name = "torch.Tensor",
     .getattr = class_getattr,
+    .setattr = class_setattr,
     .getitem = class_getitem,
     .setitem = class_setitem,
     .binary = class_operator,
@@ -652,6 +801,7 @@ static const char *const module_names[] = {"torch",
                                            "torch.testing",
                                            "torch.nn",
                                            "torch.nn.functional",
+                                           "torch.autograd",
                                            "torch.backends",
                                            "torch.backends.cuda",
                                            "torch.backends.cuda.matmul",
@@ -680,12 +830,13 @@ static void add_functions(struct eval *e, struct scope *s, const struct builtin 
             scope_set(s, intern_str(e->strings, table->name + length + 1), obj_builtin(e, table));
 }
 
-static void add_more(struct eval *e, struct scope *s)
+static void add_more(struct scope *s, const struct scope *more)
 {
-    const struct map *names = &torch_more(e)->names;
+    const struct map *names = &more->names;
     for (int i = 0; i < names->n; i++) {
         struct obj *x = names->entries[i].value;
-        if (x && x->kind == OBJ_function && *(const char *)names->entries[i].key != '_')
+        if (x && (x->kind == OBJ_function || x->kind == OBJ_class) &&
+            *(const char *)names->entries[i].key != '_')
             scope_set(s, names->entries[i].key, x);
     }
 }
@@ -702,6 +853,7 @@ struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at)
     add_functions(e, s, functions, dotted_name);
     add_functions(e, s, torch_math_functions, dotted_name);
     add_functions(e, s, torch_matmul_functions, dotted_name);
+    add_functions(e, s, torch_device_functions, dotted_name);
     add_functions(e, s, torch_pick_functions, dotted_name);
     size_t length = strlen(dotted_name);
     for (size_t k = 0; k < known; k++)
@@ -715,12 +867,19 @@ struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at)
             scope_set(s, intern_str(e->strings, name), obj_builtin(e, torch_operation(e, dotted_name, name)));
     }
     if (i == 0 || strcmp(dotted_name, "torch.nn.functional") == 0)
-        add_more(e, s);
+        add_more(s, torch_more(e));
+    struct scope *written = torch_written(e, dotted_name);
+    if (written)
+        add_more(s, written);
     if (i == 0) {
         add_dtypes(e, s);
         scope_set(s, intern_str(e->strings, "inf"), obj_float(e, INFINITY));
         scope_set(s, intern_str(e->strings, "nan"), obj_float(e, NAN));
         scope_set(s, intern_str(e->strings, "pi"), obj_float(e, 3.14159265358979323846));
+        struct obj any[] = {{.kind = OBJ_native, .native.class = &torch_tensor_class},
+                            {.kind = OBJ_native, .native.class = &torch_dtype_class}};
+        scope_set(s, intern_str(e->strings, "Tensor"), builtin_type_of(e, &any[0]));
+        scope_set(s, intern_str(e->strings, "dtype"), builtin_type_of(e, &any[1]));
     }
     return m;
 }

@@ -36,19 +36,25 @@ const char *torch_shape_text(struct eval *e, const struct tensor *x);
 extern const struct builtin torch_matmul_functions[]; /* and methods */
 struct obj *torch_matmul(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 
+/* -- properties.c -- */
+extern const struct builtin torch_device_functions[];
+
 /* -- torch_view.c -- */
 extern const struct builtin torch_view_methods[];
 struct obj *torch_cast(struct eval *e, struct tensor t, enum torch_dtype dtype, bool copy, struct loc at);
 int torch_dim_arg(struct eval *e, struct obj *x, int rank, struct loc at);
+struct obj *torch_size(struct eval *e, const struct tensor *t);
 struct obj *torch_ints(struct eval *e, int n, const int64_t *x);
 struct tensor torch_index(struct eval *e, struct obj *self, struct obj *index, struct loc at);
 void torch_assign(struct eval *e, struct tensor *to, struct obj *value, struct loc at);
+struct obj *torch_transpose(struct eval *e, struct tensor t, int a, int b);
 struct obj *torch_run_t(struct eval *e, struct obj **args, const struct args *call);
 struct number torch_same_element(const struct number *x, void *ctx); /* for tensor_map: a copy */
 struct obj *torch_run_item(struct eval *e, struct obj **args, const struct args *call);
 
 /* -- torch_more.c -- */
 struct scope *torch_more(struct eval *e); /* more functions, by name */
+struct scope *torch_written(struct eval *e, const char *module); /* of "torch.cuda"; NULL: none is written in Python */
 
 /* -- torch_pick.c -- */
 extern const struct builtin torch_pick_functions[];

@@ -233,7 +233,6 @@ static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const st
         double y = step[1] ? (double)((const float *)(const void *)from[1])[i] : number[1];
         to[i] = (float)f->on_floats(x, y);
     }
-    host_pool(e)->operations++;
     return true;
 }
 
@@ -406,15 +405,16 @@ static struct obj *run_reduction(struct eval *e, struct obj **args, const struct
                              : r->mean  ? (torch_is_float(t.dtype) ? t.dtype : TORCH_float32)
                              : r->combine == r_sum && !torch_is_float(t.dtype) ? TORCH_int64
                                                                                : t.dtype;
-    return reduce(e, r, t, args[1], obj_truth(e, args[2], call->loc),
-                  torch_dtype_arg(e, args[3], dtype, call->loc), is_max && args[1] != obj_none, call->loc);
+    struct obj *dim = args[1] == obj_none ? args[4] : args[1];
+    return reduce(e, r, t, dim, obj_truth(e, args[2], call->loc),
+                  torch_dtype_arg(e, args[3], dtype, call->loc), is_max && dim != obj_none, call->loc);
 }
 
 static struct obj *run_softmax(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor t = torch_self(e, args, call);
-    int64_t axis = torch_int_arg(e, args[1] == obj_none ? obj_int(e, -1) : args[1], "dim", call->loc),
-            inner = 1;
+    struct obj *dim = args[1] == obj_none ? args[3] : args[1];
+    int64_t axis = torch_int_arg(e, dim == obj_none ? obj_int(e, -1) : dim, "dim", call->loc), inner = 1;
     axis += axis < 0 ? t.rank : 0;
     if (axis < 0 || axis >= t.rank)
         eval_raise(e, call->loc, "IndexError", ERR_torch_dim, t.rank, axis);
@@ -548,7 +548,7 @@ const struct builtin *torch_operation(struct eval *e, const char *prefix, const 
     const char *params = f ? (f->n == 1 ? "input" : "input, other") : NULL;
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions && !params; i++)
         if (strcmp(reductions[i].name, name) == 0)
-            params = "input, dim=None, keepdim=False, dtype=None";
+            params = "input, dim=None, keepdim=False, dtype=None, axis=None";
     if (!params)
         return NULL;
     struct text full;
@@ -570,18 +570,18 @@ const char *torch_operation_name(int i)
 
 const struct builtin torch_math_functions[] = {
     {"torch.where", "condition, input, other", run_where, NULL},
-    {"torch.softmax", "input, dim=None, dtype=None", run_softmax, NULL},
+    {"torch.softmax", "input, dim=None, dtype=None, axis=None", run_softmax, NULL},
     {"torch.allclose", "input, other, rtol=None, atol=None, equal_nan=False", run_allclose, NULL},
     {"torch.equal", "input, other", run_equal, NULL},
     {"torch.testing.assert_close",
      "actual, expected, rtol=None, atol=None, equal_nan=False, *, check_dtype=True, msg=None",
      run_assert_close, NULL},
-    {"torch.nn.functional.softmax", "input, dim=None, dtype=None", run_softmax, NULL},
+    {"torch.nn.functional.softmax", "input, dim=None, dtype=None, axis=None", run_softmax, NULL},
     {0},
 };
 
 const struct builtin torch_math_methods[] = {
-    {"Tensor.softmax", "self, dim=None, dtype=None", run_softmax, NULL},
+    {"Tensor.softmax", "self, dim=None, dtype=None, axis=None", run_softmax, NULL},
     {"Tensor.allclose", "self, other, rtol=None, atol=None, equal_nan=False", run_allclose, NULL},
     {"Tensor.equal", "self, other", run_equal, NULL},
     {0},

@@ -34,13 +34,13 @@ static const char more_py[] =
     "    x = x - x.amax(dim, keepdim=True)\n"
     "    return (x - x.exp().sum(dim, keepdim=True).log()).to(dtype or input.dtype)\n"
     "\n"
-    "def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):\n"
-    "    if len(normalized_shape) != 1:\n"
-    "        raise NotImplementedError(\"layer_norm over several dimensions: run the file under Python\")\n"
-    "    x = input.double()\n"
-    "    y = (x - x.mean(-1, keepdim=True)) / (var(x, -1, False, True) + eps).sqrt()\n"
-    "    y = y if weight is None else y * weight.double()\n"
-    "    return (y if bias is None else y + bias.double()).to(input.dtype)\n"
+    "def layer_norm(input, *args, **kwargs):\n"
+    "    import torch\n"
+    "    return torch.autograd.layer_norm(input, *args, **kwargs)\n"
+    "\n"
+    "def backward(input, *args, **kwargs):\n"
+    "    import torch\n"
+    "    torch.autograd.backward(input, *args, **kwargs)\n"
     "\n"
     "def rms_norm(input, normalized_shape, weight=None, eps=1e-6):\n"
     "    x = input.double()\n"
@@ -108,13 +108,142 @@ static const char more_py[] =
     "    out = torch.stack(rows).transpose(0, dim).contiguous()\n"
     "    return out.to(dtype or (input.dtype if input.dtype.is_floating_point else torch.int64))\n";
 
+/* Gradients: what torch.autograd.Function notes on its results is all that there is of a graph. */
+static const char autograd_py[] =
+    "class _Context:\n"
+    "    saved_tensors = ()\n"
+    "    needs_input_grad = ()\n"
+    "    def save_for_backward(self, *tensors):\n"
+    "        self.saved_tensors = tensors\n"
+    "    def mark_non_differentiable(self, *tensors):\n"
+    "        pass\n"
+    "\n"
+    "def _learns(x):\n"
+    "    import torch\n"
+    "    return isinstance(x, torch.Tensor) and x.requires_grad\n"
+    "\n"
+    "class Function:\n"
+    "    @classmethod\n"
+    "    def apply(cls, *args):\n"
+    "        ctx = _Context()\n"
+    "        ctx.needs_input_grad = tuple(_learns(x) for x in args)\n"
+    "        out = cls.forward(ctx, *args)\n"
+    "        if any(ctx.needs_input_grad):\n"
+    "            out.requires_grad = True\n"
+    "            out._node = (cls, ctx, args)\n"
+    "        return out\n"
+    "\n"
+    "def backward(x, gradient=None, retain_graph=None, create_graph=False):\n"
+    "    import torch\n"
+    "    if not x.requires_grad:\n"
+    "        raise NotImplementedError(\"no gradient is known of this tensor: only results of "
+    "torch.autograd.\"\n"
+    "            \"Function and layer_norm have one here; run the file under Python\")\n"
+    "    gradient = torch.ones_like(x) if gradient is None else gradient\n"
+    "    if x._node is None:\n"
+    "        x.grad = gradient.clone() if x.grad is None else x.grad + gradient\n"
+    "        return\n"
+    "    cls, ctx, args = x._node\n"
+    "    found = cls.backward(ctx, gradient)\n"
+    "    for arg, g in zip(args, found if isinstance(found, tuple) else (found,)):\n"
+    "        if g is not None and _learns(arg):\n"
+    "            backward(arg, g)\n"
+    "\n"
+    "class LayerNormFunction(Function):\n"
+    "    @staticmethod\n"
+    "    def forward(ctx, input, weight, bias, eps):\n"
+    "        import torch\n"
+    "        x = input.double()\n"
+    "        x = x - x.mean(-1, keepdim=True)\n"
+    "        rstd = 1 / ((x * x).mean(-1, keepdim=True) + eps).sqrt()\n"
+    "        x = x * rstd\n"
+    "        w = torch.ones_like(x[0]) if weight is None else weight.double()\n"
+    "        ctx.save_for_backward(x, rstd, w)\n"
+    "        y = x if weight is None else x * w\n"
+    "        return (y if bias is None else y + bias.double()).to(input.dtype)\n"
+    "\n"
+    "    @staticmethod\n"
+    "    def backward(ctx, dy):\n"
+    "        x, rstd, w = ctx.saved_tensors\n"
+    "        d = dy.double()\n"
+    "        wd = d * w\n"
+    "        dx = (wd - x * (x * wd).mean(-1, keepdim=True) - wd.mean(-1, keepdim=True)) * rstd\n"
+    "        dw = (d * x).reshape(-1, x.shape[-1]).sum(0)\n"
+    "        return dx.to(dy.dtype), dw.to(dy.dtype), d.reshape(-1, x.shape[-1]).sum(0).to(dy.dtype), None\n"
+    "\n"
+    "def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):\n"
+    "    if len(normalized_shape) != 1:\n"
+    "        raise NotImplementedError(\"layer_norm over several dimensions: run the file under Python\")\n"
+    "    return LayerNormFunction.apply(input, weight, bias, eps)\n";
+
+static const char cuda_py[] = "class Stream:\n"
+                              "    cuda_stream = 0\n"
+                              "    def __init__(self, device=None, priority=0):\n"
+                              "        pass\n"
+                              "    def synchronize(self):\n"
+                              "        import torch\n"
+                              "        torch.cuda.synchronize()\n"
+                              "    def wait_stream(self, stream):\n"
+                              "        pass\n"
+                              "    def __enter__(self):\n"
+                              "        return self\n"
+                              "    def __exit__(self, *error):\n"
+                              "        pass\n"
+                              "\n"
+                              "def current_stream(device=None):\n"
+                              "    return Stream()\n"
+                              "\n"
+                              "def stream(stream):\n"
+                              "    return stream\n"
+                              "\n"
+                              "def set_stream(stream):\n"
+                              "    pass\n"
+                              "\n"
+                              "def set_device(device):\n"
+                              "    pass\n";
+
+static const char torch_py[] = "class no_grad:\n"
+                               "    def __call__(self, function):\n"
+                               "        return function\n"
+                               "    def __enter__(self):\n"
+                               "        return self\n"
+                               "    def __exit__(self, *error):\n"
+                               "        pass\n"
+                               "\n"
+                               "class inference_mode(no_grad):\n"
+                               "    pass\n"
+                               "\n"
+                               "def set_float32_matmul_precision(precision):\n"
+                               "    import torch\n"
+                               "    torch.backends.cuda.matmul.allow_tf32 = precision != 'highest'\n";
+
+/* There is one stream, and one device. */
+static const struct {
+    const char *module, *text;
+} written[] = {
+    {"torch.more", more_py}, {"torch.autograd", autograd_py}, {"torch", torch_py}, {"torch.cuda", cuda_py}};
+
+struct scope *torch_written(struct eval *e, const char *module)
+{
+    size_t i = 0, n = sizeof written / sizeof *written;
+    while (i < n && strcmp(written[i].module, module) != 0)
+        i++;
+    if (i == n)
+        return NULL;
+    struct text key;
+    text_init(&key, e->arena);
+    text_printf(&key, "%s, written", module);
+    void **known = map_at(&e->modules, intern(e->strings, key.s, key.len), key.len);
+    if (!*known) {
+        const struct source *src = diag_add_source(e->diag, module, written[i].text, strlen(written[i].text));
+        struct obj *made = eval_module(e, src, module);
+        known = map_at(&e->modules, intern(e->strings, key.s, key.len), key.len);
+        *known = made;
+    }
+    return ((struct obj *)*known)->module.scope;
+}
+
 struct scope *torch_more(struct eval *e)
 {
-    struct obj *m = find_module(e, "torch.more", (struct loc){0});
-    if (!m) {
-        const struct source *src = diag_add_source(e->diag, "torch", more_py, strlen(more_py));
-        m = eval_module(e, src, "torch.more");
-        *map_at(&e->modules, intern_str(e->strings, "torch.more"), strlen("torch.more")) = m;
-    }
-    return m->module.scope;
+    return torch_written(e, "torch.more");
 }

@@ -13,7 +13,12 @@ struct obj *torch_cast(struct eval *e, struct tensor t, enum torch_dtype dtype, 
     out.on_gpu = t.on_gpu;
     const char *from = torch_host(e, &t, false, at);
     char *to = torch_host(e, &out, true, at);
-    for (int64_t i = 0; i < tensor_elems(&t); i++)
+    int64_t n = tensor_elems(&t);
+    if (t.dtype == dtype && tensor_is_contiguous(&t)) {
+        memcpy(to, from, (size_t)n * (size_t)tensor_elem_bytes(&t));
+        return torch_wrap(e, out);
+    }
+    for (int64_t i = 0; i < n; i++)
         tensor_set(to, &out, i, tensor_get(from, &t, i));
     return torch_wrap(e, out);
 }
@@ -23,19 +28,23 @@ static struct obj *run_to(struct eval *e, struct obj **args, const struct args *
     struct tensor t = torch_self(e, args, call);
     struct obj *list = args[1];
     enum torch_dtype dtype = torch_dtype_arg(e, args[2], t.dtype, call->loc);
+    bool was_on_gpu = t.on_gpu;
     if (args[3] != obj_none)
         t.on_gpu = !torch_is_cpu(e, args[3]);
     for (int i = 0; i < list->seq.n; i++)
         if (!torch_as_dtype(list->seq.at[i], &dtype))
             t.on_gpu = !torch_is_cpu(e, list->seq.at[i]);
-    return torch_cast(e, t, dtype, false, call->loc);
+    bool copy = t.on_gpu != was_on_gpu || obj_truth(e, args[5], call->loc);
+    return copy || dtype != t.dtype ? torch_cast(e, t, dtype, copy, call->loc) : args[0];
 }
 
 /* `.float()`, `.half()`, ...: data is the dtype's row. */
 static struct obj *run_cast(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct torch_dtype_info *d = call->callee->data;
-    return torch_cast(e, torch_self(e, args, call), (enum torch_dtype)(d - torch_dtypes), false, call->loc);
+    struct tensor t = torch_self(e, args, call);
+    enum torch_dtype dtype = (enum torch_dtype)(d - torch_dtypes);
+    return dtype == t.dtype ? args[0] : torch_cast(e, t, dtype, false, call->loc);
 }
 
 static struct obj *run_clone(struct eval *e, struct obj **args, const struct args *call)
@@ -59,15 +68,21 @@ static struct obj *run_is_contiguous(struct eval *e, struct obj **args, const st
 static struct obj *run_on_device(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor t = torch_self(e, args, call);
+    bool was_on_gpu = t.on_gpu;
     t.on_gpu = strstr(call->callee->name, "cuda") != NULL;
-    return torch_wrap(e, t);
+    return t.on_gpu == was_on_gpu ? args[0] : torch_cast(e, t, t.dtype, true, call->loc);
 }
 
+static struct obj *run_requires_grad(struct eval *e, struct obj **args, const struct args *call)
+{
+    torch_tensor_class.setattr(e, args[0], "requires_grad", args[1], call->loc);
+    return args[0];
+}
+
+/* detach: the same elements, without what was noted for their gradient. */
 static struct obj *run_same(struct eval *e, struct obj **args, const struct args *call)
 {
-    (void)e;
-    (void)call;
-    return args[0];
+    return torch_wrap(e, torch_self(e, args, call));
 }
 
 int torch_dim_arg(struct eval *e, struct obj *x, int rank, struct loc at)
@@ -76,6 +91,13 @@ int torch_dim_arg(struct eval *e, struct obj *x, int rank, struct loc at)
     if (d < -rank || d >= rank)
         eval_raise(e, at, "IndexError", ERR_torch_dim, rank, d);
     return (int)(d < 0 ? d + rank : d);
+}
+
+struct obj *torch_size(struct eval *e, const struct tensor *t)
+{
+    struct obj *x = torch_ints(e, t->rank, t->shape);
+    x->is_size = true;
+    return x;
 }
 
 struct obj *torch_ints(struct eval *e, int n, const int64_t *x)
@@ -96,7 +118,7 @@ static struct obj *run_stride(struct eval *e, struct obj **args, const struct ar
 static struct obj *run_size(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor t = torch_self(e, args, call);
-    return args[1] == obj_none ? torch_ints(e, t.rank, t.shape)
+    return args[1] == obj_none ? torch_size(e, &t)
                                : obj_int(e, t.shape[torch_dim_arg(e, args[1], t.rank, call->loc)]);
 }
 
@@ -194,6 +216,16 @@ struct obj *torch_run_t(struct eval *e, struct obj **args, const struct args *ca
         out.shape[d] = t.shape[t.rank - 1 - d];
         out.stride[d] = t.stride[t.rank - 1 - d];
     }
+    return torch_wrap(e, out);
+}
+
+struct obj *torch_transpose(struct eval *e, struct tensor t, int a, int b)
+{
+    struct tensor out = t;
+    out.shape[a] = t.shape[b];
+    out.shape[b] = t.shape[a];
+    out.stride[a] = t.stride[b];
+    out.stride[b] = t.stride[a];
     return torch_wrap(e, out);
 }
 
@@ -337,7 +369,7 @@ const struct builtin torch_view_methods[] = {
     {"Tensor.cpu", "self", run_on_device, NULL},
     {"Tensor.cuda", "self", run_on_device, NULL},
     {"Tensor.detach", "self", run_same, NULL},
-    {"Tensor.requires_grad_", "self, requires_grad=True", run_same, NULL},
+    {"Tensor.requires_grad_", "self, requires_grad=True", run_requires_grad, NULL},
     {"Tensor.clone", "self", run_clone, NULL},
     {"Tensor.contiguous", "self", run_contiguous, NULL},
     {"Tensor.is_contiguous", "self", run_is_contiguous, NULL},

@@ -8,6 +8,7 @@
  * Where times mean little (the interpreter) each configuration runs once. Choices are kept for later runs where the caller
  * gives a folder for them. The rules are language.md 6.3 and 6.4.
  */
+#include "frontend/python.h"
 #include "runtime/torch.h"
 #include "runtime/runtime.h"
 
@@ -18,6 +19,7 @@ struct level {
     struct program *p;
     struct eval *e;
     struct obj *jit, *grid;
+    struct launch_how how;
     int index; /* of the decorator that is to act; -1: none is left */
 };
 
@@ -124,10 +126,32 @@ static struct obj *record_of(const struct level *l)
     return j->host;
 }
 
+/* kernel.run and kernel.warmup: the grid is a keyword. */
+static struct obj *run_call(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct args given = {.n = args[1]->seq.n, .at = args[1]->seq.at, .loc = call->loc};
+    struct args all = with_keywords(e, &given, args[4]);
+    const struct obj *decorators = args[0]->jit->decorators;
+    struct level l = {e->host->ctx,
+                      e,
+                      args[0],
+                      args[2],
+                      {.warmup = obj_truth(e, args[3], call->loc)},
+                      decorators ? decorators->seq.n - 1 : -1};
+    return launch_level(&l, &all);
+}
+
 struct obj *tune_attribute(void *program, struct eval *e, struct obj *jit, const char *name)
 {
     static const char *const known[] = {"best_config", "cache", "configs_timings", "bench_time"};
+    static const struct builtin calls[] = {
+        {"JITFunction.run", "self, *args, grid, warmup=False, **kwargs", run_call, NULL},
+        {"JITFunction.warmup", "self, *args, grid=None, warmup=True, **kwargs", run_call, NULL},
+    };
     (void)program;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (strcmp(builtin_short_name(&calls[i]), name) == 0)
+            return obj_method(e, jit, obj_builtin(e, &calls[i]));
     for (size_t i = 0; jit->jit->host && i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i], name) == 0)
             return dict_get(e, jit->jit->host->dict, obj_cstr(e, name));
@@ -498,6 +522,19 @@ static struct obj *only_config(const struct level *l, struct obj *configs, struc
     return eval_call1(l->e, triton, none, at);
 }
 
+/* Every configuration, compiled. */
+static struct obj *warm_all(const struct level *l, const struct obj *options, struct obj *configs,
+                            const struct obj *named, const struct args *args)
+{
+    struct obj *list = obj_list(l->e, 0, NULL), *kept = prune(l, options, configs, named, args);
+    for (int i = 0; i < kept->seq.n; i++) {
+        struct trial t;
+        make_trial(&t, l, options, kept->seq.at[i], named, args);
+        VEC_PUSH(l->e->arena, &list->seq, launch_level(&t.below, &t.args));
+    }
+    return list;
+}
+
 static struct obj *launch_autotuned(const struct level *l, const struct obj *options, const struct args *args)
 {
     struct eval *e = l->e;
@@ -505,6 +542,8 @@ static struct obj *launch_autotuned(const struct level *l, const struct obj *opt
     if (!configs || (configs->kind != OBJ_list && configs->kind != OBJ_tuple))
         eval_raise(e, args->loc, "TypeError", ERR_testing_argument, "the configs of @triton.autotune",
                    "a list", configs ? obj_type_name(configs) : "None");
+    if (l->how.warmup)
+        return warm_all(l, options, configs, named, args);
     if (configs->seq.n < 2) {
         best = only_config(l, configs, args->loc);
     } else {
@@ -528,7 +567,7 @@ static struct obj *launch_autotuned(const struct level *l, const struct obj *opt
 static struct obj *launch_level(const struct level *l, const struct args *args)
 {
     if (l->index < 0)
-        return launch_plain(l->p, l->e, l->jit, l->grid, args);
+        return launch_plain(l->p, l->e, l->jit, l->grid, args, l->how);
     const struct obj *pair = l->jit->jit->decorators->seq.at[l->index];
     bool is_tuned = strcmp(pair->seq.at[0]->str.s, "autotune") == 0;
     return (is_tuned ? launch_autotuned : launch_heuristics)(l, pair->seq.at[1], args);
@@ -538,6 +577,6 @@ struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct o
                         const struct args *args)
 {
     const struct obj *decorators = jit->jit->decorators;
-    struct level l = {program, e, jit, grid, decorators ? decorators->seq.n - 1 : -1};
+    struct level l = {program, e, jit, grid, {0}, decorators ? decorators->seq.n - 1 : -1};
     return launch_level(&l, args);
 }
