@@ -65,6 +65,8 @@ static void select_mbar_arrive(struct select *s, const struct op *o)
     enum { LANES = 31 };
     struct opnd x = address_of(s, op_opnd(o, 0), 0);
     struct opnd mine = s->role == FEEDER ? acts(s) : thread_is(s, LANES, 0);
+    if (op_opnd(o, 1))
+        mine = pred_and(s, mine, tile_of(s, op_opnd(o, 1))[0]);
     set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive), 0, 1, &x), mine);
 }
 

@@ -185,7 +185,7 @@ OP(tensor_put,   "buf x*",          "",  0, A(map)|A(order),        async, READS
 OP(bulk_wait,    "",                "",  0, A(pending)|A(read), async, EFFECT, none,   "the thread that puts waits for its bulk groups")
 OP(mbar_init,    "bar",             "",  0, A(arrivals),        async, EFFECT, mbar,      "all stages of a barrier, by one thread; a barrier (of all threads) must follow")
 OP(mbar_expect,  "bar",             "",  0, A(bytes),        async, EFFECT, mbar,      "one arrival, with bytes to come; by one thread")
-OP(mbar_arrive,  "bar",             "",  0, 0,               async, EFFECT, mbar,      "one arrival of each warp of the role")
+OP(mbar_arrive,  "bar on?",         "",  0, 0,               async, EFFECT, mbar,      "one arrival of each warp of the role, if on (an i1)")
 OP(mbar_wait,    "bar parity",      "",  0, 0,               async, EFFECT, mbar_wait, "until the phase of this parity (bit 0 of an i32) is over")
 OP(warps,        "",                "",  2, A(warps)|A(regs), async, EFFECT, none,   "roles that run at once: first the program's own warps, then one that feeds them; no values go out")
 #endif

@@ -780,7 +780,8 @@ const char *rule_tensor_put(struct module *m, const struct op *o, const struct t
 const char *rule_mbar(struct module *m, const struct op *o, const struct type **types)
 {
     (void)types;
-    return want_barrier(m, o, 0);
+    const char *error = want_barrier(m, o, 0);
+    return error ? error : want_optional(m, o, 1, "the condition", type_scalar(m, DT_i1));
 }
 
 const char *rule_mbar_wait(struct module *m, const struct op *o, const struct type **types)

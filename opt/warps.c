@@ -23,6 +23,9 @@
  * again. A phase has two parities: a fresh barrier lets who waits for parity 1 pass, which is how the feeder's first
  * round finds all slots empty.
  *
+ * Where a loop does nothing with the dot's sum but carry it, one dot stays under way while the next begins: the wait leaves
+ * one pending, the slot given back is the one before, and behind the loop comes a wait for all.
+ *
  * The feeder is the backward slice of coordinates and of the loops around them: scalars only. What reads memory to know
  * where to load next, or a loop that is no `for`, has no feeder; the pass that makes tensor_load asks first.
  */
@@ -38,6 +41,7 @@ enum { WARPGROUP = 4, REGS_WARPGROUP = 512, FEEDER_REGS = 40, OWN_WARPS_MOST = 8
 struct take {
     struct op *load, *trans, *put;
     struct value *buf;
+    int order[RANK_MAX]; /* with trans: the buffer's dimension that is the loaded tile's i-th */
 };
 
 struct ring {
@@ -46,6 +50,7 @@ struct ring {
     int stages, bytes; /* bytes: of a stage */
     struct value *full, *empty;
     struct value *slot, *phase; /* while a role is written: now */
+    struct op *wait;            /* of the dot that stays under way around the loop */
 };
 
 typedef VEC(struct ring) rings;
@@ -55,6 +60,7 @@ struct feed {
     struct arena *arena;
     rings rings;
     struct map needed; /* values of the feeder's slice */
+    struct map mapped; /* numbers of tensor maps, + 1, that have their boxes */
     struct map copy;   /* of the program's values to the feeder's */
 };
 
@@ -238,6 +244,32 @@ static struct value *build_mbar(struct builder *b, int stages, int arrivals, con
     return v;
 }
 
+/* The map of a load, now that it is known how its buffer lies. One that other loads use otherwise is copied. */
+static void set_box(struct feed *w, struct take *t, const struct type *buf)
+{
+    struct func *f = w->func;
+    const struct attr *order = t->trans ? op_attr(t->trans, ATTR_order) : NULL;
+    int inverse[RANK_MAX], number = (int)op_int(t->load, ATTR_map);
+    for (int i = 0; i < buf->rank; i++) /* result dimension i is the loaded tile's order[i] */
+        inverse[order ? order->list[i] : i] = i;
+    struct boxes b;
+    if (!layout_boxes(&b, buf->layout, type_elem_bytes(buf), inverse))
+        diag_bug(f->module->diag, t->load->loc, "no tensor map fills a buffer like this");
+    struct tensor_map m = f->maps.at[number];
+    m.swizzle = b.swizzle;
+    for (int i = 0; i < buf->rank; i++)
+        m.box[m.rank - buf->rank + i] = b.shape[inverse[i]];
+    if (is_noted(&w->mapped, (void *)(intptr_t)(number + 1)) && !tensor_map_equal(&m, &f->maps.at[number])) {
+        number = f->maps.n;
+        VEC_PUSH(f->module->arena, &f->maps, m);
+        op_set_int(t->load, ATTR_map, number);
+    }
+    f->maps.at[number] = m;
+    *map_at_ptr(&w->mapped, (void *)(intptr_t)(number + 1)) = t;
+    if (order)
+        memcpy(t->order, inverse, (size_t)buf->rank * sizeof *inverse);
+}
+
 static void build_rings(struct feed *w, struct builder *b)
 {
     for (int i = 0; i < w->rings.n; i++) {
@@ -245,6 +277,7 @@ static void build_rings(struct feed *w, struct builder *b)
         for (int k = 0; k < r->takes.n; k++) {
             const struct type *t = op_result(r->takes.at[k].put)->type;
             t = type_shared(w->func->module, type_elem(t), t->rank, t->shape, t->layout, r->stages);
+            set_box(w, &r->takes.at[k], t);
             b->loc = r->takes.at[k].load->loc;
             r->takes.at[k].buf = build_buffer(b, t, op_result(r->takes.at[k].load)->name);
         }
@@ -315,8 +348,8 @@ static void accept(struct feed *w, const bool *inside, struct value *const *x)
 {
     for (int i = 0, n = 0; i < w->rings.n; i++)
         if (inside[i]) {
-            w->rings.at[i].slot = x[n++];
-            w->rings.at[i].phase = x[n++];
+            value_rename(w->rings.at[i].slot = x[n++], "slot");
+            value_rename(w->rings.at[i].phase = x[n++], "phase");
         }
 }
 
@@ -381,6 +414,69 @@ static struct op *last_user(struct feed *w, const struct ring *r, struct value *
     return last;
 }
 
+static void give_back(struct builder *b, struct ring *r, struct value *slot, struct value *on)
+{
+    struct value *x[] = {build_slot(b, r->empty, slot), on};
+    build_op(b, OP_mbar_arrive, on ? 2 : 1, x, 0, NULL, 0);
+}
+
+static struct value *slot_before(struct builder *b, const struct ring *r, struct value *slot)
+{
+    struct value *wraps = build_cmp(b, PRED_eq, slot, build_i32(b, 0));
+    struct value *less = build_binary(b, OP_sub, slot, build_i32(b, 1));
+    return build_select(b, wraps, build_i32(b, r->stages - 1), less);
+}
+
+/* The wait of the block's only dot, if its sum does nothing in the loop but to go around. */
+static struct op *wait_that_goes_around(const struct ring *r)
+{
+    struct op *dot = NULL, *end = block_terminator(r->block);
+    int ndots = 0;
+    for (struct op *o = r->block->first; o; o = o->next) {
+        ndots += o->code == OP_wgmma || o->nregions > 0;
+        dot = o->code == OP_wgmma ? o : dot;
+    }
+    if (ndots != 1 || !dot || !end || r->stages < 2)
+        return NULL;
+    const struct value *acc = op_opnd(dot, 2), *sum = op_result(dot);
+    struct op *wait = value_nuses(sum) == 1 ? sum->uses->user : NULL;
+    if (!wait || wait->code != OP_dot_wait || wait->nopnds != 1 || wait->block != r->block)
+        return NULL;
+    const struct value *done = op_result(wait);
+    bool around = !acc->def && acc->block == r->block && acc->index > 0 && value_nuses(acc) == 1 &&
+                  value_nuses(done) == 1 && done->uses->user == end && op_opnd(end, acc->index - 1) == done;
+    return around ? wait : NULL;
+}
+
+/* One dot stays under way while the next begins: what gives back a slot waits for the dot before. */
+static void leave_one_under_way(struct ring *r, struct op *wait)
+{
+    struct op *loop = r->block->parent, *end = block_terminator(r->block);
+    op_set_int(wait, ATTR_pending, 1);
+    struct builder b = build_after(wait);
+    struct value *again = build_cmp(&b, PRED_ne, r->block->args.at[0], op_opnd(loop, 0));
+    give_back(&b, r, slot_before(&b, r, r->slot), again);
+    b = build_before(end);
+    advance(&b, r);
+}
+
+/* Behind the loop: the last dot ends, and gives its slot back if there was one. */
+static void end_last_dot(struct ring *r, struct op *loop, struct op *wait)
+{
+    int i = op_opnd(wait, 0)->def ? op_opnd(op_opnd(wait, 0)->def, 2)->index - 1 : 0;
+    struct value *sum = &loop->results[i];
+    struct builder b = build_after(loop);
+    struct op *done = build_op(&b, OP_dot_wait, 1, &sum, 1, &sum->type, 0);
+    value_replace(sum, op_result(done));
+    op_set_opnd(done, 0, sum);
+    if (loop->block->parent->code == OP_for) {
+        int64_t step;
+        bool down = value_const_int(op_opnd(loop, 2), &step) && step < 0;
+        struct value *any = build_cmp(&b, down ? PRED_sgt : PRED_slt, op_opnd(loop, 0), op_opnd(loop, 1));
+        give_back(&b, r, slot_before(&b, r, r->slot), any);
+    }
+}
+
 /* Waits in front of the first use, gives the slot back behind the last. */
 static void use_ring(struct feed *w, struct ring *r)
 {
@@ -400,9 +496,13 @@ static void use_ring(struct feed *w, struct ring *r)
             op_erase(t->trans);
         op_erase(t->load);
     }
+    r->wait = wait_that_goes_around(r);
+    if (r->wait) {
+        leave_one_under_way(r, r->wait);
+        return;
+    }
     b = build_after(last_user(w, r, views));
-    struct value *bar = build_slot(&b, r->empty, r->slot);
-    build_op(&b, OP_mbar_arrive, 1, &bar, 0, NULL, 0);
+    give_back(&b, r, r->slot, NULL);
     struct op *end = block_terminator(r->block);
     b = end ? build_before(end) : build_at_end(r->block, b.loc);
     advance(&b, r);
@@ -445,6 +545,9 @@ static void use_in_loop(struct feed *w, struct op *old)
         value_take_name(&loop->results[i], &old->results[i]);
     }
     op_erase(old);
+    for (int i = 0; i < w->rings.n; i++)
+        if (w->rings.at[i].block == body && w->rings.at[i].wait)
+            end_last_dot(&w->rings.at[i], loop, w->rings.at[i].wait);
 }
 
 static void use_in_block(struct feed *w, struct block *block)
@@ -480,13 +583,8 @@ static void feed_load(struct feed *w, struct builder *b, struct ring *r, const s
         x[2 + i] = copy_of(w, op_opnd(t->load, i));
     struct op *copy = build_op(b, OP_tensor_copy, 2 + t->load->nopnds, x, 0, NULL, 0);
     op_set_int(copy, ATTR_map, op_int(t->load, ATTR_map));
-    const struct attr *order = t->trans ? op_attr(t->trans, ATTR_order) : NULL;
-    if (order) { /* result dimension i is the loaded tile's order[i]; wanted is the inverse */
-        int inverse[RANK_MAX];
-        for (int i = 0; i < order->n; i++)
-            inverse[order->list[i]] = i;
-        op_set_list(copy, ATTR_order, order->n, inverse);
-    }
+    if (t->trans)
+        op_set_list(copy, ATTR_order, op_result(t->trans)->type->rank, t->order);
     if (t == &r->takes.at[r->takes.n - 1])
         advance(b, r);
 }
@@ -602,6 +700,7 @@ void opt_warps(struct func *f)
     struct feed w = {.func = f, .arena = f->module->scratch};
     map_init(&w.needed, w.arena);
     map_init(&w.copy, w.arena);
+    map_init(&w.mapped, w.arena);
     func_walk(f, note_take, &w);
     if (!w.rings.n)
         return;
