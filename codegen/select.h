@@ -147,6 +147,21 @@ struct place {
 };
 struct place buffer_place(struct select *s, const struct value *buf);
 struct opnd choose_elem(struct select *s, enum dtype dt, struct opnd c, struct opnd yes, struct opnd no);
+/* A buffer seen by threads that hold a tile in some layout. */
+struct buffer {
+    struct place_map map; /* from places of the layout to offsets in elements */
+    int elem_bytes, reg_bits;
+    int64_t offset_bytes;
+    uint32_t thread_mask;   /* bits of byte offsets that depend on the thread */
+    int reg_of[WORDS_MOST]; /* element i of the vector of register r is in register r ^ reg_of[i] */
+    int vector_bits;        /* of registers: those that make the vector */
+    struct opnd smem;       /* address of all buffers, or of a stage */
+    struct opnd thread;     /* the thread's part of the offset */
+};
+/* How o, whose first operand is a buffer, finds the elements of a tile laid out as l, `vec` at once. */
+struct buffer buffer_of(struct select *s, const struct op *o, const struct layout *l);
+/* The address of register `reg`'s element. */
+struct opnd buffer_address(struct select *s, const struct buffer *b, int reg);
 /* x of another lane: by XOR (bfly) or by number (idx). */
 struct opnd shuffle(struct select *s, enum mod mode, struct opnd x, struct opnd lane);
 

@@ -135,18 +135,6 @@ static void select_convert(struct select *s, const struct op *o)
 
 /* -- shared memory -- */
 
-/* A buffer seen by threads that hold a tile in some layout. */
-struct buffer {
-    struct place_map map; /* from places of the layout to offsets in elements */
-    int elem_bytes, reg_bits;
-    int64_t offset_bytes;
-    uint32_t thread_mask;   /* bits of byte offsets that depend on the thread */
-    int reg_of[WORDS_MOST]; /* element i of the vector of register r is in register r ^ reg_of[i] */
-    int vector_bits;        /* of registers: those that make the vector */
-    struct opnd smem;       /* address of all buffers, or of a stage */
-    struct opnd thread;     /* the thread's part of the offset */
-};
-
 struct place buffer_place(struct select *s, const struct value *buf)
 {
     const struct op *o = buf->def;
@@ -169,7 +157,7 @@ struct place buffer_place(struct select *s, const struct value *buf)
     return (struct place){emit1(s, form0(INSN_mov, PT_u32), smem), op_int(o, ATTR_offset)};
 }
 
-static struct buffer buffer_of(struct select *s, const struct op *o, const struct layout *l)
+struct buffer buffer_of(struct select *s, const struct op *o, const struct layout *l)
 {
     int vec = (int)op_int(o, ATTR_vec);
     const struct value *v = op_opnd(o, 0);
@@ -192,9 +180,8 @@ static struct buffer buffer_of(struct select *s, const struct op *o, const struc
     return b;
 }
 
-/* The address of register `reg`'s element: bits that threads have too are flipped in the thread's part,
- * others added. */
-static struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
+/* Bits that threads have too are flipped in the thread's part, others added. */
+struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
     uint32_t part = (uint32_t)place_apply(&b->map, (uint64_t)reg) * (uint32_t)b->elem_bytes;
     struct opnd x = b->thread;

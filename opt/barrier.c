@@ -7,6 +7,11 @@
  * Walks in program order with the accesses made since the last barrier. Where an access meets one of them in the same
  * bytes, and one of the two writes, a barrier goes in between and the list starts anew. A loop's body is walked with
  * what its own end leaves, so that an iteration is ordered after the one before. Needs: offsets of buffers.
+ *
+ * A copy (async_copy) writes when it ends, not where it stands: an async_wait shows its own thread that it has, and it is
+ * the barrier after that which shows the others. Until then it is in flight, and barriers say nothing about it. Nobody
+ * touches what is in flight, whoever started it has seen to that; so the stage that is read and the one that is filled
+ * meanwhile, both of one ring, need no barrier in between.
  */
 #include "opt/passes.h"
 
@@ -14,6 +19,8 @@
 struct access {
     int64_t start, end;
     bool writes;
+    bool in_flight; /* a copy that no wait has shown to have ended */
+    bool landed;    /* that may have ended since the last barrier */
 };
 
 typedef VEC(struct access) accesses;
@@ -26,7 +33,8 @@ struct walker {
 static void add(struct walker *w, accesses *list, struct access x)
 {
     for (int i = 0; i < list->n; i++)
-        if (list->at[i].start == x.start && list->at[i].end == x.end && list->at[i].writes == x.writes)
+        if (list->at[i].start == x.start && list->at[i].end == x.end && list->at[i].writes == x.writes &&
+            list->at[i].in_flight == x.in_flight && list->at[i].landed == x.landed)
             return;
     VEC_PUSH(w->arena, list, x);
 }
@@ -41,19 +49,54 @@ static bool conflicts(const accesses *list, const struct access *x)
 {
     for (int i = 0; i < list->n; i++) {
         const struct access *y = &list->at[i];
-        if ((x->writes || y->writes) && x->start < y->end && y->start < x->end)
+        if ((x->writes || y->writes) && x->start < y->end && y->start < x->end &&
+            (!y->in_flight || y->landed))
             return true;
     }
     return false;
 }
 
-static bool shared_access(const struct op *o, struct access *x)
+/* What a barrier leaves to be ordered. */
+static void forget(accesses *list)
 {
-    if (op_info[o->code].family != FAMILY_layout || !op_has(o, READS) == !op_has(o, WRITES))
+    int n = 0;
+    for (int i = 0; i < list->n; i++)
+        if (list->at[i].in_flight) {
+            list->at[n] = list->at[i];
+            list->at[n++].landed = false;
+        }
+    list->n = n;
+}
+
+/* After a wait: some copies have ended, or all. */
+static void land(accesses *list, bool all)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->at[i].in_flight) {
+            list->at[i].landed = true;
+            list->at[i].in_flight = !all;
+        }
+}
+
+/* Units with barriers of their own need none of these. */
+static bool is_ordered_here(const struct op *o)
+{
+    return op_info[o->code].family == FAMILY_layout ? op_has(o, READS) != op_has(o, WRITES)
+                                                    : o->code == OP_async_copy || o->code == OP_wgmma;
+}
+
+/* Does operand i lie in shared memory, and what is done there? */
+static bool shared_access(const struct op *o, int i, struct access *x)
+{
+    const struct value *buf = op_opnd(o, i);
+    if (!buf || buf->type->kind != TY_shared)
         return false;
-    const struct op *alloc = buffer_alloc(op_opnd(o, 0), NULL);
+    const struct op *alloc = buffer_alloc(buf, NULL);
     int64_t offset = op_int(alloc, ATTR_offset);
-    *x = (struct access){offset, offset + buffer_bytes(op_result(alloc)->type), op_has(o, WRITES)};
+    *x = (struct access){.start = offset,
+                         .end = offset + buffer_bytes(op_result(alloc)->type),
+                         .writes = i == 0 && op_has(o, WRITES),
+                         .in_flight = o->code == OP_async_copy};
     return true;
 }
 
@@ -98,25 +141,34 @@ static void walk_if(struct walker *w, struct op *o, accesses *since)
     }
 }
 
+static void visit_accesses(struct walker *w, struct op *o, accesses *since)
+{
+    struct access x;
+    for (int i = 0; i < o->nopnds; i++)
+        if (shared_access(o, i, &x) && conflicts(since, &x)) {
+            forget(since);
+            struct builder at = build_before(o);
+            if (w->insert)
+                build_op(&at, OP_barrier, 0, NULL, 0, NULL, 0);
+        }
+    for (int i = 0; i < o->nopnds; i++)
+        if (shared_access(o, i, &x))
+            add(w, since, x);
+}
+
 static void walk(struct walker *w, struct block *b, accesses *since)
 {
     for (struct op *o = b->first; o; o = o->next) {
-        struct access x;
-        if (o->code == OP_barrier) {
-            since->n = 0;
-        } else if (o->code == OP_for || o->code == OP_while) {
+        if (o->code == OP_barrier)
+            forget(since);
+        else if (o->code == OP_async_wait)
+            land(since, op_int(o, ATTR_pending) == 0);
+        else if (o->code == OP_for || o->code == OP_while)
             walk_loop(w, o, since);
-        } else if (o->code == OP_if) {
+        else if (o->code == OP_if)
             walk_if(w, o, since);
-        } else if (shared_access(o, &x)) {
-            if (conflicts(since, &x)) {
-                since->n = 0;
-                struct builder at = build_before(o);
-                if (w->insert)
-                    build_op(&at, OP_barrier, 0, NULL, 0, NULL, 0);
-            }
-            add(w, since, x);
-        }
+        else if (is_ordered_here(o))
+            visit_accesses(w, o, since);
     }
 }
 

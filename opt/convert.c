@@ -60,8 +60,7 @@ static int wavefronts(const struct layout *shared, const struct layout *from, co
            layout_wavefronts(shared, to, elem_bytes, widest(shared, to, elem_bytes));
 }
 
-/* The best layout of a buffer between the two; so that matrices can be loaded, where that is no slower. */
-static void choose_shared(struct layout *out, const struct value *x, const struct value *y, int elem_bytes)
+void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes)
 {
     const struct layout *from = x->type->layout, *to = y->type->layout;
     const struct target *target = x->block->func->target;
@@ -90,7 +89,7 @@ static struct value *store_for(struct builder *b, struct value *x, const struct 
     const struct type *as = carrier(m, type_elem(x->type));
     int elem_bytes = type_elem_bytes(as);
     struct layout chosen;
-    choose_shared(&chosen, x, y, elem_bytes);
+    buffer_layout(&chosen, x, y, elem_bytes);
     const struct layout *shared = layout_intern(m, &chosen);
     const struct type *buffer = type_shared(m, as, x->type->rank, x->type->shape, shared, 1);
     struct value *from = pack(b, x, as);
@@ -100,7 +99,7 @@ static struct value *store_for(struct builder *b, struct value *x, const struct 
     return buf;
 }
 
-static struct value *load_as(struct builder *b, struct value *buf, const struct type *t)
+struct value *buffer_load(struct builder *b, struct value *buf, const struct type *t)
 {
     const struct type *loaded = type_with_elem(b->func->module, t, buf->type->elem);
     struct op *load = build_op(b, OP_shared_load, 1, &buf, 1, &loaded, 0);
@@ -140,7 +139,7 @@ static void through_shared(struct op *first, const struct op *end)
         next = o->next;
         struct value *y = op_result(o);
         b = build_before(o);
-        struct value *loaded = load_as(&b, bufs.at[i++], y->type);
+        struct value *loaded = buffer_load(&b, bufs.at[i++], y->type);
         opt_explain(first->block->func, o, "%%%s goes through shared memory, %d bytes a buffer", y->name,
                     (int)type_elems(y->type) * type_elem_bytes(bufs.at[i - 1]->type));
         value_replace(y, loaded);
@@ -190,7 +189,7 @@ static void expand_histogram(struct op *o)
     store_all(&b, buf, build_const_int(&b, y->type, 0));
     struct value *opnds[] = {buf, op_opnd(o, 0), op_opnd(o, 1)};
     build_op(&b, OP_shared_count, opnds[2] ? 3 : 2, opnds, 0, NULL, 0);
-    value_replace(y, load_as(&b, buf, y->type));
+    value_replace(y, buffer_load(&b, buf, y->type));
     opt_explain(b.func, o, "%%%s is counted in shared memory", y->name);
     op_erase(o);
 }
@@ -202,7 +201,7 @@ static void share_result(struct op *o)
     struct value *r = op_result(o);
     struct builder b = build_after(o);
     struct value *buf = buffer_in_order(&b, type_elem(r->type), r->type->rank, r->type->shape);
-    struct value *loaded = load_as(&b, buf, r->type);
+    struct value *loaded = buffer_load(&b, buf, r->type);
     value_replace(r, loaded);
     b = build_before(loaded->def);
     store_all(&b, buf, r);

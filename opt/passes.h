@@ -25,6 +25,7 @@ PASS(assign,  traced,    laid_out,  "give every tile a layout, from the memory a
 PASS(scan,    laid_out,  laid_out,  "split scans over warps into two steps")
 PASS(cross,   laid_out,  laid_out,  "split reductions over warps into two steps")
 PASS(warps,   laid_out,  laid_out,  "let a warp of its own feed tensor cores by copies that run ahead")
+PASS(stage,   laid_out,  laid_out,  "pipeline loops: copies to shared memory run ahead of dots")
 PASS(convert, laid_out,  scheduled, "carry conversions across warps through shared memory")
 PASS(vector,  scheduled, scheduled, "choose vector widths of memory accesses")
 PASS(shared,  scheduled, scheduled, "place buffers in shared memory by liveness")
@@ -112,6 +113,17 @@ int64_t buffer_bytes(const struct type *t); /* of all stages */
 /* Could a warp of its own load a tile where `load` stands, at these coordinates? Loads that are to become tensor_load must
  * be such. */
 bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords);
+
+/* -- dce.c -- */
+/* The `for` again in front of `old`, which is left empty, to be erased: it carries what `keep` says (NULL: all) and more;
+ * what it yields for these is to be added. */
+struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value *const *more);
+
+/* -- convert.c -- */
+/* The best layout of a buffer through which x becomes y; so that matrices can be loaded, where that is no slower. */
+void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes);
+/* A buffer's tile, as type t. */
+struct value *buffer_load(struct builder *b, struct value *buf, const struct type *t);
 
 /* -- dot.c: what assign asks about dots -- */
 

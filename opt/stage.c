@@ -1,0 +1,399 @@
+/* stage.c: loops whose dots read global memory become pipelines of asynchronous copies.
+ *
+ *     for %k = %lo to %hi step 64 carry(%p.1 = %p, ...)        %ring = shared_alloc : shared<..., stages=3>
+ *       %x = load %p.1                                         async_copy %ring[0], %p, (%lo < %hi)     \ stages - 1
+ *       %a = convert %x                                 =>     async_commit                             | times, at
+ *       %d = dot %a, ...                                       async_copy %ring[1], %p + 64, ...        / p, p + 64
+ *       %p.2 = addptr %p.1, 64                                 async_commit
+ *       yield %p.2, ...                                        for ... carry(..., %q.1 = %p + 128, %slot = 0)
+ *                                                                async_wait pending=1
+ *                                                                async_copy %ring[%slot - 1], %q.1, (is there one?)
+ *                                                                async_commit
+ *                                                                %a = shared_load %ring[%slot]
+ *                                                                %d = dot %a, ...
+ *                                                                %q.2 = addptr %q.1, 64
+ *                                                                yield ..., %q.2, (%slot + 1) mod 3
+ *                                                              async_wait
+ *
+ * A load takes part if its tile goes to dots only (by `convert` or `to_shared`), if nothing in the loop writes memory, if 4
+ * bytes or more can be copied at once, and if its addresses and mask follow from the loop's counter and carried values by
+ * pure ops: that slice is computed again, stages - 1 iterations ahead. Iterations past the end are masked off: with n the
+ * distance to the end, which is positive inside of the loop, the one i ahead exists if n, unsigned, is above i * |step|.
+ *
+ * One barrier an iteration is enough (barrier.c puts it behind the wait): it shows what all threads have copied, and says
+ * that all have read the slot of the iteration before, which is the one that is filled next. A slot's number is carried,
+ * and wraps by comparison. The carried values that only the load needed are left for dce.
+ */
+#include "opt/passes.h"
+
+#include <stdlib.h>
+
+struct staged {
+    struct op *load;
+    int vec;
+    const struct type *ring_type;
+    struct value *ring;
+};
+
+struct stager {
+    struct func *func;
+    struct module *module;
+    const struct axis_table *axes;
+};
+
+/* One loop's pipeline. */
+struct pipeline {
+    struct stager *s;
+    struct op *loop;
+    struct block *body;
+    int nstages;
+    int64_t step;
+    VEC(struct staged) loads;
+    struct map slice; /* ops of the body that say where copies read; carried arguments that they need */
+    VEC(struct value *) ahead; /* these arguments, in order */
+    bool fenced;               /* asynchronous units read the ring */
+};
+
+/* -- which loads -- */
+
+/* The next slot of a buffer is read as this type. */
+static bool goes_to_dots(const struct op *load, const struct value **target)
+{
+    const struct value *x = op_result(load);
+    *target = NULL;
+    for (const struct use *u = x->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        bool is_shared = o->code == OP_to_shared;
+        if ((o->code != OP_convert && !is_shared) || o->block != load->block)
+            return false;
+        for (const struct use *v = op_result(o)->uses; v && !is_shared; v = v->next)
+            if (v->user->code != OP_dot)
+                return false;
+        if (!*target || is_shared)
+            *target = op_result(o);
+    }
+    return *target != NULL;
+}
+
+/* Elements that a thread can copy at once: in registers that follow each other, in global and in shared memory. */
+static int copy_width(const struct axis_table *axes, const struct op *load, const struct layout *ring)
+{
+    const struct layout *l = op_result(load)->type->layout;
+    int best = 1, reg_of[LAYOUT_BITS_MAX];
+    for (int d = l->rank - 1; d >= 0; d--) {
+        int width = layout_vector(l, d, axis_access(axes, load, d)), mask = axis_mask(axes, load, d);
+        width = width < mask ? width : mask;
+        best = width > best ? width : best;
+    }
+    best = layout_shared_vector(ring, l, best, reg_of);
+    while (best > 1 && reg_of[best / 2] != best / 2)
+        best /= 2;
+    return best;
+}
+
+static bool is_zero(const struct value *v)
+{
+    uint64_t bits;
+    return !v || (value_const_bits(v, &bits) && bits == 0);
+}
+
+/* Can the load be a copy? Fills x. */
+static bool is_copy(struct pipeline *p, struct op *load, struct staged *x)
+{
+    enum { LEAST_BYTES = 4 };
+    const struct value *target;
+    struct value *r = op_result(load);
+    if (load->code != OP_load || op_int(load, ATTR_volatile) || !type_is_tile(r->type) ||
+        type_is_ptr(r->type) || !is_zero(op_opnd(load, 2)) || !goes_to_dots(load, &target))
+        return false;
+    const struct layout *ring = target->type->layout;
+    int bytes = type_elem_bytes(r->type);
+    if (target->type->kind != TY_shared) {
+        struct layout chosen;
+        buffer_layout(&chosen, r, target, bytes);
+        ring = layout_intern(p->s->module, &chosen);
+    }
+    int vec = copy_width(p->s->axes, load, ring);
+    if (vec * bytes < LEAST_BYTES) {
+        opt_explain(p->s->func, load, "%%%s is loaded by threads: %d bytes at once are too few to copy",
+                    r->name, vec * bytes);
+        return false;
+    }
+    p->fenced |= target->type->kind == TY_shared;
+    const struct type *t =
+        type_shared(p->s->module, type_elem(r->type), r->type->rank, r->type->shape, ring, p->nstages);
+    *x = (struct staged){.load = load, .vec = vec, .ring_type = t};
+    return true;
+}
+
+/* -- what says where they read -- */
+
+/* Puts what v follows from, inside the loop, into the slice; false: it cannot be computed ahead. */
+static bool add_to_slice(struct pipeline *p, struct value *v)
+{
+    if (!v || value_is_outside(v, p->loop))
+        return true;
+    if (v->def) {
+        struct op *o = v->def;
+        if (o->block != p->body || !op_has(o, PURE) || o->nregions)
+            return false;
+        void **at = map_at_ptr(&p->slice, o);
+        if (*at)
+            return true;
+        *at = o;
+        for (int i = 0; i < o->nopnds; i++)
+            if (!add_to_slice(p, op_opnd(o, i)))
+                return false;
+        return true;
+    }
+    if (v->index == 0)
+        return true;
+    void **at = map_at_ptr(&p->slice, v);
+    if (*at)
+        return true;
+    *at = v;
+    VEC_PUSH(p->s->module->scratch, &p->ahead, v);
+    return add_to_slice(p, op_opnd(p->body->last, v->index - 1));
+}
+
+/* The slice of all loads; those that have none are dropped, and it is found anew. */
+static void find_slice(struct pipeline *p)
+{
+    for (int i = 0; i < p->loads.n; i++) {
+        struct op *load = p->loads.at[i].load;
+        if (i == 0) {
+            map_init(&p->slice, p->s->module->scratch);
+            p->ahead.n = 0;
+        }
+        if (add_to_slice(p, op_opnd(load, 0)) && add_to_slice(p, op_opnd(load, 1)))
+            continue;
+        opt_explain(p->s->func, load, "%%%s is loaded by threads: its addresses are not known ahead",
+                    op_result(load)->name);
+        for (int k = i + 1; k < p->loads.n; k++)
+            p->loads.at[k - 1] = p->loads.at[k];
+        p->loads.n--;
+        i = -1;
+    }
+}
+
+static bool writes_memory(const struct block *b)
+{
+    for (const struct op *o = b->first; o; o = o->next)
+        if (op_may_write(o))
+            return true;
+    return false;
+}
+
+/* Is there something to pipeline, and can it be? */
+static bool plan(struct pipeline *p)
+{
+    int64_t stages = op_int(p->loop, ATTR_stages);
+    p->nstages = (int)(stages ? stages : p->s->func->num_stages);
+    if (p->nstages < 2 || !target_has(p->s->func->target, HAS_cp_async) ||
+        !value_const_int(op_opnd(p->loop, 2), &p->step) || p->step == 0 ||
+        llabs(p->step) > INT32_MAX / p->nstages || writes_memory(p->body))
+        return false;
+    for (struct op *o = p->body->first; o; o = o->next) {
+        struct staged x;
+        if (is_copy(p, o, &x))
+            VEC_PUSH(p->s->module->scratch, &p->loads, x);
+    }
+    find_slice(p);
+    return p->loads.n > 0;
+}
+
+/* -- the copies of one iteration -- */
+
+static struct value *mapped(const struct map *map, struct value *v)
+{
+    void **found = v ? map_get_ptr(map, v) : NULL;
+    return found ? *found : v;
+}
+
+static struct value *number(struct builder *b, const struct type *t, int64_t i)
+{
+    return build_const_int(b, t, i);
+}
+
+static struct value *slot_of(struct builder *b, struct value *ring, struct value *slot)
+{
+    return op_result(
+        build_op(b, OP_shared_slot, 2, (struct value *[]){ring, slot}, 1,
+                 (const struct type *[]){type_shared(b->func->module, type_elem(ring->type), ring->type->rank,
+                                                     ring->type->shape, ring->type->layout, 1)},
+                 0));
+}
+
+/* Does the iteration `i` after the one that counts k exist? Inside of the loop, k's does. */
+static struct value *exists(struct pipeline *p, struct builder *b, struct value *k, int i, bool inside)
+{
+    struct value *hi = op_opnd(p->loop, 1), *from = p->step > 0 ? k : hi, *to = p->step > 0 ? hi : k;
+    struct value *any = inside ? NULL : build_cmp(b, PRED_slt, from, to);
+    if (i == 0)
+        return any;
+    struct value *left = build_binary(b, OP_sub, to, from);
+    struct value *more = build_cmp(b, PRED_ugt, left, number(b, k->type, i * llabs(p->step)));
+    return any ? build_binary(b, OP_and, any, more) : more;
+}
+
+/* The copies of the iteration whose counter and carried values `map` has, and what these become; one group. */
+static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, struct value *live,
+                       struct value *slot)
+{
+    struct module *m = p->s->module;
+    for (struct op *o = p->body->first; o; o = o->next)
+        if (map_get_ptr(&p->slice, o))
+            op_clone(b, o, map);
+    struct loc loc = b->loc;
+    for (int i = 0; i < p->loads.n; i++) {
+        struct staged *x = &p->loads.at[i];
+        b->loc = x->load->loc;
+        struct value *ptr = mapped(map, op_opnd(x->load, 0)), *mask = mapped(map, op_opnd(x->load, 1));
+        const struct type *bools = type_with_elem(m, ptr->type, type_scalar(m, DT_i1));
+        struct value *all = op_result(build_op(b, OP_splat, 1, &live, 1, &bools, 0));
+        mask = mask ? build_binary(b, OP_and, mask, all) : all;
+        struct op *copy = build_op(b, OP_async_copy, 3,
+                                   (struct value *[]){slot_of(b, x->ring, slot), ptr, mask}, 0, NULL, 0);
+        op_set_int(copy, ATTR_vec, x->vec);
+    }
+    b->loc = loc;
+    build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
+}
+
+/* Carried values go on by one iteration: now[i] becomes what the body yields for it. */
+static void advance(struct pipeline *p, const struct map *map, struct value **now)
+{
+    for (int i = 0; i < p->ahead.n; i++)
+        now[i] = mapped(map, op_opnd(p->body->last, p->ahead.at[i]->index - 1));
+}
+
+static void start_map(struct pipeline *p, struct map *map, struct value *k, struct value *const *now)
+{
+    map_init(map, p->s->module->scratch);
+    *map_at_ptr(map, p->body->args.at[0]) = k;
+    for (int i = 0; i < p->ahead.n; i++)
+        *map_at_ptr(map, p->ahead.at[i]) = now[i];
+}
+
+/* -- the rewrite -- */
+
+/* In front of the loop: the rings, and the first stages - 1 iterations' copies. `now`: carried values after them. */
+static void build_prologue(struct pipeline *p, struct value **now)
+{
+    struct builder b = build_before(p->loop);
+    const struct type *i32 = type_scalar(p->s->module, DT_i32);
+    for (int i = 0; i < p->loads.n; i++) {
+        struct staged *x = &p->loads.at[i];
+        b.loc = x->load->loc;
+        x->ring = op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &x->ring_type, 0));
+    }
+    b.loc = p->loop->loc;
+    for (int i = 0; i < p->ahead.n; i++)
+        now[i] = op_opnd(p->loop, p->ahead.at[i]->index + 2);
+    struct value *lo = op_opnd(p->loop, 0);
+    for (int i = 0; i < p->nstages - 1; i++) {
+        struct value *k = i ? build_binary(&b, OP_add, lo, number(&b, lo->type, i * p->step)) : lo;
+        struct map map;
+        start_map(p, &map, k, now);
+        copy_stage(p, &b, &map, exists(p, &b, lo, i, false), number(&b, i32, i));
+        advance(p, &map, now);
+    }
+}
+
+/* The loop's value x is read from the ring where it was converted. */
+static void read_ring(struct staged *x, struct value *slot)
+{
+    struct value *r = op_result(x->load);
+    while (r->uses) {
+        struct op *o = r->uses->user;
+        struct builder b = build_before(o);
+        struct value *stage = slot_of(&b, x->ring, slot), *y = op_result(o);
+        value_replace(y, o->code == OP_to_shared ? stage : buffer_load(&b, stage, y->type));
+        op_erase(o);
+    }
+    op_erase(x->load);
+}
+
+/* At the top of the body: wait for this iteration's copies, start those that come stages - 1 later. */
+static void build_top(struct pipeline *p, struct builder *b, struct value *slot, struct value **now)
+{
+    const struct type *i32 = slot->type;
+    struct value *k = p->body->args.at[0];
+    struct op *wait = build_op(b, OP_async_wait, 0, NULL, 0, NULL, 0);
+    if (p->nstages > 2)
+        op_set_int(wait, ATTR_pending, p->nstages - 2);
+    if (p->fenced)
+        build_op(b, OP_fence_async, 0, NULL, 0, NULL, 0);
+    struct value *is_first = build_cmp(b, PRED_eq, slot, number(b, i32, 0));
+    struct value *before = build_binary(b, OP_sub, slot, number(b, i32, 1));
+    struct value *freed = build_select(b, is_first, number(b, i32, p->nstages - 1), before);
+    struct value *then = build_binary(b, OP_add, k, number(b, k->type, (p->nstages - 1) * p->step));
+    struct map map;
+    start_map(p, &map, then, now);
+    copy_stage(p, b, &map, exists(p, b, k, p->nstages - 1, true), freed);
+    advance(p, &map, now);
+}
+
+static void rewrite(struct pipeline *p)
+{
+    struct module *m = p->s->module;
+    const struct type *i32 = type_scalar(m, DT_i32);
+    int nahead = p->ahead.n, nold = p->loop->nresults;
+    struct value **now = NEW_ARRAY(m->arena, nahead + 1, struct value *);
+    build_prologue(p, now);
+    struct builder b = build_before(p->loop);
+    now[nahead] = number(&b, i32, 0);
+    struct op *loop = loop_carry(p->loop, NULL, nahead + 1, now);
+    op_erase(p->loop);
+    p->loop = loop;
+    p->body = loop->regions[0];
+    for (int i = 0; i < nahead; i++)
+        p->ahead.at[i] = p->body->args.at[p->ahead.at[i]->index];
+    for (int i = 0; i <= nahead; i++)
+        now[i] = p->body->args.at[1 + nold + i];
+    struct value *slot = now[nahead];
+    value_rename(slot, "slot");
+
+    b = build_before(p->body->first);
+    b.loc = p->loop->loc;
+    build_top(p, &b, slot, now);
+    for (int i = 0; i < p->loads.n; i++)
+        read_ring(&p->loads.at[i], slot);
+
+    b = build_before(p->body->last);
+    struct value *is_last = build_cmp(&b, PRED_eq, slot, number(&b, i32, p->nstages - 1));
+    struct value *next = build_binary(&b, OP_add, slot, number(&b, i32, 1));
+    now[nahead] = build_select(&b, is_last, number(&b, i32, 0), next);
+    struct value **yields = NEW_ARRAY(m->arena, nold + nahead + 1, struct value *);
+    for (int i = 0; i < nold + nahead + 1; i++)
+        yields[i] = i < nold ? op_opnd(p->body->last, i) : now[i - nold];
+    op_set_opnds(p->body->last, nold + nahead + 1, yields);
+
+    b = build_after(p->loop);
+    build_op(&b, OP_async_wait, 0, NULL, 0, NULL, 0);
+}
+
+static void visit(struct stager *s, struct block *b)
+{
+    for (struct op *next, *o = b->first; o; o = next) {
+        next = o->next;
+        for (int i = 0; i < o->nregions; i++)
+            visit(s, o->regions[i]);
+        if (o->code != OP_for)
+            continue;
+        struct pipeline p = {.s = s, .loop = o, .body = o->regions[0]};
+        if (!plan(&p))
+            continue;
+        for (int i = 0; i < p.loads.n; i++)
+            opt_explain(s->func, p.loads.at[i].load, "%%%s in %d stages, %d bytes at once",
+                        op_result(p.loads.at[i].load)->name, p.nstages,
+                        p.loads.at[i].vec * type_elem_bytes(p.loads.at[i].ring_type));
+        rewrite(&p);
+    }
+}
+
+void opt_stage(struct func *f)
+{
+    struct stager s = {.func = f, .module = f->module, .axes = axis_analyse(f)};
+    visit(&s, f->body);
+}
