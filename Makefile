@@ -45,7 +45,8 @@ $(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude.c
 
 # What runs a few times in a program, and not in compiling: small rather than fast.
 COLD = $(wildcard runtime/cache.c runtime/kept.c runtime/signature.c runtime/torch*.c runtime/testing.c runtime/plot.c runtime/tune.c runtime/modules.c runtime/gpus.c \
-         runtime/help.c frontend/library*.c frontend/methods.c frontend/python.c frontend/format.c frontend/instance.c)
+         runtime/help.c frontend/library*.c frontend/methods.c frontend/python.c frontend/format.c frontend/instance.c) \
+         $(patsubst %,runtime/emulator/%.c,load decode device barrier mbarrier tma async)
 $(COLD:%.c=$(BUILD)/%.o): NCFLAGS += -Os
 
 $(BUILD)/inner.a: $(OBJECTS)

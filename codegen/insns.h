@@ -190,6 +190,7 @@ INSN(setp_and, "setp",       "d a b c", pred, PURE,          70, alu,  "d = does
 INSN(mul,   "mul",   "d a b",   own, PURE|COMMUTES, 70, alu, "d = a * b")
 INSN(fma,   "fma",   "d a b c", own, PURE|COMMUTES, 70, alu, "d = a * b + c, rounded once")
 INSN(sqrt,  "sqrt",  "d a",     own, PURE,          70, sfu, "d = square root of a")
+INSN(rcp,   "rcp",   "d a",     own, PURE,          70, sfu, "d = 1 / a")
 INSN(rsqrt, "rsqrt", "d a",     own, PURE,          70, sfu, "d = 1 / square root of a")
 INSN(ex2,   "ex2",   "d a",     own, PURE,          70, sfu, "d = 2 to the power a")
 INSN(lg2,   "lg2",   "d a",     own, PURE,          70, sfu, "d = binary logarithm of a")

@@ -13,19 +13,6 @@
 
 enum { OPS_MOST = 256 };
 
-/* Of cp.async: one for each lane that takes part. */
-struct copy {
-    unsigned char *to;
-    const unsigned char *from;
-    uint8_t bytes, taken; /* of which are copied; the others are zeros */
-};
-
-struct emu_op {
-    struct emu_warp *w;
-    int group, ncopies;
-    struct copy copies[LANES];
-};
-
 size_t emu_async_bytes(const struct emu_code *code)
 {
     return code->is_async ? OPS_MOST * sizeof(struct emu_op) : 0;
@@ -39,32 +26,31 @@ uint32_t emu_random(struct emu_cluster *c, uint32_t below)
 
 /* -- the work under way -- */
 
-static void finish(struct emu_cluster *c, int number)
+void emu_finish_op(struct emu_cluster *c, int number)
 {
-    struct emu_op *op = &c->ops[number];
-    for (int i = 0; i < op->ncopies; i++) {
-        struct copy *x = &op->copies[i];
-        memcpy(x->to, x->from, x->taken);
-        memset(x->to + x->taken, 0, (size_t)(x->bytes - x->taken));
-    }
-    *op = c->ops[--c->nops];
+    struct emu_op op = c->ops[number];
+    c->ops[number] = c->ops[--c->nops];
+    op.finish(&op);
 }
 
 bool emu_async_step(struct emu_cluster *c)
 {
     if (!c->nops)
         return false;
-    finish(c, (int)emu_random(c, (uint32_t)c->nops));
+    emu_finish_op(c, (int)emu_random(c, (uint32_t)c->nops));
     return true;
 }
 
-static struct emu_op *begin(struct emu_warp *w)
+struct emu_op *emu_begin_op(struct emu_warp *w, const struct emu_insn *in, int lane)
 {
     struct emu_cluster *c = w->cta->cluster;
     if (c->nops == OPS_MOST)
         emu_async_step(c);
     struct emu_op *op = &c->ops[c->nops++];
     op->w = w;
+    op->in = in;
+    op->lane = lane;
+    op->time = c->time;
     op->ncopies = 0;
     return op;
 }
@@ -79,6 +65,15 @@ bool emu_decode_cp_async(struct emu_insn *in)
     return in->has_address && in->address == 0 && in->nopnds >= 3 + hint && in->nopnds <= 4 + hint &&
            (bytes == 16 || ((bytes == 4 || bytes == 8) && !cg)) && (cg || emu_has_mod(in, MOD_ca)) &&
            emu_has_mod(in, MOD_shared) && emu_has_mod(in, MOD_global);
+}
+
+static void copy(struct emu_op *op)
+{
+    for (int i = 0; i < op->ncopies; i++) {
+        struct emu_copy *x = &op->copies[i];
+        memcpy(x->to, x->from, x->taken);
+        memset(x->to + x->taken, 0, (size_t)(x->bytes - x->taken));
+    }
 }
 
 /* How many of the bytes are copied in each lane. */
@@ -126,14 +121,16 @@ void emu_run_cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t on
     emu_addresses(w, in, &in->opnds[1], on, from);
     sizes(w, in, on, taken);
     check_sources(w, in, on, from, taken);
-    struct emu_op *op = begin(w);
+    struct emu_op *op = emu_begin_op(w, in, emu_first_lane(on));
+    op->finish = copy;
+    w->unfenced |= on;
     op->group = w->copy_groups;
     for (; on; on &= on - 1) {
         int lane = emu_first_lane(on);
         unsigned char *p = emu_shared_at(w, in, lane, to[lane], bytes);
-        emu_shared_claim(w, in, lane, p, bytes, actor);
+        emu_shared_claim(w, in, lane, w->cta, (int)(p - w->cta->shared), bytes, actor);
         op->copies[op->ncopies++] =
-            (struct copy){p, (const unsigned char *)(uintptr_t)from[lane], (uint8_t)bytes, taken[lane]};
+            (struct emu_copy){p, (const unsigned char *)(uintptr_t)from[lane], (uint8_t)bytes, taken[lane]};
     }
 }
 
@@ -162,8 +159,8 @@ void emu_run_cp_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         emu_run_cp_commit(w, in, on);
     int running = in->nopnds ? (int)in->opnds[0].offset : 0, done = w->copy_groups - running;
     for (int i = c->nops - 1; i >= 0; i--)
-        if (c->ops[i].w == w && c->ops[i].group < done)
-            finish(c, i);
+        if (c->ops[i].finish == copy && c->ops[i].w == w && c->ops[i].group < done)
+            emu_finish_op(c, i);
     if (done > 0 && running < GROUPS_KNOWN)
         emu_see_until(w, emu_actor(w->cta, ACTOR_copies, w->index), w->copy_times[(done - 1) % GROUPS_KNOWN]);
 }

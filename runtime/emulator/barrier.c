@@ -1,5 +1,5 @@
 /* barrier.c: what warps wait for, and what is said where nobody can go on (PTX ISA, "Parallel Synchronization and Communication
- * Instructions: bar, barrier", "bar.warp.sync").
+ * Instructions: bar, barrier", "bar.warp.sync", "barrier.cluster").
  *
  * A barrier of a CTA counts threads: those that wait (bar.sync) and those that only come by (bar.arrive). The last one lets all go
  * on, and those that waited have seen what everybody did before. */
@@ -78,10 +78,96 @@ static void meet(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         let_go(w, WAIT_lanes, NULL);
 }
 
+/* -- barrier.cluster -- */
+
+/* A relaxed arrival shows what was seen before the last fence only. */
+static void come_to_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    struct emu_cluster *c = w->cta->cluster;
+    if (w->cluster_arrived & on)
+        emu_fail(w, in, emu_first_lane(on), ERR_emulator_barrier, "a second arrival without a wait");
+    w->cluster_arrived |= on;
+    if (emu_has_mod(in, MOD_relaxed))
+        emu_join(c, c->coming, w->released);
+    else
+        emu_publish(w, c->coming);
+    c->may_release = true;
+    emu_park(w, w->pc + 1, on, WAIT_nothing);
+}
+
+static void open_cluster(struct emu_cluster *c)
+{
+    uint32_t *coming = c->coming;
+    for (int i = 0; i < c->nctas * c->ctas->nwarps; i++) {
+        const struct emu_warp *w = &c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps];
+        if ((w->cluster_arrived | w->exited) != ALL_LANES)
+            return;
+    }
+    for (int i = 0; i < c->nctas * c->ctas->nwarps; i++) {
+        struct emu_warp *w = &c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps];
+        w->cluster_arrived = 0;
+        let_go(w, WAIT_cluster, coming);
+    }
+    c->coming = c->done;
+    c->done = coming;
+    memset(c->coming, 0, (size_t)c->nactors * sizeof *c->coming);
+}
+
+/* Lanes whose arrival has been taken need not wait. */
+static void wait_for_cluster(struct emu_warp *w, uint32_t on)
+{
+    uint32_t waits = on & w->cluster_arrived;
+    if (on & ~waits) {
+        emu_see(w, w->cta->cluster->done);
+        emu_park(w, w->pc + 1, on & ~waits, WAIT_nothing);
+    }
+    if (waits)
+        emu_park(w, w->pc + 1, waits, WAIT_cluster);
+}
+
+/* -- waiting for a phase; the four warps of a warpgroup -- */
+
+static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    uint32_t ready = emu_mbarrier_ready(w, in, on);
+    for (uint32_t m = ready; m; m &= m - 1)
+        emu_set_lane(w, &in->opnds[0], emu_first_lane(m), 1, 0);
+    if (ready)
+        emu_park(w, w->pc + 1, ready, WAIT_nothing);
+    if (on & ~ready)
+        emu_park(w, w->pc, on & ~ready, WAIT_mbarrier);
+}
+
+enum { WARPGROUP = 4 };
+
+/* One multiplies for all four, so what each did before is over: kernels rely on it where one thread arrives for the warpgroup. */
+static void open_warpgroup(struct emu_cta *c, int first)
+{
+    for (int i = first; i < first + WARPGROUP; i++)
+        if (lanes_waiting(&c->warps[i], WAIT_warpgroup) != ALL_LANES)
+            return;
+    for (int i = first; i < first + WARPGROUP; i++) {
+        for (int k = first; k < first + WARPGROUP; k++) {
+            emu_see(&c->warps[i], c->warps[k].seen);
+            emu_see_until(&c->warps[i], c->warps[k].actor, c->cluster->time);
+        }
+        let_go(&c->warps[i], WAIT_warpgroup, NULL);
+    }
+    c->cluster->time++;
+}
+
 void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     switch (in->code) {
     case INSN_bar_warp: meet(w, in, on); break;
+    case INSN_cluster_arrive: come_to_cluster(w, in, on); break;
+    case INSN_cluster_wait: wait_for_cluster(w, on); break;
+    case INSN_mbarrier_try_wait: wait_for_phase(w, in, on); break;
+    case INSN_wgmma_wait:
+        emu_wgmma_wait(w, in, on);
+        w->cta->cluster->may_release = true;
+        emu_park(w, w->pc + 1, on, WAIT_warpgroup);
+        break;
     default: come(w, in, on);
     }
 }
@@ -100,12 +186,17 @@ bool emu_release(struct emu_cluster *c)
 {
     bool any = false;
     c->may_release = false;
+    if (c->coming)
+        open_cluster(c);
     for (int i = 0; i < c->nctas; i++) {
         struct emu_cta *cta = &c->ctas[i];
         for (int k = 0; k < BARRIERS; k++)
             if (cta->barriers[k].expected && cta->barriers[k].arrived == cta->barriers[k].expected)
                 open_barrier(cta, k);
+        for (int k = 0; c->code->has_wgmma && k + WARPGROUP <= cta->nwarps; k += WARPGROUP)
+            open_warpgroup(cta, k);
         for (int k = 0; k < cta->nwarps; k++) {
+            let_go(&cta->warps[k], WAIT_mbarrier, NULL); /* to look again */
             let_go_last_lanes(&cta->warps[k]);
             for (int g = 0; g < cta->warps[k].nwaiting; g++)
                 any |= cta->warps[k].waiting[g].waits == WAIT_nothing;
@@ -124,24 +215,33 @@ static int threads_ended(const struct emu_cta *c)
     return n;
 }
 
-static void say_wait(const struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes)
+static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes)
 {
     const struct emu_cta *c = w->cta;
-    if (g->waits < BARRIERS)
+    switch (g->waits) {
+    case WAIT_lanes: snprintf(text, bytes, "lanes wait for others of their warp"); break;
+    case WAIT_warpgroup: snprintf(text, bytes, "a warp waits for the others of its warpgroup"); break;
+    case WAIT_cluster: snprintf(text, bytes, "threads wait for others of their cluster"); break;
+    case WAIT_mbarrier: emu_mbarrier_say(w, g, text, bytes); break;
+    default:
         snprintf(text, bytes, "%d of %d threads wait at barrier %d, %d have ended",
                  c->barriers[g->waits].arrived, c->barriers[g->waits].expected, g->waits, threads_ended(c));
-    else
-        snprintf(text, bytes, "lanes wait for others of their warp");
+    }
 }
 
 void emu_deadlock(struct emu_cluster *c)
 {
-    int i = 0;
-    while (!c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps].nwaiting)
-        i++;
-    struct emu_warp *w = &c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps];
-    const struct emu_group *g = &w->waiting[0];
-    char what[120];
-    say_wait(w, g, what, sizeof what);
-    emu_fail(w, &c->code->insns.at[g->pc - 1], emu_first_lane(g->mask), ERR_emulator_barrier, "%s", what);
+    struct emu_warp *first = NULL;
+    char what[160];
+    for (int i = c->nctas * c->ctas->nwarps - 1; i >= 0; i--) {
+        struct emu_warp *w = &c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps];
+        first = w->nwaiting ? w : first;
+        for (int k = 0; k < w->nwaiting; k++)
+            if (w->waiting[k].waits == WAIT_mbarrier)
+                emu_mbarrier_say(w, &w->waiting[k], what, sizeof what);
+    }
+    const struct emu_group *g = &first->waiting[0];
+    say_wait(first, g, what, sizeof what);
+    emu_fail(first, &c->code->insns.at[g->waits == WAIT_mbarrier ? g->pc : g->pc - 1],
+             emu_first_lane(g->mask), ERR_emulator_barrier, "%s", what);
 }

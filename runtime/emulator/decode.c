@@ -32,8 +32,8 @@ static bool decode_access(struct emu_insn *in)
 
 static bool decode_atomic(struct emu_insn *in)
 {
-    static const enum mod combines[] = {MOD_add, MOD_min, MOD_max,  MOD_and,
-                                        MOD_or,  MOD_xor, MOD_exch, MOD_cas};
+    static const enum mod combines[] = {MOD_add, MOD_min, MOD_max, MOD_and,  MOD_or,
+                                        MOD_xor, MOD_inc, MOD_dec, MOD_exch, MOD_cas};
     int known = 0;
     for (size_t i = 0; i < sizeof combines / sizeof *combines; i++)
         known += emu_has_mod(in, combines[i]);
@@ -85,12 +85,55 @@ bool emu_decode(struct emu_insn *in)
     case INSN_bar:
     case INSN_bar_arrive:
     case INSN_bar_warp:
+    case INSN_cluster_arrive:
+    case INSN_cluster_wait:
+    case INSN_wgmma_wait:
+    case INSN_mbarrier_try_wait:
     case INSN_trap: return true;
+    case INSN_grid_wait:
+    case INSN_grid_launch:
+    case INSN_map_prefetch:
+    case INSN_tma_prefetch: in->run = emu_run_nothing; return true;
+    case INSN_vote: in->run = emu_run_vote; return in->nopnds == 3 && in->mods[0];
+    case INSN_activemask: in->run = emu_run_activemask; return true;
+    case INSN_elect: in->run = emu_run_elect; return in->nopnds == 2;
+    case INSN_cvta:
+    case INSN_mapa: return decode_compute(in, emu_address_compute(in));
+    case INSN_stmatrix:
+        in->run = emu_run_stmatrix;
+        return in->has_address && in->type == PT_b16 && emu_has_mod(in, MOD_shared) &&
+               (in->nvec == 1 || in->nvec == 2 || in->nvec == 4);
+    case INSN_setmaxnreg_inc:
+    case INSN_setmaxnreg_dec: in->run = emu_run_setmaxnreg; return in->opnds[0].reg < 0;
+    case INSN_mbarrier_init: in->run = emu_run_mbarrier_init; return in->nopnds == 2;
+    case INSN_mbarrier_inval: in->run = emu_run_mbarrier_inval; return in->nopnds == 1;
+    case INSN_mbarrier_arrive:
+    case INSN_mbarrier_arrive_tx:
+    case INSN_mbarrier_expect_tx: in->run = emu_run_mbarrier_arrive; return in->has_address;
+    case INSN_mbarrier_test_wait: in->run = emu_run_mbarrier_test; return in->nopnds == 3;
+    case INSN_fence:
+    case INSN_fence_init:
+    case INSN_fence_async:
+    case INSN_fence_map: in->run = emu_run_fence; return true;
+    case INSN_wgmma_fence: in->run = emu_run_wgmma_fence; return true;
+    case INSN_wgmma_commit: in->run = emu_run_wgmma_commit; return true;
+    case INSN_tma_load:
+    case INSN_tma_store:
+    case INSN_tma_reduce:
+    case INSN_bulk_load:
+    case INSN_bulk_store:
+    case INSN_bulk_commit:
+    case INSN_bulk_wait:
+    case INSN_bulk_wait_read: return emu_decode_bulk(in);
     case INSN_barrier: return !in->mods[0] || in->mods[0] == MOD_aligned;
     case INSN_cp_async: return emu_decode_cp_async(in);
     case INSN_cp_async_commit: in->run = emu_run_cp_commit; return true;
     case INSN_cp_async_wait:
     case INSN_cp_async_wait_all: in->run = emu_run_cp_wait; return in->nopnds == 0 || in->opnds[0].reg < 0;
-    default: in->run = emu_run_mma; return emu_is_mma(in) || decode_arithmetic(in);
+    default:
+        if (emu_is_wgmma(in))
+            return emu_decode_wgmma(in);
+        in->run = emu_run_mma;
+        return emu_is_mma(in) || decode_arithmetic(in);
     }
 }

@@ -143,6 +143,8 @@ static bool run_warp(struct emu_warp *w)
             reconverge(w);
         const struct emu_insn *in = &insns[w->pc];
         uint32_t on = guarded(w, in);
+        if (w->fresh && on)
+            emu_wgmma_watch(w, in);
         if (in->run) {
             if (on)
                 in->run(w, in, on);
@@ -192,8 +194,10 @@ static bool run_warps(struct emu_cluster *c)
     enum { ASYNC_IS_RARE = 4 };
     for (int rounds = 0;; rounds++) {
         bool waiting = false, tired = false, running = run_round(c, &waiting, &tired);
-        if (!waiting)
+        if (!waiting) {
+            emu_check_stores(c);
             return true;
+        }
         if ((!running || c->may_release) && !emu_release(c) && !running && !emu_async_step(c))
             emu_deadlock(c);
         if (c->nops && !emu_random(c, ASYNC_IS_RARE))
@@ -235,8 +239,14 @@ static void begin_warp(struct emu_warp *w)
                     (uint32_t)(c->rank << RANK_SHIFT | c->code->symbols.at[i].address), 0);
     for (int i = 0; i < cl->nactors; i++)
         w->seen[i] = cl->began - 1;
-    w->exited = w->mask = 0;
-    w->copy_groups = 0;
+    w->exited = w->mask = w->unfenced = w->cluster_arrived = w->stored = 0;
+    w->copy_groups = w->store_groups = w->mma_groups = 0;
+    if (c->code->is_async)
+        memset(w->released, 0, (size_t)cl->nactors * sizeof *w->released);
+    if (c->code->has_wgmma) {
+        memset(w->flying, 0, nregs * sizeof *w->flying);
+        memset(w->fresh, true, nregs);
+    }
     w->waiting[0] = (struct emu_group){0, ALL_LANES, WAIT_nothing};
     w->nwaiting = 1;
 }
@@ -255,6 +265,7 @@ static void begin_cta(struct emu_cta *c, long long number)
         c->barriers[i].arrived = c->barriers[i].expected = 0;
         memset(c->barriers[i].seen, 0, (size_t)c->cluster->nactors * sizeof *c->barriers[i].seen);
     }
+    c->nmbarriers = 0;
     for (int i = 0; i < c->nwarps; i++)
         begin_warp(&c->warps[i]);
 }
@@ -271,6 +282,9 @@ static void begin_cluster(struct emu_cluster *c, long long number)
     c->random = (uint64_t)number ^ c->launch->seed;
     c->nops = 0;
     c->may_release = false;
+    c->phase = 0;
+    if (c->coming)
+        memset(c->coming, 0, (size_t)c->nactors * sizeof *c->coming);
     for (int i = 0; i < c->nctas; i++)
         begin_cta(&c->ctas[i], number);
 }
@@ -308,12 +322,25 @@ static void lay_out_cta(struct emu_cta *c, char *block, size_t *used)
     c->shadow = piece(block, used, (size_t)c->shared_bytes * sizeof *c->shadow);
     for (int i = 0; i < BARRIERS; i++)
         c->barriers[i].seen = piece(block, used, seen_bytes);
+    for (int i = 0; c->code->is_async && i < MBARRIERS_MOST; i++) {
+        if (i == 0)
+            c->mbarriers = piece(block, used, MBARRIERS_MOST * sizeof *c->mbarriers);
+        uint32_t *coming = piece(block, used, seen_bytes), *done = piece(block, used, seen_bytes);
+        if (block)
+            c->mbarriers[i] = (struct emu_mbarrier){.coming = coming, .done = done};
+    }
     for (int i = 0; i < c->nwarps; i++) {
         struct emu_warp w = {.cta = c, .index = i, .actor = emu_actor(c, ACTOR_warp, i)};
         w.values = piece(block, used, c->code->values_bytes);
         w.defined = piece(block, used, nregs * sizeof *w.defined);
         w.undefined = piece(block, used, nregs * sizeof *w.undefined);
         w.seen = piece(block, used, seen_bytes);
+        if (c->code->is_async)
+            w.released = piece(block, used, seen_bytes);
+        if (c->code->has_wgmma) {
+            w.flying = piece(block, used, nregs * sizeof *w.flying);
+            w.fresh = piece(block, used, nregs * sizeof *w.fresh);
+        }
         if (block)
             c->warps[i] = w;
     }
@@ -325,6 +352,10 @@ static size_t lay_out(struct emu_cluster *c, char *block)
     size_t used = 0;
     c->ctas = piece(block, &used, (size_t)c->nctas * sizeof *c->ctas);
     c->ops = piece(block, &used, emu_async_bytes(c->code));
+    if (c->code->is_async) {
+        c->coming = piece(block, &used, (size_t)c->nactors * sizeof *c->coming);
+        c->done = piece(block, &used, (size_t)c->nactors * sizeof *c->done);
+    }
     for (int i = 0; i < c->nctas; i++) {
         struct emu_cta cta = {.code = c->code,
                               .launch = c->launch,

@@ -121,6 +121,8 @@ SIGN_BIT(abs_f16x2, uint32_t, x & 0x7fff7fffu)
 LANEWISE(ex2, float, f32, exp2((double)x))
 LANEWISE(lg2, float, f32, log2((double)x))
 LANEWISE(rsqrt, float, f32, 1 / sqrt((double)x))
+LANEWISE(rcp, float, f32, 1 / x)
+LANEWISE(rcp_ftz, float, f32, flush(1 / flush(x)))
 LANEWISE(ex2_ftz, float, f32, flush((float)exp2((double)flush(x))))
 LANEWISE(lg2_ftz, float, f32, flush((float)log2((double)flush(x))))
 LANEWISE(rsqrt_ftz, float, f32, flush((float)(1 / sqrt((double)flush(x)))))
@@ -200,6 +202,7 @@ static const struct emu_row unrounded[] = {
     FLOATS(INSN_min, min), SMALL(INSN_min, min),      FLOATS(INSN_max, max), SMALL(INSN_max, max),
     FLOATS(INSN_neg, neg), SMALL_SIGN(INSN_neg, neg), FLOATS(INSN_abs, abs), SMALL_SIGN(INSN_abs, abs),
     SMALL(INSN_add, add),  SMALL(INSN_sub, sub),      SMALL(INSN_mul, mul),
+    FLOATS(INSN_add, add), FLOATS(INSN_sub, sub),     FLOATS(INSN_mul, mul),
 };
 static const struct emu_row seeing_nan[] = {
     {INSN_min, PT_f32, min_nan_f32},
@@ -212,12 +215,14 @@ static const struct emu_row approximate[] = {
     {INSN_lg2, PT_f32, lg2_f32},
     {INSN_rsqrt, PT_f32, rsqrt_f32},
     {INSN_sqrt, PT_f32, sqrt_f32},
+    {INSN_rcp, PT_f32, rcp_f32},
 };
 static const struct emu_row flushing[] = {
     {INSN_ex2, PT_f32, ex2_ftz_f32},
     {INSN_lg2, PT_f32, lg2_ftz_f32},
     {INSN_rsqrt, PT_f32, rsqrt_ftz_f32},
     {INSN_sqrt, PT_f32, sqrt_ftz_f32},
+    {INSN_rcp, PT_f32, rcp_ftz_f32},
 };
 static const struct emu_row full_range[] = {{INSN_div, PT_f32, div_f32}};
 

@@ -21,6 +21,7 @@ struct declaration {
     const char *prefix;
     size_t prefix_len;
     int first, count;
+    bool is_numbered;
 };
 
 struct fixup {
@@ -162,6 +163,7 @@ static void declare_registers(struct loader *l)
         int bits;
         d.prefix = word(l, &d.prefix_len);
         if (accept(l, '<')) {
+            d.is_numbered = true;
             d.count = (int)number(l, &bits);
             expect(l, '>');
         }
@@ -208,9 +210,18 @@ static void declare_params(struct loader *l)
         const char *s = word(l, &len);
         if (!same(s, len, ".param"))
             fail(l, "expected a parameter, found '%.*s'", (int)len, s);
-        word(l, &len);
+        int bits;
+        s = word(l, &len);
+        if (same(s, len, ".align")) {
+            number(l, &bits);
+            word(l, &len);
+        }
         s = word(l, &len);
         VEC_PUSH(l->arena, &l->params, s);
+        if (accept(l, '[')) {
+            number(l, &bits);
+            expect(l, ']');
+        }
         accept(l, ',');
     }
     l->code->nparams = l->params.n;
@@ -268,12 +279,10 @@ static int find_register(struct loader *l, const char *s, size_t len)
         const struct declaration *d = &l->declarations.at[i];
         if (len < d->prefix_len || memcmp(s, d->prefix, d->prefix_len) != 0)
             continue;
-        size_t digits = len - d->prefix_len;
-        char *stop;
-        long n =
-            digits && isdigit((unsigned char)s[d->prefix_len]) ? strtol(s + d->prefix_len, &stop, 10) : 0;
-        if ((digits == 0 && d->count == 1) ||
-            (digits && isdigit((unsigned char)s[d->prefix_len]) && stop == s + len && n < d->count))
+        bool has_digits = len > d->prefix_len && isdigit((unsigned char)s[d->prefix_len]);
+        char *stop = NULL;
+        long n = has_digits ? strtol(s + d->prefix_len, &stop, 10) : 0;
+        if (d->is_numbered ? stop == s + len && n < d->count : len == d->prefix_len)
             return d->first + (int)n;
     }
     return -1;
@@ -501,6 +510,12 @@ static void identify(struct loader *l, struct emu_insn *in, const char *s, size_
     read_words(l, in, s + best, s + len);
 }
 
+/* As insns.h orders them; and what a cluster's CTAs wait with. */
+static bool is_async(int code)
+{
+    return (code >= INSN_cp_async && code <= INSN_wgmma_wait) || code == INSN_cluster_arrive;
+}
+
 /* Bits of operand i where it is a constant (PTX ISA, "Operand Size Exceeding Instruction-Type Size" and each instruction). */
 static int operand_bits(const struct emu_insn *in, int i)
 {
@@ -530,11 +545,17 @@ static int operand_bits(const struct emu_insn *in, int i)
     case INSN_bar_arrive:
     case INSN_bar_warp:
     case INSN_barrier:
-    case INSN_cp_async:
-    case INSN_cp_async_wait: return 32;
+    case INSN_mapa:
+    case INSN_stmatrix: return 32;
+    case INSN_elect: return i == 0 ? 1 : 32;
+    case INSN_vote: return i == 2 ? 32 : i == 1 ? 1 : bits;
+    case INSN_mbarrier_test_wait:
+    case INSN_mbarrier_try_wait: return i == 0 ? 1 : 32;
+    case INSN_tma_load: return i == in->number + 3 ? 16 : 32;
+    case INSN_bulk_load: return i == 4 ? 16 : 32;
     case INSN_pack: return i == 0 ? bits : bits / in->nvec;
     case INSN_unpack: return i < in->nvec ? bits / in->nvec : bits;
-    default: return bits;
+    default: return emu_is_wgmma(in) ? 0 : is_async(in->code) ? 32 : bits;
     }
 }
 
@@ -576,6 +597,9 @@ static void settle(struct loader *l, struct emu_insn *in, const struct written *
             VEC_PUSH(l->arena, &l->fixups, (struct fixup){l->code->insns.n, w[i].s, w[i].len});
         } else if (w[i].is_label && in->code == INSN_ld_param) {
             in->target = find_param(l, &w[i]);
+        } else if (w[i].is_label && in->code == INSN_mov) {
+            in->opnds[i] = constant_opnd(l, PARAM_BASE + PARAM_STEP * (uint64_t)find_param(l, &w[i]),
+                                         class_of_bits(bits));
         } else if (w[i].is_label) {
             fail(l, "unknown name '%.*s'", (int)w[i].len, w[i].s);
         } else if (w[i].is_constant) {
@@ -637,7 +661,8 @@ static void read_insn(struct loader *l)
             fail(l, "'%s' has no register for its result", in.text);
     if (!emu_decode(&in))
         fail(l, "unknown instruction '%s'", in.text);
-    l->code->is_async |= in.code >= INSN_cp_async && in.code <= INSN_wgmma_wait; /* as insns.h orders them */
+    l->code->is_async |= is_async(in.code);
+    l->code->has_wgmma |= emu_is_wgmma(&in);
     VEC_PUSH(l->arena, &l->code->insns, in);
 }
 

@@ -11,8 +11,9 @@
  *     barrier.c    what warps wait for, deadlocks         order.c      what is known to be over, and to whom
  *     arith.c      integers, bits, comparisons            warp.c       moves between registers and lanes
  *     float.c      floats                                 convert.c    cvt
- *     tensor.c     mma                                    async.c      copies that go on by themselves
- *     device.c     the device `emulator`
+ *     tensor.c     mma, ldmatrix, stmatrix                async.c      copies that go on by themselves: cp.async
+ *     mbarrier.c   mbarriers and fences                   tma.c        bulk copies, with tensor maps
+ *     wgmma.c      wgmma, and who may touch its registers device.c     the device `emulator`
  */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
 #define NESO_RUNTIME_EMULATOR_MACHINE_H
@@ -28,6 +29,11 @@ enum { LANES = 32, WARPS_MOST = 32, EMU_OPNDS_MOST = 144, EMU_MODS_MOST = 8 };
 enum { SHARED_BASE = 1024 };
 /* In a cluster a shared address has the rank of its CTA above this bit. */
 enum { RANK_SHIFT = 24, CLUSTER_MOST = 16 };
+/* The address of parameter i: PARAM_BASE + i * PARAM_STEP, in its own space as in the generic one. */
+#define PARAM_BASE (UINT64_C(0x7fe) << 52)
+#define PARAM_STEP (UINT64_C(1) << 20)
+/* Where shared memory lies in the generic space. */
+#define SHARED_WINDOW (UINT64_C(0x7fd) << 52)
 
 /* What stopped a launch (or a load: pid and thread are 0 then). */
 struct emu_report {
@@ -95,6 +101,7 @@ struct emu_code {
     int cluster[3];                /* .reqnctapercluster */
     VEC(struct emu_symbol) symbols; /* of a cluster's kernel */
     bool is_async;                 /* has copies that go on by themselves */
+    bool has_wgmma;
     int static_shared_bytes;
 };
 
@@ -150,7 +157,7 @@ struct emu_launch {
 bool emulator_run(const struct emu_code *code, struct emu_launch *l);
 
 /* What lanes wait for: a barrier from 0 to 15, or one of these. */
-enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_count };
+enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_warpgroup, WAIT_cluster, WAIT_mbarrier };
 
 /* Lanes at one place: running, or waiting. */
 struct emu_group {
@@ -161,13 +168,13 @@ struct emu_group {
 
 /* Who touched a byte of shared memory, and when: times count on over a worker's whole life, so that nothing needs clearing
  * when a CTA begins. Of several readers that nothing orders three are kept. */
-enum { READERS = 3 };
+enum { READERS = 3, COPY_generic = 1, COPY_async = 2 };
 struct emu_shadow {
     uint32_t written, read[READERS]; /* times; 0: never */
     int write_line, read_line[READERS]; /* of the PTX */
     uint16_t writer, reader[READERS]; /* actors (order.c) */
     uint8_t undefined;      /* bits of the byte that depend on something never written */
-    bool by_copy;           /* the writer is no warp */
+    uint8_t by_copy;        /* the writer is no warp: COPY_generic, COPY_async */
 };
 
 /* A wait for all groups of copies but the last n looks back no further. */
@@ -177,6 +184,21 @@ enum { GROUPS_KNOWN = 32 };
 struct emu_barrier {
     int arrived, expected; /* threads; expected 0: nobody has come yet */
     uint32_t *seen;        /* what those have seen */
+};
+
+/* An mbarrier: its phase is over when no arrival and no byte is missing. */
+enum { MBARRIERS_MOST = 64 };
+struct emu_mbarrier {
+    int at; /* byte of shared memory */
+    bool live, fenced; /* fenced: copies and other CTAs may use it */
+    int count, pending;
+    int64_t bytes; /* expected and not yet here; below 0: here and not yet expected */
+    uint32_t phase;
+    uint32_t landed;        /* when the latest of the bytes that are here were asked for */
+    uint32_t *coming, *done; /* what was seen by who arrived, in this phase and in the last */
+    struct emu_warp *maker; /* who initialized it */
+    const struct emu_insn *expects; /* the last that changed `bytes` for this phase */
+    struct emu_warp *expecter;
 };
 
 struct emu_cta {
@@ -192,6 +214,8 @@ struct emu_cta {
     int shared_bytes;
     const struct cpu_buffer *last; /* buffer of the last access */
     struct emu_barrier barriers[BARRIERS];
+    struct emu_mbarrier *mbarriers;
+    int nmbarriers;
 };
 
 /* CTAs that run together; mostly one. */
@@ -203,6 +227,8 @@ struct emu_cluster {
     uint32_t time, began;  /* now, and when these CTAs began */
     bool may_release;      /* something that warps wait for has happened */
     uint64_t random;
+    uint32_t phase;        /* of the cluster's barrier */
+    uint32_t *coming, *done; /* what was seen by who arrived there, now and the last time */
     struct emu_op *ops;    /* asynchronous work under way, in the order of issue */
     int nops;
     struct emu_report report;
@@ -223,6 +249,16 @@ struct emu_warp {
     uint64_t (*undefined)[LANES];  /* of each register, in the other lanes: bits that are not */
     uint64_t scratch[4 * LANES];   /* what compute functions write */
     uint32_t *seen;                /* of each actor: until when its doings are known to be over */
+    uint32_t *released;            /* the same when it last made a fence */
+    uint32_t unfenced;             /* lanes that have written shared memory since their last proxy fence */
+    uint32_t cluster_arrived;      /* lanes that have come to the cluster's barrier */
+    int store_groups;              /* of bulk stores: committed */
+    struct emu_group_time { uint32_t time; int lane; } store_times[GROUPS_KNOWN];
+    uint32_t stored;               /* when the last bulk store was issued, by what */
+    const struct emu_insn *last_store;
+    int mma_groups;                /* of wgmma: committed */
+    uint32_t *flying;              /* of each register: 2 (group + 1) of the wgmma that uses it, + 1 where it is its D; 0: none */
+    bool *fresh;                   /* of each register: written since the last wgmma.fence */
     int copy_groups;               /* of cp.async: committed */
     uint32_t copy_times[GROUPS_KNOWN]; /* of the last of them: when */
 };
@@ -268,7 +304,9 @@ enum emu_actor {
     ACTOR_warp,
     ACTOR_fenced,  /* what the warp wrote before its last proxy fence: acts not, is only known of */
     ACTOR_copies,  /* cp.async of a warp */
-    ACTOR_kinds
+    ACTOR_stores,  /* bulk copies that a warp issued, reading shared memory */
+    ACTOR_warpgroup, /* wgmma, reading: its times are numbers of groups, after the time when the cluster began */
+    ACTOR_mbarrier /* bulk copies that an mbarrier waits for */
 };
 int emu_actors(const struct emu_code *code); /* of one CTA */
 int emu_actor(const struct emu_cta *c, enum emu_actor kind, int index) __attribute__((pure));
@@ -281,10 +319,67 @@ static inline bool emu_is_over(const struct emu_warp *w, int who, uint32_t time)
 void emu_publish(struct emu_warp *w, uint32_t *seen);
 void emu_see(struct emu_warp *w, const uint32_t *seen);
 void emu_see_until(struct emu_warp *w, int actor, uint32_t time);
+void emu_join(const struct emu_cluster *c, uint32_t *seen, const uint32_t *other);
 
 /* -- async.c -- */
 emu_run emu_run_cp_async, emu_run_cp_commit, emu_run_cp_wait;
 bool emu_decode_cp_async(struct emu_insn *in);
+/* Work that will be done later: `finish` of it. */
+struct emu_op *emu_begin_op(struct emu_warp *w, const struct emu_insn *in, int lane);
+void emu_finish_op(struct emu_cluster *c, int number);
+/* Of cp.async: one for each lane that takes part. */
+struct emu_copy {
+    unsigned char *to;
+    const unsigned char *from;
+    uint8_t bytes, taken; /* of which are copied; the others are zeros */
+};
+struct emu_op {
+    void (*finish)(struct emu_op *op);
+    struct emu_warp *w;
+    const struct emu_insn *in;
+    int lane, group;
+    uint32_t time; /* of issue */
+    int ncopies;
+    union {
+        struct emu_copy copies[LANES];
+        struct {
+            const struct packed_map *map; /* NULL: `bytes` in a row */
+            int32_t coords[5];
+            uint64_t global;
+            int bytes, at; /* of shared memory */
+            struct emu_cta *cta;
+            struct emu_mbarrier *mbarrier;
+        } bulk;
+    };
+};
+
+/* -- mbarrier.c -- */
+emu_run emu_run_mbarrier_init, emu_run_mbarrier_inval, emu_run_mbarrier_arrive, emu_run_mbarrier_test, emu_run_fence;
+/* Lanes for which the phase that they ask for is over. */
+uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
+/* Of an address; `remote`: another CTA's may be meant, or copies will use it. */
+struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, bool remote,
+                                     struct emu_cta **cta);
+void emu_mbarrier_land(struct emu_cluster *c, struct emu_mbarrier *m, int bytes, uint32_t time);
+void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n);
+/* Says what a group waits for; reports bytes that were announced wrongly. */
+void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes);
+
+/* -- tma.c -- */
+emu_run emu_run_tma_load, emu_run_tma_store, emu_run_bulk_load, emu_run_bulk_store, emu_run_bulk_commit, emu_run_bulk_wait,
+    emu_run_nothing;
+bool emu_decode_bulk(struct emu_insn *in);
+/* At the end of a cluster: stores that nobody has waited for. */
+void emu_check_stores(struct emu_cluster *c);
+
+/* -- wgmma.c -- */
+bool emu_is_wgmma(const struct emu_insn *in) __attribute__((pure));
+bool emu_decode_wgmma(struct emu_insn *in);
+emu_run emu_run_wgmma, emu_run_wgmma_fence, emu_run_wgmma_commit, emu_run_setmaxnreg;
+/* What is under way is over, but for the last groups. */
+void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
+/* Of a kernel with wgmma: an instruction may not touch registers that are in use. */
+void emu_wgmma_watch(struct emu_warp *w, const struct emu_insn *in);
 size_t emu_async_bytes(const struct emu_code *code); /* that the work under way takes in a cluster */
 /* Does one piece of the work under way; false: there is none. */
 bool emu_async_step(struct emu_cluster *c);
@@ -296,7 +391,8 @@ uint64_t emu_lane(const struct emu_warp *w, const struct emu_opnd *o, int lane);
 void emu_set_lane(struct emu_warp *w, const struct emu_opnd *o, int lane, uint64_t bits, uint64_t undefined);
 /* Stores the lanes `on` of `values`, which has o's class. */
 void emu_commit(struct emu_warp *w, const struct emu_opnd *o, uint32_t on, const void *values);
-emu_run emu_run_compute, emu_run_pack, emu_run_unpack, emu_run_param, emu_run_shfl, emu_run_redux, emu_run_policy;
+emu_run emu_run_compute, emu_run_pack, emu_run_unpack, emu_run_param, emu_run_shfl, emu_run_redux, emu_run_policy, emu_run_vote, emu_run_activemask, emu_run_elect;
+emu_compute *emu_address_compute(const struct emu_insn *in);
 
 /* -- undefined.c -- */
 /* Bits of the lane of o that were never written. */
@@ -311,12 +407,14 @@ void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struc
 emu_run emu_run_ld, emu_run_st, emu_run_atom;
 /* Of operand o, in all lanes. */
 void emu_addresses(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on, uint64_t *at);
+/* *p = what the reduction `m` makes of *p and x, of type t. */
+void emu_combine_at(unsigned char *p, enum mod m, enum ptype t, uint64_t x);
 /* Reports what of an access of `bytes` per lane is not inside one buffer, or no multiple of `bytes`. */
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
 
 /* -- tensor.c -- */
 bool emu_is_mma(const struct emu_insn *in);
-emu_run emu_run_mma, emu_run_ldmatrix;
+emu_run emu_run_mma, emu_run_ldmatrix, emu_run_stmatrix;
 
 /* -- shared.c -- */
 /* Checks one access; returns where it goes. */
@@ -324,8 +422,17 @@ unsigned char *emu_shared_at(struct emu_warp *w, const struct emu_insn *in, int 
 void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p, int bytes, uint64_t *undefined);
 void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes, uint64_t value,
                       uint64_t undefined);
-/* Copies of `actor`, issued by w, will write it. */
-void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p, int bytes, int actor);
+/* Where a range of another CTA's shared memory begins, which the address says; sets that CTA. */
+int emu_shared_range(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes, int align,
+                     struct emu_cta **cta);
+/* `actor` will write bytes of a CTA for w; or reads them at `time`. */
+void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
+                      int actor);
+/* Returns whether some of the bytes depend on something never written. */
+bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at, int bytes,
+                     int actor, uint32_t time);
+/* A warp that uses an mbarrier there has to know that it was initialized. */
+void emu_shared_need_seen(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at);
 /* Of an atomic operation: those of several warps do not race with each other. */
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
 

@@ -252,6 +252,8 @@ static uint64_t combine(const struct emu_insn *in, uint64_t old, uint64_t x, uin
     case MOD_and: return old & x;
     case MOD_or: return old | x;
     case MOD_xor: return old ^ x;
+    case MOD_inc: return old >= x ? 0 : old + 1; /* "atom": of .u32 only */
+    case MOD_dec: return old == 0 || old > x ? x : old - 1;
     case MOD_exch: return x;
     default: return old == x ? y : old; /* cas */
     }
@@ -276,6 +278,12 @@ static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x
 #undef WIDTH
     default: return 0;
     }
+}
+
+void emu_combine_at(unsigned char *p, enum mod m, enum ptype t, uint64_t x)
+{
+    struct emu_insn in = {.type = (uint8_t)t, .mods = {(uint8_t)m}};
+    exchange(p, &in, x, 0);
 }
 
 void emu_run_atom(struct emu_warp *w, const struct emu_insn *in, uint32_t on)

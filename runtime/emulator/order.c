@@ -10,29 +10,36 @@
  * Actors are the warps and what works for them on its own: a warp has not seen the end of its own copies before it waits. */
 #include "runtime/emulator/machine.h"
 
+enum { WARPGROUPS_MOST = WARPS_MOST / 4 };
+
 int emu_actors(const struct emu_code *code)
 {
     int nwarps = code->num_threads / LANES;
-    return code->is_async ? nwarps * ACTOR_kinds : nwarps;
+    return code->is_async ? nwarps * ACTOR_warpgroup + WARPGROUPS_MOST + MBARRIERS_MOST : nwarps;
 }
 
 int emu_actor(const struct emu_cta *c, enum emu_actor kind, int index)
 {
-    return c->rank * emu_actors(c->code) + (int)kind * c->nwarps + index;
+    int first = (kind <= ACTOR_warpgroup ? (int)kind : (int)ACTOR_warpgroup) * c->nwarps;
+    return c->rank * emu_actors(c->code) + first + (kind == ACTOR_mbarrier ? WARPGROUPS_MOST : 0) + index;
+}
+
+void emu_join(const struct emu_cluster *c, uint32_t *seen, const uint32_t *other)
+{
+    for (int i = 0; i < c->nactors; i++)
+        seen[i] = other[i] > seen[i] ? other[i] : seen[i];
 }
 
 void emu_publish(struct emu_warp *w, uint32_t *seen)
 {
     struct emu_cluster *c = w->cta->cluster;
-    for (int i = 0; i < c->nactors; i++)
-        seen[i] = w->seen[i] > seen[i] ? w->seen[i] : seen[i];
+    emu_join(c, seen, w->seen);
     seen[w->actor] = c->time++;
 }
 
 void emu_see(struct emu_warp *w, const uint32_t *seen)
 {
-    for (int i = 0; i < w->cta->cluster->nactors; i++)
-        w->seen[i] = seen[i] > w->seen[i] ? seen[i] : w->seen[i];
+    emu_join(w->cta->cluster, w->seen, seen);
 }
 
 void emu_see_until(struct emu_warp *w, int actor, uint32_t time)

@@ -8,7 +8,6 @@
 #include "runtime/emulator/machine.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 unsigned char *emu_shared_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address,
@@ -37,39 +36,34 @@ static bool was_written(const struct emu_cta *c, const struct emu_shadow *s)
     return s->written >= c->cluster->began;
 }
 
-/* "warp 3 reads at line 17": of an actor and what it did. */
-static const char *deed(const struct emu_cta *c, char *text, size_t bytes, int actor, const char *verb,
-                        int line)
-{
-    int number = actor % emu_actors(c->code), kind = number / c->nwarps;
-    snprintf(text, bytes,
-             kind == ACTOR_warp ? "%s %d %ss at line %d"
-                                : "%s %d %ss by the copy at line %d, which it has not waited for",
-             "warp", number % c->nwarps, verb, line);
-    return text;
-}
-
+/* "warp 3 reads at line 17": an actor and what it did. */
 static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int lane, int byte,
                            const char *done, int actor, const char *verb, int line)
 {
-    char other[100];
-    emu_fail(w, in, lane, ERR_emulator_race, "byte %d is %s, which %s", byte, done,
-             deed(w->cta, other, sizeof other, actor, verb, line));
+    static const char *const copies[] = {"a copy", "a store", "a wgmma", "a copy"};
+    const struct emu_cta *c = w->cta;
+    int number = actor % emu_actors(c->code), kind = number / c->nwarps;
+    if (kind == ACTOR_warp)
+        emu_fail(w, in, lane, ERR_emulator_race, "byte %d is %s, which warp %d %ss at line %d", byte, done,
+                 number, verb, line);
+    emu_fail(w, in, lane, ERR_emulator_race,
+             "byte %d is %s, which %s %ss that it has not waited for, line %d", byte, done,
+             copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
 /* Keeps the read in place of one that was over for this reader, or of the oldest. */
-static void add_reader(struct emu_warp *w, struct emu_shadow *s, int line)
+static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 0;
     for (int i = 0; i < READERS; i++) {
-        if (s->reader[i] == w->actor || s->read[i] <= w->seen[s->reader[i]]) {
+        if (s->reader[i] == actor || s->read[i] <= w->seen[s->reader[i]]) {
             at = i;
             break;
         }
         at = s->read[i] < s->read[at] ? i : at;
     }
-    s->read[at] = w->cta->cluster->time;
-    s->reader[at] = (uint16_t)w->actor;
+    s->read[at] = time;
+    s->reader[at] = (uint16_t)actor;
     s->read_line[at] = line;
 }
 
@@ -85,7 +79,7 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
                      number + i);
         if (!emu_is_over(w, s->writer, s->written))
             race(w, in, lane, number + i, "read", s->writer, "write", s->write_line);
-        add_reader(w, s, in->line);
+        add_reader(w, s, w->actor, c->cluster->time, in->line);
         *undefined |= (uint64_t)s->undefined << 8 * i;
     }
 }
@@ -106,6 +100,7 @@ void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, u
 {
     struct emu_cta *c = w->cta;
     struct emu_shadow *s = &c->shadow[byte_number(w, p)];
+    w->unfenced |= UINT32_C(1) << lane;
     for (int i = 0; i < bytes; i++, s++) {
         unsigned char next = (unsigned char)(value >> 8 * i);
         if (s->by_copy || !was_written(c, s) || p[i] != next)
@@ -113,25 +108,76 @@ void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, u
         s->written = c->cluster->time;
         s->write_line = in->line;
         s->writer = (uint16_t)w->actor;
-        s->by_copy = false;
+        s->by_copy = 0;
         s->undefined = (uint8_t)(undefined >> 8 * i);
         p[i] = next;
     }
 }
 
-void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p,
+/* -- for what works by itself -- */
+
+int emu_shared_range(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes,
+                     int align, struct emu_cta **cta)
+{
+    struct emu_cluster *cl = w->cta->cluster;
+    uint64_t rank = address >> RANK_SHIFT;
+    struct emu_cta *c = *cta = rank < (uint64_t)cl->nctas ? &cl->ctas[rank] : w->cta;
+    int64_t at = (int64_t)(address - (rank << RANK_SHIFT)) - SHARED_BASE;
+    if (rank >= (uint64_t)cl->nctas || at < 0 || at + bytes > c->shared_bytes)
+        emu_fail(w, in, lane, ERR_out_of_bounds,
+                 "byte %" PRId64 " of shared memory of CTA %d, which has %d (%d bytes are accessed)", at,
+                 (int)rank, c->shared_bytes, bytes);
+    if (address % (uint64_t)align)
+        emu_fail(w, in, lane, ERR_misaligned, "shared address 0x%" PRIx64 " is no multiple of %d", address,
+                 align);
+    return (int)at;
+}
+
+void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at,
                       int bytes, int actor)
 {
-    struct emu_cta *c = w->cta;
-    struct emu_shadow *s = &c->shadow[byte_number(w, p)];
+    struct emu_shadow *s = &c->shadow[at];
+    bool is_generic = actor % emu_actors(c->code) / c->nwarps == ACTOR_copies;
+    uint8_t by = is_generic ? COPY_generic : COPY_async;
     for (int i = 0; i < bytes; i++, s++) {
-        check_write(w, in, lane, s, byte_number(w, p) + i);
+        check_write(w, in, lane, s, at + i);
         s->written = c->cluster->time;
         s->write_line = in->line;
         s->writer = (uint16_t)actor;
-        s->by_copy = true;
+        s->by_copy = by;
         s->undefined = 0;
     }
+}
+
+/* What threads wrote, or cp.async did for them, has to have passed a proxy fence of theirs (PTX ISA, "Proxies"). */
+bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at,
+                     int bytes, int actor, uint32_t time)
+{
+    struct emu_shadow *s = &c->shadow[at];
+    int nwarps = c->nwarps;
+    bool undefined = false;
+    for (int i = 0; i < bytes; i++, s++) {
+        if (!was_written(c, s))
+            emu_fail(w, in, lane, ERR_emulator_undefined, "byte %d of shared memory was never written",
+                     at + i);
+        if (!emu_is_over(w, s->writer, s->written))
+            race(w, in, lane, at + i, "read", s->writer, "write", s->write_line);
+        int fence = s->writer + nwarps * (s->by_copy ? ACTOR_fenced - ACTOR_copies : ACTOR_fenced);
+        if (s->by_copy != COPY_async && s->written > w->seen[fence])
+            emu_fail(w, in, lane, ERR_emulator_race,
+                     "byte %d is read, which is written at line %d with no fence.proxy.async behind it",
+                     at + i, s->write_line);
+        add_reader(w, s, actor, time, in->line);
+        undefined |= s->undefined != 0;
+    }
+    return undefined;
+}
+
+void emu_shared_need_seen(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at)
+{
+    const struct emu_shadow *s = &c->shadow[at];
+    if (!emu_is_over(w, s->writer, s->written))
+        race(w, in, lane, at, "used", s->writer, "initialize", s->write_line);
 }
 
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address,

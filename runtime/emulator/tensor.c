@@ -190,14 +190,16 @@ void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     scatter(w, in->opnds, s, &m);
 }
 
-/* ldmatrix (PTX ISA, "ldmatrix"): matrices of 8 x 8 halves. Lane 8 j + i has the address of row i of matrix j; lane l gets row
- * l / 4 of each matrix, columns 2 (l % 4) and the next; transposed, columns are rows. */
-void emu_run_ldmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+/* -- ldmatrix, stmatrix (PTX ISA, the sections of these names): matrices of 8 x 8 halves -- */
+
+/* Lane 8 j + i has the address of row i of matrix j; lane l has row l / 4 of each matrix, columns 2 (l % 4) and the next;
+ * transposed, columns are rows. */
+enum { SIDE = 8, HALF_BYTES = 2, ROW_BYTES = SIDE * HALF_BYTES };
+
+/* Where the rows are: all of them before a result may overwrite the address. */
+static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on, unsigned char *rows[LANES])
 {
-    enum { SIDE = 8, HALF_BYTES = 2, ROW_BYTES = SIDE * HALF_BYTES };
     const struct emu_opnd *address = &in->opnds[in->address];
-    bool transposed = emu_has_mod(in, MOD_trans);
-    const unsigned char *rows[LANES]; /* all of them before a result may overwrite the address */
     if (on != ALL_LANES)
         emu_fail(w, in, emu_first_lane(~on), ERR_emulator_warp, "lane %d is not here, and all have to be",
                  emu_first_lane(~on));
@@ -205,14 +207,24 @@ void emu_run_ldmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t on
                      "the address");
     for (int i = 0; i < SIDE * in->nvec; i++)
         rows[i] = emu_shared_at(w, in, i, emu_lane(w, address, i) + (uint64_t)address->offset, ROW_BYTES);
-    for (int j = 0; j < in->nvec; j++) {
-        const unsigned char *const *row = rows + SIDE * j;
+}
+
+/* Where half k of a lane is. */
+static unsigned char *half_at(unsigned char *const *row, bool transposed, int lane, int k)
+{
+    int at = lane / MEMBERS, beside = 2 * (lane % MEMBERS) + k;
+    return transposed ? row[beside] + HALF_BYTES * at : row[at] + HALF_BYTES * beside;
+}
+
+void emu_run_ldmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    unsigned char *rows[LANES];
+    find_rows(w, in, on, rows);
+    for (int j = 0; j < in->nvec; j++)
         for (int lane = 0; lane < LANES; lane++) {
             uint64_t bits = 0, undefined = 0;
             for (int k = 0; k < 2; k++) {
-                int at = lane / MEMBERS, beside = 2 * (lane % MEMBERS) + k;
-                const unsigned char *p =
-                    transposed ? row[beside] + HALF_BYTES * at : row[at] + HALF_BYTES * beside;
+                const unsigned char *p = half_at(rows + SIDE * j, emu_has_mod(in, MOD_trans), lane, k);
                 uint64_t bad = 0;
                 uint16_t half;
                 emu_shared_read(w, in, lane, p, HALF_BYTES, &bad);
@@ -222,5 +234,18 @@ void emu_run_ldmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t on
             }
             emu_set_lane(w, &in->opnds[j], lane, bits, undefined);
         }
-    }
+}
+
+void emu_run_stmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    unsigned char *rows[LANES];
+    find_rows(w, in, on, rows);
+    for (int j = 0; j < in->nvec; j++)
+        for (int lane = 0; lane < LANES; lane++) {
+            const struct emu_opnd *x = &in->opnds[1 + j];
+            uint64_t bits = emu_lane(w, x, lane), undefined = emu_undefined_opnd(w, x, lane);
+            for (int k = 0; k < 2; k++)
+                emu_shared_write(w, in, lane, half_at(rows + SIDE * j, emu_has_mod(in, MOD_trans), lane, k),
+                                 HALF_BYTES, bits >> 16 * k, undefined >> 16 * k);
+        }
 }

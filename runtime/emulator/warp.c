@@ -235,3 +235,63 @@ void emu_run_redux(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     for (; on; on &= on - 1)
         emu_set_lane(w, &in->opnds[0], emu_first_lane(on), r, undefined);
 }
+
+/* -- vote, activemask, elect.sync (PTX ISA, the sections of these names) -- */
+
+void emu_run_vote(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    const struct emu_opnd *a = &in->opnds[1];
+    uint32_t yes = 0;
+    need_members(w, in, &in->opnds[2], on);
+    emu_need_defined(w, in, a, 1, on, "what is voted on");
+    for (uint32_t m = on; m; m &= m - 1)
+        yes |= emu_lane(w, a, emu_first_lane(m)) & 1 ? m & -m : 0;
+    uint64_t r = yes;
+    switch (in->mods[0]) {
+    case MOD_any: r = yes != 0; break;
+    case MOD_all: r = yes == on; break;
+    case MOD_uni: r = yes == 0 || yes == on; break;
+    default: break;
+    }
+    set_all(w, &in->opnds[0], on, r);
+}
+
+void emu_run_activemask(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    set_all(w, &in->opnds[0], on, on);
+}
+
+/* Which lane is chosen is open: here the first. */
+void emu_run_elect(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    need_members(w, in, &in->opnds[1], on);
+    set_all(w, &in->opnds[0], on, 0);
+    set_all(w, &in->opnds[0], on & -on, 1);
+}
+
+/* -- addresses (PTX ISA, "cvta", "mapa"): all spaces but shared lie in the generic one as they are -- */
+
+static void to_generic(void *restrict d, const void *a, const void *b, const void *c,
+                       const struct emu_insn *in)
+{
+    const uint64_t *x = a;
+    uint64_t *r = d, base = emu_has_mod(in, MOD_shared) ? SHARED_WINDOW : 0;
+    (void)b, (void)c;
+    for (int i = 0; i < LANES; i++)
+        r[i] = emu_has_mod(in, MOD_to) ? x[i] - base : x[i] + base;
+}
+
+static void in_cta(void *restrict d, const void *a, const void *b, const void *c, const struct emu_insn *in)
+{
+    const uint32_t *x = a, *rank = b;
+    uint32_t *r = d;
+    (void)c, (void)in;
+    for (int i = 0; i < LANES; i++)
+        r[i] = (x[i] & ((UINT32_C(1) << RANK_SHIFT) - 1)) | rank[i] << RANK_SHIFT;
+}
+
+emu_compute *emu_address_compute(const struct emu_insn *in)
+{
+    bool is_wide = in->type == PT_u64 && in->nopnds == 2;
+    return in->code == INSN_cvta ? (is_wide ? to_generic : NULL) : in->type == PT_u32 ? in_cta : NULL;
+}

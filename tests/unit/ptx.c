@@ -1,0 +1,227 @@
+/* ptx.c (test): two kernels written by hand, tests/ptx/: matmul (TMA ring, multicast in a cluster, wgmma, stores under the next
+ * tile) and attention (the same, with A in registers) run in the emulator, with right results and no report; with a fault sown into
+ * them they are reported, at the right line. */
+#include "runtime/emulator/machine.h"
+#include "runtime/tensormap.h"
+#include "tests/unit/test.h"
+#include "tests/unit/world.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PTX_MOST = 1 << 19, ELEMS_MOST = 1 << 19, PAGE = 4096 };
+
+static const struct memory memory = {world_alloc, world_release, NULL};
+
+/* -- PTX from a file, with a change -- */
+
+struct program {
+    char text[PTX_MOST];
+    int line; /* that was changed */
+};
+
+static struct program source;
+
+static void read_source(const char *name)
+{
+    char path[512];
+    const char *root = getenv("NESO_ROOT");
+    snprintf(path, sizeof path, "%s/tests/ptx/%s.ptx", root ? root : ".", name);
+    FILE *f = fopen(path, "r");
+    CHECK(f != NULL);
+    size_t n = f ? fread(source.text, 1, sizeof source.text - 1, f) : 0;
+    source.text[n] = 0;
+    source.line = 0;
+    if (f)
+        fclose(f);
+}
+
+/* -- a launch -- */
+
+static _Alignas(PAGE) uint16_t tensors[4][ELEMS_MOST];
+static struct packed_map maps[4] __attribute__((aligned(64)));
+
+static struct packed_map map_of(const void *base, int rank, const int *extents, uint64_t pitch,
+                                const int *box)
+{
+    struct packed_map m = {
+        .magic = MAP_MAGIC, .type = MAP_f16, .rank = (uint8_t)rank, .swizzle = SWIZZLE_128};
+    m.base = (uint64_t)(uintptr_t)base;
+    for (int d = 0; d < rank; d++) {
+        m.extent[d] = (uint64_t)extents[d];
+        m.box[d] = (uint16_t)box[d];
+        m.step[d] = 1;
+        if (d > 0)
+            m.stride[d - 1] = d == 1 ? pitch : m.stride[d - 2] * (uint64_t)extents[d - 1];
+    }
+    return m;
+}
+
+static int by_base(const void *a, const void *b)
+{
+    const struct cpu_buffer *x = a, *y = b;
+    return x->base < y->base ? -1 : x->base > y->base;
+}
+
+static struct emu_report launch(const uint64_t *args, int grid, int shared_bytes, struct cpu_buffer *buffers,
+                                int nbuffers)
+{
+    struct emu_report r = {0};
+    struct arena a;
+    arena_init(&a, &memory, 0, world_fail, NULL);
+    const struct emu_code *code = emulator_load(&a, source.text, strlen(source.text), &r);
+    qsort(buffers, (size_t)nbuffers, sizeof *buffers, by_base);
+    struct emu_launch l = {.grid = {grid, 1, 1},
+                           .args = args,
+                           .buffers = buffers,
+                           .nbuffers = nbuffers,
+                           .shared_bytes = shared_bytes,
+                           .mem = &memory};
+    if (code && !emulator_run(code, &l))
+        r = l.report;
+    arena_free(&a);
+    return r;
+}
+
+/* From -1 to 1. */
+static void fill(uint16_t *x, int n, uint32_t seed)
+{
+    for (int i = 0; i < n; i++) {
+        seed = seed * 1664525 + 1013904223;
+        x[i] = emu_half_round(PT_f16, ((double)(seed >> 8) / (1 << 23)) - 1);
+    }
+}
+
+static double at(const uint16_t *x, int i)
+{
+    return emu_half_value(PT_f16, x[i]);
+}
+
+/* -- matmul: C = A B, rows of A and C, then of B, side by side -- */
+
+static struct emu_report run_matmul(int m, int n, int k, int grid)
+{
+    uint64_t args[] = {(uint64_t)(uintptr_t)&maps[0],
+                       (uint64_t)(uintptr_t)&maps[1],
+                       (uint64_t)(uintptr_t)&maps[2],
+                       (uint64_t)m,
+                       (uint64_t)n,
+                       (uint64_t)k};
+    maps[0] = map_of(tensors[0], 2, (int[]){k, m}, 2 * (uint64_t)k, (int[]){64, 128});
+    maps[1] = map_of(tensors[1], 2, (int[]){n, k}, 2 * (uint64_t)n, (int[]){64, 64});
+    maps[2] = map_of(tensors[2], 2, (int[]){n, m}, 2 * (uint64_t)n, (int[]){64, 64});
+    struct cpu_buffer buffers[] = {{maps[0].base, (uint64_t)(2 * m * k), "a", NULL},
+                                   {maps[1].base, (uint64_t)(2 * k * n), "b", NULL},
+                                   {maps[2].base, (uint64_t)(2 * m * n), "c", NULL}};
+    fill(tensors[0], m * k, 1);
+    fill(tensors[1], k * n, 2);
+    memset(tensors[2], 0xff, sizeof tensors[2]);
+    return launch(args, grid, 229440, buffers, 3);
+}
+
+static void check_matmul(int m, int n, int k, int grid)
+{
+    read_source("matmul_sm90a");
+    struct emu_report r = run_matmul(m, n, k, grid);
+    if (r.error != ERR_count)
+        test_fail(__FILE__, __LINE__, r.what);
+    double worst = 0;
+    for (int i = 0; i < m; i += 7)
+        for (int j = 0; j < n; j++) {
+            double sum = 0;
+            for (int x = 0; x < k; x++)
+                sum += at(tensors[0], i * k + x) * at(tensors[1], x * n + j);
+            double error = fabs(sum - at(tensors[2], i * n + j));
+            worst = error > worst || error != error ? error : worst;
+        }
+    CHECK(worst < 0.02);
+    CHECK_INT(tensors[2][m * n], 0xffff);
+}
+
+TEST(clean_matmul)
+{
+    check_matmul(256, 256, 64, 2);
+    check_matmul(300, 328, 200, 2);
+}
+
+/* -- attention: 3D tensors (128, n, heads); lse in units of log 2 of the scaled scores -- */
+
+enum { WIDTH = 128 };
+static _Alignas(PAGE) float lse[4096];
+static _Alignas(PAGE) uint32_t counts[4];
+
+static struct emu_report run_attention(int n, int heads, int grid)
+{
+    float scale = 0.125f * 1.44269504f;
+    uint32_t scale_bits;
+    memcpy(&scale_bits, &scale, sizeof scale_bits);
+    struct cpu_buffer buffers[6];
+    const char *names[] = {"q", "k", "v", "o"};
+    for (int i = 0; i < 4; i++) {
+        maps[i] = map_of(tensors[i], 3, (int[]){WIDTH, n, heads}, 2 * WIDTH,
+                         (int[]){64, i == 1 || i == 2 ? 128 : 64, 1});
+        buffers[i] = (struct cpu_buffer){maps[i].base, (uint64_t)(2 * WIDTH * n * heads), names[i], NULL};
+        fill(tensors[i], WIDTH * n * heads, (uint32_t)i + 1);
+    }
+    memset(tensors[3], 0xff, sizeof tensors[3]);
+    memset(counts, 0, sizeof counts);
+    uint64_t args[] = {(uint64_t)(uintptr_t)&maps[0],
+                       (uint64_t)(uintptr_t)&maps[1],
+                       (uint64_t)(uintptr_t)&maps[2],
+                       (uint64_t)(uintptr_t)&maps[3],
+                       (uint64_t)(uintptr_t)lse,
+                       (uint64_t)(uintptr_t)counts,
+                       (uint64_t)n,
+                       (uint64_t)heads,
+                       (uint64_t)heads,
+                       scale_bits};
+    buffers[4] = (struct cpu_buffer){args[4], sizeof *lse * (uint64_t)(n * heads), "lse", NULL};
+    buffers[5] = (struct cpu_buffer){args[5], 8, "count", NULL};
+    return launch(args, grid, 229888, buffers, 6);
+}
+
+/* One row of one head, in double. */
+static double attention_error(int n, int head, int row)
+{
+    const uint16_t *q = tensors[0] + (head * n + row) * WIDTH, *k = tensors[1] + head * n * WIDTH,
+                   *v = tensors[2] + head * n * WIDTH, *o = tensors[3] + (head * n + row) * WIDTH;
+    double out[WIDTH] = {0}, sum = 0, worst = 0;
+    for (int i = 0; i < n; i++) {
+        double score = 0;
+        for (int x = 0; x < WIDTH; x++)
+            score += at(q, x) * at(k, i * WIDTH + x);
+        double p = exp(0.125 * score);
+        sum += p;
+        for (int x = 0; x < WIDTH; x++)
+            out[x] += p * at(v, i * WIDTH + x);
+    }
+    for (int x = 0; x < WIDTH; x++) {
+        double error = fabs(out[x] / sum - at(o, x));
+        worst = error > worst || error != error ? error : worst;
+    }
+    return worst;
+}
+
+static void check_attention(int n, int heads, int grid)
+{
+    read_source("attention_sm90a");
+    struct emu_report r = run_attention(n, heads, grid);
+    if (r.error != ERR_count)
+        test_fail(__FILE__, __LINE__, r.what);
+    double worst = 0;
+    for (int head = 0; head < heads; head++)
+        for (int row = 0; row < n; row += 9) {
+            double error = attention_error(n, head, row);
+            worst = error > worst || error != error ? error : worst;
+        }
+    CHECK(worst < 0.004);
+    CHECK_INT(tensors[3][WIDTH * n * heads], 0xffff);
+}
+
+TEST(clean_attention)
+{
+    check_attention(128, 1, 1);
+    check_attention(200, 3, 2);
+    check_attention(400, 1, 1);
+}
