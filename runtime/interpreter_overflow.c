@@ -231,10 +231,14 @@ void interpreter_check_wraps(struct frame *f, const struct step *s, const uint64
         const struct op *o;
         if ((mask && !mask[i]) || exact(f, v, i) == (wide)p[i] || !(o = find_wrap(f, v, i, &at)))
             continue;
-        char element[100], what[100];
+        char element[100], what[100], place[400] = "elsewhere";
+        const struct cpu_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
         interpreter_element(element, sizeof element, v->type, i);
         describe(f, o, at, what, sizeof what);
-        interpreter_fail_at(f, o->loc, ERR_address_overflow, "%s, in the address of %s at line %u", what,
-                            element, (unsigned)s->op->loc.line);
+        if (b)
+            interpreter_place(f, s, b, (uint64_t)exact(f, v, i),
+                              (uint64_t)type_elem_bytes(type_elem(v->type)->elem), place, sizeof place);
+        interpreter_fail_at(f, o->loc, ERR_address_overflow, "%s, and %s at line %u should be %s", what,
+                            element, (unsigned)s->op->loc.line, place);
     }
 }
