@@ -203,6 +203,8 @@ struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct arg
 struct obj *trace_fstring(struct eval *e, struct scope *s, const struct ast *x);
 /* What an `if` asks of x: of a host function's result its truth, as a tensor; else x itself. */
 struct obj *trace_truth(struct eval *e, struct obj *x, struct loc at);
+/* The call at this place is a statement: its result is not used. */
+void trace_drop_result(struct eval *e, struct loc call);
 /* A statement begins: a debugger may stop here. */
 void trace_statement(struct eval *e, struct scope *s, struct loc at);
 /* The op host_call of this site is reached: its operands, and where its result goes. Raises as host code does. */

@@ -6,6 +6,7 @@
  * The op carries the values, its site says what they are parts of. When a program reaches it, the arguments are built
  * again around the values, as tiles (tile.h), and the function runs as host code does. Its result is an object that only
  * the host knows: the kernel holds its address, may pass it on, and may ask for its truth, int() or float().
+ * But a function whose result is used is traced as if it were @triton.jit, where the language has what it is made of.
  *
  * A site before each statement names the variables there are, for the debugger; where nothing can stop there, they go. */
 #include "frontend/python.h"
@@ -262,6 +263,93 @@ static bool is_for_host(struct eval *e, const struct obj *callee, const struct a
            (self->kind == OBJ_str && has_host_value(args, false));
 }
 
+/* -- functions whose results are used -- */
+
+void trace_drop_result(struct eval *e, struct loc call)
+{
+    e->trace->statement = call;
+}
+
+static bool is_statement(const struct eval *e, struct loc call)
+{
+    struct loc at = e->trace->statement;
+    return at.file == call.file && at.line == call.line && at.col == call.col && at.len == call.len;
+}
+
+/* x with arguments of block b for its tensors. */
+static struct obj *stand_in(struct eval *e, struct block *b, struct obj *x)
+{
+    if (x->kind == OBJ_tensor) {
+        struct value *v = block_add_arg(b, x->tensor.value->type, "trial");
+        struct obj *tensor = obj_tensor(e, v, x->tensor.type);
+        tensor->tensor.constant = x->tensor.constant;
+        return tensor;
+    }
+    if (x->kind != OBJ_tuple)
+        return x;
+    struct obj *out = obj_tuple(e, 0, NULL);
+    for (int i = 0; i < x->seq.n; i++)
+        VEC_PUSH(e->arena, &out->seq, stand_in(e, b, x->seq.at[i]));
+    return out;
+}
+
+/* Traces a call in a function of its own. False: there are errors. */
+static bool passes(struct eval *e, struct function *fn, const struct args *args)
+{
+    struct diag *d = e->diag;
+    struct handler h;
+    jmp_buf here, *fatal = d->fatal;
+    volatile bool good = false;
+    int nerrors = d->nerrors;
+    d->nerrors = 0; /* up to the most that are reported, whatever was before */
+    d->fatal = &here;
+    handler_push(e, &h);
+    if (setjmp(here) != 0) {
+        e->handler = h.outer;
+        e->depth = h.depth;
+        e->call = h.call;
+    } else if (setjmp(h.jump) == 0) {
+        trace_inline(e, fn, args);
+        good = d->nerrors == 0;
+        handler_pop(e, &h);
+    }
+    d->fatal = fatal;
+    d->nerrors = nerrors;
+    d->list.n = h.ndiagnostics;
+    if (d->exhausted || d->internal)
+        longjmp(*fatal, 1);
+    return good;
+}
+
+/* Is a plain function one of the language too, for these arguments? */
+static bool is_traceable(struct eval *e, struct function *fn, const struct args *args)
+{
+    struct trace *outer = e->trace, trial = *outer;
+    struct spec *spec = outer->spec;
+    int nsites = spec->sites.n;
+    bool had_calls = spec->has_host_calls;
+    struct args copy = *args;
+    if (fn->def->kind != AST_def || fn->is_generator || has_host_value(args, true))
+        return false;
+    trial.func = func_new(outer->module, fn->name);
+    trial.block = trial.func->body;
+    trial.in_loop = false;
+    trial.pending = NULL;
+    copy.at = NEW_ARRAY(e->arena, args->n, struct obj *);
+    copy.kw_at = NEW_ARRAY(e->arena, args->nkw, struct obj *);
+    for (int i = 0; i < args->n; i++)
+        copy.at[i] = stand_in(e, trial.block, args->at[i]);
+    for (int i = 0; i < args->nkw; i++)
+        copy.kw_at[i] = stand_in(e, trial.block, args->kw_at[i]);
+    e->trace = &trial;
+    bool good = passes(e, fn, &copy);
+    e->trace = outer;
+    outer->module->funcs.n--;
+    spec->sites.n = nsites;
+    spec->has_host_calls = had_calls;
+    return good;
+}
+
 struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct args *args)
 {
     if (!e->trace || !e->trace->spec->interpreter)
@@ -273,7 +361,12 @@ struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct arg
         return trace_host_call(e, python_builtin(e, "print"), args);
     if (kind != SITE_call)
         return convert(e, args->at[0], kind, args->loc);
-    return is_for_host(e, callee, args) ? trace_host_call(e, callee, args) : NULL;
+    if (!is_for_host(e, callee, args))
+        return NULL;
+    if (callee->kind == OBJ_function && !is_statement(e, args->loc) &&
+        is_traceable(e, callee->function, args))
+        return trace_inline(e, callee->function, args);
+    return trace_host_call(e, callee, args);
 }
 
 /* -- f-strings -- */

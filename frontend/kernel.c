@@ -193,7 +193,10 @@ static enum flow dispatch(struct eval *e, struct scope *s, const struct ast *x, 
 {
     kernel_check_expr(e, x);
     switch (x->kind) {
-    case AST_eval: eval_expr(e, s, x->eval.value); break;
+    case AST_eval:
+        trace_drop_result(e, x->eval.value->loc);
+        eval_expr(e, s, x->eval.value);
+        break;
     case AST_assign: trace_assignment(e, s, x); break;
     case AST_annotated: trace_annotated(e, s, x); break;
     case AST_augmented: trace_augmented(e, s, x); break;

@@ -349,20 +349,24 @@ static struct obj *inline_call(struct eval *e, const struct function *fn, struct
     return result;
 }
 
-struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args)
+struct obj *trace_inline(struct eval *e, struct function *fn, const struct args *args)
 {
-    const struct function *fn = &callee->jit->fn;
     for (int i = 0; i < args->n + args->nkw; i++)
         if (is_error(i < args->n ? args->at[i] : args->kw_at[i - args->n]))
             return obj_error;
     struct scope *s = scope_new(e, fn->closure);
-    eval_bind(e, &callee->jit->fn, args, s);
+    eval_bind(e, fn, args, s);
     struct frame frame = {.outer = e->trace->frame, .fn = fn, .args = settle_arguments(e, fn, s)};
     if (is_recursive(e, fn, frame.args)) {
         diag_error(e->diag, trace_loc(e, args->loc), ERR_recursion, fn->name);
         return obj_error;
     }
     return inline_call(e, fn, s, &frame, args->loc);
+}
+
+struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args)
+{
+    return trace_inline(e, &callee->jit->fn, args);
 }
 
 /* -- regions of reductions and scans -- */

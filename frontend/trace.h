@@ -30,6 +30,7 @@ struct trace {
     struct module *module;
     struct spec *spec;
     const struct scope *scope; /* of the statement being traced */
+    struct loc statement;      /* a call that is a statement: nobody uses its result */
     struct block *block;       /* ops go to its end */
     const struct frame *frame;
     bool in_loop;              /* in a run-time loop of this function */
@@ -55,6 +56,9 @@ struct obj *loop_range_new(struct eval *e, const struct loop_range *r);
 void trace_lose(struct eval *e, const char *name, struct loc at, bool in_loop);
 /* Gives values that bear no user's name yet the variable's. */
 void trace_rename(struct obj *x, const char *name);
+
+/* A call of a function of the language, as if its body stood there. */
+struct obj *trace_inline(struct eval *e, struct function *fn, const struct args *args);
 
 /* -- join.c -- */
 /* The names of a scope at one moment: the values of its map's entries, in their order. */

@@ -5,7 +5,7 @@ import triton.language as tl
 
 
 def double(x):
-    return x + x
+    return {'twice': 2 * x}['twice'][0]
 
 
 @triton.jit
