@@ -131,7 +131,10 @@ uint64_t pool_random(struct tensor_pool *p);
 double pool_uniform(struct tensor_pool *p);
 double pool_normal(struct tensor_pool *p);
 
-/* As torch prints it: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0', dtype=torch.float16). */
-bool tensor_print(struct tensor_pool *p, const struct tensor *t, struct text *out);
+/* -- tensor_print.c -- */
+
+/* As torch prints it: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0', dtype=torch.float16). `note` is one more of the
+ * words at the end, or NULL. False: a copy failed. */
+bool tensor_print(struct tensor_pool *p, const struct tensor *t, const char *note, struct text *out);
 
 #endif

@@ -747,7 +747,8 @@ static struct obj *run_assert_close(struct eval *e, struct obj **args, const str
                          args[2] == obj_none ? obj_float(e, 1e-2) : args[2],
                          obj_true,
                          obj_false,
-                         obj_none};
+                         obj_false,
+                         args[4]};
     return assert_close->run(e, all, call);
 }
 
@@ -757,7 +758,7 @@ static const struct builtin rows[] = {
     {"triton.testing.do_bench_cudagraph", "fn, rep=20, grad_to_none=None, quantiles=None, return_mode='mean'", run_do_bench_cudagraph, NULL},
     {"triton.testing.Benchmark", "x_names, x_vals, line_arg, line_vals, line_names, plot_name, args, xlabel='', ylabel='', x_log=False, y_log=False, styles=None", run_benchmark, NULL},
     {"triton.testing.perf_report", "benchmarks", run_perf_report, NULL},
-    {"triton.testing.assert_close", "x, y, atol=None, rtol=None, err_msg=''", run_assert_close, NULL},
+    {"triton.testing.assert_close", "x, y, atol=None, rtol=None, err_msg=None", run_assert_close, NULL},
 };
 /* clang-format on */
 

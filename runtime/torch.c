@@ -402,13 +402,21 @@ static struct obj *run_tensor(struct eval *e, struct obj **args, const struct ar
     memset(shape, -1, sizeof shape);
     bool is_float = false, is_bool = true;
     int rank = list_shape(e, args[0], shape, &is_float, &is_bool, 0, call->loc);
-    enum torch_dtype dflt = is_float ? TORCH_float32 : is_bool ? TORCH_bool_ : TORCH_int64;
+    bool is_empty = rank > 0 && shape[rank - 1] == 0;
+    enum torch_dtype dflt = is_float || is_empty ? TORCH_float32 : is_bool ? TORCH_bool_ : TORCH_int64;
     struct tensor t = torch_make(e, torch_dtype_arg(e, args[1], dflt, call->loc), rank, shape, call->loc);
     list_fill(e, args[0], torch_host(e, &t, true, call->loc), &t, &next, call->loc);
     return learning(e, placed(e, t, args[2]), args[3], call->loc);
 }
 
 /* -- other functions -- */
+
+static struct obj *run_size(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *list = iter_collect(e, args[0], call->loc), *size = obj_tuple(e, list->seq.n, list->seq.at);
+    size->is_size = true;
+    return size;
+}
 
 static struct obj *run_manual_seed(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -521,6 +529,7 @@ static const struct builtin functions[] = {
     {"torch.arange", "start, end=None, step=None, dtype=None, device=None", run_arange, NULL},
     {"torch.tensor", "data, dtype=None, device=None, requires_grad=False", run_tensor, NULL},
     {"torch.manual_seed", "seed", run_manual_seed, NULL},
+    {"torch.Size", "sizes=()", run_size, NULL},
     {"torch.Generator", "device=None", run_generator, NULL},
     {"torch.device", "type, index=None", run_device, NULL},
     {"torch.cuda.synchronize", "device=None", run_synchronize, NULL},
@@ -723,10 +732,24 @@ static void class_setitem(struct eval *e, struct obj *self, struct obj *index, s
     torch_assign(e, &t, value, at);
 }
 
+static const char *grad_note(struct eval *e, struct obj *self)
+{
+    struct tensor *t = torch_tensor(self);
+    if (!t->attributes || noted_attribute(e, t, "requires_grad") != obj_true)
+        return NULL;
+    struct obj *node = noted_attribute(e, t, "_node");
+    if (node->kind != OBJ_tuple)
+        return "requires_grad=True";
+    struct text name;
+    text_init(&name, e->arena);
+    text_printf(&name, "grad_fn=<%sBackward>", node->seq.at[0]->class.name);
+    return name.s;
+}
+
 static void class_str(struct eval *e, struct obj *self, struct text *out, bool repr)
 {
     (void)repr;
-    if (!tensor_print(host_pool(e), torch_tensor(self), out))
+    if (!tensor_print(host_pool(e), torch_tensor(self), grad_note(e, self), out))
         eval_raise(e, (struct loc){0}, "RuntimeError", ERR_torch_copy);
 }
 

@@ -522,20 +522,123 @@ static void default_tolerance(enum torch_dtype d, double *rtol, double *atol)
                                                                             : 0;
 }
 
+/* One of the two lines about the element that is the furthest off. */
+static void say_difference(struct eval *e, const char *kind, struct number most, const struct tensor *t,
+                           int64_t at, const double *allowed, struct text *out)
+{
+    int64_t index[TENSOR_RANK_MAX];
+    for (int d = t->rank - 1; d >= 0; d--) {
+        index[d] = at % t->shape[d];
+        at /= t->shape[d];
+    }
+    text_printf(out, t->rank ? "\nGreatest %s difference: " : "\n%s difference: ", kind);
+    obj_print(e, torch_number_obj(e, most, TORCH_int64), out, true);
+    if (t->rank) {
+        text_str(out, " at index ");
+        obj_print(e, torch_ints(e, t->rank, index), out, true);
+    }
+    if (allowed) {
+        text_str(out, " (up to ");
+        obj_print(e, *allowed == 0 ? obj_int(e, 0) : obj_float(e, *allowed), out, true);
+        text_str(out, " allowed)");
+    }
+}
+
+/* As torch says it, differences being of the tensors' type. */
+static const char *mismatch_text(struct eval *e, const struct tensor *a, const struct tensor *b,
+                                 const struct closeness *c, struct loc at)
+{
+    struct number most[2] = {{.f = -1}, {.f = -1}};
+    int64_t where[2] = {0, 0}, n = tensor_elems(a);
+    enum torch_dtype dtype = torch_promote(a, b);
+    enum dtype round = torch_is_float(dtype) ? torch_dtypes[dtype].dtype : DT_f32;
+    const char *x = torch_host(e, a, false, at), *y = torch_host(e, b, false, at);
+    for (int64_t i = 0; i < n; i++) {
+        struct number u = tensor_get(x, a, i), v = tensor_get(y, b, i);
+        double p = u.is_float ? u.f : (double)u.i, q = v.is_float ? v.f : (double)v.i;
+        double off = p == q ? 0 : bits_to_double(round, double_to_bits(round, fabs(p - q)));
+        struct closeness one = *c;
+        if (is_close(&one, p, q))
+            off = 0;
+        double found[2] = {off, off == 0 ? 0 : bits_to_double(round, double_to_bits(round, off / fabs(q)))};
+        for (int k = 0; k < 2; k++)
+            if (found[k] > most[k].f || (isnan(found[k]) && !isnan(most[k].f))) {
+                most[k] = (struct number){.is_float = k == 1 || torch_is_float(dtype),
+                                          .f = found[k],
+                                          .i = k == 0 ? (int64_t)off : 0};
+                where[k] = i;
+            }
+    }
+    bool exact = c->rtol == 0 && c->atol == 0;
+    struct text out;
+    text_init(&out, e->arena);
+    text_printf(&out, "%s are not %s!\n\n", a->rank ? "Tensor-likes" : "Scalars", exact ? "equal" : "close");
+    if (a->rank) {
+        text_printf(&out, "Mismatched elements: %lld / %lld (%.1f%%)", (long long)c->wrong, (long long)n,
+                    100.0 * (double)c->wrong / (double)n);
+    } else {
+        text_str(&out, "Expected ");
+        obj_print(e, torch_number_obj(e, tensor_get(y, b, 0), dtype), &out, true);
+        text_str(&out, " but got ");
+        obj_print(e, torch_number_obj(e, tensor_get(x, a, 0), dtype), &out, true);
+        text_char(&out, '.');
+    }
+    say_difference(e, a->rank ? "absolute" : "Absolute", most[0], a, where[0], exact ? NULL : &c->atol, &out);
+    say_difference(e, a->rank ? "relative" : "Relative", most[1], a, where[1], exact ? NULL : &c->rtol, &out);
+    return out.s;
+}
+
+/* The attribute in which two tensors differ; NULL: in none. */
+static const char *attribute_text(struct eval *e, struct obj *a, struct obj *b, bool check_device,
+                                  bool check_dtype)
+{
+    const char *const names[] = {"shape", check_device ? "device" : NULL, check_dtype ? "dtype" : NULL};
+    for (int i = 0; i < 3; i++) {
+        if (!names[i])
+            continue;
+        struct text x, y, out;
+        text_init(&x, e->arena);
+        text_init(&y, e->arena);
+        text_init(&out, e->arena);
+        obj_print(e, eval_getattr(e, a, names[i], (struct loc){0}), &x, false);
+        obj_print(e, eval_getattr(e, b, names[i], (struct loc){0}), &y, false);
+        if (strcmp(x.s, y.s) == 0)
+            continue;
+        text_printf(&out, "The values for attribute '%s' do not match: %s != %s.", names[i], x.s, y.s);
+        return out.s;
+    }
+    return NULL;
+}
+
+/* What is wrong, or the program's own message, which may be a function of it. */
+_Noreturn static void refuse_close(struct eval *e, const char *text, struct obj *msg, struct loc at)
+{
+    struct text own;
+    text_init(&own, e->arena);
+    if (msg != obj_none)
+        obj_print(e, msg->kind == OBJ_str ? msg : eval_call1(e, msg, obj_cstr(e, text), at), &own, false);
+    eval_raise(e, at, "AssertionError", ERR_torch_not_close, msg == obj_none ? text : own.s);
+}
+
 static struct obj *run_assert_close(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor a = torch_operand(e, args[0], call->loc), b = torch_operand(e, args[1], call->loc);
     struct closeness c = {.equal_nan = obj_truth(e, args[4], call->loc)};
-    default_tolerance(torch_promote(&a, &b), &c.rtol, &c.atol);
-    c.rtol = float_arg(e, args[2], c.rtol, call->loc);
-    c.atol = float_arg(e, args[3], c.atol, call->loc);
-    if (a.rank != b.rank || memcmp(a.shape, b.shape, (size_t)a.rank * sizeof *a.shape) != 0)
-        eval_raise(e, call->loc, "AssertionError", ERR_torch_shapes_differ, torch_shape_text(e, &a),
-                   torch_shape_text(e, &b));
+    double other[2];
+    bool check_dtype = obj_truth(e, args[6], call->loc);
+    default_tolerance(a.dtype, &c.rtol, &c.atol);
+    default_tolerance(b.dtype, &other[0], &other[1]);
+    c.rtol = float_arg(e, args[2], fmax(c.rtol, other[0]), call->loc);
+    c.atol = float_arg(e, args[3], fmax(c.atol, other[1]), call->loc);
+    const char *differs =
+        torch_tensor(args[0]) && torch_tensor(args[1])
+            ? attribute_text(e, args[0], args[1], obj_truth(e, args[5], call->loc), check_dtype)
+            : NULL;
+    if (differs)
+        refuse_close(e, differs, args[7], call->loc);
     compare(e, args[0], args[1], &c, call->loc);
     if (c.wrong)
-        eval_raise(e, call->loc, "AssertionError", ERR_torch_not_close, c.wrong, tensor_elems(&a), c.worst,
-                   c.rtol, c.atol);
+        refuse_close(e, mismatch_text(e, &a, &b, &c, call->loc), args[7], call->loc);
     return obj_none;
 }
 
@@ -574,7 +677,7 @@ const struct builtin torch_math_functions[] = {
     {"torch.allclose", "input, other, rtol=None, atol=None, equal_nan=False", run_allclose, NULL},
     {"torch.equal", "input, other", run_equal, NULL},
     {"torch.testing.assert_close",
-     "actual, expected, rtol=None, atol=None, equal_nan=False, *, check_dtype=True, msg=None",
+     "actual, expected, rtol=None, atol=None, equal_nan=False, check_device=True, check_dtype=True, msg=None",
      run_assert_close, NULL},
     {"torch.nn.functional.softmax", "input, dim=None, dtype=None, axis=None", run_softmax, NULL},
     {0},
