@@ -5,8 +5,7 @@
  *       %m = (128 pid + i0 < M) & (64 %k + i1 < K)
  *       %a = load %q, %m               =>              %a = tensor_load %start0, %start1 map=0
  *
- * The map's dimensions stand in the order of memory: attribute `order` says which of the tile's they are, where that is
- * another order. What only the launch knows (are strides multiples of 16 bytes?) the launcher finds when it makes the map, or
+ * The map's dimensions stand in the order of memory; where the tile's are in another, a `trans` follows. What only the launch knows (are strides multiples of 16 bytes?) the launcher finds when it makes the map, or
  * by a guard; it then takes the kernel without maps.
  *
  * Legal where the address is a box of an array (access.c), elements off the mask are 0 or NaN, and nothing that the kernel
@@ -18,30 +17,38 @@
 
 #include <math.h>
 
+struct candidate {
+    struct op *load;
+    struct access a;
+    int dims[MAP_RANK_MAX]; /* of the access, from the outermost */
+    struct value *starts[MAP_RANK_MAX];
+    struct tensor_map map;
+    struct expr guards[GUARDS_MOST];
+    const char *why; /* it stays a load */
+};
+
 struct raising {
     struct func *f;
     struct affine_table *t;
+    VEC(struct candidate *) loads;
 };
 
 /* -- does it pay? -- */
 
-/* Only operands of warpgroup dots in loops so far: they are read from shared memory anyway. */
-static bool feeds_dots(const struct value *v)
+/* The warpgroup dot that alone reads v, as it is or transposed. */
+static const struct op *dot_that_reads(const struct value *v)
 {
-    for (const struct use *u = v->uses; u; u = u->next) {
-        const struct op *o = u->user;
-        bool is_operand = o->code == OP_dot && u != &o->opnds[2] && dot_is_wgmma(o);
-        if (!is_operand && !(o->code == OP_trans && feeds_dots(op_result(o))))
-            return false;
-    }
-    return v->uses != NULL;
+    const struct op *o = value_nuses(v) == 1 ? v->uses->user : NULL;
+    if (o && o->code == OP_trans)
+        return dot_that_reads(op_result(o));
+    return o && o->code == OP_dot && v->uses != &o->opnds[2] && dot_is_wgmma(o) ? o : NULL;
 }
 
-static const char *no_profit(const struct op *o)
+/* So far only such operands pay: they are read from shared memory anyway. */
+static bool may_pay(const struct op *load)
 {
-    if (!o->block->parent || o->block->parent->code != OP_for)
-        return "it is in no loop";
-    return feeds_dots(op_result(o)) ? NULL : "it is not only an operand of warpgroup dots";
+    const struct op *dot = dot_that_reads(op_result(load));
+    return dot && dot->block == load->block;
 }
 
 /* -- earlier stores -- */
@@ -254,67 +261,43 @@ static bool guard_exprs(struct raising *r, const struct access *a, struct expr *
     return true;
 }
 
-static void add_guards(struct func *f, int n, const struct expr *guards)
+static void add_guards(struct func *f, const struct candidate *c)
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < c->a.nguards; i++) {
         int k = 0;
-        while (k < f->guards.n && !expr_equal(&f->guards.at[k], &guards[i]))
+        while (k < f->guards.n && !expr_equal(&f->guards.at[k], &c->guards[i]))
             k++;
         if (k == f->guards.n)
-            VEC_PUSH(f->module->arena, &f->guards, guards[i]);
+            VEC_PUSH(f->module->arena, &f->guards, c->guards[i]);
     }
 }
 
-/* -- the rewrite -- */
+/* -- the decision -- */
 
-static void rewrite(struct raising *r, struct op *load, const struct access *a, const int *dims, int map)
+/* NULL: it can. */
+static const char *why_not(struct raising *r, struct candidate *c)
 {
-    struct builder b = build_before(load);
-    struct value *starts[MAP_RANK_MAX];
-    int order[MAP_RANK_MAX], nouter = a->ndims - a->tile_rank;
-    bool permuted = false;
-    for (int i = 0; i < a->ndims; i++)
-        starts[i] = poly_build(r->t, &b, &a->dims[dims[i]].start);
-    for (int i = 0; i < a->tile_rank; i++) {
-        order[i] = dims[nouter + i];
-        permuted = permuted || order[i] != i;
-    }
-    struct op *o = build_op(&b, OP_tensor_load, a->ndims, starts, 1, &op_result(load)->type, 0);
-    op_set_int(o, ATTR_map, map);
-    if (permuted)
-        op_set_list(o, ATTR_order, a->tile_rank, order);
-    value_replace(op_result(load), op_result(o));
-    value_take_name(op_result(o), op_result(load));
-    op_erase(load);
-}
-
-/* NULL: done. */
-static const char *raise_load(struct raising *r, struct op *o)
-{
-    struct access a;
-    struct tensor_map m = {0};
-    struct expr guards[GUARDS_MOST] = {0};
-    const struct type *tile = op_result(o)->type;
-    int dims[MAP_RANK_MAX];
-    const char *why = no_profit(o);
-    why = why ? why : access_of(r->t, o, &a);
+    struct op *o = c->load;
+    const char *why =
+        may_pay(o) ? access_of(r->t, o, &c->a) : "it is not only an operand of a warpgroup's dot";
     if (why)
         return why;
     if (op_int(o, ATTR_volatile))
         return "it is volatile";
-    if (!fill_of(op_opnd(o, 2), &m.nan))
+    if (!fill_of(op_opnd(o, 2), &c->map.nan))
         return "elements off the mask are neither 0 nor NaN";
     if (may_be_written(r->f, o))
-        return "the kernel writes before it";
-    if (!wraps_are_masked(r, o, &a))
+        return "the kernel may write before it";
+    if (!wraps_are_masked(r, o, &c->a))
         return "rows beyond the bound are wrapped, and may reach more than masked stores";
-    order_dims(&a, dims);
-    why = make_map(r, &a, tile, dims, &m);
-    if (why || !guard_exprs(r, &a, guards))
+    order_dims(&c->a, c->dims);
+    why = make_map(r, &c->a, op_result(o)->type, c->dims, &c->map);
+    if (why || !guard_exprs(r, &c->a, c->guards))
         return why ? why : "the launcher cannot compute a guard";
-    add_guards(r->f, a.nguards, guards);
-    rewrite(r, o, &a, dims, add_map(r->f, &m));
-    return NULL;
+    struct builder b = build_before(o);
+    for (int i = 0; i < c->a.ndims; i++)
+        c->starts[i] = poly_build(r->t, &b, &c->a.dims[c->dims[i]].start);
+    return warps_can_feed(o, c->starts, c->a.ndims) ? NULL : "where it starts depends on what is loaded";
 }
 
 static void explain_access(struct raising *r, const struct op *o)
@@ -338,14 +321,64 @@ static void visit(struct op *o, void *ctx)
         explain_access(r, o);
     if (!is_access || o->code != OP_load)
         return;
-    struct op at = *o;
-    const char *why = raise_load(r, o);
-    opt_explain(r->f, &at, "%s%s", why ? "stays a load: " : "a copy by a tensor map", why ? why : "");
+    struct candidate *c = NEW(r->f->module->scratch, struct candidate);
+    c->load = o;
+    c->why = why_not(r, c);
+    VEC_PUSH(r->f->module->scratch, &r->loads, c);
+}
+
+/* Loads of one block for dots are copies all or none: one pipeline feeds a loop. */
+static void keep_together(struct raising *r)
+{
+    for (int i = 0; i < r->loads.n; i++)
+        for (int k = 0; k < r->loads.n; k++) {
+            struct candidate *c = r->loads.at[i];
+            const struct candidate *other = r->loads.at[k];
+            if (!c->why && other->why && other->load->block == c->load->block && may_pay(other->load))
+                c->why = "another load for the loop's dots is none";
+        }
+}
+
+/* -- the rewrite -- */
+
+static void rewrite(struct raising *r, struct candidate *c)
+{
+    struct op *load = c->load;
+    struct builder b = build_before(load);
+    const struct type *tile = op_result(load)->type, *t;
+    int nouter = c->a.ndims - c->a.tile_rank, shape[RANK_MAX], back[RANK_MAX];
+    for (int i = 0; i < tile->rank; i++) {
+        shape[i] = tile->shape[c->dims[nouter + i]];
+        back[c->dims[nouter + i]] = i;
+    }
+    t = type_with_shape(r->f->module, tile, tile->rank, shape);
+    struct op *o = build_op(&b, OP_tensor_load, c->a.ndims, c->starts, 1, &t, 0);
+    op_set_int(o, ATTR_map, add_map(r->f, &c->map));
+    struct value *v = op_result(o);
+    for (int i = 0; i < tile->rank; i++)
+        if (back[i] != i) {
+            v = build_trans(&b, v, back);
+            break;
+        }
+    value_replace(op_result(load), v);
+    value_take_name(v, op_result(load));
+    op_erase(load);
 }
 
 void opt_tma(struct func *f)
 {
     struct raising r = {.f = f, .t = affine_new(f)};
-    if (f->target && target_has(f->target, HAS_tma))
-        func_walk(f, visit, &r);
+    if (!f->target || !target_has(f->target, HAS_tma))
+        return;
+    func_walk(f, visit, &r);
+    keep_together(&r);
+    for (int i = 0; i < r.loads.n; i++) {
+        struct candidate *c = r.loads.at[i];
+        opt_explain(f, c->load, "%s%s", c->why ? "stays a load: " : "a copy by a tensor map",
+                    c->why ? c->why : "");
+        if (c->why)
+            continue;
+        add_guards(f, c);
+        rewrite(&r, c);
+    }
 }
