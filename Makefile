@@ -43,9 +43,9 @@ $(BUILD)/build_id.o: $(BUILD)/build_id.c
 $(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude.c
 	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
-# What runs a few times in a program, and not in compiling: small rather than fast.
+# What runs a few times in a program, and the frontend, whose time is not in loops: small rather than fast.
 COLD = $(wildcard runtime/cache.c runtime/kept.c runtime/signature.c runtime/torch*.c runtime/testing.c runtime/plot.c runtime/tune.c runtime/modules.c runtime/gpus.c \
-         runtime/help.c frontend/library*.c frontend/methods.c frontend/python.c frontend/format.c frontend/instance.c) \
+         runtime/help.c frontend/*.c) \
          $(patsubst %,runtime/emulator/%.c,load decode device barrier mbarrier tma async)
 $(COLD:%.c=$(BUILD)/%.o): NCFLAGS += -Os
 
