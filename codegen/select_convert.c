@@ -210,9 +210,13 @@ static void store_vector(struct select *s, const struct buffer *b, const struct 
     set_guard(in, owner);
 }
 
+static bool select_matrix_store(struct select *s, const struct op *o);
+
 static void select_shared_store(struct select *s, const struct op *o)
 {
     const struct type *t = op_opnd(o, 1)->type;
+    if (select_matrix_store(s, o))
+        return;
     struct word_shape a = word_shape(elem_dtype(t), (int)op_int(o, ATTR_vec));
     struct buffer b = buffer_of(s, o, t->layout);
     struct opnd owner = emit_is_owner(s, t->layout);
@@ -269,16 +273,46 @@ static void split_matrix_word(struct select *s, const struct word_shape *a, stru
     }
 }
 
-static void select_matrix_load(struct select *s, const struct op *o, const struct matrix_load *x)
+enum { MATRICES_MOST = 4 };
+
+static struct form matrix_form(enum insn_code code, const struct matrix_load *x)
 {
     static const enum mod counts[] = {[1] = MOD_x1, [2] = MOD_x2, [4] = MOD_x4};
-    enum { MATRICES_MOST = 4 };
+    struct form f = {.code = (uint8_t)code, .type = PT_b16, .mods = {(uint8_t)counts[x->nmatrices]}};
+    f.mods[1] = (uint8_t)(x->trans ? MOD_trans : MOD_shared);
+    f.mods[2] = (uint8_t)(x->trans ? MOD_shared : MOD_none);
+    return f;
+}
+
+/* The inverse of a load. Worth it where an ordinary store would write less than 16 bytes at once. */
+static bool select_matrix_store(struct select *s, const struct op *o)
+{
+    const struct value *v = op_opnd(o, 1);
+    const struct layout *l = v->type->layout;
+    struct matrix_load x;
+    int elem_bytes = type_elem_bytes(v->type);
+    if (!target_has(s->target, HAS_stmatrix) || elem_bytes != 2 || op_int(o, ATTR_vec) * elem_bytes >= 16 ||
+        layout_free_bits(l, IN_reg) || layout_free_bits(l, IN_lane) || layout_free_bits(l, IN_warp) ||
+        !layout_matrix_load(&x, op_opnd(o, 0)->type->layout, l, elem_bytes))
+        return false;
+    struct buffer b = matrix_buffer(s, o, l, &x);
+    struct word_shape a = word_shape(elem_dtype(v->type), 1 << x.word_bits);
+    struct opnd *tile = tile_of(s, v);
+    for (int k = 0; k < tile_nregs(v->type); k += x.nmatrices << x.word_bits) {
+        struct opnd words[MATRICES_MOST + 1] = {buffer_address(s, &b, k)};
+        for (int i = 0; i < x.nmatrices; i++)
+            words[1 + i] = in_reg(s, join_elems(s, &a, tile + k + (i << x.word_bits)));
+        emit_insn(s, matrix_form(INSN_stmatrix, &x), 0, x.nmatrices + 1, words)->nvec = (uint8_t)x.nmatrices;
+    }
+    return true;
+}
+
+static void select_matrix_load(struct select *s, const struct op *o, const struct matrix_load *x)
+{
     struct value *r = op_result(o);
     struct buffer b = matrix_buffer(s, o, r->type->layout, x);
     struct word_shape a = word_shape(elem_dtype(r->type), 1 << x->word_bits);
-    struct form f = {.code = INSN_ldmatrix, .type = PT_b16, .mods = {(uint8_t)counts[x->nmatrices]}};
-    f.mods[1] = (uint8_t)(x->trans ? MOD_trans : MOD_shared);
-    f.mods[2] = (uint8_t)(x->trans ? MOD_shared : MOD_none);
+    struct form f = matrix_form(INSN_ldmatrix, x);
     struct opnd *tile = tile_new(s, r);
     int step = x->nmatrices << x->word_bits; /* the matrices' bits stand above the word's */
     for (int k = 0; k < tile_nregs(r->type); k += step) {

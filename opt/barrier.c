@@ -81,8 +81,9 @@ static void land(accesses *list, bool all)
 /* Units with barriers of their own need none of these. */
 static bool is_ordered_here(const struct op *o)
 {
-    return op_info[o->code].family == FAMILY_layout ? op_has(o, READS) != op_has(o, WRITES)
-                                                    : o->code == OP_async_copy || o->code == OP_wgmma;
+    return op_info[o->code].family == FAMILY_layout
+               ? op_has(o, READS) != op_has(o, WRITES)
+               : o->code == OP_async_copy || o->code == OP_wgmma || o->code == OP_tensor_put;
 }
 
 /* Does operand i lie in shared memory, and what is done there? */
@@ -95,7 +96,7 @@ static bool shared_access(const struct op *o, int i, struct access *x)
     int64_t offset = op_int(alloc, ATTR_offset);
     *x = (struct access){.start = offset,
                          .end = offset + buffer_bytes(op_result(alloc)->type),
-                         .writes = i == 0 && op_has(o, WRITES),
+                         .writes = i == 0 && op_has(o, WRITES) && o->code != OP_tensor_put,
                          .in_flight = o->code == OP_async_copy};
     return true;
 }
@@ -167,6 +168,8 @@ static void walk(struct walker *w, struct block *b, accesses *since)
             walk_loop(w, o, since);
         else if (o->code == OP_if)
             walk_if(w, o, since);
+        else if (o->code == OP_warps) /* the other role is a single thread, ordered by barriers in memory */
+            walk(w, o->regions[0], since);
         else if (is_ordered_here(o))
             visit_accesses(w, o, since);
     }

@@ -25,6 +25,7 @@ PASS(tma,     traced,    traced,    "make loads of tiles copies by tensor maps")
 PASS(assign,  traced,    laid_out,  "give every tile a layout, from the memory accesses outwards")
 PASS(scan,    laid_out,  laid_out,  "split scans over warps into two steps")
 PASS(cross,   laid_out,  laid_out,  "split reductions over warps into two steps")
+PASS(tensor,  laid_out,  laid_out,  "let tiles leave through shared memory and tensor maps")
 PASS(warps,   laid_out,  laid_out,  "let a warp of its own feed tensor cores by copies that run ahead")
 PASS(stage,   laid_out,  laid_out,  "pipeline loops: copies to shared memory run ahead of dots")
 PASS(convert, laid_out,  scheduled, "carry conversions across warps through shared memory")
@@ -110,6 +111,11 @@ int axis_mask(const struct axis_table *t, const struct op *access, int dim);
 struct op *buffer_alloc(const struct value *buf, struct value **slot);
 int64_t buffer_bytes(const struct type *t); /* of all stages */
 
+/* -- tensor.c -- */
+/* Gives the map of a tensor_load or tensor_store the box that goes with its buffer, which holds the tile or, if `trans`, that
+ * op's result. order[i]: the buffer's dimension that is the tile's i-th. */
+void tensor_fit_map(struct op *o, const struct type *buf, const struct op *trans, int *order);
+
 /* -- warps.c -- */
 /* Could a warp of its own load a tile where `load` stands, at these coordinates? Loads that are to become tensor_load must
  * be such. */
@@ -134,10 +140,7 @@ bool dot_is_wgmma(const struct op *dot);
 bool dots_are_chained(struct func *f);
 /* The layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
-/* Where operand i of a wgmma is read, given how it is laid out in registers: the type of a buffer, or NULL: from registers,
- * because it was just computed there. */
-const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x);
-/* And operand i in registers, given the accumulator's layout. */
+/* And operand i, given that. */
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);
 
 #endif

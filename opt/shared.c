@@ -3,14 +3,14 @@
  *     %a = shared_alloc : ...                       %a = shared_alloc offset=0 : ...
  *     %b = shared_alloc : ...            =>         %b = shared_alloc offset=512 : ...
  *
- * A buffer is live from its first use to its last, and through every loop that it enters from outside. Buffers that are
+ * A buffer is live from its first use to its last, and through every loop that it enters from outside; one that another
+ * role fills, from where the roles begin. Buffers that are
  * live together do not overlap. While everything together is small, none overlap at all: memory used again costs a
  * barrier, and a few hundred bytes cost nothing. Otherwise first fit, largest first. Sets f->shared_bytes.
  */
 #include "opt/passes.h"
 
-/* A swizzle goes by the address: its pattern is 1024 bytes long, and no longer than the buffer. */
-enum { ALIGN_BYTES = 128, SWIZZLE_BYTES = 1024, CHEAP_BYTES = 4096 };
+enum { ALIGN_BYTES = 128, CHEAP_BYTES = 4096 };
 
 struct buffer {
     struct op *alloc;
@@ -71,11 +71,25 @@ static const struct op *loop_entered(const struct op *user, const struct op *all
     return found;
 }
 
+/* The roles that o is in one of; NULL: none. */
+static const struct op *roles_around(const struct op *o)
+{
+    for (; o && o->code != OP_warps; o = o->block->parent)
+        ;
+    return o;
+}
+
 static void extend_lifetime(struct placement *p, struct buffer *b, const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
         if (u->user->code == OP_shared_slot)
             extend_lifetime(p, b, op_result(u->user));
+        if (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v && roles_around(u->user)) {
+            /* A role that feeds others begins when they do, and has no more to bring when they have taken the last. */
+            int start = lookup(&p->position, roles_around(u->user));
+            b->first = start < b->first ? start : b->first;
+            continue;
+        }
         const struct op *loop = loop_entered(u->user, b->alloc);
         int first = lookup(&p->position, loop ? loop : u->user);
         int last = loop ? lookup(&p->end, loop) : first;
@@ -96,11 +110,9 @@ static bool live_together(const struct buffer *a, const struct buffer *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* To where a buffer of so many bytes may begin. */
-static int64_t round_up(int64_t n, int64_t bytes)
+static int64_t round_up(int64_t n)
 {
-    int64_t align = bytes < SWIZZLE_BYTES ? ALIGN_BYTES : SWIZZLE_BYTES;
-    return (n + align - 1) / align * align;
+    return (n + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
 }
 
 /* The lowest place where b meets none of the n placed ones that it interferes with. */
@@ -113,7 +125,7 @@ static int64_t first_fit(const struct buffer *placed, int n, const struct buffer
             const struct buffer *x = &placed[i];
             if ((overlap && !live_together(x, b)) || at >= x->offset + x->bytes || x->offset >= at + b->bytes)
                 continue;
-            at = round_up(x->offset + x->bytes, b->bytes);
+            at = round_up(x->offset + x->bytes);
             moved = true;
         }
     }
@@ -136,7 +148,7 @@ static void place(struct placement *p)
     int64_t total = 0, top = 0;
     for (int i = 0; i < p->buffers.n; i++) {
         find_lifetime(p, &p->buffers.at[i]);
-        total += round_up(p->buffers.at[i].bytes, p->buffers.at[i].bytes);
+        total += round_up(p->buffers.at[i].bytes);
     }
     bool overlap = total > CHEAP_BYTES;
     if (overlap)

@@ -60,7 +60,6 @@ struct feed {
     struct arena *arena;
     rings rings;
     struct map needed; /* values of the feeder's slice */
-    struct map mapped; /* numbers of tensor maps, + 1, that have their boxes */
     struct map copy;   /* of the program's values to the feeder's */
 };
 
@@ -244,32 +243,6 @@ static struct value *build_mbar(struct builder *b, int stages, int arrivals, con
     return v;
 }
 
-/* The map of a load, now that it is known how its buffer lies. One that other loads use otherwise is copied. */
-static void set_box(struct feed *w, struct take *t, const struct type *buf)
-{
-    struct func *f = w->func;
-    const struct attr *order = t->trans ? op_attr(t->trans, ATTR_order) : NULL;
-    int inverse[RANK_MAX], number = (int)op_int(t->load, ATTR_map);
-    for (int i = 0; i < buf->rank; i++) /* result dimension i is the loaded tile's order[i] */
-        inverse[order ? order->list[i] : i] = i;
-    struct boxes b;
-    if (!layout_boxes(&b, buf->layout, type_elem_bytes(buf), inverse))
-        diag_bug(f->module->diag, t->load->loc, "no tensor map fills a buffer like this");
-    struct tensor_map m = f->maps.at[number];
-    m.swizzle = b.swizzle;
-    for (int i = 0; i < buf->rank; i++)
-        m.box[m.rank - buf->rank + i] = b.shape[inverse[i]];
-    if (is_noted(&w->mapped, (void *)(intptr_t)(number + 1)) && !tensor_map_equal(&m, &f->maps.at[number])) {
-        number = f->maps.n;
-        VEC_PUSH(f->module->arena, &f->maps, m);
-        op_set_int(t->load, ATTR_map, number);
-    }
-    f->maps.at[number] = m;
-    *map_at_ptr(&w->mapped, (void *)(intptr_t)(number + 1)) = t;
-    if (order)
-        memcpy(t->order, inverse, (size_t)buf->rank * sizeof *inverse);
-}
-
 static void build_rings(struct feed *w, struct builder *b)
 {
     for (int i = 0; i < w->rings.n; i++) {
@@ -277,7 +250,8 @@ static void build_rings(struct feed *w, struct builder *b)
         for (int k = 0; k < r->takes.n; k++) {
             const struct type *t = op_result(r->takes.at[k].put)->type;
             t = type_shared(w->func->module, type_elem(t), t->rank, t->shape, t->layout, r->stages);
-            set_box(w, &r->takes.at[k], t);
+            struct take *take = &r->takes.at[k];
+            tensor_fit_map(take->load, t, take->trans, take->order);
             b->loc = r->takes.at[k].load->loc;
             r->takes.at[k].buf = build_buffer(b, t, op_result(r->takes.at[k].load)->name);
         }
@@ -700,7 +674,6 @@ void opt_warps(struct func *f)
     struct feed w = {.func = f, .arena = f->module->scratch};
     map_init(&w.needed, w.arena);
     map_init(&w.copy, w.arena);
-    map_init(&w.mapped, w.arena);
     func_walk(f, note_take, &w);
     if (!w.rings.n)
         return;
