@@ -304,12 +304,12 @@ static const char *param_type(const struct type *t)
 
 /* Left to itself, ptxas trades registers for more threads on an SM, and may spill then; where dots are, threads matter
  * less than registers. */
-static bool has_dots(const struct mir *m)
+static bool has_ops(const struct mir *m, enum opcode code)
 {
     for (int b = 0; b < m->blocks.n; b++)
         for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
             const struct op *o = m->blocks.at[b]->insns.at[i]->op;
-            if (o && o->code == OP_dot)
+            if (o && o->code == code)
                 return true;
         }
     return false;
@@ -323,9 +323,11 @@ static void put_signature(const struct emitter *e, const struct ptx_info *info)
         put_param(e, i);
     }
     text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", info->num_threads);
-    if (has_dots(e->m)) {
-        enum { CTAS_MOST = 2 };
-        int regs = info->live_regs * 2 / 3 + 1; /* about what ptxas needs of what is counted here */
+    bool warpgroups = has_ops(e->m, OP_wgmma);
+    if (warpgroups || has_ops(e->m, OP_dot)) {
+        enum { CTAS_MOST = 2, SPARE = 24 };
+        /* About what ptxas needs of what is counted here; a wgmma's registers cannot be had one after the other. */
+        int regs = warpgroups ? info->live_regs + SPARE : info->live_regs * 2 / 3 + 1;
         int ctas = e->m->func->target->regs_sm / (info->num_threads * regs);
         text_printf(e->out, ".minnctapersm %d\n", ctas < 1 ? 1 : ctas < CTAS_MOST ? ctas : CTAS_MOST);
     }
@@ -344,6 +346,7 @@ static void put_registers(const struct emitter *e)
 void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct codegen_options *o,
               struct ptx_info *info, struct text *out)
 {
+    enum { VECTOR_BYTES = 16, SWIZZLE_BYTES = 1024 };
     struct emitter e = {m, alloc, o, out};
     info->ptx_version = version_of(m);
     text_printf(out, ".version %d.%d\n.target %s\n.address_size 64\n", info->ptx_version / 10,
@@ -351,7 +354,8 @@ void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct 
     if (o->debug_loc)
         put_files(&e);
     if (info->shared_bytes)
-        text_str(out, ".extern .shared .align 16 .b8 $smem[];\n");
+        text_printf(out, ".extern .shared .align %d .b8 $smem[];\n",
+                    info->shared_bytes < SWIZZLE_BYTES ? VECTOR_BYTES : SWIZZLE_BYTES);
     text_char(out, '\n');
     put_signature(&e, info);
     text_str(out, "{\n");

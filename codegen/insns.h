@@ -13,7 +13,8 @@
  *   result     class of the register `d`: own (of the instruction's type), wide (twice its bits), pred, or none
  *   traits     those of ir.h's tile ops: PURE (depends on its operands only), COMMUTES (a and b), READS, WRITES
  *              (memory), EFFECT (keeps its place), TERMINATOR (leaves the block), and WARP (all lanes of the warp
- *              take part: it stays in its block)
+ *              take part: it stays in its block), TIED (its results are operands too, unless it is `fresh`), PINNED (what
+ *              is before stays before, what is behind stays behind)
  *   ptx        first version of the language that has it, on targets that have it at all: 70 is 7.0
  *   latency    row of LATENCY
  */
@@ -278,27 +279,27 @@ INSN(map_prefetch,   "prefetch.tensormap",                "[t]",                
 /* -- wgmma: d = a b + d or, without p, a b; s 1 or -1; t: transposed. A number `#` of columns -- */
 #define WGMMA(k, types) "wgmma.mma_async.sync.aligned.m64n#k" k "." types
 #define WGMMA_OPERANDS "{d} a|{a4} b p s? s? t? t?"
-INSN(wgmma_f32_f16,       WGMMA("16", "f32.f16.f16"),    WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of f16")
-INSN(wgmma_f16_f16,       WGMMA("16", "f16.f16.f16"),    WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of f16, in f16")
-INSN(wgmma_f32_bf16,      WGMMA("16", "f32.bf16.bf16"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of bf16")
-INSN(wgmma_f32_tf32,      WGMMA("8", "f32.tf32.tf32"),   WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of tf32")
-INSN(wgmma_f32_e4m3,      WGMMA("32", "f32.e4m3.e4m3"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8")
-INSN(wgmma_f32_e4m3_e5m2, WGMMA("32", "f32.e4m3.e5m2"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8")
-INSN(wgmma_f32_e5m2_e4m3, WGMMA("32", "f32.e5m2.e4m3"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8")
-INSN(wgmma_f32_e5m2,      WGMMA("32", "f32.e5m2.e5m2"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8")
-INSN(wgmma_f16_e4m3,      WGMMA("32", "f16.e4m3.e4m3"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8, in f16")
-INSN(wgmma_f16_e4m3_e5m2, WGMMA("32", "f16.e4m3.e5m2"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8, in f16")
-INSN(wgmma_f16_e5m2_e4m3, WGMMA("32", "f16.e5m2.e4m3"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8, in f16")
-INSN(wgmma_f16_e5m2,      WGMMA("32", "f16.e5m2.e5m2"),  WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of fp8, in f16")
-INSN(wgmma_s32_s8,        WGMMA("32", "s32.s8.s8"),      WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of s8")
-INSN(wgmma_s32_s8_u8,     WGMMA("32", "s32.s8.u8"),      WGMMA_OPERANDS, none, ASYNC|WARP, 84, wgmma, "64 rows of s8 and u8")
-INSN(wgmma_s32_u8_s8,     WGMMA("32", "s32.u8.s8"),      WGMMA_OPERANDS, none, ASYNC|WARP, 84, wgmma, "64 rows of u8 and s8")
-INSN(wgmma_s32_u8,        WGMMA("32", "s32.u8.u8"),      WGMMA_OPERANDS, none, ASYNC|WARP, 80, wgmma, "64 rows of u8")
+INSN(wgmma_f32_f16,       WGMMA("16", "f32.f16.f16"),    WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of f16")
+INSN(wgmma_f16_f16,       WGMMA("16", "f16.f16.f16"),    WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of f16, in f16")
+INSN(wgmma_f32_bf16,      WGMMA("16", "f32.bf16.bf16"),  WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of bf16")
+INSN(wgmma_f32_tf32,      WGMMA("8", "f32.tf32.tf32"),   WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of tf32")
+INSN(wgmma_f32_e4m3,      WGMMA("32", "f32.e4m3.e4m3"),  WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of fp8")
+INSN(wgmma_f32_e4m3_e5m2, WGMMA("32", "f32.e4m3.e5m2"),  WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of fp8")
+INSN(wgmma_f32_e5m2_e4m3, WGMMA("32", "f32.e5m2.e4m3"),  WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of fp8")
+INSN(wgmma_f32_e5m2,      WGMMA("32", "f32.e5m2.e5m2"),  WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of fp8")
+INSN(wgmma_f16_e4m3,      WGMMA("32", "f16.e4m3.e4m3"),  WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of fp8, in f16")
+INSN(wgmma_f16_e4m3_e5m2, WGMMA("32", "f16.e4m3.e5m2"),  WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of fp8, in f16")
+INSN(wgmma_f16_e5m2_e4m3, WGMMA("32", "f16.e5m2.e4m3"),  WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of fp8, in f16")
+INSN(wgmma_f16_e5m2,      WGMMA("32", "f16.e5m2.e5m2"),  WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of fp8, in f16")
+INSN(wgmma_s32_s8,        WGMMA("32", "s32.s8.s8"),      WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of s8")
+INSN(wgmma_s32_s8_u8,     WGMMA("32", "s32.s8.u8"),      WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 84, wgmma, "64 rows of s8 and u8")
+INSN(wgmma_s32_u8_s8,     WGMMA("32", "s32.u8.s8"),      WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 84, wgmma, "64 rows of u8 and s8")
+INSN(wgmma_s32_u8,        WGMMA("32", "s32.u8.u8"),      WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of u8")
 #undef WGMMA
 #undef WGMMA_OPERANDS
-INSN(wgmma_fence,  "wgmma.fence.sync.aligned",        "",  none, ASYNC|WARP, 80, none, "registers before wgmma that uses them")
+INSN(wgmma_fence,  "wgmma.fence.sync.aligned",        "",  none, ASYNC|WARP|PINNED, 80, none, "registers before wgmma that uses them")
 INSN(wgmma_commit, "wgmma.commit_group.sync.aligned", "",  none, ASYNC|WARP, 80, none, "wgmmas until now are a group")
-INSN(wgmma_wait,   "wgmma.wait_group.sync.aligned",   "n", none, ASYNC|WARP, 80, none, "wait until n groups at most are under way")
+INSN(wgmma_wait,   "wgmma.wait_group.sync.aligned",   "n", none, ASYNC|WARP|PINNED, 80, none, "wait until n groups at most are under way")
 
 #undef ASYNC
 

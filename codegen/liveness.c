@@ -41,11 +41,6 @@ static bool reads_reg(const struct opnd *x)
     return x->kind == OPND_reg || x->kind == OPND_addr;
 }
 
-static bool keeps_old(const struct insn *in)
-{
-    return in->guard >= 0 && !in->fresh;
-}
-
 static void gather(struct sets *s, const struct mblock *b)
 {
     uint64_t *uses = set_at(s, s->uses, b->index), *defs = set_at(s, s->defs, b->index);
@@ -53,7 +48,7 @@ static void gather(struct sets *s, const struct mblock *b)
         const struct insn *in = b->insns.at[i];
         for (int k = 0; k < in->ndefs; k++) {
             add(defs, in->opnds[k].n);
-            if (!keeps_old(in))
+            if (!insn_keeps_old(in))
                 drop(uses, in->opnds[k].n);
             else
                 add(uses, in->opnds[k].n);
@@ -119,7 +114,7 @@ static void end(struct walk *w, int reg, int at)
 
 static void walk_insn(struct walk *w, const struct insn *in, int at)
 {
-    if (!keeps_old(in))
+    if (!insn_keeps_old(in))
         for (int k = 0; k < in->ndefs; k++)
             end(w, in->opnds[k].n, at);
     else

@@ -8,7 +8,7 @@
  *
  * Most registers have one definition. Those with several are the values that loops and branches carry, and
  * the destinations of guarded loads, which are given their other value first. A guarded instruction may
- * leave its results as they were, so it counts as a use of them (unless it is marked `fresh`).
+ * leave its results as they were, so it counts as a use of them (unless it is marked `fresh`); a TIED one reads them.
  *
  * Blocks stand in an order in which a block comes after its dominators. A block falls through to the next
  * one unless it ends in an unguarded jump.
@@ -80,7 +80,7 @@ struct insn_info {
     enum latency latency;
     const char *meaning;
 };
-enum { WARP = 512 }; /* one more than ir.h's traits */
+enum { WARP = 512, TIED = 1024, PINNED = 2048 }; /* more than ir.h's traits */
 
 extern const struct class_info class_info[CLASS_count];
 extern const struct ptype_info ptype_info[PT_count];
@@ -140,7 +140,7 @@ struct insn {
     uint8_t ndefs, nopnds; /* results are the first operands (of a store the address is first) */
     uint8_t nvec;          /* operands in braces; 0: none */
     bool guard_not;
-    bool fresh;            /* guarded, but what its results held before does not matter */
+    bool fresh;            /* guarded or TIED, but what its results held before does not matter */
     int guard;             /* predicate register, or -1 */
     struct opnd *opnds;
     struct loc loc;
@@ -181,6 +181,11 @@ int mblock_successors(const struct mir *m, const struct mblock *b, int successor
 static inline bool insn_has(const struct insn *in, unsigned traits)
 {
     return (insn_info[in->form.code].traits & traits) == traits;
+}
+/* Does what the results held before matter? */
+static inline bool insn_keeps_old(const struct insn *in)
+{
+    return (in->guard >= 0 || insn_has(in, TIED)) && !in->fresh;
 }
 static inline bool form_has_mod(struct form form, enum mod mod)
 {

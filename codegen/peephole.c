@@ -239,6 +239,8 @@ static void count_uses(struct peep *p)
                     p->regs.at[in->opnds[k].n].nuses++;
             if (in->guard >= 0)
                 p->regs.at[in->guard].nuses++;
+            for (int k = 0; k < in->ndefs && insn_has(in, TIED) && insn_keeps_old(in); k++)
+                p->regs.at[in->opnds[k].n].nuses++;
         }
 }
 

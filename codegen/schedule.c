@@ -135,6 +135,17 @@ static void add_memory(struct scheduler *s, struct memory_order memories[2], int
             order_access(s, &memories[i], at, writes);
 }
 
+/* What is PINNED parts the block: nothing passes it. Returns it, or the last one before. */
+static int add_pin(struct scheduler *s, int at, int last)
+{
+    add_edge(s, last, at, 0);
+    if (!insn_has(s->nodes[at].insn, PINNED))
+        return last;
+    for (int i = last + 1; i < at; i++)
+        add_edge(s, i, at, 0);
+    return at;
+}
+
 /* -- the order -- */
 
 static bool goes_before(const struct scheduler *s, int a, int b)
@@ -254,10 +265,11 @@ static void schedule_block(struct scheduler *s, struct mblock *b)
     s->nnodes = n;
     s->live_regs = 0;
     struct memory_order memories[2] = {{.last_write = -1}, {.last_write = -1}};
-    for (int i = 0; i < n; i++) {
+    for (int i = 0, pin = -1; i < n; i++) {
         s->nodes[i].insn = b->insns.at[i];
         add_registers(s, i, b->index);
         add_memory(s, memories, i);
+        pin = add_pin(s, i, pin);
     }
     measure_heights(s);
     for (int i = 0; i < n; i++)

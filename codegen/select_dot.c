@@ -7,27 +7,11 @@
  * accumulator and, but for K, in the operands. So it is enough to find, in the first thread, the register of a
  * coordinate. Nothing moves here: the pass that assigned layouts gave the operands those that the instruction needs.
  */
-#include "codegen/select.h"
-
-#include "ir/fragments.h"
-#include "ir/span.h"
+#include "codegen/select_dot.h"
 
 #include <string.h>
 
-/* One of the three tiles, as registers: elements, or words of several. */
-struct matrix {
-    const struct layout *l;
-    struct span regs; /* from coordinates to registers */
-    struct opnd *x;
-    int n;
-};
-
-/* Where in the product: element (m, n) of a batch, at k. */
-struct spot {
-    int batch, m, n, k;
-};
-
-static struct matrix matrix_of(struct select *s, const struct value *v)
+struct matrix matrix_of(struct select *s, const struct value *v)
 {
     struct matrix a = {.l = v->type->layout, .n = tile_nregs(v->type)};
     for (int i = 0; i < a.l->nbits[IN_reg]; i++)
@@ -37,15 +21,14 @@ static struct matrix matrix_of(struct select *s, const struct value *v)
     return a;
 }
 
-static struct spot spot_of(const struct matrix *acc, int reg)
+struct spot matrix_spot(const struct matrix *acc, int reg)
 {
     int index[RANK_MAX], rank = acc->l->rank;
     layout_split_coord(acc->l, layout_apply(acc->l, (uint32_t)reg, 0, 0, 0), index);
     return (struct spot){.batch = rank > 2 ? index[0] : 0, .m = index[rank - 2], .n = index[rank - 1]};
 }
 
-/* The register of the first thread that holds what operand `role` has at a spot. */
-static int reg_at(struct select *s, const struct matrix *a, enum dot_role role, struct spot at)
+int matrix_reg(struct select *s, const struct matrix *a, enum dot_role role, struct spot at)
 {
     int row = role == DOT_a ? at.m : at.k, column = role == DOT_a ? at.k : at.n, rank = a->l->rank;
     int row_bits = a->l->dim_bits[rank - 2], column_bits = a->l->dim_bits[rank - 1];
@@ -76,7 +59,7 @@ static void give_result(struct select *s, const struct op *o, const struct matri
 
 /* -- tensor cores -- */
 
-static enum insn_code insn_named(const char *name)
+enum insn_code insn_named(const char *name)
 {
     for (int i = 0; i < INSN_count; i++)
         if (strcmp(insn_info[i].name, name) == 0)
@@ -84,9 +67,7 @@ static enum insn_code insn_named(const char *name)
     return INSN_count;
 }
 
-/* Elements into 32-bit registers, which mma wants without a type; the layout has those of one word in consecutive
- * registers. */
-static void pack_words(struct select *s, struct matrix *a, const struct fragment *g)
+void matrix_pack(struct select *s, struct matrix *a, const struct fragment *g)
 {
     struct word_shape word = word_shape(g->dtype, g->word_elems);
     for (int i = 0; i < a->n; i += g->word_elems) {
@@ -100,11 +81,10 @@ static void pack_words(struct select *s, struct matrix *a, const struct fragment
     }
 }
 
-/* The instruction's matrix of operand `role` whose first element stands at a spot: appended to the operands. */
-static int add_words(struct select *s, const struct fragment *g, const struct matrix *a, enum dot_role role,
-                     struct spot at, struct opnd *out)
+int matrix_words(struct select *s, const struct fragment *g, const struct matrix *a, enum dot_role role,
+                 struct spot at, struct opnd *out)
 {
-    int first = reg_at(s, a, role, at) / g->word_elems, n = (1 << g->part[role].nregs) / g->word_elems;
+    int first = matrix_reg(s, a, role, at) / g->word_elems, n = (1 << g->part[role].nregs) / g->word_elems;
     for (int i = 0; i < n; i++)
         out[i] = a->x[first + i];
     return n;
@@ -116,8 +96,8 @@ static void emit_mma(struct select *s, const struct fragment *g, enum insn_code 
     enum { RESULTS = 4, OPNDS_MOST = 14 };
     struct opnd x[OPNDS_MOST];
     int n = RESULTS;
-    n += add_words(s, g, a, DOT_a, at, x + n);
-    n += add_words(s, g, b, DOT_b, at, x + n);
+    n += matrix_words(s, g, a, DOT_a, at, x + n);
+    n += matrix_words(s, g, b, DOT_b, at, x + n);
     for (int i = 0; i < RESULTS; i++) {
         x[n++] = in_reg(s, acc[i]);
         x[i] = acc[i] = mir_reg(s->m, (enum reg_class)acc[i].cls);
@@ -148,8 +128,8 @@ static void select_mma(struct select *s, const struct op *o, const struct fragme
     bool narrow = sum == DT_f16;
     if (narrow)
         widen_all(s, &acc, sum);
-    pack_words(s, &a, g);
-    pack_words(s, &b, g);
+    matrix_pack(s, &a, g);
+    matrix_pack(s, &b, g);
     enum insn_code code = insn_named(g->name);
     const struct type *t = op_opnd(o, DOT_a)->type;
     int part = part_of_k(o, g), nk = t->shape[t->rank - 1];
@@ -158,7 +138,7 @@ static void select_mma(struct select *s, const struct op *o, const struct fragme
         for (int i = 0; part < nk && k % part == 0 && i < acc.n; i++)
             sums[i] = opnd_int(CLASS_f32, 0);
         for (int i = 0; i < acc.n; i += 1 << g->part[DOT_acc].nregs) {
-            struct spot at = spot_of(&acc, i);
+            struct spot at = matrix_spot(&acc, i);
             at.k = k;
             emit_mma(s, g, code, &a, &b, sums + i, at);
         }
@@ -195,10 +175,10 @@ static void select_multiply_adds(struct select *s, const struct op *o)
     const struct type *t = op_opnd(o, DOT_a)->type;
     for (int k = 0; k < t->shape[t->rank - 1]; k++)
         for (int i = 0; i < m[DOT_acc].n; i++) {
-            struct spot at = spot_of(&m[DOT_acc], i);
+            struct spot at = matrix_spot(&m[DOT_acc], i);
             at.k = k;
-            struct opnd x = m[DOT_a].x[reg_at(s, &m[DOT_a], DOT_a, at)],
-                        y = m[DOT_b].x[reg_at(s, &m[DOT_b], DOT_b, at)];
+            struct opnd x = m[DOT_a].x[matrix_reg(s, &m[DOT_a], DOT_a, at)],
+                        y = m[DOT_b].x[matrix_reg(s, &m[DOT_b], DOT_b, at)];
             m[DOT_acc].x[i] = emit3(s, form, x, y, m[DOT_acc].x[i]);
         }
     give_result(s, o, &m[DOT_acc], narrow);

@@ -723,14 +723,45 @@ static void convert_result(struct assign *a, struct builder *b, struct value *r,
     op_set_opnd(x->def, 0, r);
 }
 
+/* Operand i of a dot: in registers, or for a warpgroup in a buffer, put there from its own layout. */
+static struct value *dot_operand(struct assign *a, struct op *o, int i, const struct layout *acc)
+{
+    struct value *v = op_opnd(o, i);
+    struct class *c = class_of(v);
+    const struct layout *own = c ? c->layout : plain_layout(a, v->type);
+    const struct type *buffer = dot_is_wgmma(o) ? dot_operand_buffer(o, i, own) : NULL;
+    if (!buffer)
+        return demand(a, v, dot_operand_layout(o, i, acc, a->rows_first), o);
+    v = demand(a, v, own, o);
+    struct builder b = build_before(user_in_block(v, o));
+    return op_result(build_op(&b, OP_to_shared, 1, &v, 1, &buffer, 0));
+}
+
+/* wgmma, whose result is there after a wait. */
+static struct op *start_and_wait(struct op *o)
+{
+    struct value *r = op_result(o), *x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = op_opnd(o, i);
+    struct builder b = build_before(o);
+    struct value *under_way = op_result(build_op(&b, OP_wgmma, 3, x, 1, &x[2]->type, 0));
+    struct op *wait = build_op(&b, OP_dot_wait, 1, &under_way, 1, &x[2]->type, 0);
+    op_result(wait)->scratch = r->scratch;
+    value_replace(r, op_result(wait));
+    op_erase(o);
+    value_take_name(op_result(wait), r);
+    return wait;
+}
+
 /* The accumulator is converted, there and back, where its class got a layout in which the dot cannot be computed. */
 static void rewrite_dot(struct assign *a, struct op *o)
 {
     const struct layout *wished = class_of(op_result(o))->layout, *l = dot_acc_layout(o, a->rows_first);
-    for (int i = 0; i < 3; i++) {
-        const struct layout *at = i == 2 ? l : dot_operand_layout(o, i, l, a->rows_first);
-        op_set_opnd(o, i, demand(a, op_opnd(o, i), at, o));
-    }
+    for (int i = 0; i < 2; i++)
+        op_set_opnd(o, i, dot_operand(a, o, i, l));
+    op_set_opnd(o, 2, demand(a, op_opnd(o, 2), l, o));
+    if (op_opnd(o, 1)->type->kind == TY_shared)
+        o = start_and_wait(o);
     struct builder b = build_after(o);
     convert_result(a, &b, op_result(o), l, wished);
 }

@@ -7,7 +7,8 @@
  * Conversions that stand in a row are stored together, then loaded together: one barrier is enough for all.
  * #s is swizzled so that neither side has bank conflicts where the algebra finds such a layout (layout_shared_for). What
  * stays inside a thread or a warp stays a `convert`: codegen moves registers or shuffles. Predicates travel as bytes,
- * pointers as integers. Needs: layouts everywhere. Leaves: shared buffers without offsets, accesses without barriers.
+ * pointers as integers. What warpgroups want in shared memory (to_shared) is stored in the layout that its type says, unless
+ * an earlier pass knew better. Needs: layouts everywhere. Leaves: shared buffers without offsets, accesses without barriers.
  */
 #include "opt/passes.h"
 
@@ -138,6 +139,29 @@ static struct op *end_of_run(const struct op *first)
     return o;
 }
 
+/* -- operands of warpgroups -- */
+
+/* A run of tiles into buffers; asynchronous units see them after the next barrier. */
+static void store_operands(struct op *first, const struct op *end)
+{
+    struct builder b = build_before(first);
+    for (struct op *next, *o = first; o != end; o = next) {
+        next = o->next;
+        b.loc = o->loc;
+        b.before = o;
+        struct value *x = op_opnd(o, 0), *r = op_result(o);
+        struct value *buf = op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &r->type, 0));
+        struct op *store = build_op(&b, OP_shared_store, 2, (struct value *[]){buf, x}, 0, NULL, 0);
+        op_set_int(store, ATTR_vec, widest(r->type->layout, x->type->layout, type_elem_bytes(x->type)));
+        opt_explain(b.func, o, "%%%s goes to shared memory, %d bytes", x->name, (int)buffer_bytes(r->type));
+        if (next == end)
+            build_op(&b, OP_fence_async, 0, NULL, 0, NULL, 0);
+        value_replace(r, buf);
+        op_erase(o);
+        value_take_name(buf, r);
+    }
+}
+
 /* All are stored, then all are loaded, so that one barrier serves them all. */
 static void through_shared(struct op *first, const struct op *end)
 {
@@ -234,8 +258,12 @@ static void visit(struct block *b)
         next = is_shared(o) ? end_of_run(o) : o->next;
         for (int i = 0; i < o->nregions; i++)
             visit(o->regions[i]);
+        while (o->code == OP_to_shared && next && next->code == OP_to_shared)
+            next = next->next;
         if (is_shared(o))
             through_shared(o, next);
+        else if (o->code == OP_to_shared)
+            store_operands(o, next);
         else if (is_shared_result(o))
             share_result(o);
         else if (o->code == OP_gather)

@@ -1,10 +1,12 @@
 /* dot.c: which instructions do a dot, and how its operands must lie for them.
  *
- *     %d = dot %a, %b, %acc : tile<64x64xf32>    a, b fp8    =>     %a.1 = fext %a, %b.1 = fext %b : f16
+ *     %d = dot %a, %b, %acc : tile<32x64xf32>    a, b fp8    =>     %a.1 = fext %a, %b.1 = fext %b : f16
  *                                                                   %d = dot %a.1, %b.1, %acc
  *
- * Tensor cores (mma.sync) take f16, bf16, tf32 and i8 in tiles of at least 16 x 8, and fp8 on some targets; elsewhere fp8
- * becomes f16, which is exact. All else, exact f32 and f64 above all, is computed by fused multiply-adds: each thread its own elements of the accumulator.
+ * Warpgroups (wgmma, ir/wgmma.c) take f16, bf16, tf32, fp8 and i8 where the accumulator has 64 rows or more: b, and a where
+ * it was not just computed in registers, then stand in shared memory. Tensor cores of single warps (mma.sync) take tiles
+ * of at least 16 x 8, of fp8 on some targets; elsewhere fp8 becomes f16, which is exact. All else, exact f32 and f64 above
+ * all, is computed by fused multiply-adds: each thread its own elements of the accumulator.
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
@@ -31,7 +33,7 @@ static bool follows_dot(const struct value *v, int depth)
     const struct op *o = v->def;
     if (!o || depth == CHAIN_MOST || !type_is_tile(v->type) || o->nregions)
         return false;
-    if (o->code == OP_dot)
+    if (o->code == OP_dot || o->code == OP_dot_wait)
         return true;
     for (int i = 0; i < o->nopnds; i++)
         if (op_opnd(o, i) && op_has(o, PURE) && follows_dot(op_opnd(o, i), depth + 1))
@@ -60,8 +62,11 @@ const struct layout *dot_acc_layout(const struct op *o, bool rows_first)
     const struct fragment *g = fragment_for(o);
     const struct type *t = op_opnd(o, DOT_acc)->type;
     const struct func *f = o->block->func;
+    const struct wgmma *w = wgmma_for(o, NULL);
     struct layout l;
-    if (g)
+    if (w)
+        layout_fragment(&l, w->fragment, DOT_acc, t, wgmma_split(t, f->num_warps));
+    else if (g)
         layout_fragment(&l, g, DOT_acc, t, warp_split_for(g, t, f->num_warps, rows_first));
     else
         layout_fma_acc(&l, t, f->num_warps);
@@ -71,15 +76,39 @@ const struct layout *dot_acc_layout(const struct op *o, bool rows_first)
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first)
 {
     const struct fragment *g = fragment_for(o);
-    const struct type *t = op_opnd(o, i)->type;
+    const struct wgmma *w = wgmma_for(o, NULL);
+    const struct type *t = op_opnd(o, i)->type, *sum = op_opnd(o, DOT_acc)->type;
     const struct func *f = o->block->func;
     struct layout l;
-    if (g)
-        layout_fragment(&l, g, (enum dot_role)i, t,
-                        warp_split_for(g, op_opnd(o, DOT_acc)->type, f->num_warps, rows_first));
+    if (w)
+        layout_fragment(&l, w->fragment, (enum dot_role)i, t, wgmma_split(sum, f->num_warps));
+    else if (g)
+        layout_fragment(&l, g, (enum dot_role)i, t, warp_split_for(g, sum, f->num_warps, rows_first));
     else
         layout_fma_operand(&l, (enum dot_role)i, t, acc);
     return layout_intern(f->module, &l);
+}
+
+/* The dimension along which threads hold neighbours. */
+static int fast_dim(const struct layout *l)
+{
+    int rows = layout_vector(l, 0, 1 << COORD_BITS_MAX), columns = layout_vector(l, 1, 1 << COORD_BITS_MAX);
+    if (rows != columns)
+        return columns > rows;
+    return layout_basis(l, IN_lane, 0) >> l->dim_bits[1] == 0;
+}
+
+const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x)
+{
+    enum { EITHER_MAJOR_BYTES = 2 };
+    struct value *v = op_opnd(o, i);
+    struct module *m = o->block->func->module;
+    if (i == DOT_a && follows_dot(v, 0))
+        return NULL;
+    int bytes = type_elem_bytes(v->type);
+    struct layout l;
+    layout_wgmma_operand(&l, v->type->shape, bytes, bytes == EITHER_MAJOR_BYTES ? fast_dim(x) : i == DOT_a);
+    return type_shared(m, type_elem(v->type), v->type->rank, v->type->shape, layout_intern(m, &l), 1);
 }
 
 /* -- the pass -- */
@@ -87,7 +116,7 @@ const struct layout *dot_operand_layout(const struct op *o, int i, const struct 
 static void widen(struct op *o, void *ctx)
 {
     (void)ctx;
-    if (o->code != OP_dot || !type_is_float(op_opnd(o, DOT_a)->type) || fragment_for(o))
+    if (o->code != OP_dot || !type_is_float(op_opnd(o, DOT_a)->type) || dot_is_wgmma(o) || fragment_for(o))
         return;
     struct builder b = build_before(o);
     for (int i = DOT_a; i <= DOT_b; i++)
@@ -127,9 +156,15 @@ static void accumulate(struct op *o, void *ctx)
 static void explain(struct op *o, void *ctx)
 {
     struct func *f = ctx;
-    const struct fragment *g = o->code == OP_dot ? fragment_for(o) : NULL;
-    if (o->code == OP_dot)
-        opt_explain(f, o, "%%%s by %s", op_result(o)->name, g ? g->name : "fma");
+    if (o->code != OP_dot)
+        return;
+    const char *why_not;
+    const struct fragment *g = fragment_for(o);
+    const struct wgmma *w = wgmma_for(o, &why_not);
+    if (w)
+        opt_explain(f, o, "%%%s by %s", op_result(o)->name, w->name);
+    else
+        opt_explain(f, o, "%%%s by %s, not wgmma: %s", op_result(o)->name, g ? g->name : "fma", why_not);
 }
 
 void opt_dot(struct func *f)

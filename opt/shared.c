@@ -10,7 +10,8 @@
  */
 #include "opt/passes.h"
 
-enum { ALIGN_BYTES = 128, CHEAP_BYTES = 4096 };
+/* A swizzle goes by the address: its pattern is 1024 bytes long, and no longer than the buffer. */
+enum { ALIGN_BYTES = 128, SWIZZLE_BYTES = 1024, CHEAP_BYTES = 4096 };
 
 struct buffer {
     struct op *alloc;
@@ -110,9 +111,11 @@ static bool live_together(const struct buffer *a, const struct buffer *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-static int64_t round_up(int64_t n)
+/* To where a buffer of so many bytes may begin. */
+static int64_t round_up(int64_t n, int64_t bytes)
 {
-    return (n + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    int64_t align = bytes < SWIZZLE_BYTES ? ALIGN_BYTES : SWIZZLE_BYTES;
+    return (n + align - 1) / align * align;
 }
 
 /* The lowest place where b meets none of the n placed ones that it interferes with. */
@@ -125,7 +128,7 @@ static int64_t first_fit(const struct buffer *placed, int n, const struct buffer
             const struct buffer *x = &placed[i];
             if ((overlap && !live_together(x, b)) || at >= x->offset + x->bytes || x->offset >= at + b->bytes)
                 continue;
-            at = round_up(x->offset + x->bytes);
+            at = round_up(x->offset + x->bytes, b->bytes);
             moved = true;
         }
     }
@@ -148,7 +151,7 @@ static void place(struct placement *p)
     int64_t total = 0, top = 0;
     for (int i = 0; i < p->buffers.n; i++) {
         find_lifetime(p, &p->buffers.at[i]);
-        total += round_up(p->buffers.at[i].bytes);
+        total += round_up(p->buffers.at[i].bytes, p->buffers.at[i].bytes);
     }
     bool overlap = total > CHEAP_BYTES;
     if (overlap)

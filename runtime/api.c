@@ -448,7 +448,15 @@ struct reading {
     struct neso_module *module;
     const char *name, *text;
     size_t length;
+    neso_find *find; /* NULL: imports of files are unknown */
+    void *user;
 };
+
+static const struct source *find_source(void *ctx, struct eval *e, const char *module)
+{
+    struct reading *r = ctx;
+    return program_find_source(e, r->find, r->user, module, r->module->context->source_limit);
+}
 
 bool module_add_source(struct neso_module *m, const char *name, const char *text, size_t length)
 {
@@ -475,13 +483,21 @@ static void read_module(void *arg)
         module_parse(m->ir, m->source);
         return;
     }
-    eval_init(&m->eval, &m->arena, &m->strings, &m->diag, NULL);
+    const struct host beside = {.ctx = r, .definitions_only = true, .find_source = find_source};
+    eval_init(&m->eval, &m->arena, &m->strings, &m->diag, r->find ? &beside : NULL);
     m->eval.step_limit = m->context->step_limit;
     m->object = eval_file(&m->eval, m->source, stem(&m->arena, r->name), NULL);
+    m->eval.host = NULL; /* what was imported is there, and nobody answers any more */
 }
 
 neso_status neso_module_from_source(neso_context *context, const char *name, const char *text, size_t length,
                                     neso_module **module)
+{
+    return neso_module_from_files(context, name, text, length, NULL, NULL, module);
+}
+
+neso_status neso_module_from_files(neso_context *context, const char *name, const char *text, size_t length,
+                                   neso_find *find, void *user, neso_module **module)
 {
     *module = NULL;
     report_begin(context);
@@ -489,7 +505,7 @@ neso_status neso_module_from_source(neso_context *context, const char *name, con
     if (!m)
         return context->status = NESO_OUT_OF_MEMORY;
     report_enter(m);
-    neso_status status = guard(m, read_module, &(struct reading){m, name, text, length});
+    neso_status status = guard(m, read_module, &(struct reading){m, name, text, length, find, user});
     report_leave(m, status);
     if (status == NESO_OK)
         *module = m;

@@ -102,6 +102,15 @@ int variants_command(const struct given *g);
 
 /* -- command_run.c -- */
 int run_command(const struct given *g);
+/* The files beside a program, that it may import. */
+struct beside {
+    char folder[4096];
+    int nfiles;
+    char *files[64]; /* imported texts, kept until the end */
+};
+void beside_open(struct beside *b, const char *path);
+void beside_close(struct beside *b);
+const char *beside_find(void *beside, const char *module, size_t *length);
 int doctor_command(const struct given *g);
 
 #endif

@@ -256,7 +256,10 @@ static int compile_file(const struct given *g, const char *path, const struct or
     /* Where there is no ptxas, the driver assembles: then the GPU must be the context's device. */
     if (order->emit >= EMIT_CUBIN && order->emit != EMIT_C && !find_tool("ptxas", tool, sizeof tool))
         neso_context_use_device(ctx, "cuda", NULL);
-    neso_status status = neso_module_from_source(ctx, path, text, length, &module);
+    struct beside beside;
+    beside_open(&beside, path);
+    neso_status status = neso_module_from_files(ctx, path, text, length, beside_find, &beside, &module);
+    beside_close(&beside);
     free(text);
     int result = report(g, ctx, status);
     if (status == NESO_OK) {

@@ -14,9 +14,7 @@
 struct session {
     const struct given *given;
     neso_context *ctx;
-    const char *folder; /* the program's */
-    int nfiles;
-    char *files[64]; /* imported texts, kept until the end */
+    struct beside beside;
     char *loaded;    /* the latest other file */
     char line[4096]; /* the latest of the user's */
 };
@@ -35,21 +33,36 @@ static const char *get_variable(void *user, const char *name)
     return getenv(name);
 }
 
+void beside_open(struct beside *b, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    *b = (struct beside){.nfiles = 0};
+    snprintf(b->folder, sizeof b->folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+}
+
+void beside_close(struct beside *b)
+{
+    for (int i = 0; i < b->nfiles; i++)
+        free(b->files[i]);
+}
+
+const char *beside_find(void *beside, const char *module, size_t *length)
+{
+    struct beside *b = beside;
+    char path[PATH_MAX];
+    if (b->nfiles == (int)(sizeof b->files / sizeof *b->files))
+        return NULL;
+    int n = snprintf(path, sizeof path, "%s/", b->folder);
+    for (const char *m = module; *m && n + 20 < (int)sizeof path; m++)
+        path[n++] = *m == '.' ? '/' : *m;
+    snprintf(path + n, sizeof path - (size_t)n, ".py");
+    char *text = read_file(path, length);
+    return text ? b->files[b->nfiles++] = text : NULL;
+}
+
 static const char *find_module(void *user, const char *module, size_t *length)
 {
-    static const char *const endings[] = {".py", "/__init__.py"};
-    struct session *s = user;
-    char path[PATH_MAX];
-    for (int i = 0; i < 2 && s->nfiles < (int)(sizeof s->files / sizeof *s->files); i++) {
-        int n = snprintf(path, sizeof path, "%s/", s->folder);
-        for (const char *m = module; *m && n + 20 < (int)sizeof path; m++)
-            path[n++] = *m == '.' ? '/' : *m;
-        snprintf(path + n, sizeof path - (size_t)n, "%s", endings[i]);
-        char *text = read_file(path, length);
-        if (text)
-            return s->files[s->nfiles++] = text;
-    }
-    return NULL;
+    return beside_find(&((struct session *)user)->beside, module, length);
 }
 
 static int save_file(void *user, const char *path, const char *text, size_t length)
@@ -161,21 +174,10 @@ static int run_program(struct session *s, const char *path, const char *text, si
     return report(g, s->ctx, neso_program_run(s->ctx, path, text, length, &o));
 }
 
-/* The folder that a path's file is in. */
-static void folder_of(const char *path, char *out, size_t n)
-{
-    const char *slash = strrchr(path, '/');
-    if (slash)
-        snprintf(out, n, "%.*s", (int)(slash - path), path);
-    else
-        snprintf(out, n, ".");
-}
-
 int run_command(const struct given *g)
 {
     struct session s = {.given = g};
     const char *path = g->argv[0], *ptx = g->options[OPTION_keep_ptx];
-    char folder[PATH_MAX];
     size_t length = 0;
     char *text = read_file(path, &length);
     if (!text)
@@ -184,16 +186,14 @@ int run_command(const struct given *g)
         free(text);
         return complain("cannot make the folder %s: %s", ptx, strerror(errno));
     }
-    folder_of(path, folder, sizeof folder);
-    s.folder = folder;
+    beside_open(&s.beside, path);
     /* objects of a program live until its end, and a benchmark launches many times */
     int result = context_open(g, (size_t)32 << 30, &s.ctx) ? GOOD : BAD;
     if (result == GOOD) {
         result = run_program(&s, path, text, length);
         neso_context_release(s.ctx);
     }
-    for (int i = 0; i < s.nfiles; i++)
-        free(s.files[i]);
+    beside_close(&s.beside);
     free(s.loaded);
     free(text);
     return result;

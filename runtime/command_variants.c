@@ -83,7 +83,11 @@ int variants_command(const struct given *g)
     if (result == GOOD) {
         if (g->options[OPTION_precompile])
             neso_context_use_device(v.ctx, "cuda", NULL);
-        result = report(g, v.ctx, neso_module_from_source(v.ctx, path, text, length, &v.module));
+        struct beside beside;
+        beside_open(&beside, path);
+        result = report(g, v.ctx,
+                        neso_module_from_files(v.ctx, path, text, length, beside_find, &beside, &v.module));
+        beside_close(&beside);
         if (v.module)
             result = list(&v);
         neso_module_release(v.module);

@@ -123,6 +123,12 @@ NESO_API const char *neso_diagnostics_json(neso_context *context);
  * definitions, assignments that can be evaluated. `name` is for messages; where it ends in ".ir" the text is neso's IR. */
 NESO_API neso_status neso_module_from_source(neso_context *context, const char *name, const char *text, size_t length,
                                              neso_module **module);
+/* The text of an imported user module ("helpers", "pkg.helpers"), or NULL: there is none. A package is asked for as "pkg", then
+ * as "pkg.__init__". */
+typedef const char *neso_find(void *user, const char *module, size_t *length);
+/* The same for a source that imports files of its own; the texts stay valid until it returns. */
+NESO_API neso_status neso_module_from_files(neso_context *context, const char *name, const char *text, size_t length,
+                                            neso_find *find, void *user, neso_module **module);
 NESO_API void neso_module_release(neso_module *module);
 /* The kernels of a module, in source order; NULL past the end. */
 NESO_API const char *neso_module_kernel(const neso_module *module, size_t index);
@@ -254,9 +260,8 @@ typedef struct neso_run_options {
     void (*write)(void *user, const char *text, size_t length, int to_stderr);
     /* A variable of the environment that the program asks for. NULL: none is set. */
     const char *(*getenv)(void *user, const char *name);
-    /* The text of an imported user module ("helpers", "pkg.helpers"), or NULL: there is none. The text stays valid until
-     * the run ends. NULL: no such imports. */
-    const char *(*find)(void *user, const char *module, size_t *length);
+    /* Texts stay valid until the run ends. NULL: no imports of files. */
+    neso_find *find;
     /* Told of each kernel that was compiled, before its first launch; may ask it for texts, and must not release it. */
     void (*compiled)(void *user, neso_kernel *kernel);
     void *user;

@@ -60,8 +60,20 @@ static const char *file_name(struct arena *a, const char *module)
 static const struct source *host_find_source(void *ctx, struct eval *e, const char *module)
 {
     struct program *p = ctx;
-    size_t length = 0, limit = p->context->source_limit;
-    const char *text = p->options.find ? p->options.find(p->options.user, module, &length) : NULL;
+    return program_find_source(e, p->options.find, p->options.user, module, p->context->source_limit);
+}
+
+const struct source *program_find_source(struct eval *e, neso_find *find, void *user, const char *module,
+                                         size_t limit)
+{
+    size_t length = 0;
+    const char *text = find ? find(user, module, &length) : NULL;
+    if (find && !text) {
+        struct text package;
+        text_init(&package, e->arena);
+        text_printf(&package, "%s.__init__", module);
+        text = find(user, module = package.s, &length);
+    }
     if (!text)
         return NULL;
     if (length > limit)

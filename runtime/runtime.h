@@ -194,6 +194,11 @@ int bench_run(struct program *p, struct eval *e, const struct bench *b, struct l
 double bench_quantile(const double *sorted, int n, double q);
 void bench_sort(double *times, int n);
 
+/* -- program.c -- */
+
+/* What `find` has for an import, as a source; NULL: nothing. */
+const struct source *program_find_source(struct eval *e, neso_find *find, void *user, const char *module, size_t limit);
+
 /* -- modules.c -- */
 
 struct obj *modules_import(struct program *p, struct eval *e, const char *name, struct loc at);
