@@ -176,10 +176,11 @@ static void find_slice(struct pipeline *p)
     }
 }
 
+/* Dots of warpgroups keep their order, but write nothing. */
 static bool writes_memory(const struct block *b)
 {
     for (const struct op *o = b->first; o; o = o->next)
-        if (op_may_write(o))
+        if (op_may_write(o) && o->code != OP_wgmma && o->code != OP_dot_wait)
             return true;
     return false;
 }
