@@ -325,9 +325,9 @@ static void put_signature(const struct emitter *e, const struct ptx_info *info)
     text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", info->num_threads);
     bool warpgroups = has_ops(e->m, OP_wgmma);
     if (warpgroups || has_ops(e->m, OP_dot)) {
-        enum { CTAS_MOST = 2, SPARE = 24 };
-        /* About what ptxas needs of what is counted here; a wgmma's registers cannot be had one after the other. */
-        int regs = warpgroups ? info->live_regs + SPARE : info->live_regs * 2 / 3 + 1;
+        enum { CTAS_MOST = 2, SPARE = 8, SPARE_WGMMA = 24 };
+        /* About what ptxas needs besides what is counted here; a wgmma's registers cannot be had one after the other. */
+        int regs = info->live_regs + (warpgroups ? SPARE_WGMMA : SPARE);
         int ctas = e->m->func->target->regs_sm / (info->num_threads * regs);
         text_printf(e->out, ".minnctapersm %d\n", ctas < 1 ? 1 : ctas < CTAS_MOST ? ctas : CTAS_MOST);
     }

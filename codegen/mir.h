@@ -140,6 +140,7 @@ struct insn {
     uint8_t ndefs, nopnds; /* results are the first operands (of a store the address is first) */
     uint8_t nvec;          /* operands in braces; 0: none */
     bool guard_not;
+    bool needed;           /* the peephole's mark */
     bool fresh;            /* guarded or TIED, but what its results held before does not matter */
     int guard;             /* predicate register, or -1 */
     struct opnd *opnds;

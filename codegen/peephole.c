@@ -246,10 +246,85 @@ static void count_uses(struct peep *p)
 
 /* -- what nobody uses -- */
 
+static bool is_needed(const struct insn *in)
+{
+    return insn_has(in, TERMINATOR) || insn_has(in, WRITES) || insn_has(in, EFFECT) ||
+           form_has_mod(in->form, MOD_volatile);
+}
+
+/* An instruction that writes some register, and the next one that does (-1: none). */
+struct writer {
+    struct insn *insn;
+    int next;
+};
+
+struct marker {
+    struct arena *arena;
+    int *first; /* of each register's writers */
+    VEC(struct writer) writers;
+    VEC(struct insn *) work; /* needed, and what they read is to be marked */
+};
+
+static void mark(struct marker *m, struct insn *in)
+{
+    if (in->needed)
+        return;
+    in->needed = true;
+    VEC_PUSH(m->arena, &m->work, in);
+}
+
+static void mark_writers(struct marker *m, int reg)
+{
+    for (int i = m->first[reg]; i >= 0; i = m->writers.at[i].next)
+        mark(m, m->writers.at[i].insn);
+}
+
+static void note_writers(struct marker *m, struct insn *in)
+{
+    for (int k = 0; k < in->ndefs; k++) {
+        int *first = &m->first[in->opnds[k].n];
+        VEC_PUSH(m->arena, &m->writers, ((struct writer){in, *first}));
+        *first = m->writers.n - 1;
+    }
+}
+
+/* From the effects backwards; so values that a loop carries for themselves only go too. */
+static void drop_unneeded(struct peep *p)
+{
+    struct marker m = {.arena = p->m->arena};
+    m.first = NEW_ARRAY(m.arena, p->regs.n + 1, int);
+    for (int r = 0; r < p->regs.n; r++)
+        m.first[r] = -1;
+    for (int b = 0; b < p->m->blocks.n; b++)
+        for (int i = 0; i < p->m->blocks.at[b]->insns.n; i++) {
+            struct insn *in = p->m->blocks.at[b]->insns.at[i];
+            note_writers(&m, in);
+            if (is_needed(in))
+                mark(&m, in);
+        }
+    while (m.work.n) {
+        const struct insn *in = VEC_POP(&m.work);
+        for (int k = in->ndefs; k < in->nopnds; k++)
+            if (in->opnds[k].kind == OPND_reg || in->opnds[k].kind == OPND_addr)
+                mark_writers(&m, in->opnds[k].n);
+        if (in->guard >= 0)
+            mark_writers(&m, in->guard);
+        for (int k = 0; k < in->ndefs && insn_has(in, TIED); k++)
+            mark_writers(&m, in->opnds[k].n);
+    }
+    for (int b = 0; b < p->m->blocks.n; b++) {
+        struct mblock *block = p->m->blocks.at[b];
+        int kept = 0;
+        for (int i = 0; i < block->insns.n; i++)
+            if (block->insns.at[i]->needed)
+                block->insns.at[kept++] = block->insns.at[i];
+        block->insns.n = kept;
+    }
+}
+
 static bool is_dead(const struct peep *p, const struct insn *in)
 {
-    if (insn_has(in, TERMINATOR) || insn_has(in, WRITES) || insn_has(in, EFFECT) ||
-        form_has_mod(in->form, MOD_volatile))
+    if (is_needed(in))
         return false;
     for (int i = 0; i < in->ndefs; i++)
         if (p->regs.at[in->opnds[i].n].nuses)
@@ -306,8 +381,8 @@ void peephole(struct mir *m)
     count_defs(&p);
     for (int b = 0; b < m->blocks.n; b++)
         rewrite_block(&p, m->blocks.at[b]);
+    drop_unneeded(&p);
     count_uses(&p);
-    sweep(&p);
     for (int b = 0; b < m->blocks.n; b++)
         peep_fuse_block(&p, m->blocks.at[b]);
     sweep(&p);
