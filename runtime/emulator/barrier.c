@@ -127,11 +127,12 @@ static void wait_for_cluster(struct emu_warp *w, uint32_t on)
 
 /* -- waiting for a phase; the four warps of a warpgroup -- */
 
+/* A wait may give up (PTX ISA, "mbarrier.try_wait": after a time limit of the system's); here every other time. */
 static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
-    uint32_t ready = emu_mbarrier_ready(w, in, on);
+    uint32_t over = emu_mbarrier_ready(w, in, on), ready = emu_random(w->cta->cluster, 2) ? on : over;
     for (uint32_t m = ready; m; m &= m - 1)
-        emu_set_lane(w, &in->opnds[0], emu_first_lane(m), 1, 0);
+        emu_set_lane(w, &in->opnds[0], emu_first_lane(m), over >> emu_first_lane(m) & 1, 0);
     if (ready)
         emu_park(w, w->pc + 1, ready, WAIT_nothing);
     if (on & ~ready)
@@ -184,7 +185,7 @@ static void let_go_last_lanes(struct emu_warp *w)
 
 bool emu_release(struct emu_cluster *c)
 {
-    bool any = false;
+    bool any = false, has_news = c->may_release;
     c->may_release = false;
     if (c->coming)
         open_cluster(c);
@@ -196,7 +197,8 @@ bool emu_release(struct emu_cluster *c)
         for (int k = 0; c->code->has_wgmma && k + WARPGROUP <= cta->nwarps; k += WARPGROUP)
             open_warpgroup(cta, k);
         for (int k = 0; k < cta->nwarps; k++) {
-            let_go(&cta->warps[k], WAIT_mbarrier, NULL); /* to look again */
+            if (has_news)
+                let_go(&cta->warps[k], WAIT_mbarrier, NULL); /* to look again */
             let_go_last_lanes(&cta->warps[k]);
             for (int g = 0; g < cta->warps[k].nwaiting; g++)
                 any |= cta->warps[k].waiting[g].waits == WAIT_nothing;
@@ -229,18 +231,23 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
     }
 }
 
+/* Lanes that wait for others of their warp tell less than what those wait for. */
 void emu_deadlock(struct emu_cluster *c)
 {
     struct emu_warp *first = NULL;
+    const struct emu_group *g = NULL;
     char what[160];
-    for (int i = c->nctas * c->ctas->nwarps - 1; i >= 0; i--) {
+    for (int i = 0; i < c->nctas * c->ctas->nwarps; i++) {
         struct emu_warp *w = &c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps];
-        first = w->nwaiting ? w : first;
-        for (int k = 0; k < w->nwaiting; k++)
+        for (int k = 0; k < w->nwaiting; k++) {
             if (w->waiting[k].waits == WAIT_mbarrier)
                 emu_mbarrier_say(w, &w->waiting[k], what, sizeof what);
+            if (!g || (g->waits == WAIT_lanes && w->waiting[k].waits != WAIT_lanes)) {
+                first = w;
+                g = &w->waiting[k];
+            }
+        }
     }
-    const struct emu_group *g = &first->waiting[0];
     say_wait(first, g, what, sizeof what);
     emu_fail(first, &c->code->insns.at[g->waits == WAIT_mbarrier ? g->pc : g->pc - 1],
              emu_first_lane(g->mask), ERR_emulator_barrier, "%s", what);

@@ -4,8 +4,7 @@
  *                                              bytes    0         +64 ─── a copy lands ───► 0   => phase 1, count 2 again
  *
  * A wait for parity q ends when the phase of that parity is over. Who waited has then seen what all who arrived had done and
- * seen, and the copies whose bytes it counted. A wait that has to wait is looked at again when some phase has ended, so
- * try_wait never fails here; test_wait does. */
+ * seen, and the copies whose bytes it counted. A wait that has to wait is looked at again when some phase has ended. */
 #include "runtime/emulator/machine.h"
 
 #include <inttypes.h>

@@ -225,3 +225,118 @@ TEST(clean_attention)
     check_attention(200, 3, 2);
     check_attention(400, 1, 1);
 }
+
+/* -- faults: at `line`, `from` becomes `to`, or the line goes; the report is for line `expected` -- */
+
+struct sown {
+    int line;
+    const char *from, *to; /* NULL: the whole line; nothing */
+    int expected;
+    enum error error;
+    const char *what; /* part of the report */
+};
+
+static char *line_start(int line)
+{
+    char *s = source.text;
+    while (--line)
+        s = strchr(s, '\n') + 1;
+    return s;
+}
+
+static void sow(const struct sown *f)
+{
+    char *at = line_start(f->line), *end = strchr(at, '\n');
+    if (!f->from) {
+        at[0] = at[1] = '/';
+        return;
+    }
+    char *from = strstr(at, f->from);
+    CHECK(from && from < end);
+    size_t cut = strlen(f->from), put = strlen(f->to);
+    memmove(from + put, from + cut, strlen(from + cut) + 1);
+    memcpy(from, f->to, put);
+}
+
+static void check_fault(const struct sown *f, struct emu_report r)
+{
+    char found[400], expected[200];
+    snprintf(found, sizeof found, "%s at %d", error_tag(r.error) ? error_tag(r.error) : "nothing",
+             r.ptx_line);
+    snprintf(expected, sizeof expected, "%s at %d", error_tag(f->error), f->expected);
+    if (strcmp(found, expected) != 0 || !strstr(r.what, f->what)) {
+        char where[800];
+        snprintf(where, sizeof where, "fault at line %d: %s: %s", f->line, found, r.what);
+        test_fail(__FILE__, __LINE__, where);
+    }
+    CHECK_STR(found, expected);
+}
+
+/* clang-format off */
+static const struct sown matmul_faults[] = {
+    {91,  NULL, NULL,                               146, ERR_emulator_race, "initialize"},              /* fence.mbarrier_init */
+    {115, NULL, NULL,                               146, ERR_emulator_barrier, "no mbarrier"},          /* the cluster's barrier */
+    {84,  "], 4", "], 5",                           146, ERR_emulator_barrier, "1 of 5 arrivals"},      /* count of empty[0] */
+    {83,  "], 1", "], 2",                           146, ERR_emulator_barrier, "never ends"},      /* count of full[0] */
+    {144, "1;", "0;",                               146, ERR_emulator_barrier, "never ends"},           /* the producer's parity */
+    {147, NULL, NULL,                               148, ERR_emulator_barrier, "arrivals"},             /* a wait that gave up */
+    {148, "49152", "49168",                         148, ERR_emulator_barrier, "16 never come"},        /* bytes announced */
+    {148, "49152", "65536",                         148, ERR_emulator_barrier, "16384 never come"},
+    {148, "49152", "32768",                         148, ERR_emulator_barrier, "more than"},
+    {150, "+ 0", "+ 64",                            150, ERR_misaligned, "no multiple of 128"},
+    {153, "65536", "65544",                         153, ERR_misaligned, "no multiple of 128"},
+    {153, "65536", "229376",                        153, ERR_out_of_bounds, ""},
+    {155, NULL, NULL,                               148, ERR_emulator_barrier, "never come"},           /* a missing copy */
+    {153, ".multicast::cluster", "",                153, ERR_emulator_ptx, "unknown instruction"},
+    {248, "%phase", "1",                            257, ERR_emulator_race, ""},                        /* a consumer's parity */
+    {248, "%phase", "2",                            248, ERR_emulator_barrier, "parity"},
+    {252, NULL, NULL,                               257, ERR_emulator_race, "no wgmma.fence"},
+    {273, NULL, NULL,                               150, ERR_emulator_race, "wgmma"},                   /* commit of k-step 0 */
+    {351, NULL, NULL,                               150, ERR_emulator_race, "wgmma"},                   /* wait before a stage is freed */
+    {352, NULL, NULL,                               146, ERR_emulator_barrier, "arrivals"},             /* arrival that frees it */
+    {620, NULL, NULL,                               622, ERR_emulator_race, "wgmma writes"},
+    {620, "0;", "1;",                               622, ERR_emulator_race, "wgmma writes"},
+    {282, NULL, NULL,                               288, ERR_emulator_race, "fence.proxy.async"},
+    {284, NULL, NULL,                               288, ERR_emulator_undefined, ""},
+    {342, NULL, NULL,                               403, ERR_emulator_race, "store"},                   /* wait before a buffer's reuse */
+    {717, NULL, NULL,                               722, ERR_emulator_race, "fence.proxy.async"},
+    {718, NULL, NULL,                               701, ERR_emulator_race, "store"},
+    {735, NULL, NULL,                               731, ERR_emulator_race, "the CTA ends"},
+    {732, NULL, NULL,                               731, ERR_emulator_race, "the CTA ends"},            /* commit of the stores */
+    {694, NULL, NULL,                               705, ERR_emulator_race, "wgmma"},
+    {236, "256", "512",                             236, ERR_emulator_barrier, "512 of 384"},
+    {357, NULL, NULL,                               146, ERR_emulator_barrier, "never ends"},
+    {192, "232", "236",                             192, ERR_emulator_ptx, "multiple of 8"},
+};
+
+static const struct sown attention_faults[] = {
+    {357,  NULL, NULL,                              364, ERR_emulator_race, "no wgmma.fence"},
+    {2857, NULL, NULL,                              2862, ERR_emulator_race, "no wgmma.fence"},         /* A in registers */
+    {408,  NULL, NULL,                              547, ERR_emulator_race, "wgmma writes"},
+    {1099, NULL, NULL,                              1237, ERR_emulator_race, "wgmma writes"},
+    {152,  "16384", "16400",                        152, ERR_emulator_barrier, "16 never come"},
+    {151,  NULL, NULL,                              317, ERR_emulator_undefined, ""},                   /* the tile's number */
+    {3034, NULL, NULL,                              3038, ERR_emulator_race, "fence.proxy.async"},
+    {3035, NULL, NULL,                              3038, ERR_emulator_undefined, ""},
+    {2928, NULL, NULL,                              2942, ERR_emulator_race, "store"},
+    {3044, NULL, NULL,                              3039, ERR_emulator_race, "the CTA ends"},
+};
+/* clang-format on */
+
+TEST(faults_in_matmul)
+{
+    for (size_t i = 0; i < sizeof matmul_faults / sizeof *matmul_faults; i++) {
+        read_source("matmul_sm90a");
+        sow(&matmul_faults[i]);
+        check_fault(&matmul_faults[i], run_matmul(512, 256, 384, 2));
+    }
+}
+
+TEST(faults_in_attention)
+{
+    for (size_t i = 0; i < sizeof attention_faults / sizeof *attention_faults; i++) {
+        read_source("attention_sm90a");
+        sow(&attention_faults[i]);
+        check_fault(&attention_faults[i], run_attention(300, 2, 1));
+    }
+}
