@@ -45,7 +45,8 @@ $(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude.c
 
 # What runs a few times in a program, and the frontend, whose time is not in loops: small rather than fast.
 COLD = $(wildcard runtime/cache.c runtime/kept.c runtime/signature.c runtime/torch*.c runtime/testing.c runtime/plot.c runtime/tune.c runtime/modules.c runtime/gpus.c \
-         runtime/help.c frontend/*.c) \
+         runtime/help.c runtime/tensor_print.c runtime/compiled.c runtime/properties.c runtime/cublas.c runtime/cuda.c runtime/jit.c runtime/program.c \
+         runtime/host.c runtime/debugger.c runtime/api.c runtime/device*.c frontend/*.c ir/parse.c ir/diag.c ir/print.c ir/target*.c opt/explain*.c) \
          $(patsubst %,runtime/emulator/%.c,load decode device barrier mbarrier tma async)
 $(COLD:%.c=$(BUILD)/%.o): NCFLAGS += -Os
 
