@@ -5,7 +5,7 @@ VERSION  = 0.1
 STRICT   = -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CFLAGS  ?= -O2 -g
 SAN     ?=
-NCFLAGS  = -std=c11 -D_DEFAULT_SOURCE $(STRICT) -fPIC -fvisibility=hidden -fno-asynchronous-unwind-tables -ffunction-sections -ffp-contract=off -I. -MMD -MP $(SAN)
+NCFLAGS  = -std=c11 -D_DEFAULT_SOURCE $(STRICT) -fPIC -fvisibility=hidden -fno-asynchronous-unwind-tables -ffunction-sections -falign-functions=4 -ffp-contract=off -I. -MMD -MP $(SAN)
 PREFIX  ?= /usr/local
 LDLIBS   = -lm -ldl -lpthread
 
