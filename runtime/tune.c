@@ -411,8 +411,8 @@ static struct obj *prune(const struct level *l, const struct obj *options, struc
     int nall = configs->seq.n;
     struct obj *early = option(e, by, "early_config_prune");
     if (early) {
-        struct obj *given[] = {configs, obj_dict(e)}, *keywords = obj_dict(e);
-        add_all(e, given[1], named);
+        const struct args positional = {.n = args->n, .at = args->at};
+        struct obj *given[] = {configs, named_args(l, &positional)}, *keywords = obj_dict(e);
         for (int i = 0; i < args->nkw; i++)
             dict_set(e, keywords->dict, obj_cstr(e, args->kw[i]), args->kw_at[i]);
         struct args call = with_keywords(e, &(struct args){.n = 2, .at = given, .loc = args->loc}, keywords);
