@@ -19,6 +19,10 @@ struct ptx_info {
     int live_regs;         /* most 32-bit registers live at once, as computed here */
     struct loc peak;       /* where */
     VEC(struct ptx_param) params;
+    /* The launch plan: tensor maps follow the parameters, 128 bytes each; guards that must hold. */
+    const struct tensor_map *maps;
+    const struct expr *guards;
+    int nmaps, nguards;
 };
 
 struct codegen_options {

@@ -97,6 +97,7 @@ static void put_opnd(const struct emitter *e, struct opnd x)
         put_param(e, x.n);
         text_char(e->out, ']');
         break;
+    case OPND_place: put_param(e, x.n); break;
     case OPND_smem: text_str(e->out, "$smem"); break;
     case OPND_label: put_label(e->out, x.n); break;
     case OPND_special: text_str(e->out, special_names[x.n]); break;
@@ -321,6 +322,11 @@ static void put_signature(const struct emitter *e, const struct ptx_info *info)
     for (int i = 0; i < info->params.n; i++) {
         text_printf(e->out, "%s\n\t.param .%s ", i ? "," : "", param_type(info->params.at[i].type));
         put_param(e, i);
+    }
+    for (int i = 0; i < info->nmaps; i++) {
+        text_printf(e->out, "%s\n\t.param .align 64 .b8 ", i + info->params.n ? "," : "");
+        put_param(e, info->params.n + i);
+        text_printf(e->out, "[%d]", MAP_BYTES);
     }
     text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", info->num_threads);
     bool warpgroups = has_ops(e->m, OP_wgmma);

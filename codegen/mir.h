@@ -96,6 +96,7 @@ enum opnd_kind {
     OPND_imm,     /* i, spelled as class cls wants: f32 and f64 hold the float's bits */
     OPND_addr,    /* [register n + i] */
     OPND_param,   /* [parameter n] */
+    OPND_place,   /* the address of parameter n, in the parameters' space */
     OPND_smem,    /* the address of dynamic shared memory */
     OPND_label,   /* block n */
     OPND_special  /* special register n */

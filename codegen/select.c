@@ -294,8 +294,8 @@ const struct op *select_inline(struct select *s, struct block *b)
 
 struct opnd tensor_map_address(struct select *s, int map)
 {
-    (void)map;
-    select_unsupported(s, "tensor maps");
+    struct opnd place = {.kind = OPND_place, .cls = CLASS_b64, .n = s->f->params.n + map};
+    return emit1(s, form1(INSN_cvta, PT_u64, MOD_param), emit1(s, form0(INSN_mov, PT_b64), place));
 }
 
 /* How a parameter arrives: pointers and integers by value, i1 as a byte. */
@@ -322,6 +322,10 @@ static void select_params(struct select *s, struct ptx_info *info)
         offset += bytes;
         tile_new(s, v)[0] = load_param(s, v->type, i);
     }
+    info->maps = s->f->maps.at;
+    info->nmaps = s->f->maps.n;
+    info->guards = s->f->guards.at;
+    info->nguards = s->f->guards.n;
 }
 
 static void forget_block(struct block *b)

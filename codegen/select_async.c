@@ -155,7 +155,7 @@ static void set_registers(struct select *s, const struct op *o, int role)
     if (!regs || !regs->list[role])
         return;
     struct opnd n = opnd_int(CLASS_b32, regs->list[role]);
-    emit_insn(s, form0(role == 0 ? INSN_setmaxnreg_inc : INSN_setmaxnreg_dec, PT_none), 0, 1, &n);
+    emit_insn(s, form0(role == 0 ? INSN_setmaxnreg_inc : INSN_setmaxnreg_dec, PT_u32), 0, 1, &n);
 }
 
 static void select_warps(struct select *s, const struct op *o)

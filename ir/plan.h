@@ -16,7 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MAP_RANK_MAX = 5, MAP_BOX_MOST = 256, MAP_ALIGN = 16, MAP_BYTES = 128 };
+/* MAPS_MOST: of a kernel. */
+enum { MAP_RANK_MAX = 5, MAP_BOX_MOST = 256, MAP_ALIGN = 16, MAP_BYTES = 128, MAPS_MOST = 16 };
 
 /*    step, its word */
 #define EXPR_OPERATORS(X)                                                                                    \

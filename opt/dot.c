@@ -98,6 +98,18 @@ static int fast_dim(const struct layout *l)
     return layout_basis(l, IN_lane, 0) >> l->dim_bits[1] == 0;
 }
 
+/* The dimension whose elements a tensor map lays side by side; -1: v is no map's tile. */
+static int map_dim(const struct value *v)
+{
+    const struct op *o = v->def;
+    if (o && o->code == OP_tensor_load)
+        return v->type->rank - 1;
+    for (int i = 0; o && o->code == OP_trans && i < v->type->rank; i++)
+        if (op_attr(o, ATTR_order)->list[i] == map_dim(op_opnd(o, 0)))
+            return i;
+    return -1;
+}
+
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x)
 {
     enum { EITHER_MAJOR_BYTES = 2 };
@@ -107,7 +119,10 @@ const struct type *dot_operand_buffer(const struct op *o, int i, const struct la
         return NULL;
     int bytes = type_elem_bytes(v->type);
     struct layout l;
-    layout_wgmma_operand(&l, v->type->shape, bytes, bytes == EITHER_MAJOR_BYTES ? fast_dim(x) : i == DOT_a);
+    int inner = map_dim(v);
+    if (inner < 0)
+        inner = bytes == EITHER_MAJOR_BYTES ? fast_dim(x) : i == DOT_a;
+    layout_wgmma_operand(&l, v->type->shape, bytes, inner);
     return type_shared(m, type_elem(v->type), v->type->rank, v->type->shape, layout_intern(m, &l), 1);
 }
 

@@ -44,6 +44,18 @@ static const struct op *dot_that_reads(const struct value *v)
     return o && o->code == OP_dot && v->uses != &o->opnds[2] && dot_is_wgmma(o) ? o : NULL;
 }
 
+/* Operands of types other than these are read along k. */
+static bool is_read_along(const struct op *load, int dim)
+{
+    enum { EITHER_MAJOR_BYTES = 2 };
+    const struct value *v = op_result(load);
+    for (; v->uses->user->code == OP_trans; v = op_result(v->uses->user))
+        for (int i = 0, from = dim; i < v->type->rank; i++)
+            if (op_attr(v->uses->user, ATTR_order)->list[i] == from)
+                dim = i;
+    return type_elem_bytes(v->type) == EITHER_MAJOR_BYTES || dim == (v->uses == &v->uses->user->opnds[0]);
+}
+
 /* So far only such operands pay: they are read from shared memory anyway. */
 static bool may_pay(const struct op *load)
 {
@@ -282,6 +294,8 @@ static const char *why_not(struct raising *r, struct candidate *c)
         may_pay(o) ? access_of(r->t, o, &c->a) : "it is not only an operand of a warpgroup's dot";
     if (why)
         return why;
+    if (!is_read_along(o, c->a.contiguous))
+        return "the dot sums along a dimension that is not contiguous, which its type does not allow";
     if (op_int(o, ATTR_volatile))
         return "it is volatile";
     if (!fill_of(op_opnd(o, 2), &c->map.nan))

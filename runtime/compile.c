@@ -36,6 +36,7 @@ void kernel_drop(struct neso_kernel *k)
     if (--k->refs > 0)
         return;
     struct neso_module *m = k->module;
+    plan_release(k);
     if (k->loaded)
         k->device->class->unload(k->device, k->loaded);
     arena_free(&k->arena);
@@ -122,6 +123,8 @@ static bool optimize(struct neso_kernel *k, struct func *f, neso_text which)
         .write = given->write,
         .write_ctx = given->user,
     };
+    if (which == NESO_TEXT_PTX)
+        plan_keep(k, f);
     double start = seconds_now();
     if (!f->target && !o.passes)
         f->target = k->spec.target;
@@ -199,18 +202,20 @@ static void plan_constants(const struct neso_kernel *k, struct text *out)
     text_str(out, "},\n");
 }
 
-/* One variant without guards: what the signature promises is checked at the launch. */
+/* What the signature promises is checked at every launch. Where a guard fails, or a tensor map cannot be made, the kernel is
+ * compiled again without: that is the last variant. */
 static void make_plan(struct neso_kernel *k, const struct func *f, struct text *out)
 {
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", f->name, f->target->name);
     plan_constants(k, out);
     plan_params(k, out);
-    text_printf(
-        out,
-        "  \"variants\": [\n    {\"guards\": [], \"grid\": \"logical\", \"warps\": %d, \"threads\": %d, ",
-        f->num_warps, k->info.num_threads);
-    text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}\n  ]\n}\n",
-                k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10);
+    text_str(out, "  \"variants\": [\n    {");
+    plan_print(k, out);
+    text_printf(out, "\"grid\": \"logical\", \"warps\": %d, \"threads\": %d, ", f->num_warps,
+                k->info.num_threads);
+    text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}%s\n  ]\n}\n",
+                k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10,
+                has_plan(k) ? ",\n    {\"guards\": [], \"without\": \"tma\"}" : "");
 }
 
 /* -- texts -- */
@@ -238,8 +243,10 @@ static void make_kept(struct neso_kernel *k, struct func *f)
     if (!f->target)
         f->target = k->spec.target;
     const char *key = kept_key(k, f);
-    if (kept_read(k, f, key))
+    if (kept_read(k, f, key)) {
+        plan_keep(k, f);
         return;
+    }
     if (k->module->context->cache.strict) {
         kept_miss(k, f, key);
         return;

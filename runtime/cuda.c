@@ -5,6 +5,7 @@
 #include "runtime/cuda.h"
 
 #include "codegen/codegen.h"
+#include "runtime/tensormap.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -311,6 +312,19 @@ static void cuda_unload(struct device *d, void *loaded)
     d->mem->free(d->mem->ctx, code, sizeof *code);
 }
 
+static bool cuda_encode(struct device *d, const struct tensor_map_values *v, void *map)
+{
+    static const uint32_t steps[MAP_RANK_MAX] = {1, 1, 1, 1, 1};
+    struct packed_map m;
+    uint32_t box[MAP_RANK_MAX];
+    map_pack(v, &m);
+    for (int i = 0; i < MAP_RANK_MAX; i++)
+        box[i] = m.box[i];
+    return gpu_of(d)->driver.encode_map(map, m.type, m.rank, (void *)(uintptr_t)m.base, m.extent, m.stride,
+                                        box, steps, CU_NO_INTERLEAVE, m.swizzle, CU_PROMOTE_128,
+                                        m.fills_nan) == 0;
+}
+
 static bool grid_fits(const struct launch *l, struct fault *f)
 {
     static const uint32_t most[3] = {0x7fffffff, 65535, 65535};
@@ -335,7 +349,7 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
         return false;
     /* A value stands in the low bytes, which come first; the driver knows how many it wants. */
     for (int i = 0; i < l->nargs; i++)
-        params[i] = (void *)(uintptr_t)&l->args[i];
+        params[i] = i < l->nargs - l->nmaps ? (void *)(uintptr_t)&l->args[i] : (void *)(uintptr_t)l->args[i];
     cu_result r =
         g->driver.launch(code->function, l->grid[0], l->grid[1], l->grid[2], (unsigned)code->num_threads, 1,
                          1, (unsigned)code->shared_bytes, l->stream, params, NULL);
@@ -438,6 +452,7 @@ const struct device_class device_cuda = {
     .sync = cuda_sync,
     .load = cuda_load,
     .unload = cuda_unload,
+    .encode = cuda_encode,
     .launch = cuda_launch,
     .resources = cuda_resources,
     .cubin = cuda_cubin,

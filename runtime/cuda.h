@@ -49,6 +49,10 @@ typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event, *cu_l
     X(module_function,     "cuModuleGetFunction",          (cu_function *f, cu_module m, const char *name)) \
     X(function_attribute,  "cuFuncGetAttribute",           (int *value, int attribute, cu_function f)) \
     X(function_set,        "cuFuncSetAttribute",           (cu_function f, int attribute, int value)) \
+    X(encode_map,          "cuTensorMapEncodeTiled",       (void *map, int type, unsigned rank, void *base, \
+                                                            const uint64_t *extents, const uint64_t *strides, \
+                                                            const uint32_t *box, const uint32_t *steps, int interleave, \
+                                                            int swizzle, int promotion, int fill)) \
     X(launch,              "cuLaunchKernel",               (cu_function f, unsigned gx, unsigned gy, unsigned gz, \
                                                             unsigned bx, unsigned by, unsigned bz, unsigned shared, \
                                                             cu_stream s, void **params, void **extra))
@@ -66,7 +70,8 @@ enum {
     CU_MULTIPROCESSORS = 16, CU_MAJOR = 75, CU_MINOR = 76,           /* device attributes */
     CU_LOCAL_BYTES = 3, CU_REGISTERS = 4, CU_MAX_DYNAMIC_SHARED = 8, /* function attributes */
     CU_INFO_LOG = 3, CU_INFO_LOG_BYTES = 4, CU_ERROR_LOG = 5, CU_ERROR_LOG_BYTES = 6, CU_LINE_INFO = 13, /* JIT options */
-    CU_INPUT_PTX = 1
+    CU_INPUT_PTX = 1,
+    CU_NO_INTERLEAVE = 0, CU_PROMOTE_128 = 2 /* of tensor maps; types, swizzles and fills are numbered as tensormap.h's */
 };
 
 /* What a cubin depends on besides its PTX. */

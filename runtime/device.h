@@ -75,6 +75,7 @@ struct launch {
     void *stream;
     const uint64_t *args;
     int nargs;
+    int nmaps; /* the last of args are addresses of tensor maps */
     const struct launch_tensor *tensors; /* one per argument; NULL: unknown */
     enum races races;
     /* Where prints of the kernel go; NULL: nowhere. */
@@ -121,6 +122,8 @@ struct device_class {
 
     bool (*load)(struct device *d, const struct image *image, void **loaded, struct fault *f);
     void (*unload)(struct device *d, void *loaded);
+    /* A tensor map as a kernel takes it, MAP_BYTES at a multiple of 64; false: it cannot be. Any thread. NULL: never. */
+    bool (*encode)(struct device *d, const struct tensor_map_values *v, void *map);
     /* Any thread. */
     bool (*launch)(struct device *d, void *loaded, const struct launch *l, struct fault *f);
     /* As assembled; -1: unknown. */

@@ -109,6 +109,30 @@ static bool has_all_params(const struct func *f, const struct ptx_info *info)
     return info->params.n == f->body->args.n;
 }
 
+static void write_expr(const struct expr *e, struct text *out)
+{
+    text_printf(out, " %d", e->n);
+    for (int i = 0; i < e->n; i++)
+        text_printf(out, " %d %lld", (int)e->at[i].code, (long long)e->at[i].i);
+}
+
+static void write_plan(const struct ptx_info *info, struct text *out)
+{
+    text_printf(out, " %d %d", info->nmaps, info->nguards);
+    for (int i = 0; i < info->nmaps; i++) {
+        const struct tensor_map *m = &info->maps[i];
+        text_printf(out, " %d %d %d %d", m->dtype, m->rank, m->swizzle, m->nan);
+        write_expr(&m->base, out);
+        for (int d = 0; d < m->rank; d++) {
+            text_printf(out, " %d", m->box[d]);
+            write_expr(&m->extents[d], out);
+            write_expr(&m->strides[d], out);
+        }
+    }
+    for (int i = 0; i < info->nguards; i++)
+        write_expr(&info->guards[i], out);
+}
+
 void kept_write(struct neso_kernel *k, const struct func *f, const char *key)
 {
     const struct ptx_info *i = &k->info;
@@ -120,6 +144,7 @@ void kept_write(struct neso_kernel *k, const struct func *f, const char *key)
                 i->peak.file, (int)i->peak.line, i->peak.col);
     for (int p = 0; p < i->params.n; p++)
         text_printf(&out, " %d %d", i->params.at[p].offset_bytes, i->params.at[p].bytes);
+    write_plan(i, &out);
     text_char(&out, '\n');
     text_bytes(&out, k->texts[NESO_TEXT_PTX].s, k->texts[NESO_TEXT_PTX].len);
     cache_write(&k->module->context->cache, key, out.s, out.len);
@@ -131,6 +156,41 @@ static int next_int(const char **s)
     long n = strtol(*s, &end, 10);
     *s = end;
     return (int)n;
+}
+
+static void read_expr(struct arena *a, const char **s, struct expr *e)
+{
+    for (int n = next_int(s); n > 0; n--) {
+        enum expr_code code = (enum expr_code)next_int(s);
+        char *end;
+        expr_push(a, e, code, strtoll(*s, &end, 10));
+        *s = end;
+    }
+}
+
+static void read_plan(struct arena *a, const char *s, struct ptx_info *info)
+{
+    info->nmaps = next_int(&s);
+    info->nguards = next_int(&s);
+    struct tensor_map *maps = NEW_ARRAY(a, info->nmaps, struct tensor_map);
+    struct expr *guards = NEW_ARRAY(a, info->nguards, struct expr);
+    for (int i = 0; i < info->nmaps; i++) {
+        struct tensor_map *m = &maps[i];
+        m->dtype = next_int(&s);
+        m->rank = next_int(&s);
+        m->swizzle = next_int(&s);
+        m->nan = next_int(&s) != 0;
+        read_expr(a, &s, &m->base);
+        for (int d = 0; d < m->rank; d++) {
+            m->box[d] = next_int(&s);
+            read_expr(a, &s, &m->extents[d]);
+            read_expr(a, &s, &m->strides[d]);
+        }
+    }
+    for (int i = 0; i < info->nguards; i++)
+        read_expr(a, &s, &guards[i]);
+    info->maps = maps;
+    info->guards = guards;
 }
 
 /* Names and types of parameters are those of the traced kernel. */
@@ -151,6 +211,7 @@ static void read_info(struct neso_kernel *k, const struct func *f, const char *s
         param.bytes = next_int(&s);
         VEC_PUSH(&k->arena, &i->params, param);
     }
+    read_plan(&k->arena, s, i);
 }
 
 bool kept_read(struct neso_kernel *k, const struct func *f, const char *key)

@@ -47,11 +47,12 @@ bool kernel_load(struct neso_kernel *k, struct fault *f)
 
 bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
-    if (!kernel_load(k, f))
+    bool planned = has_plan(k);
+    if (!planned && !kernel_load(k, f))
         return false;
     if (l->grid[0] == 0 || l->grid[1] == 0 || l->grid[2] == 0)
         return true;
-    return k->device->class->launch(k->device, k->loaded, l, f);
+    return planned ? plan_launch(k, l, f) : k->device->class->launch(k->device, k->loaded, l, f);
 }
 
 /* -- values -- */
@@ -80,7 +81,7 @@ static bool keeps_promise(const struct neso_param *p, uint64_t value, struct fau
 static bool launch_values(struct neso_kernel *k, struct launch *l, const void *const *args, struct fault *f)
 {
     uint64_t values[PARAMS_MOST];
-    if (!kernel_load(k, f))
+    if (!has_plan(k) && !kernel_load(k, f))
         return false;
     if (k->nparams > PARAMS_MOST)
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", k->nparams);

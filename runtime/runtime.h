@@ -77,6 +77,14 @@ struct neso_kernel {
     double seconds[STAGE_count];
     pthread_mutex_t lock; /* around loading */
     void *_Atomic loaded;
+    struct general_source {
+        const char *ir; /* as it was traced; NULL: nothing in the plan can fail */
+        size_t bytes;
+        struct source **files; /* that its places name */
+        int nfiles;
+    } general_source;
+    struct map_cache *_Atomic maps;   /* NULL: it has none; made when it is first launched */
+    struct general *_Atomic general;  /* the kernel without maps and guards; NULL: nobody needed it yet */
 };
 
 /* -- api.c -- */
@@ -148,6 +156,17 @@ bool kept_read(struct neso_kernel *k, const struct func *f, const char *key);
 void kept_write(struct neso_kernel *k, const struct func *f, const char *key);
 /* Reports that the key is not there, and why that may be. */
 void kept_miss(struct neso_kernel *k, const struct func *f, const char *key);
+
+/* -- plan.c -- */
+
+/* Is there anything in k's plan that a launch may not fulfil? */
+bool has_plan(const struct neso_kernel *k);
+/* Before passes change f: keeps what the kernel without tensor maps is made of, if f may come to have some. */
+void plan_keep(struct neso_kernel *k, const struct func *f);
+bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
+void plan_release(struct neso_kernel *k);
+/* For the launch plan's text. */
+void plan_print(const struct neso_kernel *k, struct text *out);
 
 /* -- launch.c -- */
 

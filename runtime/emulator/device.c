@@ -1,5 +1,6 @@
 /* device.c: the emulator as a device: loads PTX, launches it, passes on its reports. */
 #include "runtime/emulator/machine.h"
+#include "runtime/tensormap.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +77,13 @@ static bool report(const struct emu_report *r, struct fault *f)
     return false;
 }
 
+static bool machine_encode(struct device *d, const struct tensor_map_values *v, void *map)
+{
+    (void)d;
+    map_pack(v, map);
+    return true;
+}
+
 static bool machine_launch(struct device *d, void *loaded, const struct launch *l, struct fault *f)
 {
     const struct loaded *k = loaded;
@@ -109,6 +117,7 @@ const struct device_class device_emulator = {
     .sync = cpu_sync,
     .load = machine_load,
     .unload = machine_unload,
+    .encode = machine_encode,
     .launch = machine_launch,
     .resources = cpu_resources,
     .cubin = cpu_cubin,

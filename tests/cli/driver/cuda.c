@@ -89,6 +89,11 @@ CALL(cuModuleUnload, (cu_module m), (void)m)
 CALL(cuModuleGetFunction, (cu_function *f, cu_module m, const char *name), (void)name; *f = m)
 CALL(cuFuncGetAttribute, (int *v, int a, cu_function f), (void)f; *v = a)
 CALL(cuFuncSetAttribute, (cu_function f, int a, int v), (void)f; (void)a; (void)v)
+CALL(cuTensorMapEncodeTiled, (void *map, int type, unsigned rank, void *base, const uint64_t *extents,
+                              const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave,
+                              int swizzle, int promotion, int fill),
+     (void)map; (void)type; (void)rank; (void)base; (void)extents; (void)strides; (void)box; (void)steps;
+     (void)interleave; (void)swizzle; (void)promotion; (void)fill)
 CALL(cuLaunchKernel, (cu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                       unsigned shared, cu_stream s, void **params, void **extra),
      (void)by; (void)bz; (void)extra; (void)s;
