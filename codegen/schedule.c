@@ -4,7 +4,9 @@
  *
  * List scheduling from the top: of the instructions whose operands are there, the one with the longest way
  * (in cycles) to the block's end goes first, so that loads stand together before the first use and what
- * nothing waits for comes late. When many registers are live, the one that frees most goes first instead.
+ * nothing waits for comes late. When many registers are live, the one that frees most goes first instead,
+ * and what takes more than it frees (loads, shuffles, constants) goes only when nothing else can: the most
+ * urgent, which brings what waits for it, and no more.
  * ptxas schedules again, knowing more of the hardware; what it is given should not need large changes, nor
  * more registers than there are.
  */
@@ -31,8 +33,14 @@ struct reg_use {
     int def;        /* node that defined it last, or -1 */
     VEC(int) reads; /* nodes that read it since */
     int remaining;  /* reads in this block that are not yet scheduled */
+    int changes; /* unguarded definitions in this block that are not: what others want comes from the last */
     bool elsewhere; /* used in other blocks too */
     bool live;
+};
+
+/* The highest first, then the earliest. */
+struct heap {
+    VEC(int) nodes;
 };
 
 struct scheduler {
@@ -40,7 +48,7 @@ struct scheduler {
     struct reg_use *regs;
     struct node *nodes;
     int nnodes;
-    VEC(int) ready; /* a heap: the highest first, then the earliest */
+    struct heap ready[2]; /* what may go next; apart: what takes registers */
     int live_regs, limit_regs;
 };
 
@@ -61,10 +69,17 @@ static struct reg_use *reg_use(struct scheduler *s, int reg, int block)
         r->block = block;
         r->def = -1;
         r->reads.n = 0;
-        r->remaining = 0;
+        r->remaining = r->changes = 0;
         r->live = false;
     }
     return r;
+}
+
+/* The row's, but shared memory answers sooner. */
+static int cycles_of(const struct insn *in)
+{
+    enum latency row = insn_info[in->form.code].latency;
+    return latency_cycles[row == LATENCY_global && form_has_mod(in->form, MOD_shared) ? LATENCY_shared : row];
 }
 
 static void add_read(struct scheduler *s, int reg, int at, int block)
@@ -75,7 +90,7 @@ static void add_read(struct scheduler *s, int reg, int at, int block)
         s->live_regs += class_info[s->m->regs.at[reg]].regs;
     }
     if (r->def >= 0)
-        add_edge(s, r->def, at, latency_cycles[insn_info[s->nodes[r->def].insn->form.code].latency]);
+        add_edge(s, r->def, at, cycles_of(s->nodes[r->def].insn));
     VEC_PUSH(s->m->arena, &r->reads, at);
     r->remaining++;
 }
@@ -88,6 +103,7 @@ static void add_def(struct scheduler *s, int reg, int at, int block)
         add_edge(s, r->reads.at[i], at, 0);
     r->reads.n = 0;
     r->def = at;
+    r->changes += s->nodes[at].insn->guard < 0;
 }
 
 static void add_registers(struct scheduler *s, int at, int block)
@@ -153,11 +169,35 @@ static bool goes_before(const struct scheduler *s, int a, int b)
     return s->nodes[a].height != s->nodes[b].height ? s->nodes[a].height > s->nodes[b].height : a < b;
 }
 
+/* Will nobody want what the register holds, once its reads in this block are done? */
+static bool is_private(const struct reg_use *r)
+{
+    return !r->elsewhere || r->changes > 0;
+}
+
+/* Registers that an instruction takes, less those that it frees. */
+static int growth(const struct scheduler *s, const struct insn *in)
+{
+    int n = 0;
+    for (int i = 0; i < in->nopnds; i++) {
+        if (in->opnds[i].kind != OPND_reg && in->opnds[i].kind != OPND_addr)
+            continue;
+        const struct reg_use *r = &s->regs[in->opnds[i].n];
+        int regs = class_info[s->m->regs.at[in->opnds[i].n]].regs;
+        if (i < in->ndefs)
+            n += r->live ? 0 : regs;
+        else if (r->remaining == 1 && is_private(r))
+            n -= regs;
+    }
+    return n;
+}
+
 static void push_ready(struct scheduler *s, int node)
 {
-    VEC_PUSH(s->m->arena, &s->ready, node);
-    int *heap = s->ready.at;
-    for (int i = s->ready.n - 1; i > 0 && goes_before(s, heap[i], heap[(i - 1) / 2]); i = (i - 1) / 2) {
+    struct heap *h = &s->ready[growth(s, s->nodes[node].insn) > 0];
+    VEC_PUSH(s->m->arena, &h->nodes, node);
+    int *heap = h->nodes.at;
+    for (int i = h->nodes.n - 1; i > 0 && goes_before(s, heap[i], heap[(i - 1) / 2]); i = (i - 1) / 2) {
         int kept = heap[i];
         heap[i] = heap[(i - 1) / 2];
         heap[(i - 1) / 2] = kept;
@@ -165,9 +205,9 @@ static void push_ready(struct scheduler *s, int node)
 }
 
 /* Down, or up if it came from elsewhere in the heap. */
-static int take_ready(struct scheduler *s, int i)
+static int take_ready(struct scheduler *s, struct heap *h, int i)
 {
-    int *heap = s->ready.at, node = heap[i], last = VEC_POP(&s->ready), n = s->ready.n;
+    int *heap = h->nodes.at, node = heap[i], last = VEC_POP(&h->nodes), n = h->nodes.n;
     if (i == n)
         return node;
     for (; i > 0 && goes_before(s, last, heap[(i - 1) / 2]); i = (i - 1) / 2)
@@ -183,42 +223,36 @@ static int take_ready(struct scheduler *s, int i)
     return node;
 }
 
-/* Registers that an instruction takes, less those that it frees. */
-static int growth(const struct scheduler *s, const struct insn *in)
+/* The place in the heap of the one that frees most. */
+static int thriftiest(const struct scheduler *s, const struct heap *h)
 {
-    int n = 0;
-    for (int i = 0; i < in->nopnds; i++) {
-        if (in->opnds[i].kind != OPND_reg && in->opnds[i].kind != OPND_addr)
-            continue;
-        const struct reg_use *r = &s->regs[in->opnds[i].n];
-        int regs = class_info[s->m->regs.at[in->opnds[i].n]].regs;
-        if (i < in->ndefs)
-            n += r->live ? 0 : regs;
-        else if (r->remaining == 1 && !r->elsewhere)
-            n -= regs;
+    const int *nodes = h->nodes.at;
+    int best = 0, least = growth(s, s->nodes[nodes[0]].insn);
+    for (int i = 1; i < h->nodes.n && i < MANY_READY; i++) {
+        int g = growth(s, s->nodes[nodes[i]].insn);
+        if (g < least || (g == least && goes_before(s, nodes[i], nodes[best]))) {
+            least = g;
+            best = i;
+        }
     }
-    return n;
+    return best;
 }
 
 static int choose(struct scheduler *s)
 {
-    int best = 0;
-    if (s->live_regs > s->limit_regs)
-        for (int i = 1, least = growth(s, s->nodes[s->ready.at[0]].insn); i < s->ready.n && i < MANY_READY;
-             i++) {
-            int g = growth(s, s->nodes[s->ready.at[i]].insn);
-            if (g < least || (g == least && goes_before(s, s->ready.at[i], s->ready.at[best]))) {
-                least = g;
-                best = i;
-            }
-        }
-    return take_ready(s, best);
+    struct heap *rest = &s->ready[0], *takers = &s->ready[1];
+    bool is_short = s->live_regs > s->limit_regs;
+    if (!rest->nodes.n)
+        return take_ready(s, takers, 0);
+    if (takers->nodes.n && !is_short && goes_before(s, takers->nodes.at[0], rest->nodes.at[0]))
+        return take_ready(s, takers, 0);
+    return take_ready(s, rest, is_short ? thriftiest(s, rest) : 0);
 }
 
 static void retire_read(struct scheduler *s, int reg)
 {
     struct reg_use *r = &s->regs[reg];
-    if (--r->remaining == 0 && !r->elsewhere && r->live) {
+    if (--r->remaining == 0 && is_private(r) && r->live) {
         r->live = false;
         s->live_regs -= class_info[s->m->regs.at[reg]].regs;
     }
@@ -234,6 +268,7 @@ static void issue(struct scheduler *s, int node)
         retire_read(s, in->guard);
     for (int i = 0; i < in->ndefs; i++) {
         struct reg_use *r = &s->regs[in->opnds[i].n];
+        r->changes -= in->guard < 0;
         if (!r->live && (r->remaining || r->elsewhere)) {
             r->live = true;
             s->live_regs += class_info[s->m->regs.at[in->opnds[i].n]].regs;

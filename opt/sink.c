@@ -1,0 +1,123 @@
+/* sink.c: compute what only the code behind a loop uses behind the loop.
+ *
+ *     %c = addptr %p, %o : tile<128x128xptr<f32>>        for %i = ... {
+ *     for %i = ... {                                =>     ... 64 registers more than before ...
+ *       ...                                              }
+ *     }                                                  %c = addptr %p, %o
+ *     store %c, %x                                       store %c, %x
+ *
+ * A pure op moves in front of its first user if a loop stands in between, and if keeping its operands through the loop
+ * takes no more registers than keeping its results would. From the block's end to its start, so that users go first.
+ * Needs: layouts. */
+#include "opt/passes.h"
+
+struct sink {
+    struct map place; /* op to a number that grows along its block; moved ops have their new place's */
+    struct map loops; /* op to how many loops its block has in front of it */
+};
+
+static int number_of(const struct map *m, const struct op *o)
+{
+    void **at = map_get_ptr(m, o);
+    return at ? (int)(intptr_t)*at : 0;
+}
+
+static void set_number(struct map *m, const struct op *o, int n)
+{
+    *map_at_ptr(m, o) = (void *)(intptr_t)n;
+}
+
+/* 32-bit registers of a thread that hold v. */
+static int regs_of(const struct value *v)
+{
+    int bits = type_elem_bits(v->type);
+    return (type_is_tile(v->type) ? 1 << v->type->layout->nbits[IN_reg] : 1) * (bits > 32 ? 2 : 1);
+}
+
+/* The op of block b that is u's user or has it inside. */
+static struct op *user_in(const struct use *u, const struct block *b)
+{
+    struct op *o = u->user;
+    while (o->block != b)
+        o = o->block->parent;
+    return o;
+}
+
+static struct op *first_user(const struct sink *s, const struct op *o)
+{
+    struct op *first = NULL;
+    for (int i = 0; i < o->nresults; i++)
+        for (const struct use *u = o->results[i].uses; u; u = u->next) {
+            struct op *user = user_in(u, o->block);
+            if (!first || number_of(&s->place, user) < number_of(&s->place, first))
+                first = user;
+        }
+    return first;
+}
+
+/* Is v wanted behind as many loops of the block as `user` is, or further on? */
+static bool is_kept_for(const struct sink *s, const struct value *v, const struct op *user)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        while (o && o->block != user->block)
+            o = o->block->parent;
+        if (o && number_of(&s->loops, o) >= number_of(&s->loops, user))
+            return true;
+    }
+    return false;
+}
+
+/* Registers that o's operands would hold on to, were it to stand in front of `user`. */
+static int cost_of(const struct sink *s, const struct op *o, const struct op *user)
+{
+    int regs = 0;
+    for (int i = 0; i < o->nopnds; i++) {
+        const struct value *v = op_opnd(o, i);
+        if (v && v->type->kind != TY_shared && !is_kept_for(s, v, user))
+            regs += regs_of(v);
+    }
+    return regs;
+}
+
+static bool can_move(const struct op *o)
+{
+    return is_pure(o) && o->nregions == 0 && o->nresults == 1 && !op_has(o, TERMINATOR) && o->code != OP_convert &&
+           o->code != OP_dot && op_result(o)->type->kind != TY_shared;
+}
+
+static void sink_op(struct sink *s, struct op *o)
+{
+    struct op *user = can_move(o) ? first_user(s, o) : NULL;
+    if (!user || number_of(&s->loops, user) == number_of(&s->loops, o) || cost_of(s, o, user) > regs_of(op_result(o)))
+        return;
+    op_move_before(o, user);
+    set_number(&s->place, o, number_of(&s->place, user));
+    set_number(&s->loops, o, number_of(&s->loops, user));
+    opt_explain(o->block->func, o, "%%%s is computed behind the loop", op_result(o)->name);
+}
+
+static void visit(struct sink *s, struct block *b)
+{
+    int place = 0, loops = 0;
+    for (struct op *o = b->first; o; o = o->next) {
+        set_number(&s->place, o, ++place);
+        set_number(&s->loops, o, loops);
+        loops += o->code == OP_for || o->code == OP_while;
+    }
+    for (struct op *prev, *o = b->last; o; o = prev) {
+        prev = o->prev;
+        for (int i = 0; i < o->nregions; i++)
+            visit(s, o->regions[i]);
+        if (loops)
+            sink_op(s, o);
+    }
+}
+
+void opt_sink(struct func *f)
+{
+    struct sink s = {0};
+    map_init(&s.place, f->module->scratch);
+    map_init(&s.loops, f->module->scratch);
+    visit(&s, f->body);
+}
