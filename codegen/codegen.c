@@ -8,7 +8,8 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
     struct arena_mark mark = arena_mark(a);
     const char *stage = d->stage;
     d->stage = "codegen";
-    *info = (struct ptx_info){.num_threads = 32 * (f->num_warps + f->extra_warps), .shared_bytes = f->shared_bytes};
+    *info = (struct ptx_info){.num_threads = 32 * (f->num_warps + f->extra_warps),
+                              .shared_bytes = f->shared_bytes};
     struct mir *m = select_func(f, a, info);
     diag_hurry(d);
     peephole(m);
@@ -18,6 +19,8 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
     struct liveness *live = liveness_of(m);
     info->live_regs = live->peak_regs;
     info->peak = live->peak;
+    if (o->registers)
+        pressure_explain(m, live, o->registers);
     emit_ptx(m, o->emit_mir ? NULL : regalloc(m, live), o, info, out);
     d->stage = stage;
     arena_reset(a, mark);

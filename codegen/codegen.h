@@ -29,6 +29,7 @@ struct codegen_options {
     bool verbose;   /* a comment per tile op */
     bool debug_loc; /* .loc lines (default on) */
     bool emit_mir;  /* print machine IR instead of PTX */
+    struct text *registers; /* gets how many are live where; NULL: nobody asks */
 };
 
 /* Appends the text of f (one .entry) with its module header to `out`. f must be scheduled. Errors unwind or

@@ -205,6 +205,8 @@ void peephole(struct mir *m);
 
 /* -- schedule.c -- */
 void schedule(struct mir *m);
+/* Registers that a thread of this kernel can have. */
+int func_regs_most(const struct func *f);
 
 /* -- liveness.c: where each register's value is needed -- */
 /* Positions count instructions in text order; a segment [from, to) says that the value is in the register
@@ -222,6 +224,9 @@ struct liveness {
     struct loc peak;
 };
 struct liveness *liveness_of(const struct mir *m);
+
+/* -- pressure.c: where registers are live, in words -- */
+void pressure_explain(const struct mir *m, const struct liveness *live, struct text *out);
 
 /* -- regalloc.c -- */
 struct allocation {

@@ -345,20 +345,17 @@ static void find_elsewhere(struct scheduler *s)
         s->regs[r].block = -1;
 }
 
-/* Registers that a thread can have, of which some are for what is not seen here. */
-static int pressure_limit(const struct func *f)
+int func_regs_most(const struct func *f)
 {
     const struct target *t = f->target;
     int regs = t->regs_sm / (32 * f->num_warps);
     regs = regs < t->regs_thread ? regs : t->regs_thread;
-    if (f->maxnreg && f->maxnreg < regs)
-        regs = f->maxnreg;
-    return regs * 3 / 4;
+    return f->maxnreg && f->maxnreg < regs ? f->maxnreg : regs;
 }
 
 void schedule(struct mir *m)
 {
-    struct scheduler s = {.m = m, .limit_regs = pressure_limit(m->func)};
+    struct scheduler s = {.m = m, .limit_regs = func_regs_most(m->func) * 3 / 4};
     s.regs = NEW_ARRAY(m->arena, m->regs.n + 1, struct reg_use);
     find_elsewhere(&s);
     for (int b = 0; b < m->blocks.n; b++)

@@ -15,8 +15,8 @@ const int npasses = (int)(sizeof pass_info / sizeof pass_info[0]);
 /* The list. cse runs again after assign, which computes cheap index arithmetic once per layout, and after stage, which
  * computes addresses of several iterations. */
 static const char *const order[] = {
-    "fold",  "cse",    "licm",  "fold",  "dce", "dot", "assign",  "cse",    "dce",    "scan",
-    "cross", "tensor", "warps", "stage", "cse", "dce", "convert", "vector", "shared", "barrier",
+    "fold",   "cse",   "licm",  "fold", "dce", "dot",  "assign",  "cse",    "dce",    "scan",    "cross",
+    "tensor", "warps", "stage", "cse",  "dce", "sink", "convert", "vector", "shared", "barrier",
 };
 enum { NORDER = sizeof order / sizeof order[0] };
 
@@ -31,7 +31,7 @@ const struct pass_info *pass_by_name(const char *name, size_t n)
 /* -- options -- */
 
 /* Is `name` among the comma-separated `names`, or are they "all"? NULL: none. */
-static bool is_listed(const char *names, const char *name)
+bool opt_is_listed(const char *names, const char *name)
 {
     if (!names || !name)
         return false;
@@ -56,7 +56,7 @@ static void write_out(const struct opt_options *o, const char *pass, const struc
 bool opt_explains(const struct func *f)
 {
     const struct opt_options *o = f->module->opt;
-    return o && o->write && is_listed(o->explain, f->module->diag->stage);
+    return o && o->write && opt_is_listed(o->explain, f->module->diag->stage);
 }
 
 void opt_explain(struct func *f, const struct op *o, const char *format, ...)
@@ -145,7 +145,7 @@ static void write_time(const struct func *f, const struct opt_options *o, const 
 
 static bool wants_text(const struct opt_options *o, const char *pass)
 {
-    return o->write && (is_listed(o->print_after, pass) || (o->print_changed && !o->print_after));
+    return o->write && (opt_is_listed(o->print_after, pass) || (o->print_changed && !o->print_after));
 }
 
 static bool checks_each(const struct opt_options *o)
@@ -216,17 +216,21 @@ static const struct pass_info *next_named(struct func *f, const char **names)
 /* Runs p unless skipped; false: the run ends here. */
 static bool step(struct func *f, const struct opt_options *o, const struct pass_info *p)
 {
-    if (!is_listed(o->skip, p->name))
+    if (!opt_is_listed(o->skip, p->name))
         run_pass(f, o, p);
     return f->module->diag->nerrors == 0 && !(o->stop_after && strcmp(o->stop_after, p->name) == 0);
 }
 
-/* Names in options that are no pass's are the user's error. */
-static void check_names(struct func *f, const char *names)
+/* Names in options that are no pass's (or `also`) are the user's error. */
+static void check_names(struct func *f, const char *names, const char *also)
 {
-    if (names && strcmp(names, "all") != 0)
-        while (next_named(f, &names))
-            continue;
+    size_t n = strlen(also);
+    while (names && *names && strcmp(names, "all") != 0) {
+        if (n && strncmp(names, also, n) == 0 && (!names[n] || names[n] == ','))
+            names += n + (names[n] == ',');
+        else
+            next_named(f, &names);
+    }
 }
 
 void opt_run(struct func *f, const struct opt_options *o)
@@ -235,10 +239,10 @@ void opt_run(struct func *f, const struct opt_options *o)
     o = o ? o : &none;
     const char *stage = f->module->diag->stage;
     f->module->opt = o;
-    check_names(f, o->stop_after);
-    check_names(f, o->skip);
-    check_names(f, o->print_after);
-    check_names(f, o->explain);
+    check_names(f, o->stop_after, "");
+    check_names(f, o->skip, "");
+    check_names(f, o->print_after, "");
+    check_names(f, o->explain, "registers"); /* code generation's */
     if (o->passes) {
         const char *names = o->passes;
         for (const struct pass_info *p = next_named(f, &names); p && step(f, o, p); p = next_named(f, &names))

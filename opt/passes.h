@@ -28,6 +28,7 @@ PASS(cross,   laid_out,  laid_out,  "split reductions over warps into two steps"
 PASS(tensor,  laid_out,  laid_out,  "let tiles leave through shared memory and tensor maps")
 PASS(warps,   laid_out,  laid_out,  "let a warp of its own feed tensor cores by copies that run ahead")
 PASS(stage,   laid_out,  laid_out,  "pipeline loops: copies to shared memory run ahead of dots")
+PASS(sink,    laid_out,  laid_out,  "compute what only the code behind a loop uses behind the loop")
 PASS(convert, laid_out,  scheduled, "carry conversions across warps through shared memory")
 PASS(vector,  scheduled, scheduled, "choose vector widths of memory accesses")
 PASS(shared,  scheduled, scheduled, "place buffers in shared memory by liveness")
@@ -71,6 +72,8 @@ const struct pass_info *pass_by_name(const char *name, size_t n);
 
 /* For passes: a line of explanation, shown under --explain=PASS; `o` (may be NULL) gives the place. */
 void opt_explain(struct func *f, const struct op *o, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Is `name` among comma-separated names, or are they "all"? NULL: none. */
+bool opt_is_listed(const char *names, const char *name);
 /* Would it be shown? */
 bool opt_explains(const struct func *f);
 

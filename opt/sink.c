@@ -27,9 +27,13 @@ static void set_number(struct map *m, const struct op *o, int n)
     *map_at_ptr(m, o) = (void *)(intptr_t)n;
 }
 
-/* 32-bit registers of a thread that hold v. */
+/* 32-bit registers of a thread that hold v; those that code generation makes of nothing, or of a scalar, count so. */
 static int regs_of(const struct value *v)
 {
+    if (v->def && (v->def->code == OP_range || v->def->code == OP_const))
+        return 0;
+    if (v->def && v->def->code == OP_splat)
+        v = op_opnd(v->def, 0);
     int bits = type_elem_bits(v->type);
     return (type_is_tile(v->type) ? 1 << v->type->layout->nbits[IN_reg] : 1) * (bits > 32 ? 2 : 1);
 }
@@ -82,14 +86,20 @@ static int cost_of(const struct sink *s, const struct op *o, const struct op *us
 
 static bool can_move(const struct op *o)
 {
-    return is_pure(o) && o->nregions == 0 && o->nresults == 1 && !op_has(o, TERMINATOR) && o->code != OP_convert &&
-           o->code != OP_dot && op_result(o)->type->kind != TY_shared;
+    return is_pure(o) && o->nregions == 0 && o->nresults == 1 && !op_has(o, TERMINATOR) &&
+           o->code != OP_convert && o->code != OP_dot && op_result(o)->type->kind != TY_shared;
+}
+
+static bool is_source(const struct op *o)
+{
+    return o->code == OP_range || o->code == OP_const || o->code == OP_splat;
 }
 
 static void sink_op(struct sink *s, struct op *o)
 {
     struct op *user = can_move(o) ? first_user(s, o) : NULL;
-    if (!user || number_of(&s->loops, user) == number_of(&s->loops, o) || cost_of(s, o, user) > regs_of(op_result(o)))
+    if (!user || number_of(&s->loops, user) == number_of(&s->loops, o) ||
+        (!is_source(o) && cost_of(s, o, user) > regs_of(op_result(o))))
         return;
     op_move_before(o, user);
     set_number(&s->place, o, number_of(&s->place, user));

@@ -142,7 +142,14 @@ static void codegen(struct neso_kernel *k, struct func *f, struct text *out, boo
     struct codegen_options o = {.verbose = k->options.verbose_ptx, .debug_loc = true, .emit_mir = mir};
     double start = seconds_now();
     k->module->diag.stage = "codegen";
+    struct text registers;
+    text_init(&registers, &k->arena);
+    text_str(&registers, "");
+    if (k->options.write && opt_is_listed(k->options.explain, "registers"))
+        o.registers = &registers;
     codegen_emit(f, &o, out, &k->info);
+    if (o.registers)
+        k->options.write(k->options.user, "registers", registers.s, registers.len);
     k->seconds[STAGE_codegen] = seconds_now() - start;
 }
 

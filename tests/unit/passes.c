@@ -79,7 +79,7 @@ TEST(dumps_follow_the_names)
     world_free(&w);
     t = run(&w, (struct opt_options){.skip = "cse", .print_after = "all", .time = true});
     CHECK_INT(count(&t, "[cse]"), 0);
-    CHECK_INT(count(&t, " us\n"), 16);
+    CHECK_INT(count(&t, " us\n"), 18);
     world_free(&w);
 }
 
