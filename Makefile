@@ -48,7 +48,11 @@ COLD = $(wildcard runtime/cache.c runtime/kept.c runtime/signature.c runtime/tor
          runtime/help.c runtime/tensor_print.c runtime/compiled.c runtime/properties.c runtime/cublas.c runtime/cuda.c runtime/jit.c runtime/program.c \
          runtime/host.c runtime/debugger.c runtime/api.c runtime/device*.c frontend/*.c ir/parse.c ir/diag.c ir/print.c ir/target*.c opt/explain*.c) \
          $(patsubst %,runtime/emulator/%.c,load decode device barrier mbarrier tma async)
-$(COLD:%.c=$(BUILD)/%.o): NCFLAGS += -Os
+# A few times in a compilation.
+COOL = $(wildcard opt/scan.c opt/sink.c opt/cross.c opt/passes.c codegen/select_scan.c codegen/select_gather.c codegen/select_math.c \
+         codegen/select_cast.c codegen/select_atomic.c codegen/pressure.c ir/rules.c ir/parse.c ir/diag.c runtime/compile.c \
+         runtime/api.c runtime/call.c)
+$(COLD:%.c=$(BUILD)/%.o) $(COOL:%.c=$(BUILD)/%.o): NCFLAGS += -Os
 
 $(BUILD)/inner.a: $(OBJECTS)
 	@rm -f $@
