@@ -122,6 +122,7 @@ static bool find_places(uint32_t *bytes, const struct layout *l, int elem_bytes)
     struct layout bits = *l;
     struct place_map m;
     int n = layout_coord_bits(l);
+    bits.flip = 0;
     for (int kind = 0; kind < IN_count; kind++)
         bits.nbits[kind] = 0;
     for (int i = 0; i < n; i++)

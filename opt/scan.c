@@ -193,7 +193,7 @@ static struct value *moved_last(struct builder *b, struct value *x, int dim)
 /* The elements of even or odd place along the last dimension, whose lowest bit is a register's. */
 static void halves(struct builder *b, struct value *x, struct value *half[2])
 {
-    int shape[RANK_MAX], rank = x->type->rank;
+    int shape[RANK_MAX] = {0}, rank = x->type->rank;
     for (int d = 0; d < rank; d++)
         shape[d] = x->type->shape[d];
     if (shape[rank - 1] > 2) {
