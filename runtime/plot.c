@@ -22,9 +22,9 @@ enum {
 };
 
 struct axis {
-    bool is_log;
-    double low, high; /* of the frame; logarithms where is_log */
-    double from, to;  /* in points */
+    bool is_log, has_powers; /* has_powers: ticks are powers of ten */
+    double low, high;        /* of the frame; logarithms where is_log */
+    double from, to;         /* in points */
     int nticks;
     double ticks[TICKS_MAX]; /* values */
 };
@@ -52,13 +52,14 @@ static void linear_ticks(struct axis *a)
                                       : 10 * unit;
     for (double i = ceil(a->low / step - 1e-9); i * step <= a->high + 1e-9 * span && a->nticks < TICKS_MAX;
          i++)
-        a->ticks[a->nticks++] = i * step;
+        a->ticks[a->nticks++] = i * step + 0.0; /* -0 is 0 */
 }
 
 /* Powers of two, or of ten where these would be many. */
 static void log_ticks(struct axis *a)
 {
     double by = a->high - a->low <= 13 ? 1 : log2(10);
+    a->has_powers = by != 1;
     while ((a->high - a->low) / by > 13)
         by *= 2;
     for (double i = ceil(a->low / by - 1e-9); i * by <= a->high + 1e-9 && a->nticks < TICKS_MAX; i++)
@@ -130,13 +131,19 @@ static void escaped(struct text *out, const char *s)
     }
 }
 
-/* A tick's number, short: 0.25, 4096, 1e-05. */
-static void tick_text(struct text *out, double x)
+/* A tick's number: 0.25, 4096; 2 × 10⁻⁵ where digits would be many, and 10⁴ where all ticks are powers of ten. */
+static void tick_text(struct text *out, const struct axis *a, double x)
 {
-    if (fabs(x) >= 1e7 || (x != 0 && fabs(x) < 1e-4))
-        text_printf(out, "%.3g", x);
-    else
+    bool is_power = a->has_powers && x > 0;
+    if (!is_power && fabs(x) < 1e6 && (x == 0 || fabs(x) >= 1e-4)) {
         text_printf(out, "%.*g", fabs(x) < 1e4 ? 4 : 8, x);
+        return;
+    }
+    int power = (int)floor(log10(fabs(x)) + 1e-9);
+    double factor = x / pow(10, power);
+    if (fabs(factor - 1) > 1e-6)
+        text_printf(out, "%.3g&#215;", factor);
+    text_printf(out, "10<tspan dy=\"-4\" font-size=\"7.5\">%d</tspan>", power);
 }
 
 static const char *color_of(const struct plot *p, int line)
@@ -181,7 +188,7 @@ static void draw_x_axis(const struct axis *a, const char *label, struct text *ou
         text_printf(out, "<path d=\"M%.2f %d v%d\" stroke=\"black\" stroke-width=\"0.8\"/>\n", at,
                     HEIGHT - BOTTOM, TICK);
         text_printf(out, "<text x=\"%.2f\" y=\"%d\" text-anchor=\"middle\">", at, HEIGHT - BOTTOM + 16);
-        tick_text(out, a->ticks[i]);
+        tick_text(out, a, a->ticks[i]);
         text_str(out, "</text>\n");
     }
     text_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" font-size=\"12\">",
@@ -199,7 +206,7 @@ static void draw_y_axis(const struct axis *a, const char *label, struct text *ou
         text_printf(out, "<path d=\"M%d %.2f h%d\" stroke=\"black\" stroke-width=\"0.8\"/>\n", LEFT, at,
                     -TICK);
         text_printf(out, "<text x=\"%d\" y=\"%.2f\" text-anchor=\"end\">", LEFT - 7, at + 3.5);
-        tick_text(out, a->ticks[i]);
+        tick_text(out, a, a->ticks[i]);
         text_str(out, "</text>\n");
     }
     int middle = (TOP + HEIGHT - BOTTOM) / 2;
