@@ -11,7 +11,8 @@
  * A copy (async_copy) writes when it ends, not where it stands: an async_wait shows its own thread that it has, and it is
  * the barrier after that which shows the others. Until then it is in flight, and barriers say nothing about it. Nobody
  * touches what is in flight, whoever started it has seen to that; so the stage that is read and the one that is filled
- * meanwhile, both of one ring, need no barrier in between.
+ * meanwhile, both of one ring, need no barrier in between. So it is with what a dot of warpgroups (wgmma) reads until a
+ * dot_wait.
  */
 #include "opt/passes.h"
 
@@ -19,8 +20,8 @@
 struct access {
     int64_t start, end;
     bool writes;
-    bool in_flight; /* a copy that no wait has shown to have ended */
-    bool landed;    /* that may have ended since the last barrier */
+    enum { ENDED, COPY, DOT } in_flight; /* no wait for such has shown that it has ended */
+    bool landed;                         /* but it may have, since the last barrier */
 };
 
 typedef VEC(struct access) accesses;
@@ -68,13 +69,15 @@ static void forget(accesses *list)
     list->n = n;
 }
 
-/* After a wait: some copies have ended, or all. */
-static void land(accesses *list, bool all)
+/* After a wait: some copies, or dots, have ended, or all. */
+static void land(accesses *list, const struct op *wait)
 {
+    int kind = wait->code == OP_async_wait ? COPY : DOT;
     for (int i = 0; i < list->n; i++)
-        if (list->at[i].in_flight) {
+        if ((int)list->at[i].in_flight == kind) {
             list->at[i].landed = true;
-            list->at[i].in_flight = !all;
+            if (op_int(wait, ATTR_pending) == 0)
+                list->at[i].in_flight = ENDED;
         }
 }
 
@@ -97,7 +100,9 @@ static bool shared_access(const struct op *o, int i, struct access *x)
     *x = (struct access){.start = offset,
                          .end = offset + buffer_bytes(op_result(alloc)->type),
                          .writes = i == 0 && op_has(o, WRITES) && o->code != OP_tensor_put,
-                         .in_flight = o->code == OP_async_copy};
+                         .in_flight = o->code == OP_async_copy ? COPY
+                                      : o->code == OP_wgmma    ? DOT
+                                                               : ENDED};
     return true;
 }
 
@@ -162,8 +167,8 @@ static void walk(struct walker *w, struct block *b, accesses *since)
     for (struct op *o = b->first; o; o = o->next) {
         if (o->code == OP_barrier)
             forget(since);
-        else if (o->code == OP_async_wait)
-            land(since, op_int(o, ATTR_pending) == 0);
+        else if (o->code == OP_async_wait || o->code == OP_dot_wait)
+            land(since, o);
         else if (o->code == OP_for || o->code == OP_while)
             walk_loop(w, o, since);
         else if (o->code == OP_if)
