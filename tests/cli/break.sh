@@ -36,7 +36,7 @@ pauses[(1, 3)](x)
 print('done')
 PY
 prompt() { # COMMANDS ARGUMENTS...: what is shown, without the prompts; $? in $status
-    printf "$1" >commands
+    printf '%b' "$1" >commands
     shift
     "$NESO" run "$@" <commands >out 2>err
     status=$?
