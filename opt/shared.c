@@ -83,8 +83,10 @@ static const struct op *roles_around(const struct op *o)
 static void extend_lifetime(struct placement *p, struct buffer *b, const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
-        if (u->user->code == OP_shared_slot)
+        if (u->user->code == OP_shared_slot) {
             extend_lifetime(p, b, op_result(u->user));
+            continue;
+        }
         if (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v && roles_around(u->user)) {
             /* A role that feeds others begins when they do, and has no more to bring when they have taken the last. */
             int start = lookup(&p->position, roles_around(u->user));

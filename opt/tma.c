@@ -63,6 +63,21 @@ static bool may_pay(const struct op *load)
     return dot && dot->block == load->block;
 }
 
+/* Warpgroups take operands of 16 bits either way; others must be contiguous along k. A map writes what is contiguous in
+ * memory contiguously: is that dimension `dim` of v as the dot wants it? */
+static bool major_fits(const struct value *v, int dim)
+{
+    enum { EITHER_MAJOR_BYTES = 2 };
+    const struct op *o = v->uses->user;
+    if (o->code == OP_trans) {
+        const struct attr *order = op_attr(o, ATTR_order);
+        for (int i = 0; i < order->n; i++)
+            if (order->list[i] == dim)
+                return major_fits(op_result(o), i);
+    }
+    return type_elem_bytes(v->type) == EITHER_MAJOR_BYTES || dim == (v->uses == &o->opnds[0]);
+}
+
 /* -- earlier stores -- */
 
 struct writes {
@@ -304,6 +319,8 @@ static const char *why_not(struct raising *r, struct candidate *c)
         return "the kernel may write before it";
     if (!wraps_are_masked(r, o, &c->a))
         return "rows beyond the bound are wrapped, and may reach more than masked stores";
+    if (!major_fits(op_result(o), c->a.contiguous))
+        return "it is not contiguous along k, which warpgroups want of this type";
     order_dims(&c->a, c->dims);
     why = make_map(r, &c->a, op_result(o)->type, c->dims, &c->map);
     if (why || !guard_exprs(r, &c->a, c->guards))
