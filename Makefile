@@ -46,16 +46,10 @@ $(BUILD)/build_id.o: $(BUILD)/build_id.c
 $(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude.c
 	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
-# What runs a few times in a program, and the frontend, whose time is not in loops: small rather than fast.
-COLD = $(wildcard runtime/cache.c runtime/kept.c runtime/signature.c runtime/torch*.c runtime/testing.c runtime/plot.c runtime/tune.c runtime/modules.c runtime/gpus.c \
-         runtime/help.c runtime/tensor_print.c runtime/compiled.c runtime/properties.c runtime/cublas.c runtime/cuda.c runtime/jit.c runtime/program.c \
-         runtime/host.c runtime/debugger.c runtime/api.c runtime/call.c runtime/compile.c runtime/device*.c frontend/*.c ir/parse.c ir/verify.c ir/diag.c ir/print.c ir/target*.c opt/*.c ir/verify.c ir/rules.c runtime/plan.c) \
-         $(patsubst %,runtime/emulator/%.c,load decode device barrier mbarrier tma async)
-# A few times in a compilation.
-COOL = $(wildcard opt/scan.c opt/sink.c opt/cross.c opt/passes.c codegen/select_scan.c codegen/select_gather.c codegen/select_math.c \
-         codegen/select_cast.c codegen/select_atomic.c codegen/pressure.c ir/rules.c ir/parse.c ir/verify.c ir/diag.c runtime/compile.c \
-         runtime/api.c runtime/call.c)
-$(COLD:%.c=$(BUILD)/%.o) $(COOL:%.c=$(BUILD)/%.o): NCFLAGS += -Os
+# What computes or launches is built as CFLAGS say; the rest, the compiler included (milliseconds either way), small.
+HOT = $(wildcard runtime/interpreter*.c runtime/cpu.c runtime/launch.c runtime/tensor.c runtime/tensor_*.c ir/scalar*.c ir/smallfloat.c) \
+      $(patsubst %,runtime/emulator/%.c,exec arith float convert warp memory shared tensor wgmma undefined)
+$(patsubst %.c,$(BUILD)/%.o,$(filter-out $(HOT),$(SOURCES))): NCFLAGS += -Os
 
 $(BUILD)/inner.a: $(OBJECTS)
 	@rm -f $@

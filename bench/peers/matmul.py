@@ -18,7 +18,8 @@ import neso  # noqa: E402
 import timing  # noqa: E402
 
 # BLOCK_M, BLOCK_N, BLOCK_K, warps, stages
-CONFIGS = [(128, 128, 32, 4, 3), (128, 128, 64, 8, 3), (128, 256, 64, 8, 3), (64, 128, 32, 4, 4)]
+CONFIGS = [(128, 256, 64, 8, 3), (128, 256, 64, 8, 4), (256, 128, 64, 8, 4), (128, 128, 64, 4, 4), (128, 128, 64, 8, 4), (64, 256, 64, 4, 4),
+           (64, 128, 64, 4, 5)]
 GROUP = 8
 
 
@@ -45,18 +46,19 @@ def contestants(module, n):
     for m_, n_, k_, warps, stages in CONFIGS:
         label = f"{m_}x{n_}x{k_} w{warps} s{stages}"
         # program ids as the announcement groups them: pid_m = id0 // GROUP, pid_n = id1 * GROUP + id0 % GROUP
-        grid = (n // m_ * GROUP, max(1, n // n_ // GROUP))
+        group = min(GROUP, n // n_)
+        grid = (n // m_ * group, n // n_ // group)
         try:
             kernel = module.kernel("matmul", "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, 1, i32:16, 1, i32:16, 1, "
-                                   f"{m_}, {n_}, {k_}, {GROUP}", num_warps=warps, num_stages=stages)
+                                   f"{m_}, {n_}, {k_}, {group}", num_warps=warps, num_stages=stages)
             ours = kernel.bind(grid, a.data_ptr(), b.data_ptr(), c.data_ptr(), n, n, n, n, n, n)
         except neso.NesoError as e:
             print(f"  neso {label}: {str(e).splitlines()[0][:150]}")
             ours = None
         if ours and check(f"neso {label}", ours, c, expected):
             calls[f"neso {label}"] = ours
-        theirs = lambda grid=grid, p=(m_, n_, k_, warps, stages): kernels.matmul[grid](  # noqa: E731
-            a, b, c, n, n, n, n, 1, n, 1, n, 1, BLOCK_M=p[0], BLOCK_N=p[1], BLOCK_K=p[2], GROUP_M=GROUP, num_warps=p[3], num_stages=p[4])
+        theirs = lambda grid=grid, g=group, p=(m_, n_, k_, warps, stages): kernels.matmul[grid](  # noqa: E731
+            a, b, c, n, n, n, n, 1, n, 1, n, 1, BLOCK_M=p[0], BLOCK_N=p[1], BLOCK_K=p[2], GROUP_M=g, num_warps=p[3], num_stages=p[4])
         if check(f"triton {label}", theirs, c, expected):
             calls[f"triton {label}"] = theirs
     return calls
