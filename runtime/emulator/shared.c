@@ -51,7 +51,7 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
              copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
-/* Keeps the read in place of one that was over for this reader, or of the oldest. */
+/* Keeps the read in place of one that was over for this reader, or of the oldest; the newest stands first. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 0;
@@ -62,9 +62,12 @@ static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint
         }
         at = s->read[i] < s->read[at] ? i : at;
     }
-    s->read[at] = time;
-    s->reader[at] = (uint16_t)actor;
-    s->read_line[at] = line;
+    s->read[at] = s->read[0];
+    s->reader[at] = s->reader[0];
+    s->read_line[at] = s->read_line[0];
+    s->read[0] = time;
+    s->reader[0] = (uint16_t)actor;
+    s->read_line[0] = line;
 }
 
 void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, const unsigned char *p,
@@ -72,6 +75,7 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
 {
     struct emu_cta *c = w->cta;
     int number = byte_number(w, p);
+    uint32_t time = c->cluster->time;
     struct emu_shadow *s = &c->shadow[number];
     for (int i = 0; i < bytes; i++, s++) {
         if (!was_written(c, s))
@@ -79,7 +83,8 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
                      number + i);
         if (!emu_is_over(w, s->writer, s->written))
             race(w, in, lane, number + i, "read", s->writer, "write", s->write_line);
-        add_reader(w, s, w->actor, c->cluster->time, in->line);
+        if (s->reader[0] != w->actor || s->read[0] != time) /* else: another lane's read, the same again */
+            add_reader(w, s, w->actor, time, in->line);
         *undefined |= (uint64_t)s->undefined << 8 * i;
     }
 }
