@@ -71,7 +71,8 @@ static void copy(struct emu_op *op)
 {
     for (int i = 0; i < op->ncopies; i++) {
         struct emu_copy *x = &op->copies[i];
-        memcpy(x->to, x->from, x->taken);
+        if (x->taken) /* else there may be nothing to read from */
+            memcpy(x->to, x->from, x->taken);
         memset(x->to + x->taken, 0, (size_t)(x->bytes - x->taken));
     }
 }
