@@ -115,7 +115,8 @@ const struct type *dot_operand_buffer(const struct op *o, int i, const struct la
     enum { EITHER_MAJOR_BYTES = 2 };
     struct value *v = op_opnd(o, i);
     struct module *m = o->block->func->module;
-    if (i == DOT_a && follows_dot(v, 0))
+    if (i == DOT_a && follows_dot(v, 0) &&
+        layout_conversion(x, dot_operand_layout(o, i, NULL, true)) != CONVERSION_shared)
         return NULL;
     int bytes = type_elem_bytes(v->type);
     struct layout l;
@@ -177,7 +178,8 @@ static void explain(struct op *o, void *ctx)
     const struct fragment *g = fragment_for(o);
     const struct wgmma *w = wgmma_for(o, &why_not);
     if (w)
-        opt_explain(f, o, "%%%s by %s", op_result(o)->name, w->name);
+        opt_explain(f, o, "%%%s by %s, %d warpgroups a row", op_result(o)->name, w->name,
+                    1 << wgmma_split(op_result(o)->type, f->num_warps).n);
     else
         opt_explain(f, o, "%%%s by %s, not wgmma: %s", op_result(o)->name, g ? g->name : "fma", why_not);
 }

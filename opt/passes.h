@@ -144,7 +144,7 @@ bool dots_are_chained(struct func *f);
 /* The layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
 /* Where operand i of a wgmma is read, given how it is laid out in registers: the type of a buffer, or NULL: from registers,
- * because it was just computed there. */
+ * because it was just computed there, nearly as it must lie. */
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x);
 /* And operand i in registers, given the accumulator's layout. */
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);

@@ -128,10 +128,22 @@ def chain(A, B, C, O, M: tl.constexpr, K: tl.constexpr, N: tl.constexpr):
     tl.store(O + rm[:, None] * N + rn[None, :], y + tl.trans(z))
 
 
+@triton.jit
+def turned(A, B, C, O, M: tl.constexpr, K: tl.constexpr, N: tl.constexpr):
+    rm, rk, rn = tl.arange(0, M), tl.arange(0, K), tl.arange(0, N)
+    a = tl.load(A + rm[:, None] * K + rk[None, :])
+    b = tl.load(B + rk[:, None] * N + rn[None, :])
+    c = tl.load(C + rn[:, None] * N + rn[None, :])
+    x = tl.dot(a, b)
+    tl.store(O + rm[:, None] * N + rn[None, :], tl.dot(tl.trans(x).to(tl.float16), c))
+
+
 # A sum that is used twice, results as either operand.
 a, b, c = [torch.randint(-2, 3, s, device='cuda').to(torch.float16) for s in [(64, 32), (32, 64), (64, 64)]]
 o = torch.zeros(64, 64, device='cuda')
 chain[(1,)](a, b, c, o, M=64, K=32, N=64)
 x = torch.matmul(a.double(), b.double())
 torch.testing.assert_close(o.double(), torch.matmul(x, c.double()) + x + torch.matmul(c.double(), x.t()).t(), rtol=0, atol=0)
+turned[(1,)](a, b, c, o, M=64, K=32, N=64)
+torch.testing.assert_close(o.double(), torch.matmul(x.t(), c.double()), rtol=0, atol=0)
 print('ok')
