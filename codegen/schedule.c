@@ -50,6 +50,7 @@ struct scheduler {
     int nnodes;
     struct heap ready[2]; /* what may go next; apart: what takes registers */
     int live_regs, limit_regs;
+    bool keeps_pipelines; /* there are registers enough for their order */
 };
 
 /* -- who waits for whom -- */
@@ -290,9 +291,25 @@ static void measure_heights(struct scheduler *s)
     }
 }
 
+/* Does a wait for copies stand behind products? Then the order is that of a pipeline (opt/stage.c), in which each part of
+ * the operands is loaded while the part before is multiplied: by design, with no more registers than that takes. */
+static bool is_pipelined(const struct mblock *b)
+{
+    bool multiplies = false;
+    for (int i = 0; i < b->insns.n; i++) {
+        const struct insn *in = b->insns.at[i];
+        multiplies |= insn_info[in->form.code].latency == LATENCY_mma;
+        if (multiplies && in->form.code == INSN_cp_async_wait)
+            return true;
+    }
+    return false;
+}
+
 /* Jumps stay at the end. */
 static void schedule_block(struct scheduler *s, struct mblock *b)
 {
+    if (s->keeps_pipelines && is_pipelined(b))
+        return;
     int n = 0;
     while (n < b->insns.n && !insn_has(b->insns.at[n], TERMINATOR))
         n++;
@@ -353,11 +370,22 @@ int func_regs_most(const struct func *f)
     return f->maxnreg && f->maxnreg < regs ? f->maxnreg : regs;
 }
 
+/* May blocks that are pipelines stay as they are? ptxas gets along with some more registers than there are. */
+static bool has_room(const struct mir *m)
+{
+    enum { SPARE = 12 };
+    for (int b = 0; b < m->blocks.n; b++)
+        if (is_pipelined(m->blocks.at[b]))
+            return liveness_of(m)->peak_regs <= func_regs_most(m->func) + SPARE;
+    return true;
+}
+
 void schedule(struct mir *m)
 {
     struct scheduler s = {.m = m, .limit_regs = func_regs_most(m->func) * 3 / 4};
     s.regs = NEW_ARRAY(m->arena, m->regs.n + 1, struct reg_use);
     find_elsewhere(&s);
+    s.keeps_pipelines = has_room(m);
     for (int b = 0; b < m->blocks.n; b++)
         schedule_block(&s, m->blocks.at[b]);
 }

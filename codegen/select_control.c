@@ -8,13 +8,22 @@
 
 /* -- variables -- */
 
+/* How a tile is carried: two elements of 16 bits in a register. */
+static struct word_shape carried_shape(const struct type *t)
+{
+    enum { PAIR = 2 };
+    enum dtype dt = elem_dtype(t);
+    struct word_shape a = {.per_word = 1, .dt = dt, .nwords = tile_nregs(t)};
+    return dtype_info[dt].bits == 16 && tile_nregs(t) % PAIR == 0 ? word_shape(dt, tile_nregs(t)) : a;
+}
+
 /* Registers of their own, which may be written several times. */
 static struct opnd *tile_variable(struct select *s, const struct type *t)
 {
-    int n = tile_nregs(t);
-    struct opnd *x = NEW_ARRAY(s->m->arena, n, struct opnd);
-    for (int i = 0; i < n; i++)
-        x[i] = mir_reg(s->m, dtype_class(elem_dtype(t)));
+    struct word_shape a = carried_shape(t);
+    struct opnd *x = NEW_ARRAY(s->m->arena, a.nwords, struct opnd);
+    for (int i = 0; i < a.nwords; i++)
+        x[i] = mir_reg(s->m, a.per_word > 1 ? CLASS_b32 : dtype_class(a.dt));
     return x;
 }
 
@@ -38,10 +47,12 @@ void jump_to(struct insn *jump, const struct mblock *b)
  * that do not outlive the change are dropped when registers are allocated. */
 static void set_copy(struct select *s, struct value *v, const struct opnd *variable)
 {
-    struct opnd *copy = tile_new(s, v);
-    for (int i = 0; i < tile_nregs(v->type); i++) {
-        copy[i] = mir_reg(s->m, variable[i].cls);
-        emit_mov(s, copy[i], variable[i]);
+    struct word_shape a = carried_shape(v->type);
+    struct opnd *tile = tile_new(s, v);
+    for (int i = 0; i < a.nwords; i++) {
+        struct opnd copy = mir_reg(s->m, variable[i].cls);
+        emit_mov(s, copy, variable[i]);
+        split_word(s, &a, copy, tile + i * a.per_word);
     }
 }
 
@@ -53,14 +64,16 @@ static void pass_on(struct select *s, const struct op *o, int first, int n, stru
         nregs += tile_nregs(op_opnd(o, first + i)->type);
     struct opnd *to = NEW_ARRAY(s->m->arena, nregs ? nregs : 1, struct opnd);
     struct opnd *from = NEW_ARRAY(s->m->arena, nregs ? nregs : 1, struct opnd);
-    for (int i = 0, at = 0; i < n; i++) {
+    int nmoves = 0;
+    for (int i = 0; i < n; i++) {
         const struct opnd *x = tile_of(s, op_opnd(o, first + i));
-        for (int k = 0; k < tile_nregs(op_opnd(o, first + i)->type); k++, at++) {
-            to[at] = variables[i][k];
-            from[at] = x[k];
+        struct word_shape a = carried_shape(op_opnd(o, first + i)->type);
+        for (int k = 0; k < a.nwords; k++, nmoves++) {
+            to[nmoves] = variables[i][k];
+            from[nmoves] = a.per_word > 1 ? join_elems(s, &a, x + k * a.per_word) : x[k];
         }
     }
-    emit_moves(s, nregs, to, from);
+    emit_moves(s, nmoves, to, from);
 }
 
 static struct opnd **new_variables(struct select *s, int n, struct value *const *like)

@@ -307,10 +307,11 @@ static bool select_matrix_store(struct select *s, const struct op *o)
     return true;
 }
 
-static void select_matrix_load(struct select *s, const struct op *o, const struct matrix_load *x)
+static void select_matrix_load(struct select *s, const struct op *o, const struct layout *l,
+                               const struct matrix_load *x)
 {
     struct value *r = op_result(o);
-    struct buffer b = matrix_buffer(s, o, r->type->layout, x);
+    struct buffer b = matrix_buffer(s, o, l, x);
     struct word_shape a = word_shape(elem_dtype(r->type), 1 << x->word_bits);
     struct form f = matrix_form(INSN_ldmatrix, x);
     struct opnd *tile = tile_new(s, r);
@@ -329,7 +330,7 @@ static void select_matrix_load(struct select *s, const struct op *o, const struc
 static bool feeds_dot(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)
-        if (u->user->code == OP_dot)
+        if (u->user->code == OP_dot || u->user->code == OP_yield || u->user->code == OP_for)
             return true;
     return false;
 }
@@ -337,15 +338,19 @@ static bool feeds_dot(const struct value *v)
 static void select_shared_load(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
+    const struct type *buf = op_opnd(o, 0)->type;
+    const struct attr *at = op_attr(o, ATTR_at);
     struct matrix_load matrices;
+    struct layout l = *r->type->layout;
+    if (at)
+        layout_part(&l, r->type->layout, buf->shape, at->list);
     if (target_has(s->target, HAS_ldmatrix) && feeds_dot(r) &&
-        layout_matrix_load(&matrices, op_opnd(o, 0)->type->layout, r->type->layout,
-                           type_elem_bytes(r->type))) {
-        select_matrix_load(s, o, &matrices);
+        layout_matrix_load(&matrices, buf->layout, &l, type_elem_bytes(r->type))) {
+        select_matrix_load(s, o, &l, &matrices);
         return;
     }
     struct word_shape a = word_shape(elem_dtype(r->type), (int)op_int(o, ATTR_vec));
-    struct buffer b = buffer_of(s, o, r->type->layout);
+    struct buffer b = buffer_of(s, o, &l);
     int free_bits = (int)layout_free_bits(r->type->layout, IN_reg);
     struct opnd *tile = tile_new(s, r);
     for (int k = 0; k < tile_nregs(r->type); k++)

@@ -255,6 +255,22 @@ void layout_squash(struct layout *out, const struct layout *l, int dim)
     *out = r;
 }
 
+void layout_part(struct layout *out, const struct layout *l, const int *shape, const int *at)
+{
+    struct layout r;
+    layout_init(&r, l->rank, shape);
+    memcpy(r.nbits, l->nbits, sizeof r.nbits);
+    int n = count_bits(l), index[RANK_MAX];
+    for (int i = 0; i <= n; i++) {
+        layout_split_coord(l, i < n ? l->basis[i] : l->flip, index);
+        uint32_t coord = 0;
+        for (int d = 0; d < l->rank; d++)
+            coord = coord << r.dim_bits[d] | (uint32_t)(i < n ? index[d] : index[d] + at[d]);
+        *(i < n ? &r.basis[i] : &r.flip) = coord;
+    }
+    *out = r;
+}
+
 void layout_slice(struct layout *out, const struct layout *l, int dim, bool drop, int *reg_of)
 {
     struct layout r;

@@ -68,6 +68,10 @@ void layout_squash(struct layout *out, const struct layout *l, int dim);
 /* Replicated registers dropped; reg_of as above. */
 void layout_drop_free_regs(struct layout *out, const struct layout *l, int *reg_of);
 
+/* The same places in a larger tile, of which l's is the part from index at[d] on; not surjective, so only for division by
+ * another layout. */
+void layout_part(struct layout *out, const struct layout *l, const int *shape, const int *at);
+
 /* -- algebra -- */
 /* A linear map between input spaces, as found by dividing one layout by another:
  * for a place in `from` (all its input bits, in basis order), the place in `to` that holds the same element; `to`'s

@@ -678,11 +678,29 @@ const char *rule_shared_store(struct module *m, const struct op *o, const struct
     return buffer_and_tile(m, o, opnd(o, 1));
 }
 
+/* The tile that a part stands for: as large as the buffer. NULL: there is no such part. */
+static const struct type *whole_of(struct module *m, const struct type *buf, const struct type *t,
+                                   const struct attr *at)
+{
+    if (!at || buf->kind != TY_shared || !type_is_tile(t))
+        return t;
+    if (at->n != buf->rank || t->rank != buf->rank)
+        return NULL;
+    for (int d = 0; d < t->rank; d++)
+        if (at->list[d] < 0 || at->list[d] % t->shape[d] || at->list[d] > buf->shape[d] - t->shape[d])
+            return NULL;
+    return type_tile(m, type_elem(t), buf->rank, buf->shape, NULL);
+}
+
 const char *rule_shared_load(struct module *m, const struct op *o, const struct type **types)
 {
     (void)types;
     const char *error = want_given(m, o);
-    return error ? error : buffer_and_tile(m, o, given(o));
+    if (error)
+        return error;
+    const struct type *whole = whole_of(m, opnd(o, 0), given(o), op_attr(o, ATTR_at));
+    return whole ? buffer_and_tile(m, o, whole)
+                 : wrong(m, "%s is no part of %s", ir(m, given(o)), ir(m, opnd(o, 0)));
 }
 
 /* A view of one stage. */

@@ -13,6 +13,9 @@
  * touches what is in flight, whoever started it has seen to that; so the stage that is read and the one that is filled
  * meanwhile, both of one ring, need no barrier in between. So it is with what a dot of warpgroups (wgmma) reads until a
  * dot_wait.
+ *
+ * Two stages of a ring do not meet if their numbers differ whatever they are: where one number follows from the other by
+ * arithmetic, all values are tried.
  */
 #include "opt/passes.h"
 
@@ -22,6 +25,8 @@ struct access {
     bool writes;
     enum { ENDED, COPY, DOT } in_flight; /* no wait for such has shown that it has ended */
     bool landed;                         /* but it may have, since the last barrier */
+    const struct value *slot;            /* the stage's number, here; NULL: any of them */
+    int nstages;
 };
 
 typedef VEC(struct access) accesses;
@@ -35,7 +40,8 @@ static void add(struct walker *w, accesses *list, struct access x)
 {
     for (int i = 0; i < list->n; i++)
         if (list->at[i].start == x.start && list->at[i].end == x.end && list->at[i].writes == x.writes &&
-            list->at[i].in_flight == x.in_flight && list->at[i].landed == x.landed)
+            list->at[i].in_flight == x.in_flight && list->at[i].landed == x.landed &&
+            list->at[i].slot == x.slot)
             return;
     VEC_PUSH(w->arena, list, x);
 }
@@ -46,12 +52,74 @@ static void add_all(struct walker *w, accesses *to, const accesses *from)
         add(w, to, from->at[i]);
 }
 
+/* -- stages -- */
+
+/* What v is if `known` is i; false: it depends on something else. */
+static bool evaluate(const struct value *v, const struct value *known, int64_t i, int depth, int64_t *result)
+{
+    enum { DEPTH_MOST = 4, OPNDS_MOST = 3 };
+    const struct op *o = v->def;
+    if (v == known) {
+        *result = i;
+        return true;
+    }
+    if (value_const_int(v, result))
+        return true;
+    if (!o || depth == DEPTH_MOST || o->nopnds > OPNDS_MOST || !op_has(o, PURE | ELEMENTWISE) ||
+        v->type->kind != TY_scalar)
+        return false;
+    int64_t x[OPNDS_MOST] = {0};
+    const void *opnds[OPNDS_MOST];
+    for (int k = 0; k < o->nopnds; k++) {
+        if (!evaluate(op_opnd(o, k), known, i, depth + 1, &x[k]))
+            return false;
+        opnds[k] = &x[k];
+    }
+    *result = 0;
+    return scalar_eval(&op_info[o->code], o->code, op_opnd(o, o->nopnds - 1)->type->dtype, v->type->dtype,
+                       o->attrs, o->nattrs, 1, result, opnds);
+}
+
+/* Is a's stage another one than b's, whatever b's number? */
+static bool follows_apart(const struct access *a, const struct access *b)
+{
+    int64_t only, k;
+    bool is_const = value_const_int(b->slot, &only);
+    for (int64_t i = 0; i < b->nstages; i++)
+        if ((!is_const || i == only) && (!evaluate(a->slot, b->slot, i, 0, &k) || k == i))
+            return false;
+    return true;
+}
+
+static bool are_apart(const struct access *x, const struct access *y)
+{
+    return x->slot && y->slot && x->start == y->start && x->end == y->end &&
+           (follows_apart(x, y) || follows_apart(y, x));
+}
+
+/* What numbers are in a loop's body: `handed` (from its operand or operand's place `first` on) are its arguments there; others
+ * from inside of the loop have changed. */
+static void rename_slots(accesses *list, const struct op *loop, const struct op *handed, int first)
+{
+    struct block *body = loop->regions[0];
+    for (int i = 0; i < list->n; i++) {
+        const struct value *slot = list->at[i].slot;
+        if (slot && !value_is_outside(slot, loop))
+            list->at[i].slot = NULL;
+        for (int k = 0; handed && slot && k < loop->nresults; k++)
+            if (op_opnd(handed, first + k) == slot)
+                list->at[i].slot = body->args.at[k + 1];
+    }
+}
+
+/* -- accesses -- */
+
 static bool conflicts(const accesses *list, const struct access *x)
 {
     for (int i = 0; i < list->n; i++) {
         const struct access *y = &list->at[i];
         if ((x->writes || y->writes) && x->start < y->end && y->start < x->end &&
-            (!y->in_flight || y->landed))
+            (!y->in_flight || y->landed) && !are_apart(x, y))
             return true;
     }
     return false;
@@ -95,9 +163,12 @@ static bool shared_access(const struct op *o, int i, struct access *x)
     const struct value *buf = op_opnd(o, i);
     if (!buf || buf->type->kind != TY_shared)
         return false;
-    const struct op *alloc = buffer_alloc(buf, NULL);
+    struct value *slot;
+    const struct op *alloc = buffer_alloc(buf, &slot);
     int64_t offset = op_int(alloc, ATTR_offset);
-    *x = (struct access){.start = offset,
+    *x = (struct access){.slot = slot,
+                         .nstages = op_result(alloc)->type->nstages,
+                         .start = offset,
                          .end = offset + buffer_bytes(op_result(alloc)->type),
                          .writes = i == 0 && op_has(o, WRITES) && o->code != OP_tensor_put,
                          .in_flight = o->code == OP_async_copy ? COPY
@@ -121,16 +192,20 @@ static accesses outcome(struct walker *w, struct block *b, const accesses *befor
 /* A loop's regions run in turn, any number of times. */
 static void walk_loop(struct walker *w, struct op *o, accesses *since)
 {
+    bool counts = o->code == OP_for;
     accesses around = {0};
     add_all(w, &around, since);
+    rename_slots(&around, o, counts ? o : NULL, 3);
     for (int i = 0; i < o->nregions; i++) {
         accesses left = outcome(w, o->regions[i], &around);
+        rename_slots(&left, o, counts ? o->regions[0]->last : NULL, 0);
         add_all(w, &around, &left);
     }
     accesses now = {0};
     add_all(w, &now, &around);
     for (int i = 0; i < o->nregions; i++)
         walk(w, o->regions[i], &now);
+    rename_slots(&now, o, NULL, 0);
     add_all(w, since, &now);
 }
 

@@ -20,10 +20,24 @@
  * pure ops: that slice is computed again, stages - 1 iterations ahead. Iterations past the end are masked off: with n the
  * distance to the end, which is positive inside of the loop, the one i ahead exists if n, unsigned, is above i * |step|.
  *
+ * Where both operands of one dot are copied, and it takes several steps of its instruction along K, these steps become dots
+ * of their own, so that parts of the operands are loaded while the part before is multiplied; the last step's time is used
+ * to wait for the next iteration, so that nobody is idle at the barrier. (a.0 is the first part of a, n the next slot)
+ *
+ *     for ... carry(..., %a.0, %b.0)
+ *       %a.1 = shared_load %ring[%slot] at=[0,16] ...
+ *       async_copy %ring[%slot - 1], ...
+ *       %d.0 = dot %a.0, %b.0, %acc
+ *       async_wait pending=1
+ *       %n.0 = shared_load %ring[%n] at=[0,0] ...
+ *       %d.1 = dot %a.1, %b.1, %d.0
+ *       yield ..., %n.0, ...
+ *
  * One barrier an iteration is enough (barrier.c puts it behind the wait): it shows what all threads have copied, and says
  * that all have read the slot of the iteration before, which is the one that is filled next. A slot's number is carried,
  * and wraps by comparison. The carried values that only the load needed are left for dce.
  */
+#include "ir/fragments.h"
 #include "opt/passes.h"
 
 #include <stdlib.h>
@@ -52,6 +66,9 @@ struct pipeline {
     struct map slice; /* ops of the body that say where copies read; carried arguments that they need */
     VEC(struct value *) ahead; /* these arguments, in order */
     bool fenced;               /* asynchronous units read the ring */
+    struct op *dot;            /* that is done in steps; NULL: none */
+    struct staged *operand[2]; /* of it, */
+    int step_k;                /* and how much of K a step takes */
 };
 
 /* -- which loads -- */
@@ -185,6 +202,72 @@ static bool writes_memory(const struct block *b)
     return false;
 }
 
+/* -- steps of a dot -- */
+
+static struct op *only_user(const struct value *v)
+{
+    return v->uses && !v->uses->next ? v->uses->user : NULL;
+}
+
+/* The one dot that both loads go to, if it can be done in steps. */
+static void find_steps(struct pipeline *p)
+{
+    if (p->loads.n != 2)
+        return;
+    struct op *dot[2];
+    for (int i = 0; i < 2; i++) {
+        struct op *convert = only_user(op_result(p->loads.at[i].load));
+        dot[i] = convert && convert->code == OP_convert ? only_user(op_result(convert)) : NULL;
+        if (!dot[i] || dot[i] != dot[0] || dot[i]->block != p->body)
+            return;
+        p->operand[op_opnd(dot[i], DOT_b) == op_result(convert)] = &p->loads.at[i];
+    }
+    const struct type *a = op_opnd(dot[0], DOT_a)->type;
+    const struct fragment *g = fragment_for(dot[0]);
+    if (!p->operand[DOT_a] || !p->operand[DOT_b] || !g || a->rank != 2 || type_elem_bits(a) < 16 ||
+        a->shape[1] < 2 * g->k || !fragment_matches(g, DOT_a, a->layout) ||
+        !fragment_matches(g, DOT_b, op_opnd(dot[0], DOT_b)->type->layout))
+        return;
+    p->dot = dot[0];
+    p->step_k = g->k;
+}
+
+/* Operand `role` of one step. */
+static const struct type *step_type(struct pipeline *p, int role)
+{
+    const struct type *t = op_opnd(p->dot, role)->type;
+    int k = role == DOT_a ? 1 : 0, shape[2] = {t->shape[0], t->shape[1]}, index[2], zero[2] = {0};
+    shape[k] = p->step_k;
+    struct layout part, l;
+    layout_init(&part, 2, shape);
+    for (int kind = 0; kind < IN_offset; kind++)
+        for (int i = 0; i < t->layout->nbits[kind]; i++) {
+            layout_split_coord(t->layout, layout_basis(t->layout, (enum in)kind, i), index);
+            if (index[k] < p->step_k)
+                layout_add(&part, (enum in)kind, (uint32_t)(index[0] << part.dim_bits[1] | index[1]));
+        }
+    layout_part(&l, &part, shape, zero);
+    return type_tile(p->s->module, type_elem(t), 2, shape, layout_intern(p->s->module, &l));
+}
+
+/* Operand `role` of step i, from one stage. */
+static struct value *load_step(struct pipeline *p, struct builder *b, struct value *stage, int role, int i)
+{
+    enum { VECTOR_BYTES = 16 };
+    const struct type *t = step_type(p, role), *buf = stage->type;
+    int at[2] = {0};
+    at[role == DOT_a ? 1 : 0] = i * p->step_k;
+    struct layout part;
+    layout_part(&part, t->layout, buf->shape, at);
+    struct op *load = build_op(b, OP_shared_load, 1, &stage, 1, &t, 0);
+    op_set_list(load, ATTR_at, 2, at);
+    op_set_int(load, ATTR_vec,
+               layout_shared_vector(buf->layout, &part, VECTOR_BYTES / type_elem_bytes(t), NULL));
+    return op_result(load);
+}
+
+/* -- the plan -- */
+
 /* Is there something to pipeline, and can it be? */
 static bool plan(struct pipeline *p)
 {
@@ -200,6 +283,7 @@ static bool plan(struct pipeline *p)
             VEC_PUSH(p->s->module->scratch, &p->loads, x);
     }
     find_slice(p);
+    find_steps(p);
     return p->loads.n > 0;
 }
 
@@ -237,19 +321,28 @@ static struct value *exists(struct pipeline *p, struct builder *b, struct value 
     return any ? build_binary(b, OP_and, any, more) : more;
 }
 
-/* The copies of the iteration whose counter and carried values `map` has, and what these become; one group. */
+/* What v is in the iteration that `map` describes, computed where b stands unless that has been done. */
+static struct value *compute(struct pipeline *p, struct builder *b, struct map *map, struct value *v)
+{
+    if (!v || mapped(map, v) != v || value_is_outside(v, p->loop))
+        return mapped(map, v);
+    for (int i = 0; i < v->def->nopnds; i++)
+        compute(p, b, map, op_opnd(v->def, i));
+    op_clone(b, v->def, map);
+    return mapped(map, v);
+}
+
+/* The copies of the iteration whose counter and carried values `map` has; one group. */
 static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, struct value *live,
                        struct value *slot)
 {
     struct module *m = p->s->module;
-    for (struct op *o = p->body->first; o; o = o->next)
-        if (map_get_ptr(&p->slice, o))
-            op_clone(b, o, map);
     struct loc loc = b->loc;
     for (int i = 0; i < p->loads.n; i++) {
         struct staged *x = &p->loads.at[i];
         b->loc = x->load->loc;
-        struct value *ptr = mapped(map, op_opnd(x->load, 0)), *mask = mapped(map, op_opnd(x->load, 1));
+        struct value *ptr = compute(p, b, map, op_opnd(x->load, 0)),
+                     *mask = compute(p, b, map, op_opnd(x->load, 1));
         const struct type *bools = type_with_elem(m, ptr->type, type_scalar(m, DT_i1));
         struct value *all = op_result(build_op(b, OP_splat, 1, &live, 1, &bools, 0));
         mask = mask ? build_binary(b, OP_and, mask, all) : all;
@@ -261,11 +354,12 @@ static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, s
     build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
 }
 
-/* Carried values go on by one iteration: now[i] becomes what the body yields for it. */
-static void advance(struct pipeline *p, const struct map *map, struct value **now)
+/* Carried values go on by one iteration: now[i] becomes what the body yields for it. Behind the copies, so that an old value
+ * and its new one need not live at once. */
+static void advance(struct pipeline *p, struct builder *b, struct map *map, struct value **now)
 {
     for (int i = 0; i < p->ahead.n; i++)
-        now[i] = mapped(map, op_opnd(p->body->last, p->ahead.at[i]->index - 1));
+        now[i] = compute(p, b, map, op_opnd(p->body->last, p->ahead.at[i]->index - 1));
 }
 
 static void start_map(struct pipeline *p, struct map *map, struct value *k, struct value *const *now)
@@ -275,8 +369,6 @@ static void start_map(struct pipeline *p, struct map *map, struct value *k, stru
     for (int i = 0; i < p->ahead.n; i++)
         *map_at_ptr(map, p->ahead.at[i]) = now[i];
 }
-
-/* -- the rewrite -- */
 
 /* In front of the loop: the rings, and the first stages - 1 iterations' copies. `now`: carried values after them. */
 static void build_prologue(struct pipeline *p, struct value **now)
@@ -297,9 +389,40 @@ static void build_prologue(struct pipeline *p, struct value **now)
         struct map map;
         start_map(p, &map, k, now);
         copy_stage(p, &b, &map, exists(p, &b, lo, i, false), number(&b, i32, i));
-        advance(p, &map, now);
+        advance(p, &b, &map, now);
     }
 }
+
+/* x == edge ? other : x + by */
+static struct value *turn(struct builder *b, struct value *x, int edge, int other, int by)
+{
+    struct value *at_edge = build_cmp(b, PRED_eq, x, number(b, x->type, edge));
+    return build_select(b, at_edge, number(b, x->type, other),
+                        build_binary(b, OP_add, x, number(b, x->type, by)));
+}
+
+/* In the loop: the copies of the iteration stages - 1 ahead, into the slot before the one that is read. */
+static void copy_ahead(struct pipeline *p, struct builder *b, struct value *slot, struct value **now)
+{
+    int n = p->nstages - 1;
+    struct value *k = p->body->args.at[0], *freed = turn(b, slot, 0, n, -1);
+    struct map map;
+    start_map(p, &map, build_binary(b, OP_add, k, number(b, k->type, n * p->step)), now);
+    copy_stage(p, b, &map, exists(p, b, k, n, true), freed);
+    advance(p, b, &map, now);
+}
+
+/* Until all but the `pending` newest groups have ended. */
+static void build_wait(struct pipeline *p, struct builder *b, int pending)
+{
+    struct op *wait = build_op(b, OP_async_wait, 0, NULL, 0, NULL, 0);
+    if (pending)
+        op_set_int(wait, ATTR_pending, pending);
+    if (p->fenced)
+        build_op(b, OP_fence_async, 0, NULL, 0, NULL, 0);
+}
+
+/* -- loads and dots in one piece -- */
 
 /* The loop's value x is read from the ring where it was converted. */
 static void read_ring(struct staged *x, struct value *slot)
@@ -315,61 +438,101 @@ static void read_ring(struct staged *x, struct value *slot)
     op_erase(x->load);
 }
 
-/* At the top of the body: wait for this iteration's copies, start those that come stages - 1 later. */
-static void build_top(struct pipeline *p, struct builder *b, struct value *slot, struct value **now)
+static void rewrite_whole(struct pipeline *p, struct value *slot, struct value **now)
 {
-    const struct type *i32 = slot->type;
-    struct value *k = p->body->args.at[0];
-    struct op *wait = build_op(b, OP_async_wait, 0, NULL, 0, NULL, 0);
-    if (p->nstages > 2)
-        op_set_int(wait, ATTR_pending, p->nstages - 2);
-    if (p->fenced)
-        build_op(b, OP_fence_async, 0, NULL, 0, NULL, 0);
-    struct value *is_first = build_cmp(b, PRED_eq, slot, number(b, i32, 0));
-    struct value *before = build_binary(b, OP_sub, slot, number(b, i32, 1));
-    struct value *freed = build_select(b, is_first, number(b, i32, p->nstages - 1), before);
-    struct value *then = build_binary(b, OP_add, k, number(b, k->type, (p->nstages - 1) * p->step));
-    struct map map;
-    start_map(p, &map, then, now);
-    copy_stage(p, b, &map, exists(p, b, k, p->nstages - 1, true), freed);
-    advance(p, &map, now);
+    struct builder b = build_before(p->body->first);
+    b.loc = p->loop->loc;
+    build_wait(p, &b, p->nstages - 2);
+    copy_ahead(p, &b, slot, now);
+    for (int i = 0; i < p->loads.n; i++)
+        read_ring(&p->loads.at[i], slot);
+    b = build_before(p->body->last);
+    now[p->ahead.n] = turn(&b, slot, p->nstages - 1, 0, 1);
 }
 
+/* -- in steps -- */
+
+static void load_operands(struct pipeline *p, struct builder *b, struct value *slot, int i,
+                          struct value *parts[2])
+{
+    for (int role = DOT_a; role <= DOT_b; role++)
+        parts[role] = load_step(p, b, slot_of(b, p->operand[role]->ring, slot), role, i);
+}
+
+static struct value *build_step(struct pipeline *p, struct builder *b, struct value *const parts[2],
+                                struct value *acc)
+{
+    struct op *o =
+        build_op(b, OP_dot, 3, (struct value *[]){parts[DOT_a], parts[DOT_b], acc}, 1, &acc->type, 0);
+    for (int i = 0; i < p->dot->nattrs; i++)
+        op_set_int(o, p->dot->attrs[i].key, p->dot->attrs[i].i);
+    return op_result(o);
+}
+
+/* `parts`: the first step's operands, here and (afterwards) in the next iteration. */
+static void rewrite_steps(struct pipeline *p, struct value *slot, struct value **now, struct value **parts)
+{
+    struct builder b = build_before(p->dot);
+    struct value *acc = op_opnd(p->dot, DOT_acc), *next[2];
+    int nsteps = op_opnd(p->dot, DOT_a)->type->shape[1] / p->step_k;
+    for (int i = 0; i < nsteps; i++) {
+        if (i + 1 < nsteps) {
+            load_operands(p, &b, slot, i + 1, next);
+            if (i == 0)
+                copy_ahead(p, &b, slot, now);
+        } else {
+            build_wait(p, &b, p->nstages - 2);
+            now[p->ahead.n] = turn(&b, slot, p->nstages - 1, 0, 1);
+            load_operands(p, &b, now[p->ahead.n], 0, next);
+        }
+        acc = build_step(p, &b, parts, acc);
+        parts[DOT_a] = next[DOT_a];
+        parts[DOT_b] = next[DOT_b];
+    }
+    value_replace(op_result(p->dot), acc);
+    value_take_name(acc, op_result(p->dot));
+    struct op *converts[2] = {op_opnd(p->dot, DOT_a)->def, op_opnd(p->dot, DOT_b)->def};
+    op_erase(p->dot);
+    for (int i = 0; i < 2; i++) {
+        op_erase(converts[i]);
+        op_erase(p->loads.at[i].load);
+    }
+}
+
+/* -- the rewrite -- */
+
+/* The loop carries besides: what it needs ahead, the slot's number, and the operands of a first step. */
 static void rewrite(struct pipeline *p)
 {
     struct module *m = p->s->module;
-    const struct type *i32 = type_scalar(m, DT_i32);
-    int nahead = p->ahead.n, nold = p->loop->nresults;
-    struct value **now = NEW_ARRAY(m->arena, nahead + 1, struct value *);
+    int nahead = p->ahead.n, nold = p->loop->nresults, nmore = nahead + 1 + (p->dot ? 2 : 0);
+    struct value **now = NEW_ARRAY(m->arena, nmore, struct value *);
     build_prologue(p, now);
     struct builder b = build_before(p->loop);
-    now[nahead] = number(&b, i32, 0);
-    struct op *loop = loop_carry(p->loop, NULL, nahead + 1, now);
+    now[nahead] = number(&b, type_scalar(m, DT_i32), 0);
+    if (p->dot) {
+        build_wait(p, &b, p->nstages - 2);
+        load_operands(p, &b, now[nahead], 0, &now[nahead + 1]);
+    }
+    struct op *loop = loop_carry(p->loop, NULL, nmore, now);
     op_erase(p->loop);
     p->loop = loop;
     p->body = loop->regions[0];
     for (int i = 0; i < nahead; i++)
         p->ahead.at[i] = p->body->args.at[p->ahead.at[i]->index];
-    for (int i = 0; i <= nahead; i++)
+    for (int i = 0; i < nmore; i++)
         now[i] = p->body->args.at[1 + nold + i];
     struct value *slot = now[nahead];
     value_rename(slot, "slot");
+    if (p->dot)
+        rewrite_steps(p, slot, now, &now[nahead + 1]);
+    else
+        rewrite_whole(p, slot, now);
 
-    b = build_before(p->body->first);
-    b.loc = p->loop->loc;
-    build_top(p, &b, slot, now);
-    for (int i = 0; i < p->loads.n; i++)
-        read_ring(&p->loads.at[i], slot);
-
-    b = build_before(p->body->last);
-    struct value *is_last = build_cmp(&b, PRED_eq, slot, number(&b, i32, p->nstages - 1));
-    struct value *next = build_binary(&b, OP_add, slot, number(&b, i32, 1));
-    now[nahead] = build_select(&b, is_last, number(&b, i32, 0), next);
-    struct value **yields = NEW_ARRAY(m->arena, nold + nahead + 1, struct value *);
-    for (int i = 0; i < nold + nahead + 1; i++)
+    struct value **yields = NEW_ARRAY(m->arena, nold + nmore, struct value *);
+    for (int i = 0; i < nold + nmore; i++)
         yields[i] = i < nold ? op_opnd(p->body->last, i) : now[i - nold];
-    op_set_opnds(p->body->last, nold + nahead + 1, yields);
-
+    op_set_opnds(p->body->last, nold + nmore, yields);
     b = build_after(p->loop);
     build_op(&b, OP_async_wait, 0, NULL, 0, NULL, 0);
 }
