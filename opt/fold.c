@@ -429,6 +429,22 @@ static struct value *splat_to(struct builder *b, struct value *x, const struct t
     return op_result(build_op(b, OP_splat, 1, &x, 1, &t, 0));
 }
 
+/* A permutation of nothing, or after another. */
+static struct value *trans_of_trans(struct builder *b, const struct op *o)
+{
+    struct value *x = op_opnd(o, 0);
+    const struct op *inner = def_if(x, OP_trans);
+    const int *order = op_attr(o, ATTR_order)->list;
+    int both[RANK_MAX];
+    bool moves = false;
+    for (int i = 0; i < x->type->rank; i++) {
+        both[i] = inner ? op_attr(inner, ATTR_order)->list[order[i]] : order[i];
+        moves = moves || both[i] != i;
+    }
+    x = inner ? op_opnd(inner, 0) : x;
+    return !moves ? x : inner ? build_trans(b, x, both) : NULL;
+}
+
 /* Splats of constants, and changes of the shape of what is the same everywhere. */
 static struct value *shape(struct builder *b, const struct op *o)
 {
@@ -447,6 +463,8 @@ static struct value *shape(struct builder *b, const struct op *o)
         return splat_to(b, x, t);
     if (type_is_tile(x->type) && splat_of(x))
         return splat_to(b, op_opnd(splat_of(x), 0), t);
+    if (o->code == OP_trans)
+        return trans_of_trans(b, o);
     struct op *inner = o->code == OP_reshape || o->code == OP_broadcast ? def_if(x, o->code) : NULL;
     if (!inner)
         return NULL;
