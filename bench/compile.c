@@ -17,6 +17,8 @@ enum { RUNS = 201, PROCESSES = 21, COLUMNS = 5 };
 
 static const struct {
     const char *name, *signature, *goal, *source;
+    int num_warps, num_stages; /* 0: the defaults */
+    const char *target;        /* NULL: the default */
 } kernels[] = {
     {"add", "*fp32:16, *fp32:16, *fp32:16, i32:16", "1.00",
      "from triton import jit\n"
@@ -29,7 +31,7 @@ static const struct {
      "   mask = idx < N\n"
      "   x = load(X + idx, mask=mask)\n"
      "   y = load(Y + idx, mask=mask)\n"
-     "   store(Z + idx, x + y, mask=mask)\n"},
+     "   store(Z + idx, x + y, mask=mask)\n", 0, 0, NULL},
     {"softmax", "*fp32:16, i32, i32:1, *fp32:16, i32, i32:1, i32, i32", "2.00",
      "import triton\n"
      "import triton.language as tl\n"
@@ -45,7 +47,27 @@ static const struct {
      "    denom = tl.sum(num, axis=0)\n"
      "    y = num / denom\n"
      "    Y = Y + m * stride_ym + n * stride_yn\n"
-     "    tl.store(Y, y, mask=n < N)\n"},
+     "    tl.store(Y, y, mask=n < N)\n",
+     0, 0, NULL},
+    {"matmul", "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, i32:16, i32:16", "8.00",
+     "import triton\n"
+     "import triton.language as tl\n"
+     "@triton.jit\n"
+     "def matmul(A, B, C, M, N, K, stride_am, stride_bk, stride_cm):\n"
+     "    BLOCK_M, BLOCK_N, BLOCK_K = 128, 256, 64\n"
+     "    rm = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)\n"
+     "    rn = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)\n"
+     "    rk = tl.arange(0, BLOCK_K)\n"
+     "    A = A + (rm[:, None] * stride_am + rk[None, :])\n"
+     "    B = B + (rk[:, None] * stride_bk + rn[None, :])\n"
+     "    acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)\n"
+     "    for k in range(K, 0, -BLOCK_K):\n"
+     "        acc += tl.dot(tl.load(A), tl.load(B))\n"
+     "        A += BLOCK_K\n"
+     "        B += BLOCK_K * stride_bk\n"
+     "    C = C + (rm[:, None] * stride_cm + rn[None, :])\n"
+     "    tl.store(C, acc, mask=(rm[:, None] < M) & (rn[None, :] < N))\n",
+     8, 3, "sm_80"},
 };
 
 static double now_ms(void)
@@ -76,6 +98,9 @@ static int compile(int which, double ms[COLUMNS])
     neso_resources r = {.size = sizeof r};
     neso_compile_options o = {.size = sizeof o};
     o.signature = kernels[which].signature;
+    o.num_warps = kernels[which].num_warps;
+    o.num_stages = kernels[which].num_stages;
+    o.target = kernels[which].target;
     double start = now_ms();
     if (neso_context_create(NULL, &ctx) != NESO_OK)
         return 0;
@@ -107,8 +132,12 @@ static double run_process(const char *neso, const char *path, int which)
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
+        char warps[16], stages[16];
+        snprintf(warps, sizeof warps, "%d", kernels[which].num_warps ? kernels[which].num_warps : 4);
+        snprintf(stages, sizeof stages, "%d", kernels[which].num_stages ? kernels[which].num_stages : 3);
         execl(neso, neso, "compile", path, "--signature", kernels[which].signature, "-o", "/dev/null",
-              (char *)NULL);
+              "--num-warps", warps, "--num-stages", stages, "--target",
+              kernels[which].target ? kernels[which].target : "sm_90a", (char *)NULL);
         _exit(127);
     }
     int status = -1;

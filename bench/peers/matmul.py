@@ -1,6 +1,8 @@
 """The announcement's matmul beside cuBLAS (through PyTorch) and Triton on the same source.
 
-    python3 bench/peers/matmul.py [OUT.json [N...]]
+    python3 bench/peers/matmul.py [--target sm_80] [OUT.json [N...]]
+
+With --target, neso compiles for another GPU's PTX: sm_80 has mma.sync and cp.async only.
 
 Square fp16 problems of random normal data; TFLOP/s counts 2 n^3. Each contestant's best of a few configurations.
 """
@@ -37,7 +39,7 @@ def check(name, call, c, expected):
     return worst < 2e-3
 
 
-def contestants(module, n):
+def contestants(module, n, options):
     a = torch.randn(n, n, device="cuda", dtype=torch.float16)
     b = torch.randn(n, n, device="cuda", dtype=torch.float16)
     c = torch.empty(n, n, device="cuda", dtype=torch.float16)
@@ -50,7 +52,7 @@ def contestants(module, n):
         grid = (n // m_ * group, n // n_ // group)
         try:
             kernel = module.kernel("matmul", "*fp16:16, *fp16:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, 1, i32:16, 1, i32:16, 1, "
-                                   f"{m_}, {n_}, {k_}, {group}", num_warps=warps, num_stages=stages)
+                                   f"{m_}, {n_}, {k_}, {group}", num_warps=warps, num_stages=stages, **options)
             ours = kernel.bind(grid, a.data_ptr(), b.data_ptr(), c.data_ptr(), n, n, n, n, n, n)
         except neso.NesoError as e:
             print(f"  neso {label}: {str(e).splitlines()[0][:150]}")
@@ -68,13 +70,15 @@ def main():
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     module = neso.Context("cuda").module(os.path.join(ROOT, "bench", "programs", "kernels.py"))
-    rows = []
-    for n in [int(x) for x in sys.argv[2:]] or [1024, 2048, 4096]:
-        times = timing.side_by_side(contestants(module, n), rounds=5, repeats=6)
+    args, options, rows = sys.argv[1:], {}, []
+    if args[:1] == ["--target"]:
+        options["target"], args = args[1].encode(), args[2:]
+    for n in [int(x) for x in args[1:]] or [1024, 2048, 4096]:
+        times = timing.side_by_side(contestants(module, n, options), rounds=5, repeats=6)
         rows += [{"n": n, "who": name, "ms": ms, "tflops": 2 * n**3 / ms / 1e9} for name, ms in times.items()]
         print(f"n={n}: " + "  ".join(f"{name} {2 * n**3 / ms / 1e9:.0f}" for name, ms in times.items()), flush=True)
-    if len(sys.argv) > 1:
-        with open(sys.argv[1], "w") as f:
+    if args:
+        with open(args[0], "w") as f:
             json.dump({**timing.card(), "rows": rows}, f, indent=1)
 
 
