@@ -121,11 +121,20 @@ test-all: all units api
 bench: all $(BUILD)/bench/compile
 	$(BUILD)/bench/compile $(BUILD)/neso
 
+# Everything as one file: `make amalgamation && cc -c build/neso.c`.
+amalgamation: $(BUILD)/neso.c $(BUILD)/neso.h
+$(BUILD)/neso.c: runtime/amalgamate.awk $(SOURCES) $(BUILD)/frontend/prelude.c $(BUILD)/build_id.c
+	awk -f $^ > $@
+$(BUILD)/neso.h: runtime/neso.h
+	cp $< $@
+
 install: all
-	install -d $(PREFIX)/bin $(PREFIX)/lib $(PREFIX)/include
+	install -d $(PREFIX)/bin $(PREFIX)/lib/pkgconfig $(PREFIX)/include
 	install -m 755 $(BUILD)/neso $(PREFIX)/bin
 	install -m 644 $(BUILD)/libneso.so $(BUILD)/libneso.a $(PREFIX)/lib
 	install -m 644 runtime/neso.h $(PREFIX)/include
+	printf '%s\n' 'prefix=$(PREFIX)' 'Name: neso' 'Description: Triton kernels to PTX' 'Version: $(VERSION)' \
+	  'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lneso' 'Libs.private: $(LDLIBS)' > $(PREFIX)/lib/pkgconfig/neso.pc
 
 format:
 	clang-format -i $$(git ls-files '*.c')
@@ -133,6 +142,6 @@ format:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all units api run test test-all bench install format clean
+.PHONY: all units api run test test-all bench amalgamation install format clean
 .SECONDARY:
 -include $(OBJECTS:.o=.d) $(COMMAND:%.c=$(BUILD)/%.d)

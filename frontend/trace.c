@@ -303,7 +303,7 @@ static bool same_arguments(struct eval *e, const struct scope *a, const struct s
 /* Is this call, with the same types and constants, running already? */
 static bool is_recursive(struct eval *e, const struct function *fn, const struct scope *args)
 {
-    for (const struct frame *f = e->trace->frame; f; f = f->outer)
+    for (const struct trace_frame *f = e->trace->frame; f; f = f->outer)
         if (f->fn->def == fn->def && f->args && same_arguments(e, f->args, args))
             return true;
     return false;
@@ -328,7 +328,7 @@ static struct scope *settle_arguments(struct eval *e, const struct function *fn,
 }
 
 static struct obj *inline_call(struct eval *e, const struct function *fn, struct scope *s,
-                               const struct frame *frame, struct loc at)
+                               const struct trace_frame *frame, struct loc at)
 {
     struct trace *outer = e->trace, inner = *outer;
     uint16_t call = e->call;
@@ -356,7 +356,7 @@ struct obj *trace_inline(struct eval *e, struct function *fn, const struct args 
             return obj_error;
     struct scope *s = scope_new(e, fn->closure);
     eval_bind(e, fn, args, s);
-    struct frame frame = {.outer = e->trace->frame, .fn = fn, .args = settle_arguments(e, fn, s)};
+    struct trace_frame frame = {.outer = e->trace->frame, .fn = fn, .args = settle_arguments(e, fn, s)};
     if (is_recursive(e, fn, frame.args)) {
         diag_error(e->diag, trace_loc(e, args->loc), ERR_recursion, fn->name);
         return obj_error;
@@ -558,7 +558,7 @@ static void trace_body(struct eval *e, struct func *f, const struct function *fn
     struct map lost;
     map_init(&lost, e->arena);
     struct scope *s = scope_new(e, fn->closure);
-    struct frame frame = {.fn = fn};
+    struct trace_frame frame = {.fn = fn};
     struct trace t = {
         .func = f, .module = f->module, .spec = spec, .block = f->body, .frame = &frame, .lost = &lost};
     struct trace *outer = e->trace;

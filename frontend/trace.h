@@ -8,8 +8,8 @@
 #include "frontend/frontend.h"
 
 /* One call being inlined; the kernel itself is the outermost. */
-struct frame {
-    const struct frame *outer;
+struct trace_frame {
+    const struct trace_frame *outer;
     const struct function *fn;
     const struct scope *args; /* as bound: for finding recursion */
 };
@@ -32,7 +32,7 @@ struct trace {
     const struct scope *scope; /* of the statement being traced */
     struct loc statement;      /* a call that is a statement: nobody uses its result */
     struct block *block;       /* ops go to its end */
-    const struct frame *frame;
+    const struct trace_frame *frame;
     bool in_loop;              /* in a run-time loop of this function */
     bool in_region;            /* of a reduction: nothing but values there */
     struct pending *pending;   /* branches of this suite that returned, innermost first */

@@ -21,11 +21,11 @@
 #include <string.h>
 
 /* What is known in a loop's body while its name stands for what it carries; values from outside are known further out. */
-struct scope {
+struct affine_scope {
     struct map known; /* value to struct affine */
     const struct value *carried;
     const struct op *loop; /* NULL: the function */
-    struct scope *outer;
+    struct affine_scope *outer;
 };
 
 enum { DEPTH_MOST = 200 };
@@ -489,7 +489,7 @@ static bool is_invariant(const struct affine_table *t, const struct poly *p, con
 
 static bool is_busy(const struct affine_table *t, const struct value *v)
 {
-    for (const struct scope *s = t->scope; s; s = s->outer)
+    for (const struct affine_scope *s = t->scope; s; s = s->outer)
         if (s->carried == v)
             return true;
     return false;
@@ -502,7 +502,7 @@ static bool carried(struct affine_table *t, const struct value *v, struct affine
     if (!init)
         return false;
     struct affine start = *init, self = {.is_known = true, .base = start.base};
-    struct scope inner = {.carried = v, .loop = loop, .outer = t->scope};
+    struct affine_scope inner = {.carried = v, .loop = loop, .outer = t->scope};
     int name = atom_add(t, (struct atom){.kind = ATOM_carried, .value = v});
     self.p = poly_atom(name);
     map_init(&inner.known, t->f->module->scratch);
@@ -533,9 +533,9 @@ static bool argument_of(struct affine_table *t, const struct value *v, struct af
 
 /* -- looking up -- */
 
-static struct scope *scope_of(struct affine_table *t, const struct value *v)
+static struct affine_scope *scope_of(struct affine_table *t, const struct value *v)
 {
-    struct scope *s = t->scope;
+    struct affine_scope *s = t->scope;
     while (s->loop && value_is_outside(v, s->loop))
         s = s->outer;
     return s;
@@ -543,7 +543,7 @@ static struct scope *scope_of(struct affine_table *t, const struct value *v)
 
 static const struct affine *lookup(struct affine_table *t, const struct value *v)
 {
-    struct scope *s = scope_of(t, v), *was = t->scope;
+    struct affine_scope *s = scope_of(t, v), *was = t->scope;
     void **found = map_get_ptr(&s->known, v);
     struct affine *r = found ? *found : NEW(t->f->module->scratch, struct affine);
     if (found)
@@ -573,7 +573,7 @@ struct affine_table *affine_new(struct func *f)
 {
     struct affine_table *t = NEW(f->module->scratch, struct affine_table);
     t->f = f;
-    t->scope = NEW(f->module->scratch, struct scope);
+    t->scope = NEW(f->module->scratch, struct affine_scope);
     map_init(&t->scope->known, f->module->scratch);
     return t;
 }

@@ -38,11 +38,11 @@ struct poly {
 };
 
 struct access;
-struct scope;
+struct affine_scope;
 struct affine_table {
     struct func *f;
     VEC(struct atom) atoms; /* after those of the indices */
-    struct scope *scope;
+    struct affine_scope *scope;
     int depth;
     const char *why; /* the latest reason why something has no form */
 };

@@ -161,7 +161,7 @@ void interpreter_value(char *out, size_t room, const struct type *t, const char 
 /* -- interpreter_memory.c -- */
 
 /* What one op touches. */
-struct access {
+struct interp_access {
     const uint64_t *p;
     const char *mask; /* NULL: all on */
     int64_t n;
@@ -191,8 +191,8 @@ bool race_program(struct race *r, struct frame *f);
 void race_acquire(struct race *r, struct frame *f);
 bool race_release(struct race *r, struct frame *f);
 /* Elements i .. i + run - 1, side by side, are about to be accessed; value NULL: by an atomic. */
-void race_read(struct frame *f, const struct step *s, const struct access *a, int64_t i, int64_t run);
-void race_write(struct frame *f, const struct step *s, const struct access *a, int64_t i, int64_t run, const char *value);
+void race_read(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run);
+void race_write(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run, const char *value);
 
 /* -- interpreter_overflow.c -- */
 

@@ -187,7 +187,7 @@ void interpreter_place(const struct frame *f, const struct step *s, const struct
 }
 
 /* Tells the first element that is outside, and how many are. */
-static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const struct access *a)
+static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const struct interp_access *a)
 {
     int64_t first = -1, outside = 0, on = 0;
     for (int64_t i = 0; i < a->n; i++) {
@@ -224,7 +224,7 @@ static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const
 }
 
 /* Length of the run of elements from i on that are all on and lie side by side. */
-static int64_t run_length(const struct access *a, int64_t i)
+static int64_t run_length(const struct interp_access *a, int64_t i)
 {
     int64_t k = i + 1;
     while (k < a->n && a->p[k] == a->p[k - 1] + a->bytes && (!a->mask || a->mask[k]))
@@ -233,7 +233,7 @@ static int64_t run_length(const struct access *a, int64_t i)
 }
 
 /* Elements i .. i + run - 1, which lie side by side, are where they may be. */
-static void check(struct frame *f, const struct step *s, struct access *a, int64_t i, int64_t run)
+static void check(struct frame *f, const struct step *s, struct interp_access *a, int64_t i, int64_t run)
 {
     a->home = home(f, s, a->p[i], a->bytes);
     if (!cpu_is_inside(a->home, a->p[i], (uint64_t)run * a->bytes))
@@ -247,7 +247,7 @@ static void check(struct frame *f, const struct step *s, struct access *a, int64
 }
 
 /* How many elements from i on can be accessed as one piece. */
-static int64_t checked_run(struct frame *f, const struct step *s, struct access *a, int64_t i)
+static int64_t checked_run(struct frame *f, const struct step *s, struct interp_access *a, int64_t i)
 {
     int64_t run = run_length(a, i);
     check(f, s, a, i, run);
@@ -256,7 +256,7 @@ static int64_t checked_run(struct frame *f, const struct step *s, struct access 
 
 /* -- the ops -- */
 
-static void check_arithmetic(struct frame *f, const struct step *s, const struct access *a)
+static void check_arithmetic(struct frame *f, const struct step *s, const struct interp_access *a)
 {
     if (f->wrapped)
         interpreter_check_wraps(f, s, a->p, a->mask);
@@ -274,7 +274,7 @@ void step_load(struct frame *f, const struct step *s)
     char *out = step_out(f, s);
     bool is_volatile = op_int(s->op, ATTR_volatile) != 0;
     uint64_t bytes = (uint64_t)type_elem_bytes(s->op->results[0].type);
-    struct access a = {(const void *)step_in(f, s, 0), step_in(f, s, 1), s->n, bytes, NULL};
+    struct interp_access a = {(const void *)step_in(f, s, 0), step_in(f, s, 1), s->n, bytes, NULL};
     check_arithmetic(f, s, &a);
     if (f->race && is_volatile)
         race_acquire(f->race, f);
@@ -301,7 +301,7 @@ void step_store(struct frame *f, const struct step *s)
 {
     const char *value = step_in(f, s, 1);
     uint64_t bytes = (uint64_t)type_elem_bytes(op_opnd(s->op, 1)->type);
-    struct access a = {(const void *)step_in(f, s, 0), step_in(f, s, 2), s->n, bytes, NULL};
+    struct interp_access a = {(const void *)step_in(f, s, 0), step_in(f, s, 2), s->n, bytes, NULL};
     check_arithmetic(f, s, &a);
     for (int64_t i = 0; i < s->n;) {
         if (a.mask && !a.mask[i]) {
@@ -376,7 +376,7 @@ void step_atomic(struct frame *f, const struct step *s)
     const char *cmp = cas ? step_in(f, s, 1) : NULL, *x = step_in(f, s, cas ? 2 : 1),
                *mask = cas ? NULL : step_in(f, s, 2);
     int bytes = type_elem_bytes(s->op->results[0].type);
-    struct access a = {(const void *)step_in(f, s, 0), mask, s->n, (uint64_t)bytes, NULL};
+    struct interp_access a = {(const void *)step_in(f, s, 0), mask, s->n, (uint64_t)bytes, NULL};
     check_arithmetic(f, s, &a);
     enum dtype t = step_dtype(&s->op->results[0]);
     if (orders(f, s, SEM_release))

@@ -200,7 +200,7 @@ static bool conflicts(const struct race *r, const struct frame *f, uint32_t epoc
     return e->program != f->program && !(r->released[e->program] > e->time && f->acquired > e->time);
 }
 
-static _Noreturn void tell(struct frame *f, const struct step *s, const struct access *a, int64_t i,
+static _Noreturn void tell(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i,
                            uint32_t epoch, uint16_t place, const char *is, const char *has)
 {
     const struct race *r = f->race;
@@ -256,7 +256,7 @@ static const char *verb(uint32_t epoch)
     return epoch & ATOMIC_FLAG ? "has changed by an atomic" : "has written";
 }
 
-void race_read(struct frame *f, const struct step *s, const struct access *a, int64_t i, int64_t run)
+void race_read(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run)
 {
     const struct race *r = f->race;
     uint64_t first = (a->p[i] - a->home->base) / r->granule, left = (uint64_t)run * a->bytes / r->granule, n;
@@ -273,13 +273,14 @@ void race_read(struct frame *f, const struct step *s, const struct access *a, in
 }
 
 /* The value is there already. */
-static bool is_same(const struct race *r, const struct access *a, int64_t i, uint64_t k, const char *value)
+static bool is_same(const struct race *r, const struct interp_access *a, int64_t i, uint64_t k,
+                    const char *value)
 {
     const char *there = (const char *)(uintptr_t)a->p[i];
     return value && memcmp(there + k * r->granule, value + k * r->granule, r->granule) == 0;
 }
 
-void race_write(struct frame *f, const struct step *s, const struct access *a, int64_t i, int64_t run,
+void race_write(struct frame *f, const struct step *s, const struct interp_access *a, int64_t i, int64_t run,
                 const char *value)
 {
     const struct race *r = f->race;

@@ -32,6 +32,7 @@ static cu_result result(const char *symbol)
     }
 
 static int something;
+static _Thread_local cu_context current; /* the stack of contexts is one deep */
 
 /* What a launch gets: the grid, the threads, the bytes of shared memory, and where the module is PTX, each parameter. */
 static void trace_launch(const char *image, const unsigned *sizes, void *const *params)
@@ -58,9 +59,9 @@ CALL(cuDeviceTotalMem_v2, (size_t *n, cu_device d), (void)d; *n = (size_t)1 << 3
 CALL(cuDeviceGetAttribute, (int *v, int a, cu_device d), (void)d; *v = a == CU_MAJOR ? 9 : a == CU_MINOR ? 0 : 132)
 CALL(cuDevicePrimaryCtxRetain, (cu_context *c, cu_device d), (void)d; *c = &something)
 CALL(cuDevicePrimaryCtxRelease_v2, (cu_device d), (void)d)
-CALL(cuCtxGetCurrent, (cu_context *c), *c = NULL)
-CALL(cuCtxPushCurrent_v2, (cu_context c), (void)c)
-CALL(cuCtxPopCurrent_v2, (cu_context *c), *c = NULL)
+CALL(cuCtxGetCurrent, (cu_context *c), *c = current)
+CALL(cuCtxPushCurrent_v2, (cu_context c), current = c)
+CALL(cuCtxPopCurrent_v2, (cu_context *c), *c = current; current = NULL)
 CALL(cuCtxGetDevice, (cu_device *d), *d = 0)
 CALL(cuMemAlloc_v2, (cu_address *p, size_t n), *p = (cu_address)(uintptr_t)aligned_alloc(256, (n + 255) / 256 * 256))
 CALL(cuMemFree_v2, (cu_address p), free((void *)(uintptr_t)p))
