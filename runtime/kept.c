@@ -104,10 +104,13 @@ const char *kept_key(struct neso_kernel *k, const struct func *f)
 
 /* -- the entry: a line of what codegen learnt, then the PTX -- */
 
-static bool has_all_params(const struct func *f, const struct ptx_info *info)
+/* What the entry cannot say is not kept: tensor maps and guards have no text here. */
+static bool is_all(const struct func *f, const struct ptx_info *info)
 {
-    return info->params.n == f->body->args.n;
+    return info->params.n == f->body->args.n && info->nmaps == 0 && info->nguards == 0;
 }
+
+_Static_assert(sizeof(struct ptx_info) == 72, "is_all knows every field of ptx_info, or kept_write keeps it");
 
 static void write_expr(const struct expr *e, struct text *out)
 {
@@ -137,7 +140,7 @@ void kept_write(struct neso_kernel *k, const struct func *f, const char *key)
 {
     const struct ptx_info *i = &k->info;
     struct text out;
-    if (!has_all_params(f, i))
+    if (!is_all(f, i))
         return;
     text_init(&out, &k->scratch);
     text_printf(&out, "%d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->ptx_version, i->live_regs,
