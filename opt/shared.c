@@ -10,7 +10,7 @@
  */
 #include "opt/passes.h"
 
-/* A swizzle goes by the address: its pattern is 1024 bytes long, and no longer than the buffer. */
+/* A swizzle goes by the address: its pattern is 1024 bytes long at most, and no longer than the buffer. */
 enum { ALIGN_BYTES = 128, SWIZZLE_BYTES = 1024, CHEAP_BYTES = 4096 };
 
 struct buffer {
@@ -116,7 +116,9 @@ static bool live_together(const struct buffer *a, const struct buffer *b)
 /* To where a buffer of so many bytes may begin. */
 static int64_t round_up(int64_t n, int64_t bytes)
 {
-    int64_t align = bytes < SWIZZLE_BYTES ? ALIGN_BYTES : SWIZZLE_BYTES;
+    int64_t align = ALIGN_BYTES;
+    while (align < SWIZZLE_BYTES && 2 * align <= bytes)
+        align *= 2;
     return (n + align - 1) / align * align;
 }
 
