@@ -320,9 +320,15 @@ static bool cuda_encode(struct device *d, const struct tensor_map_values *v, voi
     map_pack(v, &m);
     for (int i = 0; i < MAP_RANK_MAX; i++)
         box[i] = m.box[i];
-    return gpu_of(d)->driver.encode_map(map, m.type, m.rank, (void *)(uintptr_t)m.base, m.extent, m.stride,
-                                        box, steps, CU_NO_INTERLEAVE, m.swizzle, CU_PROMOTE_128,
-                                        m.fills_nan) == 0;
+    struct gpu *g = gpu_of(d);
+    struct fault ignored;
+    bool pushed;
+    if (!enter(g, &pushed, &ignored))
+        return false;
+    cu_result r = g->driver.encode_map(map, m.type, m.rank, (void *)(uintptr_t)m.base, m.extent, m.stride,
+                                       box, steps, CU_NO_INTERLEAVE, m.swizzle, CU_PROMOTE_128, m.fills_nan);
+    leave(g, pushed);
+    return r == 0;
 }
 
 static bool grid_fits(const struct launch *l, struct fault *f)
