@@ -128,4 +128,14 @@ void access_print(const struct affine_table *t, const struct access *a, struct t
 /* Is the mask 0 wherever f < 0 does not hold? f counts along its index 0, which is the mask's dimension `dim`. */
 bool mask_implies(struct affine_table *t, const struct value *mask, int dim, const struct poly *f);
 
+/* -- tensor maps (tma.c) -- */
+
+/* The access's dimensions as a map has them, from the outermost: others, the tile's, the contiguous one. */
+void map_order(const struct access *a, int *dims);
+/* NULL, or why no map describes the access. */
+const char *map_of(struct affine_table *t, const struct access *a, const struct type *tile, const int *dims,
+                   struct tensor_map *m);
+/* Its number; equal maps are one. */
+int map_add(struct func *f, const struct tensor_map *m);
+
 #endif

@@ -206,33 +206,32 @@ static bool fill_of(const struct value *other, bool *nan)
     return *nan || bits == 0;
 }
 
-static bool extent_expr(struct raising *r, const struct access_dim *d, struct expr *out)
+static bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out)
 {
     const int64_t largest = INT64_C(1) << 32;
     struct poly none = {0}, extent;
     for (int i = 0; i < d->nbounds; i++) {
-        if (!poly_add(r->t, &extent, &none, &d->bounds[i].more, -1) || !poly_expr(r->t, &extent, out))
+        if (!poly_add(t, &extent, &none, &d->bounds[i].more, -1) || !poly_expr(t, &extent, out))
             return false;
         if (i)
-            expr_push(r->f->module->arena, out, EXPR_min, 0);
+            expr_push(t->f->module->arena, out, EXPR_min, 0);
     }
     if (!d->nbounds)
-        expr_push(r->f->module->arena, out, EXPR_const, largest);
+        expr_push(t->f->module->arena, out, EXPR_const, largest);
     return true;
 }
 
-static bool base_expr(struct raising *r, const struct access *a, struct expr *out)
+static bool base_expr(struct affine_table *t, const struct access *a, struct expr *out)
 {
-    expr_push(r->f->module->arena, out, EXPR_param, a->base);
+    expr_push(t->f->module->arena, out, EXPR_param, a->base);
     if (!a->offset.n)
         return true;
-    bool good = poly_expr(r->t, &a->offset, out);
-    expr_push(r->f->module->arena, out, EXPR_add, 0);
+    bool good = poly_expr(t, &a->offset, out);
+    expr_push(t->f->module->arena, out, EXPR_add, 0);
     return good;
 }
 
-/* The access's dimensions from the outermost: others, the tile's, the contiguous one. */
-static void order_dims(const struct access *a, int *dims)
+void map_order(const struct access *a, int *dims)
 {
     int n = 0;
     for (int d = a->tile_rank; d < a->ndims; d++)
@@ -243,14 +242,14 @@ static void order_dims(const struct access *a, int *dims)
     dims[n] = a->contiguous;
 }
 
-static const char *make_map(struct raising *r, const struct access *a, const struct type *tile,
-                            const int *dims, struct tensor_map *m)
+const char *map_of(struct affine_table *t, const struct access *a, const struct type *tile, const int *dims,
+                   struct tensor_map *m)
 {
     struct text why;
-    text_init(&why, r->f->module->scratch);
+    text_init(&why, t->f->module->scratch);
     m->dtype = (int)type_elem(tile)->dtype;
     m->rank = a->ndims;
-    if (!base_expr(r, a, &m->base))
+    if (!base_expr(t, a, &m->base))
         return "the launcher cannot compute the base";
     for (int i = 0; i < m->rank; i++) {
         const struct access_dim *d = &a->dims[dims[i]];
@@ -260,7 +259,7 @@ static const char *make_map(struct raising *r, const struct access *a, const str
             text_printf(&why, "the stride of dimension %d is no multiple of 16 bytes", dims[i]);
             return why.s;
         }
-        if (!poly_expr(r->t, &d->stride, &m->strides[i]) || !extent_expr(r, d, &m->extents[i])) {
+        if (!poly_expr(t, &d->stride, &m->strides[i]) || !extent_expr(t, d, &m->extents[i])) {
             text_printf(&why, "the launcher cannot compute dimension %d", dims[i]);
             return why.s;
         }
@@ -270,7 +269,7 @@ static const char *make_map(struct raising *r, const struct access *a, const str
                                                                    : NULL;
 }
 
-static int add_map(struct func *f, const struct tensor_map *m)
+int map_add(struct func *f, const struct tensor_map *m)
 {
     int i = 0;
     while (i < f->maps.n && !tensor_map_equal(&f->maps.at[i], m))
@@ -321,8 +320,8 @@ static const char *why_not(struct raising *r, struct candidate *c)
         return "rows beyond the bound are wrapped, and may reach more than masked stores";
     if (!major_fits(op_result(o), c->a.contiguous))
         return "it is not contiguous along k, which warpgroups want of this type";
-    order_dims(&c->a, c->dims);
-    why = make_map(r, &c->a, op_result(o)->type, c->dims, &c->map);
+    map_order(&c->a, c->dims);
+    why = map_of(r->t, &c->a, op_result(o)->type, c->dims, &c->map);
     if (why || !guard_exprs(r, &c->a, c->guards))
         return why ? why : "the launcher cannot compute a guard";
     struct builder b = build_before(o);
@@ -384,7 +383,7 @@ static void rewrite(struct raising *r, struct candidate *c)
     }
     t = type_with_shape(r->f->module, tile, tile->rank, shape);
     struct op *o = build_op(&b, OP_tensor_load, c->a.ndims, c->starts, 1, &t, 0);
-    op_set_int(o, ATTR_map, add_map(r->f, &c->map));
+    op_set_int(o, ATTR_map, map_add(r->f, &c->map));
     struct value *v = op_result(o);
     for (int i = 0; i < tile->rank; i++)
         if (back[i] != i) {

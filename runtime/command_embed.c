@@ -319,6 +319,8 @@ static int compile_all(struct embedding *e, neso_module *module, const char *ker
 {
     neso_compile_options o = *options;
     o.until = NESO_TEXT_PTX;
+    if (!o.skip)
+        o.skip = "tma,put"; /* the C that is written makes no tensor maps */
     for (char *s = list, *end; *s && e->nkernels < VARIANTS_MOST; s = end + 1) {
         end = strchr(s, '\n');
         *end = '\0';

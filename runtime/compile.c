@@ -222,7 +222,7 @@ static void make_plan(struct neso_kernel *k, const struct func *f, struct text *
                 k->info.num_threads);
     text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}%s\n  ]\n}\n",
                 k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10,
-                has_plan(k) ? ",\n    {\"guards\": [], \"without\": \"tma\"}" : "");
+                has_plan(k) ? ",\n    {\"guards\": [], \"without\": \"tma,put\"}" : "");
 }
 
 /* -- texts -- */

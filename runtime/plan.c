@@ -97,7 +97,7 @@ static void general_free(struct neso_kernel *k, struct general *g)
 static void compile(struct neso_kernel *k, struct general *g)
 {
     const struct general_source *from = &k->general_source;
-    const struct opt_options options = {.skip = "tma"};
+    const struct opt_options options = {.skip = "tma,put"};
     const struct codegen_options how = {.verbose = k->options.verbose_ptx, .debug_loc = true};
     diag_init(&g->diag, &g->arena);
     g->diag.fatal = &g->unwind;
