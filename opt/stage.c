@@ -17,7 +17,7 @@
  *
  * A load takes part if its tile goes to dots only (by `convert` or `to_shared`), if nothing in the loop writes memory, if 4
  * bytes or more can be copied at once, and if its addresses and mask follow from the loop's counter and carried values by
- * pure ops: that slice is computed again, stages - 1 iterations ahead. Iterations past the end are masked off: with n the
+ * pure ops: that slice is computed again, stages - 1 iterations ahead. (What is transposed in between is loaded so instead.) Iterations past the end are masked off: with n the
  * distance to the end, which is positive inside of the loop, the one i ahead exists if n, unsigned, is above i * |step|.
  *
  * Where both operands of one dot are copied, and it takes several steps of its instruction along K, these steps become dots
@@ -556,8 +556,28 @@ static void visit(struct stager *s, struct block *b)
     }
 }
 
+/* The tile that a load gives is turned around and goes to dots: then turn around where it is loaded from. */
+static void turn_load(struct op *o, void *ctx)
+{
+    (void)ctx;
+    struct op *load = o->code == OP_trans ? op_opnd(o, 0)->def : NULL;
+    const struct value *target;
+    if (!load || load->code != OP_load || load->block != o->block || only_user(op_result(load)) != o ||
+        op_int(load, ATTR_volatile) || !goes_to_dots(o, &target))
+        return;
+    struct builder b = build_before(load);
+    const int *order = op_attr(o, ATTR_order)->list;
+    for (int i = 0; i < load->nopnds; i++)
+        if (op_opnd(load, i))
+            op_set_opnd(load, i, build_trans(&b, op_opnd(load, i), order));
+    value_set_type(op_result(load), op_result(o)->type);
+    value_replace(op_result(o), op_result(load));
+    op_erase(o);
+}
+
 void opt_stage(struct func *f)
 {
+    func_walk(f, turn_load, NULL);
     struct stager s = {.func = f, .module = f->module, .axes = axis_analyse(f)};
     visit(&s, f->body);
 }

@@ -62,7 +62,7 @@ for dtype in [torch.float16, torch.bfloat16, torch.float32]:
 
 
 @triton.jit
-def attention(q_ptr, k_ptr, v_ptr, o_ptr, N, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr):
+def attention(q_ptr, k_ptr, v_ptr, o_ptr, N, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, TURN: tl.constexpr):
     # two dots, the second of what follows from the first; sums over rows in between use shared memory themselves
     rm = tl.arange(0, BM)
     rn = tl.arange(0, BN)
@@ -71,7 +71,10 @@ def attention(q_ptr, k_ptr, v_ptr, o_ptr, N, BM: tl.constexpr, BN: tl.constexpr,
     acc = tl.zeros((BM, D), dtype=tl.float32)
     total = tl.zeros((BM,), dtype=tl.float32)
     for start in range(0, N, BN):
-        k = tl.load(k_ptr + (start + rn[None, :]) * D + rd[:, None])
+        if TURN:
+            k = tl.trans(tl.load(k_ptr + (start + rn[:, None]) * D + rd[None, :]))
+        else:
+            k = tl.load(k_ptr + (start + rn[None, :]) * D + rd[:, None])
         v = tl.load(v_ptr + (start + rn[:, None]) * D + rd[None, :])
         s = tl.dot(q, k)
         total += tl.sum(s, axis=1)
@@ -81,8 +84,8 @@ def attention(q_ptr, k_ptr, v_ptr, o_ptr, N, BM: tl.constexpr, BN: tl.constexpr,
 
 q, k, v = small((32, 32), torch.float16), small((96, 32), torch.float16), small((96, 32), torch.float16)
 o = torch.empty((32, 32), device="cuda")
-for warps in [1, 4]:
-    attention[(1,)](q, k, v, o, 96, 32, 16, 32, num_warps=warps, num_stages=3)
+for warps, turn in [(1, False), (4, False), (1, True), (4, True)]:
+    attention[(1,)](q, k, v, o, 96, 32, 16, 32, turn, num_warps=warps, num_stages=3)
     s = q.to(torch.float32) @ k.to(torch.float32).t()
     expected = s.to(torch.float16).to(torch.float32) @ v.to(torch.float32) + s.sum(1)[:, None]
     assert (o - expected).abs().max().item() == 0
