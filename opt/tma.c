@@ -208,7 +208,8 @@ static bool fill_of(const struct value *other, bool *nan)
 
 static bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out)
 {
-    const int64_t largest = INT64_C(1) << 32;
+    /* Coordinates have 31 bits. The driver takes 2^32 too, but copies then fail as illegal instructions. */
+    const int64_t largest = INT64_C(1) << 31;
     struct poly none = {0}, extent;
     for (int i = 0; i < d->nbounds; i++) {
         if (!poly_add(t, &extent, &none, &d->bounds[i].more, -1) || !poly_expr(t, &extent, out))
