@@ -69,7 +69,8 @@ static bool is_nonnegative_factor(struct affine_table *t, const struct poly *p, 
     }
     if (known)
         return true;
-    if (!a || a->nguards == GUARDS_MOST)
+    int64_t number;
+    if (!a || a->nguards == GUARDS_MOST || poly_const(p, &number))
         return false;
     a->guards[a->nguards++] = *p;
     return true;
