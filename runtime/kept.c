@@ -104,10 +104,10 @@ const char *kept_key(struct neso_kernel *k, const struct func *f)
 
 /* -- the entry: a line of what codegen learnt, then the PTX -- */
 
-/* What the entry cannot say is not kept: tensor maps and guards have no text here. */
+/* What the entry cannot say is not kept. */
 static bool is_all(const struct func *f, const struct ptx_info *info)
 {
-    return info->params.n == f->body->args.n && info->nmaps == 0 && info->nguards == 0;
+    return info->params.n == f->body->args.n;
 }
 
 _Static_assert(sizeof(struct ptx_info) == 72, "is_all knows every field of ptx_info, or kept_write keeps it");

@@ -1,0 +1,21 @@
+# The cache keeps the plan of a kernel with tensor maps; JSON says it, and what is left where it fails; reasons are told.
+set -u
+status=0
+say() { echo "$1"; status=1; }
+program=$NESO_ROOT/tests/programs/tensor_maps.py
+unset NESO_CACHE
+export NESO_CACHE_DIR=$PWD/cache
+for mode in "" strict; do
+    NESO_CACHE=$mode "$NESO" run --device emulator "$program" >out 2>&1 || say "cache '$mode': $(cat out)"
+done
+plan() { "$NESO" compile "$program::masked" --signature "$1" --emit json; }
+plan "*fp16:16, *fp16:16, *fp32:16, i32, i32, i32, i32:16, 1, i32:16, 1, i32:16, 64, 32, 32" >out
+grep -q '"extents": \["M", "K"\], "strides": \["sam 2 \*", "2"\], "box": \[64, 32\], "swizzle": 64' out || say "plan: $(cat out)"
+grep -q '"without": "tma,put"' out || say "the last variant: $(cat out)"
+plan "*fp16:16, *fp16:16, *fp32:16, i32, i32, i32, i32, i32, i32, i32, i32, 64, 32, 32" >out
+grep -q maps out && say "maps without a contiguous dimension: $(cat out)"
+"$NESO" compile "$program::masked" --signature "*fp16:16, *fp16:16, *fp32:16, i32, i32, i32, 4, 1, i32:16, 1, i32:16, 64, 32, 32" \
+    --emit ptx --explain=tma >ptx 2>err
+grep -q 'stays a load: the stride of dimension 0 is no multiple of 16 bytes' err || say "the reason: $(cat err)"
+grep -q "stays a load: another load for the loop's dots is none" err || say "the other load: $(cat err)"
+exit $status
