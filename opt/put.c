@@ -50,6 +50,8 @@ static void visit_follower(struct op *o, void *ctx)
         const struct affine *to = affine_of(x->t, op_opnd(o, 0));
         if (!to || to->base < 0 || to->base == x->base)
             x->why = "another store to the array may follow";
+    } else if (o->code == OP_tensor_load) {
+        /* pass tma has seen to it that the arrays are apart */
     } else if (o->code != OP_tensor_store && op_has(o, READS)) {
         x->why = "the kernel may read memory after it";
     } else if (op_has(o, WRITES) && o->code != OP_tensor_store) {

@@ -9,7 +9,7 @@
  * by a guard; it then takes the kernel without maps.
  *
  * Legal where the address is a box of an array (access.c), elements off the mask are 0 or NaN, and nothing that the kernel
- * wrote before may lie there. Rows that a program wraps (% M) are read as 0: allowed where they stay rows up to stores whose
+ * wrote before may lie there: if it wrote through another parameter, a guard has the launcher see that the arrays are apart. Rows that a program wraps (% M) are read as 0: allowed where they stay rows up to stores whose
  * masks leave them out.
  * Needs: traced ops. Leaves: the addresses' ops, for dce. */
 #include "opt/affine.h"
@@ -17,13 +17,16 @@
 
 #include <math.h>
 
+enum { CANDIDATE_GUARDS_MOST = 4 * GUARDS_MOST };
+
 struct candidate {
     struct op *load;
     struct access a;
     int dims[MAP_RANK_MAX]; /* of the access, from the outermost */
     struct value *starts[MAP_RANK_MAX];
     struct tensor_map map;
-    struct expr guards[GUARDS_MOST];
+    struct expr guards[CANDIDATE_GUARDS_MOST];
+    int nguards;
     const char *why; /* it stays a load */
 };
 
@@ -78,13 +81,42 @@ static bool major_fits(const struct value *v, int dim)
     return type_elem_bytes(v->type) == EITHER_MAJOR_BYTES || dim == (v->uses == &o->opnds[0]);
 }
 
+/* -- expressions -- */
+
+static bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out)
+{
+    /* Coordinates have 31 bits. The driver takes 2^32 too, but copies then fail as illegal instructions. */
+    const int64_t largest = INT64_C(1) << 31;
+    struct poly none = {0}, extent;
+    for (int i = 0; i < d->nbounds; i++) {
+        if (!poly_add(t, &extent, &none, &d->bounds[i].more, -1) || !poly_expr(t, &extent, out))
+            return false;
+        if (i)
+            expr_push(t->f->module->arena, out, EXPR_min, 0);
+    }
+    if (!d->nbounds)
+        expr_push(t->f->module->arena, out, EXPR_const, largest);
+    return true;
+}
+
+static bool base_expr(struct affine_table *t, const struct access *a, struct expr *out)
+{
+    expr_push(t->f->module->arena, out, EXPR_param, a->base);
+    if (!a->offset.n)
+        return true;
+    bool good = poly_expr(t, &a->offset, out);
+    expr_push(t->f->module->arena, out, EXPR_add, 0);
+    return good;
+}
+
 /* -- earlier stores -- */
 
 struct writes {
-    struct affine_table *t;
     const struct op *load;
-    int base;
-    bool passed, found; /* the load; a write that may come before it */
+    bool passed;  /* the load */
+    bool unknown; /* something that may come before it writes who knows where */
+    const struct op *stores[GUARDS_MOST];
+    int n;
 };
 
 static bool share_a_loop(const struct op *a, const struct op *b)
@@ -99,16 +131,70 @@ static void visit_write(struct op *o, void *ctx)
 {
     struct writes *w = ctx;
     w->passed = w->passed || o == w->load;
-    if (op_has(o, WRITES) && (!w->passed || share_a_loop(o, w->load)))
-        w->found = true;
+    if (!op_has(o, WRITES) || (w->passed && !share_a_loop(o, w->load)))
+        return;
+    if (o->code == OP_store && w->n < GUARDS_MOST)
+        w->stores[w->n++] = o;
+    else
+        w->unknown = true;
 }
 
-/* Another parameter may well point to the same array. */
-static bool may_be_written(struct func *f, const struct op *load)
+/* Behind the array's last byte. False: nobody knows. */
+static bool end_expr(struct affine_table *t, const struct access *a, int elem_bytes, struct expr *out)
 {
-    struct writes w = {.load = load};
-    func_walk(f, visit_write, &w);
-    return w.found;
+    struct arena *arena = t->f->module->arena;
+    if (!base_expr(t, a, out))
+        return false;
+    for (int d = 0; d < a->ndims; d++) {
+        if (!a->dims[d].nbounds || !extent_expr(t, &a->dims[d], out))
+            return false;
+        expr_push(arena, out, EXPR_const, 1);
+        expr_push(arena, out, EXPR_sub, 0);
+        if (!poly_expr(t, &a->dims[d].stride, out))
+            return false;
+        expr_push(arena, out, EXPR_mul, 0);
+        expr_push(arena, out, EXPR_add, 0);
+    }
+    expr_push(arena, out, EXPR_const, elem_bytes);
+    expr_push(arena, out, EXPR_add, 0);
+    return true;
+}
+
+static int elem_bytes_of(const struct op *access)
+{
+    return type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
+}
+
+/* One array ends before the other begins; strides of the store's do not go backwards, which a map's never do. */
+static bool guard_apart(struct raising *r, struct candidate *c, const struct op *store)
+{
+    struct access to;
+    struct expr *e = &c->guards[c->nguards];
+    struct arena *arena = r->f->module->arena;
+    if (access_of(r->t, store, &to) || to.base == c->a.base || to.nguards ||
+        c->nguards + 1 + to.ndims > CANDIDATE_GUARDS_MOST)
+        return false;
+    bool good = base_expr(r->t, &to, e) && end_expr(r->t, &c->a, elem_bytes_of(c->load), e);
+    expr_push(arena, e, EXPR_sub, 0);
+    good = good && base_expr(r->t, &c->a, e) && end_expr(r->t, &to, elem_bytes_of(store), e);
+    expr_push(arena, e, EXPR_sub, 0);
+    expr_push(arena, e, EXPR_max, 0);
+    c->nguards++;
+    int64_t bytes;
+    for (int d = 0; d < to.ndims && good; d++)
+        good = (poly_const(&to.dims[d].stride, &bytes) && bytes >= 0) ||
+               poly_expr(r->t, &to.dims[d].stride, &c->guards[c->nguards++]);
+    return good;
+}
+
+/* Another parameter may well point to the same array: the launcher looks. */
+static bool may_be_written(struct raising *r, struct candidate *c)
+{
+    struct writes w = {.load = c->load};
+    func_walk(r->f, visit_write, &w);
+    for (int i = 0; i < w.n && !w.unknown; i++)
+        w.unknown = !guard_apart(r, c, w.stores[i]);
+    return w.unknown;
 }
 
 /* -- wrapped rows -- */
@@ -206,32 +292,6 @@ static bool fill_of(const struct value *other, bool *nan)
     return *nan || bits == 0;
 }
 
-static bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out)
-{
-    /* Coordinates have 31 bits. The driver takes 2^32 too, but copies then fail as illegal instructions. */
-    const int64_t largest = INT64_C(1) << 31;
-    struct poly none = {0}, extent;
-    for (int i = 0; i < d->nbounds; i++) {
-        if (!poly_add(t, &extent, &none, &d->bounds[i].more, -1) || !poly_expr(t, &extent, out))
-            return false;
-        if (i)
-            expr_push(t->f->module->arena, out, EXPR_min, 0);
-    }
-    if (!d->nbounds)
-        expr_push(t->f->module->arena, out, EXPR_const, largest);
-    return true;
-}
-
-static bool base_expr(struct affine_table *t, const struct access *a, struct expr *out)
-{
-    expr_push(t->f->module->arena, out, EXPR_param, a->base);
-    if (!a->offset.n)
-        return true;
-    bool good = poly_expr(t, &a->offset, out);
-    expr_push(t->f->module->arena, out, EXPR_add, 0);
-    return good;
-}
-
 void map_order(const struct access *a, int *dims)
 {
     int n = 0;
@@ -280,17 +340,18 @@ int map_add(struct func *f, const struct tensor_map *m)
     return i;
 }
 
-static bool guard_exprs(struct raising *r, const struct access *a, struct expr *out)
+static bool guard_exprs(struct raising *r, struct candidate *c)
 {
-    for (int i = 0; i < a->nguards; i++)
-        if (!poly_expr(r->t, &a->guards[i], &out[i]))
+    for (int i = 0; i < c->a.nguards; i++)
+        if (c->nguards == CANDIDATE_GUARDS_MOST ||
+            !poly_expr(r->t, &c->a.guards[i], &c->guards[c->nguards++]))
             return false;
     return true;
 }
 
 static void add_guards(struct func *f, const struct candidate *c)
 {
-    for (int i = 0; i < c->a.nguards; i++) {
+    for (int i = 0; i < c->nguards; i++) {
         int k = 0;
         while (k < f->guards.n && !expr_equal(&f->guards.at[k], &c->guards[i]))
             k++;
@@ -315,7 +376,7 @@ static const char *why_not(struct raising *r, struct candidate *c)
         return "it is volatile";
     if (!fill_of(op_opnd(o, 2), &c->map.nan))
         return "elements off the mask are neither 0 nor NaN";
-    if (may_be_written(r->f, o))
+    if (may_be_written(r, c))
         return "the kernel may write before it";
     if (!wraps_are_masked(r, o, &c->a))
         return "rows beyond the bound are wrapped, and may reach more than masked stores";
@@ -323,7 +384,7 @@ static const char *why_not(struct raising *r, struct candidate *c)
         return "it is not contiguous along k, which warpgroups want of this type";
     map_order(&c->a, c->dims);
     why = map_of(r->t, &c->a, op_result(o)->type, c->dims, &c->map);
-    if (why || !guard_exprs(r, &c->a, c->guards))
+    if (why || !guard_exprs(r, c))
         return why ? why : "the launcher cannot compute a guard";
     struct builder b = build_before(o);
     for (int i = 0; i < c->a.ndims; i++)

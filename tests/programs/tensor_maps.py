@@ -56,6 +56,22 @@ def batched(A, B, C, M, N, K, sab, sam, sak, sbb, sbk, sbn, scb, scm, n0, BM: tl
     tl.store(C + batch * scb + rm[:, None] * scm + rn[None, :], acc, mask=(rm[:, None] < M) & (rn[None, :] < N))
 
 
+@triton.jit
+def persistent(A, B, C, M, N, K, sam, sbk, scm, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, PROGRAMS: tl.constexpr):
+    # loads follow stores: the launcher sees whether the arrays are apart
+    npid_n = tl.cdiv(N, BN)
+    for tile in range(tl.program_id(0), tl.cdiv(M, BM) * npid_n, PROGRAMS):
+        rm = tile // npid_n * BM + tl.arange(0, BM)
+        rn = tile % npid_n * BN + tl.arange(0, BN)
+        acc = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in range(0, K, BK):
+            rk = k + tl.arange(0, BK)
+            a = tl.load(A + rm[:, None] * sam + rk[None, :], mask=(rm[:, None] < M) & (rk[None, :] < K), other=0.0)
+            b = tl.load(B + rk[:, None] * sbk + rn[None, :], mask=(rk[:, None] < K) & (rn[None, :] < N), other=0.0)
+            acc = tl.dot(a, b, acc)
+        tl.store(C + rm[:, None] * scm + rn[None, :], acc.to(tl.float16), mask=(rm[:, None] < M) & (rn[None, :] < N))
+
+
 def matrix(rows, columns, pitch, by_columns, shift=0):
     # rows x columns of a larger array, `shift` elements into it
     if by_columns:
@@ -99,6 +115,14 @@ for batches, M, N, K, n0 in [(2, 64, 64, 64, 0), (3, 70, 50, 40, 16), (2, 65, 60
     expected = torch.matmul(a.double(), b.double()).float()
     torch.testing.assert_close(c[:, :, n0:], expected[:, :, n0:], rtol=1e-3, atol=1e-2)
     assert torch.all(c[:, :, :n0] == 7)
+
+whole = torch.randn((140, 192), device='cuda', dtype=torch.float16)
+a, among = whole[:, :64], whole[:, 128:]
+b = torch.randn((64, 64), device='cuda', dtype=torch.float16)
+expected = torch.matmul(a.double(), b.double()).half()
+for c in [torch.empty((140, 64), device='cuda', dtype=torch.float16), among]:
+    persistent[(2,)](a, b, c, 140, 64, 64, a.stride(0), 64, c.stride(0), BM=64, BN=32, BK=32, PROGRAMS=2)
+    torch.testing.assert_close(c, expected, rtol=1e-2, atol=1e-2)
 print("ok")
 
 # expect:
