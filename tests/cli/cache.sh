@@ -1,5 +1,5 @@
 # The cache as the command has it: where it is, how it is turned off, what `strict` says; variants fill it; processes killed at
-# any point leave nothing that gives other code.
+# any point leave nothing that gives other code. What launching needs besides (tensor maps, guards) is kept too.
 fail=0
 say() { echo "$*"; fail=1; }
 cat >add.py <<'PY'
@@ -38,6 +38,18 @@ while read -r signature; do
     NESO_CACHE=strict "$NESO" compile add.py --signature "$signature" >out || say "not precompiled: $signature"
 done <list
 "$NESO" variants add.py --signature "$(printf '*fp32, *fp32, i32, 256')" --num-warps 3 2>err; [ $? = 2 ] || say "variants with bad options"
+
+# Kernels with tensor maps and guards: the second run compiles nothing, and its launches are the same, be the plan fulfilled or not.
+for program in tensor_maps dot_warpgroups; do
+    file=$NESO_ROOT/tests/programs/$program.py
+    rm -r cache
+    "$NESO" run --device emulator "$file" >right2 2>&1 || say "$program: $(cat right2)"
+    n=$(entries cache)
+    [ "$n" -gt 9 ] || say "$program: $n entries"
+    NESO_CACHE=strict "$NESO" run --device emulator "$file" >out 2>&1 && cmp out right2 || say "$program, strict: $(tail -n 5 out)"
+    [ "$(entries cache)" = "$n" ] || say "$program: a second run keeps more"
+done
+rm -r cache; compile >out
 
 # A process lives for some milliseconds, and its entry for some of their tenths.
 kills=100; [ -n "${EVERY:-}" ] && kills=2000
