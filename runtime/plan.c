@@ -5,8 +5,13 @@
  *                              │ an extent of 0, a stride that is no multiple of 16 bytes, a guard below 0
  *                              └─► the same kernel, compiled without tensor maps when that is first needed
  *
- * Any thread launches: the maps of recent launches are kept under a lock, and the other kernel is made from the traced IR's
- * text, in memory of its own. */
+ * Any thread launches, and none waits: what recent launches made is kept in slots that are read without a lock. A slot counts
+ * what is done to it, odd while somebody writes:
+ *
+ *     reader: count even ── compare, copy ── the same count still: it is whole
+ *     writer: count, even ─► odd (or else somebody else writes: nothing is kept) ── write ── even
+ *
+ * The other kernel is made from the traced IR's text, in memory of its own. */
 #include "runtime/runtime.h"
 
 #include "opt/passes.h"
@@ -14,21 +19,15 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { VALUES_MOST = 48, KEPT_LAUNCHES = 4, PLAN_ARGS_MOST = 512 };
+enum { VALUES_MOST = 48, SLOTS = 64, PLAN_ARGS_MOST = 512 };
 
-typedef unsigned char map_bytes[MAP_BYTES];
+typedef uint64_t map_words[MAP_BYTES / 8];
 
-/* The maps of one launch, by what they are made of. */
-struct kept_maps {
-    uint64_t values[VALUES_MOST]; /* arguments, then the grid */
-    bool is_used;
-    map_bytes maps[MAPS_MOST];
-};
-
+/* Of a kernel: SLOTS times the count, what the maps are made of (arguments, then the grid), and the maps. */
 struct map_cache {
-    pthread_mutex_t lock;
-    struct kept_maps at[KEPT_LAUNCHES];
-    int next;
+    size_t bytes;
+    int nvalues, slot_words;
+    _Atomic uint64_t words[];
 };
 
 struct general {
@@ -172,7 +171,7 @@ static int64_t extend(uint64_t value, int bytes)
 }
 
 /* False: the plan is not fulfilled. */
-static bool make_maps(struct neso_kernel *k, const struct launch *l, map_bytes *maps)
+static bool make_maps(struct neso_kernel *k, const struct launch *l, map_words *maps)
 {
     int64_t args[PLAN_ARGS_MOST], value;
     for (int i = 0; i < l->nargs; i++)
@@ -189,56 +188,88 @@ static bool make_maps(struct neso_kernel *k, const struct launch *l, map_bytes *
     return true;
 }
 
-static struct map_cache *cache_of(struct neso_kernel *k)
+static struct map_cache *cache_of(struct neso_kernel *k, int nvalues)
 {
     struct memory *mem = &k->module->context->mem;
+    int slot_words = 1 + nvalues + k->info.nmaps * (MAP_BYTES / 8);
+    size_t bytes = sizeof(struct map_cache) + sizeof(uint64_t) * SLOTS * (size_t)slot_words;
     pthread_mutex_lock(&k->lock);
-    struct map_cache *c = k->maps ? k->maps : mem->alloc(mem->ctx, sizeof *c);
+    struct map_cache *c = k->maps ? k->maps : mem->alloc(mem->ctx, bytes);
     if (c && !k->maps) {
-        memset(c, 0, sizeof *c);
-        pthread_mutex_init(&c->lock, NULL);
+        memset(c, 0, bytes);
+        c->bytes = bytes;
+        c->nvalues = nvalues;
+        c->slot_words = slot_words;
     }
     k->maps = c;
     pthread_mutex_unlock(&k->lock);
     return c;
 }
 
-/* As make_maps, for which the launch before may have done the work. */
-static bool find_maps(struct neso_kernel *k, const struct launch *l, map_bytes *maps)
+/* Each word read or written orders those after, respectively before it: a reader that saw a writer's word sees its count. */
+static bool read_slot(const struct map_cache *c, const _Atomic uint64_t *slot, const uint64_t *values,
+                      uint64_t *maps)
 {
-    uint64_t values[VALUES_MOST] = {0};
-    int n = l->nargs;
-    size_t bytes = (size_t)k->info.nmaps * MAP_BYTES;
+    int nwords = c->slot_words - 1 - c->nvalues;
+    uint64_t count = atomic_load_explicit(slot, memory_order_acquire);
+    if (count == 0 || count % 2)
+        return false;
+    for (int i = 0; i < c->nvalues; i++)
+        if (atomic_load_explicit(&slot[1 + i], memory_order_acquire) != values[i])
+            return false;
+    for (int i = 0; i < nwords; i++)
+        maps[i] = atomic_load_explicit(&slot[1 + c->nvalues + i], memory_order_acquire);
+    return atomic_load_explicit(slot, memory_order_relaxed) == count;
+}
+
+static void write_slot(const struct map_cache *c, _Atomic uint64_t *slot, const uint64_t *values,
+                       const uint64_t *maps)
+{
+    uint64_t count = atomic_load_explicit(slot, memory_order_relaxed);
+    if (count % 2 || !atomic_compare_exchange_strong(slot, &count, count + 1))
+        return;
+    for (int i = 0; i < c->slot_words - 1; i++)
+        atomic_store_explicit(&slot[1 + i], i < c->nvalues ? values[i] : maps[i - c->nvalues],
+                              memory_order_release);
+    atomic_store_explicit(slot, count + 2, memory_order_release);
+}
+
+static uint64_t hash(const uint64_t *values, int n)
+{
+    uint64_t h = 0;
+    for (int i = 0; i < n; i++)
+        h = (h ^ values[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 32;
+    return h;
+}
+
+/* As make_maps, for which a launch before may have done the work. A launch has two slots; the one less often written is
+ * written. */
+static bool find_maps(struct neso_kernel *k, const struct launch *l, map_words *maps)
+{
+    uint64_t values[VALUES_MOST];
+    int n = l->nargs + 3;
     struct map_cache *c = k->maps;
-    if (!c && n + 3 <= VALUES_MOST)
-        c = cache_of(k);
+    if (!c && n <= VALUES_MOST)
+        c = cache_of(k, n);
     if (!c)
         return make_maps(k, l, maps);
-    memcpy(values, l->args, (size_t)n * sizeof *values);
+    memcpy(values, l->args, (size_t)l->nargs * sizeof *values);
     for (int i = 0; i < 3; i++)
-        values[n + i] = l->grid[i];
-    pthread_mutex_lock(&c->lock);
-    for (int i = 0; i < KEPT_LAUNCHES; i++)
-        if (c->at[i].is_used && memcmp(c->at[i].values, values, (size_t)(n + 3) * sizeof *values) == 0) {
-            memcpy(maps, c->at[i].maps, bytes);
-            pthread_mutex_unlock(&c->lock);
-            return true;
-        }
-    pthread_mutex_unlock(&c->lock);
+        values[n - 3 + i] = l->grid[i];
+    uint64_t h = hash(values, n);
+    _Atomic uint64_t *first = c->words + h % SLOTS * (unsigned)c->slot_words,
+                     *second = c->words + h / SLOTS % SLOTS * (unsigned)c->slot_words;
+    if (read_slot(c, first, values, maps[0]) || read_slot(c, second, values, maps[0]))
+        return true;
     if (!make_maps(k, l, maps))
         return false;
-    pthread_mutex_lock(&c->lock);
-    struct kept_maps *kept = &c->at[c->next++ % KEPT_LAUNCHES];
-    memcpy(kept->values, values, sizeof values);
-    memcpy(kept->maps, maps, bytes);
-    kept->is_used = true;
-    pthread_mutex_unlock(&c->lock);
+    write_slot(c, *first <= *second ? first : second, values, maps[0]);
     return true;
 }
 
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
-    _Alignas(64) map_bytes maps[MAPS_MOST];
+    _Alignas(64) map_words maps[MAPS_MOST];
     uint64_t args[PLAN_ARGS_MOST + MAPS_MOST];
     struct launch with_maps = *l;
     if (!k->device)
@@ -263,10 +294,8 @@ void plan_release(struct neso_kernel *k)
     if (k->general)
         general_free(k, k->general);
     struct map_cache *c = k->maps;
-    if (!c)
-        return;
-    pthread_mutex_destroy(&c->lock);
-    mem->free(mem->ctx, c, sizeof *c);
+    if (c)
+        mem->free(mem->ctx, c, c->bytes);
 }
 
 /* -- as text -- */
