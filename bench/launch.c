@@ -1,11 +1,13 @@
-/* launch.c: what neso_launch adds to cuLaunchKernel, for a kernel of 16 arguments: the same kernel in the same context, launched
- * in turns by either, on one thread and on several. The middle and the best of many batches, in nanoseconds a launch:
+/* launch.c: what neso_launch adds to cuLaunchKernel: the same kernel in the same context, launched in turns by either, on one
+ * thread and on several. The middle and the best of many batches, in nanoseconds a launch:
  *
- *     threads    driver      neso     added    (best)
- *           1    1800.0    1950.0     150.0     140.0
+ *     kernel  threads    driver      neso     added    (best)
+ *     plain         1    1800.0    1950.0     150.0     140.0
  *
- * Exit 1 if on one thread more than 500 ns are added, or anything is allocated. Needs a CUDA driver; the tests' own, which does
- * nothing, shows the added time alone (tests/cli/driver/cuda.c, by LD_LIBRARY_PATH). */
+ * `plain` has 16 arguments; `maps` has as many, and tensor maps, which neso_launch has made for these arguments before and the
+ * driver's caller has at hand. Exit 1 if on one thread more than 500 ns (1,000 with maps) are added, or anything is allocated.
+ * Needs a CUDA driver; the tests' own, which does nothing, shows the added time alone (tests/cli/driver/cuda.c, by
+ * LD_LIBRARY_PATH). */
 #include "neso.h"
 
 #include <dlfcn.h>
@@ -21,12 +23,40 @@ static const char source[] =
     "import triton.language as tl\n"
     "\n"
     "@triton.jit\n"
-    "def k(A, B, C, D, E, F, G, H, a, b, c, d, e, f, g, h):\n"
+    "def plain(A, B, C, D, E, F, G, H, a, b, c, d, e, f, g, h):\n"
     "    if a + b + c + d + e + f + g + h == 77:\n"
     "        v = tl.load(A) + tl.load(B) + tl.load(C) + tl.load(D) + tl.load(E) + tl.load(F) + tl.load(G)\n"
-    "        tl.store(H, v)\n";
+    "        tl.store(H, v)\n"
+    "\n"
+    "@triton.jit\n"
+    "def maps(A, B, C, D, E, F, G, H, M, N, K, sa, sb, sc, x, y):\n"
+    "    m = tl.arange(0, 64)\n"
+    "    n = tl.arange(0, 64)\n"
+    "    acc = tl.zeros((64, 64), dtype=tl.float32)\n"
+    "    for i in range(0, K, 32):\n"
+    "        k = i + tl.arange(0, 32)\n"
+    "        a = tl.load(A + m[:, None] * sa + k, mask=(m[:, None] < M) & (k < K), other=0.0)\n"
+    "        b = tl.load(B + k[:, None] * sb + n, mask=(k[:, None] < K) & (n < N), other=0.0)\n"
+    "        acc = tl.dot(a, b, acc)\n"
+    "    tl.store(C + m[:, None] * sc + n, acc, mask=(m[:, None] < M) & (n < N))\n";
 
-enum { ARGS = 16, BATCHES = 301, LAUNCHES = 200, THREADS_MOST = 16 };
+static const struct {
+    const char *name, *signature;
+    double most_ns; /* added on one thread */
+    int has_maps;
+} kernels[] = {
+    {"plain",
+     "*fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, "
+     "i32, i32, i32, i32, i32, i32, i32, i32",
+     500, 0},
+    {"maps",
+     "*fp16:16, *fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, "
+     "i32:16, i32:16, i32:16, i32:16, i32:16, i32:16, i32, i32",
+     1000, 1},
+};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+enum { ARGS = 16, MAPS = 16, MAP_BYTES = 128, SIDE = 64, BATCHES = 301, LAUNCHES = 200, THREADS_MOST = 16 };
 
 /* The driver's functions that a caller without neso would use. */
 static struct {
@@ -73,7 +103,9 @@ static void release(void *user, void *memory, size_t bytes)
 struct work {
     neso_kernel *kernel;
     void *context, *function;
-    unsigned threads;
+    unsigned threads, shared;
+    uint64_t memory;    /* which all pointers point to */
+    int32_t numbers[2]; /* all integers: as neso gets them, as the driver does */
     int failed;
     double driver[BATCHES], neso[BATCHES];
 };
@@ -85,14 +117,19 @@ static double now_ns(void)
     return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
-static double batch(struct work *w, void *const *args, int by_neso)
+static double batch(struct work *w, int by_neso)
 {
     static const uint32_t grid[3] = {1, 1, 1};
+    static const _Alignas(64) unsigned char map[MAP_BYTES];
+    void *args[ARGS + MAPS];
+    for (int i = 0; i < ARGS; i++)
+        args[i] = i < ARGS / 2 ? &w->memory : (void *)&w->numbers[!by_neso];
+    for (int i = ARGS; i < ARGS + MAPS; i++)
+        args[i] = (void *)(uintptr_t)map;
     double start = now_ns();
     for (int i = 0; i < LAUNCHES; i++)
-        w->failed |= by_neso
-                         ? neso_launch(w->kernel, grid, NULL, (const void *const *)args, NULL) != NESO_OK
-                         : cu.launch(w->function, 1, 1, 1, w->threads, 1, 1, 0, NULL, (void **)args, NULL);
+        w->failed |= by_neso ? neso_launch(w->kernel, grid, NULL, (const void *const *)args, NULL) != NESO_OK
+                             : cu.launch(w->function, 1, 1, 1, w->threads, 1, 1, w->shared, NULL, args, NULL);
     double ns = (now_ns() - start) / LAUNCHES;
     w->failed |= cu.sync(NULL);
     return ns;
@@ -101,16 +138,11 @@ static double batch(struct work *w, void *const *args, int by_neso)
 static void *run(void *arg)
 {
     struct work *w = arg;
-    static const uint64_t pointer = 0x10000;
-    static const int32_t number = 3;
-    void *args[ARGS];
-    for (int i = 0; i < ARGS; i++)
-        args[i] = i < ARGS / 2 ? (void *)(uintptr_t)&pointer : (void *)(uintptr_t)&number;
     w->failed |= cu.push(w->context);
-    batch(w, args, 1);
+    batch(w, 1);
     for (int i = 0; i < BATCHES; i++) {
-        w->driver[i] = batch(w, args, 0);
-        w->neso[i] = batch(w, args, 1);
+        w->driver[i] = batch(w, 0);
+        w->neso[i] = batch(w, 1);
     }
     return NULL;
 }
@@ -122,7 +154,7 @@ static int ascending(const void *a, const void *b)
 }
 
 /* All threads at once; the first one's times stand for them. Returns what neso adds in the middle. */
-static double measure(const struct work *like, int threads, int *failed)
+static double measure(const struct work *like, const char *name, int threads, int *failed)
 {
     static struct work works[THREADS_MOST];
     pthread_t ids[THREADS_MOST];
@@ -138,53 +170,72 @@ static double measure(const struct work *like, int threads, int *failed)
     qsort(w->driver, BATCHES, sizeof *w->driver, ascending);
     qsort(w->neso, BATCHES, sizeof *w->neso, ascending);
     double driver = w->driver[BATCHES / 2], neso = w->neso[BATCHES / 2];
-    printf("%8d %9.1f %9.1f %9.1f %9.1f\n", threads, driver, neso, neso - driver, w->neso[0] - w->driver[0]);
+    printf("%-6s %8d %9.1f %9.1f %9.1f %9.1f\n", name, threads, driver, neso, neso - driver,
+           w->neso[0] - w->driver[0]);
     return neso - driver;
 }
 
-static int prepare(neso_context *ctx, neso_kernel **kernel, struct work *w)
+/* The driver's caller makes no maps, and its K of 0 uses none. */
+static int prepare(neso_module *module, int which, neso_kernel **kernel, struct work *w)
 {
-    neso_module *module;
     const char *ptx;
     void *loaded;
     neso_resources r = {.size = sizeof r};
     neso_compile_options o = {.size = sizeof o};
-    o.signature = "*fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, "
-                  "i32, i32, i32, i32, i32, i32, i32, i32";
-    if (neso_context_use_device(ctx, "cuda", NULL) != NESO_OK ||
-        neso_module_from_source(ctx, "k.py", source, strlen(source), &module) != NESO_OK)
-        return 0;
-    neso_status status = neso_kernel_compile(module, "k", &o, kernel);
-    neso_module_release(module);
-    if (status != NESO_OK || neso_kernel_load(*kernel) != NESO_OK ||
+    o.signature = kernels[which].signature;
+    if (neso_kernel_compile(module, kernels[which].name, &o, kernel) != NESO_OK ||
+        neso_kernel_load(*kernel) != NESO_OK ||
         neso_kernel_text(*kernel, NESO_TEXT_PTX, &ptx, NULL) != NESO_OK)
         return 0;
+    if (kernels[which].has_maps != (strstr(ptx, "cp.async.bulk.tensor") != NULL))
+        return fprintf(stderr, "%s: other copies than it is meant to have\n", kernels[which].name), 0;
     neso_kernel_resources(*kernel, &r);
     w->kernel = *kernel;
     w->threads = (unsigned)r.num_threads;
+    w->shared = (unsigned)r.shared_bytes;
+    w->numbers[0] = kernels[which].has_maps ? SIDE : 3;
+    w->numbers[1] = kernels[which].has_maps ? 0 : 3;
     return cu.retain(&w->context, 0) == 0 && cu.push(w->context) == 0 && cu.load(&loaded, ptx) == 0 &&
-           cu.find(&w->function, loaded, "k") == 0;
+           cu.find(&w->function, loaded, kernels[which].name) == 0;
+}
+
+/* One thread and several; what neso adds on one. */
+static double measure_all(struct work *w, int which, int *failed)
+{
+    double added = measure(w, kernels[which].name, 1, failed);
+    for (int threads = 4; threads <= THREADS_MOST; threads *= 4)
+        measure(w, kernels[which].name, threads, failed);
+    return added;
 }
 
 int main(void)
 {
     neso_context *ctx;
-    neso_kernel *kernel = NULL;
+    neso_module *module;
     static struct work w;
-    int failed = 0;
+    int failed = 0, slow = 0;
+    long more = 0;
     neso_context_options limits = {.size = sizeof limits, .allocator = {allocate, release, NULL}};
     if (!find_driver() || neso_context_create(&limits, &ctx) != NESO_OK)
         return puts("no CUDA driver"), 2;
-    if (!prepare(ctx, &kernel, &w))
+    if (neso_context_use_device(ctx, "cuda", NULL) != NESO_OK ||
+        neso_memory_allocate(ctx, SIDE * SIDE * sizeof(float), &w.memory) != NESO_OK ||
+        neso_module_from_source(ctx, "k.py", source, strlen(source), &module) != NESO_OK)
         return fputs(neso_error_text(ctx), stderr), 2;
-    long before = allocations;
-    puts(" threads    driver      neso     added    (best)");
-    double added = measure(&w, 1, &failed);
-    for (int threads = 4; threads <= THREADS_MOST; threads *= 4)
-        measure(&w, threads, &failed);
-    printf("%ld allocations%s\n", allocations - before, failed ? ", and a launch failed" : "");
-    int result = failed || allocations != before || added > 500;
-    neso_kernel_release(kernel);
+    puts("kernel  threads    driver      neso     added    (best)");
+    for (int i = 0; i < KERNELS; i++) {
+        neso_kernel *kernel = NULL;
+        if (!prepare(module, i, &kernel, &w))
+            return fputs(neso_error_text(ctx), stderr), 2;
+        batch(&w, 1); /* the first launch makes room for the maps */
+        long before = allocations;
+        slow |= measure_all(&w, i, &failed) > kernels[i].most_ns;
+        more += allocations - before;
+        neso_kernel_release(kernel);
+    }
+    printf("%ld allocations%s\n", more, failed ? ", and a launch failed" : "");
+    neso_memory_release(ctx, w.memory);
+    neso_module_release(module);
     neso_context_release(ctx);
-    return result;
+    return failed || more || slow;
 }
