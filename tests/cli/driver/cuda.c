@@ -1,6 +1,9 @@
 /* cuda.c: a CUDA driver without a GPU, for tests: memory is malloc's, kernels are assembled to nothing and do nothing. The
- * call that FAKE_FAIL names is refused; FAKE_LOG is what the assembler then has to say; with FAKE_TRACE, launches are told. */
+ * call that FAKE_FAIL names is refused; FAKE_LOG is what the assembler then has to say; with FAKE_TRACE, launches are told.
+ * A program that fails calls in turn (failures.c) sets fake.until, and reads which was refused, and how much is not given back. */
 #include "runtime/cuda.h"
+
+#include "tests/cli/driver/fake.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +11,16 @@
 
 enum { REFUSED = 218 };
 
+struct fake fake;
+
 static char *log_buffer;
 
 static cu_result result(const char *symbol)
 {
+    if (fake.until && --fake.until == 0) {
+        fake.refused = symbol;
+        return REFUSED;
+    }
     const char *refused = getenv("FAKE_FAIL"), *log = getenv("FAKE_LOG");
     if (!refused || strcmp(refused, symbol) != 0)
         return 0;
@@ -19,6 +28,16 @@ static cu_result result(const char *symbol)
         strcpy(log_buffer, log);
     return REFUSED;
 }
+
+/* Gives back, even where it then says no. */
+#define RELEASE(symbol, arguments, ...)                                                                      \
+    cu_result symbol arguments;                                                                              \
+    cu_result symbol arguments                                                                               \
+    {                                                                                                        \
+        __VA_ARGS__;                                                                                         \
+        fake.held--;                                                                                         \
+        return result(#symbol);                                                                              \
+    }
 
 #define CALL(symbol, arguments, ...)                                                                         \
     cu_result symbol arguments;                                                                              \
@@ -57,14 +76,14 @@ CALL(cuDeviceGet, (cu_device *d, int i), *d = i)
 CALL(cuDeviceGetName, (char *s, int n, cu_device d), (void)n; (void)d; strcpy(s, "Fake GPU"))
 CALL(cuDeviceTotalMem_v2, (size_t *n, cu_device d), (void)d; *n = (size_t)1 << 34)
 CALL(cuDeviceGetAttribute, (int *v, int a, cu_device d), (void)d; *v = a == CU_MAJOR ? 9 : a == CU_MINOR ? 0 : 132)
-CALL(cuDevicePrimaryCtxRetain, (cu_context *c, cu_device d), (void)d; *c = &something)
-CALL(cuDevicePrimaryCtxRelease_v2, (cu_device d), (void)d)
+CALL(cuDevicePrimaryCtxRetain, (cu_context *c, cu_device d), (void)d; *c = &something; fake.held++)
+RELEASE(cuDevicePrimaryCtxRelease_v2, (cu_device d), (void)d)
 CALL(cuCtxGetCurrent, (cu_context *c), *c = current)
 CALL(cuCtxPushCurrent_v2, (cu_context c), current = c)
 CALL(cuCtxPopCurrent_v2, (cu_context *c), *c = current; current = NULL)
 CALL(cuCtxGetDevice, (cu_device *d), *d = 0)
-CALL(cuMemAlloc_v2, (cu_address *p, size_t n), *p = (cu_address)(uintptr_t)aligned_alloc(256, (n + 255) / 256 * 256))
-CALL(cuMemFree_v2, (cu_address p), free((void *)(uintptr_t)p))
+CALL(cuMemAlloc_v2, (cu_address *p, size_t n), *p = (cu_address)(uintptr_t)aligned_alloc(256, (n + 255) / 256 * 256); fake.held++)
+RELEASE(cuMemFree_v2, (cu_address p), free((void *)(uintptr_t)p))
 CALL(cuMemcpyHtoDAsync_v2, (cu_address to, const void *from, size_t n, cu_stream s),
      (void)s; memcpy((void *)(uintptr_t)to, from, n))
 CALL(cuMemcpyDtoHAsync_v2, (void *to, cu_address from, size_t n, cu_stream s),
@@ -74,19 +93,19 @@ CALL(cuMemcpyDtoDAsync_v2, (cu_address to, cu_address from, size_t n, cu_stream 
 CALL(cuMemsetD8Async, (cu_address to, unsigned char byte, size_t n, cu_stream s),
      (void)s; if (n < 1 << 28) memset((void *)(uintptr_t)to, byte, n)) /* more is a benchmark's, which nobody reads */
 CALL(cuStreamSynchronize, (cu_stream s), (void)s)
-CALL(cuEventCreate, (cu_event *e, unsigned flags), (void)flags; *e = &something)
-CALL(cuEventDestroy_v2, (cu_event e), (void)e)
+CALL(cuEventCreate, (cu_event *e, unsigned flags), (void)flags; *e = &something; fake.held++)
+RELEASE(cuEventDestroy_v2, (cu_event e), (void)e)
 CALL(cuEventRecord, (cu_event e, cu_stream s), (void)e; (void)s)
 CALL(cuEventSynchronize, (cu_event e), (void)e)
 CALL(cuEventElapsedTime, (float *ms, cu_event a, cu_event b), (void)a; (void)b; *ms = 1)
 CALL(cuLinkCreate_v2, (unsigned n, int *options, void **values, cu_link *l), for (unsigned i = 0; i < n; i++)
-     if (options[i] == CU_ERROR_LOG) log_buffer = values[i]; *l = &something)
+     if (options[i] == CU_ERROR_LOG) log_buffer = values[i]; *l = &something; fake.held++)
 CALL(cuLinkAddData_v2, (cu_link l, int type, void *data, size_t n, const char *name, unsigned k, int *o, void **v),
      (void)l; (void)type; (void)data; (void)n; (void)name; (void)k; (void)o; (void)v)
 CALL(cuLinkComplete, (cu_link l, void **cubin, size_t *n), (void)l; *cubin = &something; *n = sizeof something)
-CALL(cuLinkDestroy, (cu_link l), (void)l)
-CALL(cuModuleLoadData, (cu_module *m, const void *image), *m = (void *)(uintptr_t)image)
-CALL(cuModuleUnload, (cu_module m), (void)m)
+RELEASE(cuLinkDestroy, (cu_link l), (void)l)
+CALL(cuModuleLoadData, (cu_module *m, const void *image), *m = (void *)(uintptr_t)image; fake.held++)
+RELEASE(cuModuleUnload, (cu_module m), (void)m)
 CALL(cuModuleGetFunction, (cu_function *f, cu_module m, const char *name), (void)name; *f = m)
 CALL(cuFuncGetAttribute, (int *v, int a, cu_function f), (void)f; *v = a)
 CALL(cuFuncSetAttribute, (cu_function f, int a, int v), (void)f; (void)a; (void)v)

@@ -1,0 +1,246 @@
+/* failures.c: five kernels, each compiled, loaded, launched and taken down over and over, while one allocation or one call of the
+ * driver is refused: first the first one, then the second, until a run gets by without. Whatever was refused, what fails says
+ * so and why, and all that was had is given back. Needs the driver without a GPU (cuda.c) as libcuda.so.1. */
+#include "neso.h"
+#include "tests/cli/driver/fake.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char source[] =
+    "import triton\n"
+    "import triton.language as tl\n"
+    "\n"
+    "@triton.jit\n"
+    "def add(Z, X, Y, n, BLOCK: tl.constexpr):\n"
+    "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+    "    tl.store(Z + i, tl.load(X + i, mask=i < n) + tl.load(Y + i, mask=i < n), mask=i < n)\n"
+    "\n"
+    "@triton.jit\n"
+    "def softmax(Y, X, Z, n, BLOCK: tl.constexpr):\n"
+    "    i = tl.arange(0, BLOCK)\n"
+    "    x = tl.load(X + i, mask=i < n, other=-float('inf'))\n"
+    "    e = tl.exp(x - tl.max(x, axis=0))\n"
+    "    tl.store(Y + i, e / tl.sum(e, axis=0), mask=i < n)\n"
+    "\n"
+    "@triton.jit\n"
+    "def matmul(C, A, B, n, BLOCK: tl.constexpr):\n"
+    "    i = tl.arange(0, BLOCK)\n"
+    "    acc = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)\n"
+    "    for k in range(0, n, BLOCK):\n"
+    "        a = tl.load(A + i[:, None] * n + (k + i), mask=k + i < n, other=0.0)\n"
+    "        b = tl.load(B + (k + i[:, None]) * n + i, mask=k + i[:, None] < n, other=0.0)\n"
+    "        acc = tl.dot(a, b, acc)\n"
+    "    tl.store(C + i[:, None] * BLOCK + i, acc)\n"
+    "\n"
+    "@triton.jit\n"
+    "def layer_norm(Y, X, W, n, BLOCK: tl.constexpr):\n"
+    "    i = tl.arange(0, BLOCK)\n"
+    "    x = tl.load(X + i, mask=i < n, other=0.0)\n"
+    "    mean = tl.sum(x, axis=0) / n\n"
+    "    d = tl.where(i < n, x - mean, 0.0)\n"
+    "    scale = tl.rsqrt(tl.sum(d * d, axis=0) / n + 1e-5)\n"
+    "    tl.store(Y + i, d * scale * tl.load(W + i, mask=i < n), mask=i < n)\n"
+    "\n"
+    "@triton.jit\n"
+    "def atomics(Y, X, Z, n, BLOCK: tl.constexpr):\n"
+    "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+    "    tl.atomic_add(Y + i % 16, tl.load(X + i, mask=i < n), mask=i < n)\n"
+    "    tl.atomic_max(Z, n)\n";
+
+static const struct {
+    const char *name, *signature;
+} kernels[] = {
+    {"add", "*fp32:16, *fp32:16, *fp32:16, i32, 256"},
+    {"softmax", "*fp32:16, *fp32:16, *fp32:16, i32, 1024"},
+    {"matmul", "*fp32:16, *fp16:16, *fp16:16, i32:16, 64"},
+    {"layer_norm", "*fp32:16, *fp32:16, *fp32:16, i32, 1024"},
+    {"atomics", "*fp32:16, *fp32:16, *i32:16, i32, 256"},
+};
+
+/* Calls whose refusal is no failure: the code goes on without, or is past caring. */
+static const char *const forgiven[] = {"cuDriverGetVersion",    "cuCtxGetCurrent",
+                                       "cuCtxPopCurrent_v2",    "cuDevicePrimaryCtxRelease_v2",
+                                       "cuLinkCreate_v2",       "cuLinkAddData_v2",
+                                       "cuLinkComplete",        "cuLinkDestroy",
+                                       "cuModuleUnload",        "cuCtxPushCurrent_v2" /* to unload */,
+                                       "cuTensorMapEncodeTiled"};
+
+enum { BYTES = 1 << 16 };
+
+static int passed, failed;
+static const char *now; /* what is done, for messages */
+
+static void check(int good, const char *what, long at)
+{
+    *(good ? &passed : &failed) += 1;
+    if (!good && failed < 20)
+        fprintf(stderr, "failed: %s: %s, at %ld\n", now, what, at);
+}
+
+/* -- an allocator whose block number `until` is refused -- */
+
+struct ration {
+    long until, bytes_out;
+    int refused;
+};
+
+static void *allocate(void *user, size_t bytes)
+{
+    struct ration *r = user;
+    if (r->until && --r->until == 0) {
+        r->refused = 1;
+        return NULL;
+    }
+    r->bytes_out += (long)bytes;
+    return malloc(bytes);
+}
+
+static void release(void *user, void *memory, size_t bytes)
+{
+    struct ration *r = user;
+    r->bytes_out -= (long)bytes;
+    free(memory);
+}
+
+/* -- a kernel from source to the end -- */
+
+static neso_status launch(neso_context *ctx, neso_kernel *kernel, uint64_t memory)
+{
+    /* The second has no elements: a matrix without is no business of a tensor map. */
+    static const int32_t numbers[] = {64, 0, 64};
+    const uint32_t grid[3] = {1, 1, 1};
+    neso_error error = {.size = sizeof error};
+    for (int i = 0; i < 3; i++) {
+        const void *args[] = {&memory, &memory, &memory, &numbers[i]};
+        neso_status status = neso_launch(kernel, grid, NULL, args, &error);
+        if (status != NESO_OK) {
+            check(error.status == status && error.message[0], "a launch says why", status);
+            return status;
+        }
+    }
+    return neso_synchronize(ctx, NULL);
+}
+
+static neso_status on_device(neso_context *ctx, neso_kernel *kernel)
+{
+    static char data[BYTES];
+    uint64_t memory;
+    neso_status status = neso_memory_allocate(ctx, BYTES, &memory);
+    if (status != NESO_OK)
+        return status;
+    status = neso_memory_write(ctx, memory, data, sizeof data);
+    if (status == NESO_OK)
+        status = launch(ctx, kernel, memory);
+    if (status == NESO_OK)
+        status = neso_memory_read(ctx, data, memory, sizeof data);
+    neso_status released = neso_memory_release(ctx, memory);
+    return status ? status : released;
+}
+
+static neso_status in_context(neso_context *ctx, int which)
+{
+    neso_module *module = NULL;
+    neso_kernel *kernel = NULL;
+    neso_compile_options o = {.size = sizeof o};
+    o.signature = kernels[which].signature;
+    neso_status status = neso_context_use_device(ctx, "cuda", NULL);
+    if (status == NESO_OK)
+        status = neso_module_from_source(ctx, "five.py", source, strlen(source), &module);
+    if (status == NESO_OK)
+        status = neso_kernel_compile(module, kernels[which].name, &o, &kernel);
+    if (status != NESO_OK)
+        check(neso_error_text(ctx)[0] != 0, "a word on it", status);
+    if (status == NESO_OK)
+        status = on_device(ctx, kernel);
+    neso_kernel_release(kernel);
+    neso_module_release(module);
+    return status;
+}
+
+static neso_status run(struct ration *r, int which, const char *cache)
+{
+    neso_context *ctx;
+    neso_context_options o = {.size = sizeof o, .allocator = {allocate, release, r}, .cache = cache};
+    neso_status status = neso_context_create(&o, &ctx);
+    if (status != NESO_OK)
+        return status;
+    status = in_context(ctx, which);
+    neso_context_release(ctx);
+    return status;
+}
+
+/* -- in turn -- */
+
+static void fail_allocations(struct fake *fake, int which, const char *cache)
+{
+    int refused = 1;
+    long n = 0;
+    while (refused && ++n < 5000) {
+        struct ration r = {.until = n};
+        neso_status status = run(&r, which, cache);
+        refused = r.refused;
+        check(refused ? status == NESO_OUT_OF_MEMORY || status == NESO_OK : status == NESO_OK,
+              neso_status_name(status), n);
+        check(r.bytes_out == 0, "all memory is given back", n);
+        check(fake->held == 0, "the driver has all of its own back", n);
+    }
+    check(!refused && n > 10, "a run gets by", n);
+}
+
+static int is_forgiven(const char *call, const char *cache)
+{
+    if (cache && strcmp(call, "cuModuleLoadData") == 0)
+        return 1; /* what is kept is assembled anew */
+    for (size_t i = 0; i < sizeof forgiven / sizeof *forgiven; i++)
+        if (strcmp(forgiven[i], call) == 0)
+            return 1;
+    return 0;
+}
+
+/* A driver that grants no more shared memory means that the kernel is too large. */
+static neso_status wanted(const char *refused)
+{
+    if (!refused)
+        return NESO_OK;
+    return strcmp(refused, "cuFuncSetAttribute") == 0 ? NESO_INVALID : NESO_DRIVER;
+}
+
+static void fail_calls(struct fake *fake, int which, const char *cache)
+{
+    long n = 0;
+    for (fake->refused = ""; fake->refused && ++n < 5000;) {
+        struct ration r = {0};
+        fake->until = n;
+        fake->refused = NULL;
+        neso_status status = run(&r, which, cache);
+        fake->until = 0;
+        if (fake->refused && status == NESO_OK)
+            check(is_forgiven(fake->refused, cache), fake->refused, n);
+        else
+            check(status == wanted(fake->refused), neso_status_name(status), n);
+        check(r.bytes_out == 0, "all memory is given back", n);
+        check(fake->held == 0, "the driver has all of its own back", n);
+    }
+    check(!fake->refused && n > 10, "a run gets by", n);
+}
+
+/* With a folder, the runs find there what the ones before left. */
+int main(int argc, char **argv)
+{
+    const char *cache = argc > 1 ? argv[1] : NULL;
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    struct fake *fake = driver ? dlsym(driver, "fake") : NULL;
+    if (!fake)
+        return fputs("needs the driver without a GPU\n", stderr), 2;
+    for (int i = 0; i < (int)(sizeof kernels / sizeof *kernels); i++) {
+        now = kernels[i].name;
+        fail_allocations(fake, i, cache);
+        fail_calls(fake, i, cache);
+    }
+    dlclose(driver);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}

@@ -1,0 +1,26 @@
+# Each allocation and each call of the driver is refused in turn over five kernels, with the cache and without: what fails says so,
+# and nothing leaks (driver/failures.c; the driver is the one without a GPU). Launches allocate nothing (bench/launch.c).
+fail=0
+say() { echo "$*"; fail=1; }
+cc=${CC:-cc}
+archive=$NESO_ROOT/$NESO_BUILD/libneso.a
+inner=$(nm "$archive")
+san=
+[[ $inner == *__asan_* ]] && san="-g -fsanitize=address,undefined -fno-sanitize-recover=all"
+[[ $inner == *__tsan_* ]] && san="-g -fsanitize=thread"
+[[ $NESO_BUILD == *clang* ]] && cc=clang
+$cc -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/cuda.c" -o libcuda.so.1 || exit 1
+export LD_LIBRARY_PATH=$PWD
+link() { # SOURCE TO
+    # shellcheck disable=SC2086
+    $cc -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -Werror $san -I"$NESO_ROOT" -I"$NESO_ROOT/runtime" "$NESO_ROOT/$1" "$archive" \
+        -lm -ldl -lpthread -o "$2" || say "$1 does not build"
+}
+link tests/cli/driver/failures.c failures
+for cache in "" cache; do
+    ./failures $cache >out 2>&1 || say "failures $cache: $(tail -n 30 out)"
+done
+link bench/launch.c launch
+./launch >out 2>&1
+grep -qx '0 allocations' out || say "launch: $(cat out)"
+exit $fail
