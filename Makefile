@@ -78,6 +78,8 @@ $(BUILD)/neso: $(COMMAND:%.c=$(BUILD)/%.o) $(BUILD)/libneso.a
 $(BUILD)/gpu_%: $(BUILD)/tests/gpu/%.o $(BUILD)/inner.a
 	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+$(BUILD)/gpu_insns: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/gpu/insns_*.c))
+
 # Examples of embedding: they see neso.h and the archive, nothing else.
 $(BUILD)/tests/api_%: tests/api/%.c $(BUILD)/libneso.a
 	@mkdir -p $(@D)
@@ -106,7 +108,7 @@ fuzz-%:
 	  -fno-sanitize-coverage=trace-cmp tests/fuzz/$*.c \
 	  $(filter ir/% frontend/ast.c frontend/lex.c frontend/parse%,$(SOURCES)) $(LDLIBS) -o $(BUILD)/$@
 
-units: $(UNITS) $(BUILD)/gpu_ops $(BUILD)/gpu_dots
+units: $(UNITS) $(BUILD)/gpu_ops $(BUILD)/gpu_dots $(BUILD)/gpu_insns
 api: $(APIS)
 
 run: all

@@ -6,6 +6,7 @@
 #   memory   vector add and softmax beside a device copy, PyTorch and Triton
 #   matmul   the announcement's matmul beside cuBLAS and Triton
 #   random   2,000 random dots against a float64 oracle
+#   insns    every PTX instruction that we emit, on the GPU, in the emulator, and as the PTX ISA says
 #   interpreter   a launch in neso's interpreter and in Triton's
 #   sass     disassembly of the kernels that the benches measure (needs nvdisasm)
 #
@@ -16,7 +17,7 @@ out=${OUT:-build/gpu}
 mkdir -p "$out"
 python=$(command -v python3)
 export CFLAGS="-O2 -g"
-make -s -j"$(nproc)" all build/gpu_ops build/gpu_dots >"$out/make.log" 2>&1 || { tail -n 40 "$out/make.log"; exit 1; }
+make -s -j"$(nproc)" all build/gpu_ops build/gpu_dots build/gpu_insns >"$out/make.log" 2>&1 || { tail -n 40 "$out/make.log"; exit 1; }
 neso=build/neso
 passed=0 failed=0
 
@@ -52,6 +53,8 @@ part_matmul() { "$python" bench/peers/matmul.py "$out/matmul.json" && passed=$((
 
 part_random() { check "random dots" 450 build/gpu_dots cuda 2000; tail -n 12 "$out/log"; }
 
+part_insns() { check "every instruction" 200 build/gpu_insns cuda; cat "$out/log"; }
+
 part_interpreter() {
     echo "neso's interpreter:"; check "neso's interpreter" 60 "$neso" run --device interpreter bench/programs/interpreter.py; cat "$out/log"
     echo "TRITON_INTERPRET=1:"; check "Triton's interpreter" 120 env TRITON_INTERPRET=1 "$python" bench/programs/interpreter.py; cat "$out/log"
@@ -70,8 +73,8 @@ LIST
 
 for part in "${@:-tests}"; do
     case $part in
-    tests | memory | matmul | random | interpreter | sass) "part_$part" ;;
-    *) echo "usage: tests/gpu.sh [tests|memory|matmul|random|interpreter|sass]..." >&2; exit 2 ;;
+    tests | memory | matmul | random | insns | interpreter | sass) "part_$part" ;;
+    *) echo "usage: tests/gpu.sh [tests|memory|matmul|random|insns|interpreter|sass]..." >&2; exit 2 ;;
     esac
 done
 echo "$passed passed, $failed failed"

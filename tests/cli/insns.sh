@@ -1,0 +1,6 @@
+# Every row of insns.h in every form that we emit: the emulator against what the PTX ISA says; tests/gpu.sh runs the same on a GPU.
+"$NESO_ROOT/$NESO_BUILD/gpu_insns" >out 2>&1
+status=$?
+tail -n 1 out
+[ $status = 0 ] || grep -E "FAILED|NOT TESTED|^ " out | head -n 40
+exit $status

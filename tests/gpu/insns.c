@@ -1,0 +1,463 @@
+/* insns.c: every row of codegen/insns.h, on operands of every type and in every form that we emit: what the emulator makes of it,
+ * against a statement of the result from the PTX ISA, and with `cuda` what the GPU makes of it, bit for bit (approximate functions
+ * within the ISA's bound; dots on numbers whose sums are exact).
+ *
+ *     build/gpu_insns                 emulator
+ *     build/gpu_insns cuda            emulator and GPU
+ *     build/gpu_insns ptx DIRECTORY   emulator, and the kernels as files, for an assembler
+ *
+ * Prints a row of a table for each row of insns.h, with the reason where there is no trial. Run by tests/gpu.sh. */
+#include "tests/gpu/insns.h"
+
+#include "runtime/cuda.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPOILED = 0xee, SHOWN = 3, PARAMS = 2 + TRIAL_MAPS };
+
+struct tally {
+    int forms, failed;
+    const char *why_not;
+};
+
+struct bench {
+    struct arena arena;
+    struct arena_mark begin;
+    struct gpu gpu;
+    bool on_gpu;
+    const char *directory; /* NULL: kernels are not written */
+    bool is_lost;          /* the GPU's context, after a fault */
+    int trials;
+    long values;
+    struct tally tallies[INSN_count];
+};
+
+/* -- memory -- */
+
+static void *allocate(void *ctx, size_t bytes)
+{
+    (void)ctx;
+    return aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+}
+
+static void release(void *ctx, void *p, size_t bytes)
+{
+    (void)ctx, (void)bytes;
+    free(p);
+}
+
+static void out_of_memory(void *ctx, size_t bytes)
+{
+    (void)ctx;
+    fprintf(stderr, "out of memory: %zu bytes\n", bytes);
+    abort();
+}
+
+static const struct memory memory = {allocate, release, NULL};
+
+/* -- operands -- */
+
+uint64_t random_bits(void)
+{
+    static uint64_t state = 0x9E3779B97F4A7C15u;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state * 0x2545F4914F6CDD1Du;
+}
+
+static uint64_t rounded(enum ptype t, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return t == PT_f64 ? bits : real_round(t, real_of(PT_f64, bits), MOD_rn, false);
+}
+
+static uint64_t special_float(enum ptype t, int i)
+{
+    static const double values[] = {0.0,   -0.0,    1.0,   -1.0, 0.5,  INFINITY, -INFINITY, NAN,
+                                    1e-40, 65504.0, 448.0, 3.0,  -7.5, 127.5,    1e30,      6e-8};
+    return rounded(t, values[i % 16]);
+}
+
+static uint64_t special_integer(int i)
+{
+    static const int64_t values[] = {0,   1,    -1,    2,      31,        32,        63,        64,
+                                     127, -128, 32767, -32768, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN};
+    return (uint64_t)values[i % 16];
+}
+
+static uint64_t one_operand(enum ptype t, int i, int k)
+{
+    bool is_float = holds_float(t);
+    if (i < 256) {
+        int which = k == 0 ? i / 16 : k == 1 ? i : i * 7 + i / 16;
+        return is_float ? special_float(t, which) : special_integer(which);
+    }
+    if (is_float && i % 2)
+        return rounded(t, (double)(int64_t)random_bits() * 0x1p-63 * (i % 4 == 1 ? 1 : 40));
+    if (is_float && i % 8 == 2) /* halfway between two numbers, for conversions */
+        return rounded(t, (double)((int64_t)random_bits() >> 48) * 0.5);
+    return i % 3 || is_float ? random_bits() : random_bits() % 70;
+}
+
+uint64_t operand_bits(enum ptype t, int i, int k)
+{
+    int bits = type_bits(type_of_half(t));
+    uint64_t mask = ~UINT64_C(0) >> (64 - bits), x = one_operand(type_of_half(t), i, k) & mask;
+    if (bits < ptype_info[t].bits) /* the other half of a pair */
+        x |= (one_operand(type_of_half(t), i < 256 ? 255 - i : i, k) & mask) << bits;
+    return t == PT_pred ? x & 1 : x;
+}
+
+/* -- trials -- */
+
+void form_spell(struct form f, char *out, size_t room)
+{
+    size_t n = (size_t)snprintf(out, room, "%s", insn_info[f.code].mnemonic);
+    for (int i = 0; i < MODS_MOST && f.mods[i]; i++)
+        n += (size_t)snprintf(out + n, room - n, ".%s", mod_info[f.mods[i]].text);
+    if (f.type)
+        n += (size_t)snprintf(out + n, room - n, ".%s", ptype_info[f.type].word);
+    if (f.from)
+        snprintf(out + n, room - n, ".%s", ptype_info[f.from].word);
+}
+
+/* Zeroed, at a multiple of 128. */
+static void *place(struct arena *a, size_t bytes)
+{
+    uintptr_t p = (uintptr_t)arena_alloc(a, bytes + 256);
+    return (void *)((p + 127) / 128 * 128);
+}
+
+struct trial *trial_new(struct bench *b, size_t in_bytes, size_t out_bytes)
+{
+    struct trial *t;
+    arena_reset(&b->arena, b->begin);
+    t = NEW(&b->arena, struct trial);
+    *t = (struct trial){
+        .arena = &b->arena, .grid = 1, .threads = LANES, .in_bytes = in_bytes, .out_bytes = out_bytes};
+    t->in = place(&b->arena, in_bytes);
+    t->want = place(&b->arena, out_bytes);
+    memset(t->want, SPOILED, out_bytes);
+    text_init(&t->ptx, &b->arena);
+    return t;
+}
+
+void kernel_head(struct trial *t)
+{
+    text_printf(&t->ptx,
+                ".version 8.4\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 smem[];\n"
+                ".visible .entry k(.param .u64 p_in, .param .u64 p_out");
+    for (int i = 0; i < t->nmaps; i++)
+        text_printf(&t->ptx, ", .param .align 64 .b8 p_map%d[128]", i);
+    text_printf(
+        &t->ptx,
+        ")\n.maxntid %d, 1, 1\n{\n.reg .b64 %%in, %%out, %%wide;\n.reg .b32 %%t, %%sm, %%lane, %%cta;\n"
+        "ld.param.u64 %%in, [p_in];\nld.param.u64 %%out, [p_out];\nmov.u32 %%t, %%tid.x;\n"
+        "mov.u32 %%cta, %%ctaid.x;\nmov.u32 %%lane, %%laneid;\nmov.u32 %%sm, smem;\n",
+        t->threads);
+}
+
+struct check *trial_check(struct trial *t, enum insn_code code, size_t at, int n, int stride, int bytes,
+                          const char *format, ...)
+{
+    struct check c = {.code = code, .at = at, .n = n, .stride = stride, .bytes = bytes};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c.name, sizeof c.name, format, args);
+    va_end(args);
+    VEC_PUSH(t->arena, &t->checks, c);
+    return &t->checks.at[t->checks.n - 1];
+}
+
+void bench_untested(struct bench *b, enum insn_code code, const char *why)
+{
+    b->tallies[code].why_not = why;
+}
+
+/* -- running -- */
+
+static bool run_emulator(struct trial *t, uint8_t *out)
+{
+    struct emu_report r = {0};
+    struct arena arena;
+    uint64_t args[PARAMS] = {(uint64_t)(uintptr_t)t->in, (uint64_t)(uintptr_t)out};
+    struct cpu_buffer buffers[] = {{args[0], t->in_bytes, "in", NULL}, {args[1], t->out_bytes, "out", NULL}};
+    struct packed_map *maps = place(t->arena, TRIAL_MAPS * sizeof(struct packed_map));
+    for (int i = 0; i < t->nmaps; i++) {
+        maps[i] = t->maps[i];
+        maps[i].base =
+            maps[i].base & IN_OUTPUT ? args[1] + (maps[i].base ^ IN_OUTPUT) : args[0] + maps[i].base;
+        args[2 + i] = (uint64_t)(uintptr_t)&maps[i];
+    }
+    if (args[0] > args[1]) {
+        struct cpu_buffer first = buffers[1];
+        buffers[1] = buffers[0], buffers[0] = first;
+    }
+    struct emu_launch l = {.grid = {t->grid, 1, 1},
+                           .args = args,
+                           .buffers = buffers,
+                           .nbuffers = 2,
+                           .shared_bytes = t->shared_bytes,
+                           .mem = &memory};
+    arena_init(&arena, &memory, 0, out_of_memory, NULL);
+    const struct emu_code *code = emulator_load(&arena, t->ptx.s, t->ptx.len, &r);
+    if (code && !emulator_run(code, &l))
+        r = l.report;
+    bool ok = code && r.error == ERR_count;
+    if (!ok)
+        printf("emulator: %s\n", r.what);
+    arena_free(&arena);
+    return ok;
+}
+
+/* The packed map of the emulator, encoded by the driver. */
+static bool encode_map(struct bench *b, const struct packed_map *m, uint64_t in, uint64_t out, void *map,
+                       struct fault *f)
+{
+    uint32_t box[MAP_RANK_MAX], step[MAP_RANK_MAX];
+    uint64_t base = m->base & IN_OUTPUT ? out + (m->base ^ IN_OUTPUT) : in + m->base;
+    for (int d = 0; d < m->rank; d++)
+        box[d] = m->box[d], step[d] = m->step[d];
+    return driver_check(&b->gpu.driver,
+                        b->gpu.driver.encode_map(map, m->type, m->rank, (void *)(uintptr_t)base, m->extent,
+                                                 m->stride, box, step, CU_NO_INTERLEAVE, m->swizzle, 0,
+                                                 m->fills_nan),
+                        "encode_map", f);
+}
+
+#define CALL(call, ...) driver_check(d, d->call(__VA_ARGS__), #call, f)
+static bool launch_gpu(struct bench *b, struct trial *t, cu_function function, cu_address in, cu_address out,
+                       uint8_t *result, struct fault *f)
+{
+    const struct driver *d = &b->gpu.driver;
+    _Alignas(64) uint8_t maps[TRIAL_MAPS][MAP_BYTES];
+    void *params[PARAMS] = {&in, &out};
+    for (int i = 0; i < t->nmaps; i++) {
+        params[2 + i] = maps[i];
+        if (!encode_map(b, &t->maps[i], in, out, maps[i], f))
+            return false;
+    }
+    if (t->shared_bytes > 48 << 10 && !CALL(function_set, function, CU_MAX_DYNAMIC_SHARED, t->shared_bytes))
+        return false;
+    return CALL(copy_to_device, in, t->in, t->in_bytes, NULL) &&
+           CALL(copy_to_device, out, result, t->out_bytes, NULL) &&
+           CALL(launch, function, (unsigned)t->grid, 1, 1, (unsigned)t->threads, 1, 1,
+                (unsigned)t->shared_bytes, NULL, params, NULL) &&
+           CALL(stream_sync, NULL) && CALL(copy_from_device, result, out, t->out_bytes, NULL) &&
+           CALL(stream_sync, NULL);
+}
+
+static bool run_gpu(struct bench *b, struct trial *t, uint8_t *result)
+{
+    const struct driver *d = &b->gpu.driver;
+    struct fault fault = {0}, *f = &fault;
+    cu_module module = NULL;
+    cu_function function = NULL;
+    cu_address in = 0, out = 0;
+    bool ok = CALL(module_load, &module, t->ptx.s) && CALL(module_function, &function, module, "k") &&
+              CALL(mem_alloc, &in, t->in_bytes) && CALL(mem_alloc, &out, t->out_bytes) &&
+              launch_gpu(b, t, function, in, out, result, f);
+    if (!ok)
+        printf("GPU: %s\n", fault.detail);
+    if (!ok && strstr(fault.detail, "ILLEGAL"))
+        b->is_lost = true;
+    if (in)
+        d->mem_free(in);
+    if (out)
+        d->mem_free(out);
+    if (module)
+        d->module_unload(module);
+    return ok;
+}
+
+/* -- comparing -- */
+
+static uint64_t element(const uint8_t *p, const struct check *c, size_t i)
+{
+    uint64_t x = 0;
+    memcpy(&x, p + c->at + i * (size_t)c->stride, (size_t)c->bytes);
+    return x;
+}
+
+static double float_of(uint64_t bits)
+{
+    return real_double(real_of(PT_f32, bits));
+}
+
+/* The ISA's bounds: of the absolute error of lg2 near 1, of relative errors elsewhere; .ftz makes zeros of what is subnormal. */
+static bool is_close(const struct check *c, uint64_t got_bits, uint64_t want_bits, double want)
+{
+    if (fabs(want) >= 0x1.ffffffp127)
+        want = copysign(INFINITY, want);
+    double got = float_of(got_bits), error = fabs(got - want), size = fabs(want);
+    if (got_bits == want_bits || (isnan(got) && isnan(want)) || (got != 0 && got == want))
+        return true;
+    bool flushes = c->form.mods[1] == MOD_ftz;
+    if (size < 0x1p-126 && (flushes || c->code == INSN_ex2 || c->code == INSN_div))
+        return fabs(got) <= 0x1p-126 && error <= 0x1p-126;
+    switch (c->code) {
+    case INSN_ex2: return error <= size * 0x1p-22;
+    case INSN_lg2: return error <= 0x1p-22 || error <= size * 0x1p-22;
+    case INSN_rsqrt: return error <= size * 0x1.2p-23;
+    case INSN_sqrt: return error <= size * 0x1p-23;
+    case INSN_rcp: return error <= size * 0x1p-23;
+    default: return error <= size * 0x1p-22; /* div.full: 2 ulp */
+    }
+}
+
+/* The exact result of an approximate function. */
+static double approximated(const struct check *c, const struct trial *t, size_t i)
+{
+    double x[2];
+    for (size_t k = 0; k < 2; k++) {
+        uint64_t bits = 0;
+        memcpy(&bits, t->in + c->in_at + k * (size_t)(c->n * c->stride) + i * (size_t)c->stride,
+               sizeof(float));
+        x[k] = float_of(bits);
+        if (c->form.mods[1] == MOD_ftz && fabs(x[k]) < 0x1p-126)
+            x[k] = copysign(0, x[k]);
+        if (c->code != INSN_div)
+            break;
+    }
+    switch (c->code) {
+    case INSN_ex2: return exp2(x[0]);
+    case INSN_lg2: return log2(x[0]);
+    case INSN_rsqrt: return 1 / sqrt(x[0]);
+    case INSN_sqrt: return sqrt(x[0]);
+    case INSN_rcp: return 1 / x[0];
+    default: return x[0] / x[1];
+    }
+}
+
+static bool agrees(const struct check *c, const struct trial *t, size_t i, uint64_t got, uint64_t want)
+{
+    if (c->closeness == CLOSE_approx)
+        return is_close(c, got, want, approximated(c, t, i));
+    return got == want || (c->form.type == PT_f64 && c->code != INSN_mov && real_of(PT_f64, got).nan &&
+                           real_of(PT_f64, want).nan);
+}
+
+static void show(const struct check *c, const struct trial *t, size_t i, const uint8_t *const *results)
+{
+    printf("  %s element %zu: stated 0x%llx, emulator 0x%llx", c->name, i,
+           (unsigned long long)element(t->want, c, i), (unsigned long long)element(results[0], c, i));
+    if (results[1])
+        printf(", GPU 0x%llx", (unsigned long long)element(results[1], c, i));
+    for (size_t k = 0; k < 3 && c->has_operands; k++) {
+        uint64_t x = 0;
+        memcpy(&x, t->in + c->in_at + k * (size_t)(c->n * c->stride) + i * (size_t)c->stride, 8);
+        printf("%s0x%llx", k ? ", " : "; operands ", (unsigned long long)x);
+    }
+    printf("\n");
+}
+
+static void compare(struct bench *b, const struct trial *t, const uint8_t *const *results)
+{
+    for (int k = 0; k < t->checks.n; k++) {
+        const struct check *c = &t->checks.at[k];
+        int wrong = 0;
+        for (size_t i = 0; i < (size_t)c->n; i++) {
+            bool ok = true;
+            for (int side = 0; side < 2 && results[side]; side++)
+                ok &= agrees(c, t, i, element(results[side], c, i), element(t->want, c, i));
+            if (!ok && wrong++ < SHOWN)
+                show(c, t, i, results);
+        }
+        if (wrong)
+            printf("FAILED %s: %d of %d differ\n", c->name, wrong, c->n);
+        b->tallies[c->code].forms++;
+        b->tallies[c->code].failed += wrong > 0;
+        b->values += c->n;
+    }
+}
+
+static void write_kernel(struct bench *b, const struct trial *t)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%04d.ptx", b->directory, b->trials);
+    FILE *f = fopen(path, "w");
+    if (!f)
+        return;
+    fwrite(t->ptx.s, 1, t->ptx.len, f);
+    fclose(f);
+}
+
+void trial_run(struct bench *b, struct trial *t)
+{
+    uint8_t *out[2] = {place(t->arena, t->out_bytes), NULL};
+    memset(out[0], SPOILED, t->out_bytes);
+    if (b->directory)
+        write_kernel(b, t);
+    b->trials++;
+    bool ok = run_emulator(t, out[0]);
+    if (b->on_gpu && !b->is_lost) {
+        out[1] = place(t->arena, t->out_bytes);
+        memset(out[1], SPOILED, t->out_bytes);
+        ok &= run_gpu(b, t, out[1]);
+    }
+    if (ok) {
+        compare(b, t, (const uint8_t *const *)out);
+        return;
+    }
+    printf("FAILED %s%s: did not run\n", t->checks.at[0].name, t->checks.n > 1 ? " and others" : "");
+    for (int k = 0; k < t->checks.n; k++) {
+        b->tallies[t->checks.at[k].code].forms++;
+        b->tallies[t->checks.at[k].code].failed++;
+    }
+}
+
+/* -- all -- */
+
+static int print_table(const struct bench *b)
+{
+    int failed = 0, passed = 0;
+    for (int c = 0; c < INSN_count; c++) {
+        const struct tally *y = &b->tallies[c];
+        if (y->forms)
+            printf("%-20s %5d forms%s", insn_info[c].name, y->forms, y->failed ? "" : "\n");
+        if (y->failed)
+            printf(", %d FAILED\n", y->failed);
+        if (!y->forms)
+            printf("%-20s %s\n", insn_info[c].name, y->why_not ? y->why_not : "NOT TESTED");
+        failed += y->failed;
+        passed += y->forms - y->failed;
+    }
+    printf("%d kernels, %ld values\n%d passed, %d failed\n", b->trials, b->values, passed, failed);
+    return failed;
+}
+
+static bool open_gpu(struct bench *b)
+{
+    struct fault fault = {0}, *f = &fault;
+    struct driver *d = &b->gpu.driver;
+    b->on_gpu = driver_open(d, f) && CALL(device_get, &b->gpu.device, 0) &&
+                CALL(primary_retain, &b->gpu.context, b->gpu.device) && CALL(context_push, b->gpu.context);
+    if (!b->on_gpu)
+        printf("%s\n", fault.detail);
+    return b->on_gpu;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench *b = calloc(1, sizeof *b);
+    if (!b)
+        return 2;
+    arena_init(&b->arena, &memory, 0, out_of_memory, NULL);
+    b->begin = arena_mark(&b->arena);
+    if (argc > 2 && strcmp(argv[1], "ptx") == 0)
+        b->directory = argv[2];
+    if (argc > 1 && strcmp(argv[1], "cuda") == 0 && !open_gpu(b))
+        return 2;
+    try_alu(b);
+    int failed = print_table(b);
+    arena_free(&b->arena);
+    if (b->on_gpu)
+        b->gpu.driver.primary_release(b->gpu.device);
+    free(b);
+    return failed > 0;
+}
