@@ -20,6 +20,8 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16 };
     X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN,           "leave each kernel's PTX there") \
     X(break,         0,    "break",         "PLACE",   RUN,           "stop a kernel at FILE:LINE, in the first program there or in FILE:LINE@3, @1,2,0") \
     X(races,         0,    "races",         "HOW LONG",RUN,           "watch the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
+    X(counts,        0,    "counts",        "[=FILE]", RUN,           "on the emulator: say what launches cost; as JSON in FILE too (see `neso help counts`)") \
+    X(sample,        0,    "sample",        "N",       RUN,           "with --counts: run N program instances of each launch only; results are incomplete") \
     X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS, "one entry a parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
     X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS, "depth of software pipelines; 3 is the default") \
@@ -51,7 +53,7 @@ enum option {
 
 struct option_row {
     char letter;
-    const char *word, *argument;
+    const char *word, *argument; /* "[=FILE]": it may be left out */
     int where;
     const char *meaning;
 };
@@ -99,6 +101,10 @@ int embed(const struct given *g, neso_context *ctx, neso_module *module, const c
 
 /* -- command_variants.c -- */
 int variants_command(const struct given *g);
+
+/* -- command_counts.c -- */
+/* What was counted, as --counts asks. */
+int counts_report(const struct given *g, neso_context *ctx);
 
 /* -- command_run.c -- */
 int run_command(const struct given *g);

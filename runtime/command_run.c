@@ -164,14 +164,19 @@ static int run_program(struct session *s, const char *path, const char *text, si
     o.break_at = g->options[OPTION_break];
     o.keep_device = g->options[OPTION_device] != NULL;
     o.ask = ask;
-    if (!choose_races(g, &o.races))
+    int sample;
+    if (!choose_races(g, &o.races) || !number(g, OPTION_sample, &sample))
         return BAD;
     neso_status status = neso_context_use_device(s->ctx, choose_device(g), NULL);
     if (status != NESO_OK)
         return report(g, s->ctx, status);
+    if (g->options[OPTION_counts] && (status = neso_counts_start(s->ctx, sample)) != NESO_OK)
+        return report(g, s->ctx, status);
     if (g->options[OPTION_verbose])
         fprintf(stderr, "neso: running %s on %s\n", path, neso_context_device_text(s->ctx));
-    return report(g, s->ctx, neso_program_run(s->ctx, path, text, length, &o));
+    int result = report(g, s->ctx, neso_program_run(s->ctx, path, text, length, &o));
+    int counted = g->options[OPTION_counts] ? counts_report(g, s->ctx) : GOOD;
+    return result ? result : counted;
 }
 
 int run_command(const struct given *g)

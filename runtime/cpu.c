@@ -1,4 +1,5 @@
 /* cpu.c: memory of this process as a device's memory, for the interpreter and the emulator. */
+#include "runtime/emulator/machine.h"
 #include "runtime/interpreter.h"
 
 #include <stdio.h>
@@ -37,6 +38,7 @@ void cpu_close(struct device *d)
     if (m->list)
         d->mem->free(d->mem->ctx, m->list, (size_t)m->cap * sizeof *m->list);
     race_free(m->race);
+    emu_counts_free(m->counts);
     pthread_mutex_destroy(&m->lock);
     d->mem->free(d->mem->ctx, m, sizeof *m);
 }

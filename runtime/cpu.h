@@ -27,6 +27,7 @@ struct cpu {
     struct cpu_allocation *list; /* sorted by base, not overlapping */
     int n, cap;
     struct race *race; /* the interpreter's, shared by launches; its shadows are the allocations'. NULL: none */
+    struct emu_counts *counts; /* the emulator's; NULL: nobody counts */
 };
 
 /* For a device_class: `open` apart, since only the class knows its name. */

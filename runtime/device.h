@@ -41,7 +41,7 @@ struct device {
 
 /* What is loaded: valid until unloaded. */
 struct image {
-    const char *name;
+    const char *name, *id; /* id: one for each specialization */
     const char *ptx; /* takes_ptx */
     size_t ptx_bytes;
     const struct ptx_info *info;
@@ -134,6 +134,9 @@ struct device_class {
     bool (*attribute)(struct device *d, int number, int64_t *value, struct fault *f);
     /* By a library of the vendor's, queued. False with NESO_OK in f: none is here that does it. NULL: never one. */
     bool (*multiply)(struct device *d, const struct product *p, struct fault *f);
+    /* What launches cost, as neso.h has it. NULL: it cannot count. */
+    bool (*count)(struct device *d, int64_t programs, struct fault *f);
+    void (*counts)(struct device *d, neso_counts_fn *each, void *user);
 
     /* Points in time on a stream; seconds waits for `to`. */
     bool (*event_new)(struct device *d, void **event, struct fault *f);

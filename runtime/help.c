@@ -1,4 +1,5 @@
 /* help.c: the compiler's tables as text, so that no list of them is written by hand. */
+#include "runtime/emulator/machine.h"
 #include "runtime/runtime.h"
 
 #include "opt/passes.h"
@@ -69,6 +70,7 @@ static const struct {
 } topics[] = {
     {"ops", help_ops},       {"passes", help_passes},   {"insns", codegen_help_insns},
     {"errors", help_errors}, {"targets", help_targets}, {"language", builtins_help},
+    {"counts", emu_counts_help},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 

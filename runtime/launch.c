@@ -18,6 +18,7 @@ static bool load(struct neso_kernel *k, struct fault *f)
 {
     struct image image = {
         .name = k->name,
+        .id = neso_kernel_id(k),
         .ptx = k->texts[NESO_TEXT_PTX].s,
         .ptx_bytes = k->texts[NESO_TEXT_PTX].len,
         .info = &k->info,
@@ -204,4 +205,21 @@ neso_status neso_synchronize(neso_context *context, void *stream)
     struct device *d = &context->device;
     report_begin(context);
     return report(context, has_device(context, "wait for", &f) && d->class->sync(d, stream, &f), &f);
+}
+
+neso_status neso_counts_start(neso_context *context, int64_t programs)
+{
+    struct fault f;
+    struct device *d = &context->device;
+    report_begin(context);
+    if (!d->class || !d->class->count)
+        return report(context, fault_set(&f, NESO_NO_DEVICE, ERR_not_here, "count"), &f);
+    return report(context, d->class->count(d, programs, &f), &f);
+}
+
+void neso_counts_each(neso_context *context, neso_counts_fn *each, void *user)
+{
+    struct device *d = &context->device;
+    if (d->class && d->class->counts)
+        d->class->counts(d, each, user);
 }

@@ -91,7 +91,8 @@ static void print_options(FILE *to, int where)
         if (!(o->where & where))
             continue;
         char left[64];
-        const char *space = o->argument ? " " : "", *argument = o->argument ? o->argument : "";
+        const char *space = o->argument && *o->argument != '[' ? " " : "",
+                   *argument = o->argument ? o->argument : "";
         if (o->letter)
             snprintf(left, sizeof left, "-%c, --%s%s%s", o->letter, o->word, space, argument);
         else
@@ -200,9 +201,10 @@ static int parse(const struct command_row *c, int argc, char **argv, struct give
         const struct option_row *row = &option_rows[o];
         if (value && !row->argument)
             return complain("--%s takes no argument", row->word);
-        if (!value && row->argument && i + 1 == argc)
+        bool needs = row->argument && *row->argument != '[';
+        if (!value && needs && i + 1 == argc)
             return complain("--%s needs %s: %s", row->word, row->argument, row->meaning);
-        g->options[o] = value ? value : row->argument ? argv[++i] : "";
+        g->options[o] = value ? value : needs ? argv[++i] : "";
     }
     if (g->argc < c->least)
         return complain("usage: neso %s %s", c->word, c->arguments);

@@ -250,6 +250,27 @@ NESO_API neso_status neso_memory_read(neso_context *context, void *to, uint64_t 
 /* Waits for everything launched on the stream, and reports what went wrong there. */
 NESO_API neso_status neso_synchronize(neso_context *context, void *stream);
 
+/* -- what launches cost -- */
+
+/* From now on launches are counted; the device has to be the emulator (else NESO_NO_DEVICE). With `programs` not 0 only so many
+ * program instances of each launch run, spread over its grid: what they write is written, the rest of the results is not. */
+NESO_API neso_status neso_counts_start(neso_context *context, int64_t programs);
+
+/* One sum over all launches of a kernel since then. The same on every machine. */
+typedef struct neso_count {
+    size_t size;
+    const char *kernel, *id; /* as neso_kernel_name and neso_kernel_id have them */
+    const char *file;        /* of the kernel's source */
+    uint32_t line;           /* 0: the whole kernel, and `file` is NULL */
+    const char *name;        /* "global_sectors": see `neso help counts` */
+    uint64_t value;
+} neso_count;
+
+/* Calls `each` for all counts: kernels in the order of their first launch, of each the whole kernel, then its lines in order;
+ * of lines no zeros. Nothing where nobody counts. Strings live as long as the device. */
+typedef void neso_counts_fn(void *user, const neso_count *count);
+NESO_API void neso_counts_each(neso_context *context, neso_counts_fn *each, void *user);
+
 /* -- whole programs -- */
 
 typedef struct neso_run_options {
@@ -289,7 +310,7 @@ NESO_API neso_status neso_program_run(neso_context *context, const char *name, c
 
 /* -- what is here -- */
 
-/* A table of the language or compiler, as text: "ops", "passes", "insns", "errors", "targets", "language". */
+/* A table of the language or compiler, as text: "ops", "passes", "insns", "errors", "targets", "language", "counts". */
 NESO_API neso_status neso_help(neso_context *context, const char *topic, const char **text);
 /* The topics; NULL past the end. */
 NESO_API const char *neso_help_topic(size_t index);

@@ -17,6 +17,7 @@
 #include "opt/passes.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { VALUES_MOST = 48, SLOTS = 64, PLAN_ARGS_MOST = 512 };
@@ -116,7 +117,10 @@ static void compile(struct neso_kernel *k, struct general *g)
 
 static bool load_general(struct neso_kernel *k, struct general *g, struct fault *f)
 {
+    char id[256];
+    snprintf(id, sizeof id, "%s-general", neso_kernel_id(k));
     struct image image = {.name = k->name,
+                          .id = id,
                           .ptx = g->ptx.s,
                           .ptx_bytes = g->ptx.len,
                           .info = &g->info,

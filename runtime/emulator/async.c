@@ -108,6 +108,8 @@ static void check_sources(struct emu_warp *w, const struct emu_insn *in, uint32_
                        (!taken[lane] || cpu_is_inside(cpu_buffer_at(l->buffers, l->nbuffers, from[lane]),
                                                       from[lane], taken[lane]));
         whole |= is_part ? 0 : m & -m;
+        if (is_part && taken[lane] && w->cta->cluster->tallies)
+            emu_count_row(w, in, from[lane], taken[lane]);
     }
     if (whole)
         emu_check_global(w, in, whole, from, bytes);

@@ -127,10 +127,22 @@ static void wait_for_cluster(struct emu_warp *w, uint32_t on)
 
 /* -- waiting for a phase; the four warps of a warpgroup -- */
 
-/* A wait may give up (PTX ISA, "mbarrier.try_wait": after a time limit of the system's); here every other time. */
+static void tally_wait(struct emu_warp *w, uint32_t ready)
+{
+    struct emu_tally *t = &w->cta->cluster->tallies[w->pc];
+    t->executed += ready != 0;
+    t->lanes += (uint64_t)__builtin_popcount(ready);
+}
+
+/* A wait may give up (PTX ISA, "mbarrier.try_wait": after a time limit of the system's); here every other time. Where costs are
+ * counted it never does, so that a wait costs the same however long it takes. */
 static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
-    uint32_t over = emu_mbarrier_ready(w, in, on), ready = emu_random(w->cta->cluster, 2) ? on : over;
+    bool counts = w->cta->cluster->tallies;
+    uint32_t over = emu_mbarrier_ready(w, in, on),
+             ready = !counts && emu_random(w->cta->cluster, 2) ? on : over;
+    if (counts)
+        tally_wait(w, ready);
     for (uint32_t m = ready; m; m &= m - 1)
         emu_set_lane(w, &in->opnds[0], emu_first_lane(m), over >> emu_first_lane(m) & 1, 0);
     if (ready)

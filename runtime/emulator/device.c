@@ -10,6 +10,7 @@ struct loaded {
     const struct emu_code *code;
     int shared_bytes, nparams;
     const char **names; /* of the parameters that are pointers, else NULL */
+    const char *name, *id;
     jmp_buf full;
 };
 
@@ -39,6 +40,8 @@ static void read_image(struct loaded *l, const struct image *image, struct emu_r
     l->code = emulator_load(&l->arena, image->ptx, image->ptx_bytes, r);
     l->shared_bytes = info->shared_bytes;
     l->nparams = info->params.n;
+    l->name = arena_strndup(&l->arena, image->name, strlen(image->name));
+    l->id = arena_strndup(&l->arena, image->id, strlen(image->id));
     l->names = NEW_ARRAY(&l->arena, info->params.n, const char *);
     for (int i = 0; i < info->params.n; i++)
         l->names[i] = type_is_ptr(info->params.at[i].type)
@@ -97,9 +100,25 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                              .nbuffers = n,
                              .shared_bytes = k->shared_bytes,
                              .mem = d->mem};
-    bool done = emulator_run(k->code, &run);
+    struct emu_counts *counts = ((struct cpu *)d->state)->counts;
+    bool done = counts ? emu_counts_run(counts, k->code, k->name, k->id, &run) : emulator_run(k->code, &run);
     cpu_buffers_free(d, buffers, n);
     return done || report(&run.report, f);
+}
+
+static bool machine_count(struct device *d, int64_t programs, struct fault *f)
+{
+    struct cpu *m = d->state;
+    emu_counts_free(m->counts);
+    m->counts = emu_counts_new(d->mem, programs);
+    return m->counts || fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for counts");
+}
+
+static void machine_counts(struct device *d, neso_counts_fn *each, void *user)
+{
+    struct emu_counts *counts = ((struct cpu *)d->state)->counts;
+    if (counts)
+        emu_counts_each(counts, each, user);
 }
 
 const struct device_class device_emulator = {
@@ -119,6 +138,8 @@ const struct device_class device_emulator = {
     .unload = machine_unload,
     .encode = machine_encode,
     .launch = machine_launch,
+    .count = machine_count,
+    .counts = machine_counts,
     .resources = cpu_resources,
     .cubin = cpu_cubin,
     .event_new = cpu_event_new,

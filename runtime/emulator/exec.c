@@ -25,10 +25,10 @@ enum { RESIDENT_BYTES_MOST = 1 << 29 };
 struct grid {
     const struct emu_code *code;
     struct emu_launch *launch;
-    atomic_llong next; /* cluster to be taken next */
-    long long total;
-    atomic_llong failed;  /* the lowest that has failed */
-    pthread_mutex_t lock; /* of the report */
+    atomic_llong next;       /* cluster to be taken next */
+    long long total, sample; /* of the grid; how many of them run */
+    atomic_llong failed;     /* the lowest that has failed */
+    pthread_mutex_t lock;    /* of the report, and of the launch's tallies */
 };
 
 /* -- reports -- */
@@ -134,6 +134,16 @@ static uint32_t guarded(struct emu_warp *w, const struct emu_insn *in)
     return w->mask & (in->guard_not ? ~mask : mask);
 }
 
+/* A wait for an mbarrier may come again and again: it counts when it is over (barrier.c). */
+static void tally(struct emu_warp *w, uint32_t on)
+{
+    struct emu_tally *t = &w->cta->cluster->tallies[w->pc];
+    if (w->cta->code->insns.at[w->pc].code == INSN_mbarrier_try_wait)
+        return;
+    t->executed++;
+    t->lanes += (uint64_t)__builtin_popcount(on);
+}
+
 /* One turn; false: its time was up. */
 static bool run_warp(struct emu_warp *w)
 {
@@ -145,6 +155,8 @@ static bool run_warp(struct emu_warp *w)
         uint32_t on = guarded(w, in);
         if (w->fresh && on)
             emu_wgmma_watch(w, in);
+        if (w->cta->cluster->tallies)
+            tally(w, on);
         if (in->run) {
             if (on)
                 in->run(w, in, on);
@@ -378,7 +390,7 @@ struct resident {
     size_t bytes;
 };
 
-static struct resident *resident_new(const struct grid *g)
+static struct resident *resident_new(const struct grid *g, struct emu_tally *tallies)
 {
     const struct memory *m = g->launch->mem;
     const int *cluster = g->code->cluster;
@@ -389,6 +401,7 @@ static struct resident *resident_new(const struct grid *g)
     struct emu_cluster *c = &r->cluster;
     c->code = g->code;
     c->launch = g->launch;
+    c->tallies = tallies;
     c->nctas = cluster[0] * cluster[1] * cluster[2];
     c->nactors = c->nctas * emu_actors(g->code);
     r->bytes = lay_out(c, NULL) + ALIGN;
@@ -409,11 +422,19 @@ static void resident_free(const struct grid *g, struct resident *r)
     m->free(m->ctx, r, sizeof *r);
 }
 
+/* The i-th cluster to run: all in order, or some at equal distances. */
+static long long spread(const struct grid *g, long long i)
+{
+    long long step = g->total / g->sample, rest = g->total % g->sample;
+    return i * step + i * rest / g->sample;
+}
+
 /* Has a cluster to run: its own, or the grid's next. */
 static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {
-        r->number = atomic_fetch_add(&g->next, 1);
+        long long i = atomic_fetch_add(&g->next, 1);
+        r->number = i < g->sample ? spread(g, i) : g->total;
         if (r->number < g->total)
             begin_cluster(&r->cluster, r->number);
     }
@@ -441,16 +462,44 @@ static int wanted_residents(struct resident *const *residents, int n)
     return n == 0 || 2 * n <= 2 ? n + 1 : 2 * n < most ? 2 * n : most > n ? most : n;
 }
 
+static size_t tallies_bytes(const struct grid *g)
+{
+    return (size_t)g->code->insns.n * sizeof(struct emu_tally);
+}
+
+/* A worker counts for itself. */
+static struct emu_tally *tallies_new(const struct grid *g)
+{
+    const struct memory *m = g->launch->mem;
+    struct emu_tally *t = g->launch->tallies ? m->alloc(m->ctx, tallies_bytes(g)) : NULL;
+    if (t)
+        memset(t, 0, tallies_bytes(g));
+    return t;
+}
+
+static void tallies_add(struct grid *g, struct emu_tally *t)
+{
+    const struct memory *m = g->launch->mem;
+    const uint64_t *from = (const uint64_t *)t;
+    uint64_t *to = (uint64_t *)g->launch->tallies;
+    pthread_mutex_lock(&g->lock);
+    for (size_t i = 0; i < tallies_bytes(g) / sizeof *to; i++)
+        to[i] += from[i];
+    pthread_mutex_unlock(&g->lock);
+    m->free(m->ctx, t, tallies_bytes(g));
+}
+
 /* One cluster after the other; where one needs more time, as one does that waits for others, those have their turns first. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;
+    struct emu_tally *tallies = tallies_new(g);
     struct resident *residents[RESIDENT_MOST];
     int n = 0;
-    bool any = true, tired = true;
+    bool any = tallies || !g->launch->tallies, tired = true;
     while (any) {
         int wanted = tired ? wanted_residents(residents, n) : n;
-        while (n < wanted && n < RESIDENT_MOST && (residents[n] = resident_new(g)))
+        while (n < wanted && n < RESIDENT_MOST && (residents[n] = resident_new(g, tallies)))
             n++;
         any = tired = false;
         for (int i = n - 1; i >= 0; i--)
@@ -466,14 +515,18 @@ static void *work(void *ctx)
         keep_report(g, -1, &(struct emu_report){.error = ERR_out_of_memory});
     for (int i = 0; i < n; i++)
         resident_free(g, residents[i]);
+    if (tallies)
+        tallies_add(g, tallies);
     return NULL;
 }
 
 static int worker_count(const struct grid *g)
 {
     long n = g->launch->num_workers ? g->launch->num_workers : sysconf(_SC_NPROCESSORS_ONLN);
+    if (g->launch->tallies && g->code->has_atomics)
+        n = 1; /* in a fixed order */
     n = n > WORKERS_MOST ? WORKERS_MOST : n;
-    n = n > g->total ? (long)g->total : n;
+    n = n > g->sample ? (long)g->sample : n;
     return n < 1 ? 1 : (int)n;
 }
 
@@ -495,6 +548,10 @@ bool emulator_run(const struct emu_code *code, struct emu_launch *l)
         if (l->grid[d] % code->cluster[d] != 0)
             return refuse_grid(code, l);
     }
+    int per_cluster = code->cluster[0] * code->cluster[1] * code->cluster[2];
+    g.sample = (l->sample + per_cluster - 1) / per_cluster;
+    if (!l->sample || g.sample > g.total)
+        g.sample = g.total;
     atomic_init(&g.failed, LLONG_MAX);
     pthread_mutex_init(&g.lock, NULL);
     int n = worker_count(&g), started = 0;

@@ -236,6 +236,19 @@ static void read_loc(struct loader *l)
     l->loc.col = (uint16_t)number(l, &bits);
 }
 
+/* .file 1 "add.py": they are numbered in order. */
+static void read_file(struct loader *l)
+{
+    int bits;
+    number(l, &bits);
+    expect(l, '"');
+    const char *from = l->s;
+    while (l->s < l->end && *l->s != '"' && *l->s != '\n')
+        l->s++;
+    VEC_PUSH(l->arena, &l->code->files, arena_strndup(l->arena, from, (size_t)(l->s - from)));
+    skip_line(l);
+}
+
 static void directive(struct loader *l)
 {
     size_t len;
@@ -247,6 +260,14 @@ static void directive(struct loader *l)
         declare_shared(l);
     } else if (same(s, len, ".loc")) {
         read_loc(l);
+    } else if (same(s, len, ".file")) {
+        read_file(l);
+    } else if (same(s, len, ".target")) {
+        s = word(l, &len);
+        l->code->target = arena_strndup(l->arena, s, len);
+        skip_line(l);
+    } else if (same(s, len, ".maxnreg")) {
+        l->code->max_registers = (int)number(l, &bits);
     } else if (same(s, len, ".entry")) {
         s = word(l, &len);
         if (l->code->name)
@@ -623,6 +644,12 @@ static void count_results(struct emu_insn *in)
         in->ndefs = row[0] == 'd' || (row[0] == '_' && row[1] == '|');
 }
 
+/* Others' stores may be waited for with it. */
+static bool is_plain(const struct emu_insn *in)
+{
+    return !emu_has_mod(in, MOD_acquire) && !emu_has_mod(in, MOD_relaxed) && !emu_has_mod(in, MOD_volatile);
+}
+
 static const char *statement_text(struct loader *l, const char *from)
 {
     const char *to = from;
@@ -663,6 +690,8 @@ static void read_insn(struct loader *l)
         fail(l, "unknown instruction '%s'", in.text);
     l->code->is_async |= is_async(in.code);
     l->code->has_wgmma |= emu_is_wgmma(&in);
+    l->code->has_atomics |= in.code == INSN_atom || in.code == INSN_red || in.code == INSN_fence ||
+                            (in.code == INSN_ld && !is_plain(&in));
     VEC_PUSH(l->arena, &l->code->insns, in);
 }
 

@@ -14,6 +14,7 @@
  *     tensor.c     mma, ldmatrix, stmatrix                async.c      copies that go on by themselves: cp.async
  *     mbarrier.c   mbarriers and fences                   tma.c        bulk copies, with tensor maps
  *     wgmma.c      wgmma, and who may touch its registers device.c     the device `emulator`
+ *     counts.c     what launches cost                     live.c       how many registers are live
  */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
 #define NESO_RUNTIME_EMULATOR_MACHINE_H
@@ -102,7 +103,11 @@ struct emu_code {
     VEC(struct emu_symbol) symbols; /* of a cluster's kernel */
     bool is_async;                 /* has copies that go on by themselves */
     bool has_wgmma;
+    bool has_atomics;              /* what a CTA does may depend on what others did before */
     int static_shared_bytes;
+    int max_registers;             /* .maxnreg; 0: none */
+    const char *target;            /* .target */
+    VEC(const char *) files;       /* of locs */
 };
 
 static inline bool emu_has_mod(const struct emu_insn *in, enum mod m)
@@ -150,6 +155,8 @@ struct emu_launch {
     int shared_bytes; /* dynamic */
     int num_workers;  /* 0: all cores */
     uint64_t seed;    /* of when asynchronous work is done */
+    struct emu_tally *tallies; /* one an instruction, which get what it costs; NULL: nobody counts */
+    long long sample; /* run so many CTAs only, spread over the grid; 0: all */
     const struct memory *mem;
     struct emu_report report;
 };
@@ -231,6 +238,7 @@ struct emu_cluster {
     uint32_t *coming, *done; /* what was seen by who arrived there, now and the last time */
     struct emu_op *ops;    /* asynchronous work under way, in the order of issue */
     int nops;
+    struct emu_tally *tallies; /* the worker's; NULL: nobody counts */
     struct emu_report report;
     jmp_buf fail;
 };
@@ -375,6 +383,7 @@ void emu_check_stores(struct emu_cluster *c);
 /* -- wgmma.c -- */
 bool emu_is_wgmma(const struct emu_insn *in) __attribute__((pure));
 bool emu_decode_wgmma(struct emu_insn *in);
+int emu_wgmma_operations(const struct emu_insn *in) __attribute__((pure));
 emu_run emu_run_wgmma, emu_run_wgmma_fence, emu_run_wgmma_commit, emu_run_setmaxnreg;
 /* What is under way is over, but for the last groups. */
 void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
@@ -414,6 +423,8 @@ void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on
 
 /* -- tensor.c -- */
 bool emu_is_mma(const struct emu_insn *in);
+/* Multiplications and additions that a warp makes with it; 0: it is none. */
+int emu_mma_operations(const struct emu_insn *in) __attribute__((pure));
 emu_run emu_run_mma, emu_run_ldmatrix, emu_run_stmatrix;
 
 /* -- shared.c -- */
@@ -435,5 +446,30 @@ bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, st
 void emu_shared_need_seen(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at);
 /* Of an atomic operation: those of several warps do not race with each other. */
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
+
+/* -- live.c -- */
+/* Most 32-bit registers of a thread that are live at once. */
+int emu_live_registers(struct arena *a, const struct emu_code *code);
+
+/* -- counts.c -- */
+/* What one instruction cost, over all warps. */
+struct emu_tally {
+    uint64_t executed, lanes;               /* warps that came to it; lanes that it was done for */
+    uint64_t bytes, sectors, sectors_least; /* of global memory; a sector is 32 bytes */
+    uint64_t wavefronts, conflicts;         /* of shared memory: passes, and those of them that banks in common cost */
+};
+/* Sums over all launches since it was made. */
+struct emu_counts;
+struct emu_counts *emu_counts_new(const struct memory *mem, int64_t programs); /* NULL: no memory */
+void emu_counts_free(struct emu_counts *c); /* may be NULL */
+/* Runs as emulator_run does, and counts; `id`: of the kernel. Launches of one id are summed. */
+bool emu_counts_run(struct emu_counts *c, const struct emu_code *code, const char *name, const char *id, struct emu_launch *l);
+void emu_counts_each(struct emu_counts *c, neso_counts_fn *each, void *user);
+void emu_counts_help(struct text *out);
+/* The lanes `on` access `bytes` each, at multiples of `bytes`. */
+void emu_count_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
+void emu_count_shared(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
+/* A bulk copy accesses bytes in a row. */
+void emu_count_row(struct emu_warp *w, const struct emu_insn *in, uint64_t at, uint64_t bytes);
 
 #endif

@@ -64,6 +64,8 @@ void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on
 {
     struct emu_cta *c = w->cta;
     uint64_t low = UINT64_MAX, high = 0, all = 0;
+    if (c->cluster->tallies)
+        emu_count_global(w, in, on, at, bytes);
     for (int i = 0; i < LANES; i++) {
         uint64_t a = on >> i & 1 ? at[i] : at[emu_first_lane(on)];
         low = a < low ? a : low;
@@ -85,6 +87,16 @@ void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on
 }
 
 /* -- ld, st -- */
+
+/* Of shared memory each lane is checked when it is accessed. */
+static void check_access(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
+                         int bytes)
+{
+    if (!is_shared(in))
+        emu_check_global(w, in, on, at, bytes);
+    else if (w->cta->cluster->tallies)
+        emu_count_shared(w, in, on, at, bytes);
+}
 
 static int access_bytes(const struct emu_insn *in)
 {
@@ -149,8 +161,7 @@ void emu_run_ld(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     if (!on)
         return;
     emu_addresses(w, in, &in->opnds[in->address], on, at);
-    if (!is_shared(in))
-        emu_check_global(w, in, on, at, n * bytes);
+    check_access(w, in, on, at, n * bytes);
     if (!is_shared(in) && bytes == emu_class_bytes(in->opnds[0].cls)) {
         for (int k = 0; k < n; k++)
             load_element(w, in, on, at, k);
@@ -198,8 +209,8 @@ void emu_run_st(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     if (!on)
         return;
     emu_addresses(w, in, &in->opnds[in->address], on, at);
+    check_access(w, in, on, at, n * bytes);
     if (!is_shared(in)) {
-        emu_check_global(w, in, on, at, n * bytes);
         for (int k = 0; k < n; k++)
             store_element(w, in, on, at, k);
         return;
@@ -296,8 +307,7 @@ void emu_run_atom(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     emu_addresses(w, in, &in->opnds[in->address], on, at);
     for (int i = 0; i < 1 + has_two; i++)
         emu_need_defined(w, in, &in->opnds[first + i], 8 * bytes, on, "the operand");
-    if (!is_shared(in))
-        emu_check_global(w, in, on, at, bytes);
+    check_access(w, in, on, at, bytes);
     for (; on; on &= on - 1) {
         int lane = emu_first_lane(on);
         uint64_t x = emu_lane(w, &in->opnds[first], lane),

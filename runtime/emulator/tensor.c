@@ -59,6 +59,12 @@ bool emu_is_mma(const struct emu_insn *in)
            !in->type;
 }
 
+int emu_mma_operations(const struct emu_insn *in)
+{
+    const struct shape *s = shape_of(in);
+    return s ? 2 * ROWS * COLUMNS * s->depth : 0;
+}
+
 static void elements(enum ptype elem, uint32_t word, double *x)
 {
     uint16_t halves[2] = {(uint16_t)word, (uint16_t)(word >> 16)};
@@ -205,8 +211,14 @@ static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on
                  emu_first_lane(~on));
     emu_need_defined(w, in, address, class_info[address->cls].bits, ALL_LANES >> (LANES - SIDE * in->nvec),
                      "the address");
-    for (int i = 0; i < SIDE * in->nvec; i++)
-        rows[i] = emu_shared_at(w, in, i, emu_lane(w, address, i) + (uint64_t)address->offset, ROW_BYTES);
+    uint64_t at[LANES] = {0};
+    int n = SIDE * in->nvec;
+    for (int i = 0; i < n; i++) {
+        at[i] = emu_lane(w, address, i) + (uint64_t)address->offset;
+        rows[i] = emu_shared_at(w, in, i, at[i], ROW_BYTES);
+    }
+    if (w->cta->cluster->tallies)
+        emu_count_shared(w, in, ALL_LANES >> (LANES - n), at, ROW_BYTES);
 }
 
 /* Where half k of a lane is. */

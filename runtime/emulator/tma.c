@@ -129,6 +129,8 @@ static void check_row(const struct row *r)
     int elem = map_elem_bytes(r->op->bulk.map->type);
     uint64_t from = (uint64_t)(uintptr_t)r->global + (uint64_t)(int64_t)(r->first * elem),
              bytes = (uint64_t)((r->end - r->first) * elem);
+    if (r->end > r->first && r->op->w->cta->cluster->tallies)
+        emu_count_row(r->op->w, r->op->in, from, bytes);
     if (r->end > r->first && !cpu_is_inside(cpu_buffer_at(l->buffers, l->nbuffers, from), from, bytes))
         emu_fail(r->op->w, r->op->in, r->op->lane, ERR_out_of_bounds,
                  "the tensor map leads to address 0x%" PRIx64 " (%" PRIu64 " bytes), which no tensor has",
@@ -258,6 +260,8 @@ static void check_range(struct emu_warp *w, const struct emu_insn *in, int lane,
     if (bytes <= 0 || !cpu_is_inside(cpu_buffer_at(l->buffers, l->nbuffers, at), at, (uint64_t)bytes))
         emu_fail(w, in, lane, ERR_out_of_bounds, "%d bytes at address 0x%" PRIx64 " are in no tensor", bytes,
                  at);
+    if (w->cta->cluster->tallies)
+        emu_count_row(w, in, at, (uint64_t)bytes);
 }
 
 void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t on)

@@ -52,6 +52,12 @@ bool emu_is_wgmma(const struct emu_insn *in)
     return shape_of(in) != NULL;
 }
 
+int emu_wgmma_operations(const struct emu_insn *in)
+{
+    const struct shape *s = shape_of(in);
+    return s ? 2 * ROWS * in->number * s->depth : 0;
+}
+
 /* -- operands -- */
 
 /* d..., A or 4 registers of it, B, scale-d, then of floats the signs of A and B, then of 16 bits what is transposed. */
