@@ -130,6 +130,30 @@ static struct opnd remainder_of(struct select *s, enum ptype type, const struct 
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_mul_lo, type), quotient, x[1]));
 }
 
+/* Division by 2^k of 32 or 64 bits: a shift, toward zero also below it. The assembler sometimes divides in full. */
+static struct opnd by_power(struct select *s, const struct op *o, enum ptype type, const struct opnd *x,
+                            int k)
+{
+    int bits = ptype_info[type].bits;
+    bool is_signed = o->code == OP_divs || o->code == OP_rems;
+    const struct op *from = op_opnd(o, 0)->def;
+    bool below = is_signed && !(from && from->code == OP_program_id);
+    bool divides = o->code == OP_divs || o->code == OP_divu;
+    enum ptype plain = bits == 32 ? PT_b32 : PT_b64, positive = bits == 32 ? PT_u32 : PT_u64;
+    struct opnd mask = opnd_int(ptype_info[type].cls, (int64_t)((UINT64_C(1) << k) - 1));
+    if (!below && !divides)
+        return emit2(s, form0(INSN_and, plain), x[0], mask);
+    struct opnd biased = x[0];
+    if (below && k > 0) {
+        struct opnd sign = emit2(s, form0(INSN_shr, type), x[0], opnd_int(CLASS_b32, bits - 1));
+        biased = emit2(s, form0(INSN_add, type), x[0], emit2(s, form0(INSN_and, plain), sign, mask));
+    }
+    if (divides)
+        return emit2(s, form0(INSN_shr, below ? type : positive), biased, opnd_int(CLASS_b32, k));
+    mask.i = ~mask.i;
+    return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_and, plain), biased, mask));
+}
+
 static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
 {
     const struct row *row = &rows[o->code];
@@ -143,6 +167,10 @@ static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt
     if (o->code == OP_mulhu && dt == DT_i8)
         return emit2(s, form0(INSN_shr, PT_u16), emit2(s, form0(INSN_mul_lo, PT_u16), y[0], y[1]),
                      opnd_int(CLASS_b32, dtype_info[dt].bits));
+    bool is_division = row->whole == INSN_div || row->whole == INSN_rem;
+    if (is_division && y[1].kind == OPND_imm && y[1].i > 0 && (y[1].i & (y[1].i - 1)) == 0 &&
+        (dt == DT_i32 || dt == DT_i64))
+        return by_power(s, o, type, y, __builtin_ctzll((uint64_t)y[1].i));
     if ((o->code == OP_rems || o->code == OP_remu) && y[1].kind != OPND_imm)
         return remainder_of(s, type, y);
     return emit(s, form0(row->whole, type), o->nopnds, y);
