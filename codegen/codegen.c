@@ -9,7 +9,8 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
     const char *stage = d->stage;
     d->stage = "codegen";
     *info = (struct ptx_info){.num_threads = 32 * (f->num_warps + f->extra_warps),
-                              .shared_bytes = f->shared_bytes};
+                              .shared_bytes = f->shared_bytes,
+                              .pair_multiple = f->pair_multiple};
     struct mir *m = select_func(f, a, info);
     diag_hurry(d);
     peephole(m);

@@ -28,6 +28,24 @@ static struct opnd acts(struct select *s)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
 }
 
+static struct opnd special(struct select *s, enum special number)
+{
+    struct opnd x = {.kind = OPND_special, .cls = CLASS_b32, .n = (int)number};
+    return emit1(s, form0(INSN_mov, PT_u32), x);
+}
+
+/* Which of the pair; 0 where there is none. */
+static struct opnd pair_rank(struct select *s)
+{
+    return special(s, SPECIAL_cluster_ctarank);
+}
+
+static void select_cluster_barrier(struct select *s)
+{
+    emit_insn(s, form0(INSN_cluster_arrive, PT_none), 0, 0, NULL);
+    emit_insn(s, form0(INSN_cluster_wait, PT_none), 0, 0, NULL);
+}
+
 /* -- barriers in memory -- */
 
 static struct opnd address_of(struct select *s, const struct value *buf, int64_t more)
@@ -45,9 +63,11 @@ static void select_mbar_init(struct select *s, const struct op *o)
 {
     struct opnd mine = acts(s);
     const struct type *t = op_opnd(o, 0)->type;
+    struct opnd arrivals = opnd_int(CLASS_b32, op_int(o, ATTR_arrivals));
+    if (op_opnd(o, 1))
+        arrivals = emit2(s, form0(INSN_mul_lo, PT_s32), tile_of(s, op_opnd(o, 1))[0], arrivals);
     for (int i = 0; i < t->nstages; i++) {
-        struct opnd x[] = {address_of(s, op_opnd(o, 0), i * (int64_t)type_elem_bytes(t)),
-                           opnd_int(CLASS_b32, op_int(o, ATTR_arrivals))};
+        struct opnd x[] = {address_of(s, op_opnd(o, 0), i * (int64_t)type_elem_bytes(t)), arrivals};
         set_guard(emit_insn(s, mbar_form(INSN_mbarrier_init), 0, 2, x), mine);
     }
     set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), mine);
@@ -68,6 +88,16 @@ static void select_mbar_arrive(struct select *s, const struct op *o)
     if (op_opnd(o, 1))
         mine = pred_and(s, mine, tile_of(s, op_opnd(o, 1))[0]);
     set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive), 0, 1, &x), mine);
+    if (!op_opnd(o, 2))
+        return;
+    struct opnd here =
+        emit2(s, form0(INSN_add, PT_s32), (struct opnd){.kind = OPND_reg, .cls = CLASS_b32, .n = x.n},
+              opnd_int(CLASS_b32, x.i));
+    struct opnd peer = emit2(s, form0(INSN_xor, PT_b32), pair_rank(s), opnd_int(CLASS_b32, 1));
+    struct opnd there = emit2(s, form0(INSN_mapa, PT_u32), here, peer);
+    x = (struct opnd){.kind = OPND_addr, .cls = CLASS_b32, .n = there.n};
+    mine = pred_and(s, mine, tile_of(s, op_opnd(o, 2))[0]);
+    set_guard(emit_insn(s, form1(INSN_mbarrier_arrive, PT_b64, MOD_shared_cluster), 0, 1, &x), mine);
 }
 
 static void select_mbar_wait(struct select *s, const struct op *o)
@@ -88,7 +118,8 @@ static struct boxes boxes_of(struct select *s, const struct op *o, const struct 
     for (int i = 0; i < t->rank; i++)
         order[i] = a ? a->list[i] : i;
     struct boxes b;
-    if (!layout_boxes(&b, t->layout, type_elem_bytes(t), order))
+    int parts = o->code == OP_tensor_copy ? (int)op_int(o, ATTR_parts) : 1, bytes = type_elem_bytes(t);
+    if (!layout_boxes(&b, t->layout, bytes, order) || !boxes_cut(&b, t->layout, bytes, order, parts))
         diag_bug(s->diag, o->loc, "no tensor map copies a buffer like this");
     return b;
 }
@@ -109,14 +140,34 @@ static void box_coords(struct select *s, const struct op *o, int first, const st
     }
 }
 
+/* Of the copies that a pair shares, each program does the half with its rank in the box's highest bit: moves the address and
+ * the coordinates there. */
+static void take_half(struct select *s, const struct type *t, const int *order, const struct boxes *b,
+                      struct opnd *at, struct opnd *x)
+{
+    int top = b->nmore - 1, index[RANK_MAX];
+    struct opnd rank = pair_rank(s), base = {.kind = OPND_reg, .cls = CLASS_b32, .n = at->n};
+    at->n = emit3(s, form0(INSN_mad_lo, PT_s32), rank,
+                  opnd_int(CLASS_b32, b->more[top].offset * type_elem_bytes(t)), base)
+                .n;
+    layout_split_coord(t->layout, b->more[top].coord, index);
+    for (int i = 0; i < t->rank; i++)
+        if (index[order[i]]) {
+            struct opnd *c = &x[t->rank - 1 - i];
+            *c = emit3(s, form0(INSN_mad_lo, PT_s32), rank, opnd_int(CLASS_b32, index[order[i]]), *c);
+        }
+}
+
 /* For each box of the buffer: its address, its coordinates. */
 static void select_boxes(struct select *s, const struct op *o, int first, bool load)
 {
+    enum { BOTH = 3 };
     const struct value *buf = op_opnd(o, 0);
     int order[RANK_MAX], rank = o->nopnds - first;
+    bool shared = load && op_int(o, ATTR_multicast);
     struct boxes b = boxes_of(s, o, buf->type, order);
-    struct opnd mine = acts(s), map = tensor_map_address(s, (int)op_int(o, ATTR_map)), x[RANK_MAX + 3];
-    for (int i = 0; i < 1 << b.nmore; i++) {
+    struct opnd mine = acts(s), map = tensor_map_address(s, (int)op_int(o, ATTR_map)), x[RANK_MAX + 4];
+    for (int i = 0; i < 1 << (b.nmore - shared); i++) {
         int64_t offset = 0;
         uint32_t coord = 0;
         for (int k = 0; k < b.nmore; k++)
@@ -130,9 +181,14 @@ static void select_boxes(struct select *s, const struct op *o, int first, bool l
             x[n++] = at;
         x[n++] = map;
         box_coords(s, o, first, buf->type, order, coord, x + n);
+        if (shared)
+            take_half(s, buf->type, order, &b, &x[0], x + n);
         n += rank;
         x[n++] = load ? address_of(s, op_opnd(o, 1), 0) : at;
-        struct form f = form0(load ? INSN_tma_load : INSN_tma_store, PT_none);
+        if (shared)
+            x[n++] = opnd_int(CLASS_b16, BOTH);
+        struct form f =
+            form1(load ? INSN_tma_load : INSN_tma_store, PT_none, shared ? MOD_multicast : MOD_none);
         f.number = (uint16_t)rank;
         set_guard(emit_insn(s, f, 0, n, x), mine);
     }
@@ -198,6 +254,9 @@ void select_async(struct select *s, const struct op *o)
     case OP_tensor_put: select_boxes(s, o, 1, false); break;
     case OP_bulk_wait: select_bulk_wait(s, o); break;
     case OP_warps: select_warps(s, o); break;
+    case OP_cluster_rank: tile_new(s, op_result(o))[0] = special(s, SPECIAL_cluster_ctarank); break;
+    case OP_cluster_size: tile_new(s, op_result(o))[0] = special(s, SPECIAL_cluster_nctarank); break;
+    case OP_cluster_barrier: select_cluster_barrier(s); break;
     default: diag_bug(s->diag, o->loc, "%s is not scheduled", op_info[o->code].name);
     }
 }

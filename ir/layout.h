@@ -161,6 +161,9 @@ struct boxes {
 };
 /* order[i]: the tile's dimension that is the map's i-th, outermost first. False: no map writes it so. */
 bool layout_boxes(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order);
+/* Halves boxes, along the outermost dimension that they have, until there are `parts` (a power of two) at least. False: a
+ * box is too small. The last of `more` is then the largest step. */
+bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int parts);
 
 /* -- text: `reg[1 2] lane[4 8 16 32 64] warp[128 256]`, vectors of a rank above 1 as tuples (row,column) -- */
 void layout_print(const struct layout *l, struct text *t);

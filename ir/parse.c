@@ -805,8 +805,9 @@ static int *setting(struct func *f, const char *word, size_t n)
         const char *word;
         int *number;
     } rows[] = {
-        {"warps", &f->num_warps}, {"stages", &f->num_stages},   {"ctas", &f->num_ctas},
-        {"maxnreg", &f->maxnreg}, {"shared", &f->shared_bytes}, {"extra", &f->extra_warps},
+        {"warps", &f->num_warps},     {"stages", &f->num_stages},   {"ctas", &f->num_ctas},
+        {"maxnreg", &f->maxnreg},     {"shared", &f->shared_bytes}, {"extra", &f->extra_warps},
+        {"pairs", &f->pair_multiple},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strlen(rows[i].word) == n && memcmp(rows[i].word, word, n) == 0)

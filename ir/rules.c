@@ -799,7 +799,15 @@ const char *rule_mbar(struct module *m, const struct op *o, const struct type **
 {
     (void)types;
     const char *error = want_barrier(m, o, 0);
-    return error ? error : want_optional(m, o, 1, "the condition", type_scalar(m, DT_i1));
+    error = error ? error : want_optional(m, o, 1, "the condition", type_scalar(m, DT_i1));
+    return error ? error : want_optional(m, o, 2, "whether there is a pair", type_scalar(m, DT_i1));
+}
+
+const char *rule_mbar_init(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const char *error = want_barrier(m, o, 0);
+    return error ? error : want_optional(m, o, 1, "the factor", type_scalar(m, DT_i32));
 }
 
 const char *rule_mbar_wait(struct module *m, const struct op *o, const struct type **types)

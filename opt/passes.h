@@ -30,6 +30,7 @@ PASS(tensor,  laid_out,  laid_out,  "let tiles leave through shared memory and t
 PASS(warps,   laid_out,  laid_out,  "let a warp of its own feed tensor cores by copies that run ahead")
 PASS(stage,   laid_out,  laid_out,  "pipeline loops: copies to shared memory run ahead of dots")
 PASS(sink,    laid_out,  laid_out,  "compute what only the code behind a loop uses behind the loop")
+PASS(cluster, laid_out,  laid_out,  "let pairs of programs share what both load")
 PASS(convert, laid_out,  scheduled, "carry conversions across warps through shared memory")
 PASS(vector,  scheduled, scheduled, "choose vector widths of memory accesses")
 PASS(shared,  scheduled, scheduled, "place buffers in shared memory by liveness")
@@ -116,9 +117,8 @@ struct op *buffer_alloc(const struct value *buf, struct value **slot);
 int64_t buffer_bytes(const struct type *t); /* of all stages */
 
 /* -- tensor.c -- */
-/* Gives the map of a tensor_load or tensor_store the box that goes with its buffer, which holds the tile or, if `trans`, that
- * op's result. order[i]: the buffer's dimension that is the tile's i-th. */
-void tensor_fit_map(struct op *o, const struct type *buf, const struct op *trans, int *order);
+/* Gives the map of o the box that goes with a buffer whose dimension order[i] is the map's i-th, in `parts` boxes or more. */
+void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts);
 
 /* -- warps.c -- */
 /* Could a warp of its own load a tile where `load` stands, at these coordinates? Loads that are to become tensor_load must

@@ -21,14 +21,12 @@ static void count_users(struct op *o, void *ctx)
     c->n += a && a->i == c->number;
 }
 
-void tensor_fit_map(struct op *o, const struct type *buf, const struct op *trans, int *order)
+void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts)
 {
     struct func *f = o->block->func;
-    const struct attr *by = trans ? op_attr(trans, ATTR_order) : NULL;
-    for (int i = 0; i < buf->rank; i++) /* result dimension i is the tile's by[i] */
-        order[by ? by->list[i] : i] = i;
     struct boxes b;
-    if (!layout_boxes(&b, buf->layout, type_elem_bytes(buf), order))
+    if (!layout_boxes(&b, buf->layout, type_elem_bytes(buf), order) ||
+        !boxes_cut(&b, buf->layout, type_elem_bytes(buf), order, parts))
         diag_bug(f->module->diag, o->loc, "no tensor map goes with a buffer like this");
     struct count users = {.number = (int)op_int(o, ATTR_map)};
     func_walk(f, count_users, &users);
@@ -56,7 +54,9 @@ static void lower_store(struct op *o, void *ctx)
     const struct type *buf =
         type_shared(f->module, type_elem(t), t->rank, t->shape, layout_intern(f->module, &l), 1);
     int order[RANK_MAX];
-    tensor_fit_map(o, buf, NULL, order);
+    for (int i = 0; i < t->rank; i++)
+        order[i] = i;
+    tensor_fit_map(o, buf, order, 1);
     struct builder b = build_before(o);
     x[0] = op_result(build_op(&b, OP_to_shared, 1, &tile, 1, &buf, 0));
     for (int i = 1; i < o->nopnds; i++)

@@ -251,7 +251,10 @@ static void build_rings(struct feed *w, struct builder *b)
             const struct type *t = op_result(r->takes.at[k].put)->type;
             t = type_shared(w->func->module, type_elem(t), t->rank, t->shape, t->layout, r->stages);
             struct take *take = &r->takes.at[k];
-            tensor_fit_map(take->load, t, take->trans, take->order);
+            const struct attr *by = take->trans ? op_attr(take->trans, ATTR_order) : NULL;
+            for (int d = 0; d < t->rank; d++) /* dimension d of the buffer is the tile's by[d] */
+                take->order[by ? by->list[d] : d] = d;
+            tensor_fit_map(take->load, t, take->order, 1);
             b->loc = r->takes.at[k].load->loc;
             r->takes.at[k].buf = build_buffer(b, t, op_result(r->takes.at[k].load)->name);
         }

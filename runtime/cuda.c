@@ -343,6 +343,20 @@ static bool grid_fits(const struct launch *l, struct fault *f)
 
 enum { ARGS_MOST = 4096 / 4 }; /* a kernel takes 4096 bytes of parameters */
 
+/* CTAs in pairs along axis 0. */
+static cu_result launch_pairs(struct gpu *g, const struct cuda_code *code, const struct launch *l,
+                              void **params)
+{
+    const struct cu_launch_attribute pairs = {.id = CU_CLUSTER_DIMENSION, .cluster = {[1] = 2, 1, 1}};
+    const struct cu_launch how = {.grid = {l->grid[0], l->grid[1], l->grid[2]},
+                                  .block = {(unsigned)code->num_threads, 1, 1},
+                                  .shared = (unsigned)code->shared_bytes,
+                                  .stream = l->stream,
+                                  .attributes = &pairs,
+                                  .nattributes = 1};
+    return g->driver.launch_with(&how, code->function, params, NULL);
+}
+
 static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, struct fault *f)
 {
     struct gpu *g = gpu_of(d);
@@ -356,9 +370,11 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
     /* A value stands in the low bytes, which come first; the driver knows how many it wants. */
     for (int i = 0; i < l->nargs; i++)
         params[i] = i < l->nargs - l->nmaps ? (void *)(uintptr_t)&l->args[i] : (void *)(uintptr_t)l->args[i];
-    cu_result r =
-        g->driver.launch(code->function, l->grid[0], l->grid[1], l->grid[2], (unsigned)code->num_threads, 1,
-                         1, (unsigned)code->shared_bytes, l->stream, params, NULL);
+    cu_result r = pairs_divide(code->pair_multiple, l->grid)
+                      ? launch_pairs(g, code, l, params)
+                      : g->driver.launch(code->function, l->grid[0], l->grid[1], l->grid[2],
+                                         (unsigned)code->num_threads, 1, 1, (unsigned)code->shared_bytes,
+                                         l->stream, params, NULL);
     return finish(g, pushed, r, "cuLaunchKernel", f);
 }
 

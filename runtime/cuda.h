@@ -55,7 +55,20 @@ typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event, *cu_l
                                                             int swizzle, int promotion, int fill)) \
     X(launch,              "cuLaunchKernel",               (cu_function f, unsigned gx, unsigned gy, unsigned gz, \
                                                             unsigned bx, unsigned by, unsigned bz, unsigned shared, \
-                                                            cu_stream s, void **params, void **extra))
+                                                            cu_stream s, void **params, void **extra)) \
+    X(launch_with,         "cuLaunchKernelEx",             (const struct cu_launch *how, cu_function f, void **params, void **extra))
+
+/* As cuda.h has CUlaunchConfig, CUlaunchAttribute. */
+struct cu_launch_attribute {
+    int id;
+    unsigned cluster[17]; /* x, y, z of what is a union of 64 bytes, 8 bytes from the start */
+};
+struct cu_launch {
+    unsigned grid[3], block[3], shared;
+    cu_stream stream;
+    const struct cu_launch_attribute *attributes;
+    unsigned nattributes;
+};
 
 struct driver {
     void *library;
@@ -70,7 +83,7 @@ enum {
     CU_MULTIPROCESSORS = 16, CU_MAJOR = 75, CU_MINOR = 76,           /* device attributes */
     CU_LOCAL_BYTES = 3, CU_REGISTERS = 4, CU_MAX_DYNAMIC_SHARED = 8, /* function attributes */
     CU_INFO_LOG = 3, CU_INFO_LOG_BYTES = 4, CU_ERROR_LOG = 5, CU_ERROR_LOG_BYTES = 6, CU_LINE_INFO = 13, /* JIT options */
-    CU_INPUT_PTX = 1,
+    CU_INPUT_PTX = 1, CU_CLUSTER_DIMENSION = 4,
     CU_NO_INTERLEAVE = 0, CU_PROMOTE_128 = 2 /* of tensor maps; types, swizzles and fills are numbered as tensormap.h's */
 };
 
@@ -114,7 +127,7 @@ struct cuda_code {
     cu_function function;
     void *cubin; /* NULL if the PTX was loaded directly */
     size_t cubin_bytes;
-    int num_threads, shared_bytes;
+    int num_threads, shared_bytes, pair_multiple;
 };
 bool jit_load(struct gpu *g, const struct memory *mem, const struct image *image, struct cuda_code *code, struct fault *f);
 

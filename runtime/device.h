@@ -39,6 +39,12 @@ struct device {
     char text[160];                   /* "NVIDIA H200 (cuda:0, sm_90a)" */
 };
 
+/* Do CTAs of this grid go in pairs, if a kernel's code wants a multiple of so many along axis 0? */
+static inline bool pairs_divide(int multiple, const uint32_t grid[3])
+{
+    return multiple > 0 && grid[0] % (uint32_t)multiple == 0;
+}
+
 /* What is loaded: valid until unloaded. */
 struct image {
     const char *name, *id; /* id: one for each specialization */

@@ -231,7 +231,7 @@ static void begin_warp(struct emu_warp *w)
 {
     const struct emu_cta *c = w->cta;
     const struct emu_cluster *cl = c->cluster;
-    const int *grid = c->launch->grid, *cluster = c->code->cluster;
+    const int *grid = c->launch->grid, *cluster = c->launch->cluster;
     size_t nregs = (size_t)c->code->regs.n;
     memset(w->defined, 0, nregs * sizeof *w->defined);
     memset(w->undefined, 0xff, nregs * sizeof *w->undefined);
@@ -265,7 +265,7 @@ static void begin_warp(struct emu_warp *w)
 
 static void begin_cta(struct emu_cta *c, long long number)
 {
-    const int *grid = c->launch->grid, *cluster = c->code->cluster;
+    const int *grid = c->launch->grid, *cluster = c->launch->cluster;
     int first[3] = {(int)(number % (grid[0] / cluster[0])),
                     (int)(number / (grid[0] / cluster[0]) % (grid[1] / cluster[1])),
                     (int)(number / (grid[0] / cluster[0]) / (grid[1] / cluster[1]))};
@@ -393,7 +393,7 @@ struct resident {
 static struct resident *resident_new(const struct grid *g, struct emu_tally *tallies)
 {
     const struct memory *m = g->launch->mem;
-    const int *cluster = g->code->cluster;
+    const int *cluster = g->launch->cluster;
     struct resident *r = m->alloc(m->ctx, sizeof *r);
     if (!r)
         return NULL;
@@ -530,11 +530,11 @@ static int worker_count(const struct grid *g)
     return n < 1 ? 1 : (int)n;
 }
 
-static bool refuse_grid(const struct emu_code *code, struct emu_launch *l)
+static bool refuse_grid(struct emu_launch *l)
 {
     l->report.error = ERR_emulator_ptx;
     snprintf(l->report.what, sizeof l->report.what, "a grid of %d x %d x %d in clusters of %d x %d x %d",
-             l->grid[0], l->grid[1], l->grid[2], code->cluster[0], code->cluster[1], code->cluster[2]);
+             l->grid[0], l->grid[1], l->grid[2], l->cluster[0], l->cluster[1], l->cluster[2]);
     return false;
 }
 
@@ -544,9 +544,10 @@ bool emulator_run(const struct emu_code *code, struct emu_launch *l)
     struct grid g = {.code = code, .launch = l, .total = 1};
     l->report = (struct emu_report){.error = ERR_count};
     for (int d = 0; d < 3; d++) {
-        g.total *= l->grid[d] / code->cluster[d];
-        if (l->grid[d] % code->cluster[d] != 0)
-            return refuse_grid(code, l);
+        l->cluster[d] = l->pairs && d == 0 && code->cluster[0] == 1 ? 2 : code->cluster[d];
+        g.total *= l->grid[d] / l->cluster[d];
+        if (l->grid[d] % l->cluster[d] != 0)
+            return refuse_grid(l);
     }
     int per_cluster = code->cluster[0] * code->cluster[1] * code->cluster[2];
     g.sample = (l->sample + per_cluster - 1) / per_cluster;

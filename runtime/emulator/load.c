@@ -31,6 +31,7 @@ struct fixup {
 };
 
 struct loader {
+    bool asks_rank; /* %cluster_ctarank stands in it */
     struct arena *arena;
     struct emu_code *code;
     struct emu_report *report;
@@ -352,9 +353,11 @@ static struct emu_opnd symbol_opnd(struct loader *l, int address)
     return (struct emu_opnd){.reg = reg, .cls = CLASS_b32, .at = c->regs.at[reg].at};
 }
 
-static bool is_cluster(const struct emu_code *c)
+/* Code that asks for its rank may be launched in clusters too. */
+static bool is_cluster(const struct loader *l)
 {
-    return c->cluster[0] * c->cluster[1] * c->cluster[2] > 1;
+    const int *c = l->code->cluster;
+    return c[0] * c[1] * c[2] > 1 || l->asks_rank;
 }
 
 /* An operand as it stands there: constants keep their bits in `offset` until their width is known. */
@@ -377,7 +380,7 @@ static struct written read_plain(struct loader *l)
     }
     w.s = word(l, &w.len);
     void **symbol = map_get(&l->symbols, w.s, w.len);
-    if (symbol && is_cluster(l->code)) {
+    if (symbol && is_cluster(l)) {
         w.o = symbol_opnd(l, (int)(intptr_t)*symbol);
     } else if (symbol) {
         w.is_constant = true;
@@ -769,6 +772,7 @@ const struct emu_code *emulator_load(struct arena *a, const char *ptx, size_t by
     l->report = r;
     l->s = ptx;
     l->end = ptx + bytes;
+    l->asks_rank = strstr(ptx, special_names[SPECIAL_cluster_ctarank]) != NULL;
     l->line = 1;
     map_init(&l->labels, a);
     map_init(&l->symbols, a);

@@ -153,6 +153,8 @@ struct emu_launch {
     const struct cpu_buffer *buffers;
     int nbuffers;
     int shared_bytes; /* dynamic */
+    bool pairs;       /* CTAs in clusters of two along x, where the code does not say */
+    int cluster[3];   /* set by the run */
     int num_workers;  /* 0: all cores */
     uint64_t seed;    /* of when asynchronous work is done */
     struct emu_tally *tallies; /* one an instruction, which get what it costs; NULL: nobody counts */

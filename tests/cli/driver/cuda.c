@@ -118,6 +118,10 @@ CALL(cuLaunchKernel, (cu_function f, unsigned gx, unsigned gy, unsigned gz, unsi
                       unsigned shared, cu_stream s, void **params, void **extra),
      (void)by; (void)bz; (void)extra; (void)s;
      if (getenv("FAKE_TRACE")) trace_launch(f, (const unsigned[]){gx, gy, gz, bx, shared}, params))
+CALL(cuLaunchKernelEx, (const struct cu_launch *how, cu_function f, void **params, void **extra),
+     (void)extra;
+     if (getenv("FAKE_TRACE")) trace_launch(f, (const unsigned[]){how->grid[0], how->grid[1], how->grid[2],
+                                                                  how->block[0], how->shared}, params))
 /* clang-format on */
 
 cu_result cuGetErrorName(cu_result r, const char **name);

@@ -1,0 +1,368 @@
+/* cluster.c: pairs of programs share what both load.
+ *
+ *     %m = program_id axis=0                   %pid = the program's number, so that partners are `stride` apart
+ *     warps {                                  warps {
+ *       ... mbar_arrive %empty                   ... mbar_arrive %empty, _, %paired            at both programs' barriers
+ *     } {                               =>     } {
+ *       for ... {                                %same = is %n what it is in the other program? and are there two?
+ *         tensor_copy %x, %bar, %k, %n           for ... {
+ *       }                                          if %same { tensor_copy ... multicast=1 }    half of it, to both
+ *     }                                            else { tensor_copy ... }
+ *                                                }
+ *                                              }
+ *
+ * Two programs that load the same tile at the same time ask L2 for it twice. As a pair (a cluster of two) each loads half,
+ * and the copy writes into both. Which programs should be partners is found by computing coordinates for sample programs:
+ * those `stride` apart along axis 0, for the stride that shares most. That is a guess about worth only: each pair compares
+ * its coordinates when it runs. The launcher makes pairs where the grid divides (func.pair_multiple); where it does not,
+ * the same code runs alone. Numbers are dealt so that partners, which the hardware wants side by side, are `stride` apart.
+ *
+ * A slot is free when both programs' dots have read it, so a slot's barrier waits for the warps of both. Partners must go
+ * through the same rounds: bounds of loops must not depend on the program's number. Partners leave together, since each
+ * touches the other's barriers.
+ */
+#include "opt/passes.h"
+
+#include <string.h>
+
+enum { STRIDE_MOST = 64, SAMPLES = 96, SHARE_LEAST = 4 };
+
+struct pairing {
+    struct func *func;
+    struct arena *arena;
+    struct op *roles;
+    VEC(struct op *) copies; /* that could be shared */
+    int64_t round_bytes;     /* of all copies in loops */
+    int stride;
+    int64_t shared_bytes;
+    struct value *pid, *paired, *size;
+    VEC(struct op *) users;
+};
+
+/* -- what a value depends on -- */
+
+/* Does v depend on the program's number? Values of loops: if what they begin with, or become, does. */
+static bool uses_pid(struct map *seen, const struct value *v)
+{
+    if (map_get_ptr(seen, v))
+        return false; /* under way: whoever asks first finds out */
+    *map_at_ptr(seen, v) = (void *)1;
+    const struct op *o = v->def;
+    if (!o) {
+        const struct op *loop = v->block->parent;
+        if (!loop || loop->code != OP_for)
+            return loop != NULL && loop->code != OP_warps;
+        for (int i = 0; v->index == 0 && i < 3; i++)
+            if (uses_pid(seen, op_opnd(loop, i)))
+                return true;
+        return v->index > 0 && (uses_pid(seen, op_opnd(loop, 2 + v->index)) ||
+                                uses_pid(seen, op_opnd(block_terminator(loop->regions[0]), v->index - 1)));
+    }
+    if (o->code == OP_program_id || !op_has(o, PURE) || o->nregions)
+        return true;
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i) && uses_pid(seen, op_opnd(o, i)))
+            return true;
+    return false;
+}
+
+static bool depends(struct pairing *p, const struct value *v)
+{
+    struct map seen;
+    map_init(&seen, p->arena);
+    return uses_pid(&seen, v);
+}
+
+static struct op *outermost_loop(const struct op *o)
+{
+    struct op *found = NULL;
+    for (struct op *l = o->block->parent; l && l->code != OP_warps; l = l->block->parent)
+        found = l;
+    return found;
+}
+
+/* -- sample programs -- */
+
+struct sample {
+    int64_t pid[3], arg;
+};
+
+static int64_t wrap(const struct type *t, int64_t x)
+{
+    return type_elem_bits(t) == 32 ? (int32_t)x : x;
+}
+
+/* What v is in a sample program; all arguments are one number. */
+static int64_t value_in(const struct sample *s, const struct value *v)
+{
+    const struct op *o = v->def;
+    int64_t x[3] = {0}, i;
+    if (value_const_int(v, &i))
+        return i;
+    if (!o || o->nopnds > 3)
+        return s->arg;
+    for (int k = 0; k < o->nopnds; k++)
+        x[k] = op_opnd(o, k) ? value_in(s, op_opnd(o, k)) : 0;
+    switch (o->code) {
+    case OP_program_id: return s->pid[op_int(o, ATTR_axis)];
+    case OP_add: return wrap(v->type, x[0] + x[1]);
+    case OP_sub: return wrap(v->type, x[0] - x[1]);
+    case OP_mul: return wrap(v->type, (int64_t)((uint64_t)x[0] * (uint64_t)x[1]));
+    case OP_shl: return wrap(v->type, (int64_t)((uint64_t)x[0] << (x[1] & 63)));
+    case OP_shrs:
+    case OP_shru: return x[0] >> (x[1] & 63);
+    case OP_and: return x[0] & x[1];
+    case OP_or: return x[0] | x[1];
+    case OP_xor: return x[0] ^ x[1];
+    case OP_divs:
+    case OP_divu: return x[1] ? x[0] / x[1] : 0;
+    case OP_rems:
+    case OP_remu: return x[1] ? x[0] % x[1] : x[0];
+    case OP_mins: return x[0] < x[1] ? x[0] : x[1];
+    case OP_maxs: return x[0] > x[1] ? x[0] : x[1];
+    case OP_select: return x[0] ? x[1] : x[2];
+    case OP_cmp: {
+        int64_t sign = x[0] < x[1] ? -1 : x[0] > x[1];
+        enum pred pred = (enum pred)op_int(o, ATTR_pred);
+        return pred == PRED_eq    ? sign == 0
+               : pred == PRED_ne  ? sign != 0
+               : pred == PRED_slt ? sign < 0
+               : pred == PRED_sle ? sign <= 0
+               : pred == PRED_sgt ? sign > 0
+                                  : sign >= 0;
+    }
+    case OP_sext:
+    case OP_zext:
+    case OP_trunc:
+    case OP_hint: return wrap(v->type, x[0]);
+    default: return s->arg;
+    }
+}
+
+/* Do sample programs that are `stride` apart load the same? */
+static bool agree(const struct op *copy, int stride)
+{
+    static const int64_t args[] = {4096, 1000, 8192};
+    for (int i = 0; i < SAMPLES; i++) {
+        int64_t pid = i & ~stride;
+        struct sample a = {{pid, i % 5, i % 3}, args[i % 3]}, b = {{pid + stride, i % 5, i % 3}, args[i % 3]};
+        for (int k = 2; k < copy->nopnds; k++)
+            if (value_in(&a, op_opnd(copy, k)) != value_in(&b, op_opnd(copy, k)))
+                return false;
+    }
+    return true;
+}
+
+/* -- the choice -- */
+
+static void find_copies(struct op *o, void *ctx)
+{
+    struct pairing *p = ctx;
+    struct op *loop = o->code == OP_tensor_copy ? outermost_loop(o) : NULL;
+    if (!loop)
+        return;
+    p->round_bytes += buffer_bytes(op_opnd(o, 0)->type);
+    for (int k = 2; k < o->nopnds; k++)
+        if (depends(p, op_opnd(o, k)) && !value_is_outside(op_opnd(o, k), loop))
+            return;
+    VEC_PUSH(p->arena, &p->copies, o);
+}
+
+static void find_obstacle(struct op *o, void *ctx)
+{
+    struct pairing *p = ctx;
+    bool differs = o->code == OP_for &&
+                   (depends(p, op_opnd(o, 0)) || depends(p, op_opnd(o, 1)) || depends(p, op_opnd(o, 2)));
+    if (o->code == OP_return || o->code == OP_while || (differs && op_is_inside(o, p->roles)))
+        p->stride = -1;
+}
+
+static bool can_be_cut(const struct op *copy)
+{
+    const struct type *t = op_opnd(copy, 0)->type;
+    const struct attr *a = op_attr(copy, ATTR_order);
+    int order[RANK_MAX];
+    struct boxes b;
+    for (int i = 0; i < t->rank; i++)
+        order[i] = a ? a->list[i] : i;
+    return layout_boxes(&b, t->layout, type_elem_bytes(t), order) &&
+           boxes_cut(&b, t->layout, type_elem_bytes(t), order, 2);
+}
+
+static void choose(struct pairing *p)
+{
+    block_walk(p->roles->regions[0], find_obstacle, p);
+    block_walk(p->roles->regions[1], find_obstacle, p);
+    if (p->stride)
+        return;
+    for (int s = 1; s <= STRIDE_MOST; s *= 2) {
+        int64_t bytes = 0;
+        for (int i = 0; i < p->copies.n; i++)
+            if (agree(p->copies.at[i], s) && can_be_cut(p->copies.at[i]))
+                bytes += buffer_bytes(op_opnd(p->copies.at[i], 0)->type);
+        if (bytes > p->shared_bytes) {
+            p->shared_bytes = bytes;
+            p->stride = s;
+        }
+    }
+}
+
+/* -- the rewrite -- */
+
+static struct value *i32(struct builder *b, int64_t i)
+{
+    return build_const_int(b, type_scalar(b->func->module, DT_i32), i);
+}
+
+static struct value *build_special(struct builder *b, enum opcode code)
+{
+    const struct type *t = type_scalar(b->func->module, DT_i32);
+    return op_result(build_op(b, code, 0, NULL, 1, &t, 0));
+}
+
+/* Neighbours become partners: bit 0 of the hardware's number becomes bit log2(stride) of the program's. */
+static void deal_numbers(struct pairing *p)
+{
+    struct builder b = build_before(p->func->body->first);
+    struct value *own = build_program_id(&b, 0);
+    p->size = build_special(&b, OP_cluster_size);
+    p->paired = build_cmp(&b, PRED_eq, p->size, i32(&b, 2));
+    p->pid = own;
+    if (p->stride == 1)
+        return;
+    int log = __builtin_ctz((unsigned)p->stride);
+    struct value *high = build_binary(&b, OP_and, own, i32(&b, ~(int64_t)(2 * p->stride - 1)));
+    struct value *rank = build_binary(&b, OP_shl, build_special(&b, OP_cluster_rank), i32(&b, log));
+    struct value *low =
+        build_binary(&b, OP_and, build_binary(&b, OP_shrs, own, i32(&b, 1)), i32(&b, p->stride - 1));
+    struct value *dealt = build_binary(&b, OP_or, build_binary(&b, OP_or, high, rank), low);
+    p->pid = build_select(&b, p->paired, dealt, own);
+    value_rename(p->pid, "pid");
+}
+
+static void renumber(struct op *o, void *ctx)
+{
+    struct pairing *p = ctx;
+    if (o->code != OP_program_id || op_int(o, ATTR_axis) != 0 || !op_is_inside(o, p->roles))
+        return;
+    value_replace(op_result(o), p->pid);
+    op_erase(o);
+}
+
+/* v as the program with the number `peer` has it. */
+static struct value *in_peer(struct pairing *p, struct builder *b, struct map *copies, struct value *v,
+                             struct value *peer)
+{
+    struct op *o = v->def;
+    void **at = map_get_ptr(copies, v);
+    if (at && *at)
+        return *at;
+    if (!depends(p, v))
+        return v;
+    if (o->code == OP_program_id)
+        return op_int(o, ATTR_axis) == 0 ? peer : v;
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i))
+            *map_at_ptr(copies, op_opnd(o, i)) = in_peer(p, b, copies, op_opnd(o, i), peer);
+    return op_result(op_clone(b, o, copies));
+}
+
+static void share(struct pairing *p, struct op *copy)
+{
+    struct builder b = build_before(outermost_loop(copy));
+    struct value *peer = build_binary(&b, OP_xor, p->pid, i32(&b, p->stride)), *same = p->paired;
+    struct map copies;
+    map_init(&copies, p->arena);
+    for (int k = 2; k < copy->nopnds; k++)
+        if (depends(p, op_opnd(copy, k))) {
+            struct value *other = in_peer(p, &b, &copies, op_opnd(copy, k), peer);
+            same = build_binary(&b, OP_and, same, build_cmp(&b, PRED_eq, op_opnd(copy, k), other));
+        }
+    const struct type *t = op_opnd(copy, 0)->type;
+    const struct attr *a = op_attr(copy, ATTR_order);
+    int order[RANK_MAX];
+    for (int i = 0; i < t->rank; i++)
+        order[i] = a ? a->list[i] : i;
+    tensor_fit_map(copy, t, order, 2);
+    op_set_int(copy, ATTR_parts, 2);
+    b = build_before(copy);
+    struct op *either = build_if(&b, same, 0, NULL);
+    struct map none;
+    map_init(&none, p->arena);
+    for (int arm = 0; arm < 2; arm++) {
+        struct builder in = build_at_end(either->regions[arm], copy->loc);
+        struct op *part = op_clone(&in, copy, &none);
+        if (arm == 0)
+            op_set_int(part, ATTR_multicast, 1);
+        build_yield(&in, 0, NULL);
+    }
+    op_erase(copy);
+}
+
+static void note_users(struct pairing *p, const struct value *v, enum opcode code)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        if (u->user->code == code)
+            VEC_PUSH(p->arena, &p->users, u->user);
+        if (u->user->code == OP_shared_slot)
+            note_users(p, op_result(u->user), code);
+    }
+}
+
+/* The barriers that the feeder waits for, before it fills a slot, count the warps of both. */
+static void count_both(struct op *o, void *ctx)
+{
+    struct pairing *p = ctx;
+    if (o->code != OP_mbar_wait)
+        return;
+    struct value *empty = op_result(buffer_alloc(op_opnd(o, 0), NULL));
+    p->users.n = 0;
+    note_users(p, empty, OP_mbar_init);
+    for (int i = 0; i < p->users.n; i++)
+        op_set_opnds(p->users.at[i], 2, (struct value *[]){empty, p->size});
+    p->users.n = 0;
+    note_users(p, empty, OP_mbar_arrive);
+    for (int i = 0; i < p->users.n; i++) {
+        struct op *a = p->users.at[i];
+        op_set_opnds(a, 3, (struct value *[]){op_opnd(a, 0), op_opnd(a, 1), p->paired});
+    }
+}
+
+static void meet(struct op *before)
+{
+    struct builder b = build_before(before);
+    build_op(&b, OP_cluster_barrier, 0, NULL, 0, NULL, 0);
+}
+
+static void pair_up(struct pairing *p)
+{
+    deal_numbers(p);
+    for (int i = 0; i < p->copies.n; i++)
+        if (agree(p->copies.at[i], p->stride) && can_be_cut(p->copies.at[i]))
+            share(p, p->copies.at[i]);
+    block_walk(p->roles->regions[1], count_both, p);
+    func_walk(p->func, renumber, p);
+    struct op *barrier = p->roles->prev;
+    while (barrier->code != OP_barrier)
+        barrier = barrier->prev;
+    meet(barrier);
+    op_erase(barrier);
+    for (int i = 0; i < 2; i++)
+        meet(block_terminator(p->roles->regions[i]));
+    p->func->pair_multiple = 2 * p->stride;
+    opt_explain(p->func, p->roles, "pairs of programs %d apart share %d of %d bytes", p->stride,
+                (int)p->shared_bytes, (int)p->round_bytes);
+}
+
+void opt_cluster(struct func *f)
+{
+    struct pairing p = {.func = f, .arena = f->module->scratch};
+    for (struct op *o = f->body->first; o && !p.roles; o = o->next)
+        p.roles = o->code == OP_warps ? o : NULL;
+    if (!p.roles || !target_has(f->target, HAS_cluster) || f->num_ctas != 1)
+        return;
+    block_walk(p.roles->regions[1], find_copies, &p);
+    choose(&p);
+    if (p.stride > 0 && SHARE_LEAST * p.shared_bytes >= p.round_bytes)
+        pair_up(&p);
+}
