@@ -13,7 +13,7 @@ PREFIX  ?= /usr/local
 LDLIBS   = -lm -ldl -lpthread
 
 ROOMS    = ir frontend opt codegen runtime runtime/emulator
-COMMAND  = runtime/main.c $(wildcard runtime/command_*.c)
+COMMAND  = runtime/main.c runtime/statistics.c $(wildcard runtime/command_*.c)
 SOURCES  = $(filter-out $(COMMAND),$(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))))
 OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/frontend/prelude.o $(BUILD)/build_id.o
 CPLUSPLUS := $(shell command -v $(CXX) 2>/dev/null)
@@ -96,6 +96,8 @@ $(BUILD)/bench/%: bench/%.c $(BUILD)/libneso.a
 $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/inner.a
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/tests/statistics: $(BUILD)/runtime/statistics.o
 
 # A fuzz target over its corpus, and under the fuzzer: `make fuzz-parse && build/fuzz-parse tests/fuzz/parse`.
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/inner.a

@@ -563,14 +563,20 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
     if (c.launch.grid[0] == 0 || c.launch.grid[1] == 0 || c.launch.grid[2] == 0)
         return obj_none;
     struct neso_kernel *k = find_kernel(&c);
+    if (p->notes)
+        bench_note(p->notes, k);
+    p->launches++;
+    if (p->is_dry)
+        return compiled_obj(e, k);
     c.launch.args = c.values;
     c.launch.nargs = c.nvalues;
     c.launch.tensors = c.tensors;
     c.launch.races = (enum races)p->options.races;
     c.launch.write = write_print;
     c.launch.write_ctx = p;
-    p->launches++;
     if (!launch(&c, k, &f))
         program_raise(e, c.loc, &f);
+    if (p->options.timing == NESO_TIMING_LAUNCHES && !p->is_timing && p->device->class->takes_ptx)
+        bench_launch(p, e, k, &c.launch, c.loc);
     return compiled_obj(e, k);
 }

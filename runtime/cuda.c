@@ -93,7 +93,9 @@ bool driver_gpu(const struct driver *d, int ordinal, struct neso_gpu *out, struc
         driver_check(d, d->device_attribute(&out->major, CU_MAJOR, device), "cuDeviceGetAttribute", f) &&
         driver_check(d, d->device_attribute(&out->minor, CU_MINOR, device), "cuDeviceGetAttribute", f) &&
         driver_check(d, d->device_attribute(&out->multiprocessors, CU_MULTIPROCESSORS, device),
-                     "cuDeviceGetAttribute", f);
+                     "cuDeviceGetAttribute", f) &&
+        driver_check(d, d->device_attribute(&out->clock_khz, CU_CLOCK_KHZ, device), "cuDeviceGetAttribute",
+                     f);
     const struct target *t = good ? target_for_capability(out->major, out->minor) : NULL;
     out->target = t ? t->name : NULL;
     out->memory_bytes = bytes;

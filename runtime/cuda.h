@@ -80,7 +80,7 @@ struct driver {
 /* The driver's numbers that we use. */
 enum {
     CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100,
-    CU_MULTIPROCESSORS = 16, CU_MAJOR = 75, CU_MINOR = 76,           /* device attributes */
+    CU_CLOCK_KHZ = 13, CU_MULTIPROCESSORS = 16, CU_MAJOR = 75, CU_MINOR = 76,           /* device attributes */
     CU_LOCAL_BYTES = 3, CU_REGISTERS = 4, CU_MAX_DYNAMIC_SHARED = 8, /* function attributes */
     CU_INFO_LOG = 3, CU_INFO_LOG_BYTES = 4, CU_ERROR_LOG = 5, CU_ERROR_LOG_BYTES = 6, CU_LINE_INFO = 13, /* JIT options */
     CU_INPUT_PTX = 1, CU_CLUSTER_DIMENSION = 4,

@@ -273,6 +273,28 @@ NESO_API void neso_counts_each(neso_context *context, neso_counts_fn *each, void
 
 /* -- whole programs -- */
 
+/* How the calls that a program times (triton.testing.do_bench) are run. */
+typedef enum neso_timing {
+    NESO_TIMING_PROGRAM, /* as the program says */
+    NESO_TIMING_COMPILE, /* once, and their kernels are compiled and not launched: on a CPU, times mean nothing */
+    NESO_TIMING_ONCE,    /* once */
+    NESO_TIMING_STABLE,  /* for a verdict: after a warm-up that lasts until the times are stable, and often enough */
+    NESO_TIMING_LAUNCHES /* as before, and each launch outside such calls too: where it is, of each grid, the first; the
+                          * tensors it gets are afterwards as one launch leaves them */
+} neso_timing;
+
+/* What one timed call took. It lives as long as the callback. */
+typedef struct neso_measurement {
+    size_t size;
+    const char *name;  /* of a report's line: "matmul/N=1024/Triton"; NULL: it is no report's */
+    const char *file;  /* and line: the call's place */
+    uint32_t line;
+    neso_kernel *const *kernels; /* that it launches; at most the first 16 */
+    size_t kernel_count;
+    const double *times_ms; /* in order */
+    size_t count;
+} neso_measurement;
+
 typedef struct neso_run_options {
     size_t size;
     int argc; /* the program's own: argv[0] is its name */
@@ -301,6 +323,9 @@ typedef struct neso_run_options {
     int races;
     /* A command of the debugger, after showing the prompt; valid until the next call. NULL: the input has ended. */
     const char *(*ask)(void *user, const char *prompt);
+    neso_timing timing;
+    /* Told of each call that was timed and launched a kernel. NULL: nobody asks. */
+    void (*measured)(void *user, const neso_measurement *m);
 } neso_run_options;
 
 /* Runs a program, host part and kernels, on the context's device. NESO_FAILED: it raised an exception or left with a
@@ -322,6 +347,7 @@ typedef struct neso_gpu {
     const char *target;   /* the row that fits, NULL: none */
     uint64_t memory_bytes;
     int multiprocessors;
+    int clock_khz; /* of a multiprocessor, at most */
 } neso_gpu;
 
 /* Looks for the driver and its GPUs. NESO_OK: *driver_version is 13000 for 13.0, *gpus their number. NESO_NO_DEVICE or

@@ -199,19 +199,33 @@ struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct o
 /* Attributes that a kernel has by them: best_config, cache, configs_timings, run, warmup; NULL: no such. */
 struct obj *tune_attribute(void *program, struct eval *e, struct obj *jit, const char *name);
 
-/* -- testing.c -- */
+/* -- bench.c -- */
 
+/* The kernels that a timed call launches. */
+struct bench_notes {
+    int n;
+    struct neso_kernel *at[16];
+};
 /* How long a call takes, as do_bench measures it. */
 struct bench {
     double warmup_ms, rep_ms;
     bool once;                                /* one call only: where times mean little */
+    bool dry;                                 /* and its kernels are compiled only */
+    bool settles;                             /* for a verdict: warms up until the times are stable */
+    struct bench_notes *notes;                /* of the kernels that one call launches; NULL: nobody asks */
     void (*call)(struct eval *e, void *ctx);  /* may raise */
     void *ctx;
 };
 /* The times in ms, in the program's arena; their number. */
 int bench_run(struct program *p, struct eval *e, const struct bench *b, struct loc at, double **times_ms);
+/* The same as the caller of the program wants it, who is told. */
+int bench_told(struct program *p, struct eval *e, struct bench *b, struct loc at, double **times_ms);
 double bench_quantile(const double *sorted, int n, double q);
 void bench_sort(double *times, int n);
+void bench_note(struct bench_notes *notes, struct neso_kernel *k);
+/* Times a launch that has just been made, for the caller who asks; a second one like it is not timed. Its tensors are then
+ * as they were. */
+void bench_launch(struct program *p, struct eval *e, struct neso_kernel *k, const struct launch *l, struct loc at);
 
 /* -- program.c -- */
 
@@ -252,6 +266,10 @@ struct program {
     uint64_t launches;  /* so far */
     uint64_t products;  /* by the device's library, so far */
     bool is_timing;     /* a benchmark measures what runs */
+    bool is_dry;        /* and compiles its kernels only */
+    const char *line;   /* of a report, that is being measured; NULL: none */
+    struct bench_notes *notes; /* NULL: nobody asks what is launched */
+    struct timed_launch *timed; /* bench.c's: the launches that were timed */
     const char *oracle; /* what a benchmark's calls that launched no kernel were computed by: "cuBLAS"; NULL: none such */
 };
 

@@ -1,8 +1,7 @@
 /* testing.c: triton.testing: how long a call takes (do_bench), tables and plots of such times (perf_report), assert_close.
  *
- * Times are between two events of the device around one call, with the L2 cache cleared before, language.md 6.6 step by step.
- * The interpreter's events are the CPU's clock, and there is no cache of its to clear. A timed call that launches no
- * kernel computes on the CPU, or by the device's library: the table names its line so.
+ * bench.c measures. A timed call that launches no kernel computes on the CPU, or by the device's library: the table names its
+ * line so.
  *
  *     benchmark.run(print_data=True)      matmul:
  *                                                N  Triton (GB/s)  Torch (CPU oracle) (GB/s)
@@ -15,179 +14,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { CACHE_BYTES = 256 << 20 };
-
 static struct program *program_of(struct eval *e)
 {
     return e->host->ctx;
 }
 
-/* -- measuring -- */
-
-/* Calls that are under way at once, each between two events: nobody waits in between. */
-enum { BATCH = 256 };
-
-struct clock {
-    struct program *p;
-    struct eval *e;
-    struct loc at;
-    void *start[BATCH], *end[BATCH];
-    uint64_t cache; /* a buffer as large as any L2; 0: none */
-};
-
-static void check(struct clock *c, bool ok)
-{
-    if (!ok)
-        program_raise(c->e, c->at, &c->p->fault);
-}
-
-static void clock_open(struct clock *c)
-{
-    const struct device_class *d = c->p->device->class;
-    if (d->takes_ptx)
-        check(c, d->alloc(c->p->device, CACHE_BYTES, &c->cache, &c->p->fault));
-}
-
-static void clock_close(struct clock *c)
-{
-    const struct device_class *d = c->p->device->class;
-    struct fault ignored;
-    for (int i = 0; i < BATCH; i++) {
-        if (c->start[i])
-            d->event_free(c->p->device, c->start[i]);
-        if (c->end[i])
-            d->event_free(c->p->device, c->end[i]);
-    }
-    if (c->cache)
-        d->release(c->p->device, c->cache, &ignored);
-}
-
-static void clear_cache(struct clock *c)
-{
-    if (c->cache)
-        check(c, c->p->device->class->fill(c->p->device, c->cache, 0, CACHE_BYTES, NULL, &c->p->fault));
-}
-
-static void record(struct clock *c, void **event)
-{
-    const struct device_class *d = c->p->device->class;
-    if (!*event)
-        check(c, d->event_new(c->p->device, event, &c->p->fault));
-    check(c, d->event_record(c->p->device, *event, NULL, &c->p->fault));
-}
-
-static double elapsed_ms(struct clock *c, int i)
-{
-    double seconds;
-    const struct device_class *d = c->p->device->class;
-    check(c, d->event_seconds(c->p->device, c->start[i], c->end[i], &seconds, &c->p->fault));
-    return seconds * 1e3;
-}
-
-/* One call, whose tensors go when it has ended: nobody gets them. */
-static void call_once(const struct bench *b, struct eval *e)
-{
-    struct tensor_pool *pool = host_pool(e);
-    const struct storage *mark = pool->storages;
-    b->call(e, b->ctx);
-    pool_release(pool, mark);
-}
-
-static double estimate_ms(struct clock *c, const struct bench *b)
-{
-    record(c, &c->start[0]);
-    for (int i = 0; i < 5; i++) {
-        clear_cache(c);
-        call_once(b, c->e);
-    }
-    record(c, &c->end[0]);
-    return elapsed_ms(c, 0) / 5;
-}
-
-static int repeats(double ms, double estimate)
-{
-    double n = estimate > 0 ? ms / estimate : 1000;
-    return n < 1 ? 1 : n > 1e6 ? 1000000 : (int)n;
-}
-
-static void time_batch(struct clock *c, const struct bench *b, double *times_ms, int n)
-{
-    for (int i = 0; i < n; i++) {
-        clear_cache(c);
-        record(c, &c->start[i]);
-        call_once(b, c->e);
-        record(c, &c->end[i]);
-    }
-    for (int i = 0; i < n; i++)
-        times_ms[i] = elapsed_ms(c, i);
-}
-
-static int measure(struct clock *c, const struct bench *b, double **times_ms)
-{
-    struct eval *e = c->e;
-    b->call(e, b->ctx); /* compiles; what it leaves behind is kept */
-    host_synchronize(e, c->at);
-    double estimate = b->once ? 0 : estimate_ms(c, b);
-    int nwarmup = b->once ? 0 : repeats(b->warmup_ms, estimate);
-    int n = b->once ? 1 : repeats(b->rep_ms, estimate);
-    for (int i = 0; i < nwarmup; i++)
-        call_once(b, e);
-    *times_ms = NEW_ARRAY(e->arena, n, double);
-    for (int first = 0; first < n; first += BATCH)
-        time_batch(c, b, *times_ms + first, n - first < BATCH ? n - first : BATCH);
-    return n;
-}
-
-int bench_run(struct program *p, struct eval *e, const struct bench *b, struct loc at, double **times_ms)
-{
-    struct clock c = {.p = p, .e = e, .at = at};
-    uint64_t launches = p->launches, writes = host_pool(e)->writes, products = p->products;
-    bool was_timing = p->is_timing;
-    struct handler h;
-    handler_push(e, &h);
-    if (setjmp(h.jump) != 0) {
-        clock_close(&c);
-        p->is_timing = was_timing;
-        eval_throw(e, &h.raised);
-    }
-    p->is_timing = true;
-    clock_open(&c);
-    int n = measure(&c, b, times_ms);
-    handler_pop(e, &h);
-    clock_close(&c);
-    p->is_timing = was_timing;
-    p->oracle = p->launches != launches          ? NULL
-                : host_pool(e)->writes != writes ? "CPU oracle"
-                : p->products != products        ? "cuBLAS"
-                                                 : NULL;
-    return n;
-}
-
 /* -- what a list of times says -- */
-
-void bench_sort(double *times, int n)
-{
-    for (int gap = n / 2; gap > 0; gap /= 2) /* Shell 1959 */
-        for (int i = gap; i < n; i++) {
-            double x = times[i];
-            int k = i;
-            for (; k >= gap && times[k - gap] > x; k -= gap)
-                times[k] = times[k - gap];
-            times[k] = x;
-        }
-}
-
-double bench_quantile(const double *sorted, int n, double q)
-{
-    double point = q * (n - 1), below = floor(point), part = point - below;
-    int i = (int)below, k = (int)ceil(point);
-    return (1 - part) * sorted[i < 0    ? 0
-                               : i >= n ? n - 1
-                                        : i] +
-           part * sorted[k < 0    ? 0
-                         : k >= n ? n - 1
-                                  : k];
-}
 
 static struct obj *float_list(struct eval *e, const double *x, int n)
 {
@@ -266,7 +98,7 @@ static struct obj *run_do_bench(struct eval *e, struct obj **args, const struct 
                       .call = call_fn,
                       .ctx = &t};
     double *times;
-    int n = bench_run(program_of(e), e, &b, call->loc, &times);
+    int n = bench_told(program_of(e), e, &b, call->loc, &times);
     return args[4] != obj_none ? quantiles_of(e, times, n, args[4], call->loc)
                                : summary(e, times, n, args[5], call->loc);
 }
@@ -376,6 +208,28 @@ static void set_cell(struct eval *e, struct table *t, int row, int line, struct 
             (k == 1 ? t->low : t->high)[i] = number_arg(e, found->seq.at[k], "what a benchmark returns", at);
 }
 
+static const char *as_text(struct eval *e, struct obj *x)
+{
+    struct text t;
+    text_init(&t, e->arena);
+    if (x != obj_none)
+        obj_print(e, x, &t, false);
+    return t.s ? t.s : "";
+}
+
+/* "matmul/M=256,N=256/Triton" */
+static const char *name_line(struct eval *e, const struct table *t, const struct obj *b, int row, int line)
+{
+    struct text name;
+    text_init(&name, e->arena);
+    text_str(&name, as_text(e, field(e, b, "plot_name")));
+    for (int i = 0; i < t->nx; i++)
+        text_printf(&name, "%c%s=%s", i ? ',' : '/', as_text(e, field(e, b, "x_names")->seq.at[i]),
+                    as_text(e, t->labels[row * t->nx + i]));
+    text_printf(&name, "/%s", as_text(e, field(e, b, "line_names")->seq.at[line]));
+    return name.s;
+}
+
 static void run_row(struct eval *e, struct table *t, int row, struct obj *fn, const struct obj *b,
                     struct obj *extra, struct loc at)
 {
@@ -406,21 +260,15 @@ static void run_row(struct eval *e, struct table *t, int row, struct obj *fn, co
         const struct storage *mark = host_pool(e)->storages;
         p->oracle = NULL;
         dict_set(e, keywords->dict, field(e, b, "line_arg"), field(e, b, "line_vals")->seq.at[line]);
+        if (p->options.measured)
+            p->line = name_line(e, t, b, row, line);
         set_cell(e, t, row, line, merged_call(e, fn, keywords, at), at);
+        p->line = NULL;
         if (p->oracle &&
             (!t->oracle[line] || *p->oracle == 'C')) /* of several, the one on the CPU takes the time */
             t->oracle[line] = p->oracle;
         pool_release(host_pool(e), mark);
     }
-}
-
-static const char *as_text(struct eval *e, struct obj *x)
-{
-    struct text t;
-    text_init(&t, e->arena);
-    if (x != obj_none)
-        obj_print(e, x, &t, false);
-    return t.s ? t.s : "";
 }
 
 /* As the program calls the line, and who computed it where that does not say so. */

@@ -1,0 +1,45 @@
+/* statistics.h: are two sets of times the same? Pure functions of numbers, for the verdicts of `neso bench`.
+ *
+ * A set is what is kept of a benchmark's times: medians of stretches of consecutive calls, and evenly spaced quantiles. */
+#ifndef NESO_RUNTIME_STATISTICS_H
+#define NESO_RUNTIME_STATISTICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { STATISTICS_STRETCHES = 5, STATISTICS_QUANTILES = 33 }; /* that are kept of one round */
+
+struct times {
+    const double *stretches; /* medians */
+    size_t nstretches;
+    const double *values; /* quantiles: they stand for the times themselves */
+    size_t nvalues;
+};
+
+enum verdict { VERDICT_same, VERDICT_faster, VERDICT_slower, VERDICT_undecided };
+extern const char *const verdict_words[]; /* "SAME", ... */
+
+struct comparison {
+    enum verdict verdict;
+    double base, candidate; /* medians */
+    double change;          /* candidate over base, less 1 */
+    double low, high;       /* of the change: its interval */
+    double p;               /* Mann and Whitney's: how likely a difference like this is among equals */
+};
+
+void statistics_sort(double *x, size_t n);
+/* 0 <= q <= 1; of sorted numbers, at least one. */
+double statistics_quantile(const double *sorted, size_t n, double q);
+/* Takes the stretches out that ran while the clock was held down, in place and in order; the number that is left. */
+size_t statistics_steady(double *times, size_t n);
+/* What is kept of a round's times, in order: `stretches` and `quantiles` get at most the numbers above. `scratch` has room for n. */
+void statistics_keep(const double *times, size_t n, double *scratch, double *stretches, size_t *nstretches,
+                     double *quantiles, size_t *nquantiles);
+/* The interval in which the median of all times like these lies, 99 times in 100; `scratch` has room for the stretches. */
+void statistics_interval(const struct times *t, double *scratch, double *low, double *high);
+/* Mann-Whitney: the two-sided probability; `scratch` has room for 2 * (na + nb). */
+double statistics_mann_whitney(const double *a, size_t na, const double *b, size_t nb, double *scratch);
+/* `floor` is the least difference that counts, as a time. `scratch` has room for twice the values of both, or the stretches. */
+struct comparison statistics_compare(const struct times *base, const struct times *candidate, double floor, double *scratch);
+
+#endif
