@@ -46,10 +46,13 @@ struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value 
     for (int i = 0; i < old->nresults; i++) {
         if (keep && !keep[i])
             continue;
-        init[kept++] = op_opnd(yield, i);
+        replace(&old->results[i], &loop->results[kept++]);
         replace(from->args.at[i + 1], to->args.at[kept]);
-        replace(&old->results[i], &loop->results[kept - 1]);
     }
+    kept = 0; /* arguments may be yielded: they are replaced by now */
+    for (int i = 0; i < old->nresults; i++)
+        if (!keep || keep[i])
+            init[kept++] = op_opnd(yield, i);
     op_set_opnds(yield, kept, init);
     return loop;
 }
