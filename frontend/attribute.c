@@ -126,6 +126,7 @@ static struct obj *own_attribute(struct eval *e, struct obj *x, const char *name
     switch (x->kind) {
     case OBJ_error: return obj_error;
     case OBJ_tensor: return tensor_getattr(e, x, name, at);
+    case OBJ_tuple: return is_box(x) ? box_getattr(e, x, name) : NULL;
     case OBJ_int:
     case OBJ_float:
     case OBJ_bool: return e->trace && !x->is_constexpr ? tensor_getattr(e, x, name, at) : NULL;

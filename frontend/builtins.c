@@ -19,12 +19,14 @@ enum {
     IN_bare = 128,
     IN_type = 256,
     NEEDS_kernel = 512,
+    IN_descriptor = 1024,
 
     WHERE_tl = IN_tl | NEEDS_kernel,
     WHERE_method = IN_tl | IN_method | NEEDS_kernel,
     WHERE_math = IN_tl | IN_math | IN_method | NEEDS_kernel,
     WHERE_only_math = IN_tl | IN_math | NEEDS_kernel,
     WHERE_only_method = IN_method | NEEDS_kernel,
+    WHERE_descriptor = IN_descriptor | NEEDS_kernel,
     WHERE_constant = IN_tl,
     WHERE_core = IN_core,
     WHERE_type = IN_type,
@@ -40,6 +42,7 @@ enum {
 #define PREFIX_math "tl."
 #define PREFIX_only_math "tl."
 #define PREFIX_only_method "tensor."
+#define PREFIX_descriptor "tensor_descriptor."
 #define PREFIX_constant "tl."
 #define PREFIX_core "tl.core."
 #define PREFIX_type "dtype."
@@ -214,6 +217,12 @@ struct obj *builtins_module(struct eval *e, const char *dotted_name)
 struct obj *tensor_method(struct eval *e, struct obj *x, const char *name)
 {
     const struct row *r = find_row(name, IN_method);
+    return r ? obj_method(e, x, obj_builtin(e, &r->builtin)) : NULL;
+}
+
+struct obj *descriptor_method(struct eval *e, struct obj *x, const char *name)
+{
+    const struct row *r = find_row(name, IN_descriptor);
     return r ? obj_method(e, x, obj_builtin(e, &r->builtin)) : NULL;
 }
 

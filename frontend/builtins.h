@@ -4,7 +4,7 @@
  *
  *   where       tl: tl.NAME. method: also x.NAME on tensors. math: these and tl.math.NAME. constant: tl.NAME, also
  *               usable outside of kernels. only_method: x.NAME alone. type: NAME of dtypes. libdevice, cuda, triton: their
- *               modules. core: tl.core and tl.standard alone. bare: without a module, in kernels. hidden: by us only.
+ *               modules. descriptor: x.NAME on tensor descriptors. core: tl.core and tl.standard alone. bare: without a module, in kernels. hidden: by us only.
  *   parameters  a Python parameter list (value.h, struct builtin)
  *   handler     the C function builtin_HANDLER; `prelude`: the function of prelude.py that data names, or that has the name
  *               itself; `unsupported`: a located error
@@ -79,14 +79,24 @@ ROW(only_method, logical_or,  "x, y",                              logical,     
 /* -- memory -- */
 ROW(tl,        load,  "pointer, mask=None, other=None, boundary_check=None, padding_option='', cache_modifier='', eviction_policy='', volatile=False", load, NULL)
 ROW(method,    store, "pointer, value, mask=None, boundary_check=None, cache_modifier='', eviction_policy=''", store, NULL)
-ROW(tl,        make_block_ptr, "base, shape, strides, offsets, block_shape, order",                unsupported, NULL)
-ROW(method,    advance,        "base, offsets",                                                    unsupported, NULL)
-ROW(tl,        make_tensor_descriptor, "base, shape, strides, block_shape, padding_option='zero'", unsupported, NULL)
-ROW(tl,        load_tensor_descriptor, "desc, offsets",                                            unsupported, NULL)
-ROW(tl,        store_tensor_descriptor, "desc, offsets, value",                                    unsupported, NULL)
-ROW(tl,        _experimental_make_tensor_descriptor, "*args, **kwargs",                            unsupported, NULL)
+ROW(tl,        make_block_ptr, "base, shape, strides, offsets, block_shape, order",                make_block_ptr, NULL)
+ROW(tl,        advance,        "base, offsets",                                                    advance,     NULL)
+ROW(tl,        make_tensor_descriptor, "base, shape, strides, block_shape, padding_option='zero'", make_tensor_descriptor, NULL)
+ROW(tl,        load_tensor_descriptor, "desc, offsets",                                            descriptor_load, NULL)
+ROW(tl,        store_tensor_descriptor, "desc, offsets, value",                                    descriptor_store, NULL)
+ROW(tl,        _experimental_make_tensor_descriptor, "base, shape, strides, block_shape, padding_option='zero'", make_tensor_descriptor, NULL)
 ROW(tl,        _experimental_descriptor_load, "*args, **kwargs",                                   unsupported, NULL)
 ROW(tl,        _experimental_descriptor_store, "*args, **kwargs",                                  unsupported, NULL)
+ROW(descriptor, load,       "desc, offsets",                        descriptor_load,    NULL)
+ROW(descriptor, store,      "desc, offsets, value",                 descriptor_store,   NULL)
+ROW(descriptor, gather,     "desc, x_offsets, y_offset",            descriptor_gather,  NULL)
+ROW(descriptor, scatter,    "desc, value, x_offsets, y_offset",     descriptor_scatter, NULL)
+ROW(descriptor, atomic_add, "desc, offsets, value",                 descriptor_atomic,  "add")
+ROW(descriptor, atomic_min, "desc, offsets, value",                 descriptor_atomic,  "min")
+ROW(descriptor, atomic_max, "desc, offsets, value",                 descriptor_atomic,  "max")
+ROW(descriptor, atomic_and, "desc, offsets, value",                 descriptor_atomic,  "and")
+ROW(descriptor, atomic_or,  "desc, offsets, value",                 descriptor_atomic,  "or")
+ROW(descriptor, atomic_xor, "desc, offsets, value",                 descriptor_atomic,  "xor")
 ROW(method,    atomic_add,  "pointer, val, mask=None, sem=None, scope=None", atomic_rmw, "add")
 ROW(method,    atomic_max,  "pointer, val, mask=None, sem=None, scope=None", atomic_rmw, "max")
 ROW(method,    atomic_min,  "pointer, val, mask=None, sem=None, scope=None", atomic_rmw, "min")

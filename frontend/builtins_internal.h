@@ -41,6 +41,16 @@ int64_t numel(int rank, const int *shape);
 /* Is a shape that was made of others within the limits? */
 bool check_numel(struct eval *e, int rank, const int *shape, struct loc at);
 
+/* -- builtins.c -- */
+struct obj *descriptor_method(struct eval *e, struct obj *x, const char *name); /* NULL: no such */
+
+/* -- builtins_block.c -- */
+bool is_block_pointer(const struct obj *x);
+/* What a block pointer stands for as arguments of a load or store, whose argument i is boundary_check. False: an error is
+ * reported. */
+bool block_pointer_access(struct eval *e, struct obj *box, struct obj *boundary, struct obj *padding,
+                          const struct args *call, int i, struct obj **ptrs, struct obj **mask, struct obj **other);
+
 /* -- builtins_shape.c -- */
 struct obj *reshape_to(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
 struct obj *expand_at(struct eval *e, struct obj *x, int axis, struct loc at);

@@ -120,8 +120,30 @@ static struct obj *load(struct eval *e, struct obj *p, struct obj *mask, struct 
     return tensor_cast(e, tensor_like(e, p, v, stored), elem, ROUND_none, false, at);
 }
 
+/* Tells of a mask, or another word for one, where a block pointer says all. */
+static bool refuse_mask(struct eval *e, struct obj *x, const char *name, const struct args *call, int i)
+{
+    if (x->kind != OBJ_none)
+        diag_error(e->diag, trace_loc(e, arg_loc(call, i, name)), ERR_block_pointer_mask, name);
+    return x->kind == OBJ_none;
+}
+
+static struct obj *load_block(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *plain[8];
+    if (!refuse_mask(e, args[1], "mask", call, 1) || !refuse_mask(e, args[2], "other", call, 2))
+        return obj_error;
+    memcpy(plain, args, sizeof plain);
+    plain[3] = plain[4] = obj_none;
+    return block_pointer_access(e, args[0], args[3], args[4], call, 3, &plain[0], &plain[1], &plain[2])
+               ? builtin_load(e, plain, call)
+               : obj_error;
+}
+
 struct obj *builtin_load(struct eval *e, struct obj **args, const struct args *call)
 {
+    if (is_block_pointer(args[0]))
+        return load_block(e, args, call);
     static const char *const caches[] = {"", "ca", "cg", "cs", "cv", NULL};
     struct access a = {0};
     struct obj *p = arg_pointer(e, args[0], call, false), *mask, *other = NULL;
@@ -172,8 +194,22 @@ static struct obj *arg_stored(struct eval *e, struct obj *x, const struct obj *p
     return is_error(x) ? NULL : in_pointer_shape(e, x, p, "the value", at);
 }
 
+static struct obj *store_block(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *plain[6], *unused;
+    if (!refuse_mask(e, args[2], "mask", call, 2))
+        return obj_error;
+    memcpy(plain, args, sizeof plain);
+    plain[3] = obj_none;
+    return block_pointer_access(e, args[0], args[3], obj_none, call, 3, &plain[0], &plain[2], &unused)
+               ? builtin_store(e, plain, call)
+               : obj_error;
+}
+
 struct obj *builtin_store(struct eval *e, struct obj **args, const struct args *call)
 {
+    if (is_block_pointer(args[0]))
+        return store_block(e, args, call);
     static const char *const caches[] = {"", "wb", "cg", "cs", "wt", NULL};
     static const enum cache meaning[] = {CACHE_none, CACHE_wb, CACHE_cg, CACHE_cs, CACHE_wt};
     struct access a = {0};

@@ -163,7 +163,7 @@ static struct obj *sequence_to_tensors(struct eval *e, struct obj *x, struct loc
         if (is_error(items[i]))
             return items[i];
     }
-    return obj_tuple(e, x->seq.n, items);
+    return obj_tuple_like(e, x, items);
 }
 
 struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at)
@@ -174,7 +174,7 @@ struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at)
     case OBJ_none:
     case OBJ_type: return x;
     case OBJ_tuple:
-    case OBJ_list: return sequence_to_tensors(e, x, at);
+    case OBJ_list: return is_box(x) ? x : sequence_to_tensors(e, x, at);
     case OBJ_bool:
     case OBJ_int:
     case OBJ_float: {

@@ -228,6 +228,10 @@ struct value *tensor_condition(struct eval *e, struct obj *x, struct loc at);
 struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
 struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at); /* NULL: no such */
 
+/* -- builtins_block.c -- */
+bool is_box(const struct obj *x); /* a block pointer or a tensor descriptor */
+struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL: no such */
+
 /* -- builtins.c: triton, triton.language and their submodules as modules of builtins -- */
 struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL: not ours */
 /* Every builtin with its parameters, a line each: `neso help language`. */

@@ -287,9 +287,9 @@ static struct obj *stand_in(struct eval *e, struct block *b, struct obj *x)
     }
     if (x->kind != OBJ_tuple)
         return x;
-    struct obj *out = obj_tuple(e, 0, NULL);
+    struct obj *out = obj_tuple_like(e, x, x->seq.at);
     for (int i = 0; i < x->seq.n; i++)
-        VEC_PUSH(e->arena, &out->seq, stand_in(e, b, x->seq.at[i]));
+        out->seq.at[i] = stand_in(e, b, x->seq.at[i]);
     return out;
 }
 

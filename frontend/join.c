@@ -72,7 +72,7 @@ struct obj *unflatten(struct eval *e, struct obj *like, struct value *const *val
     struct obj **items = NEW_ARRAY(e->arena, like->seq.n, struct obj *);
     for (int i = 0; i < like->seq.n; i++)
         items[i] = unflatten(e, like->seq.at[i], values, at);
-    return obj_tuple(e, like->seq.n, items);
+    return obj_tuple_like(e, like, items);
 }
 
 bool same_type(struct eval *e, const struct obj *a, const struct obj *b)
@@ -83,7 +83,7 @@ bool same_type(struct eval *e, const struct obj *a, const struct obj *b)
         return lang_equal(a->tensor.type, b->tensor.type);
     if (a->kind != OBJ_tuple)
         return obj_equal(e, a, b);
-    bool same = a->seq.n == b->seq.n;
+    bool same = a->seq.n == b->seq.n && a->class_of == b->class_of;
     for (int i = 0; same && i < a->seq.n; i++)
         same = same_type(e, a->seq.at[i], b->seq.at[i]);
     return same;
@@ -97,7 +97,8 @@ const char *type_text(struct eval *e, const struct obj *x)
         lang_print(x->tensor.type, &out);
     } else if (x->kind == OBJ_tuple) {
         for (int i = 0; i < x->seq.n; i++)
-            text_printf(&out, "%s%s", i ? ", " : "tuple(", type_text(e, x->seq.at[i]));
+            text_printf(&out, "%s%s%s", i ? ", " : obj_type_name(x), i ? "" : "(",
+                        type_text(e, x->seq.at[i]));
         text_str(&out, x->seq.n ? ")" : "tuple()");
     } else if (x->kind == OBJ_none) {
         text_str(&out, "None");
@@ -147,7 +148,7 @@ static struct obj *dummy(struct eval *e, struct obj *x, struct loc at)
     struct obj **items = NEW_ARRAY(e->arena, x->seq.n, struct obj *);
     for (int i = 0; i < x->seq.n; i++)
         items[i] = dummy(e, x->seq.at[i], at);
-    return obj_tuple(e, x->seq.n, items);
+    return obj_tuple_like(e, x, items);
 }
 
 /* -- returned values -- */

@@ -130,7 +130,7 @@ static void report_type(struct eval *e, const struct loop *l, const char *name, 
 static bool changed_constant(struct eval *e, struct loop *l, const char *name, struct obj *old,
                              struct obj *now)
 {
-    if (is_error(now) || name == l->target)
+    if (is_error(now) || is_error(old) || name == l->target)
         return false;
     if (is_number(old) && !old->is_constexpr && has_name(&l->assigned, name)) {
         VEC_PUSH(e->arena, &l->forced.list, name);

@@ -90,6 +90,13 @@ struct obj *obj_tuple(struct eval *e, int n, struct obj *const *items)
     return make_seq(e, OBJ_tuple, n, items);
 }
 
+struct obj *obj_tuple_like(struct eval *e, const struct obj *like, struct obj *const *items)
+{
+    struct obj *x = obj_tuple(e, like->seq.n, items);
+    x->class_of = like->class_of;
+    return x;
+}
+
 struct obj *obj_list(struct eval *e, int n, struct obj *const *items)
 {
     return make_seq(e, OBJ_list, n, items);
@@ -196,6 +203,8 @@ const char *obj_type_name(const struct obj *x)
         OBJ_KINDS(X)
 #undef X
     };
+    if (x->kind == OBJ_tuple && x->class_of)
+        return x->class_of->class.name;
     if (x->kind == OBJ_instance)
         return x->instance.class->class.name;
     if (x->kind == OBJ_native)

@@ -146,6 +146,7 @@ struct obj {
     bool is_constexpr; /* made by tl.constexpr(x), or bound by `x: tl.constexpr`: x itself, marked */
     bool was_list;     /* a tuple that a kernel wrote as a list */
     bool is_size;      /* of a tuple: torch.Size, which only its text shows */
+    const struct obj *class_of; /* of a tuple in a kernel: the class whose fields it holds; NULL: a plain one */
     union {
         bool b;
         wide i;
@@ -208,6 +209,7 @@ struct obj *obj_float(struct eval *e, double f);
 struct obj *obj_str(struct eval *e, const char *s, size_t n);
 struct obj *obj_cstr(struct eval *e, const char *s);
 struct obj *obj_tuple(struct eval *e, int n, struct obj *const *items);
+struct obj *obj_tuple_like(struct eval *e, const struct obj *like, struct obj *const *items); /* of as many, and its class */
 struct obj *obj_list(struct eval *e, int n, struct obj *const *items);
 struct obj *obj_dict(struct eval *e);
 struct obj *obj_type(struct eval *e, const struct lang_type *t);
