@@ -8,6 +8,7 @@
 #   random   2,000 random dots against a float64 oracle
 #   insns    every PTX instruction that we emit, on the GPU, in the emulator, and as the PTX ISA says
 #   interpreter   a launch in neso's interpreter and in Triton's
+#   counts   what the emulator counts beside what ncu measures: sectors, wavefronts, tensor instructions, barriers (needs ncu)
 #   sass     disassembly of the kernels that the benches measure (needs nvdisasm)
 #
 # Results go to $OUT where that is set, else to build/gpu. The last line is `N passed, N failed`.
@@ -60,6 +61,8 @@ part_interpreter() {
     echo "TRITON_INTERPRET=1:"; check "Triton's interpreter" 120 env TRITON_INTERPRET=1 "$python" bench/programs/interpreter.py; cat "$out/log"
 }
 
+part_counts() { "$python" bench/peers/counts.py "$out/counts" "$neso" && passed=$((passed + 1)) || failed=$((failed + 1)); }
+
 part_sass() {
     local k signature
     while IFS='|' read -r k signature; do
@@ -73,8 +76,8 @@ LIST
 
 for part in "${@:-tests}"; do
     case $part in
-    tests | memory | matmul | random | insns | interpreter | sass) "part_$part" ;;
-    *) echo "usage: tests/gpu.sh [tests|memory|matmul|random|insns|interpreter|sass]..." >&2; exit 2 ;;
+    tests | memory | matmul | random | insns | interpreter | counts | sass) "part_$part" ;;
+    *) echo "usage: tests/gpu.sh [tests|memory|matmul|random|insns|interpreter|counts|sass]..." >&2; exit 2 ;;
     esac
 done
 echo "$passed passed, $failed failed"

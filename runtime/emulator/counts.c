@@ -52,6 +52,7 @@
     X(copy_sectors, "global_sectors of copies")                                                              \
     X(shared_wavefronts, "passes over the banks of shared memory")                                           \
     X(shared_conflicts, "those that would not be, if no two lanes wanted different words of a bank")         \
+    X(shared_load_wavefronts, "shared_wavefronts of ld, ldmatrix")                                           \
     X(stmatrix_wavefronts, "shared_wavefronts of stmatrix")                                                  \
     X(tensor_operations, "multiplications and additions of mma and wgmma")
 
@@ -411,6 +412,7 @@ static void add_insn(uint64_t *v, const struct counted_insn *in)
                                          : COUNT_copy_sectors] += t->sectors;
     v[COUNT_shared_wavefronts] += t->wavefronts;
     v[COUNT_shared_conflicts] += t->conflicts;
+    v[COUNT_shared_load_wavefronts] += in->code == INSN_ld || in->code == INSN_ldmatrix ? t->wavefronts : 0;
     v[COUNT_stmatrix_wavefronts] += in->code == INSN_stmatrix ? t->wavefronts : 0;
     v[COUNT_tensor_operations] += t->executed * (uint64_t)in->operations;
 }
