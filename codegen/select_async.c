@@ -40,12 +40,6 @@ static struct opnd pair_rank(struct select *s)
     return special(s, SPECIAL_cluster_ctarank);
 }
 
-static void select_cluster_barrier(struct select *s)
-{
-    emit_insn(s, form0(INSN_cluster_arrive, PT_none), 0, 0, NULL);
-    emit_insn(s, form0(INSN_cluster_wait, PT_none), 0, 0, NULL);
-}
-
 /* -- barriers in memory -- */
 
 static struct opnd address_of(struct select *s, const struct value *buf, int64_t more)
@@ -79,12 +73,12 @@ static void select_mbar_expect(struct select *s, const struct op *o)
     set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive_tx), 0, 2, x), acts(s));
 }
 
-/* One lane of each warp. */
+/* One lane of each warp, or of each group of warps whose ends a dot's wait has joined. */
 static void select_mbar_arrive(struct select *s, const struct op *o)
 {
-    enum { LANES = 31 };
+    uint32_t others = 32 * (uint32_t)op_int(o, ATTR_group) - 1;
     struct opnd x = address_of(s, op_opnd(o, 0), 0);
-    struct opnd mine = s->role == FEEDER ? acts(s) : thread_is(s, LANES, 0);
+    struct opnd mine = s->role == FEEDER ? acts(s) : thread_is(s, others, 0);
     if (op_opnd(o, 1))
         mine = pred_and(s, mine, tile_of(s, op_opnd(o, 1))[0]);
     set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive), 0, 1, &x), mine);
@@ -256,7 +250,8 @@ void select_async(struct select *s, const struct op *o)
     case OP_warps: select_warps(s, o); break;
     case OP_cluster_rank: tile_new(s, op_result(o))[0] = special(s, SPECIAL_cluster_ctarank); break;
     case OP_cluster_size: tile_new(s, op_result(o))[0] = special(s, SPECIAL_cluster_nctarank); break;
-    case OP_cluster_barrier: select_cluster_barrier(s); break;
+    case OP_cluster_arrive: emit_insn(s, form0(INSN_cluster_arrive, PT_none), 0, 0, NULL); break;
+    case OP_cluster_wait: emit_insn(s, form0(INSN_cluster_wait, PT_none), 0, 0, NULL); break;
     default: diag_bug(s->diag, o->loc, "%s is not scheduled", op_info[o->code].name);
     }
 }

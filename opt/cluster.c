@@ -328,10 +328,33 @@ static void count_both(struct op *o, void *ctx)
     }
 }
 
-static void meet(struct op *before)
+static void build_plain(struct builder *b, enum opcode code)
 {
-    struct builder b = build_before(before);
-    build_op(&b, OP_cluster_barrier, 0, NULL, 0, NULL, 0);
+    build_op(b, code, 0, NULL, 0, NULL, 0);
+}
+
+static void find_arrival(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= o->code == OP_mbar_arrive;
+}
+
+/* Behind the last arrival of a role nobody else's barriers are touched: there it says so, and it leaves when all have. */
+static void leave_together(struct block *role)
+{
+    struct op *last = NULL;
+    for (struct op *o = role->first; o; o = o->next) {
+        bool arrives = o->code == OP_mbar_arrive;
+        for (int i = 0; i < o->nregions; i++)
+            block_walk(o->regions[i], find_arrival, &arrives);
+        last = arrives ? o : last;
+    }
+    struct op *end = block_terminator(role);
+    struct builder b = last && last->next->code == OP_dot_wait ? build_after(last->next)
+                       : last                                  ? build_after(last)
+                                                               : build_before(end);
+    build_plain(&b, OP_cluster_arrive);
+    b = build_before(end);
+    build_plain(&b, OP_cluster_wait);
 }
 
 static void pair_up(struct pairing *p)
@@ -345,10 +368,12 @@ static void pair_up(struct pairing *p)
     struct op *barrier = p->roles->prev;
     while (barrier->code != OP_barrier)
         barrier = barrier->prev;
-    meet(barrier);
+    struct builder b = build_before(barrier);
+    build_plain(&b, OP_cluster_arrive);
+    build_plain(&b, OP_cluster_wait);
     op_erase(barrier);
     for (int i = 0; i < 2; i++)
-        meet(block_terminator(p->roles->regions[i]));
+        leave_together(p->roles->regions[i]);
     p->func->pair_multiple = 2 * p->stride;
     opt_explain(p->func, p->roles, "pairs of programs %d apart share %d of %d bytes", p->stride,
                 (int)p->shared_bytes, (int)p->round_bytes);

@@ -259,7 +259,7 @@ static void build_rings(struct feed *w, struct builder *b)
             r->takes.at[k].buf = build_buffer(b, t, op_result(r->takes.at[k].load)->name);
         }
         r->full = build_mbar(b, r->stages, 1, "full");
-        r->empty = build_mbar(b, r->stages, w->func->num_warps, "empty");
+        r->empty = build_mbar(b, r->stages, w->func->num_warps / WARPGROUP, "empty");
     }
     build_op(b, OP_barrier, 0, NULL, 0, NULL, 0);
 }
@@ -394,7 +394,7 @@ static struct op *last_user(struct feed *w, const struct ring *r, struct value *
 static void give_back(struct builder *b, struct ring *r, struct value *slot, struct value *on)
 {
     struct value *x[] = {build_slot(b, r->empty, slot), on};
-    build_op(b, OP_mbar_arrive, on ? 2 : 1, x, 0, NULL, 0);
+    op_set_int(build_op(b, OP_mbar_arrive, on ? 2 : 1, x, 0, NULL, 0), ATTR_group, WARPGROUP);
 }
 
 static struct value *slot_before(struct builder *b, const struct ring *r, struct value *slot)
