@@ -34,6 +34,15 @@ $(BUILD)/frontend/prelude.c: frontend/prelude.py
 	{ echo '#include "frontend/frontend.h"'; echo 'const char prelude_py[] = {'; \
 	  od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1, /g'; echo '0};'; } > $@
 
+# The page of `neso inspect`, likewise.
+$(BUILD)/runtime/inspect_page.c: runtime/inspect.html
+	@mkdir -p $(@D)
+	{ echo '#include "runtime/inspect.h"'; echo 'const char inspect_page[] = {'; \
+	  od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/(char)0x\1, /g'; echo '0};'; } > $@
+
+$(BUILD)/runtime/inspect_page.o: $(BUILD)/runtime/inspect_page.c
+	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
+
 # Which compiler this is, for the keys of the cache: a digest of its source.
 $(BUILD)/build_id.c: $(SOURCES) $(foreach r,$(ROOMS),$(wildcard $(r)/*.h)) frontend/prelude.py
 	@mkdir -p $(@D)
@@ -71,7 +80,7 @@ PACKED = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c - -fPIE -pie -
 $(BUILD)/libneso.so: $(OBJECTS)
 	$(CC) $(SAN) $(LDFLAGS) $(PACKED) -shared -Wl,--gc-sections -Wl,-soname,libneso.so -Wl,-z,defs -Wl,-z,noseparate-code $^ $(LDLIBS) -o $@
 
-$(BUILD)/neso: $(COMMAND:%.c=$(BUILD)/%.o) $(BUILD)/libneso.a
+$(BUILD)/neso: $(COMMAND:%.c=$(BUILD)/%.o) $(BUILD)/runtime/inspect_page.o $(BUILD)/libneso.a
 	$(CC) $(SAN) $(LDFLAGS) -no-pie $^ $(LDLIBS) -o $@
 
 # Made from the op table, hence linked with the inner objects; for a machine with a GPU, or the emulator.

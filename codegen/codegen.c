@@ -23,6 +23,8 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
     if (o->registers)
         pressure_explain(m, live, o->registers);
     emit_ptx(m, o->emit_mir ? NULL : regalloc(m, live), o, info, out);
+    if (o->emit_mir)
+        pressure_ranges(m, live, out);
     d->stage = stage;
     arena_reset(a, mark);
 }

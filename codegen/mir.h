@@ -227,6 +227,8 @@ struct liveness *liveness_of(const struct mir *m);
 
 /* -- pressure.c: where registers are live, in words -- */
 void pressure_explain(const struct mir *m, const struct liveness *live, struct text *out);
+/* Where each register is live, as comments behind machine IR. */
+void pressure_ranges(const struct mir *m, const struct liveness *live, struct text *out);
 
 /* -- regalloc.c -- */
 struct allocation {

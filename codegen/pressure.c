@@ -1,10 +1,15 @@
-/* pressure.c: how many registers are live where, in words, for --explain=registers.
+/* pressure.c: how many registers are live where, in words, for --explain=registers; and the live ranges behind machine IR.
  *
  *     registers: 207 live at most, of 255: at 308:16; no spills expected
  *     registers:   there %acc 128, %shared_load.1 36, %offs_a.9 16, %offs_b.9 16, 11 more
  *     registers: line 306: 169
  *
  * A line of the source counts as many as the most that are live at any of its instructions.
+ *
+ *     // live %rd20 2: 4-9 12-15 %addptr
+ *
+ * says that this register, which is two of 32 bits, is live from instruction 4 on (counted from 0) until 9 reads it, and so on, and
+ * whose value it has.
  */
 #include "codegen/mir.h"
 
@@ -127,4 +132,21 @@ void pressure_explain(const struct mir *m, const struct liveness *live, struct t
         text_str(out, "no spills expected\n");
     explain_place(m, live, at, out);
     explain_lines(m, regs, out);
+}
+
+void pressure_ranges(const struct mir *m, const struct liveness *live, struct text *out)
+{
+    const struct op **owner = owners_of(m);
+    for (int r = 0; r < live->nregs; r++) {
+        const struct class_info *c = &class_info[m->regs.at[r]];
+        if (!live->ranges[r].segments.n)
+            continue;
+        text_printf(out, "// live %s%d %d:", c->prefix, r, c->regs);
+        for (int i = 0; i < live->ranges[r].segments.n; i++)
+            text_printf(out, " %d-%d", live->ranges[r].segments.at[i].from,
+                        live->ranges[r].segments.at[i].to);
+        if (owner[r] && owner[r]->nresults)
+            text_printf(out, " %%%s", owner[r]->results[0].name);
+        text_char(out, '\n');
+    }
 }

@@ -68,6 +68,8 @@ void opt_explain(struct func *f, const struct op *o, const char *format, ...)
     text_init(&t, f->module->scratch);
     text_str(&t, f->module->diag->stage);
     text_str(&t, ": ");
+    if (o && o->loc.line && o->loc.file)
+        text_printf(&t, "%d:", o->loc.file);
     if (o && o->loc.line)
         text_printf(&t, "%d:%d: ", (int)o->loc.line, (int)o->loc.col);
     va_list args;

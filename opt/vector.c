@@ -23,19 +23,31 @@ static int width_of(const struct axis_table *axes, const struct op *o, int *dim)
     return best;
 }
 
+/* What keeps an access from being wider, if 16 bytes are more. */
+static const char *limit_of(const struct axis_table *axes, const struct op *o, int dim, int width)
+{
+    const struct value *p = op_opnd(o, 0);
+    if (width * dtype_info[p->type->elem->elem->dtype].bytes >= 16)
+        return "";
+    if (1 << axis_of(axes, p)->log_contiguous[dim] <= width)
+        return "; no more are known to be neighbours in memory";
+    if (axis_access(axes, o, dim) <= width)
+        return "; memory is not known to be aligned for more";
+    return "; a thread has no more neighbours";
+}
+
 static void visit(struct op *o, void *ctx)
 {
     const struct axis_table *axes = ctx;
     if ((o->code != OP_load && o->code != OP_store) || !type_is_tile(op_opnd(o, 0)->type))
         return;
     int dim, width = width_of(axes, o, &dim), mask = axis_mask(axes, o, dim);
-    if (width == 1)
-        return;
-    op_set_int(o, ATTR_vec, width);
+    if (width > 1)
+        op_set_int(o, ATTR_vec, width);
     if (mask < width)
         op_set_int(o, ATTR_tail, 1);
-    opt_explain(o->block->func, o, "%d elements at once%s", width,
-                mask < width ? ", one by one at the mask's edge" : "");
+    opt_explain(o->block->func, o, "%d element%s at once%s%s", width, width > 1 ? "s" : "",
+                mask < width ? ", one by one at the mask's edge" : "", limit_of(axes, o, dim, width));
 }
 
 void opt_vector(struct func *f)

@@ -12,7 +12,7 @@
 /* Exit status: good, the program failed, bad usage or bad input. */
 enum { GOOD, FAILED, BAD };
 
-enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16 };
+enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64 };
 
 /*    option         short word            argument    where          meaning */
 #define OPTIONS(X) \
@@ -22,16 +22,18 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16 };
     X(races,         0,    "races",         "HOW LONG",RUN,           "watch the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
     X(counts,        0,    "counts",        "[=FILE]", RUN,           "on the emulator: say what launches cost; as JSON in FILE too (see `neso help counts`)") \
     X(sample,        0,    "sample",        "N",       RUN,           "with --counts: run N program instances of each launch only; results are incomplete") \
-    X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS, "one entry a parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
-    X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
-    X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS, "depth of software pipelines; 3 is the default") \
-    X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS, "registers a thread may have") \
-    X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS, "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
+    X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS | INSPECT | DIFF, "one entry a parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
+    X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS | INSPECT | DIFF, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
+    X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS | INSPECT | DIFF, "depth of software pipelines; 3 is the default") \
+    X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "registers a thread may have") \
+    X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF, "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
     X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, cubin, sass or c") \
-    X(output,        'o',  "output",        "FILE",    COMPILE,       "write there rather than to standard output") \
+    X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT, "write there rather than to standard output") \
     X(time,          0,    "time",          NULL,      COMPILE,       "say what each stage and pass took") \
+    X(html,          0,    "html",          "FILE",    INSPECT,       "write a page that shows everything, and needs nothing but itself") \
+    X(as_json,       0,    "json",          NULL,      INSPECT,       "all of it as JSON; runtime/inspect.schema.json describes it") \
     X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the list; see `neso help passes`") \
-    X(skip,          0,    "skip",          "NAMES",   COMPILE,       "leave these passes out") \
+    X(skip,          0,    "skip",          "NAMES",   COMPILE | INSPECT, "leave these passes out") \
     X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "run no further than this pass") \
     X(print_after,   0,    "print-after",   "NAMES",   COMPILE,       "the IR after these passes, or after all, to standard error") \
     X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "only where a pass changed something") \
@@ -105,6 +107,9 @@ int variants_command(const struct given *g);
 /* -- command_counts.c -- */
 /* What was counted, as --counts asks. */
 int counts_report(const struct given *g, neso_context *ctx);
+
+/* -- command_inspect.c, command_diff.c -- */
+int inspect_command(const struct given *g);
 
 /* -- command_run.c -- */
 int run_command(const struct given *g);

@@ -30,3 +30,18 @@ neso_status neso_gpu_get(neso_context *context, int index, neso_gpu *out)
     driver_close(&d);
     return good ? NESO_OK : report_fault(context, &f);
 }
+
+int neso_target_limits(const char *target, neso_limits *out)
+{
+    const struct target *t = target_by_name(target);
+    if (!t || out->size != sizeof *out)
+        return 0;
+    *out = (neso_limits){.size = sizeof *out,
+                         .shared_bytes = t->smem_bytes,
+                         .registers = t->regs_thread,
+                         .sm_shared_bytes = t->smem_sm_bytes,
+                         .sm_registers = t->regs_sm,
+                         .sm_threads = t->threads_sm,
+                         .sm_programs = t->ctas_sm};
+    return 1;
+}

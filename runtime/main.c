@@ -32,6 +32,8 @@ static const struct command_row {
      "compile one kernel, print a stage of it"},
     {VARIANTS, "variants", "FILE.py[::KERNEL]", 1, 1, variants_command,
      "list what launches can make of a signature: arguments of 1, multiples of 16"},
+    {INSPECT, "inspect", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, inspect_command,
+     "one compiled kernel: every stage, and why it became what it is"},
     {DOCTOR, "doctor", "", 0, 0, doctor_command, "what is here: driver, GPUs, assembler, disassembler"},
     {HELP, "help", "[COMMAND | TOPIC]", 0, 1, help_command, "this, or a table"},
 };

@@ -340,6 +340,18 @@ NESO_API neso_status neso_help(neso_context *context, const char *topic, const c
 /* The topics; NULL past the end. */
 NESO_API const char *neso_help_topic(size_t index);
 
+/* What a target has room for. */
+typedef struct neso_limits {
+    size_t size;
+    int shared_bytes;                     /* of a program instance, most */
+    int registers;                        /* of a thread, most */
+    int sm_shared_bytes, sm_registers;    /* of a multiprocessor */
+    int sm_threads, sm_programs;
+} neso_limits;
+
+/* False (0) if there is no such target. `out->size` is set by the caller. */
+NESO_API int neso_target_limits(const char *target, neso_limits *out);
+
 typedef struct neso_gpu {
     size_t size;
     char name[128];
