@@ -1,5 +1,25 @@
-/* codegen.c: the stages in order, and the instruction table as help. */
+/* codegen.c: the stages in order (twice, if registers are short), and the instruction table as help. */
 #include "codegen/mir.h"
+
+static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_info *info,
+                                       struct liveness **live)
+{
+    struct diag *d = f->module->diag;
+    *info = (struct ptx_info){.num_threads = 32 * (f->num_warps + f->extra_warps),
+                              .shared_bytes = f->shared_bytes,
+                              .pair_multiple = f->pair_multiple};
+    struct mir *m = select_func(f, f->module->scratch, info);
+    diag_hurry(d);
+    peephole(m);
+    diag_hurry(d);
+    if (frugal)
+        remat(m);
+    *live = schedule(m);
+    diag_hurry(d);
+    info->live_regs = (*live)->peak_regs;
+    info->peak = (*live)->peak;
+    return m;
+}
 
 void codegen_emit(struct func *f, const struct codegen_options *o, struct text *out, struct ptx_info *info)
 {
@@ -8,18 +28,18 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
     struct arena_mark mark = arena_mark(a);
     const char *stage = d->stage;
     d->stage = "codegen";
-    *info = (struct ptx_info){.num_threads = 32 * (f->num_warps + f->extra_warps),
-                              .shared_bytes = f->shared_bytes,
-                              .pair_multiple = f->pair_multiple};
-    struct mir *m = select_func(f, a, info);
-    diag_hurry(d);
-    peephole(m);
-    diag_hurry(d);
-    schedule(m);
-    diag_hurry(d);
-    struct liveness *live = liveness_of(m);
-    info->live_regs = live->peak_regs;
-    info->peak = live->peak;
+    struct liveness *live;
+    struct mir *m = select_and_schedule(f, false, info, &live);
+    if (live->peak_regs > func_regs_most(f)) {
+        struct liveness *frugal_live;
+        struct ptx_info frugal_info;
+        struct mir *frugal = select_and_schedule(f, true, &frugal_info, &frugal_live);
+        if (frugal_live->peak_regs < live->peak_regs) {
+            m = frugal;
+            live = frugal_live;
+            *info = frugal_info;
+        }
+    }
     if (o->registers)
         pressure_explain(m, live, o->registers);
     emit_ptx(m, o->emit_mir ? NULL : regalloc(m, live), o, info, out);

@@ -92,14 +92,14 @@ extern const struct insn_info insn_info[INSN_count];
 
 enum opnd_kind {
     OPND_none,
-    OPND_reg,     /* register n */
-    OPND_imm,     /* i, spelled as class cls wants: f32 and f64 hold the float's bits */
-    OPND_addr,    /* [register n + i] */
-    OPND_param,   /* [parameter n] */
-    OPND_place,   /* the address of parameter n, in the parameters' space */
-    OPND_smem,    /* the address of dynamic shared memory */
-    OPND_label,   /* block n */
-    OPND_special  /* special register n */
+    OPND_reg,    /* register n */
+    OPND_imm,    /* i, spelled as class cls wants: f32 and f64 hold the float's bits */
+    OPND_addr,   /* [register n + i] */
+    OPND_param,  /* [parameter n] */
+    OPND_place,  /* the address of parameter n, in the parameters' space */
+    OPND_smem,   /* the address of dynamic shared memory */
+    OPND_label,  /* block n */
+    OPND_special /* special register n */
 };
 
 enum special {
@@ -141,18 +141,18 @@ struct insn {
     uint8_t ndefs, nopnds; /* results are the first operands (of a store the address is first) */
     uint8_t nvec;          /* operands in braces; 0: none */
     bool guard_not;
-    bool needed;           /* the peephole's mark */
-    bool fresh;            /* guarded or TIED, but what its results held before does not matter */
-    int guard;             /* predicate register, or -1 */
+    bool needed; /* the peephole's mark */
+    bool fresh;  /* guarded or TIED, but what its results held before does not matter */
+    int guard;   /* predicate register, or -1 */
     struct opnd *opnds;
     struct loc loc;
-    const struct op *op;   /* the tile op it came from */
+    const struct op *op; /* the tile op it came from */
 };
 
 struct mblock {
-    int index;      /* in mir.blocks, which is the order of the text */
-    int dominator;  /* the block that all paths here went through, -1 for the first */
-    int depth;      /* of loops */
+    int index;     /* in mir.blocks, which is the order of the text */
+    int dominator; /* the block that all paths here went through, -1 for the first */
+    int depth;     /* of loops */
     VEC(struct insn *) insns;
 };
 
@@ -203,10 +203,8 @@ struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info);
 /* -- peephole.c -- */
 void peephole(struct mir *m);
 
-/* -- schedule.c -- */
-void schedule(struct mir *m);
-/* Registers that a thread of this kernel can have. */
-int func_regs_most(const struct func *f);
+/* -- remat.c: what is cheap is computed again for each op -- */
+void remat(struct mir *m);
 
 /* -- liveness.c: where each register's value is needed -- */
 /* Positions count instructions in text order; a segment [from, to) says that the value is in the register
@@ -225,6 +223,11 @@ struct liveness {
 };
 struct liveness *liveness_of(const struct mir *m);
 
+/* -- schedule.c -- */
+struct liveness *schedule(struct mir *m); /* and where registers are live then */
+/* Registers that a thread of this kernel can have. */
+int func_regs_most(const struct func *f);
+
 /* -- pressure.c: where registers are live, in words -- */
 void pressure_explain(const struct mir *m, const struct liveness *live, struct text *out);
 /* Where each register is live, as comments behind machine IR. */
@@ -232,8 +235,8 @@ void pressure_ranges(const struct mir *m, const struct liveness *live, struct te
 
 /* -- regalloc.c -- */
 struct allocation {
-    int *number;             /* of each virtual register, in its class, from 1; 0: never used */
-    int count[CLASS_count];  /* registers of each class */
+    int *number;            /* of each virtual register, in its class, from 1; 0: never used */
+    int count[CLASS_count]; /* registers of each class */
 };
 /* Also drops moves between registers that became the same. */
 struct allocation *regalloc(struct mir *m, const struct liveness *live);

@@ -6,7 +6,9 @@
  * (in cycles) to the block's end goes first, so that loads stand together before the first use and what
  * nothing waits for comes late. When many registers are live, the one that frees most goes first instead,
  * and what takes more than it frees (loads, shuffles, constants) goes only when nothing else can: the most
- * urgent, which brings what waits for it, and no more.
+ * urgent, which brings what waits for it, and no more. If that leaves more live than there are registers, it
+ * is done again, and where registers are short, what comes next is what the block's first store still waits for,
+ * then what the second does.
  * ptxas schedules again, knowing more of the hardware; what it is given should not need large changes, nor
  * more registers than there are.
  */
@@ -25,6 +27,9 @@ struct node {
     VEC(struct edge) after; /* who waits for this one */
     int waits;              /* for how many, not yet scheduled */
     int height;             /* cycles from here to the end */
+    VEC(int) before;        /* for which; only where ranks are wanted */
+    int rank;               /* place in an order of stores, each behind what it waits for */
+    bool done;
 };
 
 /* What is known of a register while a block is looked at. */
@@ -38,9 +43,10 @@ struct reg_use {
     bool live;
 };
 
-/* The highest first, then the earliest. */
+/* The highest first, then the earliest; or by rank. */
 struct heap {
     VEC(int) nodes;
+    bool by_rank;
 };
 
 struct scheduler {
@@ -49,6 +55,8 @@ struct scheduler {
     struct node *nodes;
     int nnodes;
     struct heap ready[2]; /* what may go next; apart: what takes registers */
+    struct heap ranked;   /* both, by rank */
+    bool ranks;           /* when registers are short, that is the order */
     int live_regs, limit_regs;
     bool keeps_pipelines; /* there are registers enough for their order */
 };
@@ -60,6 +68,8 @@ static void add_edge(struct scheduler *s, int from, int to, int cycles)
     if (from < 0 || from == to)
         return;
     VEC_PUSH(s->m->arena, &s->nodes[from].after, ((struct edge){to, cycles}));
+    if (s->ranks)
+        VEC_PUSH(s->m->arena, &s->nodes[to].before, from);
     s->nodes[to].waits++;
 }
 
@@ -165,9 +175,12 @@ static int add_pin(struct scheduler *s, int at, int last)
 
 /* -- the order -- */
 
-static bool goes_before(const struct scheduler *s, int a, int b)
+static bool goes_before(const struct scheduler *s, const struct heap *h, int a, int b)
 {
-    return s->nodes[a].height != s->nodes[b].height ? s->nodes[a].height > s->nodes[b].height : a < b;
+    const struct node *x = &s->nodes[a], *y = &s->nodes[b];
+    if (h->by_rank)
+        return x->rank < y->rank;
+    return x->height != y->height ? x->height > y->height : a < b;
 }
 
 /* Will nobody want what the register holds, once its reads in this block are done? */
@@ -193,16 +206,22 @@ static int growth(const struct scheduler *s, const struct insn *in)
     return n;
 }
 
-static void push_ready(struct scheduler *s, int node)
+static void heap_push(struct scheduler *s, struct heap *h, int node)
 {
-    struct heap *h = &s->ready[growth(s, s->nodes[node].insn) > 0];
     VEC_PUSH(s->m->arena, &h->nodes, node);
     int *heap = h->nodes.at;
-    for (int i = h->nodes.n - 1; i > 0 && goes_before(s, heap[i], heap[(i - 1) / 2]); i = (i - 1) / 2) {
+    for (int i = h->nodes.n - 1; i > 0 && goes_before(s, h, heap[i], heap[(i - 1) / 2]); i = (i - 1) / 2) {
         int kept = heap[i];
         heap[i] = heap[(i - 1) / 2];
         heap[(i - 1) / 2] = kept;
     }
+}
+
+static void push_ready(struct scheduler *s, int node)
+{
+    heap_push(s, &s->ready[growth(s, s->nodes[node].insn) > 0], node);
+    if (s->ranks)
+        heap_push(s, &s->ranked, node);
 }
 
 /* Down, or up if it came from elsewhere in the heap. */
@@ -211,12 +230,12 @@ static int take_ready(struct scheduler *s, struct heap *h, int i)
     int *heap = h->nodes.at, node = heap[i], last = VEC_POP(&h->nodes), n = h->nodes.n;
     if (i == n)
         return node;
-    for (; i > 0 && goes_before(s, last, heap[(i - 1) / 2]); i = (i - 1) / 2)
+    for (; i > 0 && goes_before(s, h, last, heap[(i - 1) / 2]); i = (i - 1) / 2)
         heap[i] = heap[(i - 1) / 2];
     for (int child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && goes_before(s, heap[child + 1], heap[child]))
+        if (child + 1 < n && goes_before(s, h, heap[child + 1], heap[child]))
             child++;
-        if (!goes_before(s, heap[child], last))
+        if (!goes_before(s, h, heap[child], last))
             break;
         heap[i] = heap[child];
     }
@@ -231,7 +250,7 @@ static int thriftiest(const struct scheduler *s, const struct heap *h)
     int best = 0, least = growth(s, s->nodes[nodes[0]].insn);
     for (int i = 1; i < h->nodes.n && i < MANY_READY; i++) {
         int g = growth(s, s->nodes[nodes[i]].insn);
-        if (g < least || (g == least && goes_before(s, nodes[i], nodes[best]))) {
+        if (g < least || (g == least && goes_before(s, h, nodes[i], nodes[best]))) {
             least = g;
             best = i;
         }
@@ -239,13 +258,27 @@ static int thriftiest(const struct scheduler *s, const struct heap *h)
     return best;
 }
 
+/* What was taken from one heap is still in another. */
+static void forget_done(struct scheduler *s, struct heap *h)
+{
+    while (h->nodes.n && s->nodes[h->nodes.at[0]].done)
+        take_ready(s, h, 0);
+}
+
 static int choose(struct scheduler *s)
 {
     struct heap *rest = &s->ready[0], *takers = &s->ready[1];
     bool is_short = s->live_regs > s->limit_regs;
+    if (s->ranks) {
+        forget_done(s, rest);
+        forget_done(s, takers);
+        forget_done(s, &s->ranked);
+        if (is_short)
+            return take_ready(s, &s->ranked, 0);
+    }
     if (!rest->nodes.n)
         return take_ready(s, takers, 0);
-    if (takers->nodes.n && !is_short && goes_before(s, takers->nodes.at[0], rest->nodes.at[0]))
+    if (takers->nodes.n && !is_short && goes_before(s, takers, takers->nodes.at[0], rest->nodes.at[0]))
         return take_ready(s, takers, 0);
     return take_ready(s, rest, is_short ? thriftiest(s, rest) : 0);
 }
@@ -291,6 +324,30 @@ static void measure_heights(struct scheduler *s)
     }
 }
 
+/* Gives a rank to what `node` waits for, then to it. */
+static void rank_node(struct scheduler *s, int node, int *rank)
+{
+    VEC(int) path = {0};
+    VEC_PUSH(s->m->arena, &path, node);
+    while (path.n) {
+        struct node *n = &s->nodes[path.at[path.n - 1]];
+        if (n->rank == 0 && n->before.n)
+            VEC_PUSH(s->m->arena, &path, VEC_POP(&n->before));
+        else if (path.n--, n->rank == 0)
+            n->rank = ++*rank;
+    }
+}
+
+static void rank_nodes(struct scheduler *s)
+{
+    int rank = 0;
+    for (int i = 0; i < s->nnodes; i++)
+        if (insn_has(s->nodes[i].insn, WRITES) || insn_has(s->nodes[i].insn, EFFECT))
+            rank_node(s, i, &rank);
+    for (int i = 0; i < s->nnodes; i++)
+        rank_node(s, i, &rank);
+}
+
 /* Does a wait for copies stand behind products? Then the order is that of a pipeline (opt/stage.c), in which each part of
  * the operands is loaded while the part before is multiplied: by design, with no more registers than that takes. */
 static bool is_pipelined(const struct mblock *b)
@@ -324,14 +381,18 @@ static void schedule_block(struct scheduler *s, struct mblock *b)
         pin = add_pin(s, i, pin);
     }
     measure_heights(s);
+    if (s->ranks)
+        rank_nodes(s);
     for (int i = 0; i < n; i++)
         if (!s->nodes[i].waits)
             push_ready(s, i);
     for (int i = 0; i < n; i++) {
         int node = choose(s);
+        s->nodes[node].done = true;
         b->insns.at[i] = s->nodes[node].insn;
         issue(s, node);
     }
+    s->ready[0].nodes.n = s->ready[1].nodes.n = s->ranked.nodes.n = 0;
 }
 
 /* -- the kernel -- */
@@ -370,22 +431,68 @@ int func_regs_most(const struct func *f)
     return f->maxnreg && f->maxnreg < regs ? f->maxnreg : regs;
 }
 
-/* May blocks that are pipelines stay as they are? ptxas gets along with some more registers than there are. */
+/* May blocks that are pipelines stay as they are? ptxas wants some registers for itself. */
 static bool has_room(const struct mir *m)
 {
-    enum { SPARE = 12 };
+    enum { SPARE = 2 };
     for (int b = 0; b < m->blocks.n; b++)
         if (is_pipelined(m->blocks.at[b]))
-            return liveness_of(m)->peak_regs <= func_regs_most(m->func) + SPARE;
+            return liveness_of(m)->peak_regs <= func_regs_most(m->func) - SPARE;
     return true;
 }
 
-void schedule(struct mir *m)
+/* -- twice, if need be -- */
+
+static struct insn **order_of(const struct mblock *b, struct arena *a)
 {
-    struct scheduler s = {.m = m, .limit_regs = func_regs_most(m->func) * 3 / 4};
+    struct insn **order = NEW_ARRAY(a, b->insns.n + 1, struct insn *);
+    if (b->insns.n)
+        memcpy(order, b->insns.at, (size_t)b->insns.n * sizeof *order);
+    return order;
+}
+
+/* Every block's order, and back to it. */
+static struct insn ***keep_orders(const struct mir *m)
+{
+    struct insn ***kept = NEW_ARRAY(m->arena, m->blocks.n + 1, struct insn **);
+    for (int b = 0; b < m->blocks.n; b++)
+        kept[b] = order_of(m->blocks.at[b], m->arena);
+    return kept;
+}
+
+static void restore_orders(const struct mir *m, struct insn **const *kept)
+{
+    for (int b = 0; b < m->blocks.n; b++)
+        for (int i = 0; i < m->blocks.at[b]->insns.n; i++)
+            m->blocks.at[b]->insns.at[i] = kept[b][i];
+}
+
+static struct liveness *schedule_blocks(struct mir *m, bool keeps_pipelines, bool ranks)
+{
+    struct scheduler s = {.m = m,
+                          .limit_regs = func_regs_most(m->func) * 3 / 4,
+                          .keeps_pipelines = keeps_pipelines,
+                          .ranked.by_rank = true,
+                          .ranks = ranks};
     s.regs = NEW_ARRAY(m->arena, m->regs.n + 1, struct reg_use);
     find_elsewhere(&s);
-    s.keeps_pipelines = has_room(m);
     for (int b = 0; b < m->blocks.n; b++)
         schedule_block(&s, m->blocks.at[b]);
+    return liveness_of(m);
+}
+
+struct liveness *schedule(struct mir *m)
+{
+    bool keeps_pipelines = has_room(m);
+    struct insn ***before = keep_orders(m);
+    struct liveness *live = schedule_blocks(m, keeps_pipelines, false);
+    if (live->peak_regs <= func_regs_most(m->func))
+        return live;
+    struct insn ***urgent = keep_orders(m);
+    restore_orders(m, before);
+    struct liveness *ranked = schedule_blocks(m, keeps_pipelines, true);
+    if (ranked->peak_regs < live->peak_regs)
+        return ranked;
+    restore_orders(m, urgent);
+    return live;
 }

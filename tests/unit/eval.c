@@ -241,14 +241,16 @@ TEST(kernels_refuse_what_the_language_lacks)
                             "write one for each\n"},
         {"    if 'x': pass\n", "13:8 `if` conditionals can only accept values of type {bool, int, NoneType}, "
                                "not objects of type str\n"},
-        {"    s: tl.constexpr = f'{n}'\n", "13:25 cannot evaluate an f-string of a run-time value: only "
-                                           "constants can be formatted in a kernel\n"},
+        {"    s: tl.constexpr = f'{n}'\n",
+         "13:25 an f-string in a kernel can show constants only, except on the "
+         "interpreter: use --device interpreter\n"},
         {"    d = D\n",
          "13:9 'torch.float32' is not known here: it comes from a module that only the program's host has\n"},
         {"    d = torch.sin(n)\n",
          "13:9 'torch.sin' is not known here: it comes from a module that only the program's host has\n"},
-        {"    d = plain(n)\n", "13:9 'plain' is a plain Python function, which a kernel cannot call: "
-                               "decorate it with @triton.jit\n"},
+        {"    d = plain(n)\n",
+         "13:9 'plain' is a plain Python function, which a kernel can call on the interpreter "
+         "only: decorate it with @triton.jit, or use --device interpreter\n"},
         {"    tl.store(**{'pointer': X})\n",
          "13:14 '**' in a call is not supported in a kernel: name the arguments\n"},
         {"    d = tl.float32(0)\n",

@@ -1,0 +1,107 @@
+/* remat.c: where registers are short, what is cheap is computed again for each op that wants it.
+ *
+ *     %m = n < size; store p, x, %m; store q, y, %m  =>  ...; store p, x, %m; %m2 = n < size; store q, y, %m2
+ *
+ * Tiles of addresses and masks that two accesses share would else be kept from the one to the other, a register or
+ * more for each element. The first op keeps what there is, each other one gets copies of its own: of what stands in
+ * the same block (so that nothing moves into a loop), and of what that is made from.
+ */
+#include "codegen/mir.h"
+
+#include <string.h>
+
+enum { DEPTH_MOST = 12 };
+
+struct remat_reg {
+    struct insn *def;
+    int ndefs, block;
+    const struct op *first, *copy_for; /* the op that wanted it first; the last one that got a copy */
+    int copy;
+};
+
+struct remat {
+    struct mir *m;
+    struct remat_reg *regs; /* those that there were before */
+    int nregs;
+    struct mblock *b;    /* being written again */
+    const struct op *op; /* that wants something */
+};
+
+static void note_defs(struct remat *r)
+{
+    for (int b = 0; b < r->m->blocks.n; b++)
+        for (int i = 0; i < r->m->blocks.at[b]->insns.n; i++) {
+            struct insn *in = r->m->blocks.at[b]->insns.at[i];
+            for (int k = 0; k < in->ndefs; k++) {
+                struct remat_reg *x = &r->regs[in->opnds[k].n];
+                x->def = in;
+                x->ndefs++;
+                x->block = b;
+            }
+        }
+}
+
+static bool is_cheap(const struct remat *r, const struct insn *in)
+{
+    if (!insn_has(in, PURE) || insn_has(in, WARP) || in->guard >= 0 || in->ndefs != 1 ||
+        latency_cycles[insn_info[in->form.code].latency] > latency_cycles[LATENCY_wide])
+        return false;
+    for (int i = 1; i < in->nopnds; i++)
+        if (in->opnds[i].kind == OPND_reg && in->opnds[i].n < r->nregs && r->regs[in->opnds[i].n].ndefs != 1)
+            return false;
+    return true;
+}
+
+/* The register that r->op takes for `reg`. */
+static int reg_for(struct remat *r, int reg, int depth)
+{
+    if (reg >= r->nregs)
+        return reg;
+    struct remat_reg *x = &r->regs[reg];
+    if (x->ndefs != 1 || x->block != r->b->index || depth == DEPTH_MOST || !is_cheap(r, x->def))
+        return reg;
+    if (!x->first)
+        x->first = r->op;
+    if (x->first == r->op || x->def->op == r->op)
+        return reg;
+    if (x->copy_for == r->op)
+        return x->copy;
+    struct insn *copy = NEW(r->m->arena, struct insn);
+    *copy = *x->def;
+    copy->opnds = NEW_ARRAY(r->m->arena, copy->nopnds, struct opnd);
+    memcpy(copy->opnds, x->def->opnds, copy->nopnds * sizeof *copy->opnds);
+    copy->op = r->op;
+    for (int i = 1; i < copy->nopnds; i++)
+        if (copy->opnds[i].kind == OPND_reg)
+            copy->opnds[i].n = reg_for(r, copy->opnds[i].n, depth + 1);
+    copy->opnds[0] = mir_reg(r->m, (enum reg_class)copy->opnds[0].cls);
+    VEC_PUSH(r->m->arena, &r->b->insns, copy);
+    x->copy_for = r->op;
+    return x->copy = copy->opnds[0].n;
+}
+
+static void rewrite(struct remat *r, struct insn *in)
+{
+    r->op = in->op;
+    for (int i = in->ndefs; i < in->nopnds && in->op; i++)
+        if (in->opnds[i].kind == OPND_reg || in->opnds[i].kind == OPND_addr)
+            in->opnds[i].n = reg_for(r, in->opnds[i].n, 0);
+    if (in->guard >= 0 && in->op)
+        in->guard = reg_for(r, in->guard, 0);
+    VEC_PUSH(r->m->arena, &r->b->insns, in);
+}
+
+void remat(struct mir *m)
+{
+    struct remat r = {
+        .m = m, .nregs = m->regs.n, .regs = NEW_ARRAY(m->arena, m->regs.n + 1, struct remat_reg)};
+    note_defs(&r);
+    for (int b = 0; b < m->blocks.n; b++) {
+        struct mblock *now = m->blocks.at[b], before = *now;
+        r.b = now;
+        now->insns.at = NULL;
+        now->insns.n = now->insns.cap = 0;
+        for (int i = 0; i < before.insns.n; i++)
+            rewrite(&r, before.insns.at[i]);
+    }
+}
