@@ -250,7 +250,8 @@ void select_async(struct select *s, const struct op *o)
     case OP_warps: select_warps(s, o); break;
     case OP_cluster_rank: tile_new(s, op_result(o))[0] = special(s, SPECIAL_cluster_ctarank); break;
     case OP_cluster_size: tile_new(s, op_result(o))[0] = special(s, SPECIAL_cluster_nctarank); break;
-    case OP_cluster_arrive: emit_insn(s, form0(INSN_cluster_arrive, PT_none), 0, 0, NULL); break;
+    /* What is ordered by it are barriers in memory, which have a fence of their own; a release would wait for all stores. */
+    case OP_cluster_arrive: emit_insn(s, form1(INSN_cluster_arrive, PT_none, MOD_relaxed), 0, 0, NULL); break;
     case OP_cluster_wait: emit_insn(s, form0(INSN_cluster_wait, PT_none), 0, 0, NULL); break;
     default: diag_bug(s->diag, o->loc, "%s is not scheduled", op_info[o->code].name);
     }

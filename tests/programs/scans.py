@@ -54,7 +54,7 @@ def pick(out, x, index, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
 def pick_rows(out, x, index, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
     to = tl.arange(0, K)[:, None] * N + tl.arange(0, N)[None, :]
-    tl.store(out + to, tl.gather(tl.load(x + at) > 0, tl.load(index + to), 0))
+    tl.store(out + to, tl.gather((tl.load(x + at) > 0).to(tl.int8), tl.load(index + to), 0))
 
 @triton.jit
 def count(out, x, n, BINS: tl.constexpr, N: tl.constexpr):
