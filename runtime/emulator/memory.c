@@ -246,6 +246,13 @@ static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
     return d[0] & ~UINT64_C(0) >> (64 - ptype_info[t].bits);
 }
 
+/* PTX ISA, "atom": sums of f32 in global memory take subnormal numbers for zeros, and give none. */
+static uint64_t flushed(const struct emu_insn *in, uint64_t x)
+{
+    bool flushes = in->type == PT_f32 && emu_has_mod(in, MOD_global);
+    return flushes && !(x & 0x7f800000) ? x & 0x80000000 : x;
+}
+
 static bool is_less(enum ptype t, uint64_t x, uint64_t y)
 {
     return t == PT_s32 ? (int32_t)x < (int32_t)y : t == PT_s64 ? (int64_t)x < (int64_t)y : x < y;
@@ -257,7 +264,7 @@ static uint64_t combine(const struct emu_insn *in, uint64_t old, uint64_t x, uin
     enum ptype t = (enum ptype)in->type;
     bool is_float = t == PT_f16 || t == PT_bf16 || t == PT_f32 || t == PT_f64;
     switch (combining(in)) {
-    case MOD_add: return is_float ? float_sum(t, old, x) : old + x;
+    case MOD_add: return is_float ? flushed(in, float_sum(t, flushed(in, old), flushed(in, x))) : old + x;
     case MOD_min: return is_less(t, x, old) ? x : old;
     case MOD_max: return is_less(t, old, x) ? x : old;
     case MOD_and: return old & x;

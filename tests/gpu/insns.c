@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPOILED = 0xee, SHOWN = 3, PARAMS = 2 + TRIAL_MAPS };
+enum { SPOILED = 0xee, SHOWN = 3, MAPS_AT = 3, PARAMS = MAPS_AT + TRIAL_MAPS };
 
 struct tally {
     int forms, failed;
@@ -149,17 +149,22 @@ struct trial *trial_new(struct bench *b, size_t in_bytes, size_t out_bytes)
 
 void kernel_head(struct trial *t)
 {
+    kernel_head_with(t, "");
+}
+
+void kernel_head_with(struct trial *t, const char *directives)
+{
     text_printf(&t->ptx,
                 ".version 8.4\n.target sm_90a\n.address_size 64\n.extern .shared .align 1024 .b8 smem[];\n"
-                ".visible .entry k(.param .u64 p_in, .param .u64 p_out");
+                ".visible .entry k(.param .u64 p_in, .param .u64 p_out, .param .u64 p_word");
     for (int i = 0; i < t->nmaps; i++)
         text_printf(&t->ptx, ", .param .align 64 .b8 p_map%d[128]", i);
     text_printf(
         &t->ptx,
-        ")\n.maxntid %d, 1, 1\n{\n.reg .b64 %%in, %%out, %%wide;\n.reg .b32 %%t, %%sm, %%lane, %%cta;\n"
+        ")\n.maxntid %d, 1, 1\n%s{\n.reg .b64 %%in, %%out, %%wide;\n.reg .b32 %%t, %%sm, %%lane, %%cta;\n"
         "ld.param.u64 %%in, [p_in];\nld.param.u64 %%out, [p_out];\nmov.u32 %%t, %%tid.x;\n"
         "mov.u32 %%cta, %%ctaid.x;\nmov.u32 %%lane, %%laneid;\nmov.u32 %%sm, smem;\n",
-        t->threads);
+        t->threads, directives);
 }
 
 struct check *trial_check(struct trial *t, enum insn_code code, size_t at, int n, int stride, int bytes,
@@ -185,14 +190,14 @@ static bool run_emulator(struct trial *t, uint8_t *out)
 {
     struct emu_report r = {0};
     struct arena arena;
-    uint64_t args[PARAMS] = {(uint64_t)(uintptr_t)t->in, (uint64_t)(uintptr_t)out};
+    uint64_t args[PARAMS] = {(uint64_t)(uintptr_t)t->in, (uint64_t)(uintptr_t)out, PARAM_WORD};
     struct cpu_buffer buffers[] = {{args[0], t->in_bytes, "in", NULL}, {args[1], t->out_bytes, "out", NULL}};
     struct packed_map *maps = place(t->arena, TRIAL_MAPS * sizeof(struct packed_map));
     for (int i = 0; i < t->nmaps; i++) {
         maps[i] = t->maps[i];
         maps[i].base =
             maps[i].base & IN_OUTPUT ? args[1] + (maps[i].base ^ IN_OUTPUT) : args[0] + maps[i].base;
-        args[2 + i] = (uint64_t)(uintptr_t)&maps[i];
+        args[MAPS_AT + i] = (uint64_t)(uintptr_t)&maps[i];
     }
     if (args[0] > args[1]) {
         struct cpu_buffer first = buffers[1];
@@ -236,9 +241,10 @@ static bool launch_gpu(struct bench *b, struct trial *t, cu_function function, c
 {
     const struct driver *d = &b->gpu.driver;
     _Alignas(64) uint8_t maps[TRIAL_MAPS][MAP_BYTES];
-    void *params[PARAMS] = {&in, &out};
+    uint64_t word = PARAM_WORD;
+    void *params[PARAMS] = {&in, &out, &word};
     for (int i = 0; i < t->nmaps; i++) {
-        params[2 + i] = maps[i];
+        params[MAPS_AT + i] = maps[i];
         if (!encode_map(b, &t->maps[i], in, out, maps[i], f))
             return false;
     }
@@ -454,6 +460,9 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "cuda") == 0 && !open_gpu(b))
         return 2;
     try_alu(b);
+    try_memory(b);
+    try_warp(b);
+    try_tensor(b);
     int failed = print_table(b);
     arena_free(&b->arena);
     if (b->on_gpu)

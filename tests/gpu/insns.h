@@ -11,6 +11,7 @@
 #include "runtime/emulator/machine.h"
 #include "runtime/tensormap.h"
 
+#define PARAM_WORD UINT64_C(0x8899aabbccddeeff) /* the parameter p_word of all kernels */
 enum { TRIAL_MAPS = 4, NAME_BYTES = 96 };
 
 /* How far a result may be from what is stated. */
@@ -58,6 +59,7 @@ uint64_t operand_bits(enum ptype t, int i, int k);
 void form_spell(struct form f, char *out, size_t room);
 /* The directives before a kernel's registers, with the registers that all kernels use: %in, %out, %t (thread), %sm. */
 void kernel_head(struct trial *t);
+void kernel_head_with(struct trial *t, const char *directives);
 
 /* -- insns_exact.c: floats as integers times powers of two -- */
 __extension__ typedef unsigned __int128 wide;
@@ -88,5 +90,8 @@ int type_bits(enum ptype t); /* of one element: 8 for fp8 pairs */
 
 /* -- the trials -- */
 void try_alu(struct bench *b);
+void try_memory(struct bench *b);
+void try_warp(struct bench *b);
+void try_tensor(struct bench *b);
 
 #endif
