@@ -17,6 +17,9 @@
  * its coordinates when it runs. The launcher makes pairs where the grid divides (func.pair_multiple); where it does not,
  * the same code runs alone. Numbers are dealt so that partners, which the hardware wants side by side, are `stride` apart.
  *
+ * Pairs start, wait and end together, which costs; so only where dots would otherwise wait for L2, which gives an SM less
+ * than 100 bytes a cycle.
+ *
  * A slot is free when both programs' dots have read it, so a slot's barrier waits for the warps of both. Partners must go
  * through the same rounds: bounds of loops must not depend on the program's number. Partners leave together, since each
  * touches the other's barriers.
@@ -25,7 +28,7 @@
 
 #include <string.h>
 
-enum { STRIDE_MOST = 64, SAMPLES = 96, SHARE_LEAST = 4 };
+enum { STRIDE_MOST = 64, SAMPLES = 96, SHARE_LEAST = 4, BYTES_PER_CYCLE = 80 };
 
 struct pairing {
     struct func *func;
@@ -33,6 +36,7 @@ struct pairing {
     struct op *roles;
     VEC(struct op *) copies; /* that could be shared */
     int64_t round_bytes;     /* of all copies in loops */
+    int64_t round_cycles;    /* of the dots that read them */
     int stride;
     int64_t shared_bytes;
     struct value *pid, *paired, *size;
@@ -205,6 +209,17 @@ static void choose(struct pairing *p)
             p->stride = s;
         }
     }
+}
+
+/* A warpgroup's instruction with 256 columns and 32 bytes of k takes 128 cycles. */
+static void count_cycles(struct op *o, void *ctx)
+{
+    enum { BYTES_A_CYCLE = 4096 };
+    struct pairing *p = ctx;
+    if (o->code != OP_wgmma || !outermost_loop(o))
+        return;
+    const struct type *b = op_opnd(o, 1)->type;
+    p->round_cycles += type_elems(op_opnd(o, 2)->type) * b->shape[0] * type_elem_bytes(b) / BYTES_A_CYCLE;
 }
 
 /* -- the rewrite -- */
@@ -387,6 +402,9 @@ void opt_cluster(struct func *f)
     if (!p.roles || !target_has(f->target, HAS_cluster) || f->num_ctas != 1)
         return;
     block_walk(p.roles->regions[1], find_copies, &p);
+    block_walk(p.roles->regions[0], count_cycles, &p);
+    if (p.round_bytes < BYTES_PER_CYCLE * p.round_cycles)
+        return;
     choose(&p);
     if (p.stride > 0 && SHARE_LEAST * p.shared_bytes >= p.round_bytes)
         pair_up(&p);

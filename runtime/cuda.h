@@ -105,6 +105,7 @@ struct gpu {
     cu_device device;
     cu_context context;
     bool owns_context; /* the primary one, retained */
+    int multiprocessors;
     struct cublas *cublas; /* NULL: nobody asked for it */
     struct kept_gpu about;
 };
