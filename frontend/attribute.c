@@ -121,12 +121,24 @@ static struct obj *range_attribute(struct eval *e, struct obj *x, const char *na
     return part ? part : obj_none;
 }
 
+/* Of a named tuple in a kernel. */
+static struct obj *field_of(struct eval *e, struct obj *x, const char *name, struct loc at)
+{
+    bool is_tuple;
+    struct obj *names = class_fields(e, x->class_of, &is_tuple), *found = class_find(x->class_of, name);
+    for (int i = 0; i < names->seq.n; i++)
+        if (strcmp(names->seq.at[i]->str.s, name) == 0)
+            return x->seq.at[i];
+    return found ? class_bind(e, found, x, NULL, at) : NULL;
+}
+
 static struct obj *own_attribute(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     switch (x->kind) {
     case OBJ_error: return obj_error;
     case OBJ_tensor: return tensor_getattr(e, x, name, at);
-    case OBJ_tuple: return is_box(x) ? box_getattr(e, x, name) : NULL;
+    case OBJ_tuple:
+        return is_box(x) ? box_getattr(e, x, name) : x->class_of ? field_of(e, x, name, at) : NULL;
     case OBJ_int:
     case OBJ_float:
     case OBJ_bool: return e->trace && !x->is_constexpr ? tensor_getattr(e, x, name, at) : NULL;

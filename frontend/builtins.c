@@ -20,6 +20,7 @@ enum {
     IN_type = 256,
     NEEDS_kernel = 512,
     IN_descriptor = 1024,
+    IN_tools = 2048,
 
     WHERE_tl = IN_tl | NEEDS_kernel,
     WHERE_method = IN_tl | IN_method | NEEDS_kernel,
@@ -126,6 +127,8 @@ static const struct {
     {"triton.language.extra.libdevice", IN_libdevice},
     {"triton.language.extra.cuda", IN_cuda},
     {"triton.language.extra.cuda.libdevice", IN_libdevice},
+    {"triton.tools", 0},
+    {"triton.tools.tensor_descriptor", IN_tools},
     {"triton.runtime", IN_triton},
     {"triton.runtime.jit", IN_triton},
     {"triton.runtime.autotuner", IN_triton},
@@ -166,6 +169,8 @@ static struct obj *find_value(struct eval *e, unsigned where, const char *name)
             return obj_constexpr(e, obj_int(e, TENSOR_ELEMS_MOST));
         return find_dtype(e, name);
     }
+    if ((where & IN_tools) && strcmp(name, "TensorDescriptor") == 0)
+        return prelude_function(e, name);
     if ((where & IN_triton) && strcmp(name, "__version__") == 0)
         return obj_cstr(e, "3.7.0");
     if ((where & IN_triton) && e->host && strcmp(name, "testing") == 0)

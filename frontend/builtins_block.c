@@ -8,6 +8,7 @@
  * writes through them is addresses and a mask like any other, of which passes make boxes again. What does not depend on
  * where the box is stays apart from what does: loops compute it once. */
 #include "frontend/builtins_internal.h"
+#include "frontend/python.h"
 
 #include <math.h>
 #include <string.h>
@@ -438,6 +439,73 @@ struct obj *builtin_descriptor_scatter(struct eval *e, struct obj **args, const 
     if (!find_rows(e, args[0], args[2], args[3], call, 2, &ptrs, &mask))
         return obj_error;
     return store_to(e, ptrs, mask, arg_block_value(e, args[1], ptrs, call, 1), call);
+}
+
+/* -- arguments of launches -- */
+
+static struct obj *tuple_of(struct eval *e, struct obj *x, bool is_const)
+{
+    if (x->kind != OBJ_tuple && x->kind != OBJ_list)
+        return x;
+    struct obj *out = obj_tuple(e, x->seq.n, x->seq.at);
+    for (int i = 0; is_const && i < x->seq.n; i++)
+        out->seq.at[i] = obj_constexpr(e, x->seq.at[i]);
+    return out;
+}
+
+static struct obj *descriptor_parts(struct eval *e, struct obj *x)
+{
+    static const char *const names[BOX_count] = {"base", "shape", "strides", "block_shape", "padding"};
+    struct obj *fields[BOX_count];
+    for (int i = 0; i < BOX_count; i++) {
+        struct obj *field = scope_get(x->instance.scope, intern_str(e->strings, names[i]));
+        fields[i] = field ? tuple_of(e, field, i == BOX_block) : obj_none;
+    }
+    bool is_nan = fields[BOX_last]->kind == OBJ_str && strcmp(fields[BOX_last]->str.s, "nan") == 0;
+    fields[BOX_last] = obj_constexpr(e, is_nan ? obj_float(e, NAN) : obj_int(e, 0));
+    return box_new(e, &descriptor_class, fields);
+}
+
+struct obj *argument_parts(struct eval *e, struct obj *x)
+{
+    if (x->kind == OBJ_tuple)
+        return x;
+    if (x->kind != OBJ_instance)
+        return NULL;
+    if (class_find(x->instance.class, intern_str(e->strings, "_is_tensor_descriptor")))
+        return descriptor_parts(e, x);
+    struct obj *items = instance_as_tuple(e, x);
+    if (items == x)
+        return NULL;
+    items->class_of = x->instance.class;
+    return items;
+}
+
+bool check_descriptor(struct eval *e, const struct obj *x, struct loc at)
+{
+    struct obj *const *fields = x->seq.at, *last;
+    int64_t stride;
+    int shape[RANK_MAX];
+    bool has_lists = true;
+    for (int i = BOX_shape; i <= BOX_block; i++)
+        has_lists = has_lists && fields[i]->kind == OBJ_tuple && fields[i]->seq.n == fields[BOX_block]->seq.n;
+    bool is_pointer = fields[BOX_base]->kind == OBJ_tensor && is_ptr_type(scalar_of(fields[BOX_base]));
+    if (!has_lists || !is_pointer || fields[BOX_block]->seq.n == 0) {
+        diag_error(e->diag, at, ERR_descriptor_host);
+        return false;
+    }
+    if (arg_shape(e, fields[BOX_block], at, shape) < 0)
+        return false;
+    last = fields[BOX_strides]->seq.at[fields[BOX_strides]->seq.n - 1];
+    if (!obj_as_int(last, &stride) || stride != 1) {
+        diag_error(e->diag, at, ERR_descriptor_stride, type_text(e, last));
+        return false;
+    }
+    if (fields[BOX_last]->kind == OBJ_float && !is_float_type(elem_of(x))) {
+        diag_error(e->diag, at, ERR_padding_type, lang_text(e, elem_of(x)));
+        return false;
+    }
+    return true;
 }
 
 /* -- members -- */

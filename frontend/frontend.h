@@ -125,6 +125,8 @@ struct spec_arg {
 struct spec {
     int nargs;
     struct spec_arg *args;
+    /* By parameter: NULL, or a tuple, of whose items those that are no tuples take an argument each. NULL: no parameter has any. */
+    struct obj *const *parts;
     /* **META of the 1.0 dialect: keywords that name no parameter */
     int nmeta;
     const char **meta_names;
@@ -231,6 +233,10 @@ struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, stru
 /* -- builtins_block.c -- */
 bool is_box(const struct obj *x); /* a block pointer or a tensor descriptor */
 struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL: no such */
+/* What a launch takes apart, into a tuple: tuples, named tuples, tensor descriptors of the host. NULL: x is none of these. */
+struct obj *argument_parts(struct eval *e, struct obj *x);
+/* Is a tuple that a launch has made, which calls itself a descriptor, one? */
+bool check_descriptor(struct eval *e, const struct obj *x, struct loc at);
 
 /* -- builtins.c: triton, triton.language and their submodules as modules of builtins -- */
 struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL: not ours */

@@ -156,7 +156,7 @@ struct obj *class_call(struct eval *e, struct obj *class, const struct args *arg
     } else if (args->n + args->nkw > 0) {
         eval_raise(e, args->loc, "TypeError", ERR_no_arguments, class->class.name);
     }
-    return x;
+    return e->trace && names && is_tuple ? argument_parts(e, x) : x; /* kernels carry tuples */
 }
 
 struct obj *instance_special(struct eval *e, struct obj *x, const char *name, int n, struct obj *const *args,

@@ -95,6 +95,31 @@ def swizzle2d(i, j, size_i, size_j, size_g):
     return off_i + ij % rows, ij // rows
 
 
+# -- tensor descriptors of the host --
+class TensorDescriptor:
+    _is_tensor_descriptor = True
+
+    def __init__(self, base, shape, strides, block_shape, padding="zero", round_f32_to_tf32=False):
+        rank = len(shape)
+        assert 1 <= rank <= 5, "a tensor descriptor has 1 to 5 dimensions"
+        assert len(strides) == rank, f"expected {rank} strides, found {len(strides)}"
+        assert len(block_shape) == rank, f"expected {rank} sizes in block_shape, found {len(block_shape)}"
+        assert base.data_ptr() % 16 == 0, "the tensor must start at a multiple of 16 bytes"
+        for stride in strides[:-1]:
+            assert stride * base.element_size() % 16 == 0, "all strides but the last must be multiples of 16 bytes"
+        assert strides[-1] == 1, f"the last stride must be 1, found {strides[-1]}"
+        assert all(size > 0 for size in shape), "all sizes must be positive"
+        assert padding == "zero" or padding == "nan", f"padding must be 'zero' or 'nan', found {padding!r}"
+        if round_f32_to_tf32:
+            raise NotImplementedError("round_f32_to_tf32 is not supported by this version of neso")
+        self.base, self.shape, self.strides, self.block_shape = base, shape, strides, block_shape
+        self.padding, self.round_f32_to_tf32 = padding, round_f32_to_tf32
+
+    @staticmethod
+    def from_tensor(tensor, block_shape, padding="zero", round_f32_to_tf32=False):
+        return TensorDescriptor(tensor, tensor.shape, tensor.stride(), block_shape, padding, round_f32_to_tf32)
+
+
 # -- random numbers: Philox-4x32, and 4x64 for 64-bit counters --
 import triton
 import triton.language as tl

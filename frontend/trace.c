@@ -460,10 +460,13 @@ static struct obj *run_section(struct eval *e, const char *text, size_t len, con
 
 struct obj *prelude_function(struct eval *e, const char *name)
 {
-    struct text def;
+    struct text def, class;
     text_init(&def, e->arena);
+    text_init(&class, e->arena);
     text_printf(&def, "\ndef %s(", name);
+    text_printf(&class, "\nclass %s:", name);
     const char *function = strstr(prelude_py, def.s);
+    function = function ? function : strstr(prelude_py, class.s);
     if (!function)
         diag_bug(e->diag, (struct loc){0}, "no %s in the prelude", name);
     size_t len;
@@ -501,14 +504,14 @@ static struct obj *meta_dict(struct eval *e, const struct spec *spec)
 
 /* One parameter: a constant, or an argument of the IR function. An argument of value 1 is a constant that may be used as
  * the i32 that it is, hence not marked as a constexpr. */
-static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, const struct spec_arg *a)
+static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p, const struct spec_arg *a)
 {
     if (a->equals_one)
         return obj_int(e, 1);
     if (a->is_const)
         return obj_constexpr(e, a->value);
     bool is_ptr = a->type->kind == LT_ptr;
-    struct param param = {.name = p->param.name,
+    struct param param = {.name = a->name,
                           .divisible = a->divisible,
                           .is_const = is_ptr && a->type->is_const,
                           .is_unsigned = !is_ptr && a->type->is_unsigned && a->type->dtype != DT_i1,
@@ -516,6 +519,33 @@ static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *
     struct obj *x = obj_tensor(e, func_add_param(f, lang_ir(f->module, a->type), param), a->type);
     x->tensor.is_named = true;
     return x;
+}
+
+/* The arguments that a parameter takes, from *n on; those of a tuple are named after it and their place in it. NULL: there are
+ * too few, or they make no descriptor. */
+static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
+                              const struct obj *parts, const char *name, int *n)
+{
+    if (!parts || parts->kind != OBJ_tuple) {
+        if (*n >= spec->nargs) {
+            diag_error(e->diag, p->loc, ERR_param_missing, p->param.name);
+            return NULL;
+        }
+        struct spec_arg *a = &spec->args[(*n)++];
+        a->name = name;
+        return bind_leaf(e, f, p, a);
+    }
+    struct obj **items = NEW_ARRAY(e->arena, parts->seq.n, struct obj *);
+    for (int i = 0; i < parts->seq.n; i++) {
+        struct text t;
+        text_init(&t, e->arena);
+        text_printf(&t, i == 0 && is_box(parts) ? "%s" : "%s_%d", name, i);
+        items[i] = bind_param(e, f, p, spec, parts->seq.at[i], intern(e->strings, t.s, t.len), n);
+        if (!items[i])
+            return NULL;
+    }
+    struct obj *x = obj_tuple_like(e, parts, items);
+    return is_box(x) && !check_descriptor(e, x, p->loc) ? NULL : x;
 }
 
 static bool bind_params(struct eval *e, struct func *f, const struct function *fn, struct spec *spec,
@@ -529,13 +559,10 @@ static bool bind_params(struct eval *e, struct func *f, const struct function *f
             scope_set(s, p->param.name, meta_dict(e, spec));
             continue;
         }
-        if (n >= spec->nargs) {
-            diag_error(e->diag, p->loc, ERR_param_missing, p->param.name);
+        struct obj *x = bind_param(e, f, p, spec, spec->parts ? spec->parts[i] : NULL, p->param.name, &n);
+        if (!x)
             return false;
-        }
-        struct spec_arg *a = &spec->args[n++];
-        a->name = p->param.name;
-        scope_set(s, p->param.name, bind_param(e, f, p, a));
+        scope_set(s, p->param.name, x);
     }
     return true;
 }

@@ -44,7 +44,7 @@ struct trace {
 /* -- trace.c -- */
 /* Calls a function of the prelude, as if its body stood at the call. */
 struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct obj *const *args, struct loc at);
-struct obj *prelude_function(struct eval *e, const char *name);
+struct obj *prelude_function(struct eval *e, const char *name); /* or class */
 /* What `range(...)` and its kin make, for trace_for. */
 struct loop_range {
     struct obj *lo, *hi, *step;

@@ -31,6 +31,8 @@ struct call {
     uint64_t *values; /* of the run-time parameters */
     struct launch_tensor *tensors;
     int nvalues;
+    VEC(struct obj *) leaves; /* what is passed, tuples being taken apart */
+    VEC(const struct param_rule *) leaf_rules;
     struct launch launch;
 };
 
@@ -270,17 +272,40 @@ static void set_arg(struct call *c, struct spec_arg *a, const struct param_rule 
         eval_raise(e, c->loc, "TypeError", ERR_launch_argument, rule->name, kernel_name(c), obj_type_name(x));
 }
 
+/* Of a tuple, all that is in it: what it is made of; else NULL. */
+static struct obj *take_apart(struct call *c, const struct param_rule *rule, struct obj *x)
+{
+    struct eval *e = c->eval;
+    struct obj *parts = rule->is_constexpr || x->is_constexpr ? NULL : argument_parts(e, x);
+    if (!parts) {
+        VEC_PUSH(e->arena, &c->leaves, x);
+        VEC_PUSH(e->arena, &c->leaf_rules, rule);
+        return NULL;
+    }
+    struct obj **items = NEW_ARRAY(e->arena, parts->seq.n, struct obj *);
+    for (int i = 0; i < parts->seq.n; i++) {
+        items[i] = take_apart(c, rule, parts->seq.at[i]);
+        items[i] = items[i] ? items[i] : obj_none;
+    }
+    return obj_tuple_like(e, parts, items);
+}
+
 static void specialize(struct call *c)
 {
     struct eval *e = c->eval;
     const struct callee *callee = c->callee;
     int n = callee->nrules - callee->has_meta;
-    c->spec.nargs = n;
-    c->spec.args = NEW_ARRAY(e->arena, n, struct spec_arg);
-    c->values = NEW_ARRAY(e->arena, n, uint64_t);
-    c->tensors = NEW_ARRAY(e->arena, n, struct launch_tensor);
-    for (int i = 0; i < n; i++)
-        set_arg(c, &c->spec.args[i], &callee->rules[i], scope_get(c->bound, callee->rules[i].name));
+    struct obj **parts = NEW_ARRAY(e->arena, n, struct obj *);
+    for (int i = 0; i < n; i++) {
+        parts[i] = take_apart(c, &callee->rules[i], scope_get(c->bound, callee->rules[i].name));
+        c->spec.parts = parts[i] ? parts : c->spec.parts;
+    }
+    c->spec.nargs = c->leaves.n;
+    c->spec.args = NEW_ARRAY(e->arena, c->leaves.n, struct spec_arg);
+    c->values = NEW_ARRAY(e->arena, c->leaves.n, uint64_t);
+    c->tensors = NEW_ARRAY(e->arena, c->leaves.n, struct launch_tensor);
+    for (int i = 0; i < c->leaves.n; i++)
+        set_arg(c, &c->spec.args[i], c->leaf_rules.at[i], c->leaves.at[i]);
     struct obj *meta = callee->has_meta ? scope_get(c->bound, callee->rules[n].name) : NULL;
     if (!meta)
         return;
@@ -308,7 +333,7 @@ static struct obj *meta_dict(struct call *c)
 {
     struct eval *e = c->eval;
     struct obj *meta = obj_dict(e);
-    for (int i = 0; i < c->spec.nargs; i++) {
+    for (int i = 0; i < c->callee->nrules - c->callee->has_meta; i++) {
         const char *name = c->callee->rules[i].name;
         dict_set(e, meta->dict, obj_cstr(e, name), scope_get(c->bound, name));
     }
@@ -367,6 +392,19 @@ static void key_const(struct call *c, struct obj *x, struct text *key)
         text_bytes(key, (const char *)&x, sizeof x);
 }
 
+static void key_parts(const struct obj *x, struct text *key)
+{
+    if (!x || x->kind != OBJ_tuple) {
+        text_char(key, '.');
+        return;
+    }
+    text_char(key, '(');
+    text_bytes(key, (const char *)&x->class_of, sizeof x->class_of);
+    for (int i = 0; i < x->seq.n; i++)
+        key_parts(x->seq.at[i], key);
+    text_char(key, ')');
+}
+
 static struct text make_key(struct call *c)
 {
     const struct spec *s = &c->spec;
@@ -374,6 +412,8 @@ static struct text make_key(struct call *c)
     text_init(&key, &c->program->scratch);
     text_bytes(&key, (const char *)&c->jit, sizeof c->jit);
     text_printf(&key, "%d,%d,%d,%d,%d;", s->num_warps, s->num_stages, s->maxnreg, s->fp_fusion, s->debug);
+    for (int i = 0; s->parts && i < c->callee->nrules - c->callee->has_meta; i++)
+        key_parts(s->parts[i], &key);
     for (int i = 0; i < s->nargs; i++) {
         const struct spec_arg *a = &s->args[i];
         text_char(&key, a->equals_one ? '1' : a->divisible == 16 ? 'd' : '-');

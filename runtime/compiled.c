@@ -147,6 +147,8 @@ struct launcher {
 static struct args filled(struct eval *e, const struct spec *spec, const struct args *args)
 {
     int nconst = 0, given = 0;
+    if (spec->parts)
+        return *args;
     for (int i = 0; i < spec->nargs; i++)
         nconst += spec->args[i].is_const && !spec->args[i].equals_one;
     if (args->nkw || args->n + nconst != spec->nargs)
