@@ -12,16 +12,28 @@
 /* Exit status: good, the program failed, bad usage or bad input. */
 enum { GOOD, FAILED, BAD };
 
-enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64 };
+enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128 };
 
 /*    option         short word            argument    where          meaning */
 #define OPTIONS(X) \
-    X(device,        0,    "device",        "NAME",    RUN,           "cuda, cuda:1, interpreter, or best (the default): cuda if there is a GPU") \
+    X(device,        0,    "device",        "NAME",    RUN | BENCH,          "cuda, cuda:1, interpreter, or best (the default): cuda if there is a GPU") \
     X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN,           "leave each kernel's PTX there") \
     X(break,         0,    "break",         "PLACE",   RUN,           "stop a kernel at FILE:LINE, in the first program there or in FILE:LINE@3, @1,2,0") \
     X(races,         0,    "races",         "HOW LONG",RUN,           "watch the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
-    X(counts,        0,    "counts",        "[=FILE]", RUN,           "on the emulator: say what launches cost; as JSON in FILE too (see `neso help counts`)") \
-    X(sample,        0,    "sample",        "N",       RUN,           "with --counts: run N program instances of each launch only; results are incomplete") \
+    X(counts,        0,    "counts",        "[=FILE]", RUN | BENCH,          "on the emulator: say what launches cost; as JSON in FILE too (see `neso help counts`)") \
+    X(sample,        0,    "sample",        "N",       RUN | BENCH,          "with --counts: run N program instances of each launch only; results are incomplete") \
+    X(baseline,      0,    "baseline",      "FILE",    BENCH,         "compare with what --record kept; of a folder, the GPU's file") \
+    X(record,        0,    "record",        "FILE",    BENCH,         "keep what was measured, to compare with later") \
+    X(against,       0,    "against",       "NESO",    BENCH,         "compare with another build, measured in turns with this one") \
+    X(rounds,        0,    "rounds",        "N",       BENCH,         "how often each program runs, 3 unless told; more where that leaves doubts") \
+    X(threshold,     0,    "threshold",     "PCT",     BENCH,         "the least difference that counts; 2 is the default") \
+    X(blind,         0,    "blind",         NULL,      BENCH,         "compare the times of kernels whose PTX is the same, too") \
+    X(json_out,      0,    "json",          "OUT",     BENCH,         "everything, as JSON") \
+    X(google,        0,    "google-json",   "OUT",     BENCH,         "the times, as Google Benchmark writes them") \
+    X(junit,         0,    "junit",         "OUT",     BENCH,         "a test case for each verdict, as JUnit's XML") \
+    X(markdown,      0,    "markdown",      "OUT",     BENCH,         "a table for a pull request") \
+    X(svg,           0,    "svg",           "OUT",     BENCH,         "the changes with their intervals, as a figure") \
+    X(annotate,      0,    "annotate",      NULL,      BENCH,         "warnings that GitHub shows beside the source; the default where GITHUB_ACTIONS=true") \
     X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS | INSPECT | DIFF, "one entry a parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
     X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS | INSPECT | DIFF, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS | INSPECT | DIFF, "depth of software pipelines; 3 is the default") \
@@ -40,10 +52,10 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(explain,       0,    "explain",       "NAMES",   COMPILE,       "why these passes, or all, decided as they did") \
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
     X(json,          0,    "json",          NULL,      RUN | COMPILE | VARIANTS, "messages as JSON") \
-    X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE, "compile what is in the cache too, and keep nothing") \
+    X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE | BENCH, "compile what is in the cache too, and keep nothing") \
     X(variants,      0,    "variants",      NULL,      COMPILE,       "--emit c: all that launches make of the signature; see `neso variants`") \
     X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile them into the cache, and where there is a GPU assemble them") \
-    X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE, "run: name the device; compile: comments in the PTX") \
+    X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE | BENCH, "run: name the device; compile: comments in the PTX") \
     X(devices,       0,    "devices",       NULL,      DOCTOR,        "only the names of the devices that can be used, one a line")
 
 enum option {
@@ -100,6 +112,9 @@ bool read_options(const struct given *g, neso_compile_options *o);
 /* Writes PATH.c and PATH.h with kernels of one or more signatures. */
 int embed(const struct given *g, neso_context *ctx, neso_module *module, const char *kernel,
           const neso_compile_options *options, const char *path);
+
+/* -- command_bench.c -- */
+int bench_command(const struct given *g);
 
 /* -- command_variants.c -- */
 int variants_command(const struct given *g);

@@ -34,6 +34,8 @@ static const struct command_row {
      "list what launches can make of a signature: arguments of 1, multiples of 16"},
     {INSPECT, "inspect", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, inspect_command,
      "one compiled kernel: every stage, and why it became what it is"},
+    {BENCH, "bench", "PROGRAM.py...", 1, 1000, bench_command,
+     "are the kernels as fast as they were? measure, or without a GPU count, and compare"},
     {DOCTOR, "doctor", "", 0, 0, doctor_command, "what is here: driver, GPUs, assembler, disassembler"},
     {HELP, "help", "[COMMAND | TOPIC]", 0, 1, help_command, "this, or a table"},
 };
@@ -124,7 +126,8 @@ static void print_usage(FILE *to)
           "interpreter, also where the program sets it itself, unless --device is given.\n"
           "NESO_CACHE_DIR is where compiled kernels are kept (default: neso in XDG_CACHE_HOME or ~/.cache);\n"
           "NESO_CACHE=off keeps none, NESO_CACHE=strict makes it an error where one is not there.\n"
-          "Exit status: 0 good, 1 the program failed, 2 bad usage or bad input.\n",
+          "Exit status: 0 good, 1 the program failed or is slower, 2 bad usage or bad input, 3 bench is "
+          "undecided.\n",
           to);
 }
 

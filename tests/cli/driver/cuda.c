@@ -1,5 +1,6 @@
 /* cuda.c: a CUDA driver without a GPU, for tests: memory is malloc's, kernels are assembled to nothing and do nothing. The
- * call that FAKE_FAIL names is refused; FAKE_LOG is what the assembler then has to say; with FAKE_TRACE, launches are told.
+ * call that FAKE_FAIL names is refused; FAKE_LOG is what the assembler then has to say; with FAKE_TRACE, launches are told. What
+ * is timed takes FAKE_MS.
  * A program that fails calls in turn (failures.c) sets fake.until, and reads which was refused, and how much is not given back. */
 #include "runtime/cuda.h"
 
@@ -38,6 +39,15 @@ static cu_result result(const char *symbol)
         fake.held--;                                                                                         \
         return result(#symbol);                                                                              \
     }
+
+/* 1 ms; or FAKE_MS, with some noise: 1 % up or down, now and then much more. */
+static float elapsed(void)
+{
+    static unsigned state = 1;
+    const char *ms = getenv("FAKE_MS");
+    state = state * 1664525 + 1013904223;
+    return ms ? (float)atof(ms) * (0.99F + (float)(state >> 16) / 65536 * (state >> 28 ? 0.02F : 0.1F)) : 1;
+}
 
 #define CALL(symbol, arguments, ...)                                                                         \
     cu_result symbol arguments;                                                                              \
@@ -97,7 +107,7 @@ CALL(cuEventCreate, (cu_event *e, unsigned flags), (void)flags; *e = &something;
 RELEASE(cuEventDestroy_v2, (cu_event e), (void)e)
 CALL(cuEventRecord, (cu_event e, cu_stream s), (void)e; (void)s)
 CALL(cuEventSynchronize, (cu_event e), (void)e)
-CALL(cuEventElapsedTime, (float *ms, cu_event a, cu_event b), (void)a; (void)b; *ms = 1)
+CALL(cuEventElapsedTime, (float *ms, cu_event a, cu_event b), (void)a; (void)b; *ms = elapsed())
 CALL(cuLinkCreate_v2, (unsigned n, int *options, void **values, cu_link *l), for (unsigned i = 0; i < n; i++)
      if (options[i] == CU_ERROR_LOG) log_buffer = values[i]; *l = &something; fake.held++)
 CALL(cuLinkAddData_v2, (cu_link l, int type, void *data, size_t n, const char *name, unsigned k, int *o, void **v),
