@@ -16,7 +16,7 @@ const int npasses = (int)(sizeof pass_info / sizeof pass_info[0]);
  * computes addresses of several iterations. */
 static const char *const order[] = {
     "fold",  "cse", "licm",   "fold", "dce",     "dot",    "tma",    "put",     "fold",  "cse",
-    "licm",  "dce", "assign", "cse",  "dce",     "scan",   "cross",  "tensor",  "warps", "cluster",
+    "licm",  "dce", "wrap", "assign", "cse",  "dce",     "scan",   "cross",  "tensor",  "warps", "cluster",
     "stage", "cse", "dce",    "sink", "convert", "vector", "shared", "barrier",
 };
 enum { NORDER = sizeof order / sizeof order[0] };

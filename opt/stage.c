@@ -15,7 +15,7 @@
  *                                                                yield ..., %q.2, (%slot + 1) mod 3
  *                                                              async_wait
  *
- * A load takes part if its tile goes to dots only (by `convert` or `to_shared`), if nothing in the loop writes memory, if 4
+ * A load takes part if its tile goes to dots only (by `convert`, `to_shared`, or casts), if nothing in the loop writes memory, if 4
  * bytes or more can be copied at once, and if its addresses and mask follow from the loop's counter and carried values by
  * pure ops: that slice is computed again, stages - 1 iterations ahead. (What is transposed in between is loaded so instead.) Iterations past the end are masked off: with n the
  * distance to the end, which is positive inside of the loop, the one i ahead exists if n, unsigned, is above i * |step|.
@@ -73,7 +73,20 @@ struct pipeline {
 
 /* -- which loads -- */
 
-/* The next slot of a buffer is read as this type. */
+/* Does v go to dots only, by casts and the like? */
+static bool is_cast_for_dots(const struct value *v, const struct block *b)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        bool passes = o->code == OP_convert || (op_has(o, ELEMENTWISE) && o->nopnds == 1);
+        if (o->block != b ||
+            (o->code != OP_dot && o->code != OP_to_shared && !(passes && is_cast_for_dots(op_result(o), b))))
+            return false;
+    }
+    return v->uses != NULL;
+}
+
+/* The next slot of a buffer is read as *target's type. What is cast first is read as it was loaded. */
 static bool goes_to_dots(const struct op *load, const struct value **target)
 {
     const struct value *x = op_result(load);
@@ -81,8 +94,10 @@ static bool goes_to_dots(const struct op *load, const struct value **target)
     for (const struct use *u = x->uses; u; u = u->next) {
         const struct op *o = u->user;
         bool is_shared = o->code == OP_to_shared;
-        if ((o->code != OP_convert && !is_shared) || o->block != load->block)
-            return false;
+        if ((o->code != OP_convert && !is_shared) || o->block != load->block) {
+            *target = x;
+            return is_cast_for_dots(x, load->block);
+        }
         for (const struct use *v = op_result(o)->uses; v && !is_shared; v = v->next)
             if (v->user->code != OP_dot)
                 return false;
@@ -431,6 +446,11 @@ static void read_ring(struct staged *x, struct value *slot)
     while (r->uses) {
         struct op *o = r->uses->user;
         struct builder b = build_before(o);
+        if (o->code != OP_convert && o->code != OP_to_shared) {
+            b = build_before(x->load);
+            value_replace(r, buffer_load(&b, slot_of(&b, x->ring, slot), r->type));
+            break;
+        }
         struct value *stage = slot_of(&b, x->ring, slot), *y = op_result(o);
         value_replace(y, o->code == OP_to_shared ? stage : buffer_load(&b, stage, y->type));
         op_erase(o);
