@@ -5,14 +5,15 @@
  *     emulator  the parameter is these 128 bytes, which map_pack makes of the same values
  *
  * Dimension 0 is the one whose elements lie side by side. The limits are those of cuTensorMapEncodeTiled: rank 1 to 5, extents up
- * to 2^32, base a multiple of 16, strides multiples of 16 below 2^40, boxes up to 256 elements, inner box bytes a multiple of 16 and
- * with a swizzle no wider than it. */
+ * to 2^31 (it takes 2^32, and copies then trap on an H200), base a multiple of 16, strides multiples of 16 below 2^40, boxes up to
+ * 256 elements, inner box bytes a multiple of 16 and with a swizzle no wider than it. */
 #ifndef NESO_RUNTIME_TENSORMAP_H
 #define NESO_RUNTIME_TENSORMAP_H
 
 #include "ir/plan.h"
 
 enum { MAP_MAGIC = 0x4d54534e };
+#define MAP_EXTENT_MOST (UINT64_C(1) << 31)
 
 /* Elements without a type of C's: tf32 and the fp8 types move as f32 and u8. */
 enum map_type {

@@ -57,13 +57,13 @@ static int box_bytes(const struct packed_map *m)
     return bytes;
 }
 
-/* What cuTensorMapEncodeTiled would refuse. */
+/* What cuTensorMapEncodeTiled would refuse, and what traps on an H200. */
 static bool is_valid(const struct packed_map *m)
 {
     bool good = m->rank >= 1 && m->rank <= MAP_RANK_MAX && m->type < MAP_type_count &&
                 m->swizzle < SWIZZLE_count && m->base % 16 == 0;
     for (int d = 0; good && d < m->rank; d++)
-        good = m->extent[d] >= 1 && m->extent[d] <= UINT64_C(1) << 32 && m->box[d] >= 1 &&
+        good = m->extent[d] >= 1 && m->extent[d] <= MAP_EXTENT_MOST && m->box[d] >= 1 &&
                m->box[d] <= MAP_BOX_MOST && m->step[d] == 1 &&
                (d == 0 || (m->stride[d - 1] % 16 == 0 && m->stride[d - 1] < UINT64_C(1) << 40));
     int inner = good ? m->box[0] * map_elem_bytes(m->type) : 0;

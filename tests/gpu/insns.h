@@ -93,5 +93,6 @@ void try_alu(struct bench *b);
 void try_memory(struct bench *b);
 void try_warp(struct bench *b);
 void try_tensor(struct bench *b);
+void try_tma(struct bench *b);
 
 #endif

@@ -1,0 +1,450 @@
+/* insns_tma.c: trials of bulk copies: tensor maps of one to five dimensions with every swizzle, boxes that hang over every side of the
+ * tensor, reductions of every type, multicast, and copies without a map.
+ *
+ * A box lies in shared memory element after element, dimension 0 first; seen as rows of 128 bytes, the piece of 16 bytes at column c
+ * of row r then stands at c ^ r % (W / 16) of the row for a swizzle of W bytes. Outside the tensor an element reads as zero, or where
+ * the map says so as a NaN, and is not written. */
+#include "tests/gpu/insns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    THREADS = 128,
+    OWN = 64,
+    REGION = THREADS * OWN,
+    BARRIER = 2 * REGION,
+    SHARED = 2 * REGION + 16,
+    BASE = 256, /* of the tensor in its buffer */
+    PLACES = 6
+};
+
+/* -- maps and where elements are -- */
+
+static const int8_t boxes[MAP_RANK_MAX] = {0, 4, 3, 2, 2}, extents[MAP_RANK_MAX] = {0, 7, 5, 4, 3};
+
+/* Boxes inside, over the lower sides, over the upper ones, over both, and outside; dimension 0 in elements. */
+static const int8_t places[PLACES][MAP_RANK_MAX] = {{4, 1, 1, 1, 1}, {-3, -1, -2, -1, -1},
+                                                    {6, 5, 3, 3, 2}, {-1, 5, -1, 3, 1},
+                                                    {0, 7, 0, 0, 0}, {-127, 0, 0, 0, 0}};
+
+static struct packed_map map_of(enum map_type type, int rank, enum map_swizzle swizzle, int inner_bytes,
+                                bool nan)
+{
+    int es = map_elem_bytes(type);
+    struct packed_map m = {.magic = MAP_MAGIC,
+                           .type = (uint8_t)type,
+                           .rank = (uint8_t)rank,
+                           .swizzle = (uint8_t)swizzle,
+                           .fills_nan = nan,
+                           .base = BASE};
+    uint64_t bytes = 0;
+    for (int d = 0; d < rank; d++) {
+        m.box[d] = (uint16_t)(d ? boxes[d] : inner_bytes / es);
+        m.extent[d] = d ? (uint64_t)extents[d] : (uint64_t)(inner_bytes / es) + 3;
+        m.step[d] = 1;
+        if (d)
+            m.stride[d - 1] = bytes;
+        bytes = d ? bytes * m.extent[d] + 32 : (m.extent[0] * (uint64_t)es + 31) / 16 * 16;
+    }
+    return m;
+}
+
+static size_t tensor_bytes(const struct packed_map *m)
+{
+    size_t bytes = BASE + 256;
+    for (int d = 0; d < m->rank; d++)
+        bytes += (d ? m->stride[d - 1] : (uint64_t)map_elem_bytes(m->type)) * m->extent[d];
+    return bytes;
+}
+
+static int box_elems(const struct packed_map *m)
+{
+    int n = 1;
+    for (int d = 0; d < m->rank; d++)
+        n *= m->box[d];
+    return n;
+}
+
+/* Byte of the tensor's buffer of element `i` of a box; -1: outside. */
+static long global_place(const struct packed_map *m, const int8_t *at, int i)
+{
+    long place = BASE;
+    for (int d = 0; d < m->rank; d++) {
+        long x = at[d] + i % m->box[d];
+        if (x < 0 || x >= (long)m->extent[d])
+            return -1;
+        place += x * (d ? (long)m->stride[d - 1] : map_elem_bytes(m->type));
+        i /= m->box[d];
+    }
+    return place;
+}
+
+static int shared_place(const struct packed_map *m, int first, int i)
+{
+    int at = first + i * map_elem_bytes(m->type), row = at / 128, piece = at % 128 / 16;
+    int pieces = m->swizzle ? 1 << m->swizzle : 1; /* of 16 bytes in W */
+    return row * 128 + (piece ^ row % pieces) * 16 + at % 16;
+}
+
+/* -- kernels -- */
+
+static void head(struct trial *t, const char *directives)
+{
+    t->threads = THREADS;
+    t->shared_bytes = SHARED;
+    for (size_t i = 0; i < t->in_bytes; i++)
+        t->in[i] = (uint8_t)random_bits();
+    kernel_head_with(t, directives);
+    text_printf(
+        &t->ptx,
+        ".reg .b32 %%x<4>, %%c<5>, %%own;\n.reg .b64 %%map, %%policy, %%from, %%to;\n.reg .b16 %%mask;\n"
+        ".reg .pred %%p, %%q;\nmad.lo.u32 %%own, %%t, 64, %%sm;\nmul.wide.u32 %%wide, %%t, 64;\n"
+        "add.s64 %%from, %%in, %%wide;\nadd.s64 %%to, %%out, %%wide;\nsetp.eq.u32 %%q, %%t, 0;\n");
+    if (t->nmaps)
+        text_printf(
+            &t->ptx,
+            "mov.b64 %%map, p_map0;\ncvta.param.u64 %%map, %%map;\n@%%q prefetch.tensormap [%%map];\n");
+}
+
+static void print_barrier(struct text *p)
+{
+    text_printf(
+        p, "@%%q mbarrier.init.shared::cta.b64 [%%sm+%d], 1;\n@%%q fence.mbarrier_init.release.cluster;\n",
+        BARRIER);
+}
+
+/* Bytes of shared memory that nobody writes later are known, too. */
+static void print_spoil(struct text *p)
+{
+    text_printf(p, "mov.u32 %%x0, 0xeeeeeeee;\n");
+    for (int i = 0; i < OWN; i += 16)
+        text_printf(p, "st.shared.v4.b32 [%%own+%d], {%%x0, %%x0, %%x0, %%x0};\n", i);
+    text_printf(p, "fence.proxy.async;\nbar.sync 0;\n");
+}
+
+static void print_result(struct text *p, size_t at)
+{
+    for (size_t i = 0; i < OWN; i += 16)
+        text_printf(p,
+                    "ld.shared.v4.b32 {%%x0, %%x1, %%x2, %%x3}, [%%own+%zu];\n"
+                    "st.global.v4.b32 [%%to+%zu], {%%x0, %%x1, %%x2, %%x3};\n",
+                    i, at + i);
+    text_printf(p, "bar.sync 0;\n");
+}
+
+static void print_wait(struct text *p, int number)
+{
+    text_printf(p,
+                "WAIT%d:\nmbarrier.try_wait.parity.shared::cta.b64 %%p, [%%sm+%d], %d;\n@!%%p bra WAIT%d;\n",
+                number, BARRIER, number % 2, number);
+}
+
+static void print_coordinates(struct text *p, int rank, const int8_t *at)
+{
+    for (int d = 0; d < rank; d++)
+        text_printf(p, "mov.b32 %%c%d, %d;\n", d, at[d]);
+}
+
+/* "[%map, {%c0, %c1}]" */
+static void print_box(struct text *p, int rank)
+{
+    text_printf(p, "[%%map, {");
+    for (int d = 0; d < rank; d++)
+        text_printf(p, "%s%%c%d", d ? ", " : "", d);
+    text_printf(p, "}]");
+}
+
+static const char *swizzle_name(const struct packed_map *m)
+{
+    static const char *const names[] = {"none", "32", "64", "128"};
+    return names[m->swizzle];
+}
+
+/* -- loads -- */
+
+static uint64_t outside(const struct packed_map *m)
+{
+    bool is_float = m->type == MAP_f16 || m->type == MAP_bf16 || m->type == MAP_f32 || m->type == MAP_f64;
+    return m->fills_nan && is_float ? UINT64_MAX : 0;
+}
+
+static void want_box(struct trial *t, const struct packed_map *m, const int8_t *at, int first, uint8_t *want)
+{
+    size_t es = (size_t)map_elem_bytes(m->type);
+    uint64_t fill = outside(m);
+    for (int i = 0; i < box_elems(m); i++) {
+        long place = global_place(m, at, i);
+        memcpy(want + shared_place(m, first, i), place < 0 ? (const void *)&fill : t->in + place, es);
+    }
+}
+
+static void try_load(struct bench *b, struct packed_map m, int first, bool hint)
+{
+    struct trial *t = trial_new(b, tensor_bytes(&m), PLACES * REGION);
+    struct text *p = &t->ptx;
+    int bytes = box_elems(&m) * map_elem_bytes(m.type);
+    t->maps[t->nmaps++] = m;
+    head(t, "");
+    print_barrier(p);
+    if (hint)
+        text_printf(p, "createpolicy.fractional.L2::evict_first.b64 %%policy;\n");
+    for (int k = 0; k < PLACES; k++) {
+        print_spoil(p);
+        print_coordinates(p, m.rank, places[k]);
+        text_printf(p, "@%%q cp.async.bulk.prefetch.tensor.%dd.L2.global.tile ", m.rank);
+        print_box(p, m.rank);
+        text_printf(
+            p,
+            ";\n@%%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%sm+%d], %d;\n"
+            "@%%q cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s "
+            "[%%sm+%d], ",
+            BARRIER, bytes, m.rank, hint ? ".L2::cache_hint" : "", first);
+        print_box(p, m.rank);
+        text_printf(p, ", [%%sm+%d]%s;\n", BARRIER, hint ? ", %policy" : "");
+        print_wait(p, k);
+        print_result(p, (size_t)(k * REGION));
+        want_box(t, &m, places[k], first, t->want + k * REGION);
+        trial_check(t, INSN_tma_load, (size_t)(k * REGION), REGION / 4, 4, 4,
+                    "tma_load %dd, %d bytes an element, swizzle %s, box %d%s", m.rank, map_elem_bytes(m.type),
+                    swizzle_name(&m), k, m.fills_nan ? ", NaN outside" : "");
+    }
+    trial_check(t, INSN_tma_prefetch, 0, REGION / 4, 4, 4, "tma_prefetch %dd", m.rank);
+    trial_check(t, INSN_map_prefetch, 0, REGION / 4, 4, 4, "prefetch.tensormap");
+    text_printf(p, "ret;\n}\n");
+    trial_run(b, t);
+}
+
+/* -- stores and reductions -- */
+
+static void print_fill(struct text *p, int at)
+{
+    for (int i = 0; i < OWN; i += 16)
+        text_printf(p,
+                    "ld.global.v4.b32 {%%x0, %%x1, %%x2, %%x3}, [%%from+%d];\n"
+                    "st.shared.v4.b32 [%%own+%d], {%%x0, %%x1, %%x2, %%x3};\n",
+                    at + i, at + i);
+}
+
+static void print_store(struct text *p, const char *mnemonic, int rank, int from, const char *tail)
+{
+    text_printf(p, "@%%q %s ", mnemonic);
+    print_box(p, rank);
+    text_printf(p, ", [%%sm+%d];\n@%%q cp.async.bulk.commit_group;\n@%%q cp.async.bulk.wait_group%s 0;\n",
+                from, tail);
+}
+
+static void begin_store(struct trial *t, const struct packed_map *m)
+{
+    t->maps[t->nmaps] = *m;
+    t->maps[t->nmaps++].base |= IN_OUTPUT;
+    head(t, "");
+}
+
+static void try_store(struct bench *b, struct packed_map m, int first, const int8_t *at, bool read)
+{
+    size_t out = tensor_bytes(&m), es = (size_t)map_elem_bytes(m.type);
+    struct trial *t = trial_new(b, 2 * REGION, out);
+    char mnemonic[NAME_BYTES];
+    begin_store(t, &m);
+    print_fill(&t->ptx, 0);
+    print_coordinates(&t->ptx, m.rank, at);
+    text_printf(&t->ptx, "fence.proxy.async.shared::cta;\nbar.sync 0;\n");
+    snprintf(mnemonic, sizeof mnemonic, "cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group",
+             m.rank);
+    print_store(&t->ptx, mnemonic, m.rank, first, read ? ".read" : "");
+    for (int i = 0; i < box_elems(&m); i++) {
+        long place = global_place(&m, at, i);
+        if (place >= 0)
+            memcpy(t->want + place, t->in + shared_place(&m, first, i), es);
+    }
+    trial_check(t, INSN_tma_store, 0, (int)(out / 4), 4, 4,
+                "tma_store %dd, %zu bytes an element, swizzle %s, at %d", m.rank, es, swizzle_name(&m),
+                at[0]);
+    trial_check(t, INSN_bulk_commit, 0, (int)(out / 4), 4, 4, "cp.async.bulk.commit_group");
+    trial_check(t, read ? INSN_bulk_wait_read : INSN_bulk_wait, 0, (int)(out / 4), 4, 4,
+                "cp.async.bulk.wait_group%s", read ? ".read" : "");
+    text_printf(&t->ptx, "ret;\n}\n");
+    trial_run(b, t);
+}
+
+static uint64_t reduced(enum mod op, enum ptype t, uint64_t old, uint64_t x)
+{
+    bool below = t == PT_s32 ? (int32_t)x < (int32_t)old : t == PT_s64 ? (int64_t)x < (int64_t)old : x < old;
+    if (holds_float(t))
+        below = real_compare(real_of(t, x), real_of(t, old)) == -1;
+    switch (op) {
+    case MOD_add:
+        return holds_float(t) ? real_round(t, real_add(real_of(t, old), real_of(t, x)), MOD_rn, false)
+                              : old + x;
+    case MOD_min: return below ? x : old;
+    case MOD_max: return below ? old : x;
+    case MOD_and: return old & x;
+    case MOD_or: return old | x;
+    case MOD_xor: return old ^ x;
+    case MOD_inc: return old >= x ? 0 : old + 1;
+    default: return old == 0 || old > x ? x : old - 1;
+    }
+}
+
+static const enum ptype map_ptypes[MAP_type_count] = {PT_u8,  PT_u16, PT_u32, PT_s32, PT_u64,
+                                                      PT_s64, PT_f16, PT_f32, PT_f64, PT_bf16};
+
+/* A number of ordinary size: what becomes of NaNs and subnormal numbers here the ISA leaves open. */
+static uint64_t ordinary(enum ptype t)
+{
+    uint64_t x = random_bits();
+    return !holds_float(t)
+               ? (x & 3 ? x : x & 0xff)
+               : real_round(
+                     t, (struct real){.minus = x >> 63, .m = (x & 0xffff) + 1, .e = (int)(x >> 32 & 7) - 16},
+                     MOD_rn, false);
+}
+
+/* A store of one box, then a reduction of another there. */
+static void try_reduce(struct bench *b, enum mod op, enum map_type type, int rank, enum map_swizzle swizzle)
+{
+    struct packed_map m = map_of(type, rank, swizzle, swizzle ? 16 << swizzle : 64, false);
+    size_t out = tensor_bytes(&m), es = (size_t)map_elem_bytes(type);
+    struct trial *t = trial_new(b, 2 * REGION, out);
+    const int8_t *at = places[1 + (int)op % 2];
+    char mnemonic[NAME_BYTES];
+    begin_store(t, &m);
+    for (size_t i = 0; i < t->in_bytes; i += es) {
+        uint64_t x = ordinary(map_ptypes[type]);
+        memcpy(t->in + i, &x, es);
+    }
+    print_fill(&t->ptx, 0);
+    text_printf(&t->ptx, "add.s64 %%from, %%from, %d;\nadd.s32 %%own, %%own, %d;\n", REGION, REGION);
+    print_fill(&t->ptx, 0);
+    print_coordinates(&t->ptx, rank, at);
+    text_printf(&t->ptx, "fence.proxy.async;\nbar.sync 0;\n");
+    snprintf(mnemonic, sizeof mnemonic, "cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", rank);
+    print_store(&t->ptx, mnemonic, rank, 0, "");
+    snprintf(mnemonic, sizeof mnemonic, "cp.reduce.async.bulk.tensor.%dd.global.shared::cta.%s.bulk_group",
+             rank, mod_info[op].text);
+    print_store(&t->ptx, mnemonic, rank, REGION, "");
+    for (int i = 0; i < box_elems(&m); i++) {
+        long place = global_place(&m, at, i);
+        uint64_t old = 0, x = 0, after;
+        memcpy(&old, t->in + shared_place(&m, 0, i), es);
+        memcpy(&x, t->in + REGION + shared_place(&m, 0, i), es);
+        after = reduced(op, map_ptypes[type], old, x);
+        if (place >= 0)
+            memcpy(t->want + place, &after, es);
+    }
+    trial_check(t, INSN_tma_reduce, 0, (int)(out / es), (int)es, (int)es,
+                "tma_reduce %s of %s, %dd, swizzle %s", mod_info[op].text, ptype_info[map_ptypes[type]].word,
+                rank, swizzle_name(&m));
+    text_printf(&t->ptx, "ret;\n}\n");
+    trial_run(b, t);
+}
+
+struct reduction {
+    uint8_t op;
+    int8_t types[8]; /* of maps; -1 ends them */
+};
+
+static const struct reduction reductions[] = {
+    {MOD_add, {MAP_u32, MAP_s32, MAP_u64, MAP_f16, MAP_bf16, MAP_f32, MAP_f64, -1}},
+    {MOD_min, {MAP_u32, MAP_s32, MAP_u64, MAP_s64, MAP_f16, MAP_bf16, -1}},
+    {MOD_max, {MAP_u32, MAP_s32, MAP_u64, MAP_s64, MAP_f16, MAP_bf16, -1}},
+    {MOD_and, {MAP_u32, MAP_u64, -1}},
+    {MOD_or, {MAP_u32, MAP_u64, -1}},
+    {MOD_xor, {MAP_u32, MAP_u64, -1}},
+    {MOD_inc, {MAP_u32, -1}},
+    {MOD_dec, {MAP_u32, -1}},
+};
+
+/* -- copies without a map; to all CTAs of a cluster -- */
+
+static void try_bulk_store(struct bench *b)
+{
+    struct trial *t = trial_new(b, REGION, REGION);
+    head(t, "");
+    print_fill(&t->ptx, 0);
+    text_printf(&t->ptx, "fence.proxy.async.shared::cta;\nbar.sync 0;\nadd.s64 %%to, %%out, 32;\n"
+                         "@%%q cp.async.bulk.global.shared::cta.bulk_group [%%to], [%%sm+48], 4112;\n"
+                         "@%%q cp.async.bulk.commit_group;\n@%%q cp.async.bulk.wait_group 0;\nret;\n}\n");
+    memcpy(t->want + 32, t->in + 48, 4112);
+    trial_check(t, INSN_bulk_store, 0, REGION / 4, 4, 4, "cp.async.bulk to global memory");
+    trial_run(b, t);
+}
+
+/* Rank 0 of two CTAs loads a box into both, and then a row of bytes. */
+static void try_multicast(struct bench *b, bool with_map)
+{
+    struct packed_map m = map_of(MAP_f16, 2, SWIZZLE_64, 64, false);
+    struct trial *t = trial_new(b, tensor_bytes(&m), 2 * REGION);
+    struct text *p = &t->ptx;
+    int bytes = with_map ? box_elems(&m) * 2 : 512;
+    t->grid = 2;
+    t->maps[t->nmaps++] = m;
+    head(t, ".explicitcluster\n.reqnctapercluster 2, 1, 1\n");
+    print_barrier(p);
+    print_spoil(p);
+    text_printf(p,
+                "@%%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%sm+%d], %d;\n"
+                "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n"
+                "mov.u32 %%x0, %%cluster_ctarank;\nadd.s32 %%x0, %%x0, %%t;\nsetp.eq.u32 %%q, %%x0, 0;\n",
+                BARRIER, bytes);
+    print_coordinates(p, m.rank, places[2]);
+    text_printf(p,
+                "mov.u16 %%mask, 3;\n@%%q "
+                "cp.async.bulk%s.shared::cluster.global%s.mbarrier::complete_tx::bytes.multicast::cluster "
+                "[%%sm+128], ",
+                with_map ? ".tensor.2d" : "", with_map ? ".tile" : "");
+    if (with_map)
+        print_box(p, m.rank);
+    else
+        text_printf(p, "[%%in], %d", bytes);
+    text_printf(p, ", [%%sm+%d], %%mask;\n", BARRIER);
+    print_wait(p, 0);
+    text_printf(p, "mul.wide.u32 %%wide, %%cta, %d;\nadd.s64 %%to, %%to, %%wide;\n", REGION);
+    print_result(p, 0);
+    text_printf(p,
+                "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\nret;\n}\n");
+    for (int rank = 0; rank < 2; rank++) {
+        if (with_map)
+            want_box(t, &m, places[2], 128, t->want + rank * REGION);
+        else
+            memcpy(t->want + rank * REGION + 128, t->in, (size_t)bytes);
+    }
+    trial_check(t, with_map ? INSN_tma_load : INSN_bulk_load, 0, 2 * REGION / 4, 4, 4, "%s.multicast",
+                with_map ? "tma_load 2d" : "cp.async.bulk");
+    trial_run(b, t);
+}
+
+/* -- which -- */
+
+static void try_maps(struct bench *b)
+{
+    static const enum map_type types[] = {MAP_f16, MAP_u8, MAP_f32, MAP_s64, MAP_bf16};
+    for (int rank = 1; rank <= MAP_RANK_MAX; rank++)
+        for (enum map_swizzle s = SWIZZLE_none; s < SWIZZLE_count; s++) {
+            int inner = s ? 16 << s : 48;
+            struct packed_map m = map_of(types[(rank + (int)s) % 5], rank, s, inner, false);
+            try_load(b, m, 128 * (rank % 3), false);
+            for (int k = 0; k < 4; k++)
+                try_store(b, m, 128 * (rank % 3), places[k], k % 2);
+        }
+    for (enum map_type type = MAP_u8; type < MAP_type_count; type++)
+        try_load(b, map_of(type, 2, SWIZZLE_128, 128, true), 0, type % 2);
+    for (enum map_swizzle s = SWIZZLE_32; s < SWIZZLE_count; s++) { /* rows narrower than the swizzle */
+        try_load(b, map_of(MAP_f16, 3, s, 16, false), 128, false);
+        try_store(b, map_of(MAP_f16, 3, s, 16, false), 128, places[1], false);
+    }
+}
+
+void try_tma(struct bench *b)
+{
+    try_maps(b);
+    int n = 0;
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+        for (const int8_t *type = reductions[i].types; *type >= 0; type++, n++)
+            try_reduce(b, (enum mod)reductions[i].op, (enum map_type) * type, 1 + n % MAP_RANK_MAX,
+                       (enum map_swizzle)(n % SWIZZLE_count));
+    try_bulk_store(b);
+    try_multicast(b, true);
+    try_multicast(b, false);
+}
