@@ -271,6 +271,7 @@ INSN(tma_prefetch,   "cp.async.bulk.prefetch.tensor.#d.L2.global.tile", "[t{x}] 
 INSN(bulk_load,      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", "[p] [q] n [b] m? policy?", none, ASYNC, 80, none, "shared p = n bytes of global q")
 INSN(bulk_store,     "cp.async.bulk.global.shared::cta.bulk_group", "[p] [q] n policy?",       none, ASYNC, 80, none, "global p = n bytes of shared q")
 INSN(bulk_send,      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", "[p] [q] n [b]",           none, ASYNC, 80, none, "another CTA's p = n bytes of shared q")
+INSN(bulk_reduce,        "cp.reduce.async.bulk.global.shared::cta.bulk_group", "[p] [q] n policy?", none, ASYNC, 80, none, "n bytes of global p are combined with shared q")
 INSN(bulk_commit,    "cp.async.bulk.commit_group",        "",                        none, ASYNC, 80, none, "the stores until now are a group")
 INSN(bulk_wait,      "cp.async.bulk.wait_group",          "n",                       none, ASYNC, 80, none, "wait until n groups at most are under way")
 INSN(bulk_wait_read, "cp.async.bulk.wait_group.read",     "n",                       none, ASYNC, 80, none, "wait until all but n groups have read")

@@ -3,6 +3,7 @@
  *     cp.async [s], [g], 16;      the bytes at s are nobody's from here on: reading or writing them is a race
  *     cp.async.commit_group;
  *     cp.async.wait_group 0;      this warp has seen the end of its copies; others do after a barrier
+ *     cp.async.mbarrier.arrive.noinc [b];      or who waits for b, which gets an arrival of each lane when they are done
  *
  * The work under way is done in random order, by the launch's seed: where nobody else can go on, now and then before, and at the
  * latest when somebody waits for it. What is copied is read at that time, not at the time of issue. */
@@ -51,6 +52,7 @@ struct emu_op *emu_begin_op(struct emu_warp *w, const struct emu_insn *in, int l
     op->in = in;
     op->lane = lane;
     op->time = c->time;
+    op->number = c->issued++;
     op->ncopies = 0;
     return op;
 }
@@ -166,4 +168,33 @@ void emu_run_cp_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
             emu_finish_op(c, i);
     if (done > 0 && running < GROUPS_KNOWN)
         emu_see_until(w, emu_actor(w->cta, ACTOR_copies, w->index), w->copy_times[(done - 1) % GROUPS_KNOWN]);
+}
+
+/* -- an mbarrier that waits for copies -- */
+
+/* The lanes' arrivals, which come when all copies that the warp had asked for are done. */
+static void arrive(struct emu_op *op)
+{
+    struct emu_cluster *c = op->w->cta->cluster;
+    for (int i = c->nops - 1; i >= 0; i--)
+        if (c->ops[i].finish == copy && c->ops[i].w == op->w && c->ops[i].number < op->number)
+            emu_finish_op(c, i);
+    emu_mbarrier_arrive_for(op->w, op->in, op->lane, op->arrives, op->ncopies,
+                            emu_actor(op->w->cta, ACTOR_copies, op->w->index), op->time);
+}
+
+void emu_run_cp_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    while (on) {
+        struct emu_mbarrier *m = emu_mbarrier_of(w, in, emu_first_lane(on));
+        struct emu_op *op = emu_begin_op(w, in, emu_first_lane(on));
+        op->finish = arrive;
+        op->arrives = m;
+        for (uint32_t rest = on; rest; rest &= rest - 1)
+            if (emu_mbarrier_of(w, in, emu_first_lane(rest)) == m) {
+                op->ncopies++;
+                on &= ~(rest & -rest);
+            }
+    }
+    w->cta->cluster->time++;
 }

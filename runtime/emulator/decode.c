@@ -16,9 +16,12 @@ static bool decode_compute(struct emu_insn *in, emu_compute *f)
     return f != NULL;
 }
 
-static int space_of(const struct emu_insn *in)
+/* One space, or none: a generic address. */
+static bool has_space(const struct emu_insn *in)
 {
-    return emu_has_mod(in, MOD_global) ? MOD_global : emu_has_mod(in, MOD_shared) ? MOD_shared : MOD_none;
+    int n = emu_has_mod(in, MOD_global) + emu_has_mod(in, MOD_shared) + emu_has_mod(in, MOD_local);
+    return n <= 1 && !emu_has_mod(in, MOD_const) && !emu_has_mod(in, MOD_param) &&
+           (n == 1 || (in->has_address && in->opnds[in->address].cls == CLASS_b64));
 }
 
 static bool decode_access(struct emu_insn *in)
@@ -26,7 +29,7 @@ static bool decode_access(struct emu_insn *in)
     int vec = emu_has_mod(in, MOD_v4) ? 4 : emu_has_mod(in, MOD_v2) ? 2 : 1, braced = in->nvec ? in->nvec : 1;
     int others = 1 + emu_has_mod(in, MOD_l2_hint), bits = ptype_info[in->type].bits;
     in->run = in->code == INSN_ld ? emu_run_ld : emu_run_st;
-    return space_of(in) && bits >= 8 && in->has_address && vec == braced && in->nopnds == vec + others &&
+    return has_space(in) && bits >= 8 && in->has_address && vec == braced && in->nopnds == vec + others &&
            vec * bits <= 128;
 }
 
@@ -38,7 +41,7 @@ static bool decode_atomic(struct emu_insn *in)
     for (size_t i = 0; i < sizeof combines / sizeof *combines; i++)
         known += emu_has_mod(in, combines[i]);
     in->run = emu_run_atom;
-    return space_of(in) && known == 1 && ptype_info[in->type].bits >= 16 && in->has_address &&
+    return has_space(in) && known == 1 && ptype_info[in->type].bits >= 16 && in->has_address &&
            in->nopnds == 2 + (in->code == INSN_atom) + emu_has_mod(in, MOD_cas);
 }
 
@@ -122,11 +125,14 @@ bool emu_decode(struct emu_insn *in)
     case INSN_tma_reduce:
     case INSN_bulk_load:
     case INSN_bulk_store:
+    case INSN_bulk_send:
+    case INSN_bulk_reduce:
     case INSN_bulk_commit:
     case INSN_bulk_wait:
     case INSN_bulk_wait_read: return emu_decode_bulk(in);
     case INSN_barrier: return !in->mods[0] || in->mods[0] == MOD_aligned;
     case INSN_cp_async: return emu_decode_cp_async(in);
+    case INSN_cp_async_arrive: in->run = emu_run_cp_arrive; return in->has_address && in->nopnds == 1;
     case INSN_cp_async_commit: in->run = emu_run_cp_commit; return true;
     case INSN_cp_async_wait:
     case INSN_cp_async_wait_all: in->run = emu_run_cp_wait; return in->nopnds == 0 || in->opnds[0].reg < 0;

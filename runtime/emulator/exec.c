@@ -235,6 +235,7 @@ static void begin_warp(struct emu_warp *w)
     size_t nregs = (size_t)c->code->regs.n;
     memset(w->defined, 0, nregs * sizeof *w->defined);
     memset(w->undefined, 0xff, nregs * sizeof *w->undefined);
+    memset(w->local_undefined, 0xff, (size_t)(LANES * c->code->local_bytes));
     set_special(w, SPECIAL_tid, (uint32_t)(w->index * LANES), 1);
     set_special(w, SPECIAL_laneid, 0, 1);
     set_special(w, SPECIAL_ntid, (uint32_t)(c->nwarps * LANES), 0);
@@ -293,6 +294,7 @@ static void begin_cluster(struct emu_cluster *c, long long number)
     c->began = ++c->time;
     c->random = (uint64_t)number ^ c->launch->seed;
     c->nops = 0;
+    c->issued = 0;
     c->may_release = false;
     c->phase = 0;
     if (c->coming)
@@ -347,6 +349,8 @@ static void lay_out_cta(struct emu_cta *c, char *block, size_t *used)
         w.defined = piece(block, used, nregs * sizeof *w.defined);
         w.undefined = piece(block, used, nregs * sizeof *w.undefined);
         w.seen = piece(block, used, seen_bytes);
+        w.local = piece(block, used, (size_t)(LANES * c->code->local_bytes));
+        w.local_undefined = piece(block, used, (size_t)(LANES * c->code->local_bytes));
         if (c->code->is_async)
             w.released = piece(block, used, seen_bytes);
         if (c->code->has_wgmma) {

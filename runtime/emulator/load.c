@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MOST = 100 };
+enum { NAME_MOST = 100, LOCAL_MARK = 1 << 30 /* in the address of a local variable */ };
 
 /* `.reg .b32 %r<9>`: registers first to first + count - 1. */
 struct declaration {
@@ -42,7 +42,7 @@ struct loader {
     VEC(struct fixup) fixups;
     VEC(const char *) params; /* in the text, ended by what is no name */
     struct map labels;        /* name to index of instruction + 1 */
-    struct map symbols;       /* of shared memory: name to address */
+    struct map symbols;       /* of shared and local memory: name to address */
     jmp_buf fail;
 };
 
@@ -177,8 +177,8 @@ static void declare_registers(struct loader *l)
     expect(l, ';');
 }
 
-/* .shared .align 16 .b8 name[64]; with [] the launch says how much. */
-static void declare_shared(struct loader *l)
+/* .shared .align 16 .b8 name[64]; with [] the launch says how much. Addresses begin at `base`; *used is what is taken. */
+static void declare_variable(struct loader *l, int base, int *used)
 {
     size_t len;
     const char *s = word(l, &len);
@@ -197,10 +197,10 @@ static void declare_shared(struct loader *l)
     }
     expect(l, ';');
     if (align < 1 || size < 0 || size > 1 << 24)
-        fail(l, "shared memory of %d elements", size);
-    int at = (l->code->static_shared_bytes + align - 1) / align * align;
-    l->code->static_shared_bytes = at + size * elem;
-    *map_at(&l->symbols, s, len) = (void *)(uintptr_t)(SHARED_BASE + at);
+        fail(l, "a variable of %d elements", size);
+    int at = (*used + align - 1) / align * align;
+    *used = at + size * elem;
+    *map_at(&l->symbols, s, len) = (void *)(uintptr_t)(base + at);
 }
 
 static void declare_params(struct loader *l)
@@ -258,7 +258,9 @@ static void directive(struct loader *l)
     if (same(s, len, ".reg")) {
         declare_registers(l);
     } else if (same(s, len, ".shared")) {
-        declare_shared(l);
+        declare_variable(l, SHARED_BASE, &l->code->static_shared_bytes);
+    } else if (same(s, len, ".local")) {
+        declare_variable(l, LOCAL_MARK, &l->code->local_bytes);
     } else if (same(s, len, ".loc")) {
         read_loc(l);
     } else if (same(s, len, ".file")) {
@@ -380,11 +382,12 @@ static struct written read_plain(struct loader *l)
     }
     w.s = word(l, &w.len);
     void **symbol = map_get(&l->symbols, w.s, w.len);
-    if (symbol && is_cluster(l)) {
+    bool is_local = symbol && (uintptr_t)*symbol & LOCAL_MARK;
+    if (symbol && !is_local && is_cluster(l)) {
         w.o = symbol_opnd(l, (int)(intptr_t)*symbol);
     } else if (symbol) {
         w.is_constant = true;
-        w.o.offset = (int64_t)(uintptr_t)*symbol;
+        w.o.offset = (int64_t)((uintptr_t)*symbol & ~(uintptr_t)LOCAL_MARK);
     } else if (w.s[0] == '%') {
         w.o = register_opnd(l, w.s, w.len);
     } else {

@@ -33,8 +33,10 @@ enum { RANK_SHIFT = 24, CLUSTER_MOST = 16 };
 /* The address of parameter i: PARAM_BASE + i * PARAM_STEP, in its own space as in the generic one. */
 #define PARAM_BASE (UINT64_C(0x7fe) << 52)
 #define PARAM_STEP (UINT64_C(1) << 20)
-/* Where shared memory lies in the generic space. */
-#define SHARED_WINDOW (UINT64_C(0x7fd) << 52)
+/* Where shared memory and a thread's own lie in the generic space. */
+enum { WINDOW_SHIFT = 52 };
+#define SHARED_WINDOW (UINT64_C(0x7fd) << WINDOW_SHIFT)
+#define LOCAL_WINDOW (UINT64_C(0x7fc) << WINDOW_SHIFT)
 
 /* What stopped a launch (or a load: pid and thread are 0 then). */
 struct emu_report {
@@ -105,6 +107,7 @@ struct emu_code {
     bool has_wgmma;
     bool has_atomics;              /* what a CTA does may depend on what others did before */
     int static_shared_bytes;
+    int local_bytes;               /* of a thread */
     int max_registers;             /* .maxnreg; 0: none */
     const char *target;            /* .target */
     VEC(const char *) files;       /* of locs */
@@ -240,6 +243,7 @@ struct emu_cluster {
     uint32_t *coming, *done; /* what was seen by who arrived there, now and the last time */
     struct emu_op *ops;    /* asynchronous work under way, in the order of issue */
     int nops;
+    uint32_t issued;       /* ... since the cluster began */
     struct emu_tally *tallies; /* the worker's; NULL: nobody counts */
     struct emu_report report;
     jmp_buf fail;
@@ -257,6 +261,7 @@ struct emu_warp {
     char *values;
     uint32_t *defined;             /* of each register: lanes in which every bit is */
     uint64_t (*undefined)[LANES];  /* of each register, in the other lanes: bits that are not */
+    unsigned char *local, *local_undefined; /* of one lane after the other; bits that were never written */
     uint64_t scratch[4 * LANES];   /* what compute functions write */
     uint32_t *seen;                /* of each actor: until when its doings are known to be over */
     uint32_t *released;            /* the same when it last made a fence */
@@ -332,7 +337,7 @@ void emu_see_until(struct emu_warp *w, int actor, uint32_t time);
 void emu_join(const struct emu_cluster *c, uint32_t *seen, const uint32_t *other);
 
 /* -- async.c -- */
-emu_run emu_run_cp_async, emu_run_cp_commit, emu_run_cp_wait;
+emu_run emu_run_cp_async, emu_run_cp_commit, emu_run_cp_wait, emu_run_cp_arrive;
 bool emu_decode_cp_async(struct emu_insn *in);
 /* Work that will be done later: `finish` of it. */
 struct emu_op *emu_begin_op(struct emu_warp *w, const struct emu_insn *in, int lane);
@@ -348,10 +353,11 @@ struct emu_op {
     struct emu_warp *w;
     const struct emu_insn *in;
     int lane, group;
-    uint32_t time; /* of issue */
+    uint32_t time, number; /* of issue: when, and how many before it */
     int ncopies;
     union {
         struct emu_copy copies[LANES];
+        struct emu_mbarrier *arrives; /* of cp.async.mbarrier.arrive */
         struct {
             const struct packed_map *map; /* NULL: `bytes` in a row */
             int32_t coords[5];
@@ -372,11 +378,16 @@ struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *
                                      struct emu_cta **cta);
 void emu_mbarrier_land(struct emu_cluster *c, struct emu_mbarrier *m, int bytes, uint32_t time);
 void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n);
+/* n arrivals of what `actor` had asked for until `time`: the warp itself shows nothing with them. */
+void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n, int actor,
+                             uint32_t time);
+/* Of the instruction's address operand. */
+struct emu_mbarrier *emu_mbarrier_of(struct emu_warp *w, const struct emu_insn *in, int lane);
 /* Says what a group waits for; reports bytes that were announced wrongly. */
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes);
 
 /* -- tma.c -- */
-emu_run emu_run_tma_load, emu_run_tma_store, emu_run_bulk_load, emu_run_bulk_store, emu_run_bulk_commit, emu_run_bulk_wait,
+emu_run emu_run_tma_load, emu_run_tma_store, emu_run_bulk_load, emu_run_bulk_store, emu_run_bulk_send, emu_run_bulk_commit, emu_run_bulk_wait,
     emu_run_nothing;
 bool emu_decode_bulk(struct emu_insn *in);
 /* At the end of a cluster: stores that nobody has waited for. */

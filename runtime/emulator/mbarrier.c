@@ -87,11 +87,8 @@ void emu_run_mbarrier_init(struct emu_warp *w, const struct emu_insn *in, uint32
 
 void emu_run_mbarrier_inval(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
-    for (; on; on &= on - 1) {
-        struct emu_cta *c;
-        emu_mbarrier_at(w, in, emu_first_lane(on), address_of(w, in, emu_first_lane(on)), false, &c)->live =
-            false;
-    }
+    for (; on; on &= on - 1)
+        emu_mbarrier_of(w, in, emu_first_lane(on))->live = false;
 }
 
 /* -- phases -- */
@@ -128,15 +125,35 @@ void emu_mbarrier_land(struct emu_cluster *c, struct emu_mbarrier *m, int bytes,
     settle(cta_of(c, m), m);
 }
 
-void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m,
-                         int n)
+static void take_arrivals(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m,
+                          int n)
 {
     if (n < 1 || n > m->pending)
         emu_fail(w, in, lane, ERR_emulator_barrier, "%d arrivals at an mbarrier that waits for %d", n,
                  m->pending);
     m->pending -= n;
+}
+
+void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m,
+                         int n)
+{
+    take_arrivals(w, in, lane, m, n);
     emu_publish(w, m->coming);
     settle(cta_of(w->cta->cluster, m), m);
+}
+
+void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m,
+                             int n, int actor, uint32_t time)
+{
+    take_arrivals(w, in, lane, m, n);
+    m->coming[actor] = time > m->coming[actor] ? time : m->coming[actor];
+    settle(cta_of(w->cta->cluster, m), m);
+}
+
+struct emu_mbarrier *emu_mbarrier_of(struct emu_warp *w, const struct emu_insn *in, int lane)
+{
+    struct emu_cta *c;
+    return emu_mbarrier_at(w, in, lane, address_of(w, in, lane), false, &c);
 }
 
 static void expect(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m,
@@ -154,9 +171,8 @@ static void expect(struct emu_warp *w, const struct emu_insn *in, int lane, stru
 void emu_run_mbarrier_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     for (; on; on &= on - 1) {
-        struct emu_cta *c;
         int lane = emu_first_lane(on);
-        struct emu_mbarrier *m = emu_mbarrier_at(w, in, lane, address_of(w, in, lane), false, &c);
+        struct emu_mbarrier *m = emu_mbarrier_of(w, in, lane);
         uint64_t n = in->nopnds > 1 ? emu_lane(w, &in->opnds[1], lane) : 1;
         if (in->nopnds > 1)
             emu_need_defined(w, in, &in->opnds[1], 32, UINT32_C(1) << lane, "the count");
@@ -175,9 +191,8 @@ uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint3
     uint32_t ready = 0;
     emu_need_defined(w, in, parity, 32, on, "the parity");
     for (; on; on &= on - 1) {
-        struct emu_cta *c;
         int lane = emu_first_lane(on);
-        struct emu_mbarrier *m = emu_mbarrier_at(w, in, lane, address_of(w, in, lane), false, &c);
+        struct emu_mbarrier *m = emu_mbarrier_of(w, in, lane);
         uint64_t q = emu_lane(w, parity, lane);
         if (q > 1)
             emu_fail(w, in, lane, ERR_emulator_barrier, "the parity of a phase is 0 or 1, not %" PRIu64, q);
@@ -200,9 +215,8 @@ void emu_run_mbarrier_test(struct emu_warp *w, const struct emu_insn *in, uint32
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes)
 {
     const struct emu_insn *in = &w->cta->code->insns.at[g->pc];
-    struct emu_cta *c;
     int lane = emu_first_lane(g->mask);
-    const struct emu_mbarrier *m = emu_mbarrier_at(w, in, lane, address_of(w, in, lane), false, &c);
+    const struct emu_mbarrier *m = emu_mbarrier_of(w, in, lane);
     if (!m->pending && m->bytes && m->expects)
         emu_fail(m->expecter, m->expects, 0, ERR_emulator_barrier,
                  m->bytes > 0 ? "of the bytes that the mbarrier at byte %d waits for %" PRId64 " never come"

@@ -9,9 +9,24 @@
 
 /* -- addresses -- */
 
-static bool is_shared(const struct emu_insn *in)
+/* Lanes that access shared memory, and their threads' own; the others' is global. */
+struct spaces {
+    uint32_t shared, local;
+};
+
+/* By the word of the instruction, or where it has none by the address, from which the window's is taken off (PTX ISA, "Generic
+ * Addressing"). */
+static struct spaces spaces_of(const struct emu_insn *in, uint32_t on, uint64_t *at)
 {
-    return emu_has_mod(in, MOD_shared);
+    struct spaces s = {emu_has_mod(in, MOD_shared) ? on : 0, emu_has_mod(in, MOD_local) ? on : 0};
+    bool is_generic = !s.shared && !s.local && !emu_has_mod(in, MOD_global);
+    for (; is_generic && on; on &= on - 1) {
+        uint64_t *a = &at[emu_first_lane(on)], window = *a >> WINDOW_SHIFT << WINDOW_SHIFT;
+        s.shared |= window == SHARED_WINDOW ? on & -on : 0;
+        s.local |= window == LOCAL_WINDOW ? on & -on : 0;
+        *a -= window == SHARED_WINDOW || window == LOCAL_WINDOW ? window : 0;
+    }
+    return s;
 }
 
 void emu_addresses(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on,
@@ -88,14 +103,27 @@ void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on
 
 /* -- ld, st -- */
 
-/* Of shared memory each lane is checked when it is accessed. */
-static void check_access(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
-                         int bytes)
+/* Where each lane goes, global memory being checked; the others' when it is accessed. */
+static struct spaces check_access(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint64_t *at,
+                                  int bytes)
 {
-    if (!is_shared(in))
-        emu_check_global(w, in, on, at, bytes);
-    else if (w->cta->cluster->tallies)
-        emu_count_shared(w, in, on, at, bytes);
+    struct spaces s = spaces_of(in, on, at);
+    if (on & ~(s.shared | s.local))
+        emu_check_global(w, in, on & ~(s.shared | s.local), at, bytes);
+    if (s.shared && w->cta->cluster->tallies)
+        emu_count_shared(w, in, s.shared, at, bytes);
+    return s;
+}
+
+/* A thread's own memory: where its byte `at` is among those of the warp. */
+static size_t local_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes)
+{
+    size_t size = (size_t)w->cta->code->local_bytes;
+    if (at > size || size - at < (uint64_t)bytes)
+        emu_fail(w, in, lane, ERR_out_of_bounds,
+                 "byte %" PRIu64 " of local memory, which has %zu (%d bytes are accessed)", at, size, bytes);
+    check_aligned(w, in, lane, at, bytes);
+    return (size_t)lane * size + at;
 }
 
 static int access_bytes(const struct emu_insn *in)
@@ -139,16 +167,21 @@ static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t
     w->defined[in->opnds[k].reg] |= on;
 }
 
-/* Where they differ, or memory is shared: lane by lane. */
-static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at)
+/* Where they differ, or memory is not global: lane by lane. */
+static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, struct spaces s)
 {
     int bytes = access_bytes(in), n = access_count(in);
-    const unsigned char *p =
-        is_shared(in) ? emu_shared_at(w, in, lane, at, n * bytes) : (const unsigned char *)(uintptr_t)at;
+    bool is_shared = s.shared >> lane & 1, is_local = s.local >> lane & 1;
+    size_t local = is_local ? local_at(w, in, lane, at, n * bytes) : 0;
+    const unsigned char *p = is_shared  ? emu_shared_at(w, in, lane, at, n * bytes)
+                             : is_local ? w->local + local
+                                        : (const unsigned char *)(uintptr_t)at;
     for (int k = 0; k < n; k++, p += bytes) {
         uint64_t x = 0, undefined = 0;
-        if (is_shared(in))
+        if (is_shared)
             emu_shared_read(w, in, lane, p, bytes, &undefined);
+        else if (is_local)
+            memcpy(&undefined, w->local_undefined + local + k * bytes, (size_t)bytes);
         memcpy(&x, p, (size_t)bytes);
         emu_set_lane(w, &in->opnds[k], lane, extended(in, x), undefined);
     }
@@ -161,14 +194,15 @@ void emu_run_ld(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     if (!on)
         return;
     emu_addresses(w, in, &in->opnds[in->address], on, at);
-    check_access(w, in, on, at, n * bytes);
-    if (!is_shared(in) && bytes == emu_class_bytes(in->opnds[0].cls)) {
+    struct spaces s = check_access(w, in, on, at, n * bytes);
+    uint32_t global = on & ~(s.shared | s.local);
+    if (global && bytes == emu_class_bytes(in->opnds[0].cls)) {
         for (int k = 0; k < n; k++)
-            load_element(w, in, on, at, k);
-        return;
+            load_element(w, in, global, at, k);
+        on &= ~global;
     }
     for (; on; on &= on - 1)
-        load_lane(w, in, emu_first_lane(on), at[emu_first_lane(on)]);
+        load_lane(w, in, emu_first_lane(on), at[emu_first_lane(on)], s);
 }
 
 #define SCATTER(bits)                                                                                        \
@@ -202,6 +236,25 @@ static void store_element(struct emu_warp *w, const struct emu_insn *in, uint32_
     }
 }
 
+/* To shared memory, or the thread's own. */
+static void store_lane(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, struct spaces s)
+{
+    int bytes = access_bytes(in), n = access_count(in);
+    bool is_shared = s.shared >> lane & 1;
+    size_t local = is_shared ? 0 : local_at(w, in, lane, at, n * bytes);
+    unsigned char *p = is_shared ? emu_shared_at(w, in, lane, at, n * bytes) : w->local + local;
+    for (int k = 0; k < n; k++) {
+        const struct emu_opnd *x = &in->opnds[in->address + 1 + k];
+        uint64_t bits = emu_lane(w, x, lane), undefined = emu_undefined_opnd(w, x, lane);
+        if (is_shared) {
+            emu_shared_write(w, in, lane, p + k * bytes, bytes, bits, undefined);
+        } else {
+            memcpy(p + k * bytes, &bits, (size_t)bytes);
+            memcpy(w->local_undefined + local + k * bytes, &undefined, (size_t)bytes);
+        }
+    }
+}
+
 void emu_run_st(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint64_t at[LANES];
@@ -209,21 +262,12 @@ void emu_run_st(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     if (!on)
         return;
     emu_addresses(w, in, &in->opnds[in->address], on, at);
-    check_access(w, in, on, at, n * bytes);
-    if (!is_shared(in)) {
-        for (int k = 0; k < n; k++)
-            store_element(w, in, on, at, k);
-        return;
-    }
-    for (; on; on &= on - 1) {
-        int lane = emu_first_lane(on);
-        unsigned char *p = emu_shared_at(w, in, lane, at[lane], n * bytes);
-        for (int k = 0; k < n; k++) {
-            const struct emu_opnd *x = &in->opnds[in->address + 1 + k];
-            emu_shared_write(w, in, lane, p + k * bytes, bytes, emu_lane(w, x, lane),
-                             emu_undefined_opnd(w, x, lane));
-        }
-    }
+    struct spaces s = check_access(w, in, on, at, n * bytes);
+    uint32_t global = on & ~(s.shared | s.local);
+    for (int k = 0; global && k < n; k++)
+        store_element(w, in, global, at, k);
+    for (on &= ~global; on; on &= on - 1)
+        store_lane(w, in, emu_first_lane(on), at[emu_first_lane(on)], s);
 }
 
 /* -- atom, red: the lanes one after the other, each at once for all other CTAs -- */
@@ -316,13 +360,15 @@ void emu_run_atom(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     emu_addresses(w, in, &in->opnds[in->address], on, at);
     for (int i = 0; i < 1 + has_two; i++)
         emu_need_defined(w, in, &in->opnds[first + i], 8 * bytes, on, "the operand");
-    check_access(w, in, on, at, bytes);
+    struct spaces s = check_access(w, in, on, at, bytes);
+    if (s.local)
+        emu_fail(w, in, emu_first_lane(s.local), ERR_out_of_bounds, "local memory has no atomic operations");
     for (; on; on &= on - 1) {
         int lane = emu_first_lane(on);
         uint64_t x = emu_lane(w, &in->opnds[first], lane),
                  y = has_two ? emu_lane(w, &in->opnds[first + 1], lane) : 0;
-        unsigned char *p = is_shared(in) ? emu_shared_atomic(w, in, lane, at[lane], bytes)
-                                         : (unsigned char *)(uintptr_t)at[lane];
+        unsigned char *p = s.shared >> lane & 1 ? emu_shared_atomic(w, in, lane, at[lane], bytes)
+                                                : (unsigned char *)(uintptr_t)at[lane];
         uint64_t old = exchange(p, in, x, y);
         if (in->ndefs)
             emu_set_lane(w, &in->opnds[0], lane, old, 0);

@@ -173,10 +173,23 @@ static void finish_load(struct emu_op *op)
     emu_mbarrier_land(op->w->cta->cluster, op->bulk.mbarrier, op->bulk.bytes, op->time);
 }
 
+static void reduce_bytes(const struct emu_op *op)
+{
+    enum ptype t = (enum ptype)op->in->type;
+    int elem = ptype_info[t].bits / 8;
+    for (int i = 0; i < op->bulk.bytes; i += elem) {
+        uint64_t x = 0;
+        memcpy(&x, op->bulk.cta->shared + op->bulk.at + i, (size_t)elem);
+        emu_combine_at((unsigned char *)(uintptr_t)(op->bulk.global + (uint64_t)i), op->in->mods[0], t, x);
+    }
+}
+
 static void finish_store(struct emu_op *op)
 {
     if (op->bulk.map)
         for_rows(op, store_row);
+    else if (op->in->code == INSN_bulk_reduce)
+        reduce_bytes(op);
     else
         memcpy((void *)(uintptr_t)op->bulk.global, op->bulk.cta->shared + op->bulk.at,
                (size_t)op->bulk.bytes);
@@ -272,6 +285,28 @@ void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t o
                                      .bytes = (int)value(w, in, 2, lane, "the number of bytes")}};
         check_range(w, in, lane, op.bulk.global, op.bulk.bytes);
         load(w, in, lane, &op, 3, 4, BULK_ALIGN);
+    }
+}
+
+/* To another CTA, or this one: what is sent is being read until the mbarrier has its bytes. */
+void emu_run_bulk_send(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    for (; on; on &= on - 1) {
+        struct emu_cta *from, *c;
+        int lane = emu_first_lane(on), bytes = (int)value(w, in, 2, lane, "the number of bytes");
+        if (bytes <= 0 || bytes % BULK_ALIGN)
+            emu_fail(w, in, lane, ERR_misaligned, "%d bytes are no multiple of %d", bytes, BULK_ALIGN);
+        int at = emu_shared_range(w, in, lane, address(w, in, 1, lane), bytes, BULK_ALIGN, &from);
+        const struct emu_mbarrier *m = emu_mbarrier_at(w, in, lane, address(w, in, 3, lane), true, &c);
+        if (from != w->cta)
+            emu_fail(w, in, lane, ERR_out_of_bounds, "what is sent lies in another CTA");
+        if (emu_shared_lend(w, in, lane, from, at, bytes,
+                            emu_actor(c, ACTOR_mbarrier, (int)(m - c->mbarriers)), w->cta->cluster->time))
+            emu_fail(w, in, lane, ERR_emulator_undefined,
+                     "the value sent depends on something never written");
+        struct emu_op op = {
+            .bulk = {.global = (uint64_t)(uintptr_t)(from->shared + at), .bytes = bytes}};
+        load_to(w, in, lane, &op, address(w, in, 0, lane), address(w, in, 3, lane), BULK_ALIGN);
     }
 }
 
@@ -410,8 +445,17 @@ static bool is_reduction(const struct emu_insn *in)
     static const enum mod known[] = {MOD_add, MOD_min, MOD_max, MOD_and, MOD_or, MOD_xor, MOD_inc, MOD_dec};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (in->mods[0] == known[i])
-            return emu_has_mod(in, MOD_bulk_group);
+            return true;
     return false;
+}
+
+/* Of 32 and 64 bits; sums of 16-bit floats, which say that they keep small numbers. */
+static bool reduces_bytes(const struct emu_insn *in)
+{
+    enum ptype t = (enum ptype)in->type;
+    bool is_half = t == PT_f16 || t == PT_bf16;
+    return is_reduction(in) && (is_half ? in->mods[0] == MOD_add && emu_has_mod(in, MOD_noftz)
+                                        : ptype_info[t].bits >= 32 && t != PT_f16x2 && t != PT_bf16x2);
 }
 
 bool emu_decode_bulk(struct emu_insn *in)
@@ -423,9 +467,11 @@ bool emu_decode_bulk(struct emu_insn *in)
     case INSN_tma_store: in->run = emu_run_tma_store; return fits && in->nopnds == 2 + n + hint;
     case INSN_tma_reduce:
         in->run = emu_run_tma_store;
-        return fits && in->nopnds == 2 + n + hint && is_reduction(in);
+        return fits && in->nopnds == 2 + n + hint && is_reduction(in) && emu_has_mod(in, MOD_bulk_group);
     case INSN_bulk_load: in->run = emu_run_bulk_load; return in->nopnds == 4 + multicast + hint;
     case INSN_bulk_store: in->run = emu_run_bulk_store; return in->nopnds == 3 + hint;
+    case INSN_bulk_send: in->run = emu_run_bulk_send; return in->nopnds == 4;
+    case INSN_bulk_reduce: in->run = emu_run_bulk_store; return in->nopnds == 3 + hint && reduces_bytes(in);
     case INSN_bulk_commit: in->run = emu_run_bulk_commit; return true;
     default: in->run = emu_run_bulk_wait; return in->nopnds == 1 && in->opnds[0].reg < 0;
     }

@@ -269,13 +269,15 @@ void emu_run_elect(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     set_all(w, &in->opnds[0], on & -on, 1);
 }
 
-/* -- addresses (PTX ISA, "cvta", "mapa"): all spaces but shared lie in the generic one as they are -- */
+/* -- addresses (PTX ISA, "cvta", "mapa"): all spaces but shared and local lie in the generic one as they are -- */
 
 static void to_generic(void *restrict d, const void *a, const void *b, const void *c,
                        const struct emu_insn *in)
 {
     const uint64_t *x = a;
-    uint64_t *r = d, base = emu_has_mod(in, MOD_shared) ? SHARED_WINDOW : 0;
+    uint64_t *r = d, base = emu_has_mod(in, MOD_shared)  ? SHARED_WINDOW
+                               : emu_has_mod(in, MOD_local) ? LOCAL_WINDOW
+                                                            : 0;
     (void)b, (void)c;
     for (int i = 0; i < LANES; i++)
         r[i] = emu_has_mod(in, MOD_to) ? x[i] - base : x[i] + base;

@@ -24,7 +24,7 @@ static const char head[] =
 struct run {
     struct emu_report report;
     int marked_line;
-    uint32_t y[ELEMS];
+    _Alignas(16) uint32_t y[ELEMS];
 };
 
 static int line_of(const char *text, const char *mark)
@@ -60,7 +60,7 @@ static struct run run(const char *body)
                            .args = args,
                            .buffers = buffers,
                            .nbuffers = 2,
-                           .shared_bytes = 8 * THREADS,
+                           .shared_bytes = 9 * THREADS,
                            .mem = &memory};
     if (code && !emulator_run(code, &l))
         r.report = l.report;
@@ -167,7 +167,7 @@ TEST(misaligned_in_shared_memory)
 
 TEST(shared_memory_over_its_end)
 {
-    check_fault(LOAD "\tst.shared.b32 [%r4+260], %r5; // HERE\n", ERR_out_of_bounds);
+    check_fault(LOAD "\tst.shared.b32 [%r4+324], %r5; // HERE\n", ERR_out_of_bounds);
 }
 
 TEST(uninitialised_register_stored)
@@ -300,7 +300,7 @@ TEST(copy_over_what_is_read)
 TEST(copy_from_outside)
 {
     check_fault("\tcp.async.ca.shared.global [%r4], [%rd4+4], 4; // HERE\n", ERR_out_of_bounds);
-    check_fault("\tcp.async.ca.shared.global [%r4+260], [%rd4], 4; // HERE\n", ERR_out_of_bounds);
+    check_fault("\tcp.async.ca.shared.global [%r4+324], [%rd4], 4; // HERE\n", ERR_out_of_bounds);
     check_fault("\tcp.async.cg.shared.global [%r4], [%rd4], 16; // HERE\n", ERR_misaligned);
     check_fault("\tcp.async.ca.shared.global [%r4], [%rd4], 4, 5; // HERE\n", ERR_out_of_bounds);
 }
@@ -326,4 +326,84 @@ TEST(barrier_of_one_warp_orders_no_other)
     check_fault(LOAD PUT "\tadd.s32 %r9, %r1, 0;\n\tshr.u32 %r9, %r9, 5;\n\tbar.sync %r9, 32;\n" OTHER
                          "\tld.shared.b32 %r8, [%r7]; // HERE\n",
                 ERR_emulator_race);
+}
+
+/* -- generic addresses, a thread's own memory -- */
+
+TEST(clean_generic_addresses)
+{
+    check_reversed("\tld.b32 %r5, [%rd4];\n\tcvt.u64.u32 %rd6, %r4;\n\tcvta.shared.u64 %rd6, %rd6;\n"
+                   "\tst.b32 [%rd6], %r5;\n" OTHER BAR
+                   "\tcvt.u64.u32 %rd7, %r7;\n\tcvta.shared.u64 %rd7, %rd7;\n\tmov.u64 %rd8, %rd7;\n"
+                   "\t@%p1 sub.s64 %rd9, 252, %rd3;\n\t@%p1 add.s64 %rd8, %rd1, %rd9;\n"
+                   "\tld.b32 %r8, [%rd8];\n\tst.b32 [%rd5], %r8;\n");
+}
+
+TEST(clean_local_memory)
+{
+    check_reversed("\t.local .align 8 .b8 mine[16];\n\tmov.u64 %rd6, mine;\n\tsub.s32 %r8, 63, %r1;\n"
+                   "\tst.local.b32 [%rd6+4], %r8;\n\tcvta.local.u64 %rd7, %rd6;\n\tld.b32 %r9, [%rd7+4];\n"
+                   "\tst.v2.b32 [%rd7+8], {%r1, %r9};\n\tld.local.b32 %r8, [mine+12];\n" STORE);
+}
+
+TEST(faults_of_local_memory)
+{
+    check_fault("\t.local .align 4 .b8 mine[8];\n\tld.local.b32 %r8, [mine];\n"
+                "\tst.global.b32 [%rd5], %r8; // HERE\n",
+                ERR_emulator_undefined);
+    check_fault("\t.local .align 4 .b8 mine[8];\n\tst.local.b32 [mine+8], 1; // HERE\n", ERR_out_of_bounds);
+    check_fault("\t.local .align 4 .b8 mine[8];\n\tst.local.b32 [mine+2], 1; // HERE\n", ERR_misaligned);
+}
+
+TEST(generic_address_is_checked_where_it_leads)
+{
+    check_fault("\tcvt.u64.u32 %rd6, %r4;\n\tcvta.shared.u64 %rd6, %rd6;\n\tst.b32 [%rd6+1024], 1; // HERE\n",
+                ERR_out_of_bounds);
+    check_fault("\tld.b32 %r5, [%rd4+256]; // HERE\n", ERR_out_of_bounds);
+}
+
+/* -- an mbarrier that waits for cp.async -- */
+
+#define MBARRIER "\tsetp.eq.s32 %p2, %r1, 0;\n\t@%p2 mbarrier.init.shared.b64 [%r2+256], 64;\n" BAR
+#define WAIT "L7:\n\tmbarrier.try_wait.parity.shared.b64 %p3, [%r2+256], 0;\n\t@!%p3 bra L7;\n"
+#define ARRIVE "\tcp.async.mbarrier.arrive.noinc.shared.b64 [%r2+256];\n"
+
+TEST(clean_mbarrier_for_copies)
+{
+    check_reversed(MBARRIER ASYNC ARRIVE WAIT OTHER GET STORE);
+}
+
+TEST(mbarrier_for_copies_of_before)
+{
+    check_fault(MBARRIER ARRIVE "\tcp.async.ca.shared.global [%r4], [%rd4], 4;\n" WAIT OTHER
+                                "\tld.shared.b32 %r8, [%r7]; // HERE\n",
+                ERR_emulator_race);
+    check_fault(MBARRIER ASYNC ARRIVE "\t@%p1 cp.async.mbarrier.arrive.noinc.shared.b64 [%r2+256];\n"
+                                      "\t@%p1 cp.async.mbarrier.arrive.noinc.shared.b64 [%r2+256];\n"
+                                      "\tbar.sync 1, 32; // HERE\n",
+                ERR_emulator_barrier);
+}
+
+/* -- bulk copies within shared memory, and sums -- */
+
+#define SUM(type)                                                                                            \
+    "\t@%p2 cp.reduce.async.bulk.global.shared::cta.bulk_group.add." type " [%rd2], [%r2], 256;\n"           \
+    "\t@%p2 cp.async.bulk.commit_group;\n\t@%p2 cp.async.bulk.wait_group 0;\n"
+
+TEST(clean_bulk_sum)
+{
+    check_reversed("\tsetp.eq.s32 %p2, %r1, 0;\n\tneg.s32 %r9, %r1;\n\tst.shared.b32 [%r4], %r9;\n"
+                   "\tst.global.b32 [%rd5], 63;\n\tfence.proxy.async;\n" BAR SUM("s32"));
+}
+
+TEST(clean_bulk_send)
+{
+    check_reversed(MBARRIER
+                   "\tsetp.eq.s32 %p2, %r1, 0;\n\t@%p2 fence.mbarrier_init.release.cluster;\n" LOAD PUT
+                   "\tfence.proxy.async;\n" BAR "\tadd.s32 %r10, %r2, 272;\n"
+                   "\t@%p2 mbarrier.arrive.expect_tx.shared.b64 _, [%r2+256], 256;\n"
+                   "\t@%p2 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
+                   "[%r10], [%r2], 256, [%r2+256];\n"
+                   "\t@!%p2 mbarrier.arrive.shared.b64 _, [%r2+256];\n" WAIT OTHER
+                   "\tld.shared.b32 %r8, [%r7+272];\n" STORE);
 }
