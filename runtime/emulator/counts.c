@@ -332,7 +332,10 @@ static struct counted_kernel *kernel_new(struct emu_counts *c, const struct emu_
     }
     int shared_bytes = code->static_shared_bytes + l->shared_bytes;
     struct arena_mark mark = arena_mark(a);
-    int live = emu_live_registers(a, code);
+    const uint16_t *lives = emu_live_registers(a, code, false);
+    int live = 0;
+    for (int i = 0; i < code->insns.n; i++)
+        live = lives[i] > live ? lives[i] : live;
     arena_reset(a, mark);
     k->fixed[COUNT_threads] = (uint64_t)code->num_threads;
     k->fixed[COUNT_shared_bytes] = (uint64_t)shared_bytes;

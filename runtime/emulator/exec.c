@@ -144,19 +144,32 @@ static void tally(struct emu_warp *w, uint32_t on)
     t->lanes += (uint64_t)__builtin_popcount(on);
 }
 
+/* What few launches need. */
+static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    int live = w->budget ? w->cta->code->live[w->pc] : 0;
+    if (live > w->budget)
+        emu_fail(w, in, emu_first_lane(w->mask), ERR_emulator_ptx,
+                 "%d registers are live, and the warp keeps %d since its setmaxnreg", live, w->budget);
+    if (w->fresh && on)
+        emu_wgmma_watch(w, in);
+    if (w->cta->cluster->tallies)
+        tally(w, on);
+}
+
 /* One turn; false: its time was up. */
 static bool run_warp(struct emu_warp *w)
 {
-    const struct emu_insn *insns = w->cta->code->insns.at;
+    const struct emu_code *code = w->cta->code;
+    const struct emu_insn *insns = code->insns.at;
+    bool watched = w->fresh || code->live || w->cta->cluster->tallies;
     for (int jumps = 0; w->mask && jumps < JUMPS_A_TURN;) {
         if (w->nwaiting && insns[w->pc].joins)
             reconverge(w);
         const struct emu_insn *in = &insns[w->pc];
         uint32_t on = guarded(w, in);
-        if (w->fresh && on)
-            emu_wgmma_watch(w, in);
-        if (w->cta->cluster->tallies)
-            tally(w, on);
+        if (watched)
+            watch(w, in, on);
         if (in->run) {
             if (on)
                 in->run(w, in, on);
@@ -252,6 +265,7 @@ static void begin_warp(struct emu_warp *w)
                     (uint32_t)(c->rank << RANK_SHIFT | c->code->symbols.at[i].address), 0);
     for (int i = 0; i < cl->nactors; i++)
         w->seen[i] = cl->began - 1;
+    w->budget = 0;
     w->exited = w->mask = w->unfenced = w->cluster_arrived = w->stored = 0;
     w->copy_groups = w->store_groups = w->mma_groups = 0;
     if (c->code->is_async)

@@ -3,7 +3,10 @@
  *     mul.f32 %f3, %f1, %f2;      live before: %f1 %f2; behind: %f3, and what is read later
  *
  * Backwards over the text until nothing changes: a register is live where a way leads to a read of it with no write before. A
- * guarded write may leave the old value, so it ends nothing. A 64-bit register counts twice, a predicate not at all. */
+ * guarded write may leave the old value, so it ends nothing. A 64-bit register counts twice, a predicate not at all.
+ *
+ * What is computed from parameters and constants alone is the same in all lanes: an assembler has uniform registers for it, or
+ * makes it again where it is read. Where only what is surely needed counts, such registers do not. */
 #include "runtime/emulator/machine.h"
 
 #include <string.h>
@@ -13,6 +16,7 @@ struct live {
     int nwords;     /* of a set */
     uint64_t *sets; /* live before each instruction */
     uint64_t *now;  /* ... before the one looked at */
+    bool *varies;   /* of each register: lanes may have different values; NULL: all count */
 };
 
 static uint64_t *set_of(const struct live *l, int i)
@@ -60,20 +64,49 @@ static void step(const struct live *l, int i)
     set(l, in->guard, true);
 }
 
-static int weight(const struct live *l)
+static int weight(const struct live *l, const uint64_t *set)
 {
     int n = 0;
     for (int w = 0; w < l->nwords; w++)
-        for (uint64_t m = l->now[w]; m; m &= m - 1)
-            n += class_info[l->code->regs.at[64 * w + __builtin_ctzll(m)].cls].regs;
+        for (uint64_t m = set[w]; m; m &= m - 1) {
+            int reg = 64 * w + __builtin_ctzll(m);
+            n += !l->varies || l->varies[reg] ? class_info[l->code->regs.at[reg].cls].regs : 0;
+        }
     return n;
 }
 
-int emu_live_registers(struct arena *a, const struct emu_code *code)
+/* Does one of the registers that `in` reads? */
+static bool reads_varying(const struct emu_insn *in, const bool *varies)
+{
+    bool any = in->guard >= 0 && varies[in->guard];
+    for (int k = in->ndefs; k < in->nopnds; k++)
+        any |= in->opnds[k].reg >= 0 && varies[in->opnds[k].reg];
+    return any || !(insn_info[in->code].traits & PURE) || insn_info[in->code].traits & WARP;
+}
+
+static bool *find_varying(struct arena *a, const struct emu_code *code)
+{
+    bool *varies = NEW_ARRAY(a, code->regs.n, bool);
+    varies[SPECIAL_tid] = varies[SPECIAL_laneid] = true;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < code->insns.n; i++) {
+            const struct emu_insn *in = &code->insns.at[i];
+            for (int k = 0; k < in->ndefs && reads_varying(in, varies); k++) {
+                changed |= !varies[in->opnds[k].reg];
+                varies[in->opnds[k].reg] = true;
+            }
+        }
+    }
+    return varies;
+}
+
+uint16_t *emu_live_registers(struct arena *a, const struct emu_code *code, bool surely)
 {
     struct live l = {.code = code, .nwords = code->regs.n / 64 + 1};
-    int most = 0;
+    uint16_t *live = NEW_ARRAY(a, code->insns.n, uint16_t);
     l.sets = NEW_ARRAY(a, code->insns.n * l.nwords, uint64_t);
+    l.varies = surely ? find_varying(a, code) : NULL;
     l.now = NEW_ARRAY(a, l.nwords, uint64_t);
     for (bool changed = true; changed;) {
         changed = false;
@@ -81,9 +114,9 @@ int emu_live_registers(struct arena *a, const struct emu_code *code)
             step(&l, i);
             changed |= memcmp(l.now, set_of(&l, i), (size_t)l.nwords * sizeof *l.now) != 0;
             memcpy(set_of(&l, i), l.now, (size_t)l.nwords * sizeof *l.now);
-            int n = weight(&l);
-            most = n > most ? n : most;
         }
     }
-    return most;
+    for (int i = 0; i < code->insns.n; i++)
+        live[i] = (uint16_t)weight(&l, set_of(&l, i));
+    return live;
 }

@@ -110,6 +110,7 @@ struct emu_code {
     int local_bytes;               /* of a thread */
     int max_registers;             /* .maxnreg; 0: none */
     const char *target;            /* .target */
+    const uint16_t *live;          /* registers, before each instruction; NULL: no warp has a budget */
     VEC(const char *) files;       /* of locs */
 };
 
@@ -266,6 +267,7 @@ struct emu_warp {
     uint32_t *seen;                /* of each actor: until when its doings are known to be over */
     uint32_t *released;            /* the same when it last made a fence */
     uint32_t unfenced;             /* lanes that have written shared memory since their last proxy fence */
+    int budget;                    /* of registers, by setmaxnreg; 0: none */
     uint32_t cluster_arrived;      /* lanes that have come to the cluster's barrier */
     int store_groups;              /* of bulk stores: committed */
     struct emu_group_time { uint32_t time; int lane; } store_times[GROUPS_KNOWN];
@@ -461,8 +463,8 @@ void emu_shared_need_seen(struct emu_warp *w, const struct emu_insn *in, int lan
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
 
 /* -- live.c -- */
-/* Most 32-bit registers of a thread that are live at once. */
-int emu_live_registers(struct arena *a, const struct emu_code *code);
+/* 32-bit registers of a thread that are live before each instruction; `surely`: without those that lanes have in common. */
+uint16_t *emu_live_registers(struct arena *a, const struct emu_code *code, bool surely);
 
 /* -- counts.c -- */
 /* What one instruction cost, over all warps. */

@@ -304,8 +304,7 @@ void emu_run_bulk_send(struct emu_warp *w, const struct emu_insn *in, uint32_t o
                             emu_actor(c, ACTOR_mbarrier, (int)(m - c->mbarriers)), w->cta->cluster->time))
             emu_fail(w, in, lane, ERR_emulator_undefined,
                      "the value sent depends on something never written");
-        struct emu_op op = {
-            .bulk = {.global = (uint64_t)(uintptr_t)(from->shared + at), .bytes = bytes}};
+        struct emu_op op = {.bulk = {.global = (uint64_t)(uintptr_t)(from->shared + at), .bytes = bytes}};
         load_to(w, in, lane, &op, address(w, in, 0, lane), address(w, in, 3, lane), BULK_ALIGN);
     }
 }

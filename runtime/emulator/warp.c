@@ -276,8 +276,8 @@ static void to_generic(void *restrict d, const void *a, const void *b, const voi
 {
     const uint64_t *x = a;
     uint64_t *r = d, base = emu_has_mod(in, MOD_shared)  ? SHARED_WINDOW
-                               : emu_has_mod(in, MOD_local) ? LOCAL_WINDOW
-                                                            : 0;
+                            : emu_has_mod(in, MOD_local) ? LOCAL_WINDOW
+                                                         : 0;
     (void)b, (void)c;
     for (int i = 0; i < LANES; i++)
         r[i] = emu_has_mod(in, MOD_to) ? x[i] - base : x[i] + base;

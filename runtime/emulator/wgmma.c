@@ -397,7 +397,7 @@ void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
                   w->cta->cluster->began + (uint32_t)done - 1);
 }
 
-/* Budgets of registers are ptxas's; what is checked is what it refuses (PTX ISA, "setmaxnreg"). */
+/* PTX ISA, "setmaxnreg". What the warp keeps is then checked against what is live in the PTX. */
 void emu_run_setmaxnreg(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     int64_t n = in->opnds[0].offset;
@@ -405,4 +405,5 @@ void emu_run_setmaxnreg(struct emu_warp *w, const struct emu_insn *in, uint32_t 
     if (n < 24 || n > 256 || n % 8 != 0)
         emu_fail(w, in, 0, ERR_emulator_ptx,
                  "a budget of %d registers: a multiple of 8 from 24 to 256 is needed", (int)n);
+    w->budget = (int)n;
 }

@@ -307,6 +307,7 @@ static const struct sown matmul_faults[] = {
     {236, "256", "512",                             236, ERR_emulator_barrier, "512 of 384"},
     {357, NULL, NULL,                               146, ERR_emulator_barrier, "never ends"},
     {192, "232", "236",                             192, ERR_emulator_ptx, "multiple of 8"},
+    {192, "232", "64",                              193, ERR_emulator_ptx, "registers are live, and the warp keeps 64"},
 };
 
 static const struct sown attention_faults[] = {
