@@ -5,8 +5,8 @@
  *
  * What is outside of the map's extents is dropped: they are the mask. Where the tile's dimensions lie in memory in another
  * order, a `trans` comes first. Such a store ends some time after it began, and in no order with other accesses: nothing that
- * follows may read memory, write the same array, or tell others that it is done. Unlike a load, a store for which the
- * launcher finds no map would cost the kernel its other maps: alignment must be known here.
+ * follows may read memory or tell others that it is done, and no other store may touch the same block. Unlike a load, a store
+ * for which the launcher finds no map would cost the kernel its other maps: alignment must be known here.
  *
  * So far only what comes of dots pays, which does not lie in registers as memory wants it.
  * Needs: traced ops. Leaves: the addresses' ops, for dce. */
@@ -23,10 +23,42 @@ struct putting {
 struct following {
     struct affine_table *t;
     const struct op *store;
-    int base;
+    const struct access *a; /* the store's */
     bool passed;
     const char *why;
 };
+
+/* Do two boxes of one array lie side by side: at a distance, along one dimension, of at least the size of the first? */
+static bool are_apart(const struct affine_table *t, const struct access *a, const struct type *tile_a,
+                      const struct access *b, const struct type *tile_b)
+{
+    int64_t apart = 0, by;
+    if (a->base != b->base || a->ndims != b->ndims || a->tile_rank != b->tile_rank ||
+        !poly_equal(&a->offset, &b->offset))
+        return false;
+    for (int d = 0; d < a->ndims; d++) {
+        struct poly distance;
+        bool is_known = poly_equal(&a->dims[d].stride, &b->dims[d].stride) &&
+                        poly_add(t, &distance, &b->dims[d].start, &a->dims[d].start, -1) &&
+                        poly_const(&distance, &by) && by > -INT32_MAX;
+        if (!is_known)
+            return false;
+        if (d < a->tile_rank)
+            apart += by >= tile_a->shape[d] || -by >= tile_b->shape[d];
+    }
+    return apart > 0;
+}
+
+/* May another store touch what this one writes? Not even one before: copies are in no order with what threads write. */
+static bool may_touch(struct following *x, const struct op *o)
+{
+    const struct affine *to = affine_of(x->t, op_opnd(o, 0));
+    struct access b;
+    if (!to || to->base < 0 || to->base != x->a->base)
+        return !to || to->base < 0;
+    return access_of(x->t, o, &b) ||
+           !are_apart(x->t, x->a, op_opnd(x->store, 0)->type, &b, op_opnd(o, 0)->type);
+}
 
 static bool loops_around(const struct op *a, const struct op *b)
 {
@@ -44,12 +76,11 @@ static void visit_follower(struct op *o, void *ctx)
         x->passed = true;
         return;
     }
-    if (!follows || x->why)
+    if (x->why || (!follows && o->code != OP_store))
         return;
     if (o->code == OP_store) {
-        const struct affine *to = affine_of(x->t, op_opnd(o, 0));
-        if (!to || to->base < 0 || to->base == x->base)
-            x->why = "another store to the array may follow";
+        if (may_touch(x, o))
+            x->why = "another store may write what it writes";
     } else if (o->code == OP_tensor_load) {
         /* pass tma has seen to it that the arrays are apart */
     } else if (o->code != OP_tensor_store && op_has(o, READS)) {
@@ -144,7 +175,7 @@ static const char *put(struct putting *x, struct op *o)
         why = find_doubt(x, &a);
     if (why)
         return why;
-    struct following f = {.t = x->t, .store = o, .base = a.base};
+    struct following f = {.t = x->t, .store = o, .a = &a};
     func_walk(x->f, visit_follower, &f);
     map_order(&a, dims);
     why = f.why ? f.why : map_of(x->t, &a, op_opnd(o, 1)->type, dims, &m);
