@@ -40,10 +40,15 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "registers a thread may have") \
     X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF, "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
     X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, cubin, sass or c") \
-    X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT, "write there rather than to standard output") \
+    X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF, "write there rather than to standard output") \
     X(time,          0,    "time",          NULL,      COMPILE,       "say what each stage and pass took") \
     X(html,          0,    "html",          "FILE",    INSPECT,       "write a page that shows everything, and needs nothing but itself") \
-    X(as_json,       0,    "json",          NULL,      INSPECT,       "all of it as JSON; runtime/inspect.schema.json describes it") \
+    X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "all of it as JSON; runtime/inspect.schema.json describes it") \
+    X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "and of the second build, where it is another's") \
+    X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "likewise") \
+    X(to_num_stages, 0,    "to-num-stages", "N",       DIFF,          "likewise") \
+    X(to_maxnreg,    0,    "to-maxnreg",    "N",       DIFF,          "likewise") \
+    X(to_target,     0,    "to-target",     "NAME",    DIFF,          "likewise") \
     X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the list; see `neso help passes`") \
     X(skip,          0,    "skip",          "NAMES",   COMPILE | INSPECT, "leave these passes out") \
     X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "run no further than this pass") \
@@ -55,7 +60,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE | BENCH, "compile what is in the cache too, and keep nothing") \
     X(variants,      0,    "variants",      NULL,      COMPILE,       "--emit c: all that launches make of the signature; see `neso variants`") \
     X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile them into the cache, and where there is a GPU assemble them") \
-    X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE | BENCH, "run: name the device; compile: comments in the PTX") \
+    X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE | DIFF | BENCH, "run: name the device; compile: comments in the PTX; diff: PTX line by line") \
     X(devices,       0,    "devices",       NULL,      DOCTOR,        "only the names of the devices that can be used, one a line")
 
 enum option {
@@ -101,12 +106,25 @@ int write_file(const char *path, const void *bytes, size_t length);
 
 /* -- command_compile.c -- */
 int compile_command(const struct given *g);
-/* Looks through PATH, then where CUDA's toolkit installs itself. */
-bool find_tool(const char *name, char *out, size_t n);
-#define TOOLKIT "CUDA's toolkit (Debian: nvidia-cuda-toolkit; NVIDIA's repository: cuda-nvcc-13-0, cuda-nvdisasm-13-0)"
 
 /* What the command line says of how to compile; false: it is wrong, and the user was told. */
 bool read_options(const struct given *g, neso_compile_options *o);
+
+/* -- command_tools.c: tools that others make -- */
+/* Looks through PATH, then where CUDA's toolkit installs itself. */
+bool find_tool(const char *name, char *out, size_t n);
+/* Runs one, whose output and errors go where ours go, or into a file. */
+int tool_run(char *const argv[], const char *output);
+/* A private folder for what tools read and write. */
+struct workshop {
+    char folder[256], ptx[300], cubin[300], log[300];
+};
+/* False: the user was told. */
+bool workshop_open(struct workshop *w);
+void workshop_close(struct workshop *w);
+/* "sm_90a" of a PTX text. */
+void ptx_target(const char *ptx, char *out, size_t n);
+#define TOOLKIT "CUDA's toolkit (Debian: nvidia-cuda-toolkit; NVIDIA's repository: cuda-nvcc-13-0, cuda-nvdisasm-13-0)"
 
 /* -- command_embed.c -- */
 /* Writes PATH.c and PATH.h with kernels of one or more signatures. */
@@ -125,6 +143,7 @@ int counts_report(const struct given *g, neso_context *ctx);
 
 /* -- command_inspect.c, command_diff.c -- */
 int inspect_command(const struct given *g);
+int diff_command(const struct given *g);
 
 /* -- command_run.c -- */
 int run_command(const struct given *g);

@@ -12,8 +12,7 @@
 
 /* -- stages and notes as they come -- */
 
-static struct stage *add_stage(struct build *b, const char *name, const char *kind, const char *text,
-                               size_t n)
+struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n)
 {
     int again = 1;
     for (size_t i = 0; i < b->nstages; i++)
@@ -44,7 +43,7 @@ static void listen(void *user, const char *pass, const char *text, size_t length
     if (is_note)
         put_bytes(&l->notes, text, length);
     else
-        add_stage(l->build, pass, "ir", text, length);
+        build_add_stage(l->build, pass, "ir", text, length);
 }
 
 /* "12:3: " or "2:12:3: " at *s, which moves behind it. */
@@ -186,23 +185,24 @@ static int by_name(const void *x, const void *y)
     return strcmp(((const struct count *)x)->name, ((const struct count *)y)->name);
 }
 
-/* Of SASS: behind the address, the guard left out. */
+static const char *skip(const char *s, const char *end, bool spaces)
+{
+    while (s < end && (isspace((unsigned char)*s) != 0) == spaces)
+        s++;
+    return s;
+}
+
+/* Of SASS: behind the address and the guard. */
 static const char *sass_instruction(const char *line, size_t n, size_t *length)
 {
-    const char *s = line, *end = line + n;
-    while (s < end && *s != '*')
-        s++;
-    if (s + 1 >= end || s == line || s[-1] != '/')
+    const char *end = line + n, *s = skip(line, end, true);
+    if (end - s < 4 || s[0] != '/' || s[1] != '*' || !isxdigit((unsigned char)s[2]))
         return NULL;
-    s = memchr(s, '/', (size_t)(end - s));
-    for (s = s ? s + 1 : end; s < end && isspace((unsigned char)*s);)
-        s++;
+    s = skip(skip(s, end, false), end, true);
     if (s < end && *s == '@')
-        while (s < end && *s++ != ' ')
-            continue;
+        s = skip(skip(s, end, false), end, true);
     *length = 0;
-    while (s + *length < end && (isupper((unsigned char)s[*length]) || isdigit((unsigned char)s[*length]) ||
-                                 s[*length] == '.' || s[*length] == '_'))
+    while (s + *length < end && !strchr(" \t;", s[*length]))
         (*length)++;
     return *length ? s : NULL;
 }
@@ -281,7 +281,7 @@ static bool take_text(struct build *b, const char *name, neso_text which, const 
     size_t length;
     if (neso_kernel_text(b->kernel_object, which, &text, &length) != NESO_OK)
         return false;
-    add_stage(b, name, kind, text, length);
+    build_add_stage(b, name, kind, text, length);
     return true;
 }
 
@@ -343,8 +343,7 @@ bool build_make(struct build *b, const struct given *g, neso_context *ctx, neso_
            neso_kernel_resources(b->kernel_object, &b->resources) == NESO_OK;
     if (!good)
         return report(g, ctx, NESO_INVALID), false;
-    const char *target = strstr(build_stage(b, "ptx")->text.s, ".target ");
-    sscanf(target ? target : "", ".target %23[^, \n]", b->target);
+    ptx_target(build_stage(b, "ptx")->text.s, b->target, sizeof b->target);
     b->limits.size = sizeof b->limits;
     neso_target_limits(b->target, &b->limits);
     return true;

@@ -3,13 +3,9 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static int write_output(const struct given *g, const void *bytes, size_t length)
 {
@@ -19,73 +15,6 @@ static int write_output(const struct given *g, const void *bytes, size_t length)
     return fwrite(bytes, 1, length, stdout) == length
                ? GOOD
                : complain("cannot write the output: %s", strerror(errno));
-}
-
-/* -- tools that others make -- */
-
-bool find_tool(const char *name, char *out, size_t n)
-{
-    const char *path = getenv("PATH");
-    for (const char *s = path ? path : ""; *s;) {
-        size_t len = strcspn(s, ":");
-        snprintf(out, n, "%.*s/%s", (int)len, s, name);
-        if (len && access(out, X_OK) == 0)
-            return true;
-        s += len + (s[len] == ':');
-    }
-    snprintf(out, n, "/usr/local/cuda/bin/%s", name);
-    return access(out, X_OK) == 0;
-}
-
-extern char **environ;
-
-/* Runs a tool with our own output and error streams. */
-static int call_tool(char *const argv[])
-{
-    pid_t pid;
-    int status;
-    fflush(stdout);
-    int error = posix_spawn(&pid, argv[0], NULL, NULL, argv, environ);
-    if (error)
-        return complain("cannot run %s: %s", argv[0], strerror(error));
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return complain("cannot wait for %s: %s", argv[0], strerror(errno));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return GOOD;
-    return complain("%s failed", argv[0]);
-}
-
-/* A private folder for what tools read and write. */
-struct workshop {
-    char folder[256], ptx[300], cubin[300];
-};
-
-static bool workshop_open(struct workshop *w)
-{
-    const char *parent = getenv("TMPDIR");
-    snprintf(w->folder, sizeof w->folder, "%s/neso-XXXXXX", parent && *parent ? parent : "/tmp");
-    if (!mkdtemp(w->folder)) {
-        complain("cannot make a temporary folder %s: %s", w->folder, strerror(errno));
-        return false;
-    }
-    snprintf(w->ptx, sizeof w->ptx, "%s/k.ptx", w->folder);
-    snprintf(w->cubin, sizeof w->cubin, "%s/k.cubin", w->folder);
-    return true;
-}
-
-static void workshop_close(struct workshop *w)
-{
-    unlink(w->ptx);
-    unlink(w->cubin);
-    rmdir(w->folder);
-}
-
-/* "sm_90a" of a PTX text. */
-static void read_target(const char *ptx, char *out, size_t n)
-{
-    const char *at = strstr(ptx, ".target ");
-    snprintf(out, n, "%.*s", at ? (int)strcspn(at + 8, ", \n") : 0, at ? at + 8 : "");
 }
 
 /* The kernel's cubin in w->cubin: by ptxas where there is one, else by the driver. */
@@ -99,11 +28,11 @@ static int assemble(const struct given *g, neso_context *ctx, neso_kernel *kerne
     if (status != NESO_OK)
         return report(g, ctx, status);
     if (find_tool("ptxas", ptxas, sizeof ptxas)) {
-        read_target(ptx, target, sizeof target);
+        ptx_target(ptx, target, sizeof target);
         snprintf(arch, sizeof arch, "-arch=%s", target);
         char *argv[] = {ptxas, arch, "-lineinfo", w->ptx, "-o", w->cubin, NULL};
         int result = write_file(w->ptx, ptx, length);
-        return result ? result : call_tool(argv);
+        return result ? result : tool_run(argv, NULL);
     }
     status = neso_kernel_cubin(kernel, &cubin, &length);
     if (status == NESO_OK)
@@ -134,12 +63,12 @@ static int emit_sass(const struct given *g, struct workshop *w)
         return complain("--emit sass needs nvdisasm or cuobjdump, of " TOOLKIT);
     if (path && !freopen(path, "wb", stdout))
         return complain("cannot write %s: %s", path, strerror(errno));
-    return call_tool(has_nvdisasm ? nvdisasm : cuobjdump);
+    return tool_run(has_nvdisasm ? nvdisasm : cuobjdump, NULL);
 }
 
 static int emit_assembled(const struct given *g, neso_context *ctx, neso_kernel *kernel, bool sass)
 {
-    struct workshop w = {{0}, {0}, {0}};
+    struct workshop w;
     if (!workshop_open(&w))
         return BAD;
     int result = assemble(g, ctx, kernel, &w);

@@ -27,12 +27,12 @@ static void put_summary(const struct build *b, struct buffer *out)
                r->num_threads > 32 * r->num_warps ? ", some of which only copy" : "");
     put_format(out, "  registers      %d live at most, of %d", r->live_registers, b->limits.registers);
     if (b->assembled.registers >= 0)
-        put_format(out, "; assembled: %d, %d bytes of spills, %d barriers", b->assembled.registers,
-                   b->assembled.spill_bytes, b->assembled.barriers);
+        put_format(out, "; assembled: %d, %d bytes of spills, %d barrier%s", b->assembled.registers,
+                   b->assembled.spill_bytes, b->assembled.barriers, b->assembled.barriers == 1 ? "" : "s");
     put_format(out, "\n  shared memory  %d bytes of %d\n", r->shared_bytes, b->limits.shared_bytes);
     put_format(out,
-               "  occupancy      about %d programs on a multiprocessor, %d of %d threads; limited by %s\n",
-               programs, programs * r->num_threads, b->limits.sm_threads, limit);
+               "  occupancy      about %d program%s on a multiprocessor, %d of %d threads; limited by %s\n",
+               programs, programs == 1 ? "" : "s", programs * r->num_threads, b->limits.sm_threads, limit);
     put_string(out, "  stages        ");
     for (size_t i = 0; i < b->nstages; i++)
         put_format(out, " %s", b->stages[i].name);
@@ -188,6 +188,10 @@ int inspect_file(const struct given *g, char *path, const neso_compile_options *
         snprintf(b.file, sizeof b.file, "%s", slash ? slash + 1 : path);
         put_bytes(&b.source, text, length);
         bool good = build_make(&b, g, context, module, colons ? colons + 2 : NULL, options);
+        if (good) {
+            build_hints(&b, module);
+            build_assemble(&b);
+        }
         result = good ? use(g, &b, ctx) : BAD;
         build_free(&b);
         neso_module_release(module);

@@ -3,7 +3,8 @@
  *
  *     command_inspect.c ──► command_build.c ──► struct build ──► command_json.c ──► JSON ──► the page (inspect.html)
  *                               │    ▲                                             └─► command_diff.c
- *                               └────┴── command_hints.c (compiles again, with promises more)
+ *                               └────┴── command_assembled.c (what ptxas and a disassembler add), command_hints.c (compiles again,
+ *                                        with more promises)
  */
 #ifndef NESO_RUNTIME_INSPECT_H
 #define NESO_RUNTIME_INSPECT_H
@@ -81,6 +82,7 @@ struct build {
 bool build_make(struct build *b, const struct given *g, neso_context *ctx, neso_module *module, const char *kernel,
                 const neso_compile_options *options);
 void build_free(struct build *b);
+struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n);
 const struct stage *build_stage(const struct build *b, const char *kind);
 /* Is it one that decides, rather than one that only tidies? */
 bool note_decides(const struct note *n);
@@ -99,6 +101,10 @@ struct count {
     int n;
 };
 struct count *stage_histogram(const struct stage *s, size_t *n);
+
+/* -- command_assembled.c -- */
+/* Registers and SASS, where ptxas and a disassembler are found. */
+void build_assemble(struct build *b);
 
 /* -- command_hints.c -- */
 /* Which promises of the signature would make notes better? */

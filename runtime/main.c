@@ -36,6 +36,8 @@ static const struct command_row {
      "one compiled kernel: every stage, and why it became what it is"},
     {BENCH, "bench", "PROGRAM.py...", 1, 1000, bench_command,
      "are the kernels as fast as they were? measure, or without a GPU count, and compare"},
+    {DIFF, "diff", "BUILD [BUILD]", 1, 2, diff_command,
+     "what differs between two builds: FILE.py::KERNEL, or what inspect --json saved as FILE.json"},
     {DOCTOR, "doctor", "", 0, 0, doctor_command, "what is here: driver, GPUs, assembler, disassembler"},
     {HELP, "help", "[COMMAND | TOPIC]", 0, 1, help_command, "this, or a table"},
 };

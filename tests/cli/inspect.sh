@@ -70,6 +70,55 @@ grep -q '^   25 |  *x = load(X + idx, mask=mask)$' announcement_add.txt || { say
 grep -q '^      |   dot: %acc.2 by wgmma' announcement_matmul.txt || { say "no decision"; cat announcement_matmul.txt; }
 grep -q '"name": "assign", "kind": "ir"' announcement_add.json || say "no stage after assign"
 
+# Hints are true: what they ask for makes the decision what they say.
+"$NESO" inspect "$add" --signature "*i32:16, *i32, *i32:16, i32" >hints || say "hints: exit $?"
+grep -A1 'vector: 1 element at once; memory is not known to be aligned' hints | grep -q 'with Y:16, N:16: 4 elements at once$' || { say "no hint"; cat hints; }
+"$NESO" inspect "$add" --signature "*i32:16, *i32:16, *i32:16, i32:16" | grep -q 'with ' && say "a hint where nothing is better"
+"$NESO" inspect "$matmul" --num-warps 8 --signature "*fp16, *fp16, *fp32, i32, i32, i32, i32, i32, i32, i32, i32, i32, $blocks" >hints
+[ "$(grep -c 'with stride_ak:1, stride_bn:1: a copy by a tensor map' hints)" = 2 ] || { say "no hint about strides"; cat hints; }
+"$NESO" inspect "$matmul" --num-warps 8 --signature "*fp16, *fp16, *fp32, i32, i32, i32, i32, i32:1, i32, i32:1, i32, i32, $blocks" >follows
+[ "$(grep -c 'tma: a copy by a tensor map' follows)" = 2 ] || { say "the hint is wrong"; cat follows; }
+
+# diff: nothing between equals; of others what changed, saved or not.
+given=$(signature "$add")
+"$NESO" diff announcement_add.json "$add" --signature "$given" --num-warps 4 >same || { say "a difference between equals, $?:"; cat same; }
+[ "$(cat same)" = "no difference" ] || say "$(cat same)"
+"$NESO" diff "$add" --signature "$given" --to-signature "*i32:16, *i32:16, *i32:16, i32:16" -v >changes; [ $? = 1 ] || say "diff: exit $?"
+for line in '    + 4 elements at once' '           3 -> 0          st.global.b32' '    - \*i32:16, \*i32:16, \*i32:16, i32' '-	setp.lt.s32	%p2, .*'; do
+    grep -qx -- "$line" changes || { say "diff lacks '$line'"; cat changes; }
+done
+"$NESO" diff "$add" --signature "$given" --to-num-warps 8 --json >changes.json; [ $? = 1 ] || say "diff --json: exit $?"
+grep -q '{"section": "resources", "name": "threads", "from": "128", "to": "256"}' changes.json || { say "diff --json"; cat changes.json; }
+if command -v python3 >/dev/null; then python3 -m json.tool changes.json >/dev/null || say "diff --json: no JSON"; fi
+for bad in '' '{' '[1' '{"a"}' '{"format": "neso-inspect-1"' '{"format": 1}' '"' '"\u12' '[]' '{"format": "neso-inspect-1", "decisions": 3}x'; do
+    printf '%s' "$bad" >bad.json
+    "$NESO" diff bad.json announcement_add.json >out 2>err; [ $? = 2 ] && grep -q 'bad.json is not what' err || say "bad JSON '$bad': $(cat err)"
+done
+printf '{"format": "neso-inspect-1", "stages": 3, "decisions": {"a": [1]}}' >odd.json
+"$NESO" diff odd.json announcement_add.json >out 2>err; [ $? = 1 ] || say "odd JSON: $(cat err)"
+"$NESO" diff announcement_add.json odd.json >out 2>err; [ $? = 1 ] || say "odd JSON: $(cat err)"
+
+# What ptxas and a disassembler would say, by two that say it always.
+mkdir tools
+cat >tools/ptxas <<'SH'
+#!/bin/sh
+echo "ptxas info    : Used 37 registers, used 2 barriers, 8 bytes cmem[0]"
+echo "    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads"
+for last; do :; done
+echo cubin >"$last"
+SH
+cat >tools/nvdisasm <<'SH'
+#!/bin/sh
+printf '\t.text.add:\n\t//## File "/some/where/announcement_add.py", line 25\n'
+printf '        /*0010*/              @P0  LDG.E.128 R4, desc[UR4][R2.64] ;  /* 0x0000000402040981 */\n'
+printf '                                                                     /* 0x000ea2000c1e1d00 */\n'
+SH
+chmod +x tools/*
+PATH=$PWD/tools:$PATH "$NESO" inspect "$add" --signature "$given" --json >tools.json || say "tools: exit $?"
+grep -q '"registers": 37, "spill_bytes": 12, "barriers": 2' tools.json || say "registers of ptxas: $(grep '"registers"' tools.json)"
+grep -q '"sass": {"LDG.E.128": 1}' tools.json || say "SASS: $(grep sass tools.json)"
+grep -q 'File ."announcement_add.py.", line 25.n  ' tools.json || say "SASS: $(grep File tools.json)"
+
 "$NESO" inspect "$add" --signature "*i32" 2>err; [ $? = 2 ] && [ -s err ] || say "a bad signature: $(cat err)"
 "$NESO" inspect absent.py --signature "*i32" 2>err; [ $? = 2 ] && grep -q 'cannot read absent.py' err || say "an absent file: $(cat err)"
 "$NESO" inspect "$add" --signature "$(signature "$add")" --html no/such/folder.html 2>err; [ $? = 2 ] || say "an absent folder: $(cat err)"
