@@ -12,6 +12,9 @@
  *
  * A sum that is added to goes on from there: the order in which a dot adds is open.
  *
+ * Where a thread would hold more of an accumulator than it can have registers, the program gets more warps than it asked for:
+ * nothing that it computes depends on how many there are.
+ *
  * Where one dot feeds another, warps share rows only: then the accumulator of the first is the operand of the second
  * without leaving its warp, and reductions along rows stay in a warp too.
  */
@@ -169,6 +172,25 @@ static void accumulate(struct op *o, void *ctx)
     }
 }
 
+/* Registers of a thread that hold the accumulator. */
+static int64_t acc_regs(const struct op *dot)
+{
+    enum { THREADS_PER_WARP = 32, REG_BYTES = 4 };
+    const struct type *t = op_result(dot)->type;
+    return type_elems(t) * type_elem_bytes(t) / (THREADS_PER_WARP * dot->block->func->num_warps * REG_BYTES);
+}
+
+static void add_warps(struct op *o, void *ctx)
+{
+    enum { WARPS_MOST = 8 }; /* of more, each has fewer registers */
+    struct func *f = ctx;
+    while (o->code == OP_dot && f->num_warps < WARPS_MOST && acc_regs(o) > f->target->regs_thread) {
+        opt_explain(f, o, "%%%s takes %d registers of a thread: %d warps instead of %d", op_result(o)->name,
+                    (int)acc_regs(o), 2 * f->num_warps, f->num_warps);
+        f->num_warps *= 2;
+    }
+}
+
 static void explain(struct op *o, void *ctx)
 {
     struct func *f = ctx;
@@ -186,6 +208,8 @@ static void explain(struct op *o, void *ctx)
 
 void opt_dot(struct func *f)
 {
+    if (f->target)
+        func_walk(f, add_warps, f);
     func_walk(f, accumulate, NULL);
     func_walk(f, widen, NULL);
     if (opt_explains(f))
