@@ -48,6 +48,7 @@ struct opt_options {
     const char *skip;        /* names, or NULL */
     const char *print_after; /* names or "all", or NULL */
     const char *explain;     /* names or "all", or NULL */
+    int stages_most;         /* of pipelines, whatever the program asks for; 0: as it does */
     bool print_changed;      /* only where the text changed; without print_after: after every pass */
     bool verify_each;        /* verify and round-trip after each pass; always on in debug builds (NESO_DEBUG) */
     bool time;

@@ -287,7 +287,9 @@ static struct value *load_step(struct pipeline *p, struct builder *b, struct val
 static bool plan(struct pipeline *p)
 {
     int64_t stages = op_int(p->loop, ATTR_stages);
+    int most = p->s->module->opt ? p->s->module->opt->stages_most : 0;
     p->nstages = (int)(stages ? stages : p->s->func->num_stages);
+    p->nstages = most && most < p->nstages ? most : p->nstages;
     if (p->nstages < 2 || !target_has(p->s->func->target, HAS_cp_async) ||
         !value_const_int(op_opnd(p->loop, 2), &p->step) || p->step == 0 ||
         llabs(p->step) > INT32_MAX / p->nstages || writes_memory(p->body))

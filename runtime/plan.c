@@ -93,11 +93,16 @@ static void general_free(struct neso_kernel *k, struct general *g)
     g->mem.free(g->mem.ctx, g, sizeof *g);
 }
 
+static bool is_too_large(const struct diag *d)
+{
+    return d->nerrors == 1 && d->list.n && d->list.at[0].error == ERR_shared_too_large;
+}
+
 /* Places keep the numbers of their files. */
-static void compile(struct neso_kernel *k, struct general *g)
+static void compile_in_stages(struct neso_kernel *k, struct general *g, int stages_most)
 {
     const struct general_source *from = &k->general_source;
-    const struct opt_options options = {.skip = "tma,put"};
+    const struct opt_options options = {.skip = "tma,put", .stages_most = stages_most};
     const struct codegen_options how = {.verbose = k->options.verbose_ptx, .debug_loc = true};
     diag_init(&g->diag, &g->arena);
     g->diag.fatal = &g->unwind;
@@ -115,6 +120,15 @@ static void compile(struct neso_kernel *k, struct general *g)
         codegen_emit(f, &how, &g->ptx, &g->info);
 }
 
+/* Its buffers are not those of the kernel with maps, and may take more: then it has fewer stages. */
+static void compile(struct neso_kernel *k, struct general *g)
+{
+    enum { STAGES_MOST = 8 };
+    compile_in_stages(k, g, 0);
+    for (int stages = STAGES_MOST; stages > 0 && is_too_large(&g->diag); stages--)
+        compile_in_stages(k, g, stages);
+}
+
 static bool load_general(struct neso_kernel *k, struct general *g, struct fault *f)
 {
     char id[256];
@@ -125,6 +139,8 @@ static bool load_general(struct neso_kernel *k, struct general *g, struct fault 
                           .ptx_bytes = g->ptx.len,
                           .info = &g->info,
                           .cache = &k->module->context->cache};
+    if (is_too_large(&g->diag))
+        return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "%s", g->diag.list.at[0].message);
     if (g->diag.nerrors && g->diag.list.n)
         return fault_set(f, NESO_INVALID, ERR_not_compiled, "%s without tensor maps: %s", k->name,
                          g->diag.list.at[0].message);

@@ -71,6 +71,7 @@ for dtype in [torch.float16, torch.float8_e5m2]:
     check(48, 80, 96, dtype, (128, 128, 32), "leaky_relu", 4)
 check(144, 304, 80, torch.float16, (128, 256, 64), "", 4)  # more than four warps have registers for
 check(160, 272, 45, torch.float16, (64, 128, 64), "leaky_relu")  # no tensor map for A: B is copied by threads, 16 bytes at once
+check(160, 272, 45, torch.float16, (128, 256, 128), "", 8, 4)  # too large for memory without maps, but for fewer stages
 check(77, 90, 45, torch.float16, (64, 64, 32), "leaky_relu", 4)
 check(100, 200, 72, torch.float16, (64, 64, 32), "", 4, 4)
 print("ok")
