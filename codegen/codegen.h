@@ -15,6 +15,7 @@ struct ptx_param {
 struct ptx_info {
     int num_threads;
     int shared_bytes;
+    bool persistent;       /* a CTA an SM is enough; the grid's three axes, as u32, follow the parameters (maps come after) */
     int pair_multiple;     /* CTAs go in pairs where axis 0 of the grid is a multiple of it; 0: never */
     int ptx_version;       /* the lowest that suffices: 80 is 8.0 */
     int live_regs;         /* most 32-bit registers live at once, as computed here */

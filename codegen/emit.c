@@ -323,9 +323,14 @@ static void put_signature(const struct emitter *e, const struct ptx_info *info)
         text_printf(e->out, "%s\n\t.param .%s ", i ? "," : "", param_type(info->params.at[i].type));
         put_param(e, i);
     }
+    int n = info->params.n;
+    for (int axis = 0; axis < 3 && info->persistent; axis++) {
+        text_printf(e->out, "%s\n\t.param .u32 ", n ? "," : "");
+        put_param(e, n++);
+    }
     for (int i = 0; i < info->nmaps; i++) {
-        text_printf(e->out, "%s\n\t.param .align 64 .b8 ", i + info->params.n ? "," : "");
-        put_param(e, info->params.n + i);
+        text_printf(e->out, "%s\n\t.param .align 64 .b8 ", i + n ? "," : "");
+        put_param(e, n + i);
         text_printf(e->out, "[%d]", MAP_BYTES);
     }
     text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", info->num_threads);

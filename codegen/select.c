@@ -294,7 +294,8 @@ const struct op *select_inline(struct select *s, struct block *b)
 
 struct opnd tensor_map_address(struct select *s, int map)
 {
-    struct opnd place = {.kind = OPND_place, .cls = CLASS_b64, .n = s->f->params.n + map};
+    struct opnd place = {
+        .kind = OPND_place, .cls = CLASS_b64, .n = s->f->params.n + (s->f->persistent ? 3 : 0) + map};
     return emit1(s, form1(INSN_cvta, PT_u64, MOD_param), emit1(s, form0(INSN_mov, PT_b64), place));
 }
 

@@ -65,12 +65,25 @@ static void select_range(struct select *s, const struct op *o)
     }
 }
 
+/* Where CTAs run several programs, the grid comes behind the parameters. */
+static void select_num_programs(struct select *s, const struct op *o)
+{
+    if (!s->f->persistent) {
+        select_special(s, o, SPECIAL_nctaid_x);
+        return;
+    }
+    struct opnd at = {.kind = OPND_param, .n = s->f->params.n + (int)op_int(o, ATTR_axis)};
+    tile_new(s, op_result(o))[0] = emit1(s, form0(INSN_ld_param, PT_u32), at);
+}
+
 void select_create(struct select *s, const struct op *o)
 {
     switch (o->code) {
     case OP_const: select_const(s, o); break;
     case OP_program_id: select_special(s, o, SPECIAL_ctaid_x); break;
-    case OP_num_programs: select_special(s, o, SPECIAL_nctaid_x); break;
+    case OP_num_programs: select_num_programs(s, o); break;
+    case OP_cta_id: select_special(s, o, SPECIAL_ctaid_x); break;
+    case OP_cta_count: select_special(s, o, SPECIAL_nctaid_x); break;
     case OP_range: select_range(s, o); break;
     case OP_splat: {
         struct value *r = op_result(o);

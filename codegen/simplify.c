@@ -56,6 +56,8 @@ static uint64_t bits_of(const struct peep *p, struct opnd x)
 
 static uint64_t param_bits(const struct peep *p, int index)
 {
+    if (index >= p->m->func->params.n)
+        return UINT64_MAX;
     uint64_t divisible = (uint64_t)p->m->func->params.at[index].divisible;
     uint64_t low = divisible & (0 - divisible);
     return low ? ~(low - 1) : UINT64_MAX;

@@ -68,6 +68,8 @@ ATTR(site,      int,  -1,  "which of the places where the kernel asks the host p
 OP(const,        "",       "r", 0, A(value),             create, PURE, given, "a constant; on a tile, every element")
 OP(program_id,   "",       "r", 0, A(axis),              create, PURE, i32,   "index of this program in the grid")
 OP(num_programs, "",       "r", 0, A(axis),              create, PURE, i32,   "size of the grid")
+OP(cta_id,       "",       "r", 0, 0,                    create, PURE, i32,   "index of this CTA, which runs several programs")
+OP(cta_count,    "",       "r", 0, 0,                    create, PURE, i32,   "how many CTAs run the programs")
 OP(range,        "",       "r", 0, A(start)|A(end),      create, PURE, range, "start, start+1, ... end-1 as i32")
 OP(splat,        "x",      "r", 0, 0,                    create, PURE, splat, "a tile of equal elements (given type)")
 

@@ -333,6 +333,8 @@ static void print_header(struct printer *p, const struct func *f)
     text_printf(p->out, ") warps=%d stages=%d", f->num_warps, f->num_stages);
     if (f->extra_warps)
         text_printf(p->out, " extra=%d", f->extra_warps);
+    if (f->persistent)
+        text_str(p->out, " persistent=1");
     if (f->pair_multiple)
         text_printf(p->out, " pairs=%d", f->pair_multiple);
     if (f->num_ctas != 1)

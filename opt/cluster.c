@@ -28,7 +28,7 @@
 
 #include <string.h>
 
-enum { STRIDE_MOST = 64, SAMPLES = 96, SHARE_LEAST = 4, BYTES_PER_CYCLE = 80 };
+enum { STRIDE_MOST = 64, SAMPLES = 96, SHARE_LEAST = 4, BYTES_PER_CYCLE = 80, BYTES_PERSISTENT = 40 };
 
 struct pairing {
     struct func *func;
@@ -62,7 +62,7 @@ static bool uses_pid(struct map *seen, const struct value *v)
         return v->index > 0 && (uses_pid(seen, op_opnd(loop, 2 + v->index)) ||
                                 uses_pid(seen, op_opnd(block_terminator(loop->regions[0]), v->index - 1)));
     }
-    if (o->code == OP_program_id || !op_has(o, PURE) || o->nregions)
+    if (o->code == OP_program_id || o->code == OP_cta_id || !op_has(o, PURE) || o->nregions)
         return true;
     for (int i = 0; i < o->nopnds; i++)
         if (op_opnd(o, i) && uses_pid(seen, op_opnd(o, i)))
@@ -77,10 +77,18 @@ static bool depends(struct pairing *p, const struct value *v)
     return uses_pid(&seen, v);
 }
 
+/* The loop over programs, where a CTA runs several. */
+static bool is_over_programs(const struct op *o)
+{
+    const struct value *lo = o->code == OP_for ? op_opnd(o, 0) : NULL;
+    return lo && lo->def && lo->def->code == OP_cta_id;
+}
+
 static struct op *outermost_loop(const struct op *o)
 {
     struct op *found = NULL;
-    for (struct op *l = o->block->parent; l && l->code != OP_warps; l = l->block->parent)
+    for (struct op *l = o->block->parent; l && l->code != OP_warps && !is_over_programs(l);
+         l = l->block->parent)
         found = l;
     return found;
 }
@@ -103,6 +111,8 @@ static int64_t value_in(const struct sample *s, const struct value *v)
     int64_t x[3] = {0}, i;
     if (value_const_int(v, &i))
         return i;
+    if (!o && v->index == 0 && v->block->parent && is_over_programs(v->block->parent))
+        return s->pid[0];
     if (!o || o->nopnds > 3)
         return s->arg;
     for (int k = 0; k < o->nopnds; k++)
@@ -175,7 +185,7 @@ static void find_copies(struct op *o, void *ctx)
 static void find_obstacle(struct op *o, void *ctx)
 {
     struct pairing *p = ctx;
-    bool differs = o->code == OP_for &&
+    bool differs = o->code == OP_for && !is_over_programs(o) &&
                    (depends(p, op_opnd(o, 0)) || depends(p, op_opnd(o, 1)) || depends(p, op_opnd(o, 2)));
     if (o->code == OP_return || o->code == OP_while || (differs && op_is_inside(o, p->roles)))
         p->stride = -1;
@@ -236,23 +246,19 @@ static struct value *build_special(struct builder *b, enum opcode code)
 }
 
 /* Neighbours become partners: bit 0 of the hardware's number becomes bit log2(stride) of the program's. */
-static void deal_numbers(struct pairing *p)
+static struct value *deal(struct pairing *p, struct builder *b, struct value *own)
 {
-    struct builder b = build_before(p->func->body->first);
-    struct value *own = build_program_id(&b, 0);
-    p->size = build_special(&b, OP_cluster_size);
-    p->paired = build_cmp(&b, PRED_eq, p->size, i32(&b, 2));
-    p->pid = own;
     if (p->stride == 1)
-        return;
+        return own;
     int log = __builtin_ctz((unsigned)p->stride);
-    struct value *high = build_binary(&b, OP_and, own, i32(&b, ~(int64_t)(2 * p->stride - 1)));
-    struct value *rank = build_binary(&b, OP_shl, build_special(&b, OP_cluster_rank), i32(&b, log));
+    struct value *high = build_binary(b, OP_and, own, i32(b, ~(int64_t)(2 * p->stride - 1)));
+    struct value *rank = build_binary(b, OP_shl, build_special(b, OP_cluster_rank), i32(b, log));
     struct value *low =
-        build_binary(&b, OP_and, build_binary(&b, OP_shrs, own, i32(&b, 1)), i32(&b, p->stride - 1));
-    struct value *dealt = build_binary(&b, OP_or, build_binary(&b, OP_or, high, rank), low);
-    p->pid = build_select(&b, p->paired, dealt, own);
-    value_rename(p->pid, "pid");
+        build_binary(b, OP_and, build_binary(b, OP_shrs, own, i32(b, 1)), i32(b, p->stride - 1));
+    struct value *dealt = build_binary(b, OP_or, build_binary(b, OP_or, high, rank), low);
+    struct value *pid = build_select(b, p->paired, dealt, own);
+    value_rename(pid, "pid");
+    return pid;
 }
 
 static void renumber(struct op *o, void *ctx)
@@ -264,21 +270,48 @@ static void renumber(struct op *o, void *ctx)
     op_erase(o);
 }
 
+/* The loop over programs in a role counts on as before; what is in it sees dealt numbers. */
+static void renumber_loop(struct pairing *p, struct block *role)
+{
+    for (struct op *o = role->first; o; o = o->next) {
+        if (!is_over_programs(o))
+            continue;
+        struct block *body = o->regions[0];
+        struct builder b = build_before(body->first);
+        struct value *count = body->args.at[0], *stand_in = i32(&b, 0);
+        value_replace(count, stand_in);
+        p->pid = deal(p, &b, count);
+        value_replace(stand_in, p->pid);
+        op_erase(stand_in->def);
+    }
+}
+
+static void deal_numbers(struct pairing *p)
+{
+    struct builder b = build_before(p->func->body->first);
+    p->size = build_special(&b, OP_cluster_size);
+    p->paired = build_cmp(&b, PRED_eq, p->size, i32(&b, 2));
+    if (p->func->persistent) {
+        renumber_loop(p, p->roles->regions[0]);
+        renumber_loop(p, p->roles->regions[1]);
+        return;
+    }
+    p->pid = deal(p, &b, build_program_id(&b, 0));
+    func_walk(p->func, renumber, p);
+}
+
 /* v as the program with the number `peer` has it. */
-static struct value *in_peer(struct pairing *p, struct builder *b, struct map *copies, struct value *v,
-                             struct value *peer)
+static struct value *in_peer(struct pairing *p, struct builder *b, struct map *copies, struct value *v)
 {
     struct op *o = v->def;
     void **at = map_get_ptr(copies, v);
     if (at && *at)
         return *at;
-    if (!depends(p, v))
+    if (!depends(p, v) || o->code == OP_program_id)
         return v;
-    if (o->code == OP_program_id)
-        return op_int(o, ATTR_axis) == 0 ? peer : v;
     for (int i = 0; i < o->nopnds; i++)
         if (op_opnd(o, i))
-            *map_at_ptr(copies, op_opnd(o, i)) = in_peer(p, b, copies, op_opnd(o, i), peer);
+            *map_at_ptr(copies, op_opnd(o, i)) = in_peer(p, b, copies, op_opnd(o, i));
     return op_result(op_clone(b, o, copies));
 }
 
@@ -288,9 +321,10 @@ static void share(struct pairing *p, struct op *copy)
     struct value *peer = build_binary(&b, OP_xor, p->pid, i32(&b, p->stride)), *same = p->paired;
     struct map copies;
     map_init(&copies, p->arena);
+    *map_at_ptr(&copies, p->pid) = peer;
     for (int k = 2; k < copy->nopnds; k++)
         if (depends(p, op_opnd(copy, k))) {
-            struct value *other = in_peer(p, &b, &copies, op_opnd(copy, k), peer);
+            struct value *other = in_peer(p, &b, &copies, op_opnd(copy, k));
             same = build_binary(&b, OP_and, same, build_cmp(&b, PRED_eq, op_opnd(copy, k), other));
         }
     const struct type *t = op_opnd(copy, 0)->type;
@@ -379,7 +413,6 @@ static void pair_up(struct pairing *p)
         if (agree(p->copies.at[i], p->stride) && can_be_cut(p->copies.at[i]))
             share(p, p->copies.at[i]);
     block_walk(p->roles->regions[1], count_both, p);
-    func_walk(p->func, renumber, p);
     struct op *barrier = p->roles->prev;
     while (barrier->code != OP_barrier)
         barrier = barrier->prev;
@@ -403,7 +436,8 @@ void opt_cluster(struct func *f)
         return;
     block_walk(p.roles->regions[1], find_copies, &p);
     block_walk(p.roles->regions[0], count_cycles, &p);
-    if (p.round_bytes < BYTES_PER_CYCLE * p.round_cycles)
+    int least = f->persistent ? BYTES_PERSISTENT : BYTES_PER_CYCLE;
+    if (p.round_bytes < least * p.round_cycles)
         return;
     choose(&p);
     if (p.stride > 0 && SHARE_LEAST * p.shared_bytes >= p.round_bytes)

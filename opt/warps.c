@@ -59,6 +59,7 @@ struct feed {
     struct func *func;
     struct arena *arena;
     rings rings;
+    int other_bytes;   /* of shared memory, while rings live */
     struct map needed; /* values of the feeder's slice */
     struct map copy;   /* of the program's values to the feeder's */
 };
@@ -185,6 +186,15 @@ static void note_take(struct op *o, void *ctx)
     r->bytes += (int)buffer_bytes(op_result(o)->type);
 }
 
+static bool take_is_known(const struct feed *w, const struct op *put)
+{
+    for (int i = 0; i < w->rings.n; i++)
+        for (int k = 0; k < w->rings.at[i].takes.n; k++)
+            if (w->rings.at[i].takes.at[k].put == put)
+                return true;
+    return false;
+}
+
 static int stages_asked(const struct feed *w, const struct ring *r)
 {
     const struct op *loop = r->block->parent;
@@ -195,10 +205,25 @@ static int stages_asked(const struct feed *w, const struct ring *r)
     return n < 1 ? 1 : n;
 }
 
+/* What else needs shared memory while rings live: all of it if a loop goes on to the next tile; else what comes behind the
+ * rings may lie where they were. */
+static void count_others(struct op *o, void *ctx)
+{
+    struct feed *w = ctx;
+    const struct op *loop = o->block->parent;
+    bool is_put = o->code == OP_to_shared && !take_is_known(w, o);
+    bool is_convert =
+        o->code == OP_convert &&
+        layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) == CONVERSION_shared;
+    if (loop && (is_put || is_convert))
+        w->other_bytes += (int)(type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type));
+}
+
 /* As many stages as asked for, or as there is room for. */
 static void choose_stages(struct feed *w)
 {
-    const int room = w->func->target->smem_bytes - RESERVE_BYTES;
+    func_walk(w->func, count_others, w);
+    const int room = w->func->target->smem_bytes - RESERVE_BYTES - w->other_bytes;
     int total = 0;
     for (int i = 0; i < w->rings.n; i++) {
         struct ring *r = &w->rings.at[i];

@@ -130,7 +130,7 @@ static bool open_gpu(struct device *d, struct gpu *g, int ordinal, void *cuda_co
         return false;
     if (cuda_context && !driver_gpu(&g->driver, ordinal, &about, f))
         return false;
-    g->multiprocessors = about.multiprocessors;
+    d->multiprocessors = about.multiprocessors;
     d->target = target_for_capability(about.major, about.minor);
     if (!d->target)
         return fault_set(f, NESO_NO_DEVICE, ERR_gpu_missing,
@@ -346,12 +346,6 @@ static bool grid_fits(const struct launch *l, struct fault *f)
 
 enum { ARGS_MOST = 4096 / 4 }; /* a kernel takes 4096 bytes of parameters */
 
-/* Has every CTA an SM for itself? Then pairs would only wait for each other. */
-static bool fits_at_once(const struct gpu *g, const struct launch *l)
-{
-    return (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] <= (uint64_t)g->multiprocessors;
-}
-
 /* CTAs in pairs along axis 0. */
 static cu_result launch_pairs(struct gpu *g, const struct cuda_code *code, const struct launch *l,
                               void **params)
@@ -379,11 +373,10 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
     /* A value stands in the low bytes, which come first; the driver knows how many it wants. */
     for (int i = 0; i < l->nargs; i++)
         params[i] = i < l->nargs - l->nmaps ? (void *)(uintptr_t)&l->args[i] : (void *)(uintptr_t)l->args[i];
-    cu_result r = pairs_divide(code->pair_multiple, l->grid) && !fits_at_once(g, l)
-                      ? launch_pairs(g, code, l, params)
-                      : g->driver.launch(code->function, l->grid[0], l->grid[1], l->grid[2],
-                                         (unsigned)code->num_threads, 1, 1, (unsigned)code->shared_bytes,
-                                         l->stream, params, NULL);
+    cu_result r = l->pairs ? launch_pairs(g, code, l, params)
+                           : g->driver.launch(code->function, l->grid[0], l->grid[1], l->grid[2],
+                                              (unsigned)code->num_threads, 1, 1, (unsigned)code->shared_bytes,
+                                              l->stream, params, NULL);
     return finish(g, pushed, r, "cuLaunchKernel", f);
 }
 

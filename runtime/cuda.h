@@ -105,7 +105,6 @@ struct gpu {
     cu_device device;
     cu_context context;
     bool owns_context; /* the primary one, retained */
-    int multiprocessors;
     struct cublas *cublas; /* NULL: nobody asked for it */
     struct kept_gpu about;
 };
@@ -128,7 +127,7 @@ struct cuda_code {
     cu_function function;
     void *cubin; /* NULL if the PTX was loaded directly */
     size_t cubin_bytes;
-    int num_threads, shared_bytes, pair_multiple;
+    int num_threads, shared_bytes;
 };
 bool jit_load(struct gpu *g, const struct memory *mem, const struct image *image, struct cuda_code *code, struct fault *f);
 

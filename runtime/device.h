@@ -34,16 +34,11 @@ void fault_text(const struct fault *f, char *out, size_t n);
 struct device {
     const struct device_class *class; /* NULL: not open */
     const struct memory *mem;         /* for what the class allocates on the host */
+    int multiprocessors;              /* 0: as many as it wants */
     const struct target *target;      /* what to compile for: the GPU's row; on a CPU: NULL, any will do */
     void *state;                      /* the class's own */
     char text[160];                   /* "NVIDIA H200 (cuda:0, sm_90a)" */
 };
-
-/* Do CTAs of this grid go in pairs, if a kernel's code wants a multiple of so many along axis 0? */
-static inline bool pairs_divide(int multiple, const uint32_t grid[3])
-{
-    return multiple > 0 && grid[0] % (uint32_t)multiple == 0;
-}
 
 /* What is loaded: valid until unloaded. */
 struct image {
@@ -82,6 +77,7 @@ struct launch {
     const uint64_t *args;
     int nargs;
     int nmaps; /* the last of args are addresses of tensor maps */
+    bool pairs; /* CTAs in clusters of two along axis 0 */
     const struct launch_tensor *tensors; /* one per argument; NULL: unknown */
     enum races races;
     /* Where prints of the kernel go; NULL: nowhere. */

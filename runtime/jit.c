@@ -132,7 +132,6 @@ static bool reserve_shared(struct gpu *g, const struct image *image, struct cuda
     enum { WITHOUT_ASKING = 48 * 1024 };
     code->num_threads = image->info->num_threads;
     code->shared_bytes = image->info->shared_bytes;
-    code->pair_multiple = image->info->pair_multiple;
     if (code->shared_bytes <= WITHOUT_ASKING)
         return true;
     cu_result r = g->driver.function_set(code->function, CU_MAX_DYNAMIC_SHARED, code->shared_bytes);

@@ -287,10 +287,29 @@ static bool find_maps(struct neso_kernel *k, const struct launch *l, map_words *
     return true;
 }
 
+/* How many CTAs run the programs, and whether in pairs: not where each has an SM for itself, since pairs start and end
+ * together. */
+static void choose_grid(const struct neso_kernel *k, struct launch *l)
+{
+    const struct ptx_info *info = &k->info;
+    uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
+             sms = (uint64_t)k->device->multiprocessors;
+    sms = sms ? sms : total;
+    uint64_t dealt = info->persistent ? total : l->grid[0];
+    l->pairs = info->pair_multiple > 0 && dealt % (uint64_t)info->pair_multiple == 0 && total > sms;
+    if (!info->persistent)
+        return;
+    if (l->pairs)
+        sms -= sms % 2;
+    l->grid[0] = (uint32_t)(total < sms ? total : sms);
+    l->grid[1] = l->grid[2] = 1;
+}
+
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
     _Alignas(64) map_words maps[MAPS_MOST];
-    uint64_t args[PLAN_ARGS_MOST + MAPS_MOST];
+    enum { AXES = 3 };
+    uint64_t args[PLAN_ARGS_MOST + AXES + MAPS_MOST];
     struct launch with_maps = *l;
     if (!k->device)
         return fault_set(f, NESO_NO_DEVICE, ERR_device_none, "launch kernels on");
@@ -301,6 +320,9 @@ bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
     if (!kernel_load(k, f))
         return false;
     memcpy(args, l->args, (size_t)l->nargs * sizeof *args);
+    for (int axis = 0; axis < AXES && k->info.persistent; axis++)
+        args[with_maps.nargs++] = l->grid[axis];
+    choose_grid(k, &with_maps);
     for (int i = 0; i < k->info.nmaps; i++)
         args[with_maps.nargs++] = (uint64_t)(uintptr_t)maps[i];
     with_maps.args = args;

@@ -8,7 +8,7 @@
 struct loaded {
     struct arena arena;
     const struct emu_code *code;
-    int shared_bytes, pair_multiple, nparams;
+    int shared_bytes, nparams;
     const char **names; /* of the parameters that are pointers, else NULL */
     const char *name, *id;
     jmp_buf full;
@@ -16,7 +16,9 @@ struct loaded {
 
 static bool machine_open(struct device *d, int ordinal, void *cuda_context, struct fault *f)
 {
+    enum { MULTIPROCESSORS = 4 };
     (void)cuda_context;
+    d->multiprocessors = MULTIPROCESSORS;
     snprintf(d->text, sizeof d->text, "the emulator of PTX, on this CPU");
     return cpu_open(d, ordinal, f);
 }
@@ -39,7 +41,6 @@ static void read_image(struct loaded *l, const struct image *image, struct emu_r
     const struct ptx_info *info = image->info;
     l->code = emulator_load(&l->arena, image->ptx, image->ptx_bytes, r);
     l->shared_bytes = info->shared_bytes;
-    l->pair_multiple = info->pair_multiple;
     l->nparams = info->params.n;
     l->name = arena_strndup(&l->arena, image->name, strlen(image->name));
     l->id = arena_strndup(&l->arena, image->id, strlen(image->id));
@@ -100,7 +101,7 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                              .buffers = buffers,
                              .nbuffers = n,
                              .shared_bytes = k->shared_bytes,
-                             .pairs = pairs_divide(k->pair_multiple, l->grid),
+                             .pairs = l->pairs,
                              .mem = d->mem};
     struct emu_counts *counts = ((struct cpu *)d->state)->counts;
     bool done = counts ? emu_counts_run(counts, k->code, k->name, k->id, &run) : emulator_run(k->code, &run);

@@ -1,0 +1,96 @@
+/* persist.c: one CTA runs many programs, one after the other.
+ *
+ *     kernel {                                 kernel {
+ *       %m = program_id axis=0                   for %t = cta_id to num_programs 0 * 1 * 2 step cta_count {
+ *       ...                          =>            %m = %t remu num_programs 0
+ *       return                                     ...
+ *     }                                          }
+ *                                                return
+ *                                              }
+ *
+ * So that a warp that feeds others (warps.c) goes on to the next program's tiles while the one before is stored. The launcher
+ * starts as many CTAs as there are SMs, and hands on the grid that was asked for.
+ *
+ * Programs are independent, so any order is right, unless they speak with each other: no atomics, no loop that may wait for
+ * another program, nothing volatile. A program that may return early stays as it is. Worth it only where a loop's tiles
+ * come by tensor maps.
+ */
+#include "opt/passes.h"
+
+struct look {
+    bool feeds, forbidden;
+};
+
+static void look_at(struct op *o, void *ctx)
+{
+    struct look *l = ctx;
+    switch (o->code) {
+    case OP_tensor_load: l->feeds |= o->block->parent && o->block->parent->code == OP_for; break;
+    case OP_atomic_rmw:
+    case OP_atomic_cas:
+    case OP_while:
+    case OP_print:
+    case OP_assert: l->forbidden = true; break;
+    case OP_load: l->forbidden |= op_int(o, ATTR_volatile) != 0; break;
+    case OP_return: l->forbidden |= o->block->parent != NULL; break;
+    default: break;
+    }
+}
+
+static struct value *build_i32(struct builder *b, enum opcode code)
+{
+    const struct type *t = type_scalar(b->func->module, DT_i32);
+    return op_result(build_op(b, code, 0, NULL, 1, &t, 0));
+}
+
+struct numbers {
+    struct value *of[3];
+};
+
+static void renumber(struct op *o, void *ctx)
+{
+    struct numbers *n = ctx;
+    if (o->code != OP_program_id)
+        return;
+    struct value *pid = n->of[op_int(o, ATTR_axis)];
+    value_replace(op_result(o), pid);
+    op_erase(o);
+}
+
+static void wrap(struct func *f)
+{
+    struct op *first = f->body->first;
+    struct builder b = build_before(first);
+    struct value *n[3], *total = NULL;
+    for (int axis = 0; axis < 3; axis++) {
+        n[axis] = build_num_programs(&b, axis);
+        total = total ? build_binary(&b, OP_mul, total, n[axis]) : n[axis];
+    }
+    struct op *loop = build_for(&b, build_i32(&b, OP_cta_id), total, build_i32(&b, OP_cta_count), 0, NULL);
+    struct block *body = loop->regions[0];
+    struct numbers pid;
+    b = build_at_end(body, first->loc);
+    struct value *t = body->args.at[0];
+    value_rename(t, "tile");
+    pid.of[0] = build_binary(&b, OP_remu, t, n[0]);
+    struct value *rest = build_binary(&b, OP_divu, t, n[0]);
+    pid.of[1] = build_binary(&b, OP_remu, rest, n[1]);
+    pid.of[2] = build_binary(&b, OP_divu, rest, n[1]);
+    for (struct op *next, *o = first; o->code != OP_return; o = next) {
+        next = o->next;
+        op_move_to_end(o, body);
+    }
+    block_walk(body, renumber, &pid);
+    b = build_at_end(body, f->loc);
+    build_yield(&b, 0, NULL);
+    f->persistent = true;
+    opt_explain(f, loop, "a CTA runs one program after the other");
+}
+
+void opt_persist(struct func *f)
+{
+    struct look l = {0};
+    func_walk(f, look_at, &l);
+    if (l.feeds && !l.forbidden && f->num_ctas == 1)
+        wrap(f);
+}
