@@ -22,6 +22,21 @@ static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_i
     return m;
 }
 
+/* What no GPU takes is said here, before an assembler does. */
+static void check_limits(const struct func *f, const struct ptx_info *info)
+{
+    enum { PARAMS_MOST_BYTES = 4352 };
+    struct diag *d = f->module->diag;
+    int n = info->params.n;
+    int bytes = n ? info->params.at[n - 1].offset_bytes + info->params.at[n - 1].bytes : 0;
+    bytes += MAP_BYTES * info->nmaps;
+    if (bytes > PARAMS_MOST_BYTES)
+        diag_error(d, f->loc, ERR_params_too_large, f->name, bytes, PARAMS_MOST_BYTES);
+    else if (f->target && f->shared_bytes > f->target->smem_bytes)
+        diag_error(d, f->loc, ERR_shared_too_large, f->name, (int64_t)f->shared_bytes, f->target->name,
+                   (int64_t)f->target->smem_bytes);
+}
+
 void codegen_emit(struct func *f, const struct codegen_options *o, struct text *out, struct ptx_info *info)
 {
     struct diag *d = f->module->diag;
@@ -41,6 +56,7 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
             *info = frugal_info;
         }
     }
+    check_limits(f, info);
     if (o->registers)
         pressure_explain(m, live, o->registers);
     emit_ptx(m, o->emit_mir ? NULL : regalloc(m, live), o, info, out);

@@ -151,8 +151,10 @@ static bool shape_item(struct eval *e, struct obj *x, int i, struct loc at, int 
         diag_error(e->diag, trace_loc(e, at), ERR_shape_power, i, n);
         return false;
     }
-    *out = n <= TENSOR_ELEMS_MOST ? (int)n : TENSOR_ELEMS_MOST * 2;
-    return true;
+    if (n > TENSOR_ELEMS_MOST)
+        diag_error(e->diag, trace_loc(e, at), ERR_shape_numel, n);
+    *out = (int)n;
+    return n <= TENSOR_ELEMS_MOST;
 }
 
 int arg_shape(struct eval *e, struct obj *x, struct loc at, int *shape)

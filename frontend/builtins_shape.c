@@ -34,8 +34,11 @@ static int64_t power_above(int64_t n)
 
 static bool check_range(struct eval *e, int64_t start, int64_t end, struct loc at)
 {
-    int64_t n = end - start;
-    if (n <= 0) {
+    bool overflows = start < INT64_MIN / 2 || end > INT64_MAX / 2;
+    int64_t n = overflows ? 0 : end - start;
+    if (overflows) {
+        diag_error(e->diag, at, ERR_arange_wide);
+    } else if (n <= 0) {
         diag_error(e->diag, at, ERR_arange_empty, end, start);
     } else if (n & (n - 1)) {
         diag_error(e->diag, at, ERR_arange_power, n);
@@ -60,7 +63,7 @@ struct obj *builtin_arange(struct eval *e, struct obj **args, const struct args 
     if (!arg_int(e, args[has_start], "the end of tl.arange",
                  arg_loc(call, has_start, has_start ? "end" : "start"), &end))
         return obj_error;
-    if (start < INT64_MIN / 2 || end > INT64_MAX / 2 || !check_range(e, start, end, trace_loc(e, call->loc)))
+    if (!check_range(e, start, end, trace_loc(e, call->loc)))
         return obj_error;
     int n = (int)(end - start);
     struct value *v = build_range(trace_builder(e, call->loc), (int)start, (int)end);

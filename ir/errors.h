@@ -389,6 +389,7 @@ ERROR(shared_too_large, "kernel %s needs %l bytes of shared memory, and %s has %
 
 /* -- codegen -- */
 ERROR(codegen_unsupported, "%s is not supported on %s yet")
+ERROR(params_too_large, "kernel %s has %d bytes of parameters, tensor maps included, and a GPU takes %d: gather some in a tensor")
 
 /* -- runtime -- */
 ERROR(device_unknown, "unknown device %s")

@@ -257,6 +257,18 @@ static bool check_map(struct verifier *v, const struct op *o)
     return true;
 }
 
+/* Roles: the program's own warps, and those that the kernel has beside them. */
+static bool check_roles(struct verifier *v, const struct op *o)
+{
+    if (o->code != OP_warps)
+        return true;
+    const struct attr *a = op_attr(o, ATTR_warps);
+    if (!a || a->n != 2 || a->list[0] != v->f->num_warps || a->list[1] != v->f->extra_warps)
+        return fail(v, "roles of other warps than the kernel's %d and %d", v->f->num_warps,
+                    v->f->extra_warps);
+    return true;
+}
+
 /* -- regions -- */
 
 /* n types: those of values, or of operands from `first` on. */
@@ -369,7 +381,7 @@ static bool check_op(struct verifier *v, const struct op *o)
     if (op_has(o, TERMINATOR) && o->next)
         return fail(v, "%s is not at the end of its block", op_info[o->code].name);
     return check_operands(v, o) && check_results(v, o) && check_attrs(v, o) && check_rule(v, o) &&
-           check_degree(v, o) && check_map(v, o) && check_regions(v, o);
+           check_degree(v, o) && check_map(v, o) && check_roles(v, o) && check_regions(v, o);
 }
 
 static bool check_block(struct verifier *v, const struct block *b)
@@ -414,11 +426,49 @@ static bool check_header(struct verifier *v)
         return fail(v, "%d warps", f->num_warps);
     if (!is_power_of_two(f->num_ctas) || f->num_ctas > CTAS_MOST)
         return fail(v, "%d CTAs", f->num_ctas);
+    if (f->extra_warps < 0 || f->extra_warps > WARPS_MOST)
+        return fail(v, "%d extra warps", f->extra_warps);
     if (f->params.n != f->body->args.n)
         return fail(v, "%d parameters, %d arguments", f->params.n, f->body->args.n);
     for (int i = 0; i < f->params.n; i++)
         if (f->body->args.at[i]->type->rank)
             return fail(v, "parameter %s is a tile", f->params.at[i].name);
+    return true;
+}
+
+/* Does e come to one value? */
+static bool is_whole(const struct expr *e)
+{
+    int n = 0;
+    for (int i = 0; i < e->n; i++) {
+        n += e->at[i].code <= EXPR_grid ? 1 : -1;
+        if (n < 1)
+            return false;
+    }
+    return n == 1;
+}
+
+static bool check_plan(struct verifier *v)
+{
+    const struct func *f = v->f;
+    if (f->maps.n > MAPS_MOST)
+        return fail(v, "%d tensor maps, of %d that a launch can make", f->maps.n, MAPS_MOST);
+    for (int i = 0; i < f->guards.n; i++)
+        if (!is_whole(&f->guards.at[i]))
+            return fail(v, "guard %d is no expression", i);
+    for (int i = 0; i < f->maps.n; i++) {
+        const struct tensor_map *m = &f->maps.at[i];
+        if (m->swizzle != 0 && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128)
+            return fail(v, "map #m%d is swizzled by %d bytes", i, m->swizzle);
+        bool whole = is_whole(&m->base);
+        for (int d = 0; d < m->rank; d++) {
+            whole = whole && is_whole(&m->extents[d]) && is_whole(&m->strides[d]);
+            if (m->box[d] < 1)
+                return fail(v, "map #m%d has a box of %d", i, m->box[d]);
+        }
+        if (!whole)
+            return fail(v, "map #m%d has no expression where one should be", i);
+    }
     return true;
 }
 
@@ -437,8 +487,8 @@ const char *func_verify(const struct func *f, const struct op **at)
     map_init(&v.order, m->scratch);
     map_init(&v.names, m->scratch);
     map_init(&v.types, m->scratch);
-    bool ok = check_header(&v) && number_ops(&v, f->body, NULL, 0) && check_block(&v, f->body) &&
-              check_body_end(&v);
+    bool ok = check_header(&v) && check_plan(&v) && number_ops(&v, f->body, NULL, 0) &&
+              check_block(&v, f->body) && check_body_end(&v);
     arena_reset(m->scratch, mark);
     *at = ok ? NULL : v.at;
     return ok ? NULL : v.wrong;

@@ -179,6 +179,15 @@ static int run_program(struct session *s, const char *path, const char *text, si
     return result ? result : counted;
 }
 
+/* Objects of a program live until its end, and a benchmark launches many times: three quarters of what the machine has. */
+static size_t memory_most(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    const size_t most = (size_t)32 << 30,
+                 here = pages > 0 && page > 0 ? (size_t)pages / 4 * 3 * (size_t)page : most;
+    return here < most ? here : most;
+}
+
 int run_command(const struct given *g)
 {
     struct session s = {.given = g};
@@ -192,8 +201,7 @@ int run_command(const struct given *g)
         return complain("cannot make the folder %s: %s", ptx, strerror(errno));
     }
     beside_open(&s.beside, path);
-    /* objects of a program live until its end, and a benchmark launches many times */
-    int result = context_open(g, (size_t)32 << 30, &s.ctx) ? GOOD : BAD;
+    int result = context_open(g, memory_most(), &s.ctx) ? GOOD : BAD;
     if (result == GOOD) {
         result = run_program(&s, path, text, length);
         neso_context_release(s.ctx);
