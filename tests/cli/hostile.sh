@@ -9,7 +9,6 @@ fail=0 n=0
 # case NAME ARGUMENT...: a transcript of what neso says; no text of the input's size.
 case_() {
     local name=$1 got; shift
-    [ -z "${SLOW:-}" ] || echo "$SECONDS $name" >&2
     timeout 60 "$NESO" "$@" >out 2>err </dev/null
     got=$?
     [ $got = 1 ] || [ $got = 2 ] || { echo "$name: exit $got: $(head -c 2000 err)" >&2; fail=1; }
@@ -22,6 +21,7 @@ body() { write; compile "$@"; }                                                 
 host() { cat >k.py; case_ "$1" run --device interpreter k.py; }                    # NAME <<PROGRAM
 ir() { cat >k.ir; case_ "$1" compile k.ir "${@:2}"; }                              # NAME [OPTION...] <<IR
 many() { awk -v s="$1" -v n="$2" 'BEGIN { for (i = 0; i < n; i++) printf "%s", s }'; } # TEXT TIMES
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}allocator_may_return_null=1
 head='import triton
 import triton.language as tl
 
@@ -74,9 +74,10 @@ case_ "help on nothing" help ""
 # -- files --
 mkdir folder.py; ln -s loop.py loop.py; : >empty.py; : >empty.ir; ln -s gone.py dangling.py
 for f in folder.py loop.py empty.py empty.ir dangling.py empty.py/k.py; do case_ "the file $f" compile $f --signature "$ok"; done
-head -c 4096 "$NESO" >k.py; compile "a program of the machine" "$ok"
-head -c 4096 "$NESO" >k.ir; case_ "a program of the machine as IR" compile k.ir
-many '\000' 5000 >k.py; printf 'x\0\0\0' >k.py; compile "zero bytes" "$ok"
+binary() { printf '\x7fELF\x02\x01\x01\0\0\0'; many $'\x03\xfe@\n' 1000; }
+binary >k.py; compile "a program of the machine" "$ok"
+binary >k.ir; case_ "a program of the machine as IR" compile k.ir
+printf 'x\0\0\0' >k.py; compile "zero bytes" "$ok"
 printf '\xef\xbb\xbfx = (\n' >k.py; compile "a mark of byte order, then an error" "$ok"
 printf '\xff\xfei\0m\0p\0o\0r\0t\0' >k.py; compile "UTF-16" "$ok"
 printf 'x = "\xe4"\n' >k.py; compile "Latin 1 in a string" "$ok"
@@ -240,5 +241,7 @@ NESO_CACHE= NESO_CACHE_DIR=empty.py "$NESO" compile k.py --signature "$ok" >out 
 
 [ $n -gt 99 ] || { echo "only $n cases"; fail=1; }
 [ "${NESO_ACCEPT:-}" != 1 ] || cp found "$expected"
-diff -u "$expected" found || fail=1
+# Of 10 MB, what is asked first is memory: those that differ by size are compared at 1 MB only.
+compared() { awk -v all="$mb" '/^== / { on = all == 1 || !/megabytes/ } on' "$1"; }
+diff -u <(compared "$expected") <(compared found) || fail=1
 exit $fail
