@@ -1,5 +1,5 @@
 /* bench.c: how long a call takes: the times of many, each between two events of the device, with the L2 cache cleared before,
- * language.md 6.6 step by step. The interpreter's events are the CPU's clock, and there is no cache of its to clear.
+ * language.md 6.6 step by step. On the CPU events are its clock, and there is no such cache to clear.
  *
  *     estimate ─► warm up (─► until stretches of calls agree) ─► clear, record, call, record, clear, record, ...
  *
@@ -36,7 +36,7 @@ static void check(struct clock *c, bool ok)
 static void clock_open(struct clock *c)
 {
     const struct device_class *d = c->p->device->class;
-    if (d->takes_ptx)
+    if (d == &device_cuda)
         check(c, d->alloc(c->p->device, CACHE_BYTES, &c->cache, &c->p->fault));
 }
 

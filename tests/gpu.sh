@@ -9,6 +9,7 @@
 #   insns    every PTX instruction that we emit, on the GPU, in the emulator, and as the PTX ISA says
 #   interpreter   a launch in neso's interpreter and in Triton's
 #   counts   what the emulator counts beside what ncu measures: sectors, wavefronts, tensor instructions, barriers (needs ncu)
+#   gate     verdicts of neso bench: of 200 calls none is slower than itself, and 3 % more work is found in 19 of 20
 #   sass     disassembly of the kernels that the benches measure (needs nvdisasm)
 #
 # Results go to $OUT where that is set, else to build/gpu. The last line is `N passed, N failed`.
@@ -54,6 +55,27 @@ part_matmul() { "$python" bench/peers/matmul.py "$out/matmul.json" && passed=$((
 
 part_random() { check "random dots" 450 build/gpu_dots cuda 2000; tail -n 12 "$out/log"; }
 
+verdicts() { # FILE VERDICT: how often
+    "$python" -c 'import json, sys; print(sum(r["verdict"] == sys.argv[2] and r["kind"] == "time" for r in json.load(open(sys.argv[1]))["rows"]))' "$1" "$2"
+}
+
+part_gate() {
+    local slower=0 found i=0 one="$out/one"
+    printf '#!/bin/sh\nFACTOR=1 exec %s "$@"\n' "$PWD/$neso" >"$one" && chmod +x "$one"
+    "$neso" bench bench/programs/gate.py --record "$out/gate.txt" >"$out/log" 2>&1 || { tail -n 25 "$out/log"; failed=$((failed + 1)); return; }
+    for i in 1 2 3 4 5; do # in turns, and twice against a file
+        if [ "$i" -le 3 ]; then base=(--against "$one"); else base=(--baseline "$out/gate.txt"); fi
+        "$neso" bench bench/programs/gate.py "${base[@]}" --blind --json "$out/aa$i.json" --svg "$out/aa$i.svg" >"$out/aa$i.log" 2>&1
+        slower=$((slower + $(verdicts "$out/aa$i.json" SLOWER)))
+        echo "A/A $i: $(tail -n 1 "$out/aa$i.log")"
+    done
+    FACTOR=1.03 "$neso" bench bench/programs/gate.py --against "$one" --blind --json "$out/ab.json" --svg "$out/ab.svg" >"$out/ab.log" 2>&1
+    found=$(verdicts "$out/ab.json" SLOWER)
+    echo "3 % more work: $(tail -n 1 "$out/ab.log")"; cut -c1-110 "$out/ab.log"
+    [ "$slower" = 0 ] && passed=$((passed + 1)) || { echo "FAILED: $slower of 200 are slower than themselves"; failed=$((failed + 1)); }
+    [ "$found" -ge 38 ] && passed=$((passed + 1)) || { echo "FAILED: 3 % found in $found of 40"; failed=$((failed + 1)); }
+}
+
 part_insns() { check "every instruction" 200 build/gpu_insns cuda; cat "$out/log"; }
 
 part_interpreter() {
@@ -76,8 +98,8 @@ LIST
 
 for part in "${@:-tests}"; do
     case $part in
-    tests | memory | matmul | random | insns | interpreter | counts | sass) "part_$part" ;;
-    *) echo "usage: tests/gpu.sh [tests|memory|matmul|random|insns|interpreter|counts|sass]..." >&2; exit 2 ;;
+    tests | memory | matmul | random | insns | interpreter | counts | gate | sass) "part_$part" ;;
+    *) echo "usage: tests/gpu.sh [tests|memory|matmul|random|insns|interpreter|counts|gate|sass]..." >&2; exit 2 ;;
     esac
 done
 echo "$passed passed, $failed failed"
