@@ -38,9 +38,9 @@ static bool goes_on(const struct emu_insn *in)
 /* Special registers and addresses of variables take none. */
 static void set(const struct live *l, int reg, bool is_live)
 {
-    uint64_t bit = UINT64_C(1) << reg % 64;
     if (reg < SPECIAL_count)
         return;
+    uint64_t bit = UINT64_C(1) << reg % 64;
     if (is_live)
         l->now[reg / 64] |= bit;
     else
