@@ -137,6 +137,11 @@ static struct obj *box_new(struct eval *e, const struct obj *class, struct obj *
     return box;
 }
 
+struct obj *descriptor_new(struct eval *e, struct obj *const *fields)
+{
+    return box_new(e, &descriptor_class, fields);
+}
+
 /* The fields that both have, from the arguments base, shape, strides and, at[3], block_shape. */
 static bool arg_array(struct eval *e, struct obj *const *at, struct obj *block, const struct args *call,
                       int block_at, struct obj **fields)
@@ -183,7 +188,7 @@ struct obj *builtin_make_tensor_descriptor(struct eval *e, struct obj **args, co
         return obj_error;
     }
     fields[BOX_last] = arg_padding(e, args[4], scalar_of(args[0])->elem, arg_loc(call, 4, "padding_option"));
-    return fields[BOX_last] ? box_new(e, &descriptor_class, fields) : obj_error;
+    return fields[BOX_last] ? descriptor_new(e, fields) : obj_error;
 }
 
 struct obj *builtin_advance(struct eval *e, struct obj **args, const struct args *call)
@@ -453,17 +458,27 @@ static struct obj *tuple_of(struct eval *e, struct obj *x, bool is_const)
     return out;
 }
 
+static const char *const host_names[BOX_count] = {"base", "shape", "strides", "block_shape", "padding"};
+
+const char *argument_part_name(struct eval *e, const struct obj *parts, int i)
+{
+    bool is_tuple;
+    if (is_box(parts))
+        return host_names[i];
+    struct obj *names = parts->class_of ? class_fields(e, parts->class_of, &is_tuple) : NULL;
+    return names ? names->seq.at[i]->str.s : NULL;
+}
+
 static struct obj *descriptor_parts(struct eval *e, struct obj *x)
 {
-    static const char *const names[BOX_count] = {"base", "shape", "strides", "block_shape", "padding"};
     struct obj *fields[BOX_count];
     for (int i = 0; i < BOX_count; i++) {
-        struct obj *field = scope_get(x->instance.scope, intern_str(e->strings, names[i]));
+        struct obj *field = scope_get(x->instance.scope, intern_str(e->strings, host_names[i]));
         fields[i] = field ? tuple_of(e, field, i == BOX_block) : obj_none;
     }
     bool is_nan = fields[BOX_last]->kind == OBJ_str && strcmp(fields[BOX_last]->str.s, "nan") == 0;
     fields[BOX_last] = obj_constexpr(e, is_nan ? obj_float(e, NAN) : obj_int(e, 0));
-    return box_new(e, &descriptor_class, fields);
+    return descriptor_new(e, fields);
 }
 
 struct obj *argument_parts(struct eval *e, struct obj *x)

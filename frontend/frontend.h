@@ -235,6 +235,10 @@ bool is_box(const struct obj *x); /* a block pointer or a tensor descriptor */
 struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL: no such */
 /* What a launch takes apart, into a tuple: tuples, named tuples, tensor descriptors of the host. NULL: x is none of these. */
 struct obj *argument_parts(struct eval *e, struct obj *x);
+/* What part i of such a tuple is called; NULL: it has only its number. */
+const char *argument_part_name(struct eval *e, const struct obj *parts, int i);
+/* One of the tuples that are descriptors: base, shape, strides, block_shape, padding. */
+struct obj *descriptor_new(struct eval *e, struct obj *const *fields);
 /* Is a tuple that a launch has made, which calls itself a descriptor, one? */
 bool check_descriptor(struct eval *e, const struct obj *x, struct loc at);
 

@@ -521,7 +521,8 @@ static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p
     return x;
 }
 
-/* The arguments that a parameter takes, from *n on; those of a tuple are named after it and their place in it. NULL: there are
+/* The arguments that a parameter takes, from *n on; those of a tuple are named after it and their place in it, a
+ * descriptor's tensor as the descriptor. NULL: there are
  * too few, or they make no descriptor. */
 static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
                               const struct obj *parts, const char *name, int *n)
@@ -538,8 +539,13 @@ static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *
     struct obj **items = NEW_ARRAY(e->arena, parts->seq.n, struct obj *);
     for (int i = 0; i < parts->seq.n; i++) {
         struct text t;
+        const char *part = argument_part_name(e, parts, i);
         text_init(&t, e->arena);
-        text_printf(&t, i == 0 && is_box(parts) ? "%s" : "%s_%d", name, i);
+        text_str(&t, name);
+        if (part && !(i == 0 && is_box(parts)))
+            text_printf(&t, "_%s", part);
+        else if (!part)
+            text_printf(&t, "_%d", i);
         items[i] = bind_param(e, f, p, spec, parts->seq.at[i], intern(e->strings, t.s, t.len), n);
         if (!items[i])
             return NULL;

@@ -28,7 +28,8 @@ struct reader {
     struct param_rule *rules;
     int nrules; /* without **META */
     bool has_meta;
-    size_t *ends; /* of the parameters' entries, in the signature; 0: not given */
+    size_t *ends;        /* of the parameters' entries, in the signature; 0: not given */
+    struct obj **blocks; /* of parameters that are tensor descriptors: block_shape; else NULL */
     VEC(const char *) meta_names;
     VEC(struct obj *) meta_values;
 };
@@ -172,6 +173,91 @@ static struct obj *read_value(struct reader *r, const struct entry *x)
     return value;
 }
 
+/* -- tensor descriptors -- */
+
+static const char descriptor_word[] = "tensordesc<";
+enum { DESCRIPTOR_CHARS = sizeof descriptor_word - 1 };
+
+static bool is_descriptor(const struct entry *x)
+{
+    return x->n > DESCRIPTOR_CHARS && memcmp(x->s, descriptor_word, DESCRIPTOR_CHARS) == 0;
+}
+
+/* tensordesc<fp16[128, 64]>, and a promise of all its sizes and strides. */
+static bool read_descriptor(struct reader *r, const struct entry *x, int i)
+{
+    struct eval *e = &r->module->eval;
+    struct spec_arg *arg = &r->kernel->spec.args[i];
+    struct entry elem = {.s = x->s + DESCRIPTOR_CHARS, .n = x->n - DESCRIPTOR_CHARS};
+    size_t n = type_length(&elem);
+    const char *close = memchr(x->s, '>', x->n);
+    const struct lang_type *t = lang_parse(e, elem.s, n);
+    if (!t || !close || elem.s[n] != '[' || close[-1] != ']' || r->rules[i].is_constexpr) {
+        diag_error(diag_of(r), x->loc, ERR_signature_descriptor, r->rules[i].name);
+        return false;
+    }
+    struct entry block = {.s = elem.s + n, .n = (size_t)(close - elem.s) - n, .loc = x->loc};
+    r->blocks[i] = read_value(r, &block);
+    arg->type = lang_ptr(e, t, false);
+    return r->blocks[i] && read_promise(r, x, (size_t)(close + 1 - x->s), arg);
+}
+
+typedef VEC(struct spec_arg) spec_args;
+
+static struct obj *add_sizes(struct reader *r, const struct spec_arg *like, int n, spec_args *args)
+{
+    struct eval *e = &r->module->eval;
+    struct obj *parts = obj_tuple(e, 0, NULL);
+    struct spec_arg size = {
+        .name = like->name, .type = lang_number(e, DT_i32, false), .divisible = like->divisible};
+    for (int i = 0; i < n; i++) {
+        VEC_PUSH(&r->kernel->arena, args, size);
+        VEC_PUSH(e->arena, &parts->seq, obj_none);
+    }
+    return parts;
+}
+
+static void add_constant(struct reader *r, const struct spec_arg *like, struct obj *x, spec_args *args)
+{
+    struct spec_arg arg = {.name = like->name, .is_const = true, .value = x, .divisible = 1};
+    VEC_PUSH(&r->kernel->arena, args, arg);
+}
+
+/* A descriptor's arguments: address, sizes, strides (the last is 1); and the constants block_shape and padding. */
+static struct obj *add_descriptor(struct reader *r, const struct spec_arg *like, const struct obj *block,
+                                  spec_args *args)
+{
+    struct eval *e = &r->module->eval;
+    struct spec_arg base = *like;
+    int rank = block->seq.n;
+    base.divisible = 16;
+    VEC_PUSH(&r->kernel->arena, args, base);
+    struct obj *shape = add_sizes(r, like, rank, args), *strides = add_sizes(r, like, rank - 1, args);
+    add_constant(r, like, obj_int(e, 1), args);
+    VEC_PUSH(e->arena, &strides->seq, obj_none);
+    for (int i = 0; i < rank; i++)
+        add_constant(r, like, block->seq.at[i], args);
+    add_constant(r, like, obj_int(e, 0), args);
+    return descriptor_new(e, (struct obj *[]){obj_none, shape, strides, shape, obj_none});
+}
+
+static void expand_descriptors(struct reader *r)
+{
+    struct spec *s = &r->kernel->spec;
+    struct obj **parts = NEW_ARRAY(&r->kernel->arena, r->nrules, struct obj *);
+    spec_args args = {0};
+    for (int i = 0; i < r->nrules; i++) {
+        const struct obj *block = r->blocks[i];
+        if (!block)
+            VEC_PUSH(&r->kernel->arena, &args, s->args[i]);
+        else
+            parts[i] = add_descriptor(r, &s->args[i], block, &args);
+        s->parts = block ? parts : s->parts;
+    }
+    s->args = args.at;
+    s->nargs = args.n;
+}
+
 /* -- entries -- */
 
 /* The end of the entry at s: a comma outside of brackets and quotes. */
@@ -250,6 +336,8 @@ static bool read_entry(struct reader *r, struct entry *x, int position)
     }
     r->ends[i] = (size_t)(x->s - r->source->text) + x->n;
     *arg = (struct spec_arg){.name = r->rules[i].name, .divisible = 1};
+    if (is_descriptor(x))
+        return read_descriptor(r, x, i);
     if (is_type(r, x))
         return read_type(r, x, &r->rules[i], arg);
     arg->is_const = true;
@@ -313,6 +401,7 @@ static bool read_signature(struct reader *r, const char *signature)
     r->has_meta = n > 0 && r->rules[n - 1].role == ROLE_kwargs;
     r->nrules = n - r->has_meta;
     r->ends = NEW_ARRAY(&m->arena, r->nrules, size_t);
+    r->blocks = NEW_ARRAY(&m->arena, r->nrules, struct obj *);
     k->spec.nargs = r->nrules;
     k->spec.args = NEW_ARRAY(&k->arena, r->nrules, struct spec_arg);
     read_entries(r);
@@ -327,7 +416,10 @@ static bool read_signature(struct reader *r, const char *signature)
 bool signature_read(struct neso_kernel *k, const char *signature)
 {
     struct reader r = {.kernel = k, .module = k->module};
-    return read_signature(&r, signature);
+    if (!read_signature(&r, signature))
+        return false;
+    expand_descriptors(&r);
+    return true;
 }
 
 /* -- what launches make of a signature -- */

@@ -18,4 +18,18 @@ grep -q maps out && say "maps without a contiguous dimension: $(cat out)"
     --emit ptx --explain=tma >ptx 2>err
 grep -q 'stays a load: the stride of dimension 0 is no multiple of 16 bytes' err || say "the reason: $(cat err)"
 grep -q "stays a load: another load for the loop's dots is none" err || say "the other load: $(cat err)"
+# Block pointers and descriptors, of the kernel and of the host, become maps; a warp of its own feeds the dots.
+fed() { # PROGRAM::KERNEL SIGNATURE STORES
+    "$NESO" compile "$NESO_ROOT/tests/programs/$1" --signature "$2" --target sm_90a --explain=tma,put,warps --emit ptx >ptx 2>err
+    [ "$(grep -c 'a copy by a tensor map' err)" = $((2 + $3)) ] || say "$1: $(cat err)"
+    grep -q 'stays' err && say "$1: $(cat err)"
+    grep -q 'fed by a warp of its own' err || say "$1: $(cat err)"
+}
+sizes="i32:16, i32:16, i32:16"
+fed block_pointers.py::matmul "*fp16:16, *fp16:16, *fp16:16, $sizes, i32:16, 1, i32:16, 1, i32:16, 1, 128, 128, 64" 1
+fed tensor_descriptors.py::matmul "*fp16:16, *fp16:16, *fp16:16, $sizes, 128, 128, 64" 1
+fed tensor_descriptors.py::persistent "*fp16:16, *fp16:16, *fp16:16, $sizes, 128, 128, 64, 8, 132, False" 1
+fed tensor_descriptors.py::persistent "*fp16:16, *fp16:16, *fp16:16, $sizes, 128, 128, 64, 8, 132, True" 2
+operand='tensordesc<fp16[128, 64]>:16'
+fed host_descriptors.py::persistent "$operand, $operand, tensordesc<fp16[128, 128]>:16, $sizes, 128, 128, 64, 8, False, 132" 1
 exit $status
