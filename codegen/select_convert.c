@@ -360,10 +360,35 @@ static void select_shared_load(struct select *s, const struct op *o)
         tile[k] = tile[k & ~free_bits];
 }
 
+/* -- holding -- */
+
+/* Something is added that is 0, which neither ptxas nor the peepholes know: to pairs of 16 bits, which are in one register. */
+static void select_hold(struct select *s, const struct op *o)
+{
+    struct value *r = op_result(o);
+    const struct opnd *from = tile_of(s, op_opnd(o, 0));
+    struct opnd *to = tile_new(s, r);
+    struct opnd zero =
+        emit2(s, form0(INSN_and, PT_b32), s->leader, opnd_int(CLASS_b32, (1 << LANE_BITS) - 1));
+    memcpy(to, from, (size_t)tile_nregs(r->type) * sizeof *to);
+    for (int k = 0; k + 1 < tile_nregs(r->type); k += 2) {
+        if (from[k].cls != CLASS_b16 || from[k].kind != OPND_reg || from[k + 1].kind != OPND_reg)
+            continue;
+        struct opnd pair[] = {mir_reg(s->m, CLASS_b32), from[k], from[k + 1]};
+        emit_insn(s, form0(INSN_pack, PT_b32), 1, 3, pair)->nvec = 2;
+        struct opnd sum = emit2(s, form0(INSN_add, PT_s32), pair[0], zero);
+        struct opnd halves[] = {mir_reg(s->m, CLASS_b16), mir_reg(s->m, CLASS_b16), sum};
+        emit_insn(s, form0(INSN_unpack, PT_b32), 2, 3, halves)->nvec = 2;
+        to[k] = halves[0];
+        to[k + 1] = halves[1];
+    }
+}
+
 void select_layout(struct select *s, const struct op *o)
 {
     switch (o->code) {
     case OP_convert: select_convert(s, o); break;
+    case OP_hold: select_hold(s, o); break;
     case OP_shared_store: select_shared_store(s, o); break;
     case OP_shared_load: select_shared_load(s, o); break;
     case OP_shared_gather: select_shared_gather(s, o); break;

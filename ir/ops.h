@@ -36,6 +36,7 @@ ATTR(scope,     scope, 0,  "threads among which an atomic is atomic")
 ATTR(rmw,       rmw,   0,  "what an atomic computes")
 ATTR(vec,       int,   1,  "elements accessed at once; set by opt")
 ATTR(tail,      int,   0,  "1: a vector may straddle the mask's edge: whole where all its elements are on, else one by one")
+ATTR(same,      int,   1,  "registers side by side, from a multiple on, that hold equal values; set by opt")
 ATTR(divisible, list,  0,  "promised: each value (pointer: address in bytes) is a multiple, per dimension")
 ATTR(contiguous,list,  0,  "promised: runs of consecutive values, per dimension")
 ATTR(constant,  list,  0,  "promised: runs of equal values, per dimension")
@@ -99,7 +100,7 @@ OP(frem,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COSTLY,   floats,"f
 OP(min,   "x y",   "r", 0, A(nan),   arith, PURE|ELEMENTWISE|COMMUTES, floats,"minimum; -0 < +0; the number where one is NaN")
 OP(max,   "x y",   "r", 0, A(nan),   arith, PURE|ELEMENTWISE|COMMUTES, floats,"maximum; -0 < +0; the number where one is NaN")
 OP(fma,   "x y z", "r", 0, 0,        arith, PURE|ELEMENTWISE,          floats,"x * y + z, rounded once")
-OP(cmp,   "x y",   "r", 0, A(pred),  arith, PURE|ELEMENTWISE,          cmp,   "i1; floats: false with NaN, ne true")
+OP(cmp,   "x y",   "r", 0, A(pred)|A(same), arith, PURE|ELEMENTWISE,          cmp,   "i1; floats: false with NaN, ne true")
 OP(select,"c x y", "r", 0, 0,        arith, PURE|ELEMENTWISE,          select,"c ? x : y, element by element; c i1")
 OP(addptr,"p i",   "r", 0, 0,        arith, PURE|ELEMENTWISE,          addptr,"p + i * size of its element; i signed")
 
@@ -174,6 +175,7 @@ OP(shared_load,  "buf",     "r", 0, A(vec)|A(at), layout, READS,       shared_lo
 OP(shared_gather,"buf i",   "r", 0, A(axis),   layout, READS,          shared_gather,"the buffer's elements at index i along axis; it is laid out in order (given type)")
 OP(shared_count, "buf x mask?", "", 0, 0,      layout, WRITES,         shared_count, "one more at element x of the buffer, where x is inside and mask is not 0")
 OP(shared_slot,  "buf i",   "r", 0, 0,         layout, PURE|FREE,      shared_slot,  "stage i of a buffer with several, as a buffer of one")
+OP(hold,         "x",       "r", 0, 0,         layout, PURE,           same,         "x, as something that no later stage knows to be x")
 OP(to_shared,    "x",       "r", 0, 0,         layout, PURE,           to_shared,    "the tile in shared memory (given type), for units that read it there")
 
 /* -- async: units that work beside the threads. `buf`, `bar`: a buffer of one stage. Barriers are shared<1xi64>, one a

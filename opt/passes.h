@@ -14,7 +14,8 @@
  *     expand_dims, reshape, trans keep registers as they are.
  *   - load and store: `vec` neighbouring elements, which stand in consecutive registers from a multiple of vec on, are
  *     consecutive in memory and aligned to the vector's bytes (16 at most). Without `tail` they share one mask value.
- *     With `tail` they may not: the vector is accessed whole where all its elements are on, else one by one. */
+ *     With `tail` they may not: the vector is accessed whole where all its elements are on, else one by one.
+ *   - cmp: `same` registers from a multiple of it on hold equal values. */
 #ifdef PASS
 PASS(fold,    any,       any,       "compute constants, apply exact identities")
 PASS(cse,     any,       any,       "compute equal pure ops once")
@@ -34,6 +35,7 @@ PASS(stage,   laid_out,  laid_out,  "pipeline loops: copies to shared memory run
 PASS(sink,    laid_out,  laid_out,  "compute what only the code behind a loop uses behind the loop")
 PASS(cluster, laid_out,  laid_out,  "let pairs of programs share what both load")
 PASS(convert, laid_out,  scheduled, "carry conversions across warps through shared memory")
+PASS(again,   scheduled, scheduled, "compute again what takes fewer registers so than kept")
 PASS(vector,  scheduled, scheduled, "choose vector widths of memory accesses")
 PASS(shared,  scheduled, scheduled, "place buffers in shared memory by liveness")
 PASS(barrier, scheduled, scheduled, "order shared memory accesses of different threads")

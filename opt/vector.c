@@ -4,9 +4,12 @@
  *
  * A vector is as wide as the addresses allow (consecutive, aligned: axis.c) and as the layout has it (consecutive elements
  * in consecutive registers), 16 bytes at most. Where neighbours need not share one mask value, the access gets a tail.
- * Needs: final layouts. Leaves: nothing else changed.
+ * Comparisons, mostly masks, are told how many neighbouring registers are equal: these become one instruction, and one
+ * predicate. Needs: final layouts. Leaves: nothing else changed.
  */
 #include "opt/passes.h"
+
+enum { RUN_LOG_MOST = 20 /* no tile is longer */ };
 
 static int width_of(const struct axis_table *axes, const struct op *o, int *dim)
 {
@@ -36,9 +39,25 @@ static const char *limit_of(const struct axis_table *axes, const struct op *o, i
     return "; a thread has no more neighbours";
 }
 
+/* Neighbours that compare alike are compared once. */
+static void visit_cmp(const struct axis_table *axes, struct op *o)
+{
+    const struct value *r = op_result(o);
+    const struct axis *a = axis_of(axes, r);
+    int same = 1;
+    for (int d = 0; d < r->type->rank; d++) {
+        int run = a->log_constant[d] < RUN_LOG_MOST ? a->log_constant[d] : RUN_LOG_MOST;
+        int found = layout_vector(r->type->layout, d, 1 << run);
+        same = found > same ? found : same;
+    }
+    op_set_int(o, ATTR_same, same);
+}
+
 static void visit(struct op *o, void *ctx)
 {
     const struct axis_table *axes = ctx;
+    if (o->code == OP_cmp && type_is_tile(op_result(o)->type))
+        visit_cmp(axes, o);
     if ((o->code != OP_load && o->code != OP_store) || !type_is_tile(op_opnd(o, 0)->type))
         return;
     int dim, width = width_of(axes, o, &dim), mask = axis_mask(axes, o, dim);

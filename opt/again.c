@@ -1,0 +1,185 @@
+/* again.c: compute again what takes fewer registers to compute again than to keep.
+ *
+ *     %x = fext %h : tile<16384xf32,#l>              %x = fext %h
+ *     %s = reduce %x ...                             %s = reduce %x ...
+ *     ...                                     =>     %h.1 = hold %h
+ *     %y = mul %x, %r                                %x.1 = fext %h.1
+ *                                                    %y = mul %x.1, %r
+ *
+ * While a row is reduced, all that is used before and behind the reduction is in registers. Floats that came from 16 bits
+ * by a few cheap ops take half as many as they came; those then decide how many programs an SM holds, which is what hides
+ * the memory's latency. The assembler would compute both once, so `hold` keeps from it that the two are the same.
+ * Reductions of small tiles do not count. Needs: layouts. Leaves: the same values.
+ */
+#include "opt/passes.h"
+
+enum { REGS_LEAST = 16, OPS_MOST = 5, NARROW_BITS = 16, WIDE_BITS = 32, SMALL = 4 };
+
+struct again {
+    struct func *func;
+    struct block *block;
+    struct map part;   /* op of the block to the part it is in: they end with reductions */
+    struct map copies; /* value to the latest that was computed again */
+    struct map held;   /* narrow tile to the latest hold of it */
+};
+
+static int part_of(const struct again *a, const struct value *v)
+{
+    void **found = map_get_ptr(&a->part, v->def);
+    return found ? (int)(intptr_t)*found : 0;
+}
+
+static void set_part(struct again *a, const struct op *o, int part)
+{
+    *map_at_ptr(&a->part, o) = (void *)(intptr_t)part;
+}
+
+static int regs_of(const struct value *v)
+{
+    return type_is_tile(v->type) ? 1 << v->type->layout->nbits[IN_reg] : 1;
+}
+
+/* -- what can be computed again -- */
+
+/* Exponentials are where all registers together hold the tile once at most. */
+static bool is_cheap(const struct again *a, const struct op *o)
+{
+    switch (o->code) {
+    case OP_exp:
+    case OP_exp2: {
+        const struct target *t = a->func->target;
+        int most = t->regs_sm / (32 * a->func->num_warps);
+        return 2 * regs_of(op_result(o)) > (most < t->regs_thread ? most : t->regs_thread + 1);
+    }
+    case OP_add:
+    case OP_sub:
+    case OP_mul:
+    case OP_neg:
+    case OP_abs:
+    case OP_fma:
+    case OP_min:
+    case OP_max:
+    case OP_select: return true;
+    default: return false;
+    }
+}
+
+/* Does v take no registers worth a word, or stay in them anyway? */
+static bool is_at_hand(const struct again *a, const struct value *v)
+{
+    if (!v->def || v->def->block != a->block || v->def->code == OP_splat || v->def->code == OP_const)
+        return true;
+    bool widened = v->def->code == OP_broadcast || v->def->code == OP_expand_dims;
+    return type_elem_bits(v->type) == 1 || (widened && SMALL * regs_of(op_opnd(v->def, 0)) <= regs_of(v));
+}
+
+static const struct value *narrow_root(const struct value *v)
+{
+    while (v->def && v->def->code == OP_hold)
+        v = op_opnd(v->def, 0);
+    return v;
+}
+
+/* Is v made by a few cheap ops from one tile of 16-bit floats, *from (NULL: not yet found)? */
+static bool follows(const struct again *a, const struct value *v, const struct value **from, int *ops)
+{
+    if (is_at_hand(a, v))
+        return true;
+    const struct op *o = v->def;
+    if (--*ops < 0)
+        return false;
+    if (o->code == OP_fext && type_elem_bits(op_opnd(o, 0)->type) == NARROW_BITS) {
+        const struct value *root = narrow_root(op_opnd(o, 0));
+        bool is_first = !*from || *from == root;
+        *from = root;
+        return is_first;
+    }
+    for (int i = 0; i < o->nopnds; i++)
+        if (!is_cheap(a, o) || !follows(a, op_opnd(o, i), from, ops))
+            return false;
+    return is_cheap(a, o);
+}
+
+static bool is_worth_it(const struct again *a, const struct value *v, int part)
+{
+    const struct value *from = NULL;
+    int ops = OPS_MOST;
+    return type_is_tile(v->type) && regs_of(v) >= REGS_LEAST && type_is_float(v->type) &&
+           type_elem_bits(v->type) == WIDE_BITS && !is_at_hand(a, v) && part_of(a, v) < part &&
+           follows(a, v, &from, &ops) && from;
+}
+
+/* -- computing it -- */
+
+/* The latest in m of `key` if it is of this part, else NULL. */
+static struct value *latest(const struct again *a, const struct map *m, const struct value *key, int part)
+{
+    void **found = map_get_ptr(m, key);
+    return found && part_of(a, *found) == part ? *found : NULL;
+}
+
+static struct value *hold(struct again *a, struct builder *b, struct value *narrow, int part)
+{
+    const struct value *root = narrow_root(narrow);
+    struct value *held = latest(a, &a->held, root, part);
+    if (held)
+        return held;
+    void **before = map_get_ptr(&a->held, root);
+    held = build_unary(b, OP_hold, before ? *before : narrow);
+    set_part(a, held->def, part);
+    *map_at_ptr(&a->held, root) = held;
+    return held;
+}
+
+static struct value *again(struct again *a, struct builder *b, struct value *v, int part)
+{
+    if (is_at_hand(a, v) || part_of(a, v) == part)
+        return v;
+    struct value *copy = latest(a, &a->copies, v, part);
+    if (copy)
+        return copy;
+    struct map map;
+    map_init(&map, a->func->module->scratch);
+    for (int i = 0; i < v->def->nopnds; i++) {
+        struct value *x = op_opnd(v->def, i);
+        *map_at_ptr(&map, x) = v->def->code == OP_fext ? hold(a, b, x, part) : again(a, b, x, part);
+    }
+    struct op *o = op_clone(b, v->def, &map);
+    set_part(a, o, part);
+    copy = op_result(o);
+    *map_at_ptr(&a->copies, v) = copy;
+    opt_explain(a->func, o, "%%%s is computed again rather than kept", v->name);
+    return copy;
+}
+
+/* -- a block -- */
+
+static bool ends_part(const struct op *o)
+{
+    return o->code == OP_reduce && regs_of(op_opnd(o, 0)) >= REGS_LEAST;
+}
+
+static void visit_block(struct func *f, struct block *block)
+{
+    struct again a = {.func = f, .block = block};
+    map_init(&a.part, f->module->scratch);
+    map_init(&a.copies, f->module->scratch);
+    map_init(&a.held, f->module->scratch);
+    int part = 0;
+    for (struct op *o = block->first; o; o = o->next) {
+        for (int i = 0; i < o->nregions; i++)
+            if (o->code != OP_reduce && o->code != OP_scan)
+                visit_block(f, o->regions[i]);
+        struct builder b = build_before(o);
+        for (int i = 0; i < o->nopnds; i++)
+            if (op_opnd(o, i) && is_worth_it(&a, op_opnd(o, i), part))
+                op_set_opnd(o, i, again(&a, &b, op_opnd(o, i), part));
+        set_part(&a, o, part);
+        part += ends_part(o);
+    }
+}
+
+void opt_again(struct func *f)
+{
+    visit_block(f, f->body);
+}
