@@ -35,12 +35,12 @@ $(BUILD)/frontend/prelude.c: frontend/prelude.py
 	  od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1, /g'; echo '0};'; } > $@
 
 # The page of `neso inspect`, likewise.
-$(BUILD)/runtime/inspect_page.c: runtime/inspect.html
+$(BUILD)/runtime/command_page.c: runtime/inspect.html
 	@mkdir -p $(@D)
-	{ echo '#include "runtime/inspect.h"'; echo 'const char inspect_page[] = {'; \
+	{ echo '#include "runtime/command_inspect.h"'; echo 'const char inspect_page[] = {'; \
 	  od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/(char)0x\1, /g'; echo '0};'; } > $@
 
-$(BUILD)/runtime/inspect_page.o: $(BUILD)/runtime/inspect_page.c
+$(BUILD)/runtime/command_page.o: $(BUILD)/runtime/command_page.c
 	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
 # Which compiler this is, for the keys of the cache: a digest of its source.
@@ -80,7 +80,7 @@ PACKED = $(shell echo 'int main(void) { return 0; }' | $(CC) -x c - -fPIE -pie -
 $(BUILD)/libneso.so: $(OBJECTS)
 	$(CC) $(SAN) $(LDFLAGS) $(PACKED) -shared -Wl,--gc-sections -Wl,-soname,libneso.so -Wl,-z,defs -Wl,-z,noseparate-code $^ $(LDLIBS) -o $@
 
-$(BUILD)/neso: $(COMMAND:%.c=$(BUILD)/%.o) $(BUILD)/runtime/inspect_page.o $(BUILD)/libneso.a
+$(BUILD)/neso: $(COMMAND:%.c=$(BUILD)/%.o) $(BUILD)/runtime/command_page.o $(BUILD)/libneso.a
 	$(CC) $(SAN) $(LDFLAGS) -no-pie $^ $(LDLIBS) -o $@
 
 # Made from the op table, hence linked with the inner objects; for a machine with a GPU, or the emulator.

@@ -1,5 +1,5 @@
 /* command_assembled.c: what ptxas and a disassembler add to what there is to see of a kernel, where they are found. */
-#include "runtime/inspect.h"
+#include "runtime/command_inspect.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * One compilation tells what every pass changed and why it decided so; the texts of the other stages are asked for after it. What
  * ptxas and a disassembler add is added where they are found. */
-#include "runtime/inspect.h"
+#include "runtime/command_inspect.h"
 
 #include <ctype.h>
 #include <limits.h>

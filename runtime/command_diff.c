@@ -4,7 +4,7 @@
  *     neso diff before.json after.json         (by neso inspect --json)
  *
  * A build that is not saved is compiled, and then compared as JSON too. Exit status: 0 the same, 1 different, 2 trouble. */
-#include "runtime/inspect.h"
+#include "runtime/command_inspect.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
  *
  * Integers are promised to be multiples of 16; then, the last first, to be 1 where this improves something more: of an array's
  * strides the last one is mostly the one that is 1. A compilation takes a millisecond or a few. */
-#include "runtime/inspect.h"
+#include "runtime/command_inspect.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  *        |       8 registers, 2 instructions
  *
  * The page is one file with everything in it: the JSON, and what shows it (inspect.html). */
-#include "runtime/inspect.h"
+#include "runtime/command_inspect.h"
 
 #include <errno.h>
 #include <stdio.h>

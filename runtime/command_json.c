@@ -1,5 +1,5 @@
 /* command_json.c: a build as JSON, which inspect.schema.json describes; and reading JSON again. */
-#include "runtime/inspect.h"
+#include "runtime/command_inspect.h"
 
 #include <ctype.h>
 #include <stdio.h>

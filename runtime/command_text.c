@@ -1,5 +1,5 @@
 /* command_text.c: text of the command that grows, and strings as JSON has them. */
-#include "runtime/inspect.h"
+#include "runtime/command_inspect.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* inspect.h: what there is to see of one compiled kernel, and the files of `neso inspect` and `neso diff` that gather, write and
+/* command_inspect.h: what there is to see of one compiled kernel, and the files of `neso inspect` and `neso diff` that gather, write and
  * compare it.
  *
  *     command_inspect.c ──► command_build.c ──► struct build ──► command_json.c ──► JSON ──► the page (inspect.html)
@@ -6,8 +6,8 @@
  *                               └────┴── command_assembled.c (what ptxas and a disassembler add), command_hints.c (compiles again,
  *                                        with more promises)
  */
-#ifndef NESO_RUNTIME_INSPECT_H
-#define NESO_RUNTIME_INSPECT_H
+#ifndef NESO_RUNTIME_COMMAND_INSPECT_H
+#define NESO_RUNTIME_COMMAND_INSPECT_H
 
 #include "runtime/command.h"
 
