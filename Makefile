@@ -57,7 +57,7 @@ $(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude.c
 
 # What computes or launches is built as CFLAGS say; the rest, the compiler included (milliseconds either way), small.
 HOT = $(wildcard runtime/interpreter*.c runtime/cpu.c runtime/launch.c runtime/tensor.c runtime/tensor_*.c ir/scalar*.c ir/smallfloat.c) \
-      $(patsubst %,runtime/emulator/%.c,exec arith float convert warp memory shared tensor wgmma undefined)
+      $(patsubst %,runtime/emulator/%.c,exec arith float convert warp memory shared tensor wgmma undefined overflow)
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(HOT),$(SOURCES))): NCFLAGS += -Os
 
 $(BUILD)/inner.a: $(OBJECTS)

@@ -170,6 +170,8 @@ static bool run_warp(struct emu_warp *w)
         uint32_t on = guarded(w, in);
         if (watched)
             watch(w, in, on);
+        if (in->follows)
+            emu_follow(w, in, on);
         if (in->run) {
             if (on)
                 in->run(w, in, on);
@@ -248,6 +250,8 @@ static void begin_warp(struct emu_warp *w)
     size_t nregs = (size_t)c->code->regs.n;
     memset(w->defined, 0, nregs * sizeof *w->defined);
     memset(w->undefined, 0xff, nregs * sizeof *w->undefined);
+    if (c->code->follows)
+        memset(w->wrapped, 0, nregs * sizeof *w->wrapped);
     memset(w->local_undefined, 0xff, (size_t)(LANES * c->code->local_bytes));
     set_special(w, SPECIAL_tid, (uint32_t)(w->index * LANES), 1);
     set_special(w, SPECIAL_laneid, 0, 1);
@@ -367,6 +371,10 @@ static void lay_out_cta(struct emu_cta *c, char *block, size_t *used)
         w.local_undefined = piece(block, used, (size_t)(LANES * c->code->local_bytes));
         if (c->code->is_async)
             w.released = piece(block, used, seen_bytes);
+        if (c->code->follows) {
+            w.wrapped = piece(block, used, nregs * sizeof *w.wrapped);
+            w.exact = piece(block, used, nregs * sizeof *w.exact);
+        }
         if (c->code->has_wgmma) {
             w.flying = piece(block, used, nregs * sizeof *w.flying);
             w.fresh = piece(block, used, nregs * sizeof *w.fresh);

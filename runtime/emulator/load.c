@@ -761,6 +761,7 @@ static void load(struct loader *l)
         if (cluster[d] < 1 || cluster[0] * cluster[1] * cluster[2] > CLUSTER_MOST)
             fail(l, "a cluster of %d x %d x %d", cluster[0], cluster[1], cluster[2]);
     int n = l->code->num_threads;
+    emu_find_addresses(l->arena, l->code);
     for (int i = 0; i < l->code->insns.n && !l->code->live; i++)
         if (l->code->insns.at[i].code == INSN_setmaxnreg_dec)
             l->code->live = emu_live_registers(l->arena, l->code, true);

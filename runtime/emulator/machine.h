@@ -15,6 +15,7 @@
  *     mbarrier.c   mbarriers and fences                   tma.c        bulk copies, with tensor maps
  *     wgmma.c      wgmma, and who may touch its registers device.c     the device `emulator`
  *     counts.c     what launches cost                     live.c       how many registers are live
+ *     overflow.c   addresses that 32 bits were too few for
  */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
 #define NESO_RUNTIME_EMULATOR_MACHINE_H
@@ -70,6 +71,7 @@ struct emu_insn {
     uint8_t nopnds, ndefs, nvec; /* nvec: operands in the first braces */
     bool guard_not, joins; /* joins: lanes may arrive here from elsewhere */
     bool has_address;      /* opnds[address] */
+    bool follows;          /* a global address may be made of its result (overflow.c) */
     uint8_t address;
     int guard;             /* number of a predicate register, or -1 */
     uint16_t number;       /* that `#` of the row stands for */
@@ -105,6 +107,7 @@ struct emu_code {
     VEC(struct emu_symbol) symbols; /* of a cluster's kernel */
     bool is_async;                 /* has copies that go on by themselves */
     bool has_wgmma;
+    bool follows;                  /* one of its instructions does */
     bool has_atomics;              /* what a CTA does may depend on what others did before */
     int static_shared_bytes;
     int local_bytes;               /* of a thread */
@@ -263,6 +266,9 @@ struct emu_warp {
     uint32_t *defined;             /* of each register: lanes in which every bit is */
     uint64_t (*undefined)[LANES];  /* of each register, in the other lanes: bits that are not */
     unsigned char *local, *local_undefined; /* of one lane after the other; bits that were never written */
+    uint32_t *wrapped;             /* of each register: lanes whose 32-bit arithmetic did not fit; NULL: none can matter */
+    int64_t (*exact)[LANES];       /* what it would be in those */
+    const struct emu_insn *wrapping; /* the last whose result did not fit */
     uint64_t scratch[4 * LANES];   /* what compute functions write */
     uint32_t *seen;                /* of each actor: until when its doings are known to be over */
     uint32_t *released;            /* the same when it last made a fence */
@@ -461,6 +467,13 @@ bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, st
 void emu_shared_need_seen(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at);
 /* Of an atomic operation: those of several warps do not race with each other. */
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
+
+/* -- overflow.c -- */
+void emu_find_addresses(struct arena *a, struct emu_code *code);
+/* Before an instruction that follows is executed. */
+void emu_follow(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
+/* Reports an address that is made of what did not fit. */
+void emu_need_fit(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on);
 
 /* -- live.c -- */
 /* 32-bit registers of a thread that are live before each instruction; `surely`: without those that lanes have in common. */

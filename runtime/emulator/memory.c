@@ -34,6 +34,8 @@ void emu_addresses(struct emu_warp *w, const struct emu_insn *in, const struct e
 {
     const void *p = emu_read(w, o);
     emu_need_defined(w, in, o, class_info[o->cls].bits, on, "the address");
+    if (w->wrapped)
+        emu_need_fit(w, in, o, on);
     if (o->cls == CLASS_b32) {
         const uint32_t *narrow = p;
         for (int i = 0; i < LANES; i++)

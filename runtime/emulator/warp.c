@@ -142,8 +142,11 @@ void emu_run_unpack(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 static void set_all(struct emu_warp *w, const struct emu_opnd *d, uint32_t on, uint64_t bits)
 {
-    for (; on; on &= on - 1)
-        emu_set_lane(w, d, emu_first_lane(on), bits, 0);
+    uint64_t word = d->cls == CLASS_pred ? (bits & 1 ? ALL_LANES : 0) : bits;
+    for (int i = 0; i < LANES; i++)
+        memcpy((char *)w->scratch + i * emu_class_bytes(d->cls), &word, sizeof word);
+    emu_commit(w, d, on, w->scratch);
+    w->defined[d->reg] |= on;
 }
 
 void emu_run_param(struct emu_warp *w, const struct emu_insn *in, uint32_t on)

@@ -407,3 +407,32 @@ TEST(clean_bulk_send)
                    "\t@!%p2 mbarrier.arrive.shared.b64 _, [%r2+256];\n" WAIT OTHER
                    "\tld.shared.b32 %r8, [%r7+272];\n" STORE);
 }
+
+/* -- addresses that 32 bits were too few for -- */
+
+#define LARGE "\tmul.lo.s32 %r9, %r1, 0x2000000;\n\tadd.s32 %r9, %r9, %r9;\n"
+
+/* Where a number comes back, where it is no signed number, where nobody uses it. */
+TEST(clean_where_numbers_fit_in_the_end)
+{
+    check_reversed(LARGE
+                   "\tadd.s32 %r9, %r9, %r9;\n\tmul.lo.s32 %r10, %r1, 0x8000000;\n\tsub.s32 %r9, %r9, %r10;\n"
+                   "\tadd.s32 %r9, %r9, %r1;\n\tmul.wide.s32 %rd6, %r9, 4;\n\tadd.s64 %rd6, %rd2, %rd6;\n"
+                   "\tsub.s32 %r8, 63, %r1;\n\tst.global.b32 [%rd6], %r8;\n");
+    check_reversed(LARGE
+                   "\tand.b32 %r9, %r9, 0;\n\tadd.s32 %r9, %r9, %r1;\n\tmul.wide.s32 %rd6, %r9, 4;\n"
+                   "\tadd.s64 %rd6, %rd2, %rd6;\n\tsub.s32 %r8, 63, %r1;\n\tst.global.b32 [%rd6], %r8;\n");
+    check_reversed("\tsub.s32 %r8, 63, %r1;\n" STORE LARGE
+                   "\tmul.wide.s32 %rd6, %r9, 4;\n\tadd.s64 %rd6, %rd2, %rd6;\n"
+                   "\tsetp.eq.s32 %p2, %r1, 0;\n\t@%p2 st.global.b32 [%rd6], 63;\n");
+}
+
+TEST(number_that_does_not_fit)
+{
+    check_fault(LARGE "\tmul.wide.s32 %rd6, %r9, 0;\n\tadd.s64 %rd6, %rd4, %rd6;\n"
+                      "\tst.global.b32 [%rd6], 1; // HERE\n",
+                ERR_address_overflow);
+    check_fault(LARGE "\tcvt.s64.s32 %rd6, %r9;\n\tand.b64 %rd7, %rd6, 0;\n\tsetp.lt.s32 %p2, %r1, 32;\n"
+                      "\tselp.b64 %rd7, %rd4, %rd6, %p2;\n\tld.global.b32 %r8, [%rd7]; // HERE\n",
+                ERR_address_overflow);
+}
