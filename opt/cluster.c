@@ -28,7 +28,7 @@
 
 #include <string.h>
 
-enum { STRIDE_MOST = 64, SAMPLES = 96, SHARE_LEAST = 4, BYTES_PER_CYCLE = 80, BYTES_PERSISTENT = 40 };
+enum { STRIDE_MOST = 64, SAMPLES = 96, SHARE_LEAST = 4, BYTES_PER_CYCLE = 80 };
 
 struct pairing {
     struct func *func;
@@ -436,8 +436,7 @@ void opt_cluster(struct func *f)
         return;
     block_walk(p.roles->regions[1], find_copies, &p);
     block_walk(p.roles->regions[0], count_cycles, &p);
-    int least = f->persistent ? BYTES_PERSISTENT : BYTES_PER_CYCLE;
-    if (p.round_bytes < least * p.round_cycles)
+    if (p.round_bytes < BYTES_PER_CYCLE * p.round_cycles)
         return;
     choose(&p);
     if (p.stride > 0 && SHARE_LEAST * p.shared_bytes >= p.round_bytes)

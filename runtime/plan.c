@@ -5,6 +5,8 @@
  *                              │ an extent of 0, a stride that is no multiple of 16 bytes, a guard below 0
  *                              └─► the same kernel, compiled without tensor maps when that is first needed
  *
+ * A grid that fits the GPU at once takes a kernel whose CTAs run one program each, made likewise.
+ *
  * Any thread launches, and none waits: what recent launches made is kept in slots that are read without a lock. A slot counts
  * what is done to it, odd while somebody writes:
  *
@@ -31,7 +33,9 @@ struct map_cache {
     _Atomic uint64_t words[];
 };
 
+/* The kernel, compiled without some passes. */
 struct general {
+    const char *skip;
     struct memory mem;
     struct arena arena, scratch;
     struct diag diag;
@@ -41,6 +45,14 @@ struct general {
     void *loaded;
     bool is_full;
     jmp_buf unwind;
+    struct map_cache *_Atomic maps;
+};
+
+/* One of the kernels that a launch may take. */
+struct variant {
+    const struct ptx_info *info;
+    struct map_cache *_Atomic *maps;
+    void *loaded;
 };
 
 bool has_plan(const struct neso_kernel *k)
@@ -90,6 +102,9 @@ static void general_free(struct neso_kernel *k, struct general *g)
         k->device->class->unload(k->device, g->loaded);
     arena_free(&g->arena);
     arena_free(&g->scratch);
+    struct map_cache *c = g->maps;
+    if (c)
+        g->mem.free(g->mem.ctx, c, c->bytes);
     g->mem.free(g->mem.ctx, g, sizeof *g);
 }
 
@@ -102,7 +117,7 @@ static bool is_too_large(const struct diag *d)
 static void compile_in_stages(struct neso_kernel *k, struct general *g, int stages_most)
 {
     const struct general_source *from = &k->general_source;
-    const struct opt_options options = {.skip = "tma,put", .stages_most = stages_most};
+    const struct opt_options options = {.skip = g->skip, .stages_most = stages_most};
     const struct codegen_options how = {.verbose = k->options.verbose_ptx, .debug_loc = true};
     diag_init(&g->diag, &g->arena);
     g->diag.fatal = &g->unwind;
@@ -132,7 +147,7 @@ static void compile(struct neso_kernel *k, struct general *g)
 static bool load_general(struct neso_kernel *k, struct general *g, struct fault *f)
 {
     char id[256];
-    snprintf(id, sizeof id, "%s-general", neso_kernel_id(k));
+    snprintf(id, sizeof id, "%s-without-%s", neso_kernel_id(k), g->skip);
     struct image image = {.name = k->name,
                           .id = id,
                           .ptx = g->ptx.s,
@@ -147,7 +162,7 @@ static bool load_general(struct neso_kernel *k, struct general *g, struct fault 
     return k->device->class->load(k->device, &image, &g->loaded, f);
 }
 
-static struct general *make_general(struct neso_kernel *k, struct fault *f)
+static struct general *make_general(struct neso_kernel *k, const char *skip, struct fault *f)
 {
     const struct memory *mem = &k->module->context->mem;
     struct general *g = k->general_source.ir ? mem->alloc(mem->ctx, sizeof *g) : NULL;
@@ -156,6 +171,7 @@ static struct general *make_general(struct neso_kernel *k, struct fault *f)
         return NULL;
     }
     memset(g, 0, sizeof *g);
+    g->skip = skip;
     g->mem = *mem;
     arena_init(&g->arena, &g->mem, k->module->context->memory_limit, full, g);
     arena_init(&g->scratch, &g->mem, k->module->context->memory_limit, full, g);
@@ -170,15 +186,23 @@ static struct general *make_general(struct neso_kernel *k, struct fault *f)
     return NULL;
 }
 
-static bool launch_general(struct neso_kernel *k, const struct launch *l, struct fault *f)
+/* Made by the first who needs it. */
+static struct general *general_of(struct neso_kernel *k, struct general *_Atomic *at, const char *skip,
+                                  struct fault *f)
 {
-    struct general *g = k->general;
+    struct general *g = *at;
     if (!g) {
         pthread_mutex_lock(&k->lock);
-        g = k->general ? k->general : make_general(k, f);
-        k->general = g;
+        g = *at ? *at : make_general(k, skip, f);
+        *at = g;
         pthread_mutex_unlock(&k->lock);
     }
+    return g;
+}
+
+static bool launch_general(struct neso_kernel *k, const struct launch *l, struct fault *f)
+{
+    struct general *g = general_of(k, &k->general, "tma,put", f);
     return g && k->device->class->launch(k->device, g->loaded, l, f);
 }
 
@@ -191,37 +215,38 @@ static int64_t extend(uint64_t value, int bytes)
 }
 
 /* False: the plan is not fulfilled. */
-static bool make_maps(struct neso_kernel *k, const struct launch *l, map_words *maps)
+static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l,
+                      map_words *maps)
 {
     int64_t args[PLAN_ARGS_MOST], value;
     for (int i = 0; i < l->nargs; i++)
-        args[i] = extend(l->args[i], k->info.params.at[i].bytes);
-    for (int i = 0; i < k->info.nguards; i++)
-        if (!expr_eval(&k->info.guards[i], args, l->grid, &value) || value < 0)
+        args[i] = extend(l->args[i], info->params.at[i].bytes);
+    for (int i = 0; i < info->nguards; i++)
+        if (!expr_eval(&info->guards[i], args, l->grid, &value) || value < 0)
             return false;
-    for (int i = 0; i < k->info.nmaps; i++) {
+    for (int i = 0; i < info->nmaps; i++) {
         struct tensor_map_values v;
-        if (!tensor_map_eval(&k->info.maps[i], args, l->grid, &v) ||
+        if (!tensor_map_eval(&info->maps[i], args, l->grid, &v) ||
             !k->device->class->encode(k->device, &v, maps[i]))
             return false;
     }
     return true;
 }
 
-static struct map_cache *cache_of(struct neso_kernel *k, int nvalues)
+static struct map_cache *cache_of(struct neso_kernel *k, const struct variant *v, int nvalues)
 {
     struct memory *mem = &k->module->context->mem;
-    int slot_words = 1 + nvalues + k->info.nmaps * (MAP_BYTES / 8);
+    int slot_words = 1 + nvalues + v->info->nmaps * (MAP_BYTES / 8);
     size_t bytes = sizeof(struct map_cache) + sizeof(uint64_t) * SLOTS * (size_t)slot_words;
     pthread_mutex_lock(&k->lock);
-    struct map_cache *c = k->maps ? k->maps : mem->alloc(mem->ctx, bytes);
-    if (c && !k->maps) {
+    struct map_cache *c = *v->maps ? *v->maps : mem->alloc(mem->ctx, bytes);
+    if (c && !*v->maps) {
         memset(c, 0, bytes);
         c->bytes = bytes;
         c->nvalues = nvalues;
         c->slot_words = slot_words;
     }
-    k->maps = c;
+    *v->maps = c;
     pthread_mutex_unlock(&k->lock);
     return c;
 }
@@ -264,15 +289,15 @@ static uint64_t hash(const uint64_t *values, int n)
 
 /* As make_maps, for which a launch before may have done the work. A launch has two slots; the one less often written is
  * written. */
-static bool find_maps(struct neso_kernel *k, const struct launch *l, map_words *maps)
+static bool find_maps(struct neso_kernel *k, const struct variant *v, const struct launch *l, map_words *maps)
 {
     uint64_t values[VALUES_MOST];
     int n = l->nargs + 3;
-    struct map_cache *c = k->maps;
+    struct map_cache *c = *v->maps;
     if (!c && n <= VALUES_MOST)
-        c = cache_of(k, n);
+        c = cache_of(k, v, n);
     if (!c)
-        return make_maps(k, l, maps);
+        return make_maps(k, v->info, l, maps);
     memcpy(values, l->args, (size_t)l->nargs * sizeof *values);
     for (int i = 0; i < 3; i++)
         values[n - 3 + i] = l->grid[i];
@@ -281,7 +306,7 @@ static bool find_maps(struct neso_kernel *k, const struct launch *l, map_words *
                      *second = c->words + h / SLOTS % SLOTS * (unsigned)c->slot_words;
     if (read_slot(c, first, values, maps[0]) || read_slot(c, second, values, maps[0]))
         return true;
-    if (!make_maps(k, l, maps))
+    if (!make_maps(k, v->info, l, maps))
         return false;
     write_slot(c, *first <= *second ? first : second, values, maps[0]);
     return true;
@@ -289,9 +314,8 @@ static bool find_maps(struct neso_kernel *k, const struct launch *l, map_words *
 
 /* How many CTAs run the programs, and whether in pairs: not where each has an SM for itself, since pairs start and end
  * together. */
-static void choose_grid(const struct neso_kernel *k, struct launch *l)
+static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
-    const struct ptx_info *info = &k->info;
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
              sms = (uint64_t)k->device->multiprocessors;
     sms = sms ? sms : total;
@@ -305,6 +329,17 @@ static void choose_grid(const struct neso_kernel *k, struct launch *l)
     l->grid[1] = l->grid[2] = 1;
 }
 
+/* Where every program has an SM for itself, a kernel whose CTAs could run several, or go in pairs, starts faster without. */
+static struct variant choose_variant(struct neso_kernel *k, const struct launch *l)
+{
+    struct fault ignored;
+    uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    bool is_single = (k->info.persistent || k->info.pair_multiple) && k->general_source.ir &&
+                     total <= (uint64_t)k->device->multiprocessors;
+    struct general *g = is_single ? general_of(k, &k->single, "persist,cluster", &ignored) : NULL;
+    return g ? (struct variant){&g->info, &g->maps, g->loaded} : (struct variant){&k->info, &k->maps, NULL};
+}
+
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
     _Alignas(64) map_words maps[MAPS_MOST];
@@ -315,19 +350,20 @@ bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
         return fault_set(f, NESO_NO_DEVICE, ERR_device_none, "launch kernels on");
     if (l->nargs > PLAN_ARGS_MOST)
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", l->nargs);
-    if (k->info.nmaps > MAPS_MOST || !find_maps(k, l, maps))
+    struct variant v = choose_variant(k, l);
+    if (v.info->nmaps > MAPS_MOST || !find_maps(k, &v, l, maps))
         return launch_general(k, l, f);
-    if (!kernel_load(k, f))
+    if (!v.loaded && !kernel_load(k, f))
         return false;
     memcpy(args, l->args, (size_t)l->nargs * sizeof *args);
-    for (int axis = 0; axis < AXES && k->info.persistent; axis++)
+    for (int axis = 0; axis < AXES && v.info->persistent; axis++)
         args[with_maps.nargs++] = l->grid[axis];
-    choose_grid(k, &with_maps);
-    for (int i = 0; i < k->info.nmaps; i++)
+    choose_grid(k, v.info, &with_maps);
+    for (int i = 0; i < v.info->nmaps; i++)
         args[with_maps.nargs++] = (uint64_t)(uintptr_t)maps[i];
     with_maps.args = args;
-    with_maps.nmaps = k->info.nmaps;
-    return k->device->class->launch(k->device, k->loaded, &with_maps, f);
+    with_maps.nmaps = v.info->nmaps;
+    return k->device->class->launch(k->device, v.loaded ? v.loaded : k->loaded, &with_maps, f);
 }
 
 void plan_release(struct neso_kernel *k)
@@ -335,6 +371,8 @@ void plan_release(struct neso_kernel *k)
     struct memory *mem = &k->module->context->mem;
     if (k->general)
         general_free(k, k->general);
+    if (k->single)
+        general_free(k, k->single);
     struct map_cache *c = k->maps;
     if (c)
         mem->free(mem->ctx, c, c->bytes);

@@ -85,6 +85,7 @@ struct neso_kernel {
     } general_source;
     struct map_cache *_Atomic maps;   /* NULL: it has none; made when it is first launched */
     struct general *_Atomic general;  /* the kernel without maps and guards; NULL: nobody needed it yet */
+    struct general *_Atomic single;   /* the kernel whose CTAs run one program each, likewise */
 };
 
 /* -- api.c -- */
