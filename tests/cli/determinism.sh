@@ -1,10 +1,12 @@
-# The PTX of a kernel is the same bytes in every locale, from every folder, for every process, and where clang's build stands
-# beside gcc's (make test leaves it in build/clang) from that one too.
-fail=0
+# The PTX of a kernel is the same bytes in every locale, from every folder, for every process, and from gcc's build and clang's (`make
+# test` runs this with either, once both are made): the kernels of some test programs; with EVERY set, of all.
+fail=0 n=0
 say() { echo "$*"; fail=1; }
 mkdir -p a/deeper/folder
 other=$NESO_ROOT/build/clang/neso
-n=0
+[ "$NESO_BUILD" = build ] || other=$NESO_ROOT/build/neso
+# A build that is older is of another source: it is not compared.
+[ -x "$other" ] && ! [ "$NESO_ROOT/build/neso" -nt "$NESO_ROOT/build/clang/neso" ] || other=
 for ir in "$NESO_ROOT"/tests/codegen/sm_90a/*.ir; do
     name=$(basename "$ir")
     cp "$ir" "a/deeper/folder/$name"
@@ -13,13 +15,31 @@ for ir in "$NESO_ROOT"/tests/codegen/sm_90a/*.ir; do
     for locale in C.UTF-8 de_DE.UTF-8 tr_TR.UTF-8; do
         LC_ALL=$locale LANG=$locale "$NESO" compile "$ir" >out 2>/dev/null; cmp -s right out || say "in $locale: $name"
     done
+    [ -z "$other" ] || { "$other" compile "$ir" >out 2>&1; cmp -s right out || say "gcc and clang differ: $name"; }
     n=$((n + 1))
 done
 [ $n -gt 9 ] || say "only $n kernels"
-# The clang build may be older than this one: compared only where it was made later.
-if [ -x "$other" ] && [ "$other" -nt "$NESO" ]; then
-    for ir in "$NESO_ROOT"/tests/codegen/sm_90a/*.ir; do
-        cmp -s <("$NESO" compile "$ir" 2>&1) <("$other" compile "$ir" 2>&1) || say "gcc and clang differ: $ir"
-    done
-fi
+
+# The kernels of a program: its run on the emulator, or else on the interpreter, keeps them.
+keep() { # FOLDER NESO PROGRAM
+    local device=interpreter
+    head -n 1 "$3" | sed 's/[(;].*//' | grep -q emulator && device=emulator
+    rm -rf "$1"; timeout 120 "$2" run --device $device --keep-ptx "$1" "$3" >/dev/null 2>&1
+}
+programs=("$NESO_ROOT"/tests/programs/{announcement_add,announcement_softmax,tensor_maps,layer_norm,scans}.py)
+[ -z "${EVERY:-}" ] || programs=("$NESO_ROOT"/tests/programs/*.py)
+n=0
+for program in "${programs[@]}"; do
+    name=$(basename "$program")
+    cp "$program" a/deeper/folder
+    keep right "$NESO" "$program"
+    LC_ALL=de_DE.UTF-8 LANG=tr_TR.UTF-8 keep a/there "$NESO" "$program"
+    diff -r right a/there >/dev/null || say "$name: other PTX in another folder and locale"
+    if [ -n "$other" ]; then
+        keep there "$other" "$program"
+        diff -r right there >/dev/null || say "$name: gcc and clang differ"
+    fi
+    n=$((n + $(find right -name '*.ptx' 2>/dev/null | wc -l)))
+done
+[ $n -gt 19 ] || say "only $n kernels of programs"
 exit $fail

@@ -22,5 +22,6 @@ for cache in "" cache; do
 done
 link bench/launch.c launch
 ./launch >out 2>&1
+! grep -A 20 'Sanitizer' out || fail=1
 grep -qx '0 allocations' out || say "launch: $(cat out)"
 exit $fail
