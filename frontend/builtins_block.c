@@ -149,7 +149,9 @@ static bool arg_array(struct eval *e, struct obj *const *at, struct obj *block, 
     int shape[RANK_MAX];
     int rank =
         arg_base(e, at[0], call) ? arg_shape(e, block, arg_loc(call, block_at, "block_shape"), shape) : -1;
-    if (rank < 0)
+    if (rank == 0)
+        diag_error(e->diag, trace_loc(e, arg_loc(call, block_at, "block_shape")), ERR_box_rank);
+    if (rank <= 0)
         return false;
     fields[BOX_base] = at[0];
     fields[BOX_shape] = arg_indices(e, at[1], rank, "sizes in shape", arg_loc(call, 1, "shape"));

@@ -21,6 +21,7 @@ def kernel(X, n, B: tl.constexpr):
     tl.load_tensor_descriptor(X, [0, 0])
     d.fetch([0, 0])
     d.shape = (n, n)
+    d = tl.make_tensor_descriptor(X, [], [], [])
 
 
 kernel[(1,)](torch.zeros(64, device='cuda'), 8, 8)
@@ -69,3 +70,6 @@ kernel[(1,)](torch.zeros(64, device='cuda'), 8, 8)
 # tensor-descriptors.py:23:5: error: assigning to the attribute 'shape' is not supported in a kernel [assign-attribute]
 #    23 |     d.shape = (n, n)
 #       |     ^~~~~~~
+# tensor-descriptors.py:24:46: error: a block needs at least one dimension [box-rank]
+#    24 |     d = tl.make_tensor_descriptor(X, [], [], [])
+#       |                                              ^~
