@@ -235,6 +235,17 @@ struct count *stage_histogram(const struct stage *s, size_t *n)
     return counts;
 }
 
+const char *build_next_file(const char *at, int *file, size_t *length)
+{
+    int n = 0;
+    at = strstr(at, ".file\t");
+    if (!at || sscanf(at, ".file %d \"%n", file, &n) != 1 || !n)
+        return NULL;
+    --*file; /* PTX counts from 1 */
+    *length = strcspn(at + n, "\"\n");
+    return at + n;
+}
+
 /* -- resources -- */
 
 int build_occupancy(const struct build *b, const char **limit)

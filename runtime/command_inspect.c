@@ -106,6 +106,27 @@ static void put_source(const struct build *b, struct buffer *out)
     free(counts);
 }
 
+/* What is about no line of this file. */
+static void put_elsewhere(const struct build *b, struct buffer *out)
+{
+    for (size_t i = 0; i < b->nnotes; i++) {
+        const struct note *x = &b->notes[i];
+        struct buffer margin = {0};
+        int file;
+        size_t length;
+        if (!note_decides(x) || (x->at.line && !x->at.file))
+            continue;
+        const char *s = x->at.line ? build_stage(b, "ptx")->text.s : NULL;
+        while (s && (s = build_next_file(s, &file, &length)) != NULL)
+            if (file == x->at.file)
+                put_format(&margin, "%.*s:%d: ", (int)length, s, x->at.line);
+        put_format(out, "      | %s%s: %s\n", margin.n ? margin.s : "", x->pass, x->text);
+        if (x->better)
+            put_format(out, "      |   with %s: %s\n", x->needs, x->better);
+        buffer_free(&margin);
+    }
+}
+
 static void put_report(const struct build *b, struct buffer *out)
 {
     size_t n;
@@ -113,9 +134,7 @@ static void put_report(const struct build *b, struct buffer *out)
     put_summary(b, out);
     put_string(out, "\n");
     put_source(b, out);
-    for (size_t i = 0; i < b->nnotes; i++)
-        if (note_decides(&b->notes[i]) && !b->notes[i].at.line)
-            put_note(out, &b->notes[i], "      | ");
+    put_elsewhere(b, out);
     struct count *counts = stage_histogram(ptx, &n);
     put_string(out, "\ninstructions of PTX\n");
     for (size_t i = 0; i < n; i++)

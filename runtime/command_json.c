@@ -47,6 +47,20 @@ static void put_resources(const struct build *b, struct buffer *out)
                b->limits.sm_shared_bytes, b->limits.sm_threads, b->limits.sm_programs);
 }
 
+static void put_files(const struct build *b, struct buffer *out)
+{
+    int file;
+    size_t length;
+    const char *comma = "";
+    put_string(out, "  \"files\": {");
+    for (const char *s = build_stage(b, "ptx")->text.s; (s = build_next_file(s, &file, &length)) != NULL;
+         comma = ", ") {
+        put_format(out, "%s\"%d\": ", comma, file);
+        put_json(out, s, length);
+    }
+    put_string(out, "},\n");
+}
+
 static void put_place(struct buffer *out, struct place at)
 {
     if (at.line)
@@ -202,6 +216,7 @@ void build_json(const struct build *b, struct buffer *out)
     put_format(out, ",\n  \"options\": {\"num_warps\": %d, \"num_stages\": %d, \"maxnreg\": %d},\n",
                b->options.num_warps ? b->options.num_warps : 4,
                b->options.num_stages ? b->options.num_stages : 3, b->options.max_registers);
+    put_files(b, out);
     put_params(b, out);
     put_resources(b, out);
     put_notes(b, out);

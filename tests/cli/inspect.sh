@@ -79,6 +79,16 @@ grep -A1 'vector: 1 element at once; memory is not known to be aligned' hints | 
 "$NESO" inspect "$matmul" --num-warps 8 --signature "*fp16, *fp16, *fp32, i32, i32, i32, i32, i32:1, i32, i32:1, i32, i32, $blocks" >follows
 [ "$(grep -c 'tma: a copy by a tensor map' follows)" = 2 ] || { say "the hint is wrong"; cat follows; }
 
+# What comes of other files says so.
+printf '%s\n' 'import triton, triton.language as tl' '@triton.jit' 'def get(X, i, n):' '    return tl.load(X + i, mask=i < n)' >helpers.py
+printf '%s\n' 'import triton, triton.language as tl' 'from helpers import get' '@triton.jit' 'def k(X, Y, n):' \
+    '    "</script><script>alert(1)"' '    i = tl.program_id(0) * 512 + tl.arange(0, 512)' '    tl.store(Y + i, get(X, i, n), mask=i < n)' >k.py
+"$NESO" inspect k.py --signature "n=i32, X=*fp32, Y=*fp32:16" --html k.html --json -o k.json || say "two files: exit $?"
+grep -q '"files": {"0": "k.py", "2": "helpers.py"}' k.json || say "two files: $(grep '"files"' k.json | head -n 1)"
+grep -q '"pass": "vector", "file": 2, "line": 4, .*"better": "4 elements at once", "needs": "n:16, X:16"}' k.json || { say "no decision elsewhere"; grep vector k.json; }
+"$NESO" inspect k.py --signature "n=i32, X=*fp32, Y=*fp32:16" | grep -q '^      | helpers.py:4: vector: 1 element' || say "not on the terminal"
+[ "$(grep -c '</script>' k.html)" = 2 ] || say "the source ends a script"
+
 # diff: nothing between equals; of others what changed, saved or not.
 given=$(signature "$add")
 "$NESO" diff announcement_add.json "$add" --signature "$given" --num-warps 4 >same || { say "a difference between equals, $?:"; cat same; }
