@@ -99,6 +99,11 @@ static void put_opnd(const struct emitter *e, struct opnd x)
         break;
     case OPND_place: put_param(e, x.n); break;
     case OPND_smem: text_str(e->out, "$smem"); break;
+    case OPND_text:
+        text_str(e->out, "$text");
+        put_int(e->out, x.n);
+        break;
+    case OPND_local: text_str(e->out, "$local"); break;
     case OPND_label: put_label(e->out, x.n); break;
     case OPND_special: text_str(e->out, special_names[x.n]); break;
     default: break;
@@ -167,6 +172,16 @@ static void put_loc(const struct emitter *e, const struct insn *in)
     text_char(e->out, '\n');
 }
 
+/* PTX declares functions that it calls, and the call names what comes back and what is passed. */
+static void put_call(const struct emitter *e, const struct insn *in)
+{
+    text_str(e->out, "call (");
+    put_opnd(e, in->opnds[0]);
+    text_printf(e->out, "), %s, (", insn_info[in->form.code].mnemonic);
+    put_list(e, in->opnds + 1, in->nopnds - 1);
+    text_str(e->out, ");\n");
+}
+
 static void put_insn(const struct emitter *e, const struct insn *in)
 {
     struct text *out = e->out;
@@ -175,6 +190,10 @@ static void put_insn(const struct emitter *e, const struct insn *in)
         text_str(out, in->guard_not ? "@!" : "@");
         put_reg(e, in->guard);
         text_char(out, ' ');
+    }
+    if (in->form.code == INSN_vprintf) {
+        put_call(e, in);
+        return;
     }
     const char *mnemonic = insn_info[in->form.code].mnemonic, *number = strchr(mnemonic, '#');
     text_bytes(out, mnemonic, number ? (size_t)(number - mnemonic) : strlen(mnemonic));
@@ -291,6 +310,19 @@ static void put_files(const struct emitter *e)
     }
 }
 
+static void put_texts(const struct emitter *e)
+{
+    if (e->m->texts.n)
+        text_str(e->out, ".extern .func (.param .b32 r) vprintf (.param .b64 f, .param .b64 a);\n");
+    for (int i = 0; i < e->m->texts.n; i++) {
+        const char *s = e->m->texts.at[i];
+        text_printf(e->out, ".global .align 1 .b8 $text%d[%d] = {", i, (int)strlen(s) + 1);
+        for (; *s; s++)
+            text_printf(e->out, "%d, ", (unsigned char)*s);
+        text_str(e->out, "0};\n");
+    }
+}
+
 static const char *param_type(const struct type *t)
 {
     if (t->kind == TY_ptr)
@@ -367,9 +399,12 @@ void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct 
     if (info->shared_bytes)
         text_printf(out, ".extern .shared .align %d .b8 $smem[];\n",
                     info->shared_bytes < SWIZZLE_BYTES ? VECTOR_BYTES : SWIZZLE_BYTES);
+    put_texts(&e);
     text_char(out, '\n');
     put_signature(&e, info);
     text_str(out, "{\n");
+    if (m->local_bytes)
+        text_printf(out, "\t.local .align 8 .b8 $local[%d];\n", m->local_bytes);
     put_registers(&e);
     put_body(&e);
     text_str(out, "}\n");

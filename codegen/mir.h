@@ -98,6 +98,8 @@ enum opnd_kind {
     OPND_param,  /* [parameter n] */
     OPND_place,  /* the address of parameter n, in the parameters' space */
     OPND_smem,   /* the address of dynamic shared memory */
+    OPND_text,    /* the address of mir.texts[n] */
+    OPND_local,   /* the address of the thread\'s own memory */
     OPND_label,  /* block n */
     OPND_special /* special register n */
 };
@@ -162,6 +164,8 @@ struct mir {
     VEC(struct mblock *) blocks;
     VEC(uint8_t) regs; /* class of each virtual register */
     int nthreads;
+    VEC(const char *) texts; /* constants in global memory */
+    int local_bytes;         /* of a thread's own memory */
 };
 
 /* -- mir.c -- */

@@ -242,8 +242,10 @@ void select_debug(struct select *s, const struct op *o)
         emit_barrier(s);
         return;
     }
-    if (o->code == OP_print)
-        select_unsupported(s, "device_print");
+    if (o->code == OP_print) {
+        select_print(s, o);
+        return;
+    }
     if (o->code == OP_host_call)
         select_unsupported(s, "a call of plain Python");
     const struct value *v = op_opnd(o, 0), *mask = op_opnd(o, 1);

@@ -135,6 +135,9 @@ void select_combine(struct select *s, const struct op *o, struct opnd *a, const 
 /* The bits of a coordinate that are those of dimension `axis`. */
 uint32_t coord_mask(const struct layout *l, int axis);
 
+/* -- select_print.c -- */
+void select_print(struct select *s, const struct op *o);
+
 /* -- select_gather.c -- */
 void select_shared_gather(struct select *s, const struct op *o);
 void select_shared_count(struct select *s, const struct op *o);

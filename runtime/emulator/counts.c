@@ -140,6 +140,7 @@ static enum counter class_of(const struct emu_insn *in)
     case INSN_bulk_send: return COUNT_copies;
     case INSN_bra:
     case INSN_ret:
+    case INSN_vprintf:
     case INSN_trap: return COUNT_control;
     default: break;
     }

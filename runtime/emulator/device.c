@@ -102,7 +102,10 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                              .nbuffers = n,
                              .shared_bytes = k->shared_bytes,
                              .pairs = l->pairs,
-                             .mem = d->mem};
+                             .num_workers = k->code->texts.n ? 1 : 0, /* what programs print, one by one */
+                             .mem = d->mem,
+                             .write = l->write,
+                             .write_ctx = l->write_ctx};
     struct emu_counts *counts = ((struct cpu *)d->state)->counts;
     bool done = counts ? emu_counts_run(counts, k->code, k->name, k->id, &run) : emulator_run(k->code, &run);
     cpu_buffers_free(d, buffers, n);

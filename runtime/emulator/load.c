@@ -203,6 +203,30 @@ static void declare_variable(struct loader *l, int base, int *used)
     *map_at(&l->symbols, s, len) = (void *)(uintptr_t)(base + at);
 }
 
+/* .global .align 1 .b8 $text0[3] = {37, 100, 0}; a text for vprintf, which nothing else reads. */
+static void declare_text(struct loader *l)
+{
+    int bits;
+    size_t len;
+    word(l, &len);
+    number(l, &bits);
+    word(l, &len);
+    const char *s = word(l, &len);
+    *map_at(&l->symbols, s, len) = (void *)(uintptr_t)(LOCAL_MARK + l->code->texts.n);
+    expect(l, '[');
+    number(l, &bits);
+    expect(l, ']');
+    expect(l, '=');
+    expect(l, '{');
+    do
+        VEC_PUSH(l->arena, &l->code->texts, (char)number(l, &bits));
+    while (accept(l, ','));
+    expect(l, '}');
+    expect(l, ';');
+    if (l->code->texts.at[l->code->texts.n - 1] != 0)
+        fail(l, "a text without an end");
+}
+
 static void declare_params(struct loader *l)
 {
     expect(l, '(');
@@ -261,6 +285,8 @@ static void directive(struct loader *l)
         declare_variable(l, SHARED_BASE, &l->code->static_shared_bytes);
     } else if (same(s, len, ".local")) {
         declare_variable(l, LOCAL_MARK, &l->code->local_bytes);
+    } else if (same(s, len, ".global")) {
+        declare_text(l);
     } else if (same(s, len, ".loc")) {
         read_loc(l);
     } else if (same(s, len, ".file")) {
@@ -288,7 +314,7 @@ static void directive(struct loader *l)
             l->code->cluster[d++] = (int)number(l, &bits);
         while (accept(l, ',') && d < 3);
     } else if (!same(s, len, ".visible") && !same(s, len, ".extern")) {
-        skip_line(l);
+        skip_line(l); /* a declared function too */
     }
 }
 
@@ -574,6 +600,7 @@ static int operand_bits(const struct emu_insn *in, int i)
     case INSN_barrier:
     case INSN_mapa:
     case INSN_stmatrix: return 32;
+    case INSN_vprintf: return i == 0 ? 32 : 64;
     case INSN_elect: return i == 0 ? 1 : 32;
     case INSN_vote: return i == 2 ? 32 : i == 1 ? 1 : bits;
     case INSN_mbarrier_test_wait:
@@ -668,6 +695,24 @@ static const char *statement_text(struct loader *l, const char *from)
     return s;
 }
 
+/* call (%r1), vprintf, (%rd1, %rd2); Returns the function's name. */
+static const char *read_call(struct loader *l, struct emu_insn *in, struct written *w, size_t *len)
+{
+    expect(l, '(');
+    w[in->nopnds++] = read_plain(l);
+    expect(l, ')');
+    expect(l, ',');
+    const char *name = word(l, len);
+    expect(l, ',');
+    expect(l, '(');
+    do
+        w[in->nopnds++] = read_plain(l);
+    while (in->nopnds < EMU_OPNDS_MOST && accept(l, ','));
+    expect(l, ')');
+    expect(l, ';');
+    return name;
+}
+
 static void read_insn(struct loader *l)
 {
     struct emu_insn in = {.guard = -1, .line = l->line, .loc = l->loc, .text = statement_text(l, l->s)};
@@ -685,7 +730,10 @@ static void read_insn(struct loader *l)
     s = word(l, &len);
     skip_space(l);
     bool unpacks = l->s < l->end && *l->s == '{';
-    read_operands(l, &in, w);
+    if (same(s, len, "call"))
+        s = read_call(l, &in, w, &len);
+    else
+        read_operands(l, &in, w);
     identify(l, &in, s, len, unpacks);
     settle(l, &in, w);
     count_results(&in);

@@ -105,6 +105,7 @@ struct emu_code {
     int num_threads;               /* .maxntid */
     int cluster[3];                /* .reqnctapercluster */
     VEC(struct emu_symbol) symbols; /* of a cluster's kernel */
+    VEC(char) texts;               /* what vprintf takes as formats */
     bool is_async;                 /* has copies that go on by themselves */
     bool has_wgmma;
     bool follows;                  /* one of its instructions does */
@@ -167,6 +168,9 @@ struct emu_launch {
     struct emu_tally *tallies; /* one an instruction, which get what it costs; NULL: nobody counts */
     long long sample; /* run so many CTAs only, spread over the grid; 0: all */
     const struct memory *mem;
+    /* Where what is printed goes; NULL: nowhere. */
+    void (*write)(void *ctx, const char *s, size_t n);
+    void *write_ctx;
     struct emu_report report;
 };
 /* False: see l->report. */
@@ -289,6 +293,10 @@ struct emu_warp {
 /* Stops the CTA with a report at `in`; `lane` of the warp is the one to name. */
 _Noreturn void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane, enum error e, const char *format, ...)
     PRINTF_LIKE(5, 6);
+/* Bytes of a thread's own memory, in its space's addresses. */
+unsigned char *emu_local_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes);
+/* -- print.c -- */
+void emu_run_vprintf(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 
 static inline const void *emu_read(const struct emu_warp *w, const struct emu_opnd *o)
 {

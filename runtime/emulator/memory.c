@@ -128,6 +128,11 @@ static size_t local_at(struct emu_warp *w, const struct emu_insn *in, int lane, 
     return (size_t)lane * size + at;
 }
 
+unsigned char *emu_local_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes)
+{
+    return w->local + local_at(w, in, lane, at, bytes);
+}
+
 static int access_bytes(const struct emu_insn *in)
 {
     return ptype_info[in->type].bits / 8;
