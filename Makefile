@@ -157,4 +157,4 @@ clean:
 
 .PHONY: all units api run test test-all bench amalgamation install format clean
 .SECONDARY:
--include $(OBJECTS:.o=.d) $(COMMAND:%.c=$(BUILD)/%.d)
+-include $(OBJECTS:.o=.d) $(COMMAND:%.c=$(BUILD)/%.d) $(wildcard $(BUILD)/tests/*/*.d)

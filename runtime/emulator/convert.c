@@ -239,6 +239,16 @@ FUNCTION(float_to_int)
             (uint64_t)extend(clamp(to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), t, from), t));
 }
 
+/* Bits, so that NaNs stay what they are. */
+FUNCTION(bf16_to_f32)
+{
+    const uint16_t *x = a;
+    uint32_t *r = d;
+    (void)b, (void)c, (void)in;
+    for (int i = 0; i < LANES; i++)
+        r[i] = (uint32_t)x[i] << 16;
+}
+
 FUNCTION(float_to_float)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;
@@ -297,6 +307,8 @@ static emu_compute *plain(const struct emu_insn *in)
         return whole ? float_to_int : NULL;
     if (!is_float(from))
         return mode == MOD_rn ? int_to_float : NULL;
+    if (t == PT_f32 && from == PT_bf16 && !mode)
+        return bf16_to_f32;
     bool narrows = ptype_info[t].bits < ptype_info[from].bits, same = t == from;
     return (narrows ? mode == MOD_rn || mode == MOD_rz : same ? whole : !mode) ? float_to_float : NULL;
 }

@@ -93,28 +93,31 @@ BOTH(max, PICK(x, y, LESS(y, x)), PICK(x, y, LESS(y, x)))
 LANEWISE(min_nan, float, f32, PICK_NAN(x, y, LESS(x, y)))
 LANEWISE(max_nan, float, f32, PICK_NAN(x, y, LESS(y, x)))
 
-/* -- neg, abs: the sign bit, of NaNs too -- */
+/* -- neg, abs: the sign bit; what becomes of NaNs the ISA leaves open: GPUs make theirs of those below f64 -- */
 
-#define SIGN_BIT(name, T, EXPR)                                                                              \
+#define SIGN_BIT(name, T, n, infinity, nan, EXPR)                                                            \
     FUNCTION(name)                                                                                           \
     {                                                                                                        \
         (void)in;                                                                                            \
         T *restrict d = pd;                                                                                  \
         const T *a = pa;                                                                                     \
         (void)pb, (void)pc;                                                                                  \
-        for (int i = 0; i < LANES; i++) {                                                                    \
+        for (int i = 0; i < (n)*LANES; i++) {                                                                \
             const T x = a[i];                                                                                \
-            d[i] = (T)(EXPR);                                                                                \
+            d[i] = (T)((x & (nan)) > (infinity) ? (nan) : (EXPR));                                           \
         }                                                                                                    \
     }
-SIGN_BIT(neg_f32, uint32_t, x ^ 0x80000000u)
-SIGN_BIT(abs_f32, uint32_t, x & 0x7fffffffu)
-SIGN_BIT(neg_f64, uint64_t, x ^ 0x8000000000000000u)
-SIGN_BIT(abs_f64, uint64_t, x & 0x7fffffffffffffffu)
-SIGN_BIT(neg_f16, uint16_t, x ^ 0x8000u)
-SIGN_BIT(abs_f16, uint16_t, x & 0x7fffu)
-SIGN_BIT(neg_f16x2, uint32_t, x ^ 0x80008000u)
-SIGN_BIT(abs_f16x2, uint32_t, x & 0x7fff7fffu)
+#define HALF_SIGN_BIT(type, infinity)                                                                        \
+    SIGN_BIT(neg_##type, uint16_t, 1, infinity, 0x7fff, x ^ 0x8000u)                                         \
+    SIGN_BIT(abs_##type, uint16_t, 1, infinity, 0x7fff, x & 0x7fffu)                                         \
+    SIGN_BIT(neg_##type##x2, uint16_t, 2, infinity, 0x7fff, x ^ 0x8000u)                                     \
+    SIGN_BIT(abs_##type##x2, uint16_t, 2, infinity, 0x7fff, x & 0x7fffu)
+SIGN_BIT(neg_f32, uint32_t, 1, 0x7f800000u, 0x7fffffffu, x ^ 0x80000000u)
+SIGN_BIT(abs_f32, uint32_t, 1, 0x7f800000u, 0x7fffffffu, x & 0x7fffffffu)
+SIGN_BIT(neg_f64, uint64_t, 1, UINT64_MAX, UINT64_MAX >> 1, x ^ 0x8000000000000000u)
+SIGN_BIT(abs_f64, uint64_t, 1, UINT64_MAX, UINT64_MAX >> 1, x & 0x7fffffffffffffffu)
+HALF_SIGN_BIT(f16, 0x7c00)
+HALF_SIGN_BIT(bf16, 0x7f80)
 
 /* -- approximate functions; .ftz makes zeros of subnormal operands and results -- */
 
@@ -181,12 +184,6 @@ HALF_TYPES(max_nan, PICK_NAN(x, y, LESS(y, x)))
     {                                                                                                        \
         code, PT_bf16x2, op##_bf16x2                                                                         \
     }
-#define SMALL_SIGN(code, op)                                                                                 \
-    {code, PT_f16, op##_f16}, {code, PT_f16x2, op##_f16x2}, {code, PT_bf16, op##_f16},                       \
-    {                                                                                                        \
-        code, PT_bf16x2, op##_f16x2                                                                          \
-    }
-
 static const struct emu_row nearest[] = {
     FLOATS(INSN_add, add), SMALL(INSN_add, add),    FLOATS(INSN_sub, sub), SMALL(INSN_sub, sub),
     FLOATS(INSN_mul, mul), SMALL(INSN_mul, mul),    FLOATS(INSN_fma, fma), SMALL(INSN_fma, fma),
@@ -200,7 +197,7 @@ static const struct emu_row to_zero[] = {
 };
 static const struct emu_row unrounded[] = {
     FLOATS(INSN_min, min), SMALL(INSN_min, min),      FLOATS(INSN_max, max), SMALL(INSN_max, max),
-    FLOATS(INSN_neg, neg), SMALL_SIGN(INSN_neg, neg), FLOATS(INSN_abs, abs), SMALL_SIGN(INSN_abs, abs),
+    FLOATS(INSN_neg, neg), SMALL(INSN_neg, neg), FLOATS(INSN_abs, abs), SMALL(INSN_abs, abs),
     SMALL(INSN_add, add),  SMALL(INSN_sub, sub),      SMALL(INSN_mul, mul),
     FLOATS(INSN_add, add), FLOATS(INSN_sub, sub),     FLOATS(INSN_mul, mul),
 };

@@ -195,6 +195,7 @@ struct emu_shadow {
     uint16_t writer, reader[READERS]; /* actors (order.c) */
     uint8_t undefined;      /* bits of the byte that depend on something never written */
     uint8_t by_copy;        /* the writer is no warp: COPY_generic, COPY_async */
+    uint8_t laid;           /* 1 + swizzle (tensormap.h) of the tensor map that brought it; 0: none did */
 };
 
 /* A wait for all groups of copies but the last n looks back no further. */

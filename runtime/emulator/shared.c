@@ -113,7 +113,7 @@ void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, u
         s->written = c->cluster->time;
         s->write_line = in->line;
         s->writer = (uint16_t)w->actor;
-        s->by_copy = 0;
+        s->by_copy = s->laid = 0;
         s->undefined = (uint8_t)(undefined >> 8 * i);
         p[i] = next;
     }
@@ -150,6 +150,7 @@ void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, s
         s->write_line = in->line;
         s->writer = (uint16_t)actor;
         s->by_copy = by;
+        s->laid = 0;
         s->undefined = 0;
     }
 }

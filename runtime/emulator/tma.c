@@ -208,6 +208,8 @@ static void load_to(struct emu_warp *w, const struct emu_insn *in, int lane, str
         emu_fail(w, in, lane, ERR_emulator_barrier, "the mbarrier is in another CTA than the bytes");
     emu_shared_claim(w, in, lane, c, at, what->bulk.bytes,
                      emu_actor(c, ACTOR_mbarrier, (int)(m - c->mbarriers)));
+    for (int i = 0; i < what->bulk.bytes && what->bulk.map; i++)
+        c->shadow[at + i].laid = (uint8_t)(1 + what->bulk.map->swizzle);
     struct emu_op *op = emu_begin_op(w, in, lane);
     op->finish = finish_load;
     op->bulk = what->bulk;

@@ -10,6 +10,7 @@
  * and nobody may look before the wait: its registers are `flying` until then, and what it reads in shared memory is being read by
  * an actor of its own. Registers that ordinary instructions wrote are `fresh` until the next wgmma.fence. */
 #include "runtime/emulator/machine.h"
+#include "runtime/tensormap.h"
 
 #include <string.h>
 
@@ -107,6 +108,7 @@ bool emu_decode_wgmma(struct emu_insn *in)
 struct place {
     uint64_t start;
     int lbo, sbo, width, mask; /* of the swizzle; width 0: none */
+    enum map_swizzle swizzle;
     bool is_mn_major;
     enum ptype type;
 };
@@ -115,6 +117,7 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
                              enum ptype type, bool is_mn_major)
 {
     static const int widths[] = {0, 128, 64, 32}, masks[] = {0, 7, 3, 1};
+    static const enum map_swizzle swizzles[] = {SWIZZLE_none, SWIZZLE_128, SWIZZLE_64, SWIZZLE_32};
     emu_need_defined(w, in, o, 64, ALL_LANES, "the descriptor");
     uint64_t x = emu_lane(w, o, 0);
     for (int lane = 1; lane < LANES; lane++)
@@ -127,6 +130,7 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
                           .sbo = (int)(x >> 32 & 0x3fff) << 4,
                           .width = widths[x >> 62],
                           .mask = masks[x >> 62],
+                          .swizzle = swizzles[x >> 62],
                           .is_mn_major = is_mn_major,
                           .type = type};
 }
@@ -184,6 +188,17 @@ struct matrices {
     bool is_bad; /* something in A or B depends on what was never written */
 };
 
+/* What threads wrote lies as they will; what a tensor map laid out is told by its swizzle. */
+static void check_laid(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int at)
+{
+    static const char *const names[] = {"without a swizzle", "with a swizzle of 32 bytes",
+                                        "with a swizzle of 64 bytes", "with a swizzle of 128 bytes"};
+    int laid = w->cta->shadow[at].laid;
+    if (laid && laid != 1 + (int)p->swizzle)
+        emu_fail(w, in, 0, ERR_emulator_swizzle, "byte %d was loaded %s (line %d), and is read %s", at,
+                 names[laid - 1], w->cta->shadow[at].write_line, names[p->swizzle]);
+}
+
 /* Elements [first, first + n) x [0, depth) to to[k * pitch + mn - first]. */
 static bool gather(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int first, int n,
                    int depth, double *to, int pitch)
@@ -202,6 +217,7 @@ static bool gather(struct emu_warp *w, const struct emu_insn *in, const struct p
                          "element (%d, %d) is at byte %d of shared memory, which has %d", first + mn, k,
                          (int)at, c->shared_bytes);
             bad |= emu_shared_lend(w, in, 0, c, (int)at, CHUNK, actor, time);
+            check_laid(w, in, p, (int)at);
             values(p->type, chunk, c->shared + at, x);
             for (int i = 0; i < chunk; i++)
                 to[p->is_mn_major ? k * pitch + mn + i : (k + i) * pitch + mn] = x[i];

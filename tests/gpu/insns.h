@@ -16,7 +16,7 @@ enum { TRIAL_MAPS = 4, NAME_BYTES = 96 };
 
 /* How far a result may be from what is stated. */
 enum closeness {
-    CLOSE_bits,  /* not at all, but for the payload of a NaN of f64 */
+    CLOSE_bits,  /* not at all, but for which NaN comes of f64 */
     CLOSE_approx /* as the ISA bounds the function */
 };
 

@@ -137,7 +137,8 @@ static uint64_t want_float(struct form f, enum ptype t, const uint64_t *bits)
 {
     struct real x[OPERANDS];
     int width = type_bits(t);
-    uint64_t sign = UINT64_C(1) << (width - 1);
+    uint64_t sign = UINT64_C(1) << (width - 1),
+             nan = sign - 1; /* which the ISA leaves open: what GPUs make */
     enum mod how = f.mods[0] == MOD_rz ? MOD_rz : MOD_rn;
     for (int k = 0; k < OPERANDS; k++)
         x[k] = real_of(t, bits[k]);
@@ -150,8 +151,8 @@ static uint64_t want_float(struct form f, enum ptype t, const uint64_t *bits)
     case INSN_sqrt: return real_round(t, real_sqrt(x[0]), how, false);
     case INSN_min: return least(f, t, x, false);
     case INSN_max: return least(f, t, x, true);
-    case INSN_neg: return bits[0] ^ sign;
-    case INSN_abs: return bits[0] & ~sign;
+    case INSN_neg: return x[0].nan ? nan : bits[0] ^ sign;
+    case INSN_abs: return x[0].nan ? nan : bits[0] & ~sign;
     case INSN_selp: return bits[2] & 1 ? bits[0] : bits[1];
     default: return bits[0];
     }
@@ -211,6 +212,8 @@ static uint64_t want_conversion(struct form f, const uint64_t *bits)
         struct real r = {.minus = x < 0, .m = (wide)(x < 0 ? -x : x)};
         return holds_float(t) ? real_round(t, r, how, false) : cut(t, x);
     }
+    if (t == PT_f32 && from == PT_bf16) /* NaNs, too */
+        return bits[0] << 16;
     struct real x = real_of(from, bits[0]);
     bool to_whole = how == MOD_rni || how == MOD_rzi || how == MOD_rmi || how == MOD_rpi;
     if (to_whole)

@@ -179,7 +179,8 @@ static void want_box(struct trial *t, const struct packed_map *m, const int8_t *
     }
 }
 
-static void try_load(struct bench *b, struct packed_map m, int first, bool hint)
+/* Boxes from `from` to `to`, one after the other. */
+static void try_boxes(struct bench *b, struct packed_map m, int first, bool hint, int from, int to)
 {
     struct trial *t = trial_new(b, tensor_bytes(&m), PLACES * REGION);
     struct text *p = &t->ptx;
@@ -189,7 +190,7 @@ static void try_load(struct bench *b, struct packed_map m, int first, bool hint)
     print_barrier(p);
     if (hint)
         text_printf(p, "createpolicy.fractional.L2::evict_first.b64 %%policy;\n");
-    for (int k = 0; k < PLACES; k++) {
+    for (int k = from; k < to; k++) {
         print_spoil(p);
         print_coordinates(p, m.rank, places[k]);
         text_printf(p, "@%%q cp.async.bulk.prefetch.tensor.%dd.L2.global.tile ", m.rank);
@@ -202,7 +203,7 @@ static void try_load(struct bench *b, struct packed_map m, int first, bool hint)
             BARRIER, bytes, m.rank, hint ? ".L2::cache_hint" : "", first);
         print_box(p, m.rank);
         text_printf(p, ", [%%sm+%d]%s;\n", BARRIER, hint ? ", %policy" : "");
-        print_wait(p, k);
+        print_wait(p, k - from);
         print_result(p, (size_t)(k * REGION));
         want_box(t, &m, places[k], first, t->want + k * REGION);
         trial_check(t, INSN_tma_load, (size_t)(k * REGION), REGION / 4, 4, 4,
@@ -213,6 +214,20 @@ static void try_load(struct bench *b, struct packed_map m, int first, bool hint)
     trial_check(t, INSN_map_prefetch, 0, REGION / 4, 4, 4, "prefetch.tensormap");
     text_printf(p, "ret;\n}\n");
     trial_run(b, t);
+}
+
+static void try_load(struct bench *b, struct packed_map m, int first, bool hint)
+{
+    try_boxes(b, m, first, hint, 0, PLACES);
+}
+
+/* Rows of every type and length, each box by itself. */
+static void try_rows(struct bench *b)
+{
+    for (enum map_type type = MAP_u8; type < MAP_type_count; type += 3)
+        for (int bytes = 16; bytes <= 64; bytes += 16)
+            for (int k = 0; k < PLACES; k++)
+                try_boxes(b, map_of(type, 1, SWIZZLE_none, bytes, false), 128, false, k, k + 1);
 }
 
 /* -- stores and reductions -- */
@@ -438,6 +453,7 @@ static void try_maps(struct bench *b)
 
 void try_tma(struct bench *b)
 {
+    try_rows(b);
     try_maps(b);
     int n = 0;
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)

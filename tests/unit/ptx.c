@@ -64,11 +64,36 @@ static int by_base(const void *a, const void *b)
     return x->base < y->base ? -1 : x->base > y->base;
 }
 
+/* A fault of a map: one of its fields. */
+struct map_fault {
+    int map;
+    enum { FAULT_none, FAULT_extent, FAULT_pitch, FAULT_base, FAULT_box, FAULT_swizzle } what;
+    uint64_t value;
+    int expected; /* line of the report */
+    enum error error;
+    const char *said;
+};
+static struct map_fault map_fault;
+
+static void spoil_map(const struct map_fault *f)
+{
+    struct packed_map *m = &maps[f->map];
+    switch (f->what) {
+    case FAULT_extent: m->extent[1] = f->value; break;
+    case FAULT_pitch: m->stride[0] += f->value; break;
+    case FAULT_base: m->base += f->value; break;
+    case FAULT_box: m->box[1] = (uint16_t)f->value; break;
+    case FAULT_swizzle: m->swizzle = (uint8_t)f->value; break;
+    default: break;
+    }
+}
+
 static struct emu_report launch(const uint64_t *args, int grid, int shared_bytes, struct cpu_buffer *buffers,
                                 int nbuffers)
 {
     struct emu_report r = {0};
     struct arena a;
+    spoil_map(&map_fault);
     arena_init(&a, &memory, 0, world_fail, NULL);
     const struct emu_code *code = emulator_load(&a, source.text, strlen(source.text), &r);
     qsort(buffers, (size_t)nbuffers, sizeof *buffers, by_base);
@@ -308,6 +333,20 @@ static const struct sown matmul_faults[] = {
     {357, NULL, NULL,                               146, ERR_emulator_barrier, "never ends"},
     {192, "232", "236",                             192, ERR_emulator_ptx, "multiple of 8"},
     {192, "232", "64",                              193, ERR_emulator_ptx, "registers are live, and the warp keeps 64"},
+    {254, "1073741888", "64",                       257, ERR_emulator_swizzle, "128 bytes (line 150), and is read without"},
+    {254, "1073741888", "2147483712",               257, ERR_emulator_swizzle, "a swizzle of 64 bytes"},
+    {256, "1073741888", "3221225536",               257, ERR_emulator_swizzle, "a swizzle of 32 bytes"},
+};
+
+static const struct map_fault map_faults[] = {
+    {0, FAULT_extent,  (UINT64_C(1) << 31) + 1,     150, ERR_out_of_bounds, "none that the driver would make"},
+    {0, FAULT_base,    128,                         150, ERR_out_of_bounds, "which no tensor has"},
+    {0, FAULT_pitch,   8,                           150, ERR_out_of_bounds, "none that the driver would make"},
+    {0, FAULT_base,    8,                           150, ERR_out_of_bounds, "none that the driver would make"},
+    {1, FAULT_box,     32,                          148, ERR_emulator_barrier, "never come"},
+    {0, FAULT_swizzle, SWIZZLE_64,                  150, ERR_out_of_bounds, "none that the driver would make"},
+    {0, FAULT_swizzle, SWIZZLE_none,                257, ERR_emulator_swizzle, "without a swizzle"},
+    {1, FAULT_swizzle, SWIZZLE_none,                257, ERR_emulator_swizzle, "without a swizzle"},
 };
 
 static const struct sown attention_faults[] = {
@@ -321,6 +360,7 @@ static const struct sown attention_faults[] = {
     {3035, NULL, NULL,                              3038, ERR_emulator_undefined, ""},
     {2928, NULL, NULL,                              2942, ERR_emulator_race, "store"},
     {3044, NULL, NULL,                              3039, ERR_emulator_race, "the CTA ends"},
+    {361,  "1073741888", "64",                      364, ERR_emulator_swizzle, "without a swizzle"},
 };
 /* clang-format on */
 
@@ -339,5 +379,17 @@ TEST(faults_in_attention)
         read_source("attention_sm90a");
         sow(&attention_faults[i]);
         check_fault(&attention_faults[i], run_attention(300, 2, 1));
+    }
+}
+
+TEST(faults_in_maps)
+{
+    for (size_t i = 0; i < sizeof map_faults / sizeof *map_faults; i++) {
+        const struct map_fault *f = &map_faults[i];
+        struct sown nothing = {1, "", "", f->expected, f->error, f->said};
+        read_source("matmul_sm90a");
+        map_fault = *f;
+        check_fault(&nothing, run_matmul(512, 256, 384, 2));
+        map_fault = (struct map_fault){0};
     }
 }
