@@ -386,6 +386,76 @@ static void try_bulk_store(struct bench *b)
     trial_run(b, t);
 }
 
+static void try_bulk_reduce(struct bench *b, enum mod op, enum ptype type)
+{
+    size_t es = (size_t)ptype_info[type].bits / 8;
+    struct trial *t = trial_new(b, 2 * REGION, REGION);
+    struct form f = {INSN_bulk_reduce, (uint8_t)type, 0, {(uint8_t)op}, 0};
+    char spelled[NAME_BYTES];
+    if (type == PT_f16 || type == PT_bf16)
+        f.mods[1] = MOD_noftz;
+    form_spell(f, spelled, sizeof spelled);
+    head(t, "");
+    for (size_t i = 0; i < t->in_bytes; i += es) {
+        uint64_t x = ordinary(type);
+        memcpy(t->in + i, &x, es);
+    }
+    print_fill(&t->ptx, 0);
+    text_printf(&t->ptx, "add.s64 %%from, %%from, %d;\nadd.s32 %%own, %%own, %d;\n", REGION, REGION);
+    print_fill(&t->ptx, 0);
+    text_printf(&t->ptx,
+                "fence.proxy.async.shared::cta;\nbar.sync 0;\n"
+                "@%%q cp.async.bulk.global.shared::cta.bulk_group [%%out], [%%sm], %d;\n"
+                "@%%q cp.async.bulk.commit_group;\n@%%q cp.async.bulk.wait_group 0;\n@%%q %s [%%out], "
+                "[%%sm+%d], %d;\n"
+                "@%%q cp.async.bulk.commit_group;\n@%%q cp.async.bulk.wait_group 0;\nret;\n}\n",
+                REGION, spelled, REGION, REGION / 2);
+    memcpy(t->want, t->in, REGION);
+    for (size_t i = 0; i < REGION / 2; i += es) {
+        uint64_t old = 0, x = 0, after;
+        memcpy(&old, t->in + i, es);
+        memcpy(&x, t->in + REGION + i, es);
+        after = reduced(op, type, old, x);
+        memcpy(t->want + i, &after, es);
+    }
+    trial_check(t, INSN_bulk_reduce, 0, (int)(REGION / es), (int)es, (int)es, "%s", spelled);
+    trial_run(b, t);
+}
+
+/* Each of two CTAs sends bytes to the other, whose mbarrier counts them. */
+static void try_send(struct bench *b)
+{
+    struct trial *t = trial_new(b, 2 * REGION, 2 * REGION);
+    struct text *p = &t->ptx;
+    enum { BYTES = 4096 };
+    t->grid = 2;
+    head(t, ".explicitcluster\n.reqnctapercluster 2, 1, 1\n");
+    text_printf(
+        p, "mul.wide.u32 %%wide, %%cta, %d;\nadd.s64 %%from, %%from, %%wide;\nadd.s64 %%to, %%to, %%wide;\n",
+        REGION);
+    print_barrier(p);
+    print_fill(p, 0);
+    text_printf(
+        p,
+        "fence.proxy.async;\nbar.sync 0;\n@%%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%sm+%d], %d;\n"
+        "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n"
+        "mov.u32 %%x0, %%cluster_ctarank;\nxor.b32 %%x0, %%x0, 1;\nmapa.shared::cluster.u32 %%x1, %%sm, "
+        "%%x0;\n"
+        "@%%q cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%%x1+%d], [%%sm], %d, "
+        "[%%x1+%d];\n",
+        BARRIER, BYTES, BYTES, BYTES, BARRIER);
+    print_wait(p, 0);
+    print_result(p, 0);
+    text_printf(p,
+                "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\nret;\n}\n");
+    for (int rank = 0; rank < 2; rank++) {
+        memcpy(t->want + rank * REGION, t->in + rank * REGION, BYTES);
+        memcpy(t->want + rank * REGION + BYTES, t->in + !rank * REGION, BYTES);
+    }
+    trial_check(t, INSN_bulk_send, 0, 2 * REGION / 4, 4, 4, "cp.async.bulk to another CTA");
+    trial_run(b, t);
+}
+
 /* Rank 0 of two CTAs loads a box into both, and then a row of bytes. */
 static void try_multicast(struct bench *b, bool with_map)
 {
@@ -460,7 +530,17 @@ void try_tma(struct bench *b)
         for (const int8_t *type = reductions[i].types; *type >= 0; type++, n++)
             try_reduce(b, (enum mod)reductions[i].op, (enum map_type) * type, 1 + n % MAP_RANK_MAX,
                        (enum map_swizzle)(n % SWIZZLE_count));
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+        for (const int8_t *type = reductions[i].types; *type >= 0; type++) {
+            enum mod op = (enum mod)reductions[i].op;
+            enum ptype t = map_ptypes[*type];
+            if (op >= MOD_and && op <= MOD_xor)
+                t = *type == MAP_u32 ? PT_b32 : PT_b64;
+            if (op == MOD_add || !holds_float(t))
+                try_bulk_reduce(b, op, t);
+        }
     try_bulk_store(b);
+    try_send(b);
     try_multicast(b, true);
     try_multicast(b, false);
 }

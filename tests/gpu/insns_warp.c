@@ -351,6 +351,24 @@ static void try_phases(struct bench *b)
     end(&s);
 }
 
+/* Every lane's copy arrives by itself. */
+static void try_copy_arrivals(struct bench *b)
+{
+    struct sheet s = begin(b, LANES, 1, "");
+    uint32_t want[LANES];
+    text_printf(
+        &s.t->ptx,
+        "setp.eq.u32 %%q, %%t, 0;\n@%%q mbarrier.init.shared::cta.b64 [%%sm+1024], 32;\nbar.warp.sync -1;\n"
+        "cp.async.ca.shared.global [%%at], [%%in], 4;\n"
+        "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%%sm+1024];\n"
+        "WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 %%p, [%%sm+1024], 0;\n@!%%p bra WAIT;\n"
+        "xor.b32 %%other, %%t, 9;\nmad.lo.u32 %%other, %%other, 4, %%sm;\nld.shared.b32 %%d, [%%other];\n");
+    for (int i = 0; i < LANES; i++)
+        want[i] = input(&s, 0, i ^ 9);
+    store(&s, "%d", INSN_cp_async_arrive, "cp.async.mbarrier.arrive.noinc", want);
+    end(&s);
+}
+
 /* -- clusters: thread 0 of rank r arrives at the mbarrier of the other CTA, which waits for it -- */
 
 static void try_cluster(struct bench *b, const char *arrive, const char *wait)
@@ -384,11 +402,10 @@ void try_warp(struct bench *b)
     try_registers(b);
     try_addresses(b);
     try_phases(b);
+    try_copy_arrivals(b);
     try_cluster(b, "arrive.release.aligned", "wait.acquire.aligned");
     try_cluster(b, "arrive.relaxed.aligned", "wait.acquire.aligned");
     try_cluster(b, "arrive", "wait");
     bench_untested(b, INSN_trap, "ends a GPU's context; tests/unit/emulator.c runs it");
-    bench_untested(b, INSN_cp_async_arrive, "is emitted nowhere, and the emulator refuses it");
-    bench_untested(b, INSN_bulk_send, "is emitted nowhere, and the emulator refuses it");
     bench_untested(b, INSN_fence_map, "is emitted nowhere: maps are parameters, which no kernel changes");
 }
