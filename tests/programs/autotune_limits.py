@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: nothing is timed or too large there)
+# runs: interpreter emulator cuda (not triton: its tuner skips fewer errors; nor triton-interpret, which does not tune)
 # Configurations that do not compile or fit are passed over; what tuning writes is undone; hooks see the arguments.
 import torch
 import triton
