@@ -7,6 +7,9 @@ cc=${CC:-cc}
 make -s -C "$NESO_ROOT" amalgamation || exit 1
 cp "$NESO_ROOT/$NESO_BUILD"/neso.[ch] .
 $cc -std=c11 -O0 -Wall -Wextra -Werror -pedantic -c neso.c || exit 1
+for other in gcc clang; do
+    ! command -v $other >/dev/null || $other -std=c11 -Wall -Wextra -Werror -pedantic -fsyntax-only neso.c || say "$other refuses neso.c"
+done
 mkdir runtime && cp "$NESO_ROOT"/runtime/main.c "$NESO_ROOT"/runtime/{command*,statistics}.[ch] "$NESO_ROOT/$NESO_BUILD"/runtime/command_page.c "$NESO_ROOT"/runtime/neso.h runtime
 $cc -std=c11 -D_DEFAULT_SOURCE -O0 -I. runtime/*.c neso.o -lm -ldl -lpthread -o neso || exit 1
 for topic in $("$NESO" help | sed -n 's/^Topics of help: //p'); do

@@ -28,12 +28,12 @@ keep() { # FOLDER NESO PROGRAM
 }
 programs=("$NESO_ROOT"/tests/programs/{announcement_add,announcement_softmax,tensor_maps,layer_norm,scans}.py)
 [ -z "${EVERY:-}" ] || programs=("$NESO_ROOT"/tests/programs/*.py)
+cp "$NESO_ROOT"/tests/programs/*.py a/deeper/folder
 n=0
 for program in "${programs[@]}"; do
     name=$(basename "$program")
-    cp "$program" a/deeper/folder
     keep right "$NESO" "$program"
-    LC_ALL=de_DE.UTF-8 LANG=tr_TR.UTF-8 keep a/there "$NESO" "$program"
+    LC_ALL=de_DE.UTF-8 LANG=tr_TR.UTF-8 keep a/there "$NESO" "a/deeper/folder/$name"
     diff -r right a/there >/dev/null || say "$name: other PTX in another folder and locale"
     if [ -n "$other" ]; then
         keep there "$other" "$program"

@@ -192,6 +192,10 @@ static void fail_allocations(struct fake *fake, int which, const char *cache)
 
 static int is_forgiven(const char *call, const char *cache)
 {
+    /* Two kernels are made of it, one for few programs; where that one does not load, the other does its work. */
+    static const char loading[] = "cuModuleLoadData cuModuleGetFunction cuFuncSetAttribute";
+    if (strcmp(now, "matmul") == 0 && strstr(loading, call))
+        return 1;
     if (cache && strcmp(call, "cuModuleLoadData") == 0)
         return 1; /* what is kept is assembled anew */
     for (size_t i = 0; i < sizeof forgiven / sizeof *forgiven; i++)
