@@ -250,12 +250,12 @@ void select_debug(struct select *s, const struct op *o)
         select_unsupported(s, "a call of plain Python");
     const struct value *v = op_opnd(o, 0), *mask = op_opnd(o, 1);
     const struct opnd *c = tile_of(s, v), *on = mask ? tile_of(s, mask) : NULL;
+    struct opnd holds = {0};
     for (int i = 0; i < tile_nregs(v->type); i++) {
         struct opnd fails = pred_not(s, c[i]);
-        if (on)
-            fails = pred_and(s, fails, on[i]);
-        emit_insn(s, form0(INSN_trap, PT_none), 0, 0, NULL)->guard = in_reg(s, fails).n;
+        holds = pred_and(s, holds, on ? pred_not(s, pred_and(s, fails, on[i])) : c[i]);
     }
+    select_failure(s, o, pred_not(s, holds));
 }
 
 /* -- ops -- */

@@ -137,6 +137,7 @@ uint32_t coord_mask(const struct layout *l, int axis);
 
 /* -- select_print.c -- */
 void select_print(struct select *s, const struct op *o);
+void select_failure(struct select *s, const struct op *o, struct opnd fails); /* of an assertion */
 
 /* -- select_gather.c -- */
 void select_shared_gather(struct select *s, const struct op *o);

@@ -123,7 +123,7 @@ static void put_escaped(struct text *out, const char *s)
         text_str(out, *s == '%' ? "%%" : (char[]){*s, '\0'});
 }
 
-static void call_vprintf(struct select *s, const char *format, struct opnd args)
+static struct insn *call_vprintf(struct select *s, const char *format, struct opnd args)
 {
     if (!s->m->texts.n || s->m->texts.at[s->m->texts.n - 1] != format)
         VEC_PUSH(s->m->arena, &s->m->texts, format);
@@ -131,7 +131,7 @@ static void call_vprintf(struct select *s, const char *format, struct opnd args)
     struct opnd text = emit1(s, form0(INSN_mov, PT_u64), place);
     struct opnd x[] = {mir_reg(s->m, CLASS_b32), emit1(s, form1(INSN_cvta, PT_u64, MOD_global), text),
                        emit1(s, form1(INSN_cvta, PT_u64, MOD_local), args)};
-    emit_insn(s, form0(INSN_vprintf, PT_none), 1, 3, x);
+    return emit_insn(s, form0(INSN_vprintf, PT_none), 1, 3, x);
 }
 
 static struct printing begin(struct select *s)
@@ -184,4 +184,25 @@ void select_print(struct select *s, const struct op *o)
     put_escaped(&format, prefix);
     text_char(&format, '\n');
     call_vprintf(s, format.s, begin(s).args);
+}
+
+/* Where `fails` is so, it is said as CUDA's assert says it, and the launch ends. */
+void select_failure(struct select *s, const struct op *o, struct opnd fails)
+{
+    const struct attr *a = op_attr(o, ATTR_text);
+    struct text format;
+    text_init(&format, s->m->arena);
+    if (o->loc.line && o->loc.file < s->diag->sources.n) {
+        const char *name = s->diag->sources.at[o->loc.file]->name, *slash = strrchr(name, '/');
+        put_escaped(&format, slash ? slash + 1 : name); /* the same text in every folder */
+        text_printf(&format, ":%d: ", (int)o->loc.line);
+    }
+    text_printf(&format, "%s: block: [%%d,%%d,%%d], thread: [%%d,0,0] Assertion `", s->f->name);
+    put_escaped(&format, a ? a->s : "");
+    text_str(&format, "` failed.\n");
+    struct printing p = begin(s);
+    put_arg(&p, s->thread, PT_b32);
+    fails = in_reg(s, fails);
+    call_vprintf(s, format.s, p.args)->guard = fails.n;
+    emit_insn(s, form0(INSN_trap, PT_none), 0, 0, NULL)->guard = fails.n;
 }

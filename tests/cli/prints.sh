@@ -35,4 +35,28 @@ for target in sm_80 sm_90a sm_120a; do
     command -v ptxas >/dev/null || continue
     ptxas -arch=$target --warning-as-error k.ptx -o k.cubin || status=1
 done
+
+# A failed assertion says where, in which thread, and its message; one that holds says nothing.
+cat >a.py <<'END'
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k(X, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(X + i)
+    tl.device_assert(x < 100, "100% too much")
+    tl.device_assert(x < 64, "never", mask=i < 64)
+
+
+x = torch.arange(128, device='cuda').to(torch.float32)
+k[(1,)](x, N=64, debug=True)
+print("first")
+k[(1,)](x, N=128, debug=True)
+END
+"$NESO" run --device emulator a.py >a.out 2>/dev/null && { echo "it ends well"; status=1; }
+grep -q first a.out && ! grep -q never a.out || { cat a.out; status=1; }
+grep -qF 'a.py:10: k: block: [0,0,0], thread: [127,0,0] Assertion `100% too much` failed.' a.out || { cat a.out; status=1; }
 exit $status
