@@ -3,7 +3,7 @@
  * within the ISA's bound; dots on numbers whose sums are exact).
  *
  *     build/gpu_insns                 emulator
- *     build/gpu_insns cuda            emulator and GPU
+ *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor or tma
  *     build/gpu_insns ptx DIRECTORY   emulator, and the kernels as files, for an assembler
  *
  * Prints a row of a table for each row of insns.h, with the reason where there is no trial. Run by tests/gpu.sh. */
@@ -483,6 +483,12 @@ static bool open_gpu(struct bench *b)
     return b->on_gpu;
 }
 
+static const struct {
+    const char *name;
+    void (*run)(struct bench *b);
+} parts[] = {
+    {"alu", try_alu}, {"memory", try_memory}, {"warp", try_warp}, {"tensor", try_tensor}, {"tma", try_tma}};
+
 int main(int argc, char **argv)
 {
     struct bench *b = calloc(1, sizeof *b);
@@ -496,11 +502,9 @@ int main(int argc, char **argv)
         return 2;
     setvbuf(stdout, NULL, _IOLBF, 0);
     signal(SIGALRM, give_up);
-    try_alu(b);
-    try_memory(b);
-    try_warp(b);
-    try_tensor(b);
-    try_tma(b);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(argc > 2 ? argv[2] : parts[i].name, parts[i].name) == 0 || b->directory)
+            parts[i].run(b);
     int failed = print_table(b);
     arena_free(&b->arena);
     if (b->on_gpu)
