@@ -31,7 +31,8 @@ static const struct {
      "   mask = idx < N\n"
      "   x = load(X + idx, mask=mask)\n"
      "   y = load(Y + idx, mask=mask)\n"
-     "   store(Z + idx, x + y, mask=mask)\n", 0, 0, NULL},
+     "   store(Z + idx, x + y, mask=mask)\n",
+     0, 0, NULL},
     {"softmax", "*fp32:16, i32, i32:1, *fp32:16, i32, i32:1, i32, i32", "2.00",
      "import triton\n"
      "import triton.language as tl\n"

@@ -68,8 +68,8 @@ static const struct {
     const char *topic;
     void (*write)(struct text *out);
 } topics[] = {
-    {"ops", help_ops},       {"passes", help_passes},   {"insns", codegen_help_insns},
-    {"errors", help_errors}, {"targets", help_targets}, {"language", builtins_help},
+    {"ops", help_ops},           {"passes", help_passes},   {"insns", codegen_help_insns},
+    {"errors", help_errors},     {"targets", help_targets}, {"language", builtins_help},
     {"counts", emu_counts_help},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
