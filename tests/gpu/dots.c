@@ -469,11 +469,13 @@ int main(int argc, char **argv)
         target = slash + 1;
     bool one = argc > 3 && strcmp(argv[2], "case") == 0, small = strcmp(argv[argc - 1], "small") == 0;
     int count = argc > 2 ? atoi(argv[one ? 3 : 2]) : 0, first = one ? count : 0;
+    if (argc > 4 && strcmp(argv[3], "from") == 0) /* cases first to count: several processes share the work */
+        first = atoi(argv[4]);
     neso_context *ctx = NULL;
     neso_module *module = NULL;
     if (argc < 3 || neso_context_create(NULL, &ctx) != NESO_OK || use_device(ctx, device) != NESO_OK ||
         neso_module_from_source(ctx, "dots.py", source, sizeof source - 1, &module) != NESO_OK) {
-        printf("%s", ctx ? neso_error_text(ctx) : "usage: dots DEVICE COUNT|case N [small]\n");
+        printf("%s", ctx ? neso_error_text(ctx) : "usage: dots DEVICE COUNT [from N]|case N [small]\n");
         return 2;
     }
     for (int i = first; i < (one ? first + 1 : count); i++) {
