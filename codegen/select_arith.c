@@ -278,8 +278,9 @@ static struct opnd select_cmp(struct select *s, const struct op *o, enum dtype d
         return cmp_i1(s, pred, x[0], x[1]);
     if (dtype_info[dt].kind == DTYPE_int) {
         bool with_sign = preds[pred].reading == READ_signed;
-        return emit2(s, form1(INSN_setp, dtype_ptype(dt, preds[pred].reading), preds[pred].whole),
-                     extend_i8(s, dt, x[0], with_sign), extend_i8(s, dt, x[1], with_sign));
+        struct opnd right = extend_i8(s, dt, x[1], with_sign), left = extend_i8(s, dt, x[0], with_sign);
+        return emit2(s, form1(INSN_setp, dtype_ptype(dt, preds[pred].reading), preds[pred].whole), left,
+                     right);
     }
     struct opnd y[2] = {x[0], x[1]};
     if (dtype_info[dt].bits == 8 || (dt == DT_bf16 && !target_has(s->target, HAS_bf16_arith))) {
@@ -296,7 +297,8 @@ static struct opnd select_select(struct select *s, enum dtype dt, const struct o
         return x[0].i ? x[1] : x[2];
     if (dt != DT_i1)
         return emit3(s, form0(INSN_selp, dtype_ptype(dt, READ_bits)), x[1], x[2], x[0]);
-    return pred_op(s, INSN_or, pred_op(s, INSN_and, x[0], x[1]), pred_without(s, x[2], x[0]));
+    struct opnd otherwise = pred_without(s, x[2], x[0]);
+    return pred_op(s, INSN_or, pred_op(s, INSN_and, x[0], x[1]), otherwise);
 }
 
 /* -- addresses -- */

@@ -70,7 +70,8 @@ static void select_mbar_init(struct select *s, const struct op *o)
 static void select_mbar_expect(struct select *s, const struct op *o)
 {
     struct opnd x[] = {address_of(s, op_opnd(o, 0), 0), opnd_int(CLASS_b32, op_int(o, ATTR_bytes))};
-    set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive_tx), 0, 2, x), acts(s));
+    struct opnd mine = acts(s);
+    set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive_tx), 0, 2, x), mine);
 }
 
 /* One lane of each warp, or of each group of warps whose ends a dot's wait has joined. */
@@ -194,7 +195,8 @@ static void select_bulk_wait(struct select *s, const struct op *o)
 {
     struct opnd n = opnd_int(CLASS_b32, op_int(o, ATTR_pending));
     enum insn_code code = op_int(o, ATTR_read) ? INSN_bulk_wait_read : INSN_bulk_wait;
-    set_guard(emit_insn(s, form0(code, PT_none), 0, 1, &n), acts(s));
+    struct opnd mine = acts(s);
+    set_guard(emit_insn(s, form0(code, PT_none), 0, 1, &n), mine);
 }
 
 /* -- roles -- */

@@ -154,8 +154,8 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
     struct opnd low = emit2(s, form0(INSN_mul_wide, PT_u32), m, shift_left(s, w[2], w[3], shift));
     struct opnd carry = emit2(s, form0(INSN_shr, PT_u64), low, b32(32));
     struct opnd middle = emit3(s, form0(INSN_mad_wide, PT_u32), m, shift_left(s, w[1], w[2], shift), carry);
-    struct opnd high =
-        emit3(s, form0(INSN_mad_lo, PT_u32), m, shift_left(s, w[0], w[1], shift), high_word(s, middle));
+    struct opnd above = high_word(s, middle);
+    struct opnd high = emit3(s, form0(INSN_mad_lo, PT_u32), m, shift_left(s, w[0], w[1], shift), above);
     struct opnd turn[] = {mir_reg(s->m, CLASS_b64), emit1(s, form_cvt(PT_u32, PT_u64, MOD_none), middle),
                           high};
     emit_insn(s, form0(INSN_pack, PT_b64), 1, 3, turn)->nvec = 2;
@@ -458,7 +458,7 @@ struct opnd select_frem(struct select *s, enum dtype dt, const struct opnd *x)
 {
     if (dt == DT_f64)
         return remainder_of(s, &remainder_f64, x[0], x[1]);
-    struct opnd r =
-        remainder_of(s, &remainder_f32, in_reg(s, widen_to_f32(s, dt, x[0])), widen_to_f32(s, dt, x[1]));
+    struct opnd by = widen_to_f32(s, dt, x[1]);
+    struct opnd r = remainder_of(s, &remainder_f32, in_reg(s, widen_to_f32(s, dt, x[0])), by);
     return narrow_from_f32(s, dt, r, ROUND_rn);
 }

@@ -94,8 +94,8 @@ struct opnd join_elems(struct select *s, const struct word_shape *a, const struc
         return join_bytes(s, x[0], x[1]);
     if (a->per_word == 2)
         return join_halves(s, x[0], x[1]);
-    return emit3(s, form0(INSN_prmt, PT_b32), join_halves(s, x[0], x[1]), join_halves(s, x[2], x[3]),
-                 opnd_int(CLASS_b32, BYTES_0_2_OF_BOTH));
+    struct opnd high = join_halves(s, x[2], x[3]), low = join_halves(s, x[0], x[1]);
+    return emit3(s, form0(INSN_prmt, PT_b32), low, high, opnd_int(CLASS_b32, BYTES_0_2_OF_BOTH));
 }
 
 static void split_bytes(struct select *s, struct opnd half, struct opnd *elems)

@@ -103,8 +103,8 @@ static struct obj *divide(struct eval *e, struct obj *x, struct obj *y, bool exa
     const struct lang_type *t = scalar_of(x);
     if (!is_single_or_double(t)) {
         const struct lang_type *f32 = lang_number(e, DT_f32, false);
-        struct obj *r = divide(e, tensor_cast(e, x, f32, ROUND_none, false, at),
-                               tensor_cast(e, y, f32, ROUND_none, false, at), exact, at);
+        struct obj *by = tensor_cast(e, y, f32, ROUND_none, false, at);
+        struct obj *r = divide(e, tensor_cast(e, x, f32, ROUND_none, false, at), by, exact, at);
         return tensor_cast(e, r, t, ROUND_none, false, at);
     }
     struct value *v = build_binary(trace_builder(e, at), OP_fdiv, x->tensor.value, y->tensor.value);

@@ -252,9 +252,10 @@ static struct value *deal(struct pairing *p, struct builder *b, struct value *ow
         return own;
     int log = __builtin_ctz((unsigned)p->stride);
     struct value *high = build_binary(b, OP_and, own, i32(b, ~(int64_t)(2 * p->stride - 1)));
-    struct value *rank = build_binary(b, OP_shl, build_special(b, OP_cluster_rank), i32(b, log));
-    struct value *low =
-        build_binary(b, OP_and, build_binary(b, OP_shrs, own, i32(b, 1)), i32(b, p->stride - 1));
+    struct value *by = i32(b, log);
+    struct value *rank = build_binary(b, OP_shl, build_special(b, OP_cluster_rank), by);
+    struct value *mask = i32(b, p->stride - 1);
+    struct value *low = build_binary(b, OP_and, build_binary(b, OP_shrs, own, i32(b, 1)), mask);
     struct value *dealt = build_binary(b, OP_or, build_binary(b, OP_or, high, rank), low);
     struct value *pid = build_select(b, p->paired, dealt, own);
     value_rename(pid, "pid");

@@ -66,7 +66,8 @@ static void wrap(struct func *f)
         n[axis] = build_num_programs(&b, axis);
         total = total ? build_binary(&b, OP_mul, total, n[axis]) : n[axis];
     }
-    struct op *loop = build_for(&b, build_i32(&b, OP_cta_id), total, build_i32(&b, OP_cta_count), 0, NULL);
+    struct value *step = build_i32(&b, OP_cta_count);
+    struct op *loop = build_for(&b, build_i32(&b, OP_cta_id), total, step, 0, NULL);
     struct block *body = loop->regions[0];
     struct numbers pid;
     b = build_at_end(body, first->loc);

@@ -405,7 +405,8 @@ static void build_prologue(struct pipeline *p, struct value **now)
         struct value *k = i ? build_binary(&b, OP_add, lo, number(&b, lo->type, i * p->step)) : lo;
         struct map map;
         start_map(p, &map, k, now);
-        copy_stage(p, &b, &map, exists(p, &b, lo, i, false), number(&b, i32, i));
+        struct value *slot = number(&b, i32, i);
+        copy_stage(p, &b, &map, exists(p, &b, lo, i, false), slot);
         advance(p, &b, &map, now);
     }
 }
@@ -414,8 +415,8 @@ static void build_prologue(struct pipeline *p, struct value **now)
 static struct value *turn(struct builder *b, struct value *x, int edge, int other, int by)
 {
     struct value *at_edge = build_cmp(b, PRED_eq, x, number(b, x->type, edge));
-    return build_select(b, at_edge, number(b, x->type, other),
-                        build_binary(b, OP_add, x, number(b, x->type, by)));
+    struct value *next = build_binary(b, OP_add, x, number(b, x->type, by));
+    return build_select(b, at_edge, number(b, x->type, other), next);
 }
 
 /* In the loop: the copies of the iteration stages - 1 ahead, into the slot before the one that is read. */

@@ -33,7 +33,7 @@ n=0
 for program in "${programs[@]}"; do
     name=$(basename "$program")
     keep right "$NESO" "$program"
-    LC_ALL=de_DE.UTF-8 LANG=tr_TR.UTF-8 keep a/there "$NESO" "a/deeper/folder/$name"
+    { LC_ALL=de_DE.UTF-8 LANG=tr_TR.UTF-8 keep a/there "$NESO" "a/deeper/folder/$name"; } 2>/dev/null
     diff -r right a/there >/dev/null || say "$name: other PTX in another folder and locale"
     if [ -n "$other" ]; then
         keep there "$other" "$program"
