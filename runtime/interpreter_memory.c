@@ -142,6 +142,8 @@ static bool unravel(const struct launch_tensor *t, int64_t flat, int64_t *index)
         for (int d = 0; d < t->rank; d++)
             if (!done[d] && (widest < 0 || t->stride[d] > t->stride[widest]))
                 widest = d;
+        if (widest < 0)
+            break;
         int64_t stride = t->stride[widest];
         done[widest] = true;
         index[widest] = stride <= 0 ? 0 : flat >= 0 ? flat / stride : -((-flat + stride - 1) / stride);

@@ -246,15 +246,16 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
 /* Lanes that wait for others of their warp tell less than what those wait for. */
 void emu_deadlock(struct emu_cluster *c)
 {
-    struct emu_warp *first = NULL;
-    const struct emu_group *g = NULL;
+    static const struct emu_group nobody = {.pc = 1, .waits = WAIT_lanes};
+    struct emu_warp *first = c->ctas->warps;
+    const struct emu_group *g = &nobody;
     char what[160];
     for (int i = 0; i < c->nctas * c->ctas->nwarps; i++) {
         struct emu_warp *w = &c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps];
         for (int k = 0; k < w->nwaiting; k++) {
             if (w->waiting[k].waits == WAIT_mbarrier)
                 emu_mbarrier_say(w, &w->waiting[k], what, sizeof what);
-            if (!g || (g->waits == WAIT_lanes && w->waiting[k].waits != WAIT_lanes)) {
+            if (g == &nobody || (g->waits == WAIT_lanes && w->waiting[k].waits != WAIT_lanes)) {
                 first = w;
                 g = &w->waiting[k];
             }

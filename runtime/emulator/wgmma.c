@@ -379,7 +379,7 @@ void emu_run_wgmma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         m.is_bad = gather_registers(w, &x, s, &m);
     } else {
         struct place a = place_of(w, in, x.a, (enum ptype)s->a, a_mn);
-        m.is_bad = gather(w, in, &a, w->index % WARPGROUP * ROWS, ROWS, s->depth, m.a[0], ROWS);
+        m.is_bad = gather(w, in, &a, w->index % WARPGROUP * ROWS, ROWS, s->depth, &m.a[0][0], ROWS);
     }
     struct place b = place_of(w, in, x.b, (enum ptype)s->b, b_mn);
     m.is_bad |= gather(w, in, &b, 0, in->number, s->depth, m.b[0], COLUMNS_MOST);

@@ -388,7 +388,7 @@ static void try_atomic(struct batch *y, enum insn_code code, const uint8_t *orde
 {
     struct form f = {.code = (uint8_t)code, .type = (uint8_t)t};
     int n = 0;
-    for (; *order && n < 2; order++)
+    for (; n < 2 && *order; order++)
         f.mods[n++] = *order;
     f.mods[n++] = (uint8_t)space;
     f.mods[n++] = (uint8_t)op;
