@@ -128,10 +128,23 @@ static bool is_aligned(const struct affine_table *t, const struct poly *p)
     return true;
 }
 
+/* Does the row end at a multiple of 16 bytes? On an H200 a copy of elements of 32 bits with an odd bound wrote one more. */
+static bool ends_aligned(const struct affine_table *t, const struct access_dim *d)
+{
+    int64_t bytes = d->stride.n == 1 && d->stride.at[0].natoms == 0 ? d->stride.at[0].factor : 1;
+    for (int i = 0; i < d->nbounds; i++)
+        for (int k = 0; k < d->bounds[i].more.n; k++)
+            if (divisor_of(t, &d->bounds[i].more.at[k]) * bytes % MAP_ALIGN != 0)
+                return false;
+    return true;
+}
+
 static const char *find_doubt(struct putting *x, const struct access *a)
 {
     if (x->f->params.at[a->base].divisible % MAP_ALIGN != 0 || !is_aligned(x->t, &a->offset))
         return "where it begins may be no multiple of 16 bytes";
+    if (!ends_aligned(x->t, &a->dims[a->contiguous]))
+        return "its rows may end at no multiple of 16 bytes";
     for (int d = 0; d < a->ndims; d++) {
         if (d != a->contiguous && !is_aligned(x->t, &a->dims[d].stride))
             return "a stride may be no multiple of 16 bytes";
