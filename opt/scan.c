@@ -332,7 +332,7 @@ static struct value *pair(struct builder *b, struct value *x, struct value *y)
 
 static void split_scan(struct split *s)
 {
-    struct value *x[RANK_MAX], *ends[RANK_MAX], *both[RANK_MAX];
+    struct value *x[RANK_MAX], *ends[RANK_MAX] = {NULL}, *both[RANK_MAX];
     const struct type *t = op_opnd(s->scan, 0)->type;
     int shape[RANK_MAX], rank = 0, nwarps = 1 << s->share.n[IN_warp];
     for (int d = 0; d < t->rank; d++) {

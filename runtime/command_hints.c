@@ -82,7 +82,7 @@ static void read_entry(struct entries *e, const char *s, size_t whole, const str
     size_t name = strspn(s, " \t\n"), type = name;
     while (isalnum((unsigned char)s[type]) || s[type] == '_')
         type++;
-    type = s[type] == '=' && type < whole ? type + 1 : name;
+    type = type < whole && s[type] == '=' ? type + 1 : name;
     *x = (struct entry){.s = s, .length = whole, .whole = whole};
     size_t n = whole - type;
     while (n && isspace((unsigned char)s[type + n - 1]))
