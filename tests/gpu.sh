@@ -5,6 +5,7 @@
 #            Triton, compiled and interpreted
 #   memory   vector add and softmax beside a device copy, PyTorch and Triton
 #   matmul   the announcement's matmul beside cuBLAS and Triton
+#   mma      the same on the way of the GPUs before Hopper (mma.sync, cp.async), for neso and for Triton
 #   random   2,000 random dots against a float64 oracle
 #   insns    every PTX instruction that we emit, on the GPU, in the emulator, and as the PTX ISA says
 #   interpreter   a launch in neso's interpreter and in Triton's
@@ -23,16 +24,27 @@ make -s -j"$(nproc)" all build/gpu_ops build/gpu_dots build/gpu_insns >"$out/mak
 neso=build/neso
 passed=0 failed=0
 
-check() { # NAME SECONDS COMMAND...: the exit code that the file named last expects, else 0
-    local name=$1 seconds=$2 started=$SECONDS want got; shift 2
+try() { # NAME SECONDS COMMAND...: the exit code that the file named last expects, else 0; 1 where it is another
+    local name=$1 seconds=$2 started=$SECONDS log=$out/log.$BASHPID want got; shift 2
     want=$(sed -nE 's/^# expect: exit ([0-9]+).*/\1/p' "${@: -1}" 2>/dev/null | head -n 1)
-    timeout "$seconds" "$@" >"$out/log" 2>&1
+    timeout "$seconds" "$@" >"$log" 2>&1
     got=$?
-    if [ $got = "${want:-0}" ]; then
-        passed=$((passed + 1))
-    else
-        echo "FAILED $name (exit $got, $((SECONDS - started)) s)"; tail -n 25 "$out/log" | cut -c1-300; failed=$((failed + 1))
-    fi
+    mv "$log" "$out/log"
+    [ $got = "${want:-0}" ] && return
+    echo "FAILED $name (exit $got, $((SECONDS - started)) s)"; tail -n 25 "$out/log" | cut -c1-300
+    return 1
+}
+check() { try "$@" && passed=$((passed + 1)) || failed=$((failed + 1)); }
+
+# The same, beside others, a process a core at once: `gather` waits for them and counts.
+beside() {
+    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+    { try "$@"; echo $? >>"$out/results"; } &
+}
+gather() {
+    wait
+    passed=$((passed + $(grep -c '^0' "$out/results"))) failed=$((failed + $(grep -c '^1' "$out/results")))
+    rm -f "$out/results"
 }
 
 marked() { sed -nE '1s/^# runs: *//p' "$1" | sed -E 's/[(;].*//' | grep -qw -- "$2"; }
@@ -40,11 +52,12 @@ marked() { sed -nE '1s/^# runs: *//p' "$1" | sed -E 's/[(;].*//' | grep -qw -- "
 part_tests() {
     "$neso" doctor
     for f in tests/programs/*.py; do
-        marked "$f" cuda && check "cuda $f" 60 "$neso" run --device cuda "$f"
-        marked "$f" interpreter && check "interpreter $f" 120 "$neso" run --device interpreter "$f"
-        marked "$f" triton && check "triton $f" 180 "$python" "$f"
-        marked "$f" triton-interpret && check "triton-interpret $f" 240 env TRITON_INTERPRET=1 "$python" "$f"
+        marked "$f" triton && beside "triton $f" 180 "$python" "$f"
+        marked "$f" triton-interpret && beside "triton-interpret $f" 240 env TRITON_INTERPRET=1 "$python" "$f"
+        marked "$f" cuda && beside "cuda $f" 120 "$neso" run --device cuda "$f"
+        marked "$f" interpreter && beside "interpreter $f" 120 "$neso" run --device interpreter "$f"
     done
+    gather
     check "every op against the interpreter" 240 build/gpu_ops
     grep -E '^refused|kinds refused' "$out/log" | tail -n 40
 }
@@ -53,13 +66,20 @@ part_memory() { "$python" bench/peers/memory.py "$out/memory.json" && passed=$((
 
 part_matmul() { "$python" bench/peers/matmul.py "$out/matmul.json" && passed=$((passed + 1)) || failed=$((failed + 1)); }
 
-part_random() { # the assembler takes most of the time: eight processes
-    local i jobs=()
-    for i in 0 1 2 3 4 5 6 7; do
-        timeout 400 build/gpu_dots cuda $((250 * i + 250)) from $((250 * i)) >"$out/dots$i" 2>&1 & jobs+=($!)
+part_mma() { # both for the GPUs before Hopper: no wgmma, no TMA
+    TRITON_OVERRIDE_ARCH=sm80 "$python" bench/peers/matmul.py --target sm_80 "$out/mma.json" 4096 &&
+        passed=$((passed + 1)) || failed=$((failed + 1))
+}
+
+part_random() { # the assembler takes most of the time: a process a core
+    local i n; n=$(nproc)
+    for ((i = 0; i < n; i++)); do
+        timeout 400 build/gpu_dots cuda $((2000 * (i + 1) / n)) from $((2000 * i / n)) >"$out/dots$i" 2>&1 &
     done
-    for i in "${jobs[@]}"; do wait "$i" && passed=$((passed + 1)) || failed=$((failed + 1)); done
-    grep -h FAILED "$out"/dots? | head -n 12; awk '/passed,/ {p += $1; f += $3} END {print p " random dots passed, " f " failed"}' "$out"/dots?
+    wait
+    grep -h FAILED "$out"/dots* | head -n 12
+    awk '/passed,/ {p += $1; f += $3} END {print p " random dots passed, " f " failed"; exit p < 1900 || f}' "$out"/dots* &&
+        passed=$((passed + 1)) || failed=$((failed + 1))
 }
 
 verdicts() { # FILE VERDICT: how often
@@ -105,8 +125,8 @@ LIST
 
 for part in "${@:-tests}"; do
     case $part in
-    tests | memory | matmul | random | insns | interpreter | counts | gate | sass) "part_$part" ;;
-    *) echo "usage: tests/gpu.sh [tests|memory|matmul|random|insns|interpreter|counts|gate|sass]..." >&2; exit 2 ;;
+    tests | memory | matmul | mma | random | insns | interpreter | counts | gate | sass) "part_$part" ;;
+    *) echo "usage: tests/gpu.sh [tests|memory|matmul|mma|random|insns|interpreter|counts|gate|sass]..." >&2; exit 2 ;;
     esac
 done
 echo "$passed passed, $failed failed"
