@@ -15,11 +15,13 @@ struct ptx_param {
 struct ptx_info {
     int num_threads;
     int shared_bytes;
-    bool persistent;       /* a CTA an SM is enough; the grid's three axes, as u32, follow the parameters (maps come after) */
-    int pair_multiple;     /* CTAs go in pairs where axis 0 of the grid is a multiple of it; 0: never */
-    int ptx_version;       /* the lowest that suffices: 80 is 8.0 */
-    int live_regs;         /* most 32-bit registers live at once, as computed here */
-    struct loc peak;       /* where */
+    bool
+        persistent; /* a CTA an SM is enough; the grid's three axes, as u32, follow the parameters (maps come after) */
+    bool puts;         /* some maps are stored through */
+    int pair_multiple; /* CTAs go in pairs where axis 0 of the grid is a multiple of it; 0: never */
+    int ptx_version;   /* the lowest that suffices: 80 is 8.0 */
+    int live_regs;     /* most 32-bit registers live at once, as computed here */
+    struct loc peak;   /* where */
     VEC(struct ptx_param) params;
     /* The launch plan: tensor maps follow the parameters, 128 bytes each; guards that must hold. */
     const struct tensor_map *maps;
@@ -28,9 +30,9 @@ struct ptx_info {
 };
 
 struct codegen_options {
-    bool verbose;   /* a comment per tile op */
-    bool debug_loc; /* .loc lines (default on) */
-    bool emit_mir;  /* print machine IR instead of PTX */
+    bool verbose;           /* a comment per tile op */
+    bool debug_loc;         /* .loc lines (default on) */
+    bool emit_mir;          /* print machine IR instead of PTX */
     struct text *registers; /* gets how many are live where; NULL: nobody asks */
 };
 

@@ -187,8 +187,10 @@ static void select_boxes(struct select *s, const struct op *o, int first, bool l
         f.number = (uint16_t)rank;
         set_guard(emit_insn(s, f, 0, n, x), mine);
     }
-    if (!load)
-        set_guard(emit_insn(s, form0(INSN_bulk_commit, PT_none), 0, 0, NULL), mine);
+    if (load)
+        return;
+    set_guard(emit_insn(s, form0(INSN_bulk_commit, PT_none), 0, 0, NULL), mine);
+    s->info->puts = true;
 }
 
 static void select_bulk_wait(struct select *s, const struct op *o)

@@ -137,5 +137,6 @@ const char *map_of(struct affine_table *t, const struct access *a, const struct 
                    struct tensor_map *m);
 /* Its number; equal maps are one. */
 int map_add(struct func *f, const struct tensor_map *m);
+void guards_add(struct func *f, const struct expr *guards, int n); /* those that are not there yet */
 
 #endif

@@ -5,8 +5,8 @@
  *
  * What is outside of the map's extents is dropped: they are the mask. Where the tile's dimensions lie in memory in another
  * order, a `trans` comes first. Such a store ends some time after it began, and in no order with other accesses: nothing that
- * follows may read memory or tell others that it is done, and no other store may touch the same block. Unlike a load, a store
- * for which the launcher finds no map would cost the kernel its other maps: alignment must be known here.
+ * follows may read memory or tell others that it is done, and no other store may touch the same block. What only the
+ * launch knows (is all of it aligned?) the launcher finds; it then takes the kernel whose stores are none of these.
  *
  * So far only what comes of dots pays, which does not lie in registers as memory wants it.
  * Needs: traced ops. Leaves: the addresses' ops, for dce. */
@@ -109,6 +109,12 @@ static bool comes_of_dot(const struct value *v, int depth)
     return false;
 }
 
+/* What the launch must fulfil, besides being one for which there are maps. */
+struct guards {
+    struct expr at[GUARDS_MOST];
+    int n;
+};
+
 static int64_t divisor_of(const struct affine_table *t, const struct term *x)
 {
     int64_t n = x->factor;
@@ -120,39 +126,54 @@ static int64_t divisor_of(const struct affine_table *t, const struct term *x)
     return n;
 }
 
-static bool is_aligned(const struct affine_table *t, const struct poly *p)
+/* -(-more bytes % 16) is at least 0. */
+static bool guard_multiple(struct putting *x, const struct poly *more, int64_t bytes, struct guards *g)
 {
-    for (int i = 0; i < p->n; i++)
-        if (divisor_of(t, &p->at[i]) % MAP_ALIGN != 0)
+    struct arena *arena = x->f->module->arena;
+    struct poly extent, none = {0};
+    if (g->n == GUARDS_MOST || !poly_add(x->t, &extent, &none, more, -1))
+        return false;
+    struct expr *e = &g->at[g->n++];
+    expr_push(arena, e, EXPR_const, 0);
+    bool good = poly_expr(x->t, &extent, e);
+    expr_push(arena, e, EXPR_const, bytes);
+    expr_push(arena, e, EXPR_mul, 0);
+    expr_push(arena, e, EXPR_const, MAP_ALIGN);
+    expr_push(arena, e, EXPR_rem, 0);
+    expr_push(arena, e, EXPR_sub, 0);
+    return good;
+}
+
+/* Does the row end at a multiple of 16 bytes? On an H200 a copy of elements of 32 bits with an odd bound wrote one more.
+ * What only the launch knows becomes a guard. */
+static bool ends_aligned(struct putting *x, const struct access_dim *d, struct guards *g)
+{
+    int64_t bytes;
+    if (!poly_const(&d->stride, &bytes))
+        return d->nbounds == 0;
+    for (int i = 0; i < d->nbounds; i++) {
+        const struct poly *more = &d->bounds[i].more;
+        bool certain = true;
+        for (int k = 0; k < more->n; k++)
+            certain = certain && divisor_of(x->t, &more->at[k]) * bytes % MAP_ALIGN == 0;
+        if (!certain && !guard_multiple(x, more, bytes, g))
             return false;
+    }
     return true;
 }
 
-/* Does the row end at a multiple of 16 bytes? On an H200 a copy of elements of 32 bits with an odd bound wrote one more. */
-static bool ends_aligned(const struct affine_table *t, const struct access_dim *d)
+static const char *find_doubt(struct putting *x, const struct access *a, struct guards *g)
 {
-    int64_t bytes = d->stride.n == 1 && d->stride.at[0].natoms == 0 ? d->stride.at[0].factor : 1;
-    for (int i = 0; i < d->nbounds; i++)
-        for (int k = 0; k < d->bounds[i].more.n; k++)
-            if (divisor_of(t, &d->bounds[i].more.at[k]) * bytes % MAP_ALIGN != 0)
-                return false;
-    return true;
-}
-
-static const char *find_doubt(struct putting *x, const struct access *a)
-{
-    if (x->f->params.at[a->base].divisible % MAP_ALIGN != 0 || !is_aligned(x->t, &a->offset))
-        return "where it begins may be no multiple of 16 bytes";
-    if (!ends_aligned(x->t, &a->dims[a->contiguous]))
-        return "its rows may end at no multiple of 16 bytes";
-    for (int d = 0; d < a->ndims; d++) {
-        if (d != a->contiguous && !is_aligned(x->t, &a->dims[d].stride))
-            return "a stride may be no multiple of 16 bytes";
+    for (int d = 0; d < a->ndims; d++)
         for (int i = 0; i < a->dims[d].nbounds; i++)
             if (a->dims[d].bounds[i].is_wrap)
                 return "rows are wrapped";
-    }
-    return a->nguards ? "it needs a guard" : NULL;
+    if (!ends_aligned(x, &a->dims[a->contiguous], g))
+        return "its rows may end at no multiple of 16 bytes";
+    for (int i = 0; i < a->nguards; i++)
+        if (g->n == GUARDS_MOST || !poly_expr(x->t, &a->guards[i], &g->at[g->n++]))
+            return "it needs a guard";
+    return NULL;
 }
 
 /* -- the rewrite -- */
@@ -184,17 +205,20 @@ static const char *put(struct putting *x, struct op *o)
     if (!comes_of_dot(op_opnd(o, 1), 0))
         return "it is no result of a warpgroup's dot";
     const char *why = access_of(x->t, o, &a);
+    struct guards g = {0};
     if (!why)
-        why = find_doubt(x, &a);
+        why = find_doubt(x, &a, &g);
     if (why)
         return why;
     struct following f = {.t = x->t, .store = o, .a = &a};
     func_walk(x->f, visit_follower, &f);
     map_order(&a, dims);
     why = f.why ? f.why : map_of(x->t, &a, op_opnd(o, 1)->type, dims, &m);
-    if (!why)
-        rewrite(x, o, &a, dims, map_add(x->f, &m));
-    return why;
+    if (why)
+        return why;
+    rewrite(x, o, &a, dims, map_add(x->f, &m));
+    guards_add(x->f, g.at, g.n);
+    return NULL;
 }
 
 static void visit(struct op *o, void *ctx)

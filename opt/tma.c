@@ -350,14 +350,14 @@ static bool guard_exprs(struct raising *r, struct candidate *c)
     return true;
 }
 
-static void add_guards(struct func *f, const struct candidate *c)
+void guards_add(struct func *f, const struct expr *guards, int n)
 {
-    for (int i = 0; i < c->nguards; i++) {
+    for (int i = 0; i < n; i++) {
         int k = 0;
-        while (k < f->guards.n && !expr_equal(&f->guards.at[k], &c->guards[i]))
+        while (k < f->guards.n && !expr_equal(&f->guards.at[k], &guards[i]))
             k++;
         if (k == f->guards.n)
-            VEC_PUSH(f->module->arena, &f->guards, c->guards[i]);
+            VEC_PUSH(f->module->arena, &f->guards, guards[i]);
     }
 }
 
@@ -471,7 +471,7 @@ void opt_tma(struct func *f)
                     c->why ? c->why : "");
         if (c->why)
             continue;
-        add_guards(f, c);
+        guards_add(f, c->guards, c->nguards);
         rewrite(&r, c);
     }
 }

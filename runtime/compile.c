@@ -220,8 +220,10 @@ static void make_plan(struct neso_kernel *k, const struct func *f, struct text *
     plan_print(k, out);
     text_printf(out, "\"grid\": \"logical\", \"warps\": %d, \"threads\": %d, ", f->num_warps,
                 k->info.num_threads);
-    text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}%s\n  ]\n}\n",
+    text_printf(out,
+                "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}%s%s\n  ]\n}\n",
                 k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10,
+                k->info.puts ? ",\n    {\"guards\": [], \"without\": \"put\"}" : "",
                 has_plan(k) ? ",\n    {\"guards\": [], \"without\": \"tma,put\"}" : "");
 }
 

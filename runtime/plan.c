@@ -3,7 +3,8 @@
  *
  *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► 128 bytes a map, kept for the next launch alike
  *                              │ an extent of 0, a stride that is no multiple of 16 bytes, a guard below 0
- *                              └─► the same kernel, compiled without tensor maps when that is first needed
+ *                              └─► the same kernel, compiled without maps for stores, and where that does not help
+ *                                  without any, when that is first needed
  *
  * A grid that fits the GPU at once takes a kernel whose CTAs run one program each, made likewise.
  *
@@ -340,6 +341,21 @@ static struct variant choose_variant(struct neso_kernel *k, const struct launch 
     return g ? (struct variant){&g->info, &g->maps, g->loaded} : (struct variant){&k->info, &k->maps, NULL};
 }
 
+static bool fulfils(struct neso_kernel *k, const struct variant *v, const struct launch *l, map_words *maps)
+{
+    return v->info->nmaps <= MAPS_MOST && find_maps(k, v, l, maps);
+}
+
+/* Stores ask for more than loads do: without them there may be maps. */
+static bool take_loading(struct neso_kernel *k, struct variant *v)
+{
+    struct fault ignored;
+    struct general *g = general_of(k, &k->loading, "put", &ignored);
+    if (g)
+        *v = (struct variant){&g->info, &g->maps, g->loaded};
+    return g != NULL;
+}
+
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
     _Alignas(64) map_words maps[MAPS_MOST];
@@ -351,7 +367,7 @@ bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
     if (l->nargs > PLAN_ARGS_MOST)
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", l->nargs);
     struct variant v = choose_variant(k, l);
-    if (v.info->nmaps > MAPS_MOST || !find_maps(k, &v, l, maps))
+    if (!fulfils(k, &v, l, maps) && !(v.info->puts && take_loading(k, &v) && fulfils(k, &v, l, maps)))
         return launch_general(k, l, f);
     if (!v.loaded && !kernel_load(k, f))
         return false;
@@ -371,6 +387,8 @@ void plan_release(struct neso_kernel *k)
     struct memory *mem = &k->module->context->mem;
     if (k->general)
         general_free(k, k->general);
+    if (k->loading)
+        general_free(k, k->loading);
     if (k->single)
         general_free(k, k->single);
     struct map_cache *c = k->maps;
