@@ -5,7 +5,7 @@
  *         add.c   the PTX of each variant, and a table of what each promises; a launch takes the first that its arguments keep
  *
  * The text is C11 and C++17. PTX stands there as numbers, since a string literal may have 4095 bytes. */
-#include "runtime/command.h"
+#include "runtime/command_embed.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,15 +15,6 @@
 #include <string.h>
 
 enum { VARIANTS_MOST = 4096 };
-
-struct embedding {
-    const struct given *given;
-    neso_context *ctx;
-    const char *name; /* of files and functions */
-    neso_kernel **kernels;
-    int nkernels, nparams;
-    FILE *to;
-};
 
 /* -- names -- */
 
@@ -40,7 +31,8 @@ static bool is_identifier(const char *s)
         "wchar_t", "while", "xor", "unix", "linux", "NULL",
         /* and ours */
         "module", "stream", "grid_x", "grid_y", "grid_z", "values", "bits", "variants", "keeps", "params",
-        "used", "at", "next"};
+        "used", "at", "next", "programs", "variant", "storage", "made", "steps", "guards", "maps", "apply",
+        "evaluate", "encode", "prepare", "start"};
     if (!isalpha((unsigned char)*s))
         return false;
     for (const char *c = s; *c; c++)
@@ -61,7 +53,7 @@ static neso_param param_at(const neso_kernel *k, int i)
 
 static void put_param_name(const struct embedding *e, int i)
 {
-    neso_param p = param_at(e->kernels[0], i);
+    neso_param p = param_at(e->images[0].kernel, i);
     if (is_identifier(p.name))
         fputs(p.name, e->to);
     else
@@ -98,7 +90,7 @@ static void put_prototype(const struct embedding *e, const char *end)
             "    unsigned grid_z",
             e->name, e->name);
     for (int i = 0; i < e->nparams; i++) {
-        fprintf(e->to, ", %s ", c_type(param_at(e->kernels[0], i).type));
+        fprintf(e->to, ", %s ", c_type(param_at(e->images[0].kernel, i).type));
         put_param_name(e, i);
     }
     fprintf(e->to, ")%s\n", end);
@@ -108,12 +100,12 @@ static void put_header(struct embedding *e)
 {
     const char *name = e->name;
     fprintf(e->to, "/* %s.h: kernel %s, compiled by neso %s. Needs the CUDA driver: link with -lcuda.\n *\n",
-            name, neso_kernel_name(e->kernels[0]), neso_version());
+            name, neso_kernel_name(e->images[0].kernel), neso_version());
     fputs(" * Results are the driver's (CUresult): 0 is success. Any thread may launch.\n *\n", e->to);
     for (int i = 0; i < e->nparams; i++) {
         fputs(" *     ", e->to);
         put_param_name(e, i);
-        neso_param p = param_at(e->kernels[0], i);
+        neso_param p = param_at(e->images[0].kernel, i);
         fprintf(e->to, ": %s%s\n", p.type, *p.type == '*' ? ", an address on the device" : "");
     }
     fputs(" */\n#ifndef ", e->to);
@@ -123,8 +115,8 @@ static void put_header(struct embedding *e)
     fprintf(e->to,
             "_H\n\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
             "/* Filled by %s_load; valid until %s_unload. */\n"
-            "struct %s_module {\n    void *modules[%d];\n    void *functions[%d];\n};\n\n",
-            name, name, name, e->nkernels, e->nkernels);
+            "struct %s_module {\n    void *modules[%d];\n    void *functions[%d];\n%s};\n\n",
+            name, name, name, e->nimages, e->nimages, e->has_plan ? "    int multiprocessors;\n" : "");
     fprintf(e->to,
             "/* Into the current CUcontext. */\nint %s_load(struct %s_module *module);\n"
             "int %s_unload(struct %s_module *module);\n"
@@ -150,6 +142,7 @@ static const char driver[] =
     "block_x,\n"
     "    unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **params, void "
     "**extra);\n"
+    "DRIVER_FOR_PLANS"
     "#ifdef __cplusplus\n"
     "}\n"
     "#endif\n\n";
@@ -168,6 +161,7 @@ static const char functions[] =
     "        if (result == 0 && variants[i].shared_bytes > 49152) /* more must be asked for */\n"
     "            result = cuFuncSetAttribute(module->functions[i], 8, (int)variants[i].shared_bytes);\n"
     "    }\n"
+    "MULTIPROCESSORS"
     "    if (result)\n"
     "        NAME_unload(module);\n"
     "    return result;\n"
@@ -209,22 +203,72 @@ static const char launch[] = "    for (int at = 0; at < COUNT; at++) {\n"
                              "    return 1;\n"
                              "}\n";
 
+/* Where there is a plan. MAPS is the most that a variant has; each is 128 bytes, at a multiple of 64. */
+static const char planned_launch[] =
+    "    const unsigned programs[3] = {grid_x, grid_y, grid_z};\n"
+    "    for (int at = 0; at < COUNT; at++) {\n"
+    "        const struct variant *variant = &variants[at];\n"
+    "        uint64_t storage[16 * MAPS + 8], *made = (uint64_t *)(((uintptr_t)storage + 63) & "
+    "~(uintptr_t)63);\n"
+    "        void *params[PARAMS + 3 + MAPS + 1];\n"
+    "        int used = 0;\n"
+    "        if (!keeps(variant->promises, bits))\n"
+    "            continue;\n"
+    "        if (grid_x == 0 || grid_y == 0 || grid_z == 0)\n"
+    "            return 0;\n"
+    "        if (!prepare(variant, module->multiprocessors, bits, programs, made))\n"
+    "            continue;\n"
+    "        for (int next = 0; next < PARAMS; next++)\n"
+    "            if (variant->promises[next] != '1')\n"
+    "                params[used++] = values[next];\n"
+    "        for (int next = 0; variant->is_persistent && next < 3; next++)\n"
+    "            params[used++] = (void *)(uintptr_t)&programs[next];\n"
+    "        for (int next = 0; next < variant->maps.count; next++)\n"
+    "            params[used++] = made + 16 * next;\n"
+    "        return start(variant, module->functions[at], module->multiprocessors, programs, stream, "
+    "params);\n"
+    "    }\n"
+    "    return 1;\n"
+    "}\n";
+
+static const char count_multiprocessors[] =
+    "    if (result == 0) {\n"
+    "        int device = 0;\n"
+    "        result = cuCtxGetDevice(&device);\n"
+    "        if (result == 0)\n"
+    "            result = cuDeviceGetAttribute(&module->multiprocessors, 16, device);\n"
+    "    }\n";
+
+static void put_word(const struct embedding *e, const char *word)
+{
+    if (strcmp(word, "NAME") == 0)
+        fputs(e->name, e->to);
+    else if (strcmp(word, "KERNEL") == 0)
+        fputs(neso_kernel_name(e->images[0].kernel), e->to);
+    else if (strcmp(word, "DRIVER_FOR_PLANS") == 0)
+        fputs(e->has_plan ? plan_driver : "", e->to);
+    else if (strcmp(word, "MULTIPROCESSORS") == 0)
+        fputs(e->has_plan ? count_multiprocessors : "", e->to);
+    else
+        fprintf(e->to, "%d",
+                strcmp(word, "COUNT") == 0  ? e->nimages
+                : strcmp(word, "MAPS") == 0 ? plan_maps_most(e)
+                                            : e->nparams);
+}
+
 static void put_filled(const struct embedding *e, const char *s)
 {
-    static const char *const words[] = {"NAME", "COUNT", "PARAMS", "KERNEL"};
+    static const char *const words[] = {
+        "NAME", "COUNT", "PARAMS", "KERNEL", "MAPS", "DRIVER_FOR_PLANS", "MULTIPROCESSORS", NULL};
     while (*s) {
-        int word = 0;
-        while (word < 4 && strncmp(s, words[word], strlen(words[word])) != 0)
-            word++;
-        if (word == 4) {
-            fputc(*s++, e->to);
-            continue;
-        }
-        s += strlen(words[word]);
-        if (word == 1 || word == 2)
-            fprintf(e->to, "%d", word == 1 ? e->nkernels : e->nparams);
+        const char *const *w = words;
+        while (*w && strncmp(s, *w, strlen(*w)) != 0)
+            w++;
+        if (*w)
+            put_word(e, *w);
         else
-            fputs(word == 0 ? e->name : neso_kernel_name(e->kernels[0]), e->to);
+            fputc(*s, e->to);
+        s += *w ? strlen(*w) : 1;
     }
 }
 
@@ -232,7 +276,7 @@ static int put_ptx(const struct embedding *e, int which)
 {
     const char *ptx;
     size_t n;
-    neso_status status = neso_kernel_text(e->kernels[which], NESO_TEXT_PTX, &ptx, &n);
+    neso_status status = neso_kernel_text(e->images[which].kernel, NESO_TEXT_PTX, &ptx, &n);
     if (status != NESO_OK)
         return report(e->given, e->ctx, status);
     fprintf(e->to, "static const char ptx_%d[] = {", which);
@@ -245,13 +289,16 @@ static int put_ptx(const struct embedding *e, int which)
 static void put_variant(const struct embedding *e, int which)
 {
     neso_resources r = {.size = sizeof r};
-    neso_kernel_resources(e->kernels[which], &r);
+    neso_kernel_resources(e->images[which].kernel, &r);
     fprintf(e->to, "    {ptx_%d, %d, %d, \"", which, r.num_threads, r.shared_bytes);
     for (int i = 0; i < e->nparams; i++) {
-        neso_param p = param_at(e->kernels[which], i);
+        neso_param p = param_at(e->images[which].kernel, i);
         fputc(p.equals_one ? '1' : p.divisible == 16 ? 'd' : '-', e->to);
     }
-    fputs("\"},\n", e->to);
+    fputs("\"", e->to);
+    if (e->has_plan)
+        put_plan_row(e, which);
+    fputs("},\n", e->to);
 }
 
 static void put_launch(const struct embedding *e)
@@ -265,28 +312,36 @@ static void put_launch(const struct embedding *e)
     }
     fprintf(e->to, "0};\n    const uint64_t bits[%d] = {", e->nparams + 1);
     for (int i = 0; i < e->nparams; i++) {
-        const char *type = c_type(param_at(e->kernels[0], i).type);
+        const char *type = c_type(param_at(e->images[0].kernel, i).type);
         fputs(type[0] == 'f' || type[0] == 'd' ? "0" : "(uint64_t)", e->to);
         if (type[0] != 'f' && type[0] != 'd')
             put_param_name(e, i);
         fputs(", ", e->to);
     }
     fputs("0};\n", e->to);
-    put_filled(e, launch);
+    put_filled(e, e->has_plan ? planned_launch : launch);
 }
 
 static int put_source(struct embedding *e)
 {
-    fprintf(e->to, "/* %s.c: see %s.h. */\n#include \"%s.h\"\n\n%s", e->name, e->name, e->name, driver);
-    for (int i = 0; i < e->nkernels; i++)
+    fprintf(e->to, "/* %s.c: see %s.h. */\n#include \"%s.h\"\n\n", e->name, e->name, e->name);
+    put_filled(e, driver);
+    for (int i = 0; i < e->nimages; i++)
         if (put_ptx(e, i))
             return BAD;
-    fputs("static const struct {\n    const char *ptx;\n    unsigned threads, shared_bytes;\n"
-          "    const char *promises; /* one letter a parameter */\n} variants[] = {\n",
+    if (e->has_plan)
+        put_plan_tables(e);
+    fputs("static const struct variant {\n    const char *ptx;\n    unsigned threads, shared_bytes;\n"
+          "    const char *promises; /* one letter a parameter */\n",
           e->to);
-    for (int i = 0; i < e->nkernels; i++)
+    if (e->has_plan)
+        put_plan_members(e);
+    fputs("} variants[] = {\n", e->to);
+    for (int i = 0; i < e->nimages; i++)
         put_variant(e, i);
     fputs("};\n\n", e->to);
+    if (e->has_plan)
+        fputs(plan_functions, e->to);
     put_filled(e, functions);
     put_launch(e);
     return GOOD;
@@ -313,26 +368,57 @@ static int write_part(struct embedding *e, const char *path, const char *ending,
     return result;
 }
 
+static int compile_one(struct embedding *e, neso_module *module, const char *kernel,
+                       const neso_compile_options *options, const char *skip, bool is_single)
+{
+    char all[512];
+    neso_compile_options o = *options;
+    struct image *image = &e->images[e->nimages];
+    snprintf(all, sizeof all, "%s%s%s", o.skip ? o.skip : "", o.skip && *o.skip && *skip ? "," : "", skip);
+    o.skip = all;
+    o.until = NESO_TEXT_PTX;
+    if (e->nimages == VARIANTS_MOST)
+        return complain("--emit c writes at most %d variants", VARIANTS_MOST);
+    int result = report(e->given, e->ctx, neso_kernel_compile(module, kernel, &o, &image->kernel));
+    if (result)
+        return result;
+    e->nimages++;
+    image->is_single = is_single;
+    return plan_read(e, image) ? GOOD : BAD;
+}
+
+/* The variants of a signature that its plan names, as runtime/plan.c has them: what is for some grids only goes first. */
+static int compile_signature(struct embedding *e, neso_module *module, const char *kernel,
+                             const neso_compile_options *options)
+{
+    int whole = e->nimages, result = compile_one(e, module, kernel, options, "", false);
+    const struct json *variants = result ? NULL : json_member(e->images[whole].whole, "variants");
+    for (const struct json *v = variants ? variants->first->next : NULL; v && !result; v = v->next) {
+        bool is_single = json_member(v, "where") != NULL;
+        result = compile_one(e, module, kernel, options, json_member(v, "without")->string, is_single);
+        if (!result && is_single) {
+            struct image single = e->images[e->nimages - 1];
+            e->images[e->nimages - 1] = e->images[whole];
+            e->images[whole] = single;
+        }
+    }
+    return result;
+}
+
 /* Each line of the list is a signature. */
 static int compile_all(struct embedding *e, neso_module *module, const char *kernel,
                        const neso_compile_options *options, char *list)
 {
     neso_compile_options o = *options;
-    o.until = NESO_TEXT_PTX;
-    if (!o.skip)
-        o.skip = "tma,put"; /* the C that is written makes no tensor maps */
-    for (char *s = list, *end; *s && e->nkernels < VARIANTS_MOST; s = end + 1) {
+    int result = GOOD;
+    for (char *s = list, *end; *s && result == GOOD; s = end + 1) {
         end = strchr(s, '\n');
         *end = '\0';
         o.signature = s;
-        int result =
-            report(e->given, e->ctx, neso_kernel_compile(module, kernel, &o, &e->kernels[e->nkernels]));
-        if (result)
-            return result;
-        e->nkernels++;
+        result = compile_signature(e, module, kernel, &o);
     }
-    e->nparams = (int)neso_kernel_param_count(e->kernels[0]);
-    return GOOD;
+    e->nparams = result == GOOD ? (int)neso_kernel_param_count(e->images[0].kernel) : 0;
+    return result;
 }
 
 /* The signature as the only one of a list, or all that launches make of it. */
@@ -367,15 +453,17 @@ int embed(const struct given *g, neso_context *ctx, neso_module *module, const c
                         "'%s' is no name in C",
                         e.name);
     char *list = list_signatures(&e, module, kernel, options);
-    e.kernels = calloc(VARIANTS_MOST, sizeof *e.kernels);
-    int result = list && e.kernels ? compile_all(&e, module, kernel, options, list) : BAD;
+    e.images = calloc(VARIANTS_MOST, sizeof *e.images);
+    int result = list && e.images ? compile_all(&e, module, kernel, options, list) : BAD;
     if (result == GOOD)
         result = write_part(&e, path, ".h", true);
     if (result == GOOD)
         result = write_part(&e, path, ".c", false);
-    for (int i = 0; i < e.nkernels; i++)
-        neso_kernel_release(e.kernels[i]);
-    free(e.kernels);
+    for (int i = 0; i < e.nimages; i++) {
+        json_free(e.images[i].whole);
+        neso_kernel_release(e.images[i].kernel);
+    }
+    free(e.images);
     free(list);
     return result;
 }

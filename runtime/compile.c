@@ -209,8 +209,9 @@ static void plan_constants(const struct neso_kernel *k, struct text *out)
     text_str(out, "},\n");
 }
 
-/* What the signature promises is checked at every launch. Where a guard fails, or a tensor map cannot be made, the kernel is
- * compiled again without: that is the last variant. */
+/* What the signature promises is checked at every launch. `pairs`: CTAs go in pairs where axis 0 of the launched grid is a
+ * multiple of it. Where a guard fails, or a tensor map cannot be made, the kernel is compiled again without: that is the
+ * last variant. */
 static void make_plan(struct neso_kernel *k, const struct func *f, struct text *out)
 {
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", f->name, f->target->name);
@@ -218,11 +219,15 @@ static void make_plan(struct neso_kernel *k, const struct func *f, struct text *
     plan_params(k, out);
     text_str(out, "  \"variants\": [\n    {");
     plan_print(k, out);
-    text_printf(out, "\"grid\": \"logical\", \"warps\": %d, \"threads\": %d, ", f->num_warps,
+    text_printf(out, "\"grid\": \"%s\", \"pairs\": %d, \"warps\": %d, \"threads\": %d, ",
+                k->info.persistent ? "persistent" : "logical", k->info.pair_multiple, f->num_warps,
                 k->info.num_threads);
     text_printf(out,
-                "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}%s%s\n  ]\n}\n",
+                "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}%s%s%s\n  ]\n}\n",
                 k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10,
+                k->info.persistent || k->info.pair_multiple
+                    ? ",\n    {\"without\": \"persist,cluster\", \"where\": \"programs <= multiprocessors\"}"
+                    : "",
                 k->info.puts ? ",\n    {\"guards\": [], \"without\": \"put\"}" : "",
                 has_plan(k) ? ",\n    {\"guards\": [], \"without\": \"tma,put\"}" : "");
 }

@@ -22,7 +22,7 @@ enum { TEXT_count = NESO_TEXT_EXPLAIN + 1 };
 enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 
 struct neso_context {
-    int refs;      /* the user's, and one for each module */
+    int refs; /* the user's, and one for each module */
     bool released; /* by the user: nobody will ask what a call had to say */
     struct memory mem;
     size_t memory_limit, source_limit;
@@ -47,8 +47,7 @@ struct neso_module {
     struct interner strings;
     struct eval eval;
     const struct source *source;
-    struct source *
-        signature; /* of the kernel that is compiled: always source 1, so that those of the file are as in a run */
+    struct source *signature; /* of the kernel that is compiled: always source 1, so that those of the file are as in a run */
     bool is_ir;
     struct obj *object; /* the Python module; NULL for IR */
     struct module *ir;  /* the IR file, for its kernels' names */
@@ -61,18 +60,18 @@ struct neso_kernel {
     struct device *device; /* the context's; NULL: none */
     struct arena arena, scratch;
     const char *name, *id;
-    struct obj *jit;    /* NULL: from an IR file */
+    struct obj *jit; /* NULL: from an IR file */
     struct obj *object; /* as the host program holds it; NULL: it never asked */
-    bool whole_file;    /* of an IR file, all kernels together: no kernel was named, and no PTX is wanted */
+    bool whole_file; /* of an IR file, all kernels together: no kernel was named, and no PTX is wanted */
     struct spec spec;
     struct neso_compile_options options; /* strings copied */
-    struct module *ir;                   /* of the latest making */
-    struct func *traced;                 /* for a device that runs it so; else NULL */
+    struct module *ir;  /* of the latest making */
+    struct func *traced; /* for a device that runs it so; else NULL */
     struct {
         const char *s; /* NULL: not made yet */
         size_t len;
     } texts[TEXT_count];
-    struct ptx_info info;      /* once there is PTX */
+    struct ptx_info info; /* once there is PTX */
     struct neso_param *params; /* one per type in the signature */
     int nparams;
     double seconds[STAGE_count];
@@ -84,10 +83,10 @@ struct neso_kernel {
         struct source **files; /* that its places name */
         int nfiles;
     } general_source;
-    struct map_cache *_Atomic maps;  /* NULL: it has none; made when it is first launched */
-    struct general *_Atomic general; /* the kernel without maps and guards; NULL: nobody needed it yet */
-    struct general *_Atomic loading; /* the kernel whose maps are only for loads, likewise */
-    struct general *_Atomic single;  /* the kernel whose CTAs run one program each, likewise */
+    struct map_cache *_Atomic maps;   /* NULL: it has none; made when it is first launched */
+    struct general *_Atomic general;  /* the kernel without maps and guards; NULL: nobody needed it yet */
+    struct general *_Atomic loading;  /* the kernel whose maps are only for loads, likewise */
+    struct general *_Atomic single;   /* the kernel whose CTAs run one program each, likewise */
 };
 
 /* -- api.c -- */
@@ -100,8 +99,7 @@ struct neso_module *module_new(struct neso_context *c); /* NULL: no memory */
 void module_drop(struct neso_module *m);
 void module_arena(struct neso_module *m, struct arena *a); /* one more, under the same limit */
 bool module_add_source(struct neso_module *m, const char *name, const char *text, size_t length);
-struct obj *module_jit(const struct neso_module *m,
-                       size_t index); /* its kernels in order; NULL: past the end */
+struct obj *module_jit(const struct neso_module *m, size_t index); /* its kernels in order; NULL: past the end */
 /* Reads options of at most `bytes`; false: a size that no version knows. `from` NULL: all 0. */
 bool options_read(void *to, size_t bytes, const void *from);
 
@@ -110,7 +108,7 @@ bool options_read(void *to, size_t bytes, const void *from);
 void report_begin(struct neso_context *c);
 void report_enter(struct neso_module *m);
 neso_status report_leave(struct neso_module *m, neso_status status);
-void report_add_fault(struct neso_module *m, const struct fault *f);     /* between enter and leave */
+void report_add_fault(struct neso_module *m, const struct fault *f);   /* between enter and leave */
 neso_status report_fault(struct neso_context *c, const struct fault *f); /* a whole report */
 
 /* -- compile.c: from spec to texts -- */
@@ -186,8 +184,8 @@ struct launch_how {
     const struct spec *like; /* the options are its; NULL: the call's own, or as they are by themselves */
 };
 /* One launch, past the decorators: binds, specializes, compiles what is not in p->kernels yet, launches. The compiled kernel. */
-struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, struct obj *grid,
-                         const struct args *args, struct launch_how how);
+struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args,
+                         struct launch_how how);
 
 /* breakpoint(), in what a running kernel has called. */
 void call_breakpoint(void *program, struct eval *e, struct loc at);
@@ -199,8 +197,7 @@ struct obj *compiled_obj(struct eval *e, struct neso_kernel *k);
 /* -- tune.c -- */
 
 /* kernel[grid](...) of a host program: tuning and heuristics, then launch_plain. */
-struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct obj *grid,
-                        const struct args *args);
+struct obj *launch_call(void *program, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args);
 /* Attributes that a kernel has by them: best_config, cache, configs_timings, run, warmup; NULL: no such. */
 struct obj *tune_attribute(void *program, struct eval *e, struct obj *jit, const char *name);
 
@@ -214,11 +211,11 @@ struct bench_notes {
 /* How long a call takes, as do_bench measures it. */
 struct bench {
     double warmup_ms, rep_ms;
-    bool once;                               /* one call only: where times mean little */
-    bool dry;                                /* and its kernels are compiled only */
-    bool settles;                            /* for a verdict: warms up until the times are stable */
-    struct bench_notes *notes;               /* of the kernels that one call launches; NULL: nobody asks */
-    void (*call)(struct eval *e, void *ctx); /* may raise */
+    bool once;                                /* one call only: where times mean little */
+    bool dry;                                 /* and its kernels are compiled only */
+    bool settles;                             /* for a verdict: warms up until the times are stable */
+    struct bench_notes *notes;                /* of the kernels that one call launches; NULL: nobody asks */
+    void (*call)(struct eval *e, void *ctx);  /* may raise */
     void *ctx;
 };
 /* The times in ms, in the program's arena; their number. */
@@ -230,14 +227,12 @@ void bench_sort(double *times, int n);
 void bench_note(struct bench_notes *notes, struct neso_kernel *k);
 /* Times a launch that has just been made, for the caller who asks; a second one like it is not timed. Its tensors are then
  * as they were. */
-void bench_launch(struct program *p, struct eval *e, struct neso_kernel *k, const struct launch *l,
-                  struct loc at);
+void bench_launch(struct program *p, struct eval *e, struct neso_kernel *k, const struct launch *l, struct loc at);
 
 /* -- program.c -- */
 
 /* What `find` has for an import, as a source; NULL: nothing. */
-const struct source *program_find_source(struct eval *e, neso_find *find, void *user, const char *module,
-                                         size_t limit);
+const struct source *program_find_source(struct eval *e, neso_find *find, void *user, const char *module, size_t limit);
 
 /* -- modules.c -- */
 
@@ -258,27 +253,26 @@ struct program {
     struct device *device;
     struct neso_run_options options;
     struct host host;
-    struct map callees;   /* struct obj * of a jit function to call.c's record of it */
-    struct map kernels;   /* specialization's key to struct neso_kernel * */
+    struct map callees; /* struct obj * of a jit function to call.c's record of it */
+    struct map kernels; /* specialization's key to struct neso_kernel * */
     struct arena scratch; /* for keys; back to `empty` after each launch */
     struct arena_mark empty;
     /* host.c's: is x tensor-like? An address of 0 where the device had no memory for it: `fault` says why. */
     bool (*as_pointer)(struct eval *e, struct obj *x, struct pointer *out);
     /* host.c's: what stands for a tensor when only compiling: a dtype. NULL: it does not. */
     const struct lang_type *(*as_pointee)(struct eval *e, struct obj *x);
-    struct fault fault;      /* of the latest access to the device's memory that failed */
-    void *lent;              /* host.c's own */
+    struct fault fault; /* of the latest access to the device's memory that failed */
+    void *lent;         /* host.c's own */
     struct hosting *hosting; /* of the launch that runs: call.c's own */
     struct debugger debugger;
-    uint64_t launches;          /* so far */
-    uint64_t products;          /* by the device's library, so far */
-    bool is_timing;             /* a benchmark measures what runs */
-    bool is_dry;                /* and compiles its kernels only */
-    const char *line;           /* of a report, that is being measured; NULL: none */
-    struct bench_notes *notes;  /* NULL: nobody asks what is launched */
+    uint64_t launches;  /* so far */
+    uint64_t products;  /* by the device's library, so far */
+    bool is_timing;     /* a benchmark measures what runs */
+    bool is_dry;        /* and compiles its kernels only */
+    const char *line;   /* of a report, that is being measured; NULL: none */
+    struct bench_notes *notes; /* NULL: nobody asks what is launched */
     struct timed_launch *timed; /* bench.c's: the launches that were timed */
-    const char *
-        oracle; /* what a benchmark's calls that launched no kernel were computed by: "cuBLAS"; NULL: none such */
+    const char *oracle; /* what a benchmark's calls that launched no kernel were computed by: "cuBLAS"; NULL: none such */
 };
 
 /* Raises a device's refusal as the program's RuntimeError, noting the kernel's place where it is known. */

@@ -10,6 +10,7 @@
 #   insns    every PTX instruction that we emit, on the GPU, in the emulator, and as the PTX ISA says
 #   interpreter   a launch in neso's interpreter and in Triton's
 #   counts   what the emulator counts beside what ncu measures: sectors, wavefronts, tensor instructions, barriers (needs ncu)
+#   embed    the C of `--emit c` with the driver alone, and what a launch costs over the driver's
 #   gate     verdicts of neso bench: of 200 calls none is slower than itself, and 3 % more work is found in 19 of 20
 #   sass     disassembly of the kernels that the benches measure (needs nvdisasm)
 #
@@ -112,6 +113,16 @@ part_interpreter() {
 
 part_counts() { "$python" bench/peers/counts.py "$out/counts" "$neso" && passed=$((passed + 1)) || failed=$((failed + 1)); }
 
+part_embed() { # with the driver's library alone, as C and as C++
+    local flags=(-Wall -Wextra -Werror -pedantic -I"$out" tests/gpu/emitted.c "$out/product.c")
+    local libcuda; libcuda=$(ldconfig -p | awk '/libcuda.so.1 .*x86-64/ {print $NF; exit}')
+    "$neso" compile tests/gpu/emitted.py --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32, i32, i32, i32, 128, 256, 64' \
+        --num-warps 8 --emit c -o "$out/product" &&
+        gcc -std=c11 "${flags[@]}" "$libcuda" -o "$out/emitted" && check "emitted C" 60 "$out/emitted" && cat "$out/log"
+    g++ -std=c++17 -x c++ "${flags[@]}" -x none "$libcuda" -o "$out/emitted++" && check "emitted C as C++" 60 "$out/emitted++"
+    check "launches" 60 build/bench/launch; cat "$out/log"
+}
+
 part_sass() {
     local k signature
     while IFS='|' read -r k signature; do
@@ -125,8 +136,8 @@ LIST
 
 for part in "${@:-tests}"; do
     case $part in
-    tests | memory | matmul | mma | random | insns | interpreter | counts | gate | sass) "part_$part" ;;
-    *) echo "usage: tests/gpu.sh [tests|memory|matmul|mma|random|insns|interpreter|counts|gate|sass]..." >&2; exit 2 ;;
+    tests | memory | matmul | mma | random | insns | interpreter | counts | embed | gate | sass) "part_$part" ;;
+    *) echo "usage: tests/gpu.sh [tests|memory|matmul|mma|random|insns|interpreter|counts|embed|gate|sass]..." >&2; exit 2 ;;
     esac
 done
 echo "$passed passed, $failed failed"

@@ -63,4 +63,54 @@ printf 'load 0\ngrid 4 1 1 threads 128 shared 0: 7000 3fc00000 3e8\nlaunch 0\nla
 "$NESO" compile scale.py --emit c --signature '*fp32, i32, fp32, i32, 256' 2>err; [ $? = 2 ] && grep -q 'o NAME makes' err || say "no -o: $(cat err)"
 "$NESO" compile scale.py --emit c --signature '*fp32, i32, fp32, i32, 256' -o 2x 2>err; [ $? = 2 ] && grep -q 'no name in C' err || say "-o 2x: $(cat err)"
 "$NESO" compile scale.py --emit c --signature '*fp32, i32, fp32, i32' -o x 2>err; [ $? = 2 ] && [ ! -e x.c ] || say "a bad signature: $(cat err)"
+
+# A launch plan: tensor maps are made by the written C, a grid that fits at once takes the variant for it, a larger one as many CTAs as
+# there are multiprocessors, rows that end where no map ends stores without one, and rows that no map addresses (or a map that the driver refuses) go without.
+"$NESO" compile "$NESO_ROOT/tests/gpu/emitted.py" --num-warps 8 --emit c -o scale --no-cache \
+    --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32, i32, i32, i32, 128, 256, 64' || say "a plan: exit $?"
+cat >main.c <<'C'
+#include "scale.h"
+#include <stdio.h>
+
+int main(void)
+{
+    struct scale_module m;
+    printf("load %d\n", scale_load(&m));
+    printf("launch %d\n", scale_launch(&m, 0, 2, 2, 1, 0x1000, 0x2000, 0x3000, 256, 512, 64, 64, 512, 512));
+    printf("launch %d\n", scale_launch(&m, 0, 16, 10, 1, 0x1000, 0x2000, 0x3000, 2048, 2560, 64, 64, 2560, 2560));
+    printf("launch %d\n", scale_launch(&m, 0, 2, 2, 1, 0x1000, 0x2000, 0x3000, 256, 511, 64, 64, 512, 512));
+    printf("launch %d\n", scale_launch(&m, 0, 2, 2, 1, 0x1000, 0x2000, 0x3000, 256, 512, 64, 65, 512, 512));
+    printf("launch %d\n", scale_launch(&m, 0, 2, 2, 1, 0x1000, 0x2000, 0x3000, 256, 512, 0, 64, 512, 512));
+    printf("launch %d\n", scale_launch(&m, 0, 2, 0, 1, 0x1000, 0x2000, 0x3000, 256, 512, 64, 64, 512, 512));
+    printf("launch %d\n", scale_launch(&m, 0, 2, 2, 1, 0x1008, 0x2000, 0x3000, 256, 512, 64, 64, 512, 512));
+    printf("unload %d\n", scale_unload(&m));
+    return 0;
+}
+C
+build "${CC:-cc}" c11 c plan
+build "${CXX:-c++}" c++17 c++ plan_cpp
+build clang c11 c plan_clang
+cat >expected <<'OUT'
+load 0
+grid 2 2 1 threads 384: 1000 2000 3000 100 200 40 40 200 200 0 0 0
+launch 0
+grid 132 1 1 threads 384: 1000 2000 3000 800 a00 40 40 a00 a00 10 a 1 0 0 0
+launch 0
+grid 4 1 1 threads 384: 1000 2000 3000 100 1ff 40 40 200 200 2 2 1 0 0
+launch 0
+grid 2 2 1 threads 256: 1000 2000 3000 100 200 40 41 200 200
+launch 0
+grid 2 2 1 threads 256: 1000 2000 3000 100 200 0 40 200 200
+launch 0
+launch 0
+launch 1
+unload 0
+OUT
+for program in plan plan_cpp plan_clang; do
+    [ ! -x $program ] || { FAKE_TRACE=1 ./$program | sed 's/ shared [0-9]*//' >out; diff expected out || say "$program"; }
+done
+FAKE_TRACE=1 FAKE_FAIL=cuTensorMapEncodeTiled ./plan | grep -c 'threads 256' | grep -qx 5 || say "a map that the driver refuses"
+for call in cuCtxGetDevice cuDeviceGetAttribute cuLaunchKernelEx; do
+    FAKE_FAIL=$call ./plan | grep -q 218 || say "$call fails in silence"
+done
 exit $fail
