@@ -15,7 +15,8 @@ LDLIBS   = -lm -ldl -lpthread
 ROOMS    = ir frontend opt codegen runtime runtime/emulator
 COMMAND  = runtime/main.c runtime/statistics.c $(wildcard runtime/command_*.c)
 SOURCES  = $(filter-out $(COMMAND),$(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))))
-OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/frontend/prelude.o $(BUILD)/build_id.o
+TEXTS    = $(patsubst %.py,$(BUILD)/%_py.c,$(wildcard frontend/*.py runtime/*.py))
+OBJECTS  = $(SOURCES:%.c=$(BUILD)/%.o) $(TEXTS:%.c=%.o) $(BUILD)/build_id.o
 CPLUSPLUS := $(shell command -v $(CXX) 2>/dev/null)
 APIS     = $(patsubst tests/api/%.c,$(BUILD)/tests/api_%,$(wildcard tests/api/*.c)) \
            $(if $(CPLUSPLUS),$(patsubst tests/api/%.cpp,$(BUILD)/tests/api_%,$(wildcard tests/api/*.cpp)))
@@ -28,11 +29,11 @@ $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
-# The library that is written in the language, as an array of its bytes.
-$(BUILD)/frontend/prelude.c: frontend/prelude.py
+# What is written in Python, as an array of its bytes, without comments that are not headings of sections.
+$(BUILD)/%_py.c: %.py
 	@mkdir -p $(@D)
-	{ echo '#include "frontend/frontend.h"'; echo 'const char prelude_py[] = {'; \
-	  od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1, /g'; echo '0};'; } > $@
+	{ echo 'extern const char $(*F)_py[];'; echo 'const char $(*F)_py[] = {'; sed '/^# -- /!s/^ *#.*//' $< | \
+	  od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1, /g'; echo '0};'; } > $@
 
 # The page of `neso inspect`, likewise.
 $(BUILD)/runtime/command_page.c: runtime/inspect.html
@@ -44,7 +45,7 @@ $(BUILD)/runtime/command_page.o: $(BUILD)/runtime/command_page.c
 	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
 # Which compiler this is, for the keys of the cache: a digest of its source.
-$(BUILD)/build_id.c: $(SOURCES) $(foreach r,$(ROOMS),$(wildcard $(r)/*.h)) frontend/prelude.py
+$(BUILD)/build_id.c: $(SOURCES) $(foreach r,$(ROOMS),$(wildcard $(r)/*.h $(r)/*.py))
 	@mkdir -p $(@D)
 	{ echo '#include "runtime/cache.h"'; printf 'const char compiler_build[] = "'; \
 	  cat $^ | sha256sum | cut -c 1-40 | tr -d '\n'; echo '";'; } > $@
@@ -52,7 +53,7 @@ $(BUILD)/build_id.c: $(SOURCES) $(foreach r,$(ROOMS),$(wildcard $(r)/*.h)) front
 $(BUILD)/build_id.o: $(BUILD)/build_id.c
 	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
-$(BUILD)/frontend/prelude.o: $(BUILD)/frontend/prelude.c
+$(TEXTS:%.c=%.o): %.o: %.c
 	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
 # What computes or launches is built as CFLAGS say; the rest, the compiler included (milliseconds either way), small.
@@ -136,7 +137,7 @@ bench: all $(BUILD)/bench/compile
 
 # Everything as one file: `make amalgamation && cc -c build/neso.c`.
 amalgamation: $(BUILD)/neso.c $(BUILD)/neso.h
-$(BUILD)/neso.c: runtime/amalgamate.awk $(SOURCES) $(BUILD)/frontend/prelude.c $(BUILD)/build_id.c
+$(BUILD)/neso.c: runtime/amalgamate.awk $(SOURCES) $(TEXTS) $(BUILD)/build_id.c
 	awk -f $^ > $@
 $(BUILD)/neso.h: runtime/neso.h
 	cp $< $@

@@ -251,7 +251,9 @@ struct scope *builtins_names(struct eval *e, const struct obj *module);
 /* Members of a dtype or pointer type; NULL: no such. */
 struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
 
-/* -- prelude.c (made from prelude.py): library functions written in the language -- */
-extern const char prelude_py[];
+/* -- prelude.py, library.py (as texts): functions of the language and modules of Python that are written in it -- */
+extern const char prelude_py[], library_py[];
+/* Runs the section under `# -- SECTION` as a module of that name; NULL: there is none. */
+struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name);
 
 #endif

@@ -101,6 +101,19 @@ const struct native_class native_unknown = {
 
 /* -- finding -- */
 
+struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name)
+{
+    struct text heading;
+    text_init(&heading, e->arena);
+    text_printf(&heading, "\n# -- %s\n", section);
+    const char *start = strstr(text, heading.s);
+    if (!start)
+        return NULL;
+    const char *end = strstr(start + 1, "\n# -- ");
+    size_t n = end ? (size_t)(end + 1 - start) : strlen(start);
+    return eval_module(e, diag_add_source(e->diag, section, start, n), name);
+}
+
 static struct obj *from_host(struct eval *e, const char *name, struct loc at)
 {
     if (!e->host)

@@ -198,15 +198,13 @@ static const struct builtin math_rows[] = {
 };
 /* clang-format on */
 
-struct obj *math_module(struct eval *e)
+void fill_math(struct eval *e, struct obj *module)
 {
-    struct obj *m = obj_module(e, "math");
-    struct scope *s = m->module.scope;
+    struct scope *s = module->module.scope;
     define_builtins(e, s, math_rows, sizeof math_rows / sizeof *math_rows);
     scope_set(s, intern_str(e->strings, "pi"), obj_float(e, 3.14159265358979323846));
     scope_set(s, intern_str(e->strings, "e"), obj_float(e, 2.71828182845904523536));
     scope_set(s, intern_str(e->strings, "tau"), obj_float(e, 6.28318530717958647692));
     scope_set(s, intern_str(e->strings, "inf"), obj_float(e, (double)INFINITY));
     scope_set(s, intern_str(e->strings, "nan"), obj_float(e, (double)NAN));
-    return m;
 }

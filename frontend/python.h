@@ -162,8 +162,7 @@ struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* what t
 bool obj_is_instance(struct eval *e, struct obj *x, struct obj *type, struct loc at);
 const struct builtin *find_method(enum obj_kind kind, const char *name); /* of str, list, dict ...; NULL: none */
 struct obj *library_module(struct eval *e, const char *name);          /* math, os ...; NULL: none */
-struct obj *math_module(struct eval *e);
-extern const struct builtin_table functools_table, itertools_table;
+void fill_math(struct eval *e, struct obj *module);
 void define_builtins(struct eval *e, struct scope *into, const struct builtin *rows, int n);
 
 #endif
