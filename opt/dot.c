@@ -191,6 +191,15 @@ static void add_warps(struct op *o, void *ctx)
     }
 }
 
+static void turn(struct op *o, void *ctx)
+{
+    struct func *f = ctx;
+    struct op at = *o;
+    if (o->code == OP_dot && dot_turn(o))
+        opt_explain(f, &at,
+                    "computed transposed: it has too few rows for a warpgroup, but not too few columns");
+}
+
 static void explain(struct op *o, void *ctx)
 {
     struct func *f = ctx;
@@ -211,6 +220,8 @@ void opt_dot(struct func *f)
     if (f->target)
         func_walk(f, add_warps, f);
     func_walk(f, accumulate, NULL);
+    if (f->target)
+        func_walk(f, turn, f);
     func_walk(f, widen, NULL);
     if (opt_explains(f))
         func_walk(f, explain, f);

@@ -17,27 +17,27 @@
  *     With `tail` they may not: the vector is accessed whole where all its elements are on, else one by one.
  *   - cmp: `same` registers from a multiple of it on hold equal values. */
 #ifdef PASS
-PASS(fold,    any,       any,       "compute constants, apply exact identities")
-PASS(cse,     any,       any,       "compute equal pure ops once")
-PASS(licm,    any,       any,       "move invariant pure ops out of loops")
-PASS(dce,     any,       any,       "drop ops without use or effect")
-PASS(dot,     traced,    traced,    "widen what tensor cores cannot multiply")
-PASS(tma,     traced,    traced,    "make loads of tiles copies by tensor maps")
-PASS(put,     traced,    traced,    "make stores of dots' results copies by tensor maps")
-PASS(wrap,    traced,    traced,    "say which indices stay side by side where they wrap")
-PASS(persist, traced,    traced,    "let a CTA run one program after the other")
-PASS(assign,  traced,    laid_out,  "give every tile a layout, from the memory accesses outwards")
-PASS(scan,    laid_out,  laid_out,  "split scans over warps into two steps")
-PASS(cross,   laid_out,  laid_out,  "split reductions over warps into two steps")
-PASS(tensor,  laid_out,  laid_out,  "let tiles leave through shared memory and tensor maps")
-PASS(warps,   laid_out,  laid_out,  "let a warp of its own feed tensor cores by copies that run ahead")
-PASS(stage,   laid_out,  laid_out,  "pipeline loops: copies to shared memory run ahead of dots")
-PASS(sink,    laid_out,  laid_out,  "compute what only the code behind a loop uses behind the loop")
-PASS(cluster, laid_out,  laid_out,  "let pairs of programs share what both load")
-PASS(convert, laid_out,  scheduled, "carry conversions across warps through shared memory")
-PASS(again,   scheduled, scheduled, "compute again what takes fewer registers so than kept")
-PASS(vector,  scheduled, scheduled, "choose vector widths of memory accesses")
-PASS(shared,  scheduled, scheduled, "place buffers in shared memory by liveness")
+PASS(fold, any, any, "compute constants, apply exact identities")
+PASS(cse, any, any, "compute equal pure ops once")
+PASS(licm, any, any, "move invariant pure ops out of loops")
+PASS(dce, any, any, "drop ops without use or effect")
+PASS(dot, traced, traced, "widen what tensor cores cannot multiply")
+PASS(tma, traced, traced, "make loads of tiles copies by tensor maps")
+PASS(put, traced, traced, "make stores of dots' results copies by tensor maps")
+PASS(wrap, traced, traced, "say which indices stay side by side where they wrap")
+PASS(persist, traced, traced, "let a CTA run one program after the other")
+PASS(assign, traced, laid_out, "give every tile a layout, from the memory accesses outwards")
+PASS(scan, laid_out, laid_out, "split scans over warps into two steps")
+PASS(cross, laid_out, laid_out, "split reductions over warps into two steps")
+PASS(tensor, laid_out, laid_out, "let tiles leave through shared memory and tensor maps")
+PASS(warps, laid_out, laid_out, "let a warp of its own feed tensor cores by copies that run ahead")
+PASS(stage, laid_out, laid_out, "pipeline loops: copies to shared memory run ahead of dots")
+PASS(sink, laid_out, laid_out, "compute what only the code behind a loop uses behind the loop")
+PASS(cluster, laid_out, laid_out, "let pairs of programs share what both load")
+PASS(convert, laid_out, scheduled, "carry conversions across warps through shared memory")
+PASS(again, scheduled, scheduled, "compute again what takes fewer registers so than kept")
+PASS(vector, scheduled, scheduled, "choose vector widths of memory accesses")
+PASS(shared, scheduled, scheduled, "place buffers in shared memory by liveness")
 PASS(barrier, scheduled, scheduled, "order shared memory accesses of different threads")
 #else
 #ifndef NESO_OPT_PASSES_H
@@ -53,7 +53,7 @@ struct opt_options {
     const char *explain;     /* names or "all", or NULL */
     int stages_most;         /* of pipelines, whatever the program asks for; 0: as it does */
     bool print_changed;      /* only where the text changed; without print_after: after every pass */
-    bool verify_each;        /* verify and round-trip after each pass; always on in debug builds (NESO_DEBUG) */
+    bool verify_each; /* verify and round-trip after each pass; always on in debug builds (NESO_DEBUG) */
     bool time;
     /* Where dumps, explanations and times go; NULL: nowhere. `pass` names the writer. */
     void (*write)(void *ctx, const char *pass, const char *s, size_t n);
@@ -101,11 +101,14 @@ void layout_join(struct layout *out, const struct layout *l, int rank, const int
 
 /* All are powers of two, and here their exponents. A scalar has one dimension of size 1. */
 struct axis {
-    uint8_t log_divisible[RANK_MAX];  /* the first element of each contiguous run is a multiple (pointers: in bytes) */
-    uint8_t log_contiguous[RANK_MAX]; /* aligned runs of consecutive values (pointers: of consecutive elements) */
-    uint8_t log_constant[RANK_MAX];   /* aligned runs of equal values */
-    uint8_t log_adjacent[RANK_MAX];   /* as log_contiguous, unless an index overflows: for choices of speed only */
-    bool nonnegative;                 /* integers: no element is below 0, read as signed */
+    uint8_t log_divisible
+        [RANK_MAX]; /* the first element of each contiguous run is a multiple (pointers: in bytes) */
+    uint8_t
+        log_contiguous[RANK_MAX]; /* aligned runs of consecutive values (pointers: of consecutive elements) */
+    uint8_t log_constant[RANK_MAX]; /* aligned runs of equal values */
+    uint8_t
+        log_adjacent[RANK_MAX]; /* as log_contiguous, unless an index overflows: for choices of speed only */
+    bool nonnegative;           /* integers: no element is below 0, read as signed */
 };
 struct axis_table;
 struct axis_table *axis_analyse(struct func *f); /* in scratch */
@@ -115,6 +118,9 @@ const struct axis *axis_of(const struct axis_table *t, const struct value *v);
 int axis_access(const struct axis_table *t, const struct op *access, int dim);
 /* How many neighbours along `dim` share one mask value; without a mask all do. */
 int axis_mask(const struct axis_table *t, const struct op *access, int dim);
+
+/* -- turn.c: true: the dot became another, of transposed operands -- */
+bool dot_turn(struct op *dot);
 
 /* -- shared.c -- */
 /* The shared_alloc behind a buffer or a stage of one; `slot` (may be NULL): the stage's number, NULL for the whole. */

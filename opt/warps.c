@@ -48,6 +48,7 @@ struct ring {
     struct block *block; /* where its takes stand */
     VEC(struct take) takes;
     int stages, bytes; /* bytes: of a stage */
+    int fed;           /* takes: while the feeder is written, of this round */
     struct value *full, *empty;
     struct value *slot, *phase; /* while a role is written: now */
     struct op *wait;            /* of the dot that stays under way around the loop */
@@ -575,7 +576,7 @@ static struct value *copy_of(struct feed *w, struct value *v)
 /* The first load of a ring waits for an empty slot and says how much will come. */
 static void feed_load(struct feed *w, struct builder *b, struct ring *r, const struct take *t)
 {
-    if (t == &r->takes.at[0]) {
+    if (r->fed++ == 0) {
         build_wait(b, r->empty, r);
         struct value *bar = build_slot(b, r->full, r->slot);
         op_set_int(build_op(b, OP_mbar_expect, 1, &bar, 0, NULL, 0), ATTR_bytes, r->bytes);
@@ -587,8 +588,10 @@ static void feed_load(struct feed *w, struct builder *b, struct ring *r, const s
     op_set_int(copy, ATTR_map, op_int(t->load, ATTR_map));
     if (t->trans)
         op_set_list(copy, ATTR_order, op_result(t->trans)->type->rank, t->order);
-    if (t == &r->takes.at[r->takes.n - 1])
-        advance(b, r);
+    if (r->fed < r->takes.n)
+        return;
+    r->fed = 0;
+    advance(b, r);
 }
 
 static void feed_block(struct feed *w, struct builder *b, struct block *from);
