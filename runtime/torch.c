@@ -570,6 +570,12 @@ static struct obj *noted_attribute(struct eval *e, const struct tensor *t, const
     return found;
 }
 
+/* What modules.py adds to torch and to tensors. */
+static struct scope *written_functions(struct eval *e)
+{
+    return find_module(e, "torch.more", (struct loc){0})->module.scope;
+}
+
 static struct obj *find_method_of(struct eval *e, struct obj *self, const char *name)
 {
     const struct builtin *b = find_builtin(torch_view_methods, "Tensor", name);
@@ -581,7 +587,7 @@ static struct obj *find_method_of(struct eval *e, struct obj *self, const char *
         b = torch_operation(e, "Tensor", name);
     if (b)
         return obj_method(e, self, obj_builtin(e, b));
-    struct obj *more = *name == '_' ? NULL : scope_get(torch_more(e), intern_str(e->strings, name));
+    struct obj *more = *name == '_' ? NULL : scope_get(written_functions(e), intern_str(e->strings, name));
     return more && more->kind == OBJ_function ? obj_method(e, self, more) : NULL;
 }
 
@@ -890,10 +896,10 @@ struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at)
             scope_set(s, intern_str(e->strings, name), obj_builtin(e, torch_operation(e, dotted_name, name)));
     }
     if (i == 0 || strcmp(dotted_name, "torch.nn.functional") == 0)
-        add_more(s, torch_more(e));
-    struct scope *written = torch_written(e, dotted_name);
+        add_more(s, written_functions(e));
+    struct obj *written = eval_section(e, modules_py, dotted_name, dotted_name);
     if (written)
-        add_more(s, written);
+        add_more(s, written->module.scope);
     if (i == 0) {
         add_dtypes(e, s);
         scope_set(s, intern_str(e->strings, "inf"), obj_float(e, INFINITY));

@@ -52,10 +52,6 @@ struct obj *torch_run_t(struct eval *e, struct obj **args, const struct args *ca
 struct number torch_same_element(const struct number *x, void *ctx); /* for tensor_map: a copy */
 struct obj *torch_run_item(struct eval *e, struct obj **args, const struct args *call);
 
-/* -- torch_more.c -- */
-struct scope *torch_more(struct eval *e); /* more functions, by name */
-struct scope *torch_written(struct eval *e, const char *module); /* of "torch.cuda"; NULL: none is written in Python */
-
 /* -- torch_pick.c -- */
 extern const struct builtin torch_pick_functions[];
 bool torch_picks(struct obj *index); /* is there a tensor among the indices? */
