@@ -1,14 +1,21 @@
 """Timing of GPU work side by side in one process.
 
 Each timed call follows a flush of the L2 cache and has its own pair of events; rounds go through all contestants in an order
-drawn anew, since a block inherits the clock that its predecessor left. The result is the median over rounds of each
-round's median.
+drawn anew, since a block inherits the clock that its predecessor left. Short calls are queued behind a kernel that only waits,
+so that what Python takes to launch them is not in the time. The result is the median over rounds of each round's median.
 """
+import datetime
+import os
 import random
 import statistics
+import subprocess
+import sys
 
 import torch
 
+METHOD = ("one process, the same buffers, random normal data; L2 flushed before each timed call; rounds in an order drawn anew; "
+          "each contestant's best of its candidates by a short trial; the median of the rounds' medians")
+SHORT_MS = 0.3
 _flush = None
 
 
@@ -23,8 +30,10 @@ def _time_once(call, events):
     end.record()
 
 
-def _median_ms(call, repeats):
+def _median_ms(call, repeats, is_short=True):
     pairs = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)]
+    if is_short:
+        torch.cuda._sleep(50_000 * repeats)
     for pair in pairs:
         _time_once(call, pair)
     torch.cuda.synchronize()
@@ -33,17 +42,26 @@ def _median_ms(call, repeats):
 
 def side_by_side(calls, rounds=9, repeats=12):
     """{name: call} to {name: median milliseconds}."""
-    for call in calls.values():
-        _median_ms(call, 3)
+    is_short = {name: _median_ms(call, 3) < SHORT_MS for name, call in calls.items()}
     times = {name: [] for name in calls}
     for _ in range(rounds):
         for name in random.sample(list(calls), len(calls)):
-            times[name].append(_median_ms(calls[name], repeats))
+            times[name].append(_median_ms(calls[name], repeats, is_short[name]))
     return {name: statistics.median(t) for name, t in times.items()}
 
 
+def _output(*command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False).stdout.strip()
+    except OSError:
+        return ""
+
+
 def card():
-    import subprocess
-    driver = subprocess.run(["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
-                            capture_output=True, text=True).stdout.strip()
-    return {"device": torch.cuda.get_device_name(0), "driver": driver, "torch": torch.__version__}
+    """What a file of results begins with."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    return {"device": torch.cuda.get_device_name(0),
+            "driver": _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"), "torch": torch.__version__,
+            "commit": _output("git", "-C", here, "rev-parse", "--short", "HEAD"),
+            "command": " ".join([os.path.basename(sys.executable)] + [os.path.relpath(sys.argv[0])] + sys.argv[1:]),
+            "date": datetime.date.today().isoformat(), "method": METHOD}

@@ -1,0 +1,103 @@
+"""Kernels compiled ahead, in parallel: neso's in threads (most of the time is the driver's assembler), Triton's in processes,
+which fill its cache on disk. Nothing is timed here."""
+import concurrent.futures
+import importlib
+import multiprocessing
+import os
+import sys
+import threading
+
+import neso
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAMS = os.path.join(HERE, "..", "programs")
+WORKERS = min(14, os.cpu_count() or 1)
+_of_thread = threading.local()
+
+
+NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3fn": "fp8e4nv", "int8": "i8", "int32": "i32"}
+
+
+def specialize(args):
+    """The entries of a signature for these arguments, as Triton would specialize them, and what a launch then passes."""
+    entries, values = [], []
+    for a in args:
+        if hasattr(a, "data_ptr"):
+            entries.append("*" + NAMES[str(a.dtype).split(".")[-1]] + (":16" if a.data_ptr() % 16 == 0 else ""))
+            values.append(a.data_ptr())
+        elif isinstance(a, int) and a == 1:
+            entries.append("1")
+        else:
+            entries.append("fp32" if isinstance(a, float) else "i32:16" if a % 16 == 0 else "i32")
+            values.append(a)
+    return ", ".join(entries), values
+
+
+def for_triton(args):
+    """The same arguments as a job of warm_triton names them."""
+    return [NAMES[str(a.dtype).split(".")[-1]] if hasattr(a, "data_ptr") else a for a in args]
+
+
+def _module(source, device):
+    """A context is for one thread at a time: each thread has its own."""
+    modules = _of_thread.__dict__.setdefault("modules", {})
+    if source not in modules:
+        context = _of_thread.__dict__.setdefault("context", None) or neso.Context(device)
+        _of_thread.context = context
+        modules[source] = context.module(os.path.join(PROGRAMS, source + ".py"))
+    return modules[source]
+
+
+class Ours:
+    """neso's kernels by (source, name, signature, options)."""
+
+    def __init__(self, device="cuda"):
+        self.device, self.found = device, {}
+        self.pool = concurrent.futures.ThreadPoolExecutor(WORKERS)
+
+    def _compile(self, source, name, signature, options):
+        return _module(source, self.device).kernel(name, signature, **dict(options))
+
+    def start(self, source, name, signature, **options):
+        key = (source, name, signature, tuple(sorted(options.items())))
+        if key not in self.found:
+            self.found[key] = self.pool.submit(self._compile, *key)
+        return self.found[key]
+
+    def kernel(self, *key, **options):
+        return self.start(*key, **options).result()
+
+
+def _warm(job):
+    """job: (source, kernel, arguments, constants, options); an argument "fp16" stands for a pointer to such."""
+    source, name, args, constants, options = job
+    import torch
+    if PROGRAMS not in sys.path:
+        sys.path.insert(0, PROGRAMS)
+    types = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32, "i32": torch.int32}
+    try:
+        kernel = getattr(importlib.import_module(source), name)
+        kernel.warmup(*[types[a] if isinstance(a, str) else a for a in args], **constants, grid=(1,), **options)
+    except Exception as e:  # the contest runs it again and reports it
+        return f"{name} {constants}: {str(e).splitlines()[0][:120] if str(e) else type(e).__name__}"
+    return None
+
+
+def warm_triton(jobs):
+    """Starts to fill Triton's cache; the result's result() waits."""
+    unique = {repr(j): j for j in jobs}
+    if not unique:
+        return None
+    pool = concurrent.futures.ProcessPoolExecutor(min(WORKERS, len(unique)), multiprocessing.get_context("spawn"))
+    futures = [pool.submit(_warm, j) for j in unique.values()]
+
+    def wait():
+        for f in futures:
+            try:
+                if f.result(timeout=240):
+                    print("  triton: " + f.result(), flush=True)
+            except Exception as e:
+                print(f"  triton's compiler: {type(e).__name__}", flush=True)
+                break
+        pool.shutdown(wait=False, cancel_futures=True)
+    return wait

@@ -1,0 +1,101 @@
+"""One contest: every contestant's candidates are checked against torch, the quickest of each by a short trial goes into the
+final, and the row says what came of it. What fails is reported in its row and ends nothing."""
+import json
+import time
+
+import timing
+import torch
+
+
+class Contestant:
+    """`candidates`: {label: what makes the call}; `result`: the tensor that a call writes, or None where the call returns it;
+    `wrong(tensor)`: what is wrong with it, else None."""
+
+    def __init__(self, name, candidates, result, wrong, fill=float("nan")):
+        self.name, self.candidates, self.result, self.wrong, self.fill = name, candidates, result, wrong, fill
+
+
+class Results:
+    """Rows, on disk after each of them."""
+
+    def __init__(self, path):
+        self.path, self.rows, self.card, self.started = path, [], timing.card(), time.time()
+
+    def add(self, row):
+        self.rows.append(row)
+        with open(self.path, "w") as f:
+            f.write(json.dumps(self.card, indent=1)[:-2] + ',\n "rows": [\n  ')
+            f.write(",\n  ".join(json.dumps(r) for r in self.rows) + "\n ]\n}\n")
+
+
+def first_line(e):
+    return (str(e).strip().splitlines() or [type(e).__name__])[0][:200]
+
+
+def far_from(expected, most):
+    """A `wrong` for Contestant: the relative error of the whole is `most` at most."""
+    size = expected.norm()
+
+    def wrong(result):
+        error = ((result.float() - expected).norm() / size).item()
+        return None if error <= most else f"wrong: relative error {error:.3g}"
+    return wrong
+
+
+def _ready(contestant):
+    """({label: call}, {label: why not}) of a contestant's candidates."""
+    calls, errors = {}, {}
+    for label, make in contestant.candidates.items():
+        try:
+            if contestant.result is not None:
+                contestant.result.fill_(contestant.fill)
+            call = make()
+            returned = call()
+            torch.cuda.synchronize()
+            why = contestant.wrong(returned if contestant.result is None else contestant.result)
+        except Exception as e:  # a candidate that does not fit says so, and is left out
+            why = first_line(e)
+        if why:
+            errors[label] = why
+        else:
+            calls[label] = call
+    return calls, errors
+
+
+def _trial(ready):
+    """Each contestant's quickest: {name: (label, call, {label: ms})}."""
+    flat = {(name, label): call for name, calls in ready.items() if len(calls) > 1 for label, call in calls.items()}
+    times = timing.side_by_side(flat, rounds=3, repeats=5) if flat else {}
+    best = {}
+    for name, calls in ready.items():
+        mine = {label: ms for (who, label), ms in times.items() if who == name}
+        if calls:
+            label = min(mine, key=mine.get) if mine else next(iter(calls))
+            best[name] = (label, calls[label], mine)
+    return best
+
+
+def run(results, group, work, unit, amount, contestants, base, rounds=9, repeats=12):
+    """`amount` by milliseconds is a rate in `unit`. Prints a line with every contestant's rate and, of ours, its part of `base`'s."""
+    started, ready, errors = time.time(), {}, {}
+    for c in contestants:
+        ready[c.name], errors[c.name] = _ready(c)
+    best = _trial(ready)
+    times = timing.side_by_side({name: b[1] for name, b in best.items()}, rounds, repeats) if best else {}
+    shown = []
+    for c in contestants:
+        row = {"group": group, "work": work, "who": c.name, "unit": unit}
+        if c.name in times:
+            ms, (label, _, trial) = times[c.name], best[c.name]
+            row.update(config=label, ms=round(ms, 6), rate=round(amount / ms, 2), trial={k: round(t, 6) for k, t in trial.items()})
+            against = f" ({times[base] / ms:.3f})" if base in times and c.name != base else ""
+            shown.append(f"{c.name} {amount / ms:.0f}{against}" + (f" [{label}]" if label else ""))
+        else:
+            shown.append(f"{c.name} FAILED")
+        if errors[c.name]:
+            row["errors"] = errors[c.name]
+        results.add(row)
+    print(f"{work:20} " + "  ".join(shown) + f"  {unit}; {time.time() - started:.1f} s", flush=True)
+    for c in contestants:
+        for label, why in errors[c.name].items():
+            print(f"    {c.name} {label}: {why}", flush=True)

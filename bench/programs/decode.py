@@ -1,0 +1,78 @@
+"""Y = X W for a few rows X: every weight is read once, so all that counts is to keep as many reads under way as memory takes.
+
+The product is computed transposed: weights are the M side of the tensor cores' instructions, which they fill, and the few rows
+its N side, 16 wide at least. Where the columns alone are too few programs, SPLIT_K programs share a column block: each leaves
+its part of the sum in PART, and the last to arrive, as COUNT tells, adds them up in the order of the splits and leaves COUNT
+at 0 for the next launch.
+"""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def decode(X, W, Y, PART, COUNT, M, N, K, stride_xm, stride_wk, stride_wn, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+           BLOCK_K: tl.constexpr, SPLIT_K: tl.constexpr):
+    block = tl.program_id(0)
+    part = tl.program_id(1)
+    rn = block * BLOCK_N + tl.arange(0, BLOCK_N)
+    rm = tl.arange(0, BLOCK_M)
+    steps = K // SPLIT_K
+    rk = part * steps + tl.arange(0, BLOCK_K)
+    w = W + (rn[:, None] * stride_wn + rk[None, :] * stride_wk)
+    x = X + (rk[:, None] + rm[None, :] * stride_xm)
+    inside = (rn[:, None] < N) & (rm[None, :] < M)
+    acc = tl.zeros((BLOCK_N, BLOCK_M), dtype=tl.float32)
+    for _ in range(0, steps, BLOCK_K):
+        acc += tl.dot(tl.load(w), tl.load(x, mask=rm[None, :] < M, other=0.0))
+        w += BLOCK_K * stride_wk
+        x += BLOCK_K
+    at = rm[None, :] * N + rn[:, None]
+    if SPLIT_K == 1:
+        tl.store(Y + at, acc, mask=inside)
+    else:
+        tl.store(PART + part * M * N + at, acc, mask=inside)
+        tl.debug_barrier()
+        if tl.atomic_add(COUNT + block, 1) == SPLIT_K - 1:
+            total = tl.zeros((BLOCK_N, BLOCK_M), dtype=tl.float32)
+            for i in range(SPLIT_K):
+                total += tl.load(PART + i * M * N + at, mask=inside, other=0.0, cache_modifier=".cg")
+            tl.store(Y + at, total, mask=inside)
+            tl.store(COUNT + block, 0)
+
+
+@triton.jit
+def decode_row(X, W, Y, N, K, stride_wn, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr):
+    # one row, and weights with K contiguous: no tensor cores, each weight goes straight into a sum of its own place
+    rn = tl.program_id(0) * BLOCK_N + tl.arange(0, BLOCK_N)
+    rk = tl.arange(0, BLOCK_K)
+    w = W + (rn[:, None] * stride_wn + rk[None, :])
+    acc = tl.zeros((BLOCK_N, BLOCK_K), dtype=tl.float32)
+    for k in range(0, K, BLOCK_K):
+        x = tl.load(X + k + rk).to(tl.float32)
+        acc += tl.load(w + k).to(tl.float32) * x[None, :]
+    tl.store(Y + rn, tl.sum(acc, axis=1), mask=rn < N)
+
+
+def main():
+    """Small shapes against torch.matmul, on whatever device runs this."""
+    import torch
+    torch.manual_seed(0)
+    for m, n, k, split, transposed in [(1, 128, 256, 1, True), (8, 128, 512, 4, True), (16, 64, 256, 2, False), (64, 128, 256, 1, False)]:
+        x = torch.randn((m, k), device='cuda').to(torch.float16)
+        w = torch.randn((n, k) if transposed else (k, n), device='cuda').to(torch.float16)
+        y, part = torch.empty((m, n), device='cuda', dtype=torch.float16), torch.empty((split, m, n), device='cuda')
+        count = torch.zeros(n // 64, device='cuda', dtype=torch.int32)
+        strides = (1, k) if transposed else (n, 1)
+        for _ in range(2):  # the second launch finds COUNT as the first left it
+            decode[(n // 64, split)](x, w, y, part, count, m, n, k, k, strides[0], strides[1], BLOCK_M=max(16, m), BLOCK_N=64,
+                                     BLOCK_K=64, SPLIT_K=split, num_warps=4, num_stages=3)
+        expected = torch.matmul(x.to(torch.float32), (w.T if transposed else w).to(torch.float32))
+        torch.testing.assert_close(y.to(torch.float32), expected, rtol=2e-3, atol=2e-2)
+        if m == 1 and transposed:
+            decode_row[(n // 16,)](x, w, y, n, k, k, BLOCK_N=16, BLOCK_K=128)
+            torch.testing.assert_close(y.to(torch.float32), expected, rtol=2e-3, atol=2e-2)
+    print('right')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,121 @@
+"""What recorded results say: a table a group, and which goals are met.
+
+    python3 bench/report.py FILE.json... [-o ALL.json]
+
+Later files win where they measured the same; -o writes all their rows into one file. A ratio is how many times as fast neso is.
+"""
+import json
+import math
+import os
+import sys
+
+EACH, MEAN = "each", "geometric mean"
+# group: the contestants that neso is shown beside, and (beside whom, EACH or MEAN, at least)
+GROUPS = {
+    "announced": (("cublas", "reference", "triton", "triton persistent"),
+                  [("cublas", MEAN, 1.01), ("cublas", EACH, 0.98), ("reference", EACH, 0.99), ("triton", MEAN, 1.15)]),
+    "layouts": (("cublas",), [("cublas", EACH, 0.95)]),
+    "types": (("cublas",), [("cublas", EACH, 0.95)]),
+    "decode": (("cublas",), [("cublas", EACH, 1.00)]),
+    "softmax": (("copy", "triton", "torch"), [("copy", EACH, 0.97), ("triton", EACH, 1.00)]),
+    "norms": (("triton", "torch", "copy"), [("triton", EACH, 1.05), ("torch", EACH, 1.5)]),
+    "add": (("torch", "triton", "copy"), [("torch", EACH, 1.00)]),
+}
+
+
+def merge(paths):
+    card, rows = {}, {}
+    for path in paths:
+        with open(path) as f:
+            data = json.load(f)
+        for row in data.pop("rows"):
+            rows[row["group"], row["work"], row["who"]] = {**row, "commit": row.get("commit") or data.get("commit", ""),
+                                                           "date": row.get("date") or data.get("date", "")}
+        card = data
+    return card, rows
+
+
+def part_of(group, work):
+    """Means are taken over works of one kind: its first word."""
+    return work.split()[0] if group in ("announced", "norms") else group
+
+
+def lines_of(rows, group):
+    """(name shown, work, who) of neso's rows."""
+    return [(f"{work} {who[5:]}".strip(), work, who) for g, work, who in rows if g == group and who.split()[0] == "neso"]
+
+
+def ratio(rows, group, work, who, base):
+    a, b = rows.get((group, work, who), {}), rows.get((group, work, base), {})
+    return b["ms"] / a["ms"] if "ms" in a and "ms" in b else None
+
+
+def table(rows, group):
+    bases, lines = GROUPS[group][0], lines_of(rows, group)
+    unit = next((r["unit"] for (g, _, _), r in rows.items() if g == group and r["unit"]), "")
+    bases = [b for b in bases if any((group, work, b) in rows for _, work, _ in lines)]
+    print(f"\n| {group}, {unit} | neso | " + " | ".join(bases) + " | " + " | ".join("/ " + b for b in bases) + " | neso's choice |")
+    print("| --- |" + " --- |" * (2 + 2 * len(bases)))
+    for name, work, who in lines:
+        row = rows[group, work, who]
+        rates = [f"{r['rate']:.0f}" if "rate" in r else "failed" for r in [row] + [rows.get((group, work, b), {}) for b in bases]]
+        ratios = [ratio(rows, group, work, who, b) for b in bases]
+        print(f"| {name} | " + " | ".join(rates + [f"{x:.3f}" if x else "" for x in ratios] + [row.get("config", "")]) + " |")
+
+
+def judge(rows, group):
+    """[(is it met, text)]"""
+    verdicts = []
+    lines = lines_of(rows, group)
+    for part in dict.fromkeys(part_of(group, work) for _, work, _ in lines):
+        for base, how, least in GROUPS[group][1]:
+            found = {name: ratio(rows, group, work, who, base) for name, work, who in lines if part_of(group, work) == part}
+            known = {name: x for name, x in found.items() if x}
+            missing = f", {len(found) - len(known)} of {len(found)} without a time" if len(known) < len(found) else ""
+            if not known:
+                verdicts.append((False, f"{part} / {base}: no times"))
+                continue
+            mean = math.exp(sum(math.log(x) for x in known.values()) / len(known))
+            below = [f"{name} {x:.3f}" for name, x in known.items() if x < least]
+            is_met = not missing and (mean >= least if how == MEAN else not below)
+            text = f"{part} / {base}, {how} at least {least}: geometric mean {mean:.3f}, least {min(known.values()):.3f}{missing}"
+            verdicts.append((is_met, text + ("; under it: " + ", ".join(below) if how == EACH and below else "")))
+    return verdicts
+
+
+def show(paths):
+    card, rows = merge(paths)
+    print("\n" + ", ".join(f"{key} {card.get(key)}" for key in ("device", "driver", "torch", "commit", "date")))
+    groups = [g for g in GROUPS if any(key[0] == g for key in rows)]
+    for group in groups:
+        table(rows, group)
+    print()
+    verdicts = [v for group in groups for v in judge(rows, group)]
+    for is_met, text in verdicts:
+        print(f"{'met   ' if is_met else 'MISSED'} {text}")
+    print(f"{sum(v[0] for v in verdicts)} goals met, {sum(not v[0] for v in verdicts)} missed")
+
+
+def write(paths, out):
+    card, rows = merge(paths)
+    with open(out, "w") as f:
+        f.write(json.dumps(card, indent=1)[:-2] + ',\n "rows": [\n  ' + ",\n  ".join(json.dumps(r) for r in rows.values()) + "\n ]\n}\n")
+
+
+def main():
+    args = sys.argv[1:]
+    out = None
+    if "-o" in args:
+        at = args.index("-o")
+        out = args[at + 1]
+        del args[at:at + 2]
+    if not args:
+        sys.exit(__doc__)
+    paths = ([out] if out and os.path.exists(out) else []) + args
+    show(paths)
+    if out:
+        write(paths, out)
+
+
+if __name__ == "__main__":
+    main()
