@@ -29,11 +29,18 @@ $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
-# What is written in Python, as an array of its bytes, without comments that are not headings of sections.
-$(BUILD)/%_py.c: %.py
+# What is written in Python, as an array of its bytes, without what only a reader needs: comments but the headings of
+# sections, empty lines, blanks around operators, and all but one blank a level of indentation.
+SHORTEN = /^$(HASH) -- /b; /^ *($(HASH)|$$)/d; s/  $(HASH) .*//; /^import triton$$/d; \
+          s/^import triton.language as tl/&\nfrom triton import jit as j/; s/^@triton.jit/@j/; \
+          :a; s/^(\t*)    /\1\t/; ta; y/\t/ /; /["']/!s/ ?([-+*\/%=<>!&|^,:]+) /\1/g
+HASH    = \#
+
+$(BUILD)/%_py.c: %.py Makefile
 	@mkdir -p $(@D)
-	{ echo 'extern const char $(*F)_py[];'; echo 'const char $(*F)_py[] = {'; sed '/^# -- /!s/^ *#.*//' $< | \
+	{ echo 'extern const char $(*F)_py[];'; echo 'const char $(*F)_py[] = {'; sed -E "$$SHORTEN" $< | \
 	  od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1, /g'; echo '0};'; } > $@
+$(BUILD)/%_py.c: export SHORTEN := $(SHORTEN)
 
 # The page of `neso inspect`, likewise.
 $(BUILD)/runtime/command_page.c: runtime/inspect.html

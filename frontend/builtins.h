@@ -118,9 +118,9 @@ ROW(method,    reduce,    "input, axis, combine_fn, keep_dims=False, reduction_o
 ROW(method,    associative_scan, "input, axis, combine_fn, reverse=False", associative_scan, NULL)
 ROW(method,    cumsum,    "input, axis=0, reverse=False, dtype=None", cumulative, "_sum_combine")
 ROW(method,    cumprod,   "input, axis=0, reverse=False",          cumulative,    "_prod_combine")
-ROW(method,    sort,      "x, dim=None, descending=False",         unsupported,   NULL)
-ROW(tl,        topk,      "x, k, dim=None, descending=True",       unsupported,   NULL)
-ROW(tl,        bitonic_merge, "x, dim=None, descending=False",     unsupported,   NULL)
+ROW(method,    sort,      "x, dim=None, descending=False",         sort,          "sort")
+ROW(tl,        topk,      "x, k, dim=None, descending=True",       topk,          NULL)
+ROW(tl,        bitonic_merge, "x, dim=None, descending=False",     sort,          "bitonic_merge")
 ROW(method,    histogram, "input, num_bins, mask=None",            histogram,     NULL)
 
 /* -- dot -- */

@@ -48,7 +48,14 @@ struct obj *builtin_float_unary(struct eval *e, struct obj **args, const struct 
     struct obj *x = arg_float(e, args, call, 0, "x");
     if (!x)
         return obj_error;
-    struct obj *r = unary(e, opcode_of(call->callee->data), x, call->loc);
+    const char *name = call->callee->data;
+    if (is_dtype(scalar_of(x), DT_f64) && strstr("sin cos erf", name)) {
+        struct text function;
+        text_init(&function, e->arena);
+        text_printf(&function, "%s_f64", name);
+        return trace_call_prelude(e, function.s, 1, &x, call->loc);
+    }
+    struct obj *r = unary(e, opcode_of(name), x, call->loc);
     if (r->tensor.value->def->code == OP_sqrt && is_dtype(scalar_of(x), DT_f64))
         op_set_int(r->tensor.value->def, ATTR_round, ROUND_rn);
     return r;

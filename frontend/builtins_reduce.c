@@ -317,6 +317,72 @@ struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct a
 
 /* -- histogram -- */
 
+/* -- sorting -- */
+
+static int log2_of(int64_t n)
+{
+    int i = 0;
+    while (n >> (i + 1))
+        i++;
+    return i;
+}
+
+/* A block, and that its last dimension is the one meant; NULL: an error is reported. */
+static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct args *call, int at)
+{
+    struct obj *x = arg_block(e, args[0], call, 0, "x");
+    if (!x)
+        return NULL;
+    const struct lang_type *t = scalar_of(x);
+    int last = rank_of(x) - 1, dim = last;
+    if (is_ptr_type(t) || is_fp8_type(t)) {
+        diag_error(e->diag, trace_loc(e, arg_loc(call, 0, "x")), ERR_sort_type, call->callee->name,
+                   type_text(e, x));
+        return NULL;
+    }
+    struct loc loc = arg_loc(call, at, "dim");
+    if (args[at]->kind != OBJ_none && !arg_axis(e, args[at], rank_of(x), loc, &dim))
+        return NULL;
+    if (dim != last) {
+        diag_error(e->diag, trace_loc(e, loc), ERR_sort_axis, call->callee->name, last);
+        return NULL;
+    }
+    return x;
+}
+
+/* The function of the prelude on rows of which k elements are wanted. */
+static struct obj *sorted(struct eval *e, const char *function, struct obj *x, int64_t k, struct obj *down,
+                          const struct args *call, int at)
+{
+    bool descending;
+    if (!arg_bool(e, down, "descending", arg_loc(call, at, "descending"), &descending))
+        return obj_error;
+    int n = shape_of(x)[rank_of(x) - 1];
+    struct obj *items[] = {x, obj_int(e, log2_of(n)), obj_int(e, log2_of(k)), obj_bool(descending)};
+    return trace_call_prelude(e, function, 4, items, call->loc);
+}
+
+struct obj *builtin_sort(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x = arg_sorted(e, args, call, 1);
+    return x ? sorted(e, call->callee->data, x, shape_of(x)[rank_of(x) - 1], args[2], call, 2) : obj_error;
+}
+
+/* Where elements are dropped, narrow ones come back as tl.max makes them. */
+struct obj *builtin_topk(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x = arg_sorted(e, args, call, 2);
+    int64_t k;
+    if (!x || !arg_int(e, args[1], "k", arg_loc(call, 1, "k"), &k))
+        return obj_error;
+    int n = shape_of(x)[rank_of(x) - 1];
+    if (k < 1 || k > n || (k & (k - 1))) {
+        diag_error(e->diag, trace_loc(e, arg_loc(call, 1, "k")), ERR_topk_k, n, k);
+        return obj_error;
+    }
+    return sorted(e, "sort", x, k, args[3], call, 3);
+}
+
 struct obj *builtin_histogram(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_block(e, args[0], call, 0, "input"), *mask = NULL;

@@ -225,6 +225,194 @@ def randn4x(seed, offset, n_rounds):
     return n0, n1, n2, n3
 
 
+# -- sorting: bitonic networks along the last of the dimensions, all rows as one --
+import triton
+import triton.language as tl
+
+
+# Pairs whose indices differ in bit j change places where they are out of order: descending where bit i is set or, where i is
+# None, everywhere or nowhere. An element's partner is what both have, less its own: exclusive or is plus and minus.
+@triton.jit
+def exchange(x, j, i, descending):
+    shape: tl.constexpr = (x.numel >> (j + 1), 2, 1 << j)
+    at = tl.arange(0, x.numel)
+    if i is None:
+        turned = ((at >> j) & 1) != descending
+    else:
+        turned = ((at >> j) & 1) != ((at >> i) & 1)
+    if x.dtype.is_floating():
+        bits = x.to(tl.core.get_int_dtype(x.dtype.primitive_bitwidth, True), bitcast=True)
+    else:
+        bits = x
+    pairs = tl.reshape(bits, shape)
+    partner = tl.reshape(pairs ^ tl.xor_sum(pairs, 1, keep_dims=True), x.shape).to(x.dtype, bitcast=True)
+    return tl.where(tl.where(turned, x < partner, x > partner), partner, x)
+
+
+# Bitonic blocks of 2^(i+1) become sorted ones.
+@triton.jit
+def merge(x, i, alternate, descending):
+    for j in tl.static_range(i, -1, -1):
+        x = exchange(x, j, i + 1 if alternate else None, descending)
+    return x
+
+
+# Of two sorted blocks side by side, one ascending and one descending, the better ones of each pair are the best, and bitonic.
+@triton.jit
+def halve(x, log_k, descending):
+    half: tl.constexpr = x.numel >> 1
+    x = tl.reshape(x, (half >> log_k, 2, 1 << log_k))
+    return tl.reshape(tl.max(x, 1) if descending else tl.min(x, 1), (half,))
+
+
+# The first 2^log_k of the 2^log_n elements of each row, sorted.
+@triton.jit
+def sort(x, log_n, log_k, descending):
+    rows: tl.constexpr = x.shape[:-1]
+    x = tl.reshape(x, (x.numel,))
+    for i in tl.static_range(log_k):
+        x = merge(x, i, i + 1 < log_n, descending)
+    for i in tl.static_range(log_n - log_k):
+        x = merge(halve(x, log_k, descending), log_k - 1, i + 1 < log_n - log_k, descending)
+    return tl.reshape(x, rows + (1 << log_k,))
+
+
+@triton.jit
+def bitonic_merge(x, log_n, log_k, descending):
+    return tl.reshape(merge(tl.reshape(x, (x.numel,)), log_n - 1, False, descending), x.shape)
+
+
+# -- sine, cosine and error function of f64 --
+import triton
+import triton.language as tl
+
+
+# c[0] x^(n-1) + ... + c[n-1]
+@triton.jit
+def polynomial(x, c):
+    y = x * c[0] + c[1]
+    for i in tl.static_range(2, len(c)):
+        y = y * x + c[i]
+    return y
+
+
+# The first n items of w, or those that follow `by` items later where i has that bit.
+@triton.jit
+def later(w, i, by, n):
+    chosen = ()
+    for k in tl.static_range(n):
+        chosen = chosen + (tl.where((i & by) != 0, w[k + by], w[k]),)
+    return chosen + w[n:]
+
+
+# The bits of 2/pi that, times the 53-bit integer m of |x| = m 2^e, give |x| / (pi/2) modulo 4 to 190 bits: the quarter, and
+# what is over it, from -1/2 to 1/2 of one.
+@triton.jit
+def far_quarter(x):
+    bits = x.to(tl.uint64, bitcast=True)
+    m = (bits & 0xFFFFFFFFFFFFF) | 0x10000000000000
+    at = ((bits >> 52) & 0x7FF) - 1013
+    words: tl.constexpr = (
+        0, 0xA2F9836E4E441529, 0xFC2757D1F534DDC0, 0xDB6295993C439041, 0xFE5163ABDEBBC561, 0xB7246E3A424DD2E0, 0x06492EEA09D1921C,
+        0xFE1DEB1CB129A73E, 0xE88235F52EBB4484, 0xE99C7026B45F7E41, 0x3991D639835339F4, 0x9C845F8BBDF9283B, 0x1FF897FFDE05980F,
+        0xEF2F118B5A0A6D1F, 0x6D367ECF27CB09B7, 0x4F463F669E5FEA2D, 0x7527BAC7EBE5F17B, 0x3D0739F78A5292EA, 0x6BFB5FB11F8D5D08,
+        0x56033046FC7B6BAB,
+    )
+    w = [tl.full(x.shape, word, tl.uint64) for word in words]
+    i = at >> 6
+    w = later(later(later(later(later(w, i, 16, 4), i, 8, 11), i, 4, 7), i, 2, 5), i, 1, 4)
+    at &= 63
+    low = m * ((w[2] << at) | ((w[3] >> 1) >> (63 - at)))
+    w1 = (w[1] << at) | ((w[2] >> 1) >> (63 - at))
+    carry = tl.umulhi(m, (w[2] << at) | ((w[3] >> 1) >> (63 - at)))
+    middle = m * w1 + carry
+    high = m * ((w[0] << at) | ((w[1] >> 1) >> (63 - at))) + tl.umulhi(m, w1) + (middle < carry).to(tl.uint64)
+    q = ((high + 0x2000000000000000) >> 62).to(tl.int32)
+    over = ((high << 2) | (middle >> 62)).to(tl.int64, bitcast=True)
+    flip = over >> 63
+    over ^= flip
+    near = over.to(tl.float64)
+    rest = (over - near.to(tl.int64)).to(tl.float64)
+    rest += (((middle << 2) | (low >> 62)) ^ flip.to(tl.uint64)).to(tl.float64) * 5.421010862427522e-20
+    r = near * 8.515303950216386e-20 + (near * 3.319411800407449e-36 + rest * 8.515303950216386e-20)
+    r = tl.where(tl.abs(x) < float("inf"), r, float("nan"))
+    return tl.where(x < 0, -q, q), tl.where((x < 0) != (flip < 0), -r, r)
+
+
+# x = q pi/2 + r with |r| at most pi/4. A block in which an element is large pays for it.
+@triton.jit
+def quarter(x):
+    k = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
+    q = k.to(tl.int32)
+    r = tl.fma(-k, tl.full(x.shape, 1.5707963267948966, x.dtype), x)
+    r = tl.fma(-k, tl.full(x.shape, 6.123233995736766e-17, x.dtype), r)
+    r = tl.fma(-k, tl.full(x.shape, -1.4973849048591698e-33, x.dtype), r)
+    near = tl.abs(x) < 1073741824.0
+    if len(x.shape) == 0:
+        is_far = near == 0
+    else:
+        is_far = tl.min(near.to(tl.int32)) == 0
+    if is_far:
+        q_far, r_far = far_quarter(x)
+        q = tl.where(near, q, q_far)
+        r = tl.where(near, r, r_far)
+    return q, r
+
+
+@triton.jit
+def sine(x, more):
+    q, r = quarter(x)
+    q += more
+    z = r * r
+    sines: tl.constexpr = (1.5917988979397435e-10, -2.5051129896450185e-08, 2.7557316093198404e-06, -0.00019841269836740532,
+                       0.008333333333330936, -0.16666666666666666)
+    s = r * z * polynomial(z, sines) + r
+    cosines: tl.constexpr = (-1.138254464534925e-11, 2.087614504941318e-09, -2.755731726587808e-07, 2.48015872987544e-05,
+                       -0.0013888888888887389, 0.041666666666666664)
+    y = tl.where((q & 1) == 0, s, cosine_of(z, polynomial(z, cosines)))
+    return tl.where((q & 2) == 0, y, -y)
+
+
+# 1 - z/2 + z^2 p, with what the rounding of 1 - z/2 lost.
+@triton.jit
+def cosine_of(z, p):
+    h = 0.5 * z
+    w = 1.0 - h
+    return w + (((1.0 - w) - h) + z * z * p)
+
+
+@triton.jit
+def sin_f64(x):
+    return tl.where(x == 0.0, x, sine(x, 0))
+
+
+@triton.jit
+def cos_f64(x):
+    return sine(x, 1)
+
+
+# erfc(x) / exp(-x^2) of x from 0 on: (1 + 2 x) of that as a polynomial in (x - 3) / (x + 3).
+@triton.jit
+def erfcx_f64(x):
+    c: tl.constexpr = (1.5388910988199787e-09, -5.179049700804952e-08, 2.1976845762932026e-07, -1.3933571030422475e-07, -7.289290280206629e-07,
+                       4.1803848900447067e-07, 3.506574001550754e-06, -7.689716956755944e-07, -2.010207818241696e-05, 4.959861428496245e-06,
+                       0.0001250979543491315, -0.00010516139184196327, -0.0007798319227725102, 0.0018886905008332977, 0.0025293917794842165,
+                       -0.023770514925815424, 0.068308027345824, -0.1192736634151191, 0.12964515870272067, -0.04756229435345284,
+                       -0.13562110612458092, 1.2530080582697296)
+    return polynomial((x - 3.0) / (x + 3.0), c) / (1.0 + 2.0 * x)
+
+
+# Below 1 odd powers of x; above, 1 less erfc, which is nothing from 6 on.
+@triton.jit
+def erf_f64(x):
+    c: tl.constexpr = (-7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07, 1.6447424703317362e-06,
+                       -1.492473690741966e-05, 0.00012055294904839707, -0.0008548325975389692, 0.0052239776071164225,
+                       -0.02686617064323777, 0.11283791670945006, -0.37612638903183543, 0.12837916709551256)
+    a = tl.minimum(tl.abs(x), 6.0)
+    far = 1.0 - tl.exp(-a * a) * erfcx_f64(a)
+    return tl.where(tl.abs(x) >= 1.0, tl.where(x < 0.0, -far, far), x + x * polynomial(x * x, c))
+
+
 # -- libdevice: of f32 and f64 --
 import triton
 import triton.language as tl
