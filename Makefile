@@ -31,7 +31,7 @@ $(BUILD)/%.o: %.c Makefile
 
 # What is written in Python, as an array of its bytes, without what only a reader needs: comments but the headings of
 # sections, empty lines, blanks around operators, and all but one blank a level of indentation.
-SHORTEN = /^$(HASH) -- /b; /^ *($(HASH)|$$)/d; s/  $(HASH) .*//; /^import triton$$/d; \
+SHORTEN = 1{ s/.*//; b; }; /^$(HASH) -- /b; /^ *($(HASH)|$$)/d; s/  $(HASH) .*//; /^import triton$$/d; \
           s/^import triton.language as tl/&\nfrom triton import jit as j/; s/^@triton.jit/@j/; \
           :a; s/^(\t*)    /\1\t/; ta; y/\t/ /; /["']/!s/ ?([-+*\/%=<>!&|^,:]+) /\1/g
 HASH    = \#
