@@ -115,6 +115,8 @@ $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(BUILD)/inner.a
 	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 $(BUILD)/tests/statistics: $(BUILD)/runtime/statistics.o
+# It gives the emulator PTX with a line left out.
+$(BUILD)/tests/emulator_deletions: LDFLAGS += -Wl,--wrap=emulator_load
 
 # A fuzz target over its corpus, and under the fuzzer: `make fuzz-parse && build/fuzz-parse tests/fuzz/parse`.
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/inner.a

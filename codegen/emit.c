@@ -11,6 +11,7 @@ struct emitter {
     const struct allocation *alloc;
     const struct codegen_options *o;
     struct text *out;
+    int ctas; /* that an SM should have room for; 0: ptxas decides */
 };
 
 /* -- numbers, without printf: most of the text is these -- */
@@ -255,6 +256,10 @@ static void put_body(const struct emitter *e)
         }
         for (int i = 0; i < e->m->blocks.at[b]->insns.n; i++) {
             const struct insn *in = e->m->blocks.at[b]->insns.at[i];
+            bool moves = in->form.code == INSN_setmaxnreg_inc || in->form.code == INSN_setmaxnreg_dec;
+            if (moves &&
+                e->ctas > 1) /* each has too few then for what its roles would ask for, and enough without */
+                continue;
             if (e->o->verbose && in->op && in->op != last_op)
                 put_op_comment(e, last_op = in->op);
             if (e->o->debug_loc && in->loc.line && !same_place(in->loc, last))
@@ -348,6 +353,18 @@ static bool has_ops(const struct mir *m, enum opcode code)
     return false;
 }
 
+static int ctas_wanted(const struct mir *m, const struct ptx_info *info)
+{
+    enum { CTAS_MOST = 2, SPARE = 8, SPARE_WGMMA = 24 };
+    bool warpgroups = has_ops(m, OP_wgmma);
+    if (!warpgroups && !has_ops(m, OP_dot))
+        return 0;
+    /* About what ptxas needs besides what is counted here; a wgmma's registers cannot be had one after the other. */
+    int regs = info->live_regs + (warpgroups ? SPARE_WGMMA : SPARE);
+    int ctas = m->func->target->regs_sm / (info->num_threads * regs);
+    return ctas < 1 ? 1 : ctas < CTAS_MOST ? ctas : CTAS_MOST;
+}
+
 static void put_signature(const struct emitter *e, const struct ptx_info *info)
 {
     text_printf(e->out, ".visible .entry %s(", e->m->func->name);
@@ -366,14 +383,8 @@ static void put_signature(const struct emitter *e, const struct ptx_info *info)
         text_printf(e->out, "[%d]", MAP_BYTES);
     }
     text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", info->num_threads);
-    bool warpgroups = has_ops(e->m, OP_wgmma);
-    if (warpgroups || has_ops(e->m, OP_dot)) {
-        enum { CTAS_MOST = 2, SPARE = 8, SPARE_WGMMA = 24 };
-        /* About what ptxas needs besides what is counted here; a wgmma's registers cannot be had one after the other. */
-        int regs = info->live_regs + (warpgroups ? SPARE_WGMMA : SPARE);
-        int ctas = e->m->func->target->regs_sm / (info->num_threads * regs);
-        text_printf(e->out, ".minnctapersm %d\n", ctas < 1 ? 1 : ctas < CTAS_MOST ? ctas : CTAS_MOST);
-    }
+    if (e->ctas)
+        text_printf(e->out, ".minnctapersm %d\n", e->ctas);
     if (e->m->func->maxnreg)
         text_printf(e->out, ".maxnreg %d\n", e->m->func->maxnreg);
 }
@@ -390,7 +401,7 @@ void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct 
               struct ptx_info *info, struct text *out)
 {
     enum { VECTOR_BYTES = 16, SWIZZLE_BYTES = 1024 };
-    struct emitter e = {m, alloc, o, out};
+    struct emitter e = {m, alloc, o, out, ctas_wanted(m, info)};
     info->ptx_version = version_of(m);
     text_printf(out, ".version %d.%d\n.target %s\n.address_size 64\n", info->ptx_version / 10,
                 info->ptx_version % 10, m->func->target->name);

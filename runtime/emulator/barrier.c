@@ -84,8 +84,9 @@ static void meet(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 static void come_to_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cluster *c = w->cta->cluster;
-    if (w->cluster_arrived & on)
-        emu_fail(w, in, emu_first_lane(on), ERR_emulator_barrier, "a second arrival without a wait");
+    uint32_t again = (w->cluster_arrived | w->cluster_passed) & on;
+    if (again)
+        emu_fail(w, in, emu_first_lane(again), ERR_emulator_barrier, "a second arrival without a wait");
     w->cluster_arrived |= on;
     if (emu_has_mod(in, MOD_relaxed))
         emu_join(c, c->coming, w->released);
@@ -105,6 +106,7 @@ static void open_cluster(struct emu_cluster *c)
     }
     for (int i = 0; i < c->nctas * c->ctas->nwarps; i++) {
         struct emu_warp *w = &c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps];
+        w->cluster_passed |= w->cluster_arrived & ~lanes_waiting(w, WAIT_cluster);
         w->cluster_arrived = 0;
         let_go(w, WAIT_cluster, coming);
     }
@@ -114,9 +116,12 @@ static void open_cluster(struct emu_cluster *c)
 }
 
 /* Lanes whose arrival has been taken need not wait. */
-static void wait_for_cluster(struct emu_warp *w, uint32_t on)
+static void wait_for_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
-    uint32_t waits = on & w->cluster_arrived;
+    uint32_t waits = on & w->cluster_arrived, absent = on & ~waits & ~w->cluster_passed;
+    if (absent)
+        emu_fail(w, in, emu_first_lane(absent), ERR_emulator_barrier, "a wait without an arrival");
+    w->cluster_passed &= ~on;
     if (on & ~waits) {
         emu_see(w, w->cta->cluster->done);
         emu_park(w, w->pc + 1, on & ~waits, WAIT_nothing);
@@ -153,17 +158,16 @@ static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32
 
 enum { WARPGROUP = 4 };
 
-/* One multiplies for all four, so what each did before is over: kernels rely on it where one thread arrives for the warpgroup. */
+/* One multiplies for all four, so what each did itself before is over: kernels rely on it where one thread arrives for the warpgroup.
+ * What one of them has waited for the others do not know. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++)
         if (lanes_waiting(&c->warps[i], WAIT_warpgroup) != ALL_LANES)
             return;
     for (int i = first; i < first + WARPGROUP; i++) {
-        for (int k = first; k < first + WARPGROUP; k++) {
-            emu_see(&c->warps[i], c->warps[k].seen);
+        for (int k = first; k < first + WARPGROUP; k++)
             emu_see_until(&c->warps[i], c->warps[k].actor, c->cluster->time);
-        }
         let_go(&c->warps[i], WAIT_warpgroup, NULL);
     }
     c->cluster->time++;
@@ -174,12 +178,19 @@ void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     switch (in->code) {
     case INSN_bar_warp: meet(w, in, on); break;
     case INSN_cluster_arrive: come_to_cluster(w, in, on); break;
-    case INSN_cluster_wait: wait_for_cluster(w, on); break;
+    case INSN_cluster_wait: wait_for_cluster(w, in, on); break;
     case INSN_mbarrier_try_wait: wait_for_phase(w, in, on); break;
     case INSN_wgmma_wait:
         emu_wgmma_wait(w, in, on);
         w->cta->cluster->may_release = true;
         emu_park(w, w->pc + 1, on, WAIT_warpgroup);
+        break;
+    case INSN_setmaxnreg_inc:
+    case INSN_setmaxnreg_dec:
+        if (emu_set_registers(w, in, on))
+            emu_park(w, w->pc + 1, on, WAIT_nothing);
+        else
+            emu_park(w, w->pc, on, WAIT_registers);
         break;
     default: come(w, in, on);
     }
@@ -209,8 +220,10 @@ bool emu_release(struct emu_cluster *c)
         for (int k = 0; c->code->has_wgmma && k + WARPGROUP <= cta->nwarps; k += WARPGROUP)
             open_warpgroup(cta, k);
         for (int k = 0; k < cta->nwarps; k++) {
-            if (has_news)
-                let_go(&cta->warps[k], WAIT_mbarrier, NULL); /* to look again */
+            if (has_news) { /* to look again */
+                let_go(&cta->warps[k], WAIT_mbarrier, NULL);
+                let_go(&cta->warps[k], WAIT_registers, NULL);
+            }
             let_go_last_lanes(&cta->warps[k]);
             for (int g = 0; g < cta->warps[k].nwaiting; g++)
                 any |= cta->warps[k].waiting[g].waits == WAIT_nothing;
@@ -237,13 +250,17 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
     case WAIT_warpgroup: snprintf(text, bytes, "a warp waits for the others of its warpgroup"); break;
     case WAIT_cluster: snprintf(text, bytes, "threads wait for others of their cluster"); break;
     case WAIT_mbarrier: emu_mbarrier_say(w, g, text, bytes); break;
+    case WAIT_registers:
+        snprintf(text, bytes, "more registers than the %d a thread that others have given back",
+                 c->spare_registers);
+        break;
     default:
         snprintf(text, bytes, "%d of %d threads wait at barrier %d, %d have ended",
                  c->barriers[g->waits].arrived, c->barriers[g->waits].expected, g->waits, threads_ended(c));
     }
 }
 
-/* Lanes that wait for others of their warp tell less than what those wait for. */
+/* Who waits for others of its warp or warpgroup tells less than what those wait for. */
 void emu_deadlock(struct emu_cluster *c)
 {
     static const struct emu_group nobody = {.pc = 1, .waits = WAIT_lanes};
@@ -255,13 +272,14 @@ void emu_deadlock(struct emu_cluster *c)
         for (int k = 0; k < w->nwaiting; k++) {
             if (w->waiting[k].waits == WAIT_mbarrier)
                 emu_mbarrier_say(w, &w->waiting[k], what, sizeof what);
-            if (g == &nobody || (g->waits == WAIT_lanes && w->waiting[k].waits != WAIT_lanes)) {
+            bool tells_more = w->waiting[k].waits != WAIT_lanes && w->waiting[k].waits != WAIT_warpgroup;
+            if (g == &nobody || ((g->waits == WAIT_lanes || g->waits == WAIT_warpgroup) && tells_more)) {
                 first = w;
                 g = &w->waiting[k];
             }
         }
     }
     say_wait(first, g, what, sizeof what);
-    emu_fail(first, &c->code->insns.at[g->waits == WAIT_mbarrier ? g->pc : g->pc - 1],
+    emu_fail(first, &c->code->insns.at[g->waits >= WAIT_mbarrier ? g->pc : g->pc - 1],
              emu_first_lane(g->mask), ERR_emulator_barrier, "%s", what);
 }

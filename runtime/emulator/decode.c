@@ -108,7 +108,7 @@ bool emu_decode(struct emu_insn *in)
         return in->has_address && in->type == PT_b16 && emu_has_mod(in, MOD_shared) &&
                (in->nvec == 1 || in->nvec == 2 || in->nvec == 4);
     case INSN_setmaxnreg_inc:
-    case INSN_setmaxnreg_dec: in->run = emu_run_setmaxnreg; return in->opnds[0].reg < 0;
+    case INSN_setmaxnreg_dec: return in->opnds[0].reg < 0;
     case INSN_mbarrier_init: in->run = emu_run_mbarrier_init; return in->nopnds == 2;
     case INSN_mbarrier_inval: in->run = emu_run_mbarrier_inval; return in->nopnds == 1;
     case INSN_mbarrier_arrive:

@@ -134,7 +134,7 @@ static uint32_t guarded(struct emu_warp *w, const struct emu_insn *in)
     return w->mask & (in->guard_not ? ~mask : mask);
 }
 
-/* A wait for an mbarrier may come again and again: it counts when it is over (barrier.c). */
+/* A wait may come again and again: for an mbarrier it counts when it is over (barrier.c). */
 static void tally(struct emu_warp *w, uint32_t on)
 {
     struct emu_tally *t = &w->cta->cluster->tallies[w->pc];
@@ -270,7 +270,7 @@ static void begin_warp(struct emu_warp *w)
     for (int i = 0; i < cl->nactors; i++)
         w->seen[i] = cl->began - 1;
     w->budget = 0;
-    w->exited = w->mask = w->unfenced = w->cluster_arrived = w->stored = 0;
+    w->exited = w->mask = w->unfenced = w->cluster_arrived = w->cluster_passed = w->stored = 0;
     w->copy_groups = w->store_groups = w->mma_groups = 0;
     if (c->code->is_async)
         memset(w->released, 0, (size_t)cl->nactors * sizeof *w->released);
@@ -296,7 +296,7 @@ static void begin_cta(struct emu_cta *c, long long number)
         c->barriers[i].arrived = c->barriers[i].expected = 0;
         memset(c->barriers[i].seen, 0, (size_t)c->cluster->nactors * sizeof *c->barriers[i].seen);
     }
-    c->nmbarriers = 0;
+    c->nmbarriers = c->spare_registers = 0;
     for (int i = 0; i < c->nwarps; i++)
         begin_warp(&c->warps[i]);
 }

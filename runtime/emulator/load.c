@@ -297,6 +297,8 @@ static void directive(struct loader *l)
         skip_line(l);
     } else if (same(s, len, ".maxnreg")) {
         l->code->max_registers = (int)number(l, &bits);
+    } else if (same(s, len, ".minnctapersm")) {
+        l->code->min_ctas = (int)number(l, &bits);
     } else if (same(s, len, ".entry")) {
         s = word(l, &len);
         if (l->code->name)
@@ -811,7 +813,8 @@ static void load(struct loader *l)
     int n = l->code->num_threads;
     emu_find_addresses(l->arena, l->code);
     for (int i = 0; i < l->code->insns.n && !l->code->live; i++)
-        if (l->code->insns.at[i].code == INSN_setmaxnreg_dec)
+        if (l->code->insns.at[i].code == INSN_setmaxnreg_dec ||
+            l->code->insns.at[i].code == INSN_setmaxnreg_inc)
             l->code->live = emu_live_registers(l->arena, l->code, true);
     if (n < 1 || n > LANES * WARPS_MOST || n % LANES != 0)
         fail(l, "a kernel of %d threads (.maxntid)", n);

@@ -113,6 +113,7 @@ struct emu_code {
     int static_shared_bytes;
     int local_bytes;               /* of a thread */
     int max_registers;             /* .maxnreg; 0: none */
+    int min_ctas;                  /* .minnctapersm; 0: none */
     const char *target;            /* .target */
     const uint16_t *live;          /* registers, before each instruction; NULL: no warp has a budget */
     VEC(const char *) files;       /* of locs */
@@ -177,7 +178,7 @@ struct emu_launch {
 bool emulator_run(const struct emu_code *code, struct emu_launch *l);
 
 /* What lanes wait for: a barrier from 0 to 15, or one of these. */
-enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_warpgroup, WAIT_cluster, WAIT_mbarrier };
+enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_warpgroup, WAIT_cluster, WAIT_mbarrier, WAIT_registers };
 
 /* Lanes at one place: running, or waiting. */
 struct emu_group {
@@ -237,6 +238,7 @@ struct emu_cta {
     struct emu_barrier barriers[BARRIERS];
     struct emu_mbarrier *mbarriers;
     int nmbarriers;
+    int spare_registers; /* of a thread of each warp: what setmaxnreg has left over */
 };
 
 /* CTAs that run together; mostly one. */
@@ -279,7 +281,8 @@ struct emu_warp {
     uint32_t *released;            /* the same when it last made a fence */
     uint32_t unfenced;             /* lanes that have written shared memory since their last proxy fence */
     int budget;                    /* of registers, by setmaxnreg; 0: none */
-    uint32_t cluster_arrived;      /* lanes that have come to the cluster's barrier */
+    uint32_t cluster_arrived;      /* lanes that have come to the cluster's barrier, and wait or will */
+    uint32_t cluster_passed;       /* lanes that may pass it: all came since, and they have not waited yet */
     int store_groups;              /* of bulk stores: committed */
     struct emu_group_time { uint32_t time; int lane; } store_times[GROUPS_KNOWN];
     uint32_t stored;               /* when the last bulk store was issued, by what */
@@ -414,7 +417,9 @@ void emu_check_stores(struct emu_cluster *c);
 bool emu_is_wgmma(const struct emu_insn *in) __attribute__((pure));
 bool emu_decode_wgmma(struct emu_insn *in);
 int emu_wgmma_operations(const struct emu_insn *in) __attribute__((pure));
-emu_run emu_run_wgmma, emu_run_wgmma_fence, emu_run_wgmma_commit, emu_run_setmaxnreg;
+emu_run emu_run_wgmma, emu_run_wgmma_fence, emu_run_wgmma_commit;
+/* setmaxnreg; false: so many registers are not there yet. */
+bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* What is under way is over, but for the last groups. */
 void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Of a kernel with wgmma: an instruction may not touch registers that are in use. */

@@ -413,13 +413,29 @@ void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
                   w->cta->cluster->began + (uint32_t)done - 1);
 }
 
-/* PTX ISA, "setmaxnreg". What the warp keeps is then checked against what is live in the PTX. */
-void emu_run_setmaxnreg(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+/* What ptxas gives a thread at first: an equal part, in eights, of what a multiprocessor has. */
+static int first_registers(const struct emu_code *c)
 {
-    int64_t n = in->opnds[0].offset;
+    enum { REGISTERS = 65536, MOST = 255 };
+    int n =
+        c->max_registers ? c->max_registers : REGISTERS / (c->num_threads * (c->min_ctas ? c->min_ctas : 1));
+    return (n < MOST ? n : MOST) & ~7;
+}
+
+/* PTX ISA, "setmaxnreg": what a CTA has does not grow, so that who wants more waits until others have less. What the warp keeps is
+ * then checked against what is live in the PTX. */
+bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    int n = (int)in->opnds[0].offset, had = w->budget ? w->budget : first_registers(w->cta->code);
     need_warpgroup(w, in, on);
     if (n < 24 || n > 256 || n % 8 != 0)
         emu_fail(w, in, 0, ERR_emulator_ptx,
-                 "a budget of %d registers: a multiple of 8 from 24 to 256 is needed", (int)n);
-    w->budget = (int)n;
+                 "a budget of %d registers: a multiple of 8 from 24 to 256 is needed", n);
+    if (n > had && n - had > w->cta->spare_registers &&
+        !w->cta->cluster->tallies) /* counted once, it never waits */
+        return false;
+    w->cta->spare_registers += had - n;
+    w->cta->cluster->may_release = true;
+    w->budget = n;
+    return true;
 }
