@@ -1,0 +1,110 @@
+"""Draws recorded results: rate by size, a line a contestant.
+
+    python3 bench/plots.py RESULTS.json FOLDER
+"""
+import math
+import os
+import sys
+from xml.sax.saxutils import escape
+
+import report
+
+# who: name shown, colour, dashes
+LINES = {"neso": ("neso", "#d1495b", ""), "cublas": ("cuBLAS", "#2e7d32", ""), "reference": ("PTX by hand", "#555555", "2 4"),
+         "triton": ("Triton, same source", "#1f5fa8", ""), "triton persistent": ("Triton, persistent", "#1f5fa8", "6 4"),
+         "torch": ("PyTorch", "#c77700", ""), "copy": ("device copy", "#555555", "2 4")}
+# file: title, group, what its works begin with, how x is called
+PLOTS = {"matmul-fp16": ("The announcement's matmul, fp16, n x n x n", "announced", "fp16 n=", "n"),
+         "matmul-bf16": ("The announcement's matmul, bf16, n x n x n", "announced", "bf16 n=", "n"),
+         "softmax": ("Softmax of 4096 rows, f32", "softmax", "softmax f32 4096x", "columns"),
+         "layer_norm": ("Layer norm of 4096 rows, f16", "norms", "layer_norm f16 4096x", "columns"),
+         "rms_norm": ("RMS norm of 4096 rows, f16", "norms", "rms_norm f16 4096x", "columns")}
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 880, 420, 70, 220, 50, 75
+LABEL_GAP, TICK_GAP = 17, 44
+
+
+def series(rows, group, start):
+    """{who: [(x, rate)]} in the order of LINES, and the unit."""
+    found, unit = {}, ""
+    for (g, work, who), row in rows.items():
+        if g == group and work.startswith(start) and who in LINES and "rate" in row:
+            found.setdefault(who, []).append((int(work[len(start):]), row["rate"]))
+            unit = row["unit"]
+    return {who: sorted(found[who]) for who in LINES if who in found}, unit
+
+
+def step_of(most):
+    """A round step that makes four to eight of `most`."""
+    power = 10 ** math.floor(math.log10(most / 4))
+    return next(power * f for f in (1, 2, 2.5, 5, 10) if most / (power * f) <= 8)
+
+
+def apart(places):
+    """Places for labels beside the ends of lines, from the top, none nearer to the next than LABEL_GAP."""
+    order = sorted(places, key=places.get)
+    at = {}
+    for i, name in enumerate(order):
+        at[name] = max(places[name], at[order[i - 1]] + LABEL_GAP) if i else places[name]
+    over = max(0, at[order[-1]] - (HEIGHT - BOTTOM)) if order else 0
+    return {name: y - over for name, y in at.items()}
+
+
+def text(x, y, words, anchor="start", more=""):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{escape(words)}</text>'
+
+
+def draw(title, x_name, unit, lines, note):
+    xs = sorted({x for points in lines.values() for x, _ in points})
+    most = max(y for points in lines.values() for _, y in points)
+    step = step_of(most)
+    top = step * math.ceil(most / step)
+    width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    octaves = math.log2(xs[-1] / xs[0]) or 1
+
+    def at(x, y):
+        return LEFT + width * math.log2(x / xs[0]) / octaves, TOP + height * (1 - y / top)
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+           'font-family="system-ui, sans-serif" font-size="13" fill="#222222">',
+           f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>', text(LEFT, 26, f"{title}: {unit}", more='font-size="16"')]
+    for i in range(round(top / step) + 1):
+        y = at(xs[0], i * step)[1]
+        out.append(f'<path d="M{LEFT} {y:.1f}H{LEFT + width}" stroke="#dddddd"/>' + text(LEFT - 8, y + 4, f"{i * step:g}", "end"))
+    before, lower = -TICK_GAP, 0
+    for x in xs:
+        place = at(x, 0)
+        lower = 13 if place[0] - before < TICK_GAP and not lower else 0
+        before = place[0]
+        out.append(f'<path d="M{place[0]:.1f} {place[1]:.1f}v5" stroke="#222222"/>' + text(place[0], place[1] + 19 + lower, str(x), "middle",
+                                                                                     'font-size="11"'))
+    out.append(text(LEFT + width / 2, HEIGHT - 24, x_name, "middle"))
+    out.append(text(LEFT, HEIGHT - 8, note, more='font-size="10" fill="#666666"'))
+    ends = apart({who: at(*points[-1])[1] for who, points in lines.items()})
+    for who, points in reversed(lines.items()):  # neso's on top
+        name, colour, dashes = LINES[who]
+        places = [at(*p) for p in points]
+        path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        thick = 2.5 if who == "neso" else 1.6
+        out.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="{thick}" stroke-dasharray="{dashes}"/>')
+        out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{thick + 0.8:.1f}" fill="{colour}"/>' for x, y in places]
+        out.append(f'<path d="M{places[-1][0] + 5:.1f} {places[-1][1]:.1f}L{places[-1][0] + 18:.1f} {ends[who]:.1f}" stroke="{colour}" '
+                   'stroke-width="0.7"/>')
+        weight = ' font-weight="bold"' if who == "neso" else ""
+        out.append(text(places[-1][0] + 22, ends[who] + 4, f"{name} ({points[-1][1]:.0f})", more=f'fill="{colour}"{weight}'))
+    return "\n".join(out) + "\n</svg>\n"
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    card, rows = report.merge([sys.argv[1]])
+    note = f"{card.get('device')}, driver {card.get('driver')}; contestants measured alternately in one process"
+    for name, (title, group, start, x_name) in PLOTS.items():
+        lines, unit = series(rows, group, start)
+        if lines:
+            with open(os.path.join(sys.argv[2], name + ".svg"), "w") as f:
+                f.write(draw(title, x_name, unit, lines, note))
+            print(os.path.join(sys.argv[2], name + ".svg"))
+
+
+if __name__ == "__main__":
+    main()
