@@ -176,7 +176,7 @@ OP(shared_gather,"buf i",   "r", 0, A(axis),   layout, READS,          shared_ga
 OP(shared_count, "buf x mask?", "", 0, 0,      layout, WRITES,         shared_count, "one more at element x of the buffer, where x is inside and mask is not 0")
 OP(shared_slot,  "buf i",   "r", 0, 0,         layout, PURE|FREE,      shared_slot,  "stage i of a buffer with several, as a buffer of one")
 OP(hold,         "x",       "r", 0, 0,         layout, PURE,           same,         "x, as something that no later stage knows to be x")
-OP(to_shared,    "x",       "r", 0, 0,         layout, PURE,           to_shared,    "the tile in shared memory (given type), for units that read it there")
+OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "the tile in shared memory (given type), for units that read it there; in buf, or wherever")
 
 /* -- async: units that work beside the threads. `buf`, `bar`: a buffer of one stage. Barriers are shared<1xi64>, one a
  *    stage; all threads of the role reach each op, and who of them acts is said here -- */

@@ -719,7 +719,7 @@ const char *rule_to_shared(struct module *m, const struct op *o, const struct ty
     const char *error = want_given(m, o);
     const struct type *x = opnd(o, 0), *t = given(o);
     bool fits = !error && t->kind == TY_shared && t->layout && type_is_tile(x) && type_same_shape(x, t) &&
-                type_elem(x) == type_elem(t);
+                type_elem(x) == type_elem(t) && (!op_opnd(o, 1) || opnd(o, 1) == t);
     return error || fits ? error : wrong(m, "%s does not fit into %s", ir(m, x), ir(m, t));
 }
 

@@ -23,9 +23,9 @@
 struct access {
     int64_t start, end;
     bool writes;
-    enum { ENDED, COPY, DOT } in_flight; /* no wait for such has shown that it has ended */
-    bool landed;                         /* but it may have, since the last barrier */
-    const struct value *slot;            /* the stage's number, here; NULL: any of them */
+    enum { ENDED, COPY, DOT, PUT } in_flight; /* no wait for such has shown that it has ended */
+    bool landed;                              /* but it may have, since the last barrier */
+    const struct value *slot;                 /* the stage's number, here; NULL: any of them */
     int nstages;
 };
 
@@ -140,7 +140,7 @@ static void forget(accesses *list)
 /* After a wait: some copies, or dots, have ended, or all. */
 static void land(accesses *list, const struct op *wait)
 {
-    int kind = wait->code == OP_async_wait ? COPY : DOT;
+    int kind = wait->code == OP_async_wait ? COPY : wait->code == OP_bulk_wait ? PUT : DOT;
     for (int i = 0; i < list->n; i++)
         if ((int)list->at[i].in_flight == kind) {
             list->at[i].landed = true;
@@ -171,9 +171,10 @@ static bool shared_access(const struct op *o, int i, struct access *x)
                          .start = offset,
                          .end = offset + buffer_bytes(op_result(alloc)->type),
                          .writes = i == 0 && op_has(o, WRITES) && o->code != OP_tensor_put,
-                         .in_flight = o->code == OP_async_copy ? COPY
-                                      : o->code == OP_wgmma    ? DOT
-                                                               : ENDED};
+                         .in_flight = o->code == OP_async_copy   ? COPY
+                                      : o->code == OP_wgmma      ? DOT
+                                      : o->code == OP_tensor_put ? PUT
+                                                                 : ENDED};
     return true;
 }
 
@@ -242,7 +243,7 @@ static void walk(struct walker *w, struct block *b, accesses *since)
     for (struct op *o = b->first; o; o = o->next) {
         if (o->code == OP_barrier)
             forget(since);
-        else if (o->code == OP_async_wait || o->code == OP_dot_wait)
+        else if (o->code == OP_async_wait || o->code == OP_dot_wait || o->code == OP_bulk_wait)
             land(since, o);
         else if (o->code == OP_for || o->code == OP_while)
             walk_loop(w, o, since);

@@ -150,7 +150,8 @@ static void store_operands(struct op *first, const struct op *end)
         b.loc = o->loc;
         b.before = o;
         struct value *x = op_opnd(o, 0), *r = op_result(o);
-        struct value *buf = op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &r->type, 0));
+        struct value *given = op_opnd(o, 1);
+        struct value *buf = given ? given : op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &r->type, 0));
         struct op *store = build_op(&b, OP_shared_store, 2, (struct value *[]){buf, x}, 0, NULL, 0);
         op_set_int(store, ATTR_vec, widest(r->type->layout, x->type->layout, type_elem_bytes(x->type)));
         opt_explain(b.func, o, "%%%s goes to shared memory, %d bytes", x->name, (int)buffer_bytes(r->type));
@@ -158,7 +159,8 @@ static void store_operands(struct op *first, const struct op *end)
             build_op(&b, OP_fence_async, 0, NULL, 0, NULL, 0);
         value_replace(r, buf);
         op_erase(o);
-        value_take_name(buf, r);
+        if (!given)
+            value_take_name(buf, r);
     }
 }
 

@@ -1,8 +1,14 @@
 /* tensor.c: tiles leave through shared memory and a tensor map.
  *
- *     tensor_store %x, %i, %j map=1        =>        %s = to_shared %x : shared<...>
- *                                                    tensor_put %s, %i, %j map=1
+ *                                                    %b = shared_alloc
+ *     for ... {                                      for ... {
+ *       tensor_store %x, %i, %j map=1        =>        bulk_wait read=1
+ *                                                      %s = to_shared %x, %b
+ *                                                      tensor_put %s, %i, %j map=1
+ *     }                                              }
  *                                                    bulk_wait read=1
+ *
+ * Nobody waits for a buffer to be read until it is to be written again. Stores that follow each other take turns in two.
  *
  * Also: which box a map has, once it is known how the buffer lies that it fills or empties.
  */
@@ -42,31 +48,92 @@ void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int 
     f->maps.at[users.number] = m;
 }
 
-static void lower_store(struct op *o, void *ctx)
+/* -- stores -- */
+
+/* The stores of a block, through one buffer if they are alike. */
+struct stores {
+    struct func *func;
+    VEC(struct op *) ops; /* of all blocks, in order */
+};
+
+static void find_store(struct op *o, void *ctx)
 {
-    struct func *f = ctx;
-    if (o->code != OP_tensor_store)
-        return;
-    struct value *x[1 + RANK_MAX], *tile = op_opnd(o, 0);
-    const struct type *t = tile->type;
+    struct stores *s = ctx;
+    if (o->code == OP_tensor_store)
+        VEC_PUSH(s->func->module->scratch, &s->ops, o);
+}
+
+static const struct type *buffer_of(const struct op *store, int nslots)
+{
+    struct module *m = store->block->func->module;
+    const struct type *t = op_opnd(store, 0)->type;
     struct layout l;
     layout_wgmma_operand(&l, t->shape, type_elem_bytes(t), t->rank - 1);
-    const struct type *buf =
-        type_shared(f->module, type_elem(t), t->rank, t->shape, layout_intern(f->module, &l), 1);
+    return type_shared(m, type_elem(t), t->rank, t->shape, layout_intern(m, &l), nslots);
+}
+
+static struct op *outermost_loop(const struct op *o)
+{
+    struct op *loop = NULL;
+    for (struct op *p = o->block->parent; p; p = p->block->parent)
+        if (p->code == OP_for || p->code == OP_while)
+            loop = p;
+    return loop;
+}
+
+static void build_wait(struct builder *b, int pending)
+{
+    struct op *o = build_op(b, OP_bulk_wait, 0, NULL, 0, NULL, 0);
+    op_set_int(o, ATTR_read, 1);
+    op_set_int(o, ATTR_pending, pending);
+}
+
+static void lower_store(struct op *o, struct value *slot)
+{
+    struct value *x[1 + RANK_MAX], *from[] = {op_opnd(o, 0), slot};
     int order[RANK_MAX];
-    for (int i = 0; i < t->rank; i++)
+    for (int i = 0; i < slot->type->rank; i++)
         order[i] = i;
-    tensor_fit_map(o, buf, order, 1);
+    tensor_fit_map(o, slot->type, order, 1);
     struct builder b = build_before(o);
-    x[0] = op_result(build_op(&b, OP_to_shared, 1, &tile, 1, &buf, 0));
+    x[0] = op_result(build_op(&b, OP_to_shared, 2, from, 1, &slot->type, 0));
     for (int i = 1; i < o->nopnds; i++)
         x[i] = op_opnd(o, i);
     op_set_int(build_op(&b, OP_tensor_put, o->nopnds, x, 0, NULL, 0), ATTR_map, op_int(o, ATTR_map));
-    op_set_int(build_op(&b, OP_bulk_wait, 0, NULL, 0, NULL, 0), ATTR_read, 1);
     op_erase(o);
+}
+
+/* n stores of one block that follow each other. What is written next waits for what its slot held. */
+static void lower_stores(struct op *const *ops, int n)
+{
+    struct op *loop = outermost_loop(ops[0]), *last = ops[n - 1]->next;
+    int nslots = n % 2 ? 1 : 2;
+    const struct type *t = buffer_of(ops[0], nslots);
+    struct builder b = build_before(loop ? loop : ops[0]);
+    struct value *buf = op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &t, 0));
+    for (int i = 0; i < n; i++) {
+        b = build_before(ops[i]);
+        if (loop || i >= nslots)
+            build_wait(&b, nslots - 1);
+        struct value *slot = buf;
+        if (nslots > 1)
+            slot = build_binary(&b, OP_shared_slot, buf,
+                                build_const_int(&b, type_scalar(b.func->module, DT_i32), i % nslots));
+        lower_store(ops[i], slot);
+    }
+    b = loop ? build_after(loop) : build_before(last);
+    build_wait(&b, 0);
 }
 
 void opt_tensor(struct func *f)
 {
-    func_walk(f, lower_store, f);
+    struct stores s = {.func = f};
+    func_walk(f, find_store, &s);
+    for (int n, i = 0; i < s.ops.n; i += n) {
+        const struct type *t = buffer_of(s.ops.at[i], 1);
+        for (n = 1; i + n < s.ops.n && s.ops.at[i + n]->block == s.ops.at[i]->block &&
+                    buffer_of(s.ops.at[i + n], 1) == t;)
+            n++;
+        lower_stores(&s.ops.at[i], n);
+    }
 }

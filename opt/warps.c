@@ -212,10 +212,12 @@ static void count_others(struct op *o, void *ctx)
 {
     struct feed *w = ctx;
     const struct op *loop = o->block->parent;
-    bool is_put = o->code == OP_to_shared && !take_is_known(w, o);
+    bool is_put = o->code == OP_to_shared && !op_opnd(o, 1) && !take_is_known(w, o);
     bool is_convert =
         o->code == OP_convert &&
         layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) == CONVERSION_shared;
+    if (o->code == OP_shared_alloc && op_result(o)->uses->user->block != o->block)
+        w->other_bytes += op_result(o)->type->nstages * (int)buffer_bytes(op_result(o)->type);
     if (loop && (is_put || is_convert))
         w->other_bytes += (int)(type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type));
 }
