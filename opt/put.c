@@ -178,6 +178,51 @@ static const char *find_doubt(struct putting *x, const struct access *a, struct 
 
 /* -- the rewrite -- */
 
+/* Of a tile that takes more shared memory than this, its columns are stored one part after the other: half of it holds two. */
+enum { STAGED_BYTES_MOST = 64 * 1024, ROW_BYTES_LEAST = 128, ROWS_PER_WARP = 16 };
+
+static int parts_of(const struct func *f, const struct type *t)
+{
+    int64_t bytes = type_elems(t) * type_elem_bytes(t),
+            row = (int64_t)t->shape[t->rank - 1] * type_elem_bytes(t);
+    int parts = 1;
+    if (bytes <= STAGED_BYTES_MOST || t->rank != 2 || t->shape[0] < ROWS_PER_WARP * f->num_warps)
+        return 1;
+    while (bytes / parts > STAGED_BYTES_MOST / 2 && row / parts > ROW_BYTES_LEAST)
+        parts *= 2;
+    return parts;
+}
+
+static void build_tensor_store(struct builder *b, struct value *const *opnds, int n, int map)
+{
+    op_set_int(build_op(b, OP_tensor_store, n, opnds, 0, NULL, 0), ATTR_map, map);
+}
+
+/* opnds: the tile, and where it goes, the column last. */
+static void store_parts(struct builder *b, struct value **opnds, int n, int map, int parts)
+{
+    if (parts == 1) {
+        build_tensor_store(b, opnds, n, map);
+        return;
+    }
+    const struct type *t = opnds[0]->type;
+    int half = t->shape[1] / 2;
+    struct value *pair = build_reshape(b, opnds[0], 3, (int[]){t->shape[0], 2, half});
+    pair = build_trans(b, pair, (int[]){0, 2, 1});
+    const struct type *part = type_with_shape(b->func->module, t, 2, (int[]){t->shape[0], half});
+    struct op *split = build_op(b, OP_split, 1, &pair, 2, (const struct type *[]){part, part}, 0);
+    struct value *column = opnds[n - 1];
+    for (int i = 0; i < 2; i++) {
+        struct value *x[1 + MAP_RANK_MAX];
+        for (int k = 0; k < n; k++)
+            x[k] = opnds[k];
+        x[0] = &split->results[i];
+        if (i)
+            x[n - 1] = build_binary(b, OP_add, column, build_const_int(b, column->type, half));
+        store_parts(b, x, n, map, parts / 2);
+    }
+}
+
 static void rewrite(struct putting *x, struct op *o, const struct access *a, const int *dims, int map)
 {
     struct builder b = build_before(o);
@@ -192,7 +237,7 @@ static void rewrite(struct putting *x, struct op *o, const struct access *a, con
         opnds[0] = build_trans(&b, opnds[0], order);
     for (int i = 0; i < a->ndims; i++)
         opnds[1 + i] = poly_build(x->t, &b, &a->dims[dims[i]].start);
-    op_set_int(build_op(&b, OP_tensor_store, 1 + a->ndims, opnds, 0, NULL, 0), ATTR_map, map);
+    store_parts(&b, opnds, 1 + a->ndims, map, moves ? 1 : parts_of(x->f, opnds[0]->type));
     op_erase(o);
 }
 

@@ -18,13 +18,21 @@
 
 struct count {
     int number, n;
+    const struct op *like;
 };
 
-static void count_users(struct op *o, void *ctx)
+/* Does the other store through a buffer of the same kind? */
+static bool stores_alike(const struct op *a, const struct op *b)
+{
+    return a->code == OP_tensor_store && b->code == OP_tensor_store &&
+           type_same_shape(op_opnd(a, 0)->type, op_opnd(b, 0)->type);
+}
+
+static void count_others(struct op *o, void *ctx)
 {
     struct count *c = ctx;
     const struct attr *a = op_attr(o, ATTR_map);
-    c->n += a && a->i == c->number;
+    c->n += a && a->i == c->number && o != c->like && !stores_alike(o, c->like);
 }
 
 void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts)
@@ -34,18 +42,18 @@ void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int 
     if (!layout_boxes(&b, buf->layout, type_elem_bytes(buf), order) ||
         !boxes_cut(&b, buf->layout, type_elem_bytes(buf), order, parts))
         diag_bug(f->module->diag, o->loc, "no tensor map goes with a buffer like this");
-    struct count users = {.number = (int)op_int(o, ATTR_map)};
-    func_walk(f, count_users, &users);
-    struct tensor_map m = f->maps.at[users.number];
+    struct count others = {.number = (int)op_int(o, ATTR_map), .like = o};
+    func_walk(f, count_others, &others);
+    struct tensor_map m = f->maps.at[others.number];
     m.swizzle = b.swizzle;
     for (int i = 0; i < buf->rank; i++)
         m.box[m.rank - buf->rank + i] = b.shape[order[i]];
-    if (users.n > 1 && !tensor_map_equal(&m, &f->maps.at[users.number])) { /* others have it otherwise */
-        users.number = f->maps.n;
+    if (others.n > 0 && !tensor_map_equal(&m, &f->maps.at[others.number])) { /* others have it otherwise */
+        others.number = f->maps.n;
         VEC_PUSH(f->module->arena, &f->maps, m);
-        op_set_int(o, ATTR_map, users.number);
+        op_set_int(o, ATTR_map, others.number);
     }
-    f->maps.at[users.number] = m;
+    f->maps.at[others.number] = m;
 }
 
 /* -- stores -- */

@@ -217,7 +217,7 @@ static void count_others(struct op *o, void *ctx)
         o->code == OP_convert &&
         layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) == CONVERSION_shared;
     if (o->code == OP_shared_alloc && op_result(o)->uses->user->block != o->block)
-        w->other_bytes += op_result(o)->type->nstages * (int)buffer_bytes(op_result(o)->type);
+        w->other_bytes += (int)buffer_bytes(op_result(o)->type);
     if (loop && (is_put || is_convert))
         w->other_bytes += (int)(type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type));
 }

@@ -79,6 +79,14 @@ for dtype in (torch.float16, torch.float32):
                                   TensorDescriptor(c, c.shape, c.stride(), [BM, BN]), M, N, K, 4, BM, BN, BK, True)
         check("host", N, c, wide[:, N:], a.float() @ bt.float().t())
 
+# a tile that is stored in parts, by programs that do several
+M, N, K = 260, 520, 64
+a, b = padded(M, K, 64), padded(N, K, 64)
+c = torch.full((M, N), 7, device=DEVICE)
+by_host_descriptors[(2,)](TensorDescriptor(a, a.shape, a.stride(), [128, 32]), TensorDescriptor(b, b.shape, b.stride(), [256, 32]),
+                          TensorDescriptor(c, c.shape, c.stride(), [128, 256]), M, N, K, 2, 128, 256, 32, True, num_warps=8)
+check("parts", N, c, torch.full((1,), 7), a.float() @ b.float().t())
+
 # expect:
 # pointers 136 torch.float16 good
 # device 136 torch.float16 good
@@ -98,3 +106,4 @@ for dtype in (torch.float16, torch.float32):
 # pointers 131 torch.float32 good
 # device 131 torch.float32 good
 # host 131 torch.float32 good
+# parts 520 torch.float32 good
