@@ -8,6 +8,7 @@ static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_i
     *info = (struct ptx_info){.num_threads = 32 * (f->num_warps + f->extra_warps),
                               .shared_bytes = f->shared_bytes,
                               .persistent = f->persistent,
+                              .packs = f->packs,
                               .pair_multiple = f->pair_multiple};
     struct mir *m = select_func(f, f->module->scratch, info);
     diag_hurry(d);

@@ -353,6 +353,11 @@ static bool has_ops(const struct mir *m, enum opcode code)
     return false;
 }
 
+static int threads_most(const struct ptx_info *info)
+{
+    return info->num_threads * (info->packs ? info->packs : 1);
+}
+
 static int ctas_wanted(const struct mir *m, const struct ptx_info *info)
 {
     enum { CTAS_MOST = 2, SPARE = 8, SPARE_WGMMA = 24 };
@@ -361,7 +366,7 @@ static int ctas_wanted(const struct mir *m, const struct ptx_info *info)
         return 0;
     /* About what ptxas needs besides what is counted here; a wgmma's registers cannot be had one after the other. */
     int regs = info->live_regs + (warpgroups ? SPARE_WGMMA : SPARE);
-    int ctas = m->func->target->regs_sm / (info->num_threads * regs);
+    int ctas = m->func->target->regs_sm / (threads_most(info) * regs);
     return ctas < 1 ? 1 : ctas < CTAS_MOST ? ctas : CTAS_MOST;
 }
 
@@ -382,7 +387,7 @@ static void put_signature(const struct emitter *e, const struct ptx_info *info)
         put_param(e, n + i);
         text_printf(e->out, "[%d]", MAP_BYTES);
     }
-    text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", info->num_threads);
+    text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", threads_most(info));
     if (e->ctas)
         text_printf(e->out, ".minnctapersm %d\n", e->ctas);
     if (e->m->func->maxnreg)

@@ -45,7 +45,7 @@ struct mir *mir_new(struct func *f, struct arena *a)
     struct mir *m = NEW(a, struct mir);
     m->arena = a;
     m->func = f;
-    m->nthreads = 32 * (f->num_warps + f->extra_warps);
+    m->nthreads = 32 * (f->packs ? f->packs : f->num_warps + f->extra_warps);
     return m;
 }
 

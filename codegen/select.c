@@ -358,6 +358,8 @@ struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info)
     s.thread = mir_reg(s.m, CLASS_b32);
     struct opnd tid = {.kind = OPND_special, .cls = CLASS_b32, .n = SPECIAL_tid};
     emit_insn(&s, form0(INSN_mov, PT_u32), 1, 2, (struct opnd[]){s.thread, tid});
+    if (f->packs)
+        s.thread = emit2(&s, form0(INSN_and, PT_b32), s.thread, opnd_int(CLASS_b32, 31));
     s.leader = shuffle(&s, MOD_idx, s.thread, opnd_int(CLASS_b32, 0));
     select_block(&s, f->body);
     forget_block(f->body);

@@ -22,7 +22,7 @@ struct select {
     struct ptx_info *info;
     struct mblock *b;     /* instructions go here */
     const struct op *op;  /* being selected */
-    struct opnd thread;   /* %tid.x */
+    struct opnd thread;   /* of the program: %tid.x */
     struct opnd leader;   /* the first thread of one's warp, the same for all of it */
     int role;             /* 0: all threads are here; else the role, from 1 */
 };

@@ -65,11 +65,45 @@ static void select_range(struct select *s, const struct op *o)
     }
 }
 
+static struct opnd emit_special(struct select *s, enum special which)
+{
+    struct opnd d = mir_reg(s->m, CLASS_b32),
+                from = {.kind = OPND_special, .cls = CLASS_b32, .n = (int)which};
+    emit_insn(s, form0(INSN_mov, PT_u32), 1, 2, (struct opnd[]){d, from});
+    return d;
+}
+
+static struct opnd emit_warp_number(struct select *s, enum special threads)
+{
+    return emit2(s, form0(INSN_shr, PT_u32), emit_special(s, threads), opnd_int(CLASS_b32, 5));
+}
+
+/* Where each warp of a CTA runs a program of its own. */
+static void select_packed(struct select *s, const struct op *o)
+{
+    bool counts = o->code == OP_num_programs;
+    struct opnd ctas = emit_special(s, counts ? SPECIAL_nctaid_x : SPECIAL_ctaid_x);
+    struct opnd warps = emit_warp_number(s, SPECIAL_ntid), zero = opnd_int(CLASS_b32, 0);
+    struct opnd own = counts ? zero : emit_warp_number(s, SPECIAL_tid);
+    tile_new(s, op_result(o))[0] = emit3(s, form0(INSN_mad_lo, PT_s32), ctas, warps, own);
+}
+
+static void select_program_id(struct select *s, const struct op *o)
+{
+    if (s->f->packs && op_int(o, ATTR_axis) == 0)
+        select_packed(s, o);
+    else
+        select_special(s, o, SPECIAL_ctaid_x);
+}
+
 /* Where CTAs run several programs, the grid comes behind the parameters. */
 static void select_num_programs(struct select *s, const struct op *o)
 {
     if (!s->f->persistent) {
-        select_special(s, o, SPECIAL_nctaid_x);
+        if (s->f->packs && op_int(o, ATTR_axis) == 0)
+            select_packed(s, o);
+        else
+            select_special(s, o, SPECIAL_nctaid_x);
         return;
     }
     struct opnd at = {.kind = OPND_param, .n = s->f->params.n + (int)op_int(o, ATTR_axis)};
@@ -80,7 +114,7 @@ void select_create(struct select *s, const struct op *o)
 {
     switch (o->code) {
     case OP_const: select_const(s, o); break;
-    case OP_program_id: select_special(s, o, SPECIAL_ctaid_x); break;
+    case OP_program_id: select_program_id(s, o); break;
     case OP_num_programs: select_num_programs(s, o); break;
     case OP_cta_id: select_special(s, o, SPECIAL_ctaid_x); break;
     case OP_cta_count: select_special(s, o, SPECIAL_nctaid_x); break;

@@ -335,6 +335,8 @@ static void print_header(struct printer *p, const struct func *f)
         text_printf(p->out, " extra=%d", f->extra_warps);
     if (f->persistent)
         text_str(p->out, " persistent=1");
+    if (f->packs)
+        text_printf(p->out, " packs=%d", f->packs);
     if (f->pair_multiple)
         text_printf(p->out, " pairs=%d", f->pair_multiple);
     if (f->num_ctas != 1)

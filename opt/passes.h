@@ -39,6 +39,7 @@ PASS(again, scheduled, scheduled, "compute again what takes fewer registers so t
 PASS(vector, scheduled, scheduled, "choose vector widths of memory accesses")
 PASS(shared, scheduled, scheduled, "place buffers in shared memory by liveness")
 PASS(barrier, scheduled, scheduled, "order shared memory accesses of different threads")
+PASS(pack, scheduled, scheduled, "let programs of one warp share a CTA")
 #else
 #ifndef NESO_OPT_PASSES_H
 #define NESO_OPT_PASSES_H

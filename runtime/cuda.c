@@ -375,8 +375,8 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
         params[i] = i < l->nargs - l->nmaps ? (void *)(uintptr_t)&l->args[i] : (void *)(uintptr_t)l->args[i];
     cu_result r = l->pairs ? launch_pairs(g, code, l, params)
                            : g->driver.launch(code->function, l->grid[0], l->grid[1], l->grid[2],
-                                              (unsigned)code->num_threads, 1, 1, (unsigned)code->shared_bytes,
-                                              l->stream, params, NULL);
+                                              (unsigned)(code->num_threads * (l->packs ? l->packs : 1)), 1, 1,
+                                              (unsigned)code->shared_bytes, l->stream, params, NULL);
     return finish(g, pushed, r, "cuLaunchKernel", f);
 }
 

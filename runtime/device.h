@@ -78,6 +78,7 @@ struct launch {
     int nargs;
     int nmaps; /* the last of args are addresses of tensor maps */
     bool pairs; /* CTAs in clusters of two along axis 0 */
+    int packs;  /* each CTA runs so many programs, a warp each; 0: one */
     const struct launch_tensor *tensors; /* one per argument; NULL: unknown */
     enum races races;
     /* Where prints of the kernel go; NULL: nowhere. */

@@ -140,8 +140,8 @@ void kept_write(struct neso_kernel *k, const struct func *f, const char *key)
     if (i->params.n != f->body->args.n)
         return; /* read_info has no other names for them */
     text_init(&out, &k->scratch);
-    text_printf(&out, "%d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
-                i->puts, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file, (int)i->peak.line,
+    text_printf(&out, "%d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
+                i->puts, i->packs, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file, (int)i->peak.line,
                 i->peak.col);
     for (int p = 0; p < i->params.n; p++)
         text_printf(&out, " %d %d", i->params.at[p].offset_bytes, i->params.at[p].bytes);
@@ -203,6 +203,7 @@ static void read_info(struct neso_kernel *k, const struct func *f, const char *s
     i->shared_bytes = next_int(&s);
     i->persistent = next_int(&s) != 0;
     i->puts = next_int(&s) != 0;
+    i->packs = next_int(&s);
     i->pair_multiple = next_int(&s);
     i->ptx_version = next_int(&s);
     i->live_regs = next_int(&s);

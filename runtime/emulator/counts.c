@@ -363,9 +363,11 @@ static void keep(struct counted_kernel *k, const struct emu_launch *l)
         for (size_t f = 0; f < sizeof *l->tallies / sizeof *to; f++)
             to[f] += from[f];
     }
+    uint64_t ran = l->sample && (uint64_t)l->sample < total ? (uint64_t)l->sample : total;
+    uint64_t each = l->packs ? (uint64_t)l->packs : 1;
     k->fixed[COUNT_launches]++;
-    k->fixed[COUNT_programs] += l->sample && (uint64_t)l->sample < total ? (uint64_t)l->sample : total;
-    k->fixed[COUNT_grid_programs] += total;
+    k->fixed[COUNT_programs] += ran * each;
+    k->fixed[COUNT_grid_programs] += total * each;
 }
 
 static bool add_launch(struct emu_counts *c, const struct emu_code *code, const char *name, const char *id,

@@ -101,6 +101,7 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                              .buffers = buffers,
                              .nbuffers = n,
                              .shared_bytes = k->shared_bytes,
+                             .packs = l->packs,
                              .pairs = l->pairs,
                              .num_workers = k->code->texts.n ? 1 : 0, /* what programs print, one by one */
                              .mem = d->mem,

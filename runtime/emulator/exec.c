@@ -48,14 +48,15 @@ void emu_fail(struct emu_warp *w, const struct emu_insn *in, int lane, enum erro
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    c->cluster->report = (struct emu_report){.error = e,
-                                             .loc = in->loc,
-                                             .ptx_line = in->line,
-                                             .pid = {c->pid[0], c->pid[1], c->pid[2]},
-                                             .thread = w->index * LANES + lane};
-    snprintf(c->cluster->report.what, sizeof c->cluster->report.what,
-             "program (%d, %d, %d), thread %d: %s, at line %d of the PTX: `%s`", c->pid[0], c->pid[1],
-             c->pid[2], c->cluster->report.thread, what, in->line, trimmed(in->text));
+    int packs = c->launch->packs, first = packs ? 0 : w->index * LANES;
+    struct emu_report *r = &c->cluster->report;
+    *r = (struct emu_report){.error = e,
+                             .loc = in->loc,
+                             .ptx_line = in->line,
+                             .pid = {packs ? c->pid[0] * packs + w->index : c->pid[0], c->pid[1], c->pid[2]},
+                             .thread = first + lane};
+    snprintf(r->what, sizeof r->what, "program (%d, %d, %d), thread %d: %s, at line %d of the PTX: `%s`",
+             r->pid[0], r->pid[1], r->pid[2], r->thread, what, in->line, trimmed(in->text));
     longjmp(c->cluster->fail, 1);
 }
 
@@ -399,7 +400,7 @@ static size_t lay_out(struct emu_cluster *c, char *block)
                               .launch = c->launch,
                               .cluster = c,
                               .rank = i,
-                              .nwarps = c->code->num_threads / LANES,
+                              .nwarps = c->launch->packs ? c->launch->packs : c->code->num_threads / LANES,
                               .shared_bytes = c->code->static_shared_bytes + c->launch->shared_bytes};
         struct emu_cta *to = block ? &c->ctas[i] : &cta;
         *to = cta;

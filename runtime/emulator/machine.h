@@ -162,6 +162,7 @@ struct emu_launch {
     const struct cpu_buffer *buffers;
     int nbuffers;
     int shared_bytes; /* dynamic */
+    int packs;        /* each CTA runs so many programs, a warp each; 0: one, in as many warps as the code says */
     bool pairs;       /* CTAs in clusters of two along x, where the code does not say */
     int cluster[3];   /* set by the run */
     int num_workers;  /* 0: all cores */
