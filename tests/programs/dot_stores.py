@@ -82,7 +82,7 @@ for dtype in (torch.float16, torch.float32):
 # a tile that is stored in parts, by programs that do several
 M, N, K = 260, 520, 64
 a, b = padded(M, K, 64), padded(N, K, 64)
-c = torch.full((M, N), 7, device=DEVICE)
+c = torch.full((M, N), 7, device=DEVICE, dtype=torch.float32)
 by_host_descriptors[(2,)](TensorDescriptor(a, a.shape, a.stride(), [128, 32]), TensorDescriptor(b, b.shape, b.stride(), [256, 32]),
                           TensorDescriptor(c, c.shape, c.stride(), [128, 256]), M, N, K, 2, 128, 256, 32, True, num_warps=8)
 check("parts", N, c, torch.full((1,), 7), a.float() @ b.float().t())
