@@ -1,5 +1,6 @@
 # What the bench measures on a GPU is right where there is none: products of every layout, type and epilogue, and those that split
-# their sums, at small sizes. What the bench recorded can be judged.
+# their sums, at small sizes. What the bench recorded can be judged, and the library
+# answers Python.
 status=0
 for program in decode matmuls; do
     for device in interpreter emulator; do
@@ -15,5 +16,18 @@ if command -v python3 >/dev/null; then
 END
     python3 "$NESO_ROOT/bench/report.py" rows.json >judged || exit 1
     grep -q '^met .*copy.*0.980' judged && grep -q '^MISSED .*triton.*0.950' judged || { cat judged; status=1; }
+    # The library from Python gives the texts by their names, and knows what other numbers a kernel has.
+    cat >bound.py <<'END'
+import neso
+kernel = neso.Context("emulator").module("sum.py").kernel("sum", "*fp32:16, 64", num_warps=2)
+for text, begins in [("ir", "kernel @sum"), ("ptx", ".version"), ("json", "{")]:
+    assert kernel.text(text).startswith(begins), (text, kernel.text(text)[:40])
+assert kernel.resources["num_threads"] == 64 and kernel.resources["ptx_version"] >= 70, kernel.resources
+END
+    printf 'import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef sum(X, N: tl.constexpr):\n    %s\n' \
+        'tl.store(X, tl.sum(tl.load(X + tl.arange(0, N)), axis=0))' >sum.py
+    if [ "$NESO_BUILD" = build ]; then # others may need a sanitizer's runtime, which Python has not
+        NESO_LIBRARY=$NESO_ROOT/build/libneso.so PYTHONPATH=$NESO_ROOT/runtime/python python3 bound.py || status=1
+    fi
 fi
 exit $status

@@ -11,7 +11,7 @@ import ctypes
 import os
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_void_p
 
-TEXTS = {"ast": 0, "ir": 1, "opt": 2, "mir": 3, "ptx": 4, "json": 5}
+TEXTS = {"ast": 1, "ir": 2, "opt": 3, "mir": 4, "ptx": 5, "json": 6, "explain": 7}
 
 
 class _CompileOptions(ctypes.Structure):
