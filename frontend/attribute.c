@@ -191,6 +191,9 @@ struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct
     const struct scope *names =
         x->kind == OBJ_module && x->module.find ? builtins_names(e, x) : names_within(x);
     struct note note = {.error = ERR_did_you_mean, .name = names ? nearest_name(e, names, name) : NULL};
+    const char *whose = x->kind == OBJ_module ? x->module.name : obj_type_name(x);
+    if (strncmp(whose, "torch", 5) == 0)
+        note = (struct note){.error = ERR_only_python, .name = "torch"};
     if (x->kind == OBJ_module)
         eval_raise_noted(e, at, "AttributeError", note, ERR_module_attribute, x->module.name, name);
     if (x->kind == OBJ_class)

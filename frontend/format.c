@@ -293,6 +293,8 @@ void format_value(struct eval *e, struct obj *x, const char *s, size_t n, struct
     struct obj *own =
         x->kind == OBJ_instance ? instance_special(e, x, "__format__", 1, &spec_text, at) : NULL;
     if (own || n == 0) {
+        struct obj *rank = x->kind == OBJ_native ? find_attribute(e, x, "ndim", at) : NULL;
+        x = rank && !obj_truth(e, rank, at) ? unwrap_native(e, x, at) : x;
         obj_print(e, own ? own : x, out, false);
         return;
     }

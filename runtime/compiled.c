@@ -94,7 +94,8 @@ static struct obj *number_named(struct eval *e, const struct neso_kernel *k, con
 
 static struct obj *metadata_get(struct eval *e, struct obj *self, const char *name, struct loc at)
 {
-    (void)at;
+    if (strcmp(name, "shared") == 0) /* that it has only as for a GPU */
+        ptx_text(e, kernel_of(self), at);
     return strcmp(name, "name") == 0 ? obj_cstr(e, kernel_of(self)->name)
                                      : number_named(e, kernel_of(self), name);
 }

@@ -11,7 +11,7 @@ static const char *const packages[] = {"IPython", "IPython.core"};
 
 static const char *const absent[] = {"matplotlib", "PIL",     "torchvision",  "numpy",   "pandas",
                                      "scipy",      "IPython", "requests",     "urllib",  "tqdm",
-                                     "einops",     "seaborn", "transformers", "tabulate"};
+                                     "einops",     "seaborn", "transformers"};
 
 static bool is_beside(const struct program *p, const char *name)
 {

@@ -3,6 +3,9 @@
 # -- torch.more
 # Functions that are compositions of others. Floats are computed in double and rounded once, as everywhere in this torch.
 # A name without an underscore is a function of torch and of torch.nn.functional, and a method of tensors.
+# torch itself is put among the names here when it has all of its own.
+from typing import NamedTuple
+
 def var(input, dim=None, unbiased=True, keepdim=False, correction=None):
     x = input.double()
     n = x.numel() if dim is None else x.shape[dim]
@@ -31,11 +34,9 @@ def log_softmax(input, dim=-1, dtype=None):
     return (x - x.exp().sum(dim, keepdim=True).log()).to(dtype or input.dtype)
 
 def layer_norm(input, *args, **kwargs):
-    import torch
     return torch.autograd.layer_norm(input, *args, **kwargs)
 
 def backward(input, *args, **kwargs):
-    import torch
     torch.autograd.backward(input, *args, **kwargs)
 
 def rms_norm(input, normalized_shape, weight=None, eps=1e-6):
@@ -51,33 +52,27 @@ def outer(input, vec2):
     return input[:, None] * vec2[None, :]
 
 def _kept(input, keep):
-    import torch
     return torch.where(keep.to(input.device), input, torch.zeros_like(input))
 
 def tril(input, diagonal=0):
-    import torch
     m, n = input.shape[-2:]
     return _kept(input, torch.arange(n)[None, :] <= torch.arange(m)[:, None] + diagonal)
 
 def triu(input, diagonal=0):
-    import torch
     m, n = input.shape[-2:]
     return _kept(input, torch.arange(n)[None, :] >= torch.arange(m)[:, None] + diagonal)
 
 def eye(n, m=None, dtype=None, device=None):
-    import torch
     m = n if m is None else m
     same = torch.arange(n, device=device)[:, None] == torch.arange(m, device=device)[None, :]
     return same.to(torch.float32 if dtype is None else dtype)
 
 def linspace(start, end, steps, dtype=None, device=None):
-    import torch
     by = (end - start) / (steps - 1) if steps > 1 else 0.0
     x = torch.arange(steps, dtype=torch.float64, device=device) * by + start
     return x.to(torch.float32 if dtype is None else dtype)
 
 def flip(input, dims):
-    import torch
     for dim in ([dims] if isinstance(dims, int) else dims):
         x = input.transpose(0, dim)
         input = x[torch.arange(x.shape[0] - 1, -1, -1)].transpose(0, dim)
@@ -95,7 +90,6 @@ def chunk(input, chunks, dim=0):
     return split(input, (input.shape[dim] + chunks - 1) // chunks, dim)
 
 def cumsum(input, dim, dtype=None):
-    import torch
     x, total, rows = input.transpose(0, dim), 0, []
     x = x.double() if x.dtype.is_floating_point else x.to(torch.int64)
     for row in x:
@@ -103,6 +97,99 @@ def cumsum(input, dim, dtype=None):
         rows.append(total)
     out = torch.stack(rows).transpose(0, dim).contiguous()
     return out.to(dtype or (input.dtype if input.dtype.is_floating_point else torch.int64))
+def gelu(input, approximate='none'):
+    x = input.double()
+    y = (0.7978845608028654 * (x + 0.044715 * x ** 3)).tanh() if approximate == 'tanh' else (x * 0.5 ** 0.5).erf()
+    return (0.5 * x * (1 + y)).to(input.dtype)
+
+def logsumexp(input, dim, keepdim=False):
+    x = input.double()
+    most = x.amax(dim, True)
+    y = (x - most).exp().sum(dim, True).log() + most
+    return (y if keepdim else y.squeeze(dim)).to(input.dtype)
+
+def norm(input, p=2, dim=None, keepdim=False):
+    return ((input.double().abs() ** p).sum(dim, keepdim) ** (1 / p)).to(input.dtype)
+
+def square(input):
+    return input * input
+
+def masked_fill(input, mask, value):
+    return torch.where(mask, value, input).to(input.dtype)
+
+def gather(input, dim, index):
+    x, at = input.transpose(dim, -1), index.transpose(dim, -1)
+    rows = torch.arange(x.numel() // x.shape[-1]).view(*x.shape[:-1], 1)
+    return x.reshape(-1)[rows.to(at.device) * x.shape[-1] + at].transpose(dim, -1)
+
+class Sorted(NamedTuple):
+    values: object
+    indices: object
+
+def sort(input, dim=-1, descending=False, stable=False):
+    x = input.transpose(dim, -1)
+    at = [sorted(range(len(r)), key=lambda i: r[i], reverse=descending) for r in x.reshape(-1, x.shape[-1]).tolist()]
+    at = torch.tensor(at, device=input.device).view(*x.shape).transpose(dim, -1)
+    return Sorted(gather(input, dim, at), at)
+
+def argsort(input, dim=-1, descending=False, stable=False):
+    return sort(input, dim, descending).indices
+
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    return Sorted(*(x.transpose(0, dim)[:k].transpose(0, dim) for x in sort(input, dim, largest)))
+
+def repeat_interleave(input, repeats, dim=None):
+    x = input.reshape(-1) if dim is None else input.transpose(0, dim)
+    x = x[torch.arange(x.shape[0] * repeats) // repeats]
+    return x if dim is None else x.transpose(0, dim)
+
+def cross_entropy(input, target, weight=None, ignore_index=-100, reduction='mean', label_smoothing=0.0):
+    x, keep = log_softmax(input.double()), target != ignore_index
+    right = gather(x, 1, (target * keep)[:, None])[:, 0]
+    loss = -((1 - label_smoothing) * right + label_smoothing * x.mean(-1)) * keep
+    loss = loss if reduction == 'none' else loss.sum() / (keep.sum() if reduction == 'mean' else 1)
+    return loss.to(input.dtype)
+
+def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None):
+    x = query.double() @ key.double().transpose(-1, -2) * (scale or query.shape[-1] ** -0.5)
+    mask = torch.ones_like(x).tril() > 0 if is_causal else attn_mask
+    if mask is not None:
+        x = x.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else x + mask
+    return (x.softmax(-1) @ value.double()).to(query.dtype)
+def normal_(input, mean=0.0, std=1.0, generator=None):
+    return input.copy_(torch.randn_like(input) * std + mean)
+
+def uniform_(input, a=0.0, b=1.0, generator=None):
+    return input.copy_(torch.rand_like(input) * (b - a) + a)
+
+def new_empty(input, *size, dtype=None, device=None):
+    return torch.empty(*size, dtype=dtype or input.dtype, device=device or input.device)
+
+def new_zeros(input, *size, dtype=None, device=None):
+    return new_empty(input, *size, dtype=dtype, device=device).zero_()
+
+def repeat(input, *sizes):
+    while input.dim() < len(sizes):
+        input = input[None]
+    for dim, n in enumerate(sizes):
+        input = torch.cat([input] * n, dim)
+    return input
+
+def expand_as(input, other):
+    return input.expand(*other.shape)
+
+def view_as(input, other):
+    return input.view(*other.shape)
+
+def unbind(input, dim=0):
+    return tuple(input.transpose(0, dim))
+
+def is_floating_point(input):
+    return input.dtype.is_floating_point
+
+def bincount(input, weights=None, minlength=0):
+    n = max(minlength, input.max().item() + 1)
+    return (input[:, None] == torch.arange(n).to(input.device)).sum(0)
 
 # -- torch.autograd
 # Gradients: what torch.autograd.Function notes on its results is all that there is of a graph.
@@ -184,14 +271,43 @@ class inference_mode(no_grad):
     pass
 
 def set_float32_matmul_precision(precision):
-    import torch
     torch.backends.cuda.matmul.allow_tf32 = precision != 'highest'
+class finfo:
+    def __init__(self, dtype):
+        bits, most, eps = {'float16': (16, 65504.0, 2.0 ** -10), 'bfloat16': (16, 2.0 ** 128 - 2.0 ** 120, 2.0 ** -7),
+            'float64': (64, (2.0 - 2.0 ** -52) * 2.0 ** 1023, 2.0 ** -52), 'float8_e4m3fn': (8, 448.0, 0.125),
+            'float8_e5m2': (8, 57344.0, 0.25)}.get(str(dtype)[6:], (32, 2.0 ** 128 - 2.0 ** 104, 2.0 ** -23))
+        self.bits, self.max, self.min, self.eps = bits, most, -most, eps
+
+class iinfo:
+    def __init__(self, dtype):
+        self.bits = 8 * dtype.itemsize
+        self.min = 0 if str(dtype)[6] == 'u' else -2 ** (self.bits - 1)
+        self.max = self.min + 2 ** self.bits - 1
+
+def randperm(n, dtype=None, device=None):
+    return torch.rand(n, device=device).argsort().to(dtype or torch.int64)
+
+def is_tensor(obj):
+    return isinstance(obj, torch.Tensor)
+
+def as_tensor(data, dtype=None, device=None):
+    x = data if is_tensor(data) else torch.tensor(data)
+    return x.to(device or x.device, dtype or x.dtype)
+
+# -- torch.nn
+def Parameter(data, requires_grad=True):
+    return data.requires_grad_(requires_grad)
+
+# -- torch.nn.functional
+def embedding(input, weight):
+    return weight[input]
 
 # -- torch.cuda
 # There is one stream, and one device.
 class Stream:
     cuda_stream = 0
-    def __init__(self, device=None, priority=0):
+    def __init__(self, *args, **kwargs):
         pass
     def synchronize(self):
         import torch
@@ -214,6 +330,35 @@ def set_stream(stream):
 
 def set_device(device):
     pass
+class device(Stream):
+    pass
+
+class Event(Stream):
+    def record(self, stream=None):
+        import time
+        self.synchronize()
+        self._at = time.perf_counter()
+    def wait(self, stream=None):
+        pass
+    def query(self):
+        return True
+    def elapsed_time(self, end):
+        return 1000 * (end._at - self._at)
+
+# -- pytest
+# Tests are called by the program itself, with arguments of its own.
+class mark:
+    def parametrize(*args, **kwargs):
+        return lambda function: function
+    skipif = parametrize
+
+# -- tabulate
+def tabulate(rows):
+    rows = [[x if isinstance(x, str) else f'{x:g}' for x in row] for row in rows]
+    widths = [max(len(x) for x in column) for column in zip(*rows)]
+    rule = '  '.join('-' * n for n in widths)
+    lines = ['  '.join([row[0].ljust(widths[0])] + [x.rjust(n) for x, n in zip(row[1:], widths[1:])]) for row in rows]
+    return '\n'.join([rule] + lines + [rule])
 
 # -- triton_util
 # The lecture's helpers; a file of that name beside the program goes before them.

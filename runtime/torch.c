@@ -267,7 +267,7 @@ static struct obj *construct(struct eval *e, struct obj **args, const struct arg
 {
     const struct constructor *c = call->callee->data;
     int64_t shape[TENSOR_RANK_MAX];
-    int rank = torch_shape_arg(e, args[0], shape, call->loc);
+    int rank = torch_shape_arg(e, args[5] == obj_none ? args[0] : args[5], shape, call->loc);
     struct tensor t =
         torch_make(e, torch_dtype_arg(e, args[1], TORCH_float32, call->loc), rank, shape, call->loc);
     t.storage->is_undefined = !c->fill;
@@ -508,7 +508,8 @@ static const struct constructor zeros = {fill_value, {{.is_float = true, .f = 0}
                                 normal = {fill_normal,
                                           {{.is_float = true, .f = 0}, {.is_float = true, .f = 1}}};
 
-#define MAKING "*size, dtype=None, device=None, requires_grad=False, generator=None"
+#define MAKING                                                                                               \
+    "*size, dtype=None, device=None, requires_grad=False, generator=None, size=None, pin_memory=False"
 #define LIKE "input, dtype=None, device=None, requires_grad=False"
 static const struct builtin functions[] = {
     {"torch.empty", MAKING, construct, &empty},
@@ -571,7 +572,7 @@ static struct obj *noted_attribute(struct eval *e, const struct tensor *t, const
 }
 
 /* What modules.py adds to torch and to tensors. */
-static struct scope *written_functions(struct eval *e)
+struct scope *torch_more(struct eval *e)
 {
     return find_module(e, "torch.more", (struct loc){0})->module.scope;
 }
@@ -587,7 +588,7 @@ static struct obj *find_method_of(struct eval *e, struct obj *self, const char *
         b = torch_operation(e, "Tensor", name);
     if (b)
         return obj_method(e, self, obj_builtin(e, b));
-    struct obj *more = *name == '_' ? NULL : scope_get(written_functions(e), intern_str(e->strings, name));
+    struct obj *more = *name == '_' ? NULL : scope_get(torch_more(e), intern_str(e->strings, name));
     return more && more->kind == OBJ_function ? obj_method(e, self, more) : NULL;
 }
 
@@ -721,8 +722,23 @@ static struct obj *class_unary(struct eval *e, enum oper op, struct obj *self, s
                        self, NULL, at);
 }
 
+/* x[[2, 0], 1] is x[torch.tensor([2, 0]), 1]. */
+static struct obj *listed(struct eval *e, struct obj *index, struct loc at)
+{
+    if (index->kind == OBJ_list)
+        return run_tensor(e, (struct obj *[]){index, obj_none, obj_none, obj_false},
+                          &(struct args){.loc = at});
+    if (index->kind != OBJ_tuple)
+        return index;
+    struct obj *out = obj_tuple(e, index->seq.n, index->seq.at);
+    for (int i = 0; i < index->seq.n; i++)
+        out->seq.at[i] = listed(e, index->seq.at[i], at);
+    return out;
+}
+
 static struct obj *class_getitem(struct eval *e, struct obj *self, struct obj *index, struct loc at)
 {
+    index = listed(e, index, at);
     return torch_picks(index) ? torch_pick(e, self, index, at)
                               : torch_wrap(e, torch_index(e, self, index, at));
 }
@@ -730,6 +746,7 @@ static struct obj *class_getitem(struct eval *e, struct obj *self, struct obj *i
 static void class_setitem(struct eval *e, struct obj *self, struct obj *index, struct obj *value,
                           struct loc at)
 {
+    index = listed(e, index, at);
     if (torch_picks(index)) {
         torch_put(e, self, index, value, at);
         return;
@@ -896,7 +913,7 @@ struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at)
             scope_set(s, intern_str(e->strings, name), obj_builtin(e, torch_operation(e, dotted_name, name)));
     }
     if (i == 0 || strcmp(dotted_name, "torch.nn.functional") == 0)
-        add_more(s, written_functions(e));
+        add_more(s, torch_more(e));
     struct obj *written = eval_section(e, modules_py, dotted_name, dotted_name);
     if (written)
         add_more(s, written->module.scope);
@@ -904,6 +921,9 @@ struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at)
         add_dtypes(e, s);
         scope_set(s, intern_str(e->strings, "inf"), obj_float(e, INFINITY));
         scope_set(s, intern_str(e->strings, "nan"), obj_float(e, NAN));
+        scope_set(torch_more(e), intern_str(e->strings, "torch"), m);
+        scope_set(written->module.scope, intern_str(e->strings, "torch"), m);
+        scope_set(s, intern_str(e->strings, "__version__"), obj_cstr(e, "2.9.0"));
         scope_set(s, intern_str(e->strings, "pi"), obj_float(e, 3.14159265358979323846));
         struct obj any[] = {{.kind = OBJ_native, .native.class = &torch_tensor_class},
                             {.kind = OBJ_native, .native.class = &torch_dtype_class}};

@@ -78,7 +78,6 @@ UNARY(isnan, isnan(x))
 UNARY(isinf, isinf(x))
 UNARY(isfinite, isfinite(x))
 UNARY(logical_not, x == 0)
-UNARY(gelu, 0.5 * x * (1 + erf(x * 0.70710678118654752440)))
 INTEGER(add, (int64_t)((uint64_t)x + (uint64_t)y))
 INTEGER(sub, (int64_t)((uint64_t)x - (uint64_t)y))
 INTEGER(mul, (int64_t)((uint64_t)x * (uint64_t)y))
@@ -144,7 +143,6 @@ static const struct elementwise elementwise[] = {
     {"round", 1, RESULT_same, f_round, NULL},
     {"sigmoid", 1, RESULT_float, f_sigmoid, NULL},
     {"relu", 1, RESULT_same, f_relu, NULL},
-    {"gelu", 1, RESULT_float, f_gelu, NULL},
     {"isnan", 1, RESULT_bool, f_isnan, NULL},
     {"isinf", 1, RESULT_bool, f_isinf, NULL},
     {"isfinite", 1, RESULT_bool, f_isfinite, NULL},
@@ -386,8 +384,33 @@ static struct obj *reduce(struct eval *e, const struct reduction *r, struct tens
         if (pair)
             tensor_set(to_index, &where, i, (struct number){.i = index});
     }
-    return pair ? obj_tuple(e, 2, (struct obj *[]){torch_wrap(e, out), torch_wrap(e, where)})
-                : torch_wrap(e, out);
+    if (!pair)
+        return torch_wrap(e, out);
+    struct obj *both = obj_tuple(e, 2, (struct obj *[]){torch_wrap(e, out), torch_wrap(e, where)});
+    both->class_of = scope_get(torch_more(e), intern_str(e->strings, "Sorted"));
+    return both;
+}
+
+/* Along several dimensions: one after the other, rounded at the last. */
+static struct obj *reduce_along(struct eval *e, const struct reduction *r, struct obj *x,
+                                const struct obj *dims, bool keepdim, enum torch_dtype dtype, struct loc at)
+{
+    bool gone[TENSOR_RANK_MAX] = {false};
+    for (int i = 0; i < dims->seq.n; i++) {
+        int d = torch_dim_arg(e, dims->seq.at[i], torch_tensor(x)->rank, at);
+        gone[d] = !keepdim;
+        bool last = i == dims->seq.n - 1;
+        x = reduce(e, r, *torch_tensor(x), obj_int(e, d), true,
+                   !last && torch_is_float(dtype) ? TORCH_float64 : dtype, false, at);
+    }
+    struct tensor out = *torch_tensor(x);
+    out.rank = 0;
+    for (int d = 0; d < torch_tensor(x)->rank; d++)
+        if (!gone[d]) {
+            out.shape[out.rank] = out.shape[d];
+            out.stride[out.rank++] = out.stride[d];
+        }
+    return torch_wrap(e, out);
 }
 
 static struct obj *run_reduction(struct eval *e, struct obj **args, const struct args *call)
@@ -406,8 +429,11 @@ static struct obj *run_reduction(struct eval *e, struct obj **args, const struct
                              : r->combine == r_sum && !torch_is_float(t.dtype) ? TORCH_int64
                                                                                : t.dtype;
     struct obj *dim = args[1] == obj_none ? args[4] : args[1];
-    return reduce(e, r, t, dim, obj_truth(e, args[2], call->loc),
-                  torch_dtype_arg(e, args[3], dtype, call->loc), is_max && dim != obj_none, call->loc);
+    bool keepdim = obj_truth(e, args[2], call->loc);
+    dtype = torch_dtype_arg(e, args[3], dtype, call->loc);
+    if (dim->kind == OBJ_tuple || dim->kind == OBJ_list)
+        return reduce_along(e, r, args[0], dim, keepdim, dtype, call->loc);
+    return reduce(e, r, t, dim, keepdim, dtype, is_max && dim != obj_none, call->loc);
 }
 
 static struct obj *run_softmax(struct eval *e, struct obj **args, const struct args *call)

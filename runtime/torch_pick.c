@@ -221,7 +221,8 @@ static struct obj *run_join(struct eval *e, struct obj **args, const struct args
     if ((list->kind != OBJ_list && list->kind != OBJ_tuple) || list->seq.n == 0 ||
         !torch_tensor(list->seq.at[0]))
         eval_raise(e, call->loc, "TypeError", ERR_torch_operand, obj_type_name(list));
-    int dim = torch_dim_arg(e, args[1], torch_tensor(list->seq.at[0])->rank + stacked, call->loc);
+    int dim = torch_dim_arg(e, args[2] == obj_none ? args[1] : args[2],
+                            torch_tensor(list->seq.at[0])->rank + stacked, call->loc);
     struct tensor first = item_of(e, list, 0, stacked, dim, call->loc), whole = first;
     whole.shape[dim] = 0;
     for (int i = 0; i < list->seq.n; i++) {
@@ -249,8 +250,8 @@ static struct obj *run_join(struct eval *e, struct obj **args, const struct args
 }
 
 const struct builtin torch_pick_functions[] = {
-    {"torch.cat", "tensors, dim=0", run_join, NULL},
-    {"torch.concat", "tensors, dim=0", run_join, NULL},
-    {"torch.stack", "tensors, dim=0", run_join, NULL},
+    {"torch.cat", "tensors, dim=0, axis=None", run_join, NULL},
+    {"torch.concat", "tensors, dim=0, axis=None", run_join, NULL},
+    {"torch.stack", "tensors, dim=0, axis=None", run_join, NULL},
     {0},
 };

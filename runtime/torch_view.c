@@ -195,7 +195,38 @@ static struct obj *run_reshape(struct eval *e, struct obj **args, const struct a
 
 static struct obj *run_flatten(struct eval *e, struct obj **args, const struct args *call)
 {
-    return torch_wrap(e, reshaped(e, torch_self(e, args, call), obj_int(e, -1), call->loc));
+    struct tensor t = torch_self(e, args, call);
+    int rank = t.rank ? t.rank : 1, first = torch_dim_arg(e, args[1], rank, call->loc),
+        last = torch_dim_arg(e, args[2], rank, call->loc), n = 0;
+    int64_t shape[TENSOR_RANK_MAX];
+    for (int d = 0; d < rank; d++)
+        if (d <= first || d > last)
+            shape[n++] = d == first ? -1 : t.shape[d];
+    return torch_wrap(e, reshaped(e, t, torch_ints(e, n, shape), call->loc));
+}
+
+/* `t.view(torch.int32)`: the same bytes. */
+static struct obj *viewed_as(struct eval *e, struct tensor t, enum torch_dtype dtype, struct loc at)
+{
+    int64_t old = tensor_elem_bytes(&t);
+    t.dtype = dtype;
+    int64_t new = tensor_elem_bytes(&t);
+    if (old != new && (t.rank == 0 || !tensor_is_contiguous(&t) || t.shape[t.rank - 1] * old % new != 0))
+        eval_raise(e, at, "RuntimeError", ERR_torch_reshape, torch_shape_text(e, &t), tensor_elems(&t));
+    t.offset = t.offset * old / new;
+    for (int d = 0; d < t.rank - 1; d++)
+        t.stride[d] = t.stride[d] * old / new;
+    if (t.rank)
+        t.shape[t.rank - 1] = t.shape[t.rank - 1] * old / new;
+    return torch_wrap(e, t);
+}
+
+static struct obj *run_view(struct eval *e, struct obj **args, const struct args *call)
+{
+    enum torch_dtype dtype;
+    if (torch_as_dtype(args[1]->seq.n == 1 ? args[1]->seq.at[0] : args[2], &dtype))
+        return viewed_as(e, torch_self(e, args, call), dtype, call->loc);
+    return run_reshape(e, args, call);
 }
 
 static struct obj *run_transpose(struct eval *e, struct obj **args, const struct args *call)
@@ -258,10 +289,11 @@ static struct obj *run_squeeze(struct eval *e, struct obj **args, const struct a
 {
     struct tensor t = torch_self(e, args, call), out = t;
     bool add = strstr(call->callee->name, "unsqueeze") != NULL;
-    int at = torch_dim_arg(e, args[1], t.rank + add, call->loc);
+    bool all = args[1] == obj_none; /* that have one element */
+    int at = all ? 0 : torch_dim_arg(e, args[1], t.rank + add, call->loc);
     out.rank = 0;
     for (int d = 0; d < t.rank + add; d++) {
-        if (!add && d == at && t.shape[d] == 1)
+        if (!add && (all || d == at) && t.shape[d] == 1)
             continue;
         out.shape[out.rank] = add && d == at ? 1 : t.shape[add && d > at ? d - 1 : d];
         out.stride[out.rank++] = add && d == at ? 0 : t.stride[add && d > at ? d - 1 : d];
@@ -382,14 +414,14 @@ const struct builtin torch_view_methods[] = {
     {"Tensor.data_ptr", "self", run_data_ptr, NULL},
     {"Tensor.item", "self", torch_run_item, NULL},
     {"Tensor.tolist", "self", run_tolist, NULL},
-    {"Tensor.view", "self, *shape", run_reshape, NULL},
+    {"Tensor.view", "self, *shape, dtype=None", run_view, NULL},
     {"Tensor.reshape", "self, *shape", run_reshape, NULL},
-    {"Tensor.flatten", "self", run_flatten, NULL},
+    {"Tensor.flatten", "self, start_dim=0, end_dim=-1", run_flatten, NULL},
     {"Tensor.transpose", "self, dim0, dim1", run_transpose, NULL},
     {"Tensor.t", "self", torch_run_t, NULL},
     {"Tensor.permute", "self, *dims", run_permute, NULL},
     {"Tensor.expand", "self, *size", run_expand, NULL},
-    {"Tensor.squeeze", "self, dim", run_squeeze, NULL},
+    {"Tensor.squeeze", "self, dim=None", run_squeeze, NULL},
     {"Tensor.unsqueeze", "self, dim", run_squeeze, NULL},
     {"Tensor.fill_", "self, value", run_assign, NULL},
     {"Tensor.copy_", "self, src", run_assign, NULL},
