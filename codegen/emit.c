@@ -183,6 +183,36 @@ static void put_call(const struct emitter *e, const struct insn *in)
     text_str(e->out, ");\n");
 }
 
+/* A user's text, in which $0, $1, ... are the operands, and $$ a dollar. */
+static void put_asm(const struct emitter *e, const struct insn *in)
+{
+    struct text *out = e->out;
+    const char *s = op_attr(in->op, ATTR_text)->s;
+    text_str(out, "{\n");
+    for (int i = 0; i < in->ndefs; i++)
+        text_printf(out, "\t.reg .%s $a%d;\n", class_info[in->opnds[i].cls].type, i);
+    while (*s) {
+        size_t digits = *s == '$' ? strspn(s + 1, "0123456789") : 0;
+        int i = 0;
+        for (size_t k = 1; k <= digits; k++)
+            i = i < in->nopnds ? 10 * i + (s[k] - '0') : i;
+        if (digits && i < in->ndefs)
+            text_printf(out, "$a%d", i);
+        else if (digits && i < in->nopnds)
+            put_opnd(e, in->opnds[i]);
+        else
+            text_bytes(out, s, digits + 1);
+        s += digits ? digits + 1 : *s == '$' && s[1] == '$' ? 2 : 1;
+    }
+    text_char(out, '\n');
+    for (int i = 0; i < in->ndefs; i++) {
+        text_printf(out, "\tmov.%s ", class_info[in->opnds[i].cls].type);
+        put_opnd(e, in->opnds[i]);
+        text_printf(out, ", $a%d;\n", i);
+    }
+    text_str(out, "\t}\n");
+}
+
 static void put_insn(const struct emitter *e, const struct insn *in)
 {
     struct text *out = e->out;
@@ -194,6 +224,10 @@ static void put_insn(const struct emitter *e, const struct insn *in)
     }
     if (in->form.code == INSN_vprintf) {
         put_call(e, in);
+        return;
+    }
+    if (in->form.code == INSN_asm) {
+        put_asm(e, in);
         return;
     }
     const char *mnemonic = insn_info[in->form.code].mnemonic, *number = strchr(mnemonic, '#');

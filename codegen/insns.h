@@ -223,6 +223,7 @@ INSN(cvta,           "cvta",                             "d a",       own,  PURE
 INSN(mapa,           "mapa.shared::cluster",             "d a b",     own,  PURE,                     78, alu,  "d = address a in the CTA of rank b")
 INSN(stmatrix,       "stmatrix.sync.aligned.m8n8",       "[p] {x}",   none, WRITES|WARP,              78, none, "memory at p = 8x8 matrices of 16-bit elements")
 INSN(vprintf,        "vprintf",                          "d f a",     none, READS|WRITES|EFFECT,      70, none, "print by format f what lies at a; spelled as a call")
+INSN(asm,            "asm",                              "d a?",      none, READS|WRITES|EFFECT,      70, none, "a text of the user's")
 INSN(trap,           "trap",                             "",          none, READS|WRITES|EFFECT,      70, none, "stop the launch")
 
 INSN(ldmatrix, "ldmatrix.sync.aligned.m8n8", "{d} [p]", none, READS|WARP, 70, shared, "d = 8x8 matrices of 16-bit elements")

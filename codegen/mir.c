@@ -110,7 +110,7 @@ struct form form_mov(enum reg_class cls)
 bool form_takes_imm(struct form form)
 {
     enum ptype t = form.from != PT_none ? form.from : form.type;
-    if (form.code == INSN_pack || insn_info[form.code].traits & TIED)
+    if (form.code == INSN_pack || form.code == INSN_asm || insn_info[form.code].traits & TIED)
         return false;
     return t != PT_f16 && t != PT_bf16 && t != PT_f16x2 && t != PT_bf16x2 && t != PT_e4m3x2 && t != PT_e5m2x2;
 }

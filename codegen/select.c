@@ -246,6 +246,10 @@ void select_debug(struct select *s, const struct op *o)
         select_print(s, o);
         return;
     }
+    if (o->code == OP_asm || o->code == OP_asm_effect) {
+        select_asm(s, o);
+        return;
+    }
     if (o->code == OP_host_call)
         select_unsupported(s, "a call of plain Python");
     const struct value *v = op_opnd(o, 0), *mask = op_opnd(o, 1);

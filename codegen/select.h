@@ -170,6 +170,9 @@ struct opnd buffer_address(struct select *s, const struct buffer *b, int reg);
 /* x of another lane: by XOR (bfly) or by number (idx). */
 struct opnd shuffle(struct select *s, enum mod mode, struct opnd x, struct opnd lane);
 
+/* -- select_asm.c -- */
+void select_asm(struct select *s, const struct op *o);
+
 /* -- select_atomic.c -- */
 void select_atomic(struct select *s, const struct op *o);
 

@@ -153,7 +153,7 @@ ROW(constant,  static_print,   "*values, sep=' ', end=None, file=None, flush=Fal
 ROW(constant,  static_assert,  "cond, msg=''",                     static_assert, NULL)
 ROW(tl,        device_print,   "prefix, *args, hex=False",         device_print,  NULL)
 ROW(tl,        device_assert,  "cond, msg='', mask=None",          device_assert, NULL)
-ROW(tl,        inline_asm_elementwise, "asm, constraints, args, dtype, is_pure, pack", unsupported, NULL)
+ROW(tl,        inline_asm_elementwise, "asm, constraints, args, dtype, is_pure, pack", inline_asm, NULL)
 
 /* -- types, constants -- */
 ROW(constant,  constexpr,      "value",                            constexpr,     NULL)

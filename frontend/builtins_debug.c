@@ -254,3 +254,125 @@ struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struc
     op_set_str(o, ATTR_text, message, (int)strlen(message));
     return obj_none;
 }
+
+/* -- inline assembly -- */
+
+/* The next `n` constraints; NULL: one is not a register that holds so many bits. */
+static const char *skip_constraints(const char *s, int n, bool is_result, int bits)
+{
+    for (; n > 0 && s; n--) {
+        if (is_result != (*s == '='))
+            return NULL;
+        s += strspn(s, "=&");
+        int has = *s == 'h' ? 16 : *s == 'r' || *s == 'f' ? 32 : *s == 'l' || *s == 'd' ? 64 : 0;
+        bool fits = has == bits || (bits < 32 && has && has <= 32 && has >= bits && *s != 'f');
+        if (!fits || (s[1] && s[1] != ','))
+            return NULL;
+        s += s[1] ? 2 : 1;
+    }
+    return s;
+}
+
+static bool check_constraints(struct eval *e, const struct op *o, const char *text, struct loc at)
+{
+    const char *s = text, *good = text;
+    int pack = (int)op_int(o, ATTR_pack);
+    for (int i = 0; i < o->nresults + o->nopnds && s; i++) {
+        bool is_result = i < o->nresults;
+        const struct type *t = is_result ? o->results[i].type : op_opnd(o, i - o->nresults)->type;
+        int bits = type_elem_bits(t), per = asm_elems_per_register(bits, pack);
+        good = s;
+        s = skip_constraints(s, pack / per, is_result, per * bits);
+    }
+    if (s && (!*s || strncmp(s, "~{", 2) == 0))
+        return true;
+    diag_error(e->diag, trace_loc(e, at), ERR_asm_constraints, s ? s : good, o->nresults, o->nopnds);
+    return false;
+}
+
+static bool is_asm_type(struct eval *e, const struct lang_type *t, struct loc at)
+{
+    if (!is_dtype(t, DT_i1))
+        return true;
+    diag_error(e->diag, trace_loc(e, at), ERR_asm_type, lang_text(e, t));
+    return false;
+}
+
+enum { ASM_RESULTS = 8, ASM_OPNDS = 16 };
+
+/* The items of a list or tuple, or the one that is none. */
+static int items_of(struct obj **x, struct obj ***items)
+{
+    int n = 1;
+    *items = x;
+    if ((*x)->kind == OBJ_tuple || (*x)->kind == OBJ_list)
+        arg_items(*x, &n, items);
+    return n;
+}
+
+/* The operands in one shape; -1: an error is reported. */
+static int asm_operands(struct eval *e, struct obj **items, const struct args *call, struct obj **x)
+{
+    struct loc at = arg_loc(call, 2, "args");
+    struct obj **given;
+    int n = items_of(items, &given);
+    if (n > ASM_OPNDS)
+        return diag_error(e->diag, trace_loc(e, at), ERR_asm_many), -1;
+    for (int i = 0; i < n; i++) {
+        if (!(x[i] = arg_tensor(e, given[i], call, 2, "args")) || !is_asm_type(e, scalar_of(x[i]), at))
+            return -1;
+    }
+    for (int i = 0; i < 2 * n - 1; i++) {
+        struct obj **a = &x[i % n], **b = &x[(i + 1) % n];
+        tensor_broadcast(e, a, b, at);
+        if (is_error(*a) || is_error(*b))
+            return -1;
+    }
+    return n;
+}
+
+struct obj *builtin_inline_asm(struct eval *e, struct obj **args, const struct args *call)
+{
+    const char *text, *constraints;
+    struct loc at = arg_loc(call, 3, "dtype");
+    struct obj *x[ASM_OPNDS], *out[ASM_RESULTS], **dtypes;
+    struct value *values[ASM_OPNDS];
+    const struct lang_type *scalars[ASM_RESULTS];
+    const struct type *types[ASM_RESULTS];
+    int64_t pack;
+    bool is_pure;
+    if (!arg_string(e, args[0], "asm", arg_loc(call, 0, "asm"), &text) ||
+        !arg_string(e, args[1], "constraints", arg_loc(call, 1, "constraints"), &constraints) ||
+        !arg_bool(e, args[4], "is_pure", arg_loc(call, 4, "is_pure"), &is_pure) ||
+        !arg_int(e, args[5], "pack", arg_loc(call, 5, "pack"), &pack))
+        return obj_error;
+    if (pack < 1 || pack > 16 || (pack & (pack - 1))) {
+        diag_error(e->diag, trace_loc(e, arg_loc(call, 5, "pack")), ERR_asm_pack, pack);
+        return obj_error;
+    }
+    int nout = items_of(&args[3], &dtypes), n = asm_operands(e, &args[2], call, x);
+    bool is_many = nout < 1 || nout > ASM_RESULTS;
+    if (n >= 0 && is_many)
+        diag_error(e->diag, trace_loc(e, at), ERR_asm_many);
+    if (n < 0 || is_many)
+        return obj_error;
+    int rank = n ? rank_of(x[0]) : 0;
+    for (int i = 0; i < n; i++)
+        values[i] = x[i]->tensor.value;
+    for (int i = 0; i < nout; i++) {
+        if (!(scalars[i] = arg_dtype(e, dtypes[i], at)) || !is_asm_type(e, scalars[i], at))
+            return obj_error;
+        types[i] = lang_ir(e->trace->module, lang_block(e, scalars[i], rank, n ? shape_of(x[0]) : NULL));
+    }
+    struct op *o =
+        build_op(trace_builder(e, call->loc), is_pure ? OP_asm : OP_asm_effect, n, values, nout, types, 0);
+    op_set_str(o, ATTR_text, text, (int)strlen(text));
+    op_set_str(o, ATTR_constraints, constraints, (int)strlen(constraints));
+    op_set_int(o, ATTR_pack, pack);
+    if (!check_constraints(e, o, constraints, arg_loc(call, 1, "constraints")))
+        return obj_error;
+    for (int i = 0; i < nout; i++)
+        out[i] = tensor_new(e, &o->results[i], scalars[i], rank, n ? shape_of(x[0]) : NULL);
+    bool is_tuple = args[3]->kind == OBJ_tuple || args[3]->kind == OBJ_list;
+    return is_tuple ? obj_tuple(e, nout, out) : out[0];
+}

@@ -370,6 +370,12 @@ void op_set_str(struct op *o, enum attr_key key, const char *s, int n);
 void op_drop_attr(struct op *o, enum attr_key key);
 
 struct value *op_opnd(const struct op *o, int i); /* NULL: absent, or i past the end */
+/* Elements of inline assembly that share a register. */
+static inline int asm_elems_per_register(int bits, int pack)
+{
+    int most = bits < 32 ? 32 / bits : 1;
+    return pack < most ? pack : most;
+}
 struct value *op_result(const struct op *o);      /* the first */
 void op_set_opnd(struct op *o, int i, struct value *v);
 /* Replaces the whole operand list. */

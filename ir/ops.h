@@ -41,6 +41,8 @@ ATTR(divisible, list,  0,  "promised: each value (pointer: address in bytes) is 
 ATTR(contiguous,list,  0,  "promised: runs of consecutive values, per dimension")
 ATTR(constant,  list,  0,  "promised: runs of equal values, per dimension")
 ATTR(text,      str,   0,  "text of a print or assertion")
+ATTR(constraints,str,0, "of inline assembly: a register each for its results, then its operands")
+ATTR(pack,      int,   1,  "elements that inline assembly takes at once")
 ATTR(hex,       int,   0,  "1: print in hexadecimal")
 ATTR(unsigned,  int,   0,  "bit k: operand k of a print is unsigned")
 ATTR(stages,    int,   0,  "pipeline depth asked for by the user, 0: the kernel's")
@@ -165,6 +167,8 @@ OP(return,    "",      "",   0, 0, control, TERMINATOR, none, "this program inst
 OP(print,   "x*",      "", 0, A(text)|A(hex)|A(unsigned), debug, EFFECT, none,   "device_print")
 OP(assert,  "c mask?", "", 0, A(text),        debug, EFFECT, assert, "stops the launch where c is 0 and mask is not")
 OP(barrier, "",        "", 0, 0,              debug, EFFECT, none,   "all threads of the program meet; memory before is seen after")
+OP(asm, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, PURE|COSTLY, none, "PTX on the elements of tiles of one shape and layout")
+OP(asm_effect, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, EFFECT, none, "the same, where more than its results counts")
 OP(host_call, "x*",    "r*", 0, A(site),      debug, EFFECT, none,   "plain Python of the host part runs, on these values; on the interpreter only")
 
 /* -- layout and shared memory: after assignment of layouts -- */

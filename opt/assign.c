@@ -295,6 +295,16 @@ static void add_reduce(struct assign *a, struct op *o)
         VEC_PUSH(a->arena, &a->links, ((struct link){o, c, class_of(op_result(o))}));
 }
 
+/* Results and operands, of which there may be any number, share a layout. */
+static void add_asm(struct op *o)
+{
+    const struct value *first = o->nresults ? op_result(o) : op_opnd(o, 0);
+    for (int i = 1; i < o->nresults; i++)
+        unite_values(&o->results[0], &o->results[i]);
+    if (class_of(first))
+        join_operands(o, class_of(first));
+}
+
 /* The result shares its layout with the accumulator; the operands' follow from it. */
 static void add_dot(struct assign *a, struct op *o)
 {
@@ -384,6 +394,8 @@ static void gather_op(struct assign *a, struct op *o)
         join_operands(o, add_site(a, o, add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name))->class);
     else if (op_has(o, ELEMENTWISE) || o->code == OP_hint)
         join_operands(o, class_of(op_result(o)));
+    else if (o->code == OP_asm || o->code == OP_asm_effect)
+        add_asm(o);
     else if (is_shape_change(o))
         for (int i = 0; i < o->nopnds; i++)
             for (int k = 0; k < o->nresults; k++)

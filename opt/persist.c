@@ -30,6 +30,7 @@ static void look_at(struct op *o, void *ctx)
     case OP_atomic_cas:
     case OP_while:
     case OP_print:
+    case OP_asm_effect:
     case OP_assert: l->forbidden = true; break;
     case OP_load: l->forbidden |= op_int(o, ATTR_volatile) != 0; break;
     case OP_return: l->forbidden |= o->block->parent != NULL; break;

@@ -503,6 +503,12 @@ static void step_host_call(struct frame *f, const struct step *s)
         interpreter_fail(f, s, ERR_host_call, "%s", "it needs the program's host part");
 }
 
+static void step_asm(struct frame *f, const struct step *s)
+{
+    interpreter_fail(f, s, ERR_asm_interpreter, "%s",
+                     "the interpreter has no PTX: use --device emulator or a GPU");
+}
+
 static void step_assert(struct frame *f, const struct step *s)
 {
     const char *c = step_in(f, s, 0), *mask = step_in(f, s, 1);
@@ -605,6 +611,8 @@ step_function *const interpreter_steps[OP_count] = {
     [OP_return] = step_return,
     [OP_print] = step_print,
     [OP_assert] = step_assert,
+    [OP_asm] = step_asm,
+    [OP_asm_effect] = step_asm,
     [OP_host_call] = step_host_call,
     [OP_barrier] = step_nothing,
     [OP_convert] = step_unsupported,

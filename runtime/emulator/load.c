@@ -39,6 +39,7 @@ struct loader {
     int line;
     struct loc loc;
     VEC(struct declaration) declarations;
+    VEC(int) scopes; /* how many declarations there were at each open brace */
     VEC(struct fixup) fixups;
     VEC(const char *) params; /* in the text, ended by what is no name */
     struct map labels;        /* name to index of instruction + 1 */
@@ -117,7 +118,10 @@ static bool same(const char *s, size_t len, const char *other)
     return strlen(other) == len && memcmp(s, other, len) == 0;
 }
 
-/* PTX ISA, "Constants": decimal, 0x, 0f and 0d with the float's bits; *bits is 32 or 64 for floats, else 0. */
+/* PTX ISA, "Constants": decimal, 0x, 0f and 0d with the float's bits; *bits is 32 or 64 for floats, else 0. One with a
+ * point is a double that may stand for a float: *bits is DECIMAL. */
+enum { DECIMAL = -1 };
+
 static uint64_t number(struct loader *l, int *bits)
 {
     *bits = 0;
@@ -129,6 +133,12 @@ static uint64_t number(struct loader *l, int *bits)
     bool is_float = text[0] == '0' && strchr("fFdD", text[1]) && text[1];
     if (is_float)
         *bits = tolower((unsigned char)text[1]) == 'f' ? 32 : 64;
+    bool is_decimal = strchr(text, '.') != NULL;
+    double decimal = is_decimal ? strtod(text, &stop) : 0;
+    if (is_decimal && !*stop) {
+        *bits = DECIMAL;
+        return double_to_bits(DT_f64, minus ? -decimal : decimal);
+    }
     uint64_t x = is_float ? strtoull(text + 2, &stop, 16) : strtoull(text, &stop, 0);
     if (*stop && !same(stop, strlen(stop), "U"))
         fail(l, "'%s' is no number", text);
@@ -327,7 +337,7 @@ static int find_register(struct loader *l, const char *s, size_t len)
     for (int i = 0; i < SPECIAL_count; i++)
         if (same(s, len, special_names[i]))
             return i;
-    for (int i = 0; i < l->declarations.n; i++) {
+    for (int i = l->declarations.n - 1; i >= 0; i--) {
         const struct declaration *d = &l->declarations.at[i];
         if (len < d->prefix_len || memcmp(s, d->prefix, d->prefix_len) != 0)
             continue;
@@ -416,7 +426,7 @@ static struct written read_plain(struct loader *l)
     } else if (symbol) {
         w.is_constant = true;
         w.o.offset = (int64_t)((uintptr_t)*symbol & ~(uintptr_t)LOCAL_MARK);
-    } else if (w.s[0] == '%') {
+    } else if (w.s[0] == '%' || find_register(l, w.s, w.len) >= 0) {
         w.o = register_opnd(l, w.s, w.len);
     } else {
         w.is_label = true;
@@ -659,10 +669,13 @@ static void settle(struct loader *l, struct emu_insn *in, const struct written *
         } else if (w[i].is_label) {
             fail(l, "unknown name '%.*s'", (int)w[i].len, w[i].s);
         } else if (w[i].is_constant) {
-            if (w[i].float_bits && w[i].float_bits != bits)
+            uint64_t constant = (uint64_t)w[i].o.offset;
+            if (w[i].float_bits == DECIMAL && bits == 32)
+                constant = double_to_bits(DT_f32, bits_to_double(DT_f64, constant));
+            else if (w[i].float_bits && (w[i].float_bits == DECIMAL ? 64 : w[i].float_bits) != bits)
                 fail(l, "'%s' has a constant of %d bits where %d are expected", in->text, w[i].float_bits,
                      bits);
-            in->opnds[i] = constant_opnd(l, (uint64_t)w[i].o.offset, class_of_bits(bits ? bits : 32));
+            in->opnds[i] = constant_opnd(l, constant, class_of_bits(bits ? bits : 32));
             in->opnds[i].offset = w[i].o.offset;
         } else if (!w[i].is_address) {
             check_width(l, in, &in->opnds[i], bits);
@@ -758,8 +771,13 @@ static void statement(struct loader *l)
         directive(l);
         return;
     }
-    if (*l->s == '{' || *l->s == '}') {
-        l->s++;
+    if (accept(l, '{')) {
+        VEC_PUSH(l->arena, &l->scopes, l->declarations.n);
+        return;
+    }
+    if (accept(l, '}')) {
+        if (l->scopes.n)
+            l->declarations.n = l->scopes.at[--l->scopes.n];
         return;
     }
     const char *from = l->s;
