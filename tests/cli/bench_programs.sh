@@ -20,8 +20,8 @@ END
     cat >bound.py <<'END'
 import neso
 kernel = neso.Context("emulator").module("sum.py").kernel("sum", "*fp32:16, 64", num_warps=2)
-for text, begins in [("ir", "kernel @sum"), ("ptx", ".version"), ("json", "{")]:
-    assert kernel.text(text).startswith(begins), (text, kernel.text(text)[:40])
+for text, has in [("ir", "kernel @sum"), ("ptx", "\t.reg "), ("json", "{")]: # machine IR does not declare registers
+    assert has in kernel.text(text), (text, kernel.text(text)[:40])
 assert kernel.resources["num_threads"] == 64 and kernel.resources["ptx_version"] >= 70, kernel.resources
 END
     printf 'import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef sum(X, N: tl.constexpr):\n    %s\n' \
