@@ -4,6 +4,7 @@
  *
  *     build/gpu_insns                 emulator
  *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor or tma
+ *     build/gpu_insns cuda first      what the first copy by a tensor map does in a process: ten processes, each a little different
  *     build/gpu_insns ptx DIRECTORY   emulator, and the kernels as files, for an assembler
  *
  * Prints a row of a table for each row of insns.h, with the reason where there is no trial. Run by tests/gpu.sh. */
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -233,7 +235,7 @@ static bool run_emulator(struct trial *t, uint8_t *out)
 static bool encode_map(struct bench *b, const struct packed_map *m, uint64_t in, uint64_t out, void *map,
                        struct fault *f)
 {
-    uint32_t box[MAP_RANK_MAX], step[MAP_RANK_MAX];
+    uint32_t box[MAP_RANK_MAX] = {1, 1, 1, 1, 1}, step[MAP_RANK_MAX] = {1, 1, 1, 1, 1};
     uint64_t base = m->base & IN_OUTPUT ? out + (m->base ^ IN_OUTPUT) : in + m->base;
     for (int d = 0; d < m->rank; d++)
         box[d] = m->box[d], step[d] = m->step[d];
@@ -242,6 +244,20 @@ static bool encode_map(struct bench *b, const struct packed_map *m, uint64_t in,
                                                  m->stride, box, step, CU_NO_INTERLEAVE, m->swizzle, 0,
                                                  m->fills_nan),
                         "encode_map", f);
+}
+
+/* Of a trial of the first copy: what the driver made. */
+static void show_map(uint8_t *map, unsigned how)
+{
+    uint64_t words[MAP_BYTES / 8];
+    memcpy(words, map, sizeof words);
+    if (how & FIRST_bit)
+        words[1] &= ~(UINT64_C(1) << 21);
+    memcpy(map, words, sizeof words);
+    printf("  map");
+    for (int i = 0; i < MAP_BYTES / 8; i++)
+        printf(" %llx", (unsigned long long)words[i]);
+    printf("\n");
 }
 
 #define CALL(call, ...) driver_check(d, d->call(__VA_ARGS__), #call, f)
@@ -256,6 +272,8 @@ static bool launch_gpu(struct bench *b, struct trial *t, cu_function function, c
         params[MAPS_AT + i] = maps[i];
         if (!encode_map(b, &t->maps[i], in, out, maps[i], f))
             return false;
+        if (t->how)
+            show_map(maps[i], t->how);
     }
     if (t->shared_bytes > 48 << 10 && !CALL(function_set, function, CU_MAX_DYNAMIC_SHARED, t->shared_bytes))
         return false;
@@ -489,6 +507,53 @@ static const struct {
 } parts[] = {
     {"alu", try_alu}, {"memory", try_memory}, {"warp", try_warp}, {"tensor", try_tensor}, {"tma", try_tma}};
 
+/* One process: the trial, twice. */
+static int run_first(struct bench *b, unsigned how)
+{
+    if (!open_gpu(b))
+        return 2;
+    if (how & FIRST_renewed)
+        renew_context(b);
+    if (how & FIRST_other)
+        try_unmapped(b);
+    for (int i = 0; i < 2; i++) {
+        b->faults = 0;
+        try_first(b, how | FIRST_shown);
+        printf("%s time: %s\n", i ? "second" : "first", b->faults ? "FAILED" : "runs");
+    }
+    return 0;
+}
+
+/* A process for each way, for what a first copy leaves behind stays with its process. */
+static int run_firsts(struct bench *b)
+{
+    static const struct {
+        unsigned how;
+        const char *what;
+    } ways[] = {{0, "as in the part tma"},
+                {FIRST_no_map_prefetch, "no prefetch.tensormap"},
+                {FIRST_no_bulk_prefetch, "no cp.async.bulk.prefetch.tensor"},
+                {FIRST_no_map_prefetch | FIRST_no_bulk_prefetch, "no prefetch"},
+                {FIRST_inside, "a box inside the tensor"},
+                {FIRST_plane, "two dimensions of f16, 128-byte swizzle"},
+                {FIRST_other, "behind a copy without a map"},
+                {FIRST_renewed, "in a second context"},
+                {FIRST_bit, "bit 85 of the map is 0"},
+                {FIRST_roomy, "a tensor in an allocation of 2 MB"}};
+    int failed = 0;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        printf("-- %s\n", ways[i].what);
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0)
+            _exit(run_first(b, ways[i].how));
+        int status = 1;
+        waitpid(child, &status, 0);
+        failed += status != 0;
+    }
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
     struct bench *b = calloc(1, sizeof *b);
@@ -496,12 +561,14 @@ int main(int argc, char **argv)
         return 2;
     arena_init(&b->arena, &memory, 0, out_of_memory, NULL);
     b->begin = arena_mark(&b->arena);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    signal(SIGALRM, give_up);
+    if (argc > 2 && strcmp(argv[1], "cuda") == 0 && strcmp(argv[2], "first") == 0)
+        return run_firsts(b);
     if (argc > 2 && strcmp(argv[1], "ptx") == 0)
         b->directory = argv[2];
     if (argc > 1 && strcmp(argv[1], "cuda") == 0 && !open_gpu(b))
         return 2;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    signal(SIGALRM, give_up);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strcmp(argc > 2 ? argv[2] : parts[i].name, parts[i].name) == 0 || b->directory)
             parts[i].run(b);

@@ -102,9 +102,8 @@ static void head(struct trial *t, const char *directives)
         ".reg .pred %%p, %%q;\nmad.lo.u32 %%own, %%t, 64, %%sm;\nmul.wide.u32 %%wide, %%t, 64;\n"
         "add.s64 %%from, %%in, %%wide;\nadd.s64 %%to, %%out, %%wide;\nsetp.eq.u32 %%q, %%t, 0;\n");
     if (t->nmaps)
-        text_printf(
-            &t->ptx,
-            "mov.b64 %%map, p_map0;\ncvta.param.u64 %%map, %%map;\n@%%q prefetch.tensormap [%%map];\n");
+        text_printf(&t->ptx, "mov.b64 %%map, p_map0;\ncvta.param.u64 %%map, %%map;\n%s",
+                    t->how & FIRST_no_map_prefetch ? "" : "@%q prefetch.tensormap [%map];\n");
 }
 
 static void print_barrier(struct text *p)
@@ -179,12 +178,30 @@ static void want_box(struct trial *t, const struct packed_map *m, const int8_t *
     }
 }
 
+/* "[...], {...}]" of the map, from its box to shared memory at `first`. */
+static void print_load(const struct trial *t, struct text *p, int first, bool hint)
+{
+    const struct packed_map *m = &t->maps[0];
+    if (!(t->how & FIRST_no_bulk_prefetch)) {
+        text_printf(p, "@%%q cp.async.bulk.prefetch.tensor.%dd.L2.global.tile ", m->rank);
+        print_box(p, m->rank);
+        text_printf(p, ";\n");
+    }
+    text_printf(p,
+                "@%%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%sm+%d], %d;\n"
+                "@%%q cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s "
+                "[%%sm+%d], ",
+                BARRIER, box_elems(m) * map_elem_bytes(m->type), m->rank, hint ? ".L2::cache_hint" : "",
+                first);
+    print_box(p, m->rank);
+    text_printf(p, ", [%%sm+%d]%s;\n", BARRIER, hint ? ", %policy" : "");
+}
+
 /* Boxes from `from` to `to`, one after the other. */
 static void try_boxes(struct bench *b, struct packed_map m, int first, bool hint, int from, int to)
 {
     struct trial *t = trial_new(b, tensor_bytes(&m), PLACES * REGION);
     struct text *p = &t->ptx;
-    int bytes = box_elems(&m) * map_elem_bytes(m.type);
     t->maps[t->nmaps++] = m;
     head(t, "");
     print_barrier(p);
@@ -193,16 +210,7 @@ static void try_boxes(struct bench *b, struct packed_map m, int first, bool hint
     for (int k = from; k < to; k++) {
         print_spoil(p);
         print_coordinates(p, m.rank, places[k]);
-        text_printf(p, "@%%q cp.async.bulk.prefetch.tensor.%dd.L2.global.tile ", m.rank);
-        print_box(p, m.rank);
-        text_printf(
-            p,
-            ";\n@%%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%sm+%d], %d;\n"
-            "@%%q cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s "
-            "[%%sm+%d], ",
-            BARRIER, bytes, m.rank, hint ? ".L2::cache_hint" : "", first);
-        print_box(p, m.rank);
-        text_printf(p, ", [%%sm+%d]%s;\n", BARRIER, hint ? ", %policy" : "");
+        print_load(t, p, first, hint);
         print_wait(p, k - from);
         print_result(p, (size_t)(k * REGION));
         want_box(t, &m, places[k], first, t->want + k * REGION);
@@ -219,6 +227,30 @@ static void try_boxes(struct bench *b, struct packed_map m, int first, bool hint
 static void try_load(struct bench *b, struct packed_map m, int first, bool hint)
 {
     try_boxes(b, m, first, hint, 0, PLACES);
+}
+
+/* See enum first. */
+void try_first(struct bench *b, unsigned how)
+{
+    bool plane = how & FIRST_plane;
+    struct packed_map m = map_of(plane ? MAP_f16 : MAP_u8, plane ? 2 : 1, plane ? SWIZZLE_128 : SWIZZLE_none,
+                                 plane ? 128 : 16, false);
+    int place = how & FIRST_inside ? 4 : 0;
+    struct trial *t = trial_new(b, how & FIRST_roomy ? 1 << 21 : tensor_bytes(&m), REGION);
+    struct text *p = &t->ptx;
+    t->how = how;
+    t->maps[t->nmaps++] = m;
+    head(t, "");
+    print_barrier(p);
+    print_spoil(p);
+    print_coordinates(p, m.rank, places[place]);
+    print_load(t, p, 1024, false);
+    print_wait(p, 0);
+    print_result(p, 0);
+    want_box(t, &m, places[place], 1024, t->want);
+    trial_check(t, INSN_tma_load, 0, REGION / 4, 4, 4, "the first copy, %u", how);
+    text_printf(p, "ret;\n}\n");
+    trial_run(b, t);
 }
 
 /* Rows of every type and length, each box by itself. */
@@ -420,6 +452,11 @@ static void try_bulk_reduce(struct bench *b, enum mod op, enum ptype type)
     }
     trial_check(t, INSN_bulk_reduce, 0, (int)(REGION / es), (int)es, (int)es, "%s", spelled);
     trial_run(b, t);
+}
+
+void try_unmapped(struct bench *b)
+{
+    try_bulk_store(b);
 }
 
 /* Each of two CTAs sends bytes to the other, whose mbarrier counts them. */
