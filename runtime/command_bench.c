@@ -126,11 +126,20 @@ static void measured(void *user, const neso_measurement *m)
 
 static void counted(void *user, const neso_count *c)
 {
+    struct bencher *b = user;
     char name[60];
+    struct bench_row *r = row_of(b, true, c->id);
+    if (!r->kernel) { /* a variant that the launch chose */
+        r->kernel = copy_text(c->kernel);
+        row_place(r, b->path, 0);
+    }
     if (c->line)
-        return;
-    snprintf(name, sizeof name, "run.%s", c->name);
-    row_set_cost(row_of(user, true, c->id), name, (double)c->value);
+        snprintf(name, sizeof name, "run.%s@%u", c->name, (unsigned)c->line);
+    else
+        snprintf(name, sizeof name, "run.%s", c->name);
+    const char *slash = strrchr(b->path, '/'); /* counts know the name alone */
+    if (!c->line || (judge_tells(name) && strcmp(c->file, slash ? slash + 1 : b->path) == 0))
+        row_set_cost(r, name, (double)c->value);
 }
 
 /* -- running programs -- */

@@ -55,7 +55,7 @@ void row_place(struct bench_row *r, const char *file, uint32_t line);
 /* Adds what is kept of a round's times. */
 void row_add_times(struct bench_row *r, const double *ms, size_t n);
 void row_set_cost(struct bench_row *r, const char *name, double value);
-/* NULL: it was not counted. */
+/* NULL: it was not counted. Of a line of the program, counts are named "run.global_sectors@24". */
 const double *row_cost(const struct bench_row *r, const char *name);
 void set_free(struct bench_set *s);
 /* As text; GOOD, or BAD and the user was told. Reading adds to the set; its GPU has to be the set's, where that has one. */
@@ -79,7 +79,11 @@ struct judged {
     bool has_base, same_key;
     struct comparison times; /* where the row has times and a base */
     char note[200];          /* "registers 32 -> 40"; "" */
+    uint32_t line;           /* of the program, where a count grew the most; 0: none did */
 };
+
+/* Does a verdict rest on this count (of a line)? */
+bool judge_tells(const char *name);
 
 /* A line "# bench: KERNEL COST <= N" of a program. */
 struct bound {

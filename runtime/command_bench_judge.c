@@ -64,10 +64,38 @@ static const struct telling {
 };
 enum { TELLING = sizeof telling / sizeof *telling };
 
+bool judge_tells(const char *name)
+{
+    for (int i = 0; i < TELLING; i++)
+        if (strncmp(name, telling[i].name, strcspn(name, "@")) == 0)
+            return true;
+    return false;
+}
+
 static void note(struct judged *x, const char *what, double from, double to)
 {
     size_t n = strlen(x->note);
     snprintf(x->note + n, sizeof x->note - n, "%s%s %.9g -> %.9g", n ? ", " : "", what, from, to);
+}
+
+/* The line of the program at which count `name` grew the most; 0: counts of lines are not known. */
+static uint32_t line_of_growth(const struct bench_row *row, const struct bench_row *base, const char *name)
+{
+    size_t n = strlen(name);
+    uint32_t line = 0;
+    double most = 0;
+    for (size_t i = 0; i < row->ncosts; i++) {
+        const struct cost *c = &row->costs[i];
+        if (strncmp(c->name, name, n) != 0 || c->name[n] != '@')
+            continue;
+        const double *before = row_cost(base, c->name);
+        double growth = c->value - (before ? *before : 0);
+        if (growth <= most)
+            continue;
+        most = growth;
+        line = (uint32_t)strtoul(c->name + n + 1, NULL, 10);
+    }
+    return line;
 }
 
 static enum verdict compare_costs(struct judged *x, const struct bench_row *base, const struct rules *rules)
@@ -81,6 +109,11 @@ static enum verdict compare_costs(struct judged *x, const struct bench_row *base
         grew |= *to > *from;
         shrank |= *to < *from;
         is_slower |= *to > *from && telling[i].decides;
+        uint32_t line = *to > *from ? line_of_growth(x->row, base, telling[i].name) : 0;
+        size_t said = strlen(x->note);
+        if (line)
+            snprintf(x->note + said, sizeof x->note - said, " (line %u)", (unsigned)line);
+        x->line = x->line ? x->line : line;
     }
     return is_slower ? VERDICT_slower : grew ? VERDICT_undecided : shrank ? VERDICT_faster : VERDICT_same;
 }

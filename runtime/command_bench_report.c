@@ -161,7 +161,7 @@ void report_annotations(const struct judgement *j, FILE *f)
         const struct judged *x = &j->rows[i];
         if (x->verdict != VERDICT_slower && x->verdict != VERDICT_undecided)
             continue;
-        begin_warning(f, x->row->file, x->row->line);
+        begin_warning(f, x->row->file, x->line ? x->line : x->row->line);
         fprintf(f, "%s %s: ", x->row->name, word_of(x));
         put_reason(f, x);
         fputc('\n', f);

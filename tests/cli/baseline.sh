@@ -1,0 +1,22 @@
+# What the announcement's kernels cost in the emulator, against the baseline that is kept: a rise fails, and says in which kernel, at which line.
+# Who makes them cost less (or more, with a reason) writes it anew:
+#
+#     neso bench bench/programs/announced.py --counts --record FILE && grep -vE '^ (cost [^r]|cost registers)' FILE >bench/baselines/announced.txt
+set -u
+cd "$NESO_ROOT" || exit 1
+t=$(mktemp -d)
+trap 'rm -rf "$t"' EXIT
+fail=0
+say() { echo "$*"; fail=1; }
+judge() { "$NESO" bench --counts --no-cache bench/programs/announced.py --baseline "$1" "${@:2}" >"$t/out" 2>&1; }
+
+judge bench/baselines/announced.txt || say "it costs more than it did: $(cat "$t/out")"
+grep -q '^NEW' "$t/out" && say "a kernel that the baseline does not know: $(cat "$t/out")"
+
+sed -E 's/^ key .*/ key 0000000000000001/; s/^( cost run\.global_sectors) [0-9]+/\1 9/; s/^( cost run\.global_sectors@25) [0-9]+/\1 9/' \
+    bench/baselines/announced.txt >"$t/less.txt"
+judge "$t/less.txt" --annotate
+[ $? = 1 ] || say "a rise is no failure: $(cat "$t/out")"
+grep -qE '^SLOWER +announced/add-.*run.global_sectors 9 -> 2307 \(line 25\)' "$t/out" || say "which kernel and line: $(cat "$t/out")"
+grep -q '^::warning file=bench/programs/announced.py,line=25::announced/add-' "$t/out" || say "the annotation: $(cat "$t/out")"
+exit $fail
