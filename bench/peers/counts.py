@@ -1,9 +1,10 @@
 """What the emulator counts beside what Nsight Compute measures on this GPU, kernel by kernel.
 
-    python3 bench/peers/counts.py OUT_FOLDER [NESO]
+    python3 bench/peers/counts.py OUT_FOLDER [NESO [KERNEL...]]
 
-Fails where sectors, wavefronts, conflicts, tensor instructions or barriers differ by more than 2 %; stmatrix is left out of the
-wavefronts, and instructions are only shown, since SASS is not PTX. Everything that ncu printed is left in OUT_FOLDER.
+A KERNEL is one of bench/programs/counts.py, without its count_. Fails where sectors, wavefronts, conflicts, tensor instructions or
+barriers differ by more than 2 %; stmatrix is left out of the wavefronts, and instructions are only shown, since SASS is not PTX.
+Prints the table of runtime/emulator/README.md at its end. Everything that ncu printed is left in OUT_FOLDER. It takes SECONDS at most.
 """
 import csv
 import glob
@@ -13,30 +14,38 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "..", "programs", "counts.py")
 PREFIX = "count_"
 BOUND = 0.02
+SECONDS = 170
+BEGAN = time.monotonic()
 
-# what it is, the emulator's counters (added), ncu's metrics (added), is it judged
+LSU = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
+CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
+SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op"
+# what it is, the emulator's counters (added), ways to ask ncu (metrics, added; the first that this ncu knows), is it judged
 ROWS = [
-    ("sectors of loads", ["load_sectors"], ["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"], True),
-    ("sectors of stores", ["store_sectors"], ["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"], True),
-    ("sectors of copies", ["copy_sectors"], ["l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"], False),
-    ("wavefronts of loads", ["shared_load_wavefronts"], ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"], True),
-    ("shared wavefronts", ["shared_wavefronts"], ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-                                                  "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"], True),
-    ("shared conflicts", ["shared_conflicts"], ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-                                                "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"], True),
-    ("tensor instructions", ["tensor"], ["sass:HMMA", "sass:HGMMA", "sass:IMMA", "sass:IGMMA", "sass:QGMMA"], True),
-    ("barriers", ["barriers"], ["sass:BAR"], True),
-    ("instructions", ["instructions"], ["smsp__inst_executed.sum"], False),
-    ("lane instructions", ["lane_instructions"], ["smsp__thread_inst_executed.sum"], False),
-    ("wavefronts, all", ["shared_wavefronts"], ["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"], False),
-    ("SASS: shared loads", ["shared_accesses"], ["sass:LDS", "sass:LDSM", "sass:STS", "sass:STSM"], False),
-    ("SASS: TMA and cp.async", ["copies"], ["sass:UTMALDG", "sass:UTMASTG", "sass:LDGSTS", "sass:UBLKCP"], False),
+    ("sectors of loads", ["load_sectors"], [[f"{SECTORS}_ld.sum"]], True),
+    ("sectors of stores", ["store_sectors"], [[f"{SECTORS}_st.sum"]], True),
+    ("sectors of copies", ["copy_sectors"], [[f"{SECTORS}_ldgsts.sum"]], False),
+    ("wavefronts of loads", ["shared_load_wavefronts"], [[f"{LSU}_op_ld.sum"]], True),
+    ("shared wavefronts", ["shared_wavefronts"], [[f"{LSU}_op_ld.sum", f"{LSU}_op_st.sum"]], True),
+    ("shared conflicts", ["shared_conflicts"], [[f"{CONFLICTS}_op_ld.sum", f"{CONFLICTS}_op_st.sum"]], True),
+    ("tensor instructions", ["tensor"], [["sass:HMMA", "sass:HGMMA", "sass:IMMA", "sass:IGMMA", "sass:QGMMA"],
+                                         ["smsp__inst_executed_pipe_tensor.sum"]], True),
+    ("barriers", ["barriers"], [["sass:BAR", "sass:UCGABAR_ARV"]], True),
+    ("instructions", ["instructions"], [["smsp__inst_executed.sum"]], False),
+    ("lane instructions", ["lane_instructions"], [["smsp__thread_inst_executed.sum"]], False),
+    ("wavefronts, all", ["shared_wavefronts"], [[f"{LSU}.sum"]], False),
+    ("wavefronts, by SASS", ["shared_wavefronts"], [["smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared.sum"]], False),
+    ("conflicts, by SASS", ["shared_conflicts"], [["smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared.sum"]], False),
+    ("shared instructions", ["shared_accesses"], [["sass:LDS", "sass:LDSM", "sass:STS", "sass:STSM"]], False),
+    ("TMA and cp.async", ["copies"], [["sass:UTMALDG", "sass:UTMASTG", "sass:LDGSTS", "sass:UBLKCP"]], False),
 ]
+OPCODES = "sass__inst_executed_per_opcode"
 
 
 def find_ncu():
@@ -44,11 +53,15 @@ def find_ncu():
     return shutil.which("ncu") or (places[-1] if places else None)
 
 
-def run(command, log):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+def run(command, log, may_fail=False):
+    left = max(SECONDS - (time.monotonic() - BEGAN), 5)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=left, check=False, errors="replace")
+    except subprocess.TimeoutExpired:
+        sys.exit(f"{SECONDS} seconds were not enough: {' '.join(command)}")
     with open(log, "w") as f:
         f.write(" ".join(command) + "\n" + done.stdout + done.stderr)
-    if done.returncode:
+    if done.returncode and not may_fail:
         sys.exit(f"it failed ({done.returncode}): {' '.join(command)}\n{(done.stdout + done.stderr)[-3000:]}")
     return done.stdout
 
@@ -67,41 +80,67 @@ def number(text):
 
 def tables(text):
     """CSV tables in what ncu prints; lines that begin with == are its messages."""
-    rows = list(csv.reader(line for line in text.splitlines() if line and not line.startswith("==")))
-    return rows
+    return list(csv.reader(line for line in text.splitlines() if line.strip() and not line.startswith("==")))
 
 
-def measured(ncu, neso, out):
+def known_metrics(ncu, out):
+    """Those of ROWS that this ncu has for this GPU; where it does not say, all."""
+    listed = set(re.findall(r"^\s*(\w+__\w+)", run([ncu, "--query-metrics"], os.path.join(out, "metrics.txt"), may_fail=True), re.M))
+    asked = {m for _, _, ways, _ in ROWS for names in ways for m in names if not m.startswith("sass:")}
+    unknown = {m for m in asked if listed and m.split(".")[0] not in listed}
+    for m in sorted(unknown):
+        print(f"this ncu has no {m}")
+    return sorted(asked - unknown)
+
+
+def measured(ncu, neso, out, chosen):
     report = os.path.join(out, "counts")
-    metrics = sorted({m for _, _, names, _ in ROWS for m in names if not m.startswith("sass:")})
-    run([ncu, "-f", "-o", report, "--target-processes", "all", "--kernel-name", f"regex:{PREFIX}.*", "--cache-control", "none",
-         "--section", "SourceCounters", "--section", "InstructionStats", "--metrics", ",".join(metrics),
-         neso, "run", "--no-cache", "--device", "cuda", PROGRAM], os.path.join(out, "ncu.log"))
+    metrics = known_metrics(ncu, out)
+    names = "|".join(chosen) if chosen else ".*"
+    command = [ncu, "-f", "-o", report, "--target-processes", "all", "--clock-control", "none", "--cache-control", "none",
+               "--kernel-name-base", "function", "--kernel-name", f"regex:^{PREFIX}({names})"]
+    program = [neso, "run", "--no-cache", "--device", "cuda", PROGRAM]
+    sections = ["--section", "SourceCounters", "--section", "InstructionStats"]
+    run(command + sections + ["--metrics", ",".join(metrics + [OPCODES])] + program, os.path.join(out, "ncu.log"), may_fail=True)
+    if not os.path.exists(report + ".ncu-rep"): # a metric that this ncu does not take: what is judged, and SASS by its page
+        judged = [m for m in metrics if any(m in names for _, _, ways, is_judged in ROWS if is_judged for names in ways)]
+        run(command + sections + ["--metrics", ",".join(judged)] + program, os.path.join(out, "ncu2.log"))
     report += ".ncu-rep"
-    raw = tables(run([ncu, "--import", report, "--page", "raw", "--csv", "--print-units", "base"], os.path.join(out, "raw.csv")))
-    head = raw[0]
+    raw = tables(run([ncu, "--import", report, "--page", "raw", "--csv", "--print-units", "base", "--print-metric-instances", "details"],
+                     os.path.join(out, "raw.csv")))
+    at = next((i for i, row in enumerate(raw) if "Kernel Name" in row), None)
+    if at is None:
+        sys.exit(f"no table of kernels in {out}/raw.csv")
     kernels = {}
-    for row in raw[1:]:
-        name = row[head.index("Kernel Name")].split("(")[0]
-        if name.startswith(PREFIX):
-            kernels[name] = {m: number(row[head.index(m)]) for m in metrics if m in head}
-    add_sass(ncu, report, out, kernels)
+    for row in raw[at + 1:]:
+        cells = dict(zip(raw[at], row))
+        name = cells.get("Kernel Name", "").split("(")[0].strip()
+        if not name.startswith(PREFIX) or name in kernels:
+            continue
+        kernels[name] = {m: number(cells[m]) for m in metrics if m in cells}
+        for opcode, count in re.findall(r"\b([A-Z][A-Z0-9_]*)\s*[:=]\s*([\d,]+)", cells.get(OPCODES, "")):
+            kernels[name]["sass:" + opcode] = number(count)
+            kernels[name]["sass"] = True
+    if not all(k.get("sass") for k in kernels.values()):
+        add_sass(ncu, report, out, kernels)
     return kernels
 
 
 def add_sass(ncu, report, out, kernels):
-    """How often each opcode was executed: by the source page, a table of SASS for each kernel."""
+    """How often each opcode was executed, by the source page: a table of SASS for each kernel, in the order of the launches."""
     name, columns = None, None
+    order = iter(kernels)
     for row in tables(run([ncu, "--import", report, "--page", "source", "--csv", "--print-source", "sass"],
-                          os.path.join(out, "source.csv"))):
+                          os.path.join(out, "source.csv"), may_fail=True)):
         found = [k for k in kernels if any(re.search(rf"\b{k}\b", cell) for cell in row)]
-        if found and "Source" not in row:
-            name = found[0]
-        elif "Source" in row:
-            executed = [c for c in row if re.search(r"inst(ructions|\.)? executed$", c, re.I) and not re.search("thread|pred", c, re.I)]
+        if "Source" in row:
+            executed = [c for c in row if re.search(r"^(# )?inst(ructions|\.)? executed$", c.strip(), re.I)]
             columns = (row.index("Source"), row.index(executed[0])) if executed else None
+            name = name or next(order, None)
+        elif found:
+            name = found[0]
         elif name and columns and len(row) > max(columns):
-            opcode = re.match(r"(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9]*)", row[columns[0]].strip())
+            opcode = re.match(r"(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*)", row[columns[0]].strip())
             count = number(row[columns[1]])
             if opcode and count is not None:
                 key = "sass:" + opcode[1]
@@ -109,10 +148,23 @@ def add_sass(ncu, report, out, kernels):
                 kernels[name]["sass"] = True
 
 
-def ncu_value(k, names):
-    values = [k.get(n, 0 if n.startswith("sass:") and k.get("sass") else None) for n in names]
-    known = [v for v in values if v is not None]
-    return sum(known) if known else None
+def ncu_value(k, ways):
+    """By the first way of which anything is known; an opcode that is not listed was not executed."""
+    for names in ways:
+        values = [k.get(n, 0 if n.startswith("sass:") and k.get("sass") else None) for n in names]
+        known = [v for v in values if v is not None]
+        if known:
+            return sum(known)
+    return None
+
+
+def print_table(rows):
+    """As it stands in runtime/emulator/README.md."""
+    print("\n| kernel | what | emulator | ncu | emulator / ncu |\n| --- | --- | --- | --- | --- |")
+    for r in rows:
+        ratio = "?" if r["ncu"] is None else "1" if r["ncu"] == r["emulator"] else f"{r['emulator'] / r['ncu']:.3f}" if r["ncu"] else "-"
+        ncu = "?" if r["ncu"] is None else f"{r['ncu']:,.0f}"
+        print(f"| `{r['kernel'][len(PREFIX):]}` | {r['what']} | {r['emulator']:,} | {ncu} | {ratio} |")
 
 
 def compare(ours, theirs):
@@ -141,12 +193,16 @@ def compare(ours, theirs):
 def main():
     out = sys.argv[1]
     neso = sys.argv[2] if len(sys.argv) > 2 else "build/neso"
+    chosen = sys.argv[3:]
     os.makedirs(out, exist_ok=True)
-    ours = {k: v for k, v in emulated(neso, out).items() if k.startswith(PREFIX)}
+    ours = {k: v for k, v in emulated(neso, out).items() if k.startswith(PREFIX) and (not chosen or k[len(PREFIX):] in chosen)}
+    if not ours:
+        sys.exit(f"no kernel of {PROGRAM} is meant by {' '.join(chosen)}")
     ncu = find_ncu()
     if not ncu:
         sys.exit("ncu is not here: it comes with CUDA's toolkit (cuda-nsight-compute)")
-    wrong, rows = compare(ours, measured(ncu, neso, out))
+    wrong, rows = compare(ours, measured(ncu, neso, out, chosen))
+    print_table(rows)
     with open(os.path.join(out, "counts.json"), "w") as f:
         json.dump(rows, f, indent=1)
     print(f"\n{wrong} numbers are off by more than {100 * BOUND:.0f} %")
