@@ -77,6 +77,25 @@ static void report_note(struct eval *e, struct note note)
         diag_hint(e->diag, note.error, note.name);
 }
 
+static bool is_own(const struct eval *e, struct loc at)
+{
+    return at.line && e->diag->sources.at[at.file]->is_own;
+}
+
+/* Leaves the calls around the place that is found. */
+static struct loc outside(const struct eval *e, struct loc at, const struct call_record **calls)
+{
+    for (; *calls && is_own(e, at); *calls = (*calls)->outer)
+        at = (*calls)->at;
+    return at;
+}
+
+struct loc eval_outside(const struct eval *e, struct loc at)
+{
+    const struct call_record *calls = e->calls;
+    return outside(e, at, &calls);
+}
+
 /* The exception itself, then where each call on the way was. */
 static void report_exception(struct eval *e, const struct exception *x)
 {
@@ -84,11 +103,14 @@ static void report_exception(struct eval *e, const struct exception *x)
     text_init(&message, e->arena);
     const char *what = exception_message(e, x);
     text_printf(&message, *what ? "%s: %s" : "%s", x->class->class.name, what);
-    report(e, SEV_error, x->loc, x->error, message.s);
+    const struct call_record *c = x->calls;
+    report(e, SEV_error, outside(e, x->loc, &c), x->error, message.s);
     report_note(e, (struct note){x->note_at, x->note, x->note_name});
-    int n = 0;
-    for (const struct call_record *c = x->calls; c && n < 10; c = c->outer, n++)
-        diag_note(e->diag, c->at, ERR_called_here, c->callee);
+    for (int n = 0; c && n < 10; c = c->outer)
+        if (!is_own(e, c->at)) {
+            diag_note(e->diag, c->at, ERR_called_here, c->callee);
+            n++;
+        }
 }
 
 /* In a kernel the error is reported at once, and only its statement ends. */

@@ -255,5 +255,6 @@ struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *nam
 extern const char prelude_py[], library_py[];
 /* Runs the section under `# -- SECTION` as a module of that name; NULL: there is none. */
 struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name);
+struct loc eval_outside(const struct eval *e, struct loc at); /* of a place in such a section: where the user's code called it */
 
 #endif

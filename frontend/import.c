@@ -111,7 +111,9 @@ struct obj *eval_section(struct eval *e, const char *text, const char *section, 
         return NULL;
     const char *end = strstr(start + 1, "\n# -- ");
     size_t n = end ? (size_t)(end + 1 - start) : strlen(start);
-    return eval_module(e, diag_add_source(e->diag, section, start, n), name);
+    struct source *src = diag_add_source(e->diag, section, start, n);
+    src->is_own = true;
+    return eval_module(e, src, name);
 }
 
 static struct obj *from_host(struct eval *e, const char *name, struct loc at)

@@ -24,6 +24,7 @@ struct source {
     const char *text; /* len bytes and a terminator */
     size_t len;
     int index; /* in diag.sources; 0 is the main file */
+    bool is_own; /* neso's: errors in it are told where the user's code called it */
 };
 
 /* A place: file, line, column, and how many bytes of the line the thing spans (0: unknown, one caret).

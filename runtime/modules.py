@@ -441,3 +441,329 @@ class Active:
         cache.zero_()
 
 active = Active()
+
+# -- triton.testing
+# How long a call takes, tables and plots of such times. testing.c measures, and says where an argument is wrong (_refuse).
+# A line of a benchmark that launches no kernel computes on the CPU, or by the device's library: the table says so.
+#
+#     benchmark.run(print_data=True)      matmul:
+#                                                N  Triton (GB/s)  Torch (CPU oracle) (GB/s)
+#                                         0   32.0       0.093750                   0.046875
+from math import ceil, floor, isfinite, isinf, log2, log10
+from os.path import join
+
+def _text(x):
+    return '' if x is None else str(x)
+
+def _number(x, what):
+    if not isinstance(x, (int, float)):
+        _refuse('TypeError', what, 'a number', type(x).__name__)
+    return float(x)
+
+def _quantile(ordered, q):
+    last = len(ordered) - 1
+    point = q * last
+    part = point - floor(point)
+    return (1 - part) * ordered[min(max(floor(point), 0), last)] + part * ordered[min(max(ceil(point), 0), last)]
+
+def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_mode='mean'):
+    times = _times(fn, _number(warmup, 'warmup'), _number(rep, 'rep'), grad_to_none)
+    ordered = sorted(times)
+    if quantiles is not None:
+        if not isinstance(quantiles, (list, tuple)):
+            _refuse('TypeError', 'quantiles', 'a list of numbers', type(quantiles).__name__)
+        found = [_quantile(ordered, _number(q, 'a quantile')) for q in quantiles]
+        return found[0] if len(found) == 1 else found
+    if return_mode == 'all':
+        return times
+    if return_mode == 'mean':
+        return sum(times) / len(times)
+    if return_mode not in ('min', 'max', 'median'):
+        _refuse('ValueError', 'return_mode', "'min', 'max', 'mean', 'median' or 'all'", repr(return_mode))
+    return _quantile(ordered, {'min': 0.0, 'max': 1.0, 'median': 0.5}[return_mode])
+
+# Without a graph to replay: the same calls, one after the other.
+def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode='mean'):
+    return do_bench(fn, 0, rep, grad_to_none, quantiles, return_mode)
+
+def assert_close(x, y, atol=None, rtol=None, err_msg=None):
+    import torch
+    torch.testing.assert_close(x, y, 0 if rtol is None else rtol, 1e-2 if atol is None else atol, True, False, False, err_msg)
+
+def _list(what, x):
+    if not isinstance(x, (list, tuple, range)):
+        _refuse('TypeError', what, 'a list', type(x).__name__)
+    return list(x)
+
+class Benchmark:
+    def __init__(self, x_names, x_vals, line_arg, line_vals, line_names, plot_name, args, xlabel='', ylabel='', x_log=False,
+                 y_log=False, styles=None):
+        self.x_names = _list('x_names', x_names)
+        self.x_vals = _list('x_vals', x_vals)
+        self.line_arg = line_arg
+        self.line_vals = _list('line_vals', line_vals)
+        self.line_names = _list('line_names', line_names)
+        self.plot_name = plot_name
+        self.args = args
+        self.xlabel = xlabel
+        self.ylabel = ylabel
+        self.x_log = x_log
+        self.y_log = y_log
+        self.styles = styles
+
+# What a benchmark found. columns: of the xs, then of the lines, None where absent; bands: (low, high) of each row and line.
+class _Table:
+    def __init__(self, b, fn, extra):
+        self.nx = len(b.x_names)
+        self.rows = []
+        self.bands = []
+        self.oracles = [None] * len(b.line_vals)  # who computed the line where no kernel did
+        if len(b.line_names) != len(b.line_vals):
+            _refuse('ValueError', 'line_names', 'as long as line_vals', 'another length')
+        for x in b.x_vals:
+            self.run_row(b, fn, extra, list(x) if isinstance(x, (list, tuple)) else [x] * self.nx)
+        cells = [x for row in self.rows for x in row]
+        self.all_ints = all([type(x) is int for x in cells])
+        self.plain = all([isinstance(x, (int, float)) for row in self.rows for x in row[:self.nx]])
+        self.lines = [self.line_word(str(name), oracle) for name, oracle in zip(b.line_names, self.oracles)]
+        unit = f' ({b.ylabel})' if b.ylabel else ''
+        self.names = [str(name) for name in b.x_names] + [line + unit for line in self.lines]
+
+    def run_row(self, b, fn, extra, xs):
+        if len(xs) != self.nx:
+            _refuse('ValueError', 'each of x_vals', 'one value for each of x_names', str(len(xs)))
+        keywords = {**dict(zip(b.x_names, xs)), **(b.args or {}), **extra}
+        place = ','.join([f'{name}={x}' for name, x in zip(b.x_names, xs)])
+        ys, bands = [], []
+        for i, value in enumerate(b.line_vals):
+            keywords[b.line_arg] = value
+            y, oracle = _measured(f'{_text(b.plot_name)}/{place}/{b.line_names[i]}', fn, keywords)
+            y, *band = y if isinstance(y, (list, tuple)) and len(y) == 3 else (y, None, None)
+            ys.append(self.checked(y))
+            bands.append([self.checked(bound) for bound in band])
+            if oracle and (oracle[0] == 'C' or not self.oracles[i]):  # of several, the one on the CPU takes the time
+                self.oracles[i] = oracle
+        self.rows.append(xs + ys)
+        self.bands.append(bands)
+
+    def checked(self, y):
+        if y is not None:
+            _number(y, 'what a benchmark returns')
+        return y
+
+    # As the program calls the line, and who computed it where that does not say so.
+    def line_word(self, name, oracle):
+        return f'{name} ({oracle})' if oracle and oracle not in name else name
+
+    # A number as one column shows it: six digits with the zeros that all cells end with cut off; with an exponent where six
+    # digits would hide a number or be too many.
+    def column_format(self, i):
+        finite = [row[i] for row in self.rows if isinstance(row[i], (int, float)) and isfinite(row[i])]
+        texts = [f'{x:.6f}' for x in finite]
+        cut = min([min(5, len(s) - len(s.rstrip('0'))) for s in texts], default=5)
+        is_small = any([0 < abs(x) < 1e-6 for x in finite])
+        is_large = any([abs(x) > 1e6 for x in finite])
+        is_too_long = max([len(s) for s in texts], default=0) + 1 - cut > 12  # with room for a sign
+        return '.6e' if is_small or (is_too_long and is_large) else f'.{6 - cut}f'
+
+    def column(self, i):
+        spec = self.column_format(i)
+        def cell(x):
+            if self.all_ints or (i < self.nx and not self.plain):
+                return str(x)
+            return 'NaN' if x is None or x != x else format(x, spec)
+        return [cell(row[i]) for row in self.rows]
+
+    # As pandas prints it.
+    def __str__(self):
+        columns = [[name] + self.column(i) for i, name in enumerate(self.names)]
+        widths = [max([len(cell) for cell in column]) for column in columns]
+        edge = len(str(max(len(self.rows) - 1, 0)))
+        lines = []
+        for i, head in enumerate(['', *range(len(self.rows))]):
+            lines.append(f'{str(head):<{edge}}' + ''.join([f'  {c[i]:>{w}}' for c, w in zip(columns, widths)]) + '\n')
+        return ''.join(lines)
+
+    def csv(self):
+        def word(s):
+            return '"' + s.replace('"', '""') + '"' if '"' in s or ',' in s or '\n' in s else s
+        def cell(i, x):
+            if self.all_ints or (i < self.nx and not self.plain):
+                return word(str(x))
+            return '' if x is None or x != x else f'{x:.6f}'
+        rows = [','.join([word(name) for name in self.names])]
+        rows += [','.join([cell(i, x) for i, x in enumerate(row)]) for row in self.rows]
+        return '\n'.join(rows) + '\n'
+
+class Mark:
+    def __init__(self, fn, benchmarks):
+        self.fn = fn
+        self.benchmarks = benchmarks
+    def __call__(self, *args, **kwargs):
+        return self.fn(*args, **kwargs)
+    def run(self, show_plots=False, print_data=False, save_path='', return_df=False, **kwargs):
+        if return_df:
+            import pandas
+        folder = _text(save_path)
+        html = '<html><body>\n'
+        for b in self.benchmarks:
+            name = _text(b.plot_name)
+            table = _Table(b, self.fn, kwargs)
+            if print_data:
+                print(f'{name}:\n{table}', end='')
+            if folder:
+                _save(join(folder, name + '.csv'), table.csv())
+                html += f'<image src="{name}.svg"/>\n'
+            if name and (folder or (show_plots and _can_save())):
+                _save(join(folder, name + '.svg'), _plot(table, b))
+        if folder:
+            _save(join(folder, 'results.html'), html + '</body></html>\n')
+
+def perf_report(benchmarks):
+    marked = benchmarks if isinstance(benchmarks, (list, tuple)) else [benchmarks]
+    for b in marked:
+        if not isinstance(b, Benchmark):
+            _refuse('TypeError', 'the argument of perf_report', 'a Benchmark, or a list of them', type(b).__name__)
+    return lambda fn: Mark(fn, marked)
+
+# Plots: SVG of 480 by 320 points, that any browser, Inkscape or LaTeX takes: frame, grid, bands, lines and legend, from
+# back to front.
+_width, _height, _left, _right, _top, _bottom = 480, 320, 62, 14, 14, 46
+
+# One axis: value to point, and where its ticks are. low and high are logarithms where is_log.
+class _Axis:
+    has_powers = False  # ticks are powers of ten
+    def __init__(self, values, is_log, start, end, from_zero):
+        self.is_log, self.start, self.end = is_log, start, end
+        found = [log2(x) if is_log else x for x in values if self.fits(x)]
+        low, high = min(found, default=0.0), max(found, default=1.0)
+        # a little wider than the data; a linear y axis that starts near 0 starts at 0
+        if from_zero and not is_log and 0 < low < 0.6 * high:
+            low = 0.0
+        room = (high - low) * 0.04 if high > low else 1 if is_log else abs(high) * 0.5 + 0.5
+        self.low = 0.0 if from_zero and low == 0 and not is_log else low - room
+        self.high = high + room
+        self.ticks = self.log_ticks() if is_log else self.linear_ticks()
+
+    def fits(self, x):
+        return isinstance(x, (int, float)) and isfinite(x) and (not self.is_log or x > 0)
+
+    def place(self, x):
+        v = log2(x) if self.is_log else x
+        return self.start + (v - self.low) / (self.high - self.low) * (self.end - self.start)
+
+    def steps(self, by, room):
+        first = ceil(self.low / by - 1e-9)
+        return [i for i in range(first, first + 24) if i * by <= self.high + room]
+
+    # Steps of 1, 2 or 5 times a power of ten: five or so.
+    def linear_ticks(self):
+        span = self.high - self.low
+        unit = 10.0 ** floor(log10(span / 5))
+        step = unit * (1 if span / unit <= 7 else 2 if span / unit <= 14 else 5 if span / unit <= 35 else 10)
+        return [i * step + 0.0 for i in self.steps(step, 1e-9 * span)]
+
+    # Powers of two, or of ten where these would be many.
+    def log_ticks(self):
+        by = 1 if self.high - self.low <= 13 else log2(10)
+        self.has_powers = by != 1
+        while (self.high - self.low) / by > 13:
+            by *= 2
+        return [2.0 ** (i * by) for i in self.steps(by, 1e-9)]
+
+    # 0.25, 4096; 2 × 10⁻⁵ where digits would be many, and 10⁴ where all ticks are powers of ten.
+    def tick_text(self, x):
+        size = abs(x)
+        if not (self.has_powers and x > 0) and size < 1e6 and (x == 0 or size >= 1e-4):
+            return f'{x:.{4 if size < 1e4 else 8}g}'
+        power = floor(log10(size) + 1e-9)
+        factor = x / 10.0 ** power
+        sign = f'{factor:.3g}&#215;' if abs(factor - 1) > 1e-6 else ''
+        return f'{sign}10<tspan dy="-4" font-size="7.5">{power}</tspan>'
+
+def _escaped(s):
+    return s.replace('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;').replace('"', '&quot;')
+
+_cycle = ['#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e377c2', '#7f7f7f', '#bcbd22', '#17becf']
+_short = {'b': '#0000ff', 'g': '#008000', 'r': '#ff0000', 'c': '#00bfbf', 'm': '#bf00bf', 'y': '#bfbf00', 'k': '#000000'}
+_dashes = {'--': '6,3', '-.': '7,3,1.5,3', ':': '1.5,2.5'}
+
+# The color and the dash of a line, of matplotlib's words: "blue", "g", "C1", "--".
+def _style(b, i):
+    style = b.styles[i] if isinstance(b.styles, list) and i < len(b.styles) else ()
+    color, dash, *_ = [_text(word) for word in style] + ['', ''] if isinstance(style, (list, tuple)) else ['', '']
+    if not color:
+        color = _cycle[i % 10]
+    elif color[0] == 'C' and color[1:].isdigit():
+        color = _cycle[int(color[1:]) % 10]
+    return _escaped(_short.get(color, color.removeprefix('tab:'))), _dashes.get(dash)
+
+def _stroke(b, i):
+    color, dash = _style(b, i)
+    dashes = f' stroke-dasharray="{dash}"' if dash else ''
+    return f' fill="none" stroke-width="1.6" stroke-linejoin="round" stroke="{color}"{dashes}'
+
+def _x_axis(a, label):
+    floor_y = _height - _bottom
+    out = ''
+    for x in a.ticks:
+        at = a.place(x)
+        out += (f'<path d="M{at:.2f} {_top} V{floor_y}" stroke="#e4e4e4" stroke-width="0.6"/>\n'
+                f'<path d="M{at:.2f} {floor_y} v4" stroke="black" stroke-width="0.8"/>\n'
+                f'<text x="{at:.2f}" y="{floor_y + 16}" text-anchor="middle">{a.tick_text(x)}</text>\n')
+    middle = (_left + _width - _right) // 2
+    return out + f'<text x="{middle}" y="{_height - 9}" text-anchor="middle" font-size="12">{_escaped(label)}</text>\n'
+
+def _y_axis(a, label):
+    out = ''
+    for y in a.ticks:
+        at = a.place(y)
+        out += (f'<path d="M{_left} {at:.2f} H{_width - _right}" stroke="#e4e4e4" stroke-width="0.6"/>\n'
+                f'<path d="M{_left} {at:.2f} h-4" stroke="black" stroke-width="0.8"/>\n'
+                f'<text x="{_left - 7}" y="{at + 3.5:.2f}" text-anchor="end">{a.tick_text(y)}</text>\n')
+    middle = (_top + _height - _bottom) // 2
+    return out + (f'<text x="14" y="{middle}" text-anchor="middle" font-size="12" transform="rotate(-90 14 {middle})">'
+                  f'{_escaped(label)}</text>\n')
+
+# In the corner with the fewest points.
+def _legend(b, names, points):
+    width, height = 42 + 6.0 * max([len(name) for name in names], default=0), 16 * len(names) + 6
+    best = None
+    for y in (_top + 8, _height - _bottom - 8 - height):
+        for x in (_left + 8, _width - _right - 8 - width):
+            n = len([0 for px, py in points if x - 4 <= px <= x + width + 4 and y - 4 <= py <= y + height + 4])
+            if best is None or n < best[0]:
+                best = n, x, y
+    _, x, y = best
+    out = (f'<rect x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}" rx="2" fill="white" '
+           'fill-opacity="0.85" stroke="#cccccc" stroke-width="0.8"/>\n')
+    for i, name in enumerate(names):
+        at = y + 3 + 16 * (i + 0.5)
+        out += (f'<path d="M{x + 7:.2f} {at:.2f} h22"{_stroke(b, i)}/>\n'
+                f'<text x="{x + 35:.2f}" y="{at + 3.5:.2f}">{_escaped(name)}</text>\n')
+    return out
+
+def _plot(table, b):
+    xs = [row[0] if table.plain else i for i, row in enumerate(table.rows)]
+    lines = [[row[table.nx + i] for row in table.rows] for i in range(len(table.lines))]
+    lows = [[row[i][0] for row in table.bands] for i in range(len(table.lines))]
+    highs = [[row[i][1] for row in table.bands] for i in range(len(table.lines))]
+    x = _Axis(xs, b.x_log is True, _left, _width - _right, False)
+    y = _Axis([v for line in lines + lows + highs for v in line], b.y_log is True, _height - _bottom, _top, True)
+    def places(values, at=xs):
+        return [(x.place(v), y.place(w)) for v, w in zip(at, values) if x.fits(v) and y.fits(w)]
+    def path(points):
+        return ' '.join([f'{px:.2f},{py:.2f}' for px, py in points])
+    out = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{_width}pt" height="{_height}pt" viewBox="0 0 {_width} {_height}" '
+           'font-family="Helvetica, Arial, sans-serif" font-size="10.5">\n'
+           f'<rect width="{_width}" height="{_height}" fill="white"/>\n')
+    out += _x_axis(x, _text(b.xlabel) or table.names[0]) + _y_axis(y, _text(b.ylabel))
+    out += (f'<rect x="{_left}" y="{_top}" width="{_width - _left - _right}" height="{_height - _top - _bottom}" '
+            'fill="none" stroke="black" stroke-width="0.8"/>\n')
+    for i, (low, high) in enumerate(zip(lows, highs)):
+        points = places(low + high[::-1], xs + xs[::-1])
+        if len(points) >= 4:
+            out += f'<polygon points="{path(points)}" fill-opacity="0.15" fill="{_style(b, i)[0]}"/>\n'
+    for i, line in enumerate(lines):
+        out += f'<polyline{_stroke(b, i)} points="{path(places(line))}"/>\n'
+    return out + _legend(b, table.lines, [point for line in lines for point in places(line)]) + '</svg>\n'
