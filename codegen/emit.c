@@ -424,8 +424,8 @@ static void put_signature(const struct emitter *e, const struct ptx_info *info)
     text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", threads_most(info));
     if (e->ctas)
         text_printf(e->out, ".minnctapersm %d\n", e->ctas);
-    if (e->m->func->maxnreg)
-        text_printf(e->out, ".maxnreg %d\n", e->m->func->maxnreg);
+    if (e->m->regs_most)
+        text_printf(e->out, ".maxnreg %d\n", e->m->regs_most);
 }
 
 static void put_registers(const struct emitter *e)

@@ -88,8 +88,10 @@ struct walk {
     const struct mir *m;
     struct liveness *l;
     uint64_t *live;
-    int *until; /* of each live register: where its open segment ends */
-    int regs;   /* 32-bit registers live */
+    int *until;         /* of each live register: where its open segment ends */
+    int regs;           /* 32-bit registers live */
+    uint8_t *halves_of; /* of each register: as the assembler has it, in 16 bits; parameters take none */
+    int halves, preds;
 };
 
 static void begin(struct walk *w, int reg, int at)
@@ -99,6 +101,8 @@ static void begin(struct walk *w, int reg, int at)
     add(w->live, reg);
     w->until[reg] = at;
     w->regs += class_info[w->m->regs.at[reg]].regs;
+    w->halves += w->halves_of[reg];
+    w->preds += w->m->regs.at[reg] == CLASS_pred;
 }
 
 static void end(struct walk *w, int reg, int at)
@@ -107,9 +111,18 @@ static void end(struct walk *w, int reg, int at)
         close_segment(w->m->arena, w->l, reg, at, w->until[reg]);
         drop(w->live, reg);
         w->regs -= class_info[w->m->regs.at[reg]].regs;
+        w->halves -= w->halves_of[reg];
+        w->preds -= w->m->regs.at[reg] == CLASS_pred;
     } else {
         close_segment(w->m->arena, w->l, reg, at, at + 1); /* a result that nobody wants has a place too */
     }
+}
+
+/* Halves of registers that the assembler takes for itself where it makes many instructions of one. */
+static int temps_of(const struct insn *in)
+{
+    enum { DIVISION = 12 };
+    return in->form.code == INSN_div ? DIVISION : 0;
 }
 
 static void walk_insn(struct walk *w, const struct insn *in, int at)
@@ -129,6 +142,9 @@ static void walk_insn(struct walk *w, const struct insn *in, int at)
         w->l->peak_regs = w->regs;
         w->l->peak = in->loc;
     }
+    int halves = w->halves + temps_of(in);
+    w->l->peak_preds = w->preds > w->l->peak_preds ? w->preds : w->l->peak_preds;
+    w->l->peak_halves = halves > w->l->peak_halves ? halves : w->l->peak_halves;
 }
 
 /* Calls for each register of a set. */
@@ -148,11 +164,31 @@ static void enter(struct walk *w, int reg, int at)
 static void walk_block(struct walk *w, const struct sets *s, const struct mblock *b, int first)
 {
     memset(w->live, 0, (size_t)s->nwords * sizeof *w->live);
-    w->regs = 0;
+    w->regs = w->halves = w->preds = 0;
     each_reg(w, s->out + (ptrdiff_t)b->index * s->nwords, s->nwords, begin, first + b->insns.n);
     for (int i = b->insns.n - 1; i >= 0; i--)
         walk_insn(w, b->insns.at[i], first + i);
     each_reg(w, w->live, s->nwords, enter, first);
+}
+
+/* Two halves that came as one register stay in it. */
+static uint8_t *halves_of(const struct mir *m, struct liveness *l)
+{
+    uint8_t *halves = NEW_ARRAY(m->arena, m->regs.n + 1, uint8_t);
+    for (int r = 0; r < m->regs.n; r++)
+        halves[r] = (uint8_t)(2 * class_info[m->regs.at[r]].regs);
+    for (int b = 0; b < m->blocks.n; b++)
+        for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
+            const struct insn *in = m->blocks.at[b]->insns.at[i];
+            if (in->form.code == INSN_ld_param)
+                halves[in->opnds[0].n] = 0;
+            for (int k = 0; k < in->ndefs && in->ndefs == 2; k++)
+                if (m->regs.at[in->opnds[k].n] == CLASS_b16) {
+                    halves[in->opnds[k].n] = 1;
+                    l->unpacks = true;
+                }
+        }
+    return halves;
 }
 
 /* Segments were written last first. */
@@ -189,6 +225,7 @@ struct liveness *liveness_of(const struct mir *m)
     struct walk w = {.m = m,
                      .l = l,
                      .live = NEW_ARRAY(a, s.nwords + 1, uint64_t),
+                     .halves_of = halves_of(m, l),
                      .until = NEW_ARRAY(a, m->regs.n + 1, int)};
     int first = npositions;
     for (int b = m->blocks.n - 1; b >= 0; b--) {

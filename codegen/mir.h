@@ -98,8 +98,8 @@ enum opnd_kind {
     OPND_param,  /* [parameter n] */
     OPND_place,  /* the address of parameter n, in the parameters' space */
     OPND_smem,   /* the address of dynamic shared memory */
-    OPND_text,    /* the address of mir.texts[n] */
-    OPND_local,   /* the address of the thread\'s own memory */
+    OPND_text,   /* the address of mir.texts[n] */
+    OPND_local,  /* the address of the thread\'s own memory */
     OPND_label,  /* block n */
     OPND_special /* special register n */
 };
@@ -164,6 +164,7 @@ struct mir {
     VEC(struct mblock *) blocks;
     VEC(uint8_t) regs; /* class of each virtual register */
     int nthreads;
+    int regs_most;           /* that the assembler shall give a thread; 0: as it likes */
     VEC(const char *) texts; /* constants in global memory */
     int local_bytes;         /* of a thread's own memory */
 };
@@ -224,6 +225,9 @@ struct liveness {
     struct live_range *ranges; /* of each virtual register */
     int peak_regs;             /* most 32-bit registers live at once */
     struct loc peak;
+    int peak_halves; /* the most as the assembler counts, in 16 bits */
+    int peak_preds;
+    bool unpacks; /* are there registers of two halves? */
 };
 struct liveness *liveness_of(const struct mir *m);
 

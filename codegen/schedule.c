@@ -342,7 +342,7 @@ static void rank_nodes(struct scheduler *s)
 {
     int rank = 0;
     for (int i = 0; i < s->nnodes; i++)
-        if (insn_has(s->nodes[i].insn, WRITES) || insn_has(s->nodes[i].insn, EFFECT))
+        if (insn_has(s->nodes[i].insn, WRITES) || insn_has(s->nodes[i].insn, EFFECT) || !s->nodes[i].after.n)
             rank_node(s, i, &rank);
     for (int i = 0; i < s->nnodes; i++)
         rank_node(s, i, &rank);
@@ -467,10 +467,10 @@ static void restore_orders(const struct mir *m, struct insn **const *kept)
             m->blocks.at[b]->insns.at[i] = kept[b][i];
 }
 
-static struct liveness *schedule_blocks(struct mir *m, bool keeps_pipelines, bool ranks)
+static struct liveness *schedule_blocks(struct mir *m, bool keeps_pipelines, bool ranks, int limit_regs)
 {
     struct scheduler s = {.m = m,
-                          .limit_regs = func_regs_most(m->func) * 3 / 4,
+                          .limit_regs = limit_regs,
                           .keeps_pipelines = keeps_pipelines,
                           .ranked.by_rank = true,
                           .ranks = ranks};
@@ -481,18 +481,90 @@ static struct liveness *schedule_blocks(struct mir *m, bool keeps_pipelines, boo
     return liveness_of(m);
 }
 
-struct liveness *schedule(struct mir *m)
+static struct liveness *schedule_once_or_twice(struct mir *m, struct insn **const *before,
+                                               bool keeps_pipelines)
 {
-    bool keeps_pipelines = has_room(m);
-    struct insn ***before = keep_orders(m);
-    struct liveness *live = schedule_blocks(m, keeps_pipelines, false);
+    int limit = func_regs_most(m->func) * 3 / 4;
+    struct liveness *live = schedule_blocks(m, keeps_pipelines, false, limit);
     if (live->peak_regs <= func_regs_most(m->func))
         return live;
     struct insn ***urgent = keep_orders(m);
     restore_orders(m, before);
-    struct liveness *ranked = schedule_blocks(m, keeps_pipelines, true);
+    struct liveness *ranked = schedule_blocks(m, keeps_pipelines, true, limit);
     if (ranked->peak_regs < live->peak_regs)
         return ranked;
     restore_orders(m, urgent);
     return live;
+}
+
+/* -- programs on an SM -- */
+
+/* Is there a reduction, and no tensor core? */
+static bool is_row_wise(const struct mir *m)
+{
+    bool reduces = false;
+    for (int b = 0; b < m->blocks.n; b++)
+        for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
+            const struct insn *in = m->blocks.at[b]->insns.at[i];
+            enum latency kind = insn_info[in->form.code].latency;
+            if (kind == LATENCY_mma || kind == LATENCY_wgmma)
+                return false;
+            reduces = reduces || (in->op && in->op->code == OP_reduce);
+        }
+    return reduces;
+}
+
+static int regs_held(const struct liveness *live)
+{
+    return live->peak_halves < 2 ? 1 : (live->peak_halves + 1) / 2;
+}
+
+/* Registers with which the assembler surely gets by. Where halves are unpacked it finds a little more than this order
+ * has; around loops it wants some for itself. */
+static int regs_needed(const struct mir *m, const struct liveness *live)
+{
+    enum { SAVED = 1, SPARE = 5, SPARE_OF = 16 };
+    int regs = regs_held(live);
+    return m->blocks.n == 1 && live->unpacks ? regs - SAVED : regs + SPARE + regs / SPARE_OF;
+}
+
+enum { REGS_UNIT = 8 };
+
+/* Programs on an SM where each thread has so many. */
+static int programs_of(const struct mir *m, int regs)
+{
+    const struct target *t = m->func->target;
+    int n = t->regs_sm / (m->nthreads * ((regs + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT)),
+        most = t->threads_sm / m->nthreads;
+    most = most < t->ctas_sm ? most : t->ctas_sm;
+    return n < most ? n : most;
+}
+
+/* While a program reduces, it asks memory for nothing, so others must be there that do: as many as an order for few
+ * registers leaves room for, if these are many more. The assembler then moves loads up again, as far as it has room; left
+ * to itself it takes more registers, or fewer and spills. */
+static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
+                                  bool keeps_pipelines)
+{
+    enum { GAIN_OF = 8, PREDS_MOST = 12 /* more are kept in registers, nobody knows how many */ };
+    struct insn ***urgent = keep_orders(m);
+    restore_orders(m, before);
+    struct liveness *thrifty = schedule_blocks(m, keeps_pipelines, true, 0);
+    int n = programs_of(m, regs_needed(m, thrifty)), was = programs_of(m, regs_held(live));
+    if (n - was <= was / GAIN_OF || thrifty->peak_preds > PREDS_MOST) {
+        restore_orders(m, urgent);
+        return live;
+    }
+    int most = m->func->target->regs_sm / (m->nthreads * n) / REGS_UNIT * REGS_UNIT;
+    m->regs_most = most < m->func->target->regs_thread ? most : 0;
+    return thrifty;
+}
+
+struct liveness *schedule(struct mir *m)
+{
+    bool keeps_pipelines = has_room(m);
+    struct insn ***before = keep_orders(m);
+    struct liveness *live = schedule_once_or_twice(m, before, keeps_pipelines);
+    m->regs_most = m->func->maxnreg;
+    return m->func->maxnreg || !is_row_wise(m) ? live : make_room(m, live, before, keeps_pipelines);
 }

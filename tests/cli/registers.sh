@@ -21,4 +21,27 @@ explain fp32 "128, 128, 32" 2 4 "no spills"
 explain fp32 "64, 256, 32" 2 4 "no spills"
 explain fp32 "32, 64, 32" 5 2 "no spills"
 explain fp32 "128, 256, 32" 2 4 "no spills"
+
+# Kernels that reduce rows leave room for at least so many programs on an SM, and spill nothing.
+room() { # KERNEL SIGNATURE WARPS REGISTERS
+    "$NESO" compile "bench/programs/kernels.py::$1" --signature "$2" --num-warps "$3" -o "$work/k.ptx" || exit 1
+    command -v ptxas >/dev/null || return
+    ptxas -arch=sm_90a -v "$work/k.ptx" -o "$work/k.cubin" 2>"$work/log"
+    used=$(sed -n 's/.*Used \([0-9]*\) registers.*/\1/p' "$work/log")
+    if grep -q '[1-9][0-9]* bytes spill' "$work/log" || [ "$used" -gt "$4" ]; then
+        echo "$1 $2, $3 warps, more than $4 registers:"
+        cat "$work/log"
+        status=1
+    fi
+}
+row="*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, *fp32:16, i32:16, i32:16, fp32"
+room layer_norm "$row, 1024" 2 48
+room layer_norm "$row, 8192" 32 32
+room layer_norm "$row, 16384" 8 128
+room layer_norm_row "$row, 1024" 2 40
+room layer_norm_row "$row, 8192" 8 64
+room layer_norm_row "$row, 16384" 8 128
+room layer_norm_row "$row, 16384" 16 64
+room rms_norm "*fp16:16, *fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, fp32, 8192" 8 48
+room softmax "*fp32:16, *fp32:16, i32:16, i32:16, i32:16, 8192" 8 48
 exit $status
