@@ -9,8 +9,8 @@
 /* Packages on the way to a module. */
 static const char *const packages[] = {"IPython", "IPython.core"};
 
-static const char *const absent[] = {"matplotlib", "PIL",     "torchvision",  "numpy",   "pandas",
-                                     "scipy",      "IPython", "requests",     "urllib",  "tqdm",
+static const char *const absent[] = {"matplotlib", "PIL",     "torchvision", "numpy",  "pandas",
+                                     "scipy",      "IPython", "requests",    "urllib", "tqdm",
                                      "einops",     "seaborn", "transformers"};
 
 static bool is_beside(const struct program *p, const char *name)

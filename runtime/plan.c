@@ -43,7 +43,8 @@ struct general {
     struct module module;
     struct ptx_info info;
     struct text ptx;
-    void *loaded;
+    void *loaded; /* NULL: it cannot be, for the reason that is in why */
+    struct fault why;
     bool is_full;
     jmp_buf unwind;
     struct map_cache *_Atomic maps;
@@ -183,11 +184,14 @@ static struct general *make_general(struct neso_kernel *k, const char *skip, str
                            : load_general(k, g, f);
     if (good)
         return g;
+    g->why = *f;
+    if (f->status != NESO_OUT_OF_MEMORY) /* there may be some at the next launch */
+        return g;
     general_free(k, g);
     return NULL;
 }
 
-/* Made by the first who needs it. */
+/* Made by the first who needs it; NULL: it cannot be loaded. */
 static struct general *general_of(struct neso_kernel *k, struct general *_Atomic *at, const char *skip,
                                   struct fault *f)
 {
@@ -197,6 +201,10 @@ static struct general *general_of(struct neso_kernel *k, struct general *_Atomic
         g = *at ? *at : make_general(k, skip, f);
         *at = g;
         pthread_mutex_unlock(&k->lock);
+    }
+    if (g && !g->loaded) {
+        *f = g->why;
+        return NULL;
     }
     return g;
 }
