@@ -141,8 +141,8 @@ void kept_write(struct neso_kernel *k, const struct func *f, const char *key)
         return; /* read_info has no other names for them */
     text_init(&out, &k->scratch);
     text_printf(&out, "%d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
-                i->puts, i->packs, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file, (int)i->peak.line,
-                i->peak.col);
+                i->puts, i->packs, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file,
+                (int)i->peak.line, i->peak.col);
     for (int p = 0; p < i->params.n; p++)
         text_printf(&out, " %d %d", i->params.at[p].offset_bytes, i->params.at[p].bytes);
     write_plan(i, &out);
@@ -243,19 +243,23 @@ static int compare(const struct cache_field *a, const struct cache_field *b)
     return a->value_bytes != b->value_bytes || memcmp(a->value, b->value, (size_t)a->value_bytes) != 0;
 }
 
-/* The fields of a key, each with the nearest entry's where that differs. */
+/* The fields of a key, each with the nearest entry's where that differs: of the source only where the signature is the same, for
+ * what is traced with another is other IR. */
 static void explain(struct diag *d, const char *key, const char *nearest)
 {
     struct cache_field x, y;
+    bool is_other = false;
     while (cache_field_next(&key, &x)) {
         const char *name = arena_strndup(d->arena, x.name, (size_t)x.name_bytes);
         const char *value = arena_strndup(d->arena, x.value, (size_t)x.value_bytes);
         bool has = nearest && cache_field_next(&nearest, &y);
-        if (has && compare(&x, &y) != 0)
+        bool differs = has && compare(&x, &y) != 0;
+        if (differs && !(is_other && strcmp(name, "source") == 0))
             diag_note(d, (struct loc){0}, ERR_cache_differs, name, value,
                       arena_strndup(d->arena, y.value, (size_t)y.value_bytes));
         else
             diag_note(d, (struct loc){0}, ERR_cache_field, name, value);
+        is_other |= differs && strcmp(name, "signature") == 0;
     }
 }
 
