@@ -161,7 +161,8 @@ struct obj *import_module(struct eval *e, const char *name, struct loc at)
         return found;
     if (e->definitions_only && !is_triton(name))
         return obj_unknown(e, name);
-    eval_raise(e, at, "ModuleNotFoundError", ERR_no_module, name);
+    eval_raise_noted(e, at, "ModuleNotFoundError", (struct note){.error = ERR_module_elsewhere, .name = name},
+                     ERR_no_module, name);
 }
 
 /* -- import statements -- */
