@@ -36,11 +36,12 @@ TEST(errors_are_located)
          "    2 | math.sqroot(2)\n"
          "      |      ^~~~~~\n"
          "hint: did you mean 'sqrt'?\n"},
-        {"import torhc\n", "t.py:1:8: error: ModuleNotFoundError: No module named 'torhc' [no-module]\n"
-                           "    1 | import torhc\n"
-                           "      |        ^~~~~\n"
-                           "hint: if 'torhc' is no file beside the program but a library: run the file under Python, with "
-                           "Triton\n"},
+        {"import torhc\n",
+         "t.py:1:8: error: ModuleNotFoundError: No module named 'torhc' [no-module]\n"
+         "    1 | import torhc\n"
+         "      |        ^~~~~\n"
+         "hint: if 'torhc' is no file beside the program but a library: run the file under Python, with "
+         "Triton\n"},
         {"2 ** 127\n", "t.py:1:3: error: OverflowError: the result needs more than the 128 bits that ints "
                        "have here [int-overflow]\n"
                        "    1 | 2 ** 127\n"
