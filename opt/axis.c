@@ -595,6 +595,7 @@ static void analyse_while(struct axis_table *t, const struct op *o)
         set(t, &o->results[i], *axis_of(t, op_opnd(head->last, i + 1)));
 }
 
+/* And `warps`, whose roles have no results. */
 static void analyse_if(struct axis_table *t, const struct op *o)
 {
     bool first = true;
@@ -619,7 +620,7 @@ static void analyse_block(struct axis_table *t, const struct block *b)
             analyse_for(t, o);
         else if (o->code == OP_while)
             analyse_while(t, o);
-        else if (o->code == OP_if)
+        else if (o->code == OP_if || o->code == OP_warps)
             analyse_if(t, o);
         else if (o->nresults == 1)
             set(t, op_result(o), result_of(t, o));

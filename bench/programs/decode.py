@@ -3,7 +3,7 @@
 The product is computed transposed: weights are the M side of the tensor cores' instructions, which they fill, and the few rows
 its N side, 16 wide at least. Where the columns alone are too few programs, SPLIT_K programs share a column block: each leaves
 its part of the sum in PART, and the last to arrive, as COUNT tells, adds them up in the order of the splits and leaves COUNT
-at 0 for the next launch.
+at 0 for the next launch. N is a multiple of BLOCK_N, and K of SPLIT_K * BLOCK_K.
 """
 import triton
 import triton.language as tl
@@ -20,23 +20,24 @@ def decode(X, W, Y, PART, COUNT, M, N, K, stride_xm, stride_wk, stride_wn, BLOCK
     rk = part * steps + tl.arange(0, BLOCK_K)
     w = W + (rn[:, None] * stride_wn + rk[None, :] * stride_wk)
     x = X + (rk[:, None] + rm[None, :] * stride_xm)
-    inside = (rn[:, None] < N) & (rm[None, :] < M)
     acc = tl.zeros((BLOCK_N, BLOCK_M), dtype=tl.float32)
     for _ in range(0, steps, BLOCK_K):
         acc += tl.dot(tl.load(w), tl.load(x, mask=rm[None, :] < M, other=0.0))
         w += BLOCK_K * stride_wk
         x += BLOCK_K
-    at = rm[None, :] * N + rn[:, None]
+    sums = tl.trans(acc)
+    at = rm[:, None] * N + rn[None, :]
+    mask = rm[:, None] < M
     if SPLIT_K == 1:
-        tl.store(Y + at, acc, mask=inside)
+        tl.store(Y + at, sums, mask=mask)
     else:
-        tl.store(PART + part * M * N + at, acc, mask=inside)
+        tl.store(PART + part * M * N + at, sums, mask=mask)
         tl.debug_barrier()
         if tl.atomic_add(COUNT + block, 1) == SPLIT_K - 1:
-            total = tl.zeros((BLOCK_N, BLOCK_M), dtype=tl.float32)
+            total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
             for i in range(SPLIT_K):
-                total += tl.load(PART + i * M * N + at, mask=inside, other=0.0, cache_modifier=".cg")
-            tl.store(Y + at, total, mask=inside)
+                total += tl.load(PART + i * M * N + at, mask=mask, other=0.0, cache_modifier=".cg")
+            tl.store(Y + at, total, mask=mask)
             tl.store(COUNT + block, 0)
 
 
