@@ -236,10 +236,25 @@ void emit_barrier(struct select *s)
     emit_insn(s, form0(INSN_bar, PT_none), 0, s->role ? 2 : 1, x);
 }
 
+/* Behind the role's barrier come those of its groups, each by its number: one in a register would take all that there are. */
+static void emit_group_barriers(struct select *s, int threads)
+{
+    for (int i = 0; i < 32 * s->f->num_warps / threads; i++) {
+        struct opnd x[] = {opnd_int(CLASS_b32, s->role + 1 + i), opnd_int(CLASS_b32, threads)};
+        struct opnd group = emit2(s, form0(INSN_and, PT_b32), s->leader, opnd_int(CLASS_b32, -threads));
+        struct opnd mine =
+            emit2(s, form1(INSN_setp, PT_s32, MOD_eq), group, opnd_int(CLASS_b32, i * threads));
+        emit_insn(s, form0(INSN_bar, PT_none), 0, 2, x)->guard = mine.n;
+    }
+}
+
 void select_debug(struct select *s, const struct op *o)
 {
     if (o->code == OP_barrier) {
-        emit_barrier(s);
+        if (op_attr(o, ATTR_group))
+            emit_group_barriers(s, 32 * (int)op_int(o, ATTR_group));
+        else
+            emit_barrier(s);
         return;
     }
     if (o->code == OP_print) {

@@ -34,6 +34,13 @@ static struct opnd special(struct select *s, enum special number)
     return emit1(s, form0(INSN_mov, PT_u32), x);
 }
 
+/* The same for each group of its warps, if it acts in groups. */
+static struct opnd acts_for_group(struct select *s, const struct op *o)
+{
+    const struct attr *warps = op_attr(o, ATTR_group);
+    return warps ? thread_is(s, 32 * (uint32_t)warps->i - 1, 0) : acts(s);
+}
+
 /* Which of the pair; 0 where there is none. */
 static struct opnd pair_rank(struct select *s)
 {
@@ -116,6 +123,10 @@ static struct boxes boxes_of(struct select *s, const struct op *o, const struct 
     int parts = o->code == OP_tensor_copy ? (int)op_int(o, ATTR_parts) : 1, bytes = type_elem_bytes(t);
     if (!layout_boxes(&b, t->layout, bytes, order) || !boxes_cut(&b, t->layout, bytes, order, parts))
         diag_bug(s->diag, o->loc, "no tensor map copies a buffer like this");
+    if (o->code == OP_tensor_put && op_attr(o, ATTR_group)) {
+        const struct tensor_map *m = &s->f->maps.at[op_int(o, ATTR_map)];
+        boxes_cut_rows(&b, t->layout, bytes, order, m->box[m->rank - t->rank]);
+    }
     return b;
 }
 
@@ -135,13 +146,13 @@ static void box_coords(struct select *s, const struct op *o, int first, const st
     }
 }
 
-/* Of the copies that a pair shares, each program does the half with its rank in the box's highest bit: moves the address and
- * the coordinates there. */
+/* Of the copies that a pair shares, each program does the half with its rank in the box's highest bit; of the rows that
+ * two groups of warps put, each does its own: moves the address and the coordinates there. */
 static void take_half(struct select *s, const struct type *t, const int *order, const struct boxes *b,
-                      struct opnd *at, struct opnd *x)
+                      int top, struct opnd rank, struct opnd *at, struct opnd *x)
 {
-    int top = b->nmore - 1, index[RANK_MAX];
-    struct opnd rank = pair_rank(s), base = {.kind = OPND_reg, .cls = CLASS_b32, .n = at->n};
+    int index[RANK_MAX];
+    struct opnd base = {.kind = OPND_reg, .cls = CLASS_b32, .n = at->n};
     at->n = emit3(s, form0(INSN_mad_lo, PT_s32), rank,
                   opnd_int(CLASS_b32, b->more[top].offset * type_elem_bytes(t)), base)
                 .n;
@@ -156,13 +167,24 @@ static void take_half(struct select *s, const struct type *t, const int *order, 
 /* For each box of the buffer: its address, its coordinates. */
 static void select_boxes(struct select *s, const struct op *o, int first, bool load)
 {
-    enum { BOTH = 3 };
+    enum { BOTH = 3, GROUP_BITS = 7 };
     const struct value *buf = op_opnd(o, 0);
     int order[RANK_MAX], rank = o->nopnds - first;
     bool shared = load && op_int(o, ATTR_multicast);
     struct boxes b = boxes_of(s, o, buf->type, order);
-    struct opnd mine = acts(s), map = tensor_map_address(s, (int)op_int(o, ATTR_map)), x[RANK_MAX + 4];
+    int group = -1;
+    if (!load && op_attr(o, ATTR_group))
+        for (group = 0; b.more[group].coord >> buf->type->layout->dim_bits[1] != (uint32_t)b.shape[0];)
+            group++;
+    struct opnd mine = load ? acts(s) : acts_for_group(s, o), half = {.kind = OPND_none},
+                map = tensor_map_address(s, (int)op_int(o, ATTR_map)), x[RANK_MAX + 4];
+    if (shared)
+        half = pair_rank(s);
+    else if (group >= 0)
+        half = emit2(s, form0(INSN_shr, PT_u32), s->leader, opnd_int(CLASS_b32, GROUP_BITS));
     for (int i = 0; i < 1 << (b.nmore - shared); i++) {
+        if (group >= 0 && i >> group & 1)
+            continue;
         int64_t offset = 0;
         uint32_t coord = 0;
         for (int k = 0; k < b.nmore; k++)
@@ -177,7 +199,9 @@ static void select_boxes(struct select *s, const struct op *o, int first, bool l
         x[n++] = map;
         box_coords(s, o, first, buf->type, order, coord, x + n);
         if (shared)
-            take_half(s, buf->type, order, &b, &x[0], x + n);
+            take_half(s, buf->type, order, &b, b.nmore - 1, half, &x[0], x + n);
+        else if (group >= 0)
+            take_half(s, buf->type, order, &b, group, half, &at, x + n);
         n += rank;
         x[n++] = load ? address_of(s, op_opnd(o, 1), 0) : at;
         if (shared)
@@ -197,7 +221,7 @@ static void select_bulk_wait(struct select *s, const struct op *o)
 {
     struct opnd n = opnd_int(CLASS_b32, op_int(o, ATTR_pending));
     enum insn_code code = op_int(o, ATTR_read) ? INSN_bulk_wait_read : INSN_bulk_wait;
-    struct opnd mine = acts(s);
+    struct opnd mine = acts_for_group(s, o);
     set_guard(emit_insn(s, form0(code, PT_none), 0, 1, &n), mine);
 }
 

@@ -24,9 +24,9 @@ enum { RANK_MAX = 24, COORD_BITS_MAX = 20, LAYOUT_BITS_MAX = 40, LANE_BITS = 5 }
 
 struct layout {
     uint8_t rank;
-    uint8_t dim_bits[RANK_MAX];       /* log2 of the tile's shape; dimensions of size 1 have no bits */
-    uint8_t nbits[IN_count];          /* input bits of each kind */
-    uint32_t basis[LAYOUT_BITS_MAX];  /* reg bits, then lane, warp, cta, offset */
+    uint8_t dim_bits[RANK_MAX];      /* log2 of the tile's shape; dimensions of size 1 have no bits */
+    uint8_t nbits[IN_count];         /* input bits of each kind */
+    uint32_t basis[LAYOUT_BITS_MAX]; /* reg bits, then lane, warp, cta, offset */
     uint32_t flip;
 };
 
@@ -37,8 +37,8 @@ void layout_add(struct layout *l, enum in kind, uint32_t vector);
 /* Spreads a tile over lanes and warps so that accesses in `order` (fastest dimension first) coalesce:
  * elems_per_thread[d] neighbouring elements of dimension d in registers, then lanes, then warps, in that order of
  * dimensions; what is left of the tile wraps into further registers; lanes or warps left over are replicated. */
-void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread, const int *order,
-                    int num_warps);
+void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread,
+                    const int *order, int num_warps);
 
 /* -- asking -- */
 int layout_coord_bits(const struct layout *l);
@@ -130,33 +130,36 @@ int layout_wavefronts(const struct layout *shared, const struct layout *l, int e
 int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector);
 /* A layout of shared memory (IN_offset, XOR swizzled) through which `from` becomes `to` with the widest vectors and no
  * bank conflict where one exists, else the fewest. */
-void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to, int elem_bytes);
+void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to,
+                       int elem_bytes);
 
 /* -- matrix loads (layout_matrix.c) -- */
 /* How a warp laid out as some layout loads matrices of 8 rows of 16 bytes (ldmatrix). */
 struct matrix_load {
-    bool trans;            /* rows and columns change places on the way */
-    int nmatrices;         /* 1, 2 or 4 at once */
-    int word_bits;         /* the lowest register bits: elements in a 32-bit word */
-    int matrix_bit[2];     /* register bits: which matrix */
-    int nrows;             /* bits of threads as they give addresses: lanes, then warps and CTAs: */
+    bool trans;                    /* rows and columns change places on the way */
+    int nmatrices;                 /* 1, 2 or 4 at once */
+    int word_bits;                 /* the lowest register bits: elements in a 32-bit word */
+    int matrix_bit[2];             /* register bits: which matrix */
+    int nrows;                     /* bits of threads as they give addresses: lanes, then warps and CTAs: */
     uint64_t row[LAYOUT_BITS_MAX]; /* what each adds, as a place of l: a row's start */
 };
 /* The same elements as whoever gives the addresses sees them: 16 bytes in registers, rows and matrices in lanes. False:
  * l's lanes are too few, or its registers. */
-bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct layout *l, int elem_bytes, bool trans);
+bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct layout *l, int elem_bytes,
+                        bool trans);
 /* Can a tile be loaded so from `shared`? */
-bool layout_matrix_load(struct matrix_load *x, const struct layout *shared, const struct layout *l, int elem_bytes);
+bool layout_matrix_load(struct matrix_load *x, const struct layout *shared, const struct layout *l,
+                        int elem_bytes);
 
 /* -- boxes of tensor maps (layout_tensor.c) -- */
 /* How copies by tensor maps fill a buffer: boxes, each a block of the tile that stands in one piece, its rows swizzled. */
 struct boxes {
-    int swizzle;           /* bytes: 0, 32, 64, 128 */
-    int shape[RANK_MAX];   /* of a box, per dimension of the tile */
-    int nmore;             /* 2^nmore boxes make the tile: */
+    int swizzle;         /* bytes: 0, 32, 64, 128 */
+    int shape[RANK_MAX]; /* of a box, per dimension of the tile */
+    int nmore;           /* 2^nmore boxes make the tile: */
     struct {
-        int offset;        /* in elements */
-        uint32_t coord;    /* where that box starts in the tile */
+        int offset;         /* in elements */
+        uint32_t coord;     /* where that box starts in the tile */
     } more[COORD_BITS_MAX]; /* what each bit of a box's number adds */
 };
 /* order[i]: the tile's dimension that is the map's i-th, outermost first. False: no map writes it so. */
@@ -164,6 +167,8 @@ bool layout_boxes(struct boxes *b, const struct layout *shared, int elem_bytes, 
 /* Halves boxes, along the outermost dimension that they have, until there are `parts` (a power of two) at least. False: a
  * box is too small. The last of `more` is then the largest step. */
 bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int parts);
+/* The same until they have at most `rows` along the outermost dimension. */
+bool boxes_cut_rows(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int rows);
 
 /* -- text: `reg[1 2] lane[4 8 16 32 64] warp[128 256]`, vectors of a rank above 1 as tuples (row,column) -- */
 void layout_print(const struct layout *l, struct text *t);

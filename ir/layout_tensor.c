@@ -85,22 +85,36 @@ bool layout_boxes(struct boxes *b, const struct layout *shared, int elem_bytes, 
     return false;
 }
 
-bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int parts)
+static bool cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order)
 {
     enum { SWIZZLE_BYTES = 1024 };
-    while (1 << b->nmore < parts) {
-        int elems = 1, i = 0;
-        for (int d = 0; d < shared->rank; d++)
-            elems *= b->shape[d];
-        while (i < shared->rank - 1 && b->shape[order[i]] == 1)
-            i++;
-        if (i == shared->rank - 1 || elems * elem_bytes <= SWIZZLE_BYTES)
+    int elems = 1, i = 0;
+    for (int d = 0; d < shared->rank; d++)
+        elems *= b->shape[d];
+    while (i < shared->rank - 1 && b->shape[order[i]] == 1)
+        i++;
+    if (i == shared->rank - 1 || elems * elem_bytes <= SWIZZLE_BYTES)
+        return false;
+    b->shape[order[i]] /= 2;
+    for (int k = b->nmore++; k > 0; k--)
+        b->more[k] = b->more[k - 1];
+    b->more[0].offset = elems / 2;
+    b->more[0].coord = unit_of(shared, order[i], log2_of(b->shape[order[i]]));
+    return true;
+}
+
+bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int parts)
+{
+    while (1 << b->nmore < parts)
+        if (!cut(b, shared, elem_bytes, order))
             return false;
-        b->shape[order[i]] /= 2;
-        for (int k = b->nmore++; k > 0; k--)
-            b->more[k] = b->more[k - 1];
-        b->more[0].offset = elems / 2;
-        b->more[0].coord = unit_of(shared, order[i], log2_of(b->shape[order[i]]));
-    }
+    return true;
+}
+
+bool boxes_cut_rows(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int rows)
+{
+    while (b->shape[order[0]] > rows)
+        if (!cut(b, shared, elem_bytes, order))
+            return false;
     return true;
 }

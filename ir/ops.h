@@ -166,14 +166,14 @@ OP(return,    "",      "",   0, 0, control, TERMINATOR, none, "this program inst
 /* -- debug -- */
 OP(print,   "x*",      "", 0, A(text)|A(hex)|A(unsigned), debug, EFFECT, none,   "device_print")
 OP(assert,  "c mask?", "", 0, A(text),        debug, EFFECT, assert, "stops the launch where c is 0 and mask is not")
-OP(barrier, "",        "", 0, 0,              debug, EFFECT, none,   "all threads of the program meet; memory before is seen after")
+OP(barrier, "",        "", 0, A(group),       debug, EFFECT, none,   "all threads of the program, or of each group of warps, meet; memory before is seen after")
 OP(asm, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, PURE|COSTLY, none, "PTX on the elements of tiles of one shape and layout")
 OP(asm_effect, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, EFFECT, none, "the same, where more than its results counts")
 OP(host_call, "x*",    "r*", 0, A(site),      debug, EFFECT, none,   "plain Python of the host part runs, on these values; on the interpreter only")
 
 /* -- layout and shared memory: after assignment of layouts -- */
 OP(convert,      "x",       "r", 0, 0,         layout, PURE,           convert,      "the same tile in another layout")
-OP(shared_alloc, "",        "r", 0, A(offset), layout, EFFECT,         shared_alloc, "a buffer in shared memory (given type)")
+OP(shared_alloc, "",        "r", 0, A(offset)|A(group), layout, EFFECT, shared_alloc, "a buffer in shared memory (given type); each group of so many warps keeps to its own part")
 OP(shared_store, "buf x",   "",  0, A(vec),    layout, WRITES,         shared_store, "a whole tile into a buffer, by its owners")
 OP(shared_load,  "buf",     "r", 0, A(vec)|A(at), layout, READS,       shared_load,  "a whole tile, or a part, from a buffer (given type)")
 OP(shared_gather,"buf i",   "r", 0, A(axis),   layout, READS,          shared_gather,"the buffer's elements at index i along axis; it is laid out in order (given type)")
@@ -197,8 +197,8 @@ OP(cluster_size, "",                "r", 0, 0,               async, PURE, i32,  
 OP(cluster_arrive, "",              "",  0, 0,               async, EFFECT, none,     "each thread tells the pair's that it has come here")
 OP(cluster_wait, "",                "",  0, 0,               async, EFFECT, none,     "until all threads of the pair have arrived")
 OP(tensor_copy,  "buf bar x*",      "",  0, A(map)|A(order)|A(parts)|A(multicast),        async, READS|WRITES|EFFECT, tensor_copy, "the map's box at x into a buffer whose dimension order[i] is the map's i-th; bar counts the bytes; by one thread")
-OP(tensor_put,   "buf x*",          "",  0, A(map)|A(order),        async, READS|WRITES|EFFECT, tensor_put, "a buffer into the map's box at x, one bulk group; by one thread")
-OP(bulk_wait,    "",                "",  0, A(pending)|A(read), async, EFFECT, none,   "the thread that puts waits for its bulk groups")
+OP(tensor_put,   "buf x*",          "",  0, A(map)|A(order)|A(group), async, READS|WRITES|EFFECT, tensor_put, "a buffer into the map's box at x, one bulk group; by one thread, or its own rows by one of each group of warps")
+OP(bulk_wait,    "",                "",  0, A(pending)|A(read)|A(group), async, EFFECT, none, "the thread that puts waits for its bulk groups")
 OP(mbar_init,    "bar times?",      "",  0, A(arrivals),     async, EFFECT, mbar_init, "all stages of a barrier (arrivals times so many), by one thread; a barrier (of all threads) must follow")
 OP(mbar_expect,  "bar",             "",  0, A(bytes),        async, EFFECT, mbar,      "one arrival, with bytes to come; by one thread")
 OP(mbar_arrive,  "bar on? pair?",   "",  0, A(group),        async, EFFECT, mbar,      "one arrival of each warp of the role (of each `group` warps), if on (an i1); if pair (an i1), at both programs' barriers")

@@ -25,6 +25,7 @@ struct access {
     bool writes;
     enum { ENDED, COPY, DOT, PUT } in_flight; /* no wait for such has shown that it has ended */
     bool landed;                              /* but it may have, since the last barrier */
+    bool by_groups;                           /* each group of warps its own part */
     const struct value *slot;                 /* the stage's number, here; NULL: any of them */
     int nstages;
 };
@@ -114,26 +115,35 @@ static void rename_slots(accesses *list, const struct op *loop, const struct op 
 
 /* -- accesses -- */
 
-static bool conflicts(const accesses *list, const struct access *x)
+/* What must be waited for in front of x: nothing, one's own group, or all. */
+enum meeting { NOBODY, GROUP, ALL };
+
+static enum meeting conflicts(const accesses *list, const struct access *x)
 {
+    enum meeting m = NOBODY;
     for (int i = 0; i < list->n; i++) {
         const struct access *y = &list->at[i];
         if ((x->writes || y->writes) && x->start < y->end && y->start < x->end &&
-            (!y->in_flight || y->landed) && !are_apart(x, y))
-            return true;
+            (!y->in_flight || y->landed) && !are_apart(x, y)) {
+            if (!x->by_groups || !y->by_groups || x->start != y->start)
+                return ALL;
+            m = GROUP;
+        }
     }
-    return false;
+    return m;
 }
 
 /* What a barrier leaves to be ordered. */
-static void forget(accesses *list)
+static void forget(accesses *list, enum meeting m)
 {
     int n = 0;
-    for (int i = 0; i < list->n; i++)
-        if (list->at[i].in_flight) {
-            list->at[n] = list->at[i];
-            list->at[n++].landed = false;
-        }
+    for (int i = 0; i < list->n; i++) {
+        bool is_ordered = m == ALL || list->at[i].by_groups;
+        if (is_ordered && !list->at[i].in_flight)
+            continue;
+        list->at[n] = list->at[i];
+        list->at[n++].landed &= !is_ordered;
+    }
     list->n = n;
 }
 
@@ -170,6 +180,7 @@ static bool shared_access(const struct op *o, int i, struct access *x)
                          .nstages = op_result(alloc)->type->nstages,
                          .start = offset,
                          .end = offset + buffer_bytes(op_result(alloc)->type),
+                         .by_groups = op_attr(alloc, ATTR_group) != NULL,
                          .writes = i == 0 && op_has(o, WRITES) && o->code != OP_tensor_put,
                          .in_flight = o->code == OP_async_copy   ? COPY
                                       : o->code == OP_wgmma      ? DOT
@@ -223,15 +234,26 @@ static void walk_if(struct walker *w, struct op *o, accesses *since)
     }
 }
 
+static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since)
+{
+    enum { WARPS = 4 };
+    forget(since, m);
+    if (!w->insert)
+        return;
+    struct builder b = build_before(o);
+    struct op *barrier = build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
+    if (m == GROUP)
+        op_set_int(barrier, ATTR_group, WARPS);
+}
+
 static void visit_accesses(struct walker *w, struct op *o, accesses *since)
 {
     struct access x;
     for (int i = 0; i < o->nopnds; i++)
-        if (shared_access(o, i, &x) && conflicts(since, &x)) {
-            forget(since);
-            struct builder at = build_before(o);
-            if (w->insert)
-                build_op(&at, OP_barrier, 0, NULL, 0, NULL, 0);
+        if (shared_access(o, i, &x)) {
+            enum meeting m = conflicts(since, &x);
+            if (m)
+                meet(w, o, m, since);
         }
     for (int i = 0; i < o->nopnds; i++)
         if (shared_access(o, i, &x))
@@ -242,7 +264,7 @@ static void walk(struct walker *w, struct block *b, accesses *since)
 {
     for (struct op *o = b->first; o; o = o->next) {
         if (o->code == OP_barrier)
-            forget(since);
+            forget(since, ALL);
         else if (o->code == OP_async_wait || o->code == OP_dot_wait || o->code == OP_bulk_wait)
             land(since, o);
         else if (o->code == OP_for || o->code == OP_while)

@@ -9,6 +9,7 @@
  *                                                    bulk_wait read=1
  *
  * Nobody waits for a buffer to be read until it is to be written again. Stores that follow each other take turns in two.
+ * Where each warpgroup has rows of its own, it stores them without meeting others: while one stores, the other multiplies.
  *
  * Also: which box a map has, once it is known how the buffer lies that it fills or empties.
  */
@@ -35,19 +36,15 @@ static void count_others(struct op *o, void *ctx)
     c->n += a && a->i == c->number && o != c->like && !stores_alike(o, c->like);
 }
 
-void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts)
+static void fit_map(struct op *o, const struct type *buf, const int *order, const struct boxes *b)
 {
     struct func *f = o->block->func;
-    struct boxes b;
-    if (!layout_boxes(&b, buf->layout, type_elem_bytes(buf), order) ||
-        !boxes_cut(&b, buf->layout, type_elem_bytes(buf), order, parts))
-        diag_bug(f->module->diag, o->loc, "no tensor map goes with a buffer like this");
     struct count others = {.number = (int)op_int(o, ATTR_map), .like = o};
     func_walk(f, count_others, &others);
     struct tensor_map m = f->maps.at[others.number];
-    m.swizzle = b.swizzle;
+    m.swizzle = b->swizzle;
     for (int i = 0; i < buf->rank; i++)
-        m.box[m.rank - buf->rank + i] = b.shape[order[i]];
+        m.box[m.rank - buf->rank + i] = b->shape[order[i]];
     if (others.n > 0 && !tensor_map_equal(&m, &f->maps.at[others.number])) { /* others have it otherwise */
         others.number = f->maps.n;
         VEC_PUSH(f->module->arena, &f->maps, m);
@@ -56,7 +53,18 @@ void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int 
     f->maps.at[others.number] = m;
 }
 
+void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts)
+{
+    struct boxes b;
+    if (!layout_boxes(&b, buf->layout, type_elem_bytes(buf), order) ||
+        !boxes_cut(&b, buf->layout, type_elem_bytes(buf), order, parts))
+        diag_bug(o->block->func->module->diag, o->loc, "no tensor map goes with a buffer like this");
+    fit_map(o, buf, order, &b);
+}
+
 /* -- stores -- */
+
+static const int in_order[RANK_MAX] = {0, 1, 2, 3, 4};
 
 /* The stores of a block, through one buffer if they are alike. */
 struct stores {
@@ -89,25 +97,50 @@ static struct op *outermost_loop(const struct op *o)
     return loop;
 }
 
-static void build_wait(struct builder *b, int pending)
+/* The rows after which those of the next warpgroup come, where each has rows of its own: they need not meet. 0: no. */
+static int rows_of_group(const struct op *store)
+{
+    enum { GROUP_BIT = 2, GROUPS = 2 };
+    const struct type *t = op_opnd(store, 0)->type, *buf = buffer_of(store, 1);
+    const struct layout *l = t->layout;
+    int index[RANK_MAX];
+    struct boxes b;
+    if (store->block->func->num_warps != GROUPS * WGMMA_WARPS || t->rank != 2 ||
+        l->nbits[IN_warp] != GROUP_BIT + 1)
+        return 0;
+    layout_split_coord(l, layout_basis(l, IN_warp, GROUP_BIT), index);
+    bool good = index[0] && !index[1] && !layout_free_bits(l, IN_warp) &&
+                layout_boxes(&b, buf->layout, type_elem_bytes(buf), in_order) && b.shape[0] > index[0] &&
+                boxes_cut_rows(&b, buf->layout, type_elem_bytes(buf), in_order, index[0]);
+    return good ? index[0] : 0;
+}
+
+static void build_wait(struct builder *b, int pending, bool by_groups)
 {
     struct op *o = build_op(b, OP_bulk_wait, 0, NULL, 0, NULL, 0);
     op_set_int(o, ATTR_read, 1);
     op_set_int(o, ATTR_pending, pending);
+    if (by_groups)
+        op_set_int(o, ATTR_group, WGMMA_WARPS);
 }
 
-static void lower_store(struct op *o, struct value *slot)
+static void lower_store(struct op *o, struct value *slot, int group_rows)
 {
     struct value *x[1 + RANK_MAX], *from[] = {op_opnd(o, 0), slot};
-    int order[RANK_MAX];
-    for (int i = 0; i < slot->type->rank; i++)
-        order[i] = i;
-    tensor_fit_map(o, slot->type, order, 1);
+    const struct type *t = slot->type;
+    struct boxes boxes;
+    if (!layout_boxes(&boxes, t->layout, type_elem_bytes(t), in_order) ||
+        (group_rows && !boxes_cut_rows(&boxes, t->layout, type_elem_bytes(t), in_order, group_rows)))
+        diag_bug(o->block->func->module->diag, o->loc, "no tensor map goes with a buffer like this");
+    fit_map(o, t, in_order, &boxes);
     struct builder b = build_before(o);
     x[0] = op_result(build_op(&b, OP_to_shared, 2, from, 1, &slot->type, 0));
     for (int i = 1; i < o->nopnds; i++)
         x[i] = op_opnd(o, i);
-    op_set_int(build_op(&b, OP_tensor_put, o->nopnds, x, 0, NULL, 0), ATTR_map, op_int(o, ATTR_map));
+    struct op *put = build_op(&b, OP_tensor_put, o->nopnds, x, 0, NULL, 0);
+    op_set_int(put, ATTR_map, op_int(o, ATTR_map));
+    if (group_rows)
+        op_set_int(put, ATTR_group, WGMMA_WARPS);
     op_erase(o);
 }
 
@@ -115,22 +148,26 @@ static void lower_store(struct op *o, struct value *slot)
 static void lower_stores(struct op *const *ops, int n)
 {
     struct op *loop = outermost_loop(ops[0]), *last = ops[n - 1]->next;
-    int nslots = n % 2 ? 1 : 2;
+    int nslots = n % 2 ? 1 : 2, group_rows = rows_of_group(ops[0]);
+    for (int i = 1; i < n; i++)
+        group_rows = rows_of_group(ops[i]) == group_rows ? group_rows : 0;
     const struct type *t = buffer_of(ops[0], nslots);
     struct builder b = build_before(loop ? loop : ops[0]);
     struct value *buf = op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &t, 0));
+    if (group_rows)
+        op_set_int(buf->def, ATTR_group, WGMMA_WARPS);
     for (int i = 0; i < n; i++) {
         b = build_before(ops[i]);
         if (loop || i >= nslots)
-            build_wait(&b, nslots - 1);
+            build_wait(&b, nslots - 1, group_rows);
         struct value *slot = buf;
         if (nslots > 1)
             slot = build_binary(&b, OP_shared_slot, buf,
                                 build_const_int(&b, type_scalar(b.func->module, DT_i32), i % nslots));
-        lower_store(ops[i], slot);
+        lower_store(ops[i], slot, group_rows);
     }
     b = loop ? build_after(loop) : build_before(last);
-    build_wait(&b, 0);
+    build_wait(&b, 0, group_rows);
 }
 
 void opt_tensor(struct func *f)
