@@ -89,6 +89,7 @@ _Noreturn void select_unsupported(struct select *s, const char *what);
 
 /* -- one function a family; the elementwise ones give one element of the result -- */
 struct opnd select_arith(struct select *s, const struct op *o, const struct opnd *x);
+bool math_jumps(const struct op *o); /* by what its operands are */
 struct opnd select_math(struct select *s, const struct op *o, const struct opnd *x);
 struct opnd select_cast(struct select *s, const struct op *o, const struct opnd *x);
 void select_create(struct select *s, const struct op *o);

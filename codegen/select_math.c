@@ -423,6 +423,11 @@ static struct opnd remainder_step(struct select *s, const struct remainder *t, s
     return emit3(s, form1(INSN_fma, t->type, MOD_rn), emit1(s, form0(INSN_neg, t->type), quotient), d, r);
 }
 
+bool math_jumps(const struct op *o)
+{
+    return o->code == OP_sin || o->code == OP_cos || o->code == OP_frem;
+}
+
 static struct opnd remainder_of(struct select *s, const struct remainder *t, struct opnd x, struct opnd y)
 {
     struct opnd start = emit1(s, form0(INSN_abs, t->type), x), d = emit1(s, form0(INSN_abs, t->type), y);

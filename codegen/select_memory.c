@@ -215,7 +215,7 @@ static struct guards guards_of(struct select *s, const struct opnd *mask, int ve
     return g;
 }
 
-/* Can nothing be seen of v's elements where `mask` is 0? *budget bounds the search. */
+/* Can nothing be seen of v's elements where `mask` is 0? Where the program goes is seen. *budget bounds the search. */
 static bool only_under_mask(const struct value *v, const struct value *mask, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -226,6 +226,8 @@ static bool only_under_mask(const struct value *v, const struct value *mask, int
             continue;
         if (o->code == OP_load && op_opnd(o, 1) == mask && u == &o->opnds[0])
             continue;
+        if (math_jumps(o))
+            return false;
         if (!op_has(o, ELEMENTWISE) || !only_under_mask(op_result(o), mask, budget))
             return false;
     }

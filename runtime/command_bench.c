@@ -82,6 +82,22 @@ static struct bench_row *row_of(struct bencher *b, bool is_kernel, const char *w
     return set_row(&b->set, is_kernel, name);
 }
 
+/* The line of the program that defines the kernel; 0: it is defined elsewhere. */
+static uint32_t line_of(const char *path, const char *kernel)
+{
+    size_t length, n = strlen(kernel);
+    uint32_t line = 1, found = 0;
+    char *text = read_file(path, &length);
+    for (const char *s = text; s && *s && !found; line++) {
+        const char *end = s + strcspn(s, "\n"), *word = s + strspn(s, " \t");
+        if (strncmp(word, "def ", 4) == 0 && strncmp(word + 4, kernel, n) == 0 && strchr(" (", word[4 + n]))
+            found = line;
+        s = *end ? end + 1 : end;
+    }
+    free(text);
+    return found;
+}
+
 /* The kernel's row of costs. */
 static struct bench_row *add_kernel(struct bencher *b, neso_kernel *kernel)
 {
@@ -91,7 +107,7 @@ static struct bench_row *add_kernel(struct bencher *b, neso_kernel *kernel)
         r = row_of(b, true, neso_kernel_id(kernel));
         free(r->kernel);
         r->kernel = copy_text(neso_kernel_name(kernel));
-        row_place(r, b->path, 0);
+        row_place(r, b->path, line_of(b->path, r->kernel));
         cost_kernel(r, kernel, ptx, !b->has_gpu && r->ncosts == 0);
     } else {
         complain("no PTX for kernel %s", neso_kernel_name(kernel));
@@ -131,7 +147,7 @@ static void counted(void *user, const neso_count *c)
     struct bench_row *r = row_of(b, true, c->id);
     if (!r->kernel) { /* a variant that the launch chose */
         r->kernel = copy_text(c->kernel);
-        row_place(r, b->path, 0);
+        row_place(r, b->path, line_of(b->path, r->kernel));
     }
     if (c->line)
         snprintf(name, sizeof name, "run.%s@%u", c->name, (unsigned)c->line);
