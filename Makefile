@@ -30,16 +30,16 @@ $(BUILD)/%.o: %.c Makefile
 	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
 # What is written in Python, as an array of its bytes, without what only a reader needs: comments but the headings of
-# sections, empty lines, blanks around operators, and all but one blank a level of indentation.
-SHORTEN = 1{ s/.*//; b; }; /^$(HASH) -- /b; /^ *($(HASH)|$$)/d; s/  $(HASH) .*//; /^import triton$$/d; \
+# sections, empty lines, blanks around operators, and all but one blank a level of indentation; and packed.
+SHORTEN = /^$(HASH) -- /b; /^ *($(HASH)|$$)/d; s/  $(HASH) .*//; /^import triton$$/d; \
           s/^import triton.language as tl/&\nfrom triton import jit as j/; s/^@triton.jit/@j/; \
           :a; s/^(\t*)    /\1\t/; ta; y/\t/ /; /["']/!s/ ?([-+*\/%=<>!&|^,:]+) /\1/g
 HASH    = \#
 
-$(BUILD)/%_py.c: %.py Makefile
+$(BUILD)/%_py.c: %.py frontend/pack.awk Makefile
 	@mkdir -p $(@D)
-	{ echo 'extern const char $(*F)_py[];'; echo 'const char $(*F)_py[] = {'; sed -E "$$SHORTEN" $< | \
-	  od -An -v -tx1 | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1, /g'; echo '0};'; } > $@
+	{ echo 'extern const unsigned char $(*F)_py[];'; echo 'const unsigned char $(*F)_py[] = {'; \
+	  sed -E "$$SHORTEN" $< | LC_ALL=C awk -f frontend/pack.awk; echo '};'; } > $@
 $(BUILD)/%_py.c: export SHORTEN := $(SHORTEN)
 
 # The page of `neso inspect`, likewise.

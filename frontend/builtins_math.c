@@ -339,18 +339,63 @@ struct obj *builtin_prelude_of_float(struct eval *e, struct obj **args, const st
     return args[0] ? builtin_prelude(e, args, call) : obj_error;
 }
 
-/* A function of the prelude on one or two floats of f32 or f64. */
+enum { PARAMS_MOST = 4 };
+
+static int count_params(const struct args *call)
+{
+    int n = 1;
+    for (const char *s = call->callee->params; *s; s++)
+        n += *s == ',';
+    return n;
+}
+
+/* A function of the prelude on floats of f32 or f64; integers may be among those behind the first. */
 struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
-    bool two = strchr(call->callee->params, ',');
-    struct obj *x[2] = {arg_float(e, args, call, 0, "x"), NULL};
+    static const char *const names[] = {"x", "y", "z", "w"};
+    struct obj *x[PARAMS_MOST] = {arg_float(e, args, call, 0, "x")};
+    int n = count_params(call);
     if (!x[0])
         return obj_error;
-    if (two && !(x[1] = arg_tensor(e, args[1], call, 1, "y")))
+    for (int i = 1; i < n; i++) {
+        if (!(x[i] = arg_tensor(e, args[i], call, i, names[i])))
+            return obj_error;
+        if (!is_int_type(scalar_of(x[i])) && !lang_equal(scalar_of(x[0]), scalar_of(x[i])))
+            return wrong_type(e, call, lang_text(e, scalar_of(x[0])), x[i], arg_loc(call, i, names[i]));
+        tensor_broadcast(e, &x[0], &x[i], call->loc);
+        if (is_error(x[0]))
+            return x[0];
+    }
+    return trace_call_prelude(e, call->callee->data, n, x, call->loc);
+}
+
+struct obj *builtin_int_prelude(struct eval *e, struct obj **args, const struct args *call)
+{
+    int n = count_params(call);
+    for (int i = 0; i < n; i++) {
+        if (!(args[i] = arg_tensor(e, args[i], call, i, "x")))
+            return obj_error;
+        if (!is_int_type(scalar_of(args[i])) || bits_of(scalar_of(args[i])) < 32)
+            return wrong_type(e, call, "integers of 32 or 64 bits", args[i], call->loc);
+    }
+    return trace_call_prelude(e, call->callee->data, n, args, call->loc);
+}
+
+/* data: how a float is rounded to a whole number (to nearest, to zero, down, up), and the type that it becomes. */
+struct obj *builtin_convert_rounded(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x = arg_tensor(e, args[0], call, 0, "x");
+    const char *how = call->callee->data;
+    if (!x)
         return obj_error;
-    if (two && !is_int_type(scalar_of(x[1])) && !lang_equal(scalar_of(x[0]), scalar_of(x[1])))
-        return wrong_type(e, call, lang_text(e, scalar_of(x[0])), x[1], arg_loc(call, 1, "y"));
-    return trace_call_prelude(e, call->callee->data, two ? 2 : 1, x, call->loc);
+    const struct lang_type *to = lang_parse(e, how + 1, strlen(how + 1));
+    if (is_float_type(scalar_of(x)) && is_int_type(to) && *how != 'z') {
+        if (!arg_float(e, args, call, 0, "x"))
+            return obj_error;
+        x = *how == 'n' ? trace_call_prelude(e, "libdevice_rint", 1, &x, call->loc)
+                        : unary(e, *how == 'd' ? OP_floor : OP_ceil, x, call->loc);
+    }
+    return tensor_cast(e, x, to, ROUND_none, false, call->loc);
 }
 
 /* -- selection -- */

@@ -251,10 +251,13 @@ struct scope *builtins_names(struct eval *e, const struct obj *module);
 /* Members of a dtype or pointer type; NULL: no such. */
 struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
 
-/* -- prelude.py, library.py (as texts): functions of the language and modules of Python that are written in it -- */
-extern const char prelude_py[], library_py[];
+/* -- prelude.py, library.py (as packed texts): functions of the language and modules of Python that are written in it -- */
+extern const unsigned char prelude_py[], library_py[];
+/* The section after another (NULL: the first); NULL: there is none. It begins with its heading. */
+const unsigned char *packed_section(const unsigned char *packed, const unsigned char *after);
+struct text unpack_section(struct arena *a, const unsigned char *packed, const unsigned char *section);
 /* Runs the section under `# -- SECTION` as a module of that name; NULL: there is none. */
-struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name);
+struct obj *eval_section(struct eval *e, const unsigned char *packed, const char *section, const char *name);
 struct loc eval_outside(const struct eval *e, struct loc at); /* of a place in such a section: where the user's code called it */
 
 #endif

@@ -101,19 +101,47 @@ const struct native_class native_unknown = {
 
 /* -- finding -- */
 
-struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name)
+/* What a byte of a text packed by pack.awk stands for. */
+static void unpack_byte(struct text *out, const unsigned char *pairs, unsigned char byte)
+{
+    enum { PAIRS_FROM = 128 };
+    if (byte < PAIRS_FROM) {
+        text_char(out, (char)byte);
+        return;
+    }
+    unpack_byte(out, pairs, pairs[2 * (byte - PAIRS_FROM)]);
+    unpack_byte(out, pairs, pairs[2 * (byte - PAIRS_FROM) + 1]);
+}
+
+const unsigned char *packed_section(const unsigned char *packed, const unsigned char *after)
+{
+    enum { PAIRS_BYTES = 256 };
+    const unsigned char *s = after ? after + strlen((const char *)after) + 1 : packed + PAIRS_BYTES;
+    return *s ? s : NULL;
+}
+
+struct text unpack_section(struct arena *a, const unsigned char *packed, const unsigned char *section)
+{
+    struct text out;
+    text_init(&out, a);
+    for (; *section; section++)
+        unpack_byte(&out, packed, *section);
+    return out;
+}
+
+struct obj *eval_section(struct eval *e, const unsigned char *packed, const char *section, const char *name)
 {
     struct text heading;
     text_init(&heading, e->arena);
-    text_printf(&heading, "\n# -- %s\n", section);
-    const char *start = strstr(text, heading.s);
-    if (!start)
-        return NULL;
-    const char *end = strstr(start + 1, "\n# -- ");
-    size_t n = end ? (size_t)(end + 1 - start) : strlen(start);
-    struct source *src = diag_add_source(e->diag, section, start, n);
-    src->is_own = true;
-    return eval_module(e, src, name);
+    text_printf(&heading, "# -- %s\n", section);
+    for (const unsigned char *s = NULL; (s = packed_section(packed, s));)
+        if (strncmp((const char *)s, heading.s, heading.len) == 0) {
+            struct text text = unpack_section(e->arena, packed, s);
+            struct source *src = diag_add_source(e->diag, section, text.s, text.len);
+            src->is_own = true;
+            return eval_module(e, src, name);
+        }
+    return NULL;
 }
 
 static struct obj *from_host(struct eval *e, const char *name, struct loc at)

@@ -391,14 +391,14 @@ def cos_f64(x):
     return sine(x, 1)
 
 
-# erfc(x) / exp(-x^2) of x from 0 on: (1 + 2 x) of that as a polynomial in (x - 3) / (x + 3).
+# erfc(x) / exp(-x^2) of x from 1/2 on: (1 + 2 x) of that as a polynomial in (x - 3) / (x + 3).
 @triton.jit
 def erfcx_f64(x):
-    c: tl.constexpr = (1.5388910988199787e-09, -5.179049700804952e-08, 2.1976845762932026e-07, -1.3933571030422475e-07, -7.289290280206629e-07,
-                       4.1803848900447067e-07, 3.506574001550754e-06, -7.689716956755944e-07, -2.010207818241696e-05, 4.959861428496245e-06,
-                       0.0001250979543491315, -0.00010516139184196327, -0.0007798319227725102, 0.0018886905008332977, 0.0025293917794842165,
-                       -0.023770514925815424, 0.068308027345824, -0.1192736634151191, 0.12964515870272067, -0.04756229435345284,
-                       -0.13562110612458092, 1.2530080582697296)
+    c: tl.constexpr = (3.4821714559368368e-09, -2.36373378622686e-08, 1.8415624444881093e-08, 1.3374156697840068e-07, -1.2376649830177098e-07,
+                       -6.551464769497394e-07, 3.524044805476245e-07, 3.4980106095777735e-06, -7.334368558575733e-07, -2.0110990693258778e-05,
+                       4.951241317920586e-06, 0.00012510204862004745, -0.00010516036554829381, -0.0007798327143610477, 0.0018886904547060941,
+                       0.00252939186040418, -0.02377051492728926, 0.068308027341482, -0.11927366341492748, 0.12964515870282672,
+                       -0.04756229435345709, -0.1356211061245817, 1.2530080582697296)
     return polynomial((x - 3.0) / (x + 3.0), c) / (1.0 + 2.0 * x)
 
 
@@ -411,6 +411,83 @@ def erf_f64(x):
     a = tl.minimum(tl.abs(x), 6.0)
     far = 1.0 - tl.exp(-a * a) * erfcx_f64(a)
     return tl.where(tl.abs(x) >= 1.0, tl.where(x < 0.0, -far, far), x + x * polynomial(x * x, c))
+
+
+# exp(-x^2), with what the rounding of x^2 lost.
+@triton.jit
+def gauss(x):
+    s = x * x
+    return tl.exp(-s) * (1.0 - tl.fma(x, x, -s))
+
+
+@triton.jit
+def erfc_f64(x):
+    a = tl.minimum(tl.abs(x), 30.0)
+    far = gauss(a) * erfcx_f64(a)
+    y = tl.where(tl.abs(x) < 0.5, 1.0 - erf_f64(x), tl.where(x < 0.0, 2.0 - far, far))
+    return tl.where(x == x, y, x)
+
+
+@triton.jit
+def libdevice_erfc(x):
+    return erfc_f64(x.to(tl.float64)).to(x.dtype)
+
+
+@triton.jit
+def libdevice_erfcx(x):
+    w = x.to(tl.float64)
+    s = w * w
+    e = tl.exp(s) * (1.0 + tl.fma(w, w, -s))
+    far = erfcx_f64(tl.minimum(tl.abs(w), 1e15))
+    y = tl.where(w < 0.0, tl.where(w < -27.0, float("inf"), 2.0 * e - far), tl.where(w > 1e15, 0.5641895835477563 / w, far))
+    return tl.where(tl.abs(w) < 0.5, e * (1.0 - erf_f64(w)), tl.where(w == w, y, w)).to(x.dtype)
+
+
+# erfc(-x / sqrt 2) / 2, where erfc falls steeply with what the rounding of its argument lost.
+@triton.jit
+def libdevice_normcdf(x):
+    w = -x.to(tl.float64)
+    half: tl.constexpr = 0.7071067811865476
+    u = w * half
+    rest = tl.fma(w, tl.full(w.shape, half, tl.float64), -u) - w * 4.833646656726457e-17
+    y = erfc_f64(u)
+    return (0.5 * tl.where((u > 1.0) & (u < 30.0), y - 2.0 * u * rest * y, y)).to(x.dtype)
+
+
+# The y > 0 with erf(y) = a and erfc(y) = c: a guess that is right to 1 in 500, and steps of Halley's.
+@triton.jit
+def inverse(a, c):
+    w = tl.log(c) + tl.log(1.0 + a)
+    t = 4.330746750799873 + 0.5 * w
+    y = tl.sqrt(tl.sqrt(t * t - w * 6.802721088435375) - t)
+    for _ in tl.static_range(3):
+        f = tl.where(a < 0.5, erf_f64(y) - a, c - erfc_f64(y)) / (1.1283791670955126 * gauss(y))
+        y = y - f / (1.0 + y * f)
+    return tl.where(c == 0.0, float("inf"), y)
+
+
+@triton.jit
+def libdevice_erfinv(x):
+    w = x.to(tl.float64)
+    y = inverse(tl.abs(w), 1.0 - tl.abs(w))
+    return tl.where(x == 0.0, x, tl.where(w < 0.0, -y, y).to(x.dtype))
+
+
+@triton.jit
+def erfcinv_f64(w):
+    c = tl.where(w > 1.0, 2.0 - w, w)
+    y = inverse(1.0 - c, c)
+    return tl.where(w > 1.0, -y, y)
+
+
+@triton.jit
+def libdevice_erfcinv(x):
+    return erfcinv_f64(x.to(tl.float64)).to(x.dtype)
+
+
+@triton.jit
+def libdevice_normcdfinv(x):
+    return (erfcinv_f64(2.0 * x.to(tl.float64)) * -1.4142135623730951).to(x.dtype)
 
 
 # -- libdevice: of f32 and f64 --
@@ -446,11 +523,6 @@ def libdevice_rint(x):
 
 
 @triton.jit
-def libdevice_nearbyint(x):
-    return libdevice_rint(x)
-
-
-@triton.jit
 def libdevice_round(x):
     a = tl.abs(x)
     low = tl.floor(a)
@@ -467,24 +539,48 @@ def libdevice_llround(x):
     return libdevice_round(x).to(tl.int64)
 
 
+# b^x of x = n log_b 2 + r, where log_b 2 = high + low: 2^n in two steps, of which the second one may round.
+@triton.jit
+def power(x, log2_b, high, low):
+    n = libdevice_rint(tl.minimum(tl.maximum(x * log2_b, -1100.0), 1100.0))
+    r = tl.fma(-n, tl.full(x.shape, high, x.dtype), x)
+    r = tl.fma(-n, tl.full(x.shape, low, x.dtype), r)
+    a = n.to(tl.int32) >> 1
+    b = n.to(tl.int32) - a
+    if x.dtype == tl.float32:
+        a, b = tl.minimum(tl.maximum(a, -126), 127), tl.minimum(tl.maximum(b, -126), 127)
+        s, t = ((a + 127) << 23).to(tl.float32, bitcast=True), ((b + 127) << 23).to(tl.float32, bitcast=True)
+    else:
+        s = ((a + 1023).to(tl.int64) << 52).to(tl.float64, bitcast=True)
+        t = ((b + 1023).to(tl.int64) << 52).to(tl.float64, bitcast=True)
+    y = tl.exp2(r * log2_b) * s * t
+    return tl.where(tl.abs(x) < 800.0, y, tl.exp2(x * log2_b))
+
+
+@triton.jit
+def libdevice_exp(x):
+    if x.dtype == tl.float32:
+        return power(x, 1.4426950408889634, 0.6931471824645996, -1.904654299957768e-09)
+    else:
+        return tl.exp(x)
+
+
 @triton.jit
 def libdevice_exp10(x):
-    return tl.exp2(x * 3.321928094887362)
+    if x.dtype == tl.float32:
+        return power(x, 3.321928094887362, 0.3010300099849701, -1.4320988897559699e-08)
+    else:
+        return power(x, 3.321928094887362, 0.3010299956639812, -2.8037281277851704e-18)
 
 
 @triton.jit
 def libdevice_fast_exp10f(x):
-    return libdevice_exp10(x)
+    return tl.exp2(x * 3.321928094887362)
 
 
 @triton.jit
 def libdevice_log10(x):
     return tl.log2(x) * 0.3010299956639812
-
-
-@triton.jit
-def libdevice_fast_log10f(x):
-    return libdevice_log10(x)
 
 
 # Near 0 the Taylor series, which exp(x) - 1 would lose to cancellation.
@@ -506,11 +602,6 @@ def libdevice_log1p(x):
 
 @triton.jit
 def libdevice_tan(x):
-    return tl.sin(x) / tl.cos(x)
-
-
-@triton.jit
-def libdevice_fast_tanf(x):
     return tl.sin(x) / tl.cos(x)
 
 
@@ -569,11 +660,6 @@ def libdevice_finitef(x):
 
 
 @triton.jit
-def libdevice_isfinited(x):
-    return tl.abs(x) < float("inf")
-
-
-@triton.jit
 def libdevice_signbit(x):
     if x.dtype == tl.float32:
         return (x.to(tl.int32, bitcast=True) < 0).to(tl.int32)
@@ -604,7 +690,7 @@ def libdevice_hypot(x, y):
 def libdevice_pow(x, y):
     y = y.to(x.dtype)
     a = tl.abs(x)
-    r = tl.exp2(y * tl.log2(a))
+    r = tl.exp2(y.to(tl.float64) * tl.log2(a.to(tl.float64))).to(x.dtype)
     is_whole = tl.floor(y) == y
     is_odd = is_whole & (tl.floor(y * 0.5) * 2.0 != y)
     r = tl.where((x < 0.0) & is_odd, -r, r)
@@ -615,3 +701,300 @@ def libdevice_pow(x, y):
 @triton.jit
 def libdevice_fast_powf(x, y):
     return tl.exp2(y * tl.log2(x))
+
+
+# -- libdevice: inverse functions of angles, roots, norms, exponents --
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+# Of 0 to 1: pi/4 plus that of (t - 1) / (t + 1) from tan(pi/8) on.
+@triton.jit
+def atan_of(t):
+    far = t > 0.41421356237309503
+    u = tl.where(far, tl.div_rn(t - 1.0, t + 1.0), t)
+    z = u * u
+    if t.dtype == tl.float32:
+        c: tl.constexpr = (-0.0645105448, 0.107434678, -0.142639312, 0.199995398, -0.333333318)
+    else:
+        c: tl.constexpr = (0.01627999005782057, -0.03456535729190067, 0.045513908032899016, -0.052304098866177415,
+                           0.05878922970309668, -0.06666424361404927, 0.07692296345833015, -0.0909090875249078, 0.11111111105135144,
+                           -0.1428571428565962, 0.19999999999999804, -0.3333333333333333)
+    p = z * c[0] + c[1]
+    for i in tl.static_range(2, len(c)):
+        p = p * z + c[i]
+    rest = u * z * p
+    return tl.where(far, 0.7853981633974483 + (u + rest), u + rest)
+
+
+@triton.jit
+def libdevice_atan2(y, x):
+    a, b = tl.abs(y), tl.abs(x)
+    most = tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+    t = tl.div_rn(tl.minimum(a, b), tl.where(most == 0.0, 1.0, most))
+    r = atan_of(tl.where((a == b) & (most > 0.0), 1.0, t))
+    r = tl.where(a > b, 1.5707963267948966 - r, r)
+    return libdevice.copysign(tl.where(libdevice.signbit(x) != 0, 3.141592653589793 - r, r), y)
+
+
+@triton.jit
+def libdevice_atan(x):
+    a = tl.abs(x)
+    r = atan_of(tl.where(a > 1.0, tl.div_rn(tl.full(x.shape, 1.0, x.dtype), a), a))
+    return libdevice.copysign(tl.where(a > 1.0, 1.5707963267948966 - r, r), x)
+
+
+@triton.jit
+def libdevice_asin(x):
+    return libdevice.atan2(x, tl.sqrt_rn((1.0 - x) * (1.0 + x)))
+
+
+@triton.jit
+def libdevice_acos(x):
+    return 2.0 * libdevice.atan2(tl.sqrt_rn(1.0 - x), tl.sqrt_rn(1.0 + x))
+
+
+# A step of Newton's after a guess by logarithms, the cube to twice the precision; small x are multiplied by 2^72 before.
+@triton.jit
+def libdevice_cbrt(x):
+    a = tl.abs(x)
+    small = a < 1e-28
+    b = tl.where(small, a * 4.722366482869645e21, a)
+    t = tl.exp2(tl.log2(b) * 0.3333333333333333)
+    s = t * t
+    t = t - (tl.fma(s, t, -b) + tl.fma(t, t, -s) * t) / (3.0 * s)
+    y = libdevice.copysign(tl.where(small, t * 5.960464477539063e-08, t), x)
+    return tl.where((a > 0.0) & (a < float("inf")), y, x)
+
+
+@triton.jit
+def libdevice_rcbrt(x):
+    return tl.div_rn(tl.full(x.shape, 1.0, x.dtype), libdevice_cbrt(x))
+
+
+# x = q / 2 + t.
+@triton.jit
+def of_half_turns(x, more):
+    q = libdevice.rint(x * 2.0)
+    z = (x - q * 0.5) * 3.141592653589793
+    k = (q - 4.0 * tl.floor(q * 0.25)).to(tl.int32) + more
+    y = tl.where((k & 1) == 0, tl.sin(z), tl.cos(z))
+    return tl.where((k & 2) == 0, y, -y)
+
+
+@triton.jit
+def libdevice_sinpi(x):
+    return tl.where(libdevice.rint(x) == x, x * 0.0, of_half_turns(x, 0))
+
+
+@triton.jit
+def libdevice_cospi(x):
+    return of_half_turns(x, 1)
+
+
+@triton.jit
+def libdevice_rhypot(x, y):
+    return tl.div_rn(tl.full(x.shape, 1.0, x.dtype), libdevice.hypot(x, y))
+
+
+@triton.jit
+def libdevice_norm4d(x, y, z, w):
+    most = tl.maximum(tl.maximum(tl.abs(x), tl.abs(y)), tl.maximum(tl.abs(z), tl.abs(w)))
+    by = tl.where((most > 0.0) & (most < float("inf")), most, 1.0)
+    x, y, z, w = tl.div_rn(x, by), tl.div_rn(y, by), tl.div_rn(z, by), tl.div_rn(w, by)
+    return tl.where(most == float("inf"), most, by * tl.sqrt_rn(x * x + y * y + z * z + w * w))
+
+
+@triton.jit
+def libdevice_norm3d(x, y, z):
+    return libdevice_norm4d(x, y, z, x * 0.0)
+
+
+@triton.jit
+def libdevice_rnorm4d(x, y, z, w):
+    return tl.div_rn(tl.full(x.shape, 1.0, x.dtype), libdevice_norm4d(x, y, z, w))
+
+
+@triton.jit
+def libdevice_rnorm3d(x, y, z):
+    return libdevice_rnorm4d(x, y, z, x * 0.0)
+
+
+@triton.jit
+def libdevice_remainder(x, y):
+    b = tl.abs(y)
+    r = tl.abs(x)
+    r = tl.where(b < float("inf"), libdevice.fmod(r, tl.where(b + b < float("inf"), b + b, b)), r)
+    r = tl.where(r - b > -r, r - b, r)
+    r = tl.where((r > 0.0) & (r - b >= -r), r - b, r)
+    bad = (tl.abs(x) == float("inf")) | (x != x) | (y != y) | (b == 0.0)
+    return tl.where(bad, float("nan"), libdevice.copysign(tl.abs(r), tl.where(r < 0.0, -x, x)))
+
+
+@triton.jit
+def as_int(x):
+    return x.to(tl.core.get_int_dtype(x.dtype.primitive_bitwidth, True), bitcast=True)
+
+
+@triton.jit
+def libdevice_nextafter(x, y):
+    bits = as_int(x)
+    step = tl.where((x < y) == (x > 0.0), 1, -1)
+    next_ = tl.where(x == 0.0, as_int(libdevice.copysign(x * 0.0, y)) | 1, bits + step).to(x.dtype, bitcast=True)
+    return tl.where(x == y, y, tl.where((x != x) | (y != y), x + y, next_))
+
+
+# 2^n, of an n that gives no subnormal.
+@triton.jit
+def power_of_2(n, dtype):
+    if dtype == tl.float32:
+        return ((n + 127) << 23).to(tl.float32, bitcast=True)
+    else:
+        return ((n.to(tl.int64) + 1023) << 52).to(tl.float64, bitcast=True)
+
+
+# In three steps where one does not do; only the last one rounds.
+@triton.jit
+def libdevice_ldexp(x, n):
+    most: tl.constexpr = 120 if x.dtype == tl.float32 else 1000
+    n = tl.minimum(tl.maximum(n, -3 * most), 3 * most)
+    a = tl.where((n > -most) & (n < most), n * 0, n // 3)
+    p = power_of_2(a, x.dtype)
+    return x * p * p * power_of_2(n - a - a, x.dtype)
+
+
+@triton.jit
+def libdevice_ilogb(x):
+    bits: tl.constexpr = 23 if x.dtype == tl.float32 else 52
+    bias: tl.constexpr = 127 if x.dtype == tl.float32 else 1023
+    a = tl.abs(x)
+    small = a < (1.1754943508222875e-38 if x.dtype == tl.float32 else 2.2250738585072014e-308)
+    e = (as_int(tl.where(small, a * (1 << bits), a)) >> bits).to(tl.int32) - bias
+    e = tl.where(small, e - bits, e)
+    return tl.where(a == 0.0, -2147483648, tl.where(a < float("inf"), e, tl.where(a == a, 2147483647, -2147483648)))
+
+
+@triton.jit
+def libdevice_logb(x):
+    a = tl.abs(x)
+    e = libdevice_ilogb(x).to(x.dtype)
+    return tl.where(a == 0.0, -float("inf"), tl.where(a < float("inf"), e, a))
+
+
+@triton.jit
+def libdevice_rsqrt_rn(x):
+    return (1.0 / tl.sqrt(x.to(tl.float64))).to(tl.float32)
+
+
+@triton.jit
+def libdevice_rcp_rn(x):
+    return tl.div_rn(tl.full(x.shape, 1.0, x.dtype), x)
+
+
+# A product that is not fused with a sum behind it, and a sum that is not with a product before it.
+@triton.jit
+def libdevice_mul_rn(x, y):
+    return tl.fma(x, y, tl.full(x.shape, -0.0, x.dtype))
+
+
+@triton.jit
+def libdevice_add_rn(x, y):
+    return tl.fma(x, tl.full(x.shape, 1.0, x.dtype), y)
+
+
+@triton.jit
+def libdevice_sub_rn(x, y):
+    return libdevice_add_rn(x, -y)
+
+
+@triton.jit
+def libdevice_double2hiint(x):
+    return (as_int(x) >> 32).to(tl.int32)
+
+
+@triton.jit
+def libdevice_double2loint(x):
+    return as_int(x).to(tl.int32)
+
+
+# -- libdevice: of integers --
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def libdevice_popc(x):
+    x = x.to(tl.uint64) & (0xFFFFFFFF if x.dtype.primitive_bitwidth == 32 else 0xFFFFFFFFFFFFFFFF)
+    x = x - ((x >> 1) & 0x5555555555555555)
+    x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333)
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F
+    return ((x * 0x0101010101010101) >> 56).to(tl.int32)
+
+
+@triton.jit
+def libdevice_clz(x):
+    bits: tl.constexpr = x.dtype.primitive_bitwidth
+    x = x.to(tl.uint64) & (0xFFFFFFFF if bits == 32 else 0xFFFFFFFFFFFFFFFF)
+    for i in tl.static_range(6):
+        x |= x >> (1 << i)
+    return bits - libdevice_popc(x)
+
+
+@triton.jit
+def libdevice_ffs(x):
+    return tl.where(x == 0, 0, libdevice_popc((x & -x) - 1) + 1)
+
+
+@triton.jit
+def libdevice_brev(x):
+    u = x.to(tl.uint64) & (0xFFFFFFFF if x.dtype.primitive_bitwidth == 32 else 0xFFFFFFFFFFFFFFFF)
+    u = ((u & 0x5555555555555555) << 1) | ((u >> 1) & 0x5555555555555555)
+    u = ((u & 0x3333333333333333) << 2) | ((u >> 2) & 0x3333333333333333)
+    u = ((u & 0x0F0F0F0F0F0F0F0F) << 4) | ((u >> 4) & 0x0F0F0F0F0F0F0F0F)
+    u = ((u & 0x00FF00FF00FF00FF) << 8) | ((u >> 8) & 0x00FF00FF00FF00FF)
+    u = ((u & 0x0000FFFF0000FFFF) << 16) | ((u >> 16) & 0x0000FFFF0000FFFF)
+    u = (u << 32) | (u >> 32)
+    return (u >> (64 - x.dtype.primitive_bitwidth)).to(x.dtype)
+
+
+@triton.jit
+def libdevice_byte_perm(x, y, s):
+    both = (x.to(tl.uint64) & 0xFFFFFFFF) | (y.to(tl.uint64) << 32)
+    r = both & 0
+    for i in tl.static_range(4):
+        r |= ((both >> (((s >> (4 * i)) & 7) * 8).to(tl.uint64)) & 255) << (8 * i)
+    return r.to(x.dtype)
+
+
+@triton.jit
+def libdevice_mul24(x, y):
+    return ((x << 8) >> 8) * ((y << 8) >> 8)
+
+
+@triton.jit
+def libdevice_mulhi(x, y):
+    high = tl.umulhi(x, y)
+    if x.dtype.is_int_signed():
+        high = high - tl.where(x < 0, y, 0) - tl.where(y < 0, x, 0)
+    return high
+
+
+@triton.jit
+def libdevice_sad(x, y, z):
+    return (tl.maximum(x, y) - tl.minimum(x, y)).to(z.dtype) + z
+
+
+@triton.jit
+def libdevice_hadd(x, y):
+    return (x & y) + ((x ^ y) >> 1)
+
+
+@triton.jit
+def libdevice_rhadd(x, y):
+    return (x | y) - ((x ^ y) >> 1)
+
+
+@triton.jit
+def libdevice_hiloint2double(x, y):
+    return ((x.to(tl.int64) << 32) | (y.to(tl.int64) & 0xFFFFFFFF)).to(tl.float64, bitcast=True)

@@ -429,20 +429,6 @@ bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n,
 
 /* -- the prelude: a section of it is parsed when a kernel first needs it -- */
 
-#define SECTION "\n# -- "
-
-/* The section that holds a function: from the end of its heading to the next. */
-static const char *find_section(const char *function, size_t *len)
-{
-    const char *start = prelude_py, *end = strstr(start, SECTION);
-    while (end && end < function) {
-        start = end + 1;
-        end = strstr(start, SECTION);
-    }
-    *len = end ? (size_t)(end + 1 - start) : strlen(start);
-    return start;
-}
-
 /* Runs a section as a module, outside of the kernel being traced. */
 static struct obj *run_section(struct eval *e, const char *text, size_t len, const char *name)
 {
@@ -458,24 +444,36 @@ static struct obj *run_section(struct eval *e, const char *text, size_t len, con
     return m;
 }
 
-struct obj *prelude_function(struct eval *e, const char *name)
+/* The module of the section that defines a function or class. */
+static struct obj *section_of(struct eval *e, const char *name)
 {
-    struct text def, class;
+    struct text def, class, module;
     text_init(&def, e->arena);
     text_init(&class, e->arena);
+    text_init(&module, e->arena);
     text_printf(&def, "\ndef %s(", name);
     text_printf(&class, "\nclass %s:", name);
-    const char *function = strstr(prelude_py, def.s);
-    function = function ? function : strstr(prelude_py, class.s);
-    if (!function)
-        diag_bug(e->diag, (struct loc){0}, "no %s in the prelude", name);
-    size_t len;
-    const char *text = find_section(function, &len);
-    struct text module;
-    text_init(&module, e->arena);
-    text_printf(&module, "neso.prelude.%d", (int)(text - prelude_py));
-    void **found = map_get(&e->modules, module.s, module.len);
-    struct obj *m = found ? *found : run_section(e, text, len, intern_str(e->strings, module.s));
+    for (const unsigned char *s = NULL; (s = packed_section(prelude_py, s));) {
+        struct text text = unpack_section(e->arena, prelude_py, s);
+        text_char(&text, '\0');
+        if (!strstr(text.s, def.s) && !strstr(text.s, class.s))
+            continue;
+        text_printf(&module, "neso.prelude.%d", (int)(s - prelude_py));
+        void **found = map_get(&e->modules, module.s, module.len);
+        return found ? *found : run_section(e, text.s, text.len - 1, intern_str(e->strings, module.s));
+    }
+    diag_bug(e->diag, (struct loc){0}, "no %s in the prelude", name);
+}
+
+struct obj *prelude_function(struct eval *e, const char *name)
+{
+    struct text key;
+    text_init(&key, e->arena);
+    text_printf(&key, "neso.prelude %s", name);
+    void **found = map_get(&e->modules, key.s, key.len);
+    struct obj *m = found ? *found : section_of(e, name);
+    if (!found)
+        *map_at(&e->modules, key.s, key.len) = m;
     return scope_get(m->module.scope, intern_str(e->strings, name));
 }
 

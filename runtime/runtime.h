@@ -236,7 +236,7 @@ const struct source *program_find_source(struct eval *e, neso_find *find, void *
 
 /* -- modules.c -- */
 
-extern const char modules_py[]; /* modules.py */
+extern const unsigned char modules_py[]; /* modules.py */
 struct obj *modules_import(struct program *p, struct eval *e, const char *name, struct loc at);
 
 /* -- program.c -- */
