@@ -669,14 +669,6 @@ struct op *build_for(struct builder *b, struct value *lo, struct value *hi, stru
     return o;
 }
 
-struct op *build_while(struct builder *b, int ninit, struct value *const *init)
-{
-    struct op *o = build_loop(b, OP_while, 0, NULL, ninit, init, 2);
-    add_carried(o->regions[0], ninit, init);
-    add_carried(o->regions[1], ninit, init);
-    return o;
-}
-
 struct op *build_if(struct builder *b, struct value *c, int nresults, const struct type *const *types)
 {
     return build_op(b, OP_if, 1, &c, nresults, types, 2);

@@ -354,7 +354,6 @@ struct value *build_convert(struct builder *b, struct value *x, const struct lay
 /* Regions come with their block (arguments added, no ops): fill them, then end each with build_yield etc. */
 struct op *build_for(struct builder *b, struct value *lo, struct value *hi, struct value *step, int ninit,
                      struct value *const *init);
-struct op *build_while(struct builder *b, int ninit, struct value *const *init);
 struct op *build_if(struct builder *b, struct value *c, int nresults, const struct type *const *types);
 struct op *build_reduce(struct builder *b, int n, struct value *const *x, int axis); /* region args: scalars, 2n */
 struct op *build_yield(struct builder *b, int n, struct value *const *x);
@@ -400,7 +399,6 @@ bool is_pure(const struct op *o);     /* with everything in its regions */
 /* May the op be dropped if its results are unused? Pure, or a load that is not volatile. */
 bool is_removable(const struct op *o);
 bool op_may_write(const struct op *o); /* or anything in its regions; atomics, barriers, effects too */
-bool op_may_read(const struct op *o);
 /* Does definition `v` stand before and around `at`, so that `at` may use it? */
 bool value_dominates(const struct value *v, const struct op *at);
 /* Is `o` inside a region of `ancestor`, at any depth? */

@@ -52,11 +52,6 @@ static bool leaves_memory(const struct op *o)
     return !op_has(o, WRITES) && (!op_has(o, EFFECT) || o->nregions > 0);
 }
 
-static bool ignores_memory(const struct op *o)
-{
-    return !op_has(o, READS) && (!op_has(o, EFFECT) || o->nregions > 0);
-}
-
 bool is_pure(const struct op *o)
 {
     return all_ops(o, is_pure_itself);
@@ -70,11 +65,6 @@ bool is_removable(const struct op *o)
 bool op_may_write(const struct op *o)
 {
     return !all_ops(o, leaves_memory);
-}
-
-bool op_may_read(const struct op *o)
-{
-    return !all_ops(o, ignores_memory);
 }
 
 /* -- order and dominance -- */

@@ -11,11 +11,6 @@
 static const struct device_class *const classes[] = {&device_cuda, &device_interpreter, &device_emulator};
 enum { CLASSES = sizeof classes / sizeof *classes };
 
-const struct device_class *device_class_at(int i)
-{
-    return i < CLASSES ? classes[i] : NULL;
-}
-
 bool fault_set(struct fault *f, enum neso_status status, enum error e, const char *detail, ...)
 {
     *f = (struct fault){.status = status, .error = e};

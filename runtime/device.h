@@ -153,7 +153,5 @@ extern const struct device_class device_cuda, device_interpreter, device_emulato
 /* `name` as neso_context_use_device takes it. */
 bool device_open(struct device *d, const char *name, void *cuda_context, const struct memory *mem, struct fault *f);
 void device_close(struct device *d);
-/* What a machine may be asked for; NULL past the end. */
-const struct device_class *device_class_at(int i);
 
 #endif

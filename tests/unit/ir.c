@@ -241,7 +241,7 @@ TEST(questions_about_effects_and_places)
     struct func *f = w.m.funcs.at[0];
     struct op *loop = find(f, OP_for, NULL), *branch = find(f, OP_if, NULL), *load = find(f, OP_load, NULL);
     struct op *store = find(f, OP_store, NULL);
-    CHECK(!is_pure(loop) && is_removable(loop) && !op_may_write(loop) && op_may_read(loop));
+    CHECK(!is_pure(loop) && is_removable(loop) && !op_may_write(loop));
     CHECK(is_removable(load) && !is_pure(load));
     op_set_int(load, ATTR_volatile, 1);
     CHECK(!is_removable(loop));
