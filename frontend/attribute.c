@@ -99,9 +99,9 @@ static struct obj *builtin_attribute(struct eval *e, struct obj *x, const char *
         return NULL;
     for (int kind = 0; kind < OBJ_function; kind++)
         if (builtin_type_of(e, &(struct obj){.kind = (enum obj_kind)kind}) == x) {
-            const struct builtin *method = find_method((enum obj_kind)kind, name);
+            struct obj *method = find_method(e, (enum obj_kind)kind, name);
             if (method)
-                return obj_builtin(e, method);
+                return method;
         }
     return NULL;
 }
@@ -162,9 +162,9 @@ struct obj *find_attribute(struct eval *e, struct obj *x, const char *name, stru
     struct obj *found = own_attribute(e, x, name, at);
     if (found)
         return found;
-    const struct builtin *method = find_method(x->kind, name);
+    struct obj *method = find_method(e, x->kind, name);
     if (method)
-        return obj_method(e, x, obj_builtin(e, method));
+        return obj_method(e, x, method);
     if (strcmp(name, "__class__") == 0)
         return builtin_type_of(e, x);
     bool is_wrapped = x->is_constexpr || (e->trace && obj_is_const(x));

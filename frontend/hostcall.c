@@ -260,7 +260,8 @@ static bool is_for_host(struct eval *e, const struct obj *callee, const struct a
         return false;
     const struct obj *self = callee->method.self;
     bool is_container = self->kind == OBJ_list || self->kind == OBJ_dict || self->kind == OBJ_set;
-    return is_container || callee->method.func->kind == OBJ_function ||
+    const struct obj *func = callee->method.func; /* constexpr: a method of text that library.py has */
+    return is_container || (func->kind == OBJ_function && !func->is_constexpr) ||
            (self->kind == OBJ_str && has_host_value(args, false));
 }
 

@@ -247,3 +247,72 @@ def zip_longest(*iterables, fillvalue=None):
     pools = [list(x) for x in iterables]
     n = max([len(pool) for pool in pools], default=0)
     return zip(*[pool + [fillvalue] * (n - len(pool)) for pool in pools])
+
+# -- builtins.str
+def zfill(self, width, /):
+    sign = self[:1] if self[:1] in ('-', '+') else ''
+    return sign + '0' * (width - len(self)) + self[len(sign):]
+def ljust(self, width, fill=' ', /):
+    return self + fill * (width - len(self))
+def rjust(self, width, fill=' ', /):
+    return fill * (width - len(self)) + self
+def center(self, width, fill=' ', /):
+    pad = max(width - len(self), 0)
+    left = pad // 2 + (pad & width & 1)
+    return fill * left + self + fill * (pad - left)
+def expandtabs(self, tabsize=8):
+    out, column = '', 0
+    for c in self:
+        n = 1 if c != '\t' else tabsize - column % tabsize if tabsize > 0 else 0
+        out += c if c != '\t' else ' ' * n
+        column = 0 if c == '\n' else column + n
+    return out
+def removeprefix(self, prefix, /):
+    return self[len(prefix):] if self.startswith(prefix) else self
+def removesuffix(self, suffix, /):
+    return self[:len(self) - len(suffix)] if self.endswith(suffix) else self
+def partition(self, sep, /):
+    at = self.find(sep)
+    return (self, '', '') if at < 0 else (self[:at], sep, self[at + len(sep):])
+def rpartition(self, sep, /):
+    at = self.rfind(sep)
+    return ('', '', self) if at < 0 else (self[:at], sep, self[at + len(sep):])
+def encode(self, encoding='utf-8', errors='strict'):
+    return self
+decode = encode
+
+# -- builtins.dict
+def setdefault(self, key, default=None, /):
+    if key not in self:
+        self[key] = default
+    return self[key]
+def fromkeys(iterable, value=None, /):
+    return {key: value for key in iterable}
+
+# -- builtins.set
+def update(self, *others):
+    for other in others:
+        self |= set(other)
+def union(self, *others):
+    out = self.copy()
+    for other in others:
+        out |= set(other)
+    return out
+def intersection(self, *others):
+    out = self.copy()
+    for other in others:
+        out &= set(other)
+    return out
+def difference(self, *others):
+    out = self.copy()
+    for other in others:
+        out -= set(other)
+    return out
+def symmetric_difference(self, other, /):
+    return self ^ set(other)
+def issubset(self, other, /):
+    return self <= set(other)
+def issuperset(self, other, /):
+    return self >= set(other)
+def isdisjoint(self, other, /):
+    return not self & set(other)

@@ -1,6 +1,6 @@
 /* methods.c: methods of str, list, tuple, dict, set and numbers, a row each; `self` is the first argument.
  *
- * Text is UTF-8. Letters beyond ASCII have no case here and count as letters. Indices and widths count characters. */
+ * Those that Python can say as fast are in library.py. Text is UTF-8. Letters beyond ASCII have no case here and count as letters. Indices and widths count characters. */
 #include "frontend/python.h"
 
 #include <math.h>
@@ -185,16 +185,6 @@ static struct obj *strip(struct eval *e, struct obj **args, const struct args *c
     return obj_str_of(e, arena_strndup(e->arena, x->str.s + from, to - from), to - from);
 }
 
-static struct obj *remove_affix(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct obj *x = self_str(e, args[0], call->loc), *part = self_str(e, args[1], call->loc);
-    bool at_end = *(const char *)call->callee->data == 'e';
-    if (!has_affix(x, part, 0, (int64_t)x->str.n, at_end))
-        return x;
-    size_t n = x->str.n - part->str.n;
-    return obj_str_of(e, arena_strndup(e->arena, x->str.s + (at_end ? 0 : part->str.n), n), n);
-}
-
 static struct obj *replace(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = self_str(e, args[0], call->loc);
@@ -220,63 +210,6 @@ static struct obj *replace(struct eval *e, struct obj **args, const struct args 
         }
     }
     return obj_text(e, &out);
-}
-
-/* ljust, rjust, center: data is the side that the text is at. */
-static struct obj *justify(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct obj *x = self_str(e, args[0], call->loc);
-    char how = *(const char *)call->callee->data;
-    int64_t pad = arg_index(e, args[1], call->loc) - str_chars(x);
-    pad = pad < 0 ? 0 : pad;
-    int64_t left = how == 'l' ? 0 : how == 'r' ? pad : pad / 2 + (pad & arg_index(e, args[1], call->loc) & 1);
-    struct text out;
-    text_init(&out, e->arena);
-    for (int64_t i = 0; i < pad + 1; i++) {
-        if (i == left)
-            text_bytes(&out, x->str.s, x->str.n);
-        if (i < pad)
-            text_bytes(&out, args[2]->str.s, args[2]->str.n);
-    }
-    return obj_text(e, &out);
-}
-
-static struct obj *zfill(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct obj *x = self_str(e, args[0], call->loc);
-    int64_t pad = arg_index(e, args[1], call->loc) - str_chars(x);
-    size_t sign = x->str.n && (*x->str.s == '-' || *x->str.s == '+');
-    struct text out;
-    text_init(&out, e->arena);
-    text_bytes(&out, x->str.s, sign);
-    for (; pad > 0; pad--)
-        text_char(&out, '0');
-    text_bytes(&out, x->str.s + sign, x->str.n - sign);
-    return obj_text(e, &out);
-}
-
-static struct obj *expand_tabs(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct obj *x = self_str(e, args[0], call->loc);
-    int64_t size = arg_index(e, args[1], call->loc), column = 0;
-    struct text out;
-    text_init(&out, e->arena);
-    for (size_t i = 0; i < x->str.n; i++) {
-        char c = x->str.s[i];
-        if (c != '\t') {
-            text_char(&out, c);
-            column = c == '\n' ? 0 : column + 1;
-            continue;
-        }
-        for (int64_t n = size > 0 ? size - column % size : 0; n > 0; n--, column++)
-            text_char(&out, ' ');
-    }
-    return obj_text(e, &out);
-}
-
-static struct obj *same_text(struct eval *e, struct obj **args, const struct args *call)
-{
-    return self_str(e, args[0], call->loc);
 }
 
 /* -- splitting -- */
@@ -385,22 +318,6 @@ static struct obj *split_lines(struct eval *e, struct obj **args, const struct a
     return out;
 }
 
-/* partition, rpartition ("r"). */
-static struct obj *partition(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct obj *x = self_str(e, args[0], call->loc), *by = self_str(e, args[1], call->loc);
-    bool from_right = *(const char *)call->callee->data == 'r';
-    struct obj *empty = obj_str_of(e, "", 0);
-    int64_t at = find(x->str.s, 0, (int64_t)x->str.n, by, from_right);
-    if (at < 0)
-        return obj_tuple(e, 3,
-                         from_right ? (struct obj *[]){empty, empty, x} : (struct obj *[]){x, empty, empty});
-    size_t after = (size_t)at + by->str.n;
-    struct obj *parts[] = {obj_str(e, x->str.s, (size_t)at), by,
-                           obj_str(e, x->str.s + after, x->str.n - after)};
-    return obj_tuple(e, 3, parts);
-}
-
 static struct obj *join(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *by = self_str(e, args[0], call->loc);
@@ -450,21 +367,10 @@ static const struct builtin str_methods[] = {
     {"str.strip",      "self, chars=None, /", strip, "lr"},
     {"str.lstrip",     "self, chars=None, /", strip, "l"},
     {"str.rstrip",     "self, chars=None, /", strip, "r"},
-    {"str.removeprefix", "self, prefix, /",  remove_affix, "s"},
-    {"str.removesuffix", "self, suffix, /",  remove_affix, "e"},
     {"str.replace",    "self, old, new, count=-1, /", replace, NULL},
-    {"str.ljust",      "self, width, fill=' ', /", justify, "l"},
-    {"str.rjust",      "self, width, fill=' ', /", justify, "r"},
-    {"str.center",     "self, width, fill=' ', /", justify, "c"},
-    {"str.zfill",      "self, width, /", zfill, NULL},
-    {"str.expandtabs", "self, tabsize=8", expand_tabs, NULL},
-    {"str.encode",     "self, encoding='utf-8', errors='strict'", same_text, NULL},
-    {"str.decode",     "self, encoding='utf-8', errors='strict'", same_text, NULL},
     {"str.split",      "self, sep=None, maxsplit=-1", split, "l"},
     {"str.rsplit",     "self, sep=None, maxsplit=-1", split, "r"},
     {"str.splitlines", "self, keepends=False", split_lines, NULL},
-    {"str.partition",  "self, sep, /", partition, "l"},
-    {"str.rpartition", "self, sep, /", partition, "r"},
     {"str.join",       "self, iterable, /", join, NULL},
     {"str.format",     "self, /, *args, **kwargs", format, NULL},
 };
@@ -625,14 +531,6 @@ static struct obj *get(struct eval *e, struct obj **args, const struct args *cal
     return found ? found : args[2];
 }
 
-static struct obj *set_default(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct obj *found = get(e, (struct obj *[]){args[0], args[1], NULL}, call);
-    if (!found)
-        dict_set(e, args[0]->dict, args[1], found = args[2]);
-    return found;
-}
-
 static struct obj *dict_pop(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *found = get(e, args, call);
@@ -678,16 +576,6 @@ static struct obj *copy(struct eval *e, struct obj **args, const struct args *ca
     return out;
 }
 
-/* dict.fromkeys: of the type, so its first argument is no dict. */
-static struct obj *from_keys(struct eval *e, struct obj **args, const struct args *call)
-{
-    struct obj *out = obj_dict(e);
-    struct iter it = iter_of(e, args[0], call->loc);
-    for (struct obj *item; (item = iter_next(e, &it));)
-        eval_setitem(e, out, item, args[1], call->loc);
-    return out;
-}
-
 /* clang-format off */
 static const struct builtin dict_methods[] = {
     {"dict.get",        "self, key, default=None, /", get,         NULL},
@@ -696,26 +584,11 @@ static const struct builtin dict_methods[] = {
     {"dict.items",      "self",                       dict_list,   "i"},
     {"dict.pop",        "self, key, default=, /",     dict_pop,    NULL},
     {"dict.popitem",    "self",                       pop_item,    NULL},
-    {"dict.setdefault", "self, key, default=None, /", set_default, NULL},
     {"dict.update",     "self, other=, /, **items",   update,      NULL},
     {"dict.clear",      "self",                       clear,       NULL},
     {"dict.copy",       "self",                       copy,        NULL},
-    {"dict.fromkeys",   "iterable, value=None, /",    from_keys,   NULL},
 };
 /* clang-format on */
-
-static struct obj *as_set(struct eval *e, struct obj *x, struct loc at)
-{
-    if (x->kind == OBJ_set)
-        return x;
-    struct obj *out = obj_set(e);
-    struct iter it = iter_of(e, x, at);
-    for (struct obj *item; (item = iter_next(e, &it));) {
-        check_key(e, item, at);
-        dict_set(e, out->dict, item, obj_none);
-    }
-    return out;
-}
 
 static struct obj *set_add(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -744,34 +617,6 @@ static struct obj *set_pop(struct eval *e, struct obj **args, const struct args 
     return first;
 }
 
-/* union and the like, of any number of iterables: data is the operator. */
-static struct obj *set_combine(struct eval *e, struct obj **args, const struct args *call)
-{
-    char how = *(const char *)call->callee->data;
-    enum oper op = how == '|' ? OPER_bitor : how == '&' ? OPER_bitand : how == '-' ? OPER_sub : OPER_xor;
-    struct obj *out = copy(e, args, call);
-    for (int i = 0; i < args[1]->seq.n; i++)
-        out = eval_binary(e, op, out, as_set(e, args[1]->seq.at[i], call->loc), call->loc);
-    return out;
-}
-
-static struct obj *set_update(struct eval *e, struct obj **args, const struct args *call)
-{
-    for (int i = 0; i < args[1]->seq.n; i++)
-        eval_inplace(e, OPER_bitor, args[0], as_set(e, args[1]->seq.at[i], call->loc), call->loc);
-    return obj_none;
-}
-
-/* issubset ("<"), issuperset, isdisjoint ("0"). */
-static struct obj *set_relation(struct eval *e, struct obj **args, const struct args *call)
-{
-    char how = *(const char *)call->callee->data;
-    struct obj *other = as_set(e, args[1], call->loc);
-    if (how == '0')
-        return obj_bool(eval_binary(e, OPER_bitand, args[0], other, call->loc)->dict->nlive == 0);
-    return eval_compare(e, how == '<' ? OPER_le : OPER_ge, args[0], other, call->loc);
-}
-
 /* clang-format off */
 static const struct builtin set_methods[] = {
     {"set.add",          "self, item, /",    set_add,      NULL},
@@ -780,14 +625,6 @@ static const struct builtin set_methods[] = {
     {"set.pop",          "self",             set_pop,      NULL},
     {"set.clear",        "self",             clear,        NULL},
     {"set.copy",         "self",             copy,         NULL},
-    {"set.update",       "self, *others",    set_update,   NULL},
-    {"set.union",        "self, *others",    set_combine,  "|"},
-    {"set.intersection", "self, *others",    set_combine,  "&"},
-    {"set.difference",   "self, *others",    set_combine,  "-"},
-    {"set.symmetric_difference", "self, *others", set_combine, "^"},
-    {"set.issubset",     "self, other, /",   set_relation, "<"},
-    {"set.issuperset",   "self, other, /",   set_relation, ">"},
-    {"set.isdisjoint",   "self, other, /",   set_relation, "0"},
 };
 /* clang-format on */
 
@@ -830,7 +667,25 @@ static const struct builtin float_methods[] = {
 };
 /* clang-format on */
 
-const struct builtin *find_method(enum obj_kind kind, const char *name)
+/* From the section of library.py that is called as the type is. */
+static struct obj *written_method(struct eval *e, enum obj_kind kind, const char *name)
+{
+    static const char *const sections[OBJ_count] = {
+        [OBJ_str] = "builtins.str", [OBJ_dict] = "builtins.dict", [OBJ_set] = "builtins.set"};
+    if (!sections[kind])
+        return NULL;
+    struct trace *trace = e->trace;
+    e->trace = NULL;
+    struct obj *module = find_module(e, sections[kind], (struct loc){0});
+    e->trace = trace;
+    struct obj *found = scope_get(module->module.scope, intern_str(e->strings, name));
+    if (!found || found->kind != OBJ_function)
+        return NULL;
+    found->is_constexpr = true; /* kernels may call it on what they know */
+    return found;
+}
+
+static const struct builtin *find_row(enum obj_kind kind, const char *name)
 {
 #define TABLE(rows)                                                                                          \
     {                                                                                                        \
@@ -847,4 +702,10 @@ const struct builtin *find_method(enum obj_kind kind, const char *name)
         if (strcmp(builtin_short_name(&tables[kind].rows[i]), name) == 0)
             return &tables[kind].rows[i];
     return NULL;
+}
+
+struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name)
+{
+    const struct builtin *row = find_row(kind, name);
+    return row ? obj_builtin(e, row) : written_method(e, kind, name);
 }

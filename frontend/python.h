@@ -160,7 +160,7 @@ struct obj *instance_names(struct eval *e, struct obj *x);             /* x.__di
 int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* an int argument */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* what type(x) is */
 bool obj_is_instance(struct eval *e, struct obj *x, struct obj *type, struct loc at);
-const struct builtin *find_method(enum obj_kind kind, const char *name); /* of str, list, dict ...; NULL: none */
+struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name); /* of str, list, dict ...; NULL: none */
 struct obj *library_module(struct eval *e, const char *name);          /* math, os ...; NULL: none */
 void fill_math(struct eval *e, struct obj *module);
 void define_builtins(struct eval *e, struct scope *into, const struct builtin *rows, int n);
