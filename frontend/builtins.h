@@ -125,7 +125,7 @@ ROW(method,    histogram, "input, num_bins, mask=None",            histogram,   
 
 /* -- dot -- */
 ROW(tl,        dot,        "input, other, acc=None, input_precision=None, allow_tf32=, max_num_imprecise_acc=None, out_dtype=None", dot, NULL)
-ROW(tl,        dot_scaled, "*args, **kwargs",                      unsupported,   NULL)
+ROW(tl,        dot_scaled, "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, lhs_k_pack=True, rhs_k_pack=True, out_dtype=None", prelude, "dot_scaled")
 
 /* -- random numbers -- */
 ROW(tl,        philox,      "seed, c0, c1, c2, c3, n_rounds=10",   prelude, "philox")

@@ -703,6 +703,63 @@ def libdevice_fast_powf(x, y):
     return tl.exp2(y * tl.log2(x))
 
 
+# -- products of microscaled formats, by multiplication and a dot of bf16 or f16 --
+import triton
+import triton.language as tl
+
+
+# Pairs of 4-bit floats in bytes, side by side; an f32 whose exponent and mantissa begin with their bits is 2^126 times less.
+@triton.jit
+def unpack_e2m1(x):
+    y = tl.interleave(x & 15, x >> 4).to(tl.int32)
+    v = ((y & 7) << 22).to(tl.float32, bitcast=True) * 8.507059173023462e37
+    return tl.where(y >= 8, -v, v)
+
+
+@triton.jit
+def widen(x, format, packed_last, to):
+    if format == "e2m1":
+        tl.static_assert(x.dtype.primitive_bitwidth == 8, "e2m1 operands of tl.dot_scaled are pairs in uint8")
+        x = unpack_e2m1(x) if packed_last else tl.trans(unpack_e2m1(tl.trans(x)))
+    elif format == "e4m3":
+        x = x.to(tl.float8e4nv, bitcast=True)
+    elif format == "e5m2":
+        x = x.to(tl.float8e5, bitcast=True)
+    elif format == "bf16":
+        x = x.to(tl.bfloat16, bitcast=True)
+    else:
+        tl.static_assert(format == "fp16", "formats of tl.dot_scaled are 'e2m1', 'e4m3', 'e5m2', 'bf16' and 'fp16'")
+        x = x.to(tl.float16, bitcast=True)
+    return x.to(to)
+
+
+# [M, K] times 2^(scale - 127) of scales [M, K/16] or [M, K/32], of which 255 is NaN.
+@triton.jit
+def scaled(x, scale, to):
+    m: tl.constexpr = x.shape[0]
+    k: tl.constexpr = x.shape[1]
+    n: tl.constexpr = scale.shape[1]
+    fits: tl.constexpr = scale.shape[0] == m and (n * 16 == k or n * 32 == k)
+    tl.static_assert(fits, "a scale of tl.dot_scaled has a row for each of its operand, and a column for 16 or 32 of K")
+    s = scale.to(tl.uint8, bitcast=True).to(tl.int32)
+    s = tl.where(s == 255, 0x7FC00000, tl.where(s == 0, 0x400000, s << 23)).to(tl.float32, bitcast=True)
+    s = tl.reshape(tl.broadcast_to(s[:, :, None], (m, n, k // n)), (m, k))
+    return (x.to(tl.float32) * s).to(to)
+
+
+@triton.jit
+def dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc, fast_math, lhs_k_pack, rhs_k_pack, out_dtype):
+    to: tl.constexpr = tl.float16 if lhs_format == "fp16" or rhs_format == "fp16" else tl.bfloat16
+    tl.static_assert(len(lhs.shape) == 2 and len(rhs.shape) == 2, "tl.dot_scaled takes blocks of 2 dimensions")
+    a = widen(lhs, lhs_format, lhs_k_pack, to)
+    b = widen(rhs, rhs_format, not rhs_k_pack, to)
+    if lhs_scale is not None:
+        a = scaled(a, lhs_scale, to)
+    if rhs_scale is not None:
+        b = tl.trans(scaled(tl.trans(b), rhs_scale, to))
+    return tl.dot(a, b, acc, out_dtype=tl.float32 if out_dtype is None else out_dtype)
+
+
 # -- libdevice: inverse functions of angles, roots, norms, exponents --
 import triton
 import triton.language as tl
