@@ -228,7 +228,7 @@ static void make_plan(struct neso_kernel *k, const struct func *f, struct text *
                 k->info.persistent || k->info.pair_multiple
                     ? ",\n    {\"without\": \"persist,cluster\", \"where\": \"programs <= multiprocessors\"}"
                     : "",
-                k->info.puts ? ",\n    {\"guards\": [], \"without\": \"put\"}" : "",
+                k->info.puts ? ",\n    {\"without\": \"put\"}" : "",
                 has_plan(k) ? ",\n    {\"guards\": [], \"without\": \"tma,put\"}" : "");
 }
 
