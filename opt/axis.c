@@ -198,8 +198,8 @@ static void rule_or(struct axis *r, const struct view *x, const struct view *y, 
 static void rule_and(struct axis *r, const struct view *x, const struct view *y, int d)
 {
     int64_t mask;
-    if (value_const_int(y->value, &mask) && mask > 0 && (mask & (mask + 1)) == 0) {
-        int run = least(ordered(x, d), log2_floor(mask + 1));
+    if (value_const_int(y->value, &mask) && mask > 0 && (mask & (mask / 2)) == mask / 2) {
+        int run = least(ordered(x, d), log2_floor(mask) + 1);
         set_contiguous(r, d, run);
         set_divisible(r, d, divisible_at(x, d, run));
         return;

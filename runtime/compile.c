@@ -220,8 +220,8 @@ static void make_plan(struct neso_kernel *k, const struct func *f, struct text *
     text_str(out, "  \"variants\": [\n    {");
     plan_print(k, out);
     text_printf(out, "\"grid\": \"%s\", \"pairs\": %d, \"packs\": %d, \"warps\": %d, \"threads\": %d, ",
-                k->info.persistent ? "persistent" : "logical", k->info.pair_multiple, k->info.packs, f->num_warps,
-                k->info.num_threads);
+                k->info.persistent ? "persistent" : "logical", k->info.pair_multiple, k->info.packs,
+                f->num_warps, k->info.num_threads);
     text_printf(out,
                 "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}%s%s%s\n  ]\n}\n",
                 k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10,
