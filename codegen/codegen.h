@@ -19,7 +19,7 @@ struct ptx_info {
         persistent; /* a CTA an SM is enough; the grid's three axes, as u32, follow the parameters (maps come after) */
     bool puts;         /* some maps are stored through */
     int packs;         /* a CTA of n warps runs as many programs along axis 0, for n up to this; 0: one program */
-    int pair_multiple; /* CTAs go in pairs where axis 0 of the grid is a multiple of it; 0: never */
+    int pair_multiple; /* CTAs go in pairs where axis 0 (persistent: the grid) is a multiple of it; 0: never */
     int ptx_version;   /* the lowest that suffices: 80 is 8.0 */
     int live_regs;     /* most 32-bit registers live at once, as computed here */
     struct loc peak;   /* where */

@@ -218,7 +218,7 @@ struct func {
     int extra_warps;  /* those of roles beside the program's own; set by opt */
     bool persistent;  /* CTAs run several programs; set by opt */
     int packs; /* of a kernel of one warp: so many programs may share a CTA, a warp each; 0: one; set by opt */
-    int pair_multiple; /* programs may be launched in pairs if axis 0 has a multiple of so many; 0: not; set by opt */
+    int pair_multiple; /* programs go in pairs if axis 0 (persistent: the grid) has such a multiple; 0: not; set by opt */
     int maxnreg;      /* 0: no cap */
     bool fp_fusion;   /* mul and add may become fma */
     const struct target *target;

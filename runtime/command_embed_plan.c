@@ -130,7 +130,7 @@ const char plan_functions[] =
     "    const uint64_t dealt = v->is_persistent ? total : programs[0];\n"
     "    struct launch_config c = {{programs[0], programs[1], programs[2]}, {v->threads, 1, 1}, "
     "v->shared_bytes, stream, &pairs, 0};\n"
-    "    c.nattributes = v->pairs && dealt % v->pairs == 0 && total > sms;\n"
+    "    c.nattributes = v->pairs && dealt % v->pairs == 0 && total > sms && sms > 1;\n"
     "    if (v->is_persistent) {\n"
     "        const uint64_t most = c.nattributes ? sms - sms % 2 : sms;\n"
     "        c.grid[0] = (unsigned)(total < most ? total : most);\n"

@@ -209,9 +209,9 @@ static void plan_constants(const struct neso_kernel *k, struct text *out)
     text_str(out, "},\n");
 }
 
-/* What the signature promises is checked at every launch. `pairs`: CTAs go in pairs where axis 0 of the launched grid is a
- * multiple of it. Where a guard fails, or a tensor map cannot be made, the kernel is compiled again without: that is the
- * last variant. */
+/* What the signature promises is checked at every launch. `pairs`: CTAs go in pairs where axis 0 of the grid, or with
+ * "grid": "persistent" the number of programs, is a multiple of it. Where a guard fails, or a tensor map cannot be made,
+ * the kernel is compiled again without: that is the last variant. */
 static void make_plan(struct neso_kernel *k, const struct func *f, struct text *out)
 {
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", f->name, f->target->name);

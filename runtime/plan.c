@@ -329,7 +329,8 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
              sms = (uint64_t)k->device->multiprocessors;
     sms = sms ? sms : total;
     uint64_t dealt = info->persistent ? total : l->grid[0];
-    l->pairs = info->pair_multiple > 0 && dealt % (uint64_t)info->pair_multiple == 0 && total > sms;
+    l->pairs =
+        info->pair_multiple > 0 && dealt % (uint64_t)info->pair_multiple == 0 && total > sms && sms > 1;
     if (!info->persistent)
         return;
     if (l->pairs)
