@@ -24,6 +24,7 @@ struct select {
     const struct op *op;  /* being selected */
     struct opnd thread;   /* of the program: %tid.x */
     struct opnd leader;   /* the first thread of one's warp, the same for all of it */
+    struct opnd to_peer;  /* in a role: from here to the same place in the other program's shared memory, in bytes */
     int role;             /* 0: all threads are here; else the role, from 1 */
 };
 

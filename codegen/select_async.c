@@ -81,6 +81,14 @@ static void select_mbar_expect(struct select *s, const struct op *o)
     set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive_tx), 0, 2, x), mine);
 }
 
+/* Computed once, in front of all loops. */
+static struct opnd distance_to_peer(struct select *s)
+{
+    struct opnd smem = emit1(s, form0(INSN_mov, PT_u32), (struct opnd){.kind = OPND_smem, .cls = CLASS_b32});
+    struct opnd peer = emit2(s, form0(INSN_xor, PT_b32), pair_rank(s), opnd_int(CLASS_b32, 1));
+    return emit2(s, form0(INSN_sub, PT_s32), emit2(s, form0(INSN_mapa, PT_u32), smem, peer), smem);
+}
+
 /* One lane of each warp, or of each group of warps whose ends a dot's wait has joined. */
 static void select_mbar_arrive(struct select *s, const struct op *o)
 {
@@ -92,12 +100,8 @@ static void select_mbar_arrive(struct select *s, const struct op *o)
     set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive), 0, 1, &x), mine);
     if (!op_opnd(o, 2))
         return;
-    struct opnd here =
-        emit2(s, form0(INSN_add, PT_s32), (struct opnd){.kind = OPND_reg, .cls = CLASS_b32, .n = x.n},
-              opnd_int(CLASS_b32, x.i));
-    struct opnd peer = emit2(s, form0(INSN_xor, PT_b32), pair_rank(s), opnd_int(CLASS_b32, 1));
-    struct opnd there = emit2(s, form0(INSN_mapa, PT_u32), here, peer);
-    x = (struct opnd){.kind = OPND_addr, .cls = CLASS_b32, .n = there.n};
+    struct opnd here = {.kind = OPND_reg, .cls = CLASS_b32, .n = x.n};
+    x.n = emit2(s, form0(INSN_add, PT_s32), here, s->to_peer).n;
     mine = pred_and(s, mine, tile_of(s, op_opnd(o, 2))[0]);
     set_guard(emit_insn(s, form1(INSN_mbarrier_arrive, PT_b64, MOD_shared_cluster), 0, 1, &x), mine);
 }
@@ -239,6 +243,7 @@ static void set_registers(struct select *s, const struct op *o, int role)
 static void select_warps(struct select *s, const struct op *o)
 {
     struct opnd own = opnd_int(CLASS_b32, 32 * s->f->num_warps);
+    s->to_peer = distance_to_peer(s);
     struct opnd other = emit2(s, form1(INSN_setp, PT_s32, MOD_ge), s->thread, own);
     struct mblock *before = s->b;
     struct insn *to_other = emit_jump(s, other, false);
