@@ -133,6 +133,7 @@ static enum counter class_of(const struct emu_insn *in)
     case INSN_tma_load:
     case INSN_tma_store:
     case INSN_tma_reduce:
+    case INSN_map_prefetch:
     case INSN_tma_prefetch:
     case INSN_bulk_load:
     case INSN_bulk_store:
