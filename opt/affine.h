@@ -39,12 +39,14 @@ struct poly {
 
 struct access;
 struct affine_scope;
+struct axis_table;
 struct affine_table {
     struct func *f;
     VEC(struct atom) atoms; /* after those of the indices */
     struct affine_scope *scope;
     int depth;
-    const char *why; /* the latest reason why something has no form */
+    const char *why;               /* the latest reason why something has no form */
+    const struct axis_table *axes; /* NULL: nobody has asked (align.c) */
 };
 struct affine_table *affine_new(struct func *f); /* in scratch; values are looked at when asked for */
 
@@ -137,6 +139,18 @@ const char *map_of(struct affine_table *t, const struct access *a, const struct 
                    struct tensor_map *m);
 /* Its number; equal maps are one. */
 int map_add(struct func *f, const struct tensor_map *m);
-void guards_add(struct func *f, const struct expr *guards, int n); /* those that are not there yet */
+
+/* What the launch must fulfil, besides being one for which there are maps: each at least 0. */
+enum { GUARDS_OF_ACCESS_MOST = 4 * GUARDS_MOST };
+struct guards {
+    struct expr at[GUARDS_OF_ACCESS_MOST];
+    int n;
+};
+void guards_add(struct func *f, const struct guards *g); /* those that are not there yet */
+/* Those of access_of; false: the launcher cannot compute one. */
+bool guards_of(struct affine_table *t, const struct access *a, struct guards *g);
+
+/* -- align.c: is p * bytes a multiple of 16? What only the launch knows becomes a guard; false: it may be none -- */
+bool guard_aligned(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g);
 
 #endif

@@ -109,60 +109,20 @@ static bool comes_of_dot(const struct value *v, int depth)
     return false;
 }
 
-/* What the launch must fulfil, besides being one for which there are maps. */
-struct guards {
-    struct expr at[GUARDS_MOST];
-    int n;
-};
-
-static int64_t divisor_of(const struct affine_table *t, const struct term *x)
-{
-    int64_t n = x->factor;
-    for (int i = 0; i < x->natoms; i++) {
-        struct atom a = atom_of(t, x->atoms[i]);
-        if (a.kind == ATOM_uniform && !a.value->def)
-            n *= t->f->params.at[a.value->index].divisible;
-    }
-    return n;
-}
-
-/* -(-more bytes % 16) is at least 0. */
-static bool guard_multiple(struct putting *x, const struct poly *more, int64_t bytes, struct guards *g)
-{
-    struct arena *arena = x->f->module->arena;
-    struct poly extent, none = {0};
-    if (g->n == GUARDS_MOST || !poly_add(x->t, &extent, &none, more, -1))
-        return false;
-    struct expr *e = &g->at[g->n++];
-    expr_push(arena, e, EXPR_const, 0);
-    bool good = poly_expr(x->t, &extent, e);
-    expr_push(arena, e, EXPR_const, bytes);
-    expr_push(arena, e, EXPR_mul, 0);
-    expr_push(arena, e, EXPR_const, MAP_ALIGN);
-    expr_push(arena, e, EXPR_rem, 0);
-    expr_push(arena, e, EXPR_sub, 0);
-    return good;
-}
-
-/* Does the row end at a multiple of 16 bytes? On an H200 a copy of elements of 32 bits with an odd bound wrote one more.
- * What only the launch knows becomes a guard. */
+/* Does the row end at a multiple of 16 bytes? On an H200 a copy of elements of 32 bits with an odd bound wrote one more. */
 static bool ends_aligned(struct putting *x, const struct access_dim *d, struct guards *g)
 {
     int64_t bytes;
     if (!poly_const(&d->stride, &bytes))
         return d->nbounds == 0;
-    for (int i = 0; i < d->nbounds; i++) {
-        const struct poly *more = &d->bounds[i].more;
-        bool certain = true;
-        for (int k = 0; k < more->n; k++)
-            certain = certain && divisor_of(x->t, &more->at[k]) * bytes % MAP_ALIGN == 0;
-        if (!certain && !guard_multiple(x, more, bytes, g))
+    for (int i = 0; i < d->nbounds; i++)
+        if (!guard_aligned(x->t, &d->bounds[i].more, bytes, g))
             return false;
-    }
     return true;
 }
 
-static const char *find_doubt(struct putting *x, const struct access *a, struct guards *g)
+static const char *find_doubt(struct putting *x, const struct op *store, const struct access *a,
+                              struct guards *g)
 {
     for (int d = 0; d < a->ndims; d++)
         for (int i = 0; i < a->dims[d].nbounds; i++)
@@ -170,10 +130,9 @@ static const char *find_doubt(struct putting *x, const struct access *a, struct 
                 return "rows are wrapped";
     if (!ends_aligned(x, &a->dims[a->contiguous], g))
         return "its rows may end at no multiple of 16 bytes";
-    for (int i = 0; i < a->nguards; i++)
-        if (g->n == GUARDS_MOST || !poly_expr(x->t, &a->guards[i], &g->at[g->n++]))
-            return "it needs a guard";
-    return NULL;
+    if (!guard_aligned(x->t, &a->dims[a->contiguous].start, type_elem_bytes(op_opnd(store, 1)->type), g))
+        return "rows of its tiles may begin at no multiple of 16 bytes";
+    return guards_of(x->t, a, g) ? NULL : "it needs a guard";
 }
 
 /* -- the rewrite -- */
@@ -252,7 +211,7 @@ static const char *put(struct putting *x, struct op *o)
     const char *why = access_of(x->t, o, &a);
     struct guards g = {0};
     if (!why)
-        why = find_doubt(x, &a, &g);
+        why = find_doubt(x, o, &a, &g);
     if (why)
         return why;
     struct following f = {.t = x->t, .store = o, .a = &a};
@@ -262,7 +221,7 @@ static const char *put(struct putting *x, struct op *o)
     if (why)
         return why;
     rewrite(x, o, &a, dims, map_add(x->f, &m));
-    guards_add(x->f, g.at, g.n);
+    guards_add(x->f, &g);
     return NULL;
 }
 

@@ -18,16 +18,13 @@
 
 #include <math.h>
 
-enum { CANDIDATE_GUARDS_MOST = 4 * GUARDS_MOST };
-
 struct candidate {
     struct op *load;
     struct access a;
     int dims[MAP_RANK_MAX]; /* of the access, from the outermost */
     struct value *starts[MAP_RANK_MAX];
     struct tensor_map map;
-    struct expr guards[CANDIDATE_GUARDS_MOST];
-    int nguards;
+    struct guards guards;
     const char *why; /* it stays a load */
 };
 
@@ -170,21 +167,22 @@ static int elem_bytes_of(const struct op *access)
 static bool guard_apart(struct raising *r, struct candidate *c, const struct op *store)
 {
     struct access to;
-    struct expr *e = &c->guards[c->nguards];
+    struct guards *g = &c->guards;
+    struct expr *e = &g->at[g->n];
     struct arena *arena = r->f->module->arena;
     if (access_of(r->t, store, &to) || to.base == c->a.base || to.nguards ||
-        c->nguards + 1 + to.ndims > CANDIDATE_GUARDS_MOST)
+        g->n + 1 + to.ndims > GUARDS_OF_ACCESS_MOST)
         return false;
     bool good = base_expr(r->t, &to, e) && end_expr(r->t, &c->a, elem_bytes_of(c->load), e);
     expr_push(arena, e, EXPR_sub, 0);
     good = good && base_expr(r->t, &c->a, e) && end_expr(r->t, &to, elem_bytes_of(store), e);
     expr_push(arena, e, EXPR_sub, 0);
     expr_push(arena, e, EXPR_max, 0);
-    c->nguards++;
+    g->n++;
     int64_t bytes;
     for (int d = 0; d < to.ndims && good; d++)
         good = (poly_const(&to.dims[d].stride, &bytes) && bytes >= 0) ||
-               poly_expr(r->t, &to.dims[d].stride, &c->guards[c->nguards++]);
+               poly_expr(r->t, &to.dims[d].stride, &g->at[g->n++]);
     return good;
 }
 
@@ -341,23 +339,22 @@ int map_add(struct func *f, const struct tensor_map *m)
     return i;
 }
 
-static bool guard_exprs(struct raising *r, struct candidate *c)
+bool guards_of(struct affine_table *t, const struct access *a, struct guards *g)
 {
-    for (int i = 0; i < c->a.nguards; i++)
-        if (c->nguards == CANDIDATE_GUARDS_MOST ||
-            !poly_expr(r->t, &c->a.guards[i], &c->guards[c->nguards++]))
+    for (int i = 0; i < a->nguards; i++)
+        if (g->n == GUARDS_OF_ACCESS_MOST || !poly_expr(t, &a->guards[i], &g->at[g->n++]))
             return false;
     return true;
 }
 
-void guards_add(struct func *f, const struct expr *guards, int n)
+void guards_add(struct func *f, const struct guards *g)
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < g->n; i++) {
         int k = 0;
-        while (k < f->guards.n && !expr_equal(&f->guards.at[k], &guards[i]))
+        while (k < f->guards.n && !expr_equal(&f->guards.at[k], &g->at[i]))
             k++;
         if (k == f->guards.n)
-            VEC_PUSH(f->module->arena, &f->guards, guards[i]);
+            VEC_PUSH(f->module->arena, &f->guards, g->at[i]);
     }
 }
 
@@ -385,8 +382,10 @@ static const char *why_not(struct raising *r, struct candidate *c)
         return "it is not contiguous along k, which warpgroups want of this type";
     map_order(&c->a, c->dims);
     why = map_of(r->t, &c->a, op_result(o)->type, c->dims, &c->map);
-    if (why || !guard_exprs(r, c))
+    if (why || !guards_of(r->t, &c->a, &c->guards))
         return why ? why : "the launcher cannot compute a guard";
+    if (!guard_aligned(r->t, &c->a.dims[c->a.contiguous].start, elem_bytes_of(o), &c->guards))
+        return "rows of its tiles may begin at no multiple of 16 bytes";
     struct builder b = build_before(o);
     for (int i = 0; i < c->a.ndims; i++)
         c->starts[i] = poly_build(r->t, &b, &c->a.dims[c->dims[i]].start);
@@ -471,7 +470,7 @@ void opt_tma(struct func *f)
                     c->why ? c->why : "");
         if (c->why)
             continue;
-        guards_add(f, c->guards, c->nguards);
+        guards_add(f, &c->guards);
         rewrite(&r, c);
     }
 }

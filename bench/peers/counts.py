@@ -30,7 +30,7 @@ SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op"
 ROWS = [
     ("sectors of loads", ["load_sectors"], [[f"{SECTORS}_ld.sum"]], True),
     ("sectors of stores", ["store_sectors"], [[f"{SECTORS}_st.sum"]], True),
-    ("sectors of copies", ["copy_sectors"], [[f"{SECTORS}_ldgsts.sum"]], False),
+    ("sectors of bulk copies", ["copy_sectors"], [], False),
     ("wavefronts of loads", ["shared_load_wavefronts"], [[f"{LSU}_op_ld.sum"]], True),
     ("shared wavefronts", ["shared_wavefronts"], [[f"{LSU}_op_ld.sum", f"{LSU}_op_st.sum"]], True),
     ("shared conflicts", ["shared_conflicts"], [[f"{CONFLICTS}_op_ld.sum", f"{CONFLICTS}_op_st.sum"]], True),

@@ -8,8 +8,9 @@
  * work: CTAs are independent, or, where a kernel has atomics, run in a fixed order; asynchronous work has its seed.
  *
  * Sectors are those that a warp's access touches, 32 bytes each; the least are what its distinct bytes would fill. A wavefront
- * is one pass over the 32 banks of shared memory, 4 bytes wide: an access of 8 or 16 bytes a lane goes in 2 or 4 parts (one
- * where the words do not collide), and each part needs as many passes as there are words in its fullest bank. */
+ * is one pass over the 32 banks of shared memory, 4 bytes wide: an access of 8 or 16 bytes a lane goes in 2 or 4 parts (1 or 2
+ * where the words do not collide: an H200 takes two wavefronts to give 16 bytes to all lanes), and each part needs as many
+ * passes as there are words in its fullest bank. */
 #include "runtime/emulator/machine.h"
 #include "ir/target.h"
 
@@ -46,10 +47,10 @@
     X(global_bytes, "bytes of global memory that lanes and copies access")                                   \
     X(global_sectors, "sectors of 32 bytes that their accesses touch")                                       \
     X(global_sectors_least, "sectors that the same bytes would fill, in a row")                              \
-    X(load_sectors, "global_sectors of ld")                                                                  \
+    X(load_sectors, "global_sectors of ld and cp.async")                                                     \
     X(store_sectors, "global_sectors of st")                                                                 \
     X(atomic_sectors, "global_sectors of atom, red")                                                         \
-    X(copy_sectors, "global_sectors of copies")                                                              \
+    X(copy_sectors, "global_sectors of bulk copies")                                                         \
     X(shared_wavefronts, "passes over the banks of shared memory")                                           \
     X(shared_conflicts, "those that would not be, if no two lanes wanted different words of a bank")         \
     X(shared_load_wavefronts, "shared_wavefronts of ld, ldmatrix")                                           \
@@ -228,7 +229,7 @@ void emu_count_shared(struct emu_warp *w, const struct emu_insn *in, uint32_t on
     int lanes = bytes > WORD ? BANKS * WORD / bytes : LANES;
     bool is_matrix = in->code == INSN_ldmatrix || in->code == INSN_stmatrix;
     if (!is_matrix && lanes < LANES && passes(at, on, bytes) == 1)
-        lanes = LANES;
+        lanes *= 2;
     for (int i = 0; i < LANES; i += lanes) {
         int n = passes(at, on & ALL_LANES >> (LANES - lanes) << i, bytes);
         t->wavefronts += (uint64_t)n;
@@ -414,10 +415,10 @@ static void add_insn(uint64_t *v, const struct counted_insn *in)
     v[COUNT_global_bytes] += t->bytes;
     v[COUNT_global_sectors] += t->sectors;
     v[COUNT_global_sectors_least] += t->sectors_least;
-    v[in->class == COUNT_global_loads    ? COUNT_load_sectors
-      : in->class == COUNT_global_stores ? COUNT_store_sectors
-      : in->class == COUNT_atomics       ? COUNT_atomic_sectors
-                                         : COUNT_copy_sectors] += t->sectors;
+    v[in->class == COUNT_global_loads || in->code == INSN_cp_async ? COUNT_load_sectors
+      : in->class == COUNT_global_stores                           ? COUNT_store_sectors
+      : in->class == COUNT_atomics                                 ? COUNT_atomic_sectors
+                                                                   : COUNT_copy_sectors] += t->sectors;
     v[COUNT_shared_wavefronts] += t->wavefronts;
     v[COUNT_shared_conflicts] += t->conflicts;
     v[COUNT_shared_load_wavefronts] += in->code == INSN_ld || in->code == INSN_ldmatrix ? t->wavefronts : 0;

@@ -252,6 +252,10 @@ static struct emu_op tensor_op(struct emu_warp *w, const struct emu_insn *in, in
         emu_fail(w, in, lane, ERR_out_of_bounds, "the tensor map has %d dimensions", m->rank);
     for (int d = 0; d < m->rank; d++)
         op.bulk.coords[d] = (int32_t)value(w, in, map + 1 + d, lane, "a coordinate");
+    int64_t byte = (int64_t)op.bulk.coords[0] * map_elem_bytes(m->type);
+    if (byte % BULK_ALIGN)
+        emu_fail(w, in, lane, ERR_misaligned, "a box from byte %" PRId64 " of rows, no multiple of %d", byte,
+                 BULK_ALIGN);
     op.bulk.bytes = box_bytes(m);
     for_rows(&op, check_row);
     return op;
@@ -336,6 +340,12 @@ void emu_run_tma_store(struct emu_warp *w, const struct emu_insn *in, uint32_t o
     for (; on; on &= on - 1) {
         int lane = emu_first_lane(on);
         struct emu_op op = tensor_op(w, in, lane, 0);
+        const struct packed_map *m = op.bulk.map;
+        int64_t elem = map_elem_bytes(m->type), extent = (int64_t)m->extent[0];
+        if (op.bulk.coords[0] + (int64_t)m->box[0] > extent && extent * elem % BULK_ALIGN)
+            emu_fail(w, in, lane, ERR_misaligned,
+                     "rows end after %" PRId64 " bytes, no multiple of %d: an H200 writes on to the next",
+                     extent * elem, BULK_ALIGN);
         store(w, in, lane, &op, 1 + in->number, BOX_ALIGN);
     }
 }

@@ -4,10 +4,11 @@
  *
  *     build/gpu_insns                 emulator
  *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor or tma
- *     build/gpu_insns cuda first      what the first copy by a tensor map does in a process: ten processes, each a little different
+ *     build/gpu_insns cuda first      what the first copy by a tensor map does in a process: processes that differ by one thing
  *     build/gpu_insns ptx DIRECTORY   emulator, and the kernels as files, for an assembler
  *
- * Prints a row of a table for each row of insns.h, with the reason where there is no trial. Run by tests/gpu.sh. */
+ * Prints a row of a table for each row of insns.h, with the reason where there is no trial. A fault of the GPU ends a process for good,
+ * so another one goes on behind it. Run by tests/gpu.sh. */
 #include "tests/gpu/insns.h"
 
 #include "runtime/cuda.h"
@@ -17,13 +18,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum {
     SPOILED = 0xee,
     SHOWN = 3,
-    FAULTS_MOST = 40,
+    FAULTS_MOST = 20,
+    FAULT = 3, /* a process ends so where the GPU has a fault */
     SECONDS_MOST = 20,
     MAPS_AT = 3,
     PARAMS = MAPS_AT + TRIAL_MAPS
@@ -34,16 +37,21 @@ struct tally {
     const char *why_not;
 };
 
+/* What processes leave to each other. */
+struct results {
+    int done; /* trials */
+    long values;
+    struct tally tallies[INSN_count];
+};
+
 struct bench {
     struct arena arena;
     struct arena_mark begin;
     struct gpu gpu;
     bool on_gpu;
     const char *directory; /* NULL: kernels are not written */
-    int faults;            /* of the GPU: each ends a context */
     int trials;
-    long values;
-    struct tally tallies[INSN_count];
+    struct results *results;
 };
 
 /* -- memory -- */
@@ -192,7 +200,7 @@ struct check *trial_check(struct trial *t, enum insn_code code, size_t at, int n
 
 void bench_untested(struct bench *b, enum insn_code code, const char *why)
 {
-    b->tallies[code].why_not = why;
+    b->results->tallies[code].why_not = why;
 }
 
 /* -- running -- */
@@ -246,20 +254,6 @@ static bool encode_map(struct bench *b, const struct packed_map *m, uint64_t in,
                         "encode_map", f);
 }
 
-/* Of a trial of the first copy: what the driver made. */
-static void show_map(uint8_t *map, unsigned how)
-{
-    uint64_t words[MAP_BYTES / 8];
-    memcpy(words, map, sizeof words);
-    if (how & FIRST_bit)
-        words[1] &= ~(UINT64_C(1) << 21);
-    memcpy(map, words, sizeof words);
-    printf("  map");
-    for (int i = 0; i < MAP_BYTES / 8; i++)
-        printf(" %llx", (unsigned long long)words[i]);
-    printf("\n");
-}
-
 #define CALL(call, ...) driver_check(d, d->call(__VA_ARGS__), #call, f)
 static bool launch_gpu(struct bench *b, struct trial *t, cu_function function, cu_address in, cu_address out,
                        uint8_t *result, struct fault *f)
@@ -272,8 +266,6 @@ static bool launch_gpu(struct bench *b, struct trial *t, cu_function function, c
         params[MAPS_AT + i] = maps[i];
         if (!encode_map(b, &t->maps[i], in, out, maps[i], f))
             return false;
-        if (t->how)
-            show_map(maps[i], t->how);
     }
     if (t->shared_bytes > 48 << 10 && !CALL(function_set, function, CU_MAX_DYNAMIC_SHARED, t->shared_bytes))
         return false;
@@ -306,24 +298,11 @@ static bool run_gpu(struct bench *b, struct trial *t, uint8_t *result)
     return ok;
 }
 
-/* What a fault leaves of a context is of no use. */
-static void renew_context(struct bench *b)
-{
-    const struct driver *d = &b->gpu.driver;
-    cu_context old;
-    d->context_pop(&old);
-    d->primary_release(b->gpu.device);
-    if (d->primary_retain(&b->gpu.context, b->gpu.device) != 0 || d->context_push(b->gpu.context) != 0)
-        b->faults = FAULTS_MOST;
-}
-
 static char running[2 * NAME_BYTES];
 static void give_up(int signal_number)
 {
     (void)signal_number;
-    if (write(STDOUT_FILENO, running, strlen(running)) >= 0)
-        _exit(1);
-    _exit(2);
+    _exit(write(STDOUT_FILENO, running, strlen(running)) >= 0 ? FAULT : 2);
 }
 
 /* -- comparing -- */
@@ -422,9 +401,9 @@ static void compare(struct bench *b, const struct trial *t, const uint8_t *const
         }
         if (wrong)
             printf("FAILED %s: %d of %d differ\n", c->name, wrong, c->n);
-        b->tallies[c->code].forms++;
-        b->tallies[c->code].failed += wrong > 0;
-        b->values += c->n;
+        b->results->tallies[c->code].forms++;
+        b->results->tallies[c->code].failed += wrong > 0;
+        b->results->values += c->n;
     }
 }
 
@@ -439,35 +418,40 @@ static void write_kernel(struct bench *b, const struct trial *t)
     fclose(f);
 }
 
+static void count_failed(struct bench *b, const struct trial *t)
+{
+    printf("FAILED %s%s: did not run\n", t->checks.at[0].name, t->checks.n > 1 ? " and others" : "");
+    for (int k = 0; k < t->checks.n; k++) {
+        b->results->tallies[t->checks.at[k].code].forms++;
+        b->results->tallies[t->checks.at[k].code].failed++;
+    }
+}
+
 void trial_run(struct bench *b, struct trial *t)
 {
     uint8_t *out[2] = {place(t->arena, t->out_bytes), NULL};
+    if (b->trials++ < b->results->done)
+        return;
     memset(out[0], SPOILED, t->out_bytes);
     if (b->directory)
         write_kernel(b, t);
-    b->trials++;
-    bool ok = run_emulator(t, out[0]);
-    if (b->on_gpu && b->faults < FAULTS_MOST) {
+    b->results->done = b->trials;
+    if (!run_emulator(t, out[0])) {
+        count_failed(b, t);
+        return;
+    }
+    if (b->on_gpu) {
         out[1] = place(t->arena, t->out_bytes);
         memset(out[1], SPOILED, t->out_bytes);
         snprintf(running, sizeof running, "%s: no end on the GPU\n", t->checks.at[0].name);
         alarm(SECONDS_MOST);
         if (!run_gpu(b, t, out[1])) {
-            ok = false;
-            b->faults++;
-            renew_context(b);
+            count_failed(b, t);
+            _exit(FAULT);
         }
         alarm(0);
     }
-    if (ok) {
-        compare(b, t, (const uint8_t *const *)out);
-        return;
-    }
-    printf("FAILED %s%s: did not run\n", t->checks.at[0].name, t->checks.n > 1 ? " and others" : "");
-    for (int k = 0; k < t->checks.n; k++) {
-        b->tallies[t->checks.at[k].code].forms++;
-        b->tallies[t->checks.at[k].code].failed++;
-    }
+    compare(b, t, (const uint8_t *const *)out);
 }
 
 /* -- all -- */
@@ -476,7 +460,7 @@ static int print_table(const struct bench *b)
 {
     int failed = 0, passed = 0;
     for (int c = 0; c < INSN_count; c++) {
-        const struct tally *y = &b->tallies[c];
+        const struct tally *y = &b->results->tallies[c];
         if (y->forms)
             printf("%-20s %5d forms%s", insn_info[c].name, y->forms, y->failed ? "" : "\n");
         if (y->failed)
@@ -486,7 +470,8 @@ static int print_table(const struct bench *b)
         failed += y->failed + (!y->forms && !y->why_not);
         passed += y->forms - y->failed;
     }
-    printf("%d kernels, %ld values\n%d passed, %d failed\n", b->trials, b->values, passed, failed);
+    printf("%d kernels, %ld values\n%d passed, %d failed\n", b->results->done, b->results->values, passed,
+           failed);
     return failed;
 }
 
@@ -507,75 +492,78 @@ static const struct {
 } parts[] = {
     {"alu", try_alu}, {"memory", try_memory}, {"warp", try_warp}, {"tensor", try_tensor}, {"tma", try_tma}};
 
-/* One process: the trial, twice. */
-static int run_first(struct bench *b, unsigned how)
+static void run_parts(struct bench *b, const char *name)
 {
-    if (!open_gpu(b))
-        return 2;
-    if (how & FIRST_renewed)
-        renew_context(b);
-    if (how & FIRST_other)
-        try_unmapped(b);
-    for (int i = 0; i < 2; i++) {
-        b->faults = 0;
-        try_first(b, how | FIRST_shown);
-        printf("%s time: %s\n", i ? "second" : "first", b->faults ? "FAILED" : "runs");
-    }
-    return 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!name || strcmp(name, parts[i].name) == 0)
+            parts[i].run(b);
 }
 
-/* A process for each way, for what a first copy leaves behind stays with its process. */
+static void run_first(struct bench *b, unsigned how)
+{
+    if (how & FIRST_behind)
+        try_first(b, FIRST_inside | FIRST_even | (how & FIRST_plane));
+    try_first(b, how);
+}
+
+/* In a process of its own: its exit code. */
+static int apart(struct bench *b, const char *name, int how)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!open_gpu(b))
+            _exit(2);
+        if (how >= 0)
+            run_first(b, (unsigned)how);
+        else
+            run_parts(b, name);
+        exit(0);
+    }
+    int status = 0;
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
+static int run_on_gpu(struct bench *b, const char *name)
+{
+    int code = FAULT, faults = -1;
+    for (; code == FAULT && faults < FAULTS_MOST; faults++)
+        code = apart(b, name, -1);
+    printf("%d faults\n", faults);
+    return print_table(b) > 0 || faults || code;
+}
+
 static int run_firsts(struct bench *b)
 {
-    static const struct {
-        unsigned how;
-        const char *what;
-    } ways[] = {{0, "as in the part tma"},
-                {FIRST_no_map_prefetch, "no prefetch.tensormap"},
-                {FIRST_no_bulk_prefetch, "no cp.async.bulk.prefetch.tensor"},
-                {FIRST_no_map_prefetch | FIRST_no_bulk_prefetch, "no prefetch"},
-                {FIRST_inside, "a box inside the tensor"},
-                {FIRST_plane, "two dimensions of f16, 128-byte swizzle"},
-                {FIRST_other, "behind a copy without a map"},
-                {FIRST_renewed, "in a second context"},
-                {FIRST_bit, "bit 85 of the map is 0"},
-                {FIRST_roomy, "a tensor in an allocation of 2 MB"}};
     int failed = 0;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        printf("-- %s\n", ways[i].what);
-        fflush(stdout);
-        pid_t child = fork();
-        if (child == 0)
-            _exit(run_first(b, ways[i].how));
-        int status = 1;
-        waitpid(child, &status, 0);
-        failed += status != 0;
+    for (int how = 0; how < 2 * FIRST_behind; how++) {
+        b->results->done = 0;
+        printf("%s, from %s multiple of 16 bytes%s%s: ", how & FIRST_inside ? "inside" : "over the side",
+               how & FIRST_even ? "a" : "no", how & FIRST_plane ? ", 128-byte swizzle" : "",
+               how & FIRST_behind ? ", behind an even one inside" : "");
+        int code = apart(b, NULL, how);
+        printf("%s\n", code ? "FAILED" : "runs");
+        failed += code != 0;
     }
-    return failed;
+    return failed > 0;
 }
 
 int main(int argc, char **argv)
 {
-    struct bench *b = calloc(1, sizeof *b);
-    if (!b)
+    const char *what = argc > 1 ? argv[1] : "", *name = argc > 2 ? argv[2] : NULL;
+    struct bench b = {.results = mmap(NULL, sizeof(struct results), PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
+    if (b.results == MAP_FAILED)
         return 2;
-    arena_init(&b->arena, &memory, 0, out_of_memory, NULL);
-    b->begin = arena_mark(&b->arena);
+    arena_init(&b.arena, &memory, 0, out_of_memory, NULL);
+    b.begin = arena_mark(&b.arena);
     setvbuf(stdout, NULL, _IOLBF, 0);
     signal(SIGALRM, give_up);
-    if (argc > 2 && strcmp(argv[1], "cuda") == 0 && strcmp(argv[2], "first") == 0)
-        return run_firsts(b);
-    if (argc > 2 && strcmp(argv[1], "ptx") == 0)
-        b->directory = argv[2];
-    if (argc > 1 && strcmp(argv[1], "cuda") == 0 && !open_gpu(b))
-        return 2;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strcmp(argc > 2 ? argv[2] : parts[i].name, parts[i].name) == 0 || b->directory)
-            parts[i].run(b);
-    int failed = print_table(b);
-    arena_free(&b->arena);
-    if (b->on_gpu)
-        b->gpu.driver.primary_release(b->gpu.device);
-    free(b);
+    if (strcmp(what, "cuda") == 0)
+        return name && strcmp(name, "first") == 0 ? run_firsts(&b) : run_on_gpu(&b, name);
+    b.directory = strcmp(what, "ptx") == 0 ? name : NULL;
+    run_parts(&b, b.directory ? NULL : name);
+    int failed = print_table(&b);
+    arena_free(&b.arena);
     return failed > 0;
 }

@@ -40,7 +40,6 @@ struct trial {
     int nmaps;
     struct packed_map maps[TRIAL_MAPS]; /* base: offset in the input, or with IN_OUTPUT, in the output */
     VEC(struct check) checks;
-    unsigned how; /* enum first, of a trial of the first copy of a process */
 };
 #define IN_OUTPUT (UINT64_C(1) << 40)
 
@@ -98,17 +97,11 @@ void try_tma(struct bench *b);
 
 /* The first copy by a map in a process, in ways that differ by one thing each: bits. */
 enum first {
-    FIRST_no_map_prefetch = 1,  /* no prefetch.tensormap */
-    FIRST_no_bulk_prefetch = 2, /* no cp.async.bulk.prefetch.tensor */
-    FIRST_inside = 4,           /* the box lies whole in the tensor */
-    FIRST_plane = 8,            /* 128 bytes of f16 in two dimensions, 128-byte swizzle */
-    FIRST_other = 16,           /* a copy without a map came before */
-    FIRST_renewed = 32,         /* in a second context */
-    FIRST_bit = 64, /* bit 85 of the map cleared, which drivers set wrongly for small tensors on newer GPUs */
-    FIRST_roomy = 128, /* the tensor lies in an allocation of 2 MB */
-    FIRST_shown = 256  /* the map is printed */
+    FIRST_inside = 1, /* the box lies whole in the tensor */
+    FIRST_even = 2,   /* it begins at a multiple of 16 bytes */
+    FIRST_plane = 4,  /* 128 bytes of f16 in two dimensions, 128-byte swizzle */
+    FIRST_behind = 8  /* behind a copy of an even box inside */
 };
 void try_first(struct bench *b, unsigned how);
-void try_unmapped(struct bench *b);
 
 #endif

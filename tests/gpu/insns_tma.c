@@ -23,10 +23,15 @@ enum {
 
 static const int8_t boxes[MAP_RANK_MAX] = {0, 4, 3, 2, 2}, extents[MAP_RANK_MAX] = {0, 7, 5, 4, 3};
 
-/* Boxes inside, over the lower sides, over the upper ones, over both, and outside; dimension 0 in elements. */
-static const int8_t places[PLACES][MAP_RANK_MAX] = {{4, 1, 1, 1, 1}, {-3, -1, -2, -1, -1},
-                                                    {6, 5, 3, 3, 2}, {-1, 5, -1, 3, 1},
-                                                    {0, 7, 0, 0, 0}, {-127, 0, 0, 0, 0}};
+/* Boxes inside, over the lower sides, over the upper ones, over both, and outside; dimension 0 in pieces of 16 bytes, since an H200 takes
+ * a box that begins between for an illegal instruction. */
+static const int8_t places[PLACES][MAP_RANK_MAX] = {{1, 1, 1, 1, 1}, {-1, -1, -2, -1, -1},
+                                                    {2, 5, 3, 3, 2}, {-2, 5, -1, 3, 1},
+                                                    {0, 7, 0, 0, 0}, {-8, 0, 0, 0, 0}};
+
+struct at {
+    int8_t of[MAP_RANK_MAX]; /* elements */
+};
 
 static struct packed_map map_of(enum map_type type, int rank, enum map_swizzle swizzle, int inner_bytes,
                                 bool nan)
@@ -41,13 +46,28 @@ static struct packed_map map_of(enum map_type type, int rank, enum map_swizzle s
     uint64_t bytes = 0;
     for (int d = 0; d < rank; d++) {
         m.box[d] = (uint16_t)(d ? boxes[d] : inner_bytes / es);
-        m.extent[d] = d ? (uint64_t)extents[d] : (uint64_t)(inner_bytes / es) + 3;
+        m.extent[d] = (uint64_t)(d ? extents[d] : (inner_bytes + 16) / es);
         m.step[d] = 1;
         if (d)
             m.stride[d - 1] = bytes;
         bytes = d ? bytes * m.extent[d] + 32 : (m.extent[0] * (uint64_t)es + 31) / 16 * 16;
     }
     return m;
+}
+
+/* For loads: rows may end anywhere. Those of stores end at multiples of 16 bytes, since an H200 writes on to the next. */
+static struct packed_map ragged(struct packed_map m)
+{
+    m.extent[0] = (uint64_t)m.box[0] + 3;
+    return m;
+}
+
+static struct at place_of(const struct packed_map *m, int k)
+{
+    struct at at;
+    memcpy(at.of, places[k], sizeof at.of);
+    at.of[0] = (int8_t)(at.of[0] * 16 / map_elem_bytes(m->type));
+    return at;
 }
 
 static size_t tensor_bytes(const struct packed_map *m)
@@ -102,8 +122,8 @@ static void head(struct trial *t, const char *directives)
         ".reg .pred %%p, %%q;\nmad.lo.u32 %%own, %%t, 64, %%sm;\nmul.wide.u32 %%wide, %%t, 64;\n"
         "add.s64 %%from, %%in, %%wide;\nadd.s64 %%to, %%out, %%wide;\nsetp.eq.u32 %%q, %%t, 0;\n");
     if (t->nmaps)
-        text_printf(&t->ptx, "mov.b64 %%map, p_map0;\ncvta.param.u64 %%map, %%map;\n%s",
-                    t->how & FIRST_no_map_prefetch ? "" : "@%q prefetch.tensormap [%map];\n");
+        text_printf(&t->ptx, "mov.b64 %%map, p_map0;\ncvta.param.u64 %%map, %%map;\n"
+                             "@%%q prefetch.tensormap [%%map];\n");
 }
 
 static void print_barrier(struct text *p)
@@ -182,11 +202,9 @@ static void want_box(struct trial *t, const struct packed_map *m, const int8_t *
 static void print_load(const struct trial *t, struct text *p, int first, bool hint)
 {
     const struct packed_map *m = &t->maps[0];
-    if (!(t->how & FIRST_no_bulk_prefetch)) {
-        text_printf(p, "@%%q cp.async.bulk.prefetch.tensor.%dd.L2.global.tile ", m->rank);
-        print_box(p, m->rank);
-        text_printf(p, ";\n");
-    }
+    text_printf(p, "@%%q cp.async.bulk.prefetch.tensor.%dd.L2.global.tile ", m->rank);
+    print_box(p, m->rank);
+    text_printf(p, ";\n");
     text_printf(p,
                 "@%%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%sm+%d], %d;\n"
                 "@%%q cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s "
@@ -200,6 +218,7 @@ static void print_load(const struct trial *t, struct text *p, int first, bool hi
 /* Boxes from `from` to `to`, one after the other. */
 static void try_boxes(struct bench *b, struct packed_map m, int first, bool hint, int from, int to)
 {
+    m = ragged(m);
     struct trial *t = trial_new(b, tensor_bytes(&m), PLACES * REGION);
     struct text *p = &t->ptx;
     t->maps[t->nmaps++] = m;
@@ -208,12 +227,13 @@ static void try_boxes(struct bench *b, struct packed_map m, int first, bool hint
     if (hint)
         text_printf(p, "createpolicy.fractional.L2::evict_first.b64 %%policy;\n");
     for (int k = from; k < to; k++) {
+        struct at at = place_of(&m, k);
         print_spoil(p);
-        print_coordinates(p, m.rank, places[k]);
+        print_coordinates(p, m.rank, at.of);
         print_load(t, p, first, hint);
         print_wait(p, k - from);
         print_result(p, (size_t)(k * REGION));
-        want_box(t, &m, places[k], first, t->want + k * REGION);
+        want_box(t, &m, at.of, first, t->want + k * REGION);
         trial_check(t, INSN_tma_load, (size_t)(k * REGION), REGION / 4, 4, 4,
                     "tma_load %dd, %d bytes an element, swizzle %s, box %d%s", m.rank, map_elem_bytes(m.type),
                     swizzle_name(&m), k, m.fills_nan ? ", NaN outside" : "");
@@ -232,22 +252,22 @@ static void try_load(struct bench *b, struct packed_map m, int first, bool hint)
 /* See enum first. */
 void try_first(struct bench *b, unsigned how)
 {
-    bool plane = how & FIRST_plane;
-    struct packed_map m = map_of(plane ? MAP_f16 : MAP_u8, plane ? 2 : 1, plane ? SWIZZLE_128 : SWIZZLE_none,
-                                 plane ? 128 : 16, false);
-    int place = how & FIRST_inside ? 4 : 0;
-    struct trial *t = trial_new(b, how & FIRST_roomy ? 1 << 21 : tensor_bytes(&m), REGION);
+    bool plane = how & FIRST_plane, inside = how & FIRST_inside, even = how & FIRST_even;
+    struct packed_map m = ragged(map_of(plane ? MAP_f16 : MAP_u8, plane ? 2 : 1,
+                                        plane ? SWIZZLE_128 : SWIZZLE_none, plane ? 128 : 16, false));
+    int8_t at[MAP_RANK_MAX] = {0};
+    at[0] = (int8_t)(inside ? !even : even ? 16 / map_elem_bytes(m.type) : 4);
+    struct trial *t = trial_new(b, tensor_bytes(&m), REGION);
     struct text *p = &t->ptx;
-    t->how = how;
     t->maps[t->nmaps++] = m;
     head(t, "");
     print_barrier(p);
     print_spoil(p);
-    print_coordinates(p, m.rank, places[place]);
+    print_coordinates(p, m.rank, at);
     print_load(t, p, 1024, false);
     print_wait(p, 0);
     print_result(p, 0);
-    want_box(t, &m, places[place], 1024, t->want);
+    want_box(t, &m, at, 1024, t->want);
     trial_check(t, INSN_tma_load, 0, REGION / 4, 4, 4, "the first copy, %u", how);
     text_printf(p, "ret;\n}\n");
     trial_run(b, t);
@@ -354,7 +374,8 @@ static void try_reduce(struct bench *b, enum mod op, enum map_type type, int ran
     struct packed_map m = map_of(type, rank, swizzle, swizzle ? 16 << swizzle : 64, false);
     size_t out = tensor_bytes(&m), es = (size_t)map_elem_bytes(type);
     struct trial *t = trial_new(b, 2 * REGION, out);
-    const int8_t *at = places[1 + (int)op % 2];
+    const struct at box = place_of(&m, 1 + (int)op % 2);
+    const int8_t *at = box.of;
     char mnemonic[NAME_BYTES];
     begin_store(t, &m);
     for (size_t i = 0; i < t->in_bytes; i += es) {
@@ -454,11 +475,6 @@ static void try_bulk_reduce(struct bench *b, enum mod op, enum ptype type)
     trial_run(b, t);
 }
 
-void try_unmapped(struct bench *b)
-{
-    try_bulk_store(b);
-}
-
 /* Each of two CTAs sends bytes to the other, whose mbarrier counts them. */
 static void try_send(struct bench *b)
 {
@@ -496,7 +512,7 @@ static void try_send(struct bench *b)
 /* Rank 0 of two CTAs loads a box into both, and then a row of bytes. */
 static void try_multicast(struct bench *b, bool with_map)
 {
-    struct packed_map m = map_of(MAP_f16, 2, SWIZZLE_64, 64, false);
+    struct packed_map m = ragged(map_of(MAP_f16, 2, SWIZZLE_64, 64, false));
     struct trial *t = trial_new(b, tensor_bytes(&m), 2 * REGION);
     struct text *p = &t->ptx;
     int bytes = with_map ? box_elems(&m) * 2 : 512;
@@ -510,7 +526,7 @@ static void try_multicast(struct bench *b, bool with_map)
                 "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n"
                 "mov.u32 %%x0, %%cluster_ctarank;\nadd.s32 %%x0, %%x0, %%t;\nsetp.eq.u32 %%q, %%x0, 0;\n",
                 BARRIER, bytes);
-    print_coordinates(p, m.rank, places[2]);
+    print_coordinates(p, m.rank, place_of(&m, 2).of);
     text_printf(p,
                 "mov.u16 %%mask, 3;\n@%%q "
                 "cp.async.bulk%s.shared::cluster.global%s.mbarrier::complete_tx::bytes.multicast::cluster "
@@ -528,7 +544,7 @@ static void try_multicast(struct bench *b, bool with_map)
                 "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\nret;\n}\n");
     for (int rank = 0; rank < 2; rank++) {
         if (with_map)
-            want_box(t, &m, places[2], 128, t->want + rank * REGION);
+            want_box(t, &m, place_of(&m, 2).of, 128, t->want + rank * REGION);
         else
             memcpy(t->want + rank * REGION + 128, t->in, (size_t)bytes);
     }
@@ -548,13 +564,16 @@ static void try_maps(struct bench *b)
             struct packed_map m = map_of(types[(rank + (int)s) % 5], rank, s, inner, false);
             try_load(b, m, 128 * (rank % 3), false);
             for (int k = 0; k < 4; k++)
-                try_store(b, m, 128 * (rank % 3), places[k], k % 2);
+                try_store(b, m, 128 * (rank % 3), place_of(&m, k).of, k % 2);
         }
     for (enum map_type type = MAP_u8; type < MAP_type_count; type++)
         try_load(b, map_of(type, 2, SWIZZLE_128, 128, true), 0, type % 2);
     for (enum map_swizzle s = SWIZZLE_32; s < SWIZZLE_count; s++) { /* rows narrower than the swizzle */
         try_load(b, map_of(MAP_f16, 3, s, 16, false), 128, false);
-        try_store(b, map_of(MAP_f16, 3, s, 16, false), 128, places[1], false);
+        {
+            struct packed_map m = map_of(MAP_f16, 3, s, 16, false);
+            try_store(b, m, 128, place_of(&m, 1).of, false);
+        }
     }
 }
 

@@ -67,7 +67,7 @@ static int by_base(const void *a, const void *b)
 /* A fault of a map: one of its fields. */
 struct map_fault {
     int map;
-    enum { FAULT_none, FAULT_extent, FAULT_pitch, FAULT_base, FAULT_box, FAULT_swizzle } what;
+    enum { FAULT_none, FAULT_row, FAULT_extent, FAULT_pitch, FAULT_base, FAULT_box, FAULT_swizzle } what;
     uint64_t value;
     int expected; /* line of the report */
     enum error error;
@@ -79,6 +79,7 @@ static void spoil_map(const struct map_fault *f)
 {
     struct packed_map *m = &maps[f->map];
     switch (f->what) {
+    case FAULT_row: m->extent[0] -= f->value; break;
     case FAULT_extent: m->extent[1] = f->value; break;
     case FAULT_pitch: m->stride[0] += f->value; break;
     case FAULT_base: m->base += f->value; break;
@@ -309,6 +310,7 @@ static const struct sown matmul_faults[] = {
     {148, "49152", "65536",                         148, ERR_emulator_barrier, "16384 never come"},
     {148, "49152", "32768",                         148, ERR_emulator_barrier, "more than"},
     {150, "+ 0", "+ 64",                            150, ERR_misaligned, "no multiple of 128"},
+    {150, "%kc", "4",                               150, ERR_misaligned, "a box from byte 8 of rows"},
     {153, "65536", "65544",                         153, ERR_misaligned, "no multiple of 128"},
     {153, "65536", "229376",                        153, ERR_out_of_bounds, ""},
     {155, NULL, NULL,                               148, ERR_emulator_barrier, "never come"},           /* a missing copy */
@@ -339,6 +341,7 @@ static const struct sown matmul_faults[] = {
 };
 
 static const struct map_fault map_faults[] = {
+    {2, FAULT_row,     4,                           474, ERR_misaligned, "writes on to the next"},
     {0, FAULT_extent,  (UINT64_C(1) << 31) + 1,     150, ERR_out_of_bounds, "none that the driver would make"},
     {0, FAULT_base,    128,                         150, ERR_out_of_bounds, "which no tensor has"},
     {0, FAULT_pitch,   8,                           150, ERR_out_of_bounds, "none that the driver would make"},
