@@ -62,6 +62,6 @@ def card():
     here = os.path.dirname(os.path.abspath(__file__))
     return {"device": torch.cuda.get_device_name(0),
             "driver": _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"), "torch": torch.__version__,
-            "commit": _output("git", "-C", here, "rev-parse", "--short", "HEAD"),
+            "commit": os.environ.get("NESO_COMMIT") or _output("git", "-C", here, "rev-parse", "--short", "HEAD"),
             "command": " ".join([os.path.basename(sys.executable)] + [os.path.relpath(sys.argv[0])] + sys.argv[1:]),
             "date": datetime.date.today().isoformat(), "method": METHOD}
