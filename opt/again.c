@@ -9,11 +9,14 @@
  * While a row is reduced, all that is used before and behind the reduction is in registers. Floats that came from 16 bits
  * by a few cheap ops take half as many as they came; those then decide how many programs an SM holds, which is what hides
  * the memory's latency. The assembler would compute both once, so `hold` keeps from it that the two are the same.
+ * Where the programs that fit without have enough of their rows under way, all is kept: what is computed again costs
+ * instructions, and programs that share few registers load in several steps. Each reduction is a time in which a program
+ * asks for nothing, so the more there are, the more must be under way.
  * Reductions of small tiles do not count. Needs: layouts. Leaves: the same values.
  */
 #include "opt/passes.h"
 
-enum { REGS_LEAST = 16, OPS_MOST = 5, NARROW_BITS = 16, WIDE_BITS = 32, SMALL = 4 };
+enum { REGS_LEAST = 16, OPS_MOST = 5, NARROW_BITS = 16, WIDE_BITS = 32, SMALL = 4, BYTE_BITS = 8 };
 
 struct again {
     struct func *func;
@@ -23,10 +26,15 @@ struct again {
     struct map held;   /* narrow tile to the latest hold of it */
 };
 
+static int part_of_op(const struct again *a, const struct op *o)
+{
+    void **found = map_get_ptr(&a->part, o);
+    return found ? (int)(intptr_t)*found : 0;
+}
+
 static int part_of(const struct again *a, const struct value *v)
 {
-    void **found = map_get_ptr(&a->part, v->def);
-    return found ? (int)(intptr_t)*found : 0;
+    return part_of_op(a, v->def);
 }
 
 static void set_part(struct again *a, const struct op *o, int part)
@@ -152,12 +160,54 @@ static struct value *again(struct again *a, struct builder *b, struct value *v, 
     return copy;
 }
 
-/* -- a block -- */
+/* -- is there room to keep it? -- */
 
 static bool ends_part(const struct op *o)
 {
     return o->code == OP_reduce && regs_of(op_opnd(o, 0)) >= REGS_LEAST;
 }
+
+static bool is_kept_over(const struct again *a, const struct value *v, int part)
+{
+    if (!type_is_tile(v->type) || !type_is_float(v->type) || is_at_hand(a, v) || part_of(a, v) > part)
+        return false;
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (part_of_op(a, u->user) > part)
+            return true;
+    return false;
+}
+
+/* Without computing anything again: the bytes of rows that programs on an SM have under way, if they keep what they do over
+ * the end of this part. */
+static int bytes_under_way(const struct again *a, int part)
+{
+    enum { OTHER_REGS = 14, REGS_UNIT = 8 };
+    const struct target *t = a->func->target;
+    int bits = 0, row_bits = 0, threads = 32 * a->func->num_warps;
+    for (const struct op *o = a->block->first; o; o = o->next)
+        if (o->nresults == 1 && is_kept_over(a, op_result(o), part)) {
+            bits += regs_of(op_result(o)) * type_elem_bits(op_result(o)->type);
+            if (is_worth_it(a, op_result(o), part + 1))
+                row_bits += regs_of(op_result(o)) * NARROW_BITS;
+        }
+    int regs = (bits / WIDE_BITS + OTHER_REGS + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT;
+    if (regs > t->regs_thread)
+        return 0;
+    int programs = t->regs_sm / (regs * threads), most = t->threads_sm / threads;
+    most = most < t->ctas_sm ? most : t->ctas_sm;
+    return (programs < most ? programs : most) * threads * (row_bits / BYTE_BITS);
+}
+
+static bool has_room(const struct again *a, int nparts)
+{
+    enum { ENOUGH_BYTES = 24 << 10 /* for each part */ };
+    for (int part = 0; part < nparts - 1; part++)
+        if (bytes_under_way(a, part) < nparts * ENOUGH_BYTES)
+            return false;
+    return true;
+}
+
+/* -- a block -- */
 
 static void visit_block(struct func *f, struct block *block)
 {
@@ -165,17 +215,21 @@ static void visit_block(struct func *f, struct block *block)
     map_init(&a.part, f->module->scratch);
     map_init(&a.copies, f->module->scratch);
     map_init(&a.held, f->module->scratch);
-    int part = 0;
+    int nparts = 1;
     for (struct op *o = block->first; o; o = o->next) {
         for (int i = 0; i < o->nregions; i++)
             if (o->code != OP_reduce && o->code != OP_scan)
                 visit_block(f, o->regions[i]);
+        set_part(&a, o, nparts - 1);
+        nparts += ends_part(o);
+    }
+    if (has_room(&a, nparts))
+        return;
+    for (struct op *o = block->first; o; o = o->next) {
         struct builder b = build_before(o);
         for (int i = 0; i < o->nopnds; i++)
-            if (op_opnd(o, i) && is_worth_it(&a, op_opnd(o, i), part))
-                op_set_opnd(o, i, again(&a, &b, op_opnd(o, i), part));
-        set_part(&a, o, part);
-        part += ends_part(o);
+            if (op_opnd(o, i) && is_worth_it(&a, op_opnd(o, i), part_of_op(&a, o)))
+                op_set_opnd(o, i, again(&a, &b, op_opnd(o, i), part_of_op(&a, o)));
     }
 }
 
