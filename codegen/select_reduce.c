@@ -1,6 +1,7 @@
 /* select_reduce.c: reductions along an axis that lies in registers and lanes only.
  *
- *     registers    pairs of neighbours, then pairs of pairs, ... until each result has one value in each thread
+ *     registers    pairs of neighbours, then pairs of pairs, ... until each result has one value in each thread; of
+ *                  products that are summed, runs of neighbours first: an fma takes in each but a run's first
  *     lanes        for each lane bit of the axis: one's own value, combined with that of the lane that differs
  *
  * after which all those lanes hold the result. Registers and lanes that only repeat others take no part. A
@@ -78,8 +79,33 @@ static int gather(struct select *s, const struct reduction *r, uint32_t coord, s
     return found;
 }
 
+/* Its one operand, seen through changes of shape, is a product that nothing else wants. */
+static bool sums_products(const struct reduction *r)
+{
+    const struct op *add = r->region->first;
+    const struct value *v = op_opnd(r->op, 0);
+    while (v->def && (v->def->code == OP_reshape || v->def->code == OP_trans) && value_nuses(v) == 1)
+        v = op_opnd(v->def, 0);
+    return r->n == 1 && v->def && v->def->code == OP_mul && value_nuses(v) == 1 && add->code == OP_add &&
+           add->next == block_terminator(r->region) && type_is_float(v->type);
+}
+
+/* Runs of neighbours into their first ones, which stand together then; returns how many. */
+static int reduce_runs(struct select *s, const struct reduction *r, int count, struct opnd *values)
+{
+    enum { RUN = 8 };
+    for (int i = 0; i < count; i++)
+        if (i % RUN)
+            select_combine(s, r->op, values + i / RUN, values + i);
+        else
+            values[i / RUN] = values[i];
+    return (count + RUN - 1) / RUN;
+}
+
 static void reduce_registers(struct select *s, const struct reduction *r, int count, struct opnd *values)
 {
+    if (sums_products(r))
+        count = reduce_runs(s, r, count, values);
     for (; count > 1; count = (count + 1) / 2)
         for (int i = 0; i < count / 2; i++) {
             select_combine(s, r->op, values + 2 * i * r->n, values + (2 * i + 1) * r->n);
