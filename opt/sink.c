@@ -107,13 +107,28 @@ static void sink_op(struct sink *s, struct op *o)
     opt_explain(o->block->func, o, "%%%s is computed behind the loop", op_result(o)->name);
 }
 
+static void find_loop(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= o->code == OP_for || o->code == OP_while;
+}
+
+/* Is o a loop, or is one in it? */
+static bool has_loop(struct op *o)
+{
+    bool found = false;
+    find_loop(o, &found);
+    for (int i = 0; i < o->nregions; i++)
+        block_walk(o->regions[i], find_loop, &found);
+    return found;
+}
+
 static void visit(struct sink *s, struct block *b)
 {
     int place = 0, loops = 0;
     for (struct op *o = b->first; o; o = o->next) {
         set_number(&s->place, o, ++place);
         set_number(&s->loops, o, loops);
-        loops += o->code == OP_for || o->code == OP_while;
+        loops += has_loop(o);
     }
     for (struct op *prev, *o = b->last; o; o = prev) {
         prev = o->prev;

@@ -1,0 +1,308 @@
+/* peel.c: a dot begins its sum, rather than add to zeros.
+ *
+ *     for %t = ... {                                      for %t = ... {
+ *       %r = for %k = %lo to %hi ... carry(%s = 0) {        %e = if %lo < %hi {
+ *         %d = wgmma %a, %b, %s                      =>       %d.1 = wgmma %a, %b, 0          no sum is read
+ *         %w = dot_wait %d pending=1                          %w.1 = dot_wait %d.1 pending=1
+ *         yield %w                                            %r = for %k = %lo + step to %hi ... carry(%s = %w.1) { ... }
+ *       }                                                     %e.1 = dot_wait %r
+ *       %e = dot_wait %r                                      yield %e.1
+ *     }                                                     } else { yield 0 }
+ *                                                         }
+ *
+ * Setting a sum's registers to zero takes as many instructions as there are registers, between the last dot of one tile and
+ * the first of the next, when tensor cores have nothing to do. The first round goes in front of the loop; there the sum
+ * is a constant, which codegen does not even put into registers. A loop that does not run has zeros as before, off the way,
+ * and behind the wait: an assembler that sees registers of a sum set while dots may be under way does one after the other.
+ *
+ * What else need not stand between two tiles goes where the last dots are still under way: in front of the wait behind the
+ * loop comes what was computed in front of the loop for the code behind it (divisions, to know where a tile is stored).
+ * Directly behind the wait the last slot is given back.
+ *
+ * A predicate instead (scale-d, false in the first round) would keep the registers of the sum alive through all that stands
+ * between two tiles. Only in loops: what runs once has its zeros ready before its first operands come. Only loops with
+ * nothing but dots and scalars, which are short. Needs: layouts. Leaves: dead ops.
+ */
+#include "opt/passes.h"
+
+/* A loop that is peeled, and what is found around it. */
+struct peel {
+    struct op *loop, *wait; /* wait: the dot_wait behind the loop, or NULL */
+    struct arena *arena;
+    struct map late;         /* ops of the loop's block that stand behind it, or could */
+    VEC(struct op *) moved;  /* those that could, the last first */
+    VEC(struct value *) out; /* results of them that others use */
+};
+
+static bool is_in_loop(const struct op *o)
+{
+    for (const struct op *p = o->block->parent; p; p = p->block->parent)
+        if (p->code == OP_for || p->code == OP_while)
+            return true;
+    return false;
+}
+
+static bool is_dot_or_scalar(const struct op *o)
+{
+    bool is_dot = o->code == OP_wgmma || o->code == OP_dot_wait;
+    if (o->nregions || o->code == OP_async_copy || o->code == OP_barrier)
+        return false;
+    for (int i = 0; i < o->nresults && !is_dot; i++)
+        if (type_is_tile(o->results[i].type))
+            return false;
+    return true;
+}
+
+/* Does a dot add to what is zero before the first round, and does nobody else see that zero? */
+static bool begins_sum(const struct op *loop, const struct op *o)
+{
+    uint64_t bits;
+    const struct value *acc = o->code == OP_wgmma ? op_opnd(o, 2) : NULL;
+    return acc && !acc->def && acc->block == loop->regions[0] && value_nuses(acc) == 1 &&
+           value_const_bits(op_opnd(loop, 2 + acc->index), &bits) && bits == 0;
+}
+
+static bool can_peel(const struct op *loop)
+{
+    bool begins = false;
+    for (const struct op *o = loop->regions[0]->first; o; o = o->next) {
+        if (!is_dot_or_scalar(o))
+            return false;
+        begins |= begins_sum(loop, o);
+    }
+    return begins && is_in_loop(loop);
+}
+
+/* Whether this is the first round is known now: nobody need ask, and what arrives at barriers in all rounds but it does. */
+static void settle(struct block *b, const struct value *count, const struct value *lo, bool first)
+{
+    for (struct op *next, *o = b->first; o; o = next) {
+        next = o->next;
+        const struct op *on = o->code == OP_mbar_arrive && op_opnd(o, 1) ? op_opnd(o, 1)->def : NULL;
+        if (!on || on->code != OP_cmp || op_int(on, ATTR_pred) != PRED_ne || op_opnd(on, 0) != count ||
+            op_opnd(on, 1) != lo)
+            continue;
+        if (first)
+            op_erase(o);
+        else
+            op_set_opnd(o, 1, NULL);
+    }
+}
+
+/* -- what can wait until the loop is done -- */
+
+static bool is_late(const struct peel *p, const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        while (o->block != p->loop->block)
+            o = o->block->parent;
+        if (!map_get_ptr(&p->late, o))
+            return false;
+    }
+    return true;
+}
+
+static bool can_wait(const struct peel *p, const struct op *o)
+{
+    return is_pure(o) && o->nregions == 0 && o->nresults == 1 && o->code != OP_const &&
+           op_result(o)->type->kind == TY_scalar && has_uses(op_result(o)) && is_late(p, op_result(o));
+}
+
+static void find_late(struct peel *p)
+{
+    bool any_costly = false;
+    for (struct op *o = p->loop->next; o; o = o->next)
+        *map_at_ptr(&p->late, o) = o;
+    for (struct op *o = p->loop->prev; o; o = o->prev) {
+        if (!can_wait(p, o))
+            continue;
+        *map_at_ptr(&p->late, o) = o;
+        VEC_PUSH(p->arena, &p->moved, o);
+        any_costly |= op_has(o, COSTLY);
+    }
+    p->moved.n = any_costly ? p->moved.n : 0;
+    for (int i = 0; i < p->moved.n; i++) {
+        struct value *v = op_result(p->moved.at[i]);
+        bool used = false;
+        for (const struct use *u = v->uses; u; u = u->next) {
+            bool is_moved = false;
+            for (int k = 0; k < i; k++)
+                is_moved |= p->moved.at[k] == u->user;
+            used |= !is_moved;
+        }
+        if (used)
+            VEC_PUSH(p->arena, &p->out, v);
+    }
+}
+
+/* -- the rewrite -- */
+
+static struct value *copied(const struct map *copies, struct value *v)
+{
+    void **at = map_get_ptr(copies, v);
+    return at && *at ? *at : v;
+}
+
+/* The first round, where b is; the loop goes on from the second. */
+static void split(struct op *loop, struct builder *b)
+{
+    struct block *body = loop->regions[0];
+    struct value *lo = op_opnd(loop, 0), *count = body->args.at[0];
+    struct map copies;
+    map_init(&copies, b->func->module->scratch);
+    *map_at_ptr(&copies, count) = lo;
+    for (int i = 0; i < loop->nresults; i++)
+        *map_at_ptr(&copies, body->args.at[1 + i]) = op_opnd(loop, 3 + i);
+    for (const struct op *o = body->first; o != body->last; o = o->next)
+        op_clone(b, o, &copies);
+    settle(b->block, lo, lo, true);
+    settle(body, count, lo, false);
+    b->loc = loop->loc;
+    op_set_opnd(loop, 0, build_binary(b, OP_add, lo, op_opnd(loop, 2)));
+    for (int i = 0; i < loop->nresults; i++)
+        op_set_opnd(loop, 3 + i, copied(&copies, op_opnd(body->last, i)));
+}
+
+/* v, computed at b by copies of the pure ops behind the loop. */
+static struct value *bring(struct builder *b, struct map *copies, struct value *v, const struct block *block)
+{
+    struct op *o = v->def;
+    if (copied(copies, v) != v || !o || o->block != block || !is_pure(o) || o->nregions)
+        return copied(copies, v);
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i))
+            bring(b, copies, op_opnd(o, i), block);
+    *map_at_ptr(copies, v) = op_result(op_clone(b, o, copies));
+    return copied(copies, v);
+}
+
+/* The arrival that says whether the loop has run, to b, where it has. */
+static void bring_arrival(struct peel *p, struct builder *b, struct op *either)
+{
+    struct map copies;
+    map_init(&copies, p->arena);
+    for (int i = 0; i < p->loop->nresults; i++)
+        *map_at_ptr(&copies, &either->results[i]) = &p->loop->results[i];
+    for (struct op *next, *o = either->next; o; o = next) {
+        next = o->next;
+        const struct op *on = o->code == OP_mbar_arrive && op_opnd(o, 1) ? op_opnd(o, 1)->def : NULL;
+        const struct op *ran = op_opnd(either, 0)->def;
+        if (!on || on->code != OP_cmp || op_int(on, ATTR_pred) != op_int(ran, ATTR_pred) ||
+            op_opnd(on, 0) != op_opnd(ran, 0) || op_opnd(on, 1) != op_opnd(ran, 1))
+            continue;
+        struct op *arrive = op_clone(b, o, &copies);
+        op_set_opnd(arrive, 1, NULL);
+        struct builder before = build_before(arrive);
+        op_set_opnd(arrive, 0, bring(&before, &copies, op_opnd(o, 0), o->block));
+        op_erase(o);
+    }
+}
+
+static void compute_late(const struct peel *p, struct builder *b, struct value **out)
+{
+    struct map copies;
+    map_init(&copies, p->arena);
+    for (int i = p->moved.n - 1; i >= 0; i--)
+        op_clone(b, p->moved.at[i], &copies);
+    for (int i = 0; i < p->out.n; i++)
+        out[i] = copied(&copies, p->out.at[i]);
+}
+
+static struct op *build_either(struct peel *p, int nloop)
+{
+    struct op *loop = p->loop;
+    const struct type **types = NEW_ARRAY(p->arena, nloop + p->out.n + 1, const struct type *);
+    int64_t by;
+    bool down = value_const_int(op_opnd(loop, 2), &by) && by < 0;
+    struct builder b = build_before(loop);
+    struct value *ran = build_cmp(&b, down ? PRED_sgt : PRED_slt, op_opnd(loop, 0), op_opnd(loop, 1));
+    for (int i = 0; i < nloop; i++)
+        types[i] = loop->results[i].type;
+    for (int i = 0; i < p->out.n; i++)
+        types[nloop + i] = p->out.at[i]->type;
+    return build_if(&b, ran, nloop + p->out.n, types);
+}
+
+/* Uses of what the loop, its wait and the late ops say become uses of what the `if` says. */
+static void hand_over(struct peel *p, struct op *either, int nloop)
+{
+    for (int i = 0; i < nloop; i++) {
+        struct value *v = &p->loop->results[i];
+        if (p->wait && op_opnd(p->wait, 0) == v)
+            v = op_result(p->wait);
+        value_replace(v, &either->results[i]);
+        value_rename(&either->results[i], v->name);
+    }
+    for (int i = 0; i < p->out.n; i++) {
+        value_replace(p->out.at[i], &either->results[nloop + i]);
+        value_rename(&either->results[nloop + i], p->out.at[i]->name);
+    }
+    for (int i = 0; i < p->moved.n; i++)
+        op_erase(p->moved.at[i]);
+}
+
+static void peel_perhaps(struct peel *p)
+{
+    struct op *loop = p->loop;
+    int n = loop->nresults;
+    struct op *either = build_either(p, n);
+    struct value **x = NEW_ARRAY(p->arena, n + p->out.n + 1, struct value *);
+    struct builder b = build_at_end(either->regions[1], loop->loc);
+    for (int i = 0; i < n; i++)
+        x[i] = op_opnd(loop, 3 + i);
+    compute_late(p, &b, x + n);
+    build_yield(&b, n + p->out.n, x);
+
+    struct block *runs = either->regions[0];
+    b = build_at_end(runs, loop->loc);
+    split(loop, &b);
+    op_move_to_end(loop, runs);
+    compute_late(p, &b, x + n);
+    hand_over(p, either, n);
+    for (int i = 0; i < n; i++)
+        x[i] = &loop->results[i];
+    if (p->wait) {
+        op_move_to_end(p->wait, runs);
+        x[op_opnd(p->wait, 0)->index] = op_result(p->wait);
+    }
+    bring_arrival(p, &b, either);
+    build_yield(&b, n + p->out.n, x);
+}
+
+static void peel(struct op *loop)
+{
+    struct peel p = {.loop = loop, .arena = loop->block->func->module->scratch};
+    struct op *next = loop->next;
+    int64_t lo, hi, by;
+    opt_explain(loop->block->func, loop, "the first round begins the sum, in front of the loop");
+    map_init(&p.late, p.arena);
+    if (next->code == OP_dot_wait && next->nopnds == 1 && op_opnd(next, 0)->def == loop &&
+        value_nuses(op_opnd(next, 0)) == 1)
+        p.wait = next;
+    if (value_const_int(op_opnd(loop, 0), &lo) && value_const_int(op_opnd(loop, 1), &hi) &&
+        value_const_int(op_opnd(loop, 2), &by) && (by < 0 ? lo > hi : lo < hi)) {
+        struct builder b = build_before(loop);
+        split(loop, &b);
+        return;
+    }
+    if (p.wait)
+        find_late(&p);
+    peel_perhaps(&p);
+}
+
+static void visit(struct block *b)
+{
+    for (struct op *next, *o = b->first; o; o = next) {
+        next = o->next;
+        for (int i = 0; i < o->nregions; i++)
+            visit(o->regions[i]);
+        if (o->code == OP_for && can_peel(o))
+            peel(o);
+    }
+}
+
+void opt_peel(struct func *f)
+{
+    visit(f->body);
+}
