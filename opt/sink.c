@@ -8,12 +8,14 @@
  *
  * A pure op moves in front of its first user if a loop stands in between, and if keeping its operands through the loop
  * takes no more registers than keeping its results would. From the block's end to its start, so that users go first.
+ * A number goes in front of the wait for the loop's last dot too, which is under way meanwhile.
  * Needs: layouts. */
 #include "opt/passes.h"
 
 struct sink {
     struct map place; /* op to a number that grows along its block; moved ops have their new place's */
     struct map loops; /* op to how many loops its block has in front of it */
+    struct map along; /* op to itself: a number that goes with others that are computed from it */
 };
 
 static int number_of(const struct map *m, const struct op *o)
@@ -47,21 +49,43 @@ static struct op *user_in(const struct use *u, const struct block *b)
     return o;
 }
 
+/* Ops that moved in front of another have its number. */
+static bool stands_before(const struct sink *s, const struct op *a, const struct op *b)
+{
+    int place = number_of(&s->place, a), other = number_of(&s->place, b);
+    if (place != other)
+        return place < other;
+    while (a && a != b && number_of(&s->place, a) == place)
+        a = a->next;
+    return a == b;
+}
+
 static struct op *first_user(const struct sink *s, const struct op *o)
 {
     struct op *first = NULL;
     for (int i = 0; i < o->nresults; i++)
         for (const struct use *u = o->results[i].uses; u; u = u->next) {
             struct op *user = user_in(u, o->block);
-            if (!first || number_of(&s->place, user) < number_of(&s->place, first))
+            if (!first || stands_before(s, user, first))
                 first = user;
         }
     return first;
 }
 
+/* Is v there all through the loop whose body b is: what comes from outside, and what counts? */
+static bool lives_in_loop(const struct value *v, const struct block *b)
+{
+    const struct op *loop = b->parent;
+    if (!loop || (loop->code != OP_for && loop->code != OP_while))
+        return false;
+    return (v->def ? v->def->block : v->block) != b || (!v->def && v->index == 0 && loop->code == OP_for);
+}
+
 /* Is v wanted behind as many loops of the block as `user` is, or further on? */
 static bool is_kept_for(const struct sink *s, const struct value *v, const struct op *user)
 {
+    if (lives_in_loop(v, user->block))
+        return true;
     for (const struct use *u = v->uses; u; u = u->next) {
         const struct op *o = u->user;
         while (o && o->block != user->block)
@@ -95,16 +119,96 @@ static bool is_source(const struct op *o)
     return o->code == OP_range || o->code == OP_const || o->code == OP_splat;
 }
 
+/* Where in front of `user`, behind the last loop. */
+static struct op *place_of(const struct op *o, struct op *user)
+{
+    struct op *at = user;
+    if (type_is_tile(op_result(o)->type))
+        return at;
+    for (struct op *p = user->prev; p->code != OP_for && p->code != OP_while; p = p->prev)
+        at = p->code == OP_dot_wait ? p : at;
+    return at;
+}
+
+static void move(struct sink *s, struct op *o, struct op *user)
+{
+    struct op *at = place_of(o, user);
+    op_move_before(o, at);
+    set_number(&s->place, o, number_of(&s->place, at));
+    set_number(&s->loops, o, number_of(&s->loops, at));
+    opt_explain(o->block->func, o, "%%%s is computed behind the loop", op_result(o)->name);
+}
+
 static void sink_op(struct sink *s, struct op *o)
 {
     struct op *user = can_move(o) ? first_user(s, o) : NULL;
     if (!user || number_of(&s->loops, user) == number_of(&s->loops, o) ||
         (!is_source(o) && cost_of(s, o, user) > regs_of(op_result(o))))
         return;
-    op_move_before(o, user);
-    set_number(&s->place, o, number_of(&s->place, user));
-    set_number(&s->loops, o, number_of(&s->loops, user));
-    opt_explain(o->block->func, o, "%%%s is computed behind the loop", op_result(o)->name);
+    move(s, o, user);
+}
+
+/* -- numbers with all that they are computed from -- */
+
+static bool goes_along(const struct sink *s, const struct op *o)
+{
+    return map_get_ptr(&s->along, o) && *map_get_ptr(&s->along, o);
+}
+
+/* Is o a number that only code behind the next loop uses, or numbers that go there? */
+static bool is_wanted_behind(const struct sink *s, const struct op *o)
+{
+    bool wanted = can_move(o) && !type_is_tile(op_result(o)->type) && op_result(o)->uses;
+    for (const struct use *u = wanted ? op_result(o)->uses : NULL; u; u = u->next) {
+        const struct op *user = user_in(u, o->block);
+        wanted &= goes_along(s, user) || number_of(&s->loops, user) > number_of(&s->loops, o);
+    }
+    return wanted;
+}
+
+static bool pays_along(const struct sink *s, const struct op *o)
+{
+    int regs = 0;
+    for (int i = 0; i < o->nopnds; i++) {
+        const struct value *v = op_opnd(o, i);
+        if (v && !(v->def && goes_along(s, v->def)) && !is_kept_for(s, v, o->block->last))
+            regs += regs_of(v);
+    }
+    return regs <= regs_of(op_result(o));
+}
+
+/* Of `a % b - a / b` each op alone would stay, since it has more operands than results; all of them together go where a and
+ * b are. */
+static void sink_numbers(struct sink *s, struct block *b)
+{
+    for (struct op *o = b->last; o; o = o->prev)
+        if (is_wanted_behind(s, o))
+            *map_at_ptr(&s->along, o) = o;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (struct op *o = b->last; o; o = o->prev)
+            if (goes_along(s, o) && !(is_wanted_behind(s, o) && pays_along(s, o))) {
+                *map_at_ptr(&s->along, o) = NULL;
+                changed = true;
+            }
+    }
+    for (struct op *prev, *o = b->last; o; o = prev) {
+        prev = o->prev;
+        if (goes_along(s, o))
+            move(s, o, first_user(s, o));
+    }
+}
+
+/* Is a dot under way behind a loop of this block? */
+static bool ends_with_wait(const struct block *b)
+{
+    const struct op *loop = NULL;
+    for (const struct op *o = b->first; o; o = o->next) {
+        loop = o->code == OP_for || o->code == OP_while ? o : loop;
+        if (loop && o->code == OP_dot_wait)
+            return true;
+    }
+    return false;
 }
 
 static void find_loop(struct op *o, void *ctx)
@@ -137,6 +241,8 @@ static void visit(struct sink *s, struct block *b)
         if (loops)
             sink_op(s, o);
     }
+    if (ends_with_wait(b))
+        sink_numbers(s, b);
 }
 
 void opt_sink(struct func *f)
@@ -144,5 +250,6 @@ void opt_sink(struct func *f)
     struct sink s = {0};
     map_init(&s.place, f->module->scratch);
     map_init(&s.loops, f->module->scratch);
+    map_init(&s.along, f->module->scratch);
     visit(&s, f->body);
 }
