@@ -13,17 +13,17 @@
  * If one is a round ahead, the other multiplies meanwhile. The distance stays from tile to tile, as they share a ring.
  *
  * When the first waits in its second round for all dots but the newest, its first round is over: there it arrives, once.
- * That needs two slots of the ring, which the feeder fills without anybody's leave. In the body nobody may wait for the
+ * Both rounds' slots of the ring must be there, which the feeder fills without anybody's leave. In the body nobody may wait for the
  * other warpgroup, or neither would go on. A CTA with one tile has nothing to gain.
  */
 #include "opt/passes.h"
 
-enum { GROUP = 4, GROUPS = 2 };
+enum { GROUP = 4, GROUPS = 2, ROUNDS = 1 }; /* rounds that the first is ahead */
 
 struct skew {
     struct op *tiles, *loop; /* over programs; over K */
-    int ndots;
-    bool meets; /* warpgroups wait for each other somewhere in the role */
+    int ndots, slots;        /* slots: of the ring that the dot reads */
+    bool meets;              /* warpgroups wait for each other somewhere in the role */
 };
 
 static bool is_of_groups(const struct value *buf)
@@ -57,7 +57,10 @@ static void look_at(struct op *o, void *ctx)
 {
     struct skew *s = ctx;
     s->meets |= meets(o);
-    s->ndots += o->code == OP_wgmma;
+    if (o->code == OP_wgmma) {
+        s->ndots++;
+        s->slots = op_result(buffer_alloc(op_opnd(o, 1), NULL))->type->nstages;
+    }
     const struct op *loop = o->block->parent;
     if (o->code == OP_dot_wait && op_int(o, ATTR_pending) == 1 && loop->code == OP_for)
         s->loop = o->block->parent;
@@ -69,7 +72,8 @@ static bool find(struct skew *s, struct op *roles)
         if (o->code == OP_for && op_opnd(o, 0)->def && op_opnd(o, 0)->def->code == OP_cta_id)
             s->tiles = o;
     block_walk(roles->regions[0], look_at, s);
-    return s->tiles && s->loop && s->loop->block->parent == s->tiles && s->ndots == 1 && !s->meets;
+    return s->tiles && s->loop && s->loop->block->parent == s->tiles && s->ndots == 1 && s->slots > ROUNDS &&
+           !s->meets;
 }
 
 static struct value *build_i32(struct builder *b, int64_t i)
@@ -118,6 +122,15 @@ static struct value *build_wait(struct builder *b, const struct skew *s, struct 
     return build_cmp(b, PRED_eq, op_result(o), zero);
 }
 
+/* What the loop counts in round i, from 0. */
+static struct value *build_round(struct builder *b, const struct skew *s, int i)
+{
+    struct value *at = op_opnd(s->loop, 0);
+    for (int k = 0; k < i; k++)
+        at = build_binary(b, OP_add, at, op_opnd(s->loop, 2));
+    return at;
+}
+
 /* Does K go through the same rounds in all tiles? */
 static bool is_same_in_all(const struct skew *s)
 {
@@ -139,8 +152,7 @@ static void skew(struct func *f, const struct skew *s)
     b = build_before(s->loop);
     struct value *begins = build_cmp(&b, PRED_eq, s->tiles->regions[0]->args.at[0], op_opnd(s->tiles, 0));
     struct value *leads = build_binary(&b, OP_and, first, begins);
-    struct value *second = build_binary(&b, OP_add, lo, step);
-    struct value *when = build_select(&b, leads, second, hi);
+    struct value *when = build_select(&b, leads, build_round(&b, s, ROUNDS), hi);
 
     struct op *wait = s->loop->regions[0]->first;
     while (wait->code != OP_dot_wait)
@@ -149,10 +161,11 @@ static void skew(struct func *f, const struct skew *s)
     build_arrive(&b, lead, build_cmp(&b, PRED_eq, s->loop->regions[0]->args.at[0], when));
 
     b = build_before(is_same_in_all(s) ? s->tiles : s->loop);
-    second = build_binary(&b, OP_add, lo, step);
-    struct value *none = build_cmp(&b, down ? PRED_sle : PRED_sge, lo, hi);
-    struct value *one = build_cmp(&b, down ? PRED_sle : PRED_sge, second, hi);
-    struct value *brief = build_binary(&b, OP_or, none, one);
+    struct value *brief = build_cmp(&b, down ? PRED_sle : PRED_sge, lo, hi);
+    for (int i = 1; i <= ROUNDS; i++) {
+        struct value *over = build_cmp(&b, down ? PRED_sle : PRED_sge, build_round(&b, s, i), hi);
+        brief = build_binary(&b, OP_or, brief, over);
+    }
     build_arrive(&b, lead, build_binary(&b, OP_and, is_same_in_all(s) ? first : leads, brief));
     opt_explain(f, s->loop, "the second warpgroup begins a round after the first");
 }

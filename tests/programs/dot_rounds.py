@@ -74,4 +74,6 @@ check(up, 384, 128, 64, first=3, num_warps=8)
 check(up, 384, 128, 64, each=2, num_warps=8)
 check(up, 256, 640, 64, blocks=(64, 128, 32), num_warps=8)  # columns are shared
 check(up, 128, 32, 64, num_warps=8)                         # a tile is all there is
+for K in [0, 32, 64, 160]:  # pairs of CTAs
+    check(up, 512, 384, K, blocks=(128, 128, 32), num_warps=8)
 print('ok')
