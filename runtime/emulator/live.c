@@ -56,7 +56,7 @@ static void step(const struct live *l, int i)
         add(l->now, set_of(l, i + 1), l->nwords);
     if (in->code == INSN_bra)
         add(l->now, set_of(l, in->target), l->nwords);
-    bool adds = emu_is_wgmma(in); /* its results are what it adds to */
+    bool adds = emu_wgmma_adds(in); /* its results are what it adds to */
     for (int k = 0; k < in->ndefs && in->guard < 0 && !adds; k++)
         set(l, in->opnds[k].reg, false);
     for (int k = adds ? 0 : in->ndefs; k < in->nopnds; k++)

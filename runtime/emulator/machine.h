@@ -416,6 +416,8 @@ void emu_check_stores(struct emu_cluster *c);
 
 /* -- wgmma.c -- */
 bool emu_is_wgmma(const struct emu_insn *in) __attribute__((pure));
+/* A wgmma whose D is what it adds to, unless a predicate says otherwise when it runs. */
+bool emu_wgmma_adds(const struct emu_insn *in) __attribute__((pure));
 bool emu_decode_wgmma(struct emu_insn *in);
 int emu_wgmma_operations(const struct emu_insn *in) __attribute__((pure));
 emu_run emu_run_wgmma, emu_run_wgmma_fence, emu_run_wgmma_commit;

@@ -80,6 +80,14 @@ static struct operands operands_of(const struct emu_insn *in)
     return x;
 }
 
+bool emu_wgmma_adds(const struct emu_insn *in)
+{
+    if (!emu_is_wgmma(in))
+        return false;
+    const struct emu_opnd *scale = operands_of(in).scale;
+    return scale->reg >= 0 || scale->offset != 0;
+}
+
 static int bits_of(enum ptype t)
 {
     return t == PT_e4m3x2 || t == PT_e5m2x2 ? 8 : ptype_info[t].bits;
