@@ -119,13 +119,28 @@ static bool is_source(const struct op *o)
     return o->code == OP_range || o->code == OP_const || o->code == OP_splat;
 }
 
+static void find_loop(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= o->code == OP_for || o->code == OP_while;
+}
+
+/* Is o a loop, or is one in it? */
+static bool has_loop(struct op *o)
+{
+    bool found = false;
+    find_loop(o, &found);
+    for (int i = 0; i < o->nregions; i++)
+        block_walk(o->regions[i], find_loop, &found);
+    return found;
+}
+
 /* Where in front of `user`, behind the last loop. */
 static struct op *place_of(const struct op *o, struct op *user)
 {
     struct op *at = user;
     if (type_is_tile(op_result(o)->type))
         return at;
-    for (struct op *p = user->prev; p->code != OP_for && p->code != OP_while; p = p->prev)
+    for (struct op *p = user->prev; p && !has_loop(p); p = p->prev)
         at = p->code == OP_dot_wait ? p : at;
     return at;
 }
@@ -209,21 +224,6 @@ static bool ends_with_wait(const struct block *b)
             return true;
     }
     return false;
-}
-
-static void find_loop(struct op *o, void *ctx)
-{
-    *(bool *)ctx |= o->code == OP_for || o->code == OP_while;
-}
-
-/* Is o a loop, or is one in it? */
-static bool has_loop(struct op *o)
-{
-    bool found = false;
-    find_loop(o, &found);
-    for (int i = 0; i < o->nregions; i++)
-        block_walk(o->regions[i], find_loop, &found);
-    return found;
 }
 
 static void visit(struct sink *s, struct block *b)
