@@ -221,14 +221,26 @@ struct loss {
 };
 static const char covered[] =
     "another fence covers mbarriers of copies; those of threads need none within a CTA",
-                  idle[] = "the only warpgroup has waited for all that it multiplies: nothing is under way";
+                  idle[] = "the only warpgroup has waited for all that it multiplies: nothing is under way",
+                  leave[] = "the other role waits, and so the CTA does not end",
+                  begun[] = "behind the first round: nothing else is under way, and dots alone wrote the sum",
+                  sooner[] = "the second warpgroup begins with the first: no result depends on it",
+                  never[] = "for a loop without a second round, or in the first: not here";
 static const struct loss harmless[] = {
     {"a CTA a tile", "fence.mbarrier_init", 2, covered},
     {"a CTA a tile", "bar.sync", 1, idle},
     {"rings, roles, CTAs that stay", "fence.mbarrier_init", 2, covered},
     {"rings, roles, CTAs that stay", "setmaxnreg.inc", 1, "a thread begins with as many as it needs here"},
+    {"rings, roles, CTAs that stay", "barrier.cluster.wait", 2, leave},
+    {"rings, roles, CTAs that stay", "mbarrier.try_wait", 1, sooner},
+    {"rings, roles, CTAs that stay", "bra", 1, sooner},
+    {"rings, roles, CTAs that stay", "mbarrier.arrive", 2, never},
+    {"rings, roles, CTAs that stay", "wgmma.wait_group", 1, begun},
+    {"rings, roles, CTAs that stay", "wgmma.fence", 1, begun},
     {"pairs of CTAs", "fence.mbarrier_init", 1, covered},
-    {"pairs of CTAs", "barrier.cluster.wait", 2, "the other role waits, and so the CTA does not end"},
+    {"pairs of CTAs", "barrier.cluster.wait", 2, leave},
+    {"pairs of CTAs", "wgmma.wait_group", 1, begun},
+    {"pairs of CTAs", "wgmma.fence", 1, begun},
     {"attention", "fence.mbarrier_init", 4, covered},
     {"attention", "bar.sync", 1, idle},
 };
