@@ -528,7 +528,7 @@ static int regs_needed(const struct mir *m, const struct liveness *live)
     return m->blocks.n == 1 && live->unpacks ? regs - SAVED : regs + SPARE + regs / SPARE_OF;
 }
 
-enum { REGS_UNIT = 8 };
+enum { REGS_UNIT = 8, PREDS_MOST = 12 /* more are kept in registers, nobody knows how many */ };
 
 /* Programs on an SM where each thread has so many. */
 static int programs_of(const struct mir *m, int regs)
@@ -540,13 +540,45 @@ static int programs_of(const struct mir *m, int regs)
     return n < most ? n : most;
 }
 
+/* Is there one reduction of a whole tile, and no loop? Then all that is loaded is wanted right behind it; of more, one hides
+ * the loads that the next needs. */
+static bool reduces_once(const struct mir *m)
+{
+    const struct op *seen = NULL;
+    for (int i = 0; m->blocks.n == 1 && i < m->blocks.at[0]->insns.n; i++) {
+        const struct op *o = m->blocks.at[0]->insns.at[i]->op;
+        if (!o || o->code != OP_reduce || o == seen || type_elems(op_opnd(o, 0)->type) < m->nthreads)
+            continue;
+        if (seen)
+            return false;
+        seen = o;
+    }
+    return seen;
+}
+
+/* The order in which most is under way, of those that leave room for n programs: loads stand together as far as that goes. */
+static struct liveness *schedule_in_room(struct mir *m, struct insn **const *before, bool keeps_pipelines,
+                                         int n)
+{
+    enum { STEPS = 8 };
+    struct liveness *live = NULL;
+    for (int eighths = STEPS; eighths >= 0; eighths--) {
+        int most = m->func->target->regs_sm / (m->nthreads * n);
+        restore_orders(m, before);
+        live = schedule_blocks(m, keeps_pipelines, true, most * eighths / STEPS);
+        if (programs_of(m, regs_needed(m, live)) >= n && live->peak_preds <= PREDS_MOST)
+            break;
+    }
+    return live;
+}
+
 /* While a program reduces, it asks memory for nothing, so others must be there that do: as many as an order for few
  * registers leaves room for, if these are many more. The assembler then moves loads up again, as far as it has room; left
  * to itself it takes more registers, or fewer and spills. */
 static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
                                   bool keeps_pipelines)
 {
-    enum { GAIN_OF = 8, PREDS_MOST = 12 /* more are kept in registers, nobody knows how many */ };
+    enum { GAIN_OF = 8 };
     struct insn ***urgent = keep_orders(m);
     restore_orders(m, before);
     struct liveness *thrifty = schedule_blocks(m, keeps_pipelines, true, 0);
@@ -557,7 +589,7 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
     }
     int most = m->func->target->regs_sm / (m->nthreads * n) / REGS_UNIT * REGS_UNIT;
     m->regs_most = most < m->func->target->regs_thread ? most : 0;
-    return thrifty;
+    return reduces_once(m) ? schedule_in_room(m, before, keeps_pipelines, n) : thrifty;
 }
 
 struct liveness *schedule(struct mir *m)
