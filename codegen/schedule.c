@@ -528,16 +528,12 @@ static int regs_needed(const struct mir *m, const struct liveness *live)
     return m->blocks.n == 1 && live->unpacks ? regs - SAVED : regs + SPARE + regs / SPARE_OF;
 }
 
-enum { REGS_UNIT = 8, PREDS_MOST = 12 /* more are kept in registers, nobody knows how many */ };
+enum { PREDS_MOST = 12 /* more are kept in registers, nobody knows how many */ };
 
 /* Programs on an SM where each thread has so many. */
 static int programs_of(const struct mir *m, int regs)
 {
-    const struct target *t = m->func->target;
-    int n = t->regs_sm / (m->nthreads * ((regs + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT)),
-        most = t->threads_sm / m->nthreads;
-    most = most < t->ctas_sm ? most : t->ctas_sm;
-    return n < most ? n : most;
+    return target_ctas(m->func->target, m->nthreads, regs);
 }
 
 /* Is there one reduction of a whole tile, and no loop? Then all that is loaded is wanted right behind it; of more, one hides

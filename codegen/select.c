@@ -230,6 +230,12 @@ static void select_elementwise(struct select *s, const struct op *o, select_elem
 
 /* -- debug -- */
 
+struct opnd emit_special(struct select *s, int number)
+{
+    return emit1(s, form0(INSN_mov, PT_u32),
+                 (struct opnd){.kind = OPND_special, .cls = CLASS_b32, .n = number});
+}
+
 void emit_barrier(struct select *s)
 {
     struct opnd x[] = {opnd_int(CLASS_b32, s->role), opnd_int(CLASS_b32, 32 * s->f->num_warps)};
@@ -371,11 +377,11 @@ static void forget_block(struct block *b)
 static void prefetch_maps(struct select *s)
 {
     int first = s->f->extra_warps ? 32 * s->f->num_warps : 0;
-    struct opnd mine = {0};
+    if (!s->f->maps.n)
+        return;
+    struct opnd mine = emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, first));
     for (int i = 0; i < s->f->maps.n; i++) {
         struct opnd map = {.kind = OPND_addr, .cls = CLASS_b64, .n = tensor_map_address(s, i).n};
-        if (i == 0)
-            mine = emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, first));
         emit_insn(s, form0(INSN_map_prefetch, PT_none), 0, 1, &map)->guard = mine.n;
     }
 }
@@ -387,9 +393,7 @@ struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info)
     forget_block(f->body);
     s.b = mir_block(s.m, -1, 0);
     select_params(&s, info);
-    s.thread = mir_reg(s.m, CLASS_b32);
-    struct opnd tid = {.kind = OPND_special, .cls = CLASS_b32, .n = SPECIAL_tid};
-    emit_insn(&s, form0(INSN_mov, PT_u32), 1, 2, (struct opnd[]){s.thread, tid});
+    s.thread = emit_special(&s, SPECIAL_tid);
     if (f->packs)
         s.thread = emit2(&s, form0(INSN_and, PT_b32), s.thread, opnd_int(CLASS_b32, 31));
     s.leader = shuffle(&s, MOD_idx, s.thread, opnd_int(CLASS_b32, 0));

@@ -81,6 +81,8 @@ enum dtype elem_dtype(const struct type *t); /* pointers: i64 */
 enum ptype dtype_ptype(enum dtype dt, enum reading r); /* floats: the float's type, or bits */
 enum reg_class dtype_class(enum dtype dt);
 
+struct opnd emit_special(struct select *s, int number); /* a special register, read: enum special, from it on along axes */
+
 void select_block(struct select *s, struct block *b);
 /* What a region's terminator yields, its ops having been selected in place; the block's arguments are set
  * before. */

@@ -35,8 +35,7 @@ static struct opnd as_class(struct select *s, enum reg_class cls, struct opnd x)
 static struct word_shape shape_of(const struct value *v, int pack)
 {
     int per = asm_elems_per_register(type_elem_bits(v->type), pack);
-    struct word_shape a = word_shape(elem_dtype(v->type), per);
-    return a;
+    return word_shape(elem_dtype(v->type), per);
 }
 
 /* The letter of the next constraint, past `=` and `&`. */

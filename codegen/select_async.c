@@ -28,12 +28,6 @@ static struct opnd acts(struct select *s)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
 }
 
-static struct opnd special(struct select *s, enum special number)
-{
-    struct opnd x = {.kind = OPND_special, .cls = CLASS_b32, .n = (int)number};
-    return emit1(s, form0(INSN_mov, PT_u32), x);
-}
-
 /* The same for each group of its warps, if it acts in groups. */
 static struct opnd acts_for_group(struct select *s, const struct op *o)
 {
@@ -44,7 +38,7 @@ static struct opnd acts_for_group(struct select *s, const struct op *o)
 /* Which of the pair; 0 where there is none. */
 static struct opnd pair_rank(struct select *s)
 {
-    return special(s, SPECIAL_cluster_ctarank);
+    return emit_special(s, SPECIAL_cluster_ctarank);
 }
 
 /* -- barriers in memory -- */
@@ -288,8 +282,8 @@ void select_async(struct select *s, const struct op *o)
     case OP_bulk_wait: select_bulk_wait(s, o); break;
     case OP_warps: select_warps(s, o); break;
     case OP_warp_group: select_warp_group(s, o); break;
-    case OP_cluster_rank: tile_new(s, op_result(o))[0] = special(s, SPECIAL_cluster_ctarank); break;
-    case OP_cluster_size: tile_new(s, op_result(o))[0] = special(s, SPECIAL_cluster_nctarank); break;
+    case OP_cluster_rank: tile_new(s, op_result(o))[0] = emit_special(s, SPECIAL_cluster_ctarank); break;
+    case OP_cluster_size: tile_new(s, op_result(o))[0] = emit_special(s, SPECIAL_cluster_nctarank); break;
     /* What is ordered by it are barriers in memory, which have a fence of their own; a release would wait for all stores. */
     case OP_cluster_arrive: emit_insn(s, form1(INSN_cluster_arrive, PT_none, MOD_relaxed), 0, 0, NULL); break;
     case OP_cluster_wait: emit_insn(s, form0(INSN_cluster_wait, PT_none), 0, 0, NULL); break;

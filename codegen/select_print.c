@@ -26,13 +26,6 @@ static void put_arg(struct printing *p, struct opnd x, enum ptype type)
     p->s->m->local_bytes = p->bytes > p->s->m->local_bytes ? p->bytes : p->s->m->local_bytes;
 }
 
-static struct opnd special(struct select *s, int which)
-{
-    struct opnd d = mir_reg(s->m, CLASS_b32), x = {.kind = OPND_special, .cls = CLASS_b32, .n = which};
-    emit_insn(s, form0(INSN_mov, PT_u32), 1, 2, (struct opnd[]){d, x});
-    return d;
-}
-
 /* -- values: how they are written, and as what they are passed -- */
 
 static const char *conversion(const struct type *t, bool hex, bool is_unsigned)
@@ -140,7 +133,7 @@ static struct printing begin(struct select *s)
     struct opnd place = {.kind = OPND_local, .cls = CLASS_b64};
     p.args = emit1(s, form0(INSN_mov, PT_u64), place);
     for (int i = 0; i < 3; i++)
-        put_arg(&p, special(s, SPECIAL_ctaid_x + i), PT_b32);
+        put_arg(&p, emit_special(s, SPECIAL_ctaid_x + i), PT_b32);
     return p;
 }
 

@@ -18,11 +18,7 @@ static void select_const(struct select *s, const struct op *o)
 
 static void select_special(struct select *s, const struct op *o, enum special first)
 {
-    struct opnd d = mir_reg(s->m, CLASS_b32);
-    struct opnd special = {
-        .kind = OPND_special, .cls = CLASS_b32, .n = (int)first + (int)op_int(o, ATTR_axis)};
-    emit_insn(s, form0(INSN_mov, PT_u32), 1, 2, (struct opnd[]){d, special});
-    tile_new(s, op_result(o))[0] = d;
+    tile_new(s, op_result(o))[0] = emit_special(s, (int)first + (int)op_int(o, ATTR_axis));
 }
 
 static uint32_t reg_part(const struct layout *l, int reg)
@@ -65,17 +61,9 @@ static void select_range(struct select *s, const struct op *o)
     }
 }
 
-static struct opnd emit_special(struct select *s, enum special which)
-{
-    struct opnd d = mir_reg(s->m, CLASS_b32),
-                from = {.kind = OPND_special, .cls = CLASS_b32, .n = (int)which};
-    emit_insn(s, form0(INSN_mov, PT_u32), 1, 2, (struct opnd[]){d, from});
-    return d;
-}
-
 static struct opnd emit_warp_number(struct select *s, enum special threads)
 {
-    return emit2(s, form0(INSN_shr, PT_u32), emit_special(s, threads), opnd_int(CLASS_b32, 5));
+    return emit2(s, form0(INSN_shr, PT_u32), emit_special(s, (int)threads), opnd_int(CLASS_b32, 5));
 }
 
 /* Where each warp of a CTA runs a program of its own. */

@@ -552,6 +552,17 @@ static struct value *build_axis(struct builder *b, enum opcode code, struct valu
     return finish(o);
 }
 
+struct value *build_const_i32(struct builder *b, int64_t i)
+{
+    return build_const_int(b, type_scalar(b->func->module, DT_i32), i);
+}
+
+struct value *build_i32(struct builder *b, enum opcode code)
+{
+    const struct type *t = type_scalar(b->func->module, DT_i32);
+    return op_result(build_op(b, code, 0, NULL, 1, &t, 0));
+}
+
 struct value *build_program_id(struct builder *b, int axis)
 {
     return build_axis(b, OP_program_id, NULL, axis);

@@ -340,6 +340,8 @@ struct value *build_cast(struct builder *b, enum opcode code, struct value *x, c
 struct value *build_const_int(struct builder *b, const struct type *t, int64_t i);    /* t scalar or tile, int elements */
 struct value *build_const_float(struct builder *b, const struct type *t, double x);   /* rounded to t's element */
 struct value *build_const_bits(struct builder *b, const struct type *t, uint64_t bits);
+struct value *build_const_i32(struct builder *b, int64_t i);
+struct value *build_i32(struct builder *b, enum opcode code); /* what the machine says: cta_count, cluster_rank, ... */
 struct value *build_program_id(struct builder *b, int axis);
 struct value *build_num_programs(struct builder *b, int axis);
 struct value *build_range(struct builder *b, int start, int end);

@@ -132,3 +132,11 @@ bool target_has(const struct target *t, enum feature f)
 {
     return (t->features & UINT64_C(1) << f) != 0;
 }
+
+int target_ctas(const struct target *t, int threads, int regs)
+{
+    int n = t->regs_sm / (threads * ((regs + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT)),
+        most = t->threads_sm / threads;
+    most = most < t->ctas_sm ? most : t->ctas_sm;
+    return n < most ? n : most;
+}

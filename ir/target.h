@@ -52,5 +52,8 @@ const struct target *target_by_name(const char *name);
 /* The best row for a device of this compute capability, NULL if none. */
 const struct target *target_for_capability(int major, int minor);
 bool target_has(const struct target *t, enum feature f);
+/* CTAs that an SM holds at once, by their threads and each thread's registers, which come in steps of REGS_UNIT. */
+enum { REGS_UNIT = 8 };
+int target_ctas(const struct target *t, int threads, int regs);
 
 #endif

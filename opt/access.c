@@ -550,5 +550,5 @@ struct value *poly_build(struct affine_table *t, struct builder *b, const struct
         struct value *x = build_term(t, b, &p->at[i]);
         sum = sum ? build_binary(b, OP_add, sum, x) : x;
     }
-    return sum ? sum : build_const_int(b, type_scalar(t->f->module, DT_i32), 0);
+    return sum ? sum : build_const_i32(b, 0);
 }

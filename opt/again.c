@@ -181,7 +181,7 @@ static bool is_kept_over(const struct again *a, const struct value *v, int part)
  * the end of this part. */
 static int bytes_under_way(const struct again *a, int part)
 {
-    enum { OTHER_REGS = 14, REGS_UNIT = 8 };
+    enum { OTHER_REGS = 14 };
     const struct target *t = a->func->target;
     int bits = 0, row_bits = 0, threads = 32 * a->func->num_warps;
     for (const struct op *o = a->block->first; o; o = o->next)
@@ -190,12 +190,10 @@ static int bytes_under_way(const struct again *a, int part)
             if (is_worth_it(a, op_result(o), part + 1))
                 row_bits += regs_of(op_result(o)) * NARROW_BITS;
         }
-    int regs = (bits / WIDE_BITS + OTHER_REGS + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT;
-    if (regs > t->regs_thread)
+    int regs = bits / WIDE_BITS + OTHER_REGS;
+    if (regs > t->regs_thread / REGS_UNIT * REGS_UNIT)
         return 0;
-    int programs = t->regs_sm / (regs * threads), most = t->threads_sm / threads;
-    most = most < t->ctas_sm ? most : t->ctas_sm;
-    return (programs < most ? programs : most) * threads * (row_bits / BYTE_BITS);
+    return target_ctas(t, threads, regs) * threads * (row_bits / BYTE_BITS);
 }
 
 static bool has_room(const struct again *a, int nparts)

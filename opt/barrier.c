@@ -19,6 +19,8 @@
  */
 #include "opt/passes.h"
 
+#include "ir/wgmma.h"
+
 /* A range of bytes, read or written since the last barrier. */
 struct access {
     int64_t start, end;
@@ -236,14 +238,13 @@ static void walk_if(struct walker *w, struct op *o, accesses *since)
 
 static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since)
 {
-    enum { WARPS = 4 };
     forget(since, m);
     if (!w->insert)
         return;
     struct builder b = build_before(o);
     struct op *barrier = build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
     if (m == GROUP)
-        op_set_int(barrier, ATTR_group, WARPS);
+        op_set_int(barrier, ATTR_group, WGMMA_WARPS);
 }
 
 static void visit_accesses(struct walker *w, struct op *o, accesses *since)

@@ -86,13 +86,6 @@ static bool depends(struct pairing *p, const struct value *v)
     return uses_pid(&seen, v);
 }
 
-/* The loop over programs, where a CTA runs several. */
-static bool is_over_programs(const struct op *o)
-{
-    const struct value *lo = o->code == OP_for ? op_opnd(o, 0) : NULL;
-    return lo && lo->def && lo->def->code == OP_cta_id;
-}
-
 static struct op *outermost_loop(const struct op *o)
 {
     struct op *found = NULL;
@@ -252,17 +245,6 @@ static void count_cycles(struct op *o, void *ctx)
 
 /* -- the rewrite -- */
 
-static struct value *i32(struct builder *b, int64_t i)
-{
-    return build_const_int(b, type_scalar(b->func->module, DT_i32), i);
-}
-
-static struct value *build_special(struct builder *b, enum opcode code)
-{
-    const struct type *t = type_scalar(b->func->module, DT_i32);
-    return op_result(build_op(b, code, 0, NULL, 1, &t, 0));
-}
-
 /* Neighbours become partners: bit 0 of the hardware's number becomes bit log2(stride) of the program's. With `count`
  * programs in all, those of complete blocks. */
 static struct value *deal(struct pairing *p, struct builder *b, struct value *own, struct value *count)
@@ -271,15 +253,15 @@ static struct value *deal(struct pairing *p, struct builder *b, struct value *ow
     if (p->stride == 1)
         return own;
     if (count) {
-        struct value *end = build_binary(b, OP_or, own, i32(b, 2 * p->stride - 1));
+        struct value *end = build_binary(b, OP_or, own, build_const_i32(b, 2 * p->stride - 1));
         p->dealt = build_binary(b, OP_and, p->paired, build_cmp(b, PRED_slt, end, count));
     }
     int log = __builtin_ctz((unsigned)p->stride);
-    struct value *high = build_binary(b, OP_and, own, i32(b, ~(int64_t)(2 * p->stride - 1)));
-    struct value *by = i32(b, log);
-    struct value *rank = build_binary(b, OP_shl, build_special(b, OP_cluster_rank), by);
-    struct value *mask = i32(b, p->stride - 1);
-    struct value *low = build_binary(b, OP_and, build_binary(b, OP_shrs, own, i32(b, 1)), mask);
+    struct value *high = build_binary(b, OP_and, own, build_const_i32(b, ~(int64_t)(2 * p->stride - 1)));
+    struct value *by = build_const_i32(b, log);
+    struct value *rank = build_binary(b, OP_shl, build_i32(b, OP_cluster_rank), by);
+    struct value *mask = build_const_i32(b, p->stride - 1);
+    struct value *low = build_binary(b, OP_and, build_binary(b, OP_shrs, own, build_const_i32(b, 1)), mask);
     struct value *dealt = build_binary(b, OP_or, build_binary(b, OP_or, high, rank), low);
     struct value *pid = build_select(b, p->dealt, dealt, own);
     value_rename(pid, "pid");
@@ -303,7 +285,7 @@ static void renumber_loop(struct pairing *p, struct block *role)
             continue;
         struct block *body = o->regions[0];
         struct builder b = build_before(body->first);
-        struct value *count = body->args.at[0], *stand_in = i32(&b, 0);
+        struct value *count = body->args.at[0], *stand_in = build_const_i32(&b, 0);
         value_replace(count, stand_in);
         p->pid = deal(p, &b, count, op_opnd(o, 1));
         value_replace(stand_in, p->pid);
@@ -314,8 +296,8 @@ static void renumber_loop(struct pairing *p, struct block *role)
 static void deal_numbers(struct pairing *p)
 {
     struct builder b = build_before(p->func->body->first);
-    p->size = build_special(&b, OP_cluster_size);
-    p->paired = build_cmp(&b, PRED_eq, p->size, i32(&b, 2));
+    p->size = build_i32(&b, OP_cluster_size);
+    p->paired = build_cmp(&b, PRED_eq, p->size, build_const_i32(&b, 2));
     if (p->func->persistent) {
         renumber_loop(p, p->roles->regions[0]);
         renumber_loop(p, p->roles->regions[1]);
@@ -343,7 +325,7 @@ static struct value *in_peer(struct pairing *p, struct builder *b, struct map *c
 static void share(struct pairing *p, struct op *copy)
 {
     struct builder b = build_before(outermost_loop(copy));
-    struct value *peer = build_binary(&b, OP_xor, p->pid, i32(&b, p->stride)), *same = p->dealt;
+    struct value *peer = build_binary(&b, OP_xor, p->pid, build_const_i32(&b, p->stride)), *same = p->dealt;
     struct map copies;
     map_init(&copies, p->arena);
     *map_at_ptr(&copies, p->pid) = peer;
@@ -454,9 +436,7 @@ static void pair_up(struct pairing *p)
 
 void opt_cluster(struct func *f)
 {
-    struct pairing p = {.func = f, .arena = f->module->scratch};
-    for (struct op *o = f->body->first; o && !p.roles; o = o->next)
-        p.roles = o->code == OP_warps ? o : NULL;
+    struct pairing p = {.func = f, .arena = f->module->scratch, .roles = func_roles(f)};
     if (!p.roles || !target_has(f->target, HAS_cluster) || f->num_ctas != 1)
         return;
     block_walk(p.roles->regions[1], find_copies, &p);

@@ -122,7 +122,7 @@ struct value *buffer_load(struct builder *b, struct value *buf, const struct typ
     return unpack(b, op_result(load), type_elem(t));
 }
 
-static bool is_shared(const struct op *o)
+bool convert_is_shared(const struct op *o)
 {
     return o->code == OP_convert &&
            layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) == CONVERSION_shared;
@@ -132,7 +132,7 @@ static bool is_shared(const struct op *o)
 static struct op *end_of_run(const struct op *first)
 {
     struct op *o = first->next;
-    for (; o && is_shared(o); o = o->next)
+    for (; o && convert_is_shared(o); o = o->next)
         for (const struct op *earlier = first; earlier != o; earlier = earlier->next)
             if (op_opnd(o, 0) == op_result(earlier))
                 return o;
@@ -257,12 +257,12 @@ static bool is_shared_result(const struct op *o)
 static void visit(struct block *b)
 {
     for (struct op *next, *o = b->first; o; o = next) {
-        next = is_shared(o) ? end_of_run(o) : o->next;
+        next = convert_is_shared(o) ? end_of_run(o) : o->next;
         for (int i = 0; i < o->nregions; i++)
             visit(o->regions[i]);
         while (o->code == OP_to_shared && next && next->code == OP_to_shared)
             next = next->next;
-        if (is_shared(o))
+        if (convert_is_shared(o))
             through_shared(o, next);
         else if (o->code == OP_to_shared)
             store_operands(o, next);

@@ -136,6 +136,8 @@ int64_t buffer_bytes(const struct type *t); /* of all stages */
 void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts);
 
 /* -- warps.c -- */
+struct op *func_roles(const struct func *f);  /* its `warps`, NULL: none */
+bool is_over_programs(const struct op *o);    /* the loop over programs, where a CTA runs several (persist.c)? */
 /* Could a warp of its own load a tile where `load` stands, at these coordinates? Loads that are to become tensor_load must
  * be such. */
 bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords);
@@ -146,6 +148,7 @@ bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoo
 struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value *const *more);
 
 /* -- convert.c -- */
+bool convert_is_shared(const struct op *o); /* is o a convert that goes through shared memory? */
 /* The best layout of a buffer through which x becomes y; so that matrices can be loaded, where that is no slower. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes);
 /* A buffer's tile, as type t. */

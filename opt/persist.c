@@ -38,12 +38,6 @@ static void look_at(struct op *o, void *ctx)
     }
 }
 
-static struct value *build_i32(struct builder *b, enum opcode code)
-{
-    const struct type *t = type_scalar(b->func->module, DT_i32);
-    return op_result(build_op(b, code, 0, NULL, 1, &t, 0));
-}
-
 struct numbers {
     struct value *of[3];
 };

@@ -18,7 +18,9 @@
  */
 #include "opt/passes.h"
 
-enum { GROUP = 4, GROUPS = 2, ROUNDS = 1 }; /* rounds that the first is ahead */
+#include "ir/wgmma.h"
+
+enum { GROUP = WGMMA_WARPS, GROUPS = 2, ROUNDS = 1 }; /* rounds that the first is ahead */
 
 struct skew {
     struct op *tiles, *loop; /* over programs; over K */
@@ -39,9 +41,7 @@ static bool meets(const struct op *o)
     case OP_to_shared: return !is_of_groups(op_opnd(o, 1));
     case OP_shared_store:
     case OP_shared_load: return !is_of_groups(op_opnd(o, 0));
-    case OP_convert:
-        return layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) ==
-               CONVERSION_shared;
+    case OP_convert: return convert_is_shared(o);
     case OP_gather:
     case OP_histogram:
     case OP_shared_gather:
@@ -69,16 +69,11 @@ static void look_at(struct op *o, void *ctx)
 static bool find(struct skew *s, struct op *roles)
 {
     for (struct op *o = roles->regions[0]->first; o; o = o->next)
-        if (o->code == OP_for && op_opnd(o, 0)->def && op_opnd(o, 0)->def->code == OP_cta_id)
+        if (is_over_programs(o))
             s->tiles = o;
     block_walk(roles->regions[0], look_at, s);
     return s->tiles && s->loop && s->loop->block->parent == s->tiles && s->ndots == 1 && s->slots > ROUNDS &&
            !s->meets;
-}
-
-static struct value *build_i32(struct builder *b, int64_t i)
-{
-    return build_const_int(b, type_scalar(b->func->module, DT_i32), i);
 }
 
 /* A barrier for one arrival, made where the others are. */
@@ -107,10 +102,9 @@ static void build_arrive(struct builder *b, struct value *lead, struct value *on
 /* The second warpgroup waits, if it has more than one tile. The first must not even look: by then it may have arrived. */
 static struct value *build_wait(struct builder *b, const struct skew *s, struct value *lead)
 {
-    const struct type *i32 = type_scalar(b->func->module, DT_i32);
-    struct op *o = build_op(b, OP_warp_group, 0, NULL, 1, &i32, 0);
-    op_set_int(o, ATTR_group, GROUP);
-    struct value *zero = build_i32(b, 0), *is_second = build_cmp(b, PRED_ne, op_result(o), zero);
+    struct value *own = build_i32(b, OP_warp_group);
+    op_set_int(own->def, ATTR_group, GROUP);
+    struct value *zero = build_const_i32(b, 0), *is_second = build_cmp(b, PRED_ne, own, zero);
     struct value *next = build_binary(b, OP_add, op_opnd(s->tiles, 0), op_opnd(s->tiles, 2));
     struct value *more = build_cmp(b, PRED_slt, next, op_opnd(s->tiles, 1));
     struct op *perhaps = build_if(b, build_binary(b, OP_and, is_second, more), 0, NULL);
@@ -119,7 +113,7 @@ static struct value *build_wait(struct builder *b, const struct skew *s, struct 
     build_yield(&in, 0, NULL);
     in = build_at_end(perhaps->regions[1], b->loc);
     build_yield(&in, 0, NULL);
-    return build_cmp(b, PRED_eq, op_result(o), zero);
+    return build_cmp(b, PRED_eq, own, zero);
 }
 
 /* What the loop counts in round i, from 0. */
@@ -173,9 +167,7 @@ static void skew(struct func *f, const struct skew *s)
 void opt_skew(struct func *f)
 {
     struct skew s = {0};
-    struct op *roles = f->body->first;
-    while (roles && roles->code != OP_warps)
-        roles = roles->next;
+    struct op *roles = func_roles(f);
     if (roles && f->persistent && f->num_warps == GROUPS * GROUP && find(&s, roles))
         skew(f, &s);
 }

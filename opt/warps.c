@@ -32,10 +32,11 @@
 #include "opt/passes.h"
 
 #include "ir/target.h"
+#include "ir/wgmma.h"
 
 #include <string.h>
 
-enum { WARPGROUP = 4, REGS_WARPGROUP = 512, FEEDER_REGS = 40, OWN_WARPS_MOST = 8, RESERVE_BYTES = 1024 };
+enum { REGS_WARPGROUP = 512, FEEDER_REGS = 40, OWN_WARPS_MOST = 8, RESERVE_BYTES = 1024 };
 
 /* One tile on its way: tensor_load, perhaps trans, to_shared. */
 struct take {
@@ -64,6 +65,20 @@ struct feed {
     struct map needed; /* values of the feeder's slice */
     struct map copy;   /* of the program's values to the feeder's */
 };
+
+struct op *func_roles(const struct func *f)
+{
+    struct op *o = f->body->first;
+    while (o && o->code != OP_warps)
+        o = o->next;
+    return o;
+}
+
+bool is_over_programs(const struct op *o)
+{
+    const struct value *lo = o->code == OP_for ? op_opnd(o, 0) : NULL;
+    return lo && lo->def && lo->def->code == OP_cta_id;
+}
 
 /* -- what can be fed -- */
 
@@ -136,7 +151,7 @@ bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoo
     const struct func *f = load->block->func;
     struct map needed;
     map_init(&needed, f->module->scratch);
-    if (f->num_warps % WARPGROUP != 0 || f->num_warps > OWN_WARPS_MOST || !stands_in_loops(load))
+    if (f->num_warps % WGMMA_WARPS != 0 || f->num_warps > OWN_WARPS_MOST || !stands_in_loops(load))
         return false;
     for (int i = 0; i < ncoords; i++)
         if (!need(&needed, coords[i]))
@@ -213,12 +228,9 @@ static void count_others(struct op *o, void *ctx)
     struct feed *w = ctx;
     const struct op *loop = o->block->parent;
     bool is_put = o->code == OP_to_shared && !op_opnd(o, 1) && !take_is_known(w, o);
-    bool is_convert =
-        o->code == OP_convert &&
-        layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) == CONVERSION_shared;
     if (o->code == OP_shared_alloc && op_result(o)->uses->user->block != o->block)
         w->other_bytes += (int)buffer_bytes(op_result(o)->type);
-    if (loop && (is_put || is_convert))
+    if (loop && (is_put || convert_is_shared(o)))
         w->other_bytes += (int)(type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type));
 }
 
@@ -287,17 +299,12 @@ static void build_rings(struct feed *w, struct builder *b)
             r->takes.at[k].buf = build_buffer(b, t, op_result(r->takes.at[k].load)->name);
         }
         r->full = build_mbar(b, r->stages, 1, "full");
-        r->empty = build_mbar(b, r->stages, w->func->num_warps / WARPGROUP, "empty");
+        r->empty = build_mbar(b, r->stages, w->func->num_warps / WGMMA_WARPS, "empty");
     }
     build_op(b, OP_barrier, 0, NULL, 0, NULL, 0);
 }
 
 /* -- pieces of both roles -- */
-
-static struct value *build_i32(struct builder *b, int64_t i)
-{
-    return build_const_int(b, type_scalar(b->func->module, DT_i32), i);
-}
 
 static struct value *build_slot(struct builder *b, struct value *buf, struct value *slot)
 {
@@ -313,9 +320,9 @@ static void build_wait(struct builder *b, struct value *bar, const struct ring *
 /* The next slot; behind the last comes the first, in the other phase. */
 static void advance(struct builder *b, struct ring *r)
 {
-    struct value *next = build_binary(b, OP_add, r->slot, build_i32(b, 1));
-    struct value *wraps = build_cmp(b, PRED_eq, next, build_i32(b, r->stages));
-    r->slot = build_select(b, wraps, build_i32(b, 0), next);
+    struct value *next = build_binary(b, OP_add, r->slot, build_const_i32(b, 1));
+    struct value *wraps = build_cmp(b, PRED_eq, next, build_const_i32(b, r->stages));
+    r->slot = build_select(b, wraps, build_const_i32(b, 0), next);
     r->phase = build_binary(b, OP_xor, r->phase,
                             build_cast(b, OP_zext, wraps, type_scalar(b->func->module, DT_i32)));
     value_rename(r->slot, "slot");
@@ -333,8 +340,8 @@ static bool is_around(const struct op *loop, const struct ring *r)
 static void begin_role(struct feed *w, struct builder *b, int phase)
 {
     for (int i = 0; i < w->rings.n; i++) {
-        w->rings.at[i].slot = build_i32(b, 0);
-        w->rings.at[i].phase = build_i32(b, phase);
+        w->rings.at[i].slot = build_const_i32(b, 0);
+        w->rings.at[i].phase = build_const_i32(b, phase);
     }
 }
 
@@ -422,14 +429,14 @@ static struct op *last_user(struct feed *w, const struct ring *r, struct value *
 static void give_back(struct builder *b, struct ring *r, struct value *slot, struct value *on)
 {
     struct value *x[] = {build_slot(b, r->empty, slot), on};
-    op_set_int(build_op(b, OP_mbar_arrive, on ? 2 : 1, x, 0, NULL, 0), ATTR_group, WARPGROUP);
+    op_set_int(build_op(b, OP_mbar_arrive, on ? 2 : 1, x, 0, NULL, 0), ATTR_group, WGMMA_WARPS);
 }
 
 static struct value *slot_before(struct builder *b, const struct ring *r, struct value *slot)
 {
-    struct value *wraps = build_cmp(b, PRED_eq, slot, build_i32(b, 0));
-    struct value *less = build_binary(b, OP_sub, slot, build_i32(b, 1));
-    return build_select(b, wraps, build_i32(b, r->stages - 1), less);
+    struct value *wraps = build_cmp(b, PRED_eq, slot, build_const_i32(b, 0));
+    struct value *less = build_binary(b, OP_sub, slot, build_const_i32(b, 1));
+    return build_select(b, wraps, build_const_i32(b, r->stages - 1), less);
 }
 
 /* The wait of the block's only dot, if its sum does nothing in the loop but to go around. */
@@ -678,7 +685,7 @@ static bool need_exits(struct feed *w)
 
 static struct op *build_warps(struct func *f, struct builder *b)
 {
-    int own = f->num_warps, other = own > WARPGROUP ? WARPGROUP : 1, groups = own / WARPGROUP;
+    int own = f->num_warps, other = own > WGMMA_WARPS ? WGMMA_WARPS : 1, groups = own / WGMMA_WARPS;
     struct op *o = build_op(b, OP_warps, 0, NULL, 0, NULL, 2);
     op_set_list(o, ATTR_warps, 2, (int[]){own, other});
     if (groups > 1) {

@@ -296,19 +296,15 @@ static int round_up(int n, int unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/* Registers are given to a warp in units of 256; the system takes 1 KB of each CTA's shared memory. */
+/* The system takes 1 KB of each CTA's shared memory. */
 static uint64_t occupancy(const struct emu_code *code, int live, int shared_bytes)
 {
     const struct target *t = code->target ? target_by_name(code->target) : NULL;
     if (!t)
         return 0;
     int most = code->max_registers ? code->max_registers : t->regs_thread;
-    int regs = round_up(live > most ? most : live, 8), nwarps = code->num_threads / LANES;
-    int by_registers = t->regs_sm / (round_up(regs * LANES, 256) * nwarps);
     int by_shared = t->smem_sm_bytes / (round_up(shared_bytes, 128) + SHARED_BASE);
-    int n = t->threads_sm / code->num_threads;
-    n = n < t->ctas_sm ? n : t->ctas_sm;
-    n = n < by_registers ? n : by_registers;
+    int n = target_ctas(t, code->num_threads, live > most ? most : live);
     n = n < by_shared ? n : by_shared;
     return (uint64_t)(100 * n * code->num_threads / t->threads_sm);
 }
