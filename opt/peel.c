@@ -15,9 +15,7 @@
  * is a constant, which codegen does not even put into registers. A loop that does not run has zeros as before, off the way,
  * and behind the wait: an assembler that sees registers of a sum set while dots may be under way does one after the other.
  *
- * What else need not stand between two tiles goes where the last dots are still under way: in front of the wait behind the
- * loop comes what was computed in front of the loop for the code behind it (divisions, to know where a tile is stored).
- * Directly behind the wait the last slot is given back.
+ * What stands between the loop and the wait behind it (sink.c) goes along; directly behind the wait the last slot is given back.
  *
  * A predicate instead (scale-d, false in the first round) would keep the registers of the sum alive through all that stands
  * between two tiles. Only in loops: what runs once has its zeros ready before its first operands come. Only loops with
@@ -29,9 +27,8 @@
 struct peel {
     struct op *loop, *wait; /* wait: the dot_wait behind the loop, or NULL */
     struct arena *arena;
-    struct map late;         /* ops of the loop's block that stand behind it, or could */
-    VEC(struct op *) moved;  /* those that could, the last first */
-    VEC(struct value *) out; /* results of them that others use */
+    VEC(struct op *) moved;  /* what stands between the two */
+    VEC(struct value *) out; /* results of it that others use */
 };
 
 static bool is_in_loop(const struct op *o)
@@ -89,50 +86,38 @@ static void settle(struct block *b, const struct value *count, const struct valu
     }
 }
 
-/* -- what can wait until the loop is done -- */
+/* -- what stands behind the loop -- */
 
-static bool is_late(const struct peel *p, const struct value *v)
+static bool is_number(const struct op *o)
 {
-    for (const struct use *u = v->uses; u; u = u->next) {
-        const struct op *o = u->user;
-        while (o->block != p->loop->block)
-            o = o->block->parent;
-        if (!map_get_ptr(&p->late, o))
-            return false;
-    }
-    return true;
+    return is_pure(o) && o->nregions == 0 && o->nresults == 1 && op_result(o)->type->kind == TY_scalar;
 }
 
-static bool can_wait(const struct peel *p, const struct op *o)
+static bool is_moved(const struct peel *p, const struct op *o)
 {
-    return is_pure(o) && o->nregions == 0 && o->nresults == 1 && o->code != OP_const &&
-           op_result(o)->type->kind == TY_scalar && has_uses(op_result(o)) && is_late(p, op_result(o));
+    for (int i = 0; i < p->moved.n; i++)
+        if (p->moved.at[i] == o)
+            return true;
+    return false;
 }
 
-static void find_late(struct peel *p)
+/* The wait for the last dots, and the numbers that are computed while they are under way. */
+static void find_wait(struct peel *p)
 {
-    bool any_costly = false;
-    for (struct op *o = p->loop->next; o; o = o->next)
-        *map_at_ptr(&p->late, o) = o;
-    for (struct op *o = p->loop->prev; o; o = o->prev) {
-        if (!can_wait(p, o))
-            continue;
-        *map_at_ptr(&p->late, o) = o;
+    struct op *o = p->loop->next;
+    for (; is_number(o); o = o->next)
         VEC_PUSH(p->arena, &p->moved, o);
-        any_costly |= op_has(o, COSTLY);
-    }
-    p->moved.n = any_costly ? p->moved.n : 0;
+    if (o->code == OP_dot_wait && o->nopnds == 1 && op_opnd(o, 0)->def == p->loop &&
+        value_nuses(op_opnd(o, 0)) == 1)
+        p->wait = o;
+    else
+        p->moved.n = 0;
     for (int i = 0; i < p->moved.n; i++) {
-        struct value *v = op_result(p->moved.at[i]);
         bool used = false;
-        for (const struct use *u = v->uses; u; u = u->next) {
-            bool is_moved = false;
-            for (int k = 0; k < i; k++)
-                is_moved |= p->moved.at[k] == u->user;
-            used |= !is_moved;
-        }
+        for (const struct use *u = op_result(p->moved.at[i])->uses; u; u = u->next)
+            used |= !is_moved(p, u->user);
         if (used)
-            VEC_PUSH(p->arena, &p->out, v);
+            VEC_PUSH(p->arena, &p->out, op_result(p->moved.at[i]));
     }
 }
 
@@ -199,11 +184,11 @@ static void bring_arrival(struct peel *p, struct builder *b, struct op *either)
     }
 }
 
-static void compute_late(const struct peel *p, struct builder *b, struct value **out)
+static void compute_numbers(const struct peel *p, struct builder *b, struct value **out)
 {
     struct map copies;
     map_init(&copies, p->arena);
-    for (int i = p->moved.n - 1; i >= 0; i--)
+    for (int i = 0; i < p->moved.n; i++)
         op_clone(b, p->moved.at[i], &copies);
     for (int i = 0; i < p->out.n; i++)
         out[i] = copied(&copies, p->out.at[i]);
@@ -224,7 +209,7 @@ static struct op *build_either(struct peel *p, int nloop)
     return build_if(&b, ran, nloop + p->out.n, types);
 }
 
-/* Uses of what the loop, its wait and the late ops say become uses of what the `if` says. */
+/* Uses of what the loop, its wait and the numbers say become uses of what the `if` says. */
 static void hand_over(struct peel *p, struct op *either, int nloop)
 {
     for (int i = 0; i < nloop; i++) {
@@ -238,7 +223,7 @@ static void hand_over(struct peel *p, struct op *either, int nloop)
         value_replace(p->out.at[i], &either->results[nloop + i]);
         value_rename(&either->results[nloop + i], p->out.at[i]->name);
     }
-    for (int i = 0; i < p->moved.n; i++)
+    for (int i = p->moved.n - 1; i >= 0; i--)
         op_erase(p->moved.at[i]);
 }
 
@@ -251,14 +236,14 @@ static void peel_perhaps(struct peel *p)
     struct builder b = build_at_end(either->regions[1], loop->loc);
     for (int i = 0; i < n; i++)
         x[i] = op_opnd(loop, 3 + i);
-    compute_late(p, &b, x + n);
+    compute_numbers(p, &b, x + n);
     build_yield(&b, n + p->out.n, x);
 
     struct block *runs = either->regions[0];
     b = build_at_end(runs, loop->loc);
     split(loop, &b);
     op_move_to_end(loop, runs);
-    compute_late(p, &b, x + n);
+    compute_numbers(p, &b, x + n);
     hand_over(p, either, n);
     for (int i = 0; i < n; i++)
         x[i] = &loop->results[i];
@@ -273,21 +258,15 @@ static void peel_perhaps(struct peel *p)
 static void peel(struct op *loop)
 {
     struct peel p = {.loop = loop, .arena = loop->block->func->module->scratch};
-    struct op *next = loop->next;
     int64_t lo, hi, by;
     opt_explain(loop->block->func, loop, "the first round begins the sum, in front of the loop");
-    map_init(&p.late, p.arena);
-    if (next->code == OP_dot_wait && next->nopnds == 1 && op_opnd(next, 0)->def == loop &&
-        value_nuses(op_opnd(next, 0)) == 1)
-        p.wait = next;
     if (value_const_int(op_opnd(loop, 0), &lo) && value_const_int(op_opnd(loop, 1), &hi) &&
         value_const_int(op_opnd(loop, 2), &by) && (by < 0 ? lo > hi : lo < hi)) {
         struct builder b = build_before(loop);
         split(loop, &b);
         return;
     }
-    if (p.wait)
-        find_late(&p);
+    find_wait(&p);
     peel_perhaps(&p);
 }
 

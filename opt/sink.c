@@ -119,19 +119,9 @@ static bool is_source(const struct op *o)
     return o->code == OP_range || o->code == OP_const || o->code == OP_splat;
 }
 
-static void find_loop(struct op *o, void *ctx)
+static bool is_loop(const struct op *o)
 {
-    *(bool *)ctx |= o->code == OP_for || o->code == OP_while;
-}
-
-/* Is o a loop, or is one in it? */
-static bool has_loop(struct op *o)
-{
-    bool found = false;
-    find_loop(o, &found);
-    for (int i = 0; i < o->nregions; i++)
-        block_walk(o->regions[i], find_loop, &found);
-    return found;
+    return o->code == OP_for || o->code == OP_while;
 }
 
 /* Where in front of `user`, behind the last loop. */
@@ -140,7 +130,7 @@ static struct op *place_of(const struct op *o, struct op *user)
     struct op *at = user;
     if (type_is_tile(op_result(o)->type))
         return at;
-    for (struct op *p = user->prev; p && !has_loop(p); p = p->prev)
+    for (struct op *p = user->prev; p && !is_loop(p); p = p->prev)
         at = p->code == OP_dot_wait ? p : at;
     return at;
 }
@@ -219,7 +209,7 @@ static bool ends_with_wait(const struct block *b)
 {
     const struct op *loop = NULL;
     for (const struct op *o = b->first; o; o = o->next) {
-        loop = o->code == OP_for || o->code == OP_while ? o : loop;
+        loop = is_loop(o) ? o : loop;
         if (loop && o->code == OP_dot_wait)
             return true;
     }
@@ -232,7 +222,7 @@ static void visit(struct sink *s, struct block *b)
     for (struct op *o = b->first; o; o = o->next) {
         set_number(&s->place, o, ++place);
         set_number(&s->loops, o, loops);
-        loops += has_loop(o);
+        loops += is_loop(o);
     }
     for (struct op *prev, *o = b->last; o; o = prev) {
         prev = o->prev;
