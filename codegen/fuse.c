@@ -127,12 +127,7 @@ static void fuse_and(struct peep *p, const struct mblock *b, struct insn *in)
 
 static int log2_exact(int64_t x)
 {
-    if (x <= 0 || (x & (x - 1)))
-        return -1;
-    int n = 0;
-    while (x >>= 1)
-        n++;
-    return n;
+    return is_power_of_two(x) ? log2_floor(x) : -1;
 }
 
 /* By powers of two: multiplications that found no addition, and unsigned divisions. */

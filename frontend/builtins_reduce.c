@@ -319,14 +319,6 @@ struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct a
 
 /* -- sorting -- */
 
-static int log2_of(int64_t n)
-{
-    int i = 0;
-    while (n >> (i + 1))
-        i++;
-    return i;
-}
-
 /* A block, and that its last dimension is the one meant; NULL: an error is reported. */
 static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct args *call, int at)
 {
@@ -358,7 +350,7 @@ static struct obj *sorted(struct eval *e, const char *function, struct obj *x, i
     if (!arg_bool(e, down, "descending", arg_loc(call, at, "descending"), &descending))
         return obj_error;
     int n = shape_of(x)[rank_of(x) - 1];
-    struct obj *items[] = {x, obj_int(e, log2_of(n)), obj_int(e, log2_of(k)), obj_bool(descending)};
+    struct obj *items[] = {x, obj_int(e, log2_floor(n)), obj_int(e, log2_floor(k)), obj_bool(descending)};
     return trace_call_prelude(e, function, 4, items, call->loc);
 }
 

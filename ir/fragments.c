@@ -57,18 +57,14 @@ const struct fragment *fragment_for(const struct op *dot)
     return NULL;
 }
 
-static int log2_of(int n)
-{
-    return __builtin_ctz((unsigned)n);
-}
-
 struct warp_split warp_split_for(const struct fragment *g, const struct type *acc, int num_warps,
                                  bool rows_first)
 {
     const struct fragment_part *p = &g->part[DOT_acc];
-    int batch = acc->rank > 2 ? log2_of(acc->shape[0]) : 0;
-    int m = log2_of(acc->shape[acc->rank - 2] / p->rows), n = log2_of(acc->shape[acc->rank - 1] / p->columns);
-    int warps = log2_of(num_warps);
+    int batch = acc->rank > 2 ? log2_floor(acc->shape[0]) : 0;
+    int m = log2_floor(acc->shape[acc->rank - 2] / p->rows),
+        n = log2_floor(acc->shape[acc->rank - 1] / p->columns);
+    int warps = log2_floor(num_warps);
     struct warp_split s = {.batch = batch < warps ? batch : warps};
     for (warps -= s.batch; warps > 0; warps--) {
         bool tall = m - s.m >= n - s.n - 1 || rows_first; /* 16 rows for 8 columns: square is one bit less */
@@ -129,7 +125,7 @@ void layout_fragment(struct layout *out, const struct fragment *g, enum dot_role
     add_steps(out, IN_lane, p->lane, LANE_BITS);
     int row_bits = out->dim_bits[t->rank - 2], column_bits = out->dim_bits[t->rank - 1];
     int m = role == DOT_b ? 0 : split.m, n = role == DOT_a ? 0 : split.n;
-    int rows = log2_of(p->rows), columns = log2_of(p->columns);
+    int rows = log2_floor(p->rows), columns = log2_floor(p->columns);
     for (int i = 0; i < split.group; i++)
         layout_add(out, IN_warp, coord_of(out, 1 << rows++, 0));
     struct dim_share row = {column_bits + rows, row_bits - rows - m, m};
@@ -195,7 +191,8 @@ void layout_fma_acc(struct layout *out, const struct type *t, int num_warps)
 {
     enum { VECTOR = 2, LANE_COLUMNS = 3 };
     layout_init(out, t->rank, t->shape);
-    int rows = out->dim_bits[t->rank - 2], columns = out->dim_bits[t->rank - 1], warps = log2_of(num_warps);
+    int rows = out->dim_bits[t->rank - 2], columns = out->dim_bits[t->rank - 1],
+        warps = log2_floor(num_warps);
     int regs = rows + columns - LANE_BITS - warps, own_columns = 0, own_rows = 0;
     if (regs > 0) {
         own_columns = least((regs + 1) / 2, columns);

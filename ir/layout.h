@@ -17,6 +17,17 @@
 
 struct text;
 
+static inline bool is_power_of_two(int64_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+/* Of 0 and less: 0. */
+static inline int log2_floor(int64_t n)
+{
+    return n > 0 ? 63 - __builtin_clzll((unsigned long long)n) : 0;
+}
+
 /* Kinds of input bits. A layout has either registers, lanes, warps, CTAs, or an offset. */
 enum in { IN_reg, IN_lane, IN_warp, IN_cta, IN_offset, IN_count };
 

@@ -15,11 +15,6 @@
 
 enum { ROW_BYTES = 16, WORD_BYTES = 4, COLUMN_LANES = 2, ROW_LANES = 3 };
 
-static int log2_of(int n)
-{
-    return __builtin_ctz((unsigned)n);
-}
-
 /* Numbers of l's place bits: those inside a row, those of the row. */
 struct split {
     int column[ROW_LANES + 1], ncolumns, row[ROW_LANES];
@@ -27,7 +22,7 @@ struct split {
 
 static bool split_bits(struct split *x, const struct layout *l, int elem_bytes, bool trans)
 {
-    int words = elem_bytes < WORD_BYTES ? log2_of(WORD_BYTES / elem_bytes) : 0,
+    int words = elem_bytes < WORD_BYTES ? log2_floor(WORD_BYTES / elem_bytes) : 0,
         lane = layout_first(l, IN_lane);
     if (l->nbits[IN_lane] != LANE_BITS || l->nbits[IN_reg] < words || elem_bytes > WORD_BYTES ||
         (trans && words != 1))
@@ -53,7 +48,7 @@ bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct 
     struct split s;
     if (!split_bits(&s, l, elem_bytes, trans))
         return false;
-    int words = elem_bytes < WORD_BYTES ? log2_of(WORD_BYTES / elem_bytes) : 0, nregs = l->nbits[IN_reg];
+    int words = elem_bytes < WORD_BYTES ? log2_floor(WORD_BYTES / elem_bytes) : 0, nregs = l->nbits[IN_reg];
     int nmatrix_bits = nregs - words < 2 ? nregs - words : 2;
     *x = (struct matrix_load){.trans = trans, .nmatrices = 1 << nmatrix_bits, .word_bits = words};
     *out = *l;

@@ -25,11 +25,6 @@
 
 enum { BANKS_BITS = 5, WORD_BITS = 2, ACCESS_BITS = 4 }; /* log2: 32 banks, 4 bytes, 16 bytes */
 
-static int log2_of(int x)
-{
-    return __builtin_ctz((unsigned)x);
-}
-
 /* -- vectors -- */
 
 /* The input bit of a kind whose vector is the coordinate bit `bit` alone, while no other vector and not the flip has
@@ -92,7 +87,7 @@ static int count_accesses(const struct layout *l, int vector)
 
 static int phase_bits(int access_bytes)
 {
-    return access_bytes > 4 ? log2_of(access_bytes) - WORD_BITS : 0;
+    return access_bytes > 4 ? log2_floor(access_bytes) - WORD_BITS : 0;
 }
 
 int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector)
@@ -108,7 +103,7 @@ int layout_wavefronts(const struct layout *shared, const struct layout *l, int e
     int phases = phase_bits(elem_bytes * vector), first = layout_first(l, IN_lane);
     for (int i = -phases; i < l->nbits[IN_lane] - phases; i++) {
         uint32_t bytes = i < 0 ? UINT32_C(1) << (WORD_BITS + phases + i)
-                               : (uint32_t)m.basis[first + i] << log2_of(elem_bytes);
+                               : (uint32_t)m.basis[first + i] << log2_floor(elem_bytes);
         span_add(&words, bytes >> WORD_BITS, 0);
         span_add(&banks, bytes >> WORD_BITS & ((1 << BANKS_BITS) - 1), 0);
     }
@@ -218,7 +213,7 @@ static void add_cost(struct cost *c, const struct layout *shared, const struct l
  * other: try each number of them on each side. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to, int elem_bytes)
 {
-    int elem_bits = log2_of(elem_bytes), most = ACCESS_BITS - elem_bits;
+    int elem_bits = log2_floor(elem_bytes), most = ACCESS_BITS - elem_bits;
     struct vector_bits common = {0};
     add_vector_bits(&common, from, to, most);
     common.for_from = common.for_to = common.n;

@@ -13,11 +13,6 @@
 
 enum { BOX_MOST = 256, CHUNK_BIT = 4, ROW_BIT = 7, SPAN_BITS_MOST = 3 };
 
-static int log2_of(int n)
-{
-    return __builtin_ctz((unsigned)n);
-}
-
 /* The bit of the coordinate that is the `bit`-th of dimension d. */
 static uint32_t unit_of(const struct layout *l, int d, int bit)
 {
@@ -58,7 +53,7 @@ static int fill_box(struct boxes *b, const uint32_t *natural, const struct layou
 static bool boxes_with(struct boxes *b, const struct layout *l, int elem_bytes, const int *order, int m)
 {
     enum { ALIGN = 128, CHUNK = 16 };
-    int elem_bits = log2_of(elem_bytes), inner = order[l->rank - 1];
+    int elem_bits = log2_floor(elem_bytes), inner = order[l->rank - 1];
     uint32_t natural[COORD_BITS_MAX];
     undo_swizzle(natural, l, elem_bits, m);
     *b = (struct boxes){.swizzle = m ? CHUNK << m : 0};
@@ -99,7 +94,7 @@ static bool cut(struct boxes *b, const struct layout *shared, int elem_bytes, co
     for (int k = b->nmore++; k > 0; k--)
         b->more[k] = b->more[k - 1];
     b->more[0].offset = elems / 2;
-    b->more[0].coord = unit_of(shared, order[i], log2_of(b->shape[order[i]]));
+    b->more[0].coord = unit_of(shared, order[i], log2_floor(b->shape[order[i]]));
     return true;
 }
 

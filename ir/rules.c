@@ -59,11 +59,6 @@ static const struct type *bool_like(struct module *m, const struct type *t)
     return type_with_elem(m, t, type_scalar(m, DT_i1));
 }
 
-static bool is_power_of_two(int64_t n)
-{
-    return n > 0 && (n & (n - 1)) == 0;
-}
-
 static const char *want_type(struct module *m, const char *what, const struct type *t,
                              const struct type *expected)
 {

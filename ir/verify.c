@@ -48,19 +48,6 @@ static const char *type_text(struct verifier *v, const struct type *t)
     return out.s;
 }
 
-static bool is_power_of_two(int64_t n)
-{
-    return n > 0 && (n & (n - 1)) == 0;
-}
-
-static int log2_of(int n)
-{
-    int bits = 0;
-    while (n > 1 << bits)
-        bits++;
-    return bits;
-}
-
 /* -- types -- */
 
 static bool check_layout(struct verifier *v, const struct type *t)
@@ -77,9 +64,9 @@ static bool check_layout(struct verifier *v, const struct type *t)
         return fail(v, "%s is not laid out by offsets", type_text(v, t));
     if (t->kind == TY_shared)
         return true;
-    if (offset || lanes != LANE_BITS || warps != log2_of(v->f->num_warps))
+    if (offset || lanes != LANE_BITS || warps != log2_floor(v->f->num_warps))
         return fail(v, "%s is not laid out over 32 lanes and %d warps", type_text(v, t), v->f->num_warps);
-    if (ctas && ctas != log2_of(v->f->num_ctas))
+    if (ctas && ctas != log2_floor(v->f->num_ctas))
         return fail(v, "%s is not laid out over %d CTAs", type_text(v, t), v->f->num_ctas);
     return true;
 }

@@ -33,11 +33,6 @@ static const struct wgmma table[] = {
     {"wgmma_s32_s8", DT_i8, DT_i8, DT_i32, 32, &fragments[BYTES]},
 };
 
-static int log2_of(int n)
-{
-    return __builtin_ctz((unsigned)n);
-}
-
 /* -- which dots -- */
 
 static const struct wgmma *by_types(const struct type *a, const struct type *b, const struct type *acc)
@@ -51,9 +46,9 @@ static const struct wgmma *by_types(const struct type *a, const struct type *b, 
 
 struct warp_split wgmma_split(const struct type *acc, int num_warps)
 {
-    int groups = log2_of(num_warps / WGMMA_WARPS), rows = log2_of(acc->shape[0] / WGMMA_ROWS);
+    int groups = log2_floor(num_warps / WGMMA_WARPS), rows = log2_floor(acc->shape[0] / WGMMA_ROWS);
     int m = groups < rows ? groups : rows;
-    return (struct warp_split){.m = m, .n = groups - m, .group = log2_of(WGMMA_WARPS)};
+    return (struct warp_split){.m = m, .n = groups - m, .group = log2_floor(WGMMA_WARPS)};
 }
 
 const struct wgmma *wgmma_for(const struct op *dot, const char **why_not)
@@ -97,13 +92,13 @@ static int row_bytes(int inner_bytes)
 /* How many bits of the address the swizzle flips. */
 static int swizzle_bits(int width_bytes)
 {
-    return log2_of(width_bytes / ROW_BYTES_LEAST);
+    return log2_floor(width_bytes / ROW_BYTES_LEAST);
 }
 
 void layout_wgmma_operand(struct layout *out, const int *shape, int elem_bytes, int inner)
 {
     layout_init(out, 2, shape);
-    int width = row_bytes(shape[inner] * elem_bytes), low = log2_of(width / elem_bytes);
+    int width = row_bytes(shape[inner] * elem_bytes), low = log2_floor(width / elem_bytes);
     int first = inner ? 0 : out->dim_bits[1], other = inner ? out->dim_bits[1] : 0;
     for (int i = 0; i < low; i++)
         layout_add(out, IN_offset, UINT32_C(1) << (first + i));
@@ -111,7 +106,7 @@ void layout_wgmma_operand(struct layout *out, const int *shape, int elem_bytes, 
         layout_add(out, IN_offset, UINT32_C(1) << (other + i));
     for (int i = low; i < out->dim_bits[inner]; i++)
         layout_add(out, IN_offset, UINT32_C(1) << (first + i));
-    int from = SWIZZLE_FROM - log2_of(elem_bytes), to = SWIZZLE_TO - log2_of(elem_bytes);
+    int from = SWIZZLE_FROM - log2_floor(elem_bytes), to = SWIZZLE_TO - log2_floor(elem_bytes);
     for (int i = 0; i < swizzle_bits(width) && from + i < out->nbits[IN_offset]; i++)
         out->basis[from + i] ^= out->basis[to + i];
 }
@@ -207,7 +202,7 @@ bool wgmma_view(struct wgmma_view *v, const struct layout *l, int elem_bytes, in
             continue;
         for (int trans = 0; trans <= (elem_bytes == TRANS_BYTES); trans++) {
             v->trans = trans;
-            if (fits(v, elem_bytes, width, log2_of(mn), log2_of(k)))
+            if (fits(v, elem_bytes, width, log2_floor(mn), log2_floor(k)))
                 return true;
         }
     }

@@ -445,14 +445,6 @@ static void start_dealing(struct dealer *x, const struct type *t)
     }
 }
 
-static int log2_of(int64_t n)
-{
-    int log = 0;
-    while (n >> (log + 1))
-        log++;
-    return log;
-}
-
 /* The layout that coalesces along `order`: n elements of the fastest dimension in a thread, then lanes, then warps, and
  * what is left wraps into further registers. Dimensions that are reduced get warps last: a reduction inside a warp needs
  * no shared memory. */
@@ -463,8 +455,8 @@ static const struct layout *blocked(struct assign *a, const struct class *c, con
     struct dealer x = {.l = &l};
     start_dealing(&x, t);
     int64_t share = type_elems(t) / threads_of(a);
-    deal(&x, IN_reg, order[0], log2_of(n < share ? n : share));
-    int lanes = LANE_BITS, warps = log2_of(a->func->num_warps);
+    deal(&x, IN_reg, order[0], log2_floor(n < share ? n : share));
+    int lanes = LANE_BITS, warps = log2_floor(a->func->num_warps);
     for (int i = 0; i < t->rank; i++)
         lanes -= deal(&x, IN_lane, order[i], lanes);
     for (int reduced = 0; reduced < 2; reduced++)

@@ -46,11 +46,6 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-static int log2_floor(int64_t n)
-{
-    return n > 0 ? 63 - __builtin_clzll((unsigned long long)n) : 0;
-}
-
 /* The exponent of the largest power of two that divides n. */
 static int log_divisor(int64_t n)
 {

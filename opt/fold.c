@@ -50,7 +50,7 @@ static bool is_const(const struct value *v, uint64_t wanted)
     return const_bits(v, &bits) && bits == low_bits(wanted, width_of(v));
 }
 
-static bool is_power_of_two(const struct value *v, int *log2)
+static bool const_power_of_two(const struct value *v, int *log2)
 {
     uint64_t bits;
     if (!const_bits(v, &bits) || bits == 0 || (bits & (bits - 1)) != 0)
@@ -258,7 +258,7 @@ static struct value *strength(struct builder *b, const struct op *o)
     if (o->nopnds != 2 || !type_is_int(op_result(o)->type) || !const_bits(op_opnd(o, 1), &bits))
         return NULL;
     struct value *x = op_opnd(o, 0), *y = op_opnd(o, 1);
-    bool power = is_power_of_two(y, &log2);
+    bool power = const_power_of_two(y, &log2);
     switch (o->code) {
     case OP_sub: return build_binary(b, OP_add, x, build_const_bits(b, y->type, 0 - bits));
     case OP_mul: return power ? build_binary(b, OP_shl, x, build_const_int(b, y->type, log2)) : NULL;

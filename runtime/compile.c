@@ -390,11 +390,6 @@ neso_status neso_kernel_text(neso_kernel *kernel, neso_text which, const char **
 
 /* -- compiling by name and signature -- */
 
-static bool is_power_of_two(int n)
-{
-    return n > 0 && (n & (n - 1)) == 0;
-}
-
 static const struct target *find_target(struct neso_kernel *k)
 {
     const char *name = k->options.target;
