@@ -6,9 +6,7 @@
 #   bench [GROUP...]   every row that the README promises, beside cuBLAS, PyTorch, Triton and PTX written by hand: announced, layouts,
 #            types, decode, softmax, norms, add (bench/peers/bench.py); the last part named
 #   worth    what each transformation is worth: a matmul and a softmax with it left out
-#   memory   vector add and softmax beside a device copy, PyTorch and Triton
-#   matmul   the announcement's matmul beside cuBLAS and Triton
-#   mma      the same on the way of the GPUs before Hopper (mma.sync, cp.async), for neso and for Triton
+#   mma      the announcement's matmul on the way of the GPUs before Hopper (mma.sync, cp.async), for neso and for Triton
 #   random   2,000 random dots against a float64 oracle
 #   insns    every PTX instruction that we emit, on the GPU, in the emulator, and as the PTX ISA says
 #   interpreter   a launch in neso's interpreter and in Triton's
@@ -66,10 +64,6 @@ part_tests() {
     grep -E '^refused|kinds refused' "$out/log" | tail -n 40
 }
 
-part_memory() { "$python" bench/peers/memory.py "$out/memory.json" && passed=$((passed + 1)) || failed=$((failed + 1)); }
-
-part_matmul() { "$python" bench/peers/matmul.py "$out/matmul.json" && passed=$((passed + 1)) || failed=$((failed + 1)); }
-
 part_bench() { # GROUP...: rows are in bench.json as they come; goals that are missed are shown, and fail nothing
     timeout 470 "$python" bench/peers/bench.py "$out/bench.json" "$@" && passed=$((passed + 1)) || failed=$((failed + 1))
 }
@@ -77,8 +71,7 @@ part_bench() { # GROUP...: rows are in bench.json as they come; goals that are m
 part_worth() { timeout 300 "$python" bench/peers/worth.py "$out/worth.json" && passed=$((passed + 1)) || failed=$((failed + 1)); }
 
 part_mma() { # both for the GPUs before Hopper: no wgmma, no TMA
-    TRITON_OVERRIDE_ARCH=sm80 "$python" bench/peers/matmul.py --target sm_80 "$out/mma.json" 4096 &&
-        passed=$((passed + 1)) || failed=$((failed + 1))
+    TRITON_OVERRIDE_ARCH=sm80 timeout 300 "$python" bench/peers/bench.py "$out/mma.json" mma && passed=$((passed + 1)) || failed=$((failed + 1))
 }
 
 part_random() { # the assembler takes most of the time: a process a core
@@ -147,8 +140,8 @@ for part in "${@:-tests}"; do
     shift
     case $part in
     bench) part_bench "$@"; break ;;
-    tests | worth | memory | matmul | mma | random | insns | interpreter | counts | embed | gate | sass) "part_$part" ;;
-    *) echo "usage: tests/gpu.sh [tests|bench [GROUP...]|worth|memory|matmul|mma|random|insns|interpreter|counts|embed|gate|sass]..." >&2; exit 2 ;;
+    tests | worth | mma | random | insns | interpreter | counts | embed | gate | sass) "part_$part" ;;
+    *) echo "usage: tests/gpu.sh [tests|bench [GROUP...]|worth|mma|random|insns|interpreter|counts|embed|gate|sass]..." >&2; exit 2 ;;
     esac
 done
 echo "$passed passed, $failed failed"

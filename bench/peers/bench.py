@@ -2,7 +2,7 @@
 
     python3 bench/peers/bench.py OUT.json [GROUP...]
 
-Groups: announced, layouts, types, decode, softmax, norms, add; without one all of them. OUT.json is written after each row;
+Groups: announced, layouts, types, decode, softmax, norms, add; without one all of them; mma where it is named. OUT.json is written after each row;
 `python3 bench/report.py OUT.json` judges it. What would begin more than seven minutes after the start is left out, and said so.
 """
 import os
@@ -32,11 +32,14 @@ def main():
     groups = {"announced": products.announced_rows, "layouts": products.layout_rows, "types": products.type_rows,
               "decode": products.decode_rows, **{g: lambda g=g: rowwise.rows(g) for g in rowwise.GROUPS}}
     path, names = sys.argv[1], sys.argv[2:] or list(groups)
+    groups["mma"] = products.mma_rows
     unknown = [n for n in names if n not in groups]
     if unknown:
         sys.exit(f"there is no group {unknown[0]}: {', '.join(groups)}")
     results, ours = contest.Results(path), compiling.Ours()
-    jobs = [j for g in names for j in (products.announced_jobs() if g == "announced" else rowwise.jobs(g) if g in rowwise.GROUPS else [])]
+    jobs_of = {"announced": products.announced_jobs, "mma": products.mma_jobs,
+               **{g: lambda g=g: rowwise.jobs(g) for g in rowwise.GROUPS}}
+    jobs = [j for g in names if g in jobs_of for j in jobs_of[g]()]
     wait = compiling.warm_triton(jobs)
     if wait:
         wait()

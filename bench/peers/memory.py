@@ -1,24 +1,8 @@
-"""Row-wise kernels and vector add beside a device copy of the same bytes, PyTorch, and Triton on the same source.
+"""Row-wise kernels and vector add as they are measured: the arguments, what PyTorch does, what is right.
 
-    python3 bench/peers/memory.py [OUT.json [softmax|layer_norm|layer_norm_row|rms_norm|add ...]]
-
-Bandwidth counts each input read once and each output written once. `of copy` compares it with a plain device copy that
-moves as many bytes, in the same run. neso and Triton each choose num_warps by a short trial of the same candidates, as
-autotune does, and are then measured alternately.
+Bandwidth counts each input read once and each output written once, as does the copy beside it. Each has num_warps to try.
 """
-import concurrent.futures
-import json
-import os
-import sys
-
 import torch
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.join(HERE, "..", "..")
-sys.path[:0] = [HERE, os.path.join(ROOT, "runtime", "python"), os.path.join(ROOT, "bench", "programs")]
-import kernels  # noqa: E402
-import neso  # noqa: E402
-import timing  # noqa: E402
 
 M = 4096
 SOFTMAX_N = (256, 512, 781, 1024, 2048, 4096, 8192, 12672, 16384, 32768)
@@ -32,18 +16,6 @@ class Work:
     def __init__(self, name, kernel, signature, args, constants, grid, nbytes, warps, torch_call, check):
         self.name, self.kernel, self.signature, self.args, self.constants = name, kernel, signature, args, constants
         self.grid, self.nbytes, self.warps, self.torch_call, self.check = grid, nbytes, warps, torch_call, check
-
-    def ours(self, module, warps):
-        entries = ", ".join([self.signature] + [str(c) for c in self.constants])
-        values = [a.data_ptr() if torch.is_tensor(a) else a for a in self.args]
-        return module.kernel(self.kernel, entries, num_warps=warps).bind(self.grid, *values)
-
-    def triton(self, warps):
-        kernel = getattr(kernels, self.kernel)
-        return lambda: kernel[self.grid](*self.args, *self.constants, num_warps=warps)
-
-    def compile_triton(self, warps):
-        getattr(kernels, self.kernel).warmup(*self.args, *self.constants, grid=self.grid, num_warps=warps)
 
 
 def up_to_power(n):
@@ -117,57 +89,3 @@ def copy_of(nbytes):
     n = nbytes // 2 // 4
     a, b = torch.randn(n, device="cuda"), torch.empty(n, device="cuda")
     return lambda: b.copy_(a)
-
-
-def quickest(work, calls):
-    """Checks each {warps: call}; the fastest of a short trial."""
-    for warps, call in calls.items():
-        work.args[0 if work.kernel == "softmax" else 2 if work.kernel == "add" else 1].fill_(float("nan"))
-        call()
-        torch.cuda.synchronize()
-        work.check()
-    times = timing.side_by_side(calls, rounds=3, repeats=8)
-    warps = min(times, key=times.get)
-    return warps, calls[warps]
-
-
-def measure(module, work, rows):
-    our_warps, ours = quickest(work, {w: work.ours(module, w) for w in work.warps})
-    their_warps, theirs = quickest(work, {w: work.triton(w) for w in work.warps})
-    times = timing.side_by_side({"neso": ours, "torch": work.torch_call, "triton": theirs, "copy": copy_of(work.nbytes)})
-    warps = {"neso": our_warps, "triton": their_warps}
-    for who, ms in times.items():
-        rows.append({"work": work.name, "who": who, "warps": warps.get(who), "ms": ms, "gb_s": work.nbytes / ms / 1e6,
-                     "of_copy": times["copy"] / ms})
-    t = times["neso"]
-    print(f"{work.name:26} neso {work.nbytes / t / 1e6:5.0f} GB/s w{our_warps:<2} triton w{their_warps:<2}  of copy "
-          f"{times['copy'] / t:.3f}  of triton {times['triton'] / t:.3f}  of torch {times['torch'] / t:.3f}", flush=True)
-
-
-def compile_all(name, n):
-    make, _ = WORKS[name]
-    work = make(n)
-    for warps in work.warps:
-        work.compile_triton(warps)
-
-
-def main():
-    torch.manual_seed(0)
-    names = sys.argv[2:] or list(WORKS)
-    jobs = [(name, n) for name in names for n in WORKS[name][1]]
-    # Triton's compiler is slow: it fills its cache on all cores first.
-    spawn = __import__("multiprocessing").get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(min(12, os.cpu_count()), spawn) as pool:
-        list(pool.map(compile_all, *zip(*jobs)))
-    context = neso.Context("cuda")
-    module = context.module(os.path.join(ROOT, "bench", "programs", "kernels.py"))
-    rows = []
-    for name, n in jobs:
-        measure(module, WORKS[name][0](n), rows)
-    if len(sys.argv) > 1:
-        with open(sys.argv[1], "w") as f:
-            json.dump({**timing.card(), "rows": rows}, f, indent=1)
-
-
-if __name__ == "__main__":
-    main()

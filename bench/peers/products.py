@@ -82,10 +82,10 @@ def triton_persistent(a, b, c, config, n):
     return lambda: lambda: matmuls.persistent_matmul[grid](a, b, c, n, n, n, **constants, **options)
 
 
-def announced_jobs():
+def announced_jobs(kinds=("fp16", "bf16")):
     """For Triton's compiler. Only in the grouping do kernels of different n differ."""
     jobs = []
-    for kind in ("fp16", "bf16"):
+    for kind in kinds:
         for config in CONFIGS:
             for n in (16384, 1024):
                 constants, options, _ = tiled(config, n, n)
@@ -99,7 +99,12 @@ def announced_jobs():
     return list(seen.values())
 
 
-def announced_row(results, ours, kind, n):
+def mma_jobs():
+    return [job for job in announced_jobs(("fp16",)) if job[0] == "kernels"]
+
+
+def announced_row(results, ours, group, kind, n, **options):
+    """`options` are neso's."""
     dtype = torch.float16 if kind == "fp16" else torch.bfloat16
     a, b = random_pair(n, dtype)
     c = torch.empty(n, n, device="cuda", dtype=dtype)
@@ -107,15 +112,22 @@ def announced_row(results, ours, kind, n):
     args = [a, b, c, n, n, n] + strides(a, b, c)
     contestants = [
         Contestant("cublas", {"": lambda: lambda: torch.matmul(a, b, out=c)}, c, wrong),
-        Contestant("neso", {label(g): ours_of(ours, "kernels", "matmul", args, [], g, n, n) for g in CONFIGS}, c, wrong),
-        Contestant("reference", {"": lambda: by_hand(kind).bind(a, b, c)}, c, wrong),
-        Contestant("triton", {label(g): triton_same(args, g, n) for g in CONFIGS}, c, wrong),
-        Contestant("triton persistent", {label(g): triton_persistent(a, b, c, g, n) for g in PERSISTENT}, c, wrong)]
-    run(results, "announced", f"{kind} n={n}", UNIT, 2 * n**3 / 1e9, contestants, "cublas", *(7, 8) if n > 4096 else (9, 16))
+        Contestant("neso", {label(g): ours_of(ours, "kernels", "matmul", args, [], g, n, n, **options) for g in CONFIGS}, c, wrong),
+        Contestant("triton", {label(g): triton_same(args, g, n) for g in CONFIGS}, c, wrong)]
+    if group == "announced":
+        contestants += [
+            Contestant("reference", {"": lambda: by_hand(kind).bind(a, b, c)}, c, wrong),
+            Contestant("triton persistent", {label(g): triton_persistent(a, b, c, g, n) for g in PERSISTENT}, c, wrong)]
+    run(results, group, f"{kind} n={n}", UNIT, 2 * n**3 / 1e9, contestants, "cublas", *(7, 8) if n > 4096 else (9, 16))
 
 
 def announced_rows():
-    return [(announced_row, kind, n) for kind in ("fp16", "bf16") for n in ANNOUNCED_N]
+    return [(announced_row, "announced", kind, n) for kind in ("fp16", "bf16") for n in ANNOUNCED_N]
+
+
+def mma_rows():
+    """On the way of the GPUs before Hopper; Triton takes it where TRITON_OVERRIDE_ARCH=sm80 is set."""
+    return [(functools.partial(announced_row, target=b"sm_80"), "mma", "fp16", 4096)]
 
 
 # -- other layouts and epilogues, beside cuBLAS's plain NN --
