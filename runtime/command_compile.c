@@ -17,29 +17,22 @@ static int write_output(const struct given *g, const void *bytes, size_t length)
                : complain("cannot write the output: %s", strerror(errno));
 }
 
-/* The kernel's cubin in w->cubin: by ptxas where there is one, else by the driver. */
+/* The kernel's cubin in w->cubin. */
 static int assemble(const struct given *g, neso_context *ctx, neso_kernel *kernel, struct workshop *w)
 {
     char ptxas[PATH_MAX], arch[40], target[24];
     const char *ptx;
-    const void *cubin;
     size_t length;
     neso_status status = neso_kernel_text(kernel, NESO_TEXT_PTX, &ptx, &length);
     if (status != NESO_OK)
         return report(g, ctx, status);
-    if (find_tool("ptxas", ptxas, sizeof ptxas)) {
-        ptx_target(ptx, target, sizeof target);
-        snprintf(arch, sizeof arch, "-arch=%s", target);
-        char *argv[] = {ptxas, arch, "-lineinfo", w->ptx, "-o", w->cubin, NULL};
-        int result = write_file(w->ptx, ptx, length);
-        return result ? result : tool_run(argv, NULL);
-    }
-    status = neso_kernel_cubin(kernel, &cubin, &length);
-    if (status == NESO_OK)
-        return write_file(w->cubin, cubin, length);
-    report(g, ctx, status);
-    return complain(
-        "--emit cubin and --emit sass need ptxas or a GPU of the target's kind; ptxas is in " TOOLKIT);
+    if (!find_tool("ptxas", ptxas, sizeof ptxas))
+        return complain("--emit cubin and --emit sass need ptxas, of " TOOLKIT);
+    ptx_target(ptx, target, sizeof target);
+    snprintf(arch, sizeof arch, "-arch=%s", target);
+    char *argv[] = {ptxas, arch, "-lineinfo", w->ptx, "-o", w->cubin, NULL};
+    int result = write_file(w->ptx, ptx, length);
+    return result ? result : tool_run(argv, NULL);
 }
 
 static int emit_cubin(const struct given *g, const struct workshop *w)

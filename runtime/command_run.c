@@ -284,7 +284,7 @@ int doctor_command(const struct given *g)
         doctor_gpus(ctx);
         printf("%-12s on this machine's CPU\n", "interpreter");
         printf("%-12s on this machine's CPU, for what is compiled\n", "emulator");
-        doctor_tool("ptxas", "--emit cubin without a GPU needs it");
+        doctor_tool("ptxas", "--emit cubin needs it");
         doctor_tool("nvdisasm", "--emit sass needs it");
         doctor_cache();
     }

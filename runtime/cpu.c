@@ -160,13 +160,6 @@ void cpu_resources(struct device *d, void *loaded, int *registers, int *local_by
     *registers = *local_bytes = -1;
 }
 
-const void *cpu_cubin(struct device *d, void *loaded, size_t *bytes)
-{
-    (void)d, (void)loaded;
-    *bytes = 0;
-    return NULL;
-}
-
 /* -- events -- */
 
 bool cpu_event_new(struct device *d, void **event, struct fault *f)

@@ -41,7 +41,6 @@ bool cpu_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *
 bool cpu_fill(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
 bool cpu_sync(struct device *d, void *stream, struct fault *f);
 void cpu_resources(struct device *d, void *loaded, int *registers, int *local_bytes);
-const void *cpu_cubin(struct device *d, void *loaded, size_t *bytes);
 bool cpu_event_new(struct device *d, void **event, struct fault *f);
 void cpu_event_free(struct device *d, void *event);
 bool cpu_event_record(struct device *d, void *event, void *stream, struct fault *f);

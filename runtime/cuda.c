@@ -136,10 +136,6 @@ static bool open_gpu(struct device *d, struct gpu *g, int ordinal, void *cuda_co
         return fault_set(f, NESO_NO_DEVICE, ERR_gpu_missing,
                          "%s has compute capability %d.%d, which is not supported", about.name, about.major,
                          about.minor);
-    g->about.major = about.major;
-    g->about.minor = about.minor;
-    if (g->driver.driver_version(&g->about.driver_version) != 0)
-        g->about.driver_version = 0;
     g->context = cuda_context;
     g->owns_context = !cuda_context;
     if (g->owns_context && !driver_check(&g->driver, g->driver.primary_retain(&g->context, g->device),
@@ -310,8 +306,6 @@ static void cuda_unload(struct device *d, void *loaded)
         g->driver.module_unload(code->module);
         leave(g, pushed);
     }
-    if (code->cubin)
-        d->mem->free(d->mem->ctx, code->cubin, code->cubin_bytes);
     d->mem->free(d->mem->ctx, code, sizeof *code);
 }
 
@@ -387,14 +381,6 @@ static void cuda_resources(struct device *d, void *loaded, int *registers, int *
     *registers = *local_bytes = -1;
     g->driver.function_attribute(registers, CU_REGISTERS, code->function);
     g->driver.function_attribute(local_bytes, CU_LOCAL_BYTES, code->function);
-}
-
-static const void *cuda_cubin(struct device *d, void *loaded, size_t *bytes)
-{
-    (void)d;
-    const struct cuda_code *code = loaded;
-    *bytes = code->cubin_bytes;
-    return code->cubin;
 }
 
 static bool cuda_attribute(struct device *d, int number, int64_t *value, struct fault *f)
@@ -479,7 +465,6 @@ const struct device_class device_cuda = {
     .encode = cuda_encode,
     .launch = cuda_launch,
     .resources = cuda_resources,
-    .cubin = cuda_cubin,
     .attribute = cuda_attribute,
     .multiply = cuda_multiply,
     .event_new = cuda_event_new,

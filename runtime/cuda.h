@@ -8,7 +8,7 @@
 typedef int cu_result;
 typedef int cu_device;
 typedef unsigned long long cu_address;
-typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event, *cu_link;
+typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event;
 
 /*    function              symbol                          arguments */
 #define DRIVER_CALLS(X) \
@@ -39,12 +39,8 @@ typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event, *cu_l
     X(event_record,        "cuEventRecord",                (cu_event e, cu_stream s)) \
     X(event_sync,          "cuEventSynchronize",           (cu_event e)) \
     X(event_elapsed,       "cuEventElapsedTime",           (float *ms, cu_event from, cu_event to)) \
-    X(link_create,         "cuLinkCreate_v2",              (unsigned n, int *options, void **values, cu_link *l)) \
-    X(link_add,            "cuLinkAddData_v2",             (cu_link l, int type, void *data, size_t bytes, \
-                                                            const char *name, unsigned n, int *options, void **values)) \
-    X(link_complete,       "cuLinkComplete",               (cu_link l, void **cubin, size_t *bytes)) \
-    X(link_destroy,        "cuLinkDestroy",                (cu_link l)) \
-    X(module_load,         "cuModuleLoadData",             (cu_module *m, const void *image)) \
+    X(module_load,         "cuModuleLoadDataEx",           (cu_module *m, const void *image, unsigned n, int *options, \
+                                                            void **values)) \
     X(module_unload,       "cuModuleUnload",               (cu_module m)) \
     X(module_function,     "cuModuleGetFunction",          (cu_function *f, cu_module m, const char *name)) \
     X(function_attribute,  "cuFuncGetAttribute",           (int *value, int attribute, cu_function f)) \
@@ -83,21 +79,9 @@ enum {
     CU_CLOCK_KHZ = 13, CU_MULTIPROCESSORS = 16, CU_MAJOR = 75, CU_MINOR = 76,           /* device attributes */
     CU_LOCAL_BYTES = 3, CU_REGISTERS = 4, CU_MAX_DYNAMIC_SHARED = 8, /* function attributes */
     CU_INFO_LOG = 3, CU_INFO_LOG_BYTES = 4, CU_ERROR_LOG = 5, CU_ERROR_LOG_BYTES = 6, CU_LINE_INFO = 13, /* JIT options */
-    CU_INPUT_PTX = 1, CU_CLUSTER_DIMENSION = 4,
+    CU_CLUSTER_DIMENSION = 4,
     CU_NO_INTERLEAVE = 0, CU_PROMOTE_128 = 2 /* of tensor maps; types, swizzles and fills are numbered as tensormap.h's */
 };
-
-/* What a cubin depends on besides its PTX. */
-struct kept_gpu {
-    int major, minor, driver_version; /* version 0: unknown, then nothing is kept */
-};
-
-/* -- kept.c -- */
-/* In memory of `mem`; NULL: it is not in the cache. */
-void *kept_cubin_read(const struct image *image, const struct memory *mem, const struct kept_gpu *gpu, size_t *bytes);
-void kept_cubin_write(const struct image *image, const struct kept_gpu *gpu, const void *cubin, size_t bytes);
-/* False, with the reason. */
-bool kept_cubin_miss(const struct image *image, const struct kept_gpu *gpu, struct fault *f);
 
 /* device.state of cuda. */
 struct gpu {
@@ -106,7 +90,6 @@ struct gpu {
     cu_context context;
     bool owns_context; /* the primary one, retained */
     struct cublas *cublas; /* NULL: nobody asked for it */
-    struct kept_gpu about;
 };
 
 /* -- cuda.c -- */
@@ -125,8 +108,6 @@ void cublas_close(struct gpu *g, const struct memory *mem);
 struct cuda_code {
     cu_module module;
     cu_function function;
-    void *cubin; /* NULL if the PTX was loaded directly */
-    size_t cubin_bytes;
     int num_threads, shared_bytes;
 };
 bool jit_load(struct gpu *g, const struct memory *mem, const struct image *image, struct cuda_code *code, struct fault *f);

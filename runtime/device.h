@@ -47,7 +47,6 @@ struct image {
     size_t ptx_bytes;
     const struct ptx_info *info;
     const struct func *func; /* else: at the traced degree */
-    const struct disk_cache *cache; /* for what is assembled */
 };
 
 /* How long the interpreter looks for races between the programs of a launch. */
@@ -131,8 +130,6 @@ struct device_class {
     bool (*launch)(struct device *d, void *loaded, const struct launch *l, struct fault *f);
     /* As assembled; -1: unknown. */
     void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
-    /* The assembled kernel, for as long as it is loaded; NULL where there is none. */
-    const void *(*cubin)(struct device *d, void *loaded, size_t *bytes);
     /* The driver's answer to one of its numbered questions, or DEVICE_MEMORY: bytes. NULL: there is no driver. */
     bool (*attribute)(struct device *d, int number, int64_t *value, struct fault *f);
     /* By a library of the vendor's, queued. False with NESO_OK in f: none is here that does it. NULL: never one. */

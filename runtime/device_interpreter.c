@@ -127,7 +127,6 @@ const struct device_class device_interpreter = {
     .unload = machine_unload,
     .launch = machine_launch,
     .resources = cpu_resources,
-    .cubin = cpu_cubin,
     .event_new = cpu_event_new,
     .event_free = cpu_event_free,
     .event_record = cpu_event_record,

@@ -1,11 +1,11 @@
-/* kept.c: what of a kernel the cache keeps: its PTX, by what tracing made of it and the options; and its cubin, by the PTX and
- * the driver.
+/* kept.c: what of a kernel the cache keeps: its PTX, by what tracing made of it and the options. What the driver assembles of it,
+ * the driver keeps (jit.c).
  *
- *     kernel softmax                                  cubin softmax
- *     signature Y=*fp32:16, n=i32:1, BLOCK=1024       gpu 9.0
- *     options warps=4 stages=3 ...                    driver 13000
- *     target sm_90a                                   ptx 5f0c…
- *     source 81ab…                                    compiler 7d03…
+ *     kernel softmax
+ *     signature Y=*fp32:16, n=i32:1, BLOCK=1024
+ *     options warps=4 stages=3 ...
+ *     target sm_90a
+ *     source 81ab…
  *     compiler 7d03…
  *
  * The source is the traced IR, places and the names of files included: all that the passes and codegen see, be it a file of kernels or a
@@ -274,57 +274,4 @@ void kept_miss(struct neso_kernel *k, const struct func *f, const char *key)
     if (is_like && strcmp(key, nearest) == 0)
         diag_note(d, (struct loc){0}, ERR_cache_damaged);
     diag_hint(d, ERR_cache_fill);
-}
-
-/* -- cubins: any thread, no arena -- */
-
-static bool cubin_key(const struct image *image, const struct kept_gpu *gpu, char *key, size_t n)
-{
-    char ptx[41];
-    digest_text(image->ptx, image->ptx_bytes, (int)sizeof ptx - 1, ptx);
-    return snprintf(key, n, "cubin %s\ngpu %d.%d\ndriver %d\nptx %s\ncompiler %s\n", image->name, gpu->major,
-                    gpu->minor, gpu->driver_version, ptx, compiler_build) < (int)n;
-}
-
-void *kept_cubin_read(const struct image *image, const struct memory *mem, const struct kept_gpu *gpu,
-                      size_t *bytes)
-{
-    char key[512];
-    const struct disk_cache *c = image->cache;
-    size_t n = c && c->folder && gpu->driver_version && cubin_key(image, gpu, key, sizeof key)
-                   ? cache_size(c, key)
-                   : 0;
-    char *memory = n ? mem->alloc(mem->ctx, n) : NULL, *cubin = NULL;
-    const char *s = memory ? cache_read(c, key, memory, n, bytes) : NULL;
-    if (s && *bytes)
-        cubin = mem->alloc(mem->ctx, *bytes);
-    if (cubin)
-        memcpy(cubin, s, *bytes);
-    if (memory)
-        mem->free(mem->ctx, memory, n);
-    return cubin;
-}
-
-void kept_cubin_write(const struct image *image, const struct kept_gpu *gpu, const void *cubin, size_t bytes)
-{
-    char key[512];
-    if (image->cache && image->cache->folder && gpu->driver_version && cubin_key(image, gpu, key, sizeof key))
-        cache_write(image->cache, key, cubin, bytes);
-}
-
-bool kept_cubin_miss(const struct image *image, const struct kept_gpu *gpu, struct fault *f)
-{
-    char key[512], nearest[CACHE_KEY_MOST], says[300] = "nothing there is like it";
-    const char *a = key, *b = nearest;
-    struct cache_field x, y;
-    size_t n = 0;
-    if (!cubin_key(image, gpu, key, sizeof key))
-        key[0] = '\0';
-    bool is_like = cache_nearest(image->cache, key, nearest);
-    while (is_like && cache_field_next(&a, &x) && cache_field_next(&b, &y))
-        if (compare(&x, &y) != 0 && n < sizeof says)
-            n += (size_t)snprintf(says + n, sizeof says - n, "%s%.*s is %.*s, the nearest entry's %.*s",
-                                  n ? "; " : "", x.name_bytes, x.name, x.value_bytes, x.value, y.value_bytes,
-                                  y.value);
-    return fault_set(f, NESO_INVALID, ERR_cubin_miss, "%.60s: %s", image->name, says);
 }

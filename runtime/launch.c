@@ -23,7 +23,6 @@ static bool load(struct neso_kernel *k, struct fault *f)
         .ptx_bytes = k->texts[NESO_TEXT_PTX].len,
         .info = &k->info,
         .func = k->traced,
-        .cache = &k->module->context->cache,
     };
     if (k->device->class->takes_ptx ? !image.ptx : !image.func)
         return fault_set(f, NESO_INVALID, ERR_not_compiled, "%s", k->name);
@@ -164,21 +163,6 @@ neso_status neso_kernel_load(neso_kernel *kernel)
     if (!good)
         report_add_fault(m, &f);
     return report_leave(m, good ? NESO_OK : f.status);
-}
-
-neso_status neso_kernel_cubin(neso_kernel *kernel, const void **cubin, size_t *length)
-{
-    struct fault f;
-    *cubin = NULL;
-    *length = 0;
-    neso_status status = neso_kernel_load(kernel);
-    if (status != NESO_OK)
-        return status;
-    *cubin = kernel->device->class->cubin(kernel->device, kernel->loaded, length);
-    if (*cubin)
-        return NESO_OK;
-    fault_set(&f, NESO_NO_DEVICE, ERR_not_here, "assemble a cubin");
-    return report_fault(kernel->module->context, &f);
 }
 
 neso_status neso_memory_allocate(neso_context *context, size_t bytes, uint64_t *address)

@@ -76,7 +76,7 @@ typedef struct neso_context_options {
     int64_t time_limit_ms;    /* of one call that reads, compiles or runs, about; 0: none */
     const char *cache;        /* a folder for what is compiled, made when first needed (copied); NULL: nothing is kept */
     size_t cache_limit;       /* bytes in it, about: what was not used for longest goes; 0: 256 MiB */
-    int cache_strict;         /* 1: PTX or a cubin that is not there is an error, which says what differs from what is */
+    int cache_strict;         /* 1: PTX that is not there is an error, which says what differs from what is */
 } neso_context_options;
 
 /* Makes a context without a device, which suffices to compile. `options` may be NULL. Fails with NESO_OUT_OF_MEMORY,
@@ -191,8 +191,6 @@ NESO_API const char *neso_kernel_name(const neso_kernel *kernel);
 NESO_API const char *neso_kernel_id(const neso_kernel *kernel);
 /* Any text of the kernel; made when first asked for. `length` may be NULL. */
 NESO_API neso_status neso_kernel_text(neso_kernel *kernel, neso_text which, const char **text, size_t *length);
-/* The assembled kernel (a cubin), `*length` bytes; the context's device must be cuda. */
-NESO_API neso_status neso_kernel_cubin(neso_kernel *kernel, const void **cubin, size_t *length);
 
 typedef struct neso_resources {
     size_t size;

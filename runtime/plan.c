@@ -150,12 +150,8 @@ static bool load_general(struct neso_kernel *k, struct general *g, struct fault 
 {
     char id[256];
     snprintf(id, sizeof id, "%s-without-%s", neso_kernel_id(k), g->skip);
-    struct image image = {.name = k->name,
-                          .id = id,
-                          .ptx = g->ptx.s,
-                          .ptx_bytes = g->ptx.len,
-                          .info = &g->info,
-                          .cache = &k->module->context->cache};
+    struct image image = {
+        .name = k->name, .id = id, .ptx = g->ptx.s, .ptx_bytes = g->ptx.len, .info = &g->info};
     if (is_too_large(&g->diag))
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "%s", g->diag.list.at[0].message);
     if (g->diag.nerrors && g->diag.list.n)

@@ -147,7 +147,7 @@ struct param_rule {
 /* One per parameter; returns their number. */
 int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules);
 
-/* -- kept.c: kernels in the cache; under guard, but for cubins, whose functions do not unwind -- */
+/* -- kept.c: kernels in the cache; under guard -- */
 
 /* Is k one that the cache keeps, if there is one? */
 bool kept_applies(const struct neso_kernel *k);

@@ -148,7 +148,6 @@ const struct device_class device_emulator = {
     .count = machine_count,
     .counts = machine_counts,
     .resources = cpu_resources,
-    .cubin = cpu_cubin,
     .event_new = cpu_event_new,
     .event_free = cpu_event_free,
     .event_record = cpu_event_record,

@@ -33,7 +33,7 @@ grep -q 'no GPU' err || say "no GPU: $(cat err)"
 "$NESO" run --device cuda:7 copy.py >out 2>err; [ $? = 2 ] || say "cuda:7: exit $?"
 
 for call in cuInit cuDeviceGetCount cuDeviceGet cuDeviceGetName cuDeviceTotalMem_v2 cuDeviceGetAttribute \
-    cuDevicePrimaryCtxRetain cuCtxPushCurrent_v2 cuModuleLoadData cuModuleGetFunction cuLaunchKernel; do
+    cuDevicePrimaryCtxRetain cuCtxPushCurrent_v2 cuModuleLoadDataEx cuModuleGetFunction cuLaunchKernel; do
     FAKE_FAIL=$call "$NESO" run --device cuda copy.py >out 2>err
     got=$?
     [ $got = 1 ] || [ $got = 2 ] || say "$call refused: exit $got"
@@ -44,29 +44,23 @@ for call in cuMemAlloc_v2 cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 cuStreamSync
     got=$?
     [ $got = 1 ] || [ $got = 2 ] || say "$call refused: exit $got"
 done
-# Without the linker, the PTX is loaded as it is; what the assembler says is placed in the source.
-for call in cuLinkCreate_v2 cuLinkAddData_v2 cuLinkComplete; do
-    FAKE_FAIL=$call "$NESO" run --device cuda copy.py >out 2>err || say "without $call: $(cat err)"
-done
+# What the assembler says is placed in the source.
 line=$("$NESO" run --keep-ptx kept --device cuda copy.py >out && grep -n 'ld\.global' kept/copy-*.ptx | head -n 1 | cut -d: -f1)
-FAKE_FAIL=cuModuleLoadData FAKE_LOG="ptxas application ptx input, line $line; error   : Unknown symbol 'q'" \
+FAKE_FAIL=cuModuleLoadDataEx FAKE_LOG="ptxas application ptx input, line $line; error   : Unknown symbol 'q'" \
     "$NESO" run --device cuda copy.py >out 2>err && say "a refused kernel ran"
 grep -q "copy.py:8:" err || say "the assembler's complaint has no place: $(cat err)"
 grep -q "line $line of the PTX: Unknown symbol 'q'" err || say "the assembler's complaint: $(cat err)"
 
-# The cache keeps PTX and cubin; a strict run takes both from it; what `variants` puts there, a run finds.
+# The cache keeps PTX; a strict run takes it from there; what `variants` puts there, a run finds.
 unset NESO_CACHE
 export NESO_CACHE_DIR=$PWD/cache
 entries() { find cache -name '*.neso' | wc -l; }
 "$NESO" run --device cuda copy.py >out 2>err || say "with a cache: $(cat err)"
-[ "$(entries)" = 2 ] || say "PTX and cubin: $(entries) entries"
-NESO_CACHE=strict FAKE_FAIL=cuLinkCreate_v2 "$NESO" run --device cuda copy.py >out 2>err || say "from the cache: $(cat err)"
-grep -l '^gpu' cache/*.neso | xargs rm
-NESO_CACHE=strict "$NESO" run --device cuda copy.py >out 2>err && say "a cubin that is not there"
-grep -q 'the assembled kernel is not in the cache.* copy: nothing there is like it' err || say "a missing cubin: $(cat err)"
+[ "$(entries)" = 1 ] || say "PTX: $(entries) entries"
+NESO_CACHE=strict "$NESO" run --device cuda copy.py >out 2>err || say "from the cache: $(cat err)"
 rm -r cache
 "$NESO" variants copy.py::copy --signature '*fp32, *fp32, i32, 128' --precompile >out 2>err || say "precompile: $(cat err)"
 grep -q '12 compiled and assembled' err || say "precompile: $(cat err)"
 NESO_CACHE=strict "$NESO" run --device cuda copy.py >out 2>err || say "precompiled: $(cat err)"
-FAKE_FAIL=cuModuleLoadData "$NESO" run --device cuda copy.py >out 2>err && say "no module loads"
+FAKE_FAIL=cuModuleLoadDataEx "$NESO" run --device cuda copy.py >out 2>err && say "no module loads"
 exit $fail

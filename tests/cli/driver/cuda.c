@@ -77,6 +77,21 @@ static void trace_launch(const char *image, const unsigned *sizes, void *const *
     puts("");
 }
 
+/* Where a refusal leaves the assembler's words. */
+cu_result cuModuleLoadDataEx(cu_module *m, const void *image, unsigned n, int *options, void **values);
+cu_result cuModuleLoadDataEx(cu_module *m, const void *image, unsigned n, int *options, void **values)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (options[i] == CU_ERROR_LOG)
+            log_buffer = values[i];
+    cu_result r = result("cuModuleLoadDataEx");
+    if (r == 0) {
+        *m = (void *)(uintptr_t)image;
+        fake.held++;
+    }
+    return r;
+}
+
 /* clang-format off */
 
 CALL(cuInit, (unsigned flags), (void)flags)
@@ -108,12 +123,6 @@ RELEASE(cuEventDestroy_v2, (cu_event e), (void)e)
 CALL(cuEventRecord, (cu_event e, cu_stream s), (void)e; (void)s)
 CALL(cuEventSynchronize, (cu_event e), (void)e)
 CALL(cuEventElapsedTime, (float *ms, cu_event a, cu_event b), (void)a; (void)b; *ms = elapsed())
-CALL(cuLinkCreate_v2, (unsigned n, int *options, void **values, cu_link *l), for (unsigned i = 0; i < n; i++)
-     if (options[i] == CU_ERROR_LOG) log_buffer = values[i]; *l = &something; fake.held++)
-CALL(cuLinkAddData_v2, (cu_link l, int type, void *data, size_t n, const char *name, unsigned k, int *o, void **v),
-     (void)l; (void)type; (void)data; (void)n; (void)name; (void)k; (void)o; (void)v)
-CALL(cuLinkComplete, (cu_link l, void **cubin, size_t *n), (void)l; *cubin = &something; *n = sizeof something)
-RELEASE(cuLinkDestroy, (cu_link l), (void)l)
 CALL(cuModuleLoadData, (cu_module *m, const void *image), *m = (void *)(uintptr_t)image; fake.held++)
 RELEASE(cuModuleUnload, (cu_module m), (void)m)
 CALL(cuModuleGetFunction, (cu_function *f, cu_module m, const char *name), (void)name; *f = m)
