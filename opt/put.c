@@ -121,8 +121,16 @@ static bool ends_aligned(struct putting *x, const struct access_dim *d, struct g
     return true;
 }
 
-static const char *find_doubt(struct putting *x, const struct op *store, const struct access *a,
-                              struct guards *g)
+/* Where the mask bounds an index from below, a box may hang over that side: loads may, and stores are illegal on an H200. */
+static bool begins_inside(struct putting *x, struct access *a)
+{
+    for (int d = 0; d < a->ndims; d++)
+        if (a->dims[d].is_bounded_below && !poly_is_nonnegative(x->t, &a->dims[d].start, a))
+            return false;
+    return true;
+}
+
+static const char *find_doubt(struct putting *x, const struct op *store, struct access *a, struct guards *g)
 {
     for (int d = 0; d < a->ndims; d++)
         for (int i = 0; i < a->dims[d].nbounds; i++)
@@ -132,6 +140,8 @@ static const char *find_doubt(struct putting *x, const struct op *store, const s
         return "its rows may end at no multiple of 16 bytes";
     if (!guard_aligned(x->t, &a->dims[a->contiguous].start, type_elem_bytes(op_opnd(store, 1)->type), g))
         return "rows of its tiles may begin at no multiple of 16 bytes";
+    if (!begins_inside(x, a))
+        return "its tiles may begin before the array";
     return guards_of(x->t, a, g) ? NULL : "it needs a guard";
 }
 

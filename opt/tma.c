@@ -278,7 +278,7 @@ static bool wraps_are_masked(struct raising *r, const struct op *load, const str
 
 /* -- the map -- */
 
-/* What elements off the mask are: 0, or NaN. */
+/* What elements off the mask are: 0, or NaN, which maps have for floats of 16 bits and more. */
 static bool fill_of(const struct value *other, bool *nan)
 {
     uint64_t bits;
@@ -287,7 +287,8 @@ static bool fill_of(const struct value *other, bool *nan)
         return true;
     if (!value_const_bits(other, &bits))
         return false;
-    *nan = type_is_float(other->type) && isnan(bits_to_double(type_elem(other->type)->dtype, bits));
+    *nan = type_is_float(other->type) && type_elem_bytes(other->type) > 1 &&
+           isnan(bits_to_double(type_elem(other->type)->dtype, bits));
     return *nan || bits == 0;
 }
 
@@ -373,7 +374,7 @@ static const char *why_not(struct raising *r, struct candidate *c)
     if (op_int(o, ATTR_volatile))
         return "it is volatile";
     if (!fill_of(op_opnd(o, 2), &c->map.nan))
-        return "elements off the mask are neither 0 nor NaN";
+        return "elements off the mask are neither 0 nor a NaN that maps have";
     if (may_be_written(r, c))
         return "the kernel may write before it";
     if (!wraps_are_masked(r, o, &c->a))

@@ -32,6 +32,39 @@ starts from_both i32
 grep -q '"guards": \["part", "0 part 2 \* 16 rem part 2 \* 16 rem \* -"' out || say "steps of an argument: $(cat out)"
 starts from_argument i32
 grep -q '"base": \["A at 2 \* +"\]' out || say "from an argument: $(cat out)"
+# Stores begin inside the array: known, for the launch to find, or not so.
+before() { # STEP LEAST: what is said of its store and its plan
+    "$NESO" compile "$NESO_ROOT/tests/programs/dot_starts.py::before" --signature "*fp16:16, *fp16:16, *fp32:16, i32, i32:16, i32, i32, $1, $2, 64, 64, 64" \
+        --target sm_90a --emit json --explain=put >out 2>err
+}
+before 64 0
+grep -q '"down", "right"\]' out || say "stores from arguments: $(cat out)"
+before 64 8
+grep -q '"down", "right -8 +"\]' out || say "stores from a mask's least index: $(cat out)"
+before -64 0
+grep -q 'stays a store: its tiles may begin before the array' err || say "steps of -64: $(cat err)"
+# Maps have a NaN for what is outside, but not of 8 bits.
+cat >nan.py <<'END'
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def padded(A, B, C, M, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n = tl.arange(0, BM), tl.arange(0, BN)
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for start in range(0, K, BK):
+        k = start + tl.arange(0, BK)
+        a = tl.load(A + m[:, None] * K + k[None, :], mask=(m < M)[:, None], other=float('nan'))
+        b = tl.load(B + n[:, None] * K + k[None, :])
+        acc = tl.dot(a, b.T, acc)
+    tl.store(C + m[:, None] * BN + n[None, :], acc)
+END
+for type in fp16 fp8e5; do
+    "$NESO" compile nan.py::padded --signature "*$type:16, *$type:16, *fp32:16, i32, i32:16, 64, 64, 64" --target sm_90a --emit json --explain=tma >$type 2>err.$type
+done
+grep -q '"fill": "nan"' fp16 || say "NaN of 16 bits: $(cat fp16 err.fp16)"
+grep -q 'stays a load: elements off the mask are neither 0 nor a NaN that maps have' err.fp8e5 || say "NaN of 8 bits: $(cat fp8e5 err.fp8e5)"
 # Block pointers and descriptors, of the kernel and of the host, become maps; a warp of its own feeds the dots.
 fed() { # PROGRAM::KERNEL SIGNATURE STORES
     "$NESO" compile "$NESO_ROOT/tests/programs/$1" --signature "$2" --target sm_90a --explain=tma,put,warps --emit ptx >ptx 2>err

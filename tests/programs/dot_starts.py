@@ -1,6 +1,7 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: a range from or to what the kernel computes fails there with NumPy 2)
 # Products of tiles that begin anywhere in their rows: at a place that an argument gives, that the program's number gives, and that both give.
-# A tensor map takes boxes from multiples of 16 bytes only, so these are its guards, and its refusals.
+# A tensor map takes boxes from multiples of 16 bytes only, and stores none that begin before the array, so these are its guards,
+# and its refusals.
 import torch
 import triton
 import triton.language as tl
@@ -45,6 +46,15 @@ def from_both(A, B, C, sam, sbk, scm, K, part, BM: tl.constexpr, BN: tl.constexp
     tl.store(C + tl.program_id(0) * BM * scm + m[:, None] * scm + n[None, :], acc)
 
 
+@triton.jit
+def before(A, B, C, M, N, down, right, STEP: tl.constexpr, LEAST: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n, k = tl.arange(0, BM), tl.arange(0, BN), tl.arange(0, BK)
+    product = tl.dot(tl.load(A + m[:, None] * BK + k[None, :]), tl.load(B + k[:, None] * BN + n[None, :]))
+    rows, columns = down + m, right + tl.program_id(0) * STEP + n
+    mask = (rows >= 0)[:, None] & (rows < M)[:, None] & (columns >= LEAST)[None, :] & (columns < N)[None, :]
+    tl.store(C + rows[:, None] * N + columns[None, :], product, mask=mask)
+
+
 def check(name, got, want):
     worst = (got.float() - want).abs().max().item()
     assert worst < 0.05, f"{name}: off by {worst}"
@@ -75,4 +85,20 @@ for part in (64, 48, 100, 67, 33):
     for pid in range(3):
         first = min(pid * part, K)
         check(f"part {pid} of {part}", c[pid * BM:(pid + 1) * BM], wide_a[:, first:K] @ wide_b[first:K, :])
+
+product = wide_a[:, :BK] @ wide_b[:BK, :]
+small_a, small_b = a[:, :BK].contiguous(), b[:BK, :].contiguous()
+for least in (0, 8):
+    for down, right in ((0, 0), (5, 8), (0, -8), (-3, 0), (-16, -16), (-64, 8), (4, -64), (90, 120)):
+        c = torch.zeros(96, 128, device=DEVICE, dtype=torch.float32)
+        before[(1,)](small_a, small_b, c, 96, 128, down, right, 64, least, BM, BN, BK)
+        want = torch.zeros(96, 128, device=DEVICE, dtype=torch.float32)
+        top, bottom, left, end = max(down, 0), min(down + BM, 96), max(right, least), min(right + BN, 128)
+        if top < bottom and left < end:
+            want[top:bottom, left:end] = product[top - down:bottom - down, left - right:end - right]
+        check(f"at {down}, {right} from {least}", c, want)
+c = torch.zeros(96, 128, device=DEVICE, dtype=torch.float32)
+before[(2,)](small_a, small_b, c, 96, 128, 0, 0, -64, 0, BM, BN, BK)
+check("a program to the left", c[:BM, :BN], product)
+assert (c[BM:] == 0).all() and (c[:, BN:] == 0).all(), "a program to the left: more was written"
 print("done")
