@@ -57,6 +57,16 @@ static int box_bytes(const struct packed_map *m)
     return bytes;
 }
 
+static int row_bytes(const struct packed_map *m)
+{
+    return m->box[0] * map_elem_bytes(m->type);
+}
+
+static bool holds_float(const struct packed_map *m)
+{
+    return m->type == MAP_f16 || m->type == MAP_bf16 || m->type == MAP_f32 || m->type == MAP_f64;
+}
+
 /* What cuTensorMapEncodeTiled would refuse, and what traps on an H200. */
 static bool is_valid(const struct packed_map *m)
 {
@@ -66,8 +76,9 @@ static bool is_valid(const struct packed_map *m)
         good = m->extent[d] >= 1 && m->extent[d] <= MAP_EXTENT_MOST && m->box[d] >= 1 &&
                m->box[d] <= MAP_BOX_MOST && m->step[d] == 1 &&
                (d == 0 || (m->stride[d - 1] % 16 == 0 && m->stride[d - 1] < UINT64_C(1) << 40));
-    int inner = good ? m->box[0] * map_elem_bytes(m->type) : 0;
-    return good && inner % 16 == 0 && (!m->swizzle || inner <= 16 << m->swizzle);
+    int inner = good ? row_bytes(m) : 0;
+    return good && inner % 16 == 0 && (!m->swizzle || inner <= 16 << m->swizzle) &&
+           (!m->fills_nan || holds_float(m));
 }
 
 /* -- boxes -- */
@@ -86,18 +97,21 @@ struct row {
     int at, first, end;    /* at: byte of shared memory */
 };
 
-static bool is_nan_fill(const struct packed_map *m)
+/* A NaN, in halves of 32 or quarters of 64 bits as in 16. */
+static void fill_nan(unsigned char *line, int bytes)
 {
-    return m->fills_nan &&
-           (m->type == MAP_f16 || m->type == MAP_f32 || m->type == MAP_f64 || m->type == MAP_bf16);
+    static const uint16_t nan = 0x7ff7;
+    for (int i = 0; i < bytes; i += 2)
+        memcpy(line + i, &nan, sizeof nan);
 }
 
 static void load_row(const struct row *r)
 {
     const struct packed_map *m = r->op->bulk.map;
-    int elem = map_elem_bytes(m->type), bytes = m->box[0] * elem;
-    unsigned char line[MAP_BOX_MOST * 8];
-    memset(line, is_nan_fill(m) ? 0xff : 0, (size_t)bytes);
+    int elem = map_elem_bytes(m->type), bytes = row_bytes(m);
+    unsigned char line[MAP_BOX_MOST * 8] = {0};
+    if (m->fills_nan)
+        fill_nan(line, bytes);
     if (r->end > r->first)
         memcpy(line + r->first * elem, r->global + r->first * elem, (size_t)((r->end - r->first) * elem));
     for (int i = 0; i < bytes; i += CHUNK)
@@ -109,7 +123,7 @@ static void store_row(const struct row *r)
     static const enum ptype types[MAP_type_count] = {PT_u8,  PT_u16, PT_u32, PT_s32, PT_u64,
                                                      PT_s64, PT_f16, PT_f32, PT_f64, PT_bf16};
     const struct packed_map *m = r->op->bulk.map;
-    int elem = map_elem_bytes(m->type), bytes = m->box[0] * elem;
+    int elem = map_elem_bytes(m->type), bytes = row_bytes(m);
     unsigned char line[MAP_BOX_MOST * 8];
     for (int i = 0; i < bytes; i += CHUNK)
         memcpy(line + i, r->op->bulk.cta->shared + swizzled(m, r->at + i), CHUNK);
@@ -250,6 +264,10 @@ static struct emu_op tensor_op(struct emu_warp *w, const struct emu_insn *in, in
         emu_fail(w, in, lane, ERR_out_of_bounds, "the tensor map is none that the driver would make");
     if (m->rank != in->number)
         emu_fail(w, in, lane, ERR_out_of_bounds, "the tensor map has %d dimensions", m->rank);
+    if (m->swizzle && row_bytes(m) < 16 << m->swizzle)
+        emu_fail(w, in, lane, ERR_emulator_swizzle,
+                 "rows of %d bytes, narrower than the swizzle: an H200 leaves gaps between them",
+                 row_bytes(m));
     for (int d = 0; d < m->rank; d++)
         op.bulk.coords[d] = (int32_t)value(w, in, map + 1 + d, lane, "a coordinate");
     int64_t byte = (int64_t)op.bulk.coords[0] * map_elem_bytes(m->type);
@@ -342,6 +360,11 @@ void emu_run_tma_store(struct emu_warp *w, const struct emu_insn *in, uint32_t o
         struct emu_op op = tensor_op(w, in, lane, 0);
         const struct packed_map *m = op.bulk.map;
         int64_t elem = map_elem_bytes(m->type), extent = (int64_t)m->extent[0];
+        for (int d = 0; d < m->rank; d++)
+            if (op.bulk.coords[d] < 0)
+                emu_fail(w, in, lane, ERR_out_of_bounds,
+                         "a box from %d along dimension %d, which only a load may: an H200 traps",
+                         op.bulk.coords[d], d);
         if (op.bulk.coords[0] + (int64_t)m->box[0] > extent && extent * elem % BULK_ALIGN)
             emu_fail(w, in, lane, ERR_misaligned,
                      "rows end after %" PRId64 " bytes, no multiple of %d: an H200 writes on to the next",

@@ -1,10 +1,11 @@
 /* insns.c: every row of codegen/insns.h, on operands of every type and in every form that we emit: what the emulator makes of it,
  * against a statement of the result from the PTX ISA, and with `cuda` what the GPU makes of it, bit for bit (approximate functions
- * within the ISA's bound; dots on numbers whose sums are exact).
+ * within the ISA's bound; dots on numbers whose sums are exact). What is stated may be that it does not run: then the emulator
+ * has to report that, and the GPU an illegal instruction.
  *
  *     build/gpu_insns                 emulator
  *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor or tma
- *     build/gpu_insns cuda first      what the first copy by a tensor map does in a process: processes that differ by one thing
+ *     build/gpu_insns cuda first      what copies by a tensor map do from where, each the first of a process
  *     build/gpu_insns ptx DIRECTORY   emulator, and the kernels as files, for an assembler
  *
  * Prints a row of a table for each row of insns.h, with the reason where there is no trial. A fault of the GPU ends a process for good,
@@ -26,14 +27,16 @@ enum {
     SPOILED = 0xee,
     SHOWN = 3,
     FAULTS_MOST = 20,
-    FAULT = 3, /* a process ends so where the GPU has a fault */
+    FAULT = 3,                 /* a process ends so where the GPU has a fault */
+    REFUSED,                   /* or where it has the one that is stated */
+    ILLEGAL_INSTRUCTION = 715, /* CUDA_ERROR_ILLEGAL_INSTRUCTION */
     SECONDS_MOST = 20,
     MAPS_AT = 3,
     PARAMS = MAPS_AT + TRIAL_MAPS
 };
 
 struct tally {
-    int forms, failed;
+    int forms, refused, failed;
     const char *why_not;
 };
 
@@ -157,8 +160,12 @@ struct trial *trial_new(struct bench *b, size_t in_bytes, size_t out_bytes)
     struct trial *t;
     arena_reset(&b->arena, b->begin);
     t = NEW(&b->arena, struct trial);
-    *t = (struct trial){
-        .arena = &b->arena, .grid = 1, .threads = LANES, .in_bytes = in_bytes, .out_bytes = out_bytes};
+    *t = (struct trial){.arena = &b->arena,
+                        .grid = 1,
+                        .threads = LANES,
+                        .in_bytes = in_bytes,
+                        .out_bytes = out_bytes,
+                        .refusal = ERR_count};
     t->in = place(&b->arena, in_bytes);
     t->want = place(&b->arena, out_bytes);
     memset(t->want, SPOILED, out_bytes);
@@ -205,9 +212,10 @@ void bench_untested(struct bench *b, enum insn_code code, const char *why)
 
 /* -- running -- */
 
-static bool run_emulator(struct trial *t, uint8_t *out)
+/* What it reports; ERR_count: nothing. */
+static enum error run_emulator(struct trial *t, uint8_t *out)
 {
-    struct emu_report r = {0};
+    struct emu_report r = {.error = ERR_count};
     struct arena arena;
     uint64_t args[PARAMS] = {(uint64_t)(uintptr_t)t->in, (uint64_t)(uintptr_t)out, PARAM_WORD};
     struct cpu_buffer buffers[] = {{args[0], t->in_bytes, "in", NULL}, {args[1], t->out_bytes, "out", NULL}};
@@ -232,11 +240,10 @@ static bool run_emulator(struct trial *t, uint8_t *out)
     const struct emu_code *code = emulator_load(&arena, t->ptx.s, t->ptx.len, &r);
     if (code && !emulator_run(code, &l))
         r = l.report;
-    bool ok = code && r.error == ERR_count;
-    if (!ok)
-        printf("emulator: %s\n", r.what);
+    if (r.error != t->refusal)
+        printf("emulator: %s\n", r.error == ERR_count ? "runs what it is to refuse" : r.what);
     arena_free(&arena);
-    return ok;
+    return r.error;
 }
 
 /* The packed map of the emulator, encoded by the driver. */
@@ -277,7 +284,13 @@ static bool launch_gpu(struct bench *b, struct trial *t, cu_function function, c
            CALL(stream_sync, NULL);
 }
 
-static bool run_gpu(struct bench *b, struct trial *t, uint8_t *result)
+static int refusal_of_gpu(const struct trial *t)
+{
+    return t->refusal == ERR_count ? 0 : ILLEGAL_INSTRUCTION;
+}
+
+/* The driver's code; 0: it ran. */
+static int run_gpu(struct bench *b, struct trial *t, uint8_t *result)
 {
     const struct driver *d = &b->gpu.driver;
     struct fault fault = {0}, *f = &fault;
@@ -287,15 +300,15 @@ static bool run_gpu(struct bench *b, struct trial *t, uint8_t *result)
     bool ok = CALL(module_load, &module, t->ptx.s) && CALL(module_function, &function, module, "k") &&
               CALL(mem_alloc, &in, t->in_bytes) && CALL(mem_alloc, &out, t->out_bytes) &&
               launch_gpu(b, t, function, in, out, result, f);
-    if (!ok)
-        printf("GPU: %s\n", fault.detail);
+    if (fault.driver_code != refusal_of_gpu(t))
+        printf("GPU: %s\n", ok ? "runs what it is to refuse" : fault.detail);
     if (in)
         d->mem_free(in);
     if (out)
         d->mem_free(out);
     if (module)
         d->module_unload(module);
-    return ok;
+    return fault.driver_code;
 }
 
 static char running[2 * NAME_BYTES];
@@ -418,40 +431,52 @@ static void write_kernel(struct bench *b, const struct trial *t)
     fclose(f);
 }
 
-static void count_failed(struct bench *b, const struct trial *t)
+/* A trial that did not run. */
+static void count_stopped(struct bench *b, const struct trial *t, bool good)
 {
-    printf("FAILED %s%s: did not run\n", t->checks.at[0].name, t->checks.n > 1 ? " and others" : "");
+    if (!good)
+        printf("FAILED %s%s: %s\n", t->checks.at[0].name, t->checks.n > 1 ? " and others" : "",
+               t->refusal == ERR_count ? "did not run" : "was to be refused");
     for (int k = 0; k < t->checks.n; k++) {
-        b->results->tallies[t->checks.at[k].code].forms++;
-        b->results->tallies[t->checks.at[k].code].failed++;
+        struct tally *y = &b->results->tallies[t->checks.at[k].code];
+        y->forms++;
+        y->refused += good;
+        y->failed += !good;
     }
+}
+
+static int run_guarded(struct bench *b, struct trial *t, uint8_t *result)
+{
+    snprintf(running, sizeof running, "%s: no end on the GPU\n", t->checks.at[0].name);
+    alarm(SECONDS_MOST);
+    int code = run_gpu(b, t, result);
+    alarm(0);
+    return code;
 }
 
 void trial_run(struct bench *b, struct trial *t)
 {
     uint8_t *out[2] = {place(t->arena, t->out_bytes), NULL};
+    int code = 0;
     if (b->trials++ < b->results->done)
         return;
     memset(out[0], SPOILED, t->out_bytes);
     if (b->directory)
         write_kernel(b, t);
     b->results->done = b->trials;
-    if (!run_emulator(t, out[0])) {
-        count_failed(b, t);
-        return;
-    }
+    bool good = run_emulator(t, out[0]) == t->refusal;
     if (b->on_gpu) {
         out[1] = place(t->arena, t->out_bytes);
         memset(out[1], SPOILED, t->out_bytes);
-        snprintf(running, sizeof running, "%s: no end on the GPU\n", t->checks.at[0].name);
-        alarm(SECONDS_MOST);
-        if (!run_gpu(b, t, out[1])) {
-            count_failed(b, t);
-            _exit(FAULT);
-        }
-        alarm(0);
+        code = run_guarded(b, t, out[1]);
+        good &= code == refusal_of_gpu(t);
     }
-    compare(b, t, (const uint8_t *const *)out);
+    if (good && t->refusal == ERR_count)
+        compare(b, t, (const uint8_t *const *)out);
+    else
+        count_stopped(b, t, good);
+    if (code)
+        _exit(good ? REFUSED : FAULT);
 }
 
 /* -- all -- */
@@ -462,11 +487,14 @@ static int print_table(const struct bench *b)
     for (int c = 0; c < INSN_count; c++) {
         const struct tally *y = &b->results->tallies[c];
         if (y->forms)
-            printf("%-20s %5d forms%s", insn_info[c].name, y->forms, y->failed ? "" : "\n");
+            printf("%-20s %5d forms", insn_info[c].name, y->forms);
+        else
+            printf("%-20s %s", insn_info[c].name, y->why_not ? y->why_not : "NOT TESTED");
+        if (y->refused)
+            printf(", %d of them refused", y->refused);
         if (y->failed)
-            printf(", %d FAILED\n", y->failed);
-        if (!y->forms)
-            printf("%-20s %s\n", insn_info[c].name, y->why_not ? y->why_not : "NOT TESTED");
+            printf(", %d FAILED", y->failed);
+        printf("\n");
         failed += y->failed + (!y->forms && !y->why_not);
         passed += y->forms - y->failed;
     }
@@ -499,23 +527,16 @@ static void run_parts(struct bench *b, const char *name)
             parts[i].run(b);
 }
 
-static void run_first(struct bench *b, unsigned how)
-{
-    if (how & FIRST_behind)
-        try_first(b, FIRST_inside | FIRST_even | (how & FIRST_plane));
-    try_first(b, how);
-}
-
 /* In a process of its own: its exit code. */
-static int apart(struct bench *b, const char *name, int how)
+static int apart(struct bench *b, const char *name, int first)
 {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         if (!open_gpu(b))
             _exit(2);
-        if (how >= 0)
-            run_first(b, (unsigned)how);
+        if (first >= 0)
+            try_first(b, first);
         else
             run_parts(b, name);
         exit(0);
@@ -526,25 +547,28 @@ static int apart(struct bench *b, const char *name, int how)
 
 static int run_on_gpu(struct bench *b, const char *name)
 {
-    int code = FAULT, faults = -1;
-    for (; code == FAULT && faults < FAULTS_MOST; faults++)
+    int code, faults = 0;
+    do {
         code = apart(b, name, -1);
+        faults += code == FAULT;
+    } while (code == REFUSED || (code == FAULT && faults < FAULTS_MOST));
     printf("%d faults\n", faults);
     return print_table(b) > 0 || faults || code;
 }
 
 static int run_firsts(struct bench *b)
 {
+    char first[NAME_BYTES];
     int failed = 0;
-    for (int how = 0; how < 2 * FIRST_behind; how++) {
+    for (int i = 0; first_name(i, first, sizeof first); i++) {
         b->results->done = 0;
-        printf("%s, from %s multiple of 16 bytes%s%s: ", how & FIRST_inside ? "inside" : "over the side",
-               how & FIRST_even ? "a" : "no", how & FIRST_plane ? ", 128-byte swizzle" : "",
-               how & FIRST_behind ? ", behind an even one inside" : "");
-        int code = apart(b, NULL, how);
-        printf("%s\n", code ? "FAILED" : "runs");
-        failed += code != 0;
+        printf("%s: ", first);
+        int code = apart(b, NULL, i);
+        printf("%s\n", code == REFUSED ? "refused by both" : code ? "FAILED" : "runs");
+        failed += code != 0 && code != REFUSED;
     }
+    for (int c = 0; c < INSN_count; c++)
+        failed += b->results->tallies[c].failed;
     return failed > 0;
 }
 

@@ -35,6 +35,7 @@ struct trial {
     struct arena *arena;
     struct text ptx;
     int grid, threads, shared_bytes;
+    enum error refusal; /* what the emulator reports, and a GPU refuses; ERR_count: it runs */
     size_t in_bytes, out_bytes;
     uint8_t *in, *want; /* want: also what the output holds before */
     int nmaps;
@@ -95,13 +96,8 @@ void try_warp(struct bench *b);
 void try_tensor(struct bench *b);
 void try_tma(struct bench *b);
 
-/* The first copy by a map in a process, in ways that differ by one thing each: bits. */
-enum first {
-    FIRST_inside = 1, /* the box lies whole in the tensor */
-    FIRST_even = 2,   /* it begins at a multiple of 16 bytes */
-    FIRST_plane = 4,  /* 128 bytes of f16 in two dimensions, 128-byte swizzle */
-    FIRST_behind = 8  /* behind a copy of an even box inside */
-};
-void try_first(struct bench *b, unsigned how);
+/* Copies by a map, in ways that differ by one thing each; false: there is none of that number. */
+bool first_name(int i, char *out, size_t room);
+void try_first(struct bench *b, int i);
 
 #endif

@@ -3,7 +3,11 @@
  *
  * A box lies in shared memory element after element, dimension 0 first; seen as rows of 128 bytes, the piece of 16 bytes at column c
  * of row r then stands at c ^ r % (W / 16) of the row for a swizzle of W bytes. Outside the tensor an element reads as zero, or where
- * the map says so as a NaN, and is not written. */
+ * the map says so as a NaN, and is not written.
+ *
+ * Not in the PTX ISA, and so on an H200: a box that begins between pieces of 16 bytes is an illegal instruction, and one that begins
+ * at a negative coordinate is one for stores and reductions. Of a NaN all 16 bits are 0x7ff7, of a wider one all its parts; maps of
+ * integers have none. Rows that are narrower than the swizzle lie its width apart: such maps are not made, the emulator refuses them. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -23,11 +27,12 @@ enum {
 
 static const int8_t boxes[MAP_RANK_MAX] = {0, 4, 3, 2, 2}, extents[MAP_RANK_MAX] = {0, 7, 5, 4, 3};
 
-/* Boxes inside, over the lower sides, over the upper ones, over both, and outside; dimension 0 in pieces of 16 bytes, since an H200 takes
- * a box that begins between for an illegal instruction. */
-static const int8_t places[PLACES][MAP_RANK_MAX] = {{1, 1, 1, 1, 1}, {-1, -1, -2, -1, -1},
-                                                    {2, 5, 3, 3, 2}, {-2, 5, -1, 3, 1},
-                                                    {0, 7, 0, 0, 0}, {-8, 0, 0, 0, 0}};
+/* Boxes inside, over the upper sides, outside, and those that only loads take: over the lower sides, over both, and outside;
+ * dimension 0 in pieces of 16 bytes. */
+enum { STORED_PLACES = 3 };
+static const int8_t places[PLACES][MAP_RANK_MAX] = {{1, 1, 1, 1, 1},   {2, 5, 3, 3, 2},
+                                                    {0, 7, 0, 0, 0},   {-1, -1, -2, -1, -1},
+                                                    {-2, 5, -1, 3, 1}, {-8, 0, 0, 0, 0}};
 
 struct at {
     int8_t of[MAP_RANK_MAX]; /* elements */
@@ -68,6 +73,17 @@ static struct at place_of(const struct packed_map *m, int k)
     memcpy(at.of, places[k], sizeof at.of);
     at.of[0] = (int8_t)(at.of[0] * 16 / map_elem_bytes(m->type));
     return at;
+}
+
+/* What is reported of a copy to or from the box. */
+static enum error refusal_of(const struct packed_map *m, const int8_t *at, bool loads)
+{
+    for (int d = 0; d < m->rank; d++)
+        if (d == 0 && at[d] * map_elem_bytes(m->type) % 16)
+            return ERR_misaligned;
+        else if (at[d] < 0 && !loads)
+            return ERR_out_of_bounds;
+    return ERR_count;
 }
 
 static size_t tensor_bytes(const struct packed_map *m)
@@ -182,16 +198,10 @@ static const char *swizzle_name(const struct packed_map *m)
 
 /* -- loads -- */
 
-static uint64_t outside(const struct packed_map *m)
-{
-    bool is_float = m->type == MAP_f16 || m->type == MAP_bf16 || m->type == MAP_f32 || m->type == MAP_f64;
-    return m->fills_nan && is_float ? UINT64_MAX : 0;
-}
-
 static void want_box(struct trial *t, const struct packed_map *m, const int8_t *at, int first, uint8_t *want)
 {
     size_t es = (size_t)map_elem_bytes(m->type);
-    uint64_t fill = outside(m);
+    uint64_t fill = m->fills_nan ? UINT64_C(0x7ff77ff77ff77ff7) : 0;
     for (int i = 0; i < box_elems(m); i++) {
         long place = global_place(m, at, i);
         memcpy(want + shared_place(m, first, i), place < 0 ? (const void *)&fill : t->in + place, es);
@@ -249,17 +259,14 @@ static void try_load(struct bench *b, struct packed_map m, int first, bool hint)
     try_boxes(b, m, first, hint, 0, PLACES);
 }
 
-/* See enum first. */
-void try_first(struct bench *b, unsigned how)
+/* One box, which may be none to load. */
+static void try_load_at(struct bench *b, struct packed_map m, const int8_t *at)
 {
-    bool plane = how & FIRST_plane, inside = how & FIRST_inside, even = how & FIRST_even;
-    struct packed_map m = ragged(map_of(plane ? MAP_f16 : MAP_u8, plane ? 2 : 1,
-                                        plane ? SWIZZLE_128 : SWIZZLE_none, plane ? 128 : 16, false));
-    int8_t at[MAP_RANK_MAX] = {0};
-    at[0] = (int8_t)(inside ? !even : even ? 16 / map_elem_bytes(m.type) : 4);
+    m = ragged(m);
     struct trial *t = trial_new(b, tensor_bytes(&m), REGION);
     struct text *p = &t->ptx;
     t->maps[t->nmaps++] = m;
+    t->refusal = refusal_of(&m, at, true);
     head(t, "");
     print_barrier(p);
     print_spoil(p);
@@ -268,7 +275,7 @@ void try_first(struct bench *b, unsigned how)
     print_wait(p, 0);
     print_result(p, 0);
     want_box(t, &m, at, 1024, t->want);
-    trial_check(t, INSN_tma_load, 0, REGION / 4, 4, 4, "the first copy, %u", how);
+    trial_check(t, INSN_tma_load, 0, REGION / 4, 4, 4, "tma_load %dd, from %d", m.rank, at[0]);
     text_printf(p, "ret;\n}\n");
     trial_run(b, t);
 }
@@ -301,10 +308,11 @@ static void print_store(struct text *p, const char *mnemonic, int rank, int from
                 from, tail);
 }
 
-static void begin_store(struct trial *t, const struct packed_map *m)
+static void begin_store(struct trial *t, const struct packed_map *m, const int8_t *at)
 {
     t->maps[t->nmaps] = *m;
     t->maps[t->nmaps++].base |= IN_OUTPUT;
+    t->refusal = refusal_of(m, at, false);
     head(t, "");
 }
 
@@ -313,7 +321,7 @@ static void try_store(struct bench *b, struct packed_map m, int first, const int
     size_t out = tensor_bytes(&m), es = (size_t)map_elem_bytes(m.type);
     struct trial *t = trial_new(b, 2 * REGION, out);
     char mnemonic[NAME_BYTES];
-    begin_store(t, &m);
+    begin_store(t, &m, at);
     print_fill(&t->ptx, 0);
     print_coordinates(&t->ptx, m.rank, at);
     text_printf(&t->ptx, "fence.proxy.async.shared::cta;\nbar.sync 0;\n");
@@ -369,15 +377,14 @@ static uint64_t ordinary(enum ptype t)
 }
 
 /* A store of one box, then a reduction of another there. */
-static void try_reduce(struct bench *b, enum mod op, enum map_type type, int rank, enum map_swizzle swizzle)
+static void try_reduce(struct bench *b, enum mod op, struct packed_map m, const int8_t *at)
 {
-    struct packed_map m = map_of(type, rank, swizzle, swizzle ? 16 << swizzle : 64, false);
+    enum map_type type = m.type;
+    int rank = m.rank;
     size_t out = tensor_bytes(&m), es = (size_t)map_elem_bytes(type);
     struct trial *t = trial_new(b, 2 * REGION, out);
-    const struct at box = place_of(&m, 1 + (int)op % 2);
-    const int8_t *at = box.of;
     char mnemonic[NAME_BYTES];
-    begin_store(t, &m);
+    begin_store(t, &m, at);
     for (size_t i = 0; i < t->in_bytes; i += es) {
         uint64_t x = ordinary(map_ptypes[type]);
         memcpy(t->in + i, &x, es);
@@ -388,7 +395,8 @@ static void try_reduce(struct bench *b, enum mod op, enum map_type type, int ran
     print_coordinates(&t->ptx, rank, at);
     text_printf(&t->ptx, "fence.proxy.async;\nbar.sync 0;\n");
     snprintf(mnemonic, sizeof mnemonic, "cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", rank);
-    print_store(&t->ptx, mnemonic, rank, 0, "");
+    if (t->refusal == ERR_count)
+        print_store(&t->ptx, mnemonic, rank, 0, "");
     snprintf(mnemonic, sizeof mnemonic, "cp.reduce.async.bulk.tensor.%dd.global.shared::cta.%s.bulk_group",
              rank, mod_info[op].text);
     print_store(&t->ptx, mnemonic, rank, REGION, "");
@@ -526,7 +534,7 @@ static void try_multicast(struct bench *b, bool with_map)
                 "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n"
                 "mov.u32 %%x0, %%cluster_ctarank;\nadd.s32 %%x0, %%x0, %%t;\nsetp.eq.u32 %%q, %%x0, 0;\n",
                 BARRIER, bytes);
-    print_coordinates(p, m.rank, place_of(&m, 2).of);
+    print_coordinates(p, m.rank, place_of(&m, 1).of);
     text_printf(p,
                 "mov.u16 %%mask, 3;\n@%%q "
                 "cp.async.bulk%s.shared::cluster.global%s.mbarrier::complete_tx::bytes.multicast::cluster "
@@ -544,7 +552,7 @@ static void try_multicast(struct bench *b, bool with_map)
                 "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\nret;\n}\n");
     for (int rank = 0; rank < 2; rank++) {
         if (with_map)
-            want_box(t, &m, place_of(&m, 2).of, 128, t->want + rank * REGION);
+            want_box(t, &m, place_of(&m, 1).of, 128, t->want + rank * REGION);
         else
             memcpy(t->want + rank * REGION + 128, t->in, (size_t)bytes);
     }
@@ -563,29 +571,81 @@ static void try_maps(struct bench *b)
             int inner = s ? 16 << s : 48;
             struct packed_map m = map_of(types[(rank + (int)s) % 5], rank, s, inner, false);
             try_load(b, m, 128 * (rank % 3), false);
-            for (int k = 0; k < 4; k++)
-                try_store(b, m, 128 * (rank % 3), place_of(&m, k).of, k % 2);
+            for (int k = 0; k < STORED_PLACES; k++)
+                try_store(b, m, 128 * (rank % 3), place_of(&m, k).of, (rank + (int)s + k) % 2);
         }
     for (enum map_type type = MAP_u8; type < MAP_type_count; type++)
-        try_load(b, map_of(type, 2, SWIZZLE_128, 128, true), 0, type % 2);
-    for (enum map_swizzle s = SWIZZLE_32; s < SWIZZLE_count; s++) { /* rows narrower than the swizzle */
-        try_load(b, map_of(MAP_f16, 3, s, 16, false), 128, false);
-        {
-            struct packed_map m = map_of(MAP_f16, 3, s, 16, false);
-            try_store(b, m, 128, place_of(&m, 1).of, false);
+        try_load(b, map_of(type, 2, SWIZZLE_128, 128, holds_float(map_ptypes[type])), 0, type % 2);
+}
+
+/* Each coordinate negative by itself: stores and reductions in turn. */
+static void try_negative(struct bench *b)
+{
+    for (int rank = 1; rank <= MAP_RANK_MAX; rank++)
+        for (int d = 0; d < rank; d++) {
+            struct packed_map m = map_of(MAP_u32, rank, (enum map_swizzle)(d % SWIZZLE_count),
+                                         d % SWIZZLE_count ? 16 << d % SWIZZLE_count : 48, false);
+            struct at at = place_of(&m, 0);
+            at.of[d] = -4;
+            if ((rank + d) % 2)
+                try_store(b, m, 0, at.of, d % 2);
+            else
+                try_reduce(b, MOD_add, m, at.of);
         }
+}
+
+/* -- from where -- */
+
+static const struct {
+    const char *name;
+    int8_t pieces, elements, rows;
+} starts[] = {{"inside", 1, 0, 0},
+              {"inside, from no multiple of 16 bytes", 1, 1, 0},
+              {"over the end", 2, 0, 0},
+              {"over the end, from no multiple of 16 bytes", 2, 1, 0},
+              {"over the beginning", -1, 0, 0},
+              {"over the beginning, from no multiple of 16 bytes", -1, 1, 0},
+              {"from the row before the first", 0, 0, -1}};
+enum { STARTS = sizeof starts / sizeof *starts, COPIES = 3 };
+
+bool first_name(int i, char *out, size_t room)
+{
+    static const char *const copies[COPIES] = {"load", "store", "reduction"};
+    snprintf(out, room, "%s of %s, %s", copies[i / STARTS % COPIES],
+             i / STARTS / COPIES ? "f16, 2d, swizzled" : "u32, 1d", starts[i % STARTS].name);
+    return i < 2 * COPIES * STARTS;
+}
+
+void try_first(struct bench *b, int i)
+{
+    struct packed_map m = i / STARTS / COPIES ? map_of(MAP_f16, 2, SWIZZLE_128, 128, false)
+                                              : map_of(MAP_u32, 1, SWIZZLE_none, 48, false);
+    int8_t at[MAP_RANK_MAX] = {
+        (int8_t)(starts[i % STARTS].pieces * 16 / map_elem_bytes(m.type) + starts[i % STARTS].elements),
+        starts[i % STARTS].rows};
+    switch (i / STARTS % COPIES) {
+    case 0: try_load_at(b, m, at); break;
+    case 1: try_store(b, m, 1024, at, false); break;
+    default: try_reduce(b, MOD_add, m, at); break;
     }
 }
 
 void try_tma(struct bench *b)
 {
+    char name[NAME_BYTES];
     try_rows(b);
     try_maps(b);
+    try_negative(b);
+    for (int i = 0; first_name(i, name, sizeof name); i++)
+        try_first(b, i);
     int n = 0;
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-        for (const int8_t *type = reductions[i].types; *type >= 0; type++, n++)
-            try_reduce(b, (enum mod)reductions[i].op, (enum map_type) * type, 1 + n % MAP_RANK_MAX,
-                       (enum map_swizzle)(n % SWIZZLE_count));
+        for (const int8_t *type = reductions[i].types; *type >= 0; type++, n++) {
+            enum map_swizzle s = (enum map_swizzle)(n % SWIZZLE_count);
+            struct packed_map m =
+                map_of((enum map_type) * type, 1 + n % MAP_RANK_MAX, s, s ? 16 << s : 64, false);
+            try_reduce(b, (enum mod)reductions[i].op, m, place_of(&m, n / 2 % 2).of);
+        }
     for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
         for (const int8_t *type = reductions[i].types; *type >= 0; type++) {
             enum mod op = (enum mod)reductions[i].op;

@@ -67,7 +67,17 @@ static int by_base(const void *a, const void *b)
 /* A fault of a map: one of its fields. */
 struct map_fault {
     int map;
-    enum { FAULT_none, FAULT_row, FAULT_extent, FAULT_pitch, FAULT_base, FAULT_box, FAULT_swizzle } what;
+    enum {
+        FAULT_none,
+        FAULT_row,
+        FAULT_extent,
+        FAULT_pitch,
+        FAULT_base,
+        FAULT_box,
+        FAULT_columns,
+        FAULT_swizzle,
+        FAULT_nan
+    } what;
     uint64_t value;
     int expected; /* line of the report */
     enum error error;
@@ -84,7 +94,9 @@ static void spoil_map(const struct map_fault *f)
     case FAULT_pitch: m->stride[0] += f->value; break;
     case FAULT_base: m->base += f->value; break;
     case FAULT_box: m->box[1] = (uint16_t)f->value; break;
+    case FAULT_columns: m->box[0] = (uint16_t)f->value; break;
     case FAULT_swizzle: m->swizzle = (uint8_t)f->value; break;
+    case FAULT_nan: m->type = (uint8_t)f->value, m->fills_nan = true; break;
     default: break;
     }
 }
@@ -328,6 +340,7 @@ static const struct sown matmul_faults[] = {
     {342, NULL, NULL,                               403, ERR_emulator_race, "store"},                   /* wait before a buffer's reuse */
     {717, NULL, NULL,                               722, ERR_emulator_race, "fence.proxy.async"},
     {718, NULL, NULL,                               701, ERR_emulator_race, "store"},
+    {721, "%cm0, 0", "%cm0, -512",                  722, ERR_out_of_bounds, "along dimension 1, which only a load may"},
     {735, NULL, NULL,                               731, ERR_emulator_race, "the CTA ends"},
     {732, NULL, NULL,                               731, ERR_emulator_race, "the CTA ends"},            /* commit of the stores */
     {694, NULL, NULL,                               705, ERR_emulator_race, "wgmma"},
@@ -348,6 +361,8 @@ static const struct map_fault map_faults[] = {
     {0, FAULT_base,    8,                           150, ERR_out_of_bounds, "none that the driver would make"},
     {1, FAULT_box,     32,                          148, ERR_emulator_barrier, "never come"},
     {0, FAULT_swizzle, SWIZZLE_64,                  150, ERR_out_of_bounds, "none that the driver would make"},
+    {0, FAULT_nan,     MAP_u16,                     150, ERR_out_of_bounds, "none that the driver would make"},
+    {0, FAULT_columns, 32,                          150, ERR_emulator_swizzle, "narrower than the swizzle"},
     {0, FAULT_swizzle, SWIZZLE_none,                257, ERR_emulator_swizzle, "without a swizzle"},
     {1, FAULT_swizzle, SWIZZLE_none,                257, ERR_emulator_swizzle, "without a swizzle"},
 };
