@@ -297,9 +297,9 @@ static int run_gpu(struct bench *b, struct trial *t, uint8_t *result)
     cu_module module = NULL;
     cu_function function = NULL;
     cu_address in = 0, out = 0;
-    bool ok = CALL(module_load, &module, t->ptx.s) && CALL(module_function, &function, module, "k") &&
-              CALL(mem_alloc, &in, t->in_bytes) && CALL(mem_alloc, &out, t->out_bytes) &&
-              launch_gpu(b, t, function, in, out, result, f);
+    bool ok = CALL(module_load, &module, t->ptx.s, 0, NULL, NULL) &&
+              CALL(module_function, &function, module, "k") && CALL(mem_alloc, &in, t->in_bytes) &&
+              CALL(mem_alloc, &out, t->out_bytes) && launch_gpu(b, t, function, in, out, result, f);
     if (fault.driver_code != refusal_of_gpu(t))
         printf("GPU: %s\n", ok ? "runs what it is to refuse" : fault.detail);
     if (in)
