@@ -215,12 +215,6 @@ static void select_boxes(struct select *s, const struct op *o, int first, bool l
     s->info->puts = true;
 }
 
-static void select_warp_group(struct select *s, const struct op *o)
-{
-    struct opnd bits = opnd_int(CLASS_b32, __builtin_ctz(32U * (unsigned)op_int(o, ATTR_group)));
-    tile_new(s, op_result(o))[0] = emit2(s, form0(INSN_shr, PT_u32), s->leader, bits);
-}
-
 static void select_bulk_wait(struct select *s, const struct op *o)
 {
     struct opnd n = opnd_int(CLASS_b32, op_int(o, ATTR_pending));
@@ -281,7 +275,6 @@ void select_async(struct select *s, const struct op *o)
     case OP_tensor_put: select_boxes(s, o, 1, false); break;
     case OP_bulk_wait: select_bulk_wait(s, o); break;
     case OP_warps: select_warps(s, o); break;
-    case OP_warp_group: select_warp_group(s, o); break;
     case OP_cluster_rank: tile_new(s, op_result(o))[0] = emit_special(s, SPECIAL_cluster_ctarank); break;
     case OP_cluster_size: tile_new(s, op_result(o))[0] = emit_special(s, SPECIAL_cluster_nctarank); break;
     /* What is ordered by it are barriers in memory, which have a fence of their own; a release would wait for all stores. */

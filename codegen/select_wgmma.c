@@ -159,10 +159,11 @@ static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
     return d;
 }
 
-/* What is computed for an instruction stands before the fence, so that nothing parts them. */
+/* What a sum or A has in registers is there before the fence, so that nothing parts the instructions but what makes
+ * descriptors, of which all together would take registers. */
 struct planned {
+    struct spot at;
     struct opnd *x;
-    int n;
     bool fresh;
 };
 
@@ -179,17 +180,17 @@ static void select_start(struct select *s, const struct op *o)
         set_sum(s, sum + i, from.x + i, d.nsum, zero);
         for (int step = 0; step < steps; step++, n++) {
             struct planned *p = &plan[n];
-            struct spot at = matrix_spot(&from, i);
-            at.k = step * d.g->k;
+            p->at = matrix_spot(&from, i);
+            p->at.k = step * d.g->k;
             p->fresh = zero && step == 0;
             p->x = NEW_ARRAY(s->m->arena, d.nsum + OPNDS_MOST, struct opnd);
             memcpy(p->x, sum + i, (size_t)d.nsum * sizeof *p->x);
-            p->n = d.nsum + put_operands(s, &d, at, !p->fresh, p->x + d.nsum);
         }
     }
     emit_insn(s, form0(INSN_wgmma_fence, PT_none), 0, 0, NULL);
     for (int i = 0; i < n; i++) {
-        struct insn *in = emit_insn(s, d.form, d.nsum, plan[i].n, plan[i].x);
+        int more = put_operands(s, &d, plan[i].at, !plan[i].fresh, plan[i].x + d.nsum);
+        struct insn *in = emit_insn(s, d.form, d.nsum, d.nsum + more, plan[i].x);
         in->nvec = (uint8_t)d.nsum;
         in->fresh = plan[i].fresh;
     }

@@ -192,7 +192,6 @@ OP(wgmma,        "a b acc",         "r", 0, 0,               async, READS|EFFECT
 OP(dot_wait,     "x*",              "r*",0, A(pending),      async, EFFECT, dot_wait,  "results of wgmma, when all but `pending` groups are done")
 OP(tensor_load,  "x*",              "r", 0, A(map),          async, READS,  given,     "the map's box at coordinates x, outermost first; traced and laid out only")
 OP(tensor_store, "value x*",        "",  0, A(map),          async, WRITES, tensor_store, "a tile into the map's box at x; what is outside is dropped; traced and laid out only")
-OP(warp_group,  "",              "r", 0, A(group),       async, PURE, i32,        "which group of so many warps of its role a thread is in")
 OP(cluster_rank, "",                "r", 0, 0,               async, PURE, i32,        "0 or 1: which of a pair of programs this is; 0 where they are not launched in pairs")
 OP(cluster_size, "",                "r", 0, 0,               async, PURE, i32,        "2 where programs are launched in pairs, else 1")
 OP(cluster_arrive, "",              "",  0, 0,               async, EFFECT, none,     "each thread tells the pair's that it has come here")

@@ -17,7 +17,7 @@ const int npasses = (int)(sizeof pass_info / sizeof pass_info[0]);
 static const char *const order[] = {
     "fold",  "cse",    "licm",    "fold",    "dce",    "dot",    "tma",    "put",     "persist",
     "fold",  "cse",    "licm",    "dce",     "wrap",   "assign", "cse",    "dce",     "scan",
-    "cross", "tensor", "warps",   "cluster", "stage",  "cse",    "skew",   "dce",     "sink",
+    "cross", "tensor", "warps",   "cluster", "stage",  "cse",    "defer",  "dce",     "sink",
     "peel",  "dce",    "convert", "again",   "vector", "once",   "shared", "barrier", "pack",
 };
 enum { NORDER = sizeof order / sizeof order[0] };

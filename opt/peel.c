@@ -42,7 +42,7 @@ static bool is_in_loop(const struct op *o)
 static bool is_dot_or_scalar(const struct op *o)
 {
     bool is_dot = o->code == OP_wgmma || o->code == OP_dot_wait;
-    if (o->nregions || o->code == OP_async_copy || o->code == OP_barrier)
+    if (o->code == OP_for || o->code == OP_while || o->code == OP_async_copy || o->code == OP_barrier)
         return false;
     for (int i = 0; i < o->nresults && !is_dot; i++)
         if (type_is_tile(o->results[i].type))

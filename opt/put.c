@@ -148,7 +148,7 @@ static const char *find_doubt(struct putting *x, const struct op *store, struct 
 /* -- the rewrite -- */
 
 /* Of a tile that takes more shared memory than this, its columns are stored one part after the other: half of it holds two. */
-enum { STAGED_BYTES_MOST = 64 * 1024, ROW_BYTES_LEAST = 128, ROWS_PER_WARP = 16 };
+enum { STAGED_BYTES_MOST = 32 * 1024, ROW_BYTES_LEAST = 128, ROWS_PER_WARP = 16 };
 
 static int parts_of(const struct func *f, const struct type *t)
 {

@@ -76,4 +76,8 @@ check(up, 256, 640, 64, blocks=(64, 128, 32), num_warps=8)  # columns are shared
 check(up, 128, 32, 64, num_warps=8)                         # a tile is all there is
 for K in [0, 32, 64, 160]:  # pairs of CTAs
     check(up, 512, 384, K, blocks=(128, 128, 32), num_warps=8)
+for K in [0, 32, 64, 128, 160, 192]:  # tiles that leave in four pieces while the next is multiplied
+    check(up, 384, 128, K, blocks=(128, 128, 32), out=torch.float32, num_warps=8)
+check(up, 300, 200, 64, blocks=(128, 256, 32), num_warps=8, num_stages=4)
+check(down, 512, 256, 96, blocks=(256, 128, 32), num_warps=8)
 print('ok')
