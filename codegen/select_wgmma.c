@@ -44,9 +44,25 @@ static struct opnd warpgroup_start(struct select *s, const struct layout *acc, c
     return start;
 }
 
+/* In the first stage's descriptor only the place differs from stage to stage, by a multiple of its unit. */
+static struct opnd descriptor_of_stage(struct select *s, struct opnd first, const struct value *stage)
+{
+    const struct type *t = stage->type;
+    int64_t skip = type_elems(t) * type_elem_bytes(t) >> UNIT_BITS;
+    struct opnd slot = in_reg(s, tile_of(s, op_opnd(stage->def, 1))[0]), d = mir_reg(s->m, CLASS_b64);
+    struct opnd x[] = {d, slot, opnd_int(CLASS_b32, skip), first};
+    emit_insn(s, form0(INSN_mad_wide, PT_u32), 1, 4, x);
+    return d;
+}
+
 static struct operand operand_of(struct select *s, const struct op *o, int i, int mn, int k)
 {
-    const struct value *buf = op_opnd(o, i);
+    int64_t number;
+    const struct value *buf = op_opnd(o, i), *stage = NULL;
+    if (buf->def && buf->def->code == OP_shared_slot && !value_const_int(op_opnd(buf->def, 1), &number)) {
+        stage = buf;
+        buf = op_opnd(buf->def, 0);
+    }
     struct operand x;
     if (!wgmma_view(&x.view, buf->type->layout, type_elem_bytes(buf->type), i, mn, k))
         diag_bug(s->diag, o->loc, "no descriptor tells how operand %d is laid out", i);
@@ -61,6 +77,8 @@ static struct operand operand_of(struct select *s, const struct op *o, int i, in
     at = emit2(s, form0(INSN_shr, PT_u32), at, opnd_int(CLASS_b32, UNIT_BITS));
     at = emit1(s, form_cvt(PT_u64, PT_u32, MOD_none), at);
     x.first = emit2(s, form0(INSN_or, PT_b64), at, opnd_int(CLASS_b64, (int64_t)wgmma_descriptor(&x.view)));
+    if (stage)
+        x.first = descriptor_of_stage(s, x.first, stage);
     return x;
 }
 
