@@ -54,6 +54,15 @@ static struct form mbar_form(enum insn_code code)
     return form1(code, PT_b64, MOD_shared_cta);
 }
 
+/* One fence serves all that are made before a barrier. */
+static bool is_last_init(const struct op *o)
+{
+    for (o = o->next; o && o->code != OP_barrier && o->code != OP_cluster_arrive; o = o->next)
+        if (o->code == OP_mbar_init)
+            return false;
+    return true;
+}
+
 static void select_mbar_init(struct select *s, const struct op *o)
 {
     struct opnd mine = acts(s);
@@ -65,7 +74,8 @@ static void select_mbar_init(struct select *s, const struct op *o)
         struct opnd x[] = {address_of(s, op_opnd(o, 0), i * (int64_t)type_elem_bytes(t)), arrivals};
         set_guard(emit_insn(s, mbar_form(INSN_mbarrier_init), 0, 2, x), mine);
     }
-    set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), mine);
+    if (is_last_init(o))
+        set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), mine);
 }
 
 static void select_mbar_expect(struct select *s, const struct op *o)
@@ -251,8 +261,14 @@ static void select_warps(struct select *s, const struct op *o)
     jump_to(to_other, s->b);
     set_registers(s, o, 1);
     s->role = FEEDER;
-    struct opnd idle = emit2(s, form1(INSN_setp, PT_s32, MOD_ne), s->thread, own);
+    struct opnd idle = emit2(s, form1(INSN_setp, PT_s32, MOD_ne), s->leader, own);
     emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL)->guard = idle.n;
+    s->b = mir_block(s->m, s->b->index, before->depth);
+    /* By its number ptxas would not know that one thread goes on, and put a loop over threads around each copy. */
+    struct opnd feeds = emit1(s, form0(INSN_elect, PT_none), opnd_int(CLASS_b32, -1));
+    struct insn *end = emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
+    end->guard = feeds.n;
+    end->guard_not = true;
     s->b = mir_block(s->m, s->b->index, before->depth);
     select_inline(s, o->regions[1]);
     s->role = 0;
