@@ -161,9 +161,7 @@ static struct form access_form(struct select *s, const struct op *o, enum insn_c
     add_mod(&f, MOD_global);
     if (cache != CACHE_none)
         add_mod(&f, cache_mods[cache]);
-    if (evict == EVICT_once)
-        add_mod(&f, MOD_l1_none);
-    if (evict == EVICT_normal || evict == EVICT_once)
+    if (evict == EVICT_normal)
         return f;
     if (cache == CACHE_none)
         add_mod(&f, evict == EVICT_first ? MOD_l1_first : MOD_l1_last);

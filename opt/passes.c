@@ -18,7 +18,7 @@ static const char *const order[] = {
     "fold",  "cse",    "licm",    "fold",    "dce",    "dot",    "tma",    "put",     "persist",
     "fold",  "cse",    "licm",    "dce",     "wrap",   "assign", "cse",    "dce",     "scan",
     "cross", "tensor", "warps",   "cluster", "stage",  "cse",    "defer",  "dce",     "sink",
-    "peel",  "dce",    "convert", "again",   "vector", "once",   "shared", "barrier", "pack",
+    "peel",  "dce",    "convert", "again",   "vector", "last",   "shared", "barrier", "pack",
 };
 enum { NORDER = sizeof order / sizeof order[0] };
 
