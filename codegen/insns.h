@@ -272,6 +272,7 @@ INSN(tma_store,      "cp.async.bulk.tensor.#d.global.shared::cta.tile.bulk_group
 INSN(tma_reduce,     "cp.reduce.async.bulk.tensor.#d.global.shared::cta", "[t{x}] [p] policy?",      none, ASYNC, 80, none, "a box is combined with shared p")
 INSN(tma_prefetch,   "cp.async.bulk.prefetch.tensor.#d.L2.global.tile", "[t{x}] policy?",          none, ASYNC, 80, none, "a box comes to L2")
 INSN(bulk_load,      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", "[p] [q] n [b] m? policy?", none, ASYNC, 80, none, "shared p = n bytes of global q")
+INSN(bulk_prefetch,  "cp.async.bulk.prefetch.L2.global",       "[p] n policy?",           none, EFFECT, 80, none, "n bytes of global p come to L2")
 INSN(bulk_store,     "cp.async.bulk.global.shared::cta.bulk_group", "[p] [q] n policy?",       none, ASYNC, 80, none, "global p = n bytes of shared q")
 INSN(bulk_send,      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", "[p] [q] n [b]",           none, ASYNC, 80, none, "another CTA's p = n bytes of shared q")
 INSN(bulk_reduce,        "cp.reduce.async.bulk.global.shared::cta.bulk_group", "[p] [q] n policy?", none, ASYNC, 80, none, "n bytes of global p are combined with shared q")

@@ -379,11 +379,22 @@ static void select_store(struct select *s, const struct op *o)
             store_group(s, o, &a, k, owner);
 }
 
+/* One thread asks for all. */
+static void select_prefetch(struct select *s, const struct op *o)
+{
+    struct opnd n = tile_of(s, op_opnd(o, 1))[0], zero = opnd_int(CLASS_b32, 0);
+    struct opnd x[] = {address(s, tile_of(s, op_opnd(o, 0))[0]), in_reg(s, n)};
+    struct opnd first = emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, zero);
+    struct opnd some = emit2(s, form1(INSN_setp, PT_s32, MOD_gt), x[1], zero);
+    set_guard(emit_insn(s, form0(INSN_bulk_prefetch, PT_none), 0, 2, x), pred_and(s, first, some));
+}
+
 void select_memory(struct select *s, const struct op *o)
 {
     switch (o->code) {
     case OP_load: select_load(s, o); break;
     case OP_store: select_store(s, o); break;
+    case OP_prefetch: select_prefetch(s, o); break;
     default: select_atomic(s, o);
     }
 }

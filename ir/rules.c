@@ -477,6 +477,15 @@ const char *rule_store(struct module *m, const struct op *o, const struct type *
     return error ? error : want_type(m, "the value", opnd(o, 1), x);
 }
 
+const char *rule_prefetch(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)types;
+    const struct type *p = opnd(o, 0);
+    if (!type_is_ptr(p) || type_is_tile(p))
+        return wrong(m, "expected a pointer, found %s", ir(m, p));
+    return want_type(m, "n", opnd(o, 1), type_scalar(m, DT_i32));
+}
+
 static bool rmw_takes(enum rmw rmw, const struct type *x)
 {
     if (rmw == RMW_xchg)

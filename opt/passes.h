@@ -40,6 +40,7 @@ PASS(convert, laid_out, scheduled, "carry conversions across warps through share
 PASS(again, scheduled, scheduled, "compute again what takes fewer registers so than kept")
 PASS(vector, scheduled, scheduled, "choose vector widths of memory accesses")
 PASS(last, scheduled, scheduled, "let what is read for the last time leave the caches first")
+PASS(ahead, scheduled, scheduled, "let rows come to L2 before they are asked for")
 PASS(shared, scheduled, scheduled, "place buffers in shared memory by liveness")
 PASS(barrier, scheduled, scheduled, "order shared memory accesses of different threads")
 PASS(pack, scheduled, scheduled, "let programs of one warp share a CTA")

@@ -136,6 +136,7 @@ static enum counter class_of(const struct emu_insn *in)
     case INSN_tma_reduce:
     case INSN_map_prefetch:
     case INSN_tma_prefetch:
+    case INSN_bulk_prefetch:
     case INSN_bulk_load:
     case INSN_bulk_store:
     case INSN_bulk_reduce:

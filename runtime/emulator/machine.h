@@ -409,7 +409,7 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 
 /* -- tma.c -- */
 emu_run emu_run_tma_load, emu_run_tma_store, emu_run_bulk_load, emu_run_bulk_store, emu_run_bulk_send, emu_run_bulk_commit, emu_run_bulk_wait,
-    emu_run_nothing;
+    emu_run_bulk_prefetch, emu_run_nothing;
 bool emu_decode_bulk(struct emu_insn *in);
 /* At the end of a cluster: stores that nobody has waited for. */
 void emu_check_stores(struct emu_cluster *c);

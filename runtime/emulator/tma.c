@@ -297,8 +297,16 @@ static void check_range(struct emu_warp *w, const struct emu_insn *in, int lane,
     if (bytes <= 0 || !cpu_is_inside(cpu_buffer_at(l->buffers, l->nbuffers, at), at, (uint64_t)bytes))
         emu_fail(w, in, lane, ERR_out_of_bounds, "%d bytes at address 0x%" PRIx64 " are in no tensor", bytes,
                  at);
-    if (w->cta->cluster->tallies)
+    if (w->cta->cluster->tallies && in->code != INSN_bulk_prefetch)
         emu_count_row(w, in, at, (uint64_t)bytes);
+}
+
+void emu_run_bulk_prefetch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    for (; on; on &= on - 1) {
+        int lane = emu_first_lane(on);
+        check_range(w, in, lane, address(w, in, 0, lane), (int)value(w, in, 1, lane, "the number of bytes"));
+    }
 }
 
 void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t on)

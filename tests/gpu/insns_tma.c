@@ -438,12 +438,14 @@ static void try_bulk_store(struct bench *b)
 {
     struct trial *t = trial_new(b, REGION, REGION);
     head(t, "");
+    text_printf(&t->ptx, "@%%q cp.async.bulk.prefetch.L2.global [%%in], %d;\n", REGION);
     print_fill(&t->ptx, 0);
     text_printf(&t->ptx, "fence.proxy.async.shared::cta;\nbar.sync 0;\nadd.s64 %%to, %%out, 32;\n"
                          "@%%q cp.async.bulk.global.shared::cta.bulk_group [%%to], [%%sm+48], 4112;\n"
                          "@%%q cp.async.bulk.commit_group;\n@%%q cp.async.bulk.wait_group 0;\nret;\n}\n");
     memcpy(t->want + 32, t->in + 48, 4112);
     trial_check(t, INSN_bulk_store, 0, REGION / 4, 4, 4, "cp.async.bulk to global memory");
+    trial_check(t, INSN_bulk_prefetch, 0, REGION / 4, 4, 4, "cp.async.bulk.prefetch");
     trial_run(b, t);
 }
 

@@ -1,0 +1,207 @@
+/* ahead.c: rows come to the L2 cache before they are asked for.
+ *
+ *     %x = load (X + pid * stride + cols)            %x = load (X + pid * stride + cols)
+ *     %s = reduce %x                          =>     prefetch X + (pid + n) * stride, bytes
+ *                                                    %s = reduce %x
+ *
+ * Between its loads and its stores a program asks memory for nothing, and how many others there are to ask meanwhile is
+ * limited by registers. A prefetch takes none, and one thread asks for a whole row. `n` programs later is AHEAD_BYTES of
+ * rows: about what an H200's SMs have in registers, so that the row is there when its program begins. More did not stay in L2 until
+ * it was read, and where many programs share an SM some always ask. The last programs prefetch nothing.
+ *
+ *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
+ *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
+ *
+ * A loop that reads its row tile by tile waits for each; it asks for the row at once.
+ *
+ * A row's elements lie side by side from a place on that hangs on the program and on no memory, as far as a bound or the tile
+ * goes. Needs: vector widths, for alignment.
+ */
+#include "opt/passes.h"
+
+enum {
+    VECTOR_BYTES = 16,
+    SLICE_MOST = 64,
+    AHEAD_BYTES = 7 << 20,
+    LOOP_BYTES = 32 << 10,
+    LONG_ELEMS = 8 << 10
+};
+
+struct row {
+    struct value *start, *cols, *bound; /* NULL: as far as the tile */
+    int64_t elems;
+    int elem_bytes;
+};
+
+struct ahead {
+    struct func *func;
+    struct map copies;   /* scalar to that of the later program */
+    struct value *later; /* that program */
+    int budget;
+};
+
+static struct op *def_as(const struct value *v, enum opcode code)
+{
+    return v && v->def && v->def->code == code ? v->def : NULL;
+}
+
+/* Does the scalar hang on the program, and on nothing that is not known to all? */
+static bool hangs_on_program(struct ahead *a, const struct value *v, bool *hangs)
+{
+    const struct op *o = v->def;
+    if (!o)
+        return v->block == a->func->body;
+    if (--a->budget < 0 || !op_has(o, PURE) || o->nregions || o->nresults != 1)
+        return false;
+    *hangs |= o->code == OP_program_id;
+    for (int i = 0; i < o->nopnds; i++)
+        if (!hangs_on_program(a, op_opnd(o, i), hangs))
+            return false;
+    return o->code != OP_program_id || op_int(o, ATTR_axis) == 0;
+}
+
+/* start + cols, where cols < bound */
+static bool row_of(struct ahead *a, const struct op *load, struct row *r)
+{
+    if (load->code != OP_load || op_int(load, ATTR_volatile))
+        return false;
+    const struct op *ptr = def_as(op_opnd(load, 0), OP_addptr);
+    const struct op *start = ptr ? def_as(op_opnd(ptr, 0), OP_splat) : NULL;
+    if (!start)
+        return false;
+    *r = (struct row){.start = op_opnd(start, 0), .cols = op_opnd(ptr, 1)};
+    r->elems = type_elems(op_result(load)->type);
+    r->elem_bytes = type_elem_bytes(op_result(load)->type);
+    const struct op *mask = def_as(op_opnd(load, 1), OP_cmp);
+    const struct op *bound = mask ? def_as(op_opnd(mask, 1), OP_splat) : NULL;
+    if (op_opnd(load, 1) && (!bound || op_opnd(mask, 0) != r->cols || op_int(mask, ATTR_pred) != PRED_slt))
+        return false;
+    r->bound = bound ? op_opnd(bound, 0) : NULL;
+    bool hangs = false;
+    a->budget = SLICE_MOST;
+    return op_int(load, ATTR_vec) * r->elem_bytes == VECTOR_BYTES && hangs_on_program(a, r->start, &hangs) &&
+           hangs;
+}
+
+static bool counts_from_0(const struct value *v)
+{
+    const struct op *o = def_as(v, OP_range);
+    return o && op_int(o, ATTR_start) == 0;
+}
+
+/* -- rows of later programs -- */
+
+/* The same scalar of the later program; what does not hang on the program is itself. */
+static struct value *later(struct ahead *a, struct builder *b, struct value *v)
+{
+    if (def_as(v, OP_program_id))
+        return a->later;
+    void **found = map_get_ptr(&a->copies, v);
+    if (!v->def || found)
+        return found ? *found : v;
+    struct map map;
+    map_init(&map, a->func->module->scratch);
+    bool differs = false;
+    for (int i = 0; i < v->def->nopnds; i++) {
+        struct value *x = op_opnd(v->def, i), *copy = later(a, b, x);
+        *map_at_ptr(&map, x) = copy;
+        differs |= copy != x;
+    }
+    struct value *copy = differs ? op_result(op_clone(b, v->def, &map)) : v;
+    *map_at_ptr(&a->copies, v) = copy;
+    return copy;
+}
+
+/* `most` elements, or as many as there are. */
+static void prefetch(struct builder *b, const struct row *r, struct value *start, int64_t most,
+                     struct value *exists)
+{
+    struct value *n = build_const_i32(b, most);
+    n = r->bound ? build_binary(b, OP_mins, n, r->bound) : n;
+    n = build_binary(b, OP_mul, n, build_const_i32(b, r->elem_bytes));
+    n = build_binary(b, OP_and, n, build_const_i32(b, -VECTOR_BYTES));
+    n = exists ? build_select(b, exists, n, build_const_i32(b, 0)) : n;
+    build_op(b, OP_prefetch, 2, (struct value *[]){start, n}, 0, NULL, 0);
+}
+
+/* Reductions are when nothing is asked for; the longer the rows, the fewer are the programs that do meanwhile; the wider their
+ * elements, the more each has asked for. */
+static bool is_long(const struct func *f, const struct row *r)
+{
+    int reductions = 0;
+    for (const struct op *o = f->body->first; o; o = o->next)
+        reductions += o->code == OP_reduce && type_elems(op_opnd(o, 0)->type) >= r->elems;
+    return reductions * r->elems >= (int64_t)LONG_ELEMS * r->elem_bytes;
+}
+
+static void row_of_later(struct ahead *a, struct op *load, const struct row *r)
+{
+    int64_t n = AHEAD_BYTES / (r->elems * r->elem_bytes);
+    bool differs = false; /* is the other row as long? */
+    a->budget = SLICE_MOST;
+    if (r->bound && (!hangs_on_program(a, r->bound, &differs) || differs))
+        return;
+    if (!counts_from_0(r->cols) || !n || !is_long(a->func, r))
+        return;
+    struct builder b = build_after(load);
+    map_init(&a->copies, a->func->module->scratch);
+    struct value *pid = build_program_id(&b, 0), *ahead = build_const_i32(&b, n);
+    struct value *end = build_binary(&b, OP_sub, build_num_programs(&b, 0), ahead);
+    struct value *exists = build_cmp(&b, PRED_slt, pid, end);
+    a->later = build_binary(&b, OP_add, pid, ahead);
+    prefetch(&b, r, later(a, &b, r->start), r->elems, exists);
+    opt_explain(a->func, load, "%%%s of %d programs later comes to L2", op_result(load)->name, (int)n);
+}
+
+/* -- rows of loops -- */
+
+/* Are the columns those of tile after tile, from 0 to the loop's end? */
+static bool follows(const struct op *loop, const struct row *r)
+{
+    int64_t lo, step;
+    const struct op *o = def_as(r->cols, OP_add);
+    for (int i = 0; o && i < 2; i++) {
+        const struct op *counter = def_as(op_opnd(o, i), OP_splat);
+        if (counter && op_opnd(counter, 0) == loop->regions[0]->args.at[0] &&
+            counts_from_0(op_opnd(o, 1 - i)))
+            return r->bound == op_opnd(loop, 1) && value_const_int(op_opnd(loop, 0), &lo) && lo == 0 &&
+                   value_const_int(op_opnd(loop, 2), &step) && step == r->elems;
+    }
+    return false;
+}
+
+/* The first loop that reads a row asks for it. */
+static void rows_of_loop(struct ahead *a, struct op *loop, struct map *asked)
+{
+    struct row r;
+    for (struct op *o = loop->regions[0]->first; o; o = o->next)
+        if (row_of(a, o, &r) && follows(loop, &r) && !map_get_ptr(asked, r.start)) {
+            struct builder b = build_before(loop);
+            *map_at_ptr(asked, r.start) = o;
+            prefetch(&b, &r, r.start, LOOP_BYTES / r.elem_bytes, NULL);
+            opt_explain(a->func, o, "%%%s comes to L2 before the loop", op_result(o)->name);
+        }
+}
+
+/* A program that returns early may have done so because there is no row for it. */
+static void find_return(struct op *o, void *ctx)
+{
+    bool *early = ctx;
+    *early |= o->code == OP_return && o->block->parent;
+}
+
+void opt_ahead(struct func *f)
+{
+    struct ahead a = {.func = f};
+    struct map asked;
+    struct row r;
+    bool forbidden =
+        !f->target || !target_has(f->target, HAS_tma) || f->persistent || f->num_ctas > 1 || f->extra_warps;
+    func_walk(f, find_return, &forbidden);
+    map_init(&asked, f->module->scratch);
+    for (struct op *o = f->body->first; o && !forbidden; o = o->next)
+        if (o->code == OP_for)
+            rows_of_loop(&a, o, &asked);
+        else if (row_of(&a, o, &r))
+            row_of_later(&a, o, &r);
+}
