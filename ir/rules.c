@@ -480,9 +480,8 @@ const char *rule_store(struct module *m, const struct op *o, const struct type *
 const char *rule_prefetch(struct module *m, const struct op *o, const struct type **types)
 {
     (void)types;
-    const struct type *p = opnd(o, 0);
-    if (!type_is_ptr(p) || type_is_tile(p))
-        return wrong(m, "expected a pointer, found %s", ir(m, p));
+    if (!pointee(m, o) || type_is_tile(opnd(o, 0)))
+        return wrong(m, "expected pointers, found %s", ir(m, opnd(o, 0)));
     return want_type(m, "n", opnd(o, 1), type_scalar(m, DT_i32));
 }
 

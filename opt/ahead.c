@@ -35,9 +35,8 @@ struct row {
 
 struct ahead {
     struct func *func;
-    struct map copies;   /* scalar to that of the later program */
-    struct value *later; /* that program */
-    int budget;
+    struct value *later; /* program */
+    int budget;          /* of ops to look at */
 };
 
 static struct op *def_as(const struct value *v, enum opcode code)
@@ -96,9 +95,8 @@ static struct value *later(struct ahead *a, struct builder *b, struct value *v)
 {
     if (def_as(v, OP_program_id))
         return a->later;
-    void **found = map_get_ptr(&a->copies, v);
-    if (!v->def || found)
-        return found ? *found : v;
+    if (!v->def)
+        return v;
     struct map map;
     map_init(&map, a->func->module->scratch);
     bool differs = false;
@@ -107,9 +105,7 @@ static struct value *later(struct ahead *a, struct builder *b, struct value *v)
         *map_at_ptr(&map, x) = copy;
         differs |= copy != x;
     }
-    struct value *copy = differs ? op_result(op_clone(b, v->def, &map)) : v;
-    *map_at_ptr(&a->copies, v) = copy;
-    return copy;
+    return differs ? op_result(op_clone(b, v->def, &map)) : v;
 }
 
 /* `most` elements, or as many as there are. */
@@ -144,7 +140,6 @@ static void row_of_later(struct ahead *a, struct op *load, const struct row *r)
     if (!counts_from_0(r->cols) || !n || !is_long(a->func, r))
         return;
     struct builder b = build_after(load);
-    map_init(&a->copies, a->func->module->scratch);
     struct value *pid = build_program_id(&b, 0), *ahead = build_const_i32(&b, n);
     struct value *end = build_binary(&b, OP_sub, build_num_programs(&b, 0), ahead);
     struct value *exists = build_cmp(&b, PRED_slt, pid, end);
