@@ -63,10 +63,10 @@ $(BUILD)/build_id.o: $(BUILD)/build_id.c
 $(TEXTS:%.c=%.o): %.o: %.c
 	$(CC) $(CFLAGS) $(NCFLAGS) -c $< -o $@
 
-# What computes or launches is built as CFLAGS say; the rest, the compiler included (milliseconds either way), small, as far
+# What computes or launches, and what the compiler does most (arenas, maps, text), is built as CFLAGS say; the rest small, as far
 # as this compiler knows how.
 HOT = $(filter-out %_race.c %_overflow.c,$(wildcard runtime/interpreter*.c)) runtime/launch.c runtime/tensor.c \
-      $(wildcard ir/scalar*.c) ir/smallfloat.c \
+      $(wildcard ir/scalar*.c) $(patsubst %,ir/%.c,smallfloat arena map text) \
       $(patsubst %,runtime/emulator/%.c,exec arith float convert warp memory shared tensor wgmma undefined)
 SMALL := $(foreach f,-Os -Oz -fno-inline-functions-called-once -fno-move-loop-invariants -fno-caller-saves -fipa-pta,\
            $(shell $(CC) -Werror $f -c -x c -o /dev/null /dev/null 2>/dev/null && echo $f))

@@ -63,5 +63,5 @@ def card():
     return {"device": torch.cuda.get_device_name(0),
             "driver": _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"), "torch": torch.__version__,
             "commit": os.environ.get("NESO_COMMIT") or _output("git", "-C", here, "rev-parse", "--short", "HEAD"),
-            "command": " ".join([os.path.basename(sys.executable)] + [os.path.relpath(sys.argv[0])] + sys.argv[1:]),
+            "command": " ".join(["python3", os.path.relpath(sys.argv[0])] + [os.path.basename(a) for a in sys.argv[1:]]),
             "date": datetime.date.today().isoformat(), "method": METHOD}
