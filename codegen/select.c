@@ -139,11 +139,6 @@ struct opnd pred_and(struct select *s, struct opnd x, struct opnd y)
 
 /* -- tiles -- */
 
-int tile_nregs(const struct type *t)
-{
-    return t->kind == TY_tile ? 1 << t->layout->nbits[IN_reg] : 1;
-}
-
 struct opnd *tile_of(struct select *s, const struct value *v)
 {
     if (!v->scratch)

@@ -74,7 +74,6 @@ void emit_barrier(struct select *s); /* all threads of the role meet */
 
 struct opnd *tile_of(struct select *s, const struct value *v); /* its registers */
 struct opnd *tile_new(struct select *s, struct value *v);      /* to be filled */
-int tile_nregs(const struct type *t);
 const struct layout *tile_layout(const struct select *s, const struct type *t, struct layout *scalar);
 enum dtype elem_dtype(const struct type *t); /* pointers: i64 */
 

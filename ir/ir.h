@@ -292,6 +292,7 @@ const struct type *type_with_shape(struct module *m, const struct type *t, int r
 int64_t type_elems(const struct type *t); /* 1 for a scalar */
 int type_elem_bytes(const struct type *t);
 int type_elem_bits(const struct type *t);  /* pointers: 64 */
+int tile_nregs(const struct type *t);      /* elements of it that a thread holds; of a scalar 1 */
 bool type_is_int(const struct type *t);    /* element; i1 too */
 bool type_is_float(const struct type *t);
 bool type_is_ptr(const struct type *t);

@@ -230,6 +230,11 @@ int type_elem_bits(const struct type *t)
     return elem->kind == TY_ptr ? 64 : dtype_info[elem->dtype].bits;
 }
 
+int tile_nregs(const struct type *t)
+{
+    return t->kind == TY_tile ? 1 << t->layout->nbits[IN_reg] : 1;
+}
+
 bool type_is_int(const struct type *t)
 {
     const struct type *elem = type_elem(t);

@@ -42,11 +42,6 @@ static void set_part(struct again *a, const struct op *o, int part)
     *map_at_ptr(&a->part, o) = (void *)(intptr_t)part;
 }
 
-static int regs_of(const struct value *v)
-{
-    return type_is_tile(v->type) ? 1 << v->type->layout->nbits[IN_reg] : 1;
-}
-
 /* -- what can be computed again -- */
 
 /* Exponentials are where all registers together hold the tile once at most. */
@@ -57,7 +52,7 @@ static bool is_cheap(const struct again *a, const struct op *o)
     case OP_exp2: {
         const struct target *t = a->func->target;
         int most = t->regs_sm / (32 * a->func->num_warps);
-        return 2 * regs_of(op_result(o)) > (most < t->regs_thread ? most : t->regs_thread + 1);
+        return 2 * tile_nregs(op_result(o)->type) > (most < t->regs_thread ? most : t->regs_thread + 1);
     }
     case OP_add:
     case OP_sub:
@@ -78,7 +73,8 @@ static bool is_at_hand(const struct again *a, const struct value *v)
     if (!v->def || v->def->block != a->block || v->def->code == OP_splat || v->def->code == OP_const)
         return true;
     bool widened = v->def->code == OP_broadcast || v->def->code == OP_expand_dims;
-    return type_elem_bits(v->type) == 1 || (widened && SMALL * regs_of(op_opnd(v->def, 0)) <= regs_of(v));
+    return type_elem_bits(v->type) == 1 ||
+           (widened && SMALL * tile_nregs(op_opnd(v->def, 0)->type) <= tile_nregs(v->type));
 }
 
 static const struct value *narrow_root(const struct value *v)
@@ -112,7 +108,7 @@ static bool is_worth_it(const struct again *a, const struct value *v, int part)
 {
     const struct value *from = NULL;
     int ops = OPS_MOST;
-    return type_is_tile(v->type) && regs_of(v) >= REGS_LEAST && type_is_float(v->type) &&
+    return type_is_tile(v->type) && tile_nregs(v->type) >= REGS_LEAST && type_is_float(v->type) &&
            type_elem_bits(v->type) == WIDE_BITS && !is_at_hand(a, v) && part_of(a, v) < part &&
            follows(a, v, &from, &ops) && from;
 }
@@ -164,7 +160,7 @@ static struct value *again(struct again *a, struct builder *b, struct value *v, 
 
 static bool ends_part(const struct op *o)
 {
-    return o->code == OP_reduce && regs_of(op_opnd(o, 0)) >= REGS_LEAST;
+    return o->code == OP_reduce && tile_nregs(op_opnd(o, 0)->type) >= REGS_LEAST;
 }
 
 static bool is_kept_over(const struct again *a, const struct value *v, int part)
@@ -186,9 +182,9 @@ static int bytes_under_way(const struct again *a, int part)
     int bits = 0, row_bits = 0, threads = 32 * a->func->num_warps;
     for (const struct op *o = a->block->first; o; o = o->next)
         if (o->nresults == 1 && is_kept_over(a, op_result(o), part)) {
-            bits += regs_of(op_result(o)) * type_elem_bits(op_result(o)->type);
+            bits += tile_nregs(op_result(o)->type) * type_elem_bits(op_result(o)->type);
             if (is_worth_it(a, op_result(o), part + 1))
-                row_bits += regs_of(op_result(o)) * NARROW_BITS;
+                row_bits += tile_nregs(op_result(o)->type) * NARROW_BITS;
         }
     int regs = bits / WIDE_BITS + OTHER_REGS;
     if (regs > t->regs_thread / REGS_UNIT * REGS_UNIT)

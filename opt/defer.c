@@ -105,7 +105,7 @@ static bool take_turns(const struct defer *d)
 /* 32-bit registers of a thread that keep v, where loops carry it. */
 static int regs_of(const struct value *v)
 {
-    return (1 << v->type->layout->nbits[IN_reg]) * type_elem_bits(v->type) / 32;
+    return tile_nregs(v->type) * type_elem_bits(v->type) / 32;
 }
 
 static bool fits(const struct defer *d, const struct op *roles)

@@ -37,7 +37,7 @@ static int regs_of(const struct value *v)
     if (v->def && v->def->code == OP_splat)
         v = op_opnd(v->def, 0);
     int bits = type_elem_bits(v->type);
-    return (type_is_tile(v->type) ? 1 << v->type->layout->nbits[IN_reg] : 1) * (bits > 32 ? 2 : 1);
+    return tile_nregs(v->type) * (bits > 32 ? 2 : 1);
 }
 
 /* The op of block b that is u's user or has it inside. */
