@@ -347,20 +347,6 @@ uint64_t place_apply(const struct place_map *m, uint64_t place)
     return r;
 }
 
-int place_terms(const struct place_map *m, int first, int n, struct place_term terms[2 * LAYOUT_BITS_MAX])
-{
-    int nterms = 0;
-    for (int shift = -(n - 1); shift < m->nout; shift++) {
-        uint64_t mask = 0;
-        for (int i = 0; i < n; i++)
-            if (i + shift >= 0 && m->basis[first + i] >> (i + shift) & 1)
-                mask |= UINT64_C(1) << i;
-        if (mask)
-            terms[nterms++] = (struct place_term){mask, shift};
-    }
-    return nterms;
-}
-
 /* -- text -- */
 
 static const char *const in_words[IN_count] = {"reg", "lane", "warp", "cta", "offset"};

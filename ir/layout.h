@@ -96,13 +96,6 @@ struct place_map {
 /* to^-1 ∘ from. Both must have the same shape. */
 void layout_divide(struct place_map *m, const struct layout *from, const struct layout *to);
 uint64_t place_apply(const struct place_map *m, uint64_t place);
-/* The part of m that depends on input bits first .. first+n-1, as few shifts of the number x that these bits make:
- * XOR over the terms of (x & mask) << shift (right where shift is negative). Returns how many terms; the flip is not in. */
-struct place_term {
-    uint64_t mask;
-    int shift;
-};
-int place_terms(const struct place_map *m, int first, int n, struct place_term terms[2 * LAYOUT_BITS_MAX]);
 
 /* -- conversions between distributed layouts -- */
 enum conversion {

@@ -295,29 +295,6 @@ TEST(divide_finds_the_owner)
     }
 }
 
-TEST(terms_add_up_to_the_map)
-{
-    for (int round = 0; round < 1000; round++) {
-        struct layout from, to;
-        struct place_map m;
-        struct place_term terms[2 * LAYOUT_BITS_MAX];
-        random_layout(&from, 4, thread_kinds);
-        do
-            random_layout(&to, 1, offset_kind);
-        while (layout_coord_bits(&to) != layout_coord_bits(&from));
-        layout_divide(&m, &from, &to);
-        int first = layout_first(&from, IN_lane), n = from.nbits[IN_lane] + from.nbits[IN_warp];
-        int nterms = place_terms(&m, first, n, terms);
-        for (uint64_t x = 0; x < UINT64_C(1) << n; x++) {
-            uint64_t sum = m.flip;
-            for (int i = 0; i < nterms; i++)
-                sum ^= terms[i].shift < 0 ? (x & terms[i].mask) >> -terms[i].shift
-                                          : (x & terms[i].mask) << terms[i].shift;
-            CHECK(sum == place_apply(&m, x << first));
-        }
-    }
-}
-
 /* -- text -- */
 
 TEST(text_round_trip)
