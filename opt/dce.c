@@ -57,6 +57,16 @@ struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value 
     return loop;
 }
 
+void loop_yield(struct op *loop, int nmore, struct value *const *more)
+{
+    struct op *yield = loop->regions[0]->last;
+    int n = yield->nopnds;
+    struct value **x = NEW_ARRAY(yield->block->func->module->arena, n + nmore, struct value *);
+    for (int i = 0; i < n + nmore; i++)
+        x[i] = i < n ? op_opnd(yield, i) : more[i - n];
+    op_set_opnds(yield, n + nmore, x);
+}
+
 struct marker {
     struct op *loop;
     struct map marked;

@@ -212,17 +212,6 @@ static void build_rest(struct builder *b, const struct defer *d, struct value *c
     build_yield(&in, 0, NULL);
 }
 
-static void yield_more(struct block *body, int n, struct value *const *more)
-{
-    struct op *yield = body->last;
-    struct value **x = NEW_ARRAY(body->func->module->arena, yield->nopnds + n, struct value *);
-    for (int i = 0; i < yield->nopnds; i++)
-        x[i] = op_opnd(yield, i);
-    for (int i = 0; i < n; i++)
-        x[yield->nopnds + i] = more[i];
-    op_set_opnds(yield, yield->nopnds + n, x);
-}
-
 /* The loop over K stores a piece a round, from number `due` on; returns the number of the next. */
 static struct value *store_in_rounds(struct defer *d, struct value *const *now, struct value *due)
 {
@@ -245,7 +234,7 @@ static struct value *store_in_rounds(struct defer *d, struct value *const *now, 
     build_yield(&in, 0, NULL);
     b = build_before(body->last);
     struct value *next = build_binary(&b, OP_add, which, build_const_i32(&b, 1));
-    yield_more(body, 1, &next);
+    loop_yield(loop, 1, &next);
     value_rename(which, "piece");
     return &loop->results[loop->nresults - 1];
 }
@@ -286,7 +275,7 @@ static void defer(struct defer *d)
         x[i] = d->carried.at[i];
     b = build_before(body->last);
     x[n] = build_const_i32(&b, 0);
-    yield_more(body, n + 1, x);
+    loop_yield(tiles, n + 1, x);
 
     b = build_after(tiles);
     b.loc = d->pieces.at[0].put->loc;

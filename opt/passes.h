@@ -145,8 +145,9 @@ bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoo
 
 /* -- dce.c -- */
 /* The `for` again in front of `old`, which is left empty, to be erased: it carries what `keep` says (NULL: all) and more;
- * what it yields for these is to be added. */
+ * what it yields for these is to be added (loop_yield). */
 struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value *const *more);
+void loop_yield(struct op *loop, int nmore, struct value *const *more);
 
 /* -- convert.c -- */
 bool convert_is_shared(const struct op *o); /* is o a convert that goes through shared memory? */

@@ -19,7 +19,7 @@
  *
  * A predicate instead (scale-d, false in the first round) would keep the registers of the sum alive through all that stands
  * between two tiles. Only in loops: what runs once has its zeros ready before its first operands come. Only loops with
- * nothing but dots and scalars, which are short. Needs: layouts. Leaves: dead ops.
+ * nothing but dots, scalars, and branches that give no tile (defer.c), which are short. Needs: layouts. Leaves: dead ops.
  */
 #include "opt/passes.h"
 

@@ -552,10 +552,7 @@ static void rewrite(struct pipeline *p)
     else
         rewrite_whole(p, slot, now);
 
-    struct value **yields = NEW_ARRAY(m->arena, nold + nmore, struct value *);
-    for (int i = 0; i < nold + nmore; i++)
-        yields[i] = i < nold ? op_opnd(p->body->last, i) : now[i - nold];
-    op_set_opnds(p->body->last, nold + nmore, yields);
+    loop_yield(loop, nmore, now);
     b = build_after(p->loop);
     build_op(&b, OP_async_wait, 0, NULL, 0, NULL, 0);
 }

@@ -16,7 +16,6 @@
 #include "runtime/neso.h"
 
 struct ptx_info;
-struct disk_cache;
 
 /* Why a device refused. Its text is the row `error` with `detail` for its %s. */
 struct fault {

@@ -10,7 +10,6 @@
  *
  * The source is the traced IR, places and the names of files included: all that the passes and codegen see, be it a file of kernels or a
  * program whose host part made the constants. Tracing takes a hundredth of what assembling takes. */
-#include "runtime/cuda.h"
 #include "runtime/runtime.h"
 
 #include <stdio.h>

@@ -22,7 +22,7 @@ out=${OUT:-build/gpu}
 mkdir -p "$out"
 python=$(command -v python3)
 export CFLAGS="-O2 -g"
-make -s -j"$(nproc)" all build/gpu_ops build/gpu_dots build/gpu_insns >"$out/make.log" 2>&1 || { tail -n 40 "$out/make.log"; exit 1; }
+make -s -j"$(nproc)" all build/gpu_ops build/gpu_dots build/gpu_insns build/bench/launch >"$out/make.log" 2>&1 || { tail -n 40 "$out/make.log"; exit 1; }
 neso=build/neso
 passed=0 failed=0
 
@@ -118,11 +118,13 @@ part_counts() { "$python" bench/peers/counts.py "$out/counts" "$neso" && passed=
 part_embed() { # with the driver's library alone, as C and as C++
     local flags=(-Wall -Wextra -Werror -pedantic -I"$out" tests/gpu/emitted.c "$out/product.c")
     local libcuda; libcuda=$(ldconfig -p | awk '/libcuda.so.1 .*x86-64/ {print $NF; exit}')
-    "$neso" compile tests/gpu/emitted.py --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32, i32, i32, i32, 128, 256, 64' \
-        --num-warps 8 --emit c -o "$out/product" &&
-        gcc -std=c11 "${flags[@]}" "$libcuda" -o "$out/emitted" && check "emitted C" 60 "$out/emitted" && cat "$out/log"
-    g++ -std=c++17 -x c++ "${flags[@]}" -x none "$libcuda" -o "$out/emitted++" && check "emitted C as C++" 60 "$out/emitted++"
-    make -s build/bench/launch     check "launches" 60 build/bench/launch; cat    check "launches" 60 build/bench/launch; cat check "launches" 60 build/bench/launch; cat "$out/log"
+    check "emitted C is written" 60 "$neso" compile tests/gpu/emitted.py \
+        --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32, i32, i32, i32, 128, 256, 64' --num-warps 8 --emit c -o "$out/product"
+    check "emitted C builds" 60 gcc -std=c11 "${flags[@]}" "$libcuda" -o "$out/emitted"
+    check "emitted C" 60 "$out/emitted"; cat "$out/log"
+    check "emitted C builds as C++" 60 g++ -std=c++17 -x c++ "${flags[@]}" -x none "$libcuda" -o "$out/emitted++"
+    check "emitted C as C++" 60 "$out/emitted++"
+    check "launches" 60 build/bench/launch; cat "$out/log"
 }
 
 part_sass() {
