@@ -3,14 +3,14 @@
  *     for %t = cta_id to %n step cta_count {       for %t = ... carry(%x0 = 0, %x1 = 0, %i = 0, %due = 2) {
  *       %r = for %k = ... {                          %r, %next = for %k = ... carry(..., %p = %due) {
  *         %d = wgmma ...                               %d = wgmma ...
- *                                                      if %p < 2 { piece %p }
+ *                                                      if %k != %lo { if %p < 2 { piece %p } }
  *         %w = dot_wait %d pending=1                   %w = dot_wait %d pending=1
  *         ...                                          ..., %p + 1
  *       }                                            }
  *       %e = dot_wait %r                      =>     %e = dot_wait %r
- *                                                    for %p = %next to 2 { piece %p }        K had fewer rounds
+ *                                                    for %p = %next to 2 { piece %p }        K had too few rounds
  *       %a, %b = ... %e ...                          %a, %b = ... %e ...
- *       bulk_wait pending=1 read=1                   yield %a, %b, %j, 0
+ *       bulk_wait pending=1 read=1                   yield %a, %b, %j, -1
  *       %s = to_shared %a, %slot0                  }
  *       tensor_put %s, %j                          for %p = %due to 2 { piece %p }           of the last program
  *       bulk_wait pending=1 read=1
@@ -20,7 +20,7 @@
  *
  * Between the last dot of one tile and the first of the next, tensor cores wait for whatever is done there. What is left is to
  * round the sums; the rounded tile stays in registers, two elements in each, and leaves piece by piece while the
- * next dots are under way, one piece a round.
+ * next dots are under way, one piece a round but the first, whose dots begin a sum and stand in front of the loop (peel.c).
  *
  * Pieces take turns in two slots. A piece waits until the one before has been read, so the barrier in front of its copy also shows
  * everybody that the next piece's slot is free: one barrier a piece. Needs: layouts, roles, tiles that leave in pieces by
@@ -203,13 +203,27 @@ static void build_one_of(struct builder *b, const struct defer *d, struct value 
     }
 }
 
-/* The pieces from number `from` on. */
+/* The pieces from number `from` on; -1 is that of the first round, which stores none. */
 static void build_rest(struct builder *b, const struct defer *d, struct value *const *now, struct value *from)
 {
+    from = build_binary(b, OP_maxs, from, build_const_i32(b, 0));
     struct op *rest = build_for(b, from, build_const_i32(b, d->pieces.n), build_const_i32(b, 1), 0, NULL);
     struct builder in = build_at_end(rest->regions[0], b->loc);
     build_one_of(&in, d, now, rest->regions[0]->args.at[0], 0, d->pieces.n);
     build_yield(&in, 0, NULL);
+}
+
+/* What is built there runs where c is true. */
+static struct builder build_where(struct builder *b, struct value *c)
+{
+    struct op *perhaps = build_if(b, c, 0, NULL);
+    struct builder in[2];
+    for (int i = 0; i < 2; i++) {
+        in[i] = build_at_end(perhaps->regions[i], b->loc);
+        build_yield(&in[i], 0, NULL);
+    }
+    in[0].before = perhaps->regions[0]->last;
+    return in[0];
 }
 
 /* The loop over K stores a piece a round, from number `due` on; returns the number of the next. */
@@ -225,13 +239,10 @@ static struct value *store_in_rounds(struct defer *d, struct value *const *now, 
         wait = wait->next;
     struct builder b = build_before(wait);
     b.loc = d->pieces.at[0].put->loc;
-    struct op *perhaps =
-        build_if(&b, build_cmp(&b, PRED_slt, which, build_const_i32(&b, d->pieces.n)), 0, NULL);
-    struct builder in = build_at_end(perhaps->regions[0], b.loc);
+    struct builder later = build_where(&b, build_cmp(&b, PRED_ne, body->args.at[0], op_opnd(loop, 0)));
+    struct builder in =
+        build_where(&later, build_cmp(&later, PRED_slt, which, build_const_i32(&later, d->pieces.n)));
     build_one_of(&in, d, now, which, 0, d->pieces.n);
-    build_yield(&in, 0, NULL);
-    in = build_at_end(perhaps->regions[1], b.loc);
-    build_yield(&in, 0, NULL);
     b = build_before(body->last);
     struct value *next = build_binary(&b, OP_add, which, build_const_i32(&b, 1));
     loop_yield(loop, 1, &next);
@@ -274,7 +285,7 @@ static void defer(struct defer *d)
     for (int i = 0; i < n; i++)
         x[i] = d->carried.at[i];
     b = build_before(body->last);
-    x[n] = build_const_i32(&b, 0);
+    x[n] = build_const_i32(&b, -1);
     loop_yield(tiles, n + 1, x);
 
     b = build_after(tiles);

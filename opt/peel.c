@@ -70,17 +70,29 @@ static bool can_peel(const struct op *loop)
     return begins && is_in_loop(loop);
 }
 
-/* Whether this is the first round is known now: nobody need ask, and what arrives at barriers in all rounds but it does. */
+static void run_always(struct op *either)
+{
+    struct block *runs = either->regions[0];
+    while (runs->first != runs->last)
+        op_move_before(runs->first, either);
+    op_erase(either);
+}
+
+/* Whether this is the first round is known now: nobody need ask, and what arrives at barriers, or is done, in all rounds but it
+ * does. */
 static void settle(struct block *b, const struct value *count, const struct value *lo, bool first)
 {
     for (struct op *next, *o = b->first; o; o = next) {
         next = o->next;
-        const struct op *on = o->code == OP_mbar_arrive && op_opnd(o, 1) ? op_opnd(o, 1)->def : NULL;
+        int c = o->code == OP_mbar_arrive ? 1 : o->code == OP_if && o->nresults == 0 ? 0 : -1;
+        const struct op *on = c >= 0 && op_opnd(o, c) ? op_opnd(o, c)->def : NULL;
         if (!on || on->code != OP_cmp || op_int(on, ATTR_pred) != PRED_ne || op_opnd(on, 0) != count ||
             op_opnd(on, 1) != lo)
             continue;
         if (first)
             op_erase(o);
+        else if (o->code == OP_if)
+            run_always(o);
         else
             op_set_opnd(o, 1, NULL);
     }

@@ -233,8 +233,8 @@ static const char covered[] =
                   leave[] = "the other role waits, and so the CTA does not end",
                   begun[] = "behind the first round: nothing else is under way, and dots alone wrote the sum",
                   enough[] = "a thread begins with as many as it needs here",
-                  never[] =
-                      "of a piece that this round never stores; or the last one's, behind which is none";
+                  last[] = "of the last piece: nothing is written to the slot that it says is free",
+                  next[] = "of the last piece but one: the next group has its copy too";
 static const struct loss harmless[] = {
     {"a CTA a tile", "bar.sync", 1, idle},
     {"rings, roles, CTAs that stay", "setmaxnreg.inc", 1, enough},
@@ -242,10 +242,8 @@ static const struct loss harmless[] = {
     {"rings, roles, CTAs that stay", "wgmma.wait_group", 1, begun},
     {"rings, roles, CTAs that stay", "wgmma.fence", 1, begun},
     {"tiles stored under the next dots", "setmaxnreg.inc", 1, enough},
-    {"tiles stored under the next dots", "fence.proxy.async", 5, never},
-    {"tiles stored under the next dots", "cp.async.bulk.wait_group", 6, never},
-    {"tiles stored under the next dots", "cp.async.bulk.commit_group", 6, never},
-    {"tiles stored under the next dots", "bar.sync", 10, never},
+    {"tiles stored under the next dots", "cp.async.bulk.wait_group", 1, last},
+    {"tiles stored under the next dots", "cp.async.bulk.commit_group", 1, next},
     {"tiles stored under the next dots", "wgmma.wait_group", 1, begun},
     {"tiles stored under the next dots", "wgmma.fence", 1, begun},
     {"pairs of CTAs", "barrier.cluster.wait", 2, leave},
