@@ -404,6 +404,22 @@ static int ctas_wanted(const struct mir *m, const struct ptx_info *info)
     return ctas < 1 ? 1 : ctas < CTAS_MOST ? ctas : CTAS_MOST;
 }
 
+static const char *param_of(const void *ctx, int64_t i)
+{
+    const struct ptx_info *info = ctx;
+    return info->params.at[i].name;
+}
+
+/* Who launches this text by hand would not miss them, as one misses a map. */
+static void put_guards(const struct emitter *e, const struct ptx_info *info)
+{
+    for (int i = 0; i < info->nguards && !info->nmaps; i++) {
+        text_str(e->out, "// only for launches where this is at least 0: ");
+        expr_print(&info->guards[i], e->out, param_of, info);
+        text_char(e->out, '\n');
+    }
+}
+
 static void put_signature(const struct emitter *e, const struct ptx_info *info)
 {
     text_printf(e->out, ".visible .entry %s(", e->m->func->name);
@@ -451,6 +467,7 @@ void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct 
                     info->shared_bytes < SWIZZLE_BYTES ? VECTOR_BYTES : SWIZZLE_BYTES);
     put_texts(&e);
     text_char(out, '\n');
+    put_guards(&e, info);
     put_signature(&e, info);
     text_str(out, "{\n");
     if (m->local_bytes)

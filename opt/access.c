@@ -335,7 +335,7 @@ static bool find_strides(struct finder *x, const struct type *tile)
         if (poly_const(&dim->stride, &bytes) && bytes == type_elem_bytes(type_elem(tile)->elem))
             x->a->contiguous = d;
     }
-    return x->a->contiguous >= 0 || refuse(x, "no dimension is contiguous");
+    return !tile->rank || x->a->contiguous >= 0 || refuse(x, "no dimension is contiguous");
 }
 
 /* What the conditions have placed goes from the address. */
@@ -413,7 +413,7 @@ const char *access_of(struct affine_table *t, const struct op *o, struct access 
     const struct value *ptr = op_opnd(o, 0), *mask = op_opnd(o, o->code == OP_store ? 2 : 1);
     const struct type *tile = ptr->type;
     *out = (struct access){.ndims = tile->rank, .tile_rank = tile->rank};
-    if (!tile->rank || tile->rank > ACCESS_DIMS_MOST)
+    if (tile->rank > ACCESS_DIMS_MOST)
         return "it is no tile of 1 to 5 dimensions";
     for (int d = 0; d < tile->rank; d++)
         out->dims[d].tile_dim = d;
@@ -424,7 +424,7 @@ const char *access_of(struct affine_table *t, const struct op *o, struct access 
     struct finder x = {.t = t, .a = out, .rest = address->p};
     struct conditions c;
     out->base = address->base;
-    if (!conditions_of(t, mask, &c))
+    if (!conditions_of(t, tile->rank ? mask : NULL, &c))
         return no_bounds;
     bool found = unwrap(&x) && find_strides(&x, tile) && add_conditions(&x, &c) && subtract_starts(&x) &&
                  distribute(&x) && check_starts(&x);

@@ -518,12 +518,25 @@ static bool carried(struct affine_table *t, const struct value *v, struct affine
            poly_mul(t, &way, &back.p, &n) && poly_add(t, &r->p, &start.p, &way, 1);
 }
 
+bool runs_once(const struct affine_table *t, const struct op *loop)
+{
+    for (int i = 0; i < t->nonce; i++)
+        if (t->once[i] == loop)
+            return true;
+    return false;
+}
+
 static bool argument_of(struct affine_table *t, const struct value *v, struct affine *r)
 {
     const struct op *by = v->block->parent;
     if (!by && type_is_ptr(v->type)) {
         r->base = v->index;
         return true;
+    }
+    if (by && runs_once(t, by)) {
+        const struct affine *init = lookup(t, op_opnd(by, v->index ? v->index + 2 : 0));
+        *r = init ? *init : *r;
+        return init != NULL;
     }
     if (by && by->code == OP_for && (type_is_ptr(v->type) || is_index(v->type)) &&
         (v->index == 0 ? counter(t, by, r) : carried(t, v, r)))

@@ -47,7 +47,10 @@ struct affine_table {
     int depth;
     const char *why;               /* the latest reason why something has no form */
     const struct axis_table *axes; /* NULL: nobody has asked (align.c) */
+    const struct op *const *once;  /* loops that are taken to run once */
+    int nonce;
 };
+bool runs_once(const struct affine_table *t, const struct op *loop);
 struct affine_table *affine_new(struct func *f); /* in scratch; values are looked at when asked for */
 
 /* A scalar, or an element of a tile by its indices. */
@@ -140,15 +143,27 @@ const char *map_of(struct affine_table *t, const struct access *a, const struct 
 /* Its number; equal maps are one. */
 int map_add(struct func *f, const struct tensor_map *m);
 
+/* -- apart.c -- */
+
+bool base_expr(struct affine_table *t, const struct access *a, struct expr *out);
+bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out); /* as the mask says */
+
 /* What the launch must fulfil, besides being one for which there are maps: each at least 0. */
 enum { GUARDS_OF_ACCESS_MOST = 4 * GUARDS_MOST };
 struct guards {
     struct expr at[GUARDS_OF_ACCESS_MOST];
     int n;
 };
+struct expr *guard_new(struct guards *g);                /* to be filled; NULL: too many */
 void guards_add(struct func *f, const struct guards *g); /* those that are not there yet */
 /* Those of access_of; false: the launcher cannot compute one. */
 bool guards_of(struct affine_table *t, const struct access *a, struct guards *g);
+/* Strides go forwards, so that an array begins at its base; false: likewise. */
+bool guard_forward(struct affine_table *t, const struct access *a, struct guards *g);
+/* May the kernel write, between `from` (NULL: its start) and the load, what that reads? Other parameters may well point to
+ * the same array: the launch looks. The load's strides are taken to go forwards; `a` NULL: nobody knows what it reads. */
+bool may_be_written(struct affine_table *t, const struct op *from, const struct op *load,
+                    const struct access *a, struct guards *g);
 
 /* -- align.c: is p * bytes a multiple of 16? What only the launch knows becomes a guard; false: it may be none -- */
 bool guard_aligned(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g);

@@ -52,7 +52,7 @@ static uint64_t hash_op(const struct op *o)
     return hash_bytes(&t, sizeof t, h);
 }
 
-static bool equal_attrs(const struct op *a, const struct op *b)
+bool attrs_equal(const struct op *a, const struct op *b)
 {
     if (a->nattrs != b->nattrs)
         return false;
@@ -83,7 +83,7 @@ static bool equal_ops(const struct op *a, const struct op *b)
     for (int i = 0; i < a->nresults; i++)
         if (a->results[i].type != b->results[i].type)
             return false;
-    return equal_opnds(a, b) && equal_attrs(a, b);
+    return equal_opnds(a, b) && attrs_equal(a, b);
 }
 
 /* -- the table -- */

@@ -25,7 +25,7 @@ static void look_at(struct op *o, void *ctx)
 void opt_pack(struct func *f)
 {
     bool forbidden = f->num_warps != 1 || f->extra_warps || f->num_ctas != 1 || f->shared_bytes ||
-                     f->persistent || f->pair_multiple || f->maps.n || f->guards.n;
+                     f->persistent || f->pair_multiple || f->maps.n;
     if (!forbidden)
         func_walk(f, look_at, &forbidden);
     if (forbidden)

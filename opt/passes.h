@@ -21,6 +21,7 @@ PASS(fold, any, any, "compute constants, apply exact identities")
 PASS(cse, any, any, "compute equal pure ops once")
 PASS(licm, any, any, "move invariant pure ops out of loops")
 PASS(dce, any, any, "drop ops without use or effect")
+PASS(once, traced, traced, "read a row once where the launch sees that loops over it run once")
 PASS(dot, traced, traced, "widen what tensor cores cannot multiply")
 PASS(tma, traced, traced, "make loads of tiles copies by tensor maps")
 PASS(put, traced, traced, "make stores of dots' results copies by tensor maps")
@@ -88,6 +89,9 @@ void opt_explain(struct func *f, const struct op *o, const char *format, ...) PR
 bool opt_is_listed(const char *names, const char *name);
 /* Would it be shown? */
 bool opt_explains(const struct func *f);
+
+/* -- cse.c -- */
+bool attrs_equal(const struct op *a, const struct op *b);
 
 /* -- scan.c: the layout in which a scan is computed -- */
 const struct layout *scan_layout(const struct op *o);

@@ -79,123 +79,6 @@ static bool major_fits(const struct value *v, int dim)
     return type_elem_bytes(v->type) == EITHER_MAJOR_BYTES || dim == (v->uses == &o->opnds[0]);
 }
 
-/* -- expressions -- */
-
-static bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out)
-{
-    /* Coordinates have 31 bits. The driver takes 2^32 too, but copies then fail as illegal instructions. */
-    const int64_t largest = INT64_C(1) << 31;
-    struct poly none = {0}, extent;
-    for (int i = 0; i < d->nbounds; i++) {
-        if (!poly_add(t, &extent, &none, &d->bounds[i].more, -1) || !poly_expr(t, &extent, out))
-            return false;
-        if (i)
-            expr_push(t->f->module->arena, out, EXPR_min, 0);
-    }
-    if (!d->nbounds)
-        expr_push(t->f->module->arena, out, EXPR_const, largest);
-    return true;
-}
-
-static bool base_expr(struct affine_table *t, const struct access *a, struct expr *out)
-{
-    expr_push(t->f->module->arena, out, EXPR_param, a->base);
-    if (!a->offset.n)
-        return true;
-    bool good = poly_expr(t, &a->offset, out);
-    expr_push(t->f->module->arena, out, EXPR_add, 0);
-    return good;
-}
-
-/* -- earlier stores -- */
-
-struct writes {
-    const struct op *load;
-    bool passed;  /* the load */
-    bool unknown; /* something that may come before it writes who knows where */
-    const struct op *stores[GUARDS_MOST];
-    int n;
-};
-
-static bool share_a_loop(const struct op *a, const struct op *b)
-{
-    for (const struct op *o = a->block->parent; o; o = o->block->parent)
-        if ((o->code == OP_for || o->code == OP_while) && op_is_inside(b, o))
-            return true;
-    return false;
-}
-
-static void visit_write(struct op *o, void *ctx)
-{
-    struct writes *w = ctx;
-    w->passed = w->passed || o == w->load;
-    if (!op_has(o, WRITES) || (w->passed && !share_a_loop(o, w->load)))
-        return;
-    if (o->code == OP_store && w->n < GUARDS_MOST)
-        w->stores[w->n++] = o;
-    else
-        w->unknown = true;
-}
-
-/* Behind the array's last byte. False: nobody knows. */
-static bool end_expr(struct affine_table *t, const struct access *a, int elem_bytes, struct expr *out)
-{
-    struct arena *arena = t->f->module->arena;
-    if (!base_expr(t, a, out))
-        return false;
-    for (int d = 0; d < a->ndims; d++) {
-        if (!a->dims[d].nbounds || !extent_expr(t, &a->dims[d], out))
-            return false;
-        expr_push(arena, out, EXPR_const, 1);
-        expr_push(arena, out, EXPR_sub, 0);
-        if (!poly_expr(t, &a->dims[d].stride, out))
-            return false;
-        expr_push(arena, out, EXPR_mul, 0);
-        expr_push(arena, out, EXPR_add, 0);
-    }
-    expr_push(arena, out, EXPR_const, elem_bytes);
-    expr_push(arena, out, EXPR_add, 0);
-    return true;
-}
-
-static int elem_bytes_of(const struct op *access)
-{
-    return type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
-}
-
-/* One array ends before the other begins; strides of the store's do not go backwards, which a map's never do. */
-static bool guard_apart(struct raising *r, struct candidate *c, const struct op *store)
-{
-    struct access to;
-    struct guards *g = &c->guards;
-    struct expr *e = &g->at[g->n];
-    struct arena *arena = r->f->module->arena;
-    if (access_of(r->t, store, &to) || to.base == c->a.base || to.nguards ||
-        g->n + 1 + to.ndims > GUARDS_OF_ACCESS_MOST)
-        return false;
-    bool good = base_expr(r->t, &to, e) && end_expr(r->t, &c->a, elem_bytes_of(c->load), e);
-    expr_push(arena, e, EXPR_sub, 0);
-    good = good && base_expr(r->t, &c->a, e) && end_expr(r->t, &to, elem_bytes_of(store), e);
-    expr_push(arena, e, EXPR_sub, 0);
-    expr_push(arena, e, EXPR_max, 0);
-    g->n++;
-    int64_t bytes;
-    for (int d = 0; d < to.ndims && good; d++)
-        good = (poly_const(&to.dims[d].stride, &bytes) && bytes >= 0) ||
-               poly_expr(r->t, &to.dims[d].stride, &g->at[g->n++]);
-    return good;
-}
-
-/* Another parameter may well point to the same array: the launcher looks. */
-static bool may_be_written(struct raising *r, struct candidate *c)
-{
-    struct writes w = {.load = c->load};
-    func_walk(r->f, visit_write, &w);
-    for (int i = 0; i < w.n && !w.unknown; i++)
-        w.unknown = !guard_apart(r, c, w.stores[i]);
-    return w.unknown;
-}
-
 /* -- wrapped rows -- */
 
 struct spread {
@@ -340,25 +223,6 @@ int map_add(struct func *f, const struct tensor_map *m)
     return i;
 }
 
-bool guards_of(struct affine_table *t, const struct access *a, struct guards *g)
-{
-    for (int i = 0; i < a->nguards; i++)
-        if (g->n == GUARDS_OF_ACCESS_MOST || !poly_expr(t, &a->guards[i], &g->at[g->n++]))
-            return false;
-    return true;
-}
-
-void guards_add(struct func *f, const struct guards *g)
-{
-    for (int i = 0; i < g->n; i++) {
-        int k = 0;
-        while (k < f->guards.n && !expr_equal(&f->guards.at[k], &g->at[i]))
-            k++;
-        if (k == f->guards.n)
-            VEC_PUSH(f->module->arena, &f->guards, g->at[i]);
-    }
-}
-
 /* -- the decision -- */
 
 /* NULL: it can. */
@@ -375,7 +239,7 @@ static const char *why_not(struct raising *r, struct candidate *c)
         return "it is volatile";
     if (!fill_of(op_opnd(o, 2), &c->map.nan))
         return "elements off the mask are neither 0 nor a NaN that maps have";
-    if (may_be_written(r, c))
+    if (may_be_written(r->t, NULL, o, &c->a, &c->guards))
         return "the kernel may write before it";
     if (!wraps_are_masked(r, o, &c->a))
         return "rows beyond the bound are wrapped, and may reach more than masked stores";
@@ -385,7 +249,8 @@ static const char *why_not(struct raising *r, struct candidate *c)
     why = map_of(r->t, &c->a, op_result(o)->type, c->dims, &c->map);
     if (why || !guards_of(r->t, &c->a, &c->guards))
         return why ? why : "the launcher cannot compute a guard";
-    if (!guard_aligned(r->t, &c->a.dims[c->a.contiguous].start, elem_bytes_of(o), &c->guards))
+    if (!guard_aligned(r->t, &c->a.dims[c->a.contiguous].start, type_elem_bytes(op_result(o)->type),
+                       &c->guards))
         return "rows of its tiles may begin at no multiple of 16 bytes";
     struct builder b = build_before(o);
     for (int i = 0; i < c->a.ndims; i++)

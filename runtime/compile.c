@@ -222,14 +222,15 @@ static void make_plan(struct neso_kernel *k, const struct func *f, struct text *
     text_printf(out, "\"grid\": \"%s\", \"pairs\": %d, \"packs\": %d, \"warps\": %d, \"threads\": %d, ",
                 k->info.persistent ? "persistent" : "logical", k->info.pair_multiple, k->info.packs,
                 f->num_warps, k->info.num_threads);
-    text_printf(out,
-                "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}%s%s%s\n  ]\n}\n",
+    text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}%s%s",
                 k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10,
                 k->info.persistent || k->info.pair_multiple
                     ? ",\n    {\"without\": \"persist,cluster\", \"where\": \"programs <= multiprocessors\"}"
                     : "",
-                k->info.puts ? ",\n    {\"without\": \"put\"}" : "",
-                has_plan(k) ? ",\n    {\"guards\": [], \"without\": \"tma,put\"}" : "");
+                k->info.puts ? ",\n    {\"without\": \"put\"}" : "");
+    if (has_plan(k))
+        text_printf(out, ",\n    {\"guards\": [], \"without\": \"%s\"}", passes_that_ask(&k->info));
+    text_str(out, "\n  ]\n}\n");
 }
 
 /* -- texts -- */

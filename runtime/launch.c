@@ -45,20 +45,22 @@ bool kernel_load(struct neso_kernel *k, struct fault *f)
     return good;
 }
 
-/* Programs of one warp share CTAs where that leaves several for each multiprocessor. */
-static bool launch_packed(struct neso_kernel *k, const struct launch *whole, struct fault *f)
+bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loaded,
+                   const struct launch *whole, struct fault *f)
 {
     enum { CTAS_LEAST = 4 };
     struct launch packed = *whole, *l = &packed;
     uint64_t programs = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     uint64_t least = (uint64_t)CTAS_LEAST * (uint64_t)k->device->multiprocessors;
     int n = 1;
-    while (2 * n <= k->info.packs && l->grid[0] % (2u * (unsigned)n) == 0 &&
+    if (!info->packs)
+        return k->device->class->launch(k->device, loaded, whole, f);
+    while (2 * n <= info->packs && l->grid[0] % (2u * (unsigned)n) == 0 &&
            programs / (2u * (unsigned)n) >= least)
         n *= 2;
     l->packs = n;
     l->grid[0] /= (unsigned)n;
-    return k->device->class->launch(k->device, k->loaded, l, f);
+    return k->device->class->launch(k->device, loaded, l, f);
 }
 
 bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
@@ -71,7 +73,7 @@ bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *
     if (planned)
         return plan_launch(k, l, f);
     if (k->info.packs && !k->traced)
-        return launch_packed(k, l, f);
+        return launch_packed(k, &k->info, k->loaded, l, f);
     return k->device->class->launch(k->device, k->loaded, l, f);
 }
 

@@ -64,9 +64,20 @@ bool has_plan(const struct neso_kernel *k)
 
 /* -- the kernel without maps -- */
 
-static void find_dot(struct op *o, void *ctx)
+struct causes {
+    int ndots, nloops;
+};
+
+static void find_cause(struct op *o, void *ctx)
 {
-    *(bool *)ctx |= o->code == OP_dot;
+    struct causes *c = ctx;
+    c->ndots += o->code == OP_dot;
+    c->nloops += o->code == OP_for;
+}
+
+const char *passes_that_ask(const struct ptx_info *info)
+{
+    return info->nmaps ? "tma,put" : "once";
 }
 
 void plan_keep(struct neso_kernel *k, const struct func *f)
@@ -74,12 +85,12 @@ void plan_keep(struct neso_kernel *k, const struct func *f)
     const struct diag *d = &k->module->diag;
     const struct target *target = f->target ? f->target : k->spec.target;
     struct general_source *source = &k->general_source;
-    bool has_dot = false;
+    struct causes c = {0};
     struct text t;
-    if (!k->device || !target || !target_has(target, HAS_tma) || f->degree != DEGREE_traced)
+    if (!k->device || !target || f->degree != DEGREE_traced)
         return;
-    block_walk(f->body, find_dot, &has_dot);
-    if (!has_dot)
+    block_walk(f->body, find_cause, &c);
+    if (c.ndots ? !target_has(target, HAS_tma) : c.nloops < 2)
         return;
     text_init(&t, &k->arena);
     func_print(f, &t);
@@ -207,8 +218,8 @@ static struct general *general_of(struct neso_kernel *k, struct general *_Atomic
 
 static bool launch_general(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
-    struct general *g = general_of(k, &k->general, "tma,put", f);
-    return g && k->device->class->launch(k->device, g->loaded, l, f);
+    struct general *g = general_of(k, &k->general, passes_that_ask(&k->info), f);
+    return g && launch_packed(k, &g->info, g->loaded, l, f);
 }
 
 /* -- maps -- */
@@ -384,7 +395,7 @@ bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
         args[with_maps.nargs++] = (uint64_t)(uintptr_t)maps[i];
     with_maps.args = args;
     with_maps.nmaps = v.info->nmaps;
-    return k->device->class->launch(k->device, v.loaded ? v.loaded : k->loaded, &with_maps, f);
+    return launch_packed(k, v.info, v.loaded ? v.loaded : k->loaded, &with_maps, f);
 }
 
 void plan_release(struct neso_kernel *k)

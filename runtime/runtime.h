@@ -163,9 +163,11 @@ void kept_miss(struct neso_kernel *k, const struct func *f, const char *key);
 
 /* Is there anything in k's plan that a launch may not fulfil? */
 bool has_plan(const struct neso_kernel *k);
-/* Before passes change f: keeps what the kernel without tensor maps is made of, if f may come to have some. */
+/* Before passes change f: keeps what the kernel without maps and guards is made of, if f may come to have some. */
 void plan_keep(struct neso_kernel *k, const struct func *f);
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
+/* Which passes, left out, leave a kernel that asks nothing of its launch. */
+const char *passes_that_ask(const struct ptx_info *info);
 void plan_release(struct neso_kernel *k);
 /* For the launch plan's text. */
 void plan_print(const struct neso_kernel *k, struct text *out);
@@ -175,6 +177,9 @@ void plan_print(const struct neso_kernel *k, struct text *out);
 bool kernel_load(struct neso_kernel *k, struct fault *f);
 /* args: a value for each parameter that is no constant. A grid with a 0 does nothing. */
 bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
+/* One of k's variants: programs of one warp share CTAs where that leaves several for each multiprocessor. */
+bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loaded, const struct launch *whole,
+                   struct fault *f);
 struct program;
 
 /* -- call.c -- */

@@ -1,0 +1,100 @@
+# runs: interpreter emulator cuda triton (not triton-interpret: its loops over run-time bounds fail with the NumPy of 2026)
+# Loops over a row in blocks, of less than one, one, and several, and of none: what several loops read stays in registers where
+# the launch sees that they run once. Not where an array that is stored to meanwhile is the one that is read: then it is read again.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def norm(X, Y, W, Mean, stride, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    X += row * stride
+    Y += row * stride
+    total = tl.zeros([BLOCK], dtype=tl.float32)
+    for off in range(0, N, BLOCK):
+        cols = off + tl.arange(0, BLOCK)
+        total += tl.load(X + cols, mask=cols < N, other=0.)
+    mean = tl.sum(total, axis=0) / N
+    squares = tl.zeros([BLOCK], dtype=tl.float32)
+    for off in range(0, N, BLOCK):
+        cols = off + tl.arange(0, BLOCK)
+        x = tl.where(cols < N, tl.load(X + cols, mask=cols < N, other=0.) - mean, 0.)
+        squares += x * x
+    rstd = 1 / tl.sqrt(tl.sum(squares, axis=0) / N + 1e-5)
+    tl.store(Mean + row, mean)
+    tl.debug_barrier()
+    for off in range(0, N, BLOCK):
+        cols = off + tl.arange(0, BLOCK)
+        mask = cols < N
+        w = tl.load(W + cols, mask=mask)
+        x = tl.load(X + cols, mask=mask, other=0.)
+        tl.store(Y + cols, (x - mean) * rstd * w, mask=mask)
+
+
+@triton.jit
+def largest(X, Y, N, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    p = X + tl.program_id(0) * N + i
+    most = -float('inf')
+    for k in range(tl.cdiv(N, BLOCK)):
+        most = tl.maximum(most, tl.max(tl.load(p, mask=k * BLOCK + i < N, other=-float('inf')), axis=0))
+        p += BLOCK
+    p = X + tl.program_id(0) * N + i
+    q = Y + tl.program_id(0) * N + i
+    for k in range(tl.cdiv(N, BLOCK)):
+        tl.store(q, tl.load(p, mask=k * BLOCK + i < N, other=-float('inf')) - most, mask=k * BLOCK + i < N)
+        p += BLOCK
+        q += BLOCK
+
+
+def expected(x, w):
+    mean = x.mean(1, keepdim=True)
+    return (x - mean) / torch.sqrt(((x - mean) ** 2).mean(1, keepdim=True) + 1e-5) * w
+
+
+def close(got, wanted):
+    torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+torch.manual_seed(0)
+BLOCK = 128
+for columns in [1, 100, 128, 129, 300]:
+    for warps in [1, 4]:
+        for rows in [3, 64]:
+            x, w = torch.randn(rows, columns, device='cuda'), torch.randn(columns, device='cuda')
+            y, mean = torch.empty_like(x), torch.empty(rows, device='cuda')
+            norm[(rows,)](x, y, w, mean, x.stride(0), columns, BLOCK=BLOCK, num_warps=warps)
+            close(y, expected(x, w))
+            close(mean, x.mean(1))
+            largest[(rows,)](x, y, columns, BLOCK=BLOCK, num_warps=warps)
+            close(y, x - x.max(1, keepdim=True)[0])
+            # in place
+            wanted = expected(x, w)
+            norm[(rows,)](x, x, w, mean, x.stride(0), columns, BLOCK=BLOCK, num_warps=warps)
+            close(x, wanted)
+# A row without columns: nothing is read.
+y = torch.full((2, 4), 7., device='cuda')
+mean = torch.zeros(2, device='cuda')
+norm[(2,)](y, y, y, mean, 4, 0, BLOCK=BLOCK)
+largest[(2,)](y, y, 0, BLOCK=BLOCK)
+assert (y == 7.).all()
+# The mean goes into the row, which is then read with it; backwards, rows are not where a launch can tell them apart.
+for columns in [100, 128, 200]:
+    x, w = torch.randn(1, columns, device='cuda'), torch.ones(columns, device='cuda')
+    y = torch.empty_like(x)
+    before, mean = x.clone(), x.mean()
+    rstd = 1 / torch.sqrt(((x - mean) ** 2).mean() + 1e-5)
+    norm[(1,)](x, y, w, x[0, 50:], columns, columns, BLOCK=BLOCK)
+    before[0, 50] = mean
+    close(x, before)
+    close(y, (before - mean) * rstd)
+    x = torch.randn(3, columns, device='cuda')
+    y, mean = torch.empty_like(x), torch.empty(3, device='cuda')
+    norm[(3,)](x[2], y[2], w, mean, -columns, columns, BLOCK=BLOCK)
+    close(y, expected(x, w))
+    close(mean, torch.flip(x.mean(1), [0]))
+print("ok")
+
+# expect:
+# ok
