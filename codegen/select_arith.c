@@ -220,6 +220,38 @@ static struct opnd sign_op(struct select *s, enum opcode code, struct opnd x)
 
 static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x);
 
+static bool is_const_at_least(const struct value *v, double least)
+{
+    uint64_t bits;
+    return value_const_bits(v, &bits) && bits_to_double(DT_f32, bits) >= least;
+}
+
+/* 1 / (c + a power), as of a sigmoid: a divisor that is no tiny number. */
+static bool is_inverse_of_more(const struct op *o)
+{
+    uint64_t one;
+    const struct op *sum = op_opnd(o, 1)->def;
+    if (elem_dtype(op_result(o)->type) != DT_f32 || !value_const_bits(op_opnd(o, 0), &one) ||
+        one != double_to_bits(DT_f32, 1) || !sum || sum->code != OP_add)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct op *power = op_opnd(sum, i)->def;
+        if (power && (power->code == OP_exp || power->code == OP_exp2) &&
+            is_const_at_least(op_opnd(sum, !i), 0x1p-100))
+            return true;
+    }
+    return false;
+}
+
+/* A quarter of the inverse of a quarter: for divisors over 2^126 too no step gives or takes a number below 2^-126 but the last. */
+static struct opnd inverse(struct select *s, struct opnd x)
+{
+    struct opnd quarter = opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, 0.25));
+    x = emit2(s, form1(INSN_mul, PT_f32, MOD_rn), x, quarter);
+    x = emit1(s, form2(INSN_rcp, PT_f32, MOD_approx, MOD_ftz), x);
+    return emit2(s, form1(INSN_mul, PT_f32, MOD_rn), x, quarter);
+}
+
 static struct opnd fdiv(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
 {
     if (dt == DT_f64)
@@ -227,6 +259,8 @@ static struct opnd fdiv(struct select *s, const struct op *o, enum dtype dt, con
     if (dt != DT_f32)
         return through_f32(s, o, dt, x, fdiv);
     bool exact = op_int(o, ATTR_round) == ROUND_rn;
+    if (!exact && is_inverse_of_more(o))
+        return inverse(s, x[1]);
     return emit2(s, form1(INSN_div, PT_f32, exact ? MOD_rn : MOD_full), x[0], x[1]);
 }
 

@@ -61,10 +61,27 @@ static struct opnd select_f32(struct select *s, struct opnd c, struct opnd x, st
 
 /* -- exponentials -- */
 
-static struct opnd exp_f32(struct select *s, struct opnd x)
+/* Is v only added to constants next to which numbers below 2^-126 are nothing? Then they may as well be 0. */
+static bool is_lost_where_tiny(const struct value *v)
+{
+    if (elem_dtype(v->type) != DT_f32)
+        return false;
+    for (const struct use *u = v->uses; u; u = u->next) {
+        uint64_t bits;
+        const struct op *o = u->user;
+        if ((o->code != OP_add && o->code != OP_sub) ||
+            !value_const_bits(op_opnd(o, op_opnd(o, 0) == v), &bits) ||
+            fabs(bits_to_double(DT_f32, bits)) < 0x1p-100)
+            return false;
+    }
+    return true;
+}
+
+static struct opnd exp_f32(struct select *s, const struct op *o, struct opnd x)
 {
     static const float log2_e = 0x1.715476p+0f;
-    return emit1(s, form1(INSN_ex2, PT_f32, MOD_approx), times(s, x, f32(log2_e)));
+    enum mod ftz = is_lost_where_tiny(op_result(o)) ? MOD_ftz : MOD_none;
+    return emit1(s, form2(INSN_ex2, PT_f32, MOD_approx, ftz), times(s, x, f32(log2_e)));
 }
 
 /* -- logarithms: x = 2^e m with m from 2/3 to 4/3, f = m - 1; log(1 + f) = f - f^2/2 + f^3 P(f) -- */
@@ -357,7 +374,7 @@ static struct opnd math_f32(struct select *s, const struct op *o, struct opnd x)
 {
     bool exact = op_int(o, ATTR_round) == ROUND_rn;
     switch (o->code) {
-    case OP_exp: return exp_f32(s, x);
+    case OP_exp: return exp_f32(s, o, x);
     case OP_exp2: return emit1(s, form2(INSN_ex2, PT_f32, MOD_approx, MOD_ftz), x);
     case OP_log: return log_f32(s, x, false);
     case OP_log2: return log_f32(s, x, true);

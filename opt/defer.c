@@ -79,7 +79,8 @@ static bool find_pieces(struct defer *d)
             VEC_PUSH(d->arena, &d->pieces, p);
             p = (struct piece){0};
         } else if (!is_pure(o) &&
-                   (p.wait || d->pieces.n || (o->code != OP_dot_wait && o->code != OP_mbar_arrive))) {
+                   (p.wait || d->pieces.n ||
+                    (o->code != OP_dot_wait && o->code != OP_mbar_arrive && o->code != OP_load))) {
             return false;
         }
     }
