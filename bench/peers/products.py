@@ -118,7 +118,7 @@ def announced_row(results, ours, group, kind, n, **options):
         contestants += [
             Contestant("reference", {"": lambda: by_hand(kind).bind(a, b, c)}, c, wrong),
             Contestant("triton persistent", {label(g): triton_persistent(a, b, c, g, n) for g in PERSISTENT}, c, wrong)]
-    run(results, group, f"{kind} n={n}", UNIT, 2 * n**3 / 1e9, contestants, "cublas", *(7, 8) if n > 4096 else (9, 16))
+    run(results, group, f"{kind} n={n}", UNIT, 2 * n**3 / 1e9, contestants, "cublas", 21, 4 if n > 4096 else 12)
 
 
 def announced_rows():
@@ -154,7 +154,7 @@ def layout_row(results, ours, n):
         args = [a, b, c, bias, n, n, n] + strides(a, b, c)
         candidates = {label(g): ours_of(ours, "matmuls", "matmul_with", args, [str(number), "tl.float32"], g, n, n) for g in LARGE}
         contestants.append(Contestant("neso " + name, candidates, c, far_from(expected, FAR["fp16"])))
-    run(results, "layouts", f"fp16 n={n}", UNIT, 2 * n**3 / 1e9, contestants, "cublas", 7, 8)
+    run(results, "layouts", f"fp16 n={n}", UNIT, 2 * n**3 / 1e9, contestants, "cublas", 21, 4)
 
 
 def layout_rows():
@@ -198,7 +198,7 @@ def type_row(results, ours, kind, n):
     candidates = {label(g): ours_of(ours, "matmuls", "matmul_with", args, ["0", accumulator], g, n, n, bits) for g in LARGE}
     contestants = [Contestant("cublas", {"": lambda: cublas}, None, wrong),
                    Contestant("neso", candidates, c, wrong, -1 if kind == "int8" else float("nan"))]
-    run(results, "types", f"{kind} n={n}", UNIT, 2 * n**3 / 1e9, contestants, "cublas", 7, 8)
+    run(results, "types", f"{kind} n={n}", UNIT, 2 * n**3 / 1e9, contestants, "cublas", 21, 4)
 
 
 def type_rows():
@@ -243,7 +243,7 @@ def decode_row(results, ours, m, layout, n=8192, k=8192):
         candidates.update({"rows {}x{} w{}".format(*g): decode_row_of(ours, x, w, y, n, k, g) for g in DECODE_ROW})
     contestants = [Contestant("cublas", {"": lambda: lambda: torch.matmul(x, w, out=y)}, y, wrong),
                    Contestant("neso", candidates, y, wrong)]
-    run(results, "decode", f"M={m} {layout}", "GB/s", 2 * (n * k + m * (n + k)) / 1e6, contestants, "cublas", 11, 20)
+    run(results, "decode", f"M={m} {layout}", "GB/s", 2 * (n * k + m * (n + k)) / 1e6, contestants, "cublas", 21, 12)
 
 
 def decode_rows():

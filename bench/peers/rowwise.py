@@ -61,7 +61,7 @@ def row(results, ours, group, name, n):
                    Contestant("triton", {label(c): triton_of(work, c) for c in choices(work)}, output, wrong),
                    Contestant("torch", {"": lambda: work.torch_call}, None, anything),
                    Contestant("copy", {"": lambda: memory.copy_of(work.nbytes)}, None, anything)]
-    run(results, group, work.name, "GB/s", work.nbytes / 1e6, contestants, "copy", 9, 20)
+    run(results, group, work.name, "GB/s", work.nbytes / 1e6, contestants, "copy", 21, 12)
 
 
 GROUPS = {"softmax": ("softmax",), "norms": ("layer_norm", "layer_norm_row", "rms_norm"), "add": ("add",)}
