@@ -160,6 +160,8 @@ void guards_add(struct func *f, const struct guards *g); /* those that are not t
 bool guards_of(struct affine_table *t, const struct access *a, struct guards *g);
 /* Strides go forwards, so that an array begins at its base; false: likewise. */
 bool guard_forward(struct affine_table *t, const struct access *a, struct guards *g);
+/* Is there a loop, run more than once, around both? */
+bool share_a_loop(const struct affine_table *t, const struct op *a, const struct op *b);
 /* May the kernel write, between `from` (NULL: its start) and the load, what that reads? Other parameters may well point to
  * the same array: the launch looks. The load's strides are taken to go forwards; `a` NULL: nobody knows what it reads. */
 bool may_be_written(struct affine_table *t, const struct op *from, const struct op *load,

@@ -167,7 +167,7 @@ struct writes {
     int n;
 };
 
-static bool share_a_loop(const struct affine_table *t, const struct op *a, const struct op *b)
+bool share_a_loop(const struct affine_table *t, const struct op *a, const struct op *b)
 {
     for (const struct op *o = a->block->parent; o; o = o->block->parent)
         if ((o->code == OP_for || o->code == OP_while) && op_is_inside(b, o) && !runs_once(t, o))

@@ -92,22 +92,24 @@ static bool is_i32(const struct value *v)
     return type_elem_bits(v->type) == 32;
 }
 
-/* p >= 0: known, or a guard; false: known not to be so, or not for the launcher to compute. */
-static bool guard_nonnegative(struct once *x, const struct poly *p)
+/* p - q + more >= 0: known, or a guard; false: known not to be so, or not for the launcher to compute. */
+static bool guard_least(struct once *x, const struct poly *p, const struct poly *q, int64_t more)
 {
+    struct poly d, c = poly_int(more);
     int64_t known;
-    if (poly_const(p, &known))
+    if (!poly_add(x->t, &d, p, q, -1) || !poly_add(x->t, &d, &d, &c, 1))
+        return false;
+    if (poly_const(&d, &known))
         return known >= 0;
     struct expr *e = guard_new(&x->guards);
-    return e && poly_expr(x->t, p, e);
+    return e && poly_expr(x->t, &d, e);
 }
 
-/* The launcher computes with 64 bits: as the kernel does where 32 hold it. (p + 2^31) (2^31 - 1 - p) >= 0 */
+/* The launcher computes with 64 bits: as the kernel does where 32 hold it. */
 static bool guard_i32(struct once *x, const struct poly *p)
 {
-    struct poly least = poly_int(INT32_MIN), most = poly_int(INT32_MAX), above, below, product;
-    return poly_add(x->t, &above, p, &least, -1) && poly_add(x->t, &below, &most, p, -1) &&
-           poly_mul(x->t, &product, &above, &below) && guard_nonnegative(x, &product);
+    const struct poly none = poly_int(0);
+    return guard_least(x, p, &none, -(int64_t)INT32_MIN) && guard_least(x, &none, p, INT32_MAX);
 }
 
 /* Sees to it that the launcher finds what the kernel does. */
@@ -139,17 +141,13 @@ static bool guard_exact(struct once *x, const struct value *v)
 /* lo < hi <= lo + step; the loop's counter does not wrap. What fails first is mostly that a row is longer. */
 static bool guard_once(struct once *x, const struct op *loop)
 {
-    const struct value *from = op_opnd(loop, 0);
+    const struct value *from = op_opnd(loop, 0), *to = op_opnd(loop, 1);
+    const struct poly *lo = &affine_of(x->t, from)->p, *hi = &affine_of(x->t, to)->p,
+                      most = poly_int(is_i32(from) ? INT32_MAX : INT64_MAX);
     int64_t by;
-    if (!value_const_int(op_opnd(loop, 2), &by) || by <= 0)
-        return false;
-    struct poly lo = affine_of(x->t, from)->p, hi = affine_of(x->t, op_opnd(loop, 1))->p, step = poly_int(by),
-                one = poly_int(1), most = poly_int(is_i32(from) ? INT32_MAX : INT64_MAX), next, least;
-    return poly_add(x->t, &next, &lo, &step, 1) && poly_add(x->t, &step, &next, &hi, -1) &&
-           guard_nonnegative(x, &step) && poly_add(x->t, &least, &hi, &lo, -1) &&
-           poly_add(x->t, &least, &least, &one, -1) && guard_nonnegative(x, &least) &&
-           poly_add(x->t, &next, &most, &next, -1) && guard_nonnegative(x, &next) && guard_exact(x, from) &&
-           guard_exact(x, op_opnd(loop, 1));
+    return value_const_int(op_opnd(loop, 2), &by) && by > 0 && guard_least(x, lo, hi, by) &&
+           guard_least(x, hi, lo, -1) && guard_least(x, &most, lo, -by) && guard_exact(x, from) &&
+           guard_exact(x, to);
 }
 
 /* -- which tiles are read again -- */

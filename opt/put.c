@@ -60,18 +60,10 @@ static bool may_touch(struct following *x, const struct op *o)
            !are_apart(x->t, x->a, op_opnd(x->store, 0)->type, &b, op_opnd(o, 0)->type);
 }
 
-static bool loops_around(const struct op *a, const struct op *b)
-{
-    for (const struct op *o = a->block->parent; o; o = o->block->parent)
-        if ((o->code == OP_for || o->code == OP_while) && op_is_inside(b, o))
-            return true;
-    return false;
-}
-
 static void visit_follower(struct op *o, void *ctx)
 {
     struct following *x = ctx;
-    bool follows = x->passed || loops_around(o, x->store);
+    bool follows = x->passed || share_a_loop(x->t, o, x->store);
     if (o == x->store) {
         x->passed = true;
         return;

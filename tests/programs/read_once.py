@@ -48,6 +48,18 @@ def largest(X, Y, N, BLOCK: tl.constexpr):
         q += BLOCK
 
 
+@triton.jit
+def rounds(X, Y, lo, hi, BLOCK: tl.constexpr):
+    n = 0
+    for i in range(lo, hi, BLOCK):
+        cols = i + tl.arange(0, BLOCK)
+        n += tl.sum(tl.load(X + cols, mask=cols < hi, other=0).to(tl.int32), axis=0)
+    for i in range(lo, hi, BLOCK):
+        cols = i + tl.arange(0, BLOCK)
+        n += 1000 + tl.max(tl.load(X + cols, mask=cols < hi, other=0).to(tl.int32), axis=0)
+    tl.store(Y, n)
+
+
 def expected(x, w):
     mean = x.mean(1, keepdim=True)
     return (x - mean) / torch.sqrt(((x - mean) ** 2).mean(1, keepdim=True) + 1e-5) * w
@@ -79,6 +91,13 @@ mean = torch.zeros(2, device='cuda')
 norm[(2,)](y, y, y, mean, 4, 0, BLOCK=BLOCK)
 largest[(2,)](y, y, 0, BLOCK=BLOCK)
 assert (y == 7.).all()
+# Rounds are counted.
+x = torch.ones(64, device='cuda')
+for lo, hi in [(0, 0), (0, 16), (16, 32), (16, 33), (5, 6), (8, 3), (0, 64)]:
+    y = torch.zeros(1, dtype=torch.int32, device='cuda')
+    rounds[(1,)](x, y, lo, hi, BLOCK=16)
+    length = max(hi - lo, 0)
+    assert y.item() == length + 1001 * triton.cdiv(length, 16), (lo, hi, y.item())
 # The mean goes into the row, which is then read with it; backwards, rows are not where a launch can tell them apart.
 for columns in [100, 128, 200]:
     x, w = torch.randn(1, columns, device='cuda'), torch.ones(columns, device='cuda')
