@@ -1,5 +1,6 @@
 /* launch.c: what neso_launch adds to cuLaunchKernel: the same kernel in the same context, launched in turns by either, on one
- * thread and on several. The middle and the best of many batches, in nanoseconds a launch:
+ * thread and on several, each with a stream of its own. The middle and the best of many batches, in nanoseconds a launch; a batch
+ * is short, so that the driver's queue has room for all of them, and a launch does not wait for those before it:
  *
  *     kernel  threads    driver      neso     added    (best)
  *     plain         1    1800.0    1950.0     150.0     140.0
@@ -56,7 +57,16 @@ static const struct {
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-enum { ARGS = 16, MAPS = 16, MAP_BYTES = 128, SIDE = 64, BATCHES = 301, LAUNCHES = 200, THREADS_MOST = 16 };
+enum {
+    ARGS = 16,
+    MAPS = 16,
+    MAP_BYTES = 128,
+    SIDE = 64,
+    BATCHES = 1501,
+    LAUNCHES = 32,
+    THREADS_MOST = 16,
+    NON_BLOCKING = 1
+};
 
 /* The driver's functions that a caller without neso would use. */
 static struct {
@@ -67,13 +77,14 @@ static struct {
     int (*launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                   unsigned bz, unsigned shared, void *stream, void **params, void **extra);
     int (*sync)(void *stream);
+    int (*stream)(void **stream, unsigned flags);
 } cu;
 
 static int find_driver(void)
 {
-    static const char *const names[] = {"cuCtxPushCurrent_v2", "cuDevicePrimaryCtxRetain",
-                                        "cuModuleLoadData",    "cuModuleGetFunction",
-                                        "cuLaunchKernel",      "cuStreamSynchronize"};
+    static const char *const names[] = {
+        "cuCtxPushCurrent_v2", "cuDevicePrimaryCtxRetain", "cuModuleLoadData", "cuModuleGetFunction",
+        "cuLaunchKernel",      "cuStreamSynchronize",      "cuStreamCreate"};
     void *library = dlopen("libcuda.so.1", RTLD_NOW), *found;
     for (size_t i = 0; library && i < sizeof names / sizeof *names; i++) {
         found = dlsym(library, names[i]);
@@ -102,7 +113,7 @@ static void release(void *user, void *memory, size_t bytes)
 
 struct work {
     neso_kernel *kernel;
-    void *context, *function;
+    void *context, *function, *stream;
     unsigned threads, shared;
     uint64_t memory;    /* which all pointers point to */
     int32_t numbers[2]; /* all integers: as neso gets them, as the driver does */
@@ -128,10 +139,11 @@ static double batch(struct work *w, int by_neso)
         args[i] = (void *)(uintptr_t)map;
     double start = now_ns();
     for (int i = 0; i < LAUNCHES; i++)
-        w->failed |= by_neso ? neso_launch(w->kernel, grid, NULL, (const void *const *)args, NULL) != NESO_OK
-                             : cu.launch(w->function, 1, 1, 1, w->threads, 1, 1, w->shared, NULL, args, NULL);
+        w->failed |=
+            by_neso ? neso_launch(w->kernel, grid, w->stream, (const void *const *)args, NULL) != NESO_OK
+                    : cu.launch(w->function, 1, 1, 1, w->threads, 1, 1, w->shared, w->stream, args, NULL);
     double ns = (now_ns() - start) / LAUNCHES;
-    w->failed |= cu.sync(NULL);
+    w->failed |= cu.sync(w->stream);
     return ns;
 }
 
@@ -139,6 +151,7 @@ static void *run(void *arg)
 {
     struct work *w = arg;
     w->failed |= cu.push(w->context);
+    w->failed |= cu.stream(&w->stream, NON_BLOCKING);
     batch(w, 1);
     for (int i = 0; i < BATCHES; i++) {
         w->driver[i] = batch(w, 0);

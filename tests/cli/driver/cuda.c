@@ -117,6 +117,7 @@ CALL(cuMemcpyDtoDAsync_v2, (cu_address to, cu_address from, size_t n, cu_stream 
      (void)s; memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, n))
 CALL(cuMemsetD8Async, (cu_address to, unsigned char byte, size_t n, cu_stream s),
      (void)s; if (n < 1 << 28) memset((void *)(uintptr_t)to, byte, n)) /* more is a benchmark's, which nobody reads */
+CALL(cuStreamCreate, (cu_stream *s, unsigned flags), (void)flags; *s = &something)
 CALL(cuStreamSynchronize, (cu_stream s), (void)s)
 CALL(cuEventCreate, (cu_event *e, unsigned flags), (void)flags; *e = &something; fake.held++)
 RELEASE(cuEventDestroy_v2, (cu_event e), (void)e)
