@@ -386,7 +386,8 @@ static void select_prefetch(struct select *s, const struct op *o)
     struct opnd x[] = {address(s, tile_of(s, op_opnd(o, 0))[0]), in_reg(s, n)};
     struct opnd first = emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, zero);
     struct opnd some = emit2(s, form1(INSN_setp, PT_s32, MOD_gt), x[1], zero);
-    set_guard(emit_insn(s, form0(INSN_bulk_prefetch, PT_none), 0, 2, x), pred_and(s, first, some));
+    struct opnd both = pred_and(s, first, some);
+    set_guard(emit_insn(s, form0(INSN_bulk_prefetch, PT_none), 0, 2, x), both);
 }
 
 void select_memory(struct select *s, const struct op *o)

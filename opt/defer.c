@@ -208,7 +208,8 @@ static void build_one_of(struct builder *b, const struct defer *d, struct value 
 static void build_rest(struct builder *b, const struct defer *d, struct value *const *now, struct value *from)
 {
     from = build_binary(b, OP_maxs, from, build_const_i32(b, 0));
-    struct op *rest = build_for(b, from, build_const_i32(b, d->pieces.n), build_const_i32(b, 1), 0, NULL);
+    struct value *one = build_const_i32(b, 1), *end = build_const_i32(b, d->pieces.n);
+    struct op *rest = build_for(b, from, end, one, 0, NULL);
     struct builder in = build_at_end(rest->regions[0], b->loc);
     build_one_of(&in, d, now, rest->regions[0]->args.at[0], 0, d->pieces.n);
     build_yield(&in, 0, NULL);

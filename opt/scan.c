@@ -311,9 +311,10 @@ static struct value *before_each(struct split *s, struct value *sums, const stru
     int step = s->reverse ? -1 : 1, first = s->reverse ? nwarps - 1 : 0;
     struct value *result = repeated(&s->b, parts[first], s->axis, t);
     struct value *index = nwarps > 2 ? index_along(&s->b, t, s->axis) : NULL;
-    for (int w = first + 2 * step; w >= 0 && w < nwarps; w += step)
-        result = build_select(&s->b, index_is(&s->b, index, w), repeated(&s->b, parts[w - step], s->axis, t),
-                              result);
+    for (int w = first + 2 * step; w >= 0 && w < nwarps; w += step) {
+        struct value *part = repeated(&s->b, parts[w - step], s->axis, t);
+        result = build_select(&s->b, index_is(&s->b, index, w), part, result);
+    }
     return result;
 }
 
