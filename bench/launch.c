@@ -6,7 +6,8 @@
  *     plain         1    1800.0    1950.0     150.0     140.0
  *
  * `plain` has 16 arguments; `maps` has as many, and tensor maps, which neso_launch has made for these arguments before and the
- * driver's caller has at hand. Exit 1 if on one thread more than 500 ns (1,000 with maps) are added, or anything is allocated.
+ * driver's caller has at hand; `fails` has guards, the last of which does not hold, so that each launch computes them all and takes
+ * another variant. Exit 1 if on one thread more than 500 ns (1,000 where more is computed) are added, or anything is allocated.
  * Needs a CUDA driver; the tests' own, which does nothing, shows the added time alone (tests/cli/driver/cuda.c, by
  * LD_LIBRARY_PATH). */
 #include "neso.h"
@@ -39,17 +40,30 @@ static const char source[] =
     "        a = tl.load(A + m[:, None] * sa + k, mask=(m[:, None] < M) & (k < K), other=0.0)\n"
     "        b = tl.load(B + k[:, None] * sb + n, mask=(k[:, None] < K) & (n < N), other=0.0)\n"
     "        acc = tl.dot(a, b, acc)\n"
-    "    tl.store(C + m[:, None] * sc + n, acc, mask=(m[:, None] < M) & (n < N))\n";
+    "    tl.store(C + m[:, None] * sc + n, acc, mask=(m[:, None] < M) & (n < N))\n"
+    "\n"
+    "@triton.jit\n"
+    "def fails(A, B, C, D, E, F, G, H, N, b, c, d, e, f, g, h):\n"
+    "    total = 0.0\n"
+    "    for i in range(0, N, 4):\n"
+    "        k = i + tl.arange(0, 4)\n"
+    "        total += tl.sum(tl.load(A + k, mask=k < N, other=0.0), axis=0)\n"
+    "    tl.store(B + tl.program_id(0), total)\n"
+    "    for i in range(0, N, 4):\n"
+    "        k = i + tl.arange(0, 4)\n"
+    "        tl.store(C + k, tl.load(A + k, mask=k < N, other=0.0) - total, mask=k < N)\n";
+
+#define FLOATS                                                                                               \
+    "*fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, "                       \
+    "i32, i32, i32, i32, i32, i32, i32, i32"
 
 static const struct {
     const char *name, *signature;
     double most_ns; /* added on one thread */
     int has_maps;
 } kernels[] = {
-    {"plain",
-     "*fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, "
-     "i32, i32, i32, i32, i32, i32, i32, i32",
-     500, 0},
+    {"plain", FLOATS, 500, 0},
+    {"fails", FLOATS, 1000, 0},
     {"maps",
      "*fp16:16, *fp16:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, *fp32:16, "
      "i32:16, i32:16, i32:16, i32:16, i32:16, i32:16, i32, i32",
@@ -240,7 +254,7 @@ int main(void)
         neso_kernel *kernel = NULL;
         if (!prepare(module, i, &kernel, &w))
             return fputs(neso_error_text(ctx), stderr), 2;
-        batch(&w, 1); /* the first launch makes room for the maps */
+        batch(&w, 1); /* the first launch makes room for the maps, or the other variant */
         long before = allocations;
         slow |= measure_all(&w, i, &failed) > kernels[i].most_ns;
         more += allocations - before;
