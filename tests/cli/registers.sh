@@ -35,7 +35,7 @@ room() { # KERNEL SIGNATURE WARPS REGISTERS
     fi
 }
 row="*fp16:16, *fp16:16, *fp16:16, *fp16:16, *fp32:16, *fp32:16, i32:16, i32:16, fp32"
-room layer_norm "$row, 1024" 2 48
+room layer_norm "$row, 1024" 2 40
 room layer_norm "$row, 8192" 32 32
 room layer_norm "$row, 16384" 8 128
 room layer_norm_row "$row, 1024" 2 40
