@@ -2,8 +2,9 @@
 
     python3 bench/peers/worth.py [OUT.json]
 
-The announcement's matmul in fp16 at n = 4096 and softmax 4096 x 8192, in neso's usual form, then without passes, then as PTX for
-sm_80. A pass that others build on takes them along. A form whose PTX is that of `all` is not timed: it says so.
+The announcement's matmul in fp16 at n = 4096, plain and with bias + GELU, and rows of softmax, layer norm and RMS norm, in neso's usual
+form, then without passes, then as PTX for sm_80. A pass that others build on takes them along. A form whose PTX is that of `all` is not
+timed: it says so.
 """
 import os
 import sys
@@ -33,11 +34,18 @@ MATMUL = {
     "mma.sync, cp.async (sm_80)": {"target": "sm_80"},
     "sm_80, no pipeline": {"target": "sm_80", "skip": "stage"},
 }
-SOFTMAX = {
+GELU = {
+    "all": {},
+    "the bias is loaded behind the dots": {"skip": "early"},
+    "stored before the next dots begin": {"skip": "defer"},
+}
+ROWS = {
     "all": {},
     "one element an access": {"skip": "vector"},
-    "no persistent CTAs": {"skip": "persist"},
+    "each loop reads its row": {"skip": "once"},
     "nothing computed again": {"skip": "again"},
+    "no row comes to L2 ahead": {"skip": "ahead"},
+    "nothing leaves the caches first": {"skip": "last"},
     "sm_80": {"target": "sm_80"},
 }
 
@@ -63,39 +71,48 @@ def differing(ours, forms, source, kernel, signatures):
     return {name: encoded(o) for name, o in forms.items() if name not in same}
 
 
-def matmul(results, ours):
+def matmul(results, ours, epilogue):
     a, b = products.random_pair(N, torch.float16)
-    c = torch.empty(N, N, device="cuda", dtype=torch.float16)
-    wrong = contest.far_from(a.float() @ b.float(), 2e-3)
-    args = [a, b, c, N, N, N] + products.strides(a, b, c)
-    signatures = [products.signature_of(args, [], g, N, N)[:2] for g in CONFIGS]
+    c, bias = torch.empty(N, N, device="cuda", dtype=torch.float16), torch.randn(N, device="cuda").half()
+    product = a.float() @ b.float()
+    if epilogue:
+        source, kernel, forms, args, more = "matmuls", "matmul_with", GELU, [a, b, c, bias], ["1", "tl.float32"]
+        product = torch.nn.functional.gelu(product + bias.float(), approximate="tanh")
+    else:
+        source, kernel, forms, args, more = "kernels", "matmul", MATMUL, [a, b, c], []
+    args += [N, N, N] + products.strides(a, b, c)
+    wrong = contest.far_from(product, 2e-3)
+    signatures = [products.signature_of(args, more, g, N, N)[:2] for g in CONFIGS]
     contestants = [contest.Contestant(
-        name, {products.label(g): products.ours_of(ours, "kernels", "matmul", args, [], g, N, N, **o) for g in CONFIGS}, c, wrong)
-        for name, o in differing(ours, MATMUL, "kernels", "matmul", signatures).items()]
-    contestants.append(contest.Contestant("cublas", {"": lambda: lambda: torch.matmul(a, b, out=c)}, c, wrong))
-    contest.run(results, "worth", f"matmul fp16 n={N}", "TFLOP/s", 2 * N**3 / 1e9, contestants, "all", 7, 12)
+        name, {products.label(g): products.ours_of(ours, source, kernel, args, more, g, N, N, **o) for g in CONFIGS}, c, wrong)
+        for name, o in differing(ours, forms, source, kernel, signatures).items()]
+    contestants.append(contest.Contestant("cublas, plain", {"": lambda: lambda: torch.matmul(a, b, out=c)}, c, lambda _: None))
+    name = f"matmul fp16 n={N}" + (" bias GELU" if epilogue else "")
+    contest.run(results, "worth", name, "TFLOP/s", 2 * N**3 / 1e9, contestants, "all", 15, 8)
 
 
-def softmax(results, ours):
-    work = memory.softmax(8192)
+def rows(results, ours, work):
     signature = f"{work.signature}, {work.constants[0]}"
+    output = work.args[0 if work.kernel == "softmax" else 1]
 
     def candidate(warps, options):
-        future = ours.start("kernels", "softmax", signature, num_warps=warps, **options)
+        future = ours.start("kernels", work.kernel, signature, num_warps=warps, **options)
         values = [a.data_ptr() if torch.is_tensor(a) else a for a in work.args]
         return lambda: future.result().bind(work.grid, *values)
-    forms = differing(ours, SOFTMAX, "kernels", "softmax", [(signature, {"num_warps": w}) for w in work.warps])
-    contestants = [contest.Contestant(name, {f"w{w}": candidate(w, o) for w in work.warps}, work.args[0], lambda _: work.check())
+    forms = differing(ours, ROWS, "kernels", work.kernel, [(signature, {"num_warps": w}) for w in work.warps])
+    contestants = [contest.Contestant(name, {f"w{w}": candidate(w, o) for w in work.warps}, output, lambda _: work.check())
                    for name, o in forms.items()]
     contestants.append(contest.Contestant("copy", {"": lambda: memory.copy_of(work.nbytes)}, None, lambda _: None))
-    contest.run(results, "worth", work.name, "GB/s", work.nbytes / 1e6, contestants, "all", 9, 20)
+    contest.run(results, "worth", work.name, "GB/s", work.nbytes / 1e6, contestants, "all", 15, 12)
 
 
 def main():
     torch.manual_seed(0)
     results, ours = contest.Results(sys.argv[1] if len(sys.argv) > 1 else os.devnull), compiling.Ours()
-    matmul(results, ours)
-    softmax(results, ours)
+    for epilogue in (False, True):
+        matmul(results, ours, epilogue)
+    for work in (memory.softmax(8192), memory.layer_norm(8192), memory.rms_norm(10240)):
+        rows(results, ours, work)
     base = {r["work"]: r["ms"] for r in results.rows if r["who"] == "all" and "ms" in r}
     print("\n| work | form | rate | of all | tile |\n| --- | --- | --- | --- | --- |")
     for r in results.rows:
