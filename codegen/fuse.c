@@ -3,6 +3,7 @@
  *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         floats: fma, if the kernel allows it; also shifts
  *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
  *     setp q, x < y; not d, q          =>     setp d, x >= y         integers
+ *     ld x; add t, x, y; selp d, t, x, p  =>  ld d; @p add d, d, y
  *
  * and cheaper ones for powers of two, where no addition wanted the product.
  */
@@ -125,6 +126,44 @@ static void fuse_and(struct peep *p, const struct mblock *b, struct insn *in)
         fuse_setp(p, b, in, in->opnds[2], in->opnds[1]);
 }
 
+/* The operand that defines x, if two uses in the same block are all there are. */
+static struct opnd *place_of_two(const struct peep *p, const struct mblock *b, struct opnd x)
+{
+    const struct reg_info *r = &p->regs.at[x.n];
+    for (int i = 0; r->def && r->block == b->index && r->nuses == 2 && i < r->def->ndefs; i++)
+        if (opnd_same(r->def->opnds[i], x))
+            return &r->def->opnds[i];
+    return NULL;
+}
+
+/* A choice between x and what is computed from x, which nobody else wants: computed in its place, or not. */
+static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
+{
+    struct opnd *x = in->opnds;
+    if (in->guard >= 0 || !is_reg(x[1]) || !is_reg(x[2]) || !is_reg(x[3]) || p->regs.at[x[0].n].ndefs != 1)
+        return;
+    const struct insn *other = p->regs.at[x[1].n].def;
+    struct opnd *place = place_of_two(p, b, x[2]);
+    if (!place || !other || !only_for(p, b, x[1], (enum insn_code)other->form.code) || other->guard >= 0 ||
+        other->ndefs != 1 || other->nopnds != 3 || !insn_has(other, PURE) || insn_has(other, WARP) ||
+        !opnd_same(other->opnds[1], x[2]) || opnd_same(other->opnds[2], x[2]) ||
+        (is_reg(other->opnds[2]) && !p->regs.at[other->opnds[2].n].stable))
+        return;
+    *place = x[0];
+    in->form = other->form;
+    in->guard = x[3].n;
+    in->opnds = NEW_ARRAY(p->m->arena, 3, struct opnd);
+    in->opnds[0] = in->opnds[1] = x[0];
+    in->opnds[2] = other->opnds[2];
+    in->nopnds = 3;
+    drop_use(p, x[1]);
+    if (is_reg(other->opnds[2]))
+        p->regs.at[other->opnds[2].n].nuses++;
+    p->regs.at[x[0].n].nuses++;
+    p->regs.at[x[0].n].ndefs = 2;
+    p->regs.at[x[0].n].def = NULL;
+}
+
 static int log2_exact(int64_t x)
 {
     return is_power_of_two(x) ? log2_floor(x) : -1;
@@ -160,6 +199,7 @@ void peep_fuse_block(struct peep *p, const struct mblock *b)
         case INSN_add: fuse_add(p, b, in); break;
         case INSN_and: fuse_and(p, b, in); break;
         case INSN_not: fuse_not(p, b, in); break;
+        case INSN_selp: fuse_selp(p, b, in); break;
         case INSN_mul_lo:
         case INSN_div:
         case INSN_rem: cheapen(in); break;

@@ -109,7 +109,9 @@ static void add_read(struct scheduler *s, int reg, int at, int block)
 static void add_def(struct scheduler *s, int reg, int at, int block)
 {
     struct reg_use *r = reg_use(s, reg, block);
-    add_edge(s, r->def, at, 1);
+    bool is_read =
+        r->reads.n > 0 && r->reads.at[r->reads.n - 1] == at; /* then it waits for the last one already */
+    add_edge(s, is_read ? -1 : r->def, at, 1);
     for (int i = 0; i < r->reads.n; i++)
         add_edge(s, r->reads.at[i], at, 0);
     r->reads.n = 0;

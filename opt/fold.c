@@ -529,11 +529,31 @@ static bool drop_empty_loop(struct op *o)
 
 /* -- the walk -- */
 
+/* Is x zero wherever c is not, since it was loaded so? */
+static bool is_zero_without(const struct value *x, const struct value *c)
+{
+    const struct op *load = x->def && x->def->code == OP_fext ? op_opnd(x->def, 0)->def : x->def;
+    return load && load->code == OP_load && load->nopnds > 1 && op_opnd(load, 1) == c &&
+           type_is_float(x->type) && (load->nopnds < 3 || !op_opnd(load, 2) || is_const(op_opnd(load, 2), 0));
+}
+
+/* select c, x - y, 0 where x is 0 without c: select c, x - y, x, which needs no choice (codegen/fuse.c). */
+static struct value *keep_zero(struct builder *b, const struct op *o)
+{
+    if (o->code != OP_select || !is_const(op_opnd(o, 2), 0))
+        return NULL;
+    struct value *difference = op_opnd(o, 1);
+    if (!difference->def || difference->def->code != OP_sub ||
+        !is_zero_without(op_opnd(difference->def, 0), op_opnd(o, 0)))
+        return NULL;
+    return build_select(b, op_opnd(o, 0), difference, op_opnd(difference->def, 0));
+}
+
 static struct value *simpler(struct op *o)
 {
     static struct value *(*const rules[])(struct builder * b, const struct op *o) = {
-        compute,    apply_identity, negation, join_constants, strength,   reciprocal,
-        comparison, choice,         cast,     shape,          sink_splats};
+        compute,    apply_identity, negation, join_constants, strength,    reciprocal,
+        comparison, choice,         cast,     shape,          sink_splats, keep_zero};
     struct builder b = build_before(o);
     struct value *v = NULL;
     for (size_t i = 0; !v && i < sizeof rules / sizeof rules[0]; i++)
