@@ -353,6 +353,26 @@ static struct value *choice(struct builder *b, const struct op *o)
     return is_const(x, 0) && is_const(y, 1) ? negated(b, c) : NULL;
 }
 
+/* Is x zero wherever c is not, since it was loaded so? */
+static bool is_zero_without(const struct value *x, const struct value *c)
+{
+    const struct op *load = x->def && x->def->code == OP_fext ? op_opnd(x->def, 0)->def : x->def;
+    return load && load->code == OP_load && load->nopnds > 1 && op_opnd(load, 1) == c &&
+           type_is_float(x->type) && (load->nopnds < 3 || !op_opnd(load, 2) || is_const(op_opnd(load, 2), 0));
+}
+
+/* select c, x - y, 0 where x is 0 without c: select c, x - y, x, which needs no choice (codegen/fuse.c). */
+static struct value *keep_zero(struct builder *b, const struct op *o)
+{
+    if (o->code != OP_select || !is_const(op_opnd(o, 2), 0))
+        return NULL;
+    struct value *difference = op_opnd(o, 1);
+    if (!difference->def || difference->def->code != OP_sub ||
+        !is_zero_without(op_opnd(difference->def, 0), op_opnd(o, 0)))
+        return NULL;
+    return build_select(b, op_opnd(o, 0), difference, op_opnd(difference->def, 0));
+}
+
 /* -- casts -- */
 
 /* x cut or extended to a type: nothing, the extension `code`, or trunc. */
@@ -527,27 +547,32 @@ static bool drop_empty_loop(struct op *o)
     return true;
 }
 
+/* -- reductions -- */
+
+static bool is_sum(const struct op *o)
+{
+    const struct op *add = o->code == OP_reduce && o->nopnds == 1 ? o->regions[0]->first : NULL;
+    return add && add->code == OP_add && add->next == o->regions[0]->last &&
+           type_is_float(op_result(add)->type) && !op_opnd(add, 0)->def && !op_opnd(add, 1)->def &&
+           op_opnd(add, 0) != op_opnd(add, 1) && op_opnd(add->next, 0) == op_result(add);
+}
+
+/* The sum of x + 0 is the sum of x, plus 0: it differs from that of x only if all are -0. */
+static bool take_zero_out(struct op *o)
+{
+    const struct op *add = is_sum(o) ? op_opnd(o, 0)->def : NULL;
+    if (!add || add->code != OP_add || !is_constant(op_opnd(add, 1), PLUS_ZERO))
+        return false;
+    struct value *r = op_result(o);
+    struct builder b = build_after(o);
+    struct value *zero = build_const_bits(&b, r->type, 0), *sum = build_binary(&b, OP_add, r, zero);
+    value_replace(r, sum);
+    op_set_opnd(sum->def, 0, r);
+    op_set_opnd(o, 0, op_opnd(add, 0));
+    return true;
+}
+
 /* -- the walk -- */
-
-/* Is x zero wherever c is not, since it was loaded so? */
-static bool is_zero_without(const struct value *x, const struct value *c)
-{
-    const struct op *load = x->def && x->def->code == OP_fext ? op_opnd(x->def, 0)->def : x->def;
-    return load && load->code == OP_load && load->nopnds > 1 && op_opnd(load, 1) == c &&
-           type_is_float(x->type) && (load->nopnds < 3 || !op_opnd(load, 2) || is_const(op_opnd(load, 2), 0));
-}
-
-/* select c, x - y, 0 where x is 0 without c: select c, x - y, x, which needs no choice (codegen/fuse.c). */
-static struct value *keep_zero(struct builder *b, const struct op *o)
-{
-    if (o->code != OP_select || !is_const(op_opnd(o, 2), 0))
-        return NULL;
-    struct value *difference = op_opnd(o, 1);
-    if (!difference->def || difference->def->code != OP_sub ||
-        !is_zero_without(op_opnd(difference->def, 0), op_opnd(o, 0)))
-        return NULL;
-    return build_select(b, op_opnd(o, 0), difference, op_opnd(difference->def, 0));
-}
 
 static struct value *simpler(struct op *o)
 {
@@ -564,7 +589,7 @@ static struct value *simpler(struct op *o)
 /* The value that takes another's place also takes the user's name for it, if it is new. */
 static bool rewrite(struct op *o)
 {
-    if (inline_if(o) || drop_empty_loop(o))
+    if (inline_if(o) || drop_empty_loop(o) || take_zero_out(o))
         return true;
     put_constant_right(o);
     if (o->nresults != 1 || o->nregions || !op_has(o, PURE) || !has_uses(op_result(o)))
