@@ -252,7 +252,7 @@ static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const 
 static struct map_cache *cache_of(struct neso_kernel *k, const struct variant *v, int nvalues)
 {
     struct memory *mem = &k->module->context->mem;
-    int slot_words = 1 + nvalues + v->info->nmaps * (MAP_BYTES / 8);
+    int slot_words = 2 + nvalues + v->info->nmaps * (MAP_BYTES / 8); /* a count; is the plan fulfilled? */
     size_t bytes = sizeof(struct map_cache) + sizeof(uint64_t) * SLOTS * (size_t)slot_words;
     pthread_mutex_lock(&k->lock);
     struct map_cache *c = *v->maps ? *v->maps : mem->alloc(mem->ctx, bytes);
@@ -269,29 +269,35 @@ static struct map_cache *cache_of(struct neso_kernel *k, const struct variant *v
 
 /* Each word read or written orders those after, respectively before it: a reader that saw a writer's word sees its count. */
 static bool read_slot(const struct map_cache *c, const _Atomic uint64_t *slot, const uint64_t *values,
-                      uint64_t *maps)
+                      uint64_t *fulfilled, uint64_t *maps)
 {
-    int nwords = c->slot_words - 1 - c->nvalues;
+    int nwords = c->slot_words - 2 - c->nvalues;
+    const _Atomic uint64_t *found = &slot[1 + c->nvalues];
     uint64_t count = atomic_load_explicit(slot, memory_order_acquire);
     if (count == 0 || count % 2)
         return false;
     for (int i = 0; i < c->nvalues; i++)
         if (atomic_load_explicit(&slot[1 + i], memory_order_acquire) != values[i])
             return false;
-    for (int i = 0; i < nwords; i++)
-        maps[i] = atomic_load_explicit(&slot[1 + c->nvalues + i], memory_order_acquire);
+    *fulfilled = atomic_load_explicit(found, memory_order_acquire);
+    for (int i = 0; i < nwords && *fulfilled; i++)
+        maps[i] = atomic_load_explicit(&found[1 + i], memory_order_acquire);
     return atomic_load_explicit(slot, memory_order_relaxed) == count;
 }
 
 static void write_slot(const struct map_cache *c, _Atomic uint64_t *slot, const uint64_t *values,
-                       const uint64_t *maps)
+                       uint64_t fulfilled, const uint64_t *maps)
 {
+    int nwords = fulfilled ? c->slot_words - 2 - c->nvalues : 0;
+    _Atomic uint64_t *found = &slot[1 + c->nvalues];
     uint64_t count = atomic_load_explicit(slot, memory_order_relaxed);
     if (count % 2 || !atomic_compare_exchange_strong(slot, &count, count + 1))
         return;
-    for (int i = 0; i < c->slot_words - 1; i++)
-        atomic_store_explicit(&slot[1 + i], i < c->nvalues ? values[i] : maps[i - c->nvalues],
-                              memory_order_release);
+    for (int i = 0; i < c->nvalues; i++)
+        atomic_store_explicit(&slot[1 + i], values[i], memory_order_release);
+    atomic_store_explicit(found, fulfilled, memory_order_release);
+    for (int i = 0; i < nwords; i++)
+        atomic_store_explicit(&found[1 + i], maps[i], memory_order_release);
     atomic_store_explicit(slot, count + 2, memory_order_release);
 }
 
@@ -307,7 +313,7 @@ static uint64_t hash(const uint64_t *values, int n)
  * written. */
 static bool find_maps(struct neso_kernel *k, const struct variant *v, const struct launch *l, map_words *maps)
 {
-    uint64_t values[VALUES_MOST];
+    uint64_t values[VALUES_MOST], fulfilled;
     int n = l->nargs + 3;
     struct map_cache *c = *v->maps;
     if (!c && n <= VALUES_MOST)
@@ -320,12 +326,11 @@ static bool find_maps(struct neso_kernel *k, const struct variant *v, const stru
     uint64_t h = hash(values, n);
     _Atomic uint64_t *first = c->words + h % SLOTS * (unsigned)c->slot_words,
                      *second = c->words + h / SLOTS % SLOTS * (unsigned)c->slot_words;
-    if (read_slot(c, first, values, maps[0]) || read_slot(c, second, values, maps[0]))
-        return true;
-    if (!make_maps(k, v->info, l, maps))
-        return false;
-    write_slot(c, *first <= *second ? first : second, values, maps[0]);
-    return true;
+    if (read_slot(c, first, values, &fulfilled, maps[0]) || read_slot(c, second, values, &fulfilled, maps[0]))
+        return fulfilled;
+    fulfilled = make_maps(k, v->info, l, maps);
+    write_slot(c, *first <= *second ? first : second, values, fulfilled, maps[0]);
+    return fulfilled;
 }
 
 /* How many CTAs run the programs, and whether in pairs: not where each has an SM for itself, since pairs start and end
