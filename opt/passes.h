@@ -34,7 +34,6 @@ PASS(tensor, laid_out, laid_out, "let tiles leave through shared memory and tens
 PASS(warps, laid_out, laid_out, "let a warp of its own feed tensor cores by copies that run ahead")
 PASS(stage, laid_out, laid_out, "pipeline loops: copies to shared memory run ahead of dots")
 PASS(defer, laid_out, laid_out, "store a program's tile under the dots of the next")
-PASS(early, laid_out, laid_out, "ask for what is loaded behind a loop of dots in front of it")
 PASS(peel, laid_out, laid_out, "let a loop's first dot begin its sum, rather than add to zeros")
 PASS(sink, laid_out, laid_out, "compute what only the code behind a loop uses behind the loop")
 PASS(cluster, laid_out, laid_out, "let pairs of programs share what both load")

@@ -27,7 +27,7 @@ enum { VALUES_MOST = 48, SLOTS = 64, PLAN_ARGS_MOST = 512 };
 
 typedef uint64_t map_words[MAP_BYTES / 8];
 
-/* Of a kernel: SLOTS times the count, what the maps are made of (arguments, then the grid), and the maps. */
+/* Of a kernel: SLOTS times the count, what the maps are made of (arguments, then the grid), whether they could be, and the maps. */
 struct map_cache {
     size_t bytes;
     int nvalues, slot_words;

@@ -36,7 +36,6 @@ MATMUL = {
 }
 GELU = {
     "all": {},
-    "the bias is loaded behind the dots": {"skip": "early"},
     "stored before the next dots begin": {"skip": "defer"},
 }
 ROWS = {
