@@ -5,9 +5,9 @@
  *                                                    %s = reduce %x
  *
  * Between its loads and its stores a program asks memory for nothing, and how many others there are to ask meanwhile is
- * limited by registers. A prefetch takes none, and one thread asks for a whole row. `n` programs later is AHEAD_BYTES of
- * rows: about what an H200's SMs have in registers, so that the row is there when its program begins. More did not stay in L2 until
- * it was read, and where many programs share an SM some always ask. The last programs prefetch nothing.
+ * limited by registers. A prefetch takes none, and one thread asks for a whole row. `n` programs later is NEAR_BYTES or
+ * FAR_BYTES of rows: about what an H200's SMs have in registers, so that the row is there when its program begins. More did not stay
+ * in L2 until it was read, and where many programs share an SM some always ask. The last programs prefetch nothing.
  *
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
  *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
@@ -22,8 +22,10 @@
 enum {
     VECTOR_BYTES = 16,
     SLICE_MOST = 64,
-    AHEAD_BYTES = 7 << 20,
+    NEAR_BYTES = 5 << 20,
+    FAR_BYTES = 7 << 20,
     LOOP_BYTES = 32 << 10,
+    SHORT_ELEMS = 2 << 10,
     LONG_ELEMS = 8 << 10
 };
 
@@ -120,24 +122,25 @@ static void prefetch(struct builder *b, const struct row *r, struct value *start
     build_op(b, OP_prefetch, 2, (struct value *[]){start, n}, 0, NULL, 0);
 }
 
-/* Reductions are when nothing is asked for; the longer the rows, the fewer are the programs that do meanwhile; the wider their
- * elements, the more each has asked for. */
-static bool is_long(const struct func *f, const struct row *r)
+/* How far ahead, in bytes of rows; 0: not at all. Reductions are when nothing is asked for; the longer the rows, the fewer are the
+ * programs that do meanwhile; the wider their elements, the more each has asked for. */
+static int64_t bytes_ahead(const struct func *f, const struct row *r)
 {
     int reductions = 0;
     for (const struct op *o = f->body->first; o; o = o->next)
         reductions += o->code == OP_reduce && type_elems(op_opnd(o, 0)->type) >= r->elems;
-    return reductions * r->elems >= (int64_t)LONG_ELEMS * r->elem_bytes;
+    int64_t elems = reductions * r->elems / r->elem_bytes;
+    return elems >= LONG_ELEMS ? FAR_BYTES : elems >= SHORT_ELEMS ? NEAR_BYTES : 0;
 }
 
 static void row_of_later(struct ahead *a, struct op *load, const struct row *r)
 {
-    int64_t n = AHEAD_BYTES / (r->elems * r->elem_bytes);
+    int64_t n = bytes_ahead(a->func, r) / (r->elems * r->elem_bytes);
     bool differs = false; /* is the other row as long? */
     a->budget = SLICE_MOST;
     if (r->bound && (!hangs_on_program(a, r->bound, &differs) || differs))
         return;
-    if (!counts_from_0(r->cols) || !n || !is_long(a->func, r))
+    if (!counts_from_0(r->cols) || !n)
         return;
     struct builder b = build_after(load);
     struct value *pid = build_program_id(&b, 0), *ahead = build_const_i32(&b, n);
