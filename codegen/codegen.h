@@ -41,6 +41,9 @@ struct codegen_options {
  * stand in diag. */
 void codegen_emit(struct func *f, const struct codegen_options *o, struct text *out, struct ptx_info *info);
 
+/* Of a struct ptx_info, as expr_print asks for it. */
+const char *ptx_param_name(const void *info, int64_t i);
+
 /* Prints the instruction table, for `neso help insns`. */
 void codegen_help_insns(struct text *out);
 

@@ -404,10 +404,9 @@ static int ctas_wanted(const struct mir *m, const struct ptx_info *info)
     return ctas < 1 ? 1 : ctas < CTAS_MOST ? ctas : CTAS_MOST;
 }
 
-static const char *param_of(const void *ctx, int64_t i)
+const char *ptx_param_name(const void *info, int64_t i)
 {
-    const struct ptx_info *info = ctx;
-    return info->params.at[i].name;
+    return ((const struct ptx_info *)info)->params.at[i].name;
 }
 
 /* Who launches this text by hand would not miss them, as one misses a map. */
@@ -415,7 +414,7 @@ static void put_guards(const struct emitter *e, const struct ptx_info *info)
 {
     for (int i = 0; i < info->nguards && !info->nmaps; i++) {
         text_str(e->out, "// only for launches where this is at least 0: ");
-        expr_print(&info->guards[i], e->out, param_of, info);
+        expr_print(&info->guards[i], e->out, ptx_param_name, info);
         text_char(e->out, '\n');
     }
 }

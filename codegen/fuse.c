@@ -11,11 +11,18 @@
 
 #include <string.h>
 
-/* x's definition, if it is this instruction, stands in the same block, and nobody else uses it. */
+/* The definition of x, a register or not, if it stands in this block and so many uses are all there are. */
+static struct insn *def_for(const struct peep *p, const struct mblock *b, struct opnd x, int nuses)
+{
+    const struct reg_info *r = is_reg(x) ? &p->regs.at[x.n] : NULL;
+    return r && r->nuses == nuses && r->block == b->index ? r->def : NULL;
+}
+
+/* The same, if it is this instruction, and nobody else uses it. */
 static struct insn *only_for(const struct peep *p, const struct mblock *b, struct opnd x, enum insn_code code)
 {
-    struct insn *in = peep_def(p, x, code);
-    return in && p->regs.at[x.n].nuses == 1 && p->regs.at[x.n].block == b->index ? in : NULL;
+    struct insn *in = def_for(p, b, x, 1);
+    return in && in->form.code == code ? in : NULL;
 }
 
 static void become3(struct peep *p, struct insn *in, struct form form, struct opnd a, struct opnd b,
@@ -126,30 +133,25 @@ static void fuse_and(struct peep *p, const struct mblock *b, struct insn *in)
         fuse_setp(p, b, in, in->opnds[2], in->opnds[1]);
 }
 
-/* The operand that defines x, if two uses in the same block are all there are. */
-static struct opnd *place_of_two(const struct peep *p, const struct mblock *b, struct opnd x)
+/* Is it x and something else that it computes with, and can it be done later? */
+static bool computes_from(const struct peep *p, const struct insn *in, struct opnd x)
 {
-    const struct reg_info *r = &p->regs.at[x.n];
-    for (int i = 0; r->def && r->block == b->index && r->nuses == 2 && i < r->def->ndefs; i++)
-        if (opnd_same(r->def->opnds[i], x))
-            return &r->def->opnds[i];
-    return NULL;
+    return in->guard < 0 && in->ndefs == 1 && in->nopnds == 3 && insn_has(in, PURE) && !insn_has(in, WARP) &&
+           opnd_same(in->opnds[1], x) && !opnd_same(in->opnds[2], x) &&
+           (!is_reg(in->opnds[2]) || p->regs.at[in->opnds[2].n].stable);
 }
 
 /* A choice between x and what is computed from x, which nobody else wants: computed in its place, or not. */
 static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
 {
     struct opnd *x = in->opnds;
-    if (in->guard >= 0 || !is_reg(x[1]) || !is_reg(x[2]) || !is_reg(x[3]) || p->regs.at[x[0].n].ndefs != 1)
+    const struct insn *other = def_for(p, b, x[1], 1), *origin = def_for(p, b, x[2], 2);
+    if (in->guard >= 0 || !is_reg(x[3]) || p->regs.at[x[0].n].ndefs != 1 || !other || !origin ||
+        !computes_from(p, other, x[2]))
         return;
-    const struct insn *other = p->regs.at[x[1].n].def;
-    struct opnd *place = place_of_two(p, b, x[2]);
-    if (!place || !other || !only_for(p, b, x[1], (enum insn_code)other->form.code) || other->guard >= 0 ||
-        other->ndefs != 1 || other->nopnds != 3 || !insn_has(other, PURE) || insn_has(other, WARP) ||
-        !opnd_same(other->opnds[1], x[2]) || opnd_same(other->opnds[2], x[2]) ||
-        (is_reg(other->opnds[2]) && !p->regs.at[other->opnds[2].n].stable))
-        return;
-    *place = x[0];
+    for (int i = 0; i < origin->ndefs; i++)
+        if (opnd_same(origin->opnds[i], x[2]))
+            origin->opnds[i] = x[0];
     in->form = other->form;
     in->guard = x[3].n;
     in->opnds = NEW_ARRAY(p->m->arena, 3, struct opnd);

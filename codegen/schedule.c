@@ -428,7 +428,7 @@ static void find_elsewhere(struct scheduler *s)
 int func_regs_most(const struct func *f)
 {
     const struct target *t = f->target;
-    int regs = t->regs_sm / (32 * f->num_warps);
+    int regs = target_regs(t, 32 * f->num_warps);
     regs = regs < t->regs_thread ? regs : t->regs_thread;
     return f->maxnreg && f->maxnreg < regs ? f->maxnreg : regs;
 }

@@ -76,6 +76,8 @@ struct opnd *tile_of(struct select *s, const struct value *v); /* its registers 
 struct opnd *tile_new(struct select *s, struct value *v);      /* to be filled */
 const struct layout *tile_layout(const struct select *s, const struct type *t, struct layout *scalar);
 enum dtype elem_dtype(const struct type *t); /* pointers: i64 */
+double const_f32(const struct value *v);     /* NaN: it is no such constant */
+#define FAR_FROM_TINY 0x1p-100 /* next to this and more, numbers below 2^-126 are nothing */
 
 enum ptype dtype_ptype(enum dtype dt, enum reading r); /* floats: the float's type, or bits */
 enum reg_class dtype_class(enum dtype dt);

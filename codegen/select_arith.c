@@ -220,24 +220,16 @@ static struct opnd sign_op(struct select *s, enum opcode code, struct opnd x)
 
 static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x);
 
-static bool is_const_at_least(const struct value *v, double least)
-{
-    uint64_t bits;
-    return value_const_bits(v, &bits) && bits_to_double(DT_f32, bits) >= least;
-}
-
 /* 1 / (c + a power), as of a sigmoid: a divisor that is no tiny number. */
 static bool is_inverse_of_more(const struct op *o)
 {
-    uint64_t one;
     const struct op *sum = op_opnd(o, 1)->def;
-    if (elem_dtype(op_result(o)->type) != DT_f32 || !value_const_bits(op_opnd(o, 0), &one) ||
-        one != double_to_bits(DT_f32, 1) || !sum || sum->code != OP_add)
+    if (const_f32(op_opnd(o, 0)) != 1 || !sum || sum->code != OP_add)
         return false;
     for (int i = 0; i < 2; i++) {
         const struct op *power = op_opnd(sum, i)->def;
         if (power && (power->code == OP_exp || power->code == OP_exp2) &&
-            is_const_at_least(op_opnd(sum, !i), 0x1p-100))
+            const_f32(op_opnd(sum, !i)) >= FAR_FROM_TINY)
             return true;
     }
     return false;

@@ -61,17 +61,20 @@ static struct opnd select_f32(struct select *s, struct opnd c, struct opnd x, st
 
 /* -- exponentials -- */
 
-/* Is v only added to constants next to which numbers below 2^-126 are nothing? Then they may as well be 0. */
+double const_f32(const struct value *v)
+{
+    uint64_t bits = 0;
+    bool is_const = elem_dtype(v->type) == DT_f32 && value_const_bits(v, &bits);
+    return is_const ? bits_to_double(DT_f32, bits) : (double)NAN;
+}
+
+/* Is v only added to constants next to which tiny numbers are nothing? Then they may as well be 0. */
 static bool is_lost_where_tiny(const struct value *v)
 {
-    if (elem_dtype(v->type) != DT_f32)
-        return false;
     for (const struct use *u = v->uses; u; u = u->next) {
-        uint64_t bits;
         const struct op *o = u->user;
         if ((o->code != OP_add && o->code != OP_sub) ||
-            !value_const_bits(op_opnd(o, op_opnd(o, 0) == v), &bits) ||
-            fabs(bits_to_double(DT_f32, bits)) < 0x1p-100)
+            !(fabs(const_f32(op_opnd(o, op_opnd(o, 0) == v))) >= FAR_FROM_TINY))
             return false;
     }
     return true;

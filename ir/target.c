@@ -133,6 +133,12 @@ bool target_has(const struct target *t, enum feature f)
     return (t->features & UINT64_C(1) << f) != 0;
 }
 
+int target_regs(const struct target *t, int threads)
+{
+    int n = t->regs_sm / threads;
+    return n < t->regs_thread ? n : t->regs_thread + 1;
+}
+
 int target_ctas(const struct target *t, int threads, int regs)
 {
     int n = t->regs_sm / (threads * ((regs + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT)),

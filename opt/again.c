@@ -49,11 +49,8 @@ static bool is_cheap(const struct again *a, const struct op *o)
 {
     switch (o->code) {
     case OP_exp:
-    case OP_exp2: {
-        const struct target *t = a->func->target;
-        int most = t->regs_sm / (32 * a->func->num_warps);
-        return 2 * tile_nregs(op_result(o)->type) > (most < t->regs_thread ? most : t->regs_thread + 1);
-    }
+    case OP_exp2:
+        return 2 * tile_nregs(op_result(o)->type) > target_regs(a->func->target, 32 * a->func->num_warps);
     case OP_add:
     case OP_sub:
     case OP_mul:

@@ -197,8 +197,7 @@ static void add_load(struct once *x, struct op *load)
 
 static int registers_most(const struct func *f)
 {
-    int n = f->target->regs_sm / (LANES * f->num_warps);
-    n = n > f->target->regs_thread ? f->target->regs_thread + 1 : n;
+    int n = target_regs(f->target, LANES * f->num_warps);
     return f->maxnreg && f->maxnreg < n ? f->maxnreg : n;
 }
 

@@ -49,12 +49,12 @@ bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loa
                    const struct launch *whole, struct fault *f)
 {
     enum { CTAS_LEAST = 4 };
+    if (!info->packs || k->traced)
+        return k->device->class->launch(k->device, loaded, whole, f);
     struct launch packed = *whole, *l = &packed;
     uint64_t programs = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     uint64_t least = (uint64_t)CTAS_LEAST * (uint64_t)k->device->multiprocessors;
     int n = 1;
-    if (!info->packs)
-        return k->device->class->launch(k->device, loaded, whole, f);
     while (2 * n <= info->packs && l->grid[0] % (2u * (unsigned)n) == 0 &&
            programs / (2u * (unsigned)n) >= least)
         n *= 2;
@@ -70,11 +70,7 @@ bool kernel_launch(struct neso_kernel *k, const struct launch *l, struct fault *
         return false;
     if (l->grid[0] == 0 || l->grid[1] == 0 || l->grid[2] == 0)
         return true;
-    if (planned)
-        return plan_launch(k, l, f);
-    if (k->info.packs && !k->traced)
-        return launch_packed(k, &k->info, k->loaded, l, f);
-    return k->device->class->launch(k->device, k->loaded, l, f);
+    return planned ? plan_launch(k, l, f) : launch_packed(k, &k->info, k->loaded, l, f);
 }
 
 /* -- values -- */

@@ -419,19 +419,13 @@ void plan_release(struct neso_kernel *k)
 
 /* -- as text -- */
 
-static const char *param_name(const void *ctx, int64_t i)
-{
-    const struct neso_kernel *k = ctx;
-    return k->info.params.at[i].name;
-}
-
 static void print_exprs(const struct neso_kernel *k, const char *word, const struct expr *e, int n,
                         struct text *out)
 {
     text_printf(out, "\"%s\": [", word);
     for (int i = 0; i < n; i++) {
         text_str(out, i ? ", \"" : "\"");
-        expr_print(&e[i], out, param_name, k);
+        expr_print(&e[i], out, ptx_param_name, &k->info);
         text_char(out, '"');
     }
     text_str(out, "], ");

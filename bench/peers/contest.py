@@ -8,6 +8,7 @@ import torch
 
 CLOSE = 1.03  # of the quickest's time
 
+
 class Contestant:
     """`candidates`: {label: what makes the call}; `result`: the tensor that a call writes, or None where the call returns it;
     `wrong(tensor)`: what is wrong with it, else None."""
