@@ -26,6 +26,7 @@ struct select {
     struct opnd leader;   /* the first thread of one's warp, the same for all of it */
     struct opnd to_peer;  /* in a role: from here to the same place in the other program's shared memory, in bytes */
     int role;             /* 0: all threads are here; else the role, from 1 */
+    struct opnd feeds;    /* in the feeder's warp, until it goes on alone: is this the thread that does? */
 };
 
 /* How an integer instruction reads its operands. */

@@ -24,7 +24,7 @@ static struct opnd thread_is(struct select *s, uint32_t mask, int64_t value)
 static struct opnd acts(struct select *s)
 {
     if (s->role == FEEDER)
-        return (struct opnd){.kind = OPND_none};
+        return s->feeds;
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
 }
 
@@ -57,7 +57,7 @@ static struct form mbar_form(enum insn_code code)
 /* One fence serves all that are made before a barrier. */
 static bool is_last_init(const struct op *o)
 {
-    for (o = o->next; o && o->code != OP_barrier && o->code != OP_cluster_arrive; o = o->next)
+    for (o = o->next; o && o->code != OP_ready && o->code != OP_cluster_arrive; o = o->next)
         if (o->code == OP_mbar_init)
             return false;
     return true;
@@ -244,6 +244,32 @@ static void set_registers(struct select *s, const struct op *o, int role)
     emit_insn(s, form0(role == 0 ? INSN_setmaxnreg_inc : INSN_setmaxnreg_dec, PT_u32), 0, 1, &n);
 }
 
+/* The feeder's other threads leave. */
+static void go_alone(struct select *s)
+{
+    struct insn *end = emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
+    end->guard = s->feeds.n;
+    end->guard_not = true;
+    s->b = mir_block(s->m, s->b->index, s->b->depth);
+    s->feeds = (struct opnd){.kind = OPND_none};
+}
+
+static void select_ready(struct select *s)
+{
+    struct opnd x[] = {opnd_int(CLASS_b32, 0), opnd_int(CLASS_b32, 32 * (s->f->num_warps + 1))};
+    emit_insn(s, form0(s->role == FEEDER ? INSN_bar_arrive : INSN_bar, PT_none), 0, 2, x);
+    if (s->role == FEEDER)
+        go_alone(s);
+}
+
+/* What is ordered by it are barriers in memory, which have a fence of their own; a release would wait for all stores. */
+static void select_cluster_arrive(struct select *s)
+{
+    if (s->feeds.kind == OPND_reg)
+        go_alone(s); /* who leaves has arrived */
+    emit_insn(s, form1(INSN_cluster_arrive, PT_none, MOD_relaxed), 0, 0, NULL);
+}
+
 static void select_warps(struct select *s, const struct op *o)
 {
     struct opnd own = opnd_int(CLASS_b32, 32 * s->f->num_warps);
@@ -265,11 +291,7 @@ static void select_warps(struct select *s, const struct op *o)
     emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL)->guard = idle.n;
     s->b = mir_block(s->m, s->b->index, before->depth);
     /* By its number ptxas would not know that one thread goes on, and put a loop over threads around each copy. */
-    struct opnd feeds = emit1(s, form0(INSN_elect, PT_none), opnd_int(CLASS_b32, -1));
-    struct insn *end = emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
-    end->guard = feeds.n;
-    end->guard_not = true;
-    s->b = mir_block(s->m, s->b->index, before->depth);
+    s->feeds = emit1(s, form0(INSN_elect, PT_none), opnd_int(CLASS_b32, -1));
     select_inline(s, o->regions[1]);
     s->role = 0;
 }
@@ -287,14 +309,14 @@ void select_async(struct select *s, const struct op *o)
     case OP_mbar_expect: select_mbar_expect(s, o); break;
     case OP_mbar_arrive: select_mbar_arrive(s, o); break;
     case OP_mbar_wait: select_mbar_wait(s, o); break;
+    case OP_ready: select_ready(s); break;
     case OP_tensor_copy: select_boxes(s, o, 2, true); break;
     case OP_tensor_put: select_boxes(s, o, 1, false); break;
     case OP_bulk_wait: select_bulk_wait(s, o); break;
     case OP_warps: select_warps(s, o); break;
     case OP_cluster_rank: tile_new(s, op_result(o))[0] = emit_special(s, SPECIAL_cluster_ctarank); break;
     case OP_cluster_size: tile_new(s, op_result(o))[0] = emit_special(s, SPECIAL_cluster_nctarank); break;
-    /* What is ordered by it are barriers in memory, which have a fence of their own; a release would wait for all stores. */
-    case OP_cluster_arrive: emit_insn(s, form1(INSN_cluster_arrive, PT_none, MOD_relaxed), 0, 0, NULL); break;
+    case OP_cluster_arrive: select_cluster_arrive(s); break;
     case OP_cluster_wait: emit_insn(s, form0(INSN_cluster_wait, PT_none), 0, 0, NULL); break;
     default: diag_bug(s->diag, o->loc, "%s is not scheduled", op_info[o->code].name);
     }

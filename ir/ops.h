@@ -200,9 +200,10 @@ OP(cluster_wait, "",                "",  0, 0,               async, EFFECT, none
 OP(tensor_copy,  "buf bar x*",      "",  0, A(map)|A(order)|A(parts)|A(multicast),        async, READS|WRITES|EFFECT, tensor_copy, "the map's box at x into a buffer whose dimension order[i] is the map's i-th; bar counts the bytes; by one thread")
 OP(tensor_put,   "buf x*",          "",  0, A(map)|A(order)|A(group), async, READS|WRITES|EFFECT, tensor_put, "a buffer into the map's box at x, one bulk group; by one thread, or its own rows by one of each group of warps")
 OP(bulk_wait,    "",                "",  0, A(pending)|A(read)|A(group), async, EFFECT, none, "the thread that puts waits for its bulk groups")
-OP(mbar_init,    "bar times?",      "",  0, A(arrivals),     async, EFFECT, mbar_init, "all stages of a barrier (arrivals times so many), by one thread; a barrier (of all threads) must follow")
+OP(mbar_init,    "bar times?",      "",  0, A(arrivals),     async, EFFECT, mbar_init, "all stages of a barrier (arrivals times so many), by one thread; `ready`, or the pair's barrier, must follow")
 OP(mbar_expect,  "bar",             "",  0, A(bytes),        async, EFFECT, mbar,      "one arrival, with bytes to come; by one thread")
 OP(mbar_arrive,  "bar on? pair?",   "",  0, A(group),        async, EFFECT, mbar,      "one arrival of each warp of the role (of each `group` warps), if on (an i1); if pair (an i1), at both programs' barriers")
+OP(ready,        "",                "",  0, 0,               async, EFFECT, none,      "who feeds has made the barriers, and goes on; the program's own warps wait for that")
 OP(mbar_wait,    "bar parity",      "",  0, 0,               async, EFFECT, mbar_wait, "until the phase of this parity (bit 0 of an i32) is over")
 OP(warps,        "",                "",  2, A(warps)|A(regs), async, EFFECT, none,   "roles that run at once: first the program's own warps, then one that feeds them; no values go out")
 #endif

@@ -264,7 +264,7 @@ static void visit_accesses(struct walker *w, struct op *o, accesses *since)
 static void walk(struct walker *w, struct block *b, accesses *since)
 {
     for (struct op *o = b->first; o; o = o->next) {
-        if (o->code == OP_barrier)
+        if (o->code == OP_barrier || o->code == OP_ready)
             forget(since, ALL);
         else if (o->code == OP_async_wait || o->code == OP_dot_wait || o->code == OP_bulk_wait)
             land(since, o);

@@ -394,6 +394,18 @@ static void find_arrival(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_mbar_arrive;
 }
 
+/* Nobody touches the other's barriers before they are made. */
+static void begin_together(struct block *role)
+{
+    struct op *ready = role->first;
+    while (ready->code != OP_ready)
+        ready = ready->next;
+    struct builder b = build_before(ready);
+    build_plain(&b, OP_cluster_arrive);
+    build_plain(&b, OP_cluster_wait);
+    op_erase(ready);
+}
+
 /* Behind the last arrival of a role nobody else's barriers are touched: there it says so, and it leaves when all have. */
 static void leave_together(struct block *role)
 {
@@ -420,15 +432,10 @@ static void pair_up(struct pairing *p)
         if (agree(p->copies.at[i], p->stride) && can_be_cut(p->copies.at[i]))
             share(p, p->copies.at[i]);
     block_walk(p->roles->regions[1], count_both, p);
-    struct op *barrier = p->roles->prev;
-    while (barrier->code != OP_barrier)
-        barrier = barrier->prev;
-    struct builder b = build_before(barrier);
-    build_plain(&b, OP_cluster_arrive);
-    build_plain(&b, OP_cluster_wait);
-    op_erase(barrier);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        begin_together(p->roles->regions[i]);
         leave_together(p->roles->regions[i]);
+    }
     p->func->pair_multiple = p->func->persistent ? 2 : 2 * p->stride;
     opt_explain(p->func, p->roles, "pairs of programs %d apart share %d of %d bytes", p->stride,
                 (int)p->shared_bytes, (int)p->round_bytes);
