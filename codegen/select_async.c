@@ -2,8 +2,8 @@
  *
  *     mbar_wait %bar, %parity      =>      L: mbarrier.try_wait.parity... %p1, [%r1], %r2;  @!%p1 bra L;
  *
- *     warps warps=[8 4] {..} {..}  =>      @tid >= 256 bra L;  the first role;  ret;
- *                                       L: @tid != 256 ret;    the second, by one thread;  ret;
+ *     warps warps=[8 4] {..} {..}  =>      @tid < 256 bra L;  @tid != 256 ret;  the second role, by one thread;  ret;
+ *                                       L: the first role;  ret;
  *
  * Roles never meet again, so that the assembler may give each its own number of registers (setmaxnreg). The second role
  * only starts copies and waits: one thread does.
@@ -270,21 +270,15 @@ static void select_cluster_arrive(struct select *s)
     emit_insn(s, form1(INSN_cluster_arrive, PT_none, MOD_relaxed), 0, 0, NULL);
 }
 
+/* The feeder's code comes first: what it asks for takes long, and instructions are not yet in a cache. */
 static void select_warps(struct select *s, const struct op *o)
 {
     struct opnd own = opnd_int(CLASS_b32, 32 * s->f->num_warps);
     s->to_peer = distance_to_peer(s);
-    struct opnd other = emit2(s, form1(INSN_setp, PT_s32, MOD_ge), s->thread, own);
+    struct opnd is_own = emit2(s, form1(INSN_setp, PT_s32, MOD_lt), s->thread, own);
     struct mblock *before = s->b;
-    struct insn *to_other = emit_jump(s, other, false);
+    struct insn *to_own = emit_jump(s, is_own, false);
     s->b = mir_block(s->m, before->index, before->depth);
-    set_registers(s, o, 0);
-    s->role = 1;
-    select_inline(s, o->regions[0]);
-    emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
-
-    s->b = mir_block(s->m, before->index, before->depth);
-    jump_to(to_other, s->b);
     set_registers(s, o, 1);
     s->role = FEEDER;
     struct opnd idle = emit2(s, form1(INSN_setp, PT_s32, MOD_ne), s->leader, own);
@@ -293,6 +287,13 @@ static void select_warps(struct select *s, const struct op *o)
     /* By its number ptxas would not know that one thread goes on, and put a loop over threads around each copy. */
     s->feeds = emit1(s, form0(INSN_elect, PT_none), opnd_int(CLASS_b32, -1));
     select_inline(s, o->regions[1]);
+    emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
+
+    s->b = mir_block(s->m, before->index, before->depth);
+    jump_to(to_own, s->b);
+    set_registers(s, o, 0);
+    s->role = 1;
+    select_inline(s, o->regions[0]);
     s->role = 0;
 }
 

@@ -395,11 +395,13 @@ static void find_arrival(struct op *o, void *ctx)
 }
 
 /* Nobody touches the other's barriers before they are made. */
-static void begin_together(struct block *role)
+static void begin_together(const struct pairing *p, struct block *role)
 {
     struct op *ready = role->first;
-    while (ready->code != OP_ready)
+    while (ready && ready->code != OP_ready)
         ready = ready->next;
+    if (!ready)
+        diag_bug(p->func->module->diag, p->func->loc, "a role that does not say when it is ready");
     struct builder b = build_before(ready);
     build_plain(&b, OP_cluster_arrive);
     build_plain(&b, OP_cluster_wait);
@@ -433,7 +435,7 @@ static void pair_up(struct pairing *p)
             share(p, p->copies.at[i]);
     block_walk(p->roles->regions[1], count_both, p);
     for (int i = 0; i < 2; i++) {
-        begin_together(p->roles->regions[i]);
+        begin_together(p, p->roles->regions[i]);
         leave_together(p->roles->regions[i]);
     }
     p->func->pair_multiple = p->func->persistent ? 2 : 2 * p->stride;
