@@ -17,6 +17,9 @@ static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_i
     if (frugal)
         remat(m);
     *live = schedule(m);
+    if ((*live)->peak_regs <= func_regs_most(f) * 3 / 4 &&
+        skip(m)) /* across jumps the assembler needs more */
+        *live = liveness_of(m);
     diag_hurry(d);
     info->live_regs = (*live)->peak_regs;
     info->peak = (*live)->peak;

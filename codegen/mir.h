@@ -3,6 +3,7 @@
  *     select       tile ops       -> instructions, one register element at a time, as plain as they come
  *     peephole     fewer of them: equal ones once, fused, constants moved into addresses, dead ones gone
  *     schedule     in a better order within each block
+ *     skip         what only a masked store needs, only where it is on
  *     regalloc     virtual registers -> few, named by class
  *     emit         -> text
  *
@@ -235,6 +236,9 @@ struct liveness *liveness_of(const struct mir *m);
 struct liveness *schedule(struct mir *m); /* and where registers are live then */
 /* Registers that a thread of this kernel can have. */
 int func_regs_most(const struct func *f);
+
+/* -- skip.c: false: nothing changed -- */
+bool skip(struct mir *m);
 
 /* -- pressure.c: where registers are live, in words -- */
 void pressure_explain(const struct mir *m, const struct liveness *live, struct text *out);
