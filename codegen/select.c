@@ -368,19 +368,6 @@ static void forget_block(struct block *b)
     }
 }
 
-/* What a copy must know of its map is on its way before the first copy: the thread that starts copies asks for it. */
-static void prefetch_maps(struct select *s)
-{
-    int first = s->f->extra_warps ? 32 * s->f->num_warps : 0;
-    if (!s->f->maps.n)
-        return;
-    struct opnd mine = emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, first));
-    for (int i = 0; i < s->f->maps.n; i++) {
-        struct opnd map = {.kind = OPND_addr, .cls = CLASS_b64, .n = tensor_map_address(s, i).n};
-        emit_insn(s, form0(INSN_map_prefetch, PT_none), 0, 1, &map)->guard = mine.n;
-    }
-}
-
 struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info)
 {
     struct select s = {
@@ -392,7 +379,6 @@ struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info)
     if (f->packs)
         s.thread = emit2(&s, form0(INSN_and, PT_b32), s.thread, opnd_int(CLASS_b32, 31));
     s.leader = shuffle(&s, MOD_idx, s.thread, opnd_int(CLASS_b32, 0));
-    prefetch_maps(&s);
     select_block(&s, f->body);
     forget_block(f->body);
     return s.m;
