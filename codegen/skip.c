@@ -109,7 +109,9 @@ static bool may_move(const struct skip *s, const struct insn *in, int store)
 static int find_needs(struct skip *s, const struct mblock *b, int at, int number, int *to)
 {
     int n = 0;
-    take_inside(s, b->insns.at[at], number);
+    struct insn store = *b->insns.at[at];
+    store.guard = -1; /* the jump asks for it, in front of all */
+    take_inside(s, &store, number);
     for (int i = at - 1; i >= 0 && at - i < LOOK_BACK; i--) {
         const struct insn *in = b->insns.at[i];
         if (to[i] == NOWHERE && may_move(s, in, number)) {
