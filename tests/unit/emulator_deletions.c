@@ -227,9 +227,7 @@ struct loss {
     int times;
     const char *why;
 };
-static const char covered[] =
-    "another fence covers mbarriers of copies; those of threads need none within a CTA",
-                  idle[] = "the only warpgroup has waited for all that it multiplies: nothing is under way",
+static const char idle[] = "the only warpgroup has waited for all that it multiplies: nothing is under way",
                   leave[] = "the other role waits, and so the CTA does not end",
                   begun[] = "behind the first round: nothing else is under way, and dots alone wrote the sum",
                   enough[] = "a thread begins with as many as it needs here",
@@ -249,7 +247,6 @@ static const struct loss harmless[] = {
     {"pairs of CTAs", "barrier.cluster.wait", 2, leave},
     {"pairs of CTAs", "wgmma.wait_group", 1, begun},
     {"pairs of CTAs", "wgmma.fence", 1, begun},
-    {"attention", "fence.mbarrier_init", 1, covered},
     {"attention", "bar.sync", 1, idle},
 };
 enum { LOSSES = sizeof harmless / sizeof *harmless };
