@@ -36,11 +36,6 @@ static void drop(uint64_t *set, int reg)
     set[reg / WORD] &= ~(UINT64_C(1) << reg % WORD);
 }
 
-static bool reads_reg(const struct opnd *x)
-{
-    return x->kind == OPND_reg || x->kind == OPND_addr;
-}
-
 static void gather(struct sets *s, const struct mblock *b)
 {
     uint64_t *uses = set_at(s, s->uses, b->index), *defs = set_at(s, s->defs, b->index);
@@ -56,7 +51,7 @@ static void gather(struct sets *s, const struct mblock *b)
         if (in->guard >= 0)
             add(uses, in->guard);
         for (int k = in->ndefs; k < in->nopnds; k++)
-            if (reads_reg(&in->opnds[k]))
+            if (opnd_has_reg(&in->opnds[k]))
                 add(uses, in->opnds[k].n);
     }
 }
@@ -136,7 +131,7 @@ static void walk_insn(struct walk *w, const struct insn *in, int at)
     if (in->guard >= 0)
         begin(w, in->guard, at);
     for (int k = in->ndefs; k < in->nopnds; k++)
-        if (reads_reg(&in->opnds[k]))
+        if (opnd_has_reg(&in->opnds[k]))
             begin(w, in->opnds[k].n, at);
     if (w->regs > w->l->peak_regs) {
         w->l->peak_regs = w->regs;

@@ -130,6 +130,12 @@ struct opnd {
     int64_t i;
 };
 
+/* Does the operand name a register, its own or an address's? */
+static inline bool opnd_has_reg(const struct opnd *x)
+{
+    return x->kind == OPND_reg || x->kind == OPND_addr;
+}
+
 /* What an instruction is, without its operands. */
 enum { MODS_MOST = 5 };
 struct form {

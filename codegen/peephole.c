@@ -235,7 +235,7 @@ static void count_uses(struct peep *p)
         for (int i = 0; i < p->m->blocks.at[b]->insns.n; i++) {
             const struct insn *in = p->m->blocks.at[b]->insns.at[i];
             for (int k = in->ndefs; k < in->nopnds; k++)
-                if (in->opnds[k].kind == OPND_reg || in->opnds[k].kind == OPND_addr)
+                if (opnd_has_reg(&in->opnds[k]))
                     p->regs.at[in->opnds[k].n].nuses++;
             if (in->guard >= 0)
                 p->regs.at[in->guard].nuses++;
@@ -305,7 +305,7 @@ static void drop_unneeded(struct peep *p)
     while (m.work.n) {
         const struct insn *in = VEC_POP(&m.work);
         for (int k = in->ndefs; k < in->nopnds; k++)
-            if (in->opnds[k].kind == OPND_reg || in->opnds[k].kind == OPND_addr)
+            if (opnd_has_reg(&in->opnds[k]))
                 mark_writers(&m, in->opnds[k].n);
         if (in->guard >= 0)
             mark_writers(&m, in->guard);
@@ -344,7 +344,7 @@ static void sweep(struct peep *p)
                 continue;
             }
             for (int k = in->ndefs; k < in->nopnds; k++)
-                if (in->opnds[k].kind == OPND_reg || in->opnds[k].kind == OPND_addr)
+                if (opnd_has_reg(&in->opnds[k]))
                     p->regs.at[in->opnds[k].n].nuses--;
             if (in->guard >= 0)
                 p->regs.at[in->guard].nuses--;

@@ -84,7 +84,7 @@ static void rewrite(struct remat *r, struct insn *in)
 {
     r->op = in->op;
     for (int i = in->ndefs; i < in->nopnds && in->op; i++)
-        if (in->opnds[i].kind == OPND_reg || in->opnds[i].kind == OPND_addr)
+        if (opnd_has_reg(&in->opnds[i]))
             in->opnds[i].n = reg_for(r, in->opnds[i].n, 0);
     if (in->guard >= 0 && in->op)
         in->guard = reg_for(r, in->guard, 0);

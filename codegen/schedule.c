@@ -123,7 +123,7 @@ static void add_registers(struct scheduler *s, int at, int block)
 {
     const struct insn *in = s->nodes[at].insn;
     for (int i = in->ndefs; i < in->nopnds; i++)
-        if (in->opnds[i].kind == OPND_reg || in->opnds[i].kind == OPND_addr)
+        if (opnd_has_reg(&in->opnds[i]))
             add_read(s, in->opnds[i].n, at, block);
     if (in->guard >= 0)
         add_read(s, in->guard, at, block);
@@ -196,7 +196,7 @@ static int growth(const struct scheduler *s, const struct insn *in)
 {
     int n = 0;
     for (int i = 0; i < in->nopnds; i++) {
-        if (in->opnds[i].kind != OPND_reg && in->opnds[i].kind != OPND_addr)
+        if (!opnd_has_reg(&in->opnds[i]))
             continue;
         const struct reg_use *r = &s->regs[in->opnds[i].n];
         int regs = class_info[s->m->regs.at[in->opnds[i].n]].regs;
@@ -298,7 +298,7 @@ static void issue(struct scheduler *s, int node)
 {
     const struct insn *in = s->nodes[node].insn;
     for (int i = in->ndefs; i < in->nopnds; i++)
-        if (in->opnds[i].kind == OPND_reg || in->opnds[i].kind == OPND_addr)
+        if (opnd_has_reg(&in->opnds[i]))
             retire_read(s, in->opnds[i].n);
     if (in->guard >= 0)
         retire_read(s, in->guard);
@@ -416,7 +416,7 @@ static void find_elsewhere(struct scheduler *s)
         for (int i = 0; i < s->m->blocks.at[b]->insns.n; i++) {
             const struct insn *in = s->m->blocks.at[b]->insns.at[i];
             for (int k = 0; k < in->nopnds; k++)
-                if (in->opnds[k].kind == OPND_reg || in->opnds[k].kind == OPND_addr)
+                if (opnd_has_reg(&in->opnds[k]))
                     note_block(s, in->opnds[k].n, b);
             if (in->guard >= 0)
                 note_block(s, in->guard, b);

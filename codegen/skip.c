@@ -30,14 +30,8 @@ struct skip_reg {
 struct skip {
     struct mir *m;
     struct skip_reg *regs;
-    VEC(struct mblock *) blocks; /* as they will be */
-    int *at;                     /* the first of each old block's */
+    int *at; /* the first of each old block's */
 };
-
-static bool reads(const struct opnd *x)
-{
-    return x->kind == OPND_reg || x->kind == OPND_addr;
-}
 
 static void count(struct skip *s)
 {
@@ -48,7 +42,7 @@ static void count(struct skip *s)
                 if (k < in->ndefs) {
                     s->regs[in->opnds[k].n].ndefs++;
                     s->regs[in->opnds[k].n].uses += insn_keeps_old(in);
-                } else if (reads(&in->opnds[k])) {
+                } else if (opnd_has_reg(&in->opnds[k])) {
                     s->regs[in->opnds[k].n].uses++;
                 }
             if (in->guard >= 0)
@@ -66,7 +60,7 @@ static void use_inside(struct skip *s, int reg, int store)
 static void take_inside(struct skip *s, const struct insn *in, int store)
 {
     for (int k = in->ndefs; k < in->nopnds; k++)
-        if (reads(&in->opnds[k]))
+        if (opnd_has_reg(&in->opnds[k]))
             use_inside(s, in->opnds[k].n, store);
     for (int k = 0; k < in->ndefs && insn_keeps_old(in); k++)
         use_inside(s, in->opnds[k].n, store);
@@ -84,7 +78,7 @@ static int own_uses(const struct insn *in, int reg)
 {
     int n = insn_keeps_old(in);
     for (int k = in->ndefs; k < in->nopnds; k++)
-        n += reads(&in->opnds[k]) && in->opnds[k].n == reg;
+        n += opnd_has_reg(&in->opnds[k]) && in->opnds[k].n == reg;
     return n;
 }
 
@@ -100,7 +94,7 @@ static bool may_move(const struct skip *s, const struct insn *in, int store)
             return false;
     }
     for (int k = in->ndefs; k < in->nopnds; k++)
-        if (reads(&in->opnds[k]) && changes(s, in->opnds[k].n, store))
+        if (opnd_has_reg(&in->opnds[k]) && changes(s, in->opnds[k].n, store))
             return false;
     return true;
 }
@@ -133,14 +127,6 @@ static bool is_masked_vector(const struct insn *in)
            in->nvec * ptype_info[in->form.type].bits == 8 * BYTES;
 }
 
-static struct mblock *add_block(struct skip *s, const struct mblock *like, int dominator)
-{
-    struct mblock *b = NEW(s->m->arena, struct mblock);
-    *b = (struct mblock){.index = s->blocks.n, .dominator = dominator, .depth = like->depth};
-    VEC_PUSH(s->m->arena, &s->blocks, b);
-    return b;
-}
-
 static void jump_over(struct skip *s, struct mblock *from, const struct insn *store, int target)
 {
     struct opnd label = {.kind = OPND_label, .n = target};
@@ -154,17 +140,17 @@ static void jump_over(struct skip *s, struct mblock *from, const struct insn *st
 /* The block anew; to[i]: the store that an instruction moves to. */
 static void split(struct skip *s, const struct mblock *b, const int *to)
 {
-    struct mblock *now = add_block(s, b, b->dominator < 0 ? b->dominator : s->at[b->dominator]);
+    struct mblock *now = mir_block(s->m, b->dominator < 0 ? b->dominator : s->at[b->dominator], b->depth);
     for (int i = 0; i < b->insns.n; i++) {
         if (to[i] != NOWHERE && to[i] != i)
             continue;
         if (to[i] == i) {
-            struct mblock *over = add_block(s, b, now->index);
+            struct mblock *over = mir_block(s->m, now->index, b->depth);
             jump_over(s, now, b->insns.at[i], over->index + 1);
             for (int k = 0; k <= i; k++)
                 if (to[k] == i)
                     VEC_PUSH(s->m->arena, &over->insns, b->insns.at[k]);
-            now = add_block(s, b, now->index);
+            now = mir_block(s->m, now->index, b->depth);
         } else {
             VEC_PUSH(s->m->arena, &now->insns, b->insns.at[i]);
         }
@@ -219,10 +205,12 @@ bool skip(struct mir *m)
         return false;
     s.at = NEW_ARRAY(m->arena, m->blocks.n, int);
     number_blocks(&s, to);
-    for (int b = 0; b < m->blocks.n; b++)
-        mend_labels(&s, m->blocks.at[b]);
-    for (int b = 0; b < m->blocks.n; b++)
-        split(&s, m->blocks.at[b], to[b]);
-    memcpy(&m->blocks, &s.blocks, sizeof s.blocks);
+    struct mblock **old = m->blocks.at;
+    int nold = m->blocks.n;
+    memset(&m->blocks, 0, sizeof m->blocks);
+    for (int b = 0; b < nold; b++) {
+        mend_labels(&s, old[b]);
+        split(&s, old[b], to[b]);
+    }
     return true;
 }
