@@ -87,8 +87,8 @@ static void extend_lifetime(struct placement *p, struct buffer *b, const struct 
             extend_lifetime(p, b, op_result(u->user));
             continue;
         }
-        bool feeds = u->user->code == OP_mbar_init ||
-                     (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v);
+        bool feeds =
+            u->user->code == OP_mbar_init || (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v);
         if (feeds && roles_around(u->user)) {
             /* A role that feeds others begins when they do, and has no more to bring when they have taken the last. */
             int start = lookup(&p->position, roles_around(u->user));
