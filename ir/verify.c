@@ -247,6 +247,8 @@ static bool check_map(struct verifier *v, const struct op *o)
 /* Roles: the program's own warps, and those that the kernel has beside them. */
 static bool check_roles(struct verifier *v, const struct op *o)
 {
+    if (o->code == OP_ready && (!o->block->parent || o->block->parent->code != OP_warps))
+        return fail(v, "ready stands in no role");
     if (o->code != OP_warps)
         return true;
     const struct attr *a = op_attr(o, ATTR_warps);

@@ -292,6 +292,7 @@ TEST(degrees_demand_and_forbid)
     expect("scheduled", layouts, convert, "a convert through shared memory in a function that is scheduled");
     expect("traced", layouts, "%a = splat %n : tile<512xi32,#v>\nreturn",
            "tile<512xi32,{reg[1 2] lane[4 8 16 32 64] warp[128 256]}> in a function that is traced");
+    expect("scheduled", layouts, "ready\nreturn", "ready stands in no role");
     expect("traced", layouts, "%a = shared_alloc : shared<16xi32,#off>\nreturn",
            "shared_alloc in a function that is traced");
 }
