@@ -17,8 +17,9 @@ static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_i
     if (frugal)
         remat(m);
     *live = schedule(m);
-    if ((*live)->peak_regs <= func_regs_most(f) * 3 / 4 &&
-        skip(m)) /* across jumps the assembler needs more */
+    bool has_room =
+        (*live)->peak_regs <= func_regs_most(f) * 3 / 4; /* across jumps the assembler wants more */
+    if (has_room && skip(m))
         *live = liveness_of(m);
     diag_hurry(d);
     info->live_regs = (*live)->peak_regs;
