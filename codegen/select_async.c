@@ -54,15 +54,6 @@ static struct form mbar_form(enum insn_code code)
     return form1(code, PT_b64, MOD_shared_cta);
 }
 
-/* One fence serves all that are made before a barrier. */
-static bool is_last_init(const struct op *o)
-{
-    for (o = o->next; o && o->code != OP_ready && o->code != OP_cluster_arrive; o = o->next)
-        if (o->code == OP_mbar_init)
-            return false;
-    return true;
-}
-
 static void select_mbar_init(struct select *s, const struct op *o)
 {
     struct opnd mine = acts(s);
@@ -74,8 +65,6 @@ static void select_mbar_init(struct select *s, const struct op *o)
         struct opnd x[] = {address_of(s, op_opnd(o, 0), i * (int64_t)type_elem_bytes(t)), arrivals};
         set_guard(emit_insn(s, mbar_form(INSN_mbarrier_init), 0, 2, x), mine);
     }
-    if (is_last_init(o))
-        set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), mine);
 }
 
 static void select_mbar_expect(struct select *s, const struct op *o)
@@ -244,6 +233,12 @@ static void set_registers(struct select *s, const struct op *o, int role)
     emit_insn(s, form0(role == 0 ? INSN_setmaxnreg_inc : INSN_setmaxnreg_dec, PT_u32), 0, 1, &n);
 }
 
+/* One fence serves all barriers that the feeder made. */
+static void end_making(struct select *s)
+{
+    set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), s->feeds);
+}
+
 /* The feeder's other threads leave. */
 static void go_alone(struct select *s)
 {
@@ -257,6 +252,8 @@ static void go_alone(struct select *s)
 static void select_ready(struct select *s)
 {
     struct opnd x[] = {opnd_int(CLASS_b32, 0), opnd_int(CLASS_b32, 32 * (s->f->num_warps + 1))};
+    if (s->role == FEEDER)
+        end_making(s);
     emit_insn(s, form0(s->role == FEEDER ? INSN_bar_arrive : INSN_bar, PT_none), 0, 2, x);
     if (s->role == FEEDER)
         go_alone(s);
@@ -265,8 +262,10 @@ static void select_ready(struct select *s)
 /* What is ordered by it are barriers in memory, which have a fence of their own; a release would wait for all stores. */
 static void select_cluster_arrive(struct select *s)
 {
-    if (s->feeds.kind == OPND_reg)
+    if (s->feeds.kind == OPND_reg) {
+        end_making(s);
         go_alone(s); /* who leaves has arrived */
+    }
     emit_insn(s, form1(INSN_cluster_arrive, PT_none, MOD_relaxed), 0, 0, NULL);
 }
 

@@ -141,6 +141,7 @@ static void jump_over(struct skip *s, struct mblock *from, const struct insn *st
 static void split(struct skip *s, const struct mblock *b, const int *to)
 {
     struct mblock *now = mir_block(s->m, b->dominator < 0 ? b->dominator : s->at[b->dominator], b->depth);
+    s->at[b->index] = now->index;
     for (int i = 0; i < b->insns.n; i++) {
         if (to[i] != NOWHERE && to[i] != i)
             continue;
@@ -182,35 +183,23 @@ static int *find_stores(struct skip *s, const struct mblock *b, int *number, int
     return to;
 }
 
-/* Where each block will begin: a store that is jumped over makes two more. */
-static void number_blocks(struct skip *s, int **to)
-{
-    for (int b = 0, next = 0; b < s->m->blocks.n; b++) {
-        s->at[b] = next++;
-        for (int i = 0; i < s->m->blocks.at[b]->insns.n; i++)
-            next += 2 * (to[b][i] == i);
-    }
-}
-
 bool skip(struct mir *m)
 {
-    struct skip s = {.m = m, .regs = NEW_ARRAY(m->arena, m->regs.n + 1, struct skip_reg)};
-    int number = 0, nfound = 0, **to = NEW_ARRAY(m->arena, m->blocks.n + 1, int *);
     if (m->func->extra_warps)
         return false;
+    struct skip s = {.m = m, .regs = NEW_ARRAY(m->arena, m->regs.n + 1, struct skip_reg)};
+    int number = 0, nfound = 0, nold = m->blocks.n, **to = NEW_ARRAY(m->arena, nold + 1, int *);
     count(&s);
-    for (int b = 0; b < m->blocks.n; b++)
+    for (int b = 0; b < nold; b++)
         to[b] = find_stores(&s, m->blocks.at[b], &number, &nfound);
     if (!nfound)
         return false;
-    s.at = NEW_ARRAY(m->arena, m->blocks.n, int);
-    number_blocks(&s, to);
     struct mblock **old = m->blocks.at;
-    int nold = m->blocks.n;
     memset(&m->blocks, 0, sizeof m->blocks);
-    for (int b = 0; b < nold; b++) {
-        mend_labels(&s, old[b]);
+    s.at = NEW_ARRAY(m->arena, nold, int);
+    for (int b = 0; b < nold; b++)
         split(&s, old[b], to[b]);
-    }
+    for (int b = 0; b < nold; b++) /* not the new jumps */
+        mend_labels(&s, old[b]);
     return true;
 }
