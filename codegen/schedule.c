@@ -521,23 +521,6 @@ static int regs_held(const struct liveness *live)
     return live->peak_halves < 2 ? 1 : (live->peak_halves + 1) / 2;
 }
 
-/* Registers with which the assembler surely gets by. Where halves are unpacked it finds a little more than this order
- * has; around loops it wants some for itself. */
-static int regs_needed(const struct mir *m, const struct liveness *live)
-{
-    enum { SAVED = 1, SPARE = 5, SPARE_OF = 16 };
-    int regs = regs_held(live);
-    return m->blocks.n == 1 && live->unpacks ? regs - SAVED : regs + SPARE + regs / SPARE_OF;
-}
-
-enum { PREDS_MOST = 12 /* more are kept in registers, nobody knows how many */ };
-
-/* Programs on an SM where each thread has so many. */
-static int programs_of(const struct mir *m, int regs)
-{
-    return target_ctas(m->func->target, m->nthreads, regs);
-}
-
 /* Is there one reduction of a whole tile, and no loop? Then all that is loaded is wanted right behind it; of more, one hides
  * the loads that the next needs. */
 static bool reduces_once(const struct mir *m)
@@ -552,6 +535,36 @@ static bool reduces_once(const struct mir *m)
         seen = o;
     }
     return seen;
+}
+
+static bool loads_unguarded(const struct mir *m)
+{
+    for (int i = 0; i < m->blocks.at[0]->insns.n; i++) {
+        const struct insn *in = m->blocks.at[0]->insns.at[i];
+        if (in->form.code == INSN_ld && in->guard < 0 && in->op && in->op->code == OP_load)
+            return true;
+    }
+    return false;
+}
+
+/* Registers with which the assembler surely gets by. Where halves are unpacked it finds a little more than this order
+ * has, but loads that are not guarded it moves down to their use rather than be short of registers; around loops it wants some
+ * for itself. */
+static int regs_needed(const struct mir *m, const struct liveness *live)
+{
+    enum { SAVED = 1, KEEPS_LOADS = 2, SPARE = 5, SPARE_OF = 16 };
+    int regs = regs_held(live);
+    if (m->blocks.n > 1 || !live->unpacks)
+        return regs + SPARE + regs / SPARE_OF;
+    return reduces_once(m) && loads_unguarded(m) ? regs + KEEPS_LOADS : regs - SAVED;
+}
+
+enum { PREDS_MOST = 12 /* more are kept in registers, nobody knows how many */ };
+
+/* Programs on an SM where each thread has so many. */
+static int programs_of(const struct mir *m, int regs)
+{
+    return target_ctas(m->func->target, m->nthreads, regs);
 }
 
 /* The order in which most is under way, of those that leave room for n programs: loads stand together as far as that goes. */

@@ -31,7 +31,7 @@ enum {
 };
 
 struct row {
-    struct value *start, *cols, *bound; /* NULL: as far as the tile */
+    struct value *start, *cols, *bound; /* NULL: all elems */
     int64_t elems;
     int elem_bytes;
 };
@@ -76,9 +76,13 @@ static bool row_of(struct ahead *a, const struct op *load, struct row *r)
     r->elem_bytes = type_elem_bytes(op_result(load)->type);
     const struct op *mask = def_as(op_opnd(load, 1), OP_cmp);
     const struct op *bound = mask ? def_as(op_opnd(mask, 1), OP_splat) : NULL;
-    if (op_opnd(load, 1) && (!bound || op_opnd(mask, 0) != r->cols || op_int(mask, ATTR_pred) != PRED_slt))
+    int64_t most = r->elems;
+    bool fixed = mask && value_const_int(op_opnd(mask, 1), &most) && most > 0;
+    if (op_opnd(load, 1) &&
+        (!(bound || fixed) || op_opnd(mask, 0) != r->cols || op_int(mask, ATTR_pred) != PRED_slt))
         return false;
     r->bound = bound ? op_opnd(bound, 0) : NULL;
+    r->elems = fixed && most < r->elems ? most : r->elems;
     bool hangs = false;
     a->budget = SLICE_MOST;
     return op_int(load, ATTR_vec) * r->elem_bytes == VECTOR_BYTES && hangs_on_program(a, r->start, &hangs) &&
@@ -125,12 +129,12 @@ static void prefetch(struct builder *b, const struct row *r, struct value *start
 
 /* How far ahead, in bytes of rows; 0: not at all. Reductions are when nothing is asked for; the longer the rows, the fewer are the
  * programs that do meanwhile; the wider their elements, the more each has asked for. */
-static int64_t bytes_ahead(const struct func *f, const struct row *r)
+static int64_t bytes_ahead(const struct func *f, const struct type *tile)
 {
     int reductions = 0;
     for (const struct op *o = f->body->first; o; o = o->next)
-        reductions += o->code == OP_reduce && type_elems(op_opnd(o, 0)->type) >= r->elems;
-    int64_t elems = reductions * r->elems / r->elem_bytes;
+        reductions += o->code == OP_reduce && type_elems(op_opnd(o, 0)->type) >= type_elems(tile);
+    int64_t elems = reductions * type_elems(tile) / type_elem_bytes(tile);
     return elems >= LONG_ELEMS ? FAR_BYTES : elems >= SHORT_ELEMS ? NEAR_BYTES : 0;
 }
 
@@ -146,7 +150,7 @@ static struct value *programs_ahead(struct builder *b, const struct row *r, int6
 
 static void row_of_later(struct ahead *a, struct op *load, const struct row *r)
 {
-    int64_t n = bytes_ahead(a->func, r) / (r->elems * r->elem_bytes);
+    int64_t n = bytes_ahead(a->func, op_result(load)->type) / (r->elems * r->elem_bytes);
     bool differs = false; /* is the other row as long? */
     a->budget = SLICE_MOST;
     if (r->bound && (!hangs_on_program(a, r->bound, &differs) || differs))

@@ -13,12 +13,14 @@
  *   - Multiplication and division by powers of two become shifts and masks (of floats: a product).
  *   - Constants of commuting ops stand right; those that meet in a chain are joined; x - c is x + -c.
  *   - What is done to every element alike is done once: ops of splats become the splat of a scalar op.
+ *   - Comparisons of what lies apart (bounds.h), and masks that are on, or off, everywhere, go.
  *   - An `if` whose way is known is replaced by that way, a `for` that never runs by its initial values.
  *
  * One walk in order, so operands come before what uses them; what a rule has built is visited again. It ends, because each
  * rule lowers the first of these that it changes: ops in regions not taken; elements computed by ops with operands that are
  * all splats or constants; mul, div and rem; sub and neg of constants; the ops from a value back to parameters and loads.
  * Swapping puts a constant right, and happens only if none stood there. Leaves: constants and ops without use, for dce. */
+#include "opt/bounds.h"
 #include "opt/passes.h"
 
 #include <math.h>
@@ -304,7 +306,26 @@ static struct value *negated(struct builder *b, struct value *c)
     return build_binary(b, OP_xor, c, build_const_int(b, c->type, 1));
 }
 
-/* cmp of x with itself, or with the end of the unsigned range. */
+/* Of elements between bounds: 1 all compare so, 0 none, -1 not known. */
+static int order_of(enum pred p, struct bounds x, struct bounds y)
+{
+    bool nonnegative = x.lo >= 0 && y.lo >= 0;
+    switch (p) {
+    case PRED_ult: return nonnegative ? order_of(PRED_slt, x, y) : -1;
+    case PRED_ule: return nonnegative ? order_of(PRED_sle, x, y) : -1;
+    case PRED_slt: return x.hi < y.lo ? 1 : x.lo >= y.hi ? 0 : -1;
+    case PRED_sle: return x.hi <= y.lo ? 1 : x.lo > y.hi ? 0 : -1;
+    case PRED_sgt: return order_of(PRED_slt, y, x);
+    case PRED_sge: return order_of(PRED_sle, y, x);
+    case PRED_ugt: return order_of(PRED_ult, y, x);
+    case PRED_uge: return order_of(PRED_ule, y, x);
+    case PRED_eq: return x.hi < y.lo || y.hi < x.lo ? 0 : -1;
+    case PRED_ne: return x.hi < y.lo || y.hi < x.lo ? 1 : -1;
+    default: return -1;
+    }
+}
+
+/* cmp of x with itself, with the end of the unsigned range, or of what lies apart. */
 static struct value *known_comparison(struct builder *b, const struct op *o)
 {
     struct value *x = op_opnd(o, 0), *y = op_opnd(o, 1);
@@ -316,7 +337,8 @@ static struct value *known_comparison(struct builder *b, const struct op *o)
     }
     if (is_const(y, 0) && (p == PRED_ult || p == PRED_uge))
         return build_const_int(b, t, p == PRED_uge);
-    return NULL;
+    int holds = order_of(p, bounds_of(x), bounds_of(y));
+    return holds < 0 ? NULL : build_const_int(b, t, holds);
 }
 
 /* Is an i1, or an i1 that was widened, not 0? */
@@ -586,10 +608,28 @@ static struct value *simpler(struct op *o)
     return v;
 }
 
+/* -- masks -- */
+
+/* A mask that is on everywhere is none; a store whose mask is off everywhere is none either. */
+static bool settle_mask(struct op *o)
+{
+    uint64_t on;
+    int at = o->code == OP_load ? 1 : o->code == OP_store || o->code == OP_atomic_rmw ? 2 : 0;
+    if (!at || at >= o->nopnds || !const_bits(op_opnd(o, at), &on) || (!on && o->code != OP_store))
+        return false;
+    if (!on) {
+        op_erase(o);
+        return true;
+    }
+    struct value *rest[2] = {op_opnd(o, 0), op_opnd(o, 1)};
+    op_set_opnds(o, at, rest);
+    return true;
+}
+
 /* The value that takes another's place also takes the user's name for it, if it is new. */
 static bool rewrite(struct op *o)
 {
-    if (inline_if(o) || drop_empty_loop(o) || take_zero_out(o))
+    if (inline_if(o) || drop_empty_loop(o) || take_zero_out(o) || settle_mask(o))
         return true;
     put_constant_right(o);
     if (o->nresults != 1 || o->nregions || !op_has(o, PURE) || !has_uses(op_result(o)))
