@@ -8,6 +8,13 @@
  * bytes, and one of the two writes, a barrier goes in between and the list starts anew. A loop's body is walked with
  * what its own end leaves, so that an iteration is ordered after the one before. Needs: offsets of buffers.
  *
+ * What stands in front of a loop is ordered there, once, if that leaves fewer barriers in the loop:
+ *
+ *     shared_store %a, %x                    shared_store %a, %x
+ *     for ... {                     =>       barrier
+ *       %d = wgmma %a, ...                   for ... {
+ *                                              %d = wgmma %a, ...        warpgroups need not keep step
+ *
  * A copy (async_copy) writes when it ends, not where it stands: an async_wait shows its own thread that it has, and it is
  * the barrier after that which shows the others. Until then it is in flight, and barriers say nothing about it. Nobody
  * touches what is in flight, whoever started it has seen to that; so the stage that is read and the one that is filled
@@ -34,9 +41,14 @@ struct access {
 
 typedef VEC(struct access) accesses;
 
+/* Whom a barrier waits for: nobody, one's own group, or all. */
+enum meeting { NOBODY, GROUP, ALL };
+
 struct walker {
     struct arena *arena;
-    bool insert; /* false: only find what a walk leaves */
+    bool insert;          /* false: only find what a walk leaves, */
+    int nbarriers;        /* how many it would insert, */
+    enum meeting largest; /* and of what kind */
 };
 
 static void add(struct walker *w, accesses *list, struct access x)
@@ -117,9 +129,7 @@ static void rename_slots(accesses *list, const struct op *loop, const struct op 
 
 /* -- accesses -- */
 
-/* What must be waited for in front of x: nothing, one's own group, or all. */
-enum meeting { NOBODY, GROUP, ALL };
-
+/* What must be waited for in front of x. */
 static enum meeting conflicts(const accesses *list, const struct access *x)
 {
     enum meeting m = NOBODY;
@@ -191,6 +201,19 @@ static bool shared_access(const struct op *o, int i, struct access *x)
     return true;
 }
 
+static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since)
+{
+    forget(since, m);
+    w->nbarriers++;
+    w->largest = m > w->largest ? m : w->largest;
+    if (!w->insert)
+        return;
+    struct builder b = build_before(o);
+    struct op *barrier = build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
+    if (m == GROUP)
+        op_set_int(barrier, ATTR_group, WGMMA_WARPS);
+}
+
 static void walk(struct walker *w, struct block *b, accesses *since);
 
 /* What one walk through a region leaves, without inserting anything. */
@@ -203,8 +226,8 @@ static accesses outcome(struct walker *w, struct block *b, const accesses *befor
     return after;
 }
 
-/* A loop's regions run in turn, any number of times. */
-static void walk_loop(struct walker *w, struct op *o, accesses *since)
+/* What an iteration of the loop begins with, where `since` is left by what stands in front of it. */
+static accesses around_loop(struct walker *w, const struct op *o, const accesses *since)
 {
     bool counts = o->code == OP_for;
     accesses around = {0};
@@ -215,10 +238,43 @@ static void walk_loop(struct walker *w, struct op *o, accesses *since)
         rename_slots(&left, o, counts ? o->regions[0]->last : NULL, 0);
         add_all(w, &around, &left);
     }
-    accesses now = {0};
-    add_all(w, &now, &around);
+    return around;
+}
+
+static void walk_regions(struct walker *w, struct op *o, accesses *now)
+{
     for (int i = 0; i < o->nregions; i++)
-        walk(w, o->regions[i], &now);
+        walk(w, o->regions[i], now);
+}
+
+/* The barriers that an iteration would have. */
+static struct walker barriers_in(struct walker *w, struct op *o, const accesses *since)
+{
+    struct walker look = {.arena = w->arena};
+    accesses now = around_loop(w, o, since);
+    walk_regions(&look, o, &now);
+    return look;
+}
+
+/* A barrier in front of a loop, where that saves one in it. */
+static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
+{
+    accesses rest = {0};
+    add_all(w, &rest, since);
+    forget(&rest, ALL);
+    if (rest.n == since->n)
+        return;
+    struct walker inside = barriers_in(w, o, since);
+    if (inside.nbarriers && barriers_in(w, o, &rest).nbarriers < inside.nbarriers)
+        meet(w, o, inside.largest, since);
+}
+
+/* A loop's regions run in turn, any number of times. */
+static void walk_loop(struct walker *w, struct op *o, accesses *since)
+{
+    meet_before_loop(w, o, since);
+    accesses now = around_loop(w, o, since);
+    walk_regions(w, o, &now);
     rename_slots(&now, o, NULL, 0);
     add_all(w, since, &now);
 }
@@ -234,17 +290,6 @@ static void walk_if(struct walker *w, struct op *o, accesses *since)
         walk(w, o->regions[i], &branch);
         add_all(w, since, &branch);
     }
-}
-
-static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since)
-{
-    forget(since, m);
-    if (!w->insert)
-        return;
-    struct builder b = build_before(o);
-    struct op *barrier = build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
-    if (m == GROUP)
-        op_set_int(barrier, ATTR_group, WGMMA_WARPS);
 }
 
 static void visit_accesses(struct walker *w, struct op *o, accesses *since)
