@@ -21,7 +21,7 @@
 #include "opt/affine.h"
 #include "opt/passes.h"
 
-enum { LOOPS_MOST = 8, LOADS_MOST = 32, BUDGET = 200, LANES = 32, REGISTER_BITS = 32 };
+enum { LOOPS_MOST = 8, LOADS_MOST = 32, BUDGET = 200, LANES = 32, REGISTER_BITS = 32, HALF_BITS = 16 };
 
 struct merged {
     struct op *load, *with; /* with NULL: it is read */
@@ -210,13 +210,20 @@ static int registers_of(const struct func *f, const struct op *load, int bits_le
 }
 
 /* A tile that stays from one loop to the next is in registers over all that stands between, reductions mostly, as what it
- * was made to compute with it. So it has a quarter of them: two more tiles as large are worked on or were read early, and
- * something is left for addresses and masks. More would spill, which costs more than reading again from a cache. */
+ * was made to compute with it; floats of 16 bits are as they were read (again.c). So it has a quarter of them: two more
+ * tiles as large are worked on or were read early, and something is left for addresses and masks. More would spill, which
+ * costs more than reading again from a cache. */
+static int registers_kept(const struct func *f, const struct op *load)
+{
+    const struct type *t = op_result(load)->type;
+    return registers_of(f, load, type_is_float(t) && type_elem_bits(t) == HALF_BITS ? 0 : REGISTER_BITS);
+}
+
 static const char *find_no_room(struct once *x)
 {
     int n = 0, most = registers_most(x->f) / 4;
     for (int i = 0; i < x->nloads; i++)
-        n += x->loads[i].stays ? registers_of(x->f, x->loads[i].load, REGISTER_BITS) : 0;
+        n += x->loads[i].stays ? registers_kept(x->f, x->loads[i].load) : 0;
     struct text why;
     text_init(&why, x->f->module->scratch);
     text_printf(&why, "tiles read once would take %d registers of a thread, more than %d", n, most);

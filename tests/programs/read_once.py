@@ -1,6 +1,7 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: its loops over run-time bounds fail with the NumPy of 2026)
 # Loops over a row in blocks, of less than one, one, and several, and of none: what several loops read stays in registers where
-# the launch sees that they run once. Not where an array that is stored to meanwhile is the one that is read: then it is read again.
+# the launch sees that they run once, halves as they are. Not where an array that is stored to meanwhile is the one that is
+# read: then it is read again.
 import torch
 import triton
 import triton.language as tl
@@ -60,6 +61,29 @@ def rounds(X, Y, lo, hi, BLOCK: tl.constexpr):
     tl.store(Y, n)
 
 
+@triton.jit
+def loss(X, Y, L, stride, N, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    X += row * stride
+    y = tl.load(Y + row)
+    picked = tl.load(X + y).to(tl.float32)
+    m = -float('inf')
+    d = 0.
+    for i in range(0, N, BLOCK):
+        cols = i + tl.arange(0, BLOCK)
+        x = tl.load(X + cols, mask=cols < N, other=-float('inf')).to(tl.float32)
+        most = tl.maximum(m, tl.max(x))
+        d = d * tl.exp(m - most) + tl.sum(tl.exp(x - most))
+        m = most
+    tl.debug_barrier()
+    for i in range(0, N, BLOCK):
+        cols = i + tl.arange(0, BLOCK)
+        x = tl.load(X + cols, mask=cols < N, other=-float('inf')).to(tl.float32)
+        x = tl.exp(x - m) / d
+        tl.store(X + cols, tl.where(cols != y, x, x - 1), mask=cols < N)
+    tl.store(L + row, m + tl.log(d) - picked)
+
+
 def expected(x, w):
     mean = x.mean(1, keepdim=True)
     return (x - mean) / torch.sqrt(((x - mean) ** 2).mean(1, keepdim=True) + 1e-5) * w
@@ -113,6 +137,17 @@ for columns in [100, 128, 200]:
     norm[(3,)](x[2], y[2], w, mean, -columns, columns, BLOCK=BLOCK)
     close(y, expected(x, w))
     close(mean, torch.flip(x.mean(1), [0]))
+# Halves stay as they are, in place; a label picks the element that lies beside.
+for columns in [1000, 4096, 4104]:
+    x = torch.randn(3, columns, device='cuda').to(torch.float16)
+    y, l = torch.tensor([0, 7, columns - 1], device='cuda'), torch.empty(3, device='cuda')
+    p = torch.softmax(x.float(), 1)
+    for row in range(3):
+        p[row, y[row]] -= 1
+    wanted = torch.stack([torch.logsumexp(x[row].float(), 0) - x[row, y[row]].float() for row in range(3)])
+    loss[(3,)](x, y, l, x.stride(0), columns, BLOCK=4096, num_warps=1)
+    torch.testing.assert_close(l, wanted, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(x.float(), p, rtol=1e-2, atol=1e-3)
 print("ok")
 
 # expect:
