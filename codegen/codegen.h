@@ -15,8 +15,8 @@ struct ptx_param {
 struct ptx_info {
     int num_threads;
     int shared_bytes;
-    bool
-        persistent; /* a CTA an SM is enough; the grid's three axes, as u32, follow the parameters (maps come after) */
+    int persistent;    /* CTAs on each SM run all programs; the grid's three axes, as u32, follow the parameters (maps
+                        * come after); 0: a CTA a program */
     bool puts;         /* some maps are stored through */
     int packs;         /* a CTA of n warps runs as many programs along axis 0, for n up to this; 0: one program */
     int pair_multiple; /* CTAs go in pairs where axis 0 (persistent: the grid) is a multiple of it; 0: never */

@@ -392,16 +392,31 @@ static int threads_most(const struct ptx_info *info)
     return info->num_threads * (info->packs ? info->packs : 1);
 }
 
-static int ctas_wanted(const struct mir *m, const struct ptx_info *info)
+/* `info` gets how many CTAs of a persistent kernel an SM has room for: one alone leaves the tensor cores idle between the steps
+ * of a small tile. */
+static int ctas_wanted(const struct mir *m, struct ptx_info *info)
 {
-    enum { CTAS_MOST = 2, SPARE = 8, SPARE_WGMMA = 24 };
+    enum {
+        CTAS_MOST = 2,
+        REGS_LEAST = 64,
+        SPARE = 8,
+        SPARE_WGMMA = 3,
+        SMEM_CTA_BYTES = 1 << 10 /* the system's */
+    };
+    const struct target *t = m->func->target;
     bool warpgroups = has_ops(m, OP_wgmma);
     if (!warpgroups && !has_ops(m, OP_dot))
         return 0;
-    /* About what ptxas needs besides what is counted here; a wgmma's registers cannot be had one after the other. */
+    /* About what ptxas needs besides what is counted here. */
     int regs = info->live_regs + (warpgroups ? SPARE_WGMMA : SPARE);
-    int ctas = m->func->target->regs_sm / (threads_most(info) * regs);
-    return ctas < 1 ? 1 : ctas < CTAS_MOST ? ctas : CTAS_MOST;
+    int room = target_ctas(t, threads_most(info), regs < REGS_LEAST ? REGS_LEAST : regs);
+    int ctas = room < 1 ? 1 : room < CTAS_MOST ? room : CTAS_MOST;
+    int by_memory = t->smem_sm_bytes / (info->shared_bytes + SMEM_CTA_BYTES);
+    if (!info->persistent)
+        return ctas;
+    room = room < by_memory ? room : by_memory;
+    info->persistent = room < 1 ? 1 : room;
+    return room > ctas ? room : ctas;
 }
 
 const char *ptx_param_name(const void *info, int64_t i)

@@ -119,19 +119,19 @@ const char plan_functions[] =
     "            return 0;\n"
     "    return 1;\n"
     "}\n\n"
-    "/* A persistent variant runs all programs in as many CTAs as there are multiprocessors. */\n"
+    "/* A persistent variant runs all programs in so many CTAs a multiprocessor. */\n"
     "static int start(const struct variant *v, void *function, int multiprocessors, const unsigned "
     "*programs, void *stream,\n"
     "                 void **params)\n"
     "{\n"
     "    const struct launch_attribute pairs = {4, {0, 2, 1, 1}};\n"
-    "    const uint64_t total = (uint64_t)programs[0] * programs[1] * programs[2], sms = "
-    "(uint64_t)multiprocessors;\n"
-    "    const uint64_t dealt = v->is_persistent ? total : programs[0];\n"
+    "    const uint64_t total = (uint64_t)programs[0] * programs[1] * programs[2];\n"
+    "    const uint64_t sms = (uint64_t)multiprocessors * (v->persistent ? (unsigned)v->persistent : 1);\n"
+    "    const uint64_t dealt = v->persistent ? total : programs[0];\n"
     "    struct launch_config c = {{programs[0], programs[1], programs[2]}, {v->threads, 1, 1}, "
     "v->shared_bytes, stream, &pairs, 0};\n"
     "    c.nattributes = v->pairs && dealt % v->pairs == 0 && total > sms && sms > 1;\n"
-    "    if (v->is_persistent) {\n"
+    "    if (v->persistent) {\n"
     "        const uint64_t most = c.nattributes ? sms - sms % 2 : sms;\n"
     "        c.grid[0] = (unsigned)(total < most ? total : most);\n"
     "        c.grid[1] = c.grid[2] = 1;\n"
@@ -173,15 +173,16 @@ static const char *word_of(const struct image *image, const char *name)
     return x && x->string ? x->string : "";
 }
 
-static bool is_persistent(const struct image *image)
+/* How many CTAs of each multiprocessor run all programs; 0: each program has its own. */
+static int persistent(const struct image *image)
 {
-    return strcmp(word_of(image, "grid"), "persistent") == 0;
+    return atoi(word_of(image, "ctas_per_sm"));
 }
 
 /* Is there more to its launch than each program in a CTA? */
 static bool is_dealt(const struct image *image)
 {
-    return is_persistent(image) || atoi(word_of(image, "pairs")) > 0;
+    return persistent(image) > 0 || atoi(word_of(image, "pairs")) > 0;
 }
 
 bool plan_read(struct embedding *e, struct image *image)
@@ -358,7 +359,7 @@ void put_plan_tables(const struct embedding *e)
 void put_plan_members(const struct embedding *e)
 {
     fputs("    struct expression guards, maps; /* the first of its own, and how many they are */\n"
-          "    int is_persistent, is_single;\n"
+          "    int persistent, is_single;\n"
           "    unsigned pairs; /* CTAs go in pairs where the grid is a multiple of it; 0: never */\n",
           e->to);
 }
@@ -372,5 +373,5 @@ void put_plan_row(const struct embedding *e, int which)
         maps += plan_maps(&e->images[i]);
     }
     fprintf(e->to, ", {%d, %d}, {%d, %d}, %d, %d, %d", guards, count_of(guards_of(image)), maps,
-            plan_maps(image), is_persistent(image), image->is_single, atoi(word_of(image, "pairs")));
+            plan_maps(image), persistent(image), image->is_single, atoi(word_of(image, "pairs")));
 }

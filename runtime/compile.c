@@ -210,7 +210,7 @@ static void plan_constants(const struct neso_kernel *k, struct text *out)
 }
 
 /* What the signature promises is checked at every launch. `pairs`: CTAs go in pairs where axis 0 of the grid, or with
- * "grid": "persistent" the number of programs, is a multiple of it. Where a guard fails, or a tensor map cannot be made,
+ * "grid": "persistent" (in `ctas_per_sm` CTAs an SM) the number of programs, is a multiple of it. Where a guard fails, or a tensor map cannot be made,
  * the kernel is compiled again without: that is the last variant. */
 static void make_plan(struct neso_kernel *k, const struct func *f, struct text *out)
 {
@@ -219,9 +219,11 @@ static void make_plan(struct neso_kernel *k, const struct func *f, struct text *
     plan_params(k, out);
     text_str(out, "  \"variants\": [\n    {");
     plan_print(k, out);
-    text_printf(out, "\"grid\": \"%s\", \"pairs\": %d, \"packs\": %d, \"warps\": %d, \"threads\": %d, ",
-                k->info.persistent ? "persistent" : "logical", k->info.pair_multiple, k->info.packs,
-                f->num_warps, k->info.num_threads);
+    text_printf(out,
+                "\"grid\": \"%s\", \"ctas_per_sm\": %d, \"pairs\": %d, \"packs\": %d, \"warps\": %d, "
+                "\"threads\": %d, ",
+                k->info.persistent ? "persistent" : "logical", k->info.persistent, k->info.pair_multiple,
+                k->info.packs, f->num_warps, k->info.num_threads);
     text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}%s%s",
                 k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10,
                 k->info.persistent || k->info.pair_multiple

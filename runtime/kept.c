@@ -104,7 +104,7 @@ const char *kept_key(struct neso_kernel *k, const struct func *f)
 /* -- the entry: a line of what codegen learnt, then the PTX -- */
 
 /* A new field fails here: does kept_write keep it? */
-_Static_assert(sizeof(struct ptx_info) == 80 && sizeof(struct tensor_map) == 216 &&
+_Static_assert(sizeof(struct ptx_info) == 88 && sizeof(struct tensor_map) == 216 &&
                    sizeof(struct expr) == 16 && sizeof(struct expr_step) == 16,
                "all that codegen learnt is kept");
 
@@ -200,7 +200,7 @@ static void read_info(struct neso_kernel *k, const struct func *f, const char *s
     *i = (struct ptx_info){0};
     i->num_threads = next_int(&s);
     i->shared_bytes = next_int(&s);
-    i->persistent = next_int(&s) != 0;
+    i->persistent = next_int(&s);
     i->puts = next_int(&s) != 0;
     i->packs = next_int(&s);
     i->pair_multiple = next_int(&s);

@@ -338,7 +338,7 @@ static bool find_maps(struct neso_kernel *k, const struct variant *v, const stru
 static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
-             sms = (uint64_t)k->device->multiprocessors;
+             sms = (uint64_t)k->device->multiprocessors * (uint64_t)(info->persistent ? info->persistent : 1);
     sms = sms ? sms : total;
     uint64_t dealt = info->persistent ? total : l->grid[0];
     l->pairs =

@@ -79,4 +79,12 @@ fed tensor_descriptors.py::persistent "*fp16:16, *fp16:16, *fp16:16, $sizes, 128
 fed tensor_descriptors.py::persistent "*fp16:16, *fp16:16, *fp16:16, $sizes, 128, 128, 64, 8, 132, True" 2
 operand='tensordesc<fp16[128, 64]>:16'
 fed host_descriptors.py::persistent "$operand, $operand, tensordesc<fp16[128, 128]>:16, $sizes, 128, 128, 64, 8, False, 132" 1
+# A small tile's steps are short: several CTAs of an SM take turns on its tensor cores.
+of_an_sm() { # CTAS WARPS TILE
+    "$NESO" compile "$NESO_ROOT/tests/programs/tutorial_matmul.py::matmul_kernel" --num-warps "$2" --target sm_90a --emit json \
+        --signature "*fp16:16, *fp16:16, *fp16:16, $sizes, i32:16, 1, i32:16, 1, i32:16, 1, $3, 8, ''" >plan 2>err
+    grep -q "\"ctas_per_sm\": $1," plan || say "$3: $(cat plan err)"
+}
+of_an_sm 6 4 "64, 64, 32"
+of_an_sm 1 8 "128, 256, 64"
 exit $status
