@@ -54,6 +54,7 @@ def check(heads, rows, keys, causal, BM, BN, D, warps, stages):
 check(4, 128, 128, False, 64, 64, 128, 4, 3)
 check(3, 128, 128, True, 64, 64, 128, 4, 3)
 check(2, 256, 256, False, 128, 64, 64, 4, 3)
+check(2, 256, 256, True, 128, 64, 64, 4, 3)
 check(2, 256, 192, False, 128, 64, 64, 8, 3)
 check(2, 256, 256, True, 128, 64, 128, 8, 3)
 check(2, 128, 128, False, 128, 64, 128, 4, 2)
