@@ -13,7 +13,9 @@
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
  *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
  *
- * A loop that reads its row tile by tile waits for each; it asks for the row at once.
+ * A loop that reads its row tile by tile waits for each; it asks for the row at once: for LOOP_BYTES, or a tile if that is
+ * more. Where each round waits for a reduction as well, it asks for what comes as far behind its own tile. The last of several
+ * loops over a row finds it in L2; where tiles are long, the first of a later program's row is asked for in front of it.
  *
  * A row's elements lie side by side from a place on that hangs on the program and on no memory, as far as a bound or the tile
  * goes. Needs: vector widths, for alignment.
@@ -39,6 +41,7 @@ struct row {
 struct ahead {
     struct func *func;
     struct value *later; /* program */
+    bool may_return;     /* early, and maybe since there is no row for it */
     int budget;          /* of ops to look at */
 };
 
@@ -148,21 +151,32 @@ static struct value *programs_ahead(struct builder *b, const struct row *r, int6
     return build_select(b, is_short, build_const_i32(b, n + n / 3), ahead);
 }
 
+/* Are the rows of all programs as long? */
+static bool is_as_long(struct ahead *a, const struct row *r)
+{
+    bool differs = false;
+    a->budget = SLICE_MOST;
+    return !r->bound || (hangs_on_program(a, r->bound, &differs) && !differs);
+}
+
+/* If there is such a program. */
+static void prefetch_later(struct ahead *a, struct builder *b, const struct row *r, struct value *ahead,
+                           struct value *pid)
+{
+    struct value *end = build_binary(b, OP_sub, build_num_programs(b, 0), ahead);
+    struct value *exists = build_cmp(b, PRED_slt, pid, end);
+    a->later = build_binary(b, OP_add, pid, ahead);
+    prefetch(b, r, later(a, b, r->start), r->elems, exists);
+}
+
 static void row_of_later(struct ahead *a, struct op *load, const struct row *r)
 {
     int64_t n = bytes_ahead(a->func, op_result(load)->type) / (r->elems * r->elem_bytes);
-    bool differs = false; /* is the other row as long? */
-    a->budget = SLICE_MOST;
-    if (r->bound && (!hangs_on_program(a, r->bound, &differs) || differs))
-        return;
-    if (!counts_from_0(r->cols) || !n)
+    if (!is_as_long(a, r) || !counts_from_0(r->cols) || !n)
         return;
     struct builder b = build_after(load);
-    struct value *pid = build_program_id(&b, 0), *ahead = programs_ahead(&b, r, n);
-    struct value *end = build_binary(&b, OP_sub, build_num_programs(&b, 0), ahead);
-    struct value *exists = build_cmp(&b, PRED_slt, pid, end);
-    a->later = build_binary(&b, OP_add, pid, ahead);
-    prefetch(&b, r, later(a, &b, r->start), r->elems, exists);
+    struct value *pid = build_program_id(&b, 0);
+    prefetch_later(a, &b, r, programs_ahead(&b, r, n), pid);
     opt_explain(a->func, load, "%%%s of %d programs later comes to L2", op_result(load)->name, (int)n);
 }
 
@@ -183,24 +197,83 @@ static bool follows(const struct op *loop, const struct row *r)
     return false;
 }
 
+/* Does each round reduce tiles as large as the row's? */
+static bool waits(const struct op *loop, const struct row *r)
+{
+    for (const struct op *o = loop->regions[0]->first; o; o = o->next)
+        if (o->code == OP_reduce && type_elems(op_opnd(o, 0)->type) >= r->elems)
+            return true;
+    return false;
+}
+
+/* Of what stands `far` elements behind the tile of this round, as many as a tile has, or as there are. In front of the load:
+ * behind it, nothing is issued before the tile is there. */
+static void further(struct op *loop, struct op *load, const struct row *r, int64_t far)
+{
+    struct builder b = build_before(load);
+    struct value *i = loop->regions[0]->args.at[0], *elems = build_const_i32(&b, far);
+    struct value *left = build_binary(&b, OP_sub, r->bound, i);
+    struct row rest = {.bound = build_binary(&b, OP_sub, left, elems), .elem_bytes = r->elem_bytes};
+    struct value *at = build_binary(&b, OP_add, i, elems);
+    prefetch(&b, &rest, build_addptr(&b, r->start, at), r->elems, NULL);
+}
+
 /* The first loop that reads a row asks for it. */
+static void ask(struct ahead *a, struct op *loop, struct op *load, const struct row *r)
+{
+    struct builder b = build_before(loop);
+    int64_t first = LOOP_BYTES / r->elem_bytes, far = first > r->elems ? first : r->elems;
+    bool each = waits(loop, r);
+    prefetch(&b, r, r->start, each ? far : first, NULL);
+    if (each)
+        further(loop, load, r, far);
+    opt_explain(a->func, load, "%%%s comes to L2 before the loop%s", op_result(load)->name,
+                each ? ", and in each round more of it" : "");
+}
+
+static bool is_read_behind(struct ahead *a, const struct op *loop, const struct value *start)
+{
+    struct row r;
+    for (const struct op *next = loop->next; next; next = next->next)
+        for (struct op *o = next->code == OP_for ? next->regions[0]->first : NULL; o; o = o->next)
+            if (row_of(a, o, &r) && r.start == start && follows(next, &r))
+                return true;
+    return false;
+}
+
+/* The last of several asks for the first tile of a later program's row. */
+static void ask_for_later(struct ahead *a, struct op *loop, struct op *load, struct row *r)
+{
+    int64_t bytes = r->elems * r->elem_bytes;
+    if (bytes < LOOP_BYTES || bytes > FAR_BYTES || is_read_behind(a, loop, r->start) || !is_as_long(a, r))
+        return;
+    struct builder b = build_before(loop);
+    int64_t n = FAR_BYTES / bytes;
+    struct value *pid = build_program_id(&b, 0);
+    prefetch_later(a, &b, r, build_const_i32(&b, n), pid);
+    opt_explain(a->func, load, "%%%s of %d programs later comes to L2", op_result(load)->name, (int)n);
+}
+
 static void rows_of_loop(struct ahead *a, struct op *loop, struct map *asked)
 {
     struct row r;
-    for (struct op *o = loop->regions[0]->first; o; o = o->next)
-        if (row_of(a, o, &r) && follows(loop, &r) && !map_get_ptr(asked, r.start)) {
-            struct builder b = build_before(loop);
-            *map_at_ptr(asked, r.start) = o;
-            prefetch(&b, &r, r.start, LOOP_BYTES / r.elem_bytes, NULL);
-            opt_explain(a->func, o, "%%%s comes to L2 before the loop", op_result(o)->name);
-        }
+    for (struct op *o = loop->regions[0]->first, *next; o; o = next) {
+        next = o->next;
+        if (!row_of(a, o, &r) || !follows(loop, &r))
+            continue;
+        void **first = map_at_ptr(asked, r.start);
+        if (!*first)
+            ask(a, loop, o, &r);
+        else if (*first != loop && !a->may_return)
+            ask_for_later(a, loop, o, &r);
+        *first = loop;
+    }
 }
 
-/* A program that returns early may have done so because there is no row for it. */
 static void find_return(struct op *o, void *ctx)
 {
-    bool *early = ctx;
-    *early |= o->code == OP_return && o->block->parent;
+    struct ahead *a = ctx;
+    a->may_return |= o->code == OP_return && o->block->parent;
 }
 
 void opt_ahead(struct func *f)
@@ -210,11 +283,11 @@ void opt_ahead(struct func *f)
     struct row r;
     bool forbidden =
         !f->target || !target_has(f->target, HAS_tma) || f->persistent || f->num_ctas > 1 || f->extra_warps;
-    func_walk(f, find_return, &forbidden);
+    func_walk(f, find_return, &a);
     map_init(&asked, f->module->scratch);
     for (struct op *o = f->body->first; o && !forbidden; o = o->next)
         if (o->code == OP_for)
             rows_of_loop(&a, o, &asked);
-        else if (row_of(&a, o, &r))
+        else if (!a.may_return && row_of(&a, o, &r))
             row_of_later(&a, o, &r);
 }

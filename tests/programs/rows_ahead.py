@@ -1,5 +1,6 @@
 # runs: interpreter emulator cuda triton
-# Rows that come to L2 before they are asked for: long ones (of 56 programs later, which the last do not have), and those of a loop.
+# Rows that come to L2 before they are asked for: long ones (of 56 programs later, which the last do not have), those of a loop, and
+# tiles of a row of several, of which the last loop asks for the first of 224 programs later.
 import torch
 import triton
 import triton.language as tl
@@ -28,6 +29,19 @@ def centre(Y, X, stride, n, BLOCK: tl.constexpr):
         tl.store(Y + cols, tl.load(X + cols, mask=cols < n, other=0.) - mean, mask=cols < n)
 
 
+@triton.jit
+def largest(Y, X, stride, n, BLOCK: tl.constexpr):
+    X += tl.program_id(0) * stride
+    Y += tl.program_id(0) * stride
+    most = -float('inf')
+    for off in range(0, n, BLOCK):
+        cols = off + tl.arange(0, BLOCK)
+        most = tl.maximum(most, tl.max(tl.load(X + cols, mask=cols < n, other=-float('inf')), axis=0))
+    for off in range(0, n, BLOCK):
+        cols = off + tl.arange(0, BLOCK)
+        tl.store(Y + cols, tl.load(X + cols, mask=cols < n, other=0.) - most, mask=cols < n)
+
+
 def check(kernel, rows, columns, block, expected):
     x = torch.randn(rows, columns, device='cuda')
     y = torch.empty_like(x)
@@ -39,6 +53,9 @@ torch.manual_seed(0)
 check(softmax, 59, 30000, 32768, lambda x: torch.softmax(x, 1))
 for columns in [16, 6000, 6001, 12288]:
     check(centre, 5, columns, 2048, lambda x: x - x.mean(1, keepdim=True))
+for rows, columns in [(226, 8196), (2, 20000), (2, 24576)]:
+    check(largest, rows, columns, 8192, lambda x: x - x.max(1, keepdim=True)[0])
+check(largest, 3, 10000, 1024, lambda x: x - x.max(1, keepdim=True)[0])
 print("ok")
 
 # expect:
