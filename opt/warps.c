@@ -458,11 +458,24 @@ static struct op *wait_that_goes_around(const struct ring *r)
     return around ? wait : NULL;
 }
 
-/* One dot stays under way while the next begins: what gives back a slot waits for the dot before. */
+/* One dot stays under way while the next begins: what gives back a slot waits for the dot before. An operand that was
+ * computed has one buffer: then all but writing it goes on meanwhile, and there the dot before is waited for. */
 static void leave_one_under_way(struct ring *r, struct op *wait)
 {
-    struct op *loop = r->block->parent, *end = block_terminator(r->block);
-    op_set_int(wait, ATTR_pending, 1);
+    struct op *loop = r->block->parent, *end = block_terminator(r->block), *put = NULL;
+    struct value *sum = op_opnd(wait, 0);
+    for (int i = 0; i < 2; i++) {
+        const struct value *x = op_opnd(sum->def, i);
+        put = x->def && x->def->code == OP_to_shared ? x->def : put;
+    }
+    if (put) {
+        value_replace(op_result(wait), sum);
+        op_set_opnd(wait, 0, op_opnd(sum->def, 2));
+        op_set_opnd(sum->def, 2, op_result(wait));
+        op_move_before(wait, put);
+    } else {
+        op_set_int(wait, ATTR_pending, 1);
+    }
     struct builder b = build_after(wait);
     struct value *again = build_cmp(&b, PRED_ne, r->block->args.at[0], op_opnd(loop, 0));
     give_back(&b, r, slot_before(&b, r, r->slot), again);
@@ -473,8 +486,8 @@ static void leave_one_under_way(struct ring *r, struct op *wait)
 /* Behind the loop: the last dot ends, and gives its slot back if there was one. */
 static void end_last_dot(struct ring *r, struct op *loop, struct op *wait)
 {
-    int i = op_opnd(wait, 0)->def ? op_opnd(op_opnd(wait, 0)->def, 2)->index - 1 : 0;
-    struct value *sum = &loop->results[i];
+    const struct op *dot = op_opnd(wait, 0)->def;
+    struct value *sum = &loop->results[(dot ? op_opnd(dot, 2) : op_opnd(wait, 0))->index - 1];
     struct builder b = build_after(loop);
     struct op *done = build_op(&b, OP_dot_wait, 1, &sum, 1, &sum->type, 0);
     value_replace(sum, op_result(done));
