@@ -13,6 +13,7 @@
  * overflows are remembered as `adjacent`, for decisions where being wrong costs time only.
  *
  * Forward, in order; what a loop carries starts as its initial value and is weakened until the body agrees. */
+#include "opt/bounds.h"
 #include "opt/passes.h"
 
 enum {
@@ -207,7 +208,7 @@ static void rule_and(struct axis *r, const struct view *x, const struct view *y,
 /* Does division round every element of a run the same way? Toward zero it does not around 0. */
 static bool rounds_down(const struct op *o, const struct view *x)
 {
-    return o->code == OP_divu || o->code == OP_remu || x->a->nonnegative;
+    return o->code == OP_divu || o->code == OP_remu || x->a->nonnegative || bounds_of(x->value).lo >= 0;
 }
 
 /* x divided by multiples of 2^m: runs of 2^m have one quotient. */

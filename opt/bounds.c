@@ -83,7 +83,7 @@ static bool counter(const struct op *loop, int *budget, struct bounds *r)
     struct bounds lo = look(op_opnd(loop, 0), budget), hi = look(op_opnd(loop, 1), budget);
     if (hi.hi <= lo.lo)
         return false;
-    bool in_steps = lo.lo == lo.hi && lo.lo >= 0 && hi.lo == hi.hi;
+    bool in_steps = lo.lo == lo.hi && lo.lo >= 0;
     *r = (struct bounds){lo.lo, in_steps ? lo.lo + (hi.hi - 1 - lo.lo) / step * step : hi.hi - 1};
     return true;
 }
