@@ -515,6 +515,65 @@ static int vector_of(const struct assign *a, struct class *c, int fast_dim)
     return widest < 16 / bytes ? widest : 16 / bytes;
 }
 
+/* The layout of a broadcast's result whose operand is laid out as l: its new bits go to threads that only replicate, then
+ * to registers. */
+static const struct layout *layout_widen(struct assign *a, const struct op *o, const struct layout *l)
+{
+    const struct type *x = op_opnd(o, 0)->type, *r = op_result(o)->type;
+    struct layout out;
+    struct dealer dealer = {.l = &out};
+    start_dealing(&dealer, r);
+    int low[RANK_MAX], index[RANK_MAX];
+    for (int d = 0; d < r->rank; d++) {
+        low[d] = dealer.low[d];
+        dealer.left[d] = x->shape[d] == r->shape[d] ? 0 : dealer.left[d];
+    }
+    for (int kind = 0; kind < IN_offset; kind++)
+        for (int i = 0; i < l->nbits[kind]; i++) {
+            uint32_t coord = 0;
+            int given = 0;
+            layout_split_coord(l, layout_basis(l, (enum in)kind, i), index);
+            for (int d = 0; d < r->rank; d++)
+                coord |= (uint32_t)index[d] << low[d];
+            for (int d = r->rank - 1; d >= 0 && !coord && !given; d--)
+                given = deal(&dealer, (enum in)kind, d, 1);
+            if (!given)
+                layout_add(&out, (enum in)kind, coord);
+        }
+    for (int d = r->rank - 1; d >= 0; d--)
+        deal(&dealer, IN_reg, d, COORD_BITS_MAX);
+    return layout_intern(a->m, &out);
+}
+
+static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason);
+
+/* A tile without accesses is laid out as what it is made of by changes of shape, if that is loaded by vectors: the largest
+ * such. NULL: there is none. */
+static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
+{
+    enum { DEPTH_MOST = 4 };
+    const struct layout *best = NULL;
+    int64_t size = 0;
+    for (int i = 0; i < a->links.n && depth < DEPTH_MOST && !c->reduced; i++) {
+        const struct link *k = &a->links.at[i];
+        struct class *from = find(k->from);
+        const struct site *s = leader_of(a, from);
+        const struct op *why = NULL;
+        if (find(k->to) != c || from == c || type_elems(from->type) <= size || k->op->code == OP_reduce)
+            continue;
+        const struct layout *l = s && s->vector > 1 ? own_layout(a, from, &why)
+                                 : s                ? NULL
+                                                    : inherited(a, from, depth + 1, &why);
+        l = !l ? NULL : k->op->code == OP_broadcast ? layout_widen(a, k->op, l) : layout_after(a, k->op, l);
+        if (!l)
+            continue;
+        best = l;
+        *reason = why;
+        size = type_elems(from->type);
+    }
+    return best;
+}
+
 /* The layout that the class's own accesses wish. */
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason)
 {
@@ -522,6 +581,9 @@ static const struct layout *own_layout(struct assign *a, struct class *c, const 
     *reason = s ? s->op : NULL;
     if (s)
         return blocked(a, c, s->order, vector_of(a, c, s->order[0]));
+    const struct layout *l = inherited(a, c, 0, reason);
+    if (l)
+        return l;
     int order[RANK_MAX];
     for (int d = 0; d < c->type->rank; d++)
         order[d] = c->type->rank - 1 - d;
@@ -542,9 +604,11 @@ static int run_of_warp(const struct layout *l, int dim)
 /* Would the class's accesses in `l` be as good as in the layout of their own wish? */
 static bool serves_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
+    if (c->fast_dim < 0)
+        return true;
     const struct op *reason;
     const struct layout *own = own_layout(a, c, &reason);
-    if (!reason || c->fast_dim < 0 || l == own)
+    if (!reason || l == own)
         return true;
     int enough = SEGMENT_BYTES / accessed_bytes(reason), run = run_of_warp(own, c->fast_dim);
     int most = vector_of(a, c, c->fast_dim);

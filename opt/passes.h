@@ -25,6 +25,7 @@ PASS(once, traced, traced, "read a row once where the launch sees that loops ove
 PASS(dot, traced, traced, "widen what tensor cores cannot multiply")
 PASS(tma, traced, traced, "make loads of tiles copies by tensor maps")
 PASS(put, traced, traced, "make stores of dots' results copies by tensor maps")
+PASS(thin, traced, traced, "load once what neighbours share")
 PASS(wrap, traced, traced, "say which indices stay side by side where they wrap")
 PASS(persist, traced, traced, "let a CTA run one program after the other")
 PASS(assign, traced, laid_out, "give every tile a layout, from the memory accesses outwards")

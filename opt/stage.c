@@ -15,7 +15,7 @@
  *                                                                yield ..., %q.2, (%slot + 1) mod 3
  *                                                              async_wait
  *
- * A load takes part if its tile goes to dots only (by `convert`, `to_shared`, or casts), if nothing in the loop writes memory, if 4
+ * A load takes part if its tile goes to dots only (by `convert`, `to_shared`, casts, or, while there is room, arithmetic), if nothing in the loop writes memory, if 4
  * bytes or more can be copied at once, and if its addresses and mask follow from the loop's counter and carried values by
  * pure ops: that slice is computed again, stages - 1 iterations ahead. (What is transposed in between is loaded so instead.) Iterations past the end are masked off: with n the
  * distance to the end, which is positive inside of the loop, the one i ahead exists if n, unsigned, is above i * |step|.
@@ -38,6 +38,7 @@
  * and wraps by comparison. The carried values that only the load needed are left for dce.
  */
 #include "ir/fragments.h"
+#include "ir/target.h"
 #include "opt/passes.h"
 
 #include <stdlib.h>
@@ -73,34 +74,45 @@ struct pipeline {
 
 /* -- which loads -- */
 
-/* Does v go to dots only, by casts and the like? */
-static bool is_cast_for_dots(const struct value *v, const struct block *b)
+/* How a load becomes a dot's operand: by casts and the like, or else by arithmetic with others and changes of shape. */
+enum way { BY_CASTS, BY_ARITHMETIC, WAYS };
+
+static bool passes_on(const struct op *o, enum way way)
 {
+    return o->code == OP_convert || (op_has(o, ELEMENTWISE) && o->nopnds == 1) ||
+           (way == BY_ARITHMETIC && (op_has(o, ELEMENTWISE) || o->code == OP_broadcast ||
+                                     o->code == OP_expand_dims || o->code == OP_reshape));
+}
+
+/* Does v go to dots only, so? */
+static bool ends_in_dots(const struct value *v, const struct block *b, enum way way, int depth)
+{
+    enum { DEPTH_MOST = 12 };
     for (const struct use *u = v->uses; u; u = u->next) {
         const struct op *o = u->user;
-        bool passes = o->code == OP_convert || (op_has(o, ELEMENTWISE) && o->nopnds == 1);
-        if (o->block != b ||
-            (o->code != OP_dot && o->code != OP_to_shared && !(passes && is_cast_for_dots(op_result(o), b))))
+        bool passes = depth < DEPTH_MOST && passes_on(o, way);
+        if (o->block != b || (o->code != OP_dot && o->code != OP_to_shared &&
+                              !(passes && ends_in_dots(op_result(o), b, way, depth + 1))))
             return false;
     }
     return v->uses != NULL;
 }
 
-/* The next slot of a buffer is read as *target's type. What is cast first is read as it was loaded. */
-static bool goes_to_dots(const struct op *load, const struct value **target)
+/* The next slot of a buffer is read as *target's type. What is computed with first is read as it was loaded. */
+static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load);
     *target = NULL;
     for (const struct use *u = x->uses; u; u = u->next) {
         const struct op *o = u->user;
-        bool is_shared = o->code == OP_to_shared;
-        if ((o->code != OP_convert && !is_shared) || o->block != load->block) {
+        bool is_shared = o->code == OP_to_shared, is_direct = o->block == load->block;
+        is_direct &= o->code == OP_convert || is_shared;
+        for (const struct use *v = op_result(o)->uses; v && is_direct && !is_shared; v = v->next)
+            is_direct = v->user->code == OP_dot;
+        if (!is_direct) {
             *target = x;
-            return is_cast_for_dots(x, load->block);
+            return ends_in_dots(x, load->block, way, 0);
         }
-        for (const struct use *v = op_result(o)->uses; v && !is_shared; v = v->next)
-            if (v->user->code != OP_dot)
-                return false;
         if (!*target || is_shared)
             *target = op_result(o);
     }
@@ -129,14 +141,23 @@ static bool is_zero(const struct value *v)
     return !v || (value_const_bits(v, &bits) && bits == 0);
 }
 
+static bool is_known(const struct pipeline *p, const struct op *load)
+{
+    for (int i = 0; i < p->loads.n; i++)
+        if (p->loads.at[i].load == load)
+            return true;
+    return false;
+}
+
 /* Can the load be a copy? Fills x. */
-static bool is_copy(struct pipeline *p, struct op *load, struct staged *x)
+static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct staged *x)
 {
     enum { LEAST_BYTES = 4 };
     const struct value *target;
     struct value *r = op_result(load);
     if (load->code != OP_load || op_int(load, ATTR_volatile) || !type_is_tile(r->type) ||
-        type_is_ptr(r->type) || !is_zero(op_opnd(load, 2)) || !goes_to_dots(load, &target))
+        type_is_ptr(r->type) || !is_zero(op_opnd(load, 2)) || !goes_to_dots(load, way, &target) ||
+        is_known(p, load))
         return false;
     const struct layout *ring = target->type->layout;
     int bytes = type_elem_bytes(r->type);
@@ -283,6 +304,15 @@ static struct value *load_step(struct pipeline *p, struct builder *b, struct val
 
 /* -- the plan -- */
 
+/* With its ring, do those of the loop take half of the shared memory at most, so that two CTAs find room? */
+static bool has_room(const struct pipeline *p, const struct staged *x)
+{
+    int64_t bytes = buffer_bytes(x->ring_type);
+    for (int i = 0; i < p->loads.n; i++)
+        bytes += buffer_bytes(p->loads.at[i].ring_type);
+    return bytes <= p->s->func->target->smem_bytes / 2;
+}
+
 /* Is there something to pipeline, and can it be? */
 static bool plan(struct pipeline *p)
 {
@@ -294,11 +324,12 @@ static bool plan(struct pipeline *p)
         !value_const_int(op_opnd(p->loop, 2), &p->step) || p->step == 0 ||
         llabs(p->step) > INT32_MAX / p->nstages || writes_memory(p->body))
         return false;
-    for (struct op *o = p->body->first; o; o = o->next) {
-        struct staged x;
-        if (is_copy(p, o, &x))
-            VEC_PUSH(p->s->module->scratch, &p->loads, x);
-    }
+    for (enum way way = BY_CASTS; way < WAYS; way++)
+        for (struct op *o = p->body->first; o; o = o->next) {
+            struct staged x;
+            if (is_copy(p, o, way, &x) && (way == BY_CASTS || has_room(p, &x)))
+                VEC_PUSH(p->s->module->scratch, &p->loads, x);
+        }
     find_slice(p);
     find_steps(p);
     return p->loads.n > 0;
@@ -583,7 +614,7 @@ static void turn_load(struct op *o, void *ctx)
     struct op *load = o->code == OP_trans ? op_opnd(o, 0)->def : NULL;
     const struct value *target;
     if (!load || load->code != OP_load || load->block != o->block || only_user(op_result(load)) != o ||
-        op_int(load, ATTR_volatile) || !goes_to_dots(o, &target))
+        op_int(load, ATTR_volatile) || !goes_to_dots(o, BY_CASTS, &target))
         return;
     struct builder b = build_before(load);
     const int *order = op_attr(o, ATTR_order)->list;
