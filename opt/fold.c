@@ -12,13 +12,14 @@
  *   - Identities, for floats only where they are exact for every operand (x + -0.0, not x + 0.0; x * 1, not x * 0).
  *   - Multiplication and division by powers of two become shifts and masks (of floats: a product).
  *   - Constants of commuting ops stand right; those that meet in a chain are joined; x - c is x + -c.
+ *   - Products that are subtracted, or from which is subtracted, are added, since fma does that.
  *   - What is done to every element alike is done once: ops of splats become the splat of a scalar op.
  *   - Comparisons of what lies apart (bounds.h), and masks that are on, or off, everywhere, go.
  *   - An `if` whose way is known is replaced by that way, a `for` that never runs by its initial values.
  *
  * One walk in order, so operands come before what uses them; what a rule has built is visited again. It ends, because each
  * rule lowers the first of these that it changes: ops in regions not taken; elements computed by ops with operands that are
- * all splats or constants; mul, div and rem; sub and neg of constants; the ops from a value back to parameters and loads.
+ * all splats or constants; mul, div and rem; sub, and neg of constants; the ops from a value back to parameters and loads.
  * Swapping puts a constant right, and happens only if none stood there. Leaves: constants and ops without use, for dce. */
 #include "opt/bounds.h"
 #include "opt/passes.h"
@@ -297,6 +298,45 @@ static struct value *negation(struct builder *b, const struct op *o)
         return build_unary(b, OP_neg, op_opnd(o, 1));
     struct op *inner = o->code == OP_neg ? def_if(op_opnd(o, 0), OP_neg) : NULL;
     return inner ? op_opnd(inner, 0) : NULL;
+}
+
+/* Minus x, computed before x is made larger. */
+static struct value *build_negative(struct builder *b, struct value *x)
+{
+    uint64_t bits;
+    struct op *o = x->def;
+    if (!o || const_bits(x, &bits) ||
+        (o->code != OP_splat && o->code != OP_broadcast && o->code != OP_expand_dims))
+        return build_unary(b, OP_neg, x);
+    struct value *inner = build_negative(b, op_opnd(o, 0));
+    struct op *again = build_op(b, o->code, 1, &inner, 1, &x->type, 0);
+    for (int i = 0; i < o->nattrs; i++)
+        op_set_int(again, o->attrs[i].key, o->attrs[i].i);
+    return op_result(again);
+}
+
+static bool is_made_larger(const struct value *x)
+{
+    return def_if(x, OP_splat) || def_if(x, OP_broadcast);
+}
+
+/* x * y - z = x * y + -z, and z - x * y = -x * y + z: additions take their product (fma). */
+static struct value *difference_of_product(struct builder *b, const struct op *o)
+{
+    if (o->code != OP_sub || dtype_of(op_result(o)) != DT_f32 || !b->func->fp_fusion)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        struct value *product = op_opnd(o, i), *z = op_opnd(o, 1 - i);
+        if (!def_if(product, OP_mul) || value_nuses(product) != 1)
+            continue;
+        if (i == 0)
+            return build_binary(b, OP_add, product, build_negative(b, z));
+        struct value *x = op_opnd(product->def, 0), *y = op_opnd(product->def, 1);
+        bool swaps = is_made_larger(y) && !is_made_larger(x);
+        struct value *minus = build_negative(b, swaps ? y : x);
+        return build_binary(b, OP_add, build_binary(b, OP_mul, minus, swaps ? x : y), z);
+    }
+    return NULL;
 }
 
 /* -- comparisons and choices -- */
@@ -599,7 +639,7 @@ static bool take_zero_out(struct op *o)
 static struct value *simpler(struct op *o)
 {
     static struct value *(*const rules[])(struct builder * b, const struct op *o) = {
-        compute,    apply_identity, negation, join_constants, strength,    reciprocal,
+        compute,    apply_identity, negation, join_constants, strength,    reciprocal, difference_of_product,
         comparison, choice,         cast,     shape,          sink_splats, keep_zero};
     struct builder b = build_before(o);
     struct value *v = NULL;
