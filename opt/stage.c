@@ -67,7 +67,8 @@ struct pipeline {
     struct map slice; /* ops of the body that say where copies read; carried arguments that they need */
     VEC(struct value *) ahead; /* these arguments, in order */
     bool fenced;               /* asynchronous units read the ring */
-    struct op *dot;            /* that is done in steps; NULL: none */
+    bool fed;       /* another warp feeds dots here, and one of them may be under way all the time */
+    struct op *dot; /* that is done in steps; NULL: none */
     struct staged *operand[2]; /* of it, */
     int step_k;                /* and how much of K a step takes */
 };
@@ -157,7 +158,7 @@ static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct st
     struct value *r = op_result(load);
     if (load->code != OP_load || op_int(load, ATTR_volatile) || !type_is_tile(r->type) ||
         type_is_ptr(r->type) || !is_zero(op_opnd(load, 2)) || !goes_to_dots(load, way, &target) ||
-        is_known(p, load))
+        is_known(p, load) || (p->fed && target->type->kind == TY_shared))
         return false;
     const struct layout *ring = target->type->layout;
     int bytes = type_elem_bytes(r->type);
@@ -229,12 +230,15 @@ static void find_slice(struct pipeline *p)
     }
 }
 
-/* Dots of warpgroups keep their order, but write nothing. */
-static bool writes_memory(const struct block *b)
+/* Dots of warpgroups and their barriers keep their order, but write nothing. */
+static bool writes_memory(struct pipeline *p)
 {
-    for (const struct op *o = b->first; o; o = o->next)
-        if (op_may_write(o) && o->code != OP_wgmma && o->code != OP_dot_wait)
+    for (const struct op *o = p->body->first; o; o = o->next) {
+        p->fed |= o->code == OP_mbar_wait;
+        if (op_may_write(o) && o->code != OP_wgmma && o->code != OP_dot_wait && o->code != OP_mbar_wait &&
+            o->code != OP_mbar_arrive)
             return true;
+    }
     return false;
 }
 
@@ -304,13 +308,24 @@ static struct value *load_step(struct pipeline *p, struct builder *b, struct val
 
 /* -- the plan -- */
 
-/* With its ring, do those of the loop take half of the shared memory at most, so that two CTAs find room? */
+static void count_bytes(struct op *o, void *ctx)
+{
+    int64_t *bytes = ctx;
+    if (o->code == OP_shared_alloc || o->code == OP_to_shared)
+        *bytes += buffer_bytes(op_result(o)->type);
+    else if (convert_is_shared(o))
+        *bytes += type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type);
+}
+
+/* Is there shared memory for this ring too? Half of it, so that two CTAs fit on an SM; if they do not anyway, nearly all. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {
-    int64_t bytes = buffer_bytes(x->ring_type);
+    const int64_t all = p->s->func->target->smem_bytes, reserve = all / 16;
+    int64_t others = 0;
+    func_walk(p->s->func, count_bytes, &others);
     for (int i = 0; i < p->loads.n; i++)
-        bytes += buffer_bytes(p->loads.at[i].ring_type);
-    return bytes <= p->s->func->target->smem_bytes / 2;
+        others += buffer_bytes(p->loads.at[i].ring_type);
+    return others + buffer_bytes(x->ring_type) <= (others > all / 2 ? all - reserve : all / 2);
 }
 
 /* Is there something to pipeline, and can it be? */
@@ -322,7 +337,7 @@ static bool plan(struct pipeline *p)
     p->nstages = most && most < p->nstages ? most : p->nstages;
     if (p->nstages < 2 || !target_has(p->s->func->target, HAS_cp_async) ||
         !value_const_int(op_opnd(p->loop, 2), &p->step) || p->step == 0 ||
-        llabs(p->step) > INT32_MAX / p->nstages || writes_memory(p->body))
+        llabs(p->step) > INT32_MAX / p->nstages || writes_memory(p))
         return false;
     for (enum way way = BY_CASTS; way < WAYS; way++)
         for (struct op *o = p->body->first; o; o = o->next) {

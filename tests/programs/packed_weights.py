@@ -49,6 +49,7 @@ def check(kernel, dim, M, K, G, BM, warps, stages):
 for M, BM in ((16, 16), (64, 64), (100, 128)):
     check(along_k, 0, M, 320, 128, BM, 4, 3)
 check(along_k, 0, 16, 192, 16, 16, 8, 2)
+check(along_k, 0, 128, 256, 64, 128, 8, 3)
 check(along_k, 0, 40, 128, 8, 64, 8, 4)
 check(along_n, 1, 16, 168, 56, 16, 4, 3)
 check(along_n, 1, 64, 192, 64, 64, 4, 3)
