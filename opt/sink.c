@@ -8,6 +8,7 @@
  *
  * A pure op moves in front of its first user if a loop stands in between, and if keeping its operands through the loop
  * takes no more registers than keeping its results would. From the block's end to its start, so that users go first.
+ * Not so behind a loop that waits for other programs: they may wait in turn for what stands behind it, under a lock.
  * A number goes in front of the wait for the loop's last dot too, which is under way meanwhile.
  * Needs: layouts. */
 #include "opt/passes.h"
@@ -124,6 +125,21 @@ static bool is_loop(const struct op *o)
     return o->code == OP_for || o->code == OP_while;
 }
 
+static void find_wait(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= o->code == OP_atomic_cas || o->code == OP_atomic_rmw || o->code == OP_asm_effect ||
+                    (o->code == OP_load && op_int(o, ATTR_volatile));
+}
+
+/* May the loop wait for other programs? */
+static bool waits_for_others(struct op *loop)
+{
+    bool waits = false;
+    for (int i = 0; loop->code == OP_while && i < loop->nregions; i++)
+        block_walk(loop->regions[i], find_wait, &waits);
+    return waits;
+}
+
 /* Where in front of `user`, behind the last loop. */
 static struct op *place_of(const struct op *o, struct op *user)
 {
@@ -222,7 +238,7 @@ static void visit(struct sink *s, struct block *b)
     for (struct op *o = b->first; o; o = o->next) {
         set_number(&s->place, o, ++place);
         set_number(&s->loops, o, loops);
-        loops += is_loop(o);
+        loops += is_loop(o) && !waits_for_others(o);
     }
     for (struct op *prev, *o = b->last; o; o = prev) {
         prev = o->prev;
