@@ -91,6 +91,9 @@ bool opt_is_listed(const char *names, const char *name);
 /* Would it be shown? */
 bool opt_explains(const struct func *f);
 
+/* Do two CTAs fit on an SM, by their rings and accumulators? (room.c) */
+bool opt_has_room_for_two(struct func *f);
+
 /* -- cse.c -- */
 bool attrs_equal(const struct op *a, const struct op *b);
 

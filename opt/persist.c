@@ -9,23 +9,51 @@
  *                                              }
  *
  * So that a warp that feeds others (warps.c) goes on to the next program's tiles while the one before is stored. The launcher
- * starts as many CTAs as there are SMs, and hands on the grid that was asked for.
+ * starts as many CTAs as SMs have room for, and hands on the grid that was asked for.
  *
  * Programs are independent, so any order is right, unless they speak with each other: no atomics, no loop that may wait for
  * another program, nothing volatile. A program that may return early stays as it is. Worth it only where a loop's tiles
- * come by tensor maps.
+ * come by tensor maps, and neither where two CTAs fit on an SM, since one stores while the other multiplies, nor where how
+ * long the loop is hangs on the program: the GPU deals out programs as SMs get free.
  */
 #include "opt/passes.h"
 
+enum { LOOK_MOST = 64 };
+
 struct look {
-    bool feeds, forbidden;
+    bool feeds, forbidden, uneven;
 };
+
+/* Is the value another for another program, or read from memory? */
+static bool differs(const struct value *v, int *budget)
+{
+    const struct op *o = v->def;
+    if (!o)
+        return v->block->parent != NULL;
+    if (--*budget < 0 || o->code == OP_program_id || !op_has(o, PURE))
+        return true;
+    for (int i = 0; i < o->nopnds; i++)
+        if (differs(op_opnd(o, i), budget))
+            return true;
+    return false;
+}
+
+static void look_at_loop(struct look *l, const struct op *loop)
+{
+    int budget = LOOK_MOST;
+    l->feeds = true;
+    for (int i = 0; i < 3; i++)
+        l->uneven |= differs(op_opnd(loop, i), &budget);
+}
 
 static void look_at(struct op *o, void *ctx)
 {
     struct look *l = ctx;
     switch (o->code) {
-    case OP_tensor_load: l->feeds |= o->block->parent && o->block->parent->code == OP_for; break;
+    case OP_tensor_load:
+        if (o->block->parent && o->block->parent->code == OP_for)
+            look_at_loop(l, o->block->parent);
+        break;
     case OP_atomic_rmw:
     case OP_atomic_cas:
     case OP_while:
@@ -87,6 +115,12 @@ void opt_persist(struct func *f)
 {
     struct look l = {0};
     func_walk(f, look_at, &l);
-    if (l.feeds && !l.forbidden && f->num_ctas == 1)
+    if (!l.feeds || l.forbidden || f->num_ctas != 1)
+        return;
+    if (l.uneven)
+        opt_explain(f, NULL, "a CTA a program: their loops are not equally long");
+    else if (opt_has_room_for_two(f))
+        opt_explain(f, NULL, "a CTA a program: two fit on an SM");
+    else
         wrap(f);
 }

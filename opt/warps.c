@@ -696,10 +696,13 @@ static bool need_exits(struct feed *w)
 
 static struct op *build_warps(struct func *f, struct builder *b)
 {
-    int own = f->num_warps, other = own > WGMMA_WARPS ? WGMMA_WARPS : 1, groups = own / WGMMA_WARPS;
+    const int own = f->num_warps, groups = own / WGMMA_WARPS;
+    const bool alone =
+        groups > 1 && !opt_has_room_for_two(f); /* then the roles share out all registers of an SM */
+    const int other = alone ? WGMMA_WARPS : 1;
     struct op *o = build_op(b, OP_warps, 0, NULL, 0, NULL, 2);
     op_set_list(o, ATTR_warps, 2, (int[]){own, other});
-    if (groups > 1) {
+    if (alone) {
         int regs = (REGS_WARPGROUP - FEEDER_REGS) / groups / 8 * 8;
         op_set_list(o, ATTR_regs, 2, (int[]){regs < 240 ? regs : 240, FEEDER_REGS});
     }

@@ -85,6 +85,7 @@ of_an_sm() { # CTAS WARPS TILE
         --signature "*fp16:16, *fp16:16, *fp16:16, $sizes, i32:16, 1, i32:16, 1, i32:16, 1, $3, 8, ''" >plan 2>err
     grep -q "\"ctas_per_sm\": $1," plan || say "$3: $(cat plan err)"
 }
-of_an_sm 6 4 "64, 64, 32"
+of_an_sm 0 4 "64, 64, 32"
+of_an_sm 2 4 "128, 128, 32"
 of_an_sm 1 8 "128, 256, 64"
 exit $status
