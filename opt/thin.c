@@ -10,13 +10,15 @@
  * Packed weights lie eight in a word, and a scale serves a group of them: runs of neighbours along a dimension read one
  * address under one mask (axis.c knows how long they are). The first of each run is loaded, so that copies that run ahead,
  * registers and index arithmetic are as few as words are. Its address is computed again for the first ones alone, from
- * ranges and scalars by pure ops; where other values stand in between, the load stays. Leaves: what it copied, for dce. */
+ * ranges and scalars by pure ops; where other values stand in between, the load stays. A pointer that the loop carries is
+ * carried for the first ones too. Leaves: what it copied, for dce. */
 #include "opt/passes.h"
 
 #include "ir/map.h"
 
 struct thin {
     struct module *m;
+    VEC(struct op *) loads;
     const struct axis_table *axes;
     struct builder b;
     int dim, run;    /* of 2^run neighbours along dim the first is kept */
@@ -67,6 +69,47 @@ static bool keep_first(struct thin *t, struct value *v)
     return true;
 }
 
+static struct value *kept(const struct thin *t, struct value *v)
+{
+    void **at = map_get_ptr(&t->copy, v);
+    return at ? *at : v;
+}
+
+static void start(struct thin *t, struct value *v, struct value *first)
+{
+    map_init(&t->copy, t->m->scratch);
+    if (first)
+        *map_at_ptr(&t->copy, v) = first;
+}
+
+/* Where the load's pointer goes around the load's loop, what is kept of it does too. */
+static void carry(struct thin *t, const struct op *load)
+{
+    struct value *v = op_opnd(load, 0);
+    struct op *loop = load->block->parent;
+    int at = v->index;
+    if (v->def || v->block != load->block || !loop || loop->code != OP_for)
+        return;
+    t->b = build_before(loop);
+    struct value *init = op_opnd(loop, at + 2);
+    if (!keep_first(t, init))
+        return;
+    struct value *first = kept(t, init);
+    struct op *more = loop_carry(loop, NULL, 1, &first);
+    op_erase(loop);
+    struct block *body = more->regions[0];
+    first = body->args.at[more->nresults];
+    start(t, op_opnd(load, 0), first);
+    t->b = build_before(body->last);
+    struct value *next = op_opnd(body->last, at - 1);
+    bool follows = keep_first(t, next);
+    struct value *rest = follows ? kept(t, next) : first;
+    loop_yield(more, 1, &rest);
+    /* What was made at the end cannot serve the load. */
+    start(t, op_opnd(load, 0), follows ? first : NULL);
+    t->axes = axis_analyse(body->func);
+}
+
 /* How long are the runs of equal neighbours, as an exponent? */
 static int run_of(const struct thin *t, const struct op *load, int dim)
 {
@@ -93,7 +136,8 @@ static struct value *repeat(struct thin *t, struct value *x, const struct type *
 static struct op *shrink(struct thin *t, struct op *load)
 {
     const struct type *type = op_result(load)->type;
-    map_init(&t->copy, t->m->scratch);
+    start(t, NULL, NULL);
+    carry(t, load);
     t->b = build_before(load);
     for (int i = 0; i < load->nopnds; i++)
         if (!keep_first(t, op_opnd(load, i)))
@@ -112,11 +156,15 @@ static struct op *shrink(struct thin *t, struct op *load)
     return less;
 }
 
-static void visit(struct op *o, void *ctx)
+static void note(struct op *o, void *ctx)
 {
     struct thin *t = ctx;
-    if (o->code != OP_load || !type_is_tile(op_opnd(o, 0)->type) || op_int(o, ATTR_volatile))
-        return;
+    if (o->code == OP_load && type_is_tile(op_opnd(o, 0)->type) && !op_int(o, ATTR_volatile))
+        VEC_PUSH(t->m->scratch, &t->loads, o);
+}
+
+static void visit(struct thin *t, struct op *o)
+{
     int rank = op_result(o)->type->rank, runs[RANK_MAX];
     for (int d = 0; d < rank; d++)
         runs[d] = run_of(t, o, d);
@@ -131,5 +179,7 @@ static void visit(struct op *o, void *ctx)
 void opt_thin(struct func *f)
 {
     struct thin t = {.m = f->module, .axes = axis_analyse(f)};
-    func_walk(f, visit, &t);
+    func_walk(f, note, &t);
+    for (int i = 0; i < t.loads.n; i++)
+        visit(&t, t.loads.at[i]);
 }

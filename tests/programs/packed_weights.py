@@ -32,6 +32,23 @@ def along_n(A, QW, S, C, M, N, K, G: tl.constexpr, BM: tl.constexpr, BN: tl.cons
         acc = tl.dot(a, w.to(tl.float16) * s, acc)
     tl.store(C + m[:, None] * N + n[None, :], acc.to(tl.float16), mask=m[:, None] < M)
 
+@triton.jit
+def carried(A, QW, S, C, M, N, K, G: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k = tl.arange(0, BK)
+    a_ptrs = A + m[:, None] * K + k[None, :]
+    q_ptrs = QW + (k[:, None] // 8) * N + n[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for i in range(0, tl.cdiv(K, BK)):
+        a = tl.load(a_ptrs, mask=m[:, None] < M, other=0.0)
+        w = ((tl.load(q_ptrs) >> ((k % 8) * 4)[:, None]) & 0xF) - 8
+        s = tl.load(S + i * BK // G * N + n)
+        acc = tl.dot(a, w.to(tl.float16) * s[None, :], acc)
+        a_ptrs += BK
+        q_ptrs += BK // 8 * N
+    tl.store(C + m[:, None] * N + n[None, :], acc.to(tl.float16), mask=m[:, None] < M)
+
 torch.manual_seed(0)
 def check(kernel, dim, M, K, G, BM, warps, stages):
     N = 64
@@ -51,6 +68,8 @@ for M, BM in ((16, 16), (64, 64), (100, 128)):
 check(along_k, 0, 16, 192, 16, 16, 8, 2)
 check(along_k, 0, 128, 256, 64, 128, 8, 3)
 check(along_k, 0, 40, 128, 8, 64, 8, 4)
+check(carried, 0, 16, 320, 128, 16, 4, 3)
+check(carried, 0, 64, 320, 128, 64, 4, 3)
 check(along_n, 1, 16, 168, 56, 16, 4, 3)
 check(along_n, 1, 64, 192, 64, 64, 4, 3)
 print("ok")
