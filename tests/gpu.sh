@@ -6,6 +6,7 @@
 #   bench [GROUP...]   every row that the README promises, beside cuBLAS, PyTorch, Triton and PTX written by hand: announced, layouts,
 #            types, decode, softmax, norms, add (bench/peers/bench.py); the last part named
 #   worth    what each transformation is worth: a matmul and a softmax with it left out
+#   users    kernels as people write them (bench/programs/users.py), under neso and under Triton
 #   mma      the announcement's matmul on the way of the GPUs before Hopper (mma.sync, cp.async), for neso and for Triton
 #   random   2,000 random dots against a float64 oracle
 #   insns    every PTX instruction that we emit, on the GPU, in the emulator, and as the PTX ISA says
@@ -69,6 +70,8 @@ part_bench() { # GROUP...: rows are in bench.json as they come; goals that are m
 }
 
 part_worth() { timeout 300 "$python" bench/peers/worth.py "$out/worth.json" && passed=$((passed + 1)) || failed=$((failed + 1)); }
+
+part_users() { timeout 460 "$python" bench/peers/users.py "$out/users.txt" "$neso" && passed=$((passed + 1)) || failed=$((failed + 1)); }
 
 part_mma() { # both for the GPUs before Hopper: no wgmma, no TMA
     TRITON_OVERRIDE_ARCH=sm80 timeout 300 "$python" bench/peers/bench.py "$out/mma.json" mma && passed=$((passed + 1)) || failed=$((failed + 1))
