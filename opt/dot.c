@@ -12,8 +12,8 @@
  *
  * A sum that is added to goes on from there: the order in which a dot adds is open.
  *
- * Where a thread would hold more of an accumulator than it can have registers, the program gets more warps than it asked for:
- * nothing that it computes depends on how many there are.
+ * Where a thread would hold more of an accumulator than it can have registers, or nearly as much where one dot feeds another,
+ * the program gets more warps than it asked for: nothing that it computes depends on how many there are.
  *
  * Where one dot feeds another, warps share rows only: then the accumulator of the first is the operand of the second
  * without leaving its warp, and reductions along rows stay in a warp too.
@@ -30,25 +30,24 @@ bool dot_is_wgmma(const struct op *dot)
 
 enum { CHAIN_MOST = 64 };
 
-/* Does v follow from a dot by ops that stay near it? Loops' values count as unrelated. */
-static bool follows_dot(const struct value *v, int depth)
+/* The dot from which v follows by ops that stay near it; NULL: none. Loops' values count as unrelated. */
+static const struct op *dot_behind(const struct value *v, int depth)
 {
-    const struct op *o = v->def;
+    const struct op *o = v->def, *found = NULL;
     if (!o || depth == CHAIN_MOST || !type_is_tile(v->type) || o->nregions)
-        return false;
+        return NULL;
     if (o->code == OP_dot || o->code == OP_dot_wait)
-        return true;
-    for (int i = 0; i < o->nopnds; i++)
-        if (op_opnd(o, i) && op_has(o, PURE) && follows_dot(op_opnd(o, i), depth + 1))
-            return true;
-    return false;
+        return o;
+    for (int i = 0; i < o->nopnds && !found && op_has(o, PURE); i++)
+        found = op_opnd(o, i) ? dot_behind(op_opnd(o, i), depth + 1) : NULL;
+    return found;
 }
 
 static void visit_chain(struct op *o, void *ctx)
 {
     bool *chained = ctx;
     if (o->code == OP_dot && !*chained)
-        *chained = follows_dot(op_opnd(o, 0), 0) || follows_dot(op_opnd(o, 1), 0);
+        *chained = dot_behind(op_opnd(o, 0), 0) || dot_behind(op_opnd(o, 1), 0);
 }
 
 bool dots_are_chained(struct func *f)
@@ -118,7 +117,7 @@ const struct type *dot_operand_buffer(const struct op *o, int i, const struct la
     enum { EITHER_MAJOR_BYTES = 2 };
     struct value *v = op_opnd(o, i);
     struct module *m = o->block->func->module;
-    if (i == DOT_a && follows_dot(v, 0) &&
+    if (i == DOT_a && dot_behind(v, 0) &&
         layout_conversion(x, dot_operand_layout(o, i, NULL, true)) != CONVERSION_shared)
         return NULL;
     int bytes = type_elem_bytes(v->type);
@@ -180,11 +179,25 @@ static int64_t acc_regs(const struct op *dot)
     return type_elems(t) * type_elem_bytes(t) / (THREADS_PER_WARP * dot->block->func->num_warps * REG_BYTES);
 }
 
+/* Too many, or with those of the dot before it nearly so where twice the warps would split both by rows? What that leaves, the
+ * ops between the two live on. */
+static bool wants_warps(const struct op *dot)
+{
+    enum { WARP_ROWS = 16 };
+    const struct func *f = dot->block->func;
+    const int64_t regs = acc_regs(dot);
+    const struct op *first = dot_behind(op_opnd(dot, DOT_a), 0);
+    return regs > f->target->regs_thread ||
+           (first && first->code == OP_dot && dot_is_wgmma(dot) && dot_is_wgmma(first) &&
+            op_result(dot)->type->shape[0] >= 2 * f->num_warps * WARP_ROWS &&
+            regs + acc_regs(first) > f->target->regs_thread * 3 / 4);
+}
+
 static void add_warps(struct op *o, void *ctx)
 {
     enum { WARPS_MOST = 8 }; /* of more, each has fewer registers */
     struct func *f = ctx;
-    while (o->code == OP_dot && f->num_warps < WARPS_MOST && acc_regs(o) > f->target->regs_thread) {
+    while (o->code == OP_dot && f->num_warps < WARPS_MOST && wants_warps(o)) {
         opt_explain(f, o, "%%%s takes %d registers of a thread: %d warps instead of %d", op_result(o)->name,
                     (int)acc_regs(o), 2 * f->num_warps, f->num_warps);
         f->num_warps *= 2;
