@@ -7,18 +7,6 @@
  * role fills, from where the roles begin. Buffers that are
  * live together do not overlap. While everything together is small, none overlap at all: memory used again costs a
  * barrier, and a few hundred bytes cost nothing. Otherwise first fit, largest first. Sets f->shared_bytes.
- *
- * What leaves through a tensor map is waited for when its buffer is to be written again, so the buffer lives through the
- * loop over programs. Where two CTAs fit on an SM if it does not, it is waited for at once, and the other CTA computes
- * meanwhile:
- *
- *     %b = shared_alloc                                  for %tile = ... {
- *     for %tile = ... {                                    ...
- *       ...                                     =>         %b = shared_alloc
- *       bulk_wait read=1                                   shared_store %b, %x
- *       shared_store %b, %x                                tensor_put %b, ...
- *       tensor_put %b, ...                                 bulk_wait read=1
- *     }                                                  }
  */
 #include "opt/passes.h"
 
@@ -164,8 +152,7 @@ static void sort_by_size(struct buffer *b, int n)
         }
 }
 
-/* Sets offsets; returns where the last buffer ends. */
-static int64_t place(struct placement *p)
+static void place(struct placement *p)
 {
     int64_t total = 0, top = 0;
     for (int i = 0; i < p->buffers.n; i++) {
@@ -178,92 +165,20 @@ static int64_t place(struct placement *p)
     for (int i = 0; i < p->buffers.n; i++) {
         struct buffer *b = &p->buffers.at[i];
         b->offset = first_fit(p->buffers.at, i, b, overlap);
+        op_set_int(b->alloc, ATTR_offset, b->offset);
         top = b->offset + b->bytes > top ? b->offset + b->bytes : top;
+        opt_explain(p->func, b->alloc, "%lld bytes at %lld", (long long)b->bytes, (long long)b->offset);
     }
-    return top;
+    p->func->shared_bytes = (int)top;
 }
 
-static struct placement place_all(struct func *f)
+void opt_shared(struct func *f)
 {
     struct placement p = {.func = f};
     map_init(&p.position, f->module->scratch);
     map_init(&p.end, f->module->scratch);
     number(&p, f->body);
-    f->shared_bytes = (int)place(&p);
-    return p;
-}
-
-/* -- what leaves, waited for at once -- */
-
-/* A buffer that is written once, leaves once, and waits before the one and behind the other: in one block of a loop. */
-struct leaving {
-    struct op *alloc, *wait, *store, *put;
-};
-
-static bool find_leaving(struct op *alloc, struct leaving *x)
-{
-    *x = (struct leaving){.alloc = alloc};
-    for (const struct use *u = op_result(alloc)->uses; u; u = u->next) {
-        struct op **as = u->user->code == OP_shared_store ? &x->store
-                         : u->user->code == OP_tensor_put ? &x->put
-                                                          : NULL;
-        if (!as || *as)
-            return false;
-        *as = u->user;
-    }
-    if (!x->store || !x->put || x->store->block != x->put->block || x->store->block == alloc->block)
-        return false;
-    for (struct op *o = x->store; o && !x->wait; o = o->prev)
-        x->wait = o->code == OP_bulk_wait && op_int(o, ATTR_pending) == 0 ? o : NULL;
-    return x->wait && is_over_programs(x->put->block->parent);
-}
-
-static int ctas_by_memory(const struct func *f)
-{
-    enum { SYSTEM_BYTES = 1024 };
-    return f->target->smem_sm_bytes / (f->shared_bytes + SYSTEM_BYTES);
-}
-
-/* Kernels that give their roles registers have an SM's all. */
-static bool has_registers_for_two(const struct func *f)
-{
-    const struct op *roles = func_roles(f);
-    return !roles || !op_attr(roles, ATTR_regs);
-}
-
-static struct op *find_alloc(const struct placement *p, struct leaving *x)
-{
-    for (int i = 0; i < p->buffers.n; i++)
-        if (find_leaving(p->buffers.at[i].alloc, x))
-            return x->alloc;
-    return NULL;
-}
-
-static struct placement leave_at_once(struct func *f, const struct placement *p)
-{
-    struct leaving x;
-    if (!f->target || ctas_by_memory(f) != 1 || !has_registers_for_two(f) || !find_alloc(p, &x))
-        return *p;
-    struct op *was_before = x.alloc->next;
-    op_move_before(x.alloc, x.store);
-    struct placement tight = place_all(f);
-    if (ctas_by_memory(f) < 2) {
-        op_move_before(x.alloc, was_before);
-        return place_all(f);
-    }
-    op_move_before(x.wait, x.put->next);
-    opt_explain(f, x.put, "waited for at once: two CTAs fit on an SM so");
-    return tight;
-}
-
-void opt_shared(struct func *f)
-{
-    struct placement first = place_all(f), p = leave_at_once(f, &first);
-    for (int i = 0; i < p.buffers.n; i++) {
-        const struct buffer *b = &p.buffers.at[i];
-        op_set_int(b->alloc, ATTR_offset, b->offset);
-        opt_explain(f, b->alloc, "%lld bytes at %lld", (long long)b->bytes, (long long)b->offset);
-    }
+    place(&p);
     if (f->target && f->shared_bytes > f->target->smem_bytes)
         diag_error(f->module->diag, f->loc, ERR_shared_too_large, f->name, (int64_t)f->shared_bytes,
                    f->target->name, (int64_t)f->target->smem_bytes);
