@@ -67,7 +67,7 @@ $(TEXTS:%.c=%.o): %.o: %.c
 # as this compiler knows how.
 HOT = $(filter-out %_race.c %_overflow.c,$(wildcard runtime/interpreter*.c)) runtime/launch.c runtime/tensor.c \
       $(wildcard ir/scalar*.c) $(patsubst %,ir/%.c,smallfloat arena map text) \
-      $(patsubst %,runtime/emulator/%.c,exec arith float warp memory shared tensor wgmma undefined)
+      $(patsubst %,runtime/emulator/%.c,exec arith float warp memory shared wgmma)
 SMALL := $(foreach f,-Os -Oz -fno-inline-functions-called-once -fno-move-loop-invariants -fno-caller-saves -fipa-pta,\
            $(shell $(CC) -Werror $f -c -x c -o /dev/null /dev/null 2>/dev/null && echo $f))
 $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(HOT),$(SOURCES))): NCFLAGS += $(SMALL)
