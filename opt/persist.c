@@ -14,7 +14,11 @@
  * Programs are independent, so any order is right, unless they speak with each other: no atomics, no loop that may wait for
  * another program, nothing volatile. A program that may return early stays as it is. Worth it only where a loop's tiles
  * come by tensor maps, and neither where two CTAs fit on an SM, since one stores while the other multiplies, nor where how
- * long the loop is hangs on the program: the GPU deals out programs as SMs get free.
+ * long the loop is hangs on the program: the GPU deals out programs as SMs get free. There, if programs of higher numbers along
+ * axis 0 are longer, these come first, so that the last to end are short:
+ *
+ *     %m = program_id axis=0                 %p = program_id axis=0; %m = num_programs axis=0 - 1 - %p
+ *     for %i = 0 to (%m + 1) * 128    =>     for %i = 0 to (%m + 1) * 128
  */
 #include "opt/passes.h"
 
@@ -22,6 +26,7 @@ enum { LOOK_MOST = 64 };
 
 struct look {
     bool feeds, forbidden, uneven;
+    int grows; /* bits of enum growth, of the loops' lengths */
 };
 
 /* Is the value another for another program, or read from memory? */
@@ -38,12 +43,47 @@ static bool differs(const struct value *v, int *budget)
     return false;
 }
 
+/* How a value changes as the program's number along axis 0 grows; both bits: nobody knows. */
+enum growth { GROWS = 1, SHRINKS = 2 };
+
+static int turned(int growth)
+{
+    return (growth & GROWS ? SHRINKS : 0) | (growth & SHRINKS ? GROWS : 0);
+}
+
+static int growth_of(const struct value *v, int *looks)
+{
+    int budget = LOOK_MOST;
+    int64_t c;
+    const struct op *o = v->def;
+    if (!differs(v, &budget))
+        return 0;
+    if (--*looks < 0 || !o)
+        return GROWS | SHRINKS;
+    bool by_positive = o->nopnds == 2 && value_const_int(op_opnd(o, 1), &c) && c > 0;
+    switch (o->code) {
+    case OP_program_id: return op_int(o, ATTR_axis) == 0 ? GROWS : GROWS | SHRINKS;
+    case OP_add:
+    case OP_mins:
+    case OP_maxs: return growth_of(op_opnd(o, 0), looks) | growth_of(op_opnd(o, 1), looks);
+    case OP_sub: return growth_of(op_opnd(o, 0), looks) | turned(growth_of(op_opnd(o, 1), looks));
+    case OP_shl:
+    case OP_shrs:
+    case OP_mul:
+    case OP_divs: return by_positive ? growth_of(op_opnd(o, 0), looks) : GROWS | SHRINKS;
+    case OP_sext: return growth_of(op_opnd(o, 0), looks);
+    default: return GROWS | SHRINKS;
+    }
+}
+
 static void look_at_loop(struct look *l, const struct op *loop)
 {
     int budget = LOOK_MOST;
     l->feeds = true;
     for (int i = 0; i < 3; i++)
         l->uneven |= differs(op_opnd(loop, i), &budget);
+    int looks = LOOK_MOST;
+    l->grows |= growth_of(op_opnd(loop, 1), &looks) | turned(growth_of(op_opnd(loop, 0), &looks));
 }
 
 static void look_at(struct op *o, void *ctx)
@@ -78,6 +118,23 @@ static void renumber(struct op *o, void *ctx)
     struct value *pid = n->of[op_int(o, ATTR_axis)];
     value_replace(op_result(o), pid);
     op_erase(o);
+}
+
+static void turn(struct op *o, void *ctx)
+{
+    struct numbers *n = ctx;
+    if (o->code == OP_program_id && op_int(o, ATTR_axis) == 0)
+        value_replace(op_result(o), n->of[0]);
+}
+
+static void longest_first(struct func *f)
+{
+    struct builder b = build_before(f->body->first);
+    struct value *last = build_binary(&b, OP_sub, build_num_programs(&b, 0), build_const_i32(&b, 1));
+    struct numbers pid = {{build_binary(&b, OP_sub, last, last)}};
+    func_walk(f, turn, &pid);
+    b = build_before(pid.of[0]->def);
+    op_set_opnd(pid.of[0]->def, 1, build_program_id(&b, 0));
 }
 
 static void wrap(struct func *f)
@@ -117,9 +174,12 @@ void opt_persist(struct func *f)
     func_walk(f, look_at, &l);
     if (!l.feeds || l.forbidden || f->num_ctas != 1)
         return;
-    if (l.uneven)
-        opt_explain(f, NULL, "a CTA a program: their loops are not equally long");
-    else if (opt_has_room_for_two(f))
+    if (l.uneven) {
+        if (l.grows == GROWS)
+            longest_first(f);
+        opt_explain(f, NULL, "a CTA a program: their loops are not equally long%s",
+                    l.grows == GROWS ? "; the longest first" : "");
+    } else if (opt_has_room_for_two(f))
         opt_explain(f, NULL, "a CTA a program: two fit on an SM");
     else
         wrap(f);
