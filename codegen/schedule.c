@@ -650,7 +650,9 @@ struct liveness *schedule(struct mir *m)
     struct insn ***before = keep_orders(m);
     struct liveness *live = schedule_once_or_twice(m, before, keeps_pipelines);
     m->regs_most = m->func->maxnreg;
-    if (!m->func->maxnreg && !is_row_wise(m) && carries_much(m))
+    if (!m->func->maxnreg && is_row_wise(m))
+        return make_room(m, live, before, keeps_pipelines);
+    if (!m->func->maxnreg && carries_much(m))
         m->regs_most = func_regs_most(m->func);
-    return m->func->maxnreg || !is_row_wise(m) ? live : make_room(m, live, before, keeps_pipelines);
+    return live;
 }

@@ -227,8 +227,7 @@ static void ask(struct ahead *a, struct op *loop, struct op *load, const struct 
     prefetch(&b, r, r->start, each ? far : first, NULL);
     if (each)
         further(loop, load, r, far);
-    opt_explain(a->func, load, "%%%s comes to L2 before the loop%s", op_result(load)->name,
-                each ? ", and in each round more of it" : "");
+    opt_explain(a->func, load, "%%%s comes to L2 before the loop", op_result(load)->name);
 }
 
 static bool is_read_behind(struct ahead *a, const struct op *loop, const struct value *start)

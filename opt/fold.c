@@ -15,6 +15,7 @@
  *   - Products that are subtracted, or from which is subtracted, are added, since fma does that.
  *   - What is done to every element alike is done once: ops of splats become the splat of a scalar op.
  *   - Comparisons of what lies apart (bounds.h), and masks that are on, or off, everywhere, go.
+ *   - Widened elements are compared with a number before they are widened, where bounds say how.
  *   - An `if` whose way is known is replaced by that way, a `for` that never runs by its initial values.
  *
  * One walk in order, so operands come before what uses them; what a rule has built is visited again. It ends, because each
@@ -381,6 +382,20 @@ static struct value *known_comparison(struct builder *b, const struct op *o)
     return holds < 0 ? NULL : build_const_int(b, t, holds);
 }
 
+/* Elements from 0 on are equal to a number once they are widened, if they are before: to it or to what follows their bounds. */
+static struct value *narrow_comparison(struct builder *b, const struct op *o)
+{
+    const struct op *widened = def_if(op_opnd(o, 0), OP_sext), *splat = def_if(op_opnd(o, 1), OP_splat);
+    struct bounds of = bounds_of(op_opnd(o, 0));
+    if (!widened || !splat || of.lo < 0)
+        return NULL;
+    struct value *x = op_opnd(widened, 0), *number = op_opnd(splat, 0);
+    number = build_binary(b, OP_minu, number, build_const_int(b, number->type, of.hi + 1));
+    number = build_cast(b, OP_trunc, number, type_elem(x->type));
+    return build_cmp(b, (enum pred)op_int(o, ATTR_pred), x,
+                     build_splat(b, number, x->type->rank, x->type->shape));
+}
+
 /* Is an i1, or an i1 that was widened, not 0? */
 static struct value *comparison(struct builder *b, const struct op *o)
 {
@@ -388,8 +403,10 @@ static struct value *comparison(struct builder *b, const struct op *o)
         return NULL;
     struct value *known = known_comparison(b, o);
     enum pred p = (enum pred)op_int(o, ATTR_pred);
-    if (known || (p != PRED_eq && p != PRED_ne) || !is_const(op_opnd(o, 1), 0))
+    if (known || (p != PRED_eq && p != PRED_ne))
         return known;
+    if (!is_const(op_opnd(o, 1), 0))
+        return narrow_comparison(b, o);
     struct value *x = op_opnd(o, 0);
     if (def_if(x, OP_zext) || def_if(x, OP_sext))
         x = op_opnd(x->def, 0);
