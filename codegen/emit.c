@@ -407,9 +407,13 @@ static int ctas_wanted(const struct mir *m, struct ptx_info *info)
     bool warpgroups = has_ops(m, OP_wgmma);
     if (!warpgroups && !has_ops(m, OP_dot))
         return 0;
-    /* About what ptxas needs besides what is counted here. */
+    /* About what ptxas needs besides what is counted here; where two dots follow each other it gets by with less. */
     int regs = info->live_regs + (warpgroups ? SPARE_WGMMA : SPARE);
     int room = target_ctas(t, threads_most(info), regs < REGS_LEAST ? REGS_LEAST : regs);
+    bool shared_out = m->func->extra_warps > 1; /* by setmaxnreg */
+    if (warpgroups && !shared_out && room == 1 &&
+        target_ctas(t, threads_most(info), info->live_regs * 5 / 6) > 1)
+        room = 2;
     int ctas = room < 1 ? 1 : room < CTAS_MOST ? room : CTAS_MOST;
     int by_memory = t->smem_sm_bytes / (info->shared_bytes + SMEM_CTA_BYTES);
     if (!info->persistent)

@@ -133,16 +133,19 @@ bool target_has(const struct target *t, enum feature f)
     return (t->features & UINT64_C(1) << f) != 0;
 }
 
+enum { WARP = 32, QUARTERS = 4 /* of an SM: each has its registers, and every fourth warp */ };
+
 int target_regs(const struct target *t, int threads)
 {
-    int n = t->regs_sm / threads;
+    int warps = (threads + WARP * QUARTERS - 1) / (WARP * QUARTERS),
+        n = t->regs_sm / (WARP * QUARTERS) / warps;
     return n < t->regs_thread ? n : t->regs_thread + 1;
 }
 
 int target_ctas(const struct target *t, int threads, int regs)
 {
-    int n = t->regs_sm / (threads * ((regs + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT)),
-        most = t->threads_sm / threads;
+    int warps = t->regs_sm / (WARP * QUARTERS) / ((regs + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT);
+    int n = warps * QUARTERS / ((threads + WARP - 1) / WARP), most = t->threads_sm / threads;
     most = most < t->ctas_sm ? most : t->ctas_sm;
     return n < most ? n : most;
 }

@@ -29,5 +29,5 @@ bool opt_has_room_for_two(struct func *f)
     func_walk(f, take, &r);
     const struct target *t = f->target;
     int regs = target_regs(t, 2 * 32 * (f->num_warps + FEEDER_WARPS));
-    return r.sums <= regs * 5 / 8 && 2 * (r.ring_bytes + SYSTEM_BYTES + BARRIERS_BYTES) <= t->smem_sm_bytes;
+    return r.sums <= regs * 2 / 3 && 2 * (r.ring_bytes + SYSTEM_BYTES + BARRIERS_BYTES) <= t->smem_sm_bytes;
 }
