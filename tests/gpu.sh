@@ -32,9 +32,9 @@ try() { # NAME SECONDS COMMAND...: the exit code that the file named last expect
     want=$(sed -nE 's/^# expect: exit ([0-9]+).*/\1/p' "${@: -1}" 2>/dev/null | head -n 1)
     timeout "$seconds" "$@" >"$log" 2>&1
     got=$?
-    mv "$log" "$out/log"
+    mv "$log" "$out/last"
     [ $got = "${want:-0}" ] && return
-    echo "FAILED $name (exit $got, $((SECONDS - started)) s)"; tail -n 25 "$out/log" | cut -c1-300
+    echo "FAILED $name (exit $got, $((SECONDS - started)) s)"; tail -n 25 "$out/last" | cut -c1-300
     return 1
 }
 check() { try "$@" && passed=$((passed + 1)) || failed=$((failed + 1)); }
@@ -62,7 +62,7 @@ part_tests() {
     done
     gather
     check "every op against the interpreter" 240 build/gpu_ops
-    grep -E '^refused|kinds refused' "$out/log" | tail -n 40
+    grep -E '^refused|kinds refused' "$out/last" | tail -n 40
 }
 
 part_bench() { # GROUP...: rows are in bench.json as they come; goals that are missed are shown, and fail nothing
@@ -95,7 +95,7 @@ verdicts() { # FILE VERDICT: how often
 part_gate() {
     local slower=0 found i=0 one="$out/one"
     printf '#!/bin/sh\nFACTOR=1 exec %s "$@"\n' "$PWD/$neso" >"$one" && chmod +x "$one"
-    "$neso" bench bench/programs/gate.py --record "$out/gate.txt" >"$out/log" 2>&1 || { tail -n 25 "$out/log"; failed=$((failed + 1)); return; }
+    "$neso" bench bench/programs/gate.py --record "$out/gate.txt" >"$out/last" 2>&1 || { tail -n 25 "$out/last"; failed=$((failed + 1)); return; }
     for i in 1 2 3 4 5; do # in turns, and twice against a file
         if [ "$i" -le 3 ]; then base=(--against "$one"); else base=(--baseline "$out/gate.txt"); fi
         "$neso" bench bench/programs/gate.py "${base[@]}" --blind --json "$out/aa$i.json" --svg "$out/aa$i.svg" >"$out/aa$i.log" 2>&1
@@ -109,11 +109,11 @@ part_gate() {
     [ "$found" -ge 38 ] && passed=$((passed + 1)) || { echo "FAILED: 3 % found in $found of 40"; failed=$((failed + 1)); }
 }
 
-part_insns() { check "every instruction" 200 build/gpu_insns cuda; cat "$out/log"; }
+part_insns() { check "every instruction" 200 build/gpu_insns cuda; cat "$out/last"; }
 
 part_interpreter() {
-    echo "neso's interpreter:"; check "neso's interpreter" 60 "$neso" run --device interpreter bench/programs/interpreter.py; cat "$out/log"
-    echo "TRITON_INTERPRET=1:"; check "Triton's interpreter" 120 env TRITON_INTERPRET=1 "$python" bench/programs/interpreter.py; cat "$out/log"
+    echo "neso's interpreter:"; check "neso's interpreter" 60 "$neso" run --device interpreter bench/programs/interpreter.py; cat "$out/last"
+    echo "TRITON_INTERPRET=1:"; check "Triton's interpreter" 120 env TRITON_INTERPRET=1 "$python" bench/programs/interpreter.py; cat "$out/last"
 }
 
 part_counts() { "$python" bench/peers/counts.py "$out/counts" "$neso" && passed=$((passed + 1)) || failed=$((failed + 1)); }
@@ -124,10 +124,10 @@ part_embed() { # with the driver's library alone, as C and as C++
     check "emitted C is written" 60 "$neso" compile tests/gpu/emitted.py \
         --signature '*fp16:16, *fp16:16, *fp16:16, i32, i32, i32, i32, i32, i32, 128, 256, 64' --num-warps 8 --emit c -o "$out/product"
     check "emitted C builds" 60 gcc -std=c11 "${flags[@]}" "$libcuda" -o "$out/emitted"
-    check "emitted C" 60 "$out/emitted"; cat "$out/log"
+    check "emitted C" 60 "$out/emitted"; cat "$out/last"
     check "emitted C builds as C++" 60 g++ -std=c++17 -x c++ "${flags[@]}" -x none "$libcuda" -o "$out/emitted++"
     check "emitted C as C++" 60 "$out/emitted++"
-    check "launches" 60 build/bench/launch; cat "$out/log"
+    check "launches" 60 build/bench/launch; cat "$out/last"
 }
 
 part_sass() {
@@ -145,8 +145,8 @@ for part in "${@:-tests}"; do
     shift
     case $part in
     bench) part_bench "$@"; break ;;
-    tests | worth | mma | random | insns | interpreter | counts | embed | gate | sass) "part_$part" ;;
-    *) echo "usage: tests/gpu.sh [tests|bench [GROUP...]|worth|mma|random|insns|interpreter|counts|embed|gate|sass]..." >&2; exit 2 ;;
+    tests | worth | users | mma | random | insns | interpreter | counts | embed | gate | sass) "part_$part" ;;
+    *) echo "usage: tests/gpu.sh [tests|bench [GROUP...]|worth|users|mma|random|insns|interpreter|counts|embed|gate|sass]..." >&2; exit 2 ;;
     esac
 done
 echo "$passed passed, $failed failed"
