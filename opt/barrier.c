@@ -256,10 +256,21 @@ static struct walker barriers_in(struct walker *w, struct op *o, const accesses 
     return look;
 }
 
-/* A barrier in front of a loop, where that saves one in it. */
+static bool has_loop(const struct op *o)
+{
+    for (int i = 0; i < o->nregions; i++)
+        for (const struct op *x = o->regions[i]->first; x; x = x->next)
+            if (x->code == OP_for || x->code == OP_while || has_loop(x))
+                return true;
+    return false;
+}
+
+/* A barrier in front of a loop, where that saves one in it; of loops in loops, only the innermost are looked at so. */
 static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
 {
     accesses rest = {0};
+    if (has_loop(o))
+        return;
     add_all(w, &rest, since);
     forget(&rest, ALL);
     if (rest.n == since->n)

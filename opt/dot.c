@@ -28,26 +28,33 @@ bool dot_is_wgmma(const struct op *dot)
 
 /* -- chains -- */
 
-enum { CHAIN_MOST = 64 };
+enum { CHAIN_MOST = 256 };
 
-/* The dot from which v follows by ops that stay near it; NULL: none. Loops' values count as unrelated. */
-static const struct op *dot_behind(const struct value *v, int depth)
+/* As below, looking at no more than *left ops. */
+static const struct op *dot_near(const struct value *v, int *left)
 {
     const struct op *o = v->def, *found = NULL;
-    if (!o || depth == CHAIN_MOST || !type_is_tile(v->type) || o->nregions)
+    if (!o || --*left < 0 || !type_is_tile(v->type) || o->nregions)
         return NULL;
     if (o->code == OP_dot || o->code == OP_dot_wait)
         return o;
     for (int i = 0; i < o->nopnds && !found && op_has(o, PURE); i++)
-        found = op_opnd(o, i) ? dot_behind(op_opnd(o, i), depth + 1) : NULL;
+        found = op_opnd(o, i) ? dot_near(op_opnd(o, i), left) : NULL;
     return found;
+}
+
+/* The dot from which v follows by ops that stay near it; NULL: none. Loops' values count as unrelated. */
+static const struct op *dot_behind(const struct value *v)
+{
+    int left = CHAIN_MOST;
+    return dot_near(v, &left);
 }
 
 static void visit_chain(struct op *o, void *ctx)
 {
     bool *chained = ctx;
     if (o->code == OP_dot && !*chained)
-        *chained = dot_behind(op_opnd(o, 0), 0) || dot_behind(op_opnd(o, 1), 0);
+        *chained = dot_behind(op_opnd(o, 0)) || dot_behind(op_opnd(o, 1));
 }
 
 bool dots_are_chained(struct func *f)
@@ -117,7 +124,7 @@ const struct type *dot_operand_buffer(const struct op *o, int i, const struct la
     enum { EITHER_MAJOR_BYTES = 2 };
     struct value *v = op_opnd(o, i);
     struct module *m = o->block->func->module;
-    if (i == DOT_a && dot_behind(v, 0) &&
+    if (i == DOT_a && dot_behind(v) &&
         layout_conversion(x, dot_operand_layout(o, i, NULL, true)) != CONVERSION_shared)
         return NULL;
     int bytes = type_elem_bytes(v->type);
@@ -186,7 +193,7 @@ static bool wants_warps(const struct op *dot)
     enum { WARP_ROWS = 16 };
     const struct func *f = dot->block->func;
     const int64_t regs = acc_regs(dot);
-    const struct op *first = dot_behind(op_opnd(dot, DOT_a), 0);
+    const struct op *first = dot_behind(op_opnd(dot, DOT_a));
     return regs > f->target->regs_thread ||
            (first && first->code == OP_dot && dot_is_wgmma(dot) && dot_is_wgmma(first) &&
             op_result(dot)->type->shape[0] >= 2 * f->num_warps * WARP_ROWS &&
