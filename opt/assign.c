@@ -338,7 +338,8 @@ static void carry_all(struct assign *a, struct op *o)
     struct value **results = NEW_ARRAY(a->arena, o->nresults, struct value *);
     for (int i = 0; i < o->nresults; i++)
         results[i] = &o->results[i];
-    struct block *first = o->regions[0], *second = o->nregions > 1 ? o->regions[1] : NULL;
+    struct block *first = o->nregions ? o->regions[0] : NULL,
+                 *second = o->nregions > 1 ? o->regions[1] : NULL;
     if (o->code == OP_for) {
         carry(first->last, 0, results, o->nresults);
         carry(o, 3, results, o->nresults);
@@ -867,7 +868,8 @@ static void rewrite_block(struct assign *a, struct block *b);
 
 static void rewrite_control(struct assign *a, struct op *o)
 {
-    struct block *first = o->regions[0], *second = o->nregions > 1 ? o->regions[1] : NULL;
+    struct block *first = o->nregions ? o->regions[0] : NULL,
+                 *second = o->nregions > 1 ? o->regions[1] : NULL;
     if (o->code == OP_for)
         demand_as(a, o, 3, &first->args.at[1], o->nresults);
     else if (o->code == OP_while)
