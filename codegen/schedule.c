@@ -483,35 +483,13 @@ static struct liveness *schedule_blocks(struct mir *m, bool keeps_pipelines, boo
     return liveness_of(m);
 }
 
-/* The registers of a thread where CTAs that stay are two on an SM, one to compute while the other multiplies; as many as there
- * are where each would have too few. */
-static int regs_of_two(const struct mir *m)
-{
-    enum { ENOUGH = 160, SPARE = 3 };
-    int most = func_regs_most(m->func),
-        two = target_regs(m->func->target, 2 * m->nthreads) / REGS_UNIT * REGS_UNIT - SPARE;
-    return m->func->persistent && two >= ENOUGH && two < most ? two : most;
-}
-
-static struct liveness *schedule_for_two(struct mir *m, struct insn **const *before, bool keeps_pipelines,
-                                         struct liveness *live)
-{
-    struct insn ***urgent = keep_orders(m);
-    restore_orders(m, before);
-    struct liveness *thrifty = schedule_blocks(m, keeps_pipelines, false, regs_of_two(m) * 3 / 4);
-    if (thrifty->peak_regs <= regs_of_two(m))
-        return thrifty;
-    restore_orders(m, urgent);
-    return live;
-}
-
 static struct liveness *schedule_once_or_twice(struct mir *m, struct insn **const *before,
                                                bool keeps_pipelines)
 {
     int limit = func_regs_most(m->func) * 3 / 4;
     struct liveness *live = schedule_blocks(m, keeps_pipelines, false, limit);
     if (live->peak_regs <= func_regs_most(m->func))
-        return live->peak_regs <= regs_of_two(m) ? live : schedule_for_two(m, before, keeps_pipelines, live);
+        return live;
     struct insn ***urgent = keep_orders(m);
     restore_orders(m, before);
     struct liveness *ranked = schedule_blocks(m, keeps_pipelines, true, limit);
