@@ -374,26 +374,14 @@ static const char *param_type(const struct type *t)
     }
 }
 
-/* Left to itself, ptxas trades registers for more threads on an SM, and may spill then; where dots are, threads matter
- * less than registers. */
-static bool has_ops(const struct mir *m, enum opcode code)
-{
-    for (int b = 0; b < m->blocks.n; b++)
-        for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
-            const struct op *o = m->blocks.at[b]->insns.at[i]->op;
-            if (o && o->code == code)
-                return true;
-        }
-    return false;
-}
-
 static int threads_most(const struct ptx_info *info)
 {
     return info->num_threads * (info->packs ? info->packs : 1);
 }
 
-/* `info` gets how many CTAs of a persistent kernel an SM has room for: one alone leaves the tensor cores idle between the steps
- * of a small tile. */
+/* Left to itself, ptxas trades registers for more threads on an SM, and may spill then; where dots are, threads matter
+ * less than registers. `info` gets how many CTAs of a persistent kernel an SM has room for: one alone leaves the
+ * tensor cores idle between the steps of a small tile. */
 static int ctas_wanted(const struct mir *m, struct ptx_info *info)
 {
     enum {
@@ -404,8 +392,8 @@ static int ctas_wanted(const struct mir *m, struct ptx_info *info)
         SMEM_CTA_BYTES = 1 << 10 /* the system's */
     };
     const struct target *t = m->func->target;
-    bool warpgroups = has_ops(m, OP_wgmma);
-    if (!warpgroups && !has_ops(m, OP_dot))
+    bool warpgroups = mir_has(m, OP_wgmma);
+    if (!warpgroups && !mir_has(m, OP_dot))
         return 0;
     /* About what ptxas needs besides what is counted here; where two dots follow each other it gets by with less. */
     int regs = info->live_regs + (warpgroups ? SPARE_WGMMA : SPARE);

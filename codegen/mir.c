@@ -145,3 +145,14 @@ int mblock_successors(const struct mir *m, const struct mblock *b, int successor
         successors[n++] = b->index + 1;
     return n;
 }
+
+bool mir_has(const struct mir *m, enum opcode code)
+{
+    for (int b = 0; b < m->blocks.n; b++)
+        for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
+            const struct op *o = m->blocks.at[b]->insns.at[i]->op;
+            if (o && o->code == code)
+                return true;
+        }
+    return false;
+}

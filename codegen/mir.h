@@ -192,6 +192,8 @@ bool opnd_same(struct opnd a, struct opnd b);
 bool opnd_is_imm(struct opnd o, int64_t i);
 /* Blocks that control may go to from here: at most two; returns how many. */
 int mblock_successors(const struct mir *m, const struct mblock *b, int successors[2]);
+/* Is there an instruction of such a tile op? */
+bool mir_has(const struct mir *m, enum opcode code);
 static inline bool insn_has(const struct insn *in, unsigned traits)
 {
     return (insn_info[in->form.code].traits & traits) == traits;

@@ -501,19 +501,15 @@ static struct liveness *schedule_once_or_twice(struct mir *m, struct insn **cons
 
 /* -- programs on an SM -- */
 
-/* Is there a reduction, and no tensor core? */
-static bool is_row_wise(const struct mir *m)
+static bool has_tensor_cores(const struct mir *m)
 {
-    bool reduces = false;
     for (int b = 0; b < m->blocks.n; b++)
         for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
-            const struct insn *in = m->blocks.at[b]->insns.at[i];
-            enum latency kind = insn_info[in->form.code].latency;
+            enum latency kind = insn_info[m->blocks.at[b]->insns.at[i]->form.code].latency;
             if (kind == LATENCY_mma || kind == LATENCY_wgmma)
-                return false;
-            reduces = reduces || (in->op && in->op->code == OP_reduce);
+                return true;
         }
-    return reduces;
+    return false;
 }
 
 static int regs_held(const struct liveness *live)
@@ -603,23 +599,19 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
     return reduces_once(m) ? schedule_in_room(m, before, keeps_pipelines, n) : thrifty;
 }
 
-/* Is a tile of so many registers carried through shared memory, and is there no tensor core? Left to itself, the assembler
- * rather spills a little than has fewer programs on an SM, and of the memory, which has room for no more, it does not know. */
+/* Is a tile of so many registers carried through shared memory? Left to itself, the assembler rather spills a little than
+ * has fewer programs on an SM, and of the memory, which has room for no more, it does not know. */
 static bool carries_much(const struct mir *m)
 {
     enum { MUCH = 64, REGISTER_BITS = 32 };
-    bool found = false;
     for (int b = 0; b < m->blocks.n; b++)
         for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
-            const struct insn *in = m->blocks.at[b]->insns.at[i];
-            enum latency kind = insn_info[in->form.code].latency;
-            if (kind == LATENCY_mma || kind == LATENCY_wgmma)
-                return false;
-            const struct type *t =
-                in->op && in->op->code == OP_shared_store ? op_opnd(in->op, 1)->type : NULL;
-            found |= t && tile_nregs(t) * type_elem_bits(t) >= MUCH * REGISTER_BITS;
+            const struct op *o = m->blocks.at[b]->insns.at[i]->op;
+            const struct type *t = o && o->code == OP_shared_store ? op_opnd(o, 1)->type : NULL;
+            if (t && tile_nregs(t) * type_elem_bits(t) >= MUCH * REGISTER_BITS)
+                return true;
         }
-    return found;
+    return false;
 }
 
 struct liveness *schedule(struct mir *m)
@@ -628,9 +620,11 @@ struct liveness *schedule(struct mir *m)
     struct insn ***before = keep_orders(m);
     struct liveness *live = schedule_once_or_twice(m, before, keeps_pipelines);
     m->regs_most = m->func->maxnreg;
-    if (!m->func->maxnreg && is_row_wise(m))
+    if (m->regs_most || has_tensor_cores(m))
+        return live;
+    if (mir_has(m, OP_reduce))
         return make_room(m, live, before, keeps_pipelines);
-    if (!m->func->maxnreg && carries_much(m))
+    if (carries_much(m))
         m->regs_most = func_regs_most(m->func);
     return live;
 }
