@@ -384,13 +384,7 @@ static int threads_most(const struct ptx_info *info)
  * tensor cores idle between the steps of a small tile. */
 static int ctas_wanted(const struct mir *m, struct ptx_info *info)
 {
-    enum {
-        CTAS_MOST = 2,
-        REGS_LEAST = 64,
-        SPARE = 8,
-        SPARE_WGMMA = 3,
-        SMEM_CTA_BYTES = 1 << 10 /* the system's */
-    };
+    enum { CTAS_MOST = 2, REGS_LEAST = 64, SPARE = 8, SPARE_WGMMA = 3 };
     const struct target *t = m->func->target;
     bool warpgroups = mir_has(m, OP_wgmma);
     if (!warpgroups && !mir_has(m, OP_dot))
@@ -403,7 +397,7 @@ static int ctas_wanted(const struct mir *m, struct ptx_info *info)
         target_ctas(t, threads_most(info), info->live_regs * 5 / 6) > 1)
         room = 2;
     int ctas = room < 1 ? 1 : room < CTAS_MOST ? room : CTAS_MOST;
-    int by_memory = t->smem_sm_bytes / (info->shared_bytes + SMEM_CTA_BYTES);
+    int by_memory = target_ctas_by_memory(t, info->shared_bytes);
     if (!info->persistent)
         return ctas;
     room = room < by_memory ? room : by_memory;

@@ -149,3 +149,9 @@ int target_ctas(const struct target *t, int threads, int regs)
     most = most < t->ctas_sm ? most : t->ctas_sm;
     return n < most ? n : most;
 }
+
+int target_ctas_by_memory(const struct target *t, int64_t smem_bytes)
+{
+    enum { UNIT_BYTES = 128, SYSTEM_BYTES = KIB };
+    return (int)(t->smem_sm_bytes / ((smem_bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES + SYSTEM_BYTES));
+}

@@ -55,6 +55,8 @@ bool target_has(const struct target *t, enum feature f);
 /* CTAs that an SM holds at once, by their threads and each thread's registers, which come in steps of REGS_UNIT. */
 enum { REGS_UNIT = 8 };
 int target_ctas(const struct target *t, int threads, int regs);
+/* The same by their shared memory, of which the system takes some of its own for each. */
+int target_ctas_by_memory(const struct target *t, int64_t smem_bytes);
 /* Registers of each thread where so many share an SM, in such steps: of the last a thread cannot name all (regs_thread). */
 int target_regs(const struct target *t, int threads);
 

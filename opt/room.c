@@ -24,10 +24,10 @@ static void take(struct op *o, void *ctx)
 
 bool opt_has_room_for_two(struct func *f)
 {
-    enum { SYSTEM_BYTES = 1 << 10, BARRIERS_BYTES = 1 << 10, FEEDER_WARPS = 1 };
+    enum { BARRIERS_BYTES = 1 << 10, FEEDER_WARPS = 1 };
     struct room r = {.func = f};
     func_walk(f, take, &r);
     const struct target *t = f->target;
     int regs = target_regs(t, 2 * 32 * (f->num_warps + FEEDER_WARPS));
-    return r.sums <= regs * 2 / 3 && 2 * (r.ring_bytes + SYSTEM_BYTES + BARRIERS_BYTES) <= t->smem_sm_bytes;
+    return r.sums <= regs * 2 / 3 && target_ctas_by_memory(t, r.ring_bytes + BARRIERS_BYTES) >= 2;
 }

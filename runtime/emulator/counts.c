@@ -292,19 +292,13 @@ void emu_counts_free(struct emu_counts *c)
     c->mem->free(c->mem->ctx, c, sizeof *c);
 }
 
-static int round_up(int n, int unit)
-{
-    return (n + unit - 1) / unit * unit;
-}
-
-/* The system takes 1 KB of each CTA's shared memory. */
 static uint64_t occupancy(const struct emu_code *code, int live, int shared_bytes)
 {
     const struct target *t = code->target ? target_by_name(code->target) : NULL;
     if (!t)
         return 0;
     int most = code->max_registers ? code->max_registers : t->regs_thread;
-    int by_shared = t->smem_sm_bytes / (round_up(shared_bytes, 128) + SHARED_BASE);
+    int by_shared = target_ctas_by_memory(t, shared_bytes);
     int n = target_ctas(t, code->num_threads, live > most ? most : live);
     n = n < by_shared ? n : by_shared;
     return (uint64_t)(100 * n * code->num_threads / t->threads_sm);
