@@ -51,16 +51,17 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
              copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
-/* Keeps the read in place of one that was over for this reader, or of the oldest; the newest stands first. */
+/* Keeps the read in place of one that was over for this reader, or of neither the oldest nor the newest, which stands first: who
+ * writes behind a barrier for some of the readers mostly has not met one of those two. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
-    int at = 0;
+    int at = 1;
     for (int i = 0; i < READERS; i++) {
         if (s->reader[i] == actor || s->read[i] <= w->seen[s->reader[i]]) {
             at = i;
             break;
         }
-        at = s->read[i] < s->read[at] ? i : at;
+        at = i > 1 && s->read[i] > s->read[at] ? i : at;
     }
     s->read[at] = s->read[0];
     s->reader[at] = s->reader[0];

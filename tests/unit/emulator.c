@@ -9,11 +9,11 @@ enum { THREADS = 64, ELEMS = 64 };
 static const struct memory memory = {world_alloc, world_release, NULL};
 
 /* Registers of every kind; %r1 thread, %rd4 and %rd5 its elements of x and y, %r4 its word of shared memory, %p1: thread < 32. */
-static const char head[] =
-    ".version 8.0\n.target sm_90a\n.address_size 64\n.file 1 \"k.py\"\n"
-    ".extern .shared .align 16 .b8 smem[];\n"
-    ".visible .entry k(\n\t.param .u64 k_param_0,\n\t.param .u64 k_param_1\n)\n.maxntid 64, 1, 1\n{\n"
-    "\t.reg .pred %p<9>;\n\t.reg .b16 %h<9>;\n\t.reg .b32 %r<20>;\n\t.reg .b64 %rd<20>;\n\t.reg .f32 "
+static const char head[] = ".version 8.0\n.target sm_90a\n.address_size 64\n.file 1 \"k.py\"\n"
+                           ".extern .shared .align 16 .b8 smem[];\n"
+                           ".visible .entry k(\n\t.param .u64 k_param_0,\n\t.param .u64 k_param_1\n)\n";
+static const char start[] =
+    "{\n\t.reg .pred %p<9>;\n\t.reg .b16 %h<9>;\n\t.reg .b32 %r<20>;\n\t.reg .b64 %rd<20>;\n\t.reg .f32 "
     "%f<20>;\n"
     "\t.loc 1 3 5\n"
     "\tmov.u32 %r1, %tid.x;\n\tld.param.u64 %rd1, [k_param_0];\n\tld.param.u64 %rd2, [k_param_1];\n"
@@ -37,7 +37,7 @@ static int line_of(const char *text, const char *mark)
 }
 
 /* Every element of x is its index; y is zeros. */
-static struct run run(const char *body)
+static struct run run_threads(const char *body, int threads)
 {
     struct run r = {0};
     struct arena a;
@@ -47,7 +47,7 @@ static struct run run(const char *body)
         x[i] = i;
     arena_init(&a, &memory, 0, world_fail, NULL);
     text_init(&t, &a);
-    text_printf(&t, "%s\t.loc 1 7 9\n%s\tret;\n}\n", head, body);
+    text_printf(&t, "%s.maxntid %d, 1, 1\n%s\t.loc 1 7 9\n%s\tret;\n}\n", head, threads, start, body);
     r.marked_line = line_of(t.s, "HERE");
     const struct emu_code *code = emulator_load(&a, t.s, t.len, &r.report);
     uint64_t args[] = {(uint64_t)(uintptr_t)x, (uint64_t)(uintptr_t)r.y};
@@ -68,12 +68,22 @@ static struct run run(const char *body)
     return r;
 }
 
-static void check_fault(const char *body, enum error expected)
+static struct run run(const char *body)
 {
-    struct run r = run(body);
-    CHECK_STR(error_tag(r.report.error), error_tag(expected));
+    return run_threads(body, THREADS);
+}
+
+static void check_fault_of(const char *body, int threads, enum error expected)
+{
+    struct run r = run_threads(body, threads);
+    CHECK_STR(r.report.error == ERR_count ? "no report" : error_tag(r.report.error), error_tag(expected));
     CHECK_INT(r.report.ptx_line, r.marked_line);
     CHECK_INT(r.report.loc.line, 7);
+}
+
+static void check_fault(const char *body, enum error expected)
+{
+    check_fault_of(body, THREADS, expected);
 }
 
 /* y[i] = 63 - i, when all goes well. */
@@ -135,6 +145,19 @@ TEST(read_of_what_another_warp_wrote_without_a_barrier)
 TEST(write_over_what_another_warp_reads)
 {
     check_fault(LOAD PUT BAR OTHER GET "\t@!%p1 st.shared.b32 [%r4], 77; // HERE\n", ERR_emulator_race);
+}
+
+/* Eight warps read a word, and a barrier for each four of them orders it with what only the others of the four do. */
+TEST(write_over_what_warps_of_another_group_read)
+{
+#define READ                                                                                                 \
+    "\t@%p1 st.shared.b32 [%r2], 0;\n" BAR "\tld.shared.b32 %r8, [%r2];\n\tshr.u32 %r9, %r1, 7;\n"           \
+    "\tadd.s32 %r9, %r9, 1;\n\tbar.sync %r9, 128;\n\tshr.u32 %r10, %r1, 5;\n"
+    check_fault_of(READ "\tsetp.eq.s32 %p2, %r10, 0;\n\t@%p2 st.shared.b32 [%r2], 77; // HERE\n", 256,
+                   ERR_emulator_race);
+    check_fault_of(READ "\tsetp.eq.s32 %p2, %r10, 7;\n\t@%p2 st.shared.b32 [%r2], 77; // HERE\n", 256,
+                   ERR_emulator_race);
+#undef READ
 }
 
 TEST(bound_off_by_one)

@@ -72,6 +72,15 @@ static const struct program programs[] = {
      3,
      {3, 2, 1},
      {256, 384, 512}},
+    {"two CTAs on an SM", "matmul", "sm_90a", "128, 128, 128, 128, 64", 8, 3, {1, 1, 1}, {128, 192, 256}},
+    {"two CTAs on an SM, rows of 64 bytes",
+     "matmul",
+     "sm_90a",
+     "128, 128, 128, 128, 32",
+     8,
+     3,
+     {1, 1, 1},
+     {64, 96, 128}},
     {"tiles stored under the next dots",
      "matmul",
      "sm_90a",
@@ -231,14 +240,20 @@ static const char idle[] = "the only warpgroup has waited for all that it multip
                   leave[] = "the other role waits, and so the CTA does not end",
                   begun[] = "behind the first round: nothing else is under way, and dots alone wrote the sum",
                   enough[] = "a thread begins with as many as it needs here",
+                  own[] = "each warpgroup writes over rows of A that it alone multiplied",
                   last[] = "of the last piece: nothing is written to the slot that it says is free",
                   next[] = "of the last piece but one: the next group has its copy too";
+/* `own`: the tile (two panels of 128 rows of 128 bytes) lies over slots 0 and 1 of the ring of A, where each slot is such a panel.
+ * Warpgroup g stores rows 64 g to 64 g + 63 of both: of those bytes only its own wgmmas have read any, and it has waited for all
+ * of these; the copies that wrote them it has seen itself, at the mbarrier of each round. Where A's rows have 64 bytes, the tile
+ * lies over rows that the other warpgroup multiplies, and over B: there the same barrier is missed. */
 static const struct loss harmless[] = {
     {"a CTA a tile", "bar.sync", 1, idle},
     {"rings, roles, CTAs that stay", "setmaxnreg.inc", 1, enough},
     {"rings, roles, CTAs that stay", "barrier.cluster.wait", 2, leave},
     {"rings, roles, CTAs that stay", "wgmma.wait_group", 1, begun},
     {"rings, roles, CTAs that stay", "wgmma.fence", 1, begun},
+    {"two CTAs on an SM", "bar.sync\t1", 1, own},
     {"tiles stored under the next dots", "setmaxnreg.inc", 1, enough},
     {"tiles stored under the next dots", "cp.async.bulk.wait_group", 1, last},
     {"tiles stored under the next dots", "cp.async.bulk.commit_group", 1, next},
