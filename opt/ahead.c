@@ -24,7 +24,6 @@
 
 enum {
     VECTOR_BYTES = 16,
-    SLICE_MOST = 64,
     NEAR_BYTES = 5 << 20,
     FAR_BYTES = 7 << 20,
     LOOP_BYTES = 32 << 10,
@@ -42,7 +41,6 @@ struct ahead {
     struct func *func;
     struct value *later; /* program */
     bool may_return;     /* early, and maybe since there is no row for it */
-    int budget;          /* of ops to look at */
 };
 
 static struct op *def_as(const struct value *v, enum opcode code)
@@ -50,23 +48,8 @@ static struct op *def_as(const struct value *v, enum opcode code)
     return v && v->def && v->def->code == code ? v->def : NULL;
 }
 
-/* Does the scalar hang on the program, and on nothing that is not known to all? */
-static bool hangs_on_program(struct ahead *a, const struct value *v, bool *hangs)
-{
-    const struct op *o = v->def;
-    if (!o)
-        return v->block == a->func->body;
-    if (--a->budget < 0 || !op_has(o, PURE) || o->nregions || o->nresults != 1)
-        return false;
-    *hangs |= o->code == OP_program_id;
-    for (int i = 0; i < o->nopnds; i++)
-        if (!hangs_on_program(a, op_opnd(o, i), hangs))
-            return false;
-    return o->code != OP_program_id || op_int(o, ATTR_axis) == 0;
-}
-
 /* start + cols, where cols < bound */
-static bool row_of(struct ahead *a, const struct op *load, struct row *r)
+static bool row_of(const struct op *load, struct row *r)
 {
     if (load->code != OP_load || op_int(load, ATTR_volatile))
         return false;
@@ -86,10 +69,8 @@ static bool row_of(struct ahead *a, const struct op *load, struct row *r)
         return false;
     r->bound = bound ? op_opnd(bound, 0) : NULL;
     r->elems = fixed && most < r->elems ? most : r->elems;
-    bool hangs = false;
-    a->budget = SLICE_MOST;
-    return op_int(load, ATTR_vec) * r->elem_bytes == VECTOR_BYTES && hangs_on_program(a, r->start, &hangs) &&
-           hangs;
+    return op_int(load, ATTR_vec) * r->elem_bytes == VECTOR_BYTES &&
+           value_hangs_on(r->start) == HANGS_ON_axis_0;
 }
 
 static bool counts_from_0(const struct value *v)
@@ -152,11 +133,9 @@ static struct value *programs_ahead(struct builder *b, const struct row *r, int6
 }
 
 /* Are the rows of all programs as long? */
-static bool is_as_long(struct ahead *a, const struct row *r)
+static bool is_as_long(const struct row *r)
 {
-    bool differs = false;
-    a->budget = SLICE_MOST;
-    return !r->bound || (hangs_on_program(a, r->bound, &differs) && !differs);
+    return !r->bound || !value_hangs_on(r->bound);
 }
 
 /* If there is such a program. */
@@ -172,7 +151,7 @@ static void prefetch_later(struct ahead *a, struct builder *b, const struct row 
 static void row_of_later(struct ahead *a, struct op *load, const struct row *r)
 {
     int64_t n = bytes_ahead(a->func, op_result(load)->type) / (r->elems * r->elem_bytes);
-    if (!is_as_long(a, r) || !counts_from_0(r->cols) || !n)
+    if (!is_as_long(r) || !counts_from_0(r->cols) || !n)
         return;
     struct builder b = build_after(load);
     struct value *pid = build_program_id(&b, 0);
@@ -230,12 +209,12 @@ static void ask(struct ahead *a, struct op *loop, struct op *load, const struct 
     opt_explain(a->func, load, "%%%s comes to L2 before the loop", op_result(load)->name);
 }
 
-static bool is_read_behind(struct ahead *a, const struct op *loop, const struct value *start)
+static bool is_read_behind(const struct op *loop, const struct value *start)
 {
     struct row r;
     for (const struct op *next = loop->next; next; next = next->next)
         for (struct op *o = next->code == OP_for ? next->regions[0]->first : NULL; o; o = o->next)
-            if (row_of(a, o, &r) && r.start == start && follows(next, &r))
+            if (row_of(o, &r) && r.start == start && follows(next, &r))
                 return true;
     return false;
 }
@@ -244,7 +223,7 @@ static bool is_read_behind(struct ahead *a, const struct op *loop, const struct 
 static void ask_for_later(struct ahead *a, struct op *loop, struct op *load, struct row *r)
 {
     int64_t bytes = r->elems * r->elem_bytes;
-    if (bytes < LOOP_BYTES || bytes > FAR_BYTES || is_read_behind(a, loop, r->start) || !is_as_long(a, r))
+    if (bytes < LOOP_BYTES || bytes > FAR_BYTES || is_read_behind(loop, r->start) || !is_as_long(r))
         return;
     struct builder b = build_before(loop);
     int64_t n = FAR_BYTES / bytes;
@@ -258,7 +237,7 @@ static void rows_of_loop(struct ahead *a, struct op *loop, struct map *asked)
     struct row r;
     for (struct op *o = loop->regions[0]->first, *next; o; o = next) {
         next = o->next;
-        if (!row_of(a, o, &r) || !follows(loop, &r))
+        if (!row_of(o, &r) || !follows(loop, &r))
             continue;
         void **first = map_at_ptr(asked, r.start);
         if (!*first)
@@ -287,6 +266,6 @@ void opt_ahead(struct func *f)
     for (struct op *o = f->body->first; o && !forbidden; o = o->next)
         if (o->code == OP_for)
             rows_of_loop(&a, o, &asked);
-        else if (!a.may_return && row_of(&a, o, &r))
+        else if (!a.may_return && row_of(o, &r))
             row_of_later(&a, o, &r);
 }

@@ -94,6 +94,14 @@ bool opt_explains(const struct func *f);
 /* Do two CTAs fit on an SM, by their rings and accumulators? (room.c) */
 bool opt_has_room_for_two(struct func *f);
 
+/* -- persist.c: what a scalar hangs on besides parameters and the grid's size -- */
+enum {
+    HANGS_ON_axis_0 = 1, /* the program's number along axis 0 */
+    HANGS_ON_other_axes = 2,
+    HANGS_ON_more = 4 /* memory, what a loop carries; or there is too much to look at */
+};
+int value_hangs_on(const struct value *v);
+
 /* -- cse.c -- */
 bool attrs_equal(const struct op *a, const struct op *b);
 

@@ -29,18 +29,25 @@ struct look {
     int grows; /* bits of enum growth, of the loops' lengths */
 };
 
-/* Is the value another for another program, or read from memory? */
-static bool differs(const struct value *v, int *budget)
+static int hangs_on(const struct value *v, int *budget)
 {
     const struct op *o = v->def;
     if (!o)
-        return v->block->parent != NULL;
-    if (--*budget < 0 || o->code == OP_program_id || !op_has(o, PURE))
-        return true;
-    for (int i = 0; i < o->nopnds; i++)
-        if (differs(op_opnd(o, i), budget))
-            return true;
-    return false;
+        return v->block->parent ? HANGS_ON_more : 0;
+    if (--*budget < 0 || !op_has(o, PURE) || o->nregions || o->nresults != 1)
+        return HANGS_ON_more;
+    int found = o->code != OP_program_id    ? 0
+                : op_int(o, ATTR_axis) == 0 ? HANGS_ON_axis_0
+                                            : HANGS_ON_other_axes;
+    for (int i = 0; i < o->nopnds && !(found & HANGS_ON_more); i++)
+        found |= hangs_on(op_opnd(o, i), budget);
+    return found;
+}
+
+int value_hangs_on(const struct value *v)
+{
+    int budget = LOOK_MOST;
+    return hangs_on(v, &budget);
 }
 
 /* How a value changes as the program's number along axis 0 grows; both bits: nobody knows. */
@@ -53,10 +60,9 @@ static int turned(int growth)
 
 static int growth_of(const struct value *v, int *looks)
 {
-    int budget = LOOK_MOST;
     int64_t c;
     const struct op *o = v->def;
-    if (!differs(v, &budget))
+    if (!value_hangs_on(v))
         return 0;
     if (--*looks < 0 || !o)
         return GROWS | SHRINKS;
@@ -78,10 +84,9 @@ static int growth_of(const struct value *v, int *looks)
 
 static void look_at_loop(struct look *l, const struct op *loop)
 {
-    int budget = LOOK_MOST;
     l->feeds = true;
     for (int i = 0; i < 3; i++)
-        l->uneven |= differs(op_opnd(loop, i), &budget);
+        l->uneven |= value_hangs_on(op_opnd(loop, i)) != 0;
     int looks = LOOK_MOST;
     l->grows |= growth_of(op_opnd(loop, 1), &looks) | turned(growth_of(op_opnd(loop, 0), &looks));
 }
