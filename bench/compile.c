@@ -6,6 +6,7 @@
  */
 #include "neso.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,8 +150,10 @@ static double run_process(const char *neso, const char *path, int which)
 
 static double time_process(const char *neso, int which)
 {
-    char path[] = "/tmp/neso-bench-XXXXXX.py";
+    char path[PATH_MAX];
+    const char *parent = getenv("TMPDIR");
     double ms[PROCESSES];
+    snprintf(path, sizeof path, "%s/neso-XXXXXX.py", parent && *parent ? parent : "/tmp");
     int file = mkstemps(path, 3);
     size_t length = strlen(kernels[which].source);
     int good = file >= 0 && write(file, kernels[which].source, length) == (ssize_t)length;

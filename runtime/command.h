@@ -115,6 +115,10 @@ bool read_options(const struct given *g, neso_compile_options *o);
 bool find_tool(const char *name, char *out, size_t n);
 /* Runs one, whose output and errors go where ours go, or into a file. */
 int tool_run(char *const argv[], const char *output);
+/* The number in front of some words of what a tool reported; 0: they are not there. */
+int tool_number(const char *report, const char *words);
+/* A name in the folder for temporary files, for mkstemp and mkdtemp. */
+void temporary_name(char *out, size_t n);
 /* A private folder for what tools read and write. */
 struct workshop {
     char folder[256], ptx[300], cubin[300], log[300];
@@ -122,6 +126,8 @@ struct workshop {
 /* False: the user was told. */
 bool workshop_open(struct workshop *w);
 void workshop_close(struct workshop *w);
+/* The PTX's cubin in w->cubin, by this ptxas. `logs`: it reports what a kernel takes, in w->log. */
+int workshop_assemble(struct workshop *w, const char *ptxas, const char *ptx, size_t length, bool logs);
 /* "sm_90a" of a PTX text. */
 void ptx_target(const char *ptx, char *out, size_t n);
 #define TOOLKIT "CUDA's toolkit (Debian: nvidia-cuda-toolkit; NVIDIA's repository: cuda-nvcc-13-0, cuda-nvdisasm-13-0)"

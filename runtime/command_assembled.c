@@ -6,22 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number in front of (or behind) some words of ptxas's report; 0: they are not there. */
-static int number_before(const char *log, const char *words)
-{
-    const char *at = strstr(log, words);
-    while (at && at > log && at[-1] == ' ')
-        at--;
-    while (at && at > log && at[-1] >= '0' && at[-1] <= '9')
-        at--;
-    return at ? atoi(at) : 0;
-}
-
 static void read_log(struct build *b, const char *log)
 {
-    b->assembled.registers = number_before(log, " registers");
-    b->assembled.barriers = number_before(log, " barriers");
-    b->assembled.spill_bytes = number_before(log, " bytes spill stores");
+    b->assembled.registers = tool_number(log, " registers");
+    b->assembled.barriers = tool_number(log, " barriers");
+    b->assembled.spill_bytes = tool_number(log, " bytes spill stores");
 }
 
 /* One line of a disassembly: without the bytes of the instruction, and of a file's path the last part. */
@@ -73,15 +62,13 @@ static void disassemble(struct build *b, struct workshop *w)
 
 void build_assemble(struct build *b)
 {
-    char ptxas[PATH_MAX], arch[40];
+    char ptxas[PATH_MAX];
     const struct stage *ptx = build_stage(b, "ptx");
     struct workshop w;
     size_t length;
     if (!find_tool("ptxas", ptxas, sizeof ptxas) || !workshop_open(&w))
         return;
-    snprintf(arch, sizeof arch, "-arch=%s", b->target);
-    char *argv[] = {ptxas, arch, "-v", "-lineinfo", w.ptx, "-o", w.cubin, NULL};
-    if (write_file(w.ptx, ptx->text.s, ptx->text.n) == GOOD && tool_run(argv, w.log) == GOOD) {
+    if (workshop_assemble(&w, ptxas, ptx->text.s, ptx->text.n, true) == GOOD) {
         char *log = read_file(w.log, &length);
         if (log)
             read_log(b, log);

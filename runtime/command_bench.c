@@ -262,8 +262,9 @@ extern char **environ;
 static int call_build(const struct bencher *b, const char *build, struct bench_set *set)
 {
     const struct given *g = b->given;
-    char record[] = "/tmp/neso-bench-XXXXXX", program[PATH_MAX];
+    char record[PATH_MAX], program[PATH_MAX];
     pid_t pid;
+    temporary_name(record, sizeof record);
     int status, file = mkstemp(record), n = 0;
     if (file < 0)
         return complain("cannot make a temporary file: %s", strerror(errno));

@@ -9,14 +9,9 @@
 #include "runtime/command_bench.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* -- lines of PTX -- */
 
@@ -159,69 +154,27 @@ static void cost_ptx(struct bench_row *r, const char *ptx)
 
 /* -- ptxas -- */
 
-extern char **environ;
-
-static bool call_ptxas(const char *tool, const char *arch, const char *ptx, const char *log)
-{
-    posix_spawn_file_actions_t to_log;
-    char program[PATH_MAX], option[40], in[PATH_MAX];
-    char *argv[] = {program, (char[]){"-v"}, option, in, (char[]){"-o"}, (char[]){"/dev/null"}, NULL};
-    pid_t pid;
-    int status = 1;
-    snprintf(program, sizeof program, "%s", tool);
-    snprintf(option, sizeof option, "-arch=%s", arch);
-    snprintf(in, sizeof in, "%s", ptx);
-    if (posix_spawn_file_actions_init(&to_log) != 0)
-        return false;
-    bool good = posix_spawn_file_actions_addopen(&to_log, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600) == 0 &&
-                posix_spawn_file_actions_adddup2(&to_log, 1, 2) == 0 &&
-                posix_spawn(&pid, program, &to_log, NULL, argv, environ) == 0;
-    posix_spawn_file_actions_destroy(&to_log);
-    while (good && waitpid(pid, &status, 0) < 0)
-        good = errno == EINTR;
-    return good && status == 0;
-}
-
-/* The number before `words`; -1: they are not there. */
-static double number_before(const char *text, const char *words)
-{
-    const char *at = strstr(text, words), *s = at;
-    while (s && s > text && isdigit((unsigned char)s[-1]))
-        s--;
-    return at && s < at ? strtod(s, NULL) : -1;
-}
-
 static void read_log(struct bench_row *r, const char *path)
 {
     size_t length;
     char *log = read_file(path, &length);
-    const char *used = log ? strstr(log, "Used ") : NULL;
-    if (used) {
-        row_set_cost(r, "registers", strtod(used + 5, NULL));
-        double stores = number_before(log, " bytes spill stores"),
-               loads = number_before(log, " bytes spill loads");
-        row_set_cost(r, "spill_bytes", (stores > 0 ? stores : 0) + (loads > 0 ? loads : 0));
+    if (log && strstr(log, "Used ")) {
+        row_set_cost(r, "registers", tool_number(log, " registers"));
+        row_set_cost(r, "spill_bytes",
+                     tool_number(log, " bytes spill stores") + tool_number(log, " bytes spill loads"));
     }
     free(log);
 }
 
-static void ask_ptxas(struct bench_row *r, const char *text)
+static void ask_ptxas(struct bench_row *r, const char *ptx)
 {
-    char tool[PATH_MAX], folder[200], ptx[220], log[220], arch[24];
-    const char *parent = getenv("TMPDIR"), *target = strstr(text, ".target ");
-    if (!target || !find_tool("ptxas", tool, sizeof tool))
+    char ptxas[PATH_MAX];
+    struct workshop w;
+    if (!find_tool("ptxas", ptxas, sizeof ptxas) || !workshop_open(&w))
         return;
-    snprintf(arch, sizeof arch, "%.*s", (int)strcspn(target + 8, ", \n"), target + 8);
-    snprintf(folder, sizeof folder, "%s/neso-XXXXXX", parent && *parent ? parent : "/tmp");
-    if (!mkdtemp(folder))
-        return;
-    snprintf(ptx, sizeof ptx, "%s/k.ptx", folder);
-    snprintf(log, sizeof log, "%s/k.log", folder);
-    if (write_file(ptx, text, strlen(text)) == GOOD && call_ptxas(tool, arch, ptx, log))
-        read_log(r, log);
-    unlink(ptx);
-    unlink(log);
-    rmdir(folder);
+    if (workshop_assemble(&w, ptxas, ptx, strlen(ptx), true) == GOOD)
+        read_log(r, w.log);
+    workshop_close(&w);
 }
 
 void cost_kernel(struct bench_row *r, neso_kernel *kernel, const char *ptx, bool assemble)

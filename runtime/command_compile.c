@@ -20,7 +20,7 @@ static int write_output(const struct given *g, const void *bytes, size_t length)
 /* The kernel's cubin in w->cubin. */
 static int assemble(const struct given *g, neso_context *ctx, neso_kernel *kernel, struct workshop *w)
 {
-    char ptxas[PATH_MAX], arch[40], target[24];
+    char ptxas[PATH_MAX];
     const char *ptx;
     size_t length;
     neso_status status = neso_kernel_text(kernel, NESO_TEXT_PTX, &ptx, &length);
@@ -28,11 +28,7 @@ static int assemble(const struct given *g, neso_context *ctx, neso_kernel *kerne
         return report(g, ctx, status);
     if (!find_tool("ptxas", ptxas, sizeof ptxas))
         return complain("--emit cubin and --emit sass need ptxas, of " TOOLKIT);
-    ptx_target(ptx, target, sizeof target);
-    snprintf(arch, sizeof arch, "-arch=%s", target);
-    char *argv[] = {ptxas, arch, "-lineinfo", w->ptx, "-o", w->cubin, NULL};
-    int result = write_file(w->ptx, ptx, length);
-    return result ? result : tool_run(argv, NULL);
+    return workshop_assemble(w, ptxas, ptx, length, false);
 }
 
 static int emit_cubin(const struct given *g, const struct workshop *w)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,10 +61,25 @@ int tool_run(char *const argv[], const char *output)
     return complain("%s failed", argv[0]);
 }
 
-bool workshop_open(struct workshop *w)
+int tool_number(const char *report, const char *words)
+{
+    const char *at = strstr(report, words);
+    while (at && at > report && at[-1] == ' ')
+        at--;
+    while (at && at > report && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    return at ? atoi(at) : 0;
+}
+
+void temporary_name(char *out, size_t n)
 {
     const char *parent = getenv("TMPDIR");
-    snprintf(w->folder, sizeof w->folder, "%s/neso-XXXXXX", parent && *parent ? parent : "/tmp");
+    snprintf(out, n, "%s/neso-XXXXXX", parent && *parent ? parent : "/tmp");
+}
+
+bool workshop_open(struct workshop *w)
+{
+    temporary_name(w->folder, sizeof w->folder);
     if (!mkdtemp(w->folder)) {
         complain("cannot make a temporary folder %s: %s", w->folder, strerror(errno));
         return false;
@@ -86,4 +102,15 @@ void ptx_target(const char *ptx, char *out, size_t n)
 {
     const char *at = strstr(ptx, ".target ");
     snprintf(out, n, "%.*s", at ? (int)strcspn(at + 8, ", \n") : 0, at ? at + 8 : "");
+}
+
+int workshop_assemble(struct workshop *w, const char *ptxas, const char *ptx, size_t length, bool logs)
+{
+    char program[PATH_MAX], target[24], arch[40];
+    snprintf(program, sizeof program, "%s", ptxas);
+    ptx_target(ptx, target, sizeof target);
+    snprintf(arch, sizeof arch, "-arch=%s", target);
+    char *argv[] = {program, arch, "-lineinfo", w->ptx, "-o", w->cubin, logs ? "-v" : NULL, NULL};
+    int result = write_file(w->ptx, ptx, length);
+    return result ? result : tool_run(argv, logs ? w->log : NULL);
 }

@@ -123,6 +123,7 @@ bench 2 'cannot read none.py' none.py
 bench 2 'two bases' scale.py --baseline kept --against "$NESO"
 bench 2 'expected percent' scale.py --threshold much
 bench 2 'cannot run ./absent' scale.py --against ./absent
+TMPDIR=/absent bench 2 'cannot make a temporary file' scale.py --against ./base
 sed 's/<= 64/< 64/' scale.py >wrong.py
 bench 2 "wrong.py:6: expected '# bench: KERNEL COST <= NUMBER'" wrong.py
 echo 'raise ValueError("no")' >raises.py
