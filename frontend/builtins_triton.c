@@ -32,7 +32,6 @@ static struct obj *make_jit(struct eval *e, struct obj *options, struct obj *fn,
     x->jit->do_not_specialize = option(e, options, "do_not_specialize");
     x->jit->do_not_specialize_on_alignment = option(e, options, "do_not_specialize_on_alignment");
     x->jit->debug = is_on(e, options, "debug", at);
-    x->jit->noinline = is_on(e, options, "noinline", at);
     return x;
 }
 

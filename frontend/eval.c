@@ -650,16 +650,13 @@ static bool report_uncaught(struct eval *e, struct handler *h)
         int64_t status;
         if (!code || code->kind == OBJ_none)
             return false;
-        if (obj_as_int(code, &status)) {
-            e->exit_code = (int)(status & 255);
+        if (obj_as_int(code, &status))
             return status != 0;
-        }
     }
     bool is_compilation = class_is_a(x->class, builtin_class(e, "CompilationError")) ||
                           class_is_a(x->class, builtin_class(e, "SyntaxError"));
     if (is_compilation && is_reported)
         return false;
-    e->exit_code = 1;
     report_exception(e, x);
     return !is_compilation;
 }

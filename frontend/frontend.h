@@ -109,7 +109,6 @@ struct eval {
     struct map signatures;   /* builtin to its parsed parameters */
     struct map sources;      /* a module's scope to its struct source */
     struct exception *handling; /* what the innermost `except` around caught; NULL: none */
-    int exit_code;           /* of a program that ended by sys.exit */
     struct obj *yields;      /* of the generator function now running: the values so far */
 };
 

@@ -93,7 +93,7 @@ struct function {
 struct jit {
     struct function fn;
     struct obj *do_not_specialize, *do_not_specialize_on_alignment; /* lists, or NULL */
-    bool noinline, debug;
+    bool debug;
     /* (name, dict) pairs, nearest the def first: ("autotune", its keywords), ("heuristics", {name: function}); or NULL */
     struct obj *decorators;
     struct obj *host; /* the runtime's own record (autotuner, heuristics, compiled variants); NULL at first */

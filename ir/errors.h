@@ -393,7 +393,6 @@ ERROR(descriptor_rows, "%s needs a descriptor of blocks of shape [1, n], and a 1
 /* -- opt -- */
 ERROR(pass_unknown, "there is no pass '%s'; see 'neso help passes'")
 ERROR(pass_degree, "%s takes a function that is %s, and '%s' is %s")
-ERROR(op_unsupported, "%s cannot be compiled for this target yet: run the program with --device interpreter")
 ERROR(shared_too_large, "kernel %s needs %l bytes of shared memory, and %s has %l for a program instance: use smaller blocks or fewer stages")
 
 /* -- codegen -- */
@@ -441,7 +440,6 @@ ERROR(signature_unclosed, "'%c' is never closed")
 ERROR(signature_descriptor, "parameter '%s' cannot take this: a tensor descriptor is written tensordesc<fp16[128, 64]>, a type and a list of sizes")
 ERROR(launch_compile, "kernel '%s' does not compile for this launch")
 ERROR(launch_failed, "%s")
-ERROR(launch_note, "in the kernel, here")
 ERROR(launch_argument, "argument '%s' of '%s' cannot be passed to a kernel: failed to specialize argument of type: %s")
 ERROR(launch_integer, "argument '%s' of '%s' does not fit 64 bits")
 ERROR(launch_forced, "argument '%s' of '%s' is declared as %s, found %s")

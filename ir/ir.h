@@ -435,9 +435,7 @@ float bf16_to_float(uint16_t h);
 uint16_t float_to_bf16(float x, bool rz);
 uint16_t double_to_bf16(double x, bool rz);
 float f8e4_to_float(uint8_t h);
-uint8_t float_to_f8e4(float x); /* saturating; NaN stays */
 float f8e5_to_float(uint8_t h);
-uint8_t float_to_f8e5(float x, bool rz);
 uint8_t double_to_f8e5(double x, bool rz);
 float float_to_tf32(float x); /* truncated to 10 bits of mantissa */
 /* The bits of x rounded to a float dtype; the value of such bits. */

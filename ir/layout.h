@@ -143,7 +143,6 @@ struct matrix_load {
     bool trans;                    /* rows and columns change places on the way */
     int nmatrices;                 /* 1, 2 or 4 at once */
     int word_bits;                 /* the lowest register bits: elements in a 32-bit word */
-    int matrix_bit[2];             /* register bits: which matrix */
     int nrows;                     /* bits of threads as they give addresses: lanes, then warps and CTAs: */
     uint64_t row[LAYOUT_BITS_MAX]; /* what each adds, as a place of l: a row's start */
 };

@@ -60,10 +60,8 @@ bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct 
         layout_add(out, IN_reg, l->basis[i]);
     for (int i = 0; i < ROW_LANES; i++)
         x->row[x->nrows++] = UINT64_C(1) << s.row[i];
-    for (int i = 0; i < 2; i++) {
-        x->matrix_bit[i] = words + i;
+    for (int i = 0; i < 2; i++)
         x->row[x->nrows++] = i < nmatrix_bits ? UINT64_C(1) << (words + i) : 0;
-    }
     for (int i = 0; i < x->nrows; i++)
         layout_add(out, IN_lane, x->row[i] ? l->basis[__builtin_ctzll(x->row[i])] : 0);
     for (int kind = IN_warp; kind < IN_offset; kind++)

@@ -123,16 +123,6 @@ uint16_t float_to_bf16(float x, bool rz)
     return (uint16_t)(bits >> 16);
 }
 
-uint8_t float_to_f8e4(float x)
-{
-    return (uint8_t)narrow(&f8e4_format, (double)x, false);
-}
-
-uint8_t float_to_f8e5(float x, bool rz)
-{
-    return double_to_f8e5((double)x, rz);
-}
-
 uint8_t double_to_f8e5(double x, bool rz)
 {
     return (uint8_t)narrow(&f8e5_format, x, rz);

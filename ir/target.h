@@ -42,7 +42,7 @@ struct target {
     int smem_sm_bytes;       /* of an SM */
     int regs_sm;             /* 32-bit registers of an SM */
     int regs_thread;         /* most per thread */
-    int threads_sm, threads_cta, ctas_sm;
+    int threads_sm, ctas_sm;
 };
 
 extern const struct target targets[];
