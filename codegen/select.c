@@ -305,7 +305,7 @@ static void select_op(struct select *s, const struct op *o)
     }
 }
 
-void select_block(struct select *s, struct block *b)
+static void select_block(struct select *s, struct block *b)
 {
     for (const struct op *o = b->first; o; o = o->next)
         select_op(s, o);

@@ -85,7 +85,6 @@ enum reg_class dtype_class(enum dtype dt);
 
 struct opnd emit_special(struct select *s, int number); /* a special register, read: enum special, from it on along axes */
 
-void select_block(struct select *s, struct block *b);
 /* What a region's terminator yields, its ops having been selected in place; the block's arguments are set
  * before. */
 const struct op *select_inline(struct select *s, struct block *b);

@@ -28,7 +28,8 @@ struct spot matrix_spot(const struct matrix *acc, int reg)
     return (struct spot){.batch = rank > 2 ? index[0] : 0, .m = index[rank - 2], .n = index[rank - 1]};
 }
 
-int matrix_reg(struct select *s, const struct matrix *a, enum dot_role role, struct spot at)
+/* The register of the first thread that holds what operand `role` has at a spot. */
+static int matrix_reg(struct select *s, const struct matrix *a, enum dot_role role, struct spot at)
 {
     int row = role == DOT_a ? at.m : at.k, column = role == DOT_a ? at.k : at.n, rank = a->l->rank;
     int row_bits = a->l->dim_bits[rank - 2], column_bits = a->l->dim_bits[rank - 1];

@@ -21,8 +21,6 @@ struct spot {
 
 struct matrix matrix_of(struct select *s, const struct value *v);
 struct spot matrix_spot(const struct matrix *acc, int reg); /* of the first thread's register */
-/* The register of the first thread that holds what operand `role` has at a spot. */
-int matrix_reg(struct select *s, const struct matrix *a, enum dot_role role, struct spot at);
 /* Elements into 32-bit registers, which the instructions want without a type; the layout has those of one word in
  * consecutive registers. */
 void matrix_pack(struct select *s, struct matrix *a, const struct fragment *g);

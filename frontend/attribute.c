@@ -582,7 +582,7 @@ static bool iterator_truth(struct eval *e, struct obj *self, struct loc at)
     return true;
 }
 
-const struct native_class native_iterator = {
+static const struct native_class native_iterator = {
     .name = "iterator", .iter = iterator_next, .truth = iterator_truth};
 
 struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *, void *, struct loc),

@@ -157,7 +157,7 @@ static struct op *emit(struct eval *e, struct host_site site, struct value_list 
     return o;
 }
 
-struct obj *trace_host_call(struct eval *e, struct obj *callee, const struct args *args)
+static struct obj *trace_host_call(struct eval *e, struct obj *callee, const struct args *args)
 {
     struct host_site site = {
         .kind = SITE_call, .loc = trace_loc(e, args->loc), .callee = callee, .args = *args};

@@ -182,7 +182,7 @@ struct obj *find_module(struct eval *e, const char *name, struct loc at)
     return found;
 }
 
-struct obj *import_module(struct eval *e, const char *name, struct loc at)
+static struct obj *import_module(struct eval *e, const char *name, struct loc at)
 {
     struct obj *found = find_module(e, name, at);
     if (found)

@@ -197,9 +197,9 @@ void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc
 
 /* -- both -- */
 
-/* Numbers are made in the other's shape at once, so that no splat is left. */
-bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct lang_type *t, bool decay,
-                  struct loc at)
+/* Both operands of type t and one shape. Numbers are made in the other's shape at once, so that no splat is left. */
+static bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct lang_type *t,
+                         bool decay, struct loc at)
 {
     struct obj **pair[2] = {a, b};
     for (int i = 0; i < 2; i++) {

@@ -610,11 +610,11 @@ struct obj *builtin_type_of(struct eval *e, const struct obj *x)
     return found;
 }
 
-bool obj_is_instance(struct eval *e, struct obj *x, struct obj *type, struct loc at)
+static bool is_instance(struct eval *e, struct obj *x, struct obj *type, struct loc at)
 {
     if (type->kind == OBJ_tuple) {
         for (int i = 0; i < type->seq.n; i++)
-            if (obj_is_instance(e, x, type->seq.at[i], at))
+            if (is_instance(e, x, type->seq.at[i], at))
                 return true;
         return false;
     }
@@ -635,7 +635,7 @@ bool obj_is_instance(struct eval *e, struct obj *x, struct obj *type, struct loc
 
 static struct obj *isinstance(struct eval *e, struct obj **args, const struct args *call)
 {
-    return obj_bool(obj_is_instance(e, args[0], args[1], call->loc));
+    return obj_bool(is_instance(e, args[0], args[1], call->loc));
 }
 
 static struct obj *issubclass(struct eval *e, struct obj **args, const struct args *call)

@@ -80,7 +80,6 @@ struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at); /* a new
 struct obj *obj_iterator(struct eval *e, struct obj *x, struct loc at); /* an object with a position, for next() */
 /* One whose items `next` makes; NULL: the end. */
 struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e, void *state, struct loc at), void *state);
-extern const struct native_class native_iterator;
 
 /* -- instance.c: classes, their instances, exceptions -- */
 struct obj *class_find(const struct obj *class, const char *name); /* in it and its bases; name interned; NULL: none */
@@ -139,7 +138,6 @@ struct obj *call_spread(struct eval *e, struct obj *callee, struct obj *list, st
 const char *builtin_short_name(const struct builtin *b); /* "load" of "tl.load" */
 
 /* -- import.c -- */
-struct obj *import_module(struct eval *e, const char *name, struct loc at); /* raises */
 struct obj *find_module(struct eval *e, const char *name, struct loc at);   /* NULL: no such */
 void exec_import(struct eval *e, struct scope *s, const struct ast *x);
 void exec_import_from(struct eval *e, struct scope *s, const struct ast *x);
@@ -159,7 +157,6 @@ void dict_update(struct eval *e, struct obj *dict, struct obj *from, struct loc 
 struct obj *instance_names(struct eval *e, struct obj *x);             /* x.__dict__ */
 int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* an int argument */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* what type(x) is */
-bool obj_is_instance(struct eval *e, struct obj *x, struct obj *type, struct loc at);
 struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name); /* of str, list, dict ...; NULL: none */
 struct obj *library_module(struct eval *e, const char *name);          /* math, os ...; NULL: none */
 void fill_math(struct eval *e, struct obj *module);

@@ -50,11 +50,12 @@ void trace_lose(struct eval *e, const char *name, struct loc at, bool in_loop)
     *map_at_ptr(e->trace->lost, name) = l;
 }
 
-void trace_rename(struct obj *x, const char *name)
+/* Gives values that bear no user's name yet the variable's. */
+static void give_name(struct obj *x, const char *name)
 {
     if (x->kind == OBJ_tuple)
         for (int i = 0; i < x->seq.n; i++)
-            trace_rename(x->seq.at[i], name);
+            give_name(x->seq.at[i], name);
     if (x->kind != OBJ_tensor || x->tensor.is_named)
         return;
     value_rename(x->tensor.value, name);
@@ -166,7 +167,7 @@ static void assign_name(struct eval *e, struct scope *s, const struct ast *targe
     }
     if (!is_error(value) && !trace_is_host_object(value)) {
         value = to_tensor(e, value, target->loc);
-        trace_rename(value, name);
+        give_name(value, name);
     }
     scope_set(s, name, value);
 }

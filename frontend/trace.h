@@ -54,8 +54,6 @@ struct loop_range {
 };
 struct obj *loop_range_new(struct eval *e, const struct loop_range *r);
 void trace_lose(struct eval *e, const char *name, struct loc at, bool in_loop);
-/* Gives values that bear no user's name yet the variable's. */
-void trace_rename(struct obj *x, const char *name);
 
 /* A call of a function of the language, as if its body stood there. */
 struct obj *trace_inline(struct eval *e, struct function *fn, const struct args *args);
@@ -126,8 +124,6 @@ struct obj *constant_tensor(struct eval *e, struct obj *number, const struct lan
 /* The common type of two operands by 3.1; NULL: an error is reported. Numbers take their decayed type if `decay`. */
 const struct lang_type *common_type(struct eval *e, const struct obj *a, const struct obj *b, bool is_division, bool decay,
                                     struct loc at);
-/* Both operands of type t and one shape. */
-bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct lang_type *t, bool decay, struct loc at);
 
 struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at); /* which fits */
 

@@ -37,7 +37,7 @@ struct atom atom_of(const struct affine_table *t, int atom)
     return atom < RANK_MAX ? (struct atom){.kind = ATOM_index, .dim = atom} : t->atoms.at[atom - RANK_MAX];
 }
 
-int atom_add(struct affine_table *t, struct atom a)
+static int atom_add(struct affine_table *t, struct atom a)
 {
     for (int i = 0; i < t->atoms.n; i++) {
         const struct atom *x = &t->atoms.at[i];

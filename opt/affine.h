@@ -82,7 +82,6 @@ struct poly poly_take(const struct poly *x, int atom, struct poly *rest);
 /* Renames the indices: dimension d becomes to[d]. */
 bool poly_rename(struct affine_table *t, struct poly *r, const struct poly *p, const int *to);
 struct atom atom_of(const struct affine_table *t, int atom);
-int atom_add(struct affine_table *t, struct atom a);
 /* The atom of a term that is not uniform, -1: none. */
 int term_atom(const struct affine_table *t, const struct term *x);
 bool poly_is_uniform(const struct affine_table *t, const struct poly *p);

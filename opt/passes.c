@@ -22,7 +22,8 @@ static const char *const order[] = {
 };
 enum { NORDER = sizeof order / sizeof order[0] };
 
-const struct pass_info *pass_by_name(const char *name, size_t n)
+/* NULL: no such pass. */
+static const struct pass_info *pass_by_name(const char *name, size_t n)
 {
     for (int i = 0; i < npasses; i++)
         if (strlen(pass_info[i].name) == n && memcmp(pass_info[i].name, name, n) == 0)

@@ -81,8 +81,6 @@ struct pass_info {
 };
 extern const struct pass_info pass_info[];
 extern const int npasses;
-/* NULL: no such pass. */
-const struct pass_info *pass_by_name(const char *name, size_t n);
 
 /* For passes: a line of explanation, shown under --explain=PASS; `o` (may be NULL) gives the place. */
 void opt_explain(struct func *f, const struct op *o, const char *format, ...) PRINTF_LIKE(3, 4);

@@ -28,7 +28,6 @@ struct embedding {
 /* -- command_embed_plan.c -- */
 /* What the plan of a kernel says; false: the user was told. */
 bool plan_read(struct embedding *e, struct image *image);
-int plan_maps(const struct image *image);
 int plan_maps_most(const struct embedding *e);
 /* Tables of all images, types included. */
 void put_plan_tables(const struct embedding *e);

@@ -154,7 +154,7 @@ static const struct json *guards_of(const struct image *image)
     return json_member(image->plan, "guards");
 }
 
-int plan_maps(const struct image *image)
+static int plan_maps(const struct image *image)
 {
     return count_of(json_member(image->plan, "maps"));
 }

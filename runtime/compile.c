@@ -409,7 +409,8 @@ static const struct target *find_target(struct neso_kernel *k)
     return NULL;
 }
 
-bool spec_options(struct neso_kernel *k)
+/* num_warps and such, checked, from options and defaults; target; false: reported. */
+static bool spec_options(struct neso_kernel *k)
 {
     const struct neso_compile_options *o = &k->options;
     struct diag *d = &k->module->diag;

@@ -120,8 +120,6 @@ void kernel_drop(struct neso_kernel *k);
 void kernel_build(struct neso_kernel *k);
 /* Under guard: makes a text that is not there yet. */
 void kernel_make(struct neso_kernel *k, neso_text which);
-/* num_warps and such, checked, from options and defaults; target; false: reported. */
-bool spec_options(struct neso_kernel *k);
 
 /* -- signature.c -- */
 

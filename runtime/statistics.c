@@ -90,8 +90,9 @@ void statistics_keep(const double *times, size_t n, double *scratch, double *str
 
 /* -- comparing -- */
 
-/* Order statistics: the number of stretches below the median of all is binomial. */
-void statistics_interval(const struct times *t, double *scratch, double *low, double *high)
+/* The interval in which the median of all times like these lies, 99 times in 100; `scratch` has room for the stretches. Order
+ * statistics: the number of stretches below the median of all is binomial. */
+static void interval(const struct times *t, double *scratch, double *low, double *high)
 {
     double n = (double)t->nstretches, reach = (n - 2.576 * sqrt(n)) / 2 - 1;
     size_t cut = reach > 0 ? (size_t)reach : 0;
@@ -134,8 +135,8 @@ struct comparison statistics_compare(const struct times *base, const struct time
     const double most_likely = 1e-3;
     double low[2], high[2];
     struct comparison c;
-    statistics_interval(base, scratch, &low[0], &high[0]);
-    statistics_interval(candidate, scratch, &low[1], &high[1]);
+    interval(base, scratch, &low[0], &high[0]);
+    interval(candidate, scratch, &low[1], &high[1]);
     c.base = median(base->stretches, base->nstretches, scratch);
     c.candidate = median(candidate->stretches, candidate->nstretches, scratch);
     c.change = c.candidate / c.base - 1;

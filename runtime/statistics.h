@@ -35,8 +35,6 @@ size_t statistics_steady(double *times, size_t n);
 /* What is kept of a round's times, in order: `stretches` and `quantiles` get at most the numbers above. `scratch` has room for n. */
 void statistics_keep(const double *times, size_t n, double *scratch, double *stretches, size_t *nstretches,
                      double *quantiles, size_t *nquantiles);
-/* The interval in which the median of all times like these lies, 99 times in 100; `scratch` has room for the stretches. */
-void statistics_interval(const struct times *t, double *scratch, double *low, double *high);
 /* Mann-Whitney: the two-sided probability; `scratch` has room for 2 * (na + nb). */
 double statistics_mann_whitney(const double *a, size_t na, const double *b, size_t nb, double *scratch);
 /* `floor` is the least difference that counts, as a time. `scratch` has room for twice the values of both, or the stretches. */

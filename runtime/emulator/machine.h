@@ -399,7 +399,6 @@ uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint3
 struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, bool remote,
                                      struct emu_cta **cta);
 void emu_mbarrier_land(struct emu_cluster *c, struct emu_mbarrier *m, int bytes, uint32_t time);
-void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n);
 /* n arrivals of what `actor` had asked for until `time`: the warp itself shows nothing with them. */
 void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n, int actor,
                              uint32_t time);

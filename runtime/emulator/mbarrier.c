@@ -134,8 +134,7 @@ static void take_arrivals(struct emu_warp *w, const struct emu_insn *in, int lan
     m->pending -= n;
 }
 
-void emu_mbarrier_arrive(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m,
-                         int n)
+static void arrive(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n)
 {
     take_arrivals(w, in, lane, m, n);
     emu_publish(w, m->coming);
@@ -179,7 +178,7 @@ void emu_run_mbarrier_arrive(struct emu_warp *w, const struct emu_insn *in, uint
         if (in->code != INSN_mbarrier_arrive)
             expect(w, in, lane, m, n);
         if (in->code != INSN_mbarrier_expect_tx)
-            emu_mbarrier_arrive(w, in, lane, m, in->code == INSN_mbarrier_arrive ? (int)n : 1);
+            arrive(w, in, lane, m, in->code == INSN_mbarrier_arrive ? (int)n : 1);
     }
 }
 
