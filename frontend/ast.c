@@ -114,19 +114,8 @@ static void print_real(struct printer *p, double x)
 
 static void print_bytes(struct printer *p, struct ast_bytes b)
 {
-    text_str(p->out, " '");
-    for (int i = 0; i < b.len; i++) {
-        unsigned char c = (unsigned char)b.s[i];
-        if (c == '\n')
-            text_str(p->out, "\\n");
-        else if (c < ' ' || c == 0x7f)
-            text_printf(p->out, "\\x%02x", c);
-        else if (c == '\\' || c == '\'')
-            text_printf(p->out, "\\%c", c);
-        else
-            text_char(p->out, (char)c);
-    }
-    text_char(p->out, '\'');
+    text_char(p->out, ' ');
+    text_quoted(p->out, b.s, b.len, '\'');
 }
 
 static void print_number(struct printer *p, int x)

@@ -76,19 +76,6 @@ struct ast *parse_number(struct parser *p)
 
 /* -- escapes -- */
 
-static void append_utf8(struct text *out, uint32_t c)
-{
-    if (c < 0x80) {
-        text_char(out, (char)c);
-        return;
-    }
-    int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    static const uint32_t lead[] = {0, 0xc0, 0xe0, 0xf0};
-    text_char(out, (char)(lead[more] | c >> (6 * more)));
-    for (int i = more - 1; i >= 0; i--)
-        text_char(out, (char)(0x80 | ((c >> (6 * i)) & 0x3f)));
-}
-
 /* A piece of a string's body: offsets into the source, and how to read it. */
 struct piece {
     const struct token *token;
@@ -141,7 +128,7 @@ static uint32_t hex_escape(struct parser *p, const struct piece *piece, uint32_t
     if (piece->is_bytes)
         text_char(out, (char)code);
     else
-        append_utf8(out, code);
+        text_code(out, code);
     return at + 2 + n;
 }
 
@@ -153,7 +140,7 @@ static uint32_t octal_escape(struct parser *p, const struct piece *piece, uint32
     if (piece->is_bytes)
         text_char(out, (char)(c & 0xff));
     else
-        append_utf8(out, c);
+        text_code(out, c);
     return i;
 }
 

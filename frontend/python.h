@@ -35,7 +35,6 @@ void scope_declare(struct scope *s, const char *name, bool global); /* `global n
 /* -- show.c -- */
 int char_bytes(const char *s, size_t left);      /* of the character at s */
 uint32_t char_code(const char *s, int n);
-void text_code(struct text *out, uint32_t code); /* as UTF-8 */
 int64_t str_chars(const struct obj *x);
 size_t str_offset(const struct obj *x, int64_t chars); /* in bytes */
 void show_digits(uwide u, int base, bool upper, struct text *out);
@@ -156,7 +155,9 @@ struct obj *dict_items(struct eval *e, const struct dict *d);          /* a list
 void dict_update(struct eval *e, struct obj *dict, struct obj *from, struct loc at); /* a mapping, or pairs */
 struct obj *instance_names(struct eval *e, struct obj *x);             /* x.__dict__ */
 int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* an int argument */
+struct obj *arg_str(struct eval *e, struct obj *x, struct loc at);     /* x, a str */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* what type(x) is */
+struct obj *seq_reverse(struct obj *x);                                 /* itself */
 struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name); /* of str, list, dict ...; NULL: none */
 struct obj *library_module(struct eval *e, const char *name);          /* math, os ...; NULL: none */
 void fill_math(struct eval *e, struct obj *module);

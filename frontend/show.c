@@ -44,19 +44,6 @@ uint32_t char_code(const char *s, int n)
     return code;
 }
 
-void text_code(struct text *out, uint32_t code)
-{
-    if (code < 0x80) {
-        text_char(out, (char)code);
-        return;
-    }
-    int n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    static const unsigned lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    text_char(out, (char)(lead[n] | code >> 6 * (n - 1)));
-    for (int i = n - 2; i >= 0; i--)
-        text_char(out, (char)(0x80 | (code >> 6 * i & 0x3f)));
-}
-
 static void show_char(const char *s, int n, char quote, struct text *out)
 {
     uint32_t code = char_code(s, n);

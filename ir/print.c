@@ -93,23 +93,6 @@ static void print_place(struct printer *p, struct loc at)
         text_printf(p->out, "/%d", at.call);
 }
 
-static void print_string(struct printer *p, const char *s, int n)
-{
-    text_char(p->out, '"');
-    for (int i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        if (c == '"' || c == '\\')
-            text_printf(p->out, "\\%c", c);
-        else if (c == '\n')
-            text_str(p->out, "\\n");
-        else if (c < 0x20 || c == 0x7f)
-            text_printf(p->out, "\\x%02x", c);
-        else
-            text_char(p->out, (char)c);
-    }
-    text_char(p->out, '"');
-}
-
 /* A float's bits as a decimal if that gives the same bits back, as it does for all but NaNs. */
 static void print_bits(struct printer *p, const struct type *t, int64_t value)
 {
@@ -145,7 +128,7 @@ static void print_attr(struct printer *p, const struct op *o, const struct attr 
     else if (kind == ATTRK_list)
         print_list(p, a->list, a->n);
     else if (kind == ATTRK_str)
-        print_string(p, a->s, a->n);
+        text_quoted(p->out, a->s, a->n, '"');
     else
         text_printf(p->out, "%" PRId64, a->i);
 }

@@ -61,6 +61,36 @@ void text_vprintf(struct text *t, const char *format, va_list args)
     t->s[t->len] = 0;
 }
 
+void text_code(struct text *t, uint32_t code)
+{
+    if (code < 0x80) {
+        text_char(t, (char)code);
+        return;
+    }
+    int n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    static const unsigned lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    text_char(t, (char)(lead[n] | code >> 6 * (n - 1)));
+    for (int i = n - 2; i >= 0; i--)
+        text_char(t, (char)(0x80 | (code >> 6 * i & 0x3f)));
+}
+
+void text_quoted(struct text *t, const char *s, int n, char quote)
+{
+    text_char(t, quote);
+    for (int i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (s[i] == quote || c == '\\')
+            text_printf(t, "\\%c", c);
+        else if (c == '\n')
+            text_str(t, "\\n");
+        else if (c < ' ' || c == 0x7f)
+            text_printf(t, "\\x%02x", c);
+        else
+            text_char(t, s[i]);
+    }
+    text_char(t, quote);
+}
+
 void text_printf(struct text *t, const char *format, ...)
 {
     va_list args;

@@ -24,6 +24,9 @@ void text_init(struct text *t, struct arena *a);
 void text_char(struct text *t, char c);
 void text_bytes(struct text *t, const char *s, size_t n);
 void text_str(struct text *t, const char *s);
+void text_code(struct text *t, uint32_t code); /* a character, as UTF-8 */
+/* Between two such quotes, with escapes for what is not printed. */
+void text_quoted(struct text *t, const char *s, int n, char quote);
 void text_printf(struct text *t, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_vprintf(struct text *t, const char *format, va_list args);
 
