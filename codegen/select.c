@@ -356,23 +356,11 @@ static void select_params(struct select *s, struct ptx_info *info)
     info->nguards = s->f->guards.n;
 }
 
-static void forget_block(struct block *b)
-{
-    for (int i = 0; i < b->args.n; i++)
-        b->args.at[i]->scratch = NULL;
-    for (const struct op *o = b->first; o; o = o->next) {
-        for (int i = 0; i < o->nresults; i++)
-            o->results[i].scratch = NULL;
-        for (int i = 0; i < o->nregions; i++)
-            forget_block(o->regions[i]);
-    }
-}
-
 struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info)
 {
     struct select s = {
         .m = mir_new(f, a), .f = f, .target = f->target, .diag = f->module->diag, .info = info};
-    forget_block(f->body);
+    block_clear_notes(f->body);
     s.b = mir_block(s.m, -1, 0);
     select_params(&s, info);
     s.thread = emit_special(&s, SPECIAL_tid);
@@ -380,6 +368,6 @@ struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info)
         s.thread = emit2(&s, form0(INSN_and, PT_b32), s.thread, opnd_int(CLASS_b32, 31));
     s.leader = shuffle(&s, MOD_idx, s.thread, opnd_int(CLASS_b32, 0));
     select_block(&s, f->body);
-    forget_block(f->body);
+    block_clear_notes(f->body);
     return s.m;
 }

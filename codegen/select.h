@@ -66,6 +66,8 @@ struct opnd in_reg(struct select *s, struct opnd x);
 void emit_moves(struct select *s, int n, const struct opnd *to, struct opnd *from);
 /* XOR of basis[i] over the bits i that are set in the thread's index. */
 struct opnd emit_thread_map(struct select *s, int nbits, const uint32_t *basis);
+/* What each bit of a thread's number adds: lanes, then warps; returns how many. (select_shape.c) */
+int layout_threads(const struct layout *l, uint32_t *basis);
 /* A predicate: is this thread the one that writes elements laid out as `l`? Kind OPND_none where every
  * thread is. */
 struct opnd emit_is_owner(struct select *s, const struct layout *l);

@@ -86,11 +86,7 @@ static void index_format(struct text *out, const struct type *t)
 static struct opnd thread_part(struct select *s, const struct layout *l)
 {
     uint32_t basis[LAYOUT_BITS_MAX];
-    int n = 0;
-    for (int i = 0; i < l->nbits[IN_lane]; i++)
-        basis[n++] = layout_basis(l, IN_lane, i);
-    for (int i = 0; i < l->nbits[IN_warp]; i++)
-        basis[n++] = layout_basis(l, IN_warp, i);
+    int n = layout_threads(l, basis);
     return emit_thread_map(s, n, basis);
 }
 

@@ -27,7 +27,7 @@ static uint32_t reg_part(const struct layout *l, int reg)
 }
 
 /* The vectors of the thread's bits, lanes then warps. */
-static int thread_basis(const struct layout *l, uint32_t *basis)
+int layout_threads(const struct layout *l, uint32_t *basis)
 {
     int n = 0;
     for (int i = 0; i < l->nbits[IN_lane]; i++)
@@ -44,7 +44,7 @@ static void select_range(struct select *s, const struct op *o)
     struct value *r = op_result(o);
     const struct layout *l = r->type->layout;
     uint32_t basis[LAYOUT_BITS_MAX], thread_bits = 0;
-    int nbits = thread_basis(l, basis);
+    int nbits = layout_threads(l, basis);
     for (int i = 0; i < nbits; i++)
         thread_bits |= basis[i];
     struct opnd thread = emit_thread_map(s, nbits, basis);
@@ -161,7 +161,7 @@ static void select_broadcast(struct select *s, const struct op *o)
 static struct opnd thread_is_odd(struct select *s, const struct layout *l)
 {
     uint32_t basis[LAYOUT_BITS_MAX], any = 0;
-    int n = thread_basis(l, basis);
+    int n = layout_threads(l, basis);
     for (int i = 0; i < n; i++)
         any |= basis[i] &= 1;
     if (!any)

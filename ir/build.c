@@ -425,7 +425,7 @@ void block_drop_arg(struct block *b, int i)
     b->args.n--;
 }
 
-static struct value *mapped(const struct map *map, struct value *v)
+struct value *value_mapped(const struct map *map, struct value *v)
 {
     void **found = v ? map_get_ptr(map, v) : NULL;
     return found ? *found : v;
@@ -450,7 +450,7 @@ struct op *op_clone(struct builder *b, const struct op *o, struct map *map)
     struct arena *a = module_of(b->block)->arena;
     struct value **opnds = NEW_ARRAY(a, o->nopnds, struct value *);
     for (int i = 0; i < o->nopnds; i++)
-        opnds[i] = mapped(map, o->opnds[i].value);
+        opnds[i] = value_mapped(map, o->opnds[i].value);
     struct op *copy = op_new(b, o->code, o->nopnds, opnds, o->nresults, o->nregions);
     copy->loc = o->loc;
     copy->nattrs = o->nattrs;

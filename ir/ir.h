@@ -392,6 +392,7 @@ void op_move_to_end(struct op *o, struct block *b);
 /* A copy in front of b's place, operands looked up in `map` (struct value * to struct value *; absent: the same), results
  * entered there; regions are copied too. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map);
+struct value *value_mapped(const struct map *map, struct value *v); /* v where the map says nothing */
 /* Changes a value's type in place (a pass that assigns layouts). */
 void value_set_type(struct value *v, const struct type *t);
 
@@ -412,6 +413,8 @@ bool value_is_outside(const struct value *v, const struct op *loop);
 void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx);
 void block_walk(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);
 struct op *block_terminator(const struct block *b); /* NULL: not yet there */
+/* Makes every value's `scratch` NULL, in regions too. */
+void block_clear_notes(struct block *b);
 /* If v is a constant (through splats of constants), its bits. */
 bool value_const_bits(const struct value *v, uint64_t *bits);
 bool value_const_int(const struct value *v, int64_t *i); /* sign-extended */

@@ -427,12 +427,12 @@ const char *rule_hint(struct module *m, const struct op *o, const struct type **
     return NULL;
 }
 
-const char *rule_gather(struct module *m, const struct op *o, const struct type **types)
+/* Elements of x, a tile or a buffer, at indices along the axis. */
+static const char *gathered(struct module *m, const struct op *o, const struct type *x,
+                            const struct type **types)
 {
-    const struct type *x = opnd(o, 0), *index = opnd(o, 1);
-    const char *error = want_tile(m, x);
-    if (!error)
-        error = want_axis(m, o, x->rank);
+    const struct type *index = opnd(o, 1);
+    const char *error = want_axis(m, o, x->rank);
     if (error)
         return error;
     bool fits = type_is_tile(index) && type_is_int(index) && index->rank == x->rank;
@@ -442,6 +442,12 @@ const char *rule_gather(struct module *m, const struct op *o, const struct type 
         return wrong(m, "%s does not index %s", ir(m, index), ir(m, x));
     types[0] = type_with_elem(m, index, type_elem(x));
     return NULL;
+}
+
+const char *rule_gather(struct module *m, const struct op *o, const struct type **types)
+{
+    const char *error = want_tile(m, opnd(o, 0));
+    return error ? error : gathered(m, o, opnd(o, 0), types);
 }
 
 /* -- memory -- */
@@ -831,19 +837,10 @@ static bool is_in_order(const struct type *buf)
 
 const char *rule_shared_gather(struct module *m, const struct op *o, const struct type **types)
 {
-    const struct type *buf = opnd(o, 0), *index = opnd(o, 1);
+    const struct type *buf = opnd(o, 0);
     if (buf->kind != TY_shared || !is_in_order(buf))
         return wrong(m, "%s is no buffer in order", ir(m, buf));
-    const char *error = want_axis(m, o, buf->rank);
-    if (error)
-        return error;
-    bool fits = type_is_tile(index) && type_is_int(index) && index->rank == buf->rank;
-    for (int i = 0; fits && i < buf->rank; i++)
-        fits = buf->shape[i] == index->shape[i] || i == op_int(o, ATTR_axis);
-    if (!fits)
-        return wrong(m, "%s does not index %s", ir(m, index), ir(m, buf));
-    types[0] = type_with_elem(m, index, buf->elem);
-    return NULL;
+    return gathered(m, o, buf, types);
 }
 
 const char *rule_shared_count(struct module *m, const struct op *o, const struct type **types)

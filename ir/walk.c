@@ -163,3 +163,15 @@ bool value_const_int(const struct value *v, int64_t *i)
     *i = (int64_t)bits;
     return true;
 }
+
+void block_clear_notes(struct block *b)
+{
+    for (int i = 0; i < b->args.n; i++)
+        b->args.at[i]->scratch = NULL;
+    for (struct op *o = b->first; o; o = o->next) {
+        for (int i = 0; i < o->nresults; i++)
+            o->results[i].scratch = NULL;
+        for (int i = 0; i < o->nregions; i++)
+            block_clear_notes(o->regions[i]);
+    }
+}

@@ -246,22 +246,6 @@ static bool add_lower_bound(struct finder *x, int d, const struct poly *f)
     return true;
 }
 
-/* Along which index does f count, and which way? */
-static int counts_along(struct finder *x, const struct poly *f, int64_t *way)
-{
-    int dim = -1;
-    for (int i = 0; i < f->n; i++) {
-        int atom = term_atom(x->t, &f->at[i]);
-        if (atom < 0 || atom_of(x->t, atom).kind != ATOM_index)
-            continue;
-        *way = f->at[i].factor;
-        if (dim >= 0 || f->at[i].natoms != 1 || (*way != 1 && *way != -1))
-            return -1;
-        dim = atom;
-    }
-    return dim;
-}
-
 /* x % n < n holds always. */
 static bool is_idle(struct finder *x, const struct poly *f)
 {
@@ -283,7 +267,7 @@ static bool add_conditions(struct finder *x, const struct conditions *c)
     for (int lower = 0; lower < 2; lower++)
         for (int i = 0; i < c->n; i++) {
             int64_t way = 0;
-            int d = counts_along(x, &c->f[i], &way);
+            int d = poly_counts_along(x->t, &c->f[i], &way);
             if (d < 0 && is_idle(x, &c->f[i]))
                 continue;
             if (d < 0)

@@ -365,19 +365,27 @@ static bool wrapped(struct affine_table *t, const struct op *o, struct affine *r
     return true;
 }
 
+int poly_counts_along(const struct affine_table *t, const struct poly *p, int64_t *way)
+{
+    int dim = -1;
+    for (int i = 0; i < p->n; i++) {
+        int atom = term_atom(t, &p->at[i]);
+        if (atom < 0 || atom_of(t, atom).kind != ATOM_index)
+            continue;
+        *way = p->at[i].factor;
+        if (dim >= 0 || p->at[i].natoms != 1 || (*way != 1 && *way != -1))
+            return -1;
+        dim = atom;
+    }
+    return dim;
+}
+
 /* The index along which x counts in steps of one; -1: none. */
 static int counted_dim(const struct affine_table *t, const struct poly *x)
 {
-    int dim = -1;
-    for (int i = 0; i < x->n; i++) {
-        int a = term_atom(t, &x->at[i]);
-        if (a < 0 || atom_of(t, a).kind != ATOM_index)
-            continue;
-        if (dim >= 0 || x->at[i].factor != 1 || x->at[i].natoms != 1)
-            return -1;
-        dim = a;
-    }
-    return dim;
+    int64_t way = 0;
+    int dim = poly_counts_along(t, x, &way);
+    return dim >= 0 && way == 1 ? dim : -1;
 }
 
 bool wrap_of(struct affine_table *t, const struct value *v, struct wrap *w)

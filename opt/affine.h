@@ -90,6 +90,8 @@ bool poly_is_nonnegative(struct affine_table *t, const struct poly *p, struct ac
 void poly_print(const struct affine_table *t, const struct poly *p, struct text *out);
 bool poly_equal(const struct poly *a, const struct poly *b);
 bool poly_const(const struct poly *p, int64_t *i);
+/* Along which index does p count, and which way (1 or -1)? -1: along none, or in larger steps. */
+int poly_counts_along(const struct affine_table *t, const struct poly *p, int64_t *way);
 /* The launcher's expression of a polynomial of uniform atoms, times `scale`. */
 bool poly_expr(struct affine_table *t, const struct poly *p, struct expr *out);
 /* Its value as an i32, computed where b stands. */

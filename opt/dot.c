@@ -66,22 +66,6 @@ bool dots_are_chained(struct func *f)
 
 /* -- layouts -- */
 
-const struct layout *dot_acc_layout(const struct op *o, bool rows_first)
-{
-    const struct fragment *g = fragment_for(o);
-    const struct type *t = op_opnd(o, DOT_acc)->type;
-    const struct func *f = o->block->func;
-    const struct wgmma *w = wgmma_for(o, NULL);
-    struct layout l;
-    if (w)
-        layout_fragment(&l, w->fragment, DOT_acc, t, wgmma_split(t, f->num_warps));
-    else if (g)
-        layout_fragment(&l, g, DOT_acc, t, warp_split_for(g, t, f->num_warps, rows_first));
-    else
-        layout_fma_acc(&l, t, f->num_warps);
-    return layout_intern(f->module, &l);
-}
-
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first)
 {
     const struct fragment *g = fragment_for(o);
@@ -93,9 +77,16 @@ const struct layout *dot_operand_layout(const struct op *o, int i, const struct 
         layout_fragment(&l, w->fragment, (enum dot_role)i, t, wgmma_split(sum, f->num_warps));
     else if (g)
         layout_fragment(&l, g, (enum dot_role)i, t, warp_split_for(g, sum, f->num_warps, rows_first));
+    else if (i == DOT_acc)
+        layout_fma_acc(&l, t, f->num_warps);
     else
         layout_fma_operand(&l, (enum dot_role)i, t, acc);
     return layout_intern(f->module, &l);
+}
+
+const struct layout *dot_acc_layout(const struct op *o, bool rows_first)
+{
+    return dot_operand_layout(o, DOT_acc, NULL, rows_first);
 }
 
 /* The dimension along which threads hold neighbours. */

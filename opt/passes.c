@@ -92,18 +92,6 @@ static void check_degree(struct func *f, const struct pass_info *p)
                    words[f->degree]);
 }
 
-static void clear_notes(struct block *b)
-{
-    for (int i = 0; i < b->args.n; i++)
-        b->args.at[i]->scratch = NULL;
-    for (struct op *o = b->first; o; o = o->next) {
-        for (int i = 0; i < o->nresults; i++)
-            o->results[i].scratch = NULL;
-        for (int i = 0; i < o->nregions; i++)
-            clear_notes(o->regions[i]);
-    }
-}
-
 static void verify(struct func *f)
 {
     const struct op *at = NULL;
@@ -187,7 +175,7 @@ static void run_pass(struct func *f, const struct opt_options *o, const struct p
     double seconds = o->time ? seconds_now() - start : 0;
     if (p->leaves != DEGREE_any)
         f->degree = (enum degree)p->leaves;
-    clear_notes(f->body);
+    block_clear_notes(f->body);
     if (m->diag->nerrors == 0 && (dumps || checks_each(o))) {
         struct text after = print_func(f);
         if (dumps && !(before.s && before.len == after.len && memcmp(before.s, after.s, after.len) == 0))

@@ -352,12 +352,6 @@ static bool plan(struct pipeline *p)
 
 /* -- the copies of one iteration -- */
 
-static struct value *mapped(const struct map *map, struct value *v)
-{
-    void **found = v ? map_get_ptr(map, v) : NULL;
-    return found ? *found : v;
-}
-
 static struct value *number(struct builder *b, const struct type *t, int64_t i)
 {
     return build_const_int(b, t, i);
@@ -387,12 +381,12 @@ static struct value *exists(struct pipeline *p, struct builder *b, struct value 
 /* What v is in the iteration that `map` describes, computed where b stands unless that has been done. */
 static struct value *compute(struct pipeline *p, struct builder *b, struct map *map, struct value *v)
 {
-    if (!v || mapped(map, v) != v || value_is_outside(v, p->loop))
-        return mapped(map, v);
+    if (!v || value_mapped(map, v) != v || value_is_outside(v, p->loop))
+        return value_mapped(map, v);
     for (int i = 0; i < v->def->nopnds; i++)
         compute(p, b, map, op_opnd(v->def, i));
     op_clone(b, v->def, map);
-    return mapped(map, v);
+    return value_mapped(map, v);
 }
 
 /* The copies of the iteration whose counter and carried values `map` has; one group. */
