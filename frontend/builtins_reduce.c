@@ -137,10 +137,15 @@ static struct obj *reduce(struct eval *e, const struct operands *in, struct obj 
     return reduce_axis(e, in, i, f, keep, call->loc);
 }
 
+static bool take_operands(struct eval *e, struct obj **args, const struct args *call, struct operands *in)
+{
+    return check_function(e, args[2], arg_loc(call, 2, "combine_fn")) && arg_operands(e, args[0], call, in);
+}
+
 struct obj *builtin_reduce(struct eval *e, struct obj **args, const struct args *call)
 {
     struct operands in;
-    if (!check_function(e, args[2], arg_loc(call, 2, "combine_fn")) || !arg_operands(e, args[0], call, &in))
+    if (!take_operands(e, args, call, &in))
         return obj_error;
     return reduce(e, &in, args[1], args[2], args[3], call);
 }
@@ -298,7 +303,7 @@ static struct obj *scan(struct eval *e, const struct operands *in, struct obj *a
 struct obj *builtin_associative_scan(struct eval *e, struct obj **args, const struct args *call)
 {
     struct operands in;
-    if (!check_function(e, args[2], arg_loc(call, 2, "combine_fn")) || !arg_operands(e, args[0], call, &in))
+    if (!take_operands(e, args, call, &in))
         return obj_error;
     return scan(e, &in, args[1], args[2], args[3], call);
 }

@@ -7,15 +7,9 @@
 
 /* -- @triton.jit -- */
 
-static struct obj *option(struct eval *e, struct obj *options, const char *name)
-{
-    struct obj *x = dict_get(e, options->dict, obj_cstr(e, name));
-    return x && x->kind != OBJ_none ? x : NULL;
-}
-
 static bool is_on(struct eval *e, struct obj *options, const char *name, struct loc at)
 {
-    struct obj *x = option(e, options, name);
+    struct obj *x = dict_option(e, options, name);
     return x && obj_truth(e, x, at);
 }
 
@@ -29,8 +23,8 @@ static struct obj *make_jit(struct eval *e, struct obj *options, struct obj *fn,
     x->kind = OBJ_jit;
     x->jit = NEW(e->arena, struct jit);
     x->jit->fn = *fn->function;
-    x->jit->do_not_specialize = option(e, options, "do_not_specialize");
-    x->jit->do_not_specialize_on_alignment = option(e, options, "do_not_specialize_on_alignment");
+    x->jit->do_not_specialize = dict_option(e, options, "do_not_specialize");
+    x->jit->do_not_specialize_on_alignment = dict_option(e, options, "do_not_specialize_on_alignment");
     x->jit->debug = is_on(e, options, "debug", at);
     return x;
 }

@@ -115,9 +115,7 @@ static void merge_dict(struct eval *e, struct obj *into, struct obj *from, struc
 {
     if (from->kind != OBJ_dict)
         eval_raise(e, at, "TypeError", ERR_not_mapping, obj_type_name(from));
-    for (int i = 0; i < from->dict->entries.n; i++)
-        if (from->dict->entries.at[i].key)
-            dict_set(e, into->dict, from->dict->entries.at[i].key, from->dict->entries.at[i].value);
+    dict_add_all(e, into->dict, from->dict);
 }
 
 static void add_pair(struct eval *e, struct scope *s, struct obj *dict, const struct ast *pair)

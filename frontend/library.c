@@ -13,16 +13,9 @@ static void set(struct eval *e, struct obj *module, const char *name, struct obj
 
 /* -- os, sys, time -- */
 
-static struct obj *text_arg(struct eval *e, struct obj *x, struct loc at)
-{
-    if (x->kind != OBJ_str)
-        eval_raise(e, at, "TypeError", ERR_expected_str, obj_type_name(x));
-    return x;
-}
-
 static struct obj *get_environment(struct eval *e, struct obj **args, const struct args *call)
 {
-    const char *name = text_arg(e, args[0], call->loc)->str.s;
+    const char *name = arg_str(e, args[0], call->loc)->str.s;
     const char *(*ask)(void *ctx, const char *name) = e->host ? e->host->getenv : NULL;
     const char *value = ask ? ask(e->host->ctx, name) : NULL;
     return value ? obj_cstr(e, value) : args[1];
@@ -42,7 +35,7 @@ static const struct builtin os_rows[] = {
 
 static struct obj *stream_write(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *text = text_arg(e, args[0], call->loc);
+    struct obj *text = arg_str(e, args[0], call->loc);
     if (e->host && e->host->write)
         e->host->write(e->host->ctx, text->str.s, text->str.n, args[1] == obj_true);
     return obj_none;
@@ -139,7 +132,7 @@ static const struct builtin named_tuple_methods[] = {
 
 static struct obj *named_tuple(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *class = obj_class(e, text_arg(e, args[0], call->loc)->str.s, NULL);
+    struct obj *class = obj_class(e, arg_str(e, args[0], call->loc)->str.s, NULL);
     struct obj *names = field_names(e, args[1], call->loc);
     int ndefaults = args[2]->kind == OBJ_none ? 0 : args[2]->seq.n;
     for (int i = 0; i < ndefaults && i < names->seq.n; i++) {

@@ -6,13 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static struct obj *self_str(struct eval *e, struct obj *x, struct loc at)
-{
-    if (x->kind != OBJ_str)
-        eval_raise(e, at, "TypeError", ERR_expected_str, obj_type_name(x));
-    return x;
-}
-
 /* -- characters -- */
 
 static bool is_upper(char c)
@@ -51,7 +44,7 @@ static char to_lower(char c)
 /* upper, lower, swapcase, capitalize, title, by the first letter of data. */
 static struct obj *change_case(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *x = self_str(e, args[0], call->loc);
+    struct obj *x = arg_str(e, args[0], call->loc);
     char how = *(const char *)call->callee->data, before = ' ';
     char *s = NEW_ARRAY(e->arena, x->str.n + 1, char);
     for (size_t i = 0; i < x->str.n; i++) {
@@ -67,7 +60,7 @@ static struct obj *change_case(struct eval *e, struct obj **args, const struct a
 /* isdigit and the like: data is the letter of the class. */
 static struct obj *is_all(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *x = self_str(e, args[0], call->loc);
+    struct obj *x = arg_str(e, args[0], call->loc);
     char which = *(const char *)call->callee->data;
     bool any = false;
     for (size_t i = 0; i < x->str.n; i++) {
@@ -118,7 +111,7 @@ static bool byte_range(struct eval *e, struct obj *x, struct obj *start, struct 
 /* find, rfind, index, rindex: data is "f", "rf", "i", "ri". */
 static struct obj *find_in(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *x = self_str(e, args[0], call->loc), *part = self_str(e, args[1], call->loc);
+    struct obj *x = arg_str(e, args[0], call->loc), *part = arg_str(e, args[1], call->loc);
     const char *how = call->callee->data;
     int64_t from, to, found = -1;
     if (byte_range(e, x, args[2], args[3], call->loc, &from, &to))
@@ -131,7 +124,7 @@ static struct obj *find_in(struct eval *e, struct obj **args, const struct args 
 
 static struct obj *count_in(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *x = self_str(e, args[0], call->loc), *part = self_str(e, args[1], call->loc);
+    struct obj *x = arg_str(e, args[0], call->loc), *part = arg_str(e, args[1], call->loc);
     int64_t from, to, n = 0;
     if (!byte_range(e, x, args[2], args[3], call->loc, &from, &to))
         return obj_int(e, 0);
@@ -153,15 +146,15 @@ static bool has_affix(const struct obj *x, const struct obj *affix, int64_t from
 /* startswith, endswith ("e"), of one text or any in a tuple. */
 static struct obj *affix(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *x = self_str(e, args[0], call->loc);
+    struct obj *x = arg_str(e, args[0], call->loc);
     bool at_end = *(const char *)call->callee->data == 'e';
     int64_t from, to;
     if (!byte_range(e, x, args[2], args[3], call->loc, &from, &to))
         return obj_false;
     if (args[1]->kind != OBJ_tuple)
-        return obj_bool(has_affix(x, self_str(e, args[1], call->loc), from, to, at_end));
+        return obj_bool(has_affix(x, arg_str(e, args[1], call->loc), from, to, at_end));
     for (int i = 0; i < args[1]->seq.n; i++)
-        if (has_affix(x, self_str(e, args[1]->seq.at[i], call->loc), from, to, at_end))
+        if (has_affix(x, arg_str(e, args[1]->seq.at[i], call->loc), from, to, at_end))
             return obj_true;
     return obj_false;
 }
@@ -171,7 +164,7 @@ static struct obj *affix(struct eval *e, struct obj **args, const struct args *c
 /* strip, lstrip, rstrip: data has the sides, "lr". */
 static struct obj *strip(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *x = self_str(e, args[0], call->loc);
+    struct obj *x = arg_str(e, args[0], call->loc);
     const char *sides = call->callee->data, *chars = " \t\n\r\v\f";
     size_t n = 6, from = 0, to = x->str.n;
     if (args[1]->kind == OBJ_str) {
@@ -187,8 +180,8 @@ static struct obj *strip(struct eval *e, struct obj **args, const struct args *c
 
 static struct obj *replace(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *x = self_str(e, args[0], call->loc);
-    struct obj *old = self_str(e, args[1], call->loc), *new = self_str(e, args[2], call->loc);
+    struct obj *x = arg_str(e, args[0], call->loc);
+    struct obj *old = arg_str(e, args[1], call->loc), *new = arg_str(e, args[2], call->loc);
     int64_t most = arg_index(e, args[3], call->loc), done = 0;
     struct text out;
     text_init(&out, e->arena);
@@ -220,7 +213,7 @@ static void push_str(struct eval *e, struct obj *list, const char *s, size_t n)
     VEC_PUSH(e->arena, &list->seq, part);
 }
 
-static struct obj *reversed_list(struct obj *x)
+struct obj *seq_reverse(struct obj *x)
 {
     for (int i = 0; i < x->seq.n / 2; i++) {
         struct obj *other = x->seq.at[x->seq.n - 1 - i];
@@ -259,13 +252,13 @@ static struct obj *split_words_right(struct eval *e, const struct obj *x, int64_
         while (i > 0 && is_space(x->str.s[i - 1]))
             i--;
         if (i == 0)
-            return reversed_list(out);
+            return seq_reverse(out);
         size_t to = i;
         while (i > 0 && !is_space(x->str.s[i - 1]))
             i--;
         if (most >= 0 && out->seq.n == most) {
             push_str(e, out, x->str.s, to);
-            return reversed_list(out);
+            return seq_reverse(out);
         }
         push_str(e, out, x->str.s + i, to - i);
     }
@@ -285,25 +278,25 @@ static struct obj *split_at(struct eval *e, const struct obj *x, const struct ob
         *(from_right ? &to : &from) = from_right ? at : at + n;
     }
     push_str(e, out, x->str.s + from, (size_t)(to - from));
-    return from_right ? reversed_list(out) : out;
+    return from_right ? seq_reverse(out) : out;
 }
 
 /* split, rsplit ("r"). */
 static struct obj *split(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *x = self_str(e, args[0], call->loc);
+    struct obj *x = arg_str(e, args[0], call->loc);
     bool from_right = *(const char *)call->callee->data == 'r';
     int64_t most = arg_index(e, args[2], call->loc);
     if (args[1]->kind == OBJ_none)
         return (from_right ? split_words_right : split_words)(e, x, most);
-    if (self_str(e, args[1], call->loc)->str.n == 0)
+    if (arg_str(e, args[1], call->loc)->str.n == 0)
         eval_raise(e, call->loc, "ValueError", ERR_empty_separator);
     return split_at(e, x, args[1], most, from_right);
 }
 
 static struct obj *split_lines(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *x = self_str(e, args[0], call->loc), *out = obj_list(e, 0, NULL);
+    struct obj *x = arg_str(e, args[0], call->loc), *out = obj_list(e, 0, NULL);
     bool keep = obj_truth(e, args[1], call->loc);
     for (size_t i = 0; i < x->str.n;) {
         size_t end = i;
@@ -320,7 +313,7 @@ static struct obj *split_lines(struct eval *e, struct obj **args, const struct a
 
 static struct obj *join(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *by = self_str(e, args[0], call->loc);
+    struct obj *by = arg_str(e, args[0], call->loc);
     struct iter it = iter_of(e, args[1], call->loc);
     struct text out;
     text_init(&out, e->arena);
@@ -337,7 +330,7 @@ static struct obj *join(struct eval *e, struct obj **args, const struct args *ca
 
 static struct obj *format(struct eval *e, struct obj **args, const struct args *call)
 {
-    return format_braces(e, self_str(e, args[0], call->loc), args[1], args[2], call->loc);
+    return format_braces(e, arg_str(e, args[0], call->loc), args[1], args[2], call->loc);
 }
 
 /* clang-format off */
@@ -464,7 +457,7 @@ static struct obj *list_copy(struct eval *e, struct obj **args, const struct arg
 static struct obj *list_reverse(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)e, (void)call;
-    reversed_list(args[0]);
+    seq_reverse(args[0]);
     return obj_none;
 }
 

@@ -223,13 +223,6 @@ static struct obj *sequence_binary(struct eval *e, enum oper op, struct obj *a, 
 
 /* -- dicts and sets -- */
 
-static void add_all(struct eval *e, struct dict *into, const struct dict *from)
-{
-    for (int i = 0; i < from->entries.n; i++)
-        if (from->entries.at[i].key)
-            dict_set(e, into, from->entries.at[i].key, from->entries.at[i].value);
-}
-
 /* Those of `from` that `other` has, or has not. */
 static void add_where(struct eval *e, struct dict *into, const struct dict *from, const struct dict *other,
                       bool has)
@@ -248,8 +241,8 @@ static struct obj *dict_binary(struct eval *e, enum oper op, struct obj *a, stru
     struct obj *x = a->kind == OBJ_dict ? obj_dict(e) : obj_set(e);
     switch (op) {
     case OPER_bitor:
-        add_all(e, x->dict, a->dict);
-        add_all(e, x->dict, b->dict);
+        dict_add_all(e, x->dict, a->dict);
+        dict_add_all(e, x->dict, b->dict);
         return x;
     case OPER_bitand: add_where(e, x->dict, a->dict, b->dict, true); return x;
     case OPER_sub: add_where(e, x->dict, a->dict, b->dict, false); return x;
@@ -360,7 +353,7 @@ struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj
         return a;
     }
     if (a->kind == b->kind && (a->kind == OBJ_dict || a->kind == OBJ_set) && op == OPER_bitor) {
-        add_all(e, a->dict, b->dict);
+        dict_add_all(e, a->dict, b->dict);
         return a;
     }
     struct obj *r = NULL;

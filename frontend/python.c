@@ -21,6 +21,13 @@ int64_t arg_index(struct eval *e, struct obj *x, struct loc at)
     return i;
 }
 
+struct obj *arg_str(struct eval *e, struct obj *x, struct loc at)
+{
+    if (x->kind != OBJ_str)
+        eval_raise(e, at, "TypeError", ERR_expected_str, obj_type_name(x));
+    return x;
+}
+
 /* -- output -- */
 
 static struct obj *print(struct eval *e, struct obj **args, const struct args *call)
@@ -475,13 +482,7 @@ static struct obj *sorted(struct eval *e, struct obj **args, const struct args *
 
 static struct obj *reversed(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *items = iter_collect(e, args[0], call->loc);
-    for (int i = 0; i < items->seq.n / 2; i++) {
-        struct obj *other = items->seq.at[items->seq.n - 1 - i];
-        items->seq.at[items->seq.n - 1 - i] = items->seq.at[i];
-        items->seq.at[i] = other;
-    }
-    return obj_iterator(e, items, call->loc);
+    return obj_iterator(e, seq_reverse(iter_collect(e, args[0], call->loc)), call->loc);
 }
 
 /* Several iterations going on together, and what is done with their items. */

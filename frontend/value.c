@@ -550,6 +550,19 @@ void dict_set(struct eval *e, struct dict *d, struct obj *key, struct obj *value
     *slot = d->entries.n;
 }
 
+void dict_add_all(struct eval *e, struct dict *into, const struct dict *from)
+{
+    for (int i = 0; i < from->entries.n; i++)
+        if (from->entries.at[i].key)
+            dict_set(e, into, from->entries.at[i].key, from->entries.at[i].value);
+}
+
+struct obj *dict_option(struct eval *e, const struct obj *dict, const char *name)
+{
+    struct obj *x = dict_get(e, dict->dict, obj_cstr(e, name));
+    return x && x->kind != OBJ_none ? x : NULL;
+}
+
 bool dict_remove(struct eval *e, struct dict *d, struct obj *key)
 {
     if (d->nslots == 0)

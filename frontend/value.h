@@ -230,6 +230,8 @@ void obj_print(struct eval *e, struct obj *x, struct text *out, bool repr); /* s
 bool obj_as_int(const struct obj *x, int64_t *out); /* int or bool (or a tensor's sticky constant) in range */
 struct obj *dict_get(struct eval *e, const struct dict *d, struct obj *key); /* NULL: absent */
 void dict_set(struct eval *e, struct dict *d, struct obj *key, struct obj *value);
+void dict_add_all(struct eval *e, struct dict *into, const struct dict *from);
+struct obj *dict_option(struct eval *e, const struct obj *dict, const char *name); /* NULL: absent, or None */
 bool dict_remove(struct eval *e, struct dict *d, struct obj *key);
 struct obj *scope_get(const struct scope *s, const char *name); /* this scope only; NULL: absent */
 struct obj *scope_find(const struct scope *s, const char *name); /* outwards to the globals */

@@ -566,6 +566,14 @@ int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules)
     return params->n;
 }
 
+static void dtype_text(enum dtype t, bool is_unsigned, struct text *out)
+{
+    if (dtype_info[t].kind == DTYPE_int)
+        text_printf(out, "%c%d", is_unsigned && t != DT_i1 ? 'u' : 'i', dtype_info[t].bits);
+    else
+        text_str(out, dtype_info[t].name);
+}
+
 /* -- naming a specialization -- */
 
 static void type_text(const struct lang_type *t, struct text *out)
@@ -573,10 +581,8 @@ static void type_text(const struct lang_type *t, struct text *out)
     if (t->kind == LT_ptr) {
         text_str(out, t->is_const ? "*k" : "*");
         type_text(t->elem, out);
-    } else if (dtype_info[t->dtype].kind == DTYPE_int) {
-        text_printf(out, "%c%d", t->is_unsigned && t->dtype != DT_i1 ? 'u' : 'i', dtype_info[t->dtype].bits);
     } else {
-        text_str(out, dtype_info[t->dtype].name);
+        dtype_text(t->dtype, t->is_unsigned, out);
     }
 }
 
@@ -585,10 +591,8 @@ static void ir_type_text(const struct type *t, bool is_unsigned, struct text *ou
     if (t->kind == TY_ptr) {
         text_char(out, '*');
         ir_type_text(t->elem, is_unsigned, out);
-    } else if (dtype_info[t->dtype].kind == DTYPE_int) {
-        text_printf(out, "%c%d", is_unsigned && t->dtype != DT_i1 ? 'u' : 'i', dtype_info[t->dtype].bits);
     } else {
-        text_str(out, dtype_info[t->dtype].name);
+        dtype_text(t->dtype, is_unsigned, out);
     }
 }
 

@@ -39,13 +39,6 @@ static struct obj *named_args(const struct level *l, const struct args *args)
     return named;
 }
 
-static void add_all(struct eval *e, struct obj *to, const struct obj *from)
-{
-    for (int i = 0; i < from->dict->entries.n; i++)
-        if (from->dict->entries.at[i].key)
-            dict_set(e, to->dict, from->dict->entries.at[i].key, from->dict->entries.at[i].value);
-}
-
 /* The call with more keywords; one that is there already is replaced. */
 static struct args with_keywords(struct eval *e, const struct args *args, const struct obj *extra)
 {
@@ -76,12 +69,6 @@ static struct args with_keywords(struct eval *e, const struct args *args, const 
     return out;
 }
 
-static struct obj *option(struct eval *e, const struct obj *options, const char *name)
-{
-    struct obj *x = dict_get(e, options->dict, obj_cstr(e, name));
-    return x && x->kind != OBJ_none ? x : NULL;
-}
-
 static struct level below(const struct level *l)
 {
     struct level next = *l;
@@ -104,7 +91,7 @@ static struct obj *launch_heuristics(const struct level *l, const struct obj *fu
         if (!entry->key)
             continue;
         struct obj *seen = obj_dict(e);
-        add_all(e, seen, named);
+        dict_add_all(e, seen->dict, named->dict);
         struct obj *x = eval_call1(e, entry->value, seen, args->loc);
         dict_set(e, named->dict, entry->key, x);
         dict_set(e, computed->dict, entry->key, x);
@@ -162,7 +149,7 @@ struct obj *tune_attribute(void *program, struct eval *e, struct obj *jit, const
 static struct obj *make_key(const struct level *l, const struct obj *options, const struct obj *named)
 {
     struct eval *e = l->e;
-    struct obj *key = obj_list(e, 0, NULL), *names = option(e, options, "key");
+    struct obj *key = obj_list(e, 0, NULL), *names = dict_option(e, options, "key");
     for (int i = 0; names && (names->kind == OBJ_list || names->kind == OBJ_tuple) && i < names->seq.n; i++) {
         struct obj *x = dict_get(e, named->dict, names->seq.at[i]);
         if (x)
@@ -218,8 +205,8 @@ static void make_trial(struct trial *t, const struct level *l, const struct obj 
     struct obj *keywords = config_keywords(e, config, args->loc);
     refuse_conflicts(l, keywords, args);
     *t = (struct trial){.below = below(l), .options = options, .config = config, .named = obj_dict(e)};
-    add_all(e, t->named, named);
-    add_all(e, t->named, keywords);
+    dict_add_all(e, t->named->dict, named->dict);
+    dict_add_all(e, t->named->dict, keywords->dict);
     t->args = with_keywords(e, args, keywords);
 }
 
@@ -227,7 +214,7 @@ static void make_trial(struct trial *t, const struct level *l, const struct obj 
 static struct tensor *listed(const struct trial *t, const char *name, int i)
 {
     struct eval *e = t->below.e;
-    struct obj *list = option(e, t->options, name);
+    struct obj *list = dict_option(e, t->options, name);
     if (!list || (list->kind != OBJ_list && list->kind != OBJ_tuple) || i >= list->seq.n)
         return NULL;
     struct obj *x = dict_get(e, t->named->dict, list->seq.at[i]);
@@ -237,21 +224,27 @@ static struct tensor *listed(const struct trial *t, const char *name, int i)
     return torch_tensor(x);
 }
 
+/* Is there a hook of that name? Then it is called, with one keyword more, or with NULL none. */
+static bool call_hook(struct trial *t, const char *name, const char *keyword, struct obj *value)
+{
+    struct eval *e = t->below.e;
+    struct obj *hook = dict_option(e, t->options, name), *extra = obj_dict(e);
+    if (!hook)
+        return false;
+    if (keyword)
+        dict_set(e, extra->dict, obj_cstr(e, keyword), value);
+    struct args call = with_keywords(e, &(struct args){.n = 1, .at = &t->named, .loc = t->args.loc}, extra);
+    eval_call(e, hook, &call);
+    return true;
+}
+
 /* pre_hook(args), or what stands for it: zeroes and copies. */
 static void run_pre_hook(struct trial *t, bool reset_only)
 {
     struct eval *e = t->below.e;
-    struct obj *hook = option(e, t->options, "pre_hook");
     struct tensor *x;
-    if (hook) {
-        struct obj *extra = obj_dict(e);
-        if (reset_only)
-            dict_set(e, extra->dict, obj_cstr(e, "reset_only"), obj_true);
-        struct args call =
-            with_keywords(e, &(struct args){.n = 1, .at = &t->named, .loc = t->args.loc}, extra);
-        eval_call(e, hook, &call);
+    if (call_hook(t, "pre_hook", reset_only ? "reset_only" : NULL, obj_true))
         return;
-    }
     for (int i = 0; (x = listed(t, "reset_to_zero", i)); i++)
         torch_assign(e, x, obj_int(e, 0), t->args.loc);
     t->saved = obj_list(e, 0, NULL);
@@ -261,18 +254,11 @@ static void run_pre_hook(struct trial *t, bool reset_only)
 
 static void run_post_hook(struct trial *t)
 {
-    struct eval *e = t->below.e;
-    struct obj *hook = option(e, t->options, "post_hook");
     struct tensor *x;
-    if (hook) {
-        struct obj *extra = obj_dict(e);
-        dict_set(e, extra->dict, obj_cstr(e, "exception"), obj_none);
-        struct args call =
-            with_keywords(e, &(struct args){.n = 1, .at = &t->named, .loc = t->args.loc}, extra);
-        eval_call(e, hook, &call);
-    }
-    for (int i = 0; !hook && t->saved && i < t->saved->seq.n && (x = listed(t, "restore_value", i)); i++)
-        torch_assign(e, x, t->saved->seq.at[i], t->args.loc);
+    if (call_hook(t, "post_hook", "exception", obj_none))
+        return;
+    for (int i = 0; t->saved && i < t->saved->seq.n && (x = listed(t, "restore_value", i)); i++)
+        torch_assign(t->below.e, x, t->saved->seq.at[i], t->args.loc);
 }
 
 static void run_config_hook(const struct trial *t)
@@ -363,7 +349,7 @@ static struct obj *keep_best(const struct level *l, struct obj *configs, int nal
                              const struct obj *named, struct loc at)
 {
     struct eval *e = l->e;
-    struct obj *model = option(e, prune, "perf_model"), *top = option(e, prune, "top_k");
+    struct obj *model = dict_option(e, prune, "perf_model"), *top = dict_option(e, prune, "top_k");
     if (!model)
         return configs;
     struct number k = {.i = configs->seq.n};
@@ -377,8 +363,8 @@ static struct obj *keep_best(const struct level *l, struct obj *configs, int nal
     for (int i = 0; i < configs->seq.n; i++) {
         struct obj *all = obj_dict(e);
         struct number time;
-        add_all(e, all, named);
-        add_all(e, all, config_keywords(e, configs->seq.at[i], at));
+        dict_add_all(e, all->dict, named->dict);
+        dict_add_all(e, all->dict, config_keywords(e, configs->seq.at[i], at)->dict);
         struct args call = with_keywords(e, &(struct args){.loc = at}, all);
         struct obj *found = eval_call(e, model, &call);
         if (!torch_number(found, &time))
@@ -402,14 +388,14 @@ static struct obj *prune(const struct level *l, const struct obj *options, struc
                          const struct obj *named, const struct args *args)
 {
     struct eval *e = l->e;
-    struct obj *by = option(e, options, "prune_configs_by");
+    struct obj *by = dict_option(e, options, "prune_configs_by");
     if (!by)
         return configs;
     if (by->kind != OBJ_dict)
         eval_raise(e, args->loc, "TypeError", ERR_testing_argument, "prune_configs_by", "a dict",
                    obj_type_name(by));
     int nall = configs->seq.n;
-    struct obj *early = option(e, by, "early_config_prune");
+    struct obj *early = dict_option(e, by, "early_config_prune");
     if (early) {
         const struct args positional = {.n = args->n, .at = args->at};
         struct obj *given[] = {configs, named_args(l, &positional)}, *keywords = obj_dict(e);
@@ -440,7 +426,7 @@ static const char *choice_path(const struct level *l, const struct obj *options,
 {
     const neso_run_options *o = &l->p->options;
     struct text all, path;
-    if (!o->cache || !o->save || !o->load || option(l->e, options, "pre_hook"))
+    if (!o->cache || !o->save || !o->load || dict_option(l->e, options, "pre_hook"))
         return NULL;
     text_init(&all, l->e->arena);
     text_str(&all, l->p->device->text);
@@ -538,7 +524,7 @@ static struct obj *warm_all(const struct level *l, const struct obj *options, st
 static struct obj *launch_autotuned(const struct level *l, const struct obj *options, const struct args *args)
 {
     struct eval *e = l->e;
-    struct obj *configs = option(e, options, "configs"), *named = named_args(l, args), *best;
+    struct obj *configs = dict_option(e, options, "configs"), *named = named_args(l, args), *best;
     if (!configs || (configs->kind != OBJ_list && configs->kind != OBJ_tuple))
         eval_raise(e, args->loc, "TypeError", ERR_testing_argument, "the configs of @triton.autotune",
                    "a list", configs ? obj_type_name(configs) : "None");
