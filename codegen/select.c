@@ -58,6 +58,15 @@ struct opnd emit3(struct select *s, struct form form, struct opnd x, struct opnd
     return emit(s, form, 3, (struct opnd[]){x, y, z});
 }
 
+struct opnd emit_bits(struct select *s, enum reg_class cls, struct opnd x)
+{
+    if (x.cls == cls)
+        return x;
+    struct opnd d = mir_reg(s->m, cls);
+    emit_insn(s, form0(INSN_mov, class_info[cls].bits == 64 ? PT_b64 : PT_b32), 1, 2, (struct opnd[]){d, x});
+    return d;
+}
+
 void emit_mov(struct select *s, struct opnd to, struct opnd from)
 {
     emit_insn(s, form_mov(to.cls), 1, 2, (struct opnd[]){to, from});

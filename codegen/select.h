@@ -54,6 +54,8 @@ struct opnd emit(struct select *s, struct form form, int n, const struct opnd *x
 struct opnd emit1(struct select *s, struct form form, struct opnd x);
 struct opnd emit2(struct select *s, struct form form, struct opnd x, struct opnd y);
 struct opnd emit3(struct select *s, struct form form, struct opnd x, struct opnd y, struct opnd z);
+/* The same bits as a register of another class; of its own: x. */
+struct opnd emit_bits(struct select *s, enum reg_class cls, struct opnd x);
 /* Any other: operands with results first. */
 struct insn *emit_insn(struct select *s, struct form form, int ndefs, int n, const struct opnd *x);
 /* A jump that is taken if `when` (negated: if not; OPND_none: always), and its target, once that exists. */

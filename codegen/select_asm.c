@@ -23,13 +23,9 @@ static struct opnd as_class(struct select *s, enum reg_class cls, struct opnd x)
 {
     x = in_reg(s, x);
     int from = class_info[x.cls].bits, to = class_info[cls].bits;
-    if (x.cls == cls)
-        return x;
     if (from != to)
         return emit1(s, form_cvt(to == 32 ? PT_u32 : PT_u16, from == 32 ? PT_u32 : PT_u16, MOD_none), x);
-    struct opnd d = mir_reg(s->m, cls);
-    emit_insn(s, form0(INSN_mov, to == 64 ? PT_b64 : PT_b32), 1, 2, (struct opnd[]){d, x});
-    return d;
+    return emit_bits(s, cls, x);
 }
 
 static struct word_shape shape_of(const struct value *v, int pack)

@@ -67,8 +67,7 @@ static void float_extreme(struct select *s, const struct op *o, enum dtype dt, s
 {
     bool wide = dt == DT_f64, is_max = op_int(o, ATTR_rmw) == RMW_fmax;
     enum reg_class cls = wide ? CLASS_b64 : CLASS_b32;
-    struct opnd bits = mir_reg(s->m, cls);
-    emit_insn(s, form0(INSN_mov, wide ? PT_b64 : PT_b32), 1, 2, (struct opnd[]){bits, x});
+    struct opnd bits = emit_bits(s, cls, x);
     struct opnd positive = emit2(s, form1(INSN_setp, wide ? PT_s64 : PT_s32, MOD_ge), bits, opnd_int(cls, 0));
     struct form up = atomic_form(o, INSN_atom, is_max ? MOD_max : MOD_min, wide ? PT_s64 : PT_s32);
     struct form down = atomic_form(o, INSN_atom, is_max ? MOD_min : MOD_max, wide ? PT_u64 : PT_u32);
@@ -161,15 +160,6 @@ static struct opnd old_register(struct select *s, const struct op *o, enum dtype
     return old;
 }
 
-static struct opnd as_class(struct select *s, enum reg_class cls, struct opnd x)
-{
-    if (x.cls == cls)
-        return x;
-    struct opnd d = mir_reg(s->m, cls);
-    emit_insn(s, form0(INSN_mov, class_info[cls].bits == 64 ? PT_b64 : PT_b32), 1, 2, (struct opnd[]){d, x});
-    return d;
-}
-
 /* Is all that happens to v that its owners put it into a buffer? */
 static bool is_only_stored(const struct value *v)
 {
@@ -192,7 +182,7 @@ static struct opnd atomic_elem(struct select *s, const struct op *o, enum dtype 
         rmw_elem(s, o, dt, old, at, x, guard);
     if (!has_uses(op_result(o)))
         return old;
-    old = as_class(s, dtype_class(dt), old);
+    old = emit_bits(s, dtype_class(dt), old);
     return is_only_stored(op_result(o)) ? old : from_owner(s, dt, l, old);
 }
 

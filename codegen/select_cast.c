@@ -117,20 +117,14 @@ static struct opnd f32(double x)
     return opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, x));
 }
 
-static struct opnd bits_of(struct select *s, struct opnd x)
-{
-    struct opnd bits = mir_reg(s->m, CLASS_b32);
-    emit_insn(s, form0(INSN_mov, PT_b32), 1, 2, (struct opnd[]){bits, x});
-    return bits;
-}
-
 /* The fp8 of x, given that of |x|; NaN has all bits but the sign. */
 static struct opnd with_f8_sign(struct select *s, struct opnd magnitude, struct opnd x)
 {
     enum { NOT_A_NUMBER = 0x7f, SIGN = 0x80, TOP_BYTE = 24 };
     struct opnd is_nan = emit2(s, form1(INSN_setp, PT_f32, MOD_nan), x, x);
     magnitude = emit3(s, form0(INSN_selp, PT_b16), opnd_int(CLASS_b16, NOT_A_NUMBER), magnitude, is_nan);
-    struct opnd top = emit2(s, form0(INSN_shr, PT_u32), bits_of(s, x), opnd_int(CLASS_b32, TOP_BYTE));
+    struct opnd top =
+        emit2(s, form0(INSN_shr, PT_u32), emit_bits(s, CLASS_b32, x), opnd_int(CLASS_b32, TOP_BYTE));
     struct opnd sign = emit1(s, form_cvt(PT_u16, PT_u32, MOD_none), top);
     sign = emit2(s, form0(INSN_and, PT_b16), sign, opnd_int(CLASS_b16, SIGN));
     return emit2(s, form0(INSN_or, PT_b16), magnitude, sign);
@@ -158,7 +152,7 @@ static struct opnd f32_to_f8e5(struct select *s, struct opnd x, bool rz)
 static struct opnd f32_to_f8e4(struct select *s, struct opnd x)
 {
     enum { LARGEST = 0x7e, DROPPED = 20, BELOW_HALF = 0x7ffff, BIAS = (127 - 7) << 3 };
-    struct opnd a = emit1(s, form0(INSN_abs, PT_f32), x), bits = bits_of(s, a);
+    struct opnd a = emit1(s, form0(INSN_abs, PT_f32), x), bits = emit_bits(s, CLASS_b32, a);
     struct opnd last = emit2(s, form0(INSN_shr, PT_u32), bits, opnd_int(CLASS_b32, DROPPED));
     last = emit2(s, form0(INSN_and, PT_b32), last, opnd_int(CLASS_b32, 1));
     bits = emit2(s, form0(INSN_add, PT_s32), bits, opnd_int(CLASS_b32, BELOW_HALF));
@@ -203,10 +197,8 @@ static struct opnd f64_to_odd_f32(struct select *s, struct opnd x)
     struct opnd lost = emit2(s, form1(INSN_setp, PT_f64, MOD_neu), back, x);
     struct opnd bit =
         emit3(s, form0(INSN_selp, PT_b32), opnd_int(CLASS_b32, 1), opnd_int(CLASS_b32, 0), lost);
-    struct opnd bits = mir_reg(s->m, CLASS_b32), odd = mir_reg(s->m, CLASS_f32);
-    emit_insn(s, form0(INSN_mov, PT_b32), 1, 2, (struct opnd[]){bits, f});
-    bits = emit2(s, form0(INSN_or, PT_b32), bits, bit);
-    emit_insn(s, form0(INSN_mov, PT_b32), 1, 2, (struct opnd[]){odd, bits});
+    struct opnd bits = emit2(s, form0(INSN_or, PT_b32), emit_bits(s, CLASS_b32, f), bit);
+    struct opnd odd = emit_bits(s, CLASS_f32, bits);
     struct opnd is_nan = emit2(s, form1(INSN_setp, PT_f64, MOD_nan), x, x);
     return emit3(s, form0(INSN_selp, PT_f32), f, odd, is_nan);
 }
@@ -265,13 +257,7 @@ static struct opnd float_to_int(struct select *s, enum dtype from, enum dtype to
 static struct opnd bitcast(struct select *s, enum dtype to, struct opnd x)
 {
     enum reg_class cls = dtype_class(to);
-    if (x.kind == OPND_imm)
-        return opnd_int(cls, x.i);
-    if (x.cls == cls)
-        return x;
-    struct opnd d = mir_reg(s->m, cls);
-    emit_insn(s, form0(INSN_mov, class_info[cls].bits == 64 ? PT_b64 : PT_b32), 1, 2, (struct opnd[]){d, x});
-    return d;
+    return x.kind == OPND_imm ? opnd_int(cls, x.i) : emit_bits(s, cls, x);
 }
 
 struct opnd select_cast(struct select *s, const struct op *o, const struct opnd *x)

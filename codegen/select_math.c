@@ -40,20 +40,6 @@ static struct opnd polynomial(struct select *s, int n, const float *c, struct op
     return sum;
 }
 
-static struct opnd bits_of_f32(struct select *s, struct opnd x)
-{
-    struct opnd d = mir_reg(s->m, CLASS_b32);
-    emit_insn(s, form0(INSN_mov, PT_b32), 1, 2, (struct opnd[]){d, x});
-    return d;
-}
-
-static struct opnd f32_of_bits(struct select *s, struct opnd x)
-{
-    struct opnd d = mir_reg(s->m, CLASS_f32);
-    emit_insn(s, form0(INSN_mov, PT_b32), 1, 2, (struct opnd[]){d, x});
-    return d;
-}
-
 static struct opnd select_f32(struct select *s, struct opnd c, struct opnd x, struct opnd y)
 {
     return emit3(s, form0(INSN_selp, PT_f32), x, y, c);
@@ -99,17 +85,17 @@ static struct opnd log_f32(struct select *s, struct opnd x, bool to_base_2)
     struct opnd tiny = emit2(s, form1(INSN_setp, PT_f32, MOD_lt), x, f32(0x1p-126f));
     struct opnd y = select_f32(s, tiny, times(s, x, f32(0x1p23f)), x),
                 shift = select_f32(s, tiny, f32(-23), f32(0));
-    struct opnd bits = bits_of_f32(s, y);
+    struct opnd bits = emit_bits(s, CLASS_b32, y);
     struct opnd exponent = emit2(s, form0(INSN_sub, PT_s32), bits, b32(TWO_THIRDS));
     exponent = emit2(s, form0(INSN_and, PT_b32), exponent, b32(-(INT64_C(1) << MANTISSA)));
-    struct opnd m = f32_of_bits(s, emit2(s, form0(INSN_sub, PT_s32), bits, exponent));
+    struct opnd m = emit_bits(s, CLASS_f32, emit2(s, form0(INSN_sub, PT_s32), bits, exponent));
     struct opnd e = emit1(s, form_cvt(PT_f32, PT_s32, MOD_rn), exponent); /* times 2^23 */
     e = fused(s, e, f32(0x1p-23f), shift);
     struct opnd f = emit2(s, form1(INSN_add, PT_f32, MOD_rn), m, f32(-1));
     struct opnd sum = fused(s, polynomial(s, 9, p, f), f, f32(-0.5f));
     sum = fused(s, sum, times(s, f, f), f);
     sum = to_base_2 ? fused(s, sum, f32(log2_e), e) : fused(s, e, f32(ln_2), sum);
-    struct opnd from_one = emit2(s, form0(INSN_sub, PT_s32), bits_of_f32(s, x), b32(1));
+    struct opnd from_one = emit2(s, form0(INSN_sub, PT_s32), emit_bits(s, CLASS_b32, x), b32(1));
     struct opnd ordinary = emit2(s, form1(INSN_setp, PT_u32, MOD_lt), from_one, b32(LAST_FINITE));
     return select_f32(s, ordinary, sum,
                       emit1(s, form1(INSN_lg2, PT_f32, MOD_approx), x)); /* of 0, infinity, less, NaN */
@@ -161,7 +147,8 @@ static struct opnd high_word(struct select *s, struct opnd x)
  * / (pi/2). */
 static struct quarter reduce_far(struct select *s, struct opnd x)
 {
-    struct opnd bits = bits_of_f32(s, x), n = emit2(s, form0(INSN_and, PT_b32), bits, b32(0x7fffffff));
+    struct opnd bits = emit_bits(s, CLASS_b32, x),
+                n = emit2(s, form0(INSN_and, PT_b32), bits, b32(0x7fffffff));
     struct opnd m = emit2(s, form0(INSN_and, PT_b32), bits, b32(0x7fffff));
     m = emit2(s, form0(INSN_or, PT_b32), m, b32(0x800000));
     struct opnd at = emit2(s, form0(INSN_shr, PT_u32), n, b32(23));
@@ -192,7 +179,7 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
     t.q = emit3(s, form0(INSN_selp, PT_b32), emit1(s, form0(INSN_neg, PT_s32), q), q, negative);
     t.r = select_f32(s, negative, emit1(s, form0(INSN_neg, PT_f32), r), r);
     struct opnd infinite = emit2(s, form1(INSN_setp, PT_u32, MOD_ge), n, b32(0x7f800000)); /* or NaN */
-    t.r = select_f32(s, infinite, f32_of_bits(s, b32(0x7fffffff)), t.r);
+    t.r = select_f32(s, infinite, emit_bits(s, CLASS_f32, b32(0x7fffffff)), t.r);
     return t;
 }
 
@@ -249,9 +236,10 @@ static struct opnd erf_f32(struct select *s, struct opnd x)
     struct opnd near = fused(s, x, polynomial(s, 8, p, times(s, x, x)), x);
     struct opnd clamped = emit2(s, form0(INSN_min, PT_f32), a, f32(4));
     struct opnd rest = emit1(s, form2(INSN_ex2, PT_f32, MOD_approx, MOD_ftz), polynomial(s, 10, q, clamped));
-    struct opnd far = bits_of_f32(s, emit2(s, form1(INSN_sub, PT_f32, MOD_rn), f32(1), rest));
-    struct opnd sign = emit2(s, form0(INSN_and, PT_b32), bits_of_f32(s, x), b32(-(INT64_C(1) << 31)));
-    far = f32_of_bits(s, emit2(s, form0(INSN_or, PT_b32), far, sign));
+    struct opnd far = emit_bits(s, CLASS_b32, emit2(s, form1(INSN_sub, PT_f32, MOD_rn), f32(1), rest));
+    struct opnd sign =
+        emit2(s, form0(INSN_and, PT_b32), emit_bits(s, CLASS_b32, x), b32(-(INT64_C(1) << 31)));
+    far = emit_bits(s, CLASS_f32, emit2(s, form0(INSN_or, PT_b32), far, sign));
     return select_f32(s, emit2(s, form1(INSN_setp, PT_f32, MOD_ge), a, f32(1)), far, near);
 }
 
@@ -284,19 +272,12 @@ static struct opnd polynomial_f64(struct select *s, int n, const double *c, stru
     return sum;
 }
 
-static struct opnd as_bits_f64(struct select *s, enum reg_class cls, struct opnd x)
-{
-    struct opnd d = mir_reg(s->m, cls);
-    emit_insn(s, form0(INSN_mov, PT_b64), 1, 2, (struct opnd[]){d, x});
-    return d;
-}
-
 /* 2^n as a float, for an exponent in 32 bits. */
 static struct opnd power_of_2(struct select *s, struct opnd n)
 {
     enum { BIAS = 1023, MANTISSA = 52 };
     n = emit1(s, form_cvt(PT_s64, PT_s32, MOD_none), emit2(s, form0(INSN_add, PT_s32), n, b32(BIAS)));
-    return as_bits_f64(s, CLASS_f64, emit2(s, form0(INSN_shl, PT_b64), n, b32(MANTISSA)));
+    return emit_bits(s, CLASS_f64, emit2(s, form0(INSN_shl, PT_b64), n, b32(MANTISSA)));
 }
 
 /* Beyond +-760 (of 2: 1100) the result is infinite or 0 anyway; twice half the exponent, so that subnormal results are rounded once. */
@@ -338,11 +319,11 @@ static struct opnd log_f64(struct select *s, struct opnd x, bool to_base_2)
     const int64_t sqrt_half = 0x3fe6a09e667f3bcd, infinity = 0x7ff0000000000000;
     struct opnd tiny = emit2(s, form1(INSN_setp, PT_f64, MOD_lt), x, f64(0x1p-1022));
     struct opnd y = emit3(s, form0(INSN_selp, PT_f64), times_f64(s, x, f64(0x1p54)), x, tiny);
-    struct opnd bits = as_bits_f64(s, CLASS_b64, y);
+    struct opnd bits = emit_bits(s, CLASS_b64, y);
     struct opnd e = emit2(s, form0(INSN_sub, PT_s64), bits, opnd_int(CLASS_b64, sqrt_half));
     e = emit2(s, form0(INSN_shr, PT_s64), e, b32(MANTISSA));
     struct opnd scale = emit2(s, form0(INSN_shl, PT_b64), e, b32(MANTISSA));
-    struct opnd m = as_bits_f64(s, CLASS_f64, emit2(s, form0(INSN_sub, PT_s64), bits, scale));
+    struct opnd m = emit_bits(s, CLASS_f64, emit2(s, form0(INSN_sub, PT_s64), bits, scale));
     struct opnd n = emit1(s, form_cvt(PT_f64, PT_s64, MOD_rn), e);
     n = emit2(s, form1(INSN_add, PT_f64, MOD_rn), n,
               emit3(s, form0(INSN_selp, PT_f64), f64(-54), f64(0), tiny));
@@ -360,7 +341,7 @@ static struct opnd log_f64(struct select *s, struct opnd x, bool to_base_2)
         sum = emit2(s, form1(INSN_sub, PT_f64, MOD_rn), f, rest);
         sum = fused_f64(s, n, f64(ln_2_high), sum);
     }
-    struct opnd special = as_bits_f64(s, CLASS_b64, x); /* infinity and NaN: themselves */
+    struct opnd special = emit_bits(s, CLASS_b64, x); /* infinity and NaN: themselves */
     special = emit2(s, form1(INSN_setp, PT_s64, MOD_ge), special, opnd_int(CLASS_b64, infinity));
     sum = emit3(s, form0(INSN_selp, PT_f64), x, sum, special);
     struct opnd zero = emit2(s, form1(INSN_setp, PT_f64, MOD_eq), x, f64(0)),
@@ -471,8 +452,7 @@ static struct opnd remainder_of(struct select *s, const struct remainder *t, str
     jump_to(leave, s->b);
     struct opnd minus = emit1(s, form0(INSN_neg, t->type), r);
     enum ptype bits = t->cls == CLASS_f64 ? PT_b64 : PT_b32;
-    struct opnd sign = mir_reg(s->m, ptype_info[bits].cls);
-    emit_insn(s, form0(INSN_mov, bits), 1, 2, (struct opnd[]){sign, x});
+    struct opnd sign = emit_bits(s, ptype_info[bits].cls, x);
     struct opnd negative =
         emit2(s, form1(INSN_setp, bits == PT_b64 ? PT_s64 : PT_s32, MOD_lt), sign, opnd_int(sign.cls, 0));
     struct opnd result = emit3(s, form0(INSN_selp, t->type), minus, r, negative);
