@@ -302,13 +302,17 @@ static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, 
     return r == obj_not_implemented ? NULL : r;
 }
 
-static struct obj *native_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
+/* By the left operand's class, or else the right one's; NULL: neither says. */
+static struct obj *ask_native(struct eval *e, enum oper op, bool compares, struct obj *a, struct obj *b,
+                              struct loc at)
 {
     struct obj *r = NULL;
-    if (a->kind == OBJ_native && a->native.class->binary)
-        r = a->native.class->binary(e, op, a, b, false, at);
-    if (!r && b->kind == OBJ_native && b->native.class->binary)
-        r = b->native.class->binary(e, op, b, a, true, at);
+    for (int i = 0; i < 2 && !r; i++) {
+        struct obj *self = i ? b : a;
+        const struct native_class *class = self->kind == OBJ_native ? self->native.class : NULL;
+        native_operator *say = !class ? NULL : compares ? class->compare : class->binary;
+        r = say ? say(e, op, self, i ? a : b, i, at) : NULL;
+    }
     return r;
 }
 
@@ -320,7 +324,7 @@ static struct obj *concrete_binary(struct eval *e, enum oper op, struct obj *a, 
         return format_percent(e, a, b, at);
     struct obj *r = NULL;
     if (a->kind == OBJ_native || b->kind == OBJ_native)
-        r = native_binary(e, op, a, b, at);
+        r = ask_native(e, op, false, a, b, at);
     if (!r && (a->kind == OBJ_instance || b->kind == OBJ_instance))
         r = instance_binary(e, op, a, b, at);
     if (!r && (is_sequence(a) || is_sequence(b)))
@@ -482,22 +486,12 @@ bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at)
     return obj_truth(e, eval_compare(e, OPER_lt, a, b, at), at);
 }
 
-static struct obj *native_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
-{
-    struct obj *r = NULL;
-    if (a->kind == OBJ_native && a->native.class->compare)
-        r = a->native.class->compare(e, op, a, b, false, at);
-    if (!r && b->kind == OBJ_native && b->native.class->compare)
-        r = b->native.class->compare(e, op, b, a, true, at);
-    return r;
-}
-
 /* Equality of instances asks __eq__ in obj_equal; `!=` is its opposite where there is no __ne__. */
 static struct obj *asked_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     struct obj *r = NULL;
     if (a->kind == OBJ_native || b->kind == OBJ_native)
-        r = native_compare(e, op, a, b, at);
+        r = ask_native(e, op, true, a, b, at);
     if (!r && (a->kind == OBJ_instance || b->kind == OBJ_instance))
         r = instance_binary(e, op, a, b, at);
     return r;

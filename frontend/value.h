@@ -121,6 +121,10 @@ struct builtin {
     const void *data;    /* for handlers that serve several rows: an opcode, say */
 };
 
+/* op is the ast's operator; `reflected`: self stands on the right. NULL result: unsupported operands. */
+typedef struct obj *native_operator(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected,
+                                    struct loc at);
+
 /* Behaviour of the host's own objects; any member may be NULL: "'torch.Tensor' object has no ..." */
 struct native_class {
     const char *name; /* "torch.Tensor" */
@@ -129,10 +133,8 @@ struct native_class {
     struct obj *(*call)(struct eval *e, struct obj *self, const struct args *args);
     struct obj *(*getitem)(struct eval *e, struct obj *self, struct obj *index, struct loc at);
     void (*setitem)(struct eval *e, struct obj *self, struct obj *index, struct obj *value, struct loc at);
-    /* op is the ast's operator; `reflected`: self stands on the right. NULL result: unsupported operands. */
-    struct obj *(*binary)(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected, struct loc at);
+    native_operator *binary, *compare;
     struct obj *(*unary)(struct eval *e, enum oper op, struct obj *self, struct loc at);
-    struct obj *(*compare)(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected, struct loc at);
     void (*str)(struct eval *e, struct obj *self, struct text *out, bool repr);
     struct obj *(*iter)(struct eval *e, struct obj *self, int64_t i, struct loc at); /* i-th item; NULL: the end */
     int64_t (*len)(struct eval *e, struct obj *self, struct loc at); /* -1: no length */

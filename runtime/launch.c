@@ -147,9 +147,14 @@ static neso_status report(struct neso_context *c, bool good, const struct fault 
     return good ? NESO_OK : report_fault(c, f);
 }
 
-static bool has_device(const struct neso_context *c, const char *what, struct fault *f)
+/* The device that a call is for; NULL: there is none. */
+static struct device *begin(struct neso_context *c, const char *what, struct fault *f)
 {
-    return c->device.class || fault_set(f, NESO_NO_DEVICE, ERR_device_none, "%s", what);
+    report_begin(c);
+    if (c->device.class)
+        return &c->device;
+    fault_set(f, NESO_NO_DEVICE, ERR_device_none, "%s", what);
+    return NULL;
 }
 
 neso_status neso_kernel_load(neso_kernel *kernel)
@@ -166,47 +171,36 @@ neso_status neso_kernel_load(neso_kernel *kernel)
 neso_status neso_memory_allocate(neso_context *context, size_t bytes, uint64_t *address)
 {
     struct fault f;
-    struct device *d = &context->device;
-    report_begin(context);
-    return report(context,
-                  has_device(context, "have memory on", &f) && d->class->alloc(d, bytes, address, &f), &f);
+    struct device *d = begin(context, "have memory on", &f);
+    return report(context, d && d->class->alloc(d, bytes, address, &f), &f);
 }
 
 neso_status neso_memory_release(neso_context *context, uint64_t address)
 {
     struct fault f;
-    struct device *d = &context->device;
-    report_begin(context);
-    return report(context, has_device(context, "have memory on", &f) && d->class->release(d, address, &f),
-                  &f);
+    struct device *d = begin(context, "have memory on", &f);
+    return report(context, d && d->class->release(d, address, &f), &f);
 }
 
 neso_status neso_memory_write(neso_context *context, uint64_t address, const void *from, size_t bytes)
 {
     struct fault f;
-    struct device *d = &context->device;
-    report_begin(context);
-    return report(
-        context,
-        has_device(context, "have memory on", &f) && d->class->write(d, address, from, bytes, NULL, &f), &f);
+    struct device *d = begin(context, "have memory on", &f);
+    return report(context, d && d->class->write(d, address, from, bytes, NULL, &f), &f);
 }
 
 neso_status neso_memory_read(neso_context *context, void *to, uint64_t address, size_t bytes)
 {
     struct fault f;
-    struct device *d = &context->device;
-    report_begin(context);
-    return report(
-        context, has_device(context, "have memory on", &f) && d->class->read(d, to, address, bytes, NULL, &f),
-        &f);
+    struct device *d = begin(context, "have memory on", &f);
+    return report(context, d && d->class->read(d, to, address, bytes, NULL, &f), &f);
 }
 
 neso_status neso_synchronize(neso_context *context, void *stream)
 {
     struct fault f;
-    struct device *d = &context->device;
-    report_begin(context);
-    return report(context, has_device(context, "wait for", &f) && d->class->sync(d, stream, &f), &f);
+    struct device *d = begin(context, "wait for", &f);
+    return report(context, d && d->class->sync(d, stream, &f), &f);
 }
 
 neso_status neso_counts_start(neso_context *context, int64_t programs)
