@@ -391,13 +391,7 @@ struct obj *builtin_get_int_dtype(struct eval *e, struct obj **args, const struc
 
 struct obj *builtin_constexpr(struct eval *e, struct obj **args, const struct args *call)
 {
-    struct obj *x = args[0];
-    if (x->kind == OBJ_tensor && x->tensor.constant)
-        x = x->tensor.constant;
-    if (!trace_is_tensor(x))
-        return obj_constexpr(e, x);
-    diag_error(e->diag, trace_loc(e, call->loc), ERR_constexpr_of_tensor, type_text(e, x));
-    return obj_error;
+    return trace_constexpr(e, args[0], call->loc);
 }
 
 struct obj *builtin_tuple(struct eval *e, struct obj **args, const struct args *call)

@@ -135,7 +135,7 @@ static const char *declared_name(struct eval *e, const char *name)
     return intern(e->strings, t.s, t.len);
 }
 
-static struct obj *constant_value(struct eval *e, struct obj *x, struct loc at)
+struct obj *trace_constexpr(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind == OBJ_tensor && x->tensor.constant)
         x = x->tensor.constant;
@@ -162,7 +162,7 @@ static void assign_name(struct eval *e, struct scope *s, const struct ast *targe
         return;
     }
     if (is_constexpr || (value->kind != OBJ_error && scope_get(s, declared_name(e, name)))) {
-        scope_set(s, name, constant_value(e, value, target->loc));
+        scope_set(s, name, trace_constexpr(e, value, target->loc));
         return;
     }
     if (!is_error(value) && !trace_is_host_object(value)) {

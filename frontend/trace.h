@@ -54,6 +54,8 @@ struct loop_range {
 };
 struct obj *loop_range_new(struct eval *e, const struct loop_range *r);
 void trace_lose(struct eval *e, const char *name, struct loc at, bool in_loop);
+/* A number, or what else is known while compiling, as a constexpr. */
+struct obj *trace_constexpr(struct eval *e, struct obj *x, struct loc at);
 
 /* A call of a function of the language, as if its body stood there. */
 struct obj *trace_inline(struct eval *e, struct function *fn, const struct args *args);

@@ -289,13 +289,19 @@ static struct obj *construct_like(struct eval *e, struct obj **args, const struc
     return learning(e, torch_wrap(e, t), args[3], call->loc);
 }
 
+static struct number number_arg(struct eval *e, struct obj *x, struct loc at)
+{
+    struct number n;
+    if (!torch_number(x, &n))
+        eval_raise(e, at, "TypeError", ERR_torch_operand, obj_type_name(x));
+    return n;
+}
+
 static struct obj *run_full(struct eval *e, struct obj **args, const struct args *call)
 {
     int64_t shape[TENSOR_RANK_MAX];
     int rank = torch_shape_arg(e, args[0], shape, call->loc);
-    struct number x;
-    if (!torch_number(args[1], &x))
-        eval_raise(e, call->loc, "TypeError", ERR_torch_operand, obj_type_name(args[1]));
+    struct number x = number_arg(e, args[1], call->loc);
     enum torch_dtype dflt = x.is_float                  ? TORCH_float32
                             : args[1]->kind == OBJ_bool ? TORCH_bool_
                                                         : TORCH_int64;
@@ -307,9 +313,7 @@ static struct obj *run_full(struct eval *e, struct obj **args, const struct args
 static struct obj *run_full_like(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor like = torch_self(e, args, call);
-    struct number x;
-    if (!torch_number(args[1], &x))
-        eval_raise(e, call->loc, "TypeError", ERR_torch_operand, obj_type_name(args[1]));
+    struct number x = number_arg(e, args[1], call->loc);
     struct tensor t =
         torch_make(e, torch_dtype_arg(e, args[2], like.dtype, call->loc), like.rank, like.shape, call->loc);
     t.on_gpu = like.on_gpu;
