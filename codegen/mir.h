@@ -9,7 +9,8 @@
  *
  * Most registers have one definition. Those with several are the values that loops and branches carry, and
  * the destinations of guarded loads, which are given their other value first. A guarded instruction may
- * leave its results as they were, so it counts as a use of them (unless it is marked `fresh`); a TIED one reads them.
+ * leave its results as they were, so it counts as a use of them (unless it is marked
+ * `fresh`); a TIED one reads them.
  *
  * Blocks stand in an order in which a block comes after its dominators. A block falls through to the next
  * one unless it ends in an unguarded jump.

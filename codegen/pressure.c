@@ -1,4 +1,5 @@
-/* pressure.c: how many registers are live where, in words, for --explain=registers; and the live ranges behind machine IR.
+/* pressure.c: how many registers are live where, in words, for --explain=registers; and the live
+ * ranges behind machine IR.
  *
  *     registers: 207 live at most, of 255: at 308:16; no spills expected
  *     registers:   there %acc 128, %shared_load.1 36, %offs_a.9 16, %offs_b.9 16, 11 more
@@ -8,8 +9,8 @@
  *
  *     // live %rd20 2: 4-9 12-15 %addptr
  *
- * says that this register, which is two of 32 bits, is live from instruction 4 on (counted from 0) until 9 reads it, and so on, and
- * whose value it has.
+ * says that this register, which is two of 32 bits, is live from instruction 4 on (counted from 0) until 9
+ * reads it, and so on, and whose value it has.
  */
 #include "codegen/mir.h"
 

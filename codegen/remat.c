@@ -2,9 +2,9 @@
  *
  *     %m = n < size; store p, x, %m; store q, y, %m  =>  ...; store p, x, %m; %m2 = n < size; store q, y, %m2
  *
- * Tiles of addresses and masks that two accesses share would else be kept from the one to the other, a register or
- * more for each element. The first op keeps what there is, each other one gets copies of its own: of what stands in
- * the same block (so that nothing moves into a loop), and of what that is made from.
+ * Tiles of addresses and masks that two accesses share would else be kept from the one to the other, a
+ * register or more for each element. The first op keeps what there is, each other one gets copies of its own:
+ * of what stands in the same block (so that nothing moves into a loop), and of what that is made from.
  */
 #include "codegen/mir.h"
 

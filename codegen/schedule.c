@@ -7,8 +7,8 @@
  * nothing waits for comes late. When many registers are live, the one that frees most goes first instead,
  * and what takes more than it frees (loads, shuffles, constants) goes only when nothing else can: the most
  * urgent, which brings what waits for it, and no more. If that leaves more live than there are registers, it
- * is done again, and where registers are short, what comes next is what the block's first store still waits for,
- * then what the second does.
+ * is done again, and where registers are short, what comes next is what the block's first store still waits
+ * for, then what the second does.
  * ptxas schedules again, knowing more of the hardware; what it is given should not need large changes, nor
  * more registers than there are.
  */
@@ -350,8 +350,9 @@ static void rank_nodes(struct scheduler *s)
         rank_node(s, i, &rank);
 }
 
-/* Does a wait for copies stand behind products? Then the order is that of a pipeline (opt/stage.c), in which each part of
- * the operands is loaded while the part before is multiplied: by design, with no more registers than that takes. */
+/* Does a wait for copies stand behind products? Then the order is that of a pipeline (opt/stage.c), in
+ * which each part of the operands is loaded while the part before is multiplied: by design, with no more
+ * registers than that takes. */
 static bool is_pipelined(const struct mblock *b)
 {
     bool multiplies = false;
@@ -517,8 +518,8 @@ static int regs_held(const struct liveness *live)
     return live->peak_halves < 2 ? 1 : (live->peak_halves + 1) / 2;
 }
 
-/* Is there one reduction of a whole tile, and no loop? Then all that is loaded is wanted right behind it; of more, one hides
- * the loads that the next needs. */
+/* Is there one reduction of a whole tile, and no loop? Then all that is loaded is wanted right behind it; of
+ * more, one hides the loads that the next needs. */
 static bool reduces_once(const struct mir *m)
 {
     const struct op *seen = NULL;
@@ -543,9 +544,9 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
-/* Registers with which the assembler surely gets by. Where halves are unpacked it finds a little more than this order
- * has, but loads that are not guarded it moves down to their use rather than be short of registers; around loops it wants some
- * for itself. */
+/* Registers with which the assembler surely gets by. Where halves are unpacked it finds a little more than
+ * this order has, but loads that are not guarded it moves down to their use rather than be short of
+ * registers; around loops it wants some for itself. */
 static int regs_needed(const struct mir *m, const struct liveness *live)
 {
     enum { SAVED = 1, KEEPS_LOADS = 2, SPARE = 5, SPARE_OF = 16 };
@@ -563,7 +564,8 @@ static int programs_of(const struct mir *m, int regs)
     return target_ctas(m->func->target, m->nthreads, regs);
 }
 
-/* The order in which most is under way, of those that leave room for n programs: loads stand together as far as that goes. */
+/* The order in which most is under way, of those that leave room for n programs: loads stand
+ * together as far as that goes. */
 static struct liveness *schedule_in_room(struct mir *m, struct insn **const *before, bool keeps_pipelines,
                                          int n)
 {
@@ -579,9 +581,9 @@ static struct liveness *schedule_in_room(struct mir *m, struct insn **const *bef
     return live;
 }
 
-/* While a program reduces, it asks memory for nothing, so others must be there that do: as many as an order for few
- * registers leaves room for, if these are many more. The assembler then moves loads up again, as far as it has room; left
- * to itself it takes more registers, or fewer and spills. */
+/* While a program reduces, it asks memory for nothing, so others must be there that do: as many as an order
+ * for few registers leaves room for, if these are many more. The assembler then moves loads up again, as far
+ * as it has room; left to itself it takes more registers, or fewer and spills. */
 static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
                                   bool keeps_pipelines)
 {
@@ -599,8 +601,9 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
     return reduces_once(m) ? schedule_in_room(m, before, keeps_pipelines, n) : thrifty;
 }
 
-/* Is a tile of so many registers carried through shared memory? Left to itself, the assembler rather spills a little than
- * has fewer programs on an SM, and of the memory, which has room for no more, it does not know. */
+/* Is a tile of so many registers carried through shared memory? Left to itself, the assembler
+ * rather spills a little than has fewer programs on an SM, and of the memory, which has room for no
+ * more, it does not know. */
 static bool carries_much(const struct mir *m)
 {
     enum { MUCH = 64, REGISTER_BITS = 32 };

@@ -246,7 +246,8 @@ void emit_barrier(struct select *s)
     emit_insn(s, form0(INSN_bar, PT_none), 0, s->role ? 2 : 1, x);
 }
 
-/* Behind the role's barrier come those of its groups, each by its number: one in a register would take all that there are. */
+/* Behind the role's barrier come those of its groups, each by its number: one in a register would
+ * take all that there are. */
 static void emit_group_barriers(struct select *s, int threads)
 {
     for (int i = 0; i < 32 * s->f->num_warps / threads; i++) {

@@ -153,8 +153,8 @@ void select_shared_gather(struct select *s, const struct op *o);
 void select_shared_count(struct select *s, const struct op *o);
 
 /* -- select_convert.c: used by others -- */
-/* Where a buffer, or one of its stages, begins in shared memory: a register (or $smem itself, moved to one) that holds an
- * address, and bytes to add to it. */
+/* Where a buffer, or one of its stages, begins in shared memory: a register (or $smem itself, moved to one)
+ * that holds an address, and bytes to add to it. */
 struct place {
     struct opnd base;
     int64_t bytes;

@@ -130,7 +130,8 @@ static struct opnd remainder_of(struct select *s, enum ptype type, const struct 
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_mul_lo, type), quotient, x[1]));
 }
 
-/* Division by 2^k of 32 or 64 bits: a shift, toward zero also below it. The assembler sometimes divides in full. */
+/* Division by 2^k of 32 or 64 bits: a shift, toward zero also below it. The assembler
+ * sometimes divides in full. */
 static struct opnd by_power(struct select *s, const struct op *o, enum ptype type, const struct opnd *x,
                             int k)
 {
@@ -235,7 +236,8 @@ static bool is_inverse_of_more(const struct op *o)
     return false;
 }
 
-/* A quarter of the inverse of a quarter: for divisors over 2^126 too no step gives or takes a number below 2^-126 but the last. */
+/* A quarter of the inverse of a quarter: for divisors over 2^126 too no step gives or takes a number
+ * below 2^-126 but the last. */
 static struct opnd inverse(struct select *s, struct opnd x)
 {
     struct opnd quarter = opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, 0.25));

@@ -2,8 +2,9 @@
  *
  *     asm %x text="shl.b32 $0, $1, 3;" constraints="=r,r"     =>     { .reg .b32 $a0; shl.b32 $a0, %r1, 3; mov.b32 %r2, $a0; }
  *
- * Elements narrower than 32 bits share registers, as many as are packed. Results have registers of their own inside the
- * braces: a text may write one before it has read all operands. The frontend has checked the constraints.
+ * Elements narrower than 32 bits share registers, as many as are packed. Results have registers of
+ * their own inside the braces: a text may write one before it has read all operands. The frontend has
+ * checked the constraints.
  */
 #include "codegen/select.h"
 

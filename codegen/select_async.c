@@ -1,12 +1,13 @@
-/* select_async.c: units that work beside the threads: barriers in memory, copies by tensor maps, roles of warps.
+/* select_async.c: units that work beside the threads: barriers in memory, copies by tensor maps, roles of
+ * warps.
  *
  *     mbar_wait %bar, %parity      =>      L: mbarrier.try_wait.parity... %p1, [%r1], %r2;  @!%p1 bra L;
  *
  *     warps warps=[8 4] {..} {..}  =>      @tid < 256 bra L;  @tid != 256 ret;  the second role, by one thread;  ret;
  *                                       L: the first role;  ret;
  *
- * Roles never meet again, so that the assembler may give each its own number of registers (setmaxnreg). The second role
- * only starts copies and waits: one thread does.
+ * Roles never meet again, so that the assembler may give each its own number of registers (setmaxnreg). The
+ * second role only starts copies and waits: one thread does.
  */
 #include "codegen/select.h"
 
@@ -127,8 +128,8 @@ static struct boxes boxes_of(struct select *s, const struct op *o, const struct 
     return b;
 }
 
-/* Coordinates of box `number`, innermost first; `first` is the operand with the outermost. Dimensions of the map in
- * front of the tile's are as they are. */
+/* Coordinates of box `number`, innermost first; `first` is the operand with the outermost. Dimensions of the
+ * map in front of the tile's are as they are. */
 static void box_coords(struct select *s, const struct op *o, int first, const struct type *t,
                        const int *order, uint32_t coord, struct opnd *x)
 {
@@ -143,8 +144,8 @@ static void box_coords(struct select *s, const struct op *o, int first, const st
     }
 }
 
-/* Of the copies that a pair shares, each program does the half with its rank in the box's highest bit; of the rows that
- * two groups of warps put, each does its own: moves the address and the coordinates there. */
+/* Of the copies that a pair shares, each program does the half with its rank in the box's highest bit; of the
+ * rows that two groups of warps put, each does its own: moves the address and the coordinates there. */
 static void take_half(struct select *s, const struct type *t, const int *order, const struct boxes *b,
                       int top, struct opnd rank, struct opnd *at, struct opnd *x)
 {
@@ -259,7 +260,8 @@ static void select_ready(struct select *s)
         go_alone(s);
 }
 
-/* What is ordered by it are barriers in memory, which have a fence of their own; a release would wait for all stores. */
+/* What is ordered by it are barriers in memory, which have a fence of their own; a release
+ * would wait for all stores. */
 static void select_cluster_arrive(struct select *s)
 {
     if (s->feeds.kind == OPND_reg) {
@@ -283,7 +285,8 @@ static void select_warps(struct select *s, const struct op *o)
     struct opnd idle = emit2(s, form1(INSN_setp, PT_s32, MOD_ne), s->leader, own);
     emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL)->guard = idle.n;
     s->b = mir_block(s->m, s->b->index, before->depth);
-    /* By its number ptxas would not know that one thread goes on, and put a loop over threads around each copy. */
+    /* By its number ptxas would not know that one thread goes on, and put a loop over
+     * threads around each copy. */
     s->feeds = emit1(s, form0(INSN_elect, PT_none), opnd_int(CLASS_b32, -1));
     select_inline(s, o->regions[1]);
     emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);

@@ -111,8 +111,8 @@ static void cas_elem(struct select *s, const struct op *o, enum dtype dt, struct
     set_guard(emit_insn(s, atomic_form(o, INSN_atom, MOD_cas, type), 1, 4, all), guard);
 }
 
-/* From the one thread that did it to all others, through a word of shared memory behind the buffers. The barrier in front
- * lets everybody have read what was there before. */
+/* From the one thread that did it to all others, through a word of shared memory behind the buffers. The
+ * barrier in front lets everybody have read what was there before. */
 static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x)
 {
     enum { ALIGN = 16 };

@@ -148,7 +148,8 @@ static struct opnd f32_to_f8e5(struct select *s, struct opnd x, bool rz)
     return with_f8_sign(s, h, x);
 }
 
-/* Rounded by hand, as above, always to nearest: the f32's bits where e4m3 has an exponent, else how many 2^-9 there are. */
+/* Rounded by hand, as above, always to nearest: the f32's bits where e4m3 has an exponent, else
+ * how many 2^-9 there are. */
 static struct opnd f32_to_f8e4(struct select *s, struct opnd x)
 {
     enum { LARGEST = 0x7e, DROPPED = 20, BELOW_HALF = 0x7ffff, BIAS = (127 - 7) << 3 };

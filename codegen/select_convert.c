@@ -362,7 +362,8 @@ static void select_shared_load(struct select *s, const struct op *o)
 
 /* -- holding -- */
 
-/* Something is added that is 0, which neither ptxas nor the peepholes know: to pairs of 16 bits, which are in one register. */
+/* Something is added that is 0, which neither ptxas nor the peepholes know: to pairs of 16 bits,
+ * which are in one register. */
 static void select_hold(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);

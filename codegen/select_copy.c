@@ -3,8 +3,9 @@
  *     async_copy %buf, %p, %m vec=8     =>     selp.b32 %r1, 16, 0, %m0;
  *                                              cp.async.cg.shared.global [%r0], [%p0], 16, %r1;
  *
- * Bytes past the last operand are not read, and written as zeros: that is what a mask of 0 means. The elements of a vector
- * share one mask value. 16 bytes bypass L1, since other threads of this SM will find them in shared memory.
+ * Bytes past the last operand are not read, and written as zeros: that is what a mask of 0 means. The
+ * elements of a vector share one mask value. 16 bytes bypass L1, since other threads of this SM will
+ * find them in shared memory.
  */
 #include "codegen/select.h"
 

@@ -3,9 +3,10 @@
  *     %d = dot %a, %b, %c     =>     mma.sync.aligned.m16n8k16... {%f1..%f4}, {%r1..%r4}, {%r5, %r6}, {%f5..%f8};
  *                                    for each 16 x 8 of the warp's accumulator, for each 16 of K
  *
- * Which register holds what is asked of the layouts: the threads' part of an element's coordinate is the same in the
- * accumulator and, but for K, in the operands. So it is enough to find, in the first thread, the register of a
- * coordinate. Nothing moves here: the pass that assigned layouts gave the operands those that the instruction needs.
+ * Which register holds what is asked of the layouts: the threads' part of an element's coordinate is the
+ * same in the accumulator and, but for K, in the operands. So it is enough to find, in the first thread,
+ * the register of a coordinate. Nothing moves here: the pass that assigned layouts gave the operands those
+ * that the instruction needs.
  */
 #include "codegen/select_dot.h"
 
@@ -106,8 +107,8 @@ static void emit_mma(struct select *s, const struct fragment *g, enum insn_code 
     emit_insn(s, form0(code, PT_none), RESULTS, n, x);
 }
 
-/* How far along K a sum may grow in the tensor core before it is added in f32: all the way, but for what the program says
- * of fp8, whose sums some tensor cores round. */
+/* How far along K a sum may grow in the tensor core before it is added in f32: all the way, but for what the
+ * program says of fp8, whose sums some tensor cores round. */
 static int part_of_k(const struct op *o, const struct fragment *g)
 {
     const struct type *t = op_opnd(o, DOT_a)->type;

@@ -1,4 +1,5 @@
-/* select_dot.h: tiles of a dot as matrices in registers, for both kinds of tensor core instructions (select_dot.c). */
+/* select_dot.h: tiles of a dot as matrices in registers, for both kinds of tensor core
+ * instructions (select_dot.c). */
 #ifndef NESO_CODEGEN_SELECT_DOT_H
 #define NESO_CODEGEN_SELECT_DOT_H
 
@@ -21,10 +22,11 @@ struct spot {
 
 struct matrix matrix_of(struct select *s, const struct value *v);
 struct spot matrix_spot(const struct matrix *acc, int reg); /* of the first thread's register */
-/* Elements into 32-bit registers, which the instructions want without a type; the layout has those of one word in
- * consecutive registers. */
+/* Elements into 32-bit registers, which the instructions want without a type; the layout has those of one
+ * word in consecutive registers. */
 void matrix_pack(struct select *s, struct matrix *a, const struct fragment *g);
-/* The instruction's matrix of operand `role` whose first element stands at a spot: appended to the operands. */
+/* The instruction's matrix of operand `role` whose first element stands at a spot: appended to the
+ * operands. */
 int matrix_words(struct select *s, const struct fragment *g, const struct matrix *a, enum dot_role role,
                  struct spot at, struct opnd *out);
 enum insn_code insn_named(const char *name);

@@ -243,8 +243,9 @@ static struct opnd erf_f32(struct select *s, struct opnd x)
     return select_f32(s, emit2(s, form1(INSN_setp, PT_f32, MOD_ge), a, f32(1)), far, near);
 }
 
-/* -- f64: e^r and 2^r by Taylor's series on |r| up to ln 2 / 2, whose next term is 4e-18 of the whole; the logarithm
- * of 1 + f as f - s (f - R), with s = f / (2 + f) and R = s^2 (2/3 + s^2 (2/5 + ...)), on f from -0.3 to 0.42 -- */
+/* -- f64: e^r and 2^r by Taylor's series on |r| up to ln 2 / 2, whose next term is 4e-18 of the whole;
+ * the logarithm of 1 + f as f - s (f - R), with s = f / (2 + f) and R = s^2 (2/3 + s^2 (2/5 + ...)), on
+ * f from -0.3 to 0.42 -- */
 
 static const double ln_2_high = 0x1.62e42fe000000p-1, ln_2_low = 0x1.f473de6af278fp-30,
                     log2_of_e = 0x1.71547652b82fep+0;
@@ -280,7 +281,8 @@ static struct opnd power_of_2(struct select *s, struct opnd n)
     return emit_bits(s, CLASS_f64, emit2(s, form0(INSN_shl, PT_b64), n, b32(MANTISSA)));
 }
 
-/* Beyond +-760 (of 2: 1100) the result is infinite or 0 anyway; twice half the exponent, so that subnormal results are rounded once. */
+/* Beyond +-760 (of 2: 1100) the result is infinite or 0 anyway; twice half the exponent, so that subnormal
+ * results are rounded once. */
 static struct opnd exp_f64(struct select *s, struct opnd x, bool of_2)
 {
     static const double taylor[] = {0x1.0000000000000p+0,  0x1.0000000000000p+0,  0x1.0000000000000p-1,

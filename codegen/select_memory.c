@@ -215,7 +215,8 @@ static struct guards guards_of(struct select *s, const struct opnd *mask, int ve
     return g;
 }
 
-/* Can nothing be seen of v's elements where `mask` is 0? Where the program goes is seen. *budget bounds the search. */
+/* Can nothing be seen of v's elements where `mask` is 0? Where the program goes is seen.
+ * *budget bounds the search. */
 static bool only_under_mask(const struct value *v, const struct value *mask, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {

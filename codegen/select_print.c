@@ -3,7 +3,8 @@
  *     print %x text=" x: "     =>     st.local.u32 [args], pid; ...; st.local.f64 [args+24], x
  *                                     call ($r), vprintf, (format, args);       for each of the thread's elements
  *
- * Every thread that holds an element prints it. The format has all that is known here: text, and how wide indices are.
+ * Every thread that holds an element prints it. The format has all that is known here: text,
+ * and how wide indices are.
  */
 #include "codegen/select.h"
 

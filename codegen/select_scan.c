@@ -4,8 +4,9 @@
  *     lanes        sums of 2, 4, .. threads: each thread of the upper half adds the last one of the lower half's
  *     registers    all of a thread's get what the threads before it have
  *
- * Opt has seen to it that the axis' lowest bits are registers' and the next ones lanes', in order. A scan from the
- * end is the same with all bits of the axis flipped. "First" and "before" are meant in the order of the scan.
+ * Opt has seen to it that the axis' lowest bits are registers' and the next ones lanes', in order.
+ * A scan from the end is the same with all bits of the axis flipped. "First" and "before" are meant
+ * in the order of the scan.
  */
 #include "codegen/select.h"
 

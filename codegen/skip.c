@@ -7,13 +7,14 @@
  *     @p st [q], c                                   @p st [q], c
  *                                                 L: d = add a, 1
  *
- * A row that ends within its tile leaves threads, and often whole warps, without elements in the last vectors: a layer norm
- * of 5120 columns in a tile of 8192 computed 37 percent of its results for nothing. And a vector leaves as soon as
- * it is done, where the assembler would mix what all of them need.
+ * A row that ends within its tile leaves threads, and often whole warps, without elements in the last
+ * vectors: a layer norm of 5120 columns in a tile of 8192 computed 37 percent of its results for nothing. And
+ * a vector leaves as soon as it is done, where the assembler would mix what all of them need.
  *
- * Such are pure instructions of the store's block whose results nobody else uses. They move down to the store, so
- * nothing that they read may change on the way. Threads of a warp may part here, and meet behind the store. Needs: the
- * final order, and registers enough. Not where warps have roles: their units want all threads of a warp together.
+ * Such are pure instructions of the store's block whose results nobody else uses. They move down to the
+ * store, so nothing that they read may change on the way. Threads of a warp may part here, and meet behind
+ * the store. Needs: the final order, and registers enough. Not where warps have roles: their units want all
+ * threads of a warp together.
  */
 #include "codegen/mir.h"
 
@@ -99,7 +100,8 @@ static bool may_move(const struct skip *s, const struct insn *in, int store)
     return true;
 }
 
-/* Notes in `to` what moves to the store at `at`; returns how many do. `number`: of the store, in the kernel. */
+/* Notes in `to` what moves to the store at `at`; returns how many do. `number`: of the
+ * store, in the kernel. */
 static int find_needs(struct skip *s, const struct mblock *b, int at, int number, int *to)
 {
     int n = 0;
@@ -166,7 +168,8 @@ static void mend_labels(struct skip *s, const struct mblock *b)
                 b->insns.at[i]->opnds[k].n = s->at[b->insns.at[i]->opnds[k].n];
 }
 
-/* Which instructions of a block move to which stores: the positions of these in to[], where it is worth it. */
+/* Which instructions of a block move to which stores: the positions of these in to[], where it is worth
+ * it. */
 static int *find_stores(struct skip *s, const struct mblock *b, int *number, int *nfound)
 {
     int *to = NEW_ARRAY(s->m->arena, b->insns.n + 1, int);

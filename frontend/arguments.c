@@ -1,5 +1,5 @@
-/* arguments.c: the arguments of builtins as what they must be: constants, types, shapes, axes, tensors. Each function
- * reports what it finds instead, at the argument's place. */
+/* arguments.c: the arguments of builtins as what they must be: constants, types, shapes, axes, tensors. Each
+ * function reports what it finds instead, at the argument's place. */
 #include "frontend/builtins_internal.h"
 
 #include <string.h>

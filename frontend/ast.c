@@ -4,8 +4,8 @@
  *         y = -1           body
  *                            (assign@2:5+6 [(name@2:5+1 y)] (unary@2:9+2 -@2:9 (int@2:10+1 1))))
  *
- * Nothing here knows a kind of node: the rows of nodes.h are expanded into one case each, and their fields into the
- * same few calls. A place is line:column+length; `_` stands for an absent part, [] holds a list. */
+ * Nothing here knows a kind of node: the rows of nodes.h are expanded into one case each, and their fields
+ * into the same few calls. A place is line:column+length; `_` stands for an absent part, [] holds a list. */
 #include "frontend/ast.h"
 
 #include <inttypes.h>
@@ -188,7 +188,8 @@ void ast_print(const struct ast *n, struct text *out)
 
 /* -- children -- */
 
-/* `field` counts the fields that hold nodes; the cursor says at which of them, and where in a list, to go on. */
+/* `field` counts the fields that hold nodes; the cursor says at which of them, and where in a list, to go
+ * on. */
 #define EXPR(x)                                                                                              \
     if (field++ == at->field) {                                                                              \
         at->field++;                                                                                         \

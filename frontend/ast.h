@@ -2,8 +2,9 @@
  *
  *     x = a + 1          (assign [(name x)] (binary (name a) add (int 1)))
  *
- * A node is a kind, a place, and the fields of its kind (nodes.h): `n->binary.left` where n->kind is AST_binary. Names
- * are interned: equal names are equal pointers. The tree is constant once parsed and lives as long as its arena.
+ * A node is a kind, a place, and the fields of its kind (nodes.h): `n->binary.left` where n->kind is
+ * AST_binary. Names are interned: equal names are equal pointers. The tree is constant once parsed and
+ * lives as long as its arena.
  */
 #ifndef NESO_FRONTEND_AST_H
 #define NESO_FRONTEND_AST_H
@@ -71,8 +72,8 @@ struct ast_range {
     uint32_t start, end;
 };
 
-/* `loc` is where the node starts, and its span on its first line. Parentheses around an expression are not part of
- * it; decorators are not part of a def. */
+/* `loc` is where the node starts, and its span on its first line. Parentheses around an expression are not
+ * part of it; decorators are not part of a def. */
 struct ast {
     enum ast_kind kind;
     uint16_t height; /* levels of the tree from here down: 1 for a leaf, AST_HEIGHT_MOST at most */

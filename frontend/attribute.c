@@ -5,7 +5,8 @@
 
 /* -- attributes -- */
 
-/* A module is looked up in its own names, then it may make the name, then it may be the parent of another module. */
+/* A module is looked up in its own names, then it may make the name, then it may be the
+ * parent of another module. */
 static struct obj *module_attribute(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *found = scope_get(x->module.scope, name);

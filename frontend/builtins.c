@@ -1,6 +1,7 @@
 /* builtins.c: triton and its submodules: which names they have, and members of types.
  *
- * A module has no names until somebody asks: `find` looks the name up in the table (builtins.h) and makes the object. */
+ * A module has no names until somebody asks: `find` looks the name up in the table (builtins.h)
+ * and makes the object. */
 #include "frontend/builtins_internal.h"
 #include "frontend/python.h"
 

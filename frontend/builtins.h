@@ -2,12 +2,13 @@
  *
  *   ROW(where, name, parameters, handler, data)
  *
- *   where       tl: tl.NAME. method: also x.NAME on tensors. math: these and tl.math.NAME. constant: tl.NAME, also
- *               usable outside of kernels. only_method: x.NAME alone. type: NAME of dtypes. libdevice, cuda, triton: their
- *               modules. descriptor: x.NAME on tensor descriptors. core: tl.core and tl.standard alone. bare: without a module, in kernels. hidden: by us only.
+ *   where       tl: tl.NAME. method: also x.NAME on tensors. math: these and tl.math.NAME. constant: tl.NAME,
+ *               also usable outside of kernels. only_method: x.NAME alone. type: NAME of dtypes. libdevice,
+ *               cuda, triton: their modules. descriptor: x.NAME on tensor descriptors. core: tl.core and
+ *               tl.standard alone. bare: without a module, in kernels. hidden: by us only.
  *   parameters  a Python parameter list (value.h, struct builtin)
- *   handler     the C function builtin_HANDLER; `prelude`: the function of prelude.py that data names, or that has the name
- *               itself; `unsupported`: a located error
+ *   handler     the C function builtin_HANDLER; `prelude`: the function of prelude.py that data names, or that
+ *               has the name itself; `unsupported`: a located error
  *   data        a word for the handler: an op of the IR, say
  */
 

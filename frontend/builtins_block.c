@@ -1,12 +1,13 @@
-/* builtins_block.c: block pointers and tensor descriptors (language.md 5.6, 5.7): boxes that move over an array.
+/* builtins_block.c: block pointers and tensor descriptors (language.md 5.6, 5.7): boxes
+ * that move over an array.
  *
  *     p = tl.make_block_ptr(A, (M, K), (sm, 1), (m, 0), (64, 32), (1, 0))    the tuple (A, (M, K), (sm, 1), (64, 32), (m, 0))
  *     tl.load(p, boundary_check=(0,))        the pointers A + m sm + 0 + i0 sm + i1, the mask 0 <= m + i0 < M
  *     d.load([m, k])                         the same of a descriptor: every dimension is checked
  *
- * Both are tuples of a class (value.h), so that loops, branches and calls carry them as they do tuples. Whatever reads or
- * writes through them is addresses and a mask like any other, of which passes make boxes again. What does not depend on
- * where the box is stays apart from what does: loops compute it once. */
+ * Both are tuples of a class (value.h), so that loops, branches and calls carry them as they do tuples.
+ * Whatever reads or writes through them is addresses and a mask like any other, of which passes make boxes
+ * again. What does not depend on where the box is stays apart from what does: loops compute it once. */
 #include "frontend/builtins_internal.h"
 #include "frontend/python.h"
 
@@ -252,8 +253,8 @@ static struct obj *is_inside(struct eval *e, struct obj *index, struct obj *size
     return tensor_binary(e, OPER_bitand, low, tensor_compare(e, OPER_lt, index, size, at), at);
 }
 
-/* The pointers of a box, and in the dimensions that are checked the mask of what is inside of the array (NULL: none are). An
- * offset that is a 1-D tensor is the indices themselves. */
+/* The pointers of a box, and in the dimensions that are checked the mask of what is inside of the array
+ * (NULL: none are). An offset that is a 1-D tensor is the indices themselves. */
 static void find_box(struct eval *e, const struct obj *box, struct obj *const *offsets, unsigned checked,
                      struct loc at, struct obj **ptrs, struct obj **mask)
 {

@@ -1,4 +1,5 @@
-/* builtins_debug.c: loops' ranges, promises to the optimizer, prints and assertions (language.md 4.2, 5.15). */
+/* builtins_debug.c: loops' ranges, promises to the optimizer, prints and assertions
+ * (language.md 4.2, 5.15). */
 #include "frontend/builtins_internal.h"
 
 #include <string.h>
@@ -196,7 +197,8 @@ static bool is_ascii(const struct obj *x)
     return true;
 }
 
-/* Unsigned values are widened where the IR has a wider type, since it keeps no signs; for 64 bits the op says it. */
+/* Unsigned values are widened where the IR has a wider type, since it keeps no signs; for
+ * 64 bits the op says it. */
 static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);

@@ -3,7 +3,8 @@
  *     tl.dot(a, b)          %dot = dot %a, %b, %zero precision=tf32
  *     tl.dot(a, b, acc)     %dot = dot %a, %b, %acc
  *
- * A sum of f16 that is asked for in f16 is accumulated in f16 tiles; who lowers it may keep it in f32 until the end. */
+ * A sum of f16 that is asked for in f16 is accumulated in f16 tiles; who lowers it may keep it
+ * in f32 until the end. */
 #include "frontend/builtins_internal.h"
 
 #include <string.h>

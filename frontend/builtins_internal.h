@@ -1,4 +1,5 @@
-/* builtins_internal.h: what the files of the library (builtins*.c) share: the handlers, and ways to read arguments. */
+/* builtins_internal.h: what the files of the library (builtins*.c) share: the handlers, and
+ * ways to read arguments. */
 #ifndef NESO_FRONTEND_BUILTINS_INTERNAL_H
 #define NESO_FRONTEND_BUILTINS_INTERNAL_H
 
@@ -46,8 +47,8 @@ struct obj *descriptor_method(struct eval *e, struct obj *x, const char *name); 
 
 /* -- builtins_block.c -- */
 bool is_block_pointer(const struct obj *x);
-/* What a block pointer stands for as arguments of a load or store, whose argument i is boundary_check. False: an error is
- * reported. */
+/* What a block pointer stands for as arguments of a load or store, whose argument i is boundary_check. False:
+ * an error is reported. */
 bool block_pointer_access(struct eval *e, struct obj *box, struct obj *boundary, struct obj *padding,
                           const struct args *call, int i, struct obj **ptrs, struct obj **mask, struct obj **other);
 

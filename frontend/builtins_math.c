@@ -381,7 +381,8 @@ struct obj *builtin_int_prelude(struct eval *e, struct obj **args, const struct 
     return trace_call_prelude(e, call->callee->data, n, args, call->loc);
 }
 
-/* data: how a float is rounded to a whole number (to nearest, to zero, down, up), and the type that it becomes. */
+/* data: how a float is rounded to a whole number (to nearest, to zero, down, up), and the
+ * type that it becomes. */
 struct obj *builtin_convert_rounded(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x");

@@ -1,4 +1,5 @@
-/* builtins_shape.c: making tiles and changing their shape: tl.arange, tl.full, tl.reshape, x[:, None] (language.md 5.1, 5.2).
+/* builtins_shape.c: making tiles and changing their shape: tl.arange, tl.full, tl.reshape, x[:,
+ * None] (language.md 5.1, 5.2).
  *
  * Most are one op without work: the elements keep their row-major order. */
 #include "frontend/builtins_internal.h"

@@ -1,6 +1,6 @@
-/* builtins_triton.c: what programs do with kernels before they launch them: decorators, Config, small functions of ints
- * (language.md 6.1, 6.3 to 6.5). Launching itself, tuning and heuristics are the runtime's: here the decorators' arguments
- * are only kept on the kernel (struct jit). */
+/* builtins_triton.c: what programs do with kernels before they launch them: decorators, Config, small
+ * functions of ints (language.md 6.1, 6.3 to 6.5). Launching itself, tuning and heuristics are the runtime's:
+ * here the decorators' arguments are only kept on the kernel (struct jit). */
 #include "frontend/builtins_internal.h"
 
 #include <string.h>

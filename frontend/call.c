@@ -1,8 +1,8 @@
-/* call.c: calling, and making what can be called: arguments find their parameters, functions close over scopes, classes run
- * their bodies.
+/* call.c: calling, and making what can be called: arguments find their parameters, functions close over
+ * scopes, classes run their bodies.
  *
- * Functions written in the language and rows of tables bind alike: both have a signature, made from syntax or from the row's
- * parameter list as text, which says of each parameter its name, its role and its default. */
+ * Functions written in the language and rows of tables bind alike: both have a signature, made from syntax or
+ * from the row's parameter list as text, which says of each parameter its name, its role and its default. */
 #include "frontend/python.h"
 
 #include <string.h>
@@ -213,7 +213,8 @@ static size_t default_length(const char *s)
     return strcspn(s, ",");
 }
 
-/* One parameter of a row's list; `*` alone only changes the role of those that follow. Returns where the next begins. */
+/* One parameter of a row's list; `*` alone only changes the role of those that follow. Returns
+ * where the next begins. */
 static const char *parse_parameter(struct eval *e, const char *s, struct signature *sig, enum ast_role *role)
 {
     struct parameter p = {.role = *role};
@@ -521,7 +522,8 @@ struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_l
     return x;
 }
 
-/* The first argument that is a class of the program; others (object, the host's classes) give nothing that is known. */
+/* The first argument that is a class of the program; others (object, the host's classes) give
+ * nothing that is known. */
 static struct obj *base_class(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct args args = {.loc = x->loc};

@@ -1,8 +1,9 @@
 /* eval.c: executing statements of host code: modules, functions, `try` and `with`; and how errors travel.
  *
- * A statement either falls through or says how its block ends (enum flow). Exceptions unwind by longjmp to the innermost
- * handler, which is a `try`, a `with`, or the top; nothing on the way owns anything but arena memory. In a kernel the same
- * eval_block hands each statement to kernel.c. Expressions are in expr.c, calls and definitions in call.c. */
+ * A statement either falls through or says how its block ends (enum flow). Exceptions unwind by longjmp to
+ * the innermost handler, which is a `try`, a `with`, or the top; nothing on the way owns anything but arena
+ * memory. In a kernel the same eval_block hands each statement to kernel.c. Expressions are in expr.c, calls
+ * and definitions in call.c. */
 #include "frontend/python.h"
 
 #include <string.h>
@@ -558,7 +559,8 @@ enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *blo
 
 /* -- modules -- */
 
-/* Would executing it only do what a host does? A method call may complete what kernels need (configs.append). */
+/* Would executing it only do what a host does? A method call may complete what kernels need
+ * (configs.append). */
 static bool is_for_host_only(const struct ast *x)
 {
     if (x->kind != AST_eval)

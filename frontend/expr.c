@@ -1,7 +1,7 @@
 /* expr.c: the value of an expression: one switch over syntax, for host code and for kernels.
  *
- * In a kernel (e->trace) names go through trace_name, displays make tuples, and conditions that only run time knows go to
- * trace.c; operators on tensors find their way through eval_binary and its kin. */
+ * In a kernel (e->trace) names go through trace_name, displays make tuples, and conditions that only run time
+ * knows go to trace.c; operators on tensors find their way through eval_binary and its kin. */
 #include "frontend/python.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /* format.c: Python's three ways of formatting: `{x:>8.3f}` in f-strings and str.format, and `'%8.3f' % x`.
  *
- * All three become a struct field. A number is made as sign, prefix and digits, so that zeros and fills can go between. The
- * C library's digits are taken with whatever decimal point the locale gives, which is then set to '.'. */
+ * All three become a struct field. A number is made as sign, prefix and digits, so that zeros and
+ * fills can go between. The C library's digits are taken with whatever decimal point the locale gives,
+ * which is then set to '.'. */
 #include "frontend/python.h"
 
 #include <math.h>

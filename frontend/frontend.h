@@ -1,8 +1,9 @@
 /* frontend.h: from Python source to IR, and running the host part of programs.
  *
- * One evaluator executes statements in two ways: concretely (module level, host functions, constexprs), and, inside a
- * kernel, by tracing: an operator with a tensor operand emits IR. eval.c has the one switch over syntax; where a tensor
- * or a kernel's own rule is met it asks trace.c (statements, calls, names) and promote.c (operators, casts).
+ * One evaluator executes statements in two ways: concretely (module level, host functions, constexprs), and,
+ * inside a kernel, by tracing: an operator with a tensor operand emits IR. eval.c has the one switch over
+ * syntax; where a tensor or a kernel's own rule is met it asks trace.c (statements, calls, names) and
+ * promote.c (operators, casts).
  *
  *     tokens ─► syntax tree ─► eval.c ──concrete──► objects, host effects
  *                                 └───tensor──────► trace.c, promote.c, builtins_*.c ─► IR
@@ -14,12 +15,14 @@
 #include "frontend/value.h"
 #include "ir/ir.h"
 
-/* What the runtime lends to programs: modules that the frontend does not know, launches, output, environment. */
+/* What the runtime lends to programs: modules that the frontend does not know, launches, output,
+ * environment. */
 struct host {
     void *ctx;
     bool definitions_only; /* execute only what kernels need, as without a host, but find the files beside the program */
-    /* A module by its dotted name ("torch", "triton.testing", "os"), or NULL: unknown. Asked after builtins_module for
-     * triton's own, before the modules of Python's library that the frontend has (library.c). */
+    /* A module by its dotted name ("torch", "triton.testing", "os"), or NULL: unknown. Asked
+     * after builtins_module for triton's own, before the modules of Python's library that the
+     * frontend has (library.c). */
     struct obj *(*import)(void *ctx, struct eval *e, const char *name, struct loc at);
     /* The text of an importable user file (`import helpers` beside the program), or NULL. */
     const struct source *(*find_source)(void *ctx, struct eval *e, const char *module);
@@ -60,7 +63,8 @@ struct call_record {
  *     struct handler h;
  *     handler_push(e, &h);
  *     if (setjmp(h.jump) == 0) { ...; handler_pop(e, &h); } else { ... h.raised ... }
- * When the jump arrives, the handler is already popped and the evaluator's state is what it was at the push. */
+ * When the jump arrives, the handler is already popped and the evaluator's state is what it was at the
+ * push. */
 struct handler {
     jmp_buf jump;
     struct handler *outer;
@@ -124,7 +128,8 @@ struct spec_arg {
 struct spec {
     int nargs;
     struct spec_arg *args;
-    /* By parameter: NULL, or a tuple, of whose items those that are no tuples take an argument each. NULL: no parameter has any. */
+    /* By parameter: NULL, or a tuple, of whose items those that are no tuples take an argument each. NULL:
+     * no parameter has any. */
     struct obj *const *parts;
     /* **META of the 1.0 dialect: keywords that name no parameter */
     int nmeta;
@@ -141,25 +146,28 @@ struct spec {
 
 /* -- eval.c -- */
 void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct diag *d, const struct host *h);
-/* Parses and executes a file's top level. With host NULL only what kernels need is executed: imports, defs, classes, assignments that can
- * be evaluated; everything else is skipped without error. Errors are in diag; returns the module or NULL. An uncaught exception of a
- * host program is reported as a diagnostic with its traceback as notes; *failed (may be NULL) is then set: exit 1, not 2. */
+/* Parses and executes a file's top level. With host NULL only what kernels need is executed: imports, defs,
+ * classes, assignments that can be evaluated; everything else is skipped without error. Errors are in diag;
+ * returns the module or NULL. An uncaught exception of a host program is reported as a diagnostic with its
+ * traceback as notes; *failed (may be NULL) is then set: exit 1, not 2. */
 struct obj *eval_file(struct eval *e, const struct source *src, const char *module_name, bool *failed);
 struct obj *eval_expr(struct eval *e, struct scope *s, const struct ast *x);
 enum flow { FLOW_next, FLOW_break, FLOW_continue, FLOW_return };
-/* Executes statements in order. When tracing, an error ends its statement only: the names it would bind become obj_error. */
+/* Executes statements in order. When tracing, an error ends its statement only: the names it would
+ * bind become obj_error. */
 enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result);
 struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *eval_call1(struct eval *e, struct obj *callee, struct obj *arg, struct loc at);
-/* Binds args to a def's parameters: scope gets a name each. Reports missing, unexpected, duplicate arguments. */
+/* Binds args to a def's parameters: scope gets a name each. Reports missing, unexpected, duplicate
+ * arguments. */
 void eval_bind(struct eval *e, struct function *f, const struct args *args, struct scope *into);
 void eval_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value);
 struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct loc at);
 struct obj *eval_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);  /* concrete or traced */
 struct obj *eval_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
 struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
-/* Reports and unwinds: to the statement being traced in a kernel, to the innermost `try` in host code. `class_name`: the
- * Python exception ("TypeError"). Texts are rows of ir/errors.h. */
+/* Reports and unwinds: to the statement being traced in a kernel, to the innermost `try` in host code.
+ * `class_name`: the Python exception ("TypeError"). Texts are rows of ir/errors.h. */
 _Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name, enum error error, ...);
 void handler_push(struct eval *e, struct handler *h);
 void handler_pop(struct eval *e, struct handler *h);
@@ -169,7 +177,8 @@ _Noreturn void eval_throw(struct eval *e, const struct exception *x);
 void eval_write(struct eval *e, const char *s, size_t n);
 
 /* -- kernel.c -- */
-/* Executes one statement of a kernel. An error ends the statement, and the names it would bind become obj_error. */
+/* Executes one statement of a kernel. An error ends the statement, and the names it would
+ * bind become obj_error. */
 enum flow kernel_statement(struct eval *e, struct scope *s, const struct ast *x, struct obj **result);
 
 /* -- trace.c: the kernel's rules -- */
@@ -188,8 +197,8 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name);
 struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, struct obj *cond);
 struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x);
-/* Runs a jit function (a reduction's combine function) on the 2n scalars of region `b`, of types[0..n-1] twice;
- * yields its n results. False: an error is reported. */
+/* Runs a jit function (a reduction's combine function) on the 2n scalars of region `b`, of types[0..n-1]
+ * twice; yields its n results. False: an error is reported. */
 bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, const struct lang_type *const *types, struct loc at);
 struct builder *trace_builder(struct eval *e, struct loc at); /* where ops go now, with this place */
 
@@ -208,7 +217,8 @@ struct obj *trace_truth(struct eval *e, struct obj *x, struct loc at);
 void trace_drop_result(struct eval *e, struct loc call);
 /* A statement begins: a debugger may stop here. */
 void trace_statement(struct eval *e, struct scope *s, struct loc at);
-/* The op host_call of this site is reached: its operands, and where its result goes. Raises as host code does. */
+/* The op host_call of this site is reached: its operands, and where its result goes. Raises as host code
+ * does. */
 void host_site_run(struct eval *e, const struct host_site *site, const char *const *values, char *result);
 /* The variables of the kernel there, as objects. */
 struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values);
@@ -232,7 +242,8 @@ struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, stru
 /* -- builtins_block.c -- */
 bool is_box(const struct obj *x); /* a block pointer or a tensor descriptor */
 struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL: no such */
-/* What a launch takes apart, into a tuple: tuples, named tuples, tensor descriptors of the host. NULL: x is none of these. */
+/* What a launch takes apart, into a tuple: tuples, named tuples, tensor descriptors of the host.
+ * NULL: x is none of these. */
 struct obj *argument_parts(struct eval *e, struct obj *x);
 /* What part i of such a tuple is called; NULL: it has only its number. */
 const char *argument_part_name(struct eval *e, const struct obj *parts, int i);
@@ -250,7 +261,8 @@ struct scope *builtins_names(struct eval *e, const struct obj *module);
 /* Members of a dtype or pointer type; NULL: no such. */
 struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
 
-/* -- prelude.py, library.py (as packed texts): functions of the language and modules of Python that are written in it -- */
+/* -- prelude.py, library.py (as packed texts): functions of the language and modules of Python
+ * that are written in it -- */
 extern const unsigned char prelude_py[], library_py[];
 /* The section after another (NULL: the first); NULL: there is none. It begins with its heading. */
 const unsigned char *packed_section(const unsigned char *packed, const unsigned char *after);

@@ -1,14 +1,18 @@
-/* hostcall.c: what kernels on the interpreter ask of the host part: plain Python functions, print, breakpoints.
+/* hostcall.c: what kernels on the interpreter ask of the host part: plain Python functions, print,
+ * breakpoints.
  *
  *     print_if(f'x = {x}', '=0', [pid])   =>   %0 = host_call %x, %pid site=3 : i64
  *                                              sites[3]: call print_if with (deferred text of x, '=0', [pid])
  *
- * The op carries the values, its site says what they are parts of. When a program reaches it, the arguments are built
- * again around the values, as tiles (tile.h), and the function runs as host code does. Its result is an object that only
- * the host knows: the kernel holds its address, may pass it on, and may ask for its truth, int() or float().
- * But a function whose result is used is traced as if it were @triton.jit, where the language has what it is made of.
+ * The op carries the values, its site says what they are parts of. When a program reaches it, the arguments
+ * are built again around the values, as tiles (tile.h), and the function runs as host code does. Its result
+ * is an object that only the host knows: the kernel holds its address, may pass it on, and may ask for its
+ * truth, int() or float().
+ * But a function whose result is used is traced as if it were @triton.jit, where the
+ * language has what it is made of.
  *
- * A site before each statement names the variables there are, for the debugger; where nothing can stop there, they go. */
+ * A site before each statement names the variables there are, for the debugger; where nothing
+ * can stop there, they go. */
 #include "frontend/python.h"
 #include "frontend/tile.h"
 #include "frontend/trace.h"
@@ -209,7 +213,8 @@ void trace_drop_statements(struct block *b, const struct spec *spec)
 
 /* -- which calls are for the host -- */
 
-/* Does an argument depend on the running kernel? `only_host`: on the host part in it, tensors do not count. */
+/* Does an argument depend on the running kernel? `only_host`: on the host part in it,
+ * tensors do not count. */
 static bool has_host_value(const struct args *args, bool only_host)
 {
     bool any = false;
@@ -373,7 +378,8 @@ struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct arg
 
 /* -- f-strings -- */
 
-/* {x!r:spec}: the text now, where x is known, else a part for later. False: x is an error that was reported. */
+/* {x!r:spec}: the text now, where x is known, else a part for later. False: x is an error that was
+ * reported. */
 static bool add_field(struct eval *e, struct scope *s, const struct ast *field, struct part *out)
 {
     bool later = e->trace->spec->interpreter;

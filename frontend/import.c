@@ -1,8 +1,8 @@
 /* import.c: modules: the language's own, the host's, Python's that we have, and files beside the program.
  *
- * Without a host (a file loaded for its kernels only) every other module is unknown: it has any attribute, which is unknown
- * too. So `import torch` and what host code does with it never keep a kernel from being compiled; a kernel that uses such a
- * value gets an error where it does. */
+ * Without a host (a file loaded for its kernels only) every other module is unknown: it has any attribute,
+ * which is unknown too. So `import torch` and what host code does with it never keep a kernel from being
+ * compiled; a kernel that uses such a value gets an error where it does. */
 #include "frontend/python.h"
 
 #include <string.h>
@@ -258,8 +258,8 @@ static struct obj *import_name(struct eval *e, struct obj *module, const char *m
     return found;
 }
 
-/* What `from .a import b` means by a: the module beside this one; every further dot is a package further out. In the
- * program itself that is a file beside it. */
+/* What `from .a import b` means by a: the module beside this one; every further dot is a package further out.
+ * In the program itself that is a file beside it. */
 static const char *absolute_name(struct eval *e, struct scope *s, int level, const char *name)
 {
     struct obj *own = scope_get(s->globals, intern_str(e->strings, "__name__"));

@@ -1,7 +1,8 @@
 /* instance.c: classes that programs define, their instances, and exceptions, which are instances too.
  *
- * A class is names and a base. What is found there binds to the instance: a function becomes a method, a property is asked.
- * Classes with fields (named tuples, dataclasses) keep the fields' names in the class, the values in the instance. */
+ * A class is names and a base. What is found there binds to the instance: a function becomes a method, a
+ * property is asked. Classes with fields (named tuples, dataclasses) keep the fields' names in the class, the
+ * values in the instance. */
 #include "frontend/python.h"
 
 #include <string.h>

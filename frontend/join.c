@@ -5,16 +5,16 @@
  *                                   yield %x.2
  *                                 } else { yield %x }
  *
- * A kernel's `return` in a branch is the op `return` at its region's end. An inlined function has no such way out: the
- * code after the `if` is traced into the branch that goes on, which stays open (a `struct pending`) until the function
- * ends, and then both branches yield what the function returns:
+ * A kernel's `return` in a branch is the op `return` at its region's end. An inlined function has no such way
+ * out: the code after the `if` is traced into the branch that goes on, which stays open (a `struct pending`)
+ * until the function ends, and then both branches yield what the function returns:
  *
  *     if c: return a              %r = if %c { yield %a } else { ...rest...; yield %b }
  *     ...rest...
  *     return b
  *
- * Where such an `if` ends inside another branch that may also go on without having returned, the branch yields a flag
- * and the value, and the code after is guarded by the flag. */
+ * Where such an `if` ends inside another branch that may also go on without having returned, the branch
+ * yields a flag and the value, and the code after is guarded by the flag. */
 #include "frontend/trace.h"
 
 struct pending {
@@ -163,8 +163,8 @@ static struct obj *as_result(struct eval *e, struct obj *x, struct block *b, str
     return x;
 }
 
-/* Makes the values that two branches return one type; either may be None: the branch falls off the function's end, or
- * goes on. False: an error is reported. */
+/* Makes the values that two branches return one type; either may be None: the branch falls off the function's
+ * end, or goes on. False: an error is reported. */
 static bool unify(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
 {
     if (is_error(x[0]) || is_error(x[1]))

@@ -1,7 +1,9 @@
 /* kernel.c: statements as kernels have them: which are allowed, and who traces them.
  *
- * What is decided here needs no tensor: a constant condition chooses its branch, a node that the language lacks is refused by the name that Python's grammar gives it. The rest is trace.c's. Each statement is a place of
- * recovery: after an error the names that it would have bound stand for an error, and nothing that uses them complains. */
+ * What is decided here needs no tensor: a constant condition chooses its branch, a node that the language
+ * lacks is refused by the name that Python's grammar gives it. The rest is trace.c's. Each statement is a
+ * place of recovery: after an error the names that it would have bound stand for an error, and nothing
+ * that uses them complains. */
 #include "frontend/python.h"
 
 #include <string.h>
@@ -44,7 +46,8 @@ void kernel_check_expr(struct eval *e, const struct ast *x)
         eval_raise(e, x->loc, "UnsupportedLanguageConstruct", ERR_unsupported_node, name);
 }
 
-/* One `for` without `if`, over a tuple; makes a tuple. Its variable stays, as the compiler of Python kernels has it. */
+/* One `for` without `if`, over a tuple; makes a tuple. Its variable stays, as the compiler of
+ * Python kernels has it. */
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items)
 {
     const struct ast *c = x->comprehension.clauses.at[0];

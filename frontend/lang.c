@@ -1,7 +1,9 @@
-/* lang.c: the types that the language knows: what they are called, and how they look in signatures and annotations.
+/* lang.c: the types that the language knows: what they are called, and how they look in
+ * signatures and annotations.
  *
- * A type here says more than the IR's: an integer has a sign. Number types are rows of a constant table, so that most
- * comparisons are of pointers; pointers and blocks are made in the arena and compared by content. */
+ * A type here says more than the IR's: an integer has a sign. Number types are rows of a
+ * constant table, so that most comparisons are of pointers; pointers and blocks are made in the
+ * arena and compared by content. */
 #include "frontend/python.h"
 
 #include <string.h>

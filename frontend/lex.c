@@ -5,15 +5,16 @@
  *           2)       number ) newline
  *                    dedent end
  *
- * Indentation becomes indent and dedent; inside brackets a line's end is nothing. An f-string is a small state
- * machine on a stack: its text, then (between braces) the ordinary tokens of a field, then perhaps a format that is
- * text again:
+ * Indentation becomes indent and dedent; inside brackets a line's end is nothing. An f-string is a small
+ * state machine on a stack: its text, then (between braces) the ordinary tokens of a field, then perhaps a
+ * format that is text again:
  *
  *     f"a{x:{w}d}"   fstring_start text { name : { name } text } fstring_end
  *
- * Every token knows the bracket around it, and every bracket its partner: so the parser can say that a bracket was
- * never closed rather than complain about the line where that was noticed. A word that can only begin a statement, at
- * the start of a line inside brackets, proves the same: there the brackets are given up and lexing goes on. */
+ * Every token knows the bracket around it, and every bracket its partner: so the parser can say that a
+ * bracket was never closed rather than complain about the line where that was noticed. A word that can only
+ * begin a statement, at the start of a line inside brackets, proves the same: there the brackets are given
+ * up and lexing goes on. */
 #include "frontend/lex.h"
 
 #include <string.h>
@@ -32,8 +33,8 @@ const struct token_info token_info[TOK_count] = {
 #undef AUGMENT
 };
 
-/* Widths of an indentation: with tabs to the next multiple of 8, and with tabs as one blank. Both must agree on what
- * is deeper, else the file means different things in different editors. */
+/* Widths of an indentation: with tabs to the next multiple of 8, and with tabs as one blank. Both must agree
+ * on what is deeper, else the file means different things in different editors. */
 struct indent {
     int col, alt;
 };
@@ -103,8 +104,8 @@ static uint32_t decode_utf8(const char *s, size_t n, uint32_t *nbytes)
     return c;
 }
 
-/* Code points from 0x80 on that are no part of a name: signs, spaces, arrows, pictures, private use. Everything else
- * counts as a letter. */
+/* Code points from 0x80 on that are no part of a name: signs, spaces, arrows, pictures, private use.
+ * Everything else counts as a letter. */
 static const struct {
     uint32_t first, last;
 } not_letters[] = {
@@ -227,7 +228,8 @@ static struct indent *top_indent(struct lexer *l)
     return &l->indents.at[l->indents.n - 1];
 }
 
-/* Between two levels: reported, then taken as the inner one, so that what follows at this width is no error again. */
+/* Between two levels: reported, then taken as the inner one, so that what follows at this
+ * width is no error again. */
 static void unmatched_dedent(struct lexer *l, struct indent in)
 {
     emit_error(l, l->line_start, ERR_indent_unmatched, NULL, NULL);
@@ -256,7 +258,8 @@ static void change_indent(struct lexer *l, struct indent in)
         emit_error(l, l->line_start, ERR_indent_tabs, NULL, NULL);
 }
 
-/* At the start of a line outside brackets: passes over lines without tokens, then compares the indentation. */
+/* At the start of a line outside brackets: passes over lines without tokens, then compares the
+ * indentation. */
 static void begin_line(struct lexer *l)
 {
     for (;;) {
@@ -397,7 +400,8 @@ static void lex_number(struct lexer *l)
 
 /* -- strings -- */
 
-/* How many letters before a quote at `i` make a string's prefix: r, b, u, f, rb, fr ... -1: no string begins there. */
+/* How many letters before a quote at `i` make a string's prefix: r, b, u, f, rb, fr ... -1:
+ * no string begins there. */
 static int string_prefix(const struct lexer *l, uint32_t i, bool *is_raw, bool *is_format)
 {
     *is_raw = *is_format = false;
@@ -436,7 +440,8 @@ static void pass_string_char(struct lexer *l)
         l->at++;
 }
 
-/* The text of an f-string whose field lacks its brace looks like this: the f-string's own quote, then no other. */
+/* The text of an f-string whose field lacks its brace looks like this: the f-string's own
+ * quote, then no other. */
 static bool ends_fstring(const struct lexer *l, char quote, bool is_triple)
 {
     if (l->frames.n == 0)
@@ -544,8 +549,8 @@ static void open_field(struct lexer *l)
     VEC_PUSH(l->arena, &l->frames, f);
 }
 
-/* Steps over a character of an f-string's text, an escape, or a doubled brace. A backslash does not hide a brace,
- * except in the name of a character, \N{...}. */
+/* Steps over a character of an f-string's text, an escape, or a doubled brace. A backslash does not hide a
+ * brace, except in the name of a character, \N{...}. */
 static void pass_fstring_char(struct lexer *l, const struct frame *f)
 {
     char c = l->s[l->at], next = l->s[l->at + 1];

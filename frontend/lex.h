@@ -51,8 +51,9 @@ struct tokens {
     VEC(uint32_t) line_starts;  /* offsets; the last one is the text's end */
 };
 
-/* Never fails: what is no token becomes a token `error`, for the parser to report should it get there. Only a text
- * that is no text (zero bytes, bad UTF-8, more bytes than a token can count) is reported to d; then false. */
+/* Never fails: what is no token becomes a token `error`, for the parser to report should it get
+ * there. Only a text that is no text (zero bytes, bad UTF-8, more bytes than a token can count) is
+ * reported to d; then false. */
 bool lex(struct arena *a, struct diag *d, const struct source *src, struct tokens *out);
 
 #endif

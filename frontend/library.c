@@ -1,7 +1,8 @@
-/* library.c: what modules of Python's library have that Python cannot say: what asks the host or makes classes. Most of them is
- * in library.py; math is in library_math.c.
+/* library.c: what modules of Python's library have that Python cannot say: what asks the host or makes
+ * classes. Most of them is in library.py; math is in library_math.c.
  *
- * Only what programs with kernels use, and nothing that reaches out of the program but through struct host. */
+ * Only what programs with kernels use, and nothing that reaches out of the program but through struct
+ * host. */
 #include "frontend/python.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* library_math.c: Python's module `math`: libm's functions on numbers, with Python's errors, and its few own. */
+/* library_math.c: Python's module `math`: libm's functions on numbers, with Python's
+ * errors, and its few own. */
 #include "frontend/python.h"
 
 #include <math.h>

@@ -6,9 +6,9 @@
  *                                           yield %acc.3
  *                                         }
  *
- * Names that the body assigns and that exist before are carried: the body is traced with arguments in their place, then
- * those that did not change are taken out again. A plain constant that the body turns out to change (an argument that
- * happened to be 1) becomes a tensor, and the body is traced anew. */
+ * Names that the body assigns and that exist before are carried: the body is traced with arguments in their
+ * place, then those that did not change are taken out again. A plain constant that the body turns out to
+ * change (an argument that happened to be 1) becomes a tensor, and the body is traced anew. */
 #include "frontend/python.h"
 #include "frontend/trace.h"
 
@@ -186,7 +186,8 @@ static void run_body(struct eval *e, struct loop *l, struct block *b)
     e->trace = outer;
 }
 
-/* Which values change: those that do not are taken out of the blocks' arguments (from argument `first` on). */
+/* Which values change: those that do not are taken out of the blocks' arguments (from
+ * argument `first` on). */
 static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct block *b,
                                         struct block *condition, int first, bool *kept)
 {

@@ -1,6 +1,7 @@
 /* methods.c: methods of str, list, tuple, dict, set and numbers, a row each; `self` is the first argument.
  *
- * Those that Python can say as fast are in library.py. Text is UTF-8. Letters beyond ASCII have no case here and count as letters. Indices and widths count characters. */
+ * Those that Python can say as fast are in library.py. Text is UTF-8. Letters beyond ASCII have no case here
+ * and count as letters. Indices and widths count characters. */
 #include "frontend/python.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* nodes.h: every kind of node of the syntax tree, and every operator, one row each. Included with NODE (and the field
- * macros) or OPERATOR defined; see ast.h.
+/* nodes.h: every kind of node of the syntax tree, and every operator, one row each. Included with NODE (and
+ * the field macros) or OPERATOR defined; see ast.h.
  *
  *   NODE(kind, member, fields)
  *

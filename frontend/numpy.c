@@ -3,8 +3,8 @@
  *     [ True False]   [0.   1.25]   [[ 0  1]     [   0    1    2 ... 4093 4094 4095]     [1.e-05 2.e+00]
  *                                    [10 11]]
  *
- * Three steps: which elements are shown (all, or three at each edge of a dimension where there are more than 1000); one
- * format for all of them, from their widest; then rows, broken at 75 columns. */
+ * Three steps: which elements are shown (all, or three at each edge of a dimension where there are more than
+ * 1000); one format for all of them, from their widest; then rows, broken at 75 columns. */
 #include "frontend/tile.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /* operator.c: what operators do with concrete values, exactly as in Python, except that ints have 128 bits.
  *
- * Each operator asks in this order: a value whose error is known stays one; a tensor is traced (promote.c); the host's
- * objects and instances of user classes answer for themselves; then numbers, then text, sequences, dicts and sets. */
+ * Each operator asks in this order: a value whose error is known stays one; a tensor is traced (promote.c);
+ * the host's objects and instances of user classes answer for themselves; then numbers, then text,
+ * sequences, dicts and sets. */
 #include "frontend/python.h"
 
 #include <math.h>

@@ -5,9 +5,9 @@
  *     else: ...       (nothing: belongs to the statement that was given up)
  *     z = 2           (assign [(name z)] (int 2))
  *
- * An error gives up the innermost statement: the tokens up to its line's end are skipped, its block (if it has one) and
- * the clauses that belong to it are parsed for their own errors, and the next statement begins afresh. So one mistake
- * is one message. */
+ * An error gives up the innermost statement: the tokens up to its line's end are skipped, its block (if it
+ * has one) and the clauses that belong to it are parsed for their own errors, and the next statement begins
+ * afresh. So one mistake is one message. */
 #include "frontend/parse.h"
 
 #include <stdarg.h>
@@ -230,8 +230,8 @@ struct ast_list parse_list(struct parser *p, const ast_vec *v)
 
 /* -- going on after errors -- */
 
-/* To the next line's first token. An error that was noticed there (a block is missing) keeps that line, except what
- * is no token, whose error is reported. */
+/* To the next line's first token. An error that was noticed there (a block is missing) keeps that line,
+ * except what is no token, whose error is reported. */
 static void skip_line(struct parser *p, const struct token *start)
 {
     enum token_kind before = p->t > start ? p->t[-1].kind : TOK_end;

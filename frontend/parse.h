@@ -1,7 +1,8 @@
 /* parse.h: what the parser's files share: the cursor over tokens, making nodes, failing.
  *
- * Recursive descent: a function is named after its production, which stands above it, and returns the finished node. It
- * never returns without one: an error is reported and unwinds to the statement, which is given up (parse.c). */
+ * Recursive descent: a function is named after its production, which stands above it, and returns the
+ * finished node. It never returns without one: an error is reported and unwinds to the statement, which
+ * is given up (parse.c). */
 #ifndef NESO_FRONTEND_PARSE_H
 #define NESO_FRONTEND_PARSE_H
 
@@ -32,8 +33,8 @@ struct parser {
 
 /* -- parse.c -- */
 
-/* Reports at a token and gives up the statement. What is wrong may be known better: an error of the lexer at that
- * token, or a bracket around it that is never closed. */
+/* Reports at a token and gives up the statement. What is wrong may be known better: an error of the lexer at
+ * that token, or a bracket around it that is never closed. */
 _Noreturn void parse_fail(struct parser *p, const struct token *t, enum error e, ...);
 /* The same at a node. */
 _Noreturn void parse_fail_at(struct parser *p, const struct ast *n, enum error e, ...);

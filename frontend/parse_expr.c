@@ -2,8 +2,9 @@
  *
  *     a + b * f(x)[1:]     (binary (name a) + (binary (name b) * (subscript (call ...) (slice ...))))
  *
- * The levels from `|` to `*` are one loop over the table of operators, by precedence; all other productions are
- * functions of their own. Whether an expression may be assigned to is asked afterwards, of the finished node. */
+ * The levels from `|` to `*` are one loop over the table of operators, by precedence; all other
+ * productions are functions of their own. Whether an expression may be assigned to is asked afterwards,
+ * of the finished node. */
 #include "frontend/parse.h"
 
 #include <string.h>
@@ -288,7 +289,8 @@ static struct ast *display(struct parser *p, const struct token *start, struct a
     return parse_done(p, n);
 }
 
-/* atom: '(' ')' | '(' yield_expr ')' | '(' named_expression for_if_clauses ')' | '(' star_named_expressions ')' */
+/* atom: '(' ')' | '(' yield_expr ')' | '(' named_expression for_if_clauses ')' | '('
+ * star_named_expressions ')' */
 static struct ast *group(struct parser *p)
 {
     const struct token *start = parse_expect(p, TOK_lparen);
@@ -338,7 +340,8 @@ static struct ast *key_value(struct parser *p)
     return dict_value(p, n, expression(p));
 }
 
-/* dict: '{' (double_starred_kvpair (',' double_starred_kvpair)* ','?)? '}'; set: '{' star_named_expressions '}' */
+/* dict: '{' (double_starred_kvpair (',' double_starred_kvpair)* ','?)? '}'; set: '{'
+ * star_named_expressions '}' */
 static struct ast *dict_or_set(struct parser *p)
 {
     const struct token *start = parse_expect(p, TOK_lbrace);
@@ -638,8 +641,8 @@ static enum oper next_binary(const struct parser *p)
     return is_one ? info->oper : OPER_count;
 }
 
-/* bitwise_or: bitwise_or '|' bitwise_xor | bitwise_xor, and so down to term: term '*' factor | factor. Takes the
- * operators of at least this precedence; all of them lean to the left. */
+/* bitwise_or: bitwise_or '|' bitwise_xor | bitwise_xor, and so down to term: term '*' factor | factor. Takes
+ * the operators of at least this precedence; all of them lean to the left. */
 static struct ast *binary(struct parser *p, int precedence)
 {
     const struct token *start = p->t;

@@ -3,8 +3,8 @@
  *     0xff_ff     (int 65535)
  *     "a" f"b{x}" (fstring [(str 'ab') (field (name x) ...)])
  *
- * The lexer has checked the spelling of numbers and found the ends of strings; here are the values, escapes, and the
- * fields of f-strings. */
+ * The lexer has checked the spelling of numbers and found the ends of strings; here are the values, escapes,
+ * and the fields of f-strings. */
 #include "frontend/parse.h"
 
 #include <string.h>
@@ -144,7 +144,8 @@ static uint32_t octal_escape(struct parser *p, const struct piece *piece, uint32
     return i;
 }
 
-/* Appends what the backslash at `at` stands for; returns what follows it. An unknown escape stands for itself. */
+/* Appends what the backslash at `at` stands for; returns what follows it. An unknown escape stands for
+ * itself. */
 static uint32_t read_escape(struct parser *p, const struct piece *piece, uint32_t at, struct text *out)
 {
     static const char letters[] = "\\'\"abfnrtv", values[] = "\\'\"\a\b\f\n\r\t\v";

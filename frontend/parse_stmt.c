@@ -22,7 +22,8 @@ static void head_end(struct parser *p)
 
 static void simple_statements(struct parser *p, ast_vec *out);
 
-/* block: ':' NEWLINE INDENT statements DEDENT | ':' simple_statements. `what` and `head`: whose block it is. */
+/* block: ':' NEWLINE INDENT statements DEDENT | ':' simple_statements. `what` and `head`: whose block it
+ * is. */
 static struct ast_list block(struct parser *p, const char *what, const struct token *head)
 {
     head_end(p);

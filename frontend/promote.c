@@ -1,4 +1,5 @@
-/* promote.c: operators on tensors: the type that operands meet in, the shape that they meet in, and the op (language.md 3).
+/* promote.c: operators on tensors: the type that operands meet in, the shape that they meet in,
+ * and the op (language.md 3).
  *
  *     i32[] + i32[512]      splat, add : i32[512]        shapes meet
  *     f16[512] * 0.5        const 0.5 : f16[512], mul    a number takes the tensor's type (rule 1)
@@ -197,7 +198,8 @@ void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc
 
 /* -- both -- */
 
-/* Both operands of type t and one shape. Numbers are made in the other's shape at once, so that no splat is left. */
+/* Both operands of type t and one shape. Numbers are made in the other's shape at once, so
+ * that no splat is left. */
 static bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct lang_type *t,
                          bool decay, struct loc at)
 {
@@ -328,7 +330,8 @@ static struct obj *constant_of(struct obj *x)
     return x && x->kind == OBJ_int ? x : NULL;
 }
 
-/* A local assigned from a constant still serves as one (the 1.0 dialect), and so does what is computed from it. */
+/* A local assigned from a constant still serves as one (the 1.0 dialect), and so does what is computed from
+ * it. */
 static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj *b, const struct lang_type *t,
                         struct loc at)
 {

@@ -1,4 +1,5 @@
-/* python.c: Python's built-in functions and types, a row each. Methods are in methods.c, modules in library.c. */
+/* python.c: Python's built-in functions and types, a row each. Methods are in methods.c,
+ * modules in library.c. */
 #include "frontend/python.h"
 
 #include <math.h>
@@ -56,7 +57,8 @@ static struct obj *print(struct eval *e, struct obj **args, const struct args *c
 
 /* -- conversions -- */
 
-/* A number out of an object that stands for one: the host's tensor of one element, an instance with __int__. */
+/* A number out of an object that stands for one: the host's tensor of one element, an
+ * instance with __int__. */
 static struct obj *as_number(struct eval *e, struct obj *x, const char *method, struct loc at)
 {
     struct obj *made = x->kind == OBJ_instance ? instance_special(e, x, method, 0, NULL, at) : NULL;
@@ -592,7 +594,8 @@ static struct obj *next(struct eval *e, struct obj **args, const struct args *ca
 
 /* -- types and attributes -- */
 
-/* The rows of types have the names that obj_type_name gives; for kinds without a row a class of that name is made once. */
+/* The rows of types have the names that obj_type_name gives; for kinds without a row a class of
+ * that name is made once. */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x)
 {
     if (x->kind == OBJ_instance)

@@ -124,7 +124,8 @@ const char *nearest_name(struct eval *e, const struct scope *s, const char *name
 void kernel_check_expr(struct eval *e, const struct ast *x); /* refuses what kernels may not have */
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items);
 bool is_constexpr_annotation(const struct ast *x);
-/* Binds every name that a statement assigns (unknown to which value) to x; NULL: names without a value, to an unknown. */
+/* Binds every name that a statement assigns (unknown to which value) to x; NULL: names without a
+ * value, to an unknown. */
 void bind_targets(struct eval *e, struct scope *s, const struct ast *statement, struct obj *x);
 
 /* -- call.c -- */

@@ -1,4 +1,5 @@
-/* show.c: values as text: what str(x) and repr(x) say, to the byte what Python says, except that nothing shows an address. */
+/* show.c: values as text: what str(x) and repr(x) say, to the byte what Python says, except that
+ * nothing shows an address. */
 #include "frontend/python.h"
 
 #include <string.h>

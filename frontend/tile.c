@@ -1,5 +1,5 @@
-/* tile.c: values of a running kernel as objects of the host part: shown as numpy shows arrays, indexed and compared as
- * Python does, element by element with Python's own rules for numbers.
+/* tile.c: values of a running kernel as objects of the host part: shown as numpy shows arrays, indexed and
+ * compared as Python does, element by element with Python's own rules for numbers.
  *
  *     offs       [0 1 2 3]          offs * 2 > 3   [False False  True  True]          offs[1]   1
  */

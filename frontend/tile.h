@@ -1,5 +1,5 @@
-/* tile.h: values of a running kernel as objects of the host part: what a plain Python function that a kernel calls gets, and
- * what the debugger's expressions are made of. A scalar of the kernel is a tile of rank 0. */
+/* tile.h: values of a running kernel as objects of the host part: what a plain Python function that a kernel
+ * calls gets, and what the debugger's expressions are made of. A scalar of the kernel is a tile of rank 0. */
 #ifndef NESO_FRONTEND_TILE_H
 #define NESO_FRONTEND_TILE_H
 

@@ -6,8 +6,8 @@
  *   BINARY(name, spelling, oper)  a sign between two operands
  *   AUGMENT(name, spelling, oper) its augmented assignment
  *
- * ORDER: keywords stand together; signs stand last, longer ones before their beginnings (the lexer takes the first that
- * fits), each closing bracket right behind its opening one. */
+ * ORDER: keywords stand together; signs stand last, longer ones before their beginnings (the lexer takes the
+ * first that fits), each closing bracket right behind its opening one. */
 MARK(end, "the end of the file")
 MARK(newline, "the end of the line")
 MARK(indent, "an indent")

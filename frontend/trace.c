@@ -1,4 +1,5 @@
-/* trace.c: the rules of a kernel where they differ from plain Python's: names, assignments, calls (language.md 1, 4.5).
+/* trace.c: the rules of a kernel where they differ from plain Python's: names, assignments,
+ * calls (language.md 1, 4.5).
  *
  *     @triton.jit                              kernel @add(%x: ptr<f32> {divisible=16}, %n: i32) ... {
  *     def add(x, n, BLOCK: tl.constexpr):        %pid = program_id axis=0 : i32
@@ -6,8 +7,9 @@
  *         ...                                    return
  *                                              }
  *
- * The evaluator walks the syntax; an operation on a tensor emits ops at the end of e->trace->block. Calls of jit functions
- * are inlined, a kernel parameter is a constant or an argument of the IR function as the spec says. */
+ * The evaluator walks the syntax; an operation on a tensor emits ops at the end of e->trace->block.
+ * Calls of jit functions are inlined, a kernel parameter is a constant or an argument of the IR
+ * function as the spec says. */
 #include "frontend/python.h"
 #include "frontend/trace.h"
 
@@ -310,8 +312,8 @@ static bool is_recursive(struct eval *e, const struct function *fn, const struct
     return false;
 }
 
-/* A copy of the arguments, as they are before the body assigns to them; and constants out of locals that hold one, where
- * the parameter asks for a constant. */
+/* A copy of the arguments, as they are before the body assigns to them; and constants out of locals that hold
+ * one, where the parameter asks for a constant. */
 static struct scope *settle_arguments(struct eval *e, const struct function *fn, struct scope *s)
 {
     const struct ast_list *params = &fn->def->def.params;
@@ -501,8 +503,8 @@ static struct obj *meta_dict(struct eval *e, const struct spec *spec)
     return d;
 }
 
-/* One parameter: a constant, or an argument of the IR function. An argument of value 1 is a constant that may be used as
- * the i32 that it is, hence not marked as a constexpr. */
+/* One parameter: a constant, or an argument of the IR function. An argument of value 1 is a constant that may
+ * be used as the i32 that it is, hence not marked as a constexpr. */
 static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p, const struct spec_arg *a)
 {
     if (a->equals_one)
@@ -520,8 +522,8 @@ static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p
     return x;
 }
 
-/* The arguments that a parameter takes, from *n on; those of a tuple are named after it and their place in it, a
- * descriptor's tensor as the descriptor. NULL: there are
+/* The arguments that a parameter takes, from *n on; those of a tuple are named after it and their place in
+ * it, a descriptor's tensor as the descriptor. NULL: there are
  * too few, or they make no descriptor. */
 static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
                               const struct obj *parts, const char *name, int *n)

@@ -1,7 +1,8 @@
-/* trace.h: what the files that trace kernels share: where ops go, tensors as the language sees them, arguments of builtins.
+/* trace.h: what the files that trace kernels share: where ops go, tensors as the language sees
+ * them, arguments of builtins.
  *
- * trace.c has statements and calls, join.c what happens where control flow meets, promote.c and cast.c operators and
- * conversions, builtins_*.c the library. */
+ * trace.c has statements and calls, join.c what happens where control flow meets, promote.c and cast.c
+ * operators and conversions, builtins_*.c the library. */
 #ifndef NESO_FRONTEND_TRACE_H
 #define NESO_FRONTEND_TRACE_H
 
@@ -20,11 +21,12 @@ struct lost {
     bool in_loop;
 };
 
-/* A branch that returned from an inlined function, while the code after it goes on in the other branch: see join.c. */
+/* A branch that returned from an inlined function, while the code after it goes on in the
+ * other branch: see join.c. */
 struct pending;
 
-/* Where tracing stands. Entering a branch, a loop or a call makes a changed copy and lets e->trace point to it, so that
- * an error's unwinding (which restores e->trace) finds everything as it was. */
+/* Where tracing stands. Entering a branch, a loop or a call makes a changed copy and lets e->trace point to
+ * it, so that an error's unwinding (which restores e->trace) finds everything as it was. */
 struct trace {
     struct func *func;
     struct module *module;
@@ -87,7 +89,8 @@ enum flow join_if(struct eval *e, struct scope *s, const struct ast *stmt, struc
 void report_return_in_loop(struct eval *e, const struct ast *stmt);
 /* Where a name is last assigned in a body. */
 struct loc place_of_assignment(const struct ast_list *body, const char *name, struct loc otherwise);
-/* An `if` of two finished blocks that yields one value a side (of equal types); a select where nothing has to run. */
+/* An `if` of two finished blocks that yields one value a side (of equal types); a select
+ * where nothing has to run. */
 struct obj *join_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at);
 
 /* -- hostcall.c -- */
@@ -123,7 +126,8 @@ struct value *zero_value(struct eval *e, const struct lang_type *t, struct loc a
 struct obj *constant_tensor(struct eval *e, struct obj *number, const struct lang_type *t, struct loc at);
 
 /* -- promote.c -- */
-/* The common type of two operands by 3.1; NULL: an error is reported. Numbers take their decayed type if `decay`. */
+/* The common type of two operands by 3.1; NULL: an error is reported. Numbers take their
+ * decayed type if `decay`. */
 const struct lang_type *common_type(struct eval *e, const struct obj *a, const struct obj *b, bool is_division, bool decay,
                                     struct loc at);
 

@@ -1,8 +1,10 @@
-/* value.c: what values are made of: objects, dicts, names in scopes, and Python's answers to `==`, `bool`, `len`.
+/* value.c: what values are made of: objects, dicts, names in scopes, and Python's answers to `==`, `bool`,
+ * `len`.
  *
- * An object is a kind and its content. Dicts keep their entries in order of insertion, with an open-addressing table of
- * indices beside them; a deleted entry stays as a hole until the next growth. Numbers that are equal hash alike, whatever
- * their kind (1, 1.0 and True are one key). How values look as text is in show.c, the language's types in lang.c. */
+ * An object is a kind and its content. Dicts keep their entries in order of insertion, with an
+ * open-addressing table of indices beside them; a deleted entry stays as a hole until the next growth.
+ * Numbers that are equal hash alike, whatever their kind (1, 1.0 and True are one key). How values look as
+ * text is in show.c, the language's types in lang.c. */
 #include "frontend/python.h"
 
 #include <math.h>

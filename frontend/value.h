@@ -1,7 +1,9 @@
-/* value.h: the values of compile-time Python: constexprs, host programs and traced tensors are one object model.
+/* value.h: the values of compile-time Python: constexprs, host programs and traced tensors are one object
+ * model.
  *
- * Objects live in the session's arena and are never freed one by one. All but lists, dicts, instances and modules are immutable.
- * A `tensor` is a run-time value of the kernel being traced: an IR value and its type as the language sees it.
+ * Objects live in the session's arena and are never freed one by one. All but lists, dicts, instances and
+ * modules are immutable. A `tensor` is a run-time value of the kernel being traced: an IR value and its type
+ * as the language sees it.
  */
 #ifndef NESO_FRONTEND_VALUE_H
 #define NESO_FRONTEND_VALUE_H
@@ -94,7 +96,8 @@ struct jit {
     struct function fn;
     struct obj *do_not_specialize, *do_not_specialize_on_alignment; /* lists, or NULL */
     bool debug;
-    /* (name, dict) pairs, nearest the def first: ("autotune", its keywords), ("heuristics", {name: function}); or NULL */
+    /* (name, dict) pairs, nearest the def first: ("autotune", its keywords), ("heuristics",
+     * {name: function}); or NULL */
     struct obj *decorators;
     struct obj *host; /* the runtime's own record (autotuner, heuristics, compiled variants); NULL at first */
 };
@@ -111,9 +114,10 @@ struct args {
     const struct builtin *callee; /* the row that runs, where a builtin does */
 };
 
-/* One builtin. `params` is a Python parameter list: "pointer, mask=None, other=None, *, sem=None" or "*values, sep=' '";
- * the caller binds arguments to it and passes one object per parameter (a tuple for *x, a dict for **x). Defaults are
- * None, True, False, numbers and strings; with `x=` alone, an argument that is not given is NULL. */
+/* One builtin. `params` is a Python parameter list: "pointer, mask=None, other=None, *, sem=None" or
+ * "*values, sep=' '"; the caller binds arguments to it and passes one object per parameter (a tuple for *x,
+ * a dict for **x). Defaults are None, True, False, numbers and strings; with `x=` alone, an argument that
+ * is not given is NULL. */
 struct builtin {
     const char *name;    /* "tl.load", as messages call it */
     const char *params;
@@ -182,7 +186,8 @@ struct obj {
         struct {
             const char *name;
             struct scope *scope; /* user and table modules */
-            /* Of a table module: makes an attribute that its scope lacks (eval_getattr then keeps it there); NULL: no such. */
+            /* Of a table module: makes an attribute that its scope lacks (eval_getattr then keeps it
+             * there); NULL: no such. */
             struct obj *(*find)(struct eval *e, const struct obj *module, const char *name);
         } module;
         struct {

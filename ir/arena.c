@@ -1,4 +1,5 @@
-/* arena.c: memory that is freed all at once (see arena.h). A list of chunks, each at least twice its predecessor. */
+/* arena.c: memory that is freed all at once (see arena.h). A list of chunks, each at least
+ * twice its predecessor. */
 #include "ir/arena.h"
 
 #include <stdint.h>

@@ -1,8 +1,9 @@
 /* arena.h: memory that is freed all at once.
  *
  * Everything from tokens to machine IR lives in an arena owned by the compilation. The memory is zeroed and
- * aligned to 16 bytes; nothing is freed one by one. An arena never returns NULL: at its byte limit, or when the
- * allocator below it fails, it calls `fail`, which must not return (it reports and unwinds to the API boundary).
+ * aligned to 16 bytes; nothing is freed one by one. An arena never returns NULL: at its byte limit,
+ * or when the allocator below it fails, it calls `fail`, which must not return (it reports and
+ * unwinds to the API boundary).
  */
 #ifndef NESO_IR_ARENA_H
 #define NESO_IR_ARENA_H

@@ -1,5 +1,6 @@
-/* build.c: making and changing ops. Everything that alters the IR goes through here, so that uses, names, owners and
- * places always agree: a value's list of uses holds exactly the operands that name it, in no order that matters. */
+/* build.c: making and changing ops. Everything that alters the IR goes through here, so that uses,
+ * names, owners and places always agree: a value's list of uses holds exactly the operands that name it,
+ * in no order that matters. */
 #include "ir/ir.h"
 
 #include <stdlib.h>
@@ -78,7 +79,8 @@ void value_set_type(struct value *v, const struct type *t)
     v->type = t;
 }
 
-/* -- names: a base and a number, x and x.1 and x.2. For each base, func.names holds the next free number -- */
+/* -- names: a base and a number, x and x.1 and x.2. For each base, func.names holds the next free number
+ * -- */
 
 struct name {
     size_t base_bytes;
@@ -516,7 +518,8 @@ struct value *build_cast(struct builder *b, enum opcode code, struct value *x, c
     return build_given(b, code, x, type_with_elem(module_of(b->block), x->type, elem));
 }
 
-/* As the attribute `value` holds it: integers sign-extended from their width (i1: 0 or 1), floats zero-extended. */
+/* As the attribute `value` holds it: integers sign-extended from their width (i1: 0 or 1),
+ * floats zero-extended. */
 static int64_t canonical_bits(const struct type *t, uint64_t bits)
 {
     int width = type_elem_bits(t);

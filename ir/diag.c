@@ -1,8 +1,9 @@
 /* diag.c: what went wrong, kept as data and shown as text (see diag.h).
  *
- * Reporting formats the message at once, in the user's language, and keeps it. Showing reads the source again for the
- * line and the caret. Columns count bytes, the caret is placed by characters; whatever a terminal might obey (control
- * characters, marks that turn the writing direction, bytes that are no UTF-8) shows as '?'. */
+ * Reporting formats the message at once, in the user's language, and keeps it. Showing reads the
+ * source again for the line and the caret. Columns count bytes, the caret is placed by characters;
+ * whatever a terminal might obey (control characters, marks that turn the writing direction, bytes
+ * that are no UTF-8) shows as '?'. */
 #include "ir/diag.h"
 #include "ir/ir.h"
 

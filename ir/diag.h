@@ -5,7 +5,8 @@
  *           |         ~ ^ ~
  *     softmax.py:9:9: note: 'm' is a tile of 512 float32, loaded here
  *
- * The texts live in ir/errors.h. Nothing here prints: diag_render makes the text, whoever owns the terminal shows it.
+ * The texts live in ir/errors.h. Nothing here prints: diag_render makes the text, whoever
+ * owns the terminal shows it.
  */
 #ifndef NESO_IR_DIAG_H
 #define NESO_IR_DIAG_H
@@ -71,7 +72,8 @@ struct diag {
     jmp_buf *fatal; /* the API boundary; set by whoever calls into the compiler */
     bool internal;  /* a BUG was hit: status NESO_INTERNAL */
     bool exhausted; /* memory or a limit ran out */
-    /* Asked now and then by what may take long: unwinds when the caller's time is over. NULL: there is no hurry. */
+    /* Asked now and then by what may take long: unwinds when the caller's time is over.
+     * NULL: there is no hurry. */
     void (*hurry)(void *ctx);
     void *hurry_ctx;
     const char *stage; /* pass or stage now running, for BUG */

@@ -1,8 +1,8 @@
 /* errors.h: every message, one row each: tag, text. Included with ERROR defined.
  *
- * The tag is stable (JSON and tests use it; it shows with '-' for '_'). The text speaks the user's language: what was
- * found, what was expected. Verbs: diag.h. Rows stand in sections by the room that reports them; add at the
- * section's end. */
+ * The tag is stable (JSON and tests use it; it shows with '-' for '_'). The text speaks the user's language:
+ * what was found, what was expected. Verbs: diag.h. Rows stand in sections by the room that reports them; add
+ * at the section's end. */
 
 /* -- ir: limits, text form, verifier -- */
 ERROR(internal, "internal error in %s: %s; please report it with the input")

@@ -1,13 +1,14 @@
 /* fragments.c: which register of which lane holds what of a tensor core's operands, as data.
  *
- * mma.sync multiplies a 16 x K by a K x 8 matrix; the lanes of a warp hold them by a linear map, like any layout. For
- * f16 (K = 16), the elements of A as (row, column), with e0, e1, .. the bits of the element's number in a lane:
+ * mma.sync multiplies a 16 x K by a K x 8 matrix; the lanes of a warp hold them by a linear map, like
+ * any layout. For f16 (K = 16), the elements of A as (row, column), with e0, e1, .. the bits of the
+ * element's number in a lane:
  *
  *     e0 (0,1)  e1 (8,0)  e2 (0,8)        lane bits (0,2) (0,4) (1,0) (2,0) (4,0)
  *
  * Elements go into 32-bit registers in order of e, the first one lowest. The layout of a whole tile has the
- * instruction's bits first, then those that repeat it inside a warp, then the warps'. An operand that several warps need
- * is replicated: their bits are zero vectors there.
+ * instruction's bits first, then those that repeat it inside a warp, then the warps'. An operand that several
+ * warps need is replicated: their bits are zero vectors there.
  *
  *     64x32 A, 4 warps as 2 x 2     reg[(0,1) (8,0) (0,8) (0,16) (16,0)] lane[..] warp[(32,0) (0,0)]
  */
@@ -98,7 +99,8 @@ static void add_bits(struct layout *l, enum in kind, int low, int n)
         layout_add(l, kind, UINT32_C(1) << (low + i));
 }
 
-/* The bits that a role has of dimension d, above the instruction's: its lowest one, those in registers, those of warps. */
+/* The bits that a role has of dimension d, above the instruction's: its lowest one, those in
+ * registers, those of warps. */
 struct dim_share {
     int low, regs, warps;
 };

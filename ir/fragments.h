@@ -1,4 +1,5 @@
-/* fragments.h: how the tensor cores of a warp want their operands in registers: data, and the layouts made of it. */
+/* fragments.h: how the tensor cores of a warp want their operands in registers: data, and
+ * the layouts made of it. */
 #ifndef NESO_IR_FRAGMENTS_H
 #define NESO_IR_FRAGMENTS_H
 
@@ -32,13 +33,13 @@ extern const int nfragments;
 /* The instruction with the largest K for a dot of these operands; NULL: none has its types or is so small. */
 const struct fragment *fragment_for(const struct op *dot);
 
-/* How warps share the accumulator of a dot: exponents. Idle warps compute what others compute. A `group` of warps does
- * one instruction, each the matrix below the one before (wgmma); m and n then count groups. */
+/* How warps share the accumulator of a dot: exponents. Idle warps compute what others compute. A `group` of
+ * warps does one instruction, each the matrix below the one before (wgmma); m and n then count groups. */
 struct warp_split {
     int batch, m, n, idle, group;
 };
-/* Square parts, so that operands are read least often; `rows_first`: rows of one warp stay together where they can, so
- * that what follows along a row needs no other warp. */
+/* Square parts, so that operands are read least often; `rows_first`: rows of one warp stay together where
+ * they can, so that what follows along a row needs no other warp. */
 struct warp_split warp_split_for(const struct fragment *g, const struct type *acc, int num_warps, bool rows_first);
 
 /* The layout of a whole tile, of operand `role`: each warp its part, made of the instruction's matrices. */
@@ -46,10 +47,11 @@ void layout_fragment(struct layout *out, const struct fragment *g, enum dot_role
                      struct warp_split split);
 /* Do the instruction's matrices stand in l's lowest registers and in its lanes, as `role` wants them? */
 bool fragment_matches(const struct fragment *g, enum dot_role role, const struct layout *l);
-/* Without tensor cores: each thread computes its own elements of the accumulator, about as many rows as columns. */
+/* Without tensor cores: each thread computes its own elements of the accumulator, about as
+ * many rows as columns. */
 void layout_fma_acc(struct layout *out, const struct type *t, int num_warps);
-/* What operand `role` (a or b) needs for that: all of K in registers, and what the accumulator's registers, lanes and
- * warps have of the other dimension. */
+/* What operand `role` (a or b) needs for that: all of K in registers, and what the accumulator's registers,
+ * lanes and warps have of the other dimension. */
 void layout_fma_operand(struct layout *out, enum dot_role role, const struct type *t, const struct layout *acc);
 
 #endif

@@ -1,8 +1,9 @@
-/* ir.h: the tile IR: types, values, ops, functions, modules. Every structure is here, then every function under the
- * name of the file that holds it.
+/* ir.h: the tile IR: types, values, ops, functions, modules. Every structure is here, then every function
+ * under the name of the file that holds it.
  *
- * SSA with structured control flow: an op has operands, results, attributes, a place in the source, and regions; a region
- * is one block, and blocks have arguments. There is no phi and no jump. One IR, three degrees of detail:
+ * SSA with structured control flow: an op has operands, results, attributes, a place in the source,
+ * and regions; a region is one block, and blocks have arguments. There is no phi and no jump. One IR,
+ * three degrees of detail:
  *
  *     traced      tiles have no layout
  *     laid_out    every tile has a layout, conversions are explicit
@@ -111,8 +112,8 @@ enum attr_key {
     ATTR_count
 };
 
-/* Kinds of attribute values. `bits` prints by the result's type; it and `index` print even at their default. The others
- * that are no C type are words of WORDS. */
+/* Kinds of attribute values. `bits` prints by the result's type; it and `index` print even at their default.
+ * The others that are no C type are words of WORDS. */
 enum attr_kind {
     ATTRK_int, ATTRK_index, ATTRK_bits, ATTRK_list, ATTRK_str,
     ATTRK_pred, ATTRK_cache, ATTRK_evict, ATTRK_round, ATTRK_sem, ATTRK_scope, ATTRK_rmw, ATTRK_prec
@@ -257,9 +258,9 @@ struct op_info {
     uint64_t attrs; /* bit per attr_key */
     enum family family;
     unsigned traits;
-    /* Checks operands and attributes of `o`, and says in types[i] what result i must be (NULL: as given, which is then
-     * checked against o->results[i].type when that is set). Returns NULL, or what is wrong, in the module's arena. The
-     * builder infers with it, the verifier compares with it. */
+    /* Checks operands and attributes of `o`, and says in types[i] what result i must be (NULL: as given,
+     * which is then checked against o->results[i].type when that is set). Returns NULL, or what is wrong, in
+     * the module's arena. The builder infers with it, the verifier compares with it. */
     const char *(*rule)(struct module *m, const struct op *o, const struct type **types);
     const char *meaning;
 };
@@ -285,7 +286,8 @@ const struct type *type_shared(struct module *m, const struct type *elem, int ra
 const struct layout *layout_intern(struct module *m, const struct layout *l);
 /* The element of a tile, or the type itself. */
 const struct type *type_elem(const struct type *t);
-/* `t` with another element, keeping shape and layout; with a layout; with another shape (no layout). Rank 0: a scalar. */
+/* `t` with another element, keeping shape and layout; with a layout; with another shape (no
+ * layout). Rank 0: a scalar. */
 const struct type *type_with_elem(struct module *m, const struct type *t, const struct type *elem);
 const struct type *type_with_layout(struct module *m, const struct type *t, const struct layout *l);
 const struct type *type_with_shape(struct module *m, const struct type *t, int rank, const int *shape);
@@ -384,13 +386,14 @@ void op_set_opnd(struct op *o, int i, struct value *v);
 void op_set_opnds(struct op *o, int n, struct value *const *opnds);
 void value_replace(struct value *old, struct value *with); /* in all uses; types must be equal */
 void op_erase(struct op *o);   /* no result may have uses; regions go too */
-/* Gives op o the detached block b (from block_new with no parent) as its region i, in place of an empty one. */
+/* Gives op o the detached block b (from block_new with no parent) as its region i, in place of an empty
+ * one. */
 void op_set_region(struct op *o, int i, struct block *b);
 void block_drop_arg(struct block *b, int i); /* which has no uses */
 void op_move_before(struct op *o, struct op *before);
 void op_move_to_end(struct op *o, struct block *b);
-/* A copy in front of b's place, operands looked up in `map` (struct value * to struct value *; absent: the same), results
- * entered there; regions are copied too. */
+/* A copy in front of b's place, operands looked up in `map` (struct value * to struct value *; absent: the
+ * same), results entered there; regions are copied too. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map);
 struct value *value_mapped(const struct map *map, struct value *v); /* v where the map says nothing */
 /* Changes a value's type in place (a pass that assigns layouts). */
@@ -419,14 +422,15 @@ void block_clear_notes(struct block *b);
 bool value_const_bits(const struct value *v, uint64_t *bits);
 bool value_const_int(const struct value *v, int64_t *i); /* sign-extended */
 
-/* -- scalar.c: what an element of each pure op is; n elements at once, as arrays of the type's memory form (i1: bytes 0
- * and 1, the rest as C's types; f16, bf16 and fp8 as their bits) -- */
-/* Operands x[0..]; `type` is the operands' dtype (a select's: that of its choices; pointers: i64), `to` the result's. The
- * result overlaps no operand. Used by the folder, by constexprs and by the interpreter. Returns false if the op has no
- * element meaning. */
+/* -- scalar.c: what an element of each pure op is; n elements at once, as arrays of the type's memory form
+ * (i1: bytes 0 and 1, the rest as C's types; f16, bf16 and fp8 as their bits) -- */
+/* Operands x[0..]; `type` is the operands' dtype (a select's: that of its choices; pointers: i64), `to` the
+ * result's. The result overlaps no operand. Used by the folder, by constexprs and by the interpreter. Returns
+ * false if the op has no element meaning. */
 bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to, const struct attr *attrs,
                  int nattrs, int64_t n, void *result, const void *const *x);
-/* Its parts: scalar_float.c (`option` is the op's attribute: a predicate, or whether NaNs are seen), scalar_cast.c. */
+/* Its parts: scalar_float.c (`option` is the op's attribute: a predicate, or whether NaNs are
+ * seen), scalar_cast.c. */
 bool scalar_float(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result, const void *const *x);
 bool scalar_cast(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n, void *result, const void *x);
 
@@ -449,11 +453,13 @@ double bits_to_double(enum dtype dtype, uint64_t bits);
 void func_print(const struct func *f, struct text *out);
 void module_print(const struct module *m, struct text *out);
 void op_print(const struct op *o, struct text *out); /* one line, without regions' bodies, for messages */
-/* Adds the text's functions to m. Errors are reported to m->diag at places in `src`; false if there were any. */
+/* Adds the text's functions to m. Errors are reported to m->diag at places in `src`; false if there were
+ * any. */
 bool module_parse(struct module *m, const struct source *src);
 
 /* -- verify.c -- */
-/* Checks f at its degree: structure, dominance, types by each op's rule, layouts. NULL, or what is wrong; *at is the op. */
+/* Checks f at its degree: structure, dominance, types by each op's rule, layouts. NULL, or what is
+ * wrong; *at is the op. */
 const char *func_verify(const struct func *f, const struct op **at);
 
 #endif

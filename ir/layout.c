@@ -1,7 +1,7 @@
 /* layout.c: where each element of a tile lives, as a linear map over GF(2).
  *
- * A tile of 4x4 elements, spread over 2 warps of (to keep it small) 4 lanes with 2 registers each. Write in each element's
- * square who holds it, as warp.lane.register:
+ * A tile of 4x4 elements, spread over 2 warps of (to keep it small) 4 lanes with 2 registers each. Write in
+ * each element's square who holds it, as warp.lane.register:
  *
  *              column 0   1   2   3
  *     row 0         000 001 010 011          coordinate = row-major index: row r, column c is 4r + c
@@ -9,22 +9,24 @@
  *     row 2         100 101 110 111
  *     row 3         120 121 130 131
  *
- * Number the registers, lanes and warps in bits too: each bit that is set moves us by a fixed amount in the tile.
- * Register bit 0 moves by (0,1), lane bit 0 by (0,2), lane bit 1 by (1,0), warp bit 0 by (2,0). That is all there is to
- * know; the tile's 16 squares follow by XOR, and the layout is these four numbers:
+ * Number the registers, lanes and warps in bits too: each bit that is set moves us by a fixed amount in the
+ * tile. Register bit 0 moves by (0,1), lane bit 0 by (0,2), lane bit 1 by (1,0), warp bit 0 by (2,0). That is
+ * all there is to know; the tile's 16 squares follow by XOR, and the layout is these four numbers:
  *
  *     reg[(0,1)] lane[(0,2) (1,0)] warp[(2,0)]       or, as coordinates,      reg[1] lane[2 4] warp[8]
  *
- * Lane 3 = 11b of warp 1 with register 1 holds 1 ^ 2 ^ 4 ^ 8 = 15, which is (3,3): see the table. As sizes are powers
- * of two and bits do not carry into each other here, XOR is addition; but XOR also describes what addition cannot:
+ * Lane 3 = 11b of warp 1 with register 1 holds 1 ^ 2 ^ 4 ^ 8 = 15, which is (3,3): see the table. As
+ * sizes are powers of two and bits do not carry into each other here, XOR is addition; but XOR also
+ * describes what addition cannot:
  *
  *     row 0    0 1 2 3       offsets in shared memory of a 4x4 tile, XOR-swizzled: row r stores column c at c ^ r.
  *     row 1    5 4 7 6       As a layout: offset[(0,1) (0,2) (1,1) (2,2)]. Offset 4 holds coordinate (1,1), as 100b
  *     row 2   10 11 8 9      picks the third vector. With 4 banks (offset mod 4), the four elements of each row are in
  *     row 3   15 14 13 12    four banks, and so are the four of each column.
  *
- * Why the map goes from the place in the hardware to the coordinate, and not the other way: because an element may be in
- * several places, but a place holds one element. A row of 4 elements in the same 2 warps of 4 lanes:
+ * Why the map goes from the place in the hardware to the coordinate, and not the other way: because
+ * an element may be in several places, but a place holds one element. A row of 4 elements in the
+ * same 2 warps of 4 lanes:
  *
  *     lane[1 2] warp[0]           warp 1 holds what warp 0 holds: the zero vector means replication. The map is not
  *                                 invertible, but surjective, and its inverse may pick the place where all replicated
@@ -173,8 +175,8 @@ bool layout_equal(const struct layout *a, const struct layout *b)
            memcmp(a->basis, b->basis, (size_t)count_bits(a) * sizeof a->basis[0]) == 0;
 }
 
-/* All vectors, each with its input bit as combo. A vector that depends on earlier ones is left out, so that its bit is
- * in no combo: solving gives owners. */
+/* All vectors, each with its input bit as combo. A vector that depends on earlier ones is left out, so that
+ * its bit is in no combo: solving gives owners. */
 static void span_of_layout(const struct layout *l, struct span *s)
 {
     *s = (struct span){0};

@@ -1,4 +1,5 @@
-/* layout_convert.c: what it takes to convert a tile from one layout of threads to another, and how to shuffle it.
+/* layout_convert.c: what it takes to convert a tile from one layout of threads to another, and how to shuffle
+ * it.
  *
  * 4 elements in 2 lanes of 2 registers, to be transposed (A is reg[1] lane[2], B is reg[2] lane[1]):
  *
@@ -6,8 +7,9 @@
  *     reg 0      0        2           reg 0      0        1
  *     reg 1      1        3           reg 1      2        3
  *
- * A shuffle lets every lane offer one register and take what some lane offers. Filling B's registers one after the other
- * fails: for register 0, lane 0 must offer both 0 and 1. Instead, in round k let lane l fill its register l ^ k:
+ * A shuffle lets every lane offer one register and take what some lane offers. Filling B's registers one
+ * after the other fails: for register 0, lane 0 must offer both 0 and 1. Instead, in round k let lane l
+ * fill its register l ^ k:
  *
  *     round 0: lane 0 fills reg 0 with 0 of itself, lane 1 fills reg 1 with 3 of itself      (no shuffle needed)
  *     round 1: lane 0 fills reg 1 with 2 of lane 1, lane 1 fills reg 0 with 1 of lane 0
@@ -16,12 +18,12 @@
  *   - one register for each lane: C is a complement of the places of lane 0, U;
  *   - one register offered by each source lane: let M map B's places to A's. Where M's lane is zero on C, so is its register.
  *     Let W be all places that come from lane 0: C meets W only in the kernel K of M.
- * C is K with a common complement of U + K and W. It exists unless W is larger than U + K, that is, unless a lane holds
- * more of what others lack than all can take. When A is replicated, M is chosen to take from lanes nearby: from the lane itself,
- * moved by the difference of the two layouts.
+ * C is K with a common complement of U + K and W. It exists unless W is larger than U + K, that is, unless a
+ * lane holds more of what others lack than all can take. When A is replicated, M is chosen to take from lanes
+ * nearby: from the lane itself, moved by the difference of the two layouts.
  *
- * Costs, in issue slots of a warp, as an estimate: a shuffle per round, and selects where a lane's choice of register
- * depends on the lane; against a store and a load a register and a barrier. */
+ * Costs, in issue slots of a warp, as an estimate: a shuffle per round, and selects where a lane's choice of
+ * register depends on the lane; against a store and a load a register and a barrier. */
 #include "ir/layout.h"
 
 #include "ir/span.h"
@@ -126,8 +128,8 @@ static bool find_round(uint32_t *put, const struct moves *m)
     return true;
 }
 
-/* Which register each source lane offers, when lane l fills register put(l) of its own. False if a lane would have to
- * offer two at once. */
+/* Which register each source lane offers, when lane l fills register put(l) of its own. False if a lane would
+ * have to offer two at once. */
 static bool find_offers(struct span *offer, const struct moves *m, const uint32_t *put)
 {
     *offer = (struct span){0};

@@ -1,15 +1,17 @@
 /* layout_matrix.c: when can ldmatrix load a tile from shared memory?
  *
- * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8, 16 bytes, of matrix l / 8;
- * register i then has of matrix i, in lane l, the 32-bit word l mod 4 of row l / 4. As bits of places:
+ * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8, 16
+ * bytes, of matrix l / 8; register i then has of matrix i, in lane l, the 32-bit word l mod 4 of
+ * row l / 4. As bits of places:
  *
  *     in a row of 16 bytes:    the elements of a word, lane bits 0 and 1
  *     which row:               lane bits 2, 3, 4                              (trans: row and column change places, so
  *     which matrix:            two bits of the registers                       that a word has elements of two rows)
  *
- * So a layout is loaded by ldmatrix if, divided by that of shared memory, the first line's bits give the lowest bits of
- * the offset, one each, and no others do. The layout of whoever gives addresses has the first line in registers and the
- * others in lanes: shared memory that serves accesses of 16 bytes in this layout without conflicts serves ldmatrix too.
+ * So a layout is loaded by ldmatrix if, divided by that of shared memory, the first line's bits give the
+ * lowest bits of the offset, one each, and no others do. The layout of whoever gives addresses has the first
+ * line in registers and the others in lanes: shared memory that serves accesses of 16 bytes in this layout
+ * without conflicts serves ldmatrix too.
  */
 #include "ir/layout.h"
 

@@ -1,13 +1,15 @@
 /* layout_tensor.c: can copies by tensor maps fill a buffer laid out like this, and by which boxes?
  *
- * A copy writes a box with its innermost dimension first: element (r, c) of rows of W bytes at byte r W + c es. A swizzle of
- * S bytes then adds bits of the address to others by XOR: bits 4 .. 4 + m get bits 7 .. 7 + m, where 16 << m is S; rows
- * are then S bytes at most. As bits of the offset that is a linear map, and an involution, so it can be undone:
+ * A copy writes a box with its innermost dimension first: element (r, c) of rows of W bytes at byte r W + c
+ * es. A swizzle of S bytes then adds bits of the address to others by XOR: bits 4 .. 4 + m get bits 7 .. 7 +
+ * m, where 16 << m is S; rows are then S bytes at most. As bits of the offset that is a linear map, and an
+ * involution, so it can be undone:
  *
  *     natural[b] = basis[b] ^ (7 <= b < 7 + m ? basis[b - 3] : 0)
  *
- * What is left must be unit vectors, those of the innermost dimension first, then those of the next, as far as a box
- * goes; further offset bits then say where further boxes start, each a unit vector too. Tiles stand at multiples of 1024 bytes.
+ * What is left must be unit vectors, those of the innermost dimension first, then those of the next, as far
+ * as a box goes; further offset bits then say where further boxes start, each a unit vector too. Tiles stand
+ * at multiples of 1024 bytes.
  */
 #include "ir/layout.h"
 

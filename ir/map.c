@@ -1,5 +1,5 @@
-/* map.c: a hash map that iterates in order of insertion (see map.h). Open addressing over indices into `entries`; nothing
- * is ever removed. */
+/* map.c: a hash map that iterates in order of insertion (see map.h). Open addressing over indices into
+ * `entries`; nothing is ever removed. */
 #include "ir/map.h"
 
 #include <stdbool.h>

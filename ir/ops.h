@@ -183,7 +183,8 @@ OP(shared_slot,  "buf i",   "r", 0, 0,         layout, PURE|FREE,      shared_sl
 OP(hold,         "x",       "r", 0, 0,         layout, PURE,           same,         "x, as something that no later stage knows to be x")
 OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "the tile in shared memory (given type), for units that read it there; in buf, or wherever")
 
-/* -- async: units that work beside the threads. `buf`, `bar`: a buffer of one stage. Barriers are shared<1xi64>, one a
+/* -- async: units that work beside the threads. `buf`, `bar`: a buffer of one stage. Barriers
+ * are shared<1xi64>, one a
  *    stage; all threads of the role reach each op, and who of them acts is said here -- */
 OP(async_copy,   "buf ptr mask?",   "",  0, A(vec),          async, READS|WRITES, async_copy, "a tile from global into shared memory, by its owners; where mask is 0: 0")
 OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "the copies since the last one are a group")

@@ -1,8 +1,9 @@
 /* parse.c: the text form of the IR, back to the IR (the grammar stands at the head of print.c).
  *
- * The parser reads the text itself, without tokens: each function reads its production at p->at and leaves p->at behind
- * it. The first error is reported and ends the parsing; `failed` then makes every later step return at once. What the
- * text can say but the verifier rejects is left to the verifier, except what would make an op of the wrong form. */
+ * The parser reads the text itself, without tokens: each function reads its production at p->at and leaves
+ * p->at behind it. The first error is reported and ends the parsing; `failed` then makes every later step
+ * return at once. What the text can say but the verifier rejects is left to the verifier, except what would
+ * make an op of the wrong form. */
 #include "ir/ir.h"
 
 #include <limits.h>

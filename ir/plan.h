@@ -1,12 +1,13 @@
-/* plan.h: what a kernel asks of its launcher besides its arguments: tensor maps, whose numbers are expressions over the
- * arguments and the grid, and guards, which must hold for the kernel to be right.
+/* plan.h: what a kernel asks of its launcher besides its arguments: tensor maps, whose numbers are
+ * expressions over the arguments and the grid, and guards, which must hold for the kernel to be right.
  *
  *     map #m0 = f16 base=[%A] extents=[%M, %K] strides=[%stride_am 2 *, 2] box=[128 64] swizzle=128
  *     guard [%n0 1 -]
  *
- * Expressions are in postfix: `%stride_am 2 *` is twice the argument. Dimensions stand outermost first, as in tiles; the
- * last stride is the element's size. A guard holds where its value is at least 0; that a map can be encoded (extents of
- * at least 1, base and strides multiples of 16 bytes) is a guard too, which needs no words. */
+ * Expressions are in postfix: `%stride_am 2 *` is twice the argument. Dimensions stand outermost first,
+ * as in tiles; the last stride is the element's size. A guard holds where its value is at least 0; that a
+ * map can be encoded (extents of at least 1, base and strides multiples of 16 bytes) is a guard too,
+ * which needs no words. */
 #ifndef NESO_IR_PLAN_H
 #define NESO_IR_PLAN_H
 

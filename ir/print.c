@@ -1,4 +1,5 @@
-/* print.c: the IR as text. The text is complete: parse.c reads it back, and printing that gives the same bytes.
+/* print.c: the IR as text. The text is complete: parse.c reads it back, and printing that gives the same
+ * bytes.
  *
  *     kernel @max(%p: ptr<f32> {divisible=16 const} @1:9, %n: i32) warps=4 stages=3 target=sm_90a degree=traced {
  *       %offs = range start=0 end=512 : tile<512xi32> @3:12

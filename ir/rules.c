@@ -1,10 +1,12 @@
-/* rules.c: what operands each op takes, and what its results then are. One function per word in the rule column of
- * ops.h; the builder infers with them, the verifier compares with them (the contract stands at op_info in ir.h).
+/* rules.c: what operands each op takes, and what its results then are. One function per word in the
+ * rule column of ops.h; the builder infers with them, the verifier compares with them (the contract
+ * stands at op_info in ir.h).
  *
- * Layouts follow the shape: an elementwise op has one layout throughout, a change of shape has the layout that layout.h
- * computes from its operand's. Where the result holds fewer elements, or the operand does (reduce, split, broadcast,
- * join), registers that only repeat others may be there or not, on either side. What a region must be is not checked
- * here but in verify.c, since ops are built before their regions are filled. */
+ * Layouts follow the shape: an elementwise op has one layout throughout, a change of shape has the
+ * layout that layout.h computes from its operand's. Where the result holds fewer elements, or the
+ * operand does (reduce, split, broadcast, join), registers that only repeat others may be there or not,
+ * on either side. What a region must be is not checked here but in verify.c, since ops are built before
+ * their regions are filled. */
 #include "ir/ir.h"
 
 #include <limits.h>

@@ -1,12 +1,14 @@
 /* scalar.c: what one element of each pure op is, for integers; the ways to scalar_float.c and scalar_cast.c.
  *
- * The folder, constexprs and the interpreter all compute with these, so an op means the same in all three. Elements come
- * as arrays of n in their memory form, n = 1 to fold a scalar, n = a tile's size to interpret. So the choice of op and
- * type stands outside of the loops, and the compiler makes vector code of most. The result may not overlap an operand.
+ * The folder, constexprs and the interpreter all compute with these, so an op means the same in all three.
+ * Elements come as arrays of n in their memory form, n = 1 to fold a scalar, n = a tile's size to interpret.
+ * So the choice of op and type stands outside of the loops, and the compiler makes vector code of most. The
+ * result may not overlap an operand.
  *
- * `type` is that of the operands x[0], x[1], ...; for a select that of its choices x[1] and x[2]. `to` is the result's.
- * Pointers are given as i64. addptr has no element meaning here: it needs the size of what is pointed at, which is no dtype;
- * so it says false, like any op that is not elementwise. fp8 is moved, cast and selected, but there is no arithmetic.
+ * `type` is that of the operands x[0], x[1], ...; for a select that of its choices x[1] and x[2]. `to` is the
+ * result's. Pointers are given as i64. addptr has no element meaning here: it needs the size of what is
+ * pointed at, which is no dtype; so it says false, like any op that is not elementwise. fp8 is moved, cast
+ * and selected, but there is no arithmetic.
  *
  * Integers: every operation wraps; i1 is a number of one bit, whose signed values are 0 and -1. */
 #include "ir/ir.h"

@@ -1,12 +1,13 @@
 /* scalar_cast.c: what one element of each cast is (see scalar.c).
  *
- * A cast goes through the widest number that holds both ends: int64_t for integers, double for floats, some elements at a
- * time. So there is a loop for each type, not for each pair.
+ * A cast goes through the widest number that holds both ends: int64_t for integers, double for floats, some
+ * elements at a time. So there is a loop for each type, not for each pair.
  *
- * From integers, f32 and f64 are rounded once. f16, bf16 and fp8 are rounded from an f32, as the GPU does it (for f16 that
- * makes no difference: integers that an f32 does not hold are infinite).
- * To integers, out of range: results of 32 and 64 bits saturate, results of 8 and 16 saturate to 16 and keep the low bits,
- * i1 is the lowest bit of an i32. NaN is 0, but the smallest signed number where source or result has 64 bits. */
+ * From integers, f32 and f64 are rounded once. f16, bf16 and fp8 are rounded from an f32, as the GPU does it
+ * (for f16 that makes no difference: integers that an f32 does not hold are infinite).
+ * To integers, out of range: results of 32 and 64 bits saturate, results of 8 and 16 saturate to 16 and
+ * keep the low bits, i1 is the lowest bit of an i32. NaN is 0, but the smallest signed number where source
+ * or result has 64 bits. */
 #include "ir/ir.h"
 
 #include <math.h>

@@ -1,10 +1,12 @@
 /* scalar_float.c: what one element of each pure op is, for floats (see scalar.c).
  *
- * f32 and f64 are C's own. f16 and bf16 are computed as f32, some elements at a time, and rounded once per op: an f32 has
- * more than twice their bits and two, so for + - * / and square root rounding twice is rounding once. For fma it is not:
- * there the sum is made in f64 and rounded to odd, which keeps what lies beyond in its last bit.
+ * f32 and f64 are C's own. f16 and bf16 are computed as f32, some elements at a time, and rounded once
+ * per op: an f32 has more than twice their bits and two, so for + - * / and square root rounding twice is
+ * rounding once. For fma it is not: there the sum is made in f64 and rounded to odd, which keeps what
+ * lies beyond in its last bit.
  *
- * Where the GPU is approximate (division, exp2, sine...), here is libm's result, correctly rounded or nearly so. */
+ * Where the GPU is approximate (division, exp2, sine...), here is libm's result, correctly
+ * rounded or nearly so. */
 #include "ir/ir.h"
 
 #include <math.h>

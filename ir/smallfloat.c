@@ -6,10 +6,10 @@
  *     f8e5        1        5        2    15   7c        7d..7f         57344
  *     f8e4        1        4        3     7   none      7f             448
  *
- * Widening is exact. Narrowing cuts a double's exponent and mantissa, seen as one integer, to fewer bits: rounding up
- * then carries into the exponent, and from the largest finite number to infinity, as it should. NaNs become the one of
- * all ones, as on the GPU. Only integers and exact products are used, so neither the rounding mode nor the
- * flushing of subnormals of whoever calls matters. */
+ * Widening is exact. Narrowing cuts a double's exponent and mantissa, seen as one integer, to fewer bits:
+ * rounding up then carries into the exponent, and from the largest finite number to infinity, as it should.
+ * NaNs become the one of all ones, as on the GPU. Only integers and exact products are used, so neither the
+ * rounding mode nor the flushing of subnormals of whoever calls matters. */
 #include "ir/ir.h"
 
 #include <math.h>

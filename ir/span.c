@@ -1,9 +1,9 @@
 /* span.c: a common complement of two subspaces.
  *
- * Let a1..ap and b1..bp extend a basis of the intersection of A and B to bases of A and of B, and u1..uk extend a basis
- * of A + B to the whole space. Then a1^b1 .. ap^bp, u1..uk span a subspace that meets A only in zero: in a sum of them that
- * is in A, the b's and u's must cancel, so there are none. The same for B. With A = rows, B = columns of a tile it is the
- * diagonal. */
+ * Let a1..ap and b1..bp extend a basis of the intersection of A and B to bases of A and of B, and u1..uk
+ * extend a basis of A + B to the whole space. Then a1^b1 .. ap^bp, u1..uk span a subspace that meets A only
+ * in zero: in a sum of them that is in A, the b's and u's must cancel, so there are none. The same for B.
+ * With A = rows, B = columns of a tile it is the diagonal. */
 #include "ir/span.h"
 
 bool basis_add(struct basis *b, uint32_t v)

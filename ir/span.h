@@ -1,7 +1,7 @@
 /* span.h: subspaces of bit vectors under XOR, kept in echelon form, and solving in them.
  *
- * Each vector put in carries a word, its `combo`, that is XORed along with it. So whoever puts basis[i] in with the combo
- * 1 << i can ask of any vector: which of the basis vectors make it? */
+ * Each vector put in carries a word, its `combo`, that is XORed along with it. So whoever puts basis[i] in
+ * with the combo 1 << i can ask of any vector: which of the basis vectors make it? */
 #ifndef NESO_IR_SPAN_H
 #define NESO_IR_SPAN_H
 
@@ -67,8 +67,8 @@ struct basis {
 bool basis_add(struct basis *b, uint32_t v);
 /* Adds vectors, those that are independent, until the basis has n. */
 void basis_extend(struct basis *b, const uint32_t *vectors, int nvectors, int n);
-/* Of the space of the bits in `space`, a subspace that meets neither a nor b but in zero, of the space's dimension less n.
- * a and b have at most n vectors and grow to n. */
+/* Of the space of the bits in `space`, a subspace that meets neither a nor b but in zero, of the space's
+ * dimension less n. a and b have at most n vectors and grow to n. */
 void basis_complement(struct basis *out, struct basis *a, struct basis *b, uint32_t space, int n);
 
 #endif

@@ -1,5 +1,5 @@
-/* target.c: the GPUs, one row each (see target.h). Limits are those of NVIDIA's tables of compute capabilities;
- * ptx_version is the first version of the PTX language that knows the name. */
+/* target.c: the GPUs, one row each (see target.h). Limits are those of NVIDIA's tables of compute
+ * capabilities; ptx_version is the first version of the PTX language that knows the name. */
 #include "ir/target.h"
 
 #include <stddef.h>
@@ -7,8 +7,8 @@
 
 #define BIT(feature) (UINT64_C(1) << HAS_##feature)
 
-/* What each generation adds to the one before. wgmma, clusters and tensor cores that take fp8 from registers (elsewhere
- * ptxas widens it for them, each time) do not carry over to every later GPU. */
+/* What each generation adds to the one before. wgmma, clusters and tensor cores that take fp8 from registers
+ * (elsewhere ptxas widens it for them, each time) do not carry over to every later GPU. */
 #define AMPERE (BIT(cp_async) | BIT(ldmatrix) | BIT(mma_bf16) | BIT(redux) | BIT(ex2_bf16))
 #define ADA (AMPERE | BIT(mma_fp8) | BIT(cvt_fp8))
 #define SM90                                                                                                 \
@@ -105,7 +105,8 @@ const struct target *target_by_name(const char *name)
     return NULL;
 }
 
-/* Plain targets also run on later devices of the same major number, the "a" ones on their own capability only. */
+/* Plain targets also run on later devices of the same major number, the "a" ones on their own capability
+ * only. */
 static bool runs_on(const struct target *t, int capability)
 {
     if (t->arch_specific)

@@ -1,4 +1,5 @@
-/* target.h: GPUs as data. Generic code asks target_has() or reads a limit; it never compares architecture numbers. */
+/* target.h: GPUs as data. Generic code asks target_has() or reads a limit; it never compares
+ * architecture numbers. */
 #ifndef NESO_IR_TARGET_H
 #define NESO_IR_TARGET_H
 
@@ -52,12 +53,14 @@ const struct target *target_by_name(const char *name);
 /* The best row for a device of this compute capability, NULL if none. */
 const struct target *target_for_capability(int major, int minor);
 bool target_has(const struct target *t, enum feature f);
-/* CTAs that an SM holds at once, by their threads and each thread's registers, which come in steps of REGS_UNIT. */
+/* CTAs that an SM holds at once, by their threads and each thread's registers, which come
+ * in steps of REGS_UNIT. */
 enum { REGS_UNIT = 8 };
 int target_ctas(const struct target *t, int threads, int regs);
 /* The same by their shared memory, of which the system takes some of its own for each. */
 int target_ctas_by_memory(const struct target *t, int64_t smem_bytes);
-/* Registers of each thread where so many share an SM, in such steps: of the last a thread cannot name all (regs_thread). */
+/* Registers of each thread where so many share an SM, in such steps: of the last a thread cannot
+ * name all (regs_thread). */
 int target_regs(const struct target *t, int threads);
 
 #endif

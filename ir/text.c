@@ -1,7 +1,7 @@
 /* text.c: string buffers, floats as text whatever the locale, interned strings (see text.h).
  *
- * The C library's number conversions write and read the locale's decimal point. Here they only ever see numbers
- * without one: digits and an exponent, 1234e-3. */
+ * The C library's number conversions write and read the locale's decimal point. Here they only ever see
+ * numbers without one: digits and an exponent, 1234e-3. */
 #include "ir/text.h"
 
 #include <math.h>
@@ -109,7 +109,8 @@ struct decimal {
     int exponent; /* of the first digit: 1.5 is "15", 0 */
 };
 
-/* Rounds |x| to n digits. Skips the point in what snprintf writes, of however many bytes the locale makes it. */
+/* Rounds |x| to n digits. Skips the point in what snprintf writes, of however many bytes the locale makes
+ * it. */
 static void round_decimal(struct decimal *d, double x, int n)
 {
     char s[64];
@@ -182,8 +183,8 @@ void text_double(struct text *t, double x, int single)
         print_scientific(t, &d);
 }
 
-/* No double needs more significant digits than this to be rounded rightly, given a last digit that is not 0 where
- * digits were cut off. */
+/* No double needs more significant digits than this to be rounded rightly, given a last digit that is not 0
+ * where digits were cut off. */
 enum { SIGNIFICANT_MOST = 780, EXPONENT_MOST = 100000000 };
 
 static int digit_of(char c, int base)
@@ -197,8 +198,8 @@ static int digit_of(char c, int base)
     return -1;
 }
 
-/* Copies the significant digits at s to out, with the point taken out; *scale is how many digits it moved. Returns the
- * end, or NULL where there is no digit. */
+/* Copies the significant digits at s to out, with the point taken out; *scale is how many digits it moved.
+ * Returns the end, or NULL where there is no digit. */
 static const char *read_digits(const char *s, int base, char *out, int *scale)
 {
     int n = 0;

@@ -30,8 +30,8 @@ void text_quoted(struct text *t, const char *s, int n, char quote);
 void text_printf(struct text *t, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_vprintf(struct text *t, const char *format, va_list args);
 
-/* The shortest decimal that reads back to the same double (or float, if `single`), in the C locale whatever the
- * process's is, always with a '.', an exponent, "inf" or "nan": 1.0, 1e-06, -inf. */
+/* The shortest decimal that reads back to the same double (or float, if `single`), in the C locale whatever
+ * the process's is, always with a '.', an exponent, "inf" or "nan": 1.0, 1e-06, -inf. */
 void text_double(struct text *t, double x, int single);
 /* Reads a decimal or hexadecimal floating number as strtod does, but in the C locale. Returns the end. */
 const char *text_read_double(const char *s, double *out);

@@ -1,5 +1,5 @@
-/* type.c: the tables of ops, attributes and element types, and interned types and layouts: equal ones are equal pointers,
- * so that a comparison is one of addresses. */
+/* type.c: the tables of ops, attributes and element types, and interned types and layouts: equal ones are
+ * equal pointers, so that a comparison is one of addresses. */
 #include "ir/ir.h"
 
 #include <limits.h>

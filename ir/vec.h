@@ -1,4 +1,5 @@
-/* vec.h: growing arrays in an arena. `VEC(struct op *) ops = {0}; VEC_PUSH(arena, &ops, o); ops.at[i]`, ops.n */
+/* vec.h: growing arrays in an arena. `VEC(struct op *) ops = {0}; VEC_PUSH(arena, &ops, o); ops.at[i]`,
+ * ops.n */
 #ifndef NESO_IR_VEC_H
 #define NESO_IR_VEC_H
 

@@ -1,7 +1,7 @@
 /* verify.c: is a function what ir.h says it is? Passes rely on it, and it is run between them.
  *
- * In order: the header; each block's links and terminator; each op's form, attributes, operands (defined before and
- * around the op), types by its rule, regions; and what the degree of detail demands:
+ * In order: the header; each block's links and terminator; each op's form, attributes, operands (defined
+ * before and around the op), types by its rule, regions; and what the degree of detail demands:
  *
  *     traced      no tile has a layout, no op of the layout family
  *     laid_out    every tile has a layout of its shape for the function's lanes and warps

@@ -18,7 +18,8 @@ int value_nuses(const struct value *v)
 
 /* -- effects -- */
 
-/* The op adds nothing to what its regions do: control that ends, and what hands values on. (A while may not end.) */
+/* The op adds nothing to what its regions do: control that ends, and what hands values on.
+ * (A while may not end.) */
 static bool is_frame(const struct op *o)
 {
     return o->code == OP_for || o->code == OP_if || o->code == OP_yield || o->code == OP_condition;

@@ -1,18 +1,19 @@
-/* wgmma.c: which dots a warpgroup's tensor cores do, and how their operands lie in registers and in shared memory.
+/* wgmma.c: which dots a warpgroup's tensor cores do, and how their operands lie in
+ * registers and in shared memory.
  *
- * Four warps multiply 64 x K by K x N, N up to 256. Each warp has 16 rows of the accumulator, laid out as mma.sync's, with
- * 8 columns after 8 columns in further registers; A in registers is mma.sync's too. B, and A where it does not come from
- * registers, is read from shared memory, where the unit expects this, in bytes, before the swizzle (W: 128, 64, 32; 16
- * without swizzle), with the indices along k and along m or n exchanged if it is contiguous along the latter (16-bit types
- * only):
+ * Four warps multiply 64 x K by K x N, N up to 256. Each warp has 16 rows of the accumulator, laid out as
+ * mma.sync's, with 8 columns after 8 columns in further registers; A in registers is mma.sync's too. B, and A
+ * where it does not come from registers, is read from shared memory, where the unit expects this, in bytes,
+ * before the swizzle (W: 128, 64, 32; 16 without swizzle), with the indices along k and along m or n
+ * exchanged if it is contiguous along the latter (16-bit types only):
  *
  *     k's byte bits below W     themselves: a row of W bytes
  *     m's bits 0, 1, 2          W, 2W, 4W: eight rows
  *     m's further bits          S, 2S, ..     any power of two, told in the descriptor
  *     k's further bits          L, 2L, ..     the same
  *
- * The swizzle flips bits 4.. of the address by bits 7.., one for each doubling of W over 16. All this is linear, so whether
- * a buffer can be read so is found by asking where it has each single bit of an index.
+ * The swizzle flips bits 4.. of the address by bits 7.., one for each doubling of W over 16. All this is
+ * linear, so whether a buffer can be read so is found by asking where it has each single bit of an index.
  */
 #include "ir/wgmma.h"
 
@@ -133,8 +134,8 @@ static bool is_single_bit(uint32_t x)
     return x && !(x & (x - 1));
 }
 
-/* Bits of an index along the contiguous dimension of an instruction's part: themselves below the width, then doubling
- * from a stride, which is found. */
+/* Bits of an index along the contiguous dimension of an instruction's part: themselves below the width, then
+ * doubling from a stride, which is found. */
 static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width, int *stride)
 {
     for (int i = 0, past = 0; i < nbits; i++)
@@ -176,7 +177,8 @@ static bool fits(struct wgmma_view *v, int elem_bytes, int width, int mn_bits, i
     return true;
 }
 
-/* The bits of one dimension, without the swizzle; each must be one bit of the address, so that starts can be added. */
+/* The bits of one dimension, without the swizzle; each must be one bit of the address, so
+ * that starts can be added. */
 static bool take_bits(uint32_t *to, const uint32_t *bytes, int n, int width)
 {
     uint32_t flips = (UINT32_C(1) << swizzle_bits(width)) - 1;

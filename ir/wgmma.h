@@ -1,4 +1,5 @@
-/* wgmma.h: which dots a warpgroup's tensor cores do, and how their operands lie in registers and in shared memory. */
+/* wgmma.h: which dots a warpgroup's tensor cores do, and how their operands lie in registers
+ * and in shared memory. */
 #ifndef NESO_IR_WGMMA_H
 #define NESO_IR_WGMMA_H
 
@@ -18,15 +19,17 @@ struct wgmma {
     const struct fragment *fragment; /* A in registers: the same, for each warp's 16 rows */
 };
 
-/* The instruction for a dot (also one whose operands are buffers already); NULL: `why_not` (may be NULL) says why. */
+/* The instruction for a dot (also one whose operands are buffers already); NULL: `why_not`
+ * (may be NULL) says why. */
 const struct wgmma *wgmma_for(const struct op *dot, const char **why_not);
 /* How warps share the accumulator: warpgroups side by side in rows first, then in columns. */
 struct warp_split wgmma_split(const struct type *acc, int num_warps);
 
 /* -- operands in shared memory -- */
 
-/* A buffer of rank 2 in which dimension `inner` is contiguous: columns of 128 bytes (or 64, 32, 16: as wide as the tile),
- * each with all of the other dimension, swizzled as TMA does when a box is as wide as its swizzle. */
+/* A buffer of rank 2 in which dimension `inner` is contiguous: columns of 128 bytes (or 64, 32,
+ * 16: as wide as the tile), each with all of the other dimension, swizzled as TMA does when a box
+ * is as wide as its swizzle. */
 void layout_wgmma_operand(struct layout *out, const int *shape, int elem_bytes, int inner);
 /* How an instruction that reads mn x k elements at once sees a buffer. */
 struct wgmma_view {

@@ -4,9 +4,10 @@
  *
  *     dimension 0: stride 2 sm, from 128 pid, below M      dimension 1: stride 2, from 64 trips, no bound
  *
- * The strides are what stands beside the tile's own indices. The mask says where the box starts in the dimensions that
- * it bounds, up to what is uniform, which the base takes. What then remains of the address is divided by the strides of
- * the other dimensions; what no stride divides (a batch: pid times its own stride) becomes a dimension more. */
+ * The strides are what stands beside the tile's own indices. The mask says where the box starts in the
+ * dimensions that it bounds, up to what is uniform, which the base takes. What then remains of the address is
+ * divided by the strides of the other dimensions; what no stride divides (a batch: pid times its own stride)
+ * becomes a dimension more. */
 #include "opt/affine.h"
 
 #include <string.h>
@@ -494,7 +495,8 @@ static struct value *as_i32(struct builder *b, struct value *v)
     return v->type == i32 ? v : build_cast(b, OP_trunc, v, i32);
 }
 
-/* How often the loop's body has been run, times *factor: what of it divides the loop's step is taken in at once. */
+/* How often the loop's body has been run, times *factor: what of it divides the loop's step is taken in at
+ * once. */
 static struct value *build_trips(struct builder *b, const struct op *loop, int64_t *factor)
 {
     struct value *lo = op_opnd(loop, 0), *step = op_opnd(loop, 2),

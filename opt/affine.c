@@ -8,11 +8,12 @@
  *     for ... carry(%q = %p) {     A + ... + 128 trips                 (how often the body has been run)
  *       yield %q + 64
  *
- * That is a polynomial, of which each term has at most one atom that is not uniform. Values are integers here, not
- * residues: arithmetic of indices that overflows is a mistake in the program, which the interpreter tells of. A scalar that
- * is nothing else is an atom itself; a tile that is nothing else has no form.
+ * That is a polynomial, of which each term has at most one atom that is not uniform. Values are integers
+ * here, not residues: arithmetic of indices that overflows is a mistake in the program, which the interpreter
+ * tells of. A scalar that is nothing else is an atom itself; a tile that is nothing else has no form.
  *
- * What a loop carries is found by giving it a name and looking at what comes back: itself, and an increment. */
+ * What a loop carries is found by giving it a name and looking at what comes back: itself, and an
+ * increment. */
 #include "opt/affine.h"
 
 #include "opt/passes.h"
@@ -20,7 +21,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What is known in a loop's body while its name stands for what it carries; values from outside are known further out. */
+/* What is known in a loop's body while its name stands for what it carries; values from outside
+ * are known further out. */
 struct affine_scope {
     struct map known; /* value to struct affine */
     const struct value *carried;

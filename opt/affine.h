@@ -85,7 +85,8 @@ struct atom atom_of(const struct affine_table *t, int atom);
 /* The atom of a term that is not uniform, -1: none. */
 int term_atom(const struct affine_table *t, const struct term *x);
 bool poly_is_uniform(const struct affine_table *t, const struct poly *p);
-/* Is it at least 0, counting on what `guards` then ask of the launch? Divisors in index arithmetic count as positive. */
+/* Is it at least 0, counting on what `guards` then ask of the launch? Divisors in index
+ * arithmetic count as positive. */
 bool poly_is_nonnegative(struct affine_table *t, const struct poly *p, struct access *a);
 void poly_print(const struct affine_table *t, const struct poly *p, struct text *out);
 bool poly_equal(const struct poly *a, const struct poly *b);
@@ -131,7 +132,8 @@ struct access {
 /* NULL, or why the access (a load or a store) has no such form. */
 const char *access_of(struct affine_table *t, const struct op *access, struct access *out);
 void access_print(const struct affine_table *t, const struct access *a, struct text *out);
-/* Is the mask 0 wherever f < 0 does not hold? f counts along its index 0, which is the mask's dimension `dim`. */
+/* Is the mask 0 wherever f < 0 does not hold? f counts along its index 0, which is the
+ * mask's dimension `dim`. */
 bool mask_implies(struct affine_table *t, const struct value *mask, int dim, const struct poly *f);
 
 /* -- tensor maps (tma.c) -- */
@@ -163,12 +165,14 @@ bool guards_of(struct affine_table *t, const struct access *a, struct guards *g)
 bool guard_forward(struct affine_table *t, const struct access *a, struct guards *g);
 /* Is there a loop, run more than once, around both? */
 bool share_a_loop(const struct affine_table *t, const struct op *a, const struct op *b);
-/* May the kernel write, between `from` (NULL: its start) and the load, what that reads? Other parameters may well point to
- * the same array: the launch looks. The load's strides are taken to go forwards; `a` NULL: nobody knows what it reads. */
+/* May the kernel write, between `from` (NULL: its start) and the load, what that reads? Other parameters may
+ * well point to the same array: the launch looks. The load's strides are taken to go forwards; `a` NULL:
+ * nobody knows what it reads. */
 bool may_be_written(struct affine_table *t, const struct op *from, const struct op *load,
                     const struct access *a, struct guards *g);
 
-/* -- align.c: is p * bytes a multiple of 16? What only the launch knows becomes a guard; false: it may be none -- */
+/* -- align.c: is p * bytes a multiple of 16? What only the launch knows becomes a guard;
+ * false: it may be none -- */
 bool guard_aligned(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g);
 
 #endif

@@ -6,12 +6,13 @@
  *     %y = mul %x, %r                                %x.1 = fext %h.1
  *                                                    %y = mul %x.1, %r
  *
- * While a row is reduced, all that is used before and behind the reduction is in registers. Floats that came from 16 bits
- * by a few cheap ops take half as many as they came; those then decide how many programs an SM holds, which is what hides
- * the memory's latency. The assembler would compute both once, so `hold` keeps from it that the two are the same.
- * Where the programs that fit without have enough of their rows under way, all is kept: what is computed again costs
- * instructions, and programs that share few registers load in several steps. Each reduction is a time in which a program
- * asks for nothing, so the more there are, the more must be under way.
+ * While a row is reduced, all that is used before and behind the reduction is in registers. Floats that
+ * came from 16 bits by a few cheap ops take half as many as they came; those then decide how many programs
+ * an SM holds, which is what hides the memory's latency. The assembler would compute both once, so `hold`
+ * keeps from it that the two are the same. Where the programs that fit without have enough of their rows
+ * under way, all is kept: what is computed again costs instructions, and programs that share few registers
+ * load in several steps. Each reduction is a time in which a program asks for nothing, so the more there
+ * are, the more must be under way.
  * Reductions of small tiles do not count. Needs: layouts. Leaves: the same values.
  */
 #include "opt/passes.h"
@@ -170,8 +171,8 @@ static bool is_kept_over(const struct again *a, const struct value *v, int part)
     return false;
 }
 
-/* Without computing anything again: the bytes of rows that programs on an SM have under way, if they keep what they do over
- * the end of this part. */
+/* Without computing anything again: the bytes of rows that programs on an SM have under way, if they keep
+ * what they do over the end of this part. */
 static int bytes_under_way(const struct again *a, int part)
 {
     enum { OTHER_REGS = 14 };

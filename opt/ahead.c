@@ -4,21 +4,23 @@
  *     %s = reduce %x                          =>     prefetch X + (pid + n) * stride, bytes
  *                                                    %s = reduce %x
  *
- * Between its loads and its stores a program asks memory for nothing, and how many others there are to ask meanwhile is
- * limited by registers. A prefetch takes none, and one thread asks for a whole row. `n` programs later is NEAR_BYTES or
- * FAR_BYTES of rows: about what an H200's SMs have in registers, so that the row is there when its program begins. More did not stay
- * in L2 until it was read, and where many programs share an SM some always ask. Where a row is found to end in the tile's first three
- * quarters, n is a third more. The last programs prefetch nothing.
+ * Between its loads and its stores a program asks memory for nothing, and how many others there are to ask
+ * meanwhile is limited by registers. A prefetch takes none, and one thread asks for a whole row. `n` programs
+ * later is NEAR_BYTES or FAR_BYTES of rows: about what an H200's SMs have in registers, so that the row is
+ * there when its program begins. More did not stay in L2 until it was read, and where many programs share an
+ * SM some always ask. Where a row is found to end in the tile's first three quarters, n is a third more. The
+ * last programs prefetch nothing.
  *
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
  *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
  *
- * A loop that reads its row tile by tile waits for each; it asks for the row at once: for LOOP_BYTES, or a tile if that is
- * more. Where each round waits for a reduction as well, it asks for what comes as far behind its own tile. The last of several
- * loops over a row finds it in L2; where tiles are long, the first of a later program's row is asked for in front of it.
+ * A loop that reads its row tile by tile waits for each; it asks for the row at once: for LOOP_BYTES, or a
+ * tile if that is more. Where each round waits for a reduction as well, it asks for what comes as far behind
+ * its own tile. The last of several loops over a row finds it in L2; where tiles are long, the first of a
+ * later program's row is asked for in front of it.
  *
- * A row's elements lie side by side from a place on that hangs on the program and on no memory, as far as a bound or the tile
- * goes. Needs: vector widths, for alignment.
+ * A row's elements lie side by side from a place on that hangs on the program and on no memory, as far as a
+ * bound or the tile goes. Needs: vector widths, for alignment.
  */
 #include "opt/passes.h"
 
@@ -111,8 +113,9 @@ static void prefetch(struct builder *b, const struct row *r, struct value *start
     build_op(b, OP_prefetch, 2, (struct value *[]){start, n}, 0, NULL, 0);
 }
 
-/* How far ahead, in bytes of rows; 0: not at all. Reductions are when nothing is asked for; the longer the rows, the fewer are the
- * programs that do meanwhile; the wider their elements, the more each has asked for. */
+/* How far ahead, in bytes of rows; 0: not at all. Reductions are when nothing is asked for; the
+ * longer the rows, the fewer are the programs that do meanwhile; the wider their elements, the
+ * more each has asked for. */
 static int64_t bytes_ahead(const struct func *f, const struct type *tile)
 {
     int reductions = 0;
@@ -185,8 +188,8 @@ static bool waits(const struct op *loop, const struct row *r)
     return false;
 }
 
-/* Of what stands `far` elements behind the tile of this round, as many as a tile has, or as there are. In front of the load:
- * behind it, nothing is issued before the tile is there. */
+/* Of what stands `far` elements behind the tile of this round, as many as a tile has, or as there are. In
+ * front of the load: behind it, nothing is issued before the tile is there. */
 static void further(struct op *loop, struct op *load, const struct row *r, int64_t far)
 {
     struct builder b = build_before(load);

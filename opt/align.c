@@ -3,9 +3,10 @@
  *     start 130 pid + 64 trips(%k), elements of 2 bytes        no: the kernel keeps its loads
  *     start pid * %n, nothing known of %n                      guard: 0 - (2 n rem 16)^2, at least 0 if 8 divides n
  *
- * Loads take any coordinates along other dimensions, stores all but negative ones (put.c). Along the innermost one a box must
- * begin at a multiple of 16 bytes: elsewhere the instruction is illegal on an H200, which the PTX ISA does not say. Rows of
- * stores must end at one, too. What only the launch knows becomes a guard. */
+ * Loads take any coordinates along other dimensions, stores all but negative ones (put.c). Along the
+ * innermost one a box must begin at a multiple of 16 bytes: elsewhere the instruction is illegal on an
+ * H200, which the PTX ISA does not say. Rows of stores must end at one, too. What only the launch
+ * knows becomes a guard. */
 #include "opt/affine.h"
 #include "opt/passes.h"
 

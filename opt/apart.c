@@ -3,8 +3,8 @@
  *     store %Mean + pid, %x                          guard: Mean - (X + 4 stride (grid - 1) + 4 N) or
  *     %a = load %X + stride pid + %cols, %cols < N          X - (Mean + 4 grid), the larger one, is at least 0
  *
- * An array reaches from its base to where the masks of its accesses end it, and where they say nothing, to what the grid's
- * last program accesses. Through one parameter nothing is told apart. */
+ * An array reaches from its base to where the masks of its accesses end it, and where they say nothing, to
+ * what the grid's last program accesses. Through one parameter nothing is told apart. */
 #include "opt/affine.h"
 #include "opt/passes.h"
 

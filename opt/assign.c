@@ -5,15 +5,16 @@
  *     %x = load %p : tile<512xf32>                        %p = addptr %s, %o : tile<512xptr<f32>,#l0>
  *                                                         %x = load %p : tile<512xf32,#l0>
  *
- * Tiles are of two kinds. *Cheap* ones are computed from ranges and scalars without memory: they take whatever layout
- * their user asks for, and are computed again for another one. The others stand in classes that share a layout: ops that
- * work element by element join their operands and results, loops and branches what they carry. An access joins too,
- * unless another dimension is the fast one for it: then it keeps its own layout, and its tile is converted.
+ * Tiles are of two kinds. *Cheap* ones are computed from ranges and scalars without memory: they take
+ * whatever layout their user asks for, and are computed again for another one. The others stand in classes
+ * that share a layout: ops that work element by element join their operands and results, loops and branches
+ * what they carry. An access joins too, unless another dimension is the fast one for it: then it keeps its
+ * own layout, and its tile is converted.
  *
- * Classes decide from the largest tile down. One with accesses is spread so that these coalesce, with the widest vectors
- * that alignment allows; what reductions, broadcasts and other changes of shape link to it gets the layout that moves
- * nothing. Where two wishes meet, a `convert` stands. Needs: no layouts. Leaves: a layout on every tile, without
- * replicated registers.
+ * Classes decide from the largest tile down. One with accesses is spread so that these coalesce, with the
+ * widest vectors that alignment allows; what reductions, broadcasts and other changes of shape link to it
+ * gets the layout that moves nothing. Where two wishes meet, a `convert` stands. Needs: no layouts. Leaves: a
+ * layout on every tile, without replicated registers.
  */
 #include "opt/passes.h"
 
@@ -44,8 +45,8 @@ struct note {
     struct copy *copies; /* the tile in other layouts (cheap: in all) */
 };
 
-/* An op that needs its tiles in one layout but has no tile result to say which: stores, reductions, assertions. Loads and
- * atomics too, in the class of their result. */
+/* An op that needs its tiles in one layout but has no tile result to say which: stores, reductions,
+ * assertions. Loads and atomics too, in the class of their result. */
 struct site {
     struct op *op;
     struct class *class;
@@ -238,7 +239,8 @@ static void unite_values(struct value *x, struct value *y)
         unite(class_of(x), class_of(y));
 }
 
-/* Dimensions by length of runs of neighbouring addresses, longest first; the last dimension first among equals. */
+/* Dimensions by length of runs of neighbouring addresses, longest first; the last dimension first among
+ * equals. */
 static void order_dims(const struct assign *a, const struct value *ptr, int *order)
 {
     const struct axis *x = axis_of(a->axes, ptr);
@@ -446,9 +448,9 @@ static void start_dealing(struct dealer *x, const struct type *t)
     }
 }
 
-/* The layout that coalesces along `order`: n elements of the fastest dimension in a thread, then lanes, then warps, and
- * what is left wraps into further registers. Dimensions that are reduced get warps last: a reduction inside a warp needs
- * no shared memory. */
+/* The layout that coalesces along `order`: n elements of the fastest dimension in a thread, then lanes, then
+ * warps, and what is left wraps into further registers. Dimensions that are reduced get warps last: a
+ * reduction inside a warp needs no shared memory. */
 static const struct layout *blocked(struct assign *a, const struct class *c, const int *order, int n)
 {
     const struct type *t = c->type;
@@ -516,8 +518,8 @@ static int vector_of(const struct assign *a, struct class *c, int fast_dim)
     return widest < 16 / bytes ? widest : 16 / bytes;
 }
 
-/* The layout of a broadcast's result whose operand is laid out as l: its new bits go to threads that only replicate, then
- * to registers. */
+/* The layout of a broadcast's result whose operand is laid out as l: its new bits go to threads that only
+ * replicate, then to registers. */
 static const struct layout *layout_widen(struct assign *a, const struct op *o, const struct layout *l)
 {
     const struct type *x = op_opnd(o, 0)->type, *r = op_result(o)->type;
@@ -548,8 +550,8 @@ static const struct layout *layout_widen(struct assign *a, const struct op *o, c
 
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason);
 
-/* A tile without accesses is laid out as what it is made of by changes of shape, if that is loaded by vectors: the largest
- * such. NULL: there is none. */
+/* A tile without accesses is laid out as what it is made of by changes of shape, if that is loaded by
+ * vectors: the largest such. NULL: there is none. */
 static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
 {
     enum { DEPTH_MOST = 4 };
@@ -822,7 +824,8 @@ static struct op *start_and_wait(struct op *o)
     return wait;
 }
 
-/* The accumulator is converted, there and back, where its class got a layout in which the dot cannot be computed. */
+/* The accumulator is converted, there and back, where its class got a layout in which the
+ * dot cannot be computed. */
 static void rewrite_dot(struct assign *a, struct op *o)
 {
     const struct layout *wished = class_of(op_result(o))->layout, *l = dot_acc_layout(o, a->rows_first);

@@ -1,18 +1,20 @@
-/* axis.c: what is known of each value's elements along each dimension: runs of consecutive values, runs of equal values,
- * and powers of two that divide the first element of each run.
+/* axis.c: what is known of each value's elements along each dimension: runs of consecutive values, runs of
+ * equal values, and powers of two that divide the first element of each run.
  *
  *     %r = range start=0 end=512        contiguous 512  constant 1    divisible 2^62 (starts at 0)
  *     %s = splat %pid512                contiguous 1    constant 512  divisible 512
  *     %o = add %s, %r                   contiguous 512  constant 1    divisible 512
  *     %m = cmp %o, %n pred=slt          constant 16, if %n is a multiple of 16: no run of 16 straddles %n
  *
- * Runs are aligned: a run of 2^c elements starts at an index that is a multiple of 2^c. Everything is a power of two, kept
- * as its exponent, hence true in arithmetic that wraps: a multiple of 16 modulo 2^32 is a multiple of 16. What does not
- * survive wrapping is order. A run of 2^m values that starts at a multiple of 2^m stays in order, signed and unsigned
- * (`ordered` below); only such runs survive widening, comparison and division. Runs that may be torn where an index
- * overflows are remembered as `adjacent`, for decisions where being wrong costs time only.
+ * Runs are aligned: a run of 2^c elements starts at an index that is a multiple of 2^c. Everything is a power
+ * of two, kept as its exponent, hence true in arithmetic that wraps: a multiple of 16 modulo 2^32 is a
+ * multiple of 16. What does not survive wrapping is order. A run of 2^m values that starts at a multiple of
+ * 2^m stays in order, signed and unsigned (`ordered` below); only such runs survive widening, comparison and
+ * division. Runs that may be torn where an index overflows are remembered as `adjacent`, for decisions where
+ * being wrong costs time only.
  *
- * Forward, in order; what a loop carries starts as its initial value and is weakened until the body agrees. */
+ * Forward, in order; what a loop carries starts as its initial value and is weakened until the body
+ * agrees. */
 #include "opt/bounds.h"
 #include "opt/passes.h"
 
@@ -103,7 +105,8 @@ static int divisible_any_dim(const struct view *x)
     return best;
 }
 
-/* Runs of integers that start at a multiple of their length, so that they are in order whatever the signedness. */
+/* Runs of integers that start at a multiple of their length, so that they are in order
+ * whatever the signedness. */
 static int ordered(const struct view *x, int d)
 {
     if (!type_is_int(x->type))

@@ -4,9 +4,10 @@
  *     %y = shared_load %a           =>       barrier
  *                                            %y = shared_load %a
  *
- * Walks in program order with the accesses made since the last barrier. Where an access meets one of them in the same
- * bytes, and one of the two writes, a barrier goes in between and the list starts anew. A loop's body is walked with
- * what its own end leaves, so that an iteration is ordered after the one before. Needs: offsets of buffers.
+ * Walks in program order with the accesses made since the last barrier. Where an access meets one of them
+ * in the same bytes, and one of the two writes, a barrier goes in between and the list starts anew. A
+ * loop's body is walked with what its own end leaves, so that an iteration is ordered after the one before.
+ * Needs: offsets of buffers.
  *
  * What stands in front of a loop is ordered there, once, if that leaves fewer barriers in the loop:
  *
@@ -15,14 +16,14 @@
  *       %d = wgmma %a, ...                   for ... {
  *                                              %d = wgmma %a, ...        warpgroups need not keep step
  *
- * A copy (async_copy) writes when it ends, not where it stands: an async_wait shows its own thread that it has, and it is
- * the barrier after that which shows the others. Until then it is in flight, and barriers say nothing about it. Nobody
- * touches what is in flight, whoever started it has seen to that; so the stage that is read and the one that is filled
- * meanwhile, both of one ring, need no barrier in between. So it is with what a dot of warpgroups (wgmma) reads until a
- * dot_wait.
+ * A copy (async_copy) writes when it ends, not where it stands: an async_wait shows its own thread that it
+ * has, and it is the barrier after that which shows the others. Until then it is in flight, and barriers say
+ * nothing about it. Nobody touches what is in flight, whoever started it has seen to that; so the stage that
+ * is read and the one that is filled meanwhile, both of one ring, need no barrier in between. So it is with
+ * what a dot of warpgroups (wgmma) reads until a dot_wait.
  *
- * Two stages of a ring do not meet if their numbers differ whatever they are: where one number follows from the other by
- * arithmetic, all values are tried.
+ * Two stages of a ring do not meet if their numbers differ whatever they are: where one number follows from
+ * the other by arithmetic, all values are tried.
  */
 #include "opt/passes.h"
 
@@ -112,8 +113,8 @@ static bool are_apart(const struct access *x, const struct access *y)
            (follows_apart(x, y) || follows_apart(y, x));
 }
 
-/* What numbers are in a loop's body: `handed` (from its operand or operand's place `first` on) are its arguments there; others
- * from inside of the loop have changed. */
+/* What numbers are in a loop's body: `handed` (from its operand or operand's place `first` on) are its
+ * arguments there; others from inside of the loop have changed. */
 static void rename_slots(accesses *list, const struct op *loop, const struct op *handed, int first)
 {
     struct block *body = loop->regions[0];
@@ -265,7 +266,8 @@ static bool has_loop(const struct op *o)
     return false;
 }
 
-/* A barrier in front of a loop, where that saves one in it; of loops in loops, only the innermost are looked at so. */
+/* A barrier in front of a loop, where that saves one in it; of loops in loops, only the
+ * innermost are looked at so. */
 static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
 {
     accesses rest = {0};

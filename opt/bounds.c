@@ -1,4 +1,5 @@
-/* bounds.c: between which numbers a value's elements lie, from constants, ranges, counters of loops, and arithmetic of these.
+/* bounds.c: between which numbers a value's elements lie, from constants, ranges, counters of loops,
+ * and arithmetic of these.
  *
  *     %r = range start=0 end=64            0 to 63
  *     for %i = 0 to 1000 step 64           0 to 960

@@ -11,23 +11,24 @@
  *                                                }
  *                                              }
  *
- * Two programs that load the same tile at the same time ask L2 for it twice. As a pair (a cluster of two) each loads half,
- * and the copy writes into both. Which programs should be partners is found by computing coordinates for sample programs:
- * those `stride` apart along axis 0, for the stride that shares most. That is a guess about worth only: each pair compares
- * its coordinates when it runs. The launcher makes pairs where the grid divides (func.pair_multiple); where it does not,
- * the same code runs alone. Numbers are dealt so that partners, which the hardware wants side by side, are `stride` apart:
+ * Two programs that load the same tile at the same time ask L2 for it twice. As a pair (a cluster of two)
+ * each loads half, and the copy writes into both. Which programs should be partners is found by computing
+ * coordinates for sample programs: those `stride` apart along axis 0, for the stride that shares most. That
+ * is a guess about worth only: each pair compares its coordinates when it runs. The launcher makes pairs
+ * where the grid divides (func.pair_multiple); where it does not, the same code runs alone. Numbers are dealt
+ * so that partners, which the hardware wants side by side, are `stride` apart:
  *
  *     t      0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs. A CTA of rank 0 counts 0, 2, ... , one of rank 1
  *     %pid   0  2  1  3 | 4  6  5  7 | 8  9      1, 3, ... The last, incomplete block is as it was, and shares nothing.
  *
- * Pairs start, wait and end together, which costs. A CTA that runs one program pays for it each time: only where dots would
- * otherwise wait for L2, which gives an SM less than 100 bytes a cycle. One that runs many starts and ends once, and less
- * is enough: on an H200 a tile of 128x256x64, which asks for 48 bytes a cycle, gains 3 percent where the 32 KiB of a step
- * are shared, and loses 1 to 3 where the 16 KiB are.
+ * Pairs start, wait and end together, which costs. A CTA that runs one program pays for it each time: only
+ * where dots would otherwise wait for L2, which gives an SM less than 100 bytes a cycle. One that runs many
+ * starts and ends once, and less is enough: on an H200 a tile of 128x256x64, which asks for 48 bytes a cycle,
+ * gains 3 percent where the 32 KiB of a step are shared, and loses 1 to 3 where the 16 KiB are.
  *
- * A slot is free when both programs' dots have read it, so a slot's barrier waits for the warps of both. Partners must go
- * through the same rounds: bounds of loops must not depend on the program's number. Partners leave together, since each
- * touches the other's barriers.
+ * A slot is free when both programs' dots have read it, so a slot's barrier waits for the warps of both.
+ * Partners must go through the same rounds: bounds of loops must not depend on the program's number. Partners
+ * leave together, since each touches the other's barriers.
  */
 #include "opt/passes.h"
 
@@ -155,7 +156,8 @@ static int64_t value_in(const struct sample *s, const struct value *v)
     }
 }
 
-/* Do sample programs that are `stride` apart load the same? Nearly all: those where a row of tiles ends may not. */
+/* Do sample programs that are `stride` apart load the same? Nearly all: those where a row
+ * of tiles ends may not. */
 static bool agree(const struct op *copy, int stride)
 {
     static const int64_t args[] = {4096, 5000, 8192};
@@ -245,8 +247,8 @@ static void count_cycles(struct op *o, void *ctx)
 
 /* -- the rewrite -- */
 
-/* Neighbours become partners: bit 0 of the hardware's number becomes bit log2(stride) of the program's. With `count`
- * programs in all, those of complete blocks. */
+/* Neighbours become partners: bit 0 of the hardware's number becomes bit log2(stride) of the program's. With
+ * `count` programs in all, those of complete blocks. */
 static struct value *deal(struct pairing *p, struct builder *b, struct value *own, struct value *count)
 {
     p->dealt = p->paired;
@@ -408,7 +410,8 @@ static void begin_together(const struct pairing *p, struct block *role)
     op_erase(ready);
 }
 
-/* Behind the last arrival of a role nobody else's barriers are touched: there it says so, and it leaves when all have. */
+/* Behind the last arrival of a role nobody else's barriers are touched: there it says so, and it
+ * leaves when all have. */
 static void leave_together(struct block *role)
 {
     struct op *last = NULL;

@@ -5,10 +5,11 @@
  *                                                       %y = shared_load %buf vec=4 : tile<64x64xf32,#b>
  *
  * Conversions that stand in a row are stored together, then loaded together: one barrier is enough for all.
- * #s is swizzled so that neither side has bank conflicts where the algebra finds such a layout (layout_shared_for). What
- * stays inside a thread or a warp stays a `convert`: codegen moves registers or shuffles. Predicates travel as bytes,
- * pointers as integers. What warpgroups want in shared memory (to_shared) is stored in the layout that its type says, unless
- * an earlier pass knew better. Needs: layouts everywhere. Leaves: shared buffers without offsets, accesses without barriers.
+ * #s is swizzled so that neither side has bank conflicts where the algebra finds such a layout
+ * (layout_shared_for). What stays inside a thread or a warp stays a `convert`: codegen moves registers or
+ * shuffles. Predicates travel as bytes, pointers as integers. What warpgroups want in shared memory
+ * (to_shared) is stored in the layout that its type says, unless an earlier pass knew better. Needs: layouts
+ * everywhere. Leaves: shared buffers without offsets, accesses without barriers.
  */
 #include "opt/passes.h"
 

@@ -9,9 +9,10 @@
  *                                            %all = convert %part : tile<4xf32,#w>                every thread gets all
  *                                            %s = reduce %all axis=0 {...}                        inside each thread
  *
- * Changes of shape move nothing: the warps' share of the axis becomes a dimension of its own. Up to four partial results
- * lie in a thread's registers (one vector load); more are spread over lanes that would hold copies. The other dimensions
- * stay where they are. A layout that mixes the warps' bits with others is converted to a plain one first.
+ * Changes of shape move nothing: the warps' share of the axis becomes a dimension of its own. Up to four
+ * partial results lie in a thread's registers (one vector load); more are spread over lanes that would hold
+ * copies. The other dimensions stay where they are. A layout that mixes the warps' bits with others is
+ * converted to a plain one first.
  * Needs: layouts. Leaves: reductions inside warps only.
  */
 #include "opt/passes.h"
@@ -127,7 +128,8 @@ static struct value *split_axis(struct builder *b, struct value *x, int axis, co
 
 /* -- the layout in which partial results meet -- */
 
-/* l with the bits of dimension `axis` taken from warps and given to registers, and, beyond a few, to idle lanes. */
+/* l with the bits of dimension `axis` taken from warps and given to registers, and, beyond
+ * a few, to idle lanes. */
 static struct layout gathered(const struct layout *l, int axis, const int *shape)
 {
     struct axis_bits a = bits_of_axis(l, axis);

@@ -3,8 +3,9 @@
  *     %a = add %x, %y            %a = add %x, %y
  *     %b = add %y, %x     =>     (uses of %b become %a)
  *
- * Walks regions in order with a scoped table: an op is visible to everything that its block dominates. A load takes part
- * until the next op that may write: it carries the number of writes seen before it. Ops with regions are left alone.
+ * Walks regions in order with a scoped table: an op is visible to everything that its block dominates. A
+ * load takes part until the next op that may write: it carries the number of writes seen before it. Ops
+ * with regions are left alone.
  * Needs: valid SSA. Leaves: nothing dead of its own making. */
 #include "opt/passes.h"
 
@@ -132,7 +133,8 @@ static void replace(struct op *o, struct op *with)
 
 static void visit_block(struct cse *c, struct block *b);
 
-/* A loop's body sees its own writes from the first line on; a branch sees those of the branch before as well. */
+/* A loop's body sees its own writes from the first line on; a branch sees those of the
+ * branch before as well. */
 static void visit_regions(struct cse *c, struct op *o)
 {
     bool writes = op_may_write(o);

@@ -4,8 +4,8 @@
  *     %v = load %p        =>     store %q, %v
  *     store %q, %v
  *
- * What a `for` carries goes too, if only the next iteration's value follows from it. Needs: valid SSA. Leaves: no unused op
- * that could go, unless it is carried around a `while`. */
+ * What a `for` carries goes too, if only the next iteration's value follows from it. Needs: valid SSA.
+ * Leaves: no unused op that could go, unless it is carried around a `while`. */
 #include "opt/passes.h"
 
 static bool is_unused(const struct op *o)
@@ -102,8 +102,8 @@ static void mark_op(struct marker *m, struct op *o)
             mark_op(m, inner);
 }
 
-/* Of the loop's carried values, those that nobody needs go; the loop that remains. What they were computed by, and from,
- * is left in its body without uses. */
+/* Of the loop's carried values, those that nobody needs go; the loop that remains. What they were computed
+ * by, and from, is left in its body without uses. */
 static struct op *drop_carried(struct op *loop)
 {
     struct arena *scratch = loop->block->func->module->scratch;

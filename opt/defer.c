@@ -18,17 +18,21 @@
  *       tensor_put %s, %j + 64                               bulk_wait read=1                          ...
  *     }                                                      tensor_put %s, %i                         ... %i + 64
  *
- * Between the last dot of one tile and the first of the next, tensor cores wait for whatever is done there. What is left is to
- * round the sums; the rounded tile stays in registers, two elements in each, and leaves piece by piece while the
- * next dots are under way, one piece a round but the first, whose dots begin a sum and stand in front of the loop (peel.c).
+ * Between the last dot of one tile and the first of the next, tensor cores wait for whatever is done there.
+ * What is left is to round the sums; the rounded tile stays in registers, two elements in each, and leaves
+ * piece by piece while the
+ * next dots are under way, one piece a round but the first, whose dots begin a sum and stand in
+ * front of the loop (peel.c).
  *
- * Pieces take turns in two slots. A piece waits until the one before has been read, so the barrier in front of its copy also shows
- * everybody that the next piece's slot is free: one barrier a piece. Needs: layouts, roles, tiles that leave in pieces by
- * warpgroups of their own. The sums, the rounded tile and addresses must fit into a thread's registers.
+ * Pieces take turns in two slots. A piece waits until the one before has been read, so the barrier in front
+ * of its copy also shows everybody that the next piece's slot is free: one barrier a piece. Needs: layouts,
+ * roles, tiles that leave in pieces by warpgroups of their own. The sums, the rounded tile and addresses must
+ * fit into a thread's registers.
  */
 #include "opt/passes.h"
 
-/* Registers for what is neither sum nor tile: descriptors of each instruction's operands, along K, and counters. */
+/* Registers for what is neither sum nor tile: descriptors of each instruction's operands,
+ * along K, and counters. */
 enum { SLOTS = 2, STEP_BYTES = 32, REGS_PER_STEP = 3, OTHER_REGS = 26 };
 
 struct piece {

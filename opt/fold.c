@@ -18,10 +18,11 @@
  *   - Widened elements are compared with a number before they are widened, where bounds say how.
  *   - An `if` whose way is known is replaced by that way, a `for` that never runs by its initial values.
  *
- * One walk in order, so operands come before what uses them; what a rule has built is visited again. It ends, because each
- * rule lowers the first of these that it changes: ops in regions not taken; elements computed by ops with operands that are
- * all splats or constants; mul, div and rem; sub, and neg of constants; the ops from a value back to parameters and loads.
- * Swapping puts a constant right, and happens only if none stood there. Leaves: constants and ops without use, for dce. */
+ * One walk in order, so operands come before what uses them; what a rule has built is visited again. It ends,
+ * because each rule lowers the first of these that it changes: ops in regions not taken; elements computed by
+ * ops with operands that are all splats or constants; mul, div and rem; sub, and neg of constants; the ops
+ * from a value back to parameters and loads. Swapping puts a constant right, and happens only if none stood
+ * there. Leaves: constants and ops without use, for dce. */
 #include "opt/bounds.h"
 #include "opt/passes.h"
 
@@ -382,7 +383,8 @@ static struct value *known_comparison(struct builder *b, const struct op *o)
     return holds < 0 ? NULL : build_const_int(b, t, holds);
 }
 
-/* Elements from 0 on are equal to a number once they are widened, if they are before: to it or to what follows their bounds. */
+/* Elements from 0 on are equal to a number once they are widened, if they are before: to it or to what
+ * follows their bounds. */
 static struct value *narrow_comparison(struct builder *b, const struct op *o)
 {
     const struct op *widened = def_if(op_opnd(o, 0), OP_sext), *splat = def_if(op_opnd(o, 1), OP_splat);

@@ -4,10 +4,10 @@
  *     for .. { %x = load (X + row + cols) }    =>     for .. { %x = load (X + row + cols) evict=first }
  *     for .. { %w = load (W + cols) }                 for .. { %w = load (W + cols) }
  *
- * Rows that programs on an SM read several times, and what they all read, do not always fit its L1 cache together; what was
- * read for the last time need not stay. A row is a tile whose place hangs on the program and moves with the loop; nothing
- * behind this load accesses memory by the pointer that it starts from. A row that is read once stays as it is: on an H200
- * what is the first to be evicted comes from DRAM more slowly.
+ * Rows that programs on an SM read several times, and what they all read, do not always fit its L1 cache
+ * together; what was read for the last time need not stay. A row is a tile whose place hangs on the program
+ * and moves with the loop; nothing behind this load accesses memory by the pointer that it starts from. A row
+ * that is read once stays as it is: on an H200 what is the first to be evicted comes from DRAM more slowly.
  * Needs: vector widths: whole vectors, since the next instruction wants the rest of a line.
  */
 #include "opt/affine.h"

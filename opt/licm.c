@@ -4,9 +4,10 @@
  *       %a = mul %x, %y           =>     for %i = ... {
  *       %b = add %a, %i                    %b = add %a, %i
  *
- * An op moves if it is pure, stands directly in a loop's region, and all that it uses (inside its own regions too) is
- * defined outside of the loop. Inner loops go first, so that an op can leave several. A pure op has no trap, hence it may
- * run although the loop does not; what stands in a branch stays there, since it may be costly and never needed.
+ * An op moves if it is pure, stands directly in a loop's region, and all that it uses (inside its own regions
+ * too) is defined outside of the loop. Inner loops go first, so that an op can leave several. A pure op has
+ * no trap, hence it may run although the loop does not; what stands in a branch stays there, since it may be
+ * costly and never needed.
  * Needs: valid SSA. Leaves: loops that may have become empty, for dce. */
 #include "opt/passes.h"
 

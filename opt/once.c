@@ -8,16 +8,17 @@
  *       %b = load (X + %j + cols), %j + cols < %n        (uses of %b become %a)
  *       .. }
  *
- * A kernel that walks rows of any length in blocks is mostly called with blocks that are as long as its rows. Loops with
- * the same bounds become what they do in their first round, where that has them share a tile: one that is read at the same
- * places with the same mask, and that nothing between may have written. The launcher takes the kernel without this pass
- * where a guard fails, so nothing is said of such launches.
+ * A kernel that walks rows of any length in blocks is mostly called with blocks that are as long as its rows.
+ * Loops with the same bounds become what they do in their first round, where that has them share a tile: one
+ * that is read at the same places with the same mask, and that nothing between may have written. The launcher
+ * takes the kernel without this pass where a guard fails, so nothing is said of such launches.
  *
- * What else these loops read (weights) then comes right behind the first such tile, where there are registers for it: memory
- * is asked for all at once, not again after each reduction.
+ * What else these loops read (weights) then comes right behind the first such tile, where there are registers
+ * for it: memory is asked for all at once, not again after each reduction.
  *
  * Loops around dots stay: tensor maps, which have guards of their own, are worth more than reading once.
- * Needs: traced ops; equal ops are one, so that bounds are. Leaves: the ops of the loops' first rounds, to be folded. */
+ * Needs: traced ops; equal ops are one, so that bounds are. Leaves: the ops of the loops' first
+ * rounds, to be folded. */
 #include "opt/affine.h"
 #include "opt/passes.h"
 
@@ -209,10 +210,10 @@ static int registers_of(const struct func *f, const struct op *load, int bits_le
     return (int)(type_elems(t) * bits / REGISTER_BITS / (LANES * f->num_warps));
 }
 
-/* A tile that stays from one loop to the next is in registers over all that stands between, reductions mostly, as what it
- * was made to compute with it; floats of 16 bits are as they were read (again.c). So it has a quarter of them: two more
- * tiles as large are worked on or were read early, and something is left for addresses and masks. More would spill, which
- * costs more than reading again from a cache. */
+/* A tile that stays from one loop to the next is in registers over all that stands between, reductions
+ * mostly, as what it was made to compute with it; floats of 16 bits are as they were read (again.c). So it
+ * has a quarter of them: two more tiles as large are worked on or were read early, and something is left for
+ * addresses and masks. More would spill, which costs more than reading again from a cache. */
 static int registers_kept(const struct func *f, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -287,7 +288,8 @@ static void find_end(struct op *o, void *ctx)
     *(bool *)ctx |= (o->code == OP_return && o->block->parent) || o->code == OP_assert;
 }
 
-/* Loads that stay take their place first; the others come behind the first of these while there is room, as they are read. */
+/* Loads that stay take their place first; the others come behind the first of these while there is
+ * room, as they are read. */
 static void read_early(struct once *x)
 {
     struct op *last = NULL;

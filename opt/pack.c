@@ -2,12 +2,13 @@
  *
  *     kernel @softmax(..) warps=1      =>      kernel @softmax(..) warps=1 packs=4
  *
- * A GPU starts CTAs one after the other, about one a nanosecond: 4,096 rows of 1 KB take as long to start as to move. Four
- * programs in a CTA start in a quarter of the time. How many share one is the launch's choice, and %ntid's to tell: program
- * %ctaid * (%ntid / 32) + %tid / 32; with 32 threads it is the kernel as it was. Few programs are not packed: each has an SM's
- * warp schedulers for itself.
+ * A GPU starts CTAs one after the other, about one a nanosecond: 4,096 rows of 1 KB take as long to start as
+ * to move. Four programs in a CTA start in a quarter of the time. How many share one is the launch's choice,
+ * and %ntid's to tell: program %ctaid * (%ntid / 32) + %tid / 32; with 32 threads it is the kernel as it was.
+ * Few programs are not packed: each has an SM's warp schedulers for itself.
  *
- * Legal where a program's lanes speak with each other by shuffles alone: a barrier or shared memory would be all programs'.
+ * Legal where a program's lanes speak with each other by shuffles alone: a barrier or shared
+ * memory would be all programs'.
  * Needs: barriers and shared memory are known.
  */
 #include "opt/passes.h"

@@ -10,16 +10,19 @@
  *     }                                                     } else { yield 0 }
  *                                                         }
  *
- * Setting a sum's registers to zero takes as many instructions as there are registers, between the last dot of one tile and
- * the first of the next, when tensor cores have nothing to do. The first round goes in front of the loop; there the sum
- * is a constant, which codegen does not even put into registers. A loop that does not run has zeros as before, off the way,
- * and behind the wait: an assembler that sees registers of a sum set while dots may be under way does one after the other.
+ * Setting a sum's registers to zero takes as many instructions as there are registers, between the last dot
+ * of one tile and the first of the next, when tensor cores have nothing to do. The first round goes in front
+ * of the loop; there the sum is a constant, which codegen does not even put into registers. A loop that does
+ * not run has zeros as before, off the way, and behind the wait: an assembler that sees registers of a sum
+ * set while dots may be under way does one after the other.
  *
- * What stands between the loop and the wait behind it (sink.c) goes along; directly behind the wait the last slot is given back.
+ * What stands between the loop and the wait behind it (sink.c) goes along; directly behind the wait the
+ * last slot is given back.
  *
- * A predicate instead (scale-d, false in the first round) would keep the registers of the sum alive through all that stands
- * between two tiles. Only in loops: what runs once has its zeros ready before its first operands come. Only loops with
- * nothing but dots, scalars, and branches that give no tile (defer.c), which are short. Needs: layouts. Leaves: dead ops.
+ * A predicate instead (scale-d, false in the first round) would keep the registers of the sum alive through
+ * all that stands between two tiles. Only in loops: what runs once has its zeros ready before its first
+ * operands come. Only loops with nothing but dots, scalars, and branches that give no tile (defer.c), which
+ * are short. Needs: layouts. Leaves: dead ops.
  */
 #include "opt/passes.h"
 
@@ -78,8 +81,8 @@ static void run_always(struct op *either)
     op_erase(either);
 }
 
-/* Whether this is the first round is known now: nobody need ask, and what arrives at barriers, or is done, in all rounds but it
- * does. */
+/* Whether this is the first round is known now: nobody need ask, and what arrives at barriers, or is done, in
+ * all rounds but it does. */
 static void settle(struct block *b, const struct value *count, const struct value *lo, bool first)
 {
     for (struct op *next, *o = b->first; o; o = next) {

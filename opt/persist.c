@@ -8,14 +8,15 @@
  *                                                return
  *                                              }
  *
- * So that a warp that feeds others (warps.c) goes on to the next program's tiles while the one before is stored. The launcher
- * starts as many CTAs as SMs have room for, and hands on the grid that was asked for.
+ * So that a warp that feeds others (warps.c) goes on to the next program's tiles while the one before is
+ * stored. The launcher starts as many CTAs as SMs have room for, and hands on the grid that was asked for.
  *
- * Programs are independent, so any order is right, unless they speak with each other: no atomics, no loop that may wait for
- * another program, nothing volatile. A program that may return early stays as it is. Worth it only where a loop's tiles
- * come by tensor maps, and neither where two CTAs fit on an SM, since one stores while the other multiplies, nor where how
- * long the loop is hangs on the program: the GPU deals out programs as SMs get free. There, if programs of higher numbers along
- * axis 0 are longer, these come first, so that the last to end are short:
+ * Programs are independent, so any order is right, unless they speak with each other: no atomics, no loop
+ * that may wait for another program, nothing volatile. A program that may return early stays as it is. Worth
+ * it only where a loop's tiles come by tensor maps, and neither where two CTAs fit on an SM, since one stores
+ * while the other multiplies, nor where how long the loop is hangs on the program: the GPU deals out programs
+ * as SMs get free. There, if programs of higher numbers along axis 0 are longer, these come first, so that
+ * the last to end are short:
  *
  *     %m = program_id axis=0                 %p = program_id axis=0; %m = num_programs axis=0 - 1 - %p
  *     for %i = 0 to (%m + 1) * 128    =>     for %i = 0 to (%m + 1) * 128

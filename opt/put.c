@@ -3,10 +3,11 @@
  *     %m = (128 pid + i0 < M) & (i1 < N)
  *     store %p, %c, %m                      =>      tensor_store %c, %start0, %start1 map=2
  *
- * What is outside of the map's extents is dropped: they are the mask. Where the tile's dimensions lie in memory in another
- * order, a `trans` comes first. Such a store ends some time after it began, and in no order with other accesses: nothing that
- * follows may read memory or tell others that it is done, and no other store may touch the same block. What only the
- * launch knows (is all of it aligned?) the launcher finds; it then takes the kernel whose stores are none of these.
+ * What is outside of the map's extents is dropped: they are the mask. Where the tile's dimensions lie in
+ * memory in another order, a `trans` comes first. Such a store ends some time after it began, and in no order
+ * with other accesses: nothing that follows may read memory or tell others that it is done, and no other
+ * store may touch the same block. What only the launch knows (is all of it aligned?) the launcher finds; it
+ * then takes the kernel whose stores are none of these.
  *
  * So far only what comes of dots pays, which does not lie in registers as memory wants it.
  * Needs: traced ops. Leaves: the addresses' ops, for dce. */
@@ -28,7 +29,8 @@ struct following {
     const char *why;
 };
 
-/* Do two boxes of one array lie side by side: at a distance, along one dimension, of at least the size of the first? */
+/* Do two boxes of one array lie side by side: at a distance, along one dimension, of at least
+ * the size of the first? */
 static bool are_apart(const struct affine_table *t, const struct access *a, const struct type *tile_a,
                       const struct access *b, const struct type *tile_b)
 {
@@ -49,7 +51,8 @@ static bool are_apart(const struct affine_table *t, const struct access *a, cons
     return apart > 0;
 }
 
-/* May another store touch what this one writes? Not even one before: copies are in no order with what threads write. */
+/* May another store touch what this one writes? Not even one before: copies are in no order
+ * with what threads write. */
 static bool may_touch(struct following *x, const struct op *o)
 {
     const struct affine *to = affine_of(x->t, op_opnd(o, 0));
@@ -101,7 +104,8 @@ static bool comes_of_dot(const struct value *v, int depth)
     return false;
 }
 
-/* Does the row end at a multiple of 16 bytes? On an H200 a copy of elements of 32 bits with an odd bound wrote one more. */
+/* Does the row end at a multiple of 16 bytes? On an H200 a copy of elements of 32 bits with an odd
+ * bound wrote one more. */
 static bool ends_aligned(struct putting *x, const struct access_dim *d, struct guards *g)
 {
     int64_t bytes;
@@ -113,7 +117,8 @@ static bool ends_aligned(struct putting *x, const struct access_dim *d, struct g
     return true;
 }
 
-/* Where the mask bounds an index from below, a box may hang over that side: loads may, and stores are illegal on an H200. */
+/* Where the mask bounds an index from below, a box may hang over that side: loads may, and stores
+ * are illegal on an H200. */
 static bool begins_inside(struct putting *x, struct access *a)
 {
     for (int d = 0; d < a->ndims; d++)
@@ -139,7 +144,8 @@ static const char *find_doubt(struct putting *x, const struct op *store, struct 
 
 /* -- the rewrite -- */
 
-/* Of a tile that takes more shared memory than this, its columns are stored one part after the other: half of it holds two. */
+/* Of a tile that takes more shared memory than this, its columns are stored one part after the other:
+ * half of it holds two. */
 enum { STAGED_BYTES_MOST = 32 * 1024, ROW_BYTES_LEAST = 128, ROWS_PER_WARP = 16 };
 
 static int parts_of(const struct func *f, const struct type *t)

@@ -1,5 +1,6 @@
-/* room.c: do two CTAs fit on an SM, by what their rings and accumulators take? Then one multiplies while the other stores its
- * tile or begins the next, and needs no other program's work in between (persist.c), nor all registers of an SM (warps.c). */
+/* room.c: do two CTAs fit on an SM, by what their rings and accumulators take? Then one multiplies while the
+ * other stores its tile or begins the next, and needs no other program's work in between (persist.c), nor all
+ * registers of an SM (warps.c). */
 #include "opt/passes.h"
 
 struct room {

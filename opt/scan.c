@@ -11,8 +11,8 @@
  *                                          %both = reduce (join %before, %local) {...}     the region, on tiles
  *                                          %s = select %first, %local, %both     the first warp has none before
  *
- * Codegen scans along registers, then lanes; so along the axis registers come first, then lanes, then warps. Shapes change
- * without moving anything. Needs: layouts. Leaves: scans inside warps, with that order of bits.
+ * Codegen scans along registers, then lanes; so along the axis registers come first, then lanes, then warps.
+ * Shapes change without moving anything. Needs: layouts. Leaves: scans inside warps, with that order of bits.
  */
 #include "opt/passes.h"
 
@@ -302,7 +302,8 @@ static struct op *scan_like(struct split *s, struct value *const *x, int axis)
     return o;
 }
 
-/* What the warps before each one have, from the sums up to the end of each: [.., warps, ..], the first one's is any. */
+/* What the warps before each one have, from the sums up to the end of each: [.., warps, ..],
+ * the first one's is any. */
 static struct value *before_each(struct split *s, struct value *sums, const struct type *t)
 {
     struct value *parts[2 * COORD_BITS_MAX];

@@ -3,10 +3,11 @@
  *     %a = shared_alloc : ...                       %a = shared_alloc offset=0 : ...
  *     %b = shared_alloc : ...            =>         %b = shared_alloc offset=512 : ...
  *
- * A buffer is live from its first use to its last, and through every loop that it enters from outside; one that another
- * role fills, from where the roles begin. Buffers that are
- * live together do not overlap. While everything together is small, none overlap at all: memory used again costs a
- * barrier, and a few hundred bytes cost nothing. Otherwise first fit, largest first. Sets f->shared_bytes.
+ * A buffer is live from its first use to its last, and through every loop that it enters from outside; one
+ * that another role fills, from where the roles begin. Buffers that are
+ * live together do not overlap. While everything together is small, none overlap at all: memory
+ * used again costs a barrier, and a few hundred bytes cost nothing. Otherwise first fit, largest
+ * first. Sets f->shared_bytes.
  */
 #include "opt/passes.h"
 
@@ -90,7 +91,8 @@ static void extend_lifetime(struct placement *p, struct buffer *b, const struct 
         bool feeds =
             u->user->code == OP_mbar_init || (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v);
         if (feeds && roles_around(u->user)) {
-            /* A role that feeds others begins when they do, and has no more to bring when they have taken the last. */
+            /* A role that feeds others begins when they do, and has no more to bring when
+             * they have taken the last. */
             int start = lookup(&p->position, roles_around(u->user));
             b->first = start < b->first ? start : b->first;
             continue;

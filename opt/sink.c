@@ -6,10 +6,11 @@
  *     }                                                  %c = addptr %p, %o
  *     store %c, %x                                       store %c, %x
  *
- * A pure op moves in front of its first user if a loop stands in between, and if keeping its operands through the loop
- * takes no more registers than keeping its results would. From the block's end to its start, so that users go first.
- * Not so behind a loop that waits for other programs: they may wait in turn for what stands behind it, under a lock.
- * A number goes in front of the wait for the loop's last dot too, which is under way meanwhile.
+ * A pure op moves in front of its first user if a loop stands in between, and if keeping its operands
+ * through the loop takes no more registers than keeping its results would. From the block's end to its
+ * start, so that users go first. Not so behind a loop that waits for other programs: they may wait in turn
+ * for what stands behind it, under a lock. A number goes in front of the wait for the loop's last dot too,
+ * which is under way meanwhile.
  * Needs: layouts. */
 #include "opt/passes.h"
 
@@ -30,7 +31,8 @@ static void set_number(struct map *m, const struct op *o, int n)
     *map_at_ptr(m, o) = (void *)(intptr_t)n;
 }
 
-/* 32-bit registers of a thread that hold v; those that code generation makes of nothing, or of a scalar, count so. */
+/* 32-bit registers of a thread that hold v; those that code generation makes of nothing, or
+ * of a scalar, count so. */
 static int regs_of(const struct value *v)
 {
     if (v->def && (v->def->code == OP_range || v->def->code == OP_const))
@@ -198,8 +200,8 @@ static bool pays_along(const struct sink *s, const struct op *o)
     return regs <= regs_of(op_result(o));
 }
 
-/* Of `a % b - a / b` each op alone would stay, since it has more operands than results; all of them together go where a and
- * b are. */
+/* Of `a % b - a / b` each op alone would stay, since it has more operands than results; all of them together
+ * go where a and b are. */
 static void sink_numbers(struct sink *s, struct block *b)
 {
     for (struct op *o = b->last; o; o = o->prev)

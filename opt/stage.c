@@ -15,14 +15,17 @@
  *                                                                yield ..., %q.2, (%slot + 1) mod 3
  *                                                              async_wait
  *
- * A load takes part if its tile goes to dots only (by `convert`, `to_shared`, casts, or, while there is room, arithmetic), if nothing in the loop writes memory, if 4
- * bytes or more can be copied at once, and if its addresses and mask follow from the loop's counter and carried values by
- * pure ops: that slice is computed again, stages - 1 iterations ahead. (What is transposed in between is loaded so instead.) Iterations past the end are masked off: with n the
- * distance to the end, which is positive inside of the loop, the one i ahead exists if n, unsigned, is above i * |step|.
+ * A load takes part if its tile goes to dots only (by `convert`, `to_shared`, casts, or, while there is room,
+ * arithmetic), if nothing in the loop writes memory, if 4 bytes or more can be copied at once, and if its
+ * addresses and mask follow from the loop's counter and carried values by pure ops: that slice is computed
+ * again, stages - 1 iterations ahead. (What is transposed in between is loaded so instead.) Iterations past
+ * the end are masked off: with n the distance to the end, which is positive inside of the loop, the one i
+ * ahead exists if n, unsigned, is above i * |step|.
  *
- * Where both operands of one dot are copied, and it takes several steps of its instruction along K, these steps become dots
- * of their own, so that parts of the operands are loaded while the part before is multiplied; the last step's time is used
- * to wait for the next iteration, so that nobody is idle at the barrier. (a.0 is the first part of a, n the next slot)
+ * Where both operands of one dot are copied, and it takes several steps of its instruction along K, these
+ * steps become dots of their own, so that parts of the operands are loaded while the part before is
+ * multiplied; the last step's time is used to wait for the next iteration, so that nobody is idle at the
+ * barrier. (a.0 is the first part of a, n the next slot)
  *
  *     for ... carry(..., %a.0, %b.0)
  *       %a.1 = shared_load %ring[%slot] at=[0,16] ...
@@ -33,9 +36,10 @@
  *       %d.1 = dot %a.1, %b.1, %d.0
  *       yield ..., %n.0, ...
  *
- * One barrier an iteration is enough (barrier.c puts it behind the wait): it shows what all threads have copied, and says
- * that all have read the slot of the iteration before, which is the one that is filled next. A slot's number is carried,
- * and wraps by comparison. The carried values that only the load needed are left for dce.
+ * One barrier an iteration is enough (barrier.c puts it behind the wait): it shows what all threads have
+ * copied, and says that all have read the slot of the iteration before, which is the one that is filled
+ * next. A slot's number is carried, and wraps by comparison. The carried values that only the load
+ * needed are left for dce.
  */
 #include "ir/fragments.h"
 #include "ir/target.h"
@@ -75,7 +79,8 @@ struct pipeline {
 
 /* -- which loads -- */
 
-/* How a load becomes a dot's operand: by casts and the like, or else by arithmetic with others and changes of shape. */
+/* How a load becomes a dot's operand: by casts and the like, or else by arithmetic with others
+ * and changes of shape. */
 enum way { BY_CASTS, BY_ARITHMETIC, WAYS };
 
 static bool passes_on(const struct op *o, enum way way)
@@ -99,7 +104,8 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
     return v->uses != NULL;
 }
 
-/* The next slot of a buffer is read as *target's type. What is computed with first is read as it was loaded. */
+/* The next slot of a buffer is read as *target's type. What is computed with first is read as it was
+ * loaded. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load);
@@ -120,7 +126,8 @@ static bool goes_to_dots(const struct op *load, enum way way, const struct value
     return *target != NULL;
 }
 
-/* Elements that a thread can copy at once: in registers that follow each other, in global and in shared memory. */
+/* Elements that a thread can copy at once: in registers that follow each other, in global
+ * and in shared memory. */
 static int copy_width(const struct axis_table *axes, const struct op *load, const struct layout *ring)
 {
     const struct layout *l = op_result(load)->type->layout;
@@ -317,7 +324,8 @@ static void count_bytes(struct op *o, void *ctx)
         *bytes += type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type);
 }
 
-/* Is there shared memory for this ring too? Half of it, so that two CTAs fit on an SM; if they do not anyway, nearly all. */
+/* Is there shared memory for this ring too? Half of it, so that two CTAs fit on an SM; if they do
+ * not anyway, nearly all. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {
     const int64_t all = p->s->func->target->smem_bytes, reserve = all / 16;
@@ -411,8 +419,8 @@ static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, s
     build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
 }
 
-/* Carried values go on by one iteration: now[i] becomes what the body yields for it. Behind the copies, so that an old value
- * and its new one need not live at once. */
+/* Carried values go on by one iteration: now[i] becomes what the body yields for it. Behind the copies, so
+ * that an old value and its new one need not live at once. */
 static void advance(struct pipeline *p, struct builder *b, struct map *map, struct value **now)
 {
     for (int i = 0; i < p->ahead.n; i++)
@@ -427,7 +435,8 @@ static void start_map(struct pipeline *p, struct map *map, struct value *k, stru
         *map_at_ptr(map, p->ahead.at[i]) = now[i];
 }
 
-/* In front of the loop: the rings, and the first stages - 1 iterations' copies. `now`: carried values after them. */
+/* In front of the loop: the rings, and the first stages - 1 iterations' copies. `now`:
+ * carried values after them. */
 static void build_prologue(struct pipeline *p, struct value **now)
 {
     struct builder b = build_before(p->loop);

@@ -8,8 +8,9 @@
  *     }                                              }
  *                                                    bulk_wait read=1
  *
- * Nobody waits for a buffer to be read until it is to be written again. Stores that follow each other take turns in two.
- * Where each warpgroup has rows of its own, it stores them without meeting others: while one stores, the other multiplies.
+ * Nobody waits for a buffer to be read until it is to be written again. Stores that follow each other take
+ * turns in two. Where each warpgroup has rows of its own, it stores them without meeting others: while one
+ * stores, the other multiplies.
  *
  * Also: which box a map has, once it is known how the buffer lies that it fills or empties.
  */
@@ -97,7 +98,8 @@ static struct op *outermost_loop(const struct op *o)
     return loop;
 }
 
-/* The rows after which those of the next warpgroup come, where each has rows of its own: they need not meet. 0: no. */
+/* The rows after which those of the next warpgroup come, where each has rows of its own: they
+ * need not meet. 0: no. */
 static int rows_of_group(const struct op *store)
 {
     enum { GROUP_BIT = 2, GROUPS = 2 };

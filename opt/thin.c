@@ -7,11 +7,12 @@
  *                                                     %t = load %p : tile<8xi32>
  *                                                     %q = reshape (broadcast (expand_dims %t)) : tile<64xi32>
  *
- * Packed weights lie eight in a word, and a scale serves a group of them: runs of neighbours along a dimension read one
- * address under one mask (axis.c knows how long they are). The first of each run is loaded, so that copies that run ahead,
- * registers and index arithmetic are as few as words are. Its address is computed again for the first ones alone, from
- * ranges and scalars by pure ops; where other values stand in between, the load stays. A pointer that the loop carries is
- * carried for the first ones too. Leaves: what it copied, for dce. */
+ * Packed weights lie eight in a word, and a scale serves a group of them: runs of neighbours along a
+ * dimension read one address under one mask (axis.c knows how long they are). The first of each run is
+ * loaded, so that copies that run ahead, registers and index arithmetic are as few as words are. Its address
+ * is computed again for the first ones alone, from ranges and scalars by pure ops; where other values stand
+ * in between, the load stays. A pointer that the loop carries is carried for the first ones too. Leaves:
+ * what it copied, for dce. */
 #include "opt/passes.h"
 
 #include "ir/map.h"

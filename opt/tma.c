@@ -5,13 +5,14 @@
  *       %m = (128 pid + i0 < M) & (64 %k + i1 < K)
  *       %a = load %q, %m               =>              %a = tensor_load %start0, %start1 map=0
  *
- * The map's dimensions stand in the order of memory; where the tile's are in another, a `trans` follows. What only the launch
- * knows (are strides multiples of 16 bytes?) the launcher finds when it makes the map, or by a guard; it then takes the kernel
- * without maps.
+ * The map's dimensions stand in the order of memory; where the tile's are in another, a `trans` follows. What
+ * only the launch knows (are strides multiples of 16 bytes?) the launcher finds when it makes the map, or by
+ * a guard; it then takes the kernel without maps.
  *
- * Legal where the address is a box of an array (access.c), elements off the mask are 0 or NaN, and nothing that the kernel
- * wrote before may lie there: if it wrote through another parameter, a guard has the launcher see that the arrays are
- * apart. Rows that a program wraps (% M) are read as 0: allowed where they stay rows up to stores whose masks leave them out.
+ * Legal where the address is a box of an array (access.c), elements off the mask are 0 or NaN, and nothing
+ * that the kernel wrote before may lie there: if it wrote through another parameter, a guard has the launcher
+ * see that the arrays are apart. Rows that a program wraps (% M) are read as 0: allowed where they stay rows
+ * up to stores whose masks leave them out.
  * Needs: traced ops. Leaves: the addresses' ops, for dce. */
 #include "opt/affine.h"
 #include "opt/passes.h"
@@ -64,8 +65,8 @@ static bool may_pay(const struct op *load)
     return dot && dot->block == load->block;
 }
 
-/* Warpgroups take operands of 16 bits either way; others must be contiguous along k. A map writes what is contiguous in
- * memory contiguously: is that dimension `dim` of v as the dot wants it? */
+/* Warpgroups take operands of 16 bits either way; others must be contiguous along k. A map writes what is
+ * contiguous in memory contiguously: is that dimension `dim` of v as the dot wants it? */
 static bool major_fits(const struct value *v, int dim)
 {
     enum { EITHER_MAJOR_BYTES = 2 };

@@ -6,11 +6,13 @@
  *     }                                                           }
  *                                                                 %s = trans %s.1
  *
- * The transposed product is the product of the transposed operands, the other way round: a dot with too few rows for a
- * warpgroup, but enough columns, is turned so. It need not be moved: what is transposed is how a layout is read. Only where
- * both operands are loaded, which then come by tensor maps; what was computed lies as its own instructions want it.
+ * The transposed product is the product of the transposed operands, the other way round: a dot with too few
+ * rows for a warpgroup, but enough columns, is turned so. It need not be moved: what is transposed is how a
+ * layout is read. Only where both operands are loaded, which then come by tensor maps; what was computed lies
+ * as its own instructions want it.
  *
- * A sum in f16 likewise goes around in f32, and is rounded once: there is no instruction that takes fewer cycles for it.
+ * A sum in f16 likewise goes around in f32, and is rounded once: there is no instruction that
+ * takes fewer cycles for it.
  */
 #include "opt/passes.h"
 

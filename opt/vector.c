@@ -2,10 +2,10 @@
  *
  *     %x = load %p, %m : tile<512xf32,#l>      =>      %x = load %p, %m vec=4 tail=1
  *
- * A vector is as wide as the addresses allow (consecutive, aligned: axis.c) and as the layout has it (consecutive elements
- * in consecutive registers), 16 bytes at most. Where neighbours need not share one mask value, the access gets a tail.
- * Comparisons, mostly masks, are told how many neighbouring registers are equal: these become one instruction, and one
- * predicate. Needs: final layouts. Leaves: nothing else changed.
+ * A vector is as wide as the addresses allow (consecutive, aligned: axis.c) and as the layout has it
+ * (consecutive elements in consecutive registers), 16 bytes at most. Where neighbours need not share one mask
+ * value, the access gets a tail. Comparisons, mostly masks, are told how many neighbouring registers are
+ * equal: these become one instruction, and one predicate. Needs: final layouts. Leaves: nothing else changed.
  */
 #include "opt/passes.h"
 

@@ -18,17 +18,20 @@
  *                                                  }
  *                                                }
  *
- * A ring: what is loaded in one block for one dot. Its stages are those of the innermost loop around it; outside of loops
- * it has one. Slot and phase live through all loops around, so a ring goes on where it was when an inner loop begins
- * again. A phase has two parities: a fresh barrier lets who waits for parity 1 pass, which is how the feeder's first
- * round finds all slots empty. The feeder makes the barriers itself and waits for nobody: the first copies are on their
- * way 600 cycles sooner than behind a barrier of all threads, of the 16,000 that a product of 1024 takes.
+ * A ring: what is loaded in one block for one dot. Its stages are those of the innermost loop around it;
+ * outside of loops it has one. Slot and phase live through all loops around, so a ring goes on where it was
+ * when an inner loop begins again. A phase has two parities: a fresh barrier lets who waits for parity 1
+ * pass, which is how the feeder's first round finds all slots empty. The feeder makes the barriers itself and
+ * waits for nobody: the first copies are on their way 600 cycles sooner than behind a barrier of all threads,
+ * of the 16,000 that a product of 1024 takes.
  *
- * Where a loop does nothing with the dot's sum but carry it, one dot stays under way while the next begins: the wait leaves
- * one pending, the slot given back is the one before, and behind the loop comes a wait for all.
+ * Where a loop does nothing with the dot's sum but carry it, one dot stays under way while the
+ * next begins: the wait leaves one pending, the slot given back is the one before, and behind the
+ * loop comes a wait for all.
  *
- * The feeder is the backward slice of coordinates and of the loops around them: scalars only. What reads memory to know
- * where to load next, or a loop that is no `for`, has no feeder; the pass that makes tensor_load asks first.
+ * The feeder is the backward slice of coordinates and of the loops around them: scalars only. What
+ * reads memory to know where to load next, or a loop that is no `for`, has no feeder; the pass that
+ * makes tensor_load asks first.
  */
 #include "opt/passes.h"
 
@@ -222,8 +225,8 @@ static int stages_asked(const struct feed *w, const struct ring *r)
     return n < 1 ? 1 : n;
 }
 
-/* What else needs shared memory while rings live: all of it if a loop goes on to the next tile; else what comes behind the
- * rings may lie where they were. */
+/* What else needs shared memory while rings live: all of it if a loop goes on to the next tile; else what
+ * comes behind the rings may lie where they were. */
 static void count_others(struct op *o, void *ctx)
 {
     struct feed *w = ctx;
@@ -343,7 +346,8 @@ static void begin_role(struct feed *w, struct builder *b, int phase)
     }
 }
 
-/* Rings live in a loop as two values more: `append` adds those that go in or out; `accept` takes what came. */
+/* Rings live in a loop as two values more: `append` adds those that go in or out; `accept` takes what
+ * came. */
 static int append(struct feed *w, const bool *inside, struct value **x, int n)
 {
     for (int i = 0; i < w->rings.n; i++)
@@ -371,8 +375,8 @@ static int find_inside(struct feed *w, const struct op *loop, bool *inside)
     return n;
 }
 
-/* A loop like `old` around what `w` has in it: a new one with nkept of the values that old carries (those whose number
- * stands in kept), and the rings. Its body is empty. */
+/* A loop like `old` around what `w` has in it: a new one with nkept of the values that old carries (those
+ * whose number stands in kept), and the rings. Its body is empty. */
 static struct op *build_loop(struct feed *w, struct builder *b, const struct op *old,
                              struct value *const bounds[3], int nkept, struct value *const *init,
                              const bool *inside, int ninside)
@@ -458,8 +462,9 @@ static struct op *wait_that_goes_around(const struct ring *r)
     return around ? wait : NULL;
 }
 
-/* One dot stays under way while the next begins: what gives back a slot waits for the dot before. An operand that was
- * computed has one buffer: then all but writing it goes on meanwhile, and there the dot before is waited for. */
+/* One dot stays under way while the next begins: what gives back a slot waits for the dot before. An
+ * operand that was computed has one buffer: then all but writing it goes on meanwhile, and there the dot
+ * before is waited for. */
 static void leave_one_under_way(struct ring *r, struct op *wait)
 {
     struct op *loop = r->block->parent, *end = block_terminator(r->block), *put = NULL;

@@ -1,10 +1,12 @@
-/* wrap.c: indices that are sent back into their bounds stay side by side where the bound is a multiple of what is read at once.
+/* wrap.c: indices that are sent back into their bounds stay side by side where the bound is a multiple
+ * of what is read at once.
  *
  *     %o = 128 pid + (0 .. 128)
  *     %b = rems %o, %N             (N is a multiple of 16)     =>     %b = hint (rems %o, %N) contiguous=[16] divisible=[16]
  *
- * The remainder of a run that starts at a multiple of its length is such a run, unless it is negative, which axis.c cannot
- * exclude: the index may have overflowed. Here it counts as the integer that it stands for, as in affine.c.
+ * The remainder of a run that starts at a multiple of its length is such a run, unless it is negative,
+ * which axis.c cannot exclude: the index may have overflowed. Here it counts as the integer that it
+ * stands for, as in affine.c.
  * Needs: traced ops. Leaves: a hint behind the remainder, for axis.c. */
 #include "opt/affine.h"
 #include "opt/passes.h"

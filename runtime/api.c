@@ -1,11 +1,12 @@
-/* api.c: the boundary: the functions of neso.h, over objects that the user holds, and the one setjmp that the compiler unwinds to.
+/* api.c: the boundary: the functions of neso.h, over objects that the user holds, and the one setjmp that
+ * the compiler unwinds to.
  *
  *     neso_kernel_compile ─► guard ─► setjmp ─► kernel_build ─► frontend, opt, codegen
  *                              ▲                                      │ longjmp: a fatal diagnostic, a bug, no memory
  *                              └──────────────────────────────────────┘
  *
- * Below guard, nothing but arenas is owned, so unwinding leaks nothing. What a call has to say stays in the diag of its
- * module, which the context keeps for that purpose until the next call. */
+ * Below guard, nothing but arenas is owned, so unwinding leaks nothing. What a call has to say stays in the
+ * diag of its module, which the context keeps for that purpose until the next call. */
 #include "runtime/runtime.h"
 
 #include <stdio.h>

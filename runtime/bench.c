@@ -1,10 +1,11 @@
-/* bench.c: how long a call takes: the times of many, each between two events of the device, with the L2 cache cleared before,
- * language.md 6.6 step by step. On the CPU events are its clock, and there is no such cache to clear.
+/* bench.c: how long a call takes: the times of many, each between two events of the device, with the
+ * L2 cache cleared before, language.md 6.6 step by step. On the CPU events are its clock, and there
+ * is no such cache to clear.
  *
  *     estimate ─► warm up (─► until stretches of calls agree) ─► clear, record, call, record, clear, record, ...
  *
- * A caller who wants a verdict on kernels (neso_run_options.measured) gets the times of what the program times, and where it
- * times nothing, of its launches.
+ * A caller who wants a verdict on kernels (neso_run_options.measured) gets the times of what the program
+ * times, and where it times nothing, of its launches.
  */
 #include "runtime/torch.h"
 #include "runtime/runtime.h"

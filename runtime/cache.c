@@ -2,10 +2,10 @@
  *
  *     FOLDER/6d1f…c2.neso:   "neso cache 1\n"  key  "\n"  payload  digest of all before it
  *
- * An entry is written beside its place and renamed into it, so that a reader sees all of it or nothing, whoever else writes
- * and whoever is killed. What a reader finds must begin with its key and end with the right digest, else it is not there.
- * A reader marks the entry's file as new; a writer, now and then, removes the oldest until the folder keeps to its limit,
- * and what a killed writer left. */
+ * An entry is written beside its place and renamed into it, so that a reader sees all of it or nothing,
+ * whoever else writes and whoever is killed. What a reader finds must begin with its key and end with the
+ * right digest, else it is not there. A reader marks the entry's file as new; a writer, now and then, removes
+ * the oldest until the folder keeps to its limit, and what a killed writer left. */
 #include "runtime/cache.h"
 
 #include <dirent.h>
@@ -209,7 +209,8 @@ void cache_write(const struct disk_cache *c, const char *key, const void *payloa
         unlink(mine);
         return;
     }
-    /* Counting takes long in a large folder: every writer counts where entries are large against the limit, else one in 16. */
+    /* Counting takes long in a large folder: every writer counts where entries are large against the
+     * limit, else one in 16. */
     if (bytes > c->limit_bytes / 64 || ends_with(path, "0.neso"))
         make_room(c);
 }

@@ -1,7 +1,9 @@
-/* cache.h: files that keep what was compiled, by a key that says everything it depends on; and the digest they are checked by.
+/* cache.h: files that keep what was compiled, by a key that says everything it depends on; and the
+ * digest they are checked by.
  *
- * A key is text, one field a line, "name value\n", the same names in the same order for all entries of a kind. Any number of
- * threads and processes may use one folder; nothing here unwinds or holds anything between calls. */
+ * A key is text, one field a line, "name value\n", the same names in the same order for all entries of
+ * a kind. Any number of threads and processes may use one folder; nothing here unwinds or holds
+ * anything between calls. */
 #ifndef NESO_RUNTIME_CACHE_H
 #define NESO_RUNTIME_CACHE_H
 
@@ -22,14 +24,16 @@ extern const char compiler_build[];
 
 /* The bytes of memory that reading an entry takes; 0: there is none. */
 size_t cache_size(const struct disk_cache *c, const char *key);
-/* Reads the entry into memory of that size; its payload stands inside. NULL: it is gone, or is not as it was written. */
+/* Reads the entry into memory of that size; its payload stands inside. NULL: it is gone, or is
+ * not as it was written. */
 const char *cache_read(const struct disk_cache *c, const char *key, void *memory, size_t bytes, size_t *payload_bytes);
 /* Keeps a payload. A disk that refuses is no error: then it is not kept. */
 void cache_write(const struct disk_cache *c, const char *key, const void *payload, size_t bytes);
 
 /* The key of the entry that has most fields of `key`, and its first one; false: none is like it. */
 bool cache_nearest(const struct disk_cache *c, const char *key, char nearest[CACHE_KEY_MOST]);
-/* A field: its name ends at the first blank, its value at the line's end. Moves *at to the next; false: there is none. */
+/* A field: its name ends at the first blank, its value at the line's end. Moves *at to the next;
+ * false: there is none. */
 struct cache_field {
     const char *name, *value;
     int name_bytes, value_bytes;

@@ -1,13 +1,13 @@
-/* call.c: kernel[grid](arguments) of a host program: each argument becomes a type and a value, or a constant; what
- * this makes of the kernel is compiled once, and launched.
+/* call.c: kernel[grid](arguments) of a host program: each argument becomes a type and a value, or a constant;
+ * what this makes of the kernel is compiled once, and launched.
  *
  *     add[grid](x, y, z, 98432, BLOCK=512)
  *        x      tensor at a multiple of 16   *fp32:16    value: its address
  *        98432  an int, multiple of 16       i32:16      value: 98432
  *        BLOCK  tl.constexpr                 constant 512
  *
- * An int that is 1 is a constant too. The rules are language.md's of what a launch argument becomes; the grid may be a
- * function of all arguments by name. */
+ * An int that is 1 is a constant too. The rules are language.md's of what a launch argument becomes; the grid
+ * may be a function of all arguments by name. */
 #include "runtime/runtime.h"
 
 #include <string.h>
@@ -142,7 +142,8 @@ static bool is_parameter(const struct call *c, const char *name)
     return false;
 }
 
-/* Takes the options out of the keywords; one that is a parameter as well stays. The rest is bound as Python binds. */
+/* Takes the options out of the keywords; one that is a parameter as well stays. The rest is
+ * bound as Python binds. */
 static void bind(struct call *c, const struct args *args)
 {
     struct eval *e = c->eval;
@@ -238,7 +239,8 @@ static void set_int(struct call *c, struct spec_arg *a, const struct param_rule 
               !rule->no_divisible);
 }
 
-/* A tensor's address is a multiple of 16 or not; where the device has no room for the tensor, the program is told. */
+/* A tensor's address is a multiple of 16 or not; where the device has no room for the
+ * tensor, the program is told. */
 static void set_pointer(struct call *c, struct spec_arg *a, const struct param_rule *rule, struct pointer p)
 {
     if (p.address == 0 && c->program->fault.status)
@@ -380,8 +382,8 @@ static void key_type(const struct lang_type *t, struct text *key)
         key_type(t->elem, key);
 }
 
-/* Two constants with one key are the same to a kernel: kind and text agree, and for what a text may not tell apart, the
- * object itself. */
+/* Two constants with one key are the same to a kernel: kind and text agree, and for what a text may not tell
+ * apart, the object itself. */
 static void key_const(struct call *c, struct obj *x, struct text *key)
 {
     bool is_plain = x->kind <= OBJ_tuple || x->kind == OBJ_type;
@@ -429,7 +431,8 @@ static struct text make_key(struct call *c)
     return key;
 }
 
-/* Compiles under the program's own guard: the kernel is entered first, so that it is found again however this ends. */
+/* Compiles under the program's own guard: the kernel is entered first, so that it is found
+ * again however this ends. */
 static void compile(struct call *c, void **slot)
 {
     struct program *p = c->program;

@@ -1,7 +1,7 @@
 /* command.h: what the files of the command `neso` share: its options, one row each, and reports to the user.
  *
- * main.c reads the command line, command_compile.c and command_run.c do the work; they see neso.h and libc, nothing else:
- * what the command can do, an embedder can do. */
+ * main.c reads the command line, command_compile.c and command_run.c do the work; they see neso.h and libc,
+ * nothing else: what the command can do, an embedder can do. */
 #ifndef NESO_RUNTIME_COMMAND_H
 #define NESO_RUNTIME_COMMAND_H
 

@@ -1,4 +1,5 @@
-/* command_assembled.c: what ptxas and a disassembler add to what there is to see of a kernel, where they are found. */
+/* command_assembled.c: what ptxas and a disassembler add to what there is to see of a kernel,
+ * where they are found. */
 #include "runtime/command_inspect.h"
 
 #include <limits.h>

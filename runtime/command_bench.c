@@ -1,15 +1,17 @@
 /* command_bench.c: `neso bench`: are the kernels of these programs as fast as they were?
  *
- * On a GPU each call that a program times (do_bench, the lines of a perf_report) is measured, and of a program that times
- * nothing, each launch; several rounds, each a run of the whole program. Where there is no GPU, kernels are compiled and their
- * costs compared; with --counts they also run on the emulator, which counts.
+ * On a GPU each call that a program times (do_bench, the lines of a perf_report) is measured, and
+ * of a program that times nothing, each launch; several rounds, each a run of the whole program.
+ * Where there is no GPU, kernels are compiled and their costs compared; with --counts they also run
+ * on the emulator, which counts.
  *
  *     base: a file         candidate                    base: another build (--against)
  *     ┌────────────┐   run, run, run ...                base, candidate, candidate, base, base, candidate
  *     │ baseline   │─►  judge ─► table, files, status   each round a process of its own
  *     └────────────┘   (undecided: more rounds)
  *
- * Exit status: 0 nothing is slower, 1 something is or a bound is broken, 2 bad usage or a program failed, 3 undecided. */
+ * Exit status: 0 nothing is slower, 1 something is or a bound is broken, 2 bad usage or a
+ * program failed, 3 undecided. */
 #include "runtime/command_bench.h"
 
 #include <errno.h>

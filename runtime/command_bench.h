@@ -1,4 +1,5 @@
-/* command_bench.h: what the files of `neso bench` share: sets of measurements and costs, and what is said of them. */
+/* command_bench.h: what the files of `neso bench` share: sets of measurements and costs, and
+ * what is said of them. */
 #ifndef NESO_RUNTIME_COMMAND_BENCH_H
 #define NESO_RUNTIME_COMMAND_BENCH_H
 
@@ -58,7 +59,8 @@ void row_set_cost(struct bench_row *r, const char *name, double value);
 /* NULL: it was not counted. Of a line of the program, counts are named "run.global_sectors@24". */
 const double *row_cost(const struct bench_row *r, const char *name);
 void set_free(struct bench_set *s);
-/* As text; GOOD, or BAD and the user was told. Reading adds to the set; its GPU has to be the set's, where that has one. */
+/* As text; GOOD, or BAD and the user was told. Reading adds to the set; its GPU has to be the
+ * set's, where that has one. */
 int set_write(const struct bench_set *s, const char *path);
 int set_read(struct bench_set *s, const char *path);
 /* FILE, or where that is a folder the GPU's file in it. */
@@ -68,7 +70,8 @@ void set_path(const struct bench_set *s, const char *given, char *out, size_t n)
 
 /* PTX without what says where it comes from. */
 uint64_t ptx_digest(const char *ptx, uint64_t seed);
-/* What can be said of a kernel without running it; ptxas is asked where there is one and `assemble` says so. */
+/* What can be said of a kernel without running it; ptxas is asked where there is one and `assemble` says
+ * so. */
 void cost_kernel(struct bench_row *r, neso_kernel *kernel, const char *ptx, bool assemble);
 
 /* -- command_bench_judge.c -- */

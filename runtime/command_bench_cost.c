@@ -1,4 +1,5 @@
-/* command_bench_cost.c: what a kernel costs, as far as its PTX, the compiler and ptxas tell without running it.
+/* command_bench_cost.c: what a kernel costs, as far as its PTX, the compiler and ptxas tell without running
+ * it.
  *
  *     registers, spill_bytes   as assembled by ptxas or the driver
  *     live_registers           most live at once in the PTX: where nobody assembles

@@ -1,8 +1,9 @@
 /* command_bench_judge.c: what follows from a candidate's set and its base's.
  *
- * Times are compared by statistics.c; those of the same PTX are SAME. Where nothing was timed, costs speak, as far as they can:
- * what the emulator counted, and spills, decide; of registers, shared memory and lines of PTX more or fewer may be either, so
- * that growth leaves it UNDECIDED. Bounds that a program declares hold with and without a base:
+ * Times are compared by statistics.c; those of the same PTX are SAME. Where nothing was timed, costs speak,
+ * as far as they can: what the emulator counted, and spills, decide; of registers, shared memory and lines of
+ * PTX more or fewer may be either, so that growth leaves it UNDECIDED. Bounds that a program declares hold
+ * with and without a base:
  *
  *     # bench: softmax_kernel registers <= 32
  *     # bench: softmax_kernel run.shared_conflicts <= 0

@@ -1,5 +1,6 @@
-/* command_bench_report.c: a judgement for people (table, Markdown, figure) and for programs (JSON, Google Benchmark's JSON, JUnit's XML,
- * GitHub's annotations). What a name or note has in it that the form gives a meaning is escaped. */
+/* command_bench_report.c: a judgement for people (table, Markdown, figure) and for programs (JSON, Google
+ * Benchmark's JSON, JUnit's XML, GitHub's annotations). What a name or note has in it that the form gives
+ * a meaning is escaped. */
 #include "runtime/command_bench.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* command_build.c: everything that there is to see of one compiled kernel: stages, notes, resources.
  *
- * One compilation tells what every pass changed and why it decided so; the texts of the other stages are asked for after it. What
- * ptxas and a disassembler add is added where they are found. */
+ * One compilation tells what every pass changed and why it decided so; the texts of the other stages are
+ * asked for after it. What ptxas and a disassembler add is added where they are found. */
 #include "runtime/command_inspect.h"
 
 #include <ctype.h>

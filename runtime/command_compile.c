@@ -1,4 +1,5 @@
-/* command_compile.c: `neso compile`: one kernel to the stage asked for; to cubin and SASS by the tools of CUDA where they are. */
+/* command_compile.c: `neso compile`: one kernel to the stage asked for; to cubin and SASS by the tools
+ * of CUDA where they are. */
 #include "runtime/command.h"
 
 #include <errno.h>

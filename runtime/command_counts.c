@@ -1,11 +1,13 @@
-/* command_counts.c: `neso run --counts`: what the launches of a program cost, as a table on standard error and as JSON in a file.
+/* command_counts.c: `neso run --counts`: what the launches of a program cost, as a table on standard
+ * error and as JSON in a file.
  *
  *     add (add_5d2b60934f6dbf68)
  *         launches                  1    programs                 96    ...
  *         line          instructions       sectors         least  wavefronts   conflicts ...
  *         add.py:12              768           ...
  *
- * The library tells count after count, kernels first, then lines; both writers follow that order and keep nothing. */
+ * The library tells count after count, kernels first, then lines; both writers follow that
+ * order and keep nothing. */
 #include "runtime/command.h"
 
 #include <errno.h>

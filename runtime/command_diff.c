@@ -1,9 +1,11 @@
-/* command_diff.c: `neso diff`: what differs between two builds of a kernel: resources, decisions, instructions, PTX.
+/* command_diff.c: `neso diff`: what differs between two builds of a kernel: resources,
+ * decisions, instructions, PTX.
  *
  *     neso diff add.py::add --signature "*i32, *i32, *i32, i32" --to-signature "*i32:16, *i32:16, *i32:16, i32:16"
  *     neso diff before.json after.json         (by neso inspect --json)
  *
- * A build that is not saved is compiled, and then compared as JSON too. Exit status: 0 the same, 1 different, 2 trouble. */
+ * A build that is not saved is compiled, and then compared as JSON too. Exit status: 0 the same, 1
+ * different, 2 trouble. */
 #include "runtime/command_inspect.h"
 
 #include <ctype.h>

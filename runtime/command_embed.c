@@ -1,4 +1,5 @@
-/* command_embed.c: `neso compile --emit c`: a kernel as a C file and header that need the CUDA driver and nothing else.
+/* command_embed.c: `neso compile --emit c`: a kernel as a C file and header that need the CUDA
+ * driver and nothing else.
  *
  *     neso compile add.py::add --signature "*fp32, *fp32, i32, 1024" --variants --emit c -o add
  *         add.h   struct add_module; add_load, add_launch(&module, stream, grid_x, grid_y, grid_z, X, Y, n), add_unload
@@ -147,7 +148,8 @@ static const char driver[] =
     "}\n"
     "#endif\n\n";
 
-/* With NAME for the module's, COUNT for the number of variants, PARAMS for that of parameters, KERNEL for its name. */
+/* With NAME for the module's, COUNT for the number of variants, PARAMS for that of
+ * parameters, KERNEL for its name. */
 static const char functions[] =
     "int NAME_load(struct NAME_module *module)\n"
     "{\n"
@@ -387,7 +389,8 @@ static int compile_one(struct embedding *e, neso_module *module, const char *ker
     return plan_read(e, image) ? GOOD : BAD;
 }
 
-/* The variants of a signature that its plan names, as runtime/plan.c has them: what is for some grids only goes first. */
+/* The variants of a signature that its plan names, as runtime/plan.c has them: what is for some
+ * grids only goes first. */
 static int compile_signature(struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {

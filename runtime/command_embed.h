@@ -1,4 +1,5 @@
-/* command_embed.h: between the two files that write kernels as C: what is written, and the launch plan in it. */
+/* command_embed.h: between the two files that write kernels as C: what is written, and the launch plan in
+ * it. */
 #ifndef NESO_RUNTIME_COMMAND_EMBED_H
 #define NESO_RUNTIME_COMMAND_EMBED_H
 

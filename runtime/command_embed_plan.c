@@ -1,5 +1,5 @@
-/* command_embed_plan.c: launch plans in the C that `--emit c` writes: tensor maps and guards as tables, and the few functions that
- * make numbers of them, as runtime/plan.c does for launches of the library.
+/* command_embed_plan.c: launch plans in the C that `--emit c` writes: tensor maps and guards as tables, and
+ * the few functions that make numbers of them, as runtime/plan.c does for launches of the library.
  *
  *     "strides": ["stride_am 2 *", "2"]   ─►   steps[] = {{'a', 6}, {'#', 2}, {'*', 0}, {'#', 2}}, and where each begins
  *

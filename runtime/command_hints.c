@@ -1,11 +1,13 @@
-/* command_hints.c: which promises of the signature would make decisions better? Found by trying, so that each hint is true.
+/* command_hints.c: which promises of the signature would make decisions better? Found by trying,
+ * so that each hint is true.
  *
  *     the signature as it is    *fp16, i32, i32        tma: stays a load: no dimension is contiguous
  *     with every promise more   *fp16:16, i32:16, i32:1     tma: a copy by a tensor map
  *     with all but one, in turn                        what falls back needs that one
  *
- * Integers are promised to be multiples of 16; then, the last first, to be 1 where this improves something more: of an array's
- * strides the last one is mostly the one that is 1. A compilation takes a millisecond or a few. */
+ * Integers are promised to be multiples of 16; then, the last first, to be 1 where this improves
+ * something more: of an array's strides the last one is mostly the one that is 1. A compilation takes a
+ * millisecond or a few. */
 #include "runtime/command_inspect.h"
 
 #include <ctype.h>
@@ -173,7 +175,8 @@ static struct notes try_entries(const struct trial *t)
 
 /* -- better and worse -- */
 
-/* How good is a decision? 0: it is no choice between ways. What says more comes in front of what says less. */
+/* How good is a decision? 0: it is no choice between ways. What says more comes in front of what says
+ * less. */
 static int grade(const struct note *x)
 {
     static const struct {

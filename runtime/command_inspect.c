@@ -1,4 +1,5 @@
-/* command_inspect.c: `neso inspect`: all that there is to see of one compiled kernel: on the terminal, as JSON, or as a page.
+/* command_inspect.c: `neso inspect`: all that there is to see of one compiled kernel: on the
+ * terminal, as JSON, or as a page.
  *
  *     25 |     x = tl.load(X, mask=mask)
  *        |       vector: 1 element at once; memory is not known to be aligned for more

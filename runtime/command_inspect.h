@@ -1,5 +1,5 @@
-/* command_inspect.h: what there is to see of one compiled kernel, and the files of `neso inspect` and `neso diff` that gather, write and
- * compare it.
+/* command_inspect.h: what there is to see of one compiled kernel, and the files of `neso inspect` and `neso
+ * diff` that gather, write and compare it.
  *
  *     command_inspect.c ──► command_build.c ──► struct build ──► command_json.c ──► JSON ──► the page (inspect.html)
  *                               │    ▲                                             └─► command_diff.c
@@ -93,7 +93,8 @@ void notes_free(struct note *notes, size_t n);
 struct place *stage_places(const struct build *b, const struct stage *s, size_t *nlines);
 /* Is this line an instruction, of PTX or machine IR? Its name, or NULL. */
 const char *line_instruction(const char *line, size_t n, size_t *length);
-/* The next file that PTX names behind `at`: its number, as places have it, and its name; NULL: there is none. */
+/* The next file that PTX names behind `at`: its number, as places have it, and its name; NULL: there is
+ * none. */
 const char *build_next_file(const char *at, int *file, size_t *length);
 /* Programs that fit on a multiprocessor, and what keeps more away. */
 int build_occupancy(const struct build *b, const char **limit);

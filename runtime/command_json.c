@@ -159,7 +159,8 @@ static void put_live_line(const char *line, const char *end, int *pressure, size
     put_string(out, "}");
 }
 
-/* What machine IR says behind itself of live ranges; and how many registers they take, instruction by instruction. */
+/* What machine IR says behind itself of live ranges; and how many registers they take,
+ * instruction by instruction. */
 static void put_live(const struct build *b, struct buffer *out)
 {
     const struct stage *mir = build_stage(b, "mir");

@@ -1,4 +1,5 @@
-/* command_run.c: `neso run`: a whole program, with the process's output, environment and files; and `neso doctor`. */
+/* command_run.c: `neso run`: a whole program, with the process's output, environment and
+ * files; and `neso doctor`. */
 #include "runtime/command.h"
 
 #include <errno.h>
@@ -179,7 +180,8 @@ static int run_program(struct session *s, const char *path, const char *text, si
     return result ? result : counted;
 }
 
-/* Objects of a program live until its end, and a benchmark launches many times: three quarters of what the machine has. */
+/* Objects of a program live until its end, and a benchmark launches many times: three quarters of
+ * what the machine has. */
 static size_t memory_most(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);

@@ -1,4 +1,5 @@
-/* command_variants.c: `neso variants`: what launches can make of one signature, and filling the cache with it ahead of time.
+/* command_variants.c: `neso variants`: what launches can make of one signature, and filling the
+ * cache with it ahead of time.
  *
  *     neso variants add.py::add --signature "*fp32, *fp32, i32, 1024"
  *         *fp32:16, *fp32:16, i32:1, 1024

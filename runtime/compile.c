@@ -1,10 +1,11 @@
-/* compile.c: a kernel from its specialization to its texts, stage by stage, and the questions that neso.h answers about it.
+/* compile.c: a kernel from its specialization to its texts, stage by stage, and the questions that
+ * neso.h answers about it.
  *
  *     spec ──trace──► IR ──opt──► scheduled IR ──codegen──► PTX, info ──► plan
  *      or an IR file's kernel ─┘
  *
- * The first build goes as far as is asked and keeps the text it ends with. Any other text is made when asked for, from the
- * start, since passes change the IR in place: looking costs the one who looks. */
+ * The first build goes as far as is asked and keeps the text it ends with. Any other text is made when asked
+ * for, from the start, since passes change the IR in place: looking costs the one who looks. */
 #include "runtime/runtime.h"
 
 #include "opt/passes.h"
@@ -209,9 +210,10 @@ static void plan_constants(const struct neso_kernel *k, struct text *out)
     text_str(out, "},\n");
 }
 
-/* What the signature promises is checked at every launch. `pairs`: CTAs go in pairs where axis 0 of the grid, or with
- * "grid": "persistent" (in `ctas_per_sm` CTAs an SM) the number of programs, is a multiple of it. Where a guard fails, or a tensor map cannot be made,
- * the kernel is compiled again without: that is the last variant. */
+/* What the signature promises is checked at every launch. `pairs`: CTAs go in pairs where axis 0 of the
+ * grid, or with "grid": "persistent" (in `ctas_per_sm` CTAs an SM) the number of programs, is a
+ * multiple of it. Where a guard fails, or a tensor map cannot be made, the kernel is compiled again
+ * without: that is the last variant. */
 static void make_plan(struct neso_kernel *k, const struct func *f, struct text *out)
 {
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", f->name, f->target->name);

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Between two allocations lie at least this many bytes that are nobody's, so that an index just past an end is seen. */
+/* Between two allocations lie at least this many bytes that are nobody's, so that an index
+ * just past an end is seen. */
 enum { ADDRESS_ALIGN = 256, GUARD_BYTES = 256 };
 
 bool cpu_open(struct device *d, int ordinal, struct fault *f)

@@ -1,6 +1,6 @@
-/* cpu.h: memory of this process as a device's memory: what the interpreter and the emulator have in common. Allocations are
- * known by their bounds, with room that is nobody's between them; addresses are pointers; what was asked is done when a
- * function returns. A device's state begins with a struct cpu. */
+/* cpu.h: memory of this process as a device's memory: what the interpreter and the emulator have in common.
+ * Allocations are known by their bounds, with room that is nobody's between them; addresses are pointers;
+ * what was asked is done when a function returns. A device's state begins with a struct cpu. */
 #ifndef NESO_RUNTIME_CPU_H
 #define NESO_RUNTIME_CPU_H
 
@@ -46,8 +46,8 @@ void cpu_event_free(struct device *d, void *event);
 bool cpu_event_record(struct device *d, void *event, void *stream, struct fault *f);
 bool cpu_event_seconds(struct device *d, void *from, void *to, double *seconds, struct fault *f);
 
-/* The buffers as they are now, sorted, in memory of the device's allocator; give them back with their number. NULL: no
- * memory. `pointers[k]` points into the buffer that names[k] is for; a NULL name is skipped. */
+/* The buffers as they are now, sorted, in memory of the device's allocator; give them back with their number.
+ * NULL: no memory. `pointers[k]` points into the buffer that names[k] is for; a NULL name is skipped. */
 struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *names, const uint64_t *pointers, int *n);
 void cpu_buffers_free(struct device *d, struct cpu_buffer *list, int n);
 /* The last buffer that does not begin above `at`; NULL: none. */

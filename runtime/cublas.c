@@ -1,6 +1,6 @@
-/* cublas.c: products of matrices by cuBLAS, where this machine has it: what a kernel is compared with. It is opened when the
- * first product asks for it, from wherever the loader, a toolkit or a Python environment has it; there is none: the caller
- * multiplies on the CPU.
+/* cublas.c: products of matrices by cuBLAS, where this machine has it: what a kernel is compared with. It is
+ * opened when the first product asks for it, from wherever the loader, a toolkit or a Python environment has
+ * it; there is none: the caller multiplies on the CPU.
  *
  *     row-major  C = A B     is to cuBLAS, which thinks in columns,     C' = B' A'
  *     m x n, from m x k, k x n                                          n x m, from n x k, k x m: the same bytes

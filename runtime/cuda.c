@@ -1,7 +1,7 @@
 /* cuda.c: the device `cuda`: the driver's library, opened when asked for, behind the interface of device.h.
  *
- * Each call makes our context current for as long as it takes, unless it is already: a caller's thread gets back what it
- * had. Nothing is kept per thread, so any thread may launch. */
+ * Each call makes our context current for as long as it takes, unless it is already: a caller's thread gets
+ * back what it had. Nothing is kept per thread, so any thread may launch. */
 #include "runtime/cuda.h"
 
 #include "codegen/codegen.h"

@@ -1,5 +1,6 @@
-/* cuda.h: the CUDA driver as far as neso needs it, one row a function, with prototypes of our own: neither its header nor its
- * library is needed to build. cuda.c opens libcuda.so.1 when a GPU is asked for, and finds every row in it. */
+/* cuda.h: the CUDA driver as far as neso needs it, one row a function, with prototypes of our own: neither
+ * its header nor its library is needed to build. cuda.c opens libcuda.so.1 when a GPU is asked for, and
+ * finds every row in it. */
 #ifndef NESO_RUNTIME_CUDA_H
 #define NESO_RUNTIME_CUDA_H
 

@@ -1,12 +1,13 @@
-/* debugger.c: stops a kernel on the interpreter, shows its variables, and goes on: breakpoint(), --break FILE:LINE[@pid].
+/* debugger.c: stops a kernel on the interpreter, shows its variables, and goes on: breakpoint(),
+ * --break FILE:LINE[@pid].
  *
  *     > copy.py:12 in copy_k, program (3, 0, 0)
  *           x = tl.load(x_ptr + offs, mask)
  *     (neso) p offs[0]
  *     6
  *
- * The tracer has put a site before each statement (hostcall.c), which names the variables; call.c asks here whether to stop
- * at it. Expressions are evaluated as host code, on copies of the values. */
+ * The tracer has put a site before each statement (hostcall.c), which names the variables; call.c asks here
+ * whether to stop at it. Expressions are evaluated as host code, on copies of the values. */
 #include "runtime/debugger.h"
 #include "frontend/python.h"
 #include "runtime/runtime.h"

@@ -1,5 +1,5 @@
-/* device.c: which devices there are, and choosing one by name: "cuda", "cuda:1", "interpreter", "emulator", or "best",
- * the first of the table that opens. */
+/* device.c: which devices there are, and choosing one by name: "cuda", "cuda:1", "interpreter", "emulator",
+ * or "best", the first of the table that opens. */
 #include "runtime/device.h"
 
 #include <stdarg.h>

@@ -1,11 +1,11 @@
-/* device.h: what kernels run on, behind one interface: cuda (cuda.c, jit.c), interpreter (interpreter.c), emulator
- * (emulator/).
+/* device.h: what kernels run on, behind one interface: cuda (cuda.c, jit.c), interpreter
+ * (interpreter.c), emulator (emulator/).
  *
  *     device_open ─► alloc, write ─► load(image) ─► launch(loaded, args, grid) ─► sync, read ─► unload, close
  *
- * A device that takes PTX gets the compiled kernel; one that does not gets it as traced, before any pass. Nothing here
- * unwinds: each function returns false and fills a fault, since any thread may launch. A device function never
- * keeps a lock or handle over a call into the compiler.
+ * A device that takes PTX gets the compiled kernel; one that does not gets it as traced, before any pass.
+ * Nothing here unwinds: each function returns false and fills a fault, since any thread may launch. A device
+ * function never keeps a lock or handle over a call into the compiler.
  *
  * To add one: a row in device.c's table, and a `const struct device_class` in a file of its own.
  */
@@ -87,7 +87,8 @@ struct launch {
     void *host_ctx;
 };
 
-/* out = a b, row-major and contiguous, for `count` matrices; those of a factor stand `batch` elements apart. */
+/* out = a b, row-major and contiguous, for `count` matrices; those of a factor stand
+ * `batch` elements apart. */
 struct product {
     enum dtype dtype; /* of all */
     bool may_round;   /* float32 as tensor cores take it */
@@ -123,15 +124,18 @@ struct device_class {
 
     bool (*load)(struct device *d, const struct image *image, void **loaded, struct fault *f);
     void (*unload)(struct device *d, void *loaded);
-    /* A tensor map as a kernel takes it, MAP_BYTES at a multiple of 64; false: it cannot be. Any thread. NULL: never. */
+    /* A tensor map as a kernel takes it, MAP_BYTES at a multiple of 64; false: it cannot be.
+     * Any thread. NULL: never. */
     bool (*encode)(struct device *d, const struct tensor_map_values *v, void *map);
     /* Any thread. */
     bool (*launch)(struct device *d, void *loaded, const struct launch *l, struct fault *f);
     /* As assembled; -1: unknown. */
     void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
-    /* The driver's answer to one of its numbered questions, or DEVICE_MEMORY: bytes. NULL: there is no driver. */
+    /* The driver's answer to one of its numbered questions, or DEVICE_MEMORY: bytes. NULL: there is no
+     * driver. */
     bool (*attribute)(struct device *d, int number, int64_t *value, struct fault *f);
-    /* By a library of the vendor's, queued. False with NESO_OK in f: none is here that does it. NULL: never one. */
+    /* By a library of the vendor's, queued. False with NESO_OK in f: none is here that does it. NULL: never
+     * one. */
     bool (*multiply)(struct device *d, const struct product *p, struct fault *f);
     /* What launches cost, as neso.h has it. NULL: it cannot count. */
     bool (*count)(struct device *d, int64_t programs, struct fault *f);

@@ -1,4 +1,5 @@
-/* device_interpreter.c: the interpreter as a device: loads traced kernels, launches them, passes on their reports. */
+/* device_interpreter.c: the interpreter as a device: loads traced kernels, launches them,
+ * passes on their reports. */
 #include "runtime/cpu.h"
 #include "runtime/interpreter.h"
 

@@ -1,4 +1,5 @@
-/* digest.c: SHA-256 (FIPS 180-4): names for keys, and the proof that an entry of the cache is as it was written. */
+/* digest.c: SHA-256 (FIPS 180-4): names for keys, and the proof that an entry of the cache
+ * is as it was written. */
 #include "runtime/cache.h"
 
 #include <string.h>

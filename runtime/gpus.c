@@ -1,5 +1,5 @@
-/* gpus.c: what a machine has: the driver's version and its GPUs, without choosing one. The driver is opened for the length of
- * a question. */
+/* gpus.c: what a machine has: the driver's version and its GPUs, without choosing one. The driver is opened
+ * for the length of a question. */
 #include "runtime/cuda.h"
 #include "runtime/runtime.h"
 

@@ -1,15 +1,15 @@
 /* host.c: what host programs can import besides the language: torch, and tensors as kernel arguments.
  *
- * A program's tensors live in one pool. Where kernels read host memory (the interpreter) the pool allocates on the device;
- * elsewhere each storage has a mirror there (see tensor.h).
+ * A program's tensors live in one pool. Where kernels read host memory (the interpreter) the pool allocates
+ * on the device; elsewhere each storage has a mirror there (see tensor.h).
  */
 #include "runtime/torch.h"
 #include "runtime/runtime.h"
 
 #include <string.h>
 
-/* Device memory that tensors have given back, for the next ones of the same size: a benchmark's function makes its output
- * anew at each call, and asking the driver takes longer than many a kernel. */
+/* Device memory that tensors have given back, for the next ones of the same size: a benchmark's function
+ * makes its output anew at each call, and asking the driver takes longer than many a kernel. */
 struct spare {
     size_t bytes;
     uint64_t address; /* 0: none */

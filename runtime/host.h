@@ -1,4 +1,5 @@
-/* host.h: what host programs are lent: modules (torch, triton.testing), tensors, launches. Between host.c and torch.c. */
+/* host.h: what host programs are lent: modules (torch, triton.testing), tensors, launches.
+ * Between host.c and torch.c. */
 #ifndef NESO_RUNTIME_HOST_H
 #define NESO_RUNTIME_HOST_H
 

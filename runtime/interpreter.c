@@ -3,8 +3,8 @@
  *     %s = add %x, %y : tile<512xf32>      =>     step { run = elementwise, n = 512, in = {slot x, slot y}, out = {slot s} }
  *
  * Slots are not shared between values, so a step never overwrites what another still needs; ops that keep the
- * row-major order (reshape, expand_dims, hint) give their result their operand's slot. The ops' own meaning is in interpreter_ops.c
- * and interpreter_memory.c, threads are in interpreter_run.c.
+ * row-major order (reshape, expand_dims, hint) give their result their operand's slot. The ops' own meaning
+ * is in interpreter_ops.c and interpreter_memory.c, threads are in interpreter_run.c.
  */
 #include "runtime/interpreter.h"
 

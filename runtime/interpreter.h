@@ -1,9 +1,11 @@
-/* interpreter.h: executes traced tile IR on the CPU: the third device, and the definition of what a kernel means.
+/* interpreter.h: executes traced tile IR on the CPU: the third device, and the definition of what a kernel
+ * means.
  *
  *     traced func ──decode──► code: steps on slots of a frame ──run──► every program of the grid, on all cores
  *
- * A frame is one worker's memory: each value has a slot in it, an array of its elements in memory form (i1: bytes 0 and 1;
- * pointers: 8 bytes). Constants, ranges and other ops that depend on nothing of the program are computed once a worker.
+ * A frame is one worker's memory: each value has a slot in it, an array of its elements in memory form (i1:
+ * bytes 0 and 1; pointers: 8 bytes). Constants, ranges and other ops that depend on nothing of the program
+ * are computed once a worker.
  */
 #ifndef NESO_RUNTIME_INTERPRETER_H
 #define NESO_RUNTIME_INTERPRETER_H
@@ -14,7 +16,8 @@
 #include <setjmp.h>
 #include <stdatomic.h>
 
-/* What stopped a launch: what the lowest of the programs that failed ran into, so that every run tells the same. */
+/* What stopped a launch: what the lowest of the programs that failed ran into, so that
+ * every run tells the same. */
 struct interp_report {
     enum error error; /* ERR_count: nothing */
     struct loc loc;
@@ -149,8 +152,8 @@ void interpreter_write(struct frame *f, const char *s, size_t n);
 void interpreter_pid(const struct frame *f, long long i, int *pid);
 /* A lower program has failed: this one need not go on. */
 bool interpreter_is_over(const struct frame *f);
-/* A loop that reads memory has turned many times: others may be what it waits for. `counts`: the values it carries change.
- * True: others run all the time, or there are none. */
+/* A loop that reads memory has turned many times: others may be what it waits for. `counts`: the values it
+ * carries change. True: others run all the time, or there are none. */
 bool interpreter_wait(struct frame *f, const struct step *at, bool counts);
 
 /* -- interpreter_ops.c -- */
@@ -183,7 +186,8 @@ struct race *race_new(const struct memory *m); /* NULL: no memory */
 void race_free(struct race *r);
 struct race_shadow *race_shadow_new(const struct memory *m);
 void race_shadow_free(struct race_shadow *s, const struct memory *m);
-/* Around a launch; false: this one is not watched. granule: bytes of the smallest element that the kernel accesses. */
+/* Around a launch; false: this one is not watched. granule: bytes of the smallest element
+ * that the kernel accesses. */
 bool race_begin(struct race *r, int granule);
 void race_end(struct race *r);
 /* f->program begins; false: no memory to watch it. */

@@ -3,7 +3,8 @@
  *     x_ptr + offsets  ─► made from parameter x_ptr (found when decoding)  ─► must lie inside the tensor that x_ptr points into,
  *                                                                            also where some other tensor lies there
  *
- * A pointer that may have been made from several parameters, or from a loaded number, must lie inside any tensor. */
+ * A pointer that may have been made from several parameters, or from a loaded number, must
+ * lie inside any tensor. */
 #include "runtime/interpreter.h"
 
 #include <inttypes.h>
@@ -132,8 +133,8 @@ static int parameter_of(const struct frame *f, const struct step *s, const struc
     return -1;
 }
 
-/* The index of a tensor's element `flat` elements after its first, by its strides from the widest down. False: between two
- * of its elements. */
+/* The index of a tensor's element `flat` elements after its first, by its strides from the widest down.
+ * False: between two of its elements. */
 static bool unravel(const struct launch_tensor *t, int64_t flat, int64_t *index)
 {
     bool done[8] = {false};

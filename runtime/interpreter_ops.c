@@ -1,5 +1,6 @@
-/* interpreter_ops.c: what each op does to the slots of a frame; control flow is in interpreter.c, the arithmetic of elements in
- * ir/scalar.c. One step function per op, in the order of ops.h's families; the table at the end names them all. */
+/* interpreter_ops.c: what each op does to the slots of a frame; control flow is in interpreter.c, the
+ * arithmetic of elements in ir/scalar.c. One step function per op, in the order of ops.h's families; the
+ * table at the end names them all. */
 #include "runtime/interpreter.h"
 
 #include <inttypes.h>
@@ -216,7 +217,8 @@ struct pairs {
     size_t bytes[16];
 };
 
-/* x[to + i] = region(x[a + i], x[b + i]) for i < width, for all operands. Forward copies: to may equal a or b. */
+/* x[to + i] = region(x[a + i], x[b + i]) for i < width, for all operands. Forward copies: to may equal a or
+ * b. */
 static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int64_t a, int64_t b,
                          int64_t width)
 {

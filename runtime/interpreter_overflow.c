@@ -3,9 +3,10 @@
  *     row = pid * 40000                    fits not, but is that an error? Only if an address that is used comes of it:
  *     x = tl.load(x_ptr + row + cols, m)   here the address is computed once more, without bounds, where m is on
  *
- * When decoding, the additions, multiplications and shifts in i32 that addresses are made of are marked; their steps note
- * that something wrapped (no cost worth naming), and only then accesses are looked at closely. Behind a remainder, a bitwise
- * operation, an unsigned widening or a comparison the numbers are no address any more, so hashes may wrap. */
+ * When decoding, the additions, multiplications and shifts in i32 that addresses are made of are marked;
+ * their steps note that something wrapped (no cost worth naming), and only then accesses are looked at
+ * closely. Behind a remainder, a bitwise operation, an unsigned widening or a comparison the numbers are no
+ * address any more, so hashes may wrap. */
 #include "runtime/interpreter.h"
 
 #include <inttypes.h>

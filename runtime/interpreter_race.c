@@ -1,16 +1,17 @@
-/* interpreter_race.c: two programs that touch the same bytes, one of them writing, with nothing that orders them.
+/* interpreter_race.c: two programs that touch the same bytes, one of them writing, with
+ * nothing that orders them.
  *
  *     cell of bytes 4..7 of x_ptr:   written by program 0 at its 2nd memory op   ◄── program 1 reads it: a race
  *
- * Each piece of memory that a kernel touches (as large as its smallest element) has a cell that names who wrote and
- * who read it last, and when. Programs under this check run one at a time and in order, so its reports are the same in
- * every run; see interpreter_run.c for how many do.
+ * Each piece of memory that a kernel touches (as large as its smallest element) has a cell that names who
+ * wrote and who read it last, and when. Programs under this check run one at a time and in order, so its
+ * reports are the same in every run; see interpreter_run.c for how many do.
  *
- * Time is counted in atomics. A program has an epoch from one atomic to its next; what it did in an epoch comes before what another
- * does if the first has released (an atomic that is not relaxed) after that epoch began, and the other acquired. Which
- * address they met at is not asked, so some races behind unrelated atomics stay unseen, but none is made up. Atomics do not
- * race with each other, and writing the value that is there already is no race with whoever wrote it. Volatile loads are
- * taken for atomic. */
+ * Time is counted in atomics. A program has an epoch from one atomic to its next; what it did in an epoch
+ * comes before what another does if the first has released (an atomic that is not relaxed) after that epoch
+ * began, and the other acquired. Which address they met at is not asked, so some races behind unrelated
+ * atomics stay unseen, but none is made up. Atomics do not race with each other, and writing the value that
+ * is there already is no race with whoever wrote it. Volatile loads are taken for atomic. */
 #include "runtime/interpreter.h"
 
 #include <inttypes.h>
@@ -21,7 +22,8 @@
 enum { CELLS_AT_ONCE = 1 << 14, EPOCHS_MOST = 1 << 30, CHUNKS_MOST = 1 << 16 };
 #define ATOMIC_FLAG 0x80000000u
 
-/* Epochs of the last write, the last read, and the last read by another program than that one; which ops they were. */
+/* Epochs of the last write, the last read, and the last read by another program than that
+ * one; which ops they were. */
 struct cell {
     uint32_t write, read, other_read;
     uint16_t writer, reader;
@@ -230,7 +232,8 @@ static void note_read(const struct race *r, const struct frame *f, struct cell *
     c->reader = s->place;
 }
 
-/* How many of n cells, from the first on, nobody else has touched in this launch; they become f's. The common case. */
+/* How many of n cells, from the first on, nobody else has touched in this launch; they become
+ * f's. The common case. */
 static uint64_t take_untouched(const struct race *r, const struct frame *f, const struct step *s,
                                struct cell *c, uint64_t n, bool writes)
 {

@@ -3,12 +3,14 @@
  *     programs 0, 1, 2, ...   one at a time, in order, watched for races, until CHECKED_WORK is done   ┐ a worker: a thread
  *     the rest                on all cores, unwatched                                                  ┘ with a frame
  *
- * Programs that print, or ask the host part, run one after the other to the end, in the order in which Triton's
- * interpreter takes them: the last axis of the grid turns fastest. Of others the first axis does.
+ * Programs that print, or ask the host part, run one after the other to the end, in the order in which
+ * Triton's interpreter takes them: the last axis of the grid turns fastest. Of others the first axis does.
  *
- * A worker runs while it has a turn; there is one turn during the check, later one per core. A program that spins in
- * a loop on memory passes its turn on: to a new worker with the next program, else to the worker that has waited longest. If nothing in
- * memory changes while every worker spins, they wait in vain, and that is reported. */
+ * A worker runs while it has a turn; there is one turn during the check, later one per
+ * core. A program that spins in
+ * a loop on memory passes its turn on: to a new worker with the next program, else to the worker
+ * that has waited longest. If nothing in memory changes while every worker spins, they wait in vain,
+ * and that is reported. */
 #include "runtime/interpreter.h"
 
 #include <limits.h>
@@ -24,7 +26,8 @@ enum {
     STACK_BYTES = 1 << 20,
     HOST_STACK_BYTES = 8 << 20, /* where the evaluator may run on it */
     CHECKED_WORK = 32 << 20,    /* elements computed: about a tenth of a second */
-    /* A worker spins in vain after so much patience, of which a round takes 1 if it counts something, else many. */
+    /* A worker spins in vain after so much patience, of which a round takes 1 if it counts
+     * something, else many. */
     PATIENCE = 100000,
     QUIET_ROUND = 5000,
     CONFIRMATIONS = 3,

@@ -2,10 +2,11 @@
  *
  *     PTX ──module_load──► function
  *
- * PTX is loaded as it is, never by way of the driver's linker, which hands back a cubin but assembles code to be linked: there
- * `setmaxnreg` is ignored, and what is the same in a warp is kept in each lane's registers (an announcement's matmul of n = 4096
- * executes 1.6 times the instructions, and takes 1.5 % longer). The driver keeps what it assembled in a cache of its own. What
- * the assembler complains of names a line of PTX; the `.loc` before that line names the line of Python that it came from:
+ * PTX is loaded as it is, never by way of the driver's linker, which hands back a cubin but assembles code to
+ * be linked: there `setmaxnreg` is ignored, and what is the same in a warp is kept in each lane's registers
+ * (an announcement's matmul of n = 4096 executes 1.6 times the instructions, and takes 1.5 % longer). The
+ * driver keeps what it assembled in a cache of its own. What the assembler complains of names a line of PTX;
+ * the `.loc` before that line names the line of Python that it came from:
  *
  *     ptxas application ptx input, line 41; error : Unknown symbol '%q3'
  *       =>  softmax.py:14:11, "line 41 of the PTX: Unknown symbol '%q3' (in `add.f32 %f1, %f2, %q3;`)"

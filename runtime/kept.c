@@ -1,5 +1,5 @@
-/* kept.c: what of a kernel the cache keeps: its PTX, by what tracing made of it and the options. What the driver assembles of it,
- * the driver keeps (jit.c).
+/* kept.c: what of a kernel the cache keeps: its PTX, by what tracing made of it and the options. What the
+ * driver assembles of it, the driver keeps (jit.c).
  *
  *     kernel softmax
  *     signature Y=*fp32:16, n=i32:1, BLOCK=1024
@@ -8,8 +8,9 @@
  *     source 81ab…
  *     compiler 7d03…
  *
- * The source is the traced IR, places and the names of files included: all that the passes and codegen see, be it a file of kernels or a
- * program whose host part made the constants. Tracing takes a hundredth of what assembling takes. */
+ * The source is the traced IR, places and the names of files included: all that the passes and codegen see,
+ * be it a file of kernels or a program whose host part made the constants. Tracing takes a hundredth of
+ * what assembling takes. */
 #include "runtime/runtime.h"
 
 #include <stdio.h>
@@ -53,8 +54,8 @@ static const char *after_string(const char *s)
     return *s ? s + 1 : s;
 }
 
-/* The IR's text with places as the PTX has them: `@2:7:13+4/1`, file 2 being dir/prelude.py, becomes `@2:7:13+4 prelude.py`: the
- * chain of calls behind a place is numbered through the whole program. */
+/* The IR's text with places as the PTX has them: `@2:7:13+4/1`, file 2 being dir/prelude.py, becomes
+ * `@2:7:13+4 prelude.py`: the chain of calls behind a place is numbered through the whole program. */
 static void simplify_places(const struct diag *d, const char *s, struct text *out)
 {
     text_printf(out, "%s\n", base_name(d->sources.at[0]->name));
@@ -242,8 +243,8 @@ static int compare(const struct cache_field *a, const struct cache_field *b)
     return a->value_bytes != b->value_bytes || memcmp(a->value, b->value, (size_t)a->value_bytes) != 0;
 }
 
-/* The fields of a key, each with the nearest entry's where that differs: of the source only where the signature is the same, for
- * what is traced with another is other IR. */
+/* The fields of a key, each with the nearest entry's where that differs: of the source only where the
+ * signature is the same, for what is traced with another is other IR. */
 static void explain(struct diag *d, const char *key, const char *nearest)
 {
     struct cache_field x, y;

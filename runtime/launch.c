@@ -1,11 +1,12 @@
-/* launch.c: compiled kernels onto devices: loading once, checking what the signature promised, packing values; and the device
- * calls of neso.h.
+/* launch.c: compiled kernels onto devices: loading once, checking what the signature promised, packing
+ * values; and the device calls of neso.h.
  *
  *     args[0] ─► 0x7f..00 (*fp32:16, checked)  ┐
  *     args[1] ─► 98432    (i32:16, checked)    ├─► values[], 8 bytes each ─► device
  *     args[2] ─► 1        (i32:1, checked)     ┘   without those that are 1
  *
- * Any thread may launch: a kernel does not change after compiling, but for the code loaded at its first launch. */
+ * Any thread may launch: a kernel does not change after compiling, but for the code loaded at its first
+ * launch. */
 #include "runtime/runtime.h"
 
 #include <stdatomic.h>
@@ -80,7 +81,8 @@ enum { PARAMS_MOST = 512 };
 static uint64_t read_value(const void *from, int bytes)
 {
     uint64_t value = 0;
-    /* The low bytes come first on every machine with a GPU driver; of a known size, a copy is one instruction. */
+    /* The low bytes come first on every machine with a GPU driver; of a known size, a copy is one
+     * instruction. */
     switch (bytes) {
     case 4: memcpy(&value, from, 4); break;
     case 8: memcpy(&value, from, 8); break;

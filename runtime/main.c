@@ -1,7 +1,8 @@
 /* main.c: the command `neso`, over neso.h and libc: what the command can do, an embedder can do.
  *
- * Commands and options are two tables, from which parsing, help and messages come. The files of the command are the ones that
- * read the environment, open files, print and exit. Exit status: 0 good, 1 the program failed, 2 bad usage or bad input. */
+ * Commands and options are two tables, from which parsing, help and messages come. The files of the command
+ * are the ones that read the environment, open files, print and exit. Exit status: 0 good, 1 the program
+ * failed, 2 bad usage or bad input. */
 #include "runtime/command.h"
 
 #include <errno.h>

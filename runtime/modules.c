@@ -1,5 +1,5 @@
-/* modules.c: which modules of other people's a host program can import: those written in Python in modules.py, and those that
- * neso will not have, which are refused with a way out. */
+/* modules.c: which modules of other people's a host program can import: those written in Python in
+ * modules.py, and those that neso will not have, which are refused with a way out. */
 #include "frontend/python.h"
 #include "runtime/host.h"
 #include "runtime/runtime.h"

@@ -4,20 +4,23 @@
  *     neso_kernel_compile(module, "add", &options, &kernel);       options.signature = "*fp32:16, *fp32:16, *fp32:16, i32, 1024"
  *     neso_launch(kernel, grid, stream, args, &error);
  *
- * Results. A function that can fail returns a status. What a failed call on a context has to say is kept there until the
- * next call on it: neso_error_text, or as data neso_diagnostic_get. neso_launch, which any thread may call, fills the
- * caller's neso_error instead.
+ * Results. A function that can fail returns a status. What a failed call on a context has to say is kept
+ * there until the next call on it: neso_error_text, or as data neso_diagnostic_get. neso_launch, which any
+ * thread may call, fills the caller's neso_error instead.
  *
- * Ownership. What a `_create`, `_from_source` or `_compile` gives is the caller's, until it is handed to the `_release` of
- * its kind. A kernel keeps its module alive, a module its context: any order of release is right. Strings that are
- * returned belong to the object asked and live as long as it does, unless a sentence says less.
+ * Ownership. What a `_create`, `_from_source` or `_compile` gives is the caller's, until it is handed to
+ * the `_release` of its kind. A kernel keeps its module alive, a module its context: any order of
+ * release is right. Strings that are returned belong to the object asked and live as long as it does,
+ * unless a sentence says less.
  *
- * Threads. Different contexts are independent. One context, with its modules and kernels, is for one thread at a time;
- * only neso_launch may be called on one kernel by any number of threads at once. There is no global state.
+ * Threads. Different contexts are independent. One context, with its modules and kernels, is for one
+ * thread at a time; only neso_launch may be called on one kernel by any number of threads at once.
+ * There is no global state.
  *
- * Nothing here prints, exits or reads the environment. Files are opened in the cache's folder only, if there is one; the one
- * library opened at run time is the CUDA driver's, by neso_context_use_device. Structures of options start with their size, so that they can grow: set
- * `size` to sizeof the structure and the rest to 0 where the default will do.
+ * Nothing here prints, exits or reads the environment. Files are opened in the cache's folder only, if there
+ * is one; the one library opened at run time is the CUDA driver's, by neso_context_use_device. Structures of
+ * options start with their size, so that they can grow: set `size` to sizeof the structure and the rest to 0
+ * where the default will do.
  */
 #ifndef NESO_H
 #define NESO_H
@@ -56,16 +59,16 @@ NESO_API const char *neso_status_name(neso_status status);
 
 /* -- contexts -- */
 
-/* Where all memory comes from. `release` gets the size that was asked for. Both may be called by any thread that calls
- * into the library. `allocate` may return NULL. */
+/* Where all memory comes from. `release` gets the size that was asked for. Both may be called by any thread
+ * that calls into the library. `allocate` may return NULL. */
 typedef struct neso_allocator {
     void *(*allocate)(void *user, size_t bytes);
     void (*release)(void *user, void *memory, size_t bytes);
     void *user;
 } neso_allocator;
 
-/* Each limit has an error of its own: memory-limit, source-too-large, steps, ir-limit, time-limit. Past those of memory, IR and
- * time the status is NESO_OUT_OF_MEMORY. */
+/* Each limit has an error of its own: memory-limit, source-too-large, steps, ir-limit, time-limit. Past those
+ * of memory, IR and time the status is NESO_OUT_OF_MEMORY. */
 typedef struct neso_context_options {
     size_t size;
     neso_allocator allocator; /* functions NULL: malloc and free */
@@ -79,16 +82,19 @@ typedef struct neso_context_options {
     int cache_strict;         /* 1: PTX that is not there is an error, which says what differs from what is */
 } neso_context_options;
 
-/* Makes a context without a device, which suffices to compile. `options` may be NULL. Fails with NESO_OUT_OF_MEMORY,
- * or NESO_INVALID for a size this library does not know. */
+/* Makes a context without a device, which suffices to compile. `options` may be NULL. Fails with
+ * NESO_OUT_OF_MEMORY, or NESO_INVALID for a size this library does not know. */
 NESO_API neso_status neso_context_create(const neso_context_options *options, neso_context **context);
 NESO_API void neso_context_release(neso_context *context);
 
-/* Chooses where kernels run: "cuda" or "cuda:1" (a GPU, by number), "interpreter" or "emulator" (the CPU), or "best": cuda where there
- * is a driver and a GPU, else the interpreter. Refused (NESO_INVALID) while the context has modules.
- * `cuda_context` is a CUcontext of the caller's to work in (its device is then the one used), or NULL: the primary one. */
+/* Chooses where kernels run: "cuda" or "cuda:1" (a GPU, by number), "interpreter" or "emulator" (the CPU),
+ * or "best": cuda where there is a driver and a GPU, else the interpreter. Refused (NESO_INVALID) while
+ * the context has modules.
+ * `cuda_context` is a CUcontext of the caller's to work in (its device is then the one used), or
+ * NULL: the primary one. */
 NESO_API neso_status neso_context_use_device(neso_context *context, const char *device, void *cuda_context);
-/* The device's kind ("cuda", "interpreter", "emulator", "none"), and a line for people: "NVIDIA H200 (cuda:0, sm_90a)". */
+/* The device's kind ("cuda", "interpreter", "emulator", "none"), and a line for people: "NVIDIA
+ * H200 (cuda:0, sm_90a)". */
 NESO_API const char *neso_context_device(const neso_context *context);
 NESO_API const char *neso_context_device_text(const neso_context *context);
 
@@ -96,7 +102,8 @@ NESO_API const char *neso_context_device_text(const neso_context *context);
 
 typedef enum neso_severity { NESO_ERROR, NESO_WARNING, NESO_NOTE, NESO_HINT } neso_severity;
 
-/* One message. Notes and hints belong to the error or warning before them. Strings live until the next call. */
+/* One message. Notes and hints belong to the error or warning before them. Strings live until the next
+ * call. */
 typedef struct neso_diagnostic {
     size_t size;
     neso_severity severity;
@@ -106,8 +113,8 @@ typedef struct neso_diagnostic {
     uint32_t line, column, length; /* from 1, in bytes; length 0: unknown */
 } neso_diagnostic;
 
-/* Of the last call on the context: everything it has to say, as a terminal shows it; "" if nothing. A call that
- * succeeded may have left warnings. */
+/* Of the last call on the context: everything it has to say, as a terminal shows it; "" if nothing. A call
+ * that succeeded may have left warnings. */
 NESO_API const char *neso_error_text(neso_context *context);
 /* The driver's own number when the status was NESO_DRIVER (CUresult), else 0. */
 NESO_API int neso_driver_code(const neso_context *context);
@@ -120,11 +127,12 @@ NESO_API const char *neso_diagnostics_json(neso_context *context);
 /* -- source to kernel -- */
 
 /* Reads a Triton source (length bytes, copied). Its top level is executed as far as kernels need: imports,
- * definitions, assignments that can be evaluated. `name` is for messages; where it ends in ".ir" the text is neso's IR. */
+ * definitions, assignments that can be evaluated. `name` is for messages; where it ends in ".ir"
+ * the text is neso's IR. */
 NESO_API neso_status neso_module_from_source(neso_context *context, const char *name, const char *text, size_t length,
                                              neso_module **module);
-/* The text of an imported user module ("helpers", "pkg.helpers"), or NULL: there is none. A package is asked for as "pkg", then
- * as "pkg.__init__". */
+/* The text of an imported user module ("helpers", "pkg.helpers"), or NULL: there is none. A package is asked
+ * for as "pkg", then as "pkg.__init__". */
 typedef const char *neso_find(void *user, const char *module, size_t *length);
 /* The same for a source that imports files of its own; the texts stay valid until it returns. */
 NESO_API neso_status neso_module_from_files(neso_context *context, const char *name, const char *text, size_t length,
@@ -149,10 +157,11 @@ NESO_API const char *neso_text_name(neso_text text);
 
 typedef struct neso_compile_options {
     size_t size;
-    /* One entry a parameter, with commas between: a type ("*fp16" a pointer, "*kfp16" one only read through, "i32",
-     * "u8", "fp32"), after which ":16" promises a multiple of 16 (a pointer: bytes) and ":1" the value 1; or a Python
-     * expression, which makes the parameter a constant; or NAME=either, for a parameter or entry of **META by name.
-     * Parameters left out take their defaults, as constants. An IR file has its own: NULL. */
+    /* One entry a parameter, with commas between: a type ("*fp16" a pointer, "*kfp16" one only read
+     * through, "i32", "u8", "fp32"), after which ":16" promises a multiple of 16 (a pointer: bytes) and
+     * ":1" the value 1; or a Python expression, which makes the parameter a constant; or NAME=either, for a
+     * parameter or entry of **META by name. Parameters left out take their defaults, as constants. An IR
+     * file has its own: NULL. */
     const char *signature;
     const char *target;  /* "sm_90a"; NULL: the device's, else sm_90a */
     int num_warps;       /* 0: 4 */
@@ -176,18 +185,20 @@ typedef struct neso_compile_options {
     void *user;
 } neso_compile_options;
 
-/* Compiles one kernel. `name` may be NULL where the module has just one, and for all of an IR file's up to NESO_TEXT_OPT. */
+/* Compiles one kernel. `name` may be NULL where the module has just one, and for all of an IR
+ * file's up to NESO_TEXT_OPT. */
 NESO_API neso_status neso_kernel_compile(neso_module *module, const char *name, const neso_compile_options *options,
                                          neso_kernel **kernel);
-/* The specializations that launches can make of options->signature, as signatures, a line each: an entry without a promise
- * stands for an argument that is 1, that is a multiple of 16, or neither, in this order: of those that an argument keeps
- * the promises of, the first is the best. The module's string. */
+/* The specializations that launches can make of options->signature, as signatures, a line each: an entry
+ * without a promise stands for an argument that is 1, that is a multiple of 16, or neither, in this order: of
+ * those that an argument keeps the promises of, the first is the best. The module's string. */
 NESO_API neso_status neso_module_variants(neso_module *module, const char *name, const neso_compile_options *options,
                                           const char **text);
 NESO_API void neso_kernel_release(neso_kernel *kernel);
 
 NESO_API const char *neso_kernel_name(const neso_kernel *kernel);
-/* A name for this specialization, good for files: the kernel's, and 16 hexadecimal digits of what it was compiled for. */
+/* A name for this specialization, good for files: the kernel's, and 16 hexadecimal digits of
+ * what it was compiled for. */
 NESO_API const char *neso_kernel_id(const neso_kernel *kernel);
 /* Any text of the kernel; made when first asked for. `length` may be NULL. */
 NESO_API neso_status neso_kernel_text(neso_kernel *kernel, neso_text which, const char **text, size_t *length);
@@ -232,15 +243,16 @@ typedef struct neso_error {
 /* Assembles the kernel for the context's device now rather than at its first launch. */
 NESO_API neso_status neso_kernel_load(neso_kernel *kernel);
 
-/* Starts grid[0] x grid[1] x grid[2] program instances on `stream` (a CUstream; NULL: the default one) and returns.
- * args[i] points to the value of parameter i, of the size that neso_kernel_param gives: as for cuLaunchKernel. A pointer
- * parameter's value is an address on the device. The promises of the signature are checked (NESO_INVALID). A grid with a
- * 0 does nothing. The interpreter has finished when this returns. `error` may be NULL. Any thread. */
+/* Starts grid[0] x grid[1] x grid[2] program instances on `stream` (a CUstream; NULL: the default one) and
+ * returns. args[i] points to the value of parameter i, of the size that neso_kernel_param gives: as for
+ * cuLaunchKernel. A pointer parameter's value is an address on the device. The promises of the signature are
+ * checked (NESO_INVALID). A grid with a 0 does nothing. The interpreter has finished when this returns.
+ * `error` may be NULL. Any thread. */
 NESO_API neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                                  neso_error *error);
 
-/* Memory of the context's device, for callers who have no other way to it. The interpreter's is plain memory of this
- * process. Copies are in order with launches on the default stream, and are done when they return. */
+/* Memory of the context's device, for callers who have no other way to it. The interpreter's is plain memory
+ * of this process. Copies are in order with launches on the default stream, and are done when they return. */
 NESO_API neso_status neso_memory_allocate(neso_context *context, size_t bytes, uint64_t *address);
 NESO_API neso_status neso_memory_release(neso_context *context, uint64_t address);
 NESO_API neso_status neso_memory_write(neso_context *context, uint64_t address, const void *from, size_t bytes);
@@ -250,8 +262,9 @@ NESO_API neso_status neso_synchronize(neso_context *context, void *stream);
 
 /* -- what launches cost -- */
 
-/* From now on launches are counted; the device has to be the emulator (else NESO_NO_DEVICE). With `programs` not 0 only so many
- * program instances of each launch run, spread over its grid: what they write is written, the rest of the results is not. */
+/* From now on launches are counted; the device has to be the emulator (else NESO_NO_DEVICE). With `programs`
+ * not 0 only so many program instances of each launch run, spread over its grid: what they write is written,
+ * the rest of the results is not. */
 NESO_API neso_status neso_counts_start(neso_context *context, int64_t programs);
 
 /* One sum over all launches of a kernel since then. The same on every machine. */
@@ -264,8 +277,8 @@ typedef struct neso_count {
     uint64_t value;
 } neso_count;
 
-/* Calls `each` for all counts: kernels in the order of their first launch, of each the whole kernel, then its lines in order;
- * of lines no zeros. Nothing where nobody counts. Strings live as long as the device. */
+/* Calls `each` for all counts: kernels in the order of their first launch, of each the whole kernel, then its
+ * lines in order; of lines no zeros. Nothing where nobody counts. Strings live as long as the device. */
 typedef void neso_counts_fn(void *user, const neso_count *count);
 NESO_API void neso_counts_each(neso_context *context, neso_counts_fn *each, void *user);
 
@@ -303,37 +316,42 @@ typedef struct neso_run_options {
     const char *(*getenv)(void *user, const char *name);
     /* Texts stay valid until the run ends. NULL: no imports of files. */
     neso_find *find;
-    /* Told of each kernel that was compiled, before its first launch; may ask it for texts, and must not release it. */
+    /* Told of each kernel that was compiled, before its first launch; may ask it for texts,
+     * and must not release it. */
     void (*compiled)(void *user, neso_kernel *kernel);
     void *user;
-    /* Files that the program writes (tables, plots), and what neso keeps for later runs: 0 on success. NULL: refused. */
+    /* Files that the program writes (tables, plots), and what neso keeps for later runs: 0 on
+     * success. NULL: refused. */
     int (*save)(void *user, const char *path, const char *text, size_t length);
     /* The text of such a file, or NULL: there is none. It stays valid until the next call. */
     const char *(*load)(void *user, const char *path, size_t *length);
     const char *cache; /* a folder for choices of autotuning, kept by save and load; NULL: they are not kept */
-    /* 0: a program that sets os.environ['TRITON_INTERPRET'] = '1' makes the interpreter the context's device. 1: it does not. */
+    /* 0: a program that sets os.environ['TRITON_INTERPRET'] = '1' makes the interpreter the context's
+     * device. 1: it does not. */
     int keep_device;
-    /* On the interpreter: stop where a kernel comes to "FILE:LINE", in the first program that does or in "FILE:LINE@3",
-     * "FILE:LINE@1,2,0". NULL: only at the kernel's own breakpoint(). */
+    /* On the interpreter: stop where a kernel comes to "FILE:LINE", in the first program that does or in
+     * "FILE:LINE@3", "FILE:LINE@1,2,0". NULL: only at the kernel's own breakpoint(). */
     const char *break_at;
-    /* The interpreter looks for races between the programs of a launch at its start (about a tenth of a second of work, on
-     * one core); 1: never; 2: to its end. */
+    /* The interpreter looks for races between the programs of a launch at its start (about a tenth of a
+     * second of work, on one core); 1: never; 2: to its end. */
     int races;
-    /* A command of the debugger, after showing the prompt; valid until the next call. NULL: the input has ended. */
+    /* A command of the debugger, after showing the prompt; valid until the next call. NULL: the input has
+     * ended. */
     const char *(*ask)(void *user, const char *prompt);
     neso_timing timing;
     /* Told of each call that was timed and launched a kernel. NULL: nobody asks. */
     void (*measured)(void *user, const neso_measurement *m);
 } neso_run_options;
 
-/* Runs a program, host part and kernels, on the context's device. NESO_FAILED: it raised an exception or left with a
- * status other than 0. NESO_INVALID: it is no program of the language. */
+/* Runs a program, host part and kernels, on the context's device. NESO_FAILED: it raised an exception or left
+ * with a status other than 0. NESO_INVALID: it is no program of the language. */
 NESO_API neso_status neso_program_run(neso_context *context, const char *name, const char *text, size_t length,
                                       const neso_run_options *options);
 
 /* -- what is here -- */
 
-/* A table of the language or compiler, as text: "ops", "passes", "insns", "errors", "targets", "language", "counts". */
+/* A table of the language or compiler, as text: "ops", "passes", "insns", "errors", "targets",
+ * "language", "counts". */
 NESO_API neso_status neso_help(neso_context *context, const char *topic, const char **text);
 /* The topics; NULL past the end. */
 NESO_API const char *neso_help_topic(size_t index);
@@ -360,8 +378,8 @@ typedef struct neso_gpu {
     int clock_khz; /* of a multiprocessor, at most */
 } neso_gpu;
 
-/* Looks for the driver and its GPUs. NESO_OK: *driver_version is 13000 for 13.0, *gpus their number. NESO_NO_DEVICE or
- * NESO_DRIVER: neso_error_text says what is missing. */
+/* Looks for the driver and its GPUs. NESO_OK: *driver_version is 13000 for 13.0, *gpus their number.
+ * NESO_NO_DEVICE or NESO_DRIVER: neso_error_text says what is missing. */
 NESO_API neso_status neso_find_gpus(neso_context *context, int *driver_version, int *gpus);
 NESO_API neso_status neso_gpu_get(neso_context *context, int index, neso_gpu *out);
 

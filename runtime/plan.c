@@ -1,5 +1,5 @@
-/* plan.c: what a launch does for a kernel besides passing its arguments: makes tensor maps, checks guards, and takes the kernel
- * without either where they fail.
+/* plan.c: what a launch does for a kernel besides passing its arguments: makes tensor maps, checks guards,
+ * and takes the kernel without either where they fail.
  *
  *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► 128 bytes a map, kept for the next launch alike
  *                              │ an extent of 0, a stride that is no multiple of 16 bytes, a guard below 0
@@ -8,8 +8,8 @@
  *
  * A grid that fits the GPU at once takes a kernel whose CTAs run one program each, made likewise.
  *
- * Any thread launches, and none waits: what recent launches made is kept in slots that are read without a lock. A slot counts
- * what is done to it, odd while somebody writes:
+ * Any thread launches, and none waits: what recent launches made is kept in slots that are read without a
+ * lock. A slot counts what is done to it, odd while somebody writes:
  *
  *     reader: count even ── compare, copy ── the same count still: it is whole
  *     writer: count, even ─► odd (or else somebody else writes: nothing is kept) ── write ── even
@@ -27,7 +27,8 @@ enum { VALUES_MOST = 48, SLOTS = 64, PLAN_ARGS_MOST = 512 };
 
 typedef uint64_t map_words[MAP_BYTES / 8];
 
-/* Of a kernel: SLOTS times the count, what the maps are made of (arguments, then the grid), whether they could be, and the maps. */
+/* Of a kernel: SLOTS times the count, what the maps are made of (arguments, then the grid), whether they
+ * could be, and the maps. */
 struct map_cache {
     size_t bytes;
     int nvalues, slot_words;
@@ -267,7 +268,8 @@ static struct map_cache *cache_of(struct neso_kernel *k, const struct variant *v
     return c;
 }
 
-/* Each word read or written orders those after, respectively before it: a reader that saw a writer's word sees its count. */
+/* Each word read or written orders those after, respectively before it: a reader that saw a
+ * writer's word sees its count. */
 static bool read_slot(const struct map_cache *c, const _Atomic uint64_t *slot, const uint64_t *values,
                       uint64_t *fulfilled, uint64_t *maps)
 {
@@ -309,8 +311,8 @@ static uint64_t hash(const uint64_t *values, int n)
     return h;
 }
 
-/* As make_maps, for which a launch before may have done the work. A launch has two slots; the one less often written is
- * written. */
+/* As make_maps, for which a launch before may have done the work. A launch has two slots; the one less
+ * often written is written. */
 static bool find_maps(struct neso_kernel *k, const struct variant *v, const struct launch *l, map_words *maps)
 {
     uint64_t values[VALUES_MOST], fulfilled;
@@ -333,8 +335,8 @@ static bool find_maps(struct neso_kernel *k, const struct variant *v, const stru
     return fulfilled;
 }
 
-/* How many CTAs run the programs, and whether in pairs: not where each has an SM for itself, since pairs start and end
- * together. */
+/* How many CTAs run the programs, and whether in pairs: not where each has an SM for itself, since pairs
+ * start and end together. */
 static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
@@ -351,7 +353,8 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
     l->grid[1] = l->grid[2] = 1;
 }
 
-/* Where every program has an SM for itself, a kernel whose CTAs could run several, or go in pairs, starts faster without. */
+/* Where every program has an SM for itself, a kernel whose CTAs could run several, or go in pairs,
+ * starts faster without. */
 static struct variant choose_variant(struct neso_kernel *k, const struct launch *l)
 {
     struct fault ignored;

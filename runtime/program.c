@@ -1,5 +1,6 @@
-/* program.c: running a whole program: the host part by the evaluator, kernels on the device, and between them what the
- * caller lends: output, environment, other files, a clock. call.c has the launches, host.c torch and the like. */
+/* program.c: running a whole program: the host part by the evaluator, kernels on the device, and
+ * between them what the caller lends: output, environment, other files, a clock. call.c has the
+ * launches, host.c torch and the like. */
 #include "runtime/runtime.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* properties.c: torch.cuda's questions about the device, and triton.runtime.driver's, which ask the same: answered by the GPU's
- * driver; where kernels run on the CPU, as an H200 would answer, so that a program's choices are the ones it makes there. */
+/* properties.c: torch.cuda's questions about the device, and triton.runtime.driver's, which ask the same:
+ * answered by the GPU's driver; where kernels run on the CPU, as an H200 would answer, so that a program's
+ * choices are the ones it makes there. */
 #include "frontend/python.h"
 #include "runtime/runtime.h"
 #include "runtime/torch.h"

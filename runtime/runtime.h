@@ -4,8 +4,8 @@
  *                    ▲
  *                 program: a module whose host part runs, with the kernels that it launched
  *
- * A module's memory is one arena; a kernel adds two of its own. Everything that may unwind runs under guard(), the
- * one setjmp of the library.
+ * A module's memory is one arena; a kernel adds two of its own. Everything that may unwind runs under
+ * guard(), the one setjmp of the library.
  */
 #ifndef NESO_RUNTIME_RUNTIME_H
 #define NESO_RUNTIME_RUNTIME_H
@@ -103,8 +103,8 @@ struct obj *module_jit(const struct neso_module *m, size_t index); /* its kernel
 /* Reads options of at most `bytes`; false: a size that no version knows. `from` NULL: all 0. */
 bool options_read(void *to, size_t bytes, const void *from);
 
-/* A call on a context begins by forgetting what the last one left; enter and leave stand around work on a module, whose
- * messages the context then keeps. */
+/* A call on a context begins by forgetting what the last one left; enter and leave stand around work on a
+ * module, whose messages the context then keeps. */
 void report_begin(struct neso_context *c);
 void report_enter(struct neso_module *m);
 neso_status report_leave(struct neso_module *m, neso_status status);
@@ -116,7 +116,8 @@ neso_status report_fault(struct neso_context *c, const struct fault *f); /* a wh
 /* Empty but for its module and device; NULL: no memory. Does not unwind. */
 struct neso_kernel *kernel_new(struct neso_module *m);
 void kernel_drop(struct neso_kernel *k);
-/* Under guard, name, jit, spec and options being set: traces and compiles, as the device wants it or options.until says. */
+/* Under guard, name, jit, spec and options being set: traces and compiles, as the device wants it
+ * or options.until says. */
 void kernel_build(struct neso_kernel *k);
 /* Under guard: makes a text that is not there yet. */
 void kernel_make(struct neso_kernel *k, neso_text which);
@@ -129,7 +130,8 @@ bool signature_read(struct neso_kernel *k, const char *signature);
 bool signature_variants(struct neso_kernel *k, const char *signature, struct text *out);
 /* k->params and k->id, from the spec; of an IR file's kernel, from f. */
 void kernel_describe(struct neso_kernel *k, const struct func *f);
-/* What distinguishes k from its kernel's other specializations, the options apart: "x=*fp32:16, BLOCK=512:1". */
+/* What distinguishes k from its kernel's other specializations, the options apart:
+ * "x=*fp32:16, BLOCK=512:1". */
 void spec_print(struct neso_kernel *k, struct text *out);
 /* What a parameter of a jit function wants. */
 struct param_rule {
@@ -161,7 +163,8 @@ void kept_miss(struct neso_kernel *k, const struct func *f, const char *key);
 
 /* Is there anything in k's plan that a launch may not fulfil? */
 bool has_plan(const struct neso_kernel *k);
-/* Before passes change f: keeps what the kernel without maps and guards is made of, if f may come to have some. */
+/* Before passes change f: keeps what the kernel without maps and guards is made of, if f
+ * may come to have some. */
 void plan_keep(struct neso_kernel *k, const struct func *f);
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
 /* Which passes, left out, leave a kernel that asks nothing of its launch. */
@@ -186,7 +189,8 @@ struct launch_how {
     bool warmup;             /* compile only; dtypes may stand for tensors */
     const struct spec *like; /* the options are its; NULL: the call's own, or as they are by themselves */
 };
-/* One launch, past the decorators: binds, specializes, compiles what is not in p->kernels yet, launches. The compiled kernel. */
+/* One launch, past the decorators: binds, specializes, compiles what is not in p->kernels yet,
+ * launches. The compiled kernel. */
 struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, struct obj *grid, const struct args *args,
                          struct launch_how how);
 
@@ -228,8 +232,8 @@ int bench_told(struct program *p, struct eval *e, struct bench *b, struct loc at
 double bench_quantile(const double *sorted, int n, double q);
 void bench_sort(double *times, int n);
 void bench_note(struct bench_notes *notes, struct neso_kernel *k);
-/* Times a launch that has just been made, for the caller who asks; a second one like it is not timed. Its tensors are then
- * as they were. */
+/* Times a launch that has just been made, for the caller who asks; a second one like it is not timed. Its
+ * tensors are then as they were. */
 void bench_launch(struct program *p, struct eval *e, struct neso_kernel *k, const struct launch *l, struct loc at);
 
 /* -- program.c -- */
@@ -284,12 +288,12 @@ _Noreturn void program_raise(struct eval *e, struct loc at, const struct fault *
 
 /* -- host.c -- */
 
-/* The program's kernels run on the interpreter from here on, as os.environ['TRITON_INTERPRET'] = '1' wants it; raises where
- * tensors are on another device already. */
+/* The program's kernels run on the interpreter from here on, as os.environ['TRITON_INTERPRET'] = '1' wants
+ * it; raises where tensors are on another device already. */
 void host_interpret(struct program *p, struct eval *e, struct loc at);
 
-/* Sets p->host.import and jit_attr, p->as_pointer and p->lent; program.c sets the rest. Whatever lives on the device and was
- * not freed goes with host_close, after the program's end, however it ended. */
+/* Sets p->host.import and jit_attr, p->as_pointer and p->lent; program.c sets the rest. Whatever lives on the
+ * device and was not freed goes with host_close, after the program's end, however it ended. */
 void host_open(struct program *p);
 void host_close(struct program *p);
 

@@ -1,8 +1,8 @@
 /* signature.c: "*fp32:16, i32:1, 1024, ACC=tl.float32" to a specialization, and a specialization to its name.
  *
- * One entry a parameter, commas between. What starts with a type is a type, with a promise after a colon; anything else
- * is an expression of the language, evaluated where the kernel stands. The signature is a source of its own, so that messages
- * point into it:
+ * One entry a parameter, commas between. What starts with a type is a type, with a promise after a colon;
+ * anything else is an expression of the language, evaluated where the kernel stands. The signature is a
+ * source of its own, so that messages point into it:
  *
  *     signature:1:7: error: unknown type 'i31' [signature-type]
  *         1 | *fp32, i31, 1024
@@ -223,7 +223,8 @@ static void add_constant(struct reader *r, const struct spec_arg *like, struct o
     VEC_PUSH(&r->kernel->arena, args, arg);
 }
 
-/* A descriptor's arguments: address, sizes, strides (the last is 1); and the constants block_shape and padding. */
+/* A descriptor's arguments: address, sizes, strides (the last is 1); and the constants
+ * block_shape and padding. */
 static struct obj *add_descriptor(struct reader *r, const struct spec_arg *like, const struct obj *block,
                                   spec_args *args)
 {

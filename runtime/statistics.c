@@ -1,8 +1,9 @@
-/* statistics.c: is the candidate slower than the base? For times that are skewed, quantised, drift and have outliers: medians and ranks
- * only, nothing that a few wild values move.
+/* statistics.c: is the candidate slower than the base? For times that are skewed, quantised, drift and have
+ * outliers: medians and ranks only, nothing that a few wild values move.
  *
- * Times of one round come in order. Consecutive ones resemble each other (clocks, temperature), so that n of them say less than
- * n independent ones would: intervals are made of the medians of stretches, five a round, which do not.
+ * Times of one round come in order. Consecutive ones resemble each other (clocks, temperature), so that
+ * n of them say less than n independent ones would: intervals are made of the medians of stretches,
+ * five a round, which do not.
  *
  *     SLOWER     the medians differ by more than the floor, the intervals do not touch, ranks differ (p < 0.001)
  *     FASTER     the same downwards
@@ -12,7 +13,8 @@
  *     base        ├──●──┤
  *     candidate            ├───●───┤        p = 3e-7:  SLOWER
  *
- * Mann & Whitney, On a test of whether one of two random variables is stochastically larger than the other, 1947. */
+ * Mann & Whitney, On a test of whether one of two random variables is stochastically larger
+ * than the other, 1947. */
 #include "runtime/statistics.h"
 
 #include <math.h>
@@ -48,8 +50,8 @@ static double median(const double *x, size_t n, double *scratch)
 
 /* -- what is kept of a round -- */
 
-/* A clock that is held down slows all calls for a while: a stretch whose fastest call is 5 % above the median of all
- * stretches' fastest. One slow call is no such thing. */
+/* A clock that is held down slows all calls for a while: a stretch whose fastest call is 5 % above the median
+ * of all stretches' fastest. One slow call is no such thing. */
 size_t statistics_steady(double *times, size_t n)
 {
     enum { STRETCH = 16, MOST = 4096 };
@@ -90,8 +92,8 @@ void statistics_keep(const double *times, size_t n, double *scratch, double *str
 
 /* -- comparing -- */
 
-/* The interval in which the median of all times like these lies, 99 times in 100; `scratch` has room for the stretches. Order
- * statistics: the number of stretches below the median of all is binomial. */
+/* The interval in which the median of all times like these lies, 99 times in 100; `scratch` has room for the
+ * stretches. Order statistics: the number of stretches below the median of all is binomial. */
 static void interval(const struct times *t, double *scratch, double *low, double *high)
 {
     double n = (double)t->nstretches, reach = (n - 2.576 * sqrt(n)) / 2 - 1;

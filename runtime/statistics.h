@@ -1,6 +1,7 @@
 /* statistics.h: are two sets of times the same? Pure functions of numbers, for the verdicts of `neso bench`.
  *
- * A set is what is kept of a benchmark's times: medians of stretches of consecutive calls, and evenly spaced quantiles. */
+ * A set is what is kept of a benchmark's times: medians of stretches of consecutive calls, and
+ * evenly spaced quantiles. */
 #ifndef NESO_RUNTIME_STATISTICS_H
 #define NESO_RUNTIME_STATISTICS_H
 
@@ -30,14 +31,17 @@ struct comparison {
 void statistics_sort(double *x, size_t n);
 /* 0 <= q <= 1; of sorted numbers, at least one. */
 double statistics_quantile(const double *sorted, size_t n, double q);
-/* Takes the stretches out that ran while the clock was held down, in place and in order; the number that is left. */
+/* Takes the stretches out that ran while the clock was held down, in place and in order;
+ * the number that is left. */
 size_t statistics_steady(double *times, size_t n);
-/* What is kept of a round's times, in order: `stretches` and `quantiles` get at most the numbers above. `scratch` has room for n. */
+/* What is kept of a round's times, in order: `stretches` and `quantiles` get at most the numbers above.
+ * `scratch` has room for n. */
 void statistics_keep(const double *times, size_t n, double *scratch, double *stretches, size_t *nstretches,
                      double *quantiles, size_t *nquantiles);
 /* Mann-Whitney: the two-sided probability; `scratch` has room for 2 * (na + nb). */
 double statistics_mann_whitney(const double *a, size_t na, const double *b, size_t nb, double *scratch);
-/* `floor` is the least difference that counts, as a time. `scratch` has room for twice the values of both, or the stretches. */
+/* `floor` is the least difference that counts, as a time. `scratch` has room for twice the values of
+ * both, or the stretches. */
 struct comparison statistics_compare(const struct times *base, const struct times *candidate, double floor, double *scratch);
 
 #endif

@@ -1,5 +1,5 @@
-/* tensor.c: arrays of host programs (tensor.h): storage on two sides, element access, maps over broadcast shapes, products,
- * random numbers. */
+/* tensor.c: arrays of host programs (tensor.h): storage on two sides, element access, maps over broadcast
+ * shapes, products, random numbers. */
 #include "runtime/tensor.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
-/* tensor.h: the tensors of host programs: dense arrays with strides, computed on the CPU in double precision (integers in
- * 64 bits) and rounded once, so that they serve as oracles for kernels.
+/* tensor.h: the tensors of host programs: dense arrays with strides, computed on the CPU in double precision
+ * (integers in 64 bits) and rounded once, so that they serve as oracles for kernels.
  *
- * A storage has a copy in host memory and, once a kernel on another device used it, one in that device's; whichever was
- * written last is the truth, and is copied to the other side when that side is read.
+ * A storage has a copy in host memory and, once a kernel on another device used it, one in that device's;
+ * whichever was written last is the truth, and is copied to the other side when that side is read.
  */
 #ifndef NESO_RUNTIME_TENSOR_H
 #define NESO_RUNTIME_TENSOR_H
@@ -89,7 +89,8 @@ struct tensor {
 void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data, const struct mirror *mirror);
 void pool_free(struct tensor_pool *p);
 void storage_release(struct tensor_pool *p, struct storage *s);
-/* Gives back the contents of all storages that are not kept, made since `mark` (p->storages of then): whoever still asks for them is refused. */
+/* Gives back the contents of all storages that are not kept, made since `mark` (p->storages of then): whoever
+ * still asks for them is refused. */
 void pool_release(struct tensor_pool *p, const struct storage *mark);
 
 /* A new contiguous tensor, zeroed. False: no memory. */
@@ -99,9 +100,11 @@ int tensor_elem_bytes(const struct tensor *t);
 bool tensor_is_contiguous(const struct tensor *t);
 bool torch_is_float(enum torch_dtype d);
 
-/* Host memory of the first element, up to date; `write`: the host side becomes the truth. NULL: a copy failed. */
+/* Host memory of the first element, up to date; `write`: the host side becomes the truth. NULL: a copy
+ * failed. */
 char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write);
-/* The address that kernels get (host memory where there is no mirror); `written`: the kernel may write it. 0: failed. */
+/* The address that kernels get (host memory where there is no mirror); `written`: the kernel
+ * may write it. 0: failed. */
 uint64_t tensor_device(struct tensor_pool *p, const struct tensor *t, bool written);
 
 /* One number; integers are kept whole. */
@@ -133,8 +136,8 @@ double pool_normal(struct tensor_pool *p);
 
 /* -- tensor_print.c -- */
 
-/* As torch prints it: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0', dtype=torch.float16). `note` is one more of the
- * words at the end, or NULL. False: a copy failed. */
+/* As torch prints it: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0', dtype=torch.float16). `note` is
+ * one more of the words at the end, or NULL. False: a copy failed. */
 bool tensor_print(struct tensor_pool *p, const struct tensor *t, const char *note, struct text *out);
 
 #endif

@@ -1,12 +1,12 @@
-/* tensor_print.c: a tensor as torch prints it: one format for all elements, lines of at most 80 columns, long dimensions by their
- * ends.
+/* tensor_print.c: a tensor as torch prints it: one format for all elements, lines of at most 80 columns, long
+ * dimensions by their ends.
  *
  *     tensor([[   0,    1,    2,  ...,   37,   38,   39],
  *             ...,
  *             [1160, 1161, 1162,  ..., 1197, 1198, 1199]], device='cuda:0')
  *
- * The format follows from the elements that are shown, are finite and are not 0: integers with a point where all of them are
- * whole, four places else, an exponent where they span more than three orders.
+ * The format follows from the elements that are shown, are finite and are not 0: integers with a point where
+ * all of them are whole, four places else, an exponent where they span more than three orders.
  */
 #include "runtime/tensor.h"
 

@@ -1,12 +1,13 @@
-/* tensormap.h: a tensor map as the emulator takes it for a kernel's parameter: which box of which tensor a bulk copy moves, and how
- * the box lies in shared memory.
+/* tensormap.h: a tensor map as the emulator takes it for a kernel's parameter: which box of which tensor a
+ * bulk copy moves, and how the box lies in shared memory.
  *
  *     cuda      the launcher gives a launch's values (plan.h) to cuTensorMapEncodeTiled: the parameter is what that makes of them
  *     emulator  the parameter is these 128 bytes, which map_pack makes of the same values
  *
- * Dimension 0 is the one whose elements lie side by side. The limits are those of cuTensorMapEncodeTiled: rank 1 to 5, extents up
- * to 2^31 (it takes 2^32, and copies then trap on an H200), base a multiple of 16, strides multiples of 16 below 2^40, boxes up to
- * 256 elements, inner box bytes a multiple of 16 and with a swizzle no wider than it. */
+ * Dimension 0 is the one whose elements lie side by side. The limits are those of cuTensorMapEncodeTiled:
+ * rank 1 to 5, extents up to 2^31 (it takes 2^32, and copies then trap on an H200), base a multiple of 16,
+ * strides multiples of 16 below 2^40, boxes up to 256 elements, inner box bytes a multiple of 16 and with a
+ * swizzle no wider than it. */
 #ifndef NESO_RUNTIME_TENSORMAP_H
 #define NESO_RUNTIME_TENSORMAP_H
 

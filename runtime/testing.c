@@ -1,4 +1,5 @@
-/* testing.c: what triton.testing needs of the host: times of calls, who computed, files. The rest is in modules.py.
+/* testing.c: what triton.testing needs of the host: times of calls, who computed, files.
+ * The rest is in modules.py.
  *
  * bench.c measures. */
 #include "frontend/python.h"

@@ -1,6 +1,7 @@
-/* torch.c: the torch that host programs import: enough to make inputs, compute oracles in double precision, and compare.
- * Objects, constructors, classes and modules; arithmetic is in torch_math.c, views and casts in torch_view.c. Every function and
- * method is a row of a table; what is missing is a located error that says to run the file under Python.
+/* torch.c: the torch that host programs import: enough to make inputs, compute oracles in double precision,
+ * and compare. Objects, constructors, classes and modules; arithmetic is in torch_math.c, views and casts in
+ * torch_view.c. Every function and method is a row of a table; what is missing is a located error that says
+ * to run the file under Python.
  */
 #include "frontend/python.h"
 #include "runtime/runtime.h"
@@ -657,7 +658,8 @@ static struct obj *class_getattr(struct eval *e, struct obj *self, const char *n
     return find_method_of(e, self, name);
 }
 
-/* What a timed call makes goes when it ends, but for what it leaves on a tensor: a gradient, until the next takes its place. */
+/* What a timed call makes goes when it ends, but for what it leaves on a tensor: a gradient, until the
+ * next takes its place. */
 static void keep_in_benchmark(struct eval *e, const struct obj *old, const struct obj *value)
 {
     const struct tensor *before = old ? torch_tensor(old) : NULL, *after = torch_tensor(value);

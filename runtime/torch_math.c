@@ -1,5 +1,6 @@
-/* torch_math.c: arithmetic on the tensors of host programs: element by element with broadcasting, reductions, softmax, products,
- * comparisons of whole tensors. Everything is computed in double precision (integers in 64 bits) and rounded once.
+/* torch_math.c: arithmetic on the tensors of host programs: element by element with broadcasting,
+ * reductions, softmax, products, comparisons of whole tensors. Everything is computed in double precision
+ * (integers in 64 bits) and rounded once.
  */
 #include "runtime/torch.h"
 
@@ -201,7 +202,8 @@ const char *torch_shape_text(struct eval *e, const struct tensor *x)
     return t.s;
 }
 
-/* What most oracles are made of, without asking each element for its type: float32 that lies in a row, and numbers. */
+/* What most oracles are made of, without asking each element for its type: float32 that lies
+ * in a row, and numbers. */
 static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const struct tensor *out,
                            const struct tensor *a, const struct tensor *b, struct loc at)
 {

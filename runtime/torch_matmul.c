@@ -1,5 +1,5 @@
-/* torch_matmul.c: torch.matmul and its kin: on the CPU in double precision, or by the device's library (cuBLAS) where it has
- * one and the product is timed, or so large that the CPU would take its time.
+/* torch_matmul.c: torch.matmul and its kin: on the CPU in double precision, or by the device's library
+ * (cuBLAS) where it has one and the product is timed, or so large that the CPU would take its time.
  *
  *     [k] @ [k, n]            is [1, k] @ [k, n] without its first dimension
  *     [b, m, k] @ [k, n]      takes the second for each b

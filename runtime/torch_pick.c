@@ -1,13 +1,15 @@
-/* torch_pick.c: elements chosen by tensors, and tensors put together: x[mask], x[:, indices], x[mask] = 0, cat, stack.
+/* torch_pick.c: elements chosen by tensors, and tensors put together: x[mask], x[:, indices],
+ * x[mask] = 0, cat, stack.
  *
- * One tensor may stand among the indices. The others make a view first, with all of its dimension (a mask: of its
- * dimensions) kept; then each place that the tensor names is a smaller view of that, copied on its own.
+ * One tensor may stand among the indices. The others make a view first, with all of its dimension (a mask: of
+ * its dimensions) kept; then each place that the tensor names is a smaller view of that, copied on its own.
  */
 #include "runtime/torch.h"
 
 #include <string.h>
 
-/* What x[..., tensor, ...] names: n views, `dims` dimensions of `view` from `dim` on being replaced by those of `shape`. */
+/* What x[..., tensor, ...] names: n views, `dims` dimensions of `view` from `dim` on being
+ * replaced by those of `shape`. */
 struct picked {
     struct tensor view;
     int dim, dims;

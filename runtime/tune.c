@@ -1,12 +1,13 @@
-/* tune.c: what the decorators above @triton.jit do at a launch: @triton.autotune chooses among configurations by timing them,
- * @triton.heuristics computes keywords. Each level adds keywords and hands on to the level below, the outermost first.
+/* tune.c: what the decorators above @triton.jit do at a launch: @triton.autotune chooses among configurations
+ * by timing them, @triton.heuristics computes keywords. Each level adds keywords and hands on to the level
+ * below, the outermost first.
  *
  *     @triton.autotune(configs=[...], key=['n'])     level 1: the best config for this n: BLOCK=512, num_warps=4
  *     @triton.heuristics({'EVEN': ...})              level 0: EVEN=True
  *     @triton.jit                                    launch_plain(x, n, BLOCK=512, num_warps=4, EVEN=True)
  *
- * Where times mean little (the interpreter) each configuration runs once. Choices are kept for later runs where the caller
- * gives a folder for them. The rules are language.md 6.3 and 6.4.
+ * Where times mean little (the interpreter) each configuration runs once. Choices are kept for later runs
+ * where the caller gives a folder for them. The rules are language.md 6.3 and 6.4.
  */
 #include "frontend/python.h"
 #include "runtime/torch.h"
@@ -286,8 +287,8 @@ static bool is_refusal(const struct exception *x)
     return false;
 }
 
-/* The median time, then quantiles 0.2 and 0.8. Infinite where the configuration does not compile or fit: its messages are
- * then gone. */
+/* The median time, then quantiles 0.2 and 0.8. Infinite where the configuration does not compile or fit: its
+ * messages are then gone. */
 static void time_trial(struct trial *t, double times[3])
 {
     struct eval *e = t->below.e;

@@ -1,5 +1,6 @@
 /* arith.c: integers, bits, comparisons, moves: what each does to 32 lanes.
- * (PTX ISA, "Integer Arithmetic Instructions", "Comparison and Selection Instructions", "Logic and Shift Instructions".)
+ * (PTX ISA, "Integer Arithmetic Instructions", "Comparison and Selection Instructions", "Logic
+ * and Shift Instructions".)
  *
  * A function per operation and type, made by the macros below; a table per operation says which. */
 #include "runtime/emulator/machine.h"
@@ -60,7 +61,8 @@ UNSIGNED(xor, x ^ y)
 UNSIGNED(not, ~(uint64_t)x)
 UNSIGNED(mov, x)
 
-/* -- where the sign matters. Division by zero gives all ones, as does its remainder: what GPUs do; the ISA leaves it open -- */
+/* -- where the sign matters. Division by zero gives all ones, as does its remainder: what GPUs do; the
+ * ISA leaves it open -- */
 
 UNSIGNED(min, x < y ? x : y)
 SIGNED(min, x < y ? x : y)

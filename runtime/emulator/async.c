@@ -1,12 +1,14 @@
-/* async.c: copies that go on by themselves (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous copy").
+/* async.c: copies that go on by themselves (PTX ISA, "Data Movement and Conversion
+ * Instructions: Asynchronous copy").
  *
  *     cp.async [s], [g], 16;      the bytes at s are nobody's from here on: reading or writing them is a race
  *     cp.async.commit_group;
  *     cp.async.wait_group 0;      this warp has seen the end of its copies; others do after a barrier
  *     cp.async.mbarrier.arrive.noinc [b];      or who waits for b, which gets an arrival of each lane when they are done
  *
- * The work under way is done in random order, by the launch's seed: where nobody else can go on, now and then before, and at the
- * latest when somebody waits for it. What is copied is read at that time, not at the time of issue. */
+ * The work under way is done in random order, by the launch's seed: where nobody else can go on, now
+ * and then before, and at the latest when somebody waits for it. What is copied is read at that time,
+ * not at the time of issue. */
 #include "runtime/emulator/machine.h"
 
 #include <inttypes.h>

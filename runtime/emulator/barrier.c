@@ -1,8 +1,8 @@
-/* barrier.c: what warps wait for, and what is said where nobody can go on (PTX ISA, "Parallel Synchronization and Communication
- * Instructions: bar, barrier", "bar.warp.sync", "barrier.cluster").
+/* barrier.c: what warps wait for, and what is said where nobody can go on (PTX ISA, "Parallel Synchronization
+ * and Communication Instructions: bar, barrier", "bar.warp.sync", "barrier.cluster").
  *
- * A barrier of a CTA counts threads: those that wait (bar.sync) and those that only come by (bar.arrive). The last one lets all go
- * on, and those that waited have seen what everybody did before. */
+ * A barrier of a CTA counts threads: those that wait (bar.sync) and those that only come by (bar.arrive). The
+ * last one lets all go on, and those that waited have seen what everybody did before. */
 #include "runtime/emulator/machine.h"
 
 #include <stdio.h>
@@ -139,8 +139,8 @@ static void tally_wait(struct emu_warp *w, uint32_t ready)
     t->lanes += (uint64_t)__builtin_popcount(ready);
 }
 
-/* A wait may give up (PTX ISA, "mbarrier.try_wait": after a time limit of the system's); here every other time. Where costs are
- * counted it never does, so that a wait costs the same however long it takes. */
+/* A wait may give up (PTX ISA, "mbarrier.try_wait": after a time limit of the system's); here every other
+ * time. Where costs are counted it never does, so that a wait costs the same however long it takes. */
 static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     bool counts = w->cta->cluster->tallies;
@@ -158,8 +158,8 @@ static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32
 
 enum { WARPGROUP = 4 };
 
-/* One multiplies for all four, so what each did itself before is over: kernels rely on it where one thread arrives for the warpgroup.
- * What one of them has waited for the others do not know. */
+/* One multiplies for all four, so what each did itself before is over: kernels rely on it where one thread
+ * arrives for the warpgroup. What one of them has waited for the others do not know. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++)

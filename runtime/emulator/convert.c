@@ -47,7 +47,8 @@ static inline double value_of(const struct format *f, uint32_t bits)
     return sign ? -x : x;
 }
 
-/* The nearest value, ties to even, or the next one towards zero. `finite`: what is too large becomes the largest. */
+/* The nearest value, ties to even, or the next one towards zero. `finite`: what is too
+ * large becomes the largest. */
 static inline uint32_t round_to(const struct format *f, double x, bool to_zero, bool finite)
 {
     int bias = (1 << (f->exponent_bits - 1)) - 1, m = f->mantissa_bits, lowest = 1 - bias;
@@ -168,7 +169,8 @@ static uint64_t float_bits(enum ptype t, double x, const struct emu_insn *in)
                        : round_to(&formats[t], x, in->mods[0] == MOD_rz, emu_has_mod(in, MOD_sat_finite));
 }
 
-/* PTX ISA, cvt, "Integer Notes": clamped to the type; a NaN becomes 0, or the highest bit alone where 64 bits take part. */
+/* PTX ISA, cvt, "Integer Notes": clamped to the type; a NaN becomes 0, or the highest bit alone
+ * where 64 bits take part. */
 static uint64_t clamp(double x, enum ptype t, enum ptype from)
 {
     int bits = ptype_info[t].bits;

@@ -3,14 +3,15 @@
  *     a warp comes to `ld.global.b32`, lanes 0 to 31 at 32 elements in a row:
  *         instructions 1, lane_instructions 32, global_loads 1, global_bytes 128, load_sectors 4, global_sectors_least 4
  *
- * While a launch runs, each instruction keeps a tally; behind it tallies are added to the kernel's, and when somebody asks they are
- * summed into counters, for the kernel and for each line of its source. Nothing depends on time or on how many threads
- * work: CTAs are independent, or, where a kernel has atomics, run in a fixed order; asynchronous work has its seed.
+ * While a launch runs, each instruction keeps a tally; behind it tallies are added to the kernel's, and when
+ * somebody asks they are summed into counters, for the kernel and for each line of its source. Nothing
+ * depends on time or on how many threads work: CTAs are independent, or, where a kernel has atomics, run in a
+ * fixed order; asynchronous work has its seed.
  *
- * Sectors are those that a warp's access touches, 32 bytes each; the least are what its distinct bytes would fill. A wavefront
- * is one pass over the 32 banks of shared memory, 4 bytes wide: an access of 8 or 16 bytes a lane goes in 2 or 4 parts (1 or 2
- * where the words do not collide: an H200 takes two wavefronts to give 16 bytes to all lanes), and each part needs as many
- * passes as there are words in its fullest bank. */
+ * Sectors are those that a warp's access touches, 32 bytes each; the least are what its distinct bytes would
+ * fill. A wavefront is one pass over the 32 banks of shared memory, 4 bytes wide: an access of 8 or 16 bytes
+ * a lane goes in 2 or 4 parts (1 or 2 where the words do not collide: an H200 takes two wavefronts to give 16
+ * bytes to all lanes), and each part needs as many passes as there are words in its fullest bank. */
 #include "runtime/emulator/machine.h"
 #include "ir/target.h"
 

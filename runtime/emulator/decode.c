@@ -1,4 +1,5 @@
-/* decode.c: which function executes an instruction. One that the emulator does not know in every word is refused. */
+/* decode.c: which function executes an instruction. One that the emulator does not know in
+ * every word is refused. */
 #include "runtime/emulator/machine.h"
 
 emu_compute *emu_find(const struct emu_row *rows, size_t n, int key, int type)

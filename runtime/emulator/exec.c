@@ -1,13 +1,14 @@
 /* exec.c: warps, their control flow, and the CTAs of a grid on all cores.
  *
- * A warp runs one group of lanes at a time: the one whose next instruction comes first in the text. So lanes that took
- * different ways meet again where the ways do, as the compiler's order of blocks has it:
+ * A warp runs one group of lanes at a time: the one whose next instruction comes first in the text. So lanes
+ * that took different ways meet again where the ways do, as the compiler's order of blocks has it:
  *
  *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { pc here + 1, the others }: these first; at L3 they join
  *
- * Warps of a cluster take turns: each runs until it has to wait, to its end, or for a while. Where none can go on, asynchronous
- * work does; where there is none, that is a deadlock, and is reported. A cluster that goes on for long may wait for another one, so
- * others get turns between its own; of several that fail the lowest is reported, so every run tells the same.
+ * Warps of a cluster take turns: each runs until it has to wait, to its end, or for a while. Where none can
+ * go on, asynchronous work does; where there is none, that is a deadlock, and is reported. A cluster that
+ * goes on for long may wait for another one, so others get turns between its own; of several that fail the
+ * lowest is reported, so every run tells the same.
  * (PTX ISA, "Control Flow Instructions", "Cluster of Cooperative Thread Arrays", "Special Registers".) */
 #include "runtime/emulator/machine.h"
 
@@ -516,7 +517,8 @@ static void tallies_add(struct grid *g, struct emu_tally *t)
     m->free(m->ctx, t, tallies_bytes(g));
 }
 
-/* One cluster after the other; where one needs more time, as one does that waits for others, those have their turns first. */
+/* One cluster after the other; where one needs more time, as one does that waits for others, those
+ * have their turns first. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;

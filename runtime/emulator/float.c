@@ -1,8 +1,8 @@
 /* float.c: floats (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions").
  *
- * f32 and f64 round as IEEE 754 says, in the mode that is spelled. 16-bit floats are computed in double, where the result
- * is exact or rounded to odd, and then rounded once: f16x2 is 64 of them. Approximate functions are the nearest float to the exact
- * value; results that are NaN have the bits that GPUs give. */
+ * f32 and f64 round as IEEE 754 says, in the mode that is spelled. 16-bit floats are computed in double,
+ * where the result is exact or rounded to odd, and then rounded once: f16x2 is 64 of them. Approximate
+ * functions are the nearest float to the exact value; results that are NaN have the bits that GPUs give. */
 #include "runtime/emulator/machine.h"
 
 #include <fenv.h>
@@ -93,7 +93,8 @@ BOTH(max, PICK(x, y, LESS(y, x)), PICK(x, y, LESS(y, x)))
 LANEWISE(min_nan, float, f32, PICK_NAN(x, y, LESS(x, y)))
 LANEWISE(max_nan, float, f32, PICK_NAN(x, y, LESS(y, x)))
 
-/* -- neg, abs: the sign bit; what becomes of NaNs the ISA leaves open: GPUs make theirs of those below f64 -- */
+/* -- neg, abs: the sign bit; what becomes of NaNs the ISA leaves open: GPUs make theirs of those below f64
+ * -- */
 
 #define SIGN_BIT(name, T, n, infinity, nan, EXPR)                                                            \
     FUNCTION(name)                                                                                           \

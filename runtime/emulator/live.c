@@ -1,12 +1,15 @@
-/* live.c: how many registers of a thread are live at once, as the PTX has them: what an assembler has to find room for.
+/* live.c: how many registers of a thread are live at once, as the PTX has them: what an
+ * assembler has to find room for.
  *
  *     mul.f32 %f3, %f1, %f2;      live before: %f1 %f2; behind: %f3, and what is read later
  *
- * Backwards over the text until nothing changes: a register is live where a way leads to a read of it with no write before. A
- * guarded write may leave the old value, so it ends nothing. A 64-bit register counts twice, a predicate not at all.
+ * Backwards over the text until nothing changes: a register is live where a way leads to a read of it with
+ * no write before. A guarded write may leave the old value, so it ends nothing. A 64-bit register counts
+ * twice, a predicate not at all.
  *
- * What is computed from parameters and constants alone is the same in all lanes: an assembler has uniform registers for it, or
- * makes it again where it is read. Where only what is surely needed counts, such registers do not. */
+ * What is computed from parameters and constants alone is the same in all lanes: an assembler has
+ * uniform registers for it, or makes it again where it is read. Where only what is surely needed counts,
+ * such registers do not. */
 #include "runtime/emulator/machine.h"
 
 #include <string.h>

@@ -118,8 +118,8 @@ static bool same(const char *s, size_t len, const char *other)
     return strlen(other) == len && memcmp(s, other, len) == 0;
 }
 
-/* PTX ISA, "Constants": decimal, 0x, 0f and 0d with the float's bits; *bits is 32 or 64 for floats, else 0. One with a
- * point is a double that may stand for a float: *bits is DECIMAL. */
+/* PTX ISA, "Constants": decimal, 0x, 0f and 0d with the float's bits; *bits is 32 or 64 for floats, else 0.
+ * One with a point is a double that may stand for a float: *bits is DECIMAL. */
 enum { DECIMAL = -1 };
 
 static uint64_t number(struct loader *l, int *bits)
@@ -187,7 +187,8 @@ static void declare_registers(struct loader *l)
     expect(l, ';');
 }
 
-/* .shared .align 16 .b8 name[64]; with [] the launch says how much. Addresses begin at `base`; *used is what is taken. */
+/* .shared .align 16 .b8 name[64]; with [] the launch says how much. Addresses begin at `base`;
+ * *used is what is taken. */
 static void declare_variable(struct loader *l, int base, int *used)
 {
     size_t len;
@@ -497,7 +498,8 @@ static void read_operands(struct loader *l, struct emu_insn *in, struct written 
 
 /* -- instructions -- */
 
-/* The part of s that is the row's mnemonic; 0: it is another instruction. `#` is a number, which *number gets. */
+/* The part of s that is the row's mnemonic; 0: it is another instruction. `#` is a number, which *number
+ * gets. */
 static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, int *number)
 {
     size_t i = 0;
@@ -581,7 +583,8 @@ static bool is_async(int code)
     return (code >= INSN_cp_async && code <= INSN_wgmma_wait) || code == INSN_cluster_arrive;
 }
 
-/* Bits of operand i where it is a constant (PTX ISA, "Operand Size Exceeding Instruction-Type Size" and each instruction). */
+/* Bits of operand i where it is a constant (PTX ISA, "Operand Size Exceeding Instruction-Type Size"
+ * and each instruction). */
 static int operand_bits(const struct emu_insn *in, int i)
 {
     int bits = ptype_info[in->type].bits, from = in->from ? ptype_info[in->from].bits : bits;

@@ -2,8 +2,9 @@
  *
  *     PTX text ──load──► emu_code: instructions on numbered registers ──run──► every CTA of the grid, on all cores
  *
- * A register is an array of 32 lanes, so one instruction is one loop. What is shared with codegen is the spelling
- * (codegen/insns.h); what an instruction means is written here from the PTX ISA, whose sections the files name.
+ * A register is an array of 32 lanes, so one instruction is one loop. What is shared with codegen is
+ * the spelling (codegen/insns.h); what an instruction means is written here from the PTX ISA, whose
+ * sections the files name.
  *
  *     load.c       text to emu_code                       memory.c     ld, st, atom: bounds, alignment
  *     decode.c     which function executes an instruction shared.c     shared memory, who touched it and when
@@ -188,8 +189,9 @@ struct emu_group {
     int waits;
 };
 
-/* Who touched a byte of shared memory, and when: times count on over a worker's whole life, so that nothing needs clearing
- * when a CTA begins. Of several readers that nothing orders three are kept, the oldest and the newest among
+/* Who touched a byte of shared memory, and when: times count on over a worker's whole life, so that
+ * nothing needs clearing when a CTA begins. Of several readers that nothing orders three are kept, the
+ * oldest and the newest among
  * them. */
 enum { READERS = 3, COPY_generic = 1, COPY_async = 2 };
 struct emu_shadow {
@@ -336,7 +338,8 @@ bool emu_release(struct emu_cluster *c);
 _Noreturn void emu_deadlock(struct emu_cluster *c);
 
 /* -- order.c -- */
-/* Who acts on shared memory. A warp's copies act apart from it: what they do is over when it has waited for them. */
+/* Who acts on shared memory. A warp's copies act apart from it: what they do is over when
+ * it has waited for them. */
 enum emu_actor {
     ACTOR_warp,
     ACTOR_fenced,  /* what the warp wrote before its last proxy fence: acts not, is only known of */
@@ -446,7 +449,8 @@ emu_compute *emu_address_compute(const struct emu_insn *in);
 uint64_t emu_undefined_opnd(const struct emu_warp *w, const struct emu_opnd *o, int lane);
 /* Of the result of a compute instruction. */
 uint64_t emu_undefined_result(const struct emu_warp *w, const struct emu_insn *in, int lane);
-/* Reports the first of the lanes `on` in which one of the low `bits` of o was never written; `what` says what o is. */
+/* Reports the first of the lanes `on` in which one of the low `bits` of o was never written;
+ * `what` says what o is. */
 void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, int bits, uint32_t on,
                       const char *what);
 
@@ -493,7 +497,8 @@ void emu_follow(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 void emu_need_fit(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on);
 
 /* -- live.c -- */
-/* 32-bit registers of a thread that are live before each instruction; `surely`: without those that lanes have in common. */
+/* 32-bit registers of a thread that are live before each instruction; `surely`: without those that
+ * lanes have in common. */
 uint16_t *emu_live_registers(struct arena *a, const struct emu_code *code, bool surely);
 
 /* -- counts.c -- */

@@ -1,10 +1,12 @@
-/* mbarrier.c: mbarriers and fences (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier", "membar, fence").
+/* mbarrier.c: mbarriers and fences (PTX ISA, "Parallel Synchronization and Communication Instructions:
+ * mbarrier", "membar, fence").
  *
  *     phase 0 of an mbarrier with count 2      arrivals 2 ─ arrive ─ arrive.expect_tx 64 ─► 0   and
  *                                              bytes    0         +64 ─── a copy lands ───► 0   => phase 1, count 2 again
  *
- * A wait for parity q ends when the phase of that parity is over. Who waited has then seen what all who arrived had done and
- * seen, and the copies whose bytes it counted. A wait that has to wait is looked at again when some phase has ended. */
+ * A wait for parity q ends when the phase of that parity is over. Who waited has then seen what all who
+ * arrived had done and seen, and the copies whose bytes it counted. A wait that has to wait is looked at
+ * again when some phase has ended. */
 #include "runtime/emulator/machine.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
-/* memory.c: ld, st, atom and red (PTX ISA, "Data Movement and Conversion Instructions: ld, st", "Parallel Synchronization and
- * Communication Instructions: atom, red"). Every address is checked before it is used: whole inside one buffer of the device,
- * and a multiple of what is accessed at once, all of a vector. Cache hints and policies change no value. */
+/* memory.c: ld, st, atom and red (PTX ISA, "Data Movement and Conversion Instructions: ld, st", "Parallel
+ * Synchronization and Communication Instructions: atom, red"). Every address is checked before it is used:
+ * whole inside one buffer of the device, and a multiple of what is accessed at once, all of a vector. Cache
+ * hints and policies change no value. */
 #include "runtime/emulator/machine.h"
 
 #include <inttypes.h>
@@ -14,8 +15,8 @@ struct spaces {
     uint32_t shared, local;
 };
 
-/* By the word of the instruction, or where it has none by the address, from which the window's is taken off (PTX ISA, "Generic
- * Addressing"). */
+/* By the word of the instruction, or where it has none by the address, from which the window's is taken off
+ * (PTX ISA, "Generic Addressing"). */
 static struct spaces spaces_of(const struct emu_insn *in, uint32_t on, uint64_t *at)
 {
     struct spaces s = {emu_has_mod(in, MOD_shared) ? on : 0, emu_has_mod(in, MOD_local) ? on : 0};

@@ -3,11 +3,13 @@
  *     warp 0: st.shared; arrive ──► barrier ──► warp 1: wait; ld.shared        ordered: warp 1 has seen warp 0's store
  *     warp 2:                                           ld.shared              not: warp 2 never came to the barrier
  *
- * Time is one number for a cluster. Each warp knows, of every actor, until when that one's doings are over for it: `seen`. A
- * warp that arrives somewhere leaves what it has seen, and the time; one that waits there takes it over. An access at a time that
- * the next one has not seen is a race, in whatever order the emulator ran them.
+ * Time is one number for a cluster. Each warp knows, of every actor, until when that one's doings are
+ * over for it: `seen`. A warp that arrives somewhere leaves what it has seen, and the time; one that
+ * waits there takes it over. An access at a time that the next one has not seen is a race, in whatever
+ * order the emulator ran them.
  *
- * Actors are the warps and what works for them on its own: a warp has not seen the end of its own copies before it waits. */
+ * Actors are the warps and what works for them on its own: a warp has not seen the end of its own
+ * copies before it waits. */
 #include "runtime/emulator/machine.h"
 
 enum { WARPGROUPS_MOST = WARPS_MOST / 4 };

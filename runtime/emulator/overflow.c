@@ -4,9 +4,9 @@
  *     mul.wide.s32 %rd2, %r3, 4;       from here on the sign is wrong for good
  *     @%p1 ld.global.b32 ...           an error where a lane that takes part has such an address
  *
- * At loading, registers that global addresses are made of are found, backwards through sums, products, shifts and signed widening;
- * behind anything else a number is an address no more, so hashes may wrap. While running, lanes whose number did not fit keep the
- * exact one. */
+ * At loading, registers that global addresses are made of are found, backwards through sums, products, shifts
+ * and signed widening; behind anything else a number is an address no more, so hashes may wrap. While
+ * running, lanes whose number did not fit keep the exact one. */
 #include "runtime/emulator/machine.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* print.c: vprintf (CUDA C++ Programming Guide, "Formatted Output"): each lane in turn writes its format, with what lies at
- * the address of its arguments, one behind the other, each at a multiple of its size. */
+/* print.c: vprintf (CUDA C++ Programming Guide, "Formatted Output"): each lane in turn writes its format,
+ * with what lies at the address of its arguments, one behind the other, each at a multiple of its size. */
 #include "runtime/emulator/machine.h"
 
 #include <inttypes.h>

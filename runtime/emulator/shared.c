@@ -2,9 +2,9 @@
  *
  *     warp 0: st.shared [64]        warp 1: ld.shared [64]         between them no barrier: a race, whatever the order was here
  *
- * Two actors race where they touch the same byte, one of them writes, and the later one has not seen the end of what the other
- * did (order.c; PTX ISA, "Memory Consistency Model": morally strong accesses apart). Two that write the same value do no harm.
- * Within a warp the order is the program's. */
+ * Two actors race where they touch the same byte, one of them writes, and the later one has not seen the end
+ * of what the other did (order.c; PTX ISA, "Memory Consistency Model": morally strong accesses apart). Two
+ * that write the same value do no harm. Within a warp the order is the program's. */
 #include "runtime/emulator/machine.h"
 
 #include <inttypes.h>
@@ -51,8 +51,9 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
              copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
-/* Keeps the read in place of one that was over for this reader, or of neither the oldest nor the newest, which stands first: who
- * writes behind a barrier for some of the readers mostly has not met one of those two. */
+/* Keeps the read in place of one that was over for this reader, or of neither the oldest nor the
+ * newest, which stands first: who writes behind a barrier for some of the readers mostly has not
+ * met one of those two. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 1;
@@ -156,7 +157,8 @@ void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, s
     }
 }
 
-/* What threads wrote, or cp.async did for them, has to have passed a proxy fence of theirs (PTX ISA, "Proxies"). */
+/* What threads wrote, or cp.async did for them, has to have passed a proxy fence of theirs
+ * (PTX ISA, "Proxies"). */
 bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at,
                      int bytes, int actor, uint32_t time)
 {

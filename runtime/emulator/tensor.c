@@ -1,4 +1,5 @@
-/* tensor.c: mma.sync (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions: mma", "Matrix Fragments for mma").
+/* tensor.c: mma.sync (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions: mma",
+ * "Matrix Fragments for mma").
  *
  * The 32 lanes hold the matrices together: lane = 4 group + member.
  *
@@ -6,8 +7,9 @@
  *     A (16 x k)        word i:     row group + 8 (i % 2), the elements of a word at columns (member + 4 (i / 2)) per word and on
  *     B (k x 8)         word i:     rows (member + 4 i) per word and on, column group
  *
- * where `per word` elements lie in 32 bits, the first lowest: 2 of f16 and bf16, 4 of s8 and fp8, 1 of tf32. The order in which
- * hardware adds is not specified: here a sum is exact in double over one instruction, where it can be, and rounded once. */
+ * where `per word` elements lie in 32 bits, the first lowest: 2 of f16 and bf16, 4 of s8 and fp8, 1 of tf32.
+ * The order in which hardware adds is not specified: here a sum is exact in double over one instruction,
+ * where it can be, and rounded once. */
 #include "runtime/emulator/machine.h"
 
 #include <string.h>
@@ -198,8 +200,8 @@ void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- ldmatrix, stmatrix (PTX ISA, the sections of these names): matrices of 8 x 8 halves -- */
 
-/* Lane 8 j + i has the address of row i of matrix j; lane l has row l / 4 of each matrix, columns 2 (l % 4) and the next;
- * transposed, columns are rows. */
+/* Lane 8 j + i has the address of row i of matrix j; lane l has row l / 4 of each matrix, columns 2 (l % 4)
+ * and the next; transposed, columns are rows. */
 enum { SIDE = 8, HALF_BYTES = 2, ROW_BYTES = SIDE * HALF_BYTES };
 
 /* Where the rows are: all of them before a result may overwrite the address. */

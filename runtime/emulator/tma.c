@@ -1,12 +1,12 @@
-/* tma.c: bulk copies, with tensor maps and without (PTX ISA, "Data Movement and Conversion Instructions: Tensor copy",
- * "cp.async.bulk", "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "Swizzling modes").
+/* tma.c: bulk copies, with tensor maps and without (PTX ISA, "Data Movement and Conversion Instructions:
+ * Tensor copy", "cp.async.bulk", "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "Swizzling modes").
  *
  *     load    global ─► shared memory of one CTA or several: an mbarrier counts the bytes, in each of them
  *     store   shared ─► global: the thread that issued it waits for its groups
  *
- * A box lies in shared memory row by row, dimension 0 first; with a swizzle of W bytes the 16-byte pieces of each 8 rows of W bytes
- * change places: address bits 4 and up ^= bits 7 and up, of the absolute address. What lies outside the tensor reads as zero and
- * counts; it is not written. */
+ * A box lies in shared memory row by row, dimension 0 first; with a swizzle of W bytes the 16-byte pieces of
+ * each 8 rows of W bytes change places: address bits 4 and up ^= bits 7 and up, of the absolute address. What
+ * lies outside the tensor reads as zero and counts; it is not written. */
 #include "runtime/emulator/machine.h"
 #include "runtime/tensormap.h"
 
@@ -90,7 +90,8 @@ static int swizzled(const struct packed_map *m, int at)
     return (address ^ (address >> 7 & mask) << 4) - SHARED_BASE;
 }
 
-/* Copies between shared memory and one row of the box, of which elements from `first` to `end` lie inside the tensor. */
+/* Copies between shared memory and one row of the box, of which elements from `first` to `end`
+ * lie inside the tensor. */
 struct row {
     const struct emu_op *op;
     unsigned char *global; /* of element 0 of the row */
@@ -424,7 +425,8 @@ void emu_run_bulk_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t o
         wait_lane(w, emu_first_lane(on), (int)in->opnds[0].offset);
 }
 
-/* Shared memory is gone when its CTA is: whoever stores from it waits until it is read (PTX ISA, "cp.async.bulk"). */
+/* Shared memory is gone when its CTA is: whoever stores from it waits until it is read (PTX
+ * ISA, "cp.async.bulk"). */
 void emu_check_stores(struct emu_cluster *c)
 {
     for (int i = 0; c->code->is_async && i < c->nctas * c->ctas->nwarps; i++) {

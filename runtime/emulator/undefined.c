@@ -4,9 +4,10 @@
  *     add.f32 %f1, %r1, 1.0;               so are %f1's: no error yet
  *     @%p1 st.global.f32 [%rd2], %f1;      only lanes that have %p1: fine
  *
- * Compiled code computes with such values on purpose, where nothing that can be observed depends on them. So bits are
- * followed, as memory checkers do, and reported where they matter: in an address, a condition, or global memory. Moves and
- * logic are followed bit by bit, halves of packed floats apart; any other result is undefined as a whole. */
+ * Compiled code computes with such values on purpose, where nothing that can be observed depends on them. So
+ * bits are followed, as memory checkers do, and reported where they matter: in an address, a condition, or
+ * global memory. Moves and logic are followed bit by bit, halves of packed floats apart; any other result is
+ * undefined as a whole. */
 #include "runtime/emulator/machine.h"
 
 uint64_t emu_undefined_opnd(const struct emu_warp *w, const struct emu_opnd *o, int lane)

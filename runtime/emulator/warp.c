@@ -1,4 +1,5 @@
-/* warp.c: the registers of a warp, and what moves values between them: computing, packing, parameters, shuffles.
+/* warp.c: the registers of a warp, and what moves values between them: computing, packing, parameters,
+ * shuffles.
  *
  * An instruction computes all 32 lanes into scratch memory; only those that take part are then stored. */
 #include "runtime/emulator/machine.h"
@@ -272,7 +273,8 @@ void emu_run_elect(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     set_all(w, &in->opnds[0], on & -on, 1);
 }
 
-/* -- addresses (PTX ISA, "cvta", "mapa"): all spaces but shared and local lie in the generic one as they are -- */
+/* -- addresses (PTX ISA, "cvta", "mapa"): all spaces but shared and local lie in the
+ * generic one as they are -- */
 
 static void to_generic(void *restrict d, const void *a, const void *b, const void *c,
                        const struct emu_insn *in)

@@ -1,14 +1,16 @@
-/* wgmma.c: wgmma, and who may touch the registers that it uses (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions":
- * "wgmma.mma_async", "Register Fragments", "Shared Memory Matrix Layout", "Matrix Descriptor Format", "wgmma.fence").
+/* wgmma.c: wgmma, and who may touch the registers that it uses (PTX ISA, "Asynchronous Warpgroup Level Matrix
+ * Instructions": "wgmma.mma_async", "Register Fragments", "Shared Memory Matrix Layout", "Matrix Descriptor
+ * Format", "wgmma.fence").
  *
  *     D (64 x n) = A (64 x k) B (k x n) + D       each of the 4 warps has 16 rows; A in shared memory or registers, B in shared memory
  *
  *     D   register i: row lane / 4 + 8 (i / 2 % 2), column 2 (lane % 4) + i % 2 + 8 (i / 4), of f16 two columns in a register
  *     A   register i: row lane / 4 + 8 (i % 2), words at word lane % 4 + 4 (i / 2) of the row
  *
- * Where element (mn, k) of an operand in shared memory lies is said at `chunk_at`. The sums are made when the instruction is issued,
- * and nobody may look before the wait: its registers are `flying` until then, and what it reads in shared memory is being read by
- * an actor of its own. Registers that ordinary instructions wrote are `fresh` until the next wgmma.fence. */
+ * Where element (mn, k) of an operand in shared memory lies is said at `chunk_at`. The sums are made when the
+ * instruction is issued, and nobody may look before the wait: its registers are `flying` until then, and what
+ * it reads in shared memory is being read by an actor of its own. Registers that ordinary instructions wrote
+ * are `fresh` until the next wgmma.fence. */
 #include "runtime/emulator/machine.h"
 #include "runtime/tensormap.h"
 
@@ -61,7 +63,8 @@ int emu_wgmma_operations(const struct emu_insn *in)
 
 /* -- operands -- */
 
-/* d..., A or 4 registers of it, B, scale-d, then of floats the signs of A and B, then of 16 bits what is transposed. */
+/* d..., A or 4 registers of it, B, scale-d, then of floats the signs of A and B, then of 16
+ * bits what is transposed. */
 struct operands {
     int nd;
     bool a_in_registers;
@@ -143,7 +146,8 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
                           .type = type};
 }
 
-/* Address of the 16 bytes that begin with element (mn, k): along k, or along mn where that is the major dimension.
+/* Address of the 16 bytes that begin with element (mn, k): along k, or along mn where that is the major
+ * dimension.
  *
  *     major  swizzle   offset, with kb and mb: k and mn in bytes
  *     k      none      (mn % 8) 16 + kb % 16 + (kb / 16) LBO + (mn / 8) SBO
@@ -430,8 +434,8 @@ static int first_registers(const struct emu_code *c)
     return (n < MOST ? n : MOST) & ~7;
 }
 
-/* PTX ISA, "setmaxnreg": what a CTA has does not grow, so that who wants more waits until others have less. What the warp keeps is
- * then checked against what is live in the PTX. */
+/* PTX ISA, "setmaxnreg": what a CTA has does not grow, so that who wants more waits until others have less.
+ * What the warp keeps is then checked against what is live in the PTX. */
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     int n = (int)in->opnds[0].offset, had = w->budget ? w->budget : first_registers(w->cta->code);

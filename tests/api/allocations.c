@@ -1,6 +1,6 @@
-/* Each allocation of a compilation fails in turn, until one run gets through: every failure is NESO_OUT_OF_MEMORY with a word
- * on it, nothing leaks, and every byte goes back with the size that was asked for. The same with a limit on memory, grown
- * step by step. */
+/* Each allocation of a compilation fails in turn, until one run gets through: every failure is
+ * NESO_OUT_OF_MEMORY with a word on it, nothing leaks, and every byte goes back with the size that was asked
+ * for. The same with a limit on memory, grown step by step. */
 #include "neso.h"
 
 #include <stdio.h>

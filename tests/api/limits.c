@@ -1,5 +1,6 @@
-/* What a caller who compiles strangers' sources sets: each limit (bytes of source, statements, operations, memory, time) stops its
- * own hostile input with its own error, soon, and the context goes on working. Then what may be asked of a kernel. */
+/* What a caller who compiles strangers' sources sets: each limit (bytes of source, statements, operations,
+ * memory, time) stops its own hostile input with its own error, soon, and the context goes on working. Then
+ * what may be asked of a kernel. */
 #include "neso.h"
 
 #include <stdio.h>

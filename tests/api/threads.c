@@ -1,5 +1,6 @@
-/* One kernel is launched by many threads at once, each on its own memory; other threads compile meanwhile, each in its own
- * context: all sums are right, and all texts are the same. Six threads of each kind, 20 times; with EVERY set, 64 and 200. */
+/* One kernel is launched by many threads at once, each on its own memory; other threads compile meanwhile,
+ * each in its own context: all sums are right, and all texts are the same. Six threads of each kind, 20
+ * times; with EVERY set, 64 and 200. */
 #include "neso.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
-/* A caller is told what a program's timed calls took: how often they run, what they launch, and that a launch which is timed where it
- * is leaves the program as it would be. On the emulator, which takes PTX as a GPU does. */
+/* A caller is told what a program's timed calls took: how often they run, what they launch, and that
+ * a launch which is timed where it is leaves the program as it would be. On the emulator, which
+ * takes PTX as a GPU does. */
 #include "neso.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* parse.c: any bytes as a Python source. The parser must not crash, must say something where it leaves something out, and
- * its tree must keep what ast.h promises: places inside the text, a bounded height; then it must print.
+/* parse.c: any bytes as a Python source. The parser must not crash, must say something where it
+ * leaves something out, and its tree must keep what ast.h promises: places inside the text, a bounded
+ * height; then it must print.
  *
  *   make fuzz-parse && build/fuzz-parse tests/fuzz/parse -dict=tests/fuzz/parse.dict -runs=1000000 */
 #include "frontend/ast.h"

@@ -1,5 +1,5 @@
-/* replay.c: runs a fuzz target over files, without a fuzzer: those named as arguments, or the target's own corpus. A finding
- * ends the program; its file is the last one named. The closing line counts the files. */
+/* replay.c: runs a fuzz target over files, without a fuzzer: those named as arguments, or the target's own
+ * corpus. A finding ends the program; its file is the last one named. The closing line counts the files. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

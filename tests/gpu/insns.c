@@ -1,15 +1,16 @@
-/* insns.c: every row of codegen/insns.h, on operands of every type and in every form that we emit: what the emulator makes of it,
- * against a statement of the result from the PTX ISA, and with `cuda` what the GPU makes of it, bit for bit (approximate functions
- * within the ISA's bound; dots on numbers whose sums are exact). What is stated may be that it does not run: then the emulator
- * has to report that, and the GPU an illegal instruction.
+/* insns.c: every row of codegen/insns.h, on operands of every type and in every form that we emit: what
+ * the emulator makes of it, against a statement of the result from the PTX ISA, and with `cuda` what the
+ * GPU makes of it, bit for bit (approximate functions within the ISA's bound; dots on numbers whose sums
+ * are exact). What is stated may be that it does not run: then the emulator has to report that, and the
+ * GPU an illegal instruction.
  *
  *     build/gpu_insns                 emulator
  *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor or tma
  *     build/gpu_insns cuda first      what copies by a tensor map do from where, each the first of a process
  *     build/gpu_insns ptx DIRECTORY   emulator, and the kernels as files, for an assembler
  *
- * Prints a row of a table for each row of insns.h, with the reason where there is no trial. A fault of the GPU ends a process for good,
- * so another one goes on behind it. Run by tests/gpu.sh. */
+ * Prints a row of a table for each row of insns.h, with the reason where there is no trial. A fault of the
+ * GPU ends a process for good, so another one goes on behind it. Run by tests/gpu.sh. */
 #include "tests/gpu/insns.h"
 
 #include "runtime/cuda.h"
@@ -332,7 +333,8 @@ static double float_of(uint64_t bits)
     return real_double(real_of(PT_f32, bits));
 }
 
-/* The ISA's bounds: of the absolute error of lg2 near 1, of relative errors elsewhere; .ftz makes zeros of what is subnormal. */
+/* The ISA's bounds: of the absolute error of lg2 near 1, of relative errors elsewhere; .ftz makes zeros
+ * of what is subnormal. */
 static bool is_close(const struct check *c, uint64_t got_bits, uint64_t want_bits, double want)
 {
     if (fabs(want) >= 0x1.ffffffp127)

@@ -3,8 +3,8 @@
  *     trial    one kernel, its input, and what its output has to be, stated in C from the PTX ISA; it may hold many instructions
  *     check    the part of the output that one instruction makes
  *
- * A trial runs in the emulator and, where asked for, on the GPU: both have to give what is stated. Kernels have the parameters
- * p_in and p_out, then a tensor map p_map0, p_map1... for each that the trial has. */
+ * A trial runs in the emulator and, where asked for, on the GPU: both have to give what is stated. Kernels
+ * have the parameters p_in and p_out, then a tensor map p_map0, p_map1... for each that the trial has. */
 #ifndef NESO_TESTS_GPU_INSNS_H
 #define NESO_TESTS_GPU_INSNS_H
 
@@ -58,7 +58,8 @@ uint64_t random_bits(void);
 uint64_t operand_bits(enum ptype t, int i, int k);
 /* "add.rn.f32" */
 void form_spell(struct form f, char *out, size_t room);
-/* The directives before a kernel's registers, with the registers that all kernels use: %in, %out, %t (thread), %sm. */
+/* The directives before a kernel's registers, with the registers that all kernels use: %in,
+ * %out, %t (thread), %sm. */
 void kernel_head(struct trial *t);
 void kernel_head_with(struct trial *t, const char *directives);
 

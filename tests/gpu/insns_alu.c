@@ -1,7 +1,8 @@
 /* insns_alu.c: trials of what works on one lane: integers, bits, floats, comparisons, conversions, moves.
  *
- * A trial has many forms, one after the other: each loads its operands, computes, and stores. Operands and results have slots of
- * 8 bytes, ELEMS of each. What a form has to give is said with integers of 128 bits and with insns_exact.c. */
+ * A trial has many forms, one after the other: each loads its operands, computes, and stores. Operands and
+ * results have slots of 8 bytes, ELEMS of each. What a form has to give is said with integers of 128 bits
+ * and with insns_exact.c. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>

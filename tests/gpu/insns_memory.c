@@ -1,7 +1,9 @@
-/* insns_memory.c: trials of memory: loads and stores of every width, vector and cache hint, parameters, atomics, cp.async.
+/* insns_memory.c: trials of memory: loads and stores of every width, vector and cache hint,
+ * parameters, atomics, cp.async.
  *
- * Thread t of 64 has 16 bytes of the input, and of shared memory, of its own; what it reads goes to slots of 8 bytes in the output,
- * register by register. Atomics have 1,024 threads with three operands each, as in insns_alu.c. */
+ * Thread t of 64 has 16 bytes of the input, and of shared memory, of its own; what it reads goes to
+ * slots of 8 bytes in the output, register by register. Atomics have 1,024 threads with three operands
+ * each, as in insns_alu.c. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -91,7 +93,8 @@ static uint64_t element(const uint8_t *from, enum ptype t, int k)
     return x;
 }
 
-/* The registers of a load, to block `number`; thread i has read the input of thread `from` - i, or its own. */
+/* The registers of a load, to block `number`; thread i has read the input of thread `from` - i, or its
+ * own. */
 static void check_loaded(struct trial *t, struct form f, int number, int reversed)
 {
     enum ptype type = (enum ptype)f.type;
@@ -324,7 +327,8 @@ static struct trial *begin_atomics(struct bench *b)
     return t;
 }
 
-/* Of one thread: memory = operand 0; the operation with operand 1, and 2; its result and memory go to the output. */
+/* Of one thread: memory = operand 0; the operation with operand 1, and 2; its result and
+ * memory go to the output. */
 static void add_atomic(struct trial *t, struct form f, int number)
 {
     size_t in = (size_t)number * OPERANDS * SLOTS_BYTES, out = (size_t)number * 2 * SLOTS_BYTES;

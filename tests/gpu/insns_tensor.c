@@ -1,9 +1,10 @@
 /* insns_tensor.c: trials of matrices: ldmatrix, stmatrix, mma.sync of every shape, wgmma of every type.
  *
- * Elements of dots are integers from -3 to 3, so every sum is exact in every order, and D is known to the last bit. Where an element
- * of mma's operands stands is read off the ISA's pictures ("Matrix Fragments for mma.m16n8k16" and so on); where one of wgmma's stands
- * in shared memory is said by rows and pieces of 16 bytes of a tile: the piece of column c in row r of a tile whose rows have W bytes
- * stands at c ^ r (W = 128), c ^ r / 2 (64), c ^ r / 4 (32). */
+ * Elements of dots are integers from -3 to 3, so every sum is exact in every order, and D is known to the
+ * last bit. Where an element of mma's operands stands is read off the ISA's pictures ("Matrix Fragments for
+ * mma.m16n8k16" and so on); where one of wgmma's stands in shared memory is said by rows and pieces of 16
+ * bytes of a tile: the piece of column c in row r of a tile whose rows have W bytes stands at c ^ r (W =
+ * 128), c ^ r / 2 (64), c ^ r / 4 (32). */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -159,7 +160,8 @@ static const struct mma mmas[] = {
     {INSN_m16n8k32_e5m2_e4m3, E5M2, E4M3, 32},
 };
 
-/* Word i of lane l of A: row l / 4, and 8 more where i is odd; its elements begin at column l % 4 words, and half of K where i > 1. */
+/* Word i of lane l of A: row l / 4, and 8 more where i is odd; its elements begin at column l % 4 words, and
+ * half of K where i > 1. */
 static uint32_t word_of_a(const struct numbers *x, enum kind kind, int lane, int i)
 {
     int per = 4 / elem_bytes(kind), row = lane / 4 + (i % 2 ? 8 : 0),
@@ -323,7 +325,8 @@ static void print_wgmma(struct text *p, const struct variant *v, int nd)
     text_printf(p, ";\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n");
 }
 
-/* The image of shared memory comes by one bulk copy; behind it in the input stand A's registers and what D is before. */
+/* The image of shared memory comes by one bulk copy; behind it in the input stand A's registers
+ * and what D is before. */
 static void print_kernel(struct trial *t, const struct variant *v, const struct tile *ta,
                          const struct tile *tb, int nd)
 {

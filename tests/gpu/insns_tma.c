@@ -1,13 +1,14 @@
-/* insns_tma.c: trials of bulk copies: tensor maps of one to five dimensions with every swizzle, boxes that hang over every side of the
- * tensor, reductions of every type, multicast, and copies without a map.
+/* insns_tma.c: trials of bulk copies: tensor maps of one to five dimensions with every swizzle, boxes that
+ * hang over every side of the tensor, reductions of every type, multicast, and copies without a map.
  *
- * A box lies in shared memory element after element, dimension 0 first; seen as rows of 128 bytes, the piece of 16 bytes at column c
- * of row r then stands at c ^ r % (W / 16) of the row for a swizzle of W bytes. Outside the tensor an element reads as zero, or where
- * the map says so as a NaN, and is not written.
+ * A box lies in shared memory element after element, dimension 0 first; seen as rows of 128 bytes, the piece
+ * of 16 bytes at column c of row r then stands at c ^ r % (W / 16) of the row for a swizzle of W bytes.
+ * Outside the tensor an element reads as zero, or where the map says so as a NaN, and is not written.
  *
- * Not in the PTX ISA, and so on an H200: a box that begins between pieces of 16 bytes is an illegal instruction, and one that begins
- * at a negative coordinate is one for stores and reductions. Of a NaN all 16 bits are 0x7ff7, of a wider one all its parts; maps of
- * integers have none. Rows that are narrower than the swizzle lie its width apart: such maps are not made, the emulator refuses them. */
+ * Not in the PTX ISA, and so on an H200: a box that begins between pieces of 16 bytes is an illegal
+ * instruction, and one that begins at a negative coordinate is one for stores and reductions. Of a NaN all 16
+ * bits are 0x7ff7, of a wider one all its parts; maps of integers have none. Rows that are narrower than the
+ * swizzle lie its width apart: such maps are not made, the emulator refuses them. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -27,8 +28,8 @@ enum {
 
 static const int8_t boxes[MAP_RANK_MAX] = {0, 4, 3, 2, 2}, extents[MAP_RANK_MAX] = {0, 7, 5, 4, 3};
 
-/* Boxes inside, over the upper sides, outside, and those that only loads take: over the lower sides, over both, and outside;
- * dimension 0 in pieces of 16 bytes. */
+/* Boxes inside, over the upper sides, outside, and those that only loads take: over the lower sides, over
+ * both, and outside; dimension 0 in pieces of 16 bytes. */
 enum { STORED_PLACES = 3 };
 static const int8_t places[PLACES][MAP_RANK_MAX] = {{1, 1, 1, 1, 1},   {2, 5, 3, 3, 2},
                                                     {0, 7, 0, 0, 0},   {-1, -1, -2, -1, -1},
@@ -60,7 +61,8 @@ static struct packed_map map_of(enum map_type type, int rank, enum map_swizzle s
     return m;
 }
 
-/* For loads: rows may end anywhere. Those of stores end at multiples of 16 bytes, since an H200 writes on to the next. */
+/* For loads: rows may end anywhere. Those of stores end at multiples of 16 bytes, since an H200
+ * writes on to the next. */
 static struct packed_map ragged(struct packed_map m)
 {
     m.extent[0] = (uint64_t)m.box[0] + 3;

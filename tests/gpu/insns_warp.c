@@ -1,7 +1,8 @@
-/* insns_warp.c: trials of what lanes, warps and CTAs do together: shuffles, votes, reductions, barriers, fences, mbarriers, clusters,
- * and control.
+/* insns_warp.c: trials of what lanes, warps and CTAs do together: shuffles, votes, reductions, barriers,
+ * fences, mbarriers, clusters, and control.
  *
- * A thread's results are words: result k of thread t stands at 4 (k * threads + t) of its CTA's part of the output. */
+ * A thread's results are words: result k of thread t stands at 4 (k * threads + t) of its
+ * CTA's part of the output. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -274,7 +275,8 @@ static void try_registers(struct bench *b)
 
 /* -- addresses -- */
 
-/* A generic address of the input is that of global memory; of shared memory, back again, the one that it was. */
+/* A generic address of the input is that of global memory; of shared memory, back again, the one that it
+ * was. */
 static void try_addresses(struct bench *b)
 {
     struct sheet s = begin(b, LANES, 1, "");

@@ -1,6 +1,7 @@
-/* ops.c: every element-wise op on every type, on the GPU against the interpreter: bit for bit, or within the bound that the language
- * states for approximate functions (language reference, accuracy table). Kernels are made from the op table, so a new op is tested
- * by being declared. Run by tests/gpu.sh; arguments name ops to run.
+/* ops.c: every element-wise op on every type, on the GPU against the interpreter: bit for bit, or within
+ * the bound that the language states for approximate functions (language reference, accuracy table).
+ * Kernels are made from the op table, so a new op is tested by being declared. Run by tests/gpu.sh;
+ * arguments name ops to run.
  */
 #include "ir/ir.h"
 #include "runtime/neso.h"
@@ -106,7 +107,8 @@ static void kernel_text(char *out, size_t room, const struct variant *v)
              TILE, dtype_info[v->out].word, TILE, dtype_info[v->out].word);
 }
 
-/* Compiles and runs on one device. 0: done, 1: the op does not take these types, 2: this device cannot, 3: it failed. */
+/* Compiles and runs on one device. 0: done, 1: the op does not take these types, 2: this device
+ * cannot, 3: it failed. */
 static int run_side(struct side *s, const char *text, const struct variant *v, char *result)
 {
     neso_module *module = NULL;

@@ -4,7 +4,8 @@
 #include "opt/passes.h"
 #include "tests/unit/world.h"
 
-/* Every case has a program id %pid, rows %r (64x1) and columns %c (1x32), the strides %sm and %sk, bounds %M and %K. */
+/* Every case has a program id %pid, rows %r (64x1) and columns %c (1x32), the strides %sm and
+ * %sk, bounds %M and %K. */
 static const char before[] = "kernel @k(%A: ptr<f16> {divisible=16}, %B: ptr<ptr<f16>>, %M: i32, %K: i32, "
                              "%sm: i32, %sk: i32, %n0: i32)"
                              " warps=4 stages=3 target=sm_90a degree=traced {\n"

@@ -1,5 +1,6 @@
-/* axis.c: what the analysis claims of a value's elements holds for the elements: random index arithmetic is built, run for
- * many parameters (large, negative, so that indices wrap), and every claim is checked against every element. */
+/* axis.c: what the analysis claims of a value's elements holds for the elements: random index arithmetic is
+ * built, run for many parameters (large, negative, so that indices wrap), and every claim is checked
+ * against every element. */
 #include "tests/unit/test.h"
 
 #include "opt/passes.h"

@@ -1,5 +1,5 @@
-/* emulator.c (test): faults sown into PTX are reported at their line, marked `HERE`, with their kind and place in Python;
- * the same code without the fault runs, with the right result and no report. */
+/* emulator.c (test): faults sown into PTX are reported at their line, marked `HERE`, with their kind and
+ * place in Python; the same code without the fault runs, with the right result and no report. */
 #include "runtime/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -8,7 +8,8 @@ enum { THREADS = 64, ELEMS = 64 };
 
 static const struct memory memory = {world_alloc, world_release, NULL};
 
-/* Registers of every kind; %r1 thread, %rd4 and %rd5 its elements of x and y, %r4 its word of shared memory, %p1: thread < 32. */
+/* Registers of every kind; %r1 thread, %rd4 and %rd5 its elements of x and y, %r4 its word of shared
+ * memory, %p1: thread < 32. */
 static const char head[] = ".version 8.0\n.target sm_90a\n.address_size 64\n.file 1 \"k.py\"\n"
                            ".extern .shared .align 16 .b8 smem[];\n"
                            ".visible .entry k(\n\t.param .u64 k_param_0,\n\t.param .u64 k_param_1\n)\n";
@@ -147,7 +148,8 @@ TEST(write_over_what_another_warp_reads)
     check_fault(LOAD PUT BAR OTHER GET "\t@!%p1 st.shared.b32 [%r4], 77; // HERE\n", ERR_emulator_race);
 }
 
-/* Eight warps read a word, and a barrier for each four of them orders it with what only the others of the four do. */
+/* Eight warps read a word, and a barrier for each four of them orders it with what only the
+ * others of the four do. */
 TEST(write_over_what_warps_of_another_group_read)
 {
 #define READ                                                                                                 \

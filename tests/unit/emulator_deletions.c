@@ -1,6 +1,7 @@
-/* emulator_deletions.c (test): kernels of today's compiler, each run once without each of its instructions that order something:
- * barriers, fences, mbarriers, copies, waits. The emulator has to report what is missing, or the loss is one that `harmless`
- * explains; a wrong result without a report, and a survivor without an explanation, fail.
+/* emulator_deletions.c (test): kernels of today's compiler, each run once without each of its instructions
+ * that order something: barriers, fences, mbarriers, copies, waits. The emulator has to report what is
+ * missing, or the loss is one that `harmless` explains; a wrong result without a report, and a survivor
+ * without an explanation, fail.
  *
  *     build/tests/emulator_deletions           the test
  *     SHOW=1 build/tests/emulator_deletions    and what became of every deletion
@@ -243,10 +244,11 @@ static const char idle[] = "the only warpgroup has waited for all that it multip
                   own[] = "each warpgroup writes over rows of A that it alone multiplied",
                   last[] = "of the last piece: nothing is written to the slot that it says is free",
                   next[] = "of the last piece but one: the next group has its copy too";
-/* `own`: the tile (two panels of 128 rows of 128 bytes) lies over slots 0 and 1 of the ring of A, where each slot is such a panel.
- * Warpgroup g stores rows 64 g to 64 g + 63 of both: of those bytes only its own wgmmas have read any, and it has waited for all
- * of these; the copies that wrote them it has seen itself, at the mbarrier of each round. Where A's rows have 64 bytes, the tile
- * lies over rows that the other warpgroup multiplies, and over B: there the same barrier is missed. */
+/* `own`: the tile (two panels of 128 rows of 128 bytes) lies over slots 0 and 1 of the ring of A, where each
+ * slot is such a panel. Warpgroup g stores rows 64 g to 64 g + 63 of both: of those bytes only its own wgmmas
+ * have read any, and it has waited for all of these; the copies that wrote them it has seen itself, at the
+ * mbarrier of each round. Where A's rows have 64 bytes, the tile lies over rows that the other warpgroup
+ * multiplies, and over B: there the same barrier is missed. */
 static const struct loss harmless[] = {
     {"a CTA a tile", "bar.sync", 1, idle},
     {"rings, roles, CTAs that stay", "setmaxnreg.inc", 1, enough},

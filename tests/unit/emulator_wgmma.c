@@ -1,6 +1,7 @@
-/* emulator_wgmma.c (test): wgmma in the emulator: every pair of types, every swizzle, both majors, A in registers, against sums of integers.
- * Where an element lies is said here by rows of a tile, not by address bits: the 16-byte piece of column c in row r of a tile whose
- * rows have W bytes stands at c ^ r (W = 128), c ^ r / 2 (64), c ^ r / 4 (32). */
+/* emulator_wgmma.c (test): wgmma in the emulator: every pair of types, every swizzle, both majors, A in
+ * registers, against sums of integers. Where an element lies is said here by rows of a tile, not by address
+ * bits: the 16-byte piece of column c in row r of a tile whose rows have W bytes stands at c ^ r (W = 128), c
+ * ^ r / 2 (64), c ^ r / 4 (32). */
 #include "runtime/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -106,7 +107,8 @@ static void put(int at, const struct tile *t, int mn, int k, int x)
     memcpy(image + at + byte_of(t, mn, k), &bits, (size_t)elem_bytes(t->kind));
 }
 
-/* Register and place in it of element (row, k): registers 0 and 2 have rows 0 to 7 of a warp's 16, 2 and 3 the upper half of k. */
+/* Register and place in it of element (row, k): registers 0 and 2 have rows 0 to 7 of a warp's 16, 2 and
+ * 3 the upper half of k. */
 static void put_register(const struct shape *s, int row, int k)
 {
     int es = elem_bytes(s->a), per_word = 4 / es, word = k / per_word;

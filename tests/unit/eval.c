@@ -1,4 +1,5 @@
-/* eval.c: statements, functions, classes and exceptions of host code; where errors are said to be; loading without a host. */
+/* eval.c: statements, functions, classes and exceptions of host code; where errors are said to be;
+ * loading without a host. */
 #include "tests/unit/program.h"
 
 TEST(errors_are_located)
@@ -176,8 +177,8 @@ TEST(loading_without_a_host_keeps_definitions)
     world_free(&p.w);
 }
 
-/* What tracing `def k(X, n)` of this body, X a pointer to fp32 and n an int32, reports: "line:column message" a line. The
- * body's first line is line 13. */
+/* What tracing `def k(X, n)` of this body, X a pointer to fp32 and n an int32, reports: "line:column message"
+ * a line. The body's first line is line 13. */
 static void check_kernel(const char *body, const char *expected)
 {
     struct program p;

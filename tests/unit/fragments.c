@@ -1,8 +1,10 @@
-/* fragments.c: layouts of tensor cores' operands against formulas for each register and lane, and a product by them. */
+/* fragments.c: layouts of tensor cores' operands against formulas for each register and lane,
+ * and a product by them. */
 #include "ir/fragments.h"
 #include "tests/unit/test.h"
 
-/* Where element e of lane l stands, as the tables of the instruction set give it: row and column of A, or of B. */
+/* Where element e of lane l stands, as the tables of the instruction set give it: row and
+ * column of A, or of B. */
 static void spot_in_a(const struct fragment *g, int lane, int e, int *row, int *k)
 {
     int w = g->word_elems, word = e / w, in_word = e % w, group = lane / 4, of_group = lane % 4;
@@ -54,8 +56,8 @@ TEST(one_instruction)
     }
 }
 
-/* Every thread has, for each element of its accumulator, what it needs of A and B in its own registers: in whole tiles an
- * element's row and column come from the same bits, wherever K is. */
+/* Every thread has, for each element of its accumulator, what it needs of A and B in its own registers: in
+ * whole tiles an element's row and column come from the same bits, wherever K is. */
 TEST(whole_tiles)
 {
     enum { K = 64 };

@@ -152,7 +152,8 @@ TEST(blocked)
                 }
 }
 
-/* The owner's place is the one with free bits zero: each element has exactly one, and free bits change places, not sets. */
+/* The owner's place is the one with free bits zero: each element has exactly one, and free bits
+ * change places, not sets. */
 TEST(free_bits_and_owners)
 {
     for (int round = 0; round < 2000; round++) {

@@ -1,5 +1,5 @@
-/* layout_matrix.c: ldmatrix played lane by lane on shared memory, for each operand of each instruction, as stored from
- * rows and from columns. */
+/* layout_matrix.c: ldmatrix played lane by lane on shared memory, for each operand of each instruction, as
+ * stored from rows and from columns. */
 #include "ir/fragments.h"
 #include "tests/unit/test.h"
 

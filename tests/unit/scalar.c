@@ -1,5 +1,6 @@
-/* scalar.c: every elementwise op on special and random operands of every type, against a second statement of its meaning
- * in 128 bits: integers as __int128, floats as __float128, whose rounding to any of our types is rounding once. */
+/* scalar.c: every elementwise op on special and random operands of every type, against a second statement
+ * of its meaning in 128 bits: integers as __int128, floats as __float128, whose rounding to any of our
+ * types is rounding once. */
 #include "ir/ir.h"
 #include "tests/unit/test.h"
 
@@ -174,7 +175,8 @@ static uint64_t random_float(enum dtype t)
     return low((wide)random_bits(), dtype_info[t].bits);
 }
 
-/* A quad rounded to a type. For f16 and bf16 by the double next to it whose last bit is 1, where that is not exact. */
+/* A quad rounded to a type. For f16 and bf16 by the double next to it whose last bit is 1,
+ * where that is not exact. */
 static uint64_t round_quad(enum dtype t, quad x)
 {
     if (t == DT_f32) {

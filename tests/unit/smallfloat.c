@@ -1,5 +1,5 @@
-/* smallfloat.c: f16, bf16 and fp8 against their definition: the value of bits by ldexp, narrowing by search for the
- * nearest among all values. */
+/* smallfloat.c: f16, bf16 and fp8 against their definition: the value of bits by ldexp, narrowing by search
+ * for the nearest among all values. */
 #include "ir/ir.h"
 #include "tests/unit/test.h"
 

@@ -1,4 +1,5 @@
-/* statistics.c, on noise as GPUs make it: skewed, quantised, drifting, with outliers, and another level in each round. */
+/* statistics.c, on noise as GPUs make it: skewed, quantised, drifting, with outliers, and
+ * another level in each round. */
 #include "runtime/statistics.h"
 #include "tests/unit/test.h"
 
@@ -23,8 +24,8 @@ struct sample {
     struct times times;
 };
 
-/* A kernel of `ms`: 0.7 % of noise, a drift of 0.3 %, rounds that differ by 0.3 %, one call in 50 up to 40 % slow, and
- * times in steps of 32 ns. */
+/* A kernel of `ms`: 0.7 % of noise, a drift of 0.3 %, rounds that differ by 0.3 %, one call in 50 up to 40 %
+ * slow, and times in steps of 32 ns. */
 static void simulate(struct sample *s, double ms, uint64_t *state)
 {
     s->times = (struct times){s->stretches, 0, s->values, 0};
@@ -125,7 +126,8 @@ TEST(quantiles)
     CHECK(fabs(statistics_quantile(x, 1, 0.3) - 1) < 1e-12);
 }
 
-/* U = 5 of 25 pairs: z = (12.5 - 5 - 0.5) / sqrt(25 * 11 / 12) = 1.462. With all values equal nothing is said. */
+/* U = 5 of 25 pairs: z = (12.5 - 5 - 0.5) / sqrt(25 * 11 / 12) = 1.462. With all values
+ * equal nothing is said. */
 TEST(ranks)
 {
     const double a[] = {1, 2, 3, 4, 8}, b[] = {3.5, 5, 6, 7, 9}, same[] = {2, 2, 2};

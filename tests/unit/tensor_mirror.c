@@ -1,4 +1,5 @@
-/* A storage and its copy on a device that is not the host's memory: who copies when, and what blank tensors cost. */
+/* A storage and its copy on a device that is not the host's memory: who copies when, and
+ * what blank tensors cost. */
 #include "runtime/tensor.h"
 #include "tests/unit/test.h"
 

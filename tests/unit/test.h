@@ -1,5 +1,6 @@
-/* test.h: the unit tests' framework. `TEST(name) { CHECK(x == 1); }` anywhere in a file that includes this makes a test;
- * the header supplies main, which runs all tests (or those named as arguments) and prints `N passed, N failed`. */
+/* test.h: the unit tests' framework. `TEST(name) { CHECK(x == 1); }` anywhere in a file that includes
+ * this makes a test; the header supplies main, which runs all tests (or those named as arguments) and
+ * prints `N passed, N failed`. */
 #ifndef NESO_TESTS_TEST_H
 #define NESO_TESTS_TEST_H
 

@@ -33,8 +33,8 @@ static void begin(struct tracing *t, const char *source)
     t->module = eval_file(&t->e, src, "__main__", NULL);
 }
 
-/* One argument of a signature: "*fp32:16", "i32", "i32:1" (equal to one), "=64" (a constant int), "='x'", "=None"; a last
- * "NAME=64" is a keyword for **META. */
+/* One argument of a signature: "*fp32:16", "i32", "i32:1" (equal to one), "=64" (a constant int), "='x'",
+ * "=None"; a last "NAME=64" is a keyword for **META. */
 static struct spec_arg argument(struct eval *e, const char *s, size_t n)
 {
     if (*s == '=' && s[1] == '\'')

@@ -1,12 +1,12 @@
-/* wgmma.c: buffers of warpgroups' operands against the addresses that the hardware computes, written as formulas here; the
- * accumulator and A in registers against their tables. */
+/* wgmma.c: buffers of warpgroups' operands against the addresses that the hardware computes, written as
+ * formulas here; the accumulator and A in registers against their tables. */
 #include "ir/wgmma.h"
 #include "tests/unit/test.h"
 
 enum { WIDEST = 128 };
 
-/* Where the instruction reads element (mn, k) of the part that starts at `start`: the tables of descriptors, swizzle last,
- * which flips bits 4.. of the address by bits 7... */
+/* Where the instruction reads element (mn, k) of the part that starts at `start`: the tables of descriptors,
+ * swizzle last, which flips bits 4.. of the address by bits 7... */
 static uint32_t hardware_address(const struct wgmma_view *v, uint32_t start, int elem_bytes, int mn, int k)
 {
     static const int widths[] = {16, 128, 64, 32};

@@ -1,7 +1,8 @@
-/* cuda.c: a CUDA driver without a GPU, for tests: memory is malloc's, kernels are assembled to nothing and do nothing. The
- * call that FAKE_FAIL names is refused; FAKE_LOG is what the assembler then has to say; with FAKE_TRACE, launches are told. What
- * is timed takes FAKE_MS.
- * A program that fails calls in turn (failures.c) sets fake.until, and reads which was refused, and how much is not given back. */
+/* cuda.c: a CUDA driver without a GPU, for tests: memory is malloc's, kernels are assembled to nothing and do
+ * nothing. The call that FAKE_FAIL names is refused; FAKE_LOG is what the assembler then has to say; with
+ * FAKE_TRACE, launches are told. What is timed takes FAKE_MS.
+ * A program that fails calls in turn (failures.c) sets fake.until, and reads which was refused, and how
+ * much is not given back. */
 #include "runtime/cuda.h"
 
 #include "tests/cli/driver/fake.h"
@@ -63,7 +64,8 @@ static float elapsed(void)
 static int something;
 static _Thread_local cu_context current; /* the stack of contexts is one deep */
 
-/* What a launch gets: the grid, the threads, the bytes of shared memory, and where the module is PTX, each parameter. */
+/* What a launch gets: the grid, the threads, the bytes of shared memory, and where the module
+ * is PTX, each parameter. */
 static void trace_launch(const char *image, const unsigned *sizes, void *const *params)
 {
     printf("grid %u %u %u threads %u shared %u:", sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]);

@@ -1,6 +1,7 @@
-/* failures.c: five kernels, each compiled, loaded, launched and taken down over and over, while one allocation or one call of the
- * driver is refused: first the first one, then the second, until a run gets by without. Whatever was refused, what fails says
- * so and why, and all that was had is given back. Needs the driver without a GPU (cuda.c) as libcuda.so.1. */
+/* failures.c: five kernels, each compiled, loaded, launched and taken down over and over, while one
+ * allocation or one call of the driver is refused: first the first one, then the second, until a run gets by
+ * without. Whatever was refused, what fails says so and why, and all that was had is given back. Needs the
+ * driver without a GPU (cuda.c) as libcuda.so.1. */
 #include "neso.h"
 #include "tests/cli/driver/fake.h"
 
@@ -190,7 +191,8 @@ static void fail_allocations(struct fake *fake, int which, const char *cache)
 
 static int is_forgiven(const char *call)
 {
-    /* Two kernels are made of it, one for few programs; where that one does not load, the other does its work. */
+    /* Two kernels are made of it, one for few programs; where that one does not load, the other does its
+     * work. */
     static const char loading[] = "cuModuleLoadDataEx cuModuleGetFunction cuFuncSetAttribute";
     if (strcmp(now, "matmul") == 0 && strstr(loading, call))
         return 1;
