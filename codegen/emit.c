@@ -111,7 +111,8 @@ static void put_opnd(const struct emitter *e, struct opnd x)
     }
 }
 
-/* How many registers the vector `{x}` at p takes: what its row says, or else the instruction; 0: it is none. */
+/* How many registers the vector `{x}` at p takes: what its row says, or else the
+ * instruction; 0: it is none. */
 static int vector_length(const struct insn *in, const char *p, struct opnd first)
 {
     const char *brace = strncmp(p, "a|{", 3) == 0 ? first.cls == CLASS_b64 ? "" : p + 2 : p;
@@ -145,11 +146,12 @@ static int put_word(const struct emitter *e, const struct insn *in, const char *
     return n ? n : 1;
 }
 
-/* By the words of the row; of its optional operands there may be fewer. */
+/* By the words of the row; of its optional operands there may be fewer. What stands behind them is
+ * read, but not spelled. */
 static void put_opnds(const struct emitter *e, const struct insn *in)
 {
     const char *row = insn_info[in->form.code].operands;
-    for (int i = 0, words = 0; i < in->nopnds; words++) {
+    for (int i = 0, words = 0; i < in->nopnds && *row; words++) {
         text_str(e->out, words == 0 ? "\t" : ", ");
         if (row[0] == '_' && row[1] != '|')
             text_char(e->out, '_');
@@ -379,9 +381,9 @@ static int threads_most(const struct ptx_info *info)
     return info->num_threads * (info->packs ? info->packs : 1);
 }
 
-/* Left to itself, ptxas trades registers for more threads on an SM, and may spill then; where dots are, threads matter
- * less than registers. `info` gets how many CTAs of a persistent kernel an SM has room for: one alone leaves the
- * tensor cores idle between the steps of a small tile. */
+/* Left to itself, ptxas trades registers for more threads on an SM, and may spill then; where dots are,
+ * threads matter less than registers. `info` gets how many CTAs of a persistent kernel an SM has room for:
+ * one alone leaves the tensor cores idle between the steps of a small tile. */
 static int ctas_wanted(const struct mir *m, struct ptx_info *info)
 {
     enum { CTAS_MOST = 2, REGS_LEAST = 64, SPARE = 8, SPARE_WGMMA = 3 };
@@ -389,12 +391,13 @@ static int ctas_wanted(const struct mir *m, struct ptx_info *info)
     bool warpgroups = mir_has(m, OP_wgmma);
     if (!warpgroups && !mir_has(m, OP_dot))
         return 0;
-    /* About what ptxas needs besides what is counted here; where two dots follow each other it gets by with less. */
+    /* About what ptxas needs besides what is counted here; where two dots follow each other
+     * it gets by with less. */
     int regs = info->live_regs + (warpgroups ? SPARE_WGMMA : SPARE);
     int room = target_ctas(t, threads_most(info), regs < REGS_LEAST ? REGS_LEAST : regs);
     bool shared_out = m->func->extra_warps > 1; /* by setmaxnreg */
     if (warpgroups && !shared_out && room == 1 &&
-        target_ctas(t, threads_most(info), info->live_regs * 5 / 6) > 1)
+        target_ctas(t, threads_most(info), info->live_regs * 4 / 5) > 1)
         room = 2;
     int ctas = room < 1 ? 1 : room < CTAS_MOST ? room : CTAS_MOST;
     int by_memory = target_ctas_by_memory(t, info->shared_bytes);

@@ -15,12 +15,23 @@
 struct web {
     int parent; /* itself: a representative */
     struct live_range range;
-    VEC(int) defs; /* positions */
+    VEC(int) defs;            /* positions */
+    int tuple, slot;          /* of which wgmma registers it is one, and which; -1: of none */
+    const struct insn *start; /* the first definition */
+};
+
+/* The registers of a wgmma's sum, or of its operand, which stand side by side. */
+struct tuple {
+    enum reg_class cls;
+    int n, *regs;
+    bool begun; /* one of them has its number */
+    int model;  /* the tuple that had that number before; -1: none */
 };
 
 struct allocator {
     struct mir *m;
     struct web *webs; /* of each virtual register */
+    VEC(struct tuple) tuples;
 };
 
 static int find(struct allocator *a, int reg)
@@ -88,6 +99,9 @@ static void coalesce(struct allocator *a, const struct insn *in)
     if (x == y || (overlap(&a->webs[x].range, &a->webs[y].range) && !stays_equal(&a->webs[x], &a->webs[y])))
         return;
     int low = x < y ? x : y, high = x < y ? y : x;
+    if (a->webs[high].range.segments.n && a->webs[low].range.segments.n &&
+        a->webs[high].range.segments.at[0].from < a->webs[low].range.segments.at[0].from)
+        a->webs[low].start = a->webs[high].start;
     a->webs[low].range = merged(a->m->arena, &a->webs[x].range, &a->webs[y].range);
     for (int i = 0; i < a->webs[high].defs.n; i++)
         VEC_PUSH(a->m->arena, &a->webs[low].defs, a->webs[high].defs.at[i]);
@@ -100,8 +114,11 @@ static void note_defs(struct allocator *a)
     for (int b = 0; b < a->m->blocks.n; b++)
         for (int i = 0; i < a->m->blocks.at[b]->insns.n; i++, at++) {
             const struct insn *in = a->m->blocks.at[b]->insns.at[i];
-            for (int k = 0; k < in->ndefs; k++)
-                VEC_PUSH(a->m->arena, &a->webs[in->opnds[k].n].defs, at);
+            for (int k = 0; k < in->ndefs; k++) {
+                struct web *w = &a->webs[in->opnds[k].n];
+                w->start = w->start ? w->start : in;
+                VEC_PUSH(a->m->arena, &w->defs, at);
+            }
         }
 }
 
@@ -127,31 +144,127 @@ static int compare_spans(const void *x, const void *y)
     return p->from != q->from ? (p->from < q->from ? -1 : 1) : (p->reg > q->reg) - (p->reg < q->reg);
 }
 
+static void add_tuple(struct allocator *a, const struct opnd *x, int n)
+{
+    struct tuple t = {
+        .cls = (enum reg_class)x->cls, .n = n, .regs = NEW_ARRAY(a->m->arena, n, int), .model = -1};
+    for (int k = 0; k < n; k++) {
+        t.regs[k] = find(a, x[k].n);
+        struct web *w = &a->webs[t.regs[k]];
+        if (w->tuple >= 0)
+            return;
+    }
+    for (int k = 0; k < n; k++) {
+        a->webs[t.regs[k]].tuple = a->tuples.n;
+        a->webs[t.regs[k]].slot = k;
+    }
+    VEC_PUSH(a->m->arena, &a->tuples, t);
+}
+
+static void find_tuples(struct allocator *a)
+{
+    for (int b = 0; b < a->m->blocks.n; b++)
+        for (int i = 0; i < a->m->blocks.at[b]->insns.n; i++) {
+            const struct insn *in = a->m->blocks.at[b]->insns.at[i];
+            if (insn_info[in->form.code].latency != LATENCY_wgmma)
+                continue;
+            const struct opnd *x = in->opnds + in->ndefs;
+            int n = 0;
+            while (x[n].kind == OPND_reg && x[n].cls == CLASS_b32)
+                n++;
+            add_tuple(a, in->opnds, in->ndefs);
+            if (n)
+                add_tuple(a, x, n);
+        }
+}
+
+/* Of each number of a class: until where it is taken, and the tuple that had it last, or -1. */
+struct number {
+    int busy_until, tuple;
+};
+struct numbers {
+    VEC(struct number) list;
+};
+
+static const struct tuple *tuple_of(const struct allocator *a, int reg)
+{
+    return a->webs[reg].tuple < 0 ? NULL : &a->tuples.at[a->webs[reg].tuple];
+}
+
+static bool is_alike(const struct tuple *x, const struct tuple *y)
+{
+    return x->cls == y->cls && x->n == y->n;
+}
+
+/* May a number go from one of the tuple `had`, which had it last, to reg? */
+static bool may_follow(const struct allocator *a, const struct allocation *alloc, int had, int number,
+                       int reg)
+{
+    const struct tuple *t = tuple_of(a, reg);
+    if (!t || had < 0)
+        return true;
+    if (t->begun)
+        return false;
+    const struct tuple *old = &a->tuples.at[had];
+    return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].slot]] == number + 1;
+}
+
+/* What suits a tuple's register: the number in its place of what the tuple's first register follows, else that of
+ * the register from which its first value is computed. -1: none does. */
+static int wanted_number(struct allocator *a, const struct allocation *alloc, const struct span *s)
+{
+    const struct web *w = &a->webs[s->reg];
+    const struct tuple *t = tuple_of(a, s->reg);
+    if (t && t->model >= 0)
+        return alloc->number[a->tuples.at[t->model].regs[w->slot]] - 1;
+    for (int k = w->start->ndefs; t && k < w->start->nopnds; k++) {
+        const struct opnd *x = &w->start->opnds[k];
+        int from = x->kind == OPND_reg && x->cls == t->cls ? find(a, x->n) : -1;
+        if (from >= 0 && tuple_of(a, from) && is_alike(tuple_of(a, from), t) && a->webs[from].slot == w->slot)
+            return alloc->number[from] - 1;
+    }
+    return -1;
+}
+
+/* The lowest that is free. ptxas, which else does not care for numbers, lets wgmmas wait for each other where a
+ * number stands first among the registers of one and second among those of another (C7511). */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
-    VEC(int) busy_until[CLASS_count] = {{0}}; /* of each number */
+    struct numbers numbers[CLASS_count] = {{{0}}};
     for (int i = 0; i < nspans; i++) {
-        int cls = a->m->regs.at[spans[i].reg], n = 0;
-        while (n < busy_until[cls].n && busy_until[cls].at[n] > spans[i].from)
-            n++;
-        if (n == busy_until[cls].n)
-            VEC_PUSH(a->m->arena, &busy_until[cls], 0);
-        busy_until[cls].at[n] = spans[i].to;
-        alloc->number[spans[i].reg] = n + 1;
+        struct numbers *list = &numbers[a->m->regs.at[spans[i].reg]];
+        int n = wanted_number(a, alloc, &spans[i]), reg = spans[i].reg;
+        if (n < 0 || list->list.at[n].busy_until > spans[i].from)
+            for (n = 0; n < list->list.n; n++)
+                if (list->list.at[n].busy_until <= spans[i].from &&
+                    may_follow(a, alloc, list->list.at[n].tuple, n, reg))
+                    break;
+        if (n == list->list.n)
+            VEC_PUSH(a->m->arena, &list->list, ((struct number){0, -1}));
+        struct number *x = &list->list.at[n];
+        x->busy_until = spans[i].to;
+        alloc->number[reg] = n + 1;
+        if (a->webs[reg].tuple < 0)
+            continue;
+        struct tuple *t = &a->tuples.at[a->webs[reg].tuple];
+        t->model = t->begun ? t->model : x->tuple;
+        t->begun = true;
+        x->tuple = a->webs[reg].tuple;
     }
     for (int c = 0; c < CLASS_count; c++)
-        alloc->count[c] = busy_until[c].n;
+        alloc->count[c] = numbers[c].list.n;
 }
 
 struct allocation *regalloc(struct mir *m, const struct liveness *live)
 {
-    struct allocator a = {m, NEW_ARRAY(m->arena, m->regs.n + 1, struct web)};
+    struct allocator a = {.m = m, .webs = NEW_ARRAY(m->arena, m->regs.n + 1, struct web)};
     for (int r = 0; r < m->regs.n; r++)
-        a.webs[r] = (struct web){.parent = r, .range = live->ranges[r]};
+        a.webs[r] = (struct web){.parent = r, .range = live->ranges[r], .tuple = -1};
     note_defs(&a);
     for (int b = 0; b < m->blocks.n; b++)
         for (int i = 0; i < m->blocks.at[b]->insns.n; i++)
             coalesce(&a, m->blocks.at[b]->insns.at[i]);
+    find_tuples(&a);
 
     struct span *spans = NEW_ARRAY(m->arena, m->regs.n + 1, struct span);
     int nspans = 0;

@@ -6,10 +6,11 @@
  *                                      wgmma.commit_group.sync.aligned;
  *     %e = dot_wait %d          =>     wgmma.wait_group.sync.aligned 0;
  *
- * The sum stays in its registers: the copy in front of the fence is dropped when registers are allocated, unless the old
- * sum is needed again. A sum that is known to be zero is not read at all. Buffers are described by 64 bits: where the
- * warpgroup's part begins and how it is laid out (wgmma_view); instructions further on add a constant. ptxas keeps in
- * uniform registers what is plainly equal in all lanes of a warp, so the warp's number comes from its first lane.
+ * The sum stays in its registers: the copy in front of the fence is dropped when registers are allocated,
+ * unless the old sum is needed again. A sum that is known to be zero is not read at all. Buffers are
+ * described by 64 bits: where the warpgroup's part begins and how it is laid out (wgmma_view); instructions
+ * further on add a constant. ptxas keeps in uniform registers what is plainly equal in all lanes of a warp,
+ * so the warp's number comes from its first lane.
  */
 #include "codegen/select_dot.h"
 
@@ -17,7 +18,8 @@
 
 #include <string.h>
 
-/* A descriptor counts in 16 bytes; above its 18 bits stand other CTAs of the cluster. Four warps are a group. */
+/* A descriptor counts in 16 bytes; above its 18 bits stand other CTAs of the cluster. Four warps are a
+ * group. */
 enum { UNIT_BITS = 4, ADDRESS_BITS = 18, GROUP_BITS = 2, OPNDS_MOST = 9 };
 
 /* A buffer as the instructions of this warpgroup see it. */
@@ -26,7 +28,8 @@ struct operand {
     struct opnd first; /* the descriptor of its first part */
 };
 
-/* What each bit of the thread's number adds to the start of dimension `dim`, which warpgroups share as in the sum. */
+/* What each bit of the thread's number adds to the start of dimension `dim`, which
+ * warpgroups share as in the sum. */
 static struct opnd warpgroup_start(struct select *s, const struct layout *acc, const struct wgmma_view *v,
                                    int dim)
 {
@@ -140,8 +143,9 @@ static void set_sum(struct select *s, struct opnd *sum, const struct opnd *from,
     }
 }
 
-/* A's registers. Those of f32 are copied by an instruction that does nothing, as the unit does not read these bits: mere
- * moves ptxas leaves out, and then finds no registers in which the values stand as the instruction wants them (C7511). */
+/* A's registers. Those of f32 are copied by an instruction that does nothing, as the unit does not read
+ * these bits: mere moves ptxas leaves out, and then finds no registers in which the values stand as the
+ * instruction wants them (C7511). */
 static struct matrix words_of(struct select *s, const struct value *a, const struct fragment *g)
 {
     enum { UNREAD_BITS = 13 };
@@ -177,8 +181,8 @@ static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
     return d;
 }
 
-/* What a sum or A has in registers is there before the fence, so that nothing parts the instructions but what makes
- * descriptors, of which all together would take registers. */
+/* What a sum or A has in registers is there before the fence, so that nothing parts the instructions but what
+ * makes descriptors, of which all together would take registers. */
 struct planned {
     struct spot at;
     struct opnd *x;
@@ -215,11 +219,31 @@ static void select_start(struct select *s, const struct op *o)
     emit_insn(s, form0(INSN_wgmma_commit, PT_none), 0, 0, NULL);
 }
 
-/* The results are where the sums are. */
+/* The dot under way that reads v from registers; NULL: v is a sum. */
+static const struct op *reader_of(const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (u->user->code == OP_wgmma && op_opnd(u->user, DOT_a) == v)
+            return u->user;
+    return NULL;
+}
+
+/* The results are where the sums are, and operands that dots read until now where they were: until now
+ * nobody may write there. */
 static void select_wait(struct select *s, const struct op *o)
 {
-    struct opnd pending = opnd_int(CLASS_b32, op_int(o, ATTR_pending));
-    emit_insn(s, form0(INSN_wgmma_wait, PT_none), 0, 1, &pending);
+    struct opnd x[UINT8_MAX] = {opnd_int(CLASS_b32, op_int(o, ATTR_pending))};
+    int n = 1;
+    for (int i = 0; i < o->nopnds; i++) {
+        const struct op *dot = reader_of(op_opnd(o, i));
+        if (!dot)
+            continue;
+        const struct fragment *g = wgmma_for(dot, NULL)->fragment;
+        const struct matrix words = words_of(s, op_opnd(o, i), g);
+        for (int k = 0; k < words.n / g->word_elems && n < UINT8_MAX; k++)
+            x[n++] = words.x[k];
+    }
+    emit_insn(s, form0(INSN_wgmma_wait, PT_none), 0, n, x);
     for (int i = 0; i < o->nresults; i++)
         memcpy(tile_new(s, &o->results[i]), tile_of(s, op_opnd(o, i)),
                (size_t)tile_nregs(o->results[i].type) * sizeof(struct opnd));

@@ -3,20 +3,22 @@
  *     %d = dot %a, %b, %acc : tile<32x64xf32>    a, b fp8    =>     %a.1 = fext %a, %b.1 = fext %b : f16
  *                                                                   %d = dot %a.1, %b.1, %acc
  *
- * Warpgroups (wgmma, ir/wgmma.c) take f16, bf16, tf32, fp8 and i8 where the accumulator has 64 rows or more: b, and a where
- * it was not just computed in registers, then stand in shared memory. Tensor cores of single warps (mma.sync) take tiles
- * of at least 16 x 8, of fp8 on some targets; elsewhere fp8 becomes f16, which is exact. All else, exact f32 and f64 above
- * all, is computed by fused multiply-adds: each thread its own elements of the accumulator.
+ * Warpgroups (wgmma, ir/wgmma.c) take f16, bf16, tf32, fp8 and i8 where the accumulator has 64 rows or more:
+ * b, and a where it was not just computed in registers, then stand in shared memory. Tensor cores of single
+ * warps (mma.sync) take tiles of at least 16 x 8, of fp8 on some targets; elsewhere fp8 becomes f16, which is
+ * exact. All else, exact f32 and f64 above all, is computed by fused multiply-adds: each thread its own
+ * elements of the accumulator.
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
  * A sum that is added to goes on from there: the order in which a dot adds is open.
  *
- * Where a thread would hold more of an accumulator than it can have registers, or nearly as much where one dot feeds another,
- * the program gets more warps than it asked for: nothing that it computes depends on how many there are.
+ * Where a thread would hold more of an accumulator than it can have registers, or with another half as
+ * much where that feeds this one, the program gets more warps than it asked for: nothing that it computes
+ * depends on how many there are.
  *
- * Where one dot feeds another, warps share rows only: then the accumulator of the first is the operand of the second
- * without leaving its warp, and reductions along rows stay in a warp too.
+ * Where one dot feeds another, warps share rows only: then the accumulator of the first is the operand of the
+ * second without leaving its warp, and reductions along rows stay in a warp too.
  */
 #include "ir/wgmma.h"
 #include "opt/passes.h"
@@ -177,8 +179,8 @@ static int64_t acc_regs(const struct op *dot)
     return type_elems(t) * type_elem_bytes(t) / (THREADS_PER_WARP * dot->block->func->num_warps * REG_BYTES);
 }
 
-/* Too many, or with those of the dot before it nearly so where twice the warps would split both by rows? What that leaves, the
- * ops between the two live on. */
+/* Too many, or with those of the dot before it over a half where twice the warps would split both by rows? What
+ * that leaves, the ops between the two live on. */
 static bool wants_warps(const struct op *dot)
 {
     enum { WARP_ROWS = 16 };
@@ -188,7 +190,7 @@ static bool wants_warps(const struct op *dot)
     return regs > f->target->regs_thread ||
            (first && first->code == OP_dot && dot_is_wgmma(dot) && dot_is_wgmma(first) &&
             op_result(dot)->type->shape[0] >= 2 * f->num_warps * WARP_ROWS &&
-            regs + acc_regs(first) > f->target->regs_thread * 3 / 4);
+            regs + acc_regs(first) > f->target->regs_thread / 2);
 }
 
 static void add_warps(struct op *o, void *ctx)

@@ -1,5 +1,5 @@
-/* passes.c: in which order do passes run, and what happens around each: degrees are checked, the result is verified and
- * read back from its own text, dumped, timed, and scratch memory and notes are cleared. */
+/* passes.c: in which order do passes run, and what happens around each: degrees are checked, the result is
+ * verified and read back from its own text, dumped, timed, and scratch memory and notes are cleared. */
 #include "opt/passes.h"
 
 #include <string.h>
@@ -12,13 +12,13 @@ const struct pass_info pass_info[] = {
 };
 const int npasses = (int)(sizeof pass_info / sizeof pass_info[0]);
 
-/* The list. cse runs again after assign, which computes cheap index arithmetic once per layout, and after stage, which
- * computes addresses of several iterations. */
+/* The list. cse runs again after assign, which computes cheap index arithmetic once per layout, and after
+ * stage, which computes addresses of several iterations. */
 static const char *const order[] = {
-    "fold",  "cse",     "licm",  "fold",    "dce",   "once",  "dot",    "tma",     "put",  "persist",
-    "thin",  "fold",    "cse",   "licm",    "dce",   "wrap",  "assign", "cse",     "dce",  "scan",
-    "cross", "tensor",  "warps", "cluster", "stage", "cse",   "defer",  "dce",     "sink", "peel",
-    "dce",   "convert", "again", "vector",  "last",  "ahead", "shared", "barrier", "pack",
+    "fold",  "cse",    "licm",    "fold",    "dce",    "once",  "dot",    "tma",    "put",     "persist",
+    "thin",  "fold",   "cse",     "licm",    "dce",    "wrap",  "assign", "cse",    "dce",     "scan",
+    "cross", "tensor", "warps",   "cluster", "rotate", "stage", "cse",    "defer",  "dce",     "sink",
+    "peel",  "dce",    "convert", "again",   "vector", "last",  "ahead",  "shared", "barrier", "pack",
 };
 enum { NORDER = sizeof order / sizeof order[0] };
 

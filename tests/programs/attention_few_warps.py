@@ -60,3 +60,9 @@ check(2, 256, 256, True, 128, 64, 128, 8, 3)
 check(2, 128, 128, False, 128, 64, 128, 4, 2)
 check(2, 128, 64, False, 128, 64, 64, 8, 2)
 check(2, 128, 0, False, 128, 64, 64, 8, 2)
+
+# With the registers of an SM to itself, a product runs a round ahead of what follows from it: no round, one, two, and three.
+for keys in (0, 128, 256, 384):
+    check(1, 384, keys, False, 128, 128, 128, 8, 2)
+check(1, 256, 256, True, 128, 128, 64, 8, 3)
+check(1, 192, 192, True, 64, 64, 64, 4, 3)

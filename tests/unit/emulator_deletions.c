@@ -243,6 +243,8 @@ static const char idle[] = "the only warpgroup has waited for all that it multip
                   enough[] = "a thread begins with as many as it needs here",
                   own[] = "each warpgroup writes over rows of A that it alone multiplied",
                   last[] = "of the last piece: nothing is written to the slot that it says is free",
+                  over[] = "asked once: in the emulator's order that phase is over by then",
+                  none[] = "of the last round: nothing is written to the slot that it says is free",
                   next[] = "of the last piece but one: the next group has its copy too";
 /* `own`: the tile (two panels of 128 rows of 128 bytes) lies over slots 0 and 1 of the ring of A, where each
  * slot is such a panel. Warpgroup g stores rows 64 g to 64 g + 63 of both: of those bytes only its own wgmmas
@@ -265,6 +267,9 @@ static const struct loss harmless[] = {
     {"pairs of CTAs", "wgmma.wait_group", 1, begun},
     {"pairs of CTAs", "wgmma.fence", 1, begun},
     {"attention", "bar.sync", 1, idle},
+    {"attention", "bra", 2, over},
+    {"attention", "mbarrier.try_wait", 1, over},
+    {"attention", "mbarrier.arrive", 1, none},
 };
 enum { LOSSES = sizeof harmless / sizeof *harmless };
 
