@@ -179,18 +179,35 @@ static bool is_packed_tile(const struct value *v)
     return v->type->kind == TY_tile && type_elem_bytes(v->type) < 4;
 }
 
-static bool can_rotate(struct rotation *r)
+/* A buffer that copies fill, or that nobody writes in the loop? One that is computed would have to wait for dots. */
+static bool is_filled(const struct rotation *r, const struct value *v)
 {
-    if (!find_effects(r) || !waits_for(r->effects[FIRST_DONE], r->effects[FIRST]) ||
-        !waits_for(r->effects[SECOND_DONE], r->effects[SECOND]) ||
-        !value_is_outside(op_opnd(r->effects[FIRST], DOT_acc), r->loop) ||
-        !is_packed_tile(op_opnd(r->effects[SECOND], DOT_a)) || !is_in(r, op_opnd(r->effects[SECOND], DOT_a)))
-        return false;
+    return value_is_outside(v, r->loop) || v->def->code == OP_shared_slot;
+}
+
+static bool are_dots(const struct rotation *r)
+{
+    const struct op *first = r->effects[FIRST], *second = r->effects[SECOND];
+    return waits_for(r->effects[FIRST_DONE], first) && waits_for(r->effects[SECOND_DONE], second) &&
+           value_is_outside(op_opnd(first, DOT_acc), r->loop) && is_filled(r, op_opnd(first, DOT_a)) &&
+           is_filled(r, op_opnd(first, DOT_b)) && is_filled(r, op_opnd(second, DOT_b)) &&
+           is_packed_tile(op_opnd(second, DOT_a)) && is_in(r, op_opnd(second, DOT_a));
+}
+
+static void hoist_constants(struct rotation *r)
+{
     for (struct op *next, *o = r->body->first; o; o = next) {
         next = o->next;
         if (o->code == OP_const)
             op_move_before(o, r->loop);
     }
+}
+
+static bool plan(struct rotation *r)
+{
+    if (!find_effects(r) || !are_dots(r))
+        return false;
+    hoist_constants(r);
     r->operand = op_opnd(r->effects[SECOND], DOT_a)->def;
     for (int i = WAIT_B; i < NEFFECTS; i++)
         mark(r, r->effects[i]);
@@ -371,7 +388,7 @@ static void visit(struct block *b)
             continue;
         struct rotation r = {.arena = b->func->module->scratch, .loop = o, .body = o->regions[0]};
         map_init(&r.late, r.arena);
-        if (!can_rotate(&r))
+        if (!plan(&r))
             continue;
         opt_explain(b->func, r.effects[FIRST], "%%%s is computed a round ahead, beside %%%s",
                     op_result(r.effects[FIRST_DONE])->name, op_result(r.effects[SECOND_DONE])->name);
