@@ -215,9 +215,11 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
 {
     const struct web *w = &a->webs[s->reg];
     const struct tuple *t = tuple_of(a, s->reg);
-    if (t && t->model >= 0)
+    if (!t || !w->start)
+        return -1;
+    if (t->model >= 0)
         return alloc->number[a->tuples.at[t->model].regs[w->slot]] - 1;
-    for (int k = w->start->ndefs; t && k < w->start->nopnds; k++) {
+    for (int k = w->start->ndefs; k < w->start->nopnds; k++) {
         const struct opnd *x = &w->start->opnds[k];
         int from = x->kind == OPND_reg && x->cls == t->cls ? find(a, x->n) : -1;
         if (from >= 0 && tuple_of(a, from) && is_alike(tuple_of(a, from), t) && a->webs[from].slot == w->slot)

@@ -191,8 +191,7 @@ struct emu_group {
 
 /* Who touched a byte of shared memory, and when: times count on over a worker's whole life, so that
  * nothing needs clearing when a CTA begins. Of several readers that nothing orders three are kept, the
- * oldest and the newest among
- * them. */
+ * oldest and the newest among them. */
 enum { READERS = 3, COPY_generic = 1, COPY_async = 2 };
 struct emu_shadow {
     uint32_t written, read[READERS]; /* times; 0: never */
