@@ -606,12 +606,12 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
  * more, it does not know. */
 static bool carries_much(const struct mir *m)
 {
-    enum { MUCH = 64, REGISTER_BITS = 32 };
+    enum { MUCH = 64 };
     for (int b = 0; b < m->blocks.n; b++)
         for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
             const struct op *o = m->blocks.at[b]->insns.at[i]->op;
             const struct type *t = o && o->code == OP_shared_store ? op_opnd(o, 1)->type : NULL;
-            if (t && tile_nregs(t) * type_elem_bits(t) >= MUCH * REGISTER_BITS)
+            if (t && tile_regs(t) >= MUCH)
                 return true;
         }
     return false;

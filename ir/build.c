@@ -79,8 +79,7 @@ void value_set_type(struct value *v, const struct type *t)
     v->type = t;
 }
 
-/* -- names: a base and a number, x and x.1 and x.2. For each base, func.names holds the next free number
- * -- */
+/* -- names: a base and a number, x and x.1 and x.2; func.names holds each base's next free number -- */
 
 struct name {
     size_t base_bytes;

@@ -295,6 +295,7 @@ int64_t type_elems(const struct type *t); /* 1 for a scalar */
 int type_elem_bytes(const struct type *t);
 int type_elem_bits(const struct type *t);  /* pointers: 64 */
 int tile_nregs(const struct type *t);      /* elements of it that a thread holds; of a scalar 1 */
+int tile_regs(const struct type *t);       /* 32-bit registers that these fill, small ones side by side */
 bool type_is_int(const struct type *t);    /* element; i1 too */
 bool type_is_float(const struct type *t);
 bool type_is_ptr(const struct type *t);

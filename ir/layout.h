@@ -183,8 +183,7 @@ bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, con
 /* The same until they have at most `rows` along the outermost dimension. */
 bool boxes_cut_rows(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int rows);
 
-/* -- text: `reg[1 2] lane[4 8 16 32 64] warp[128 256]`, vectors of a rank above 1 as tuples (row,column)
- * -- */
+/* -- text: `reg[1 2] lane[4 8 16 32 64] warp[128 256]`, vectors of higher rank as (row,column) -- */
 void layout_print(const struct layout *l, struct text *t);
 /* Reads what layout_print wrote; returns the end, or NULL. The shape follows from the vectors, since a
  * layout is surjective. */

@@ -57,6 +57,13 @@ struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value 
     return loop;
 }
 
+struct value *loop_runs(struct builder *b, const struct op *loop)
+{
+    int64_t by;
+    bool down = value_const_int(op_opnd(loop, 2), &by) && by < 0;
+    return build_cmp(b, down ? PRED_sgt : PRED_slt, op_opnd(loop, 0), op_opnd(loop, 1));
+}
+
 void loop_yield(struct op *loop, int nmore, struct value *const *more)
 {
     struct op *yield = loop->regions[0]->last;

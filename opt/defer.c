@@ -107,12 +107,6 @@ static bool take_turns(const struct defer *d)
     return d->pieces.n % SLOTS == 0;
 }
 
-/* 32-bit registers of a thread that keep v, where loops carry it. */
-static int regs_of(const struct value *v)
-{
-    return tile_nregs(v->type) * type_elem_bits(v->type) / 32;
-}
-
 static bool fits(const struct defer *d, const struct op *roles)
 {
     const struct attr *given = op_attr(roles, ATTR_regs);
@@ -123,10 +117,10 @@ static bool fits(const struct defer *d, const struct op *roles)
             regs += REGS_PER_STEP * a->shape[1] * type_elem_bytes(a) / STEP_BYTES;
         }
     for (int i = 0; i < d->pieces.n; i++)
-        regs += regs_of(op_opnd(d->pieces.at[i].stage, 0));
+        regs += tile_regs(op_opnd(d->pieces.at[i].stage, 0)->type);
     for (int i = 0; i < d->loop->nresults; i++)
         if (type_is_tile(d->loop->results[i].type))
-            regs += regs_of(&d->loop->results[i]);
+            regs += tile_regs(d->loop->results[i].type);
     return given && regs <= given->list[0];
 }
 

@@ -163,6 +163,7 @@ bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoo
  * what it yields for these is to be added (loop_yield). */
 struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value *const *more);
 void loop_yield(struct op *loop, int nmore, struct value *const *more);
+struct value *loop_runs(struct builder *b, const struct op *loop); /* at all? computed at b */
 
 /* -- convert.c -- */
 bool convert_is_shared(const struct op *o); /* is o a convert that goes through shared memory? */

@@ -138,12 +138,6 @@ static void find_wait(struct peel *p)
 
 /* -- the rewrite -- */
 
-static struct value *copied(const struct map *copies, struct value *v)
-{
-    void **at = map_get_ptr(copies, v);
-    return at && *at ? *at : v;
-}
-
 /* The first round, where b is; the loop goes on from the second. */
 static void split(struct op *loop, struct builder *b)
 {
@@ -161,20 +155,20 @@ static void split(struct op *loop, struct builder *b)
     b->loc = loop->loc;
     op_set_opnd(loop, 0, build_binary(b, OP_add, lo, op_opnd(loop, 2)));
     for (int i = 0; i < loop->nresults; i++)
-        op_set_opnd(loop, 3 + i, copied(&copies, op_opnd(body->last, i)));
+        op_set_opnd(loop, 3 + i, value_mapped(&copies, op_opnd(body->last, i)));
 }
 
 /* v, computed at b by copies of the pure ops behind the loop. */
 static struct value *bring(struct builder *b, struct map *copies, struct value *v, const struct block *block)
 {
     struct op *o = v->def;
-    if (copied(copies, v) != v || !o || o->block != block || !is_pure(o) || o->nregions)
-        return copied(copies, v);
+    if (value_mapped(copies, v) != v || !o || o->block != block || !is_pure(o) || o->nregions)
+        return value_mapped(copies, v);
     for (int i = 0; i < o->nopnds; i++)
         if (op_opnd(o, i))
             bring(b, copies, op_opnd(o, i), block);
-    *map_at_ptr(copies, v) = op_result(op_clone(b, o, copies));
-    return copied(copies, v);
+    op_clone(b, o, copies);
+    return value_mapped(copies, v);
 }
 
 /* The arrival that says whether the loop has run, to b, where it has. */
@@ -206,17 +200,15 @@ static void compute_numbers(const struct peel *p, struct builder *b, struct valu
     for (int i = 0; i < p->moved.n; i++)
         op_clone(b, p->moved.at[i], &copies);
     for (int i = 0; i < p->out.n; i++)
-        out[i] = copied(&copies, p->out.at[i]);
+        out[i] = value_mapped(&copies, p->out.at[i]);
 }
 
 static struct op *build_either(struct peel *p, int nloop)
 {
     struct op *loop = p->loop;
     const struct type **types = NEW_ARRAY(p->arena, nloop + p->out.n + 1, const struct type *);
-    int64_t by;
-    bool down = value_const_int(op_opnd(loop, 2), &by) && by < 0;
     struct builder b = build_before(loop);
-    struct value *ran = build_cmp(&b, down ? PRED_sgt : PRED_slt, op_opnd(loop, 0), op_opnd(loop, 1));
+    struct value *ran = loop_runs(&b, loop);
     for (int i = 0; i < nloop; i++)
         types[i] = loop->results[i].type;
     for (int i = 0; i < p->out.n; i++)

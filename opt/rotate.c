@@ -154,21 +154,15 @@ static bool is_split(struct rotation *r)
     return true;
 }
 
-static int regs_of(const struct func *f, const struct type *t)
-{
-    return (int)(type_elems(t) * type_elem_bytes(t) / (4 * 32 * f->num_warps));
-}
-
 /* Both sums, the operand, and what the arithmetic between takes. */
 static bool has_registers(const struct rotation *r)
 {
     enum { ARITHMETIC = 56 };
     const struct func *f = r->loop->block->func;
-    const struct op *roles = func_roles(f);
+    const struct op *roles = func_roles(f), *second = r->effects[SECOND];
     const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
-    int needed = ARITHMETIC + regs_of(f, op_result(r->effects[FIRST])->type) +
-                 regs_of(f, op_result(r->effects[SECOND])->type) +
-                 regs_of(f, op_opnd(r->effects[SECOND], DOT_a)->type);
+    int needed = ARITHMETIC + tile_regs(op_result(r->effects[FIRST])->type) +
+                 tile_regs(op_result(second)->type) + tile_regs(op_opnd(second, DOT_a)->type);
     return needed <=
            (given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps)));
 }
@@ -218,12 +212,6 @@ static bool plan(struct rotation *r)
 
 /* -- the rewrite -- */
 
-static struct value *mapped(const struct map *map, struct value *v)
-{
-    void **found = map_get_ptr(map, v);
-    return found ? *found : v;
-}
-
 static void find_crossing(struct rotation *r)
 {
     struct map seen;
@@ -251,10 +239,10 @@ static void build_first(struct rotation *r, struct builder *b, struct value **cr
             op_clone(b, o, &first);
     b->loc = loop->loc;
     for (int i = 0; i < r->crossing.n; i++)
-        crossing[i] = mapped(&first, r->crossing.at[i]);
+        crossing[i] = value_mapped(&first, r->crossing.at[i]);
     for (int i = 0; i < loop->nresults; i++)
         if (!is_late(r, r->body->args.at[1 + i]))
-            op_set_opnd(loop, 3 + i, mapped(&first, op_opnd(r->body->last, i)));
+            op_set_opnd(loop, 3 + i, value_mapped(&first, op_opnd(r->body->last, i)));
     op_set_opnd(loop, 0, build_binary(b, OP_add, op_opnd(loop, 0), op_opnd(loop, 2)));
 }
 
@@ -268,7 +256,7 @@ static void take_over(struct rotation *r, int ncarried)
     for (struct op *o = r->body->first; o; o = o->next)
         for (int i = 0; is_late(r, o) && i < o->nopnds; i++)
             if (op_opnd(o, i) && map_get_ptr(&handed, op_opnd(o, i)))
-                op_set_opnd(o, i, mapped(&handed, op_opnd(o, i)));
+                op_set_opnd(o, i, value_mapped(&handed, op_opnd(o, i)));
 }
 
 /* The second dot starts behind the first, and is waited for at the end, where the next operand may be written. Its
@@ -319,7 +307,7 @@ static void build_last(struct rotation *r, struct builder *b, struct value **res
         if (is_late(r, o))
             op_clone(b, o, &last);
     for (int i = 0; i < n; i++)
-        results[i] = is_late(r, r->body->args.at[1 + i]) ? mapped(&last, op_opnd(r->body->last, i))
+        results[i] = is_late(r, r->body->args.at[1 + i]) ? value_mapped(&last, op_opnd(r->body->last, i))
                                                          : &r->loop->results[i];
 }
 
@@ -328,10 +316,8 @@ static struct op *build_either(struct rotation *r, int n)
     struct op *loop = r->loop;
     const struct type **types = NEW_ARRAY(r->arena, n + 1, const struct type *);
     struct value **x = NEW_ARRAY(r->arena, n + 1, struct value *);
-    int64_t by;
-    bool down = value_const_int(op_opnd(loop, 2), &by) && by < 0;
     struct builder b = build_before(loop);
-    struct value *runs = build_cmp(&b, down ? PRED_sgt : PRED_slt, op_opnd(loop, 0), op_opnd(loop, 1));
+    struct value *runs = loop_runs(&b, loop);
     for (int i = 0; i < n; i++) {
         types[i] = loop->results[i].type;
         x[i] = op_opnd(loop, 3 + i);

@@ -93,8 +93,7 @@ BOTH(max, PICK(x, y, LESS(y, x)), PICK(x, y, LESS(y, x)))
 LANEWISE(min_nan, float, f32, PICK_NAN(x, y, LESS(x, y)))
 LANEWISE(max_nan, float, f32, PICK_NAN(x, y, LESS(y, x)))
 
-/* -- neg, abs: the sign bit; what becomes of NaNs the ISA leaves open: GPUs make theirs of those below f64
- * -- */
+/* -- neg, abs: the sign bit; the ISA leaves NaNs open: GPUs make theirs of those below f64 -- */
 
 #define SIGN_BIT(name, T, n, infinity, nan, EXPR)                                                            \
     FUNCTION(name)                                                                                           \
