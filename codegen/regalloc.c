@@ -79,7 +79,7 @@ static bool stays_equal(const struct web *copy, const struct web *source)
     for (int i = 0; i < source->defs.n; i++)
         for (int k = 0; k < copy->range.segments.n; k++) {
             const struct segment *s = &copy->range.segments.at[k];
-            if (s->from < source->defs.at[i] && source->defs.at[i] < s->to)
+            if (s->from <= source->defs.at[i] && source->defs.at[i] < s->to)
                 return false;
         }
     return true;
