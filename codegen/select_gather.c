@@ -26,16 +26,7 @@ static struct opnd as_b32(struct select *s, enum dtype dt, struct opnd x)
 
 /* -- gather -- */
 
-/* A coordinate of the indices as one of the buffer, 0 along the axis. */
-static uint32_t place_of(const struct layout *l, int axis, int axis_bits, uint32_t coord)
-{
-    uint32_t mask = coord_mask(l, axis), low = (mask & (0 - mask)) - 1;
-    int below = __builtin_popcount(low);
-    if (!mask)
-        return coord;
-    return (coord & low) | coord >> (below + l->dim_bits[axis]) << (below + axis_bits);
-}
-
+/* Bits of the coordinates behind the axis. */
 static int bits_below(const struct type *t, int axis)
 {
     int n = 0;
@@ -44,24 +35,32 @@ static int bits_below(const struct type *t, int axis)
     return n;
 }
 
+/* A coordinate of the indices as one of the buffer, 0 along the axis; either may be of size 1 there. */
+static uint32_t place_of(const struct type *index, const struct type *buf, int axis, uint32_t coord)
+{
+    int below = bits_below(buf, axis), index_bits = __builtin_ctz((unsigned)index->shape[axis]),
+        buf_bits = __builtin_ctz((unsigned)buf->shape[axis]);
+    return (coord & ((UINT32_C(1) << below) - 1)) | coord >> (below + index_bits) << (below + buf_bits);
+}
+
 void select_shared_gather(struct select *s, const struct op *o)
 {
     const struct value *buf = op_opnd(o, 0), *index = op_opnd(o, 1);
     const struct layout *l = index->type->layout;
     int axis = (int)op_int(o, ATTR_axis), bytes = type_elem_bytes(buf->type);
-    int axis_bits = __builtin_ctz((unsigned)buf->type->shape[axis]);
     struct word_shape word = word_shape(elem_dtype(op_result(o)->type), 1);
     uint32_t basis[LAYOUT_BITS_MAX], thread_mask = 0;
     int nthread = l->nbits[IN_lane] + l->nbits[IN_warp], first = l->nbits[IN_reg];
     for (int i = 0; i < nthread; i++) {
-        basis[i] = place_of(l, axis, axis_bits, l->basis[first + i]) * (uint32_t)bytes;
+        basis[i] = place_of(index->type, buf->type, axis, l->basis[first + i]) * (uint32_t)bytes;
         thread_mask |= basis[i];
     }
     struct opnd thread = emit_thread_map(s, nthread, basis), *x = tile_of(s, index);
     struct opnd step = opnd_int(CLASS_b32, (int64_t)bytes << bits_below(buf->type, axis));
     struct opnd *tile = tile_new(s, op_result(o));
     for (int k = 0; k < tile_nregs(index->type); k++) {
-        uint32_t own = place_of(l, axis, axis_bits, layout_apply(l, (uint32_t)k, 0, 0, 0)) * (uint32_t)bytes;
+        uint32_t coord = layout_apply(l, (uint32_t)k, 0, 0, 0);
+        uint32_t own = place_of(index->type, buf->type, axis, coord) * (uint32_t)bytes;
         struct opnd at = own & thread_mask ? emit2(s, form0(INSN_xor, PT_b32), thread,
                                                    opnd_int(CLASS_b32, own & thread_mask))
                                            : thread;
