@@ -8,6 +8,7 @@
  * on either side. What a region must be is not checked here but in verify.c, since ops are built before
  * their regions are filled. */
 #include "ir/ir.h"
+#include "ir/span.h"
 
 #include <limits.h>
 
@@ -401,6 +402,15 @@ const char *rule_join(struct module *m, const struct op *o, const struct type **
     return NULL;
 }
 
+/* Has every thread that holds an even element of the last dimension the odd one beside it? */
+static bool has_pairs(const struct layout *l)
+{
+    struct span registers = {0};
+    for (int i = 0; i < l->nbits[IN_reg]; i++)
+        span_add(&registers, layout_basis(l, IN_reg, i), 0);
+    return span_has(&registers, 1);
+}
+
 const char *rule_split(struct module *m, const struct op *o, const struct type **types)
 {
     const struct type *x = opnd(o, 0);
@@ -410,6 +420,8 @@ const char *rule_split(struct module *m, const struct op *o, const struct type *
     types[1] = types[0];
     if (x->layout && types[0]->layout && !is_slice(types[0]->layout, x->layout, x->rank - 1))
         return wrong(m, "%s is not laid out as a half of %s", ir(m, types[0]), ir(m, x));
+    if (x->layout && !has_pairs(x->layout))
+        return wrong(m, "%s has the halves of a pair in different threads", ir(m, x));
     return NULL;
 }
 

@@ -142,21 +142,6 @@ static void add_note(struct assign *a, struct value *v, bool cheap)
 
 /* -- which tiles are cheap -- */
 
-static bool can_recompute(const struct op *o)
-{
-    if (!op_has(o, PURE) || o->nregions || o->nresults != 1 || o->code == OP_gather || o->code == OP_join ||
-        o->code == OP_dot)
-        return false;
-    if (op_has(o, COSTLY) && !type_is_int(op_result(o)->type))
-        return false;
-    for (int i = 0; i < o->nopnds; i++)
-        if (type_is_tile(op_opnd(o, i)->type) && !is_cheap(op_opnd(o, i)))
-            return false;
-    return true;
-}
-
-/* -- layouts across a change of shape -- */
-
 static bool is_shape_change(const struct op *o)
 {
     switch (o->code) {
@@ -169,6 +154,26 @@ static bool is_shape_change(const struct op *o)
     default: return false;
     }
 }
+
+/* Does it follow from the result's layout which one the operands need? */
+static bool maps_elements(const struct op *o)
+{
+    return op_has(o, ELEMENTWISE) || is_shape_change(o) || o->code == OP_hint || o->code == OP_asm;
+}
+
+static bool can_recompute(const struct op *o)
+{
+    if (!op_has(o, PURE) || o->nregions || o->nresults != 1 || o->code == OP_join)
+        return false;
+    if (op_has(o, COSTLY) && !type_is_int(op_result(o)->type))
+        return false;
+    for (int i = 0; i < o->nopnds; i++)
+        if (type_is_tile(op_opnd(o, i)->type) && !(maps_elements(o) && is_cheap(op_opnd(o, i))))
+            return false;
+    return true;
+}
+
+/* -- layouts across a change of shape -- */
 
 /* The layout of pairs whose parts are laid out as l: the new last dimension in the lowest register bit. */
 void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape)
@@ -239,6 +244,12 @@ static void unite_values(struct value *x, struct value *y)
         unite(class_of(x), class_of(y));
 }
 
+static void unite_results(struct op *o)
+{
+    for (int i = 1; i < o->nresults; i++)
+        unite_values(&o->results[0], &o->results[i]);
+}
+
 /* Dimensions by length of runs of neighbouring addresses, longest first; the last dimension first among
  * equals. */
 static void order_dims(const struct assign *a, const struct value *ptr, int *order)
@@ -291,8 +302,7 @@ static void add_reduce(struct assign *a, struct op *o)
     add_site(a, o, c);
     c->reduced = 1u << op_int(o, ATTR_axis);
     join_operands(o, c);
-    for (int i = 1; i < o->nresults; i++)
-        unite_values(&o->results[0], &o->results[i]);
+    unite_results(o);
     if (class_of(op_result(o)))
         VEC_PUSH(a->arena, &a->links, ((struct link){o, c, class_of(op_result(o))}));
 }
@@ -301,8 +311,7 @@ static void add_reduce(struct assign *a, struct op *o)
 static void add_asm(struct op *o)
 {
     const struct value *first = o->nresults ? op_result(o) : op_opnd(o, 0);
-    for (int i = 1; i < o->nresults; i++)
-        unite_values(&o->results[0], &o->results[i]);
+    unite_results(o);
     if (class_of(first))
         join_operands(o, class_of(first));
 }
@@ -320,12 +329,21 @@ static void add_dot(struct assign *a, struct op *o)
 /* Operands and results share the layout that the scan needs. */
 static void add_scan(struct op *o)
 {
-    for (int i = 1; i < o->nresults; i++)
-        unite_values(&o->results[0], &o->results[i]);
+    unite_results(o);
     struct class *c = class_of(op_result(o));
     c->anchor = scan_layout(o);
     c->reason = o;
     join_operands(o, c);
+}
+
+/* Both results of a split share a layout: a thread has both or neither. */
+static void add_shape_change(struct assign *a, struct op *o)
+{
+    struct class *to = class_of(&o->results[0]);
+    unite_results(o);
+    for (int i = 0; i < o->nopnds && to; i++)
+        if (class_of(op_opnd(o, i)))
+            VEC_PUSH(a->arena, &a->links, ((struct link){o, class_of(op_opnd(o, i)), to}));
 }
 
 /* Operands first.. of `by` are what becomes the values; an `if`'s region may return instead. */
@@ -400,11 +418,7 @@ static void gather_op(struct assign *a, struct op *o)
     else if (o->code == OP_asm || o->code == OP_asm_effect)
         add_asm(o);
     else if (is_shape_change(o))
-        for (int i = 0; i < o->nopnds; i++)
-            for (int k = 0; k < o->nresults; k++)
-                if (class_of(op_opnd(o, i)) && class_of(&o->results[k]))
-                    VEC_PUSH(a->arena, &a->links,
-                             ((struct link){o, class_of(op_opnd(o, i)), class_of(&o->results[k])}));
+        add_shape_change(a, o);
 }
 
 static void gather_block(struct assign *a, struct block *b)
@@ -478,7 +492,7 @@ static const struct layout *blocked(struct assign *a, const struct class *c, con
 static const struct layout *plain_layout(struct assign *a, const struct type *t)
 {
     struct class alone = {.type = t};
-    int order[RANK_MAX];
+    int order[RANK_MAX] = {0};
     for (int d = 0; d < t->rank; d++)
         order[d] = t->rank - 1 - d;
     return blocked(a, &alone, order, 1);
@@ -867,6 +881,14 @@ static void rewrite_gather(struct assign *a, struct op *o)
     op_set_opnd(o, 1, demand(a, op_opnd(o, 1), class_of(op_result(o))->layout, o));
 }
 
+/* A pair that becomes two scalars is in the registers of every thread. */
+static void rewrite_split(struct assign *a, struct op *o)
+{
+    const struct value *half = &o->results[0];
+    const struct layout *l = class_of(half) ? class_of(half)->layout : plain_layout(a, half->type);
+    demand_operands(a, o, layout_before(a, o, l));
+}
+
 static void rewrite_block(struct assign *a, struct block *b);
 
 static void rewrite_control(struct assign *a, struct op *o)
@@ -907,6 +929,8 @@ static void rewrite_op(struct assign *a, struct op *o)
         rewrite_scan(a, o);
     else if (o->code == OP_gather)
         rewrite_gather(a, o);
+    else if (o->code == OP_split)
+        rewrite_split(a, o);
     else if (o->nregions)
         rewrite_control(a, o);
     else if (site)
