@@ -244,6 +244,9 @@ void opt_run(struct func *f, const struct opt_options *o)
         for (int i = 0; i < NORDER && step(f, o, pass_by_name(order[i], strlen(order[i]))); i++)
             continue;
     }
+    f->module->diag->stage = "opt";
+    if (f->module->diag->nerrors == 0 && !checks_each(o))
+        verify(f); /* what breaks a rule is reported in every build, before code is made of it */
     f->module->opt = NULL;
     f->module->diag->stage = stage;
 }
