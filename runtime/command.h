@@ -27,6 +27,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(against,       0,    "against",       "NESO",    BENCH,         "compare with another build, measured in turns with this one") \
     X(rounds,        0,    "rounds",        "N",       BENCH,         "how often each program runs, 3 unless told; more where that leaves doubts") \
     X(threshold,     0,    "threshold",     "PCT",     BENCH,         "the least difference that counts; 2 is the default") \
+    X(allow_missing, 0,    "allow-missing", NULL,      BENCH,         "what the base has and this run did not measure is left out on purpose: no exit status 4") \
     X(blind,         0,    "blind",         NULL,      BENCH,         "compare the times of kernels whose PTX is the same, too") \
     X(json_out,      0,    "json",          "OUT",     BENCH,         "everything, as JSON") \
     X(google,        0,    "google-json",   "OUT",     BENCH,         "the times, as Google Benchmark writes them") \
@@ -139,6 +140,10 @@ int embed(const struct given *g, neso_context *ctx, neso_module *module, const c
 
 /* -- command_bench.c -- */
 int bench_command(const struct given *g);
+
+/* -- command_bench_rules.c -- */
+/* How costs decide, on standard output. */
+void bench_rules_print(void);
 
 /* -- command_variants.c -- */
 int variants_command(const struct given *g);

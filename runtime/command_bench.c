@@ -11,7 +11,7 @@
  *     └────────────┘   (undecided: more rounds)
  *
  * Exit status: 0 nothing is slower, 1 something is or a bound is broken, 2 bad usage or a
- * program failed, 3 undecided. */
+ * program failed, 3 undecided, 4 incomplete: something of the base was not measured, or a bound's cost. */
 #include "runtime/command_bench.h"
 
 #include <errno.h>
@@ -150,13 +150,16 @@ static void counted(void *user, const neso_count *c)
     if (!r->kernel) { /* a variant that the launch chose */
         r->kernel = copy_text(c->kernel);
         row_place(r, b->path, line_of(b->path, r->kernel));
+        r->is_counted_only = true;
     }
     if (c->line)
         snprintf(name, sizeof name, "run.%s@%u", c->name, (unsigned)c->line);
     else
         snprintf(name, sizeof name, "run.%s", c->name);
+    if (r->is_counted_only) /* nobody has its PTX: what it counts tells whether it is the same */
+        r->key = ptx_digest(name, r->key) ^ (uint64_t)c->value * 1099511628211u;
     const char *slash = strrchr(b->path, '/'); /* counts know the name alone */
-    if (!c->line || (judge_tells(name) && strcmp(c->file, slash ? slash + 1 : b->path) == 0))
+    if (!c->line || (rules_tell(name) && strcmp(c->file, slash ? slash + 1 : b->path) == 0))
         row_set_cost(r, name, (double)c->value);
 }
 
@@ -296,8 +299,8 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     while (!error && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     int result = error ? complain("cannot run %s: %s", build, strerror(error))
-                 : !WIFEXITED(status) ||
-                         (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 1 && WEXITSTATUS(status) != 3)
+                 : !WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 1 &&
+                                          WEXITSTATUS(status) != 3 && WEXITSTATUS(status) != 4)
                      ? complain("%s bench failed", build)
                      : set_read(set, record);
     free(argv[6]);
@@ -389,7 +392,8 @@ static int bench(struct bencher *b, struct bench_set *base, struct judgement *j)
 {
     const struct given *g = b->given;
     const char *github = getenv("GITHUB_ACTIONS");
-    struct rules rules = {.blind = g->options[OPTION_blind] != NULL};
+    struct rules rules = {.blind = g->options[OPTION_blind] != NULL,
+                          .allow_missing = g->options[OPTION_allow_missing] != NULL};
     int rounds;
     if (!read_threshold(g, &rules.threshold) || !number(g, OPTION_rounds, &rounds))
         return BAD;

@@ -26,7 +26,8 @@ struct bench_row {
     char *file;
     uint32_t line; /* 0: unknown */
     char *kernel;  /* is_kernel: its name in the source */
-    uint64_t key;  /* digest of the PTX */
+    uint64_t key;  /* digest of the PTX; of the counts where it is a variant that a launch chose */
+    bool is_counted_only;
     struct numbers stretches, values; /* ms, of all rounds; see statistics.h */
     size_t ndropped, nmeasured;       /* calls: while the clock was held down, and all */
     size_t ncosts;
@@ -50,8 +51,6 @@ char *copy_text(const char *s);
 void set_begin_round(struct bench_set *s);
 /* The row of that name that this round has not used yet; made where there is none. */
 struct bench_row *set_row(struct bench_set *s, bool is_kernel, const char *name);
-/* NULL: no such. */
-const struct bench_row *set_find(const struct bench_set *s, bool is_kernel, const char *name);
 void row_place(struct bench_row *r, const char *file, uint32_t line);
 /* Adds what is kept of a round's times. */
 void row_add_times(struct bench_row *r, const double *ms, size_t n);
@@ -74,19 +73,29 @@ uint64_t ptx_digest(const char *ptx, uint64_t seed);
  * so. */
 void cost_kernel(struct bench_row *r, neso_kernel *kernel, const char *ptx, bool assemble);
 
+/* -- command_bench_pair.c -- */
+
+/* The partner of each row of the candidate, and of each of the base; NULL: it has none. */
+void pair_rows(const struct bench_set *candidate, const struct bench_set *base, const struct bench_row **of_candidate,
+               const struct bench_row **of_base);
+
 /* -- command_bench_judge.c -- */
 
 struct judged {
-    const struct bench_row *row;
+    const struct bench_row *row, *base; /* base NULL: the row is new */
     enum verdict verdict;
-    bool has_base, same_key;
+    bool same_key;
     struct comparison times; /* where the row has times and a base */
     char note[200];          /* "registers 32 -> 40"; "" */
     uint32_t line;           /* of the program, where a count grew the most; 0: none did */
 };
 
+/* -- command_bench_rules.c -- */
+
 /* Does a verdict rest on this count (of a line)? */
-bool judge_tells(const char *name);
+bool rules_tell(const char *name);
+/* By costs alone; the note says which changed. */
+enum verdict rules_compare(struct judged *x, double threshold);
 
 /* A line "# bench: KERNEL COST <= N" of a program. */
 struct bound {
@@ -105,19 +114,23 @@ struct judgement {
     struct judged *rows; /* as the candidate's */
     size_t nbounds;
     struct bound *bounds;
-    size_t ngone; /* of the base, that nothing measured now */
-    size_t counts[4]; /* of verdicts */
+    size_t nmissing; /* rows of the base that nothing measured now */
+    const struct bench_row **missing;
+    const char *lacking; /* a cost that the base has and the candidate lacks; NULL: none */
+    bool allow_missing; /* as the rules say */
+    size_t counts[4];   /* of verdicts */
 };
 
 struct rules {
     double threshold; /* 0.02 */
     bool blind;       /* times are compared where the PTX is the same too */
+    bool allow_missing; /* what is missing changes no exit status */
 };
 
 /* GOOD, or BAD: a line of bounds is wrong, and the user was told. */
 int bounds_read(struct judgement *j, const char *path, const char *text);
 void judge(struct judgement *j, const struct bench_set *candidate, const struct bench_set *base, const struct rules *rules);
-/* 0, 1 or 3. */
+/* 0, 1, 3 or 4. */
 int judgement_status(const struct judgement *j);
 void judgement_free(struct judgement *j);
 

@@ -6,6 +6,10 @@
  *     shared_bytes             of a program instance
  *     instructions             lines of PTX, and of these: integer, floating, tensor, global_loads, ...
  *     bytes_per_access         that a thread moves with one load or store of global memory, on average
+ *     instructions_per_byte    of those that a thread moves so
+ *     tensor_copies            copies by tensor maps
+ *     warpgroup_products       wgmma instructions
+ *     staged_bytes             shared memory of a kernel that copies into it asynchronously
  */
 #include "runtime/command_bench.h"
 
@@ -130,18 +134,31 @@ static double access_bytes(const char *s)
     return lanes * bits / 8;
 }
 
+/* Adds one to a cost. */
+static void count(struct bench_row *r, const char *name)
+{
+    row_set_cost(r, name, *row_cost(r, name) + 1);
+}
+
 static void cost_ptx(struct bench_row *r, const char *ptx)
 {
+    static const char copy[] = "cp.async.bulk.tensor", product[] = "wgmma.mma_async";
     double instructions = 0, accesses = 0, bytes = 0;
     for (int i = 0; i < CLASSES; i++)
         row_set_cost(r, classes[i].name, 0);
     row_set_cost(r, "floating", 0);
+    row_set_cost(r, "tensor_copies", 0);
+    row_set_cost(r, "warpgroup_products", 0);
     for (const char *line = ptx; *line; line += strcspn(line, "\n"), line += *line != '\0') {
         const char *s = find_instruction(line);
         if (!s)
             continue;
         const char *class = classify(s);
-        row_set_cost(r, class, *row_cost(r, class) + 1);
+        count(r, class);
+        if (strncmp(s, copy, sizeof copy - 1) == 0)
+            count(r, "tensor_copies");
+        if (strncmp(s, product, sizeof product - 1) == 0)
+            count(r, "warpgroup_products");
         instructions++;
         if (strncmp(class, "global_", 7) == 0) {
             accesses++;
@@ -149,8 +166,10 @@ static void cost_ptx(struct bench_row *r, const char *ptx)
         }
     }
     row_set_cost(r, "instructions", instructions);
-    if (accesses > 0)
+    if (accesses > 0) {
         row_set_cost(r, "bytes_per_access", bytes / accesses);
+        row_set_cost(r, "instructions_per_byte", instructions / bytes);
+    }
 }
 
 /* -- ptxas -- */
@@ -186,6 +205,7 @@ void cost_kernel(struct bench_row *r, neso_kernel *kernel, const char *ptx, bool
     if (neso_kernel_resources(kernel, &resources) == NESO_OK) {
         row_set_cost(r, "live_registers", resources.live_registers);
         row_set_cost(r, "shared_bytes", resources.shared_bytes);
+        row_set_cost(r, "staged_bytes", *row_cost(r, "copies") > 0 ? resources.shared_bytes : 0);
         row_set_cost(r, "threads", resources.num_threads);
     }
     if (assemble)

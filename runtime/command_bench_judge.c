@@ -1,9 +1,9 @@
 /* command_bench_judge.c: what follows from a candidate's set and its base's.
  *
- * Times are compared by statistics.c; those of the same PTX are SAME. Where nothing was timed, costs speak,
- * as far as they can: what the emulator counted, and spills, decide; of registers, shared memory and lines of
- * PTX more or fewer may be either, so that growth leaves it UNDECIDED. Bounds that a program declares hold
- * with and without a base:
+ * Rows are paired by command_bench_pair.c. Times are compared by statistics.c; those of the same PTX are SAME. Where
+ * nothing was timed, costs decide by the rules of command_bench_rules.c. What the base has and nobody measured now
+ * is missing: the comparison is incomplete, which has an exit status of its own. Bounds that a program declares
+ * hold with and without a base:
  *
  *     # bench: softmax_kernel registers <= 32
  *     # bench: softmax_kernel run.shared_conflicts <= 0
@@ -51,74 +51,6 @@ static void judge_bound(struct bound *b, const struct bench_set *set)
     }
 }
 
-/* -- costs -- */
-
-/* Those that say something by themselves. */
-static const struct telling {
-    const char *name;
-    bool decides; /* more is slower; else it may be */
-} telling[] = {
-    {"spill_bytes", true},        {"registers", false},
-    {"shared_bytes", false},      {"instructions", false},
-    {"run.global_sectors", true}, {"run.shared_wavefronts", true},
-    {"run.instructions", true},   {"run.tensor_operations", true},
-};
-enum { TELLING = sizeof telling / sizeof *telling };
-
-bool judge_tells(const char *name)
-{
-    for (int i = 0; i < TELLING; i++)
-        if (strncmp(name, telling[i].name, strcspn(name, "@")) == 0)
-            return true;
-    return false;
-}
-
-static void note(struct judged *x, const char *what, double from, double to)
-{
-    size_t n = strlen(x->note);
-    snprintf(x->note + n, sizeof x->note - n, "%s%s %.9g -> %.9g", n ? ", " : "", what, from, to);
-}
-
-/* The line of the program at which count `name` grew the most; 0: counts of lines are not known. */
-static uint32_t line_of_growth(const struct bench_row *row, const struct bench_row *base, const char *name)
-{
-    size_t n = strlen(name);
-    uint32_t line = 0;
-    double most = 0;
-    for (size_t i = 0; i < row->ncosts; i++) {
-        const struct cost *c = &row->costs[i];
-        if (strncmp(c->name, name, n) != 0 || c->name[n] != '@')
-            continue;
-        const double *before = row_cost(base, c->name);
-        double growth = c->value - (before ? *before : 0);
-        if (growth <= most)
-            continue;
-        most = growth;
-        line = (uint32_t)strtoul(c->name + n + 1, NULL, 10);
-    }
-    return line;
-}
-
-static enum verdict compare_costs(struct judged *x, const struct bench_row *base, const struct rules *rules)
-{
-    bool grew = false, shrank = false, is_slower = false;
-    for (int i = 0; i < TELLING; i++) {
-        const double *from = row_cost(base, telling[i].name), *to = row_cost(x->row, telling[i].name);
-        if (!from || !to || fabs(*to - *from) <= rules->threshold * *from)
-            continue;
-        note(x, telling[i].name, *from, *to);
-        grew |= *to > *from;
-        shrank |= *to < *from;
-        is_slower |= *to > *from && telling[i].decides;
-        uint32_t line = *to > *from ? line_of_growth(x->row, base, telling[i].name) : 0;
-        size_t said = strlen(x->note);
-        if (line)
-            snprintf(x->note + said, sizeof x->note - said, " (line %u)", (unsigned)line);
-        x->line = x->line ? x->line : line;
-    }
-    return is_slower ? VERDICT_slower : grew ? VERDICT_undecided : shrank ? VERDICT_faster : VERDICT_same;
-}
-
 /* -- times -- */
 
 static enum verdict compare_times(struct judged *x, const struct bench_row *base, int clock_khz,
@@ -147,22 +79,60 @@ static enum verdict compare_times(struct judged *x, const struct bench_row *base
 
 /* -- all -- */
 
-static void judge_row(struct judgement *j, struct judged *x, const struct bench_set *base,
-                      const struct rules *rules)
+static void judge_row(struct judgement *j, struct judged *x, const struct rules *rules)
 {
-    const struct bench_row *old = base ? set_find(base, x->row->is_kernel, x->row->name) : NULL;
+    const struct bench_row *old = x->base;
     bool has_times = strcmp(j->candidate->gpu, "none") != 0;
-    x->verdict = VERDICT_same;
-    x->has_base = old != NULL;
-    x->same_key = old && old->key == x->row->key;
-    if (old && !x->row->is_kernel)
+    if (!old)
+        return;
+    x->same_key = old->key == x->row->key;
+    if (strcmp(old->name, x->row->name) != 0)
+        snprintf(x->note, sizeof x->note, "was %.120s",
+                 strchr(old->name, '/') ? strchr(old->name, '/') + 1 : old->name);
+    if (!x->row->is_kernel)
         x->verdict = compare_times(x, old, j->candidate->clock_khz, rules);
-    else if (old && !x->same_key)
-        x->verdict = compare_costs(x, old, rules);
+    else if (!x->same_key)
+        x->verdict = rules_compare(x, rules->threshold);
     if (x->row->is_kernel && has_times)
-        x->verdict = VERDICT_same; /* the times speak; the note stays */
-    if (x->has_base)
-        j->counts[x->verdict]++;
+        x->verdict = VERDICT_same; /* the times decide; the note stays */
+    j->counts[x->verdict]++;
+}
+
+/* Is a row of the base without partner a measurement that is missing? Kernels' costs are beside the point where calls
+ * are timed. */
+static bool is_missed(const struct bench_row *r, const struct bench_set *candidate)
+{
+    return !r->is_kernel || strcmp(candidate->gpu, "none") == 0;
+}
+
+static void judge_rows(struct judgement *j, const struct bench_set *base, const struct rules *rules)
+{
+    const struct bench_row **of_candidate = grow(NULL, j->n * sizeof(*of_candidate));
+    const struct bench_row **of_base = grow(NULL, base->n * sizeof(*of_base));
+    pair_rows(j->candidate, base, of_candidate, of_base);
+    for (size_t i = 0; i < j->n; i++) {
+        j->rows[i].base = of_candidate[i];
+        judge_row(j, &j->rows[i], rules);
+    }
+    j->missing = grow(j->missing, base->n * sizeof(*j->missing));
+    for (size_t i = 0; i < base->n; i++)
+        if (!of_base[i] && is_missed(&base->rows[i], j->candidate))
+            j->missing[j->nmissing++] = &base->rows[i];
+    free(of_candidate);
+    free(of_base);
+}
+
+/* The first cost that a verdict rests on, that the base has, and that was not measured now; NULL: none. */
+static const char *find_lacking(const struct judgement *j)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        const struct bench_row *base = j->rows[i].base;
+        for (size_t k = 0; base && base->is_kernel && is_missed(base, j->candidate) && k < base->ncosts; k++)
+            if (rules_tell(base->costs[k].name) && !strchr(base->costs[k].name, '@') &&
+                !row_cost(j->rows[i].row, base->costs[k].name))
+                return base->costs[k].name;
+    }
+    return NULL;
 }
 
 void judge(struct judgement *j, const struct bench_set *candidate, const struct bench_set *base,
@@ -172,16 +142,15 @@ void judge(struct judgement *j, const struct bench_set *candidate, const struct 
     memset(j->counts, 0, sizeof j->counts);
     j->candidate = candidate;
     j->has_base = base != NULL;
+    j->allow_missing = rules->allow_missing;
     j->n = candidate->n;
-    j->ngone = 0;
+    j->nmissing = 0;
     j->rows = grow(NULL, j->n * sizeof *j->rows);
-    for (size_t i = 0; i < j->n; i++) {
+    for (size_t i = 0; i < j->n; i++)
         j->rows[i] = (struct judged){.row = &candidate->rows[i]};
-        judge_row(j, &j->rows[i], base, rules);
-    }
-    for (size_t i = 0; base && i < base->n; i++)
-        j->ngone += (!base->rows[i].is_kernel || strcmp(candidate->gpu, "none") == 0) &&
-                    !set_find(candidate, base->rows[i].is_kernel, base->rows[i].name);
+    if (base)
+        judge_rows(j, base, rules);
+    j->lacking = find_lacking(j);
     for (size_t i = 0; i < j->nbounds; i++) {
         j->bounds[i].state = BOUND_unknown;
         judge_bound(&j->bounds[i], candidate);
@@ -190,7 +159,7 @@ void judge(struct judgement *j, const struct bench_set *candidate, const struct 
 
 int judgement_status(const struct judgement *j)
 {
-    enum { SLOWER = 1, UNDECIDED = 3 };
+    enum { SLOWER = 1, UNDECIDED = 3, INCOMPLETE = 4 };
     size_t broken = 0, unknown = 0;
     for (size_t i = 0; i < j->nbounds; i++) {
         broken += j->bounds[i].state == BOUND_broken;
@@ -198,7 +167,9 @@ int judgement_status(const struct judgement *j)
     }
     if (j->counts[VERDICT_slower] || broken)
         return SLOWER;
-    return j->counts[VERDICT_undecided] || unknown ? UNDECIDED : GOOD;
+    if (!j->allow_missing && (j->nmissing || j->lacking || unknown))
+        return INCOMPLETE;
+    return j->counts[VERDICT_undecided] ? UNDECIDED : GOOD;
 }
 
 void judgement_free(struct judgement *j)
@@ -207,4 +178,5 @@ void judgement_free(struct judgement *j)
         free(j->bounds[i].file);
     free(j->bounds);
     free(j->rows);
+    free(j->missing);
 }

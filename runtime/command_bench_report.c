@@ -10,7 +10,7 @@
 
 static const char *word_of(const struct judged *x)
 {
-    return x->has_base ? verdict_words[x->verdict] : "NEW";
+    return x->base ? verdict_words[x->verdict] : "NEW";
 }
 
 static double median_ms(const struct bench_row *r)
@@ -119,6 +119,8 @@ void report_table(const struct judgement *j, FILE *f)
 {
     put_rows(j, false, f);
     put_rows(j, true, f);
+    for (size_t i = 0; i < j->nmissing; i++)
+        fprintf(f, "MISSING    %s  stands in the base, and was not measured now\n", j->missing[i]->name);
     for (size_t i = 0; i < j->nbounds; i++) {
         fprintf(f, "%s:%" PRIu32 ": bound %s: ", j->bounds[i].file, j->bounds[i].line,
                 state_word(&j->bounds[i]));
@@ -128,9 +130,12 @@ void report_table(const struct judgement *j, FILE *f)
     fprintf(f, "\n%s: %zu same, %zu faster, %zu slower, %zu undecided", j->candidate->gpu,
             j->counts[VERDICT_same], j->counts[VERDICT_faster], j->counts[VERDICT_slower],
             j->counts[VERDICT_undecided]);
+    if (j->nmissing)
+        fprintf(f, ", %zu missing%s", j->nmissing, j->allow_missing ? " (allowed)" : "");
     fprintf(f, "%s\n", j->has_base ? "" : "; nothing to compare with");
-    if (j->ngone)
-        fprintf(f, "%zu of the base %s not measured now\n", j->ngone, j->ngone == 1 ? "was" : "were");
+    if (j->lacking)
+        fprintf(f, "%s stands in the base, and was not measured now: %s\n", j->lacking,
+                strncmp(j->lacking, "run.", 4) == 0 ? "give --counts" : "ptxas did not run, or failed");
 }
 
 /* -- GitHub's annotations -- */
@@ -166,6 +171,10 @@ void report_annotations(const struct judgement *j, FILE *f)
         fprintf(f, "%s %s: ", x->row->name, word_of(x));
         put_reason(f, x);
         fputc('\n', f);
+    }
+    for (size_t i = 0; i < j->nmissing; i++) {
+        begin_warning(f, j->missing[i]->file, 0);
+        fprintf(f, "%s MISSING: it stands in the base, and was not measured now\n", j->missing[i]->name);
     }
     for (size_t i = 0; i < j->nbounds; i++) {
         if (j->bounds[i].state == BOUND_kept)
@@ -211,6 +220,10 @@ static void put_json_row(FILE *f, const struct judged *x)
     fputs("  {", f);
     put_word(f, "name", r->name);
     fputs(", ", f);
+    if (x->base) {
+        put_word(f, "base", x->base->name);
+        fputs(", ", f);
+    }
     put_word(f, "kind", r->is_kernel ? "kernel" : "time");
     fputs(", ", f);
     put_word(f, "verdict", word_of(x));
@@ -245,7 +258,12 @@ static void write_json(const struct judgement *j, FILE *f)
         put_json_row(f, &j->rows[i]);
         fputs(i + 1 < j->n ? ",\n" : "\n", f);
     }
-    fputs(" ],\n \"bounds\": [", f);
+    fputs(" ],\n \"missing\": [", f);
+    for (size_t i = 0; i < j->nmissing; i++) {
+        fputs(i ? ", " : "", f);
+        put_string(f, j->missing[i]->name);
+    }
+    fputs("],\n \"bounds\": [", f);
     for (size_t i = 0; i < j->nbounds; i++) {
         const struct bound *b = &j->bounds[i];
         fputs(i ? ",\n  {" : "\n  {", f);
@@ -323,6 +341,13 @@ static void put_case(FILE *f, const struct judged *x)
     fputs("</testcase>\n", f);
 }
 
+static void put_missing_case(FILE *f, const struct bench_row *r)
+{
+    fprintf(f, "  <testcase classname=\"neso.bench.%s\" name=\"", r->is_kernel ? "kernel" : "time");
+    put_xml(f, r->name);
+    fputs("\"><failure message=\"it stands in the base, and was not measured now\"/></testcase>\n", f);
+}
+
 static void put_bound_case(FILE *f, const struct bound *b)
 {
     fputs("  <testcase classname=\"neso.bench.bound\" name=\"", f);
@@ -341,7 +366,7 @@ static void put_bound_case(FILE *f, const struct bound *b)
 
 static void write_junit(const struct judgement *j, FILE *f)
 {
-    size_t broken = 0, unknown = 0;
+    size_t broken = 0, unknown = 0, nmissing = j->allow_missing ? 0 : j->nmissing;
     for (size_t i = 0; i < j->nbounds; i++) {
         broken += j->bounds[i].state == BOUND_broken;
         unknown += j->bounds[i].state == BOUND_unknown;
@@ -350,9 +375,12 @@ static void write_junit(const struct judgement *j, FILE *f)
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n <testsuite name=\"neso bench\" "
             "tests=\"%zu\" "
             "failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n",
-            j->n + j->nbounds, j->counts[VERDICT_slower] + broken, j->counts[VERDICT_undecided] + unknown);
+            j->n + nmissing + j->nbounds, j->counts[VERDICT_slower] + nmissing + broken,
+            j->counts[VERDICT_undecided] + unknown);
     for (size_t i = 0; i < j->n; i++)
         put_case(f, &j->rows[i]);
+    for (size_t i = 0; i < nmissing; i++)
+        put_missing_case(f, j->missing[i]);
     for (size_t i = 0; i < j->nbounds; i++)
         put_bound_case(f, &j->bounds[i]);
     fputs(" </testsuite>\n</testsuites>\n", f);
@@ -389,7 +417,7 @@ static void put_markdown_table(const struct judgement *j, bool changed, FILE *f)
     fputs("| | | base | now | change |\n| --- | --- | ---: | ---: | --- |\n", f);
     for (size_t i = 0; i < j->n; i++) {
         const struct judged *x = &j->rows[i];
-        if ((x->has_base && (x->verdict != VERDICT_same || *x->note)) == changed)
+        if ((x->base && (x->verdict != VERDICT_same || *x->note)) == changed)
             put_markdown_row(f, x);
     }
 }
@@ -410,6 +438,10 @@ static void write_markdown(const struct judgement *j, FILE *f)
         fprintf(f, ":%" PRIu32 ": `", j->bounds[i].line);
         put_bound(f, &j->bounds[i]);
         fputc('`', f);
+    }
+    for (size_t i = 0; i < j->nmissing; i++) {
+        fputs("\n- missing: ", f);
+        put_cell(f, j->missing[i]->name);
     }
     fputs("\n<details><summary>the same, and what is new</summary>\n\n", f);
     put_markdown_table(j, false, f);

@@ -60,7 +60,8 @@ void set_begin_round(struct bench_set *s)
         s->rows[i].uses = 0;
 }
 
-const struct bench_row *set_find(const struct bench_set *s, bool is_kernel, const char *name)
+/* NULL: no such. */
+static const struct bench_row *set_find(const struct bench_set *s, bool is_kernel, const char *name)
 {
     for (size_t i = 0; i < s->n; i++)
         if (s->rows[i].is_kernel == is_kernel && strcmp(s->rows[i].name, name) == 0)

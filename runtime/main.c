@@ -130,7 +130,7 @@ static void print_usage(FILE *to)
           "NESO_CACHE_DIR is where compiled kernels are kept (default: neso in XDG_CACHE_HOME or ~/.cache);\n"
           "NESO_CACHE=off keeps none, NESO_CACHE=strict makes it an error where one is not there.\n"
           "Exit status: 0 good, 1 the program failed or is slower, 2 bad usage or bad input, 3 bench is "
-          "undecided.\n",
+          "undecided,\n4 bench did not measure all that the base has.\n",
           to);
 }
 
@@ -331,6 +331,8 @@ static int help_command(const struct given *g)
         print_usage(stdout);
     if (c)
         print_command(stdout, c);
+    if (c && c->bit == BENCH)
+        bench_rules_print();
     if (!g->argc || c)
         return GOOD;
     if (neso_context_create(NULL, &ctx) != NESO_OK)
