@@ -85,7 +85,7 @@ struct obj *arg_block(struct eval *e, struct obj *x, const struct args *call, in
 
 const struct lang_type *arg_dtype(struct eval *e, struct obj *x, struct loc at)
 {
-    if (x->kind == OBJ_type && x->type->kind != LT_void)
+    if (x->kind == OBJ_type && x->type->kind != LT_void && x->type->kind != LT_const)
         return x->type;
     const struct lang_type *t = x->kind == OBJ_str ? lang_parse(e, x->str.s, x->str.n) : NULL;
     if (t)

@@ -142,7 +142,9 @@ static struct obj *own_attribute(struct eval *e, struct obj *x, const char *name
         return is_box(x) ? box_getattr(e, x, name) : x->class_of ? field_of(e, x, name, at) : NULL;
     case OBJ_int:
     case OBJ_float:
-    case OBJ_bool: return e->trace && !x->is_constexpr ? tensor_getattr(e, x, name, at) : NULL;
+    case OBJ_bool:
+        return e->trace && !x->is_constexpr && strcmp(name, "type") != 0 ? tensor_getattr(e, x, name, at)
+                                                                         : NULL;
     case OBJ_module: return module_attribute(e, x, name, at);
     case OBJ_class:
     case OBJ_instance: return instance_find(e, x, name, at);
@@ -172,7 +174,7 @@ struct obj *find_attribute(struct eval *e, struct obj *x, const char *name, stru
     if (is_wrapped && strcmp(name, "value") == 0)
         return x;
     if (is_wrapped && strcmp(name, "type") == 0)
-        return builtin_type_of(e, x);
+        return obj_type(e, lang_const(e, x));
     return NULL;
 }
 

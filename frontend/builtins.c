@@ -302,6 +302,8 @@ struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *nam
         return obj_type(e, lang_scalar(t));
     if (strcmp(name, "element_ty") == 0 && (t->kind == LT_ptr || t->kind == LT_block))
         return obj_type(e, element_of(t));
+    if (strcmp(name, "value") == 0 && t->kind == LT_const)
+        return t->value;
     if (strcmp(name, "shape") == 0)
         return type_shape(e, t);
     if (strcmp(name, "numel") == 0)
@@ -310,6 +312,56 @@ struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *nam
     const struct row *r = x ? NULL : find_row(name, IN_type);
     return r ? obj_method(e, type, obj_builtin(e, &r->builtin)) : x;
 }
+
+/* -- classes, for isinstance -- */
+
+#define CLASSES(X)                                                                                           \
+    X(tensor)                                                                                                \
+    X(tuple) X(tensor_descriptor) X(constexpr) X(dtype) X(pointer_type) X(block_type) X(constexpr_type)
+
+enum class {
+#define X(word) CLASS_##word,
+    CLASSES(X)
+#undef X
+        CLASS_count
+};
+
+static enum class find_class(const struct obj *x) {
+    static const char *const names[] =
+        {
+#define X(word) PREFIX_constant #word,
+            CLASSES(X)
+#undef X
+        };
+    int i = 0;
+    while (i < CLASS_count && (x->kind != OBJ_builtin || strcmp(x->builtin->name, names[i]) != 0)) i++;
+    return (enum class)i;
+}
+
+bool builtins_is_class(const struct obj *x)
+{
+    return find_class(x) != CLASS_count;
+}
+
+bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct obj *class)
+{
+    int kind = x->kind == OBJ_type ? (int)x->type->kind : -1;
+    switch (find_class(class)) {
+    case CLASS_tensor: return x->kind == OBJ_tensor || is_block_pointer(x);
+    case CLASS_tuple: return x->kind == OBJ_tuple && !is_box(x);
+    case CLASS_tensor_descriptor: return is_box(x) && !is_block_pointer(x);
+    /* Python's functions in a kernel get what constants hold. */
+    case CLASS_constexpr: return x->is_constexpr && !e->trace;
+    case CLASS_dtype: return kind >= 0 && kind != LT_const;
+    case CLASS_pointer_type: return kind == LT_ptr;
+    case CLASS_block_type: return kind == LT_block;
+    case CLASS_constexpr_type: return kind == LT_const;
+    case CLASS_count: break;
+    }
+    return false;
+}
+
+/* -- questions that types answer -- */
 
 struct obj *builtin_type_is(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -360,6 +412,12 @@ struct obj *builtin_pointer_type(struct eval *e, struct obj **args, const struct
 {
     const struct lang_type *t = arg_dtype(e, args[0], arg_loc(call, 0, "element_ty"));
     return t ? obj_type(e, lang_ptr(e, t, obj_truth(e, args[2], call->loc))) : obj_error;
+}
+
+struct obj *builtin_constexpr_type(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x = trace_constexpr(e, args[0], call->loc);
+    return is_error(x) ? x : obj_type(e, lang_const(e, x));
 }
 
 struct obj *builtin_block_type(struct eval *e, struct obj **args, const struct args *call)

@@ -166,7 +166,7 @@ ROW(constant,  tensor,         "*args, **kwargs",                  unsupported, 
 ROW(constant,  const,          "*args, **kwargs",                  unsupported,   NULL)
 ROW(constant,  dtype,          "name",                             str_to_ty,     NULL)
 ROW(constant,  slice,          "*args",                            unsupported,   NULL)
-ROW(constant,  constexpr_type, "*args",                            unsupported,   NULL)
+ROW(constant,  constexpr_type, "value",                            constexpr_type, NULL)
 ROW(constant,  tensor_descriptor, "*args, **kwargs",               unsupported,   NULL)
 ROW(constant,  tensor_descriptor_type, "*args, **kwargs",          unsupported,   NULL)
 ROW(constant,  aggregate_replace, "*args, **kwargs",               unsupported,   NULL)

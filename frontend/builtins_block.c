@@ -221,6 +221,36 @@ struct obj *builtin_advance(struct eval *e, struct obj **args, const struct args
     return box_new(e, &block_pointer_class, fields);
 }
 
+/* -- where two meet -- */
+
+static bool is_index_field(const struct obj *box, int field)
+{
+    return field == BOX_shape || field == BOX_strides || (field == BOX_last && is_block_pointer(box));
+}
+
+bool box_agrees(struct eval *e, const struct obj *x, const struct obj *with)
+{
+    for (int i = 0; i < BOX_count; i++)
+        if (!is_index_field(x, i) && !same_type(e, x->seq.at[i], with->seq.at[i]))
+            return false;
+    return true;
+}
+
+struct obj *box_meet(struct eval *e, struct obj *x, const struct obj *with, struct loc at)
+{
+    struct obj *fields[BOX_count];
+    for (int i = 0; i < BOX_count; i++) {
+        struct obj *field = fields[i] = x->seq.at[i], *other = with->seq.at[i];
+        if (!is_index_field(x, i))
+            continue;
+        fields[i] = obj_tuple(e, field->seq.n, field->seq.at);
+        for (int d = 0; d < field->seq.n; d++)
+            if (!same_type(e, field->seq.at[d], other->seq.at[d]))
+                fields[i]->seq.at[d] = cast_index(e, field->seq.at[d], DT_i64, at);
+    }
+    return box_new(e, x->class_of, fields);
+}
+
 /* -- addresses and masks -- */
 
 static bool fits_32_bits(const struct obj *stride, int64_t n)
@@ -542,9 +572,10 @@ struct obj *box_getattr(struct eval *e, struct obj *x, const char *name)
             return obj_method(e, x, find_language(e, name));
     if (strcmp(name, "dtype") == 0)
         return obj_type(e, is_pointer ? scalar_of(x->seq.at[BOX_base]) : elem);
-    if (strcmp(name, "block_type") == 0 && !is_pointer) {
+    if (strcmp(name, is_pointer ? "type" : "block_type") == 0) {
         int shape[RANK_MAX], rank = arg_shape(e, x->seq.at[BOX_block], (struct loc){0}, shape);
-        return obj_type(e, lang_block(e, elem, rank, shape));
+        const struct lang_type *block = lang_block(e, elem, rank, shape);
+        return obj_type(e, is_pointer ? lang_ptr(e, block, false) : block);
     }
     return is_pointer ? NULL : descriptor_method(e, x, name);
 }

@@ -351,7 +351,7 @@ struct obj *tensor_cast(struct eval *e, struct obj *x, const struct lang_type *t
     if (is_error(x))
         return x;
     const struct lang_type *from = scalar_of(x);
-    if (lang_equal(from, to) && round == ROUND_none)
+    if (lang_equal(from, to))
         return x;
     if (is_bitcast && !is_ptr_type(from) && !is_ptr_type(to))
         return bitcast(e, x, to, at);

@@ -242,6 +242,9 @@ struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, stru
 /* -- builtins_block.c -- */
 bool is_box(const struct obj *x); /* a block pointer or a tensor descriptor */
 struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL: no such */
+/* Are two boxes of one class of one type to a user? And box x, in 64 bits what `with` keeps in another way. */
+bool box_agrees(struct eval *e, const struct obj *x, const struct obj *with);
+struct obj *box_meet(struct eval *e, struct obj *x, const struct obj *with, struct loc at);
 /* What a launch takes apart, into a tuple: tuples, named tuples, tensor descriptors of the host.
  * NULL: x is none of these. */
 struct obj *argument_parts(struct eval *e, struct obj *x);
@@ -260,6 +263,9 @@ void builtins_help(struct text *out);
 struct scope *builtins_names(struct eval *e, const struct obj *module);
 /* Members of a dtype or pointer type; NULL: no such. */
 struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
+/* Is x a class of triton.language for isinstance (tl.tensor, tl.pointer_type)? And is x of such a class? */
+bool builtins_is_class(const struct obj *x);
+bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct obj *class);
 
 /* -- prelude.py, library.py (as packed texts): functions of the language and modules of Python
  * that are written in it -- */

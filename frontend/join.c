@@ -75,7 +75,7 @@ struct obj *unflatten(struct eval *e, struct obj *like, struct value *const *val
     return obj_tuple_like(e, like, items);
 }
 
-bool same_type(struct eval *e, const struct obj *a, const struct obj *b)
+static bool compare_types(struct eval *e, const struct obj *a, const struct obj *b, bool exactly)
 {
     if (a->kind != b->kind)
         return false;
@@ -84,9 +84,50 @@ bool same_type(struct eval *e, const struct obj *a, const struct obj *b)
     if (a->kind != OBJ_tuple)
         return obj_equal(e, a, b);
     bool same = a->seq.n == b->seq.n && a->class_of == b->class_of;
+    if (same && !exactly && is_box(a))
+        return box_agrees(e, a, b);
     for (int i = 0; same && i < a->seq.n; i++)
-        same = same_type(e, a->seq.at[i], b->seq.at[i]);
+        same = compare_types(e, a->seq.at[i], b->seq.at[i], exactly);
     return same;
+}
+
+bool same_type(struct eval *e, const struct obj *a, const struct obj *b)
+{
+    return compare_types(e, a, b, true);
+}
+
+bool types_agree(struct eval *e, const struct obj *a, const struct obj *b)
+{
+    return compare_types(e, a, b, false);
+}
+
+static struct obj *meet_here(struct eval *e, struct obj *x, struct obj *with, struct loc at)
+{
+    if (x->kind != OBJ_tuple || !types_agree(e, x, with) || same_type(e, x, with))
+        return x;
+    if (is_box(x))
+        return box_meet(e, x, with, at);
+    struct obj **items = NEW_ARRAY(e->arena, x->seq.n, struct obj *);
+    for (int i = 0; i < x->seq.n; i++)
+        items[i] = meet_here(e, x->seq.at[i], with->seq.at[i], at);
+    return obj_tuple_like(e, x, items);
+}
+
+struct obj *meet(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at)
+{
+    struct block *here = e->trace->block;
+    e->trace->block = b;
+    x = meet_here(e, x, with, at);
+    e->trace->block = here;
+    return x;
+}
+
+/* Both of what two branches give, in one type where their types agree. */
+static void meet_both(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
+{
+    struct obj *first = x[0];
+    x[0] = meet(e, x[0], x[1], blocks[0], at);
+    x[1] = meet(e, x[1], first, blocks[1], at);
 }
 
 const char *type_text(struct eval *e, const struct obj *x)
@@ -183,6 +224,7 @@ static bool unify(struct eval *e, struct obj **x, struct block *const *blocks, s
         x[i] = dummy(e, x[!i], at);
         e->trace->block = here;
     }
+    meet_both(e, x, blocks, at);
     if (same_type(e, x[0], x[1]))
         return true;
     diag_error(e->diag, trace_loc(e, at), ERR_return_types, type_text(e, x[0]), type_text(e, x[1]));
@@ -301,6 +343,9 @@ static struct obj *join_name(struct eval *e, const char *name, struct obj *old, 
         places[i] = br[i].body ? place_of_assignment(br[i].body, name, at) : at;
     if ((x[0] && is_error(x[0])) || (x[1] && is_error(x[1])))
         return obj_error;
+    struct block *blocks[2] = {br[0].block, br[1].block};
+    if (x[0] && x[1])
+        meet_both(e, x, blocks, at);
     if (!old) {
         if (!x[0] || !x[1]) {
             trace_lose(e, name, at, false);
@@ -324,7 +369,7 @@ static struct obj *join_name(struct eval *e, const char *name, struct obj *old, 
             x[i] = as_result(e, x[i], br[i].block, at);
     }
     for (int i = 0; i < 2; i++)
-        if (!same_type(e, was, x[i])) {
+        if (!types_agree(e, was, x[i])) {
             diag_error(e->diag, trace_loc(e, places[i]), ERR_if_type, name, type_text(e, old),
                        i ? "else" : "then", type_text(e, x[i]));
             return obj_error;

@@ -47,6 +47,14 @@ const struct lang_type *lang_block(struct eval *e, const struct lang_type *elem,
     return t;
 }
 
+const struct lang_type *lang_const(struct eval *e, struct obj *value)
+{
+    struct lang_type *t = NEW(e->arena, struct lang_type);
+    t->kind = LT_const;
+    t->value = value;
+    return t;
+}
+
 const struct lang_type *lang_scalar(const struct lang_type *t)
 {
     return t->kind == LT_block ? t->elem : t;
@@ -65,6 +73,7 @@ bool lang_equal(const struct lang_type *a, const struct lang_type *b)
     case LT_block:
         return a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0 &&
                lang_equal(a->elem, b->elem);
+    case LT_const: return a->value == b->value;
     }
     return false;
 }
@@ -88,6 +97,7 @@ void lang_print(const struct lang_type *t, struct text *out)
         lang_print(t->elem, out);
         text_char(out, '>');
         break;
+    case LT_const: text_str(out, "constexpr_type"); break;
     }
 }
 
@@ -181,7 +191,8 @@ const struct type *lang_ir(struct module *m, const struct lang_type *t)
     case LT_number: return type_scalar(m, t->dtype);
     case LT_ptr: return type_ptr(m, lang_ir(m, t->elem), SPACE_global);
     case LT_block: return type_tile(m, lang_ir(m, t->elem), t->rank, t->shape, NULL);
-    case LT_void: break;
+    case LT_void:
+    case LT_const: break;
     }
     return NULL;
 }

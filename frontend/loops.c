@@ -67,7 +67,8 @@ struct loop {
     const struct ast_list *body;
     const char *target; /* of `for`; NULL */
     struct snapshot before;
-    struct names assigned, forced; /* forced: constants that must become tensors */
+    struct names assigned, forced; /* forced: constants that must become tensors, */
+    VEC(struct obj *) like;        /* or must meet what stands here for them; else NULL */
     VEC(struct carried) carried;
     struct value_list init, next; /* values before the loop, and after an iteration */
     VEC(struct obj *) after;      /* objects after an iteration, in the order of `carried` */
@@ -93,8 +94,10 @@ static void choose(struct eval *e, struct loop *l)
         struct obj *x = l->s->names.entries[i].value;
         if (!x || name == l->target || !has_name(&l->assigned, name))
             continue;
-        if (has_name(&l->forced, name))
-            x = to_tensor(e, x, l->stmt->loc);
+        for (int k = 0; k < l->forced.list.n; k++)
+            if (l->forced.list.at[k] == name)
+                x = l->like.at[k] ? meet(e, x, l->like.at[k], e->trace->block, l->stmt->loc)
+                                  : to_tensor(e, x, l->stmt->loc);
         if (!can_carry(x))
             continue;
         struct carried c = {.index = i, .init = x, .first = l->init.n};
@@ -126,6 +129,31 @@ static void report_type(struct eval *e, const struct loop *l, const char *name, 
     diag_hint(e->diag, ERR_hint_loop_type);
 }
 
+/* The body must be traced again, with a tensor for this name, or with what meets `like`. */
+static void force(struct eval *e, struct loop *l, const char *name, struct obj *like)
+{
+    VEC_PUSH(e->arena, &l->forced.list, name);
+    VEC_PUSH(e->arena, &l->like, like);
+}
+
+/* A carried name after an iteration, in the type that it had before it; an error where it cannot have that. */
+static struct obj *settle(struct eval *e, struct loop *l, const char *name, struct obj *old, struct obj *now,
+                          const struct carried *c, struct block *b, bool *again)
+{
+    if (is_error(now) || same_type(e, old, now))
+        return now;
+    struct obj *met = meet(e, now, old, b, l->stmt->loc);
+    if (same_type(e, old, met))
+        return met;
+    if (types_agree(e, old, met)) {
+        force(e, l, name, met);
+        *again = true;
+        return old;
+    }
+    report_type(e, l, name, c->init, now);
+    return obj_error;
+}
+
 /* A name that is not carried changed. True: the body must be traced again with it as a tensor. */
 static bool changed_constant(struct eval *e, struct loop *l, const char *name, struct obj *old,
                              struct obj *now)
@@ -133,7 +161,7 @@ static bool changed_constant(struct eval *e, struct loop *l, const char *name, s
     if (is_error(now) || is_error(old) || name == l->target)
         return false;
     if (is_number(old) && !old->is_constexpr && has_name(&l->assigned, name)) {
-        VEC_PUSH(e->arena, &l->forced.list, name);
+        force(e, l, name, NULL);
         return true;
     }
     if (has_name(&l->assigned, name))
@@ -142,7 +170,7 @@ static bool changed_constant(struct eval *e, struct loop *l, const char *name, s
 }
 
 /* Looks at the names after an iteration. True: once more. */
-static bool leave(struct eval *e, struct loop *l, const struct snapshot *inside)
+static bool leave(struct eval *e, struct loop *l, struct block *b, const struct snapshot *inside)
 {
     bool again = false;
     l->next.n = l->after.n = 0;
@@ -151,10 +179,7 @@ static bool leave(struct eval *e, struct loop *l, const struct snapshot *inside)
         struct map_entry *entry = &l->s->names.entries[i];
         struct obj *old = snapshot_get(inside, i), *now = entry->value;
         if (k < l->carried.n && l->carried.at[k].index == i) {
-            if (!is_error(now) && !same_type(e, old, now)) {
-                report_type(e, l, entry->key, l->carried.at[k].init, now);
-                now = obj_error;
-            }
+            now = settle(e, l, entry->key, old, now, &l->carried.at[k], b, &again);
             flatten(e, is_error(now) ? old : now, &l->next);
             VEC_PUSH(e->arena, &l->after, now);
             k++;
@@ -337,7 +362,7 @@ static struct block *trace_for_body(struct eval *e, struct loop *l, const struct
         scope_set(l->s, target, x);
         struct snapshot inside = snapshot_take(e, l->s);
         run_body(e, l, b);
-        if (!leave(e, l, &inside))
+        if (!leave(e, l, b, &inside))
             return b;
         start_over(e, l, b, nerrors, ndiagnostics);
     }
@@ -462,7 +487,7 @@ static bool trace_while_blocks(struct eval *e, struct loop *l, struct block **co
         enter(e, l, b);
         struct snapshot inside = snapshot_take(e, l->s);
         run_body(e, l, b);
-        bool again = leave(e, l, &inside);
+        bool again = leave(e, l, b, &inside);
         *condition = c;
         *body = b;
         if (!again)

@@ -626,11 +626,12 @@ static bool is_instance(struct eval *e, struct obj *x, struct obj *type, struct 
         return class_is_a(builtin_type_of(e, x), type) || strcmp(obj_type_name(x), type->class.name) == 0;
     if (type->kind == OBJ_native)
         return type->native.class->name == obj_type_name(x);
-    if (type->kind != OBJ_builtin)
+    if (builtins_is_class(type))
+        return builtins_isinstance(e, x, type);
+    if (type->kind != OBJ_builtin ||
+        (!obj_is_builtin_type(type) && strcmp(type->builtin->name, "object") != 0))
         eval_raise(e, at, "TypeError", ERR_isinstance);
     const char *name = builtin_short_name(type->builtin);
-    if (strcmp(name, "constexpr") == 0)
-        return x->is_constexpr || (e->trace && x->kind != OBJ_tensor);
     if (strcmp(name, "object") == 0 || (strcmp(name, "int") == 0 && x->kind == OBJ_bool))
         return true;
     const char *own = strrchr(obj_type_name(x), '.');

@@ -215,7 +215,14 @@ static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int
     case OBJ_set: show_dict(e, x, out, depth); break;
     case OBJ_range: show_range(x, out); break;
     case OBJ_slice: show_slice(e, x, out, depth); break;
-    case OBJ_type: lang_print(x->type, out); break;
+    case OBJ_type:
+        lang_print(x->type, out);
+        if (x->type->kind == LT_const) {
+            text_char(out, '[');
+            show(e, x->type->value, out, false, depth);
+            text_char(out, ']');
+        }
+        break;
     case OBJ_tensor: show_tensor(x, out); break;
     case OBJ_module: text_printf(out, "<module '%s'>", x->module.name); break;
     case OBJ_function:

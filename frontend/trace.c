@@ -257,6 +257,9 @@ struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, 
                              side(e, s, x->conditional.orelse, blocks[1])};
     if (is_error(values[0]) || is_error(values[1]))
         return obj_error;
+    struct obj *first = values[0];
+    values[0] = meet(e, values[0], values[1], blocks[0], x->loc);
+    values[1] = meet(e, values[1], first, blocks[1], x->loc);
     if (!same_type(e, values[0], values[1])) {
         diag_error(e->diag, trace_loc(e, x->loc), ERR_ternary_types, type_text(e, values[0]),
                    type_text(e, values[1]));

@@ -80,6 +80,10 @@ void flatten(struct eval *e, const struct obj *x, struct value_list *out);
 /* The object again, with other values for its tensors, taken from *at on. */
 struct obj *unflatten(struct eval *e, struct obj *like, struct value *const *values, int *at);
 bool same_type(struct eval *e, const struct obj *a, const struct obj *b); /* dtype, shape, structure */
+/* As same_type, but that sizes, strides and offsets of block pointers and descriptors are 64-bit numbers, however they
+ * are kept; and x with those of them in 64 bits that `with` keeps in another way, made at the end of block b. */
+bool types_agree(struct eval *e, const struct obj *a, const struct obj *b);
+struct obj *meet(struct eval *e, struct obj *x, struct obj *with, struct block *b, struct loc at);
 /* "fp32", "<[64], fp32>", "tuple(...)": for messages. */
 const char *type_text(struct eval *e, const struct obj *x);
 const char *lang_text(struct eval *e, const struct lang_type *t);

@@ -377,6 +377,10 @@ bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b)
     case OBJ_range: return range_equal(a, b);
     case OBJ_method:
         return obj_same(a->method.self, b->method.self) && obj_same(a->method.func, b->method.func);
+    case OBJ_type:
+        if (a->type->kind == LT_const && b->type->kind == LT_const)
+            return obj_equal(e, a->type->value, b->type->value);
+        return obj_same(a, b);
     default: return obj_same(a, b);
     }
 }

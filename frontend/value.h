@@ -52,12 +52,13 @@ enum obj_kind {
 
 /* A type as the language knows it: signedness included, which the IR keeps in ops. */
 struct lang_type {
-    enum { LT_void, LT_number, LT_ptr, LT_block } kind;
+    enum { LT_void, LT_number, LT_ptr, LT_block, LT_const } kind;
     enum dtype dtype;               /* number */
     bool is_unsigned;               /* number; int1 is unsigned */
     const struct lang_type *elem;   /* ptr: pointee; block: number or ptr */
     bool is_const;                  /* ptr: stores refused */
     int rank, shape[RANK_MAX];      /* block */
+    struct obj *value;              /* const: what a constant's type is, its value */
 };
 
 struct dict_entry {
@@ -249,6 +250,7 @@ struct scope *scope_new(struct eval *e, struct scope *parent);
 const struct lang_type *lang_number(struct eval *e, enum dtype d, bool is_unsigned);
 const struct lang_type *lang_ptr(struct eval *e, const struct lang_type *elem, bool is_const);
 const struct lang_type *lang_block(struct eval *e, const struct lang_type *elem, int rank, const int *shape); /* rank 0: elem */
+const struct lang_type *lang_const(struct eval *e, struct obj *value);
 const struct lang_type *lang_scalar(const struct lang_type *t); /* the element of a block, or itself */
 bool lang_equal(const struct lang_type *a, const struct lang_type *b);
 void lang_print(const struct lang_type *t, struct text *out); /* "int32", "fp32", "pointer<fp16>", "<[64, 32], fp32>" */
