@@ -411,6 +411,8 @@ bool op_may_write(const struct op *o); /* or anything in its regions; atomics, b
 bool value_dominates(const struct value *v, const struct op *at);
 /* Is `o` inside a region of `ancestor`, at any depth? */
 bool op_is_inside(const struct op *o, const struct op *ancestor);
+/* Is `b` outer itself, or inside a region of one of its ops, at any depth? */
+bool block_is_inside(const struct block *b, const struct block *outer);
 /* Is v defined outside of every region of `loop`? */
 bool value_is_outside(const struct value *v, const struct op *loop);
 /* Calls visit for every op, outer before inner, in order. The op visited may be erased. */

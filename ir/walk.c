@@ -101,6 +101,14 @@ bool op_is_inside(const struct op *o, const struct op *ancestor)
     return false;
 }
 
+bool block_is_inside(const struct block *b, const struct block *outer)
+{
+    for (; b != outer; b = b->parent->block)
+        if (!b->parent)
+            return false;
+    return true;
+}
+
 bool value_is_outside(const struct value *v, const struct op *loop)
 {
     const struct op *parent = v->block->parent;

@@ -18,9 +18,11 @@
  *                                                  }
  *                                                }
  *
- * A ring: what is loaded in one block for one dot. Its stages are those of the innermost loop around it;
- * outside of loops it has one. Slot and phase live through all loops around, so a ring goes on where it was
- * when an inner loop begins again. A phase has two parities: a fresh barrier lets who waits for parity 1
+ * A batch: what is loaded in one block for one dot. It has a ring, whose stages are those of the innermost loop
+ * around it; outside of loops it has one. Batches of loops that follow each other share a ring where their buffers
+ * are alike (the two loops of causal attention, with and without a mask): both roles fill and empty its slots in the
+ * program's order. Slot and phase live through all loops around, so a ring goes on where it was when an inner loop
+ * begins again, or when the next loop begins. A phase has two parities: a fresh barrier lets who waits for parity 1
  * pass, which is how the feeder's first round finds all slots empty. The feeder makes the barriers itself and
  * waits for nobody: the first copies are on their way 600 cycles sooner than behind a barrier of all threads,
  * of the 16,000 that a product of 1024 takes.
@@ -49,23 +51,26 @@ struct take {
     int order[RANK_MAX]; /* with trans: the buffer's dimension that is the loaded tile's i-th */
 };
 
-struct ring {
+struct batch {
     struct block *block; /* where its takes stand */
     VEC(struct take) takes;
-    int stages, bytes; /* bytes: of a stage */
-    int fed;           /* takes: while the feeder is written, of this round */
-    struct value *full, *empty;
-    struct value *slot, *phase; /* while a role is written: now */
-    struct op *wait;            /* of the dot that stays under way around the loop */
+    int ring;        /* its number; batches that share one have as many takes, of the same types */
+    int fed;         /* takes: while the feeder is written, of this round */
+    struct op *wait; /* of the dot that stays under way around the loop */
 };
 
-typedef VEC(struct ring) rings;
+struct ring {
+    int first;         /* batch: the others have its buffers */
+    int stages, bytes; /* bytes: of a stage */
+    struct value *full, *empty;
+    struct value *slot, *phase; /* while a role is written: now */
+};
 
 struct feed {
     struct func *func;
     struct arena *arena;
-    rings rings;
-    int other_bytes;   /* of shared memory, while rings live */
+    VEC(struct batch) batches;
+    VEC(struct ring) rings;
     struct map needed; /* values of the feeder's slice */
     struct map copy;   /* of the program's values to the feeder's */
 };
@@ -194,30 +199,68 @@ static void note_take(struct op *o, void *ctx)
         !need_place(&w->needed, load))
         diag_bug(w->func->module->diag, load->loc, "nobody can feed %%%s", op_result(load)->name);
     const struct op *dot = dot_for(o);
-    struct ring *r = NULL;
-    for (int i = 0; i < w->rings.n; i++)
-        if (w->rings.at[i].block == o->block && dot_for(w->rings.at[i].takes.at[0].put) == dot)
-            r = &w->rings.at[i];
-    if (!r) {
-        VEC_PUSH(w->arena, &w->rings, ((struct ring){.block = o->block}));
-        r = &w->rings.at[w->rings.n - 1];
+    struct batch *g = NULL;
+    for (int i = 0; i < w->batches.n; i++)
+        if (w->batches.at[i].block == o->block && dot_for(w->batches.at[i].takes.at[0].put) == dot)
+            g = &w->batches.at[i];
+    if (!g) {
+        VEC_PUSH(w->arena, &w->batches, ((struct batch){.block = o->block}));
+        g = &w->batches.at[w->batches.n - 1];
     }
-    VEC_PUSH(w->arena, &r->takes, ((struct take){.load = load, .trans = trans, .put = o}));
-    r->bytes += (int)buffer_bytes(op_result(o)->type);
+    VEC_PUSH(w->arena, &g->takes, ((struct take){.load = load, .trans = trans, .put = o}));
+}
+
+/* Can batch k go through the ring of batch i, which stands before it? Not where one holds its slot while the other
+ * asks for one. */
+static bool can_share(const struct feed *w, int i, int k)
+{
+    const struct batch *a = &w->batches.at[i], *b = &w->batches.at[k];
+    if (a->takes.n != b->takes.n || block_is_inside(a->block, b->block) ||
+        block_is_inside(b->block, a->block))
+        return false;
+    for (int j = 0; j < a->takes.n; j++)
+        if (op_result(a->takes.at[j].put)->type != op_result(b->takes.at[j].put)->type)
+            return false;
+    return true;
+}
+
+/* Does all that goes through the ring leave room for batch k? */
+static bool ring_takes(const struct feed *w, int ring, int k)
+{
+    for (int i = 0; i < k; i++)
+        if (w->batches.at[i].ring == ring && !can_share(w, i, k))
+            return false;
+    return true;
+}
+
+static void choose_rings(struct feed *w)
+{
+    for (int k = 0; k < w->batches.n; k++) {
+        struct batch *g = &w->batches.at[k];
+        g->ring = 0;
+        while (g->ring < w->rings.n && !ring_takes(w, g->ring, k))
+            g->ring++;
+        if (g->ring < w->rings.n)
+            continue;
+        struct ring r = {.first = k};
+        for (int i = 0; i < g->takes.n; i++)
+            r.bytes += (int)buffer_bytes(op_result(g->takes.at[i].put)->type);
+        VEC_PUSH(w->arena, &w->rings, r);
+    }
 }
 
 static bool take_is_known(const struct feed *w, const struct op *put)
 {
-    for (int i = 0; i < w->rings.n; i++)
-        for (int k = 0; k < w->rings.at[i].takes.n; k++)
-            if (w->rings.at[i].takes.at[k].put == put)
+    for (int i = 0; i < w->batches.n; i++)
+        for (int k = 0; k < w->batches.at[i].takes.n; k++)
+            if (w->batches.at[i].takes.at[k].put == put)
                 return true;
     return false;
 }
 
-static int stages_asked(const struct feed *w, const struct ring *r)
+static int stages_asked(const struct feed *w, const struct batch *g)
 {
-    const struct op *loop = r->block->parent;
+    const struct op *loop = g->block->parent;
     if (!loop)
         return 1;
     int n = (int)op_int(loop, ATTR_stages);
@@ -225,28 +268,51 @@ static int stages_asked(const struct feed *w, const struct ring *r)
     return n < 1 ? 1 : n;
 }
 
-/* What else needs shared memory while rings live: all of it if a loop goes on to the next tile; else what
- * comes behind the rings may lie where they were. */
-static void count_others(struct op *o, void *ctx)
+static bool enters_a_loop(const struct op *o)
 {
-    struct feed *w = ctx;
+    for (const struct use *u = op_result(o)->uses; u; u = u->next)
+        if (u->user->block != o->block)
+            return true;
+    return false;
+}
+
+static int64_t other_bytes_of(const struct feed *w, const struct op *o)
+{
     const struct op *loop = o->block->parent;
-    bool is_put = o->code == OP_to_shared && !op_opnd(o, 1) && !take_is_known(w, o);
-    if (o->code == OP_shared_alloc && op_result(o)->uses->user->block != o->block)
-        w->other_bytes += (int)buffer_bytes(op_result(o)->type);
-    if (loop && (is_put || convert_is_shared(o)))
-        w->other_bytes += (int)(type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type));
+    if (o->code == OP_shared_alloc)
+        return op_result(o)->uses->user->block != o->block ? buffer_bytes(op_result(o)->type) : 0;
+    if (o->code == OP_to_shared && !op_opnd(o, 1) && !take_is_known(w, o))
+        return loop || enters_a_loop(o) ? buffer_bytes(op_result(o)->type) : 0;
+    return loop && convert_is_shared(o) ? type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type)
+                                        : 0;
+}
+
+/* What else needs shared memory while rings live: all of it if a loop goes on to the next tile; else what
+ * comes behind the rings may lie where they were, and so may loops that follow each other share. */
+static int64_t other_bytes(const struct feed *w, const struct block *b)
+{
+    int64_t own = 0, most = 0;
+    for (const struct op *o = b->first; o; o = o->next) {
+        own += other_bytes_of(w, o);
+        for (int i = 0; i < o->nregions; i++) {
+            int64_t inner = other_bytes(w, o->regions[i]);
+            most = inner > most ? inner : most;
+        }
+    }
+    return own + most;
 }
 
 /* As many stages as asked for, or as there is room for. */
 static void choose_stages(struct feed *w)
 {
-    func_walk(w->func, count_others, w);
-    const int room = w->func->target->smem_bytes - RESERVE_BYTES - w->other_bytes;
-    int total = 0;
+    const int64_t room = w->func->target->smem_bytes - RESERVE_BYTES - other_bytes(w, w->func->body);
+    int64_t total = 0;
     for (int i = 0; i < w->rings.n; i++) {
         struct ring *r = &w->rings.at[i];
-        r->stages = stages_asked(w, r);
+        for (int k = 0; k < w->batches.n; k++) {
+            int n = w->batches.at[k].ring == i ? stages_asked(w, &w->batches.at[k]) : 1;
+            r->stages = n > r->stages ? n : r->stages;
+        }
         total += r->stages * r->bytes;
     }
     for (bool shrunk = true; shrunk && total > room;) {
@@ -258,10 +324,14 @@ static void choose_stages(struct feed *w)
                 shrunk = true;
             }
     }
-    for (int i = 0; i < w->rings.n; i++)
-        opt_explain(w->func, w->rings.at[i].takes.at[0].load,
-                    "a ring of %d stages, %d bytes each, fed by a warp of its own", w->rings.at[i].stages,
-                    w->rings.at[i].bytes);
+    for (int k = 0; k < w->batches.n; k++) {
+        const struct batch *g = &w->batches.at[k];
+        const struct ring *r = &w->rings.at[g->ring];
+        opt_explain(w->func, g->takes.at[0].load,
+                    r->first == k ? "a ring of %d stages, %d bytes each, fed by a warp of its own"
+                                  : "a ring of %d stages, %d bytes each, that of an earlier loop",
+                    r->stages, r->bytes);
+    }
 }
 
 static const struct type *barrier_type(struct module *m, int stages)
@@ -279,24 +349,36 @@ static struct value *build_buffer(struct builder *b, const struct type *t, const
     return v;
 }
 
+/* How the map of a take goes with its buffer. */
+static void fit_take(struct take *take)
+{
+    const struct type *t = take->buf->type;
+    const struct attr *by = take->trans ? op_attr(take->trans, ATTR_order) : NULL;
+    for (int d = 0; d < t->rank; d++) /* dimension d of the buffer is the tile's by[d] */
+        take->order[by ? by->list[d] : d] = d;
+    tensor_fit_map(take->load, t, take->order, 1);
+}
+
 static void build_rings(struct feed *w, struct builder *b)
 {
     for (int i = 0; i < w->rings.n; i++) {
         struct ring *r = &w->rings.at[i];
-        for (int k = 0; k < r->takes.n; k++) {
-            const struct type *t = op_result(r->takes.at[k].put)->type;
+        const struct batch *g = &w->batches.at[r->first];
+        for (int k = 0; k < g->takes.n; k++) {
+            const struct type *t = op_result(g->takes.at[k].put)->type;
             t = type_shared(w->func->module, type_elem(t), t->rank, t->shape, t->layout, r->stages);
-            struct take *take = &r->takes.at[k];
-            const struct attr *by = take->trans ? op_attr(take->trans, ATTR_order) : NULL;
-            for (int d = 0; d < t->rank; d++) /* dimension d of the buffer is the tile's by[d] */
-                take->order[by ? by->list[d] : d] = d;
-            tensor_fit_map(take->load, t, take->order, 1);
-            b->loc = r->takes.at[k].load->loc;
-            r->takes.at[k].buf = build_buffer(b, t, op_result(r->takes.at[k].load)->name);
+            b->loc = g->takes.at[k].load->loc;
+            g->takes.at[k].buf = build_buffer(b, t, op_result(g->takes.at[k].load)->name);
         }
         r->full = build_buffer(b, barrier_type(w->func->module, r->stages), "full");
         r->empty = build_buffer(b, barrier_type(w->func->module, r->stages), "empty");
     }
+    for (int i = 0; i < w->batches.n; i++)
+        for (int k = 0; k < w->batches.at[i].takes.n; k++) {
+            struct take *t = &w->batches.at[i].takes.at[k];
+            t->buf = w->batches.at[w->rings.at[w->batches.at[i].ring].first].takes.at[k].buf;
+            fit_take(t);
+        }
 }
 
 static void build_init(struct builder *b, struct value *bar, int arrivals)
@@ -329,10 +411,11 @@ static void advance(struct builder *b, struct ring *r)
     value_rename(r->phase, "phase");
 }
 
-static bool is_around(const struct op *loop, const struct ring *r)
+/* Does one of the ring's batches stand in the loop? */
+static bool is_around(const struct feed *w, const struct op *loop, int ring)
 {
-    for (const struct op *o = r->block->parent; o; o = o->block->parent)
-        if (o == loop)
+    for (int i = 0; i < w->batches.n; i++)
+        if (w->batches.at[i].ring == ring && block_is_inside(w->batches.at[i].block, loop->regions[0]))
             return true;
     return false;
 }
@@ -371,7 +454,7 @@ static int find_inside(struct feed *w, const struct op *loop, bool *inside)
 {
     int n = 0;
     for (int i = 0; i < w->rings.n; i++)
-        n += inside[i] = is_around(loop, &w->rings.at[i]);
+        n += inside[i] = is_around(w, loop, i);
     return n;
 }
 
@@ -410,11 +493,11 @@ static void yield_rings(struct feed *w, struct block *body, int nkept, struct va
 /* -- the program's own warps -- */
 
 /* The last op in the ring's block that needs what the buffers hold: a dot's wait, or a load. */
-static struct op *last_user(struct feed *w, const struct ring *r, struct value *const *views)
+static struct op *last_user(struct feed *w, const struct batch *g, struct value *const *views)
 {
     struct op *last = NULL;
-    for (struct op *o = r->block->first; o; o = o->next)
-        for (int i = 0; i < r->takes.n; i++)
+    for (struct op *o = g->block->first; o; o = o->next)
+        for (int i = 0; i < g->takes.n; i++)
             for (const struct use *u = views[i]->uses; u; u = u->next) {
                 bool is_dot = u->user->code == OP_wgmma;
                 if (!is_dot && u->user == o)
@@ -424,7 +507,7 @@ static struct op *last_user(struct feed *w, const struct ring *r, struct value *
                         last = o;
             }
     if (!last)
-        diag_bug(w->func->module->diag, r->takes.at[0].load->loc, "a ring that nobody empties");
+        diag_bug(w->func->module->diag, g->takes.at[0].load->loc, "a ring that nobody empties");
     return last;
 }
 
@@ -442,11 +525,11 @@ static struct value *slot_before(struct builder *b, const struct ring *r, struct
 }
 
 /* The wait of the block's only dot, if its sum does nothing in the loop but to go around. */
-static struct op *wait_that_goes_around(const struct ring *r)
+static struct op *wait_that_goes_around(const struct batch *g, const struct ring *r)
 {
-    struct op *dot = NULL, *end = block_terminator(r->block);
+    struct op *dot = NULL, *end = block_terminator(g->block);
     int ndots = 0;
-    for (struct op *o = r->block->first; o; o = o->next) {
+    for (struct op *o = g->block->first; o; o = o->next) {
         ndots += o->code == OP_wgmma || o->nregions > 0;
         dot = o->code == OP_wgmma ? o : dot;
     }
@@ -454,10 +537,10 @@ static struct op *wait_that_goes_around(const struct ring *r)
         return NULL;
     const struct value *acc = op_opnd(dot, 2), *sum = op_result(dot);
     struct op *wait = value_nuses(sum) == 1 ? sum->uses->user : NULL;
-    if (!wait || wait->code != OP_dot_wait || wait->nopnds != 1 || wait->block != r->block)
+    if (!wait || wait->code != OP_dot_wait || wait->nopnds != 1 || wait->block != g->block)
         return NULL;
     const struct value *done = op_result(wait);
-    bool around = !acc->def && acc->block == r->block && acc->index > 0 && value_nuses(acc) == 1 &&
+    bool around = !acc->def && acc->block == g->block && acc->index > 0 && value_nuses(acc) == 1 &&
                   value_nuses(done) == 1 && done->uses->user == end && op_opnd(end, acc->index - 1) == done;
     return around ? wait : NULL;
 }
@@ -465,9 +548,9 @@ static struct op *wait_that_goes_around(const struct ring *r)
 /* One dot stays under way while the next begins: what gives back a slot waits for the dot before. An
  * operand that was computed has one buffer: then all but writing it goes on meanwhile, and there the dot
  * before is waited for. */
-static void leave_one_under_way(struct ring *r, struct op *wait)
+static void leave_one_under_way(struct batch *g, struct ring *r)
 {
-    struct op *loop = r->block->parent, *end = block_terminator(r->block), *put = NULL;
+    struct op *loop = g->block->parent, *end = block_terminator(g->block), *wait = g->wait, *put = NULL;
     struct value *sum = op_opnd(wait, 0);
     for (int i = 0; i < 2; i++) {
         const struct value *x = op_opnd(sum->def, i);
@@ -482,22 +565,32 @@ static void leave_one_under_way(struct ring *r, struct op *wait)
         op_set_int(wait, ATTR_pending, 1);
     }
     struct builder b = build_after(wait);
-    struct value *again = build_cmp(&b, PRED_ne, r->block->args.at[0], op_opnd(loop, 0));
+    struct value *again = build_cmp(&b, PRED_ne, g->block->args.at[0], op_opnd(loop, 0));
     give_back(&b, r, slot_before(&b, r, r->slot), again);
     b = build_before(end);
     advance(&b, r);
 }
 
-/* Behind the loop: the last dot ends, and gives its slot back if there was one. */
-static void end_last_dot(struct ring *r, struct op *loop, struct op *wait)
+/* Does another batch, or another round, ask for a slot behind the loop? */
+static bool goes_on(const struct feed *w, const struct batch *g, const struct op *loop)
 {
+    const struct batch *last = g;
+    for (const struct batch *x = w->batches.at; x < w->batches.at + w->batches.n; x++)
+        last = x->ring == g->ring ? x : last;
+    return last != g || loop->block->parent->code == OP_for;
+}
+
+/* Behind the loop: the last dot ends, and gives its slot back if there was one. */
+static void end_last_dot(const struct feed *w, const struct batch *g, struct ring *r, struct op *loop)
+{
+    struct op *wait = g->wait;
     const struct op *dot = op_opnd(wait, 0)->def;
     struct value *sum = &loop->results[(dot ? op_opnd(dot, 2) : op_opnd(wait, 0))->index - 1];
     struct builder b = build_after(loop);
     struct op *done = build_op(&b, OP_dot_wait, 1, &sum, 1, &sum->type, 0);
     value_replace(sum, op_result(done));
     op_set_opnd(done, 0, sum);
-    if (loop->block->parent->code == OP_for) {
+    if (goes_on(w, g, loop)) {
         int64_t step;
         bool down = value_const_int(op_opnd(loop, 2), &step) && step < 0;
         struct value *any = build_cmp(&b, down ? PRED_sgt : PRED_slt, op_opnd(loop, 0), op_opnd(loop, 1));
@@ -506,33 +599,34 @@ static void end_last_dot(struct ring *r, struct op *loop, struct op *wait)
 }
 
 /* Waits in front of the first use, gives the slot back behind the last. */
-static void use_ring(struct feed *w, struct ring *r)
+static void use_ring(struct feed *w, struct batch *g)
 {
-    struct value **views = NEW_ARRAY(w->arena, r->takes.n, struct value *);
-    struct builder b = build_before(r->takes.at[0].put);
+    struct ring *r = &w->rings.at[g->ring];
+    struct value **views = NEW_ARRAY(w->arena, g->takes.n, struct value *);
+    struct builder b = build_before(g->takes.at[0].put);
     build_wait(&b, r->full, r);
-    for (int i = 0; i < r->takes.n; i++) {
-        struct take *t = &r->takes.at[i];
-        b = build_before(r->takes.at[0].put);
+    for (int i = 0; i < g->takes.n; i++) {
+        struct take *t = &g->takes.at[i];
+        b = build_before(g->takes.at[0].put);
         views[i] = build_slot(&b, t->buf, r->slot);
         value_replace(op_result(t->put), views[i]);
     }
-    for (int i = 0; i < r->takes.n; i++) {
-        struct take *t = &r->takes.at[i];
+    for (int i = 0; i < g->takes.n; i++) {
+        struct take *t = &g->takes.at[i];
         op_erase(t->put);
         if (t->trans)
             op_erase(t->trans);
         op_erase(t->load);
     }
-    r->wait = wait_that_goes_around(r);
-    if (r->wait) {
-        leave_one_under_way(r, r->wait);
+    g->wait = wait_that_goes_around(g, r);
+    if (g->wait) {
+        leave_one_under_way(g, r);
         return;
     }
-    b = build_after(last_user(w, r, views));
+    b = build_after(last_user(w, g, views));
     give_back(&b, r, r->slot, NULL);
-    struct op *end = block_terminator(r->block);
-    b = end ? build_before(end) : build_at_end(r->block, b.loc);
+    struct op *end = block_terminator(g->block);
+    b = end ? build_before(end) : build_at_end(g->block, b.loc);
     advance(&b, r);
 }
 
@@ -557,9 +651,9 @@ static void use_in_loop(struct feed *w, struct op *old)
     }
     while (from->first)
         op_move_to_end(from->first, body);
-    for (int i = 0; i < w->rings.n; i++)
-        if (w->rings.at[i].block == from)
-            w->rings.at[i].block = body;
+    for (int i = 0; i < w->batches.n; i++)
+        if (w->batches.at[i].block == from)
+            w->batches.at[i].block = body;
     use_in_block(w, body);
     struct op *end = block_terminator(body);
     struct value **kept = NEW_ARRAY(w->arena, nkept + 1, struct value *);
@@ -573,9 +667,9 @@ static void use_in_loop(struct feed *w, struct op *old)
         value_take_name(&loop->results[i], &old->results[i]);
     }
     op_erase(old);
-    for (int i = 0; i < w->rings.n; i++)
-        if (w->rings.at[i].block == body && w->rings.at[i].wait)
-            end_last_dot(&w->rings.at[i], loop, w->rings.at[i].wait);
+    for (int i = 0; i < w->batches.n; i++)
+        if (w->batches.at[i].block == body && w->batches.at[i].wait)
+            end_last_dot(w, &w->batches.at[i], &w->rings.at[w->batches.at[i].ring], loop);
 }
 
 static void use_in_block(struct feed *w, struct block *block)
@@ -585,9 +679,9 @@ static void use_in_block(struct feed *w, struct block *block)
         if (o->code == OP_for)
             use_in_loop(w, o);
     }
-    for (int i = 0; i < w->rings.n; i++)
-        if (w->rings.at[i].block == block)
-            use_ring(w, &w->rings.at[i]);
+    for (int i = 0; i < w->batches.n; i++)
+        if (w->batches.at[i].block == block)
+            use_ring(w, &w->batches.at[i]);
 }
 
 /* -- the feeder -- */
@@ -599,9 +693,10 @@ static struct value *copy_of(struct feed *w, struct value *v)
 }
 
 /* The first load of a ring waits for an empty slot and says how much will come. */
-static void feed_load(struct feed *w, struct builder *b, struct ring *r, const struct take *t)
+static void feed_load(struct feed *w, struct builder *b, struct batch *g, const struct take *t)
 {
-    if (r->fed++ == 0) {
+    struct ring *r = &w->rings.at[g->ring];
+    if (g->fed++ == 0) {
         build_wait(b, r->empty, r);
         struct value *bar = build_slot(b, r->full, r->slot);
         op_set_int(build_op(b, OP_mbar_expect, 1, &bar, 0, NULL, 0), ATTR_bytes, r->bytes);
@@ -613,9 +708,9 @@ static void feed_load(struct feed *w, struct builder *b, struct ring *r, const s
     op_set_int(copy, ATTR_map, op_int(t->load, ATTR_map));
     if (t->trans)
         op_set_list(copy, ATTR_order, op_result(t->trans)->type->rank, t->order);
-    if (r->fed < r->takes.n)
+    if (g->fed < g->takes.n)
         return;
-    r->fed = 0;
+    g->fed = 0;
     advance(b, r);
 }
 
@@ -659,13 +754,13 @@ static bool is_exit(const struct op *o)
            o->regions[0]->first->nopnds == 0 && o->regions[1]->first->nopnds == 0;
 }
 
-static const struct take *take_of(struct feed *w, const struct op *load, struct ring **ring)
+static const struct take *take_of(struct feed *w, const struct op *load, struct batch **batch)
 {
-    for (int i = 0; i < w->rings.n; i++)
-        for (int k = 0; k < w->rings.at[i].takes.n; k++)
-            if (w->rings.at[i].takes.at[k].load == load) {
-                *ring = &w->rings.at[i];
-                return &w->rings.at[i].takes.at[k];
+    for (int i = 0; i < w->batches.n; i++)
+        for (int k = 0; k < w->batches.at[i].takes.n; k++)
+            if (w->batches.at[i].takes.at[k].load == load) {
+                *batch = &w->batches.at[i];
+                return &w->batches.at[i].takes.at[k];
             }
     return NULL;
 }
@@ -673,14 +768,14 @@ static const struct take *take_of(struct feed *w, const struct op *load, struct 
 static void feed_block(struct feed *w, struct builder *b, struct block *from)
 {
     for (struct op *o = from->first; o; o = o->next) {
-        struct ring *r;
-        const struct take *t = o->code == OP_tensor_load ? take_of(w, o, &r) : NULL;
+        struct batch *g;
+        const struct take *t = o->code == OP_tensor_load ? take_of(w, o, &g) : NULL;
         bool needed = false;
         for (int i = 0; i < o->nresults; i++)
             needed |= is_noted(&w->needed, &o->results[i]);
         b->loc = o->loc;
         if (t)
-            feed_load(w, b, r, t);
+            feed_load(w, b, g, t);
         else if (o->code == OP_for)
             feed_loop(w, b, o);
         else if (needed || is_exit(o))
@@ -723,9 +818,9 @@ static void fill_own_role(struct feed *w, struct op *roles, struct op *first)
         next = o->next;
         op_move_to_end(o, own);
     }
-    for (int i = 0; i < w->rings.n; i++)
-        if (w->rings.at[i].block == w->func->body)
-            w->rings.at[i].block = own;
+    for (int i = 0; i < w->batches.n; i++)
+        if (w->batches.at[i].block == w->func->body)
+            w->batches.at[i].block = own;
 }
 
 void opt_warps(struct func *f)
@@ -734,10 +829,11 @@ void opt_warps(struct func *f)
     map_init(&w.needed, w.arena);
     map_init(&w.copy, w.arena);
     func_walk(f, note_take, &w);
-    if (!w.rings.n)
+    if (!w.batches.n)
         return;
     if (!need_exits(&w))
         diag_bug(f->module->diag, f->loc, "nobody can feed a program that returns so");
+    choose_rings(&w);
     choose_stages(&w);
     struct op *first = f->body->first;
     struct builder b = build_before(first);
