@@ -9,7 +9,7 @@ The library is found beside this package's source tree (build/libneso.so), or wh
 """
 import ctypes
 import os
-from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_void_p
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 
 TEXTS = {"ast": 1, "ir": 2, "opt": 3, "mir": 4, "ptx": 5, "json": 6, "explain": 7}
 
@@ -38,8 +38,15 @@ class _Error(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("status", c_int), ("driver_code", c_int), ("message", ctypes.c_char * 496)]
 
 
+_Find = CFUNCTYPE(c_void_p, c_void_p, c_char_p, POINTER(c_size_t))
+
+
 class NesoError(RuntimeError):
-    pass
+    """status is neso_status: 1 wrong input, 3 no device, 4 the driver refused, 5 out of memory, 6 a defect of neso."""
+
+    def __init__(self, message, status=0):
+        super().__init__(message)
+        self.status = status
 
 
 def _open():
@@ -55,6 +62,11 @@ def _open():
     lib.neso_context_create.argtypes = [c_void_p, POINTER(c_void_p)]
     lib.neso_context_use_device.argtypes = [c_void_p, c_char_p, c_void_p]
     lib.neso_module_from_source.argtypes = [c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_void_p)]
+    lib.neso_module_from_files.argtypes = [c_void_p, c_char_p, c_char_p, c_size_t, _Find, c_void_p, POINTER(c_void_p)]
+    lib.neso_memory_allocate.argtypes = [c_void_p, c_size_t, POINTER(c_uint64)]
+    lib.neso_memory_release.argtypes = [c_void_p, c_uint64]
+    lib.neso_memory_write.argtypes = [c_void_p, c_uint64, c_char_p, c_size_t]
+    lib.neso_memory_read.argtypes = [c_void_p, c_void_p, c_uint64, c_size_t]
     lib.neso_kernel_compile.argtypes = [c_void_p, c_char_p, POINTER(_CompileOptions), POINTER(c_void_p)]
     lib.neso_kernel_text.argtypes = [c_void_p, c_int, POINTER(c_char_p), POINTER(c_size_t)]
     lib.neso_kernel_load.argtypes = [c_void_p]
@@ -72,16 +84,39 @@ class Context:
     def __init__(self, device="best"):
         self._as_parameter_ = c_void_p()
         _lib.neso_context_create(None, ctypes.byref(self._as_parameter_))
+        if device is None:  # to compile only
+            return
         self._check(_lib.neso_context_use_device(self, device.encode(), None))
         self.device = _lib.neso_context_device_text(self).decode()
 
     def _check(self, status):
         if status != 0:
-            raise NesoError(_lib.neso_error_text(self).decode())
+            raise NesoError(_lib.neso_error_text(self).decode(errors="replace"), status)
 
     def module(self, path):
         with open(path, "rb") as f:
             return Module(self, os.path.basename(path), f.read())
+
+    def source(self, name, text, imports=None):
+        """A module from text; `imports` holds the texts of modules that it imports, by their dotted names."""
+        return Module(self, name, text.encode(), imports)
+
+    def allocate(self, nbytes):
+        """Memory of the device: its address, to be given to release()."""
+        address = c_uint64()
+        self._check(_lib.neso_memory_allocate(self, nbytes, ctypes.byref(address)))
+        return address.value
+
+    def release(self, address):
+        self._check(_lib.neso_memory_release(self, address))
+
+    def write(self, address, data):
+        self._check(_lib.neso_memory_write(self, address, data, len(data)))
+
+    def read(self, address, nbytes):
+        data = ctypes.create_string_buffer(max(1, nbytes))
+        self._check(_lib.neso_memory_read(self, data, address, nbytes))
+        return data.raw[:nbytes]
 
     def synchronize(self, stream=0):
         self._check(_lib.neso_synchronize(self, stream))
@@ -91,25 +126,35 @@ class Context:
 
 
 class Module:
-    def __init__(self, context, name, source):
+    def __init__(self, context, name, source, imports=None):
         self.context, self._as_parameter_ = context, c_void_p()
-        context._check(_lib.neso_module_from_source(context, name.encode(), source, len(source),
-                                                    ctypes.byref(self._as_parameter_)))
+        texts = {k.encode(): ctypes.create_string_buffer(v.encode()) for k, v in (imports or {}).items()}
 
-    def kernel(self, name, signature, **options):
-        return Kernel(self, name, signature, options)
+        def find(_, wanted, length):
+            text = texts.get(wanted)
+            length[0] = len(text) - 1 if text else 0
+            return ctypes.addressof(text) if text else None
+
+        context._check(_lib.neso_module_from_files(context, name.encode(), source, len(source), _Find(find), None,
+                                                   ctypes.byref(self._as_parameter_)))
+
+    def kernel(self, name, signature, load=True, **options):
+        """Compiled, and with `load` assembled for the context's device (else by the first launch)."""
+        return Kernel(self, name, signature, options, load)
 
     def __del__(self):
         _lib.neso_module_release(self)
 
 
 class Kernel:
-    def __init__(self, module, name, signature, options):
+    def __init__(self, module, name, signature, options, load=True):
         self.module, self._as_parameter_ = module, c_void_p()
+        options = {k: v.encode() if isinstance(v, str) else v for k, v in options.items()}
         o = _CompileOptions(size=ctypes.sizeof(_CompileOptions), signature=signature.encode(), **options)
         context = module.context
         context._check(_lib.neso_kernel_compile(module, name.encode(), ctypes.byref(o), ctypes.byref(self._as_parameter_)))
-        context._check(_lib.neso_kernel_load(self))
+        if load:
+            context._check(_lib.neso_kernel_load(self))
         self._types = [self._param(i) for i in range(_lib.neso_kernel_param_count(self))]
 
     def _param(self, i):
@@ -141,8 +186,9 @@ class Kernel:
         error = _Error(size=ctypes.sizeof(_Error))
 
         def launch(keep=values):
-            if _lib.neso_launch(self, dims, stream, pointers, ctypes.byref(error)) != 0:
-                raise NesoError(error.message.decode())
+            status = _lib.neso_launch(self, dims, stream, pointers, ctypes.byref(error))
+            if status != 0:
+                raise NesoError(error.message.decode(errors="replace"), status)
         return launch
 
     def __getitem__(self, grid):

@@ -1,0 +1,116 @@
+"""compare.py: two memories that should agree, element by element.
+
+Integers and what Triton did not write must be equal, NaN equals NaN. Floats may be apart by BOUND of their type times
+(|x| + the root mean square of what was written there): the order of sums, fused multiply-adds, approximate functions and
+the rounding of tensor cores are left open by the language.
+"""
+import numpy as np
+
+INTEGERS = {"bool": "u1", "i8": "i1", "i16": "i2", "i32": "i4", "i64": "i8", "u8": "u1", "u16": "u2", "u32": "u4", "u64": "u8"}
+FLOATS = {"fp16": "f2", "fp32": "f4", "fp64": "f8"}
+BOUND = {"fp64": 1e-11, "fp32": 2e-5, "fp16": 4e-3, "bf16": 3e-2, "fp8e4nv": 0.15, "fp8e5": 0.3}
+BOUND_OF_DOTS = 5e-3  # f32 products are tf32 ones
+
+
+def fp8_values(exponent_bits, mantissa_bits, bias, has_infinity):
+    codes = np.arange(256)
+    exponent = (codes >> mantissa_bits) & ((1 << exponent_bits) - 1)
+    mantissa = codes & ((1 << mantissa_bits) - 1)
+    values = np.where(exponent > 0, (1 + mantissa / (1 << mantissa_bits)) * 2.0 ** (exponent - bias),
+                      mantissa / (1 << mantissa_bits) * 2.0 ** (1 - bias))
+    top = exponent == (1 << exponent_bits) - 1
+    if has_infinity:
+        values = np.where(top, np.where(mantissa == 0, np.inf, np.nan), values)
+    else:
+        values = np.where(top & (mantissa == (1 << mantissa_bits) - 1), np.nan, values)
+    return np.where(codes & 128, -values, values)
+
+
+FP8 = {"fp8e4nv": fp8_values(4, 3, 7, False), "fp8e5": fp8_values(5, 2, 15, True)}
+
+
+def is_float(kind):
+    return kind in BOUND
+
+
+def raw(data, kind):
+    """The elements as integers, and bytes left over."""
+    size = {"bf16": 2, "fp8e4nv": 1, "fp8e5": 1}.get(kind) or int((INTEGERS.get(kind) or FLOATS[kind])[1])
+    whole = len(data) // size * size
+    return np.frombuffer(data[:whole], dtype=f"u{size}"), data[whole:]
+
+
+def decode(codes, kind):
+    if kind == "bf16":
+        return (codes.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    if kind in FP8:
+        return FP8[kind][codes]
+    return codes.view(FLOATS[kind]).astype(np.float64)
+
+
+def bound_of(kind, has_dots):
+    return max(BOUND[kind], BOUND_OF_DOTS if has_dots and kind != "fp64" else 0)
+
+
+def scale_of(values):
+    finite = values[np.isfinite(values)]
+    return float(np.sqrt(np.mean(finite ** 2))) if finite.size else 0.0
+
+
+def float_error(found, expected, kind, scale):
+    """The error of each element in units of |x| + scale; infinite where NaN or infinity differ."""
+    f, e = decode(found, kind), decode(expected, kind)
+    with np.errstate(all="ignore"):
+        size = np.abs(e) + scale
+        error = np.where(f == e, 0.0, np.abs(f - e) / np.where(size > 0, size, 1.0))
+    error[np.isnan(f) & np.isnan(e)] = 0.0
+    return np.where(np.isnan(error), np.inf, error)
+
+
+def compare(found, expected, before, kind, has_dots, varied=None):
+    """None: equal. Else {"error", "count", "first", ...}; "agrees" says whether it is within the bound.
+
+    `varied` is what the reference wrote when it ran once more: where its runs differ, ours may as much."""
+    if found == expected or found == varied:
+        return None
+    (f, rest_f), (e, rest_e), (b, _) = raw(found, kind), raw(expected, kind), raw(before, kind)
+    differs = np.nonzero(f != e)[0]
+    unwritten = int(np.count_nonzero(e[differs] == b[differs]))
+    result = {"count": int(differs.size), "of": int(f.size), "unwritten": unwritten, "type": kind}
+    if differs.size == 0:
+        return None if rest_f == rest_e else dict(result, error="bytes at the end", agrees=False)
+    if not is_float(kind):
+        return judge_integers(result, f, e, differs, varied, kind)
+    written = e[e != b]
+    scale = scale_of(decode(written if written.size else e, kind))
+    error = float_error(f[differs], e[differs], kind, scale)
+    bound = bound_of(kind, has_dots)
+    if varied is not None:
+        v, _ = raw(varied, kind)
+        bound = max(bound, 4 * float(np.max(float_error(v, e, kind, scale), initial=0.0)))
+    worst = int(np.argmax(error))
+    at = int(differs[worst])
+    result.update(error=float(error[worst]), bound=bound, over=int(np.count_nonzero(error > bound)), first=at,
+                  found=float(decode(f[at:at + 1], kind)[0]), expected=float(decode(e[at:at + 1], kind)[0]), scale=scale)
+    result["agrees"] = bool(error[worst] <= bound)
+    return None if error[worst] == 0 else result
+
+
+def judge_integers(result, f, e, differs, varied, kind):
+    at = int(differs[0])
+    signed = np.dtype(INTEGERS[kind])
+    result.update(error="integers", first=at, found=int(f[at:at + 1].view(signed)[0]),
+                  expected=int(e[at:at + 1].view(signed)[0]), over=result["count"])
+    result["agrees"] = False
+    if varied is not None:
+        v, _ = raw(varied, kind)
+        result["agrees"] = bool(np.all(v[differs] != e[differs]))
+    return result
+
+
+def text(result):
+    if result.get("bound") is None:
+        return f"{result['count']} of {result['of']} {result['type']} differ, at {result.get('first')}: " \
+               f"{result.get('found')} not {result.get('expected')}"
+    return f"{result['over']} of {result['of']} {result['type']} off by up to {result['error']:.3g} (bound {result['bound']:.2g})," \
+           f" at {result['first']}: {result['found']:.6g} not {result['expected']:.6g}"

@@ -1,0 +1,46 @@
+"""few_cases.py: a pytest plugin (-p few_cases) that takes of each test function a few of its cases, evenly chosen.
+
+CASES says how many (4), CASE_SECONDS how long one may take (30), SHARE which of several processes this is, "2/8": the
+files' functions are dealt out to them. With NO_COMPARE=1 the tests' own comparisons say nothing (standin.py).
+"""
+import collections
+import os
+import signal
+
+import pytest
+
+
+def pytest_collection_modifyitems(config, items):
+    most = int(os.environ.get("CASES", "4"))
+    share, shares = map(int, os.environ.get("SHARE", "0/1").split("/"))
+    functions = collections.OrderedDict()
+    for item in items:
+        functions.setdefault((str(item.fspath), getattr(item, "originalname", item.name)), []).append(item)
+    chosen = []
+    for number, cases in enumerate(functions.values()):
+        if number % shares == share:
+            n = min(most, len(cases))
+            chosen += [cases[(2 * i + 1) * len(cases) // (2 * n)] for i in range(n)]
+    config.hook.pytest_deselected(items=[i for i in items if i not in chosen])
+    items[:] = chosen
+    if os.environ.get("NO_COMPARE") == "1":
+        for module in {item.module for item in items}:
+            silence(module)
+
+
+def silence(module):
+    for name, x in vars(module).items():
+        if callable(x) and "close" in name and not isinstance(x, type):
+            setattr(module, name, lambda *args, **kwargs: None)
+
+
+def late(*args):
+    raise TimeoutError("this case is out of time")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item):
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(int(os.environ.get("CASE_SECONDS", "30")))
+    yield
+    signal.alarm(0)

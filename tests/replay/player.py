@@ -1,0 +1,183 @@
+"""player.py: replays records through neso, one line of JSON on standard input a record, one on standard output a verdict.
+
+It runs in a process of its own: a launch that fails leaves a CUDA context useless, and one that hangs is killed by
+whoever started this (replay.py). It needs neso and numpy, not torch.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "runtime", "python"))
+import compare
+import neso
+
+GUARD = 4096  # bytes before and behind each storage that nobody may write
+ASSEMBLE_SECONDS = 120
+PATTERN = bytes(range(1, 256)) * 17
+
+
+class Storage:
+    def __init__(self, context, shape, before):
+        self.context, self.bytes, self.before = context, shape["bytes"], before
+        self.shift = GUARD + shape["alignment"]
+        self.whole = context.allocate(self.shift + self.bytes + 2 * GUARD)
+        base = (self.whole + 511) & ~511  # torch aligns by 512
+        self.head = base + self.shift - GUARD
+        self.address = base + self.shift
+        context.write(self.head, PATTERN[:GUARD] + before + PATTERN[:GUARD])
+
+    def read(self):
+        """What is in it, and whether something wrote around it."""
+        data = self.context.read(self.head, self.bytes + 2 * GUARD)
+        clean = data[:GUARD] == PATTERN[:GUARD] and data[GUARD + self.bytes:] == PATTERN[:GUARD]
+        return data[GUARD:GUARD + self.bytes], clean
+
+    def release(self):
+        self.context.release(self.whole)
+
+
+def options_of(record):
+    o = record["options"]
+    return {"num_warps": o["num_warps"] or 0, "num_stages": o["num_stages"] or 0, "max_registers": o.get("maxnreg") or 0,
+            "no_fp_fusion": 0 if o.get("enable_fp_fusion", True) else 1, "debug": 1 if o.get("debug") else 0}
+
+
+def first_line(message):
+    """The first error, and where it comes from: file:line:column, message, [tag]."""
+    errors = [line for line in message.splitlines() if "error" in line]
+    return (errors or message.splitlines() or ["?"])[0].strip()
+
+
+def values_of(record, storages):
+    values = []
+    for a in record["arguments"]:
+        if not isinstance(a, dict):
+            values.append(a)
+        elif "descriptor" in a:
+            values.append(address(a["descriptor"], storages))
+            values += a["shape"] + a["strides"][:-1]
+        else:
+            values.append(address(a, storages))
+    return values
+
+
+def address(place, storages):
+    return storages[place["storage"]].address + place["offset"]
+
+
+def read_memory(folder, record):
+    sizes = [s["bytes"] for s in record["storages"]]
+    again = [sizes[i] for i in record["varies"] or []]
+    parts = []
+    with open(os.path.join(folder, record["id"] + ".bin"), "rb") as f:
+        for n in sizes * 2 + again:
+            parts.append(f.read(n))
+    n = len(sizes)
+    varied = dict(zip(record["varies"] or [], parts[2 * n:]))
+    return parts[:n], parts[n:2 * n], varied
+
+
+def has_dots(record):
+    return any(re.search(r"\bdot(_scaled)?\(", text) for text in record["texts"].values())
+
+
+def build(context, record, target):
+    texts = dict(record["texts"])
+    main = record["main"]
+    module = context.source(main + ".py", texts.pop(main), texts)
+    options = dict(options_of(record), target=target) if target else options_of(record)
+    return module.kernel(record["kernel"], record["signature"], load=False, **options)
+
+
+def assemble(ptx, target):
+    """What ptxas says against the text, or None."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "kernel.ptx")
+        with open(path, "w") as f:
+            f.write(ptx)
+        command = ["ptxas", "-arch", target, path, "-o", os.path.join(folder, "kernel.cubin")]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=ASSEMBLE_SECONDS)
+        except subprocess.TimeoutExpired:
+            return f"no end after {ASSEMBLE_SECONDS} s: {len(ptx.splitlines())} lines"
+        return (done.stdout + done.stderr).strip().replace(path, "ptx") if done.returncode else None
+
+
+def play(context, device, folder, record, say):
+    """The verdict on one record: a dictionary."""
+    if (record["options"].get("num_ctas") or 1) > 1:
+        return {"verdict": "left out", "detail": "num_ctas > 1"}
+    say("compile")
+    start = time.perf_counter()
+    kernel = build(context, record, None if device == "cuda" else "sm_90a")
+    verdict = {"compile_ms": round(1000 * (time.perf_counter() - start), 2)}
+    if device == "none":
+        say("assemble")
+        complaint = assemble(kernel.text("ptx"), "sm_90a")
+        return dict(verdict, verdict="refused by ptxas" if complaint else "compiled", detail=complaint or "")
+    before, after, varied = read_memory(folder, record)
+    storages = [Storage(context, s, data) for s, data in zip(record["storages"], before)]
+    say("launch")
+    start = time.perf_counter()
+    kernel[record["grid"]](*values_of(record, storages))
+    context.synchronize()
+    verdict["launch_ms"] = round(1000 * (time.perf_counter() - start), 2)
+    say("compare")
+    return dict(verdict, **judge(record, storages, before, after, varied))
+
+
+def judge(record, storages, before, after, varied):
+    dots, worst, around = has_dots(record), [], []
+    for i, (s, shape) in enumerate(zip(storages, record["storages"])):
+        found, clean = s.read()
+        s.release()
+        if not clean:
+            around.append(i)
+        difference = compare.compare(found, after[i], before[i], shape["type"], dots, varied.get(i))
+        if difference:
+            worst.append(difference)
+    if around:
+        return {"verdict": "differs", "detail": f"writes outside of storage {around}"}
+    wrong = [d for d in worst if not d["agrees"]]
+    if wrong:
+        return {"verdict": "differs", "detail": "; ".join(compare.text(d) for d in wrong), "differences": wrong}
+    if worst:
+        return {"verdict": "agrees", "detail": f"within {max(d['error'] for d in worst if d.get('bound') or True):.2g}"
+                if all(isinstance(d["error"], float) for d in worst) else "varies under Triton too"}
+    return {"verdict": "equal", "detail": "" if any(a != b for a, b in zip(after, before)) else "nothing was written"}
+
+
+def verdict_of(context, device, folder, name, say):
+    with open(os.path.join(folder, name + ".json")) as f:
+        record = json.load(f)
+    try:
+        return play(context, device, folder, record, say), False
+    except neso.NesoError as e:
+        message = str(e)
+        kind = {1: "refused", 5: "refused", 6: "internal error"}.get(e.status, "crashed")
+        return {"verdict": kind, "detail": first_line(message), "message": message}, e.status == 4
+    except Exception as e:
+        return {"verdict": "tool failed", "detail": f"{type(e).__name__}: {e}"}, False
+
+
+def main():
+    folder, device = sys.argv[1:3]
+    out = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what a kernel prints is no verdict
+    context = neso.Context(None if device == "none" else device)
+    out.write(json.dumps({"ready": True}) + "\n")
+    for line in sys.stdin:
+        name = line.strip()
+        verdict, is_spoilt = verdict_of(context, device, folder, name, lambda phase: out.write(json.dumps({"phase": phase}) + "\n"))
+        out.write(json.dumps(dict(verdict, id=name)) + "\n")
+        if is_spoilt:
+            return
+
+
+if __name__ == "__main__":
+    main()

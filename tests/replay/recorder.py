@@ -1,0 +1,249 @@
+"""recorder.py: each distinct specialization that a program launches, written down with the memory before and after.
+
+Triton compiles a specialization when it is launched for the first time (JITFunction._do_compile): there the tensors are
+copied to the host, and once more when the launch is done. A record is NAME.json (source, signature, constants, options,
+grid, arguments, the tensors' places) and NAME.bin (memory before, then after); it appears whole, by renaming.
+"""
+import json
+import os
+import shutil
+import threading
+import time
+import traceback
+
+import torch
+import triton
+from triton.runtime.autotuner import Autotuner
+from triton.runtime.jit import JITFunction
+
+import source
+
+TYPES = {torch.float16: "fp16", torch.bfloat16: "bf16", torch.float32: "fp32", torch.float64: "fp64", torch.bool: "bool",
+         torch.int8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.uint8: "u8",
+         torch.uint16: "u16", torch.uint32: "u32", torch.uint64: "u64", torch.float8_e4m3fn: "fp8e4nv",
+         torch.float8_e5m2: "fp8e5"}
+
+
+ROOM = 2 << 30  # bytes left free where records are written
+
+
+class Skip(Exception):
+    """Why a launch is not recorded."""
+
+
+class Memory:
+    """The storages below the tensors of one launch."""
+
+    def __init__(self, limit):
+        self.limit, self.bytes = limit, 0
+        self.storages = []  # (storage, element type)
+        self.numbers = {}   # address to number
+
+    def place(self, tensor):
+        """{"storage": number, "offset": bytes} of a tensor's first element."""
+        tensor = getattr(tensor, "base", None) if not isinstance(tensor, torch.Tensor) else tensor
+        storage = tensor.untyped_storage()
+        address = storage.data_ptr()
+        if address not in self.numbers:
+            self.bytes += storage.nbytes()
+            if self.bytes > self.limit:
+                raise Skip(f"{self.bytes >> 20} MB of arguments")
+            self.numbers[address] = len(self.storages)
+            self.storages.append((storage, TYPES.get(tensor.dtype, "u8"), tensor.device))
+        return {"storage": self.numbers[address], "offset": tensor.data_ptr() - address}
+
+    def describe(self):
+        return [{"bytes": s.nbytes(), "type": kind, "alignment": s.data_ptr() % 512} for s, kind, _ in self.storages]
+
+    def read(self):
+        return [as_bytes(s, device).to("cpu", copy=True).numpy().tobytes() for s, _, device in self.storages]
+
+    def write(self, contents):
+        for (s, _, device), data in zip(self.storages, contents):
+            if data:
+                as_bytes(s, device).copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
+
+
+def as_bytes(storage, device):
+    return torch.empty(0, dtype=torch.uint8, device=device).set_(storage)
+
+
+class Recorder:
+    def __init__(self, folder, collection, limit=256 << 20, each=8, few_programs=False):
+        self.folder, self.collection, self.limit, self.each, self.few_programs = folder, collection, limit, each, few_programs
+        self.state = threading.local()
+        self.log = open(os.path.join(folder, f"skipped.{os.getpid()}"), "a", buffering=1)
+        os.makedirs(os.path.join(folder, "claims"), exist_ok=True)
+
+    def install(self):
+        run, do_compile = JITFunction.run, JITFunction._do_compile
+
+        def hooked_run(fn, *args, grid, warmup, **kwargs):
+            outer = getattr(self.state, "launch", None)
+            launch = self.state.launch = None if warmup or outer else Launch(self, fn, args, kwargs, grid)
+            try:
+                result = run(fn, *args, grid=grid, warmup=warmup, **kwargs)
+            finally:
+                self.state.launch = outer
+            if launch and launch.before is not None:
+                again = (lambda: run(fn, *args, grid=grid, warmup=False, **kwargs)) if not self.few_programs else None
+                self.guarded(launch.end, fn, again)
+            return result
+
+        def hooked_compile(fn, key, signature, device, constexprs, options, attrs, warmup):
+            kernel = do_compile(fn, key, signature, device, constexprs, options, attrs, warmup)
+            launch = getattr(self.state, "launch", None)
+            if launch and launch.fn is fn and kernel is not None:
+                self.guarded(launch.begin, fn, signature, constexprs, options, attrs)
+            return kernel
+
+        JITFunction.run, JITFunction._do_compile = hooked_run, hooked_compile
+
+    def guarded(self, step, fn, *args):
+        """A launch that cannot be recorded goes on all the same, and is named."""
+        try:
+            step(*args)
+        except Skip as e:
+            self.log.write(f"{fn.__module__}.{fn.__name__}\t{e}\n")
+        except Exception as e:
+            where = traceback.extract_tb(e.__traceback__)[-1]
+            self.log.write(f"{fn.__module__}.{fn.__name__}\tnot recorded: {type(e).__name__}: {e} ({where.name})\n")
+
+    def claim(self, kernel, spec):
+        """False: this specialization is recorded already, by whichever process, or enough of this kernel are."""
+        def taken(name):
+            try:
+                os.close(os.open(os.path.join(self.folder, "claims", name), os.O_CREAT | os.O_EXCL))
+                return False
+            except FileExistsError:
+                return True
+        return not taken(spec) and not all(taken(f"{kernel}.{i}") for i in range(self.each))
+
+
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion", "debug", "launch_cooperative_grid", "launch_pdl")
+
+
+class Specialization:
+    """What Triton compiles, in neso's words."""
+
+    def __init__(self, fn, signature, constexprs, options, attrs):
+        names = [p.name for p in fn.params]
+        constants = {names[path[0]]: value for path, value in constexprs.items() if len(path) == 1}
+        self.fn, self.types = fn, signature
+        self.main, self.texts, written = source.stand_alone(fn, constants)
+        self.entries = [entry(i, p.name, signature[p.name], constants.get(p.name), attrs, written, p.is_constexpr)
+                        for i, p in enumerate(fn.params)]
+        self.text = ", ".join(self.entries)
+        self.options = {k: getattr(options, k, None) for k in OPTIONS}
+        self.kernel = source.digest(self.texts[self.main], fn.__name__)
+        self.id = source.digest(*[self.texts[k] for k in sorted(self.texts)], self.text, repr(self.options))
+
+    def values(self, arguments, memory):
+        """What a launch passes, one for each type among the entries."""
+        return [argument(arguments[p.name], self.types[p.name], memory) for p, e in zip(self.fn.params, self.entries)
+                if self.types[p.name] != "constexpr" or e.endswith("=i32:1")]
+
+
+class Launch:
+    def __init__(self, recorder, fn, args, kwargs, grid):
+        self.recorder, self.fn, self.args, self.kwargs, self.grid = recorder, fn, args, kwargs, grid
+        self.before = None
+
+    def begin(self, signature, constexprs, options, attrs):
+        """The specialization is known, and nothing was launched."""
+        fn, r = self.fn, self.recorder
+        names = [p.name for p in fn.params]
+        bound = fn.signature.bind(*self.args, **{k: v for k, v in self.kwargs.items() if k in names})
+        bound.apply_defaults()
+        arguments = bound.arguments
+        grid = self.grid(dict(arguments)) if callable(self.grid) else self.grid
+        s = Specialization(fn, signature, constexprs, options, attrs)
+        self.memory = Memory(r.limit)
+        values = s.values(arguments, self.memory)
+        if shutil.disk_usage(r.folder).free < ROOM + 4 * self.memory.bytes:
+            raise Skip("no room to record it")
+        if not r.claim(s.kernel, s.id):
+            return
+        self.record = {"id": s.id, "kernel": fn.fn.__name__, "module": fn.fn.__module__, "kernel_id": s.kernel,
+                       "line": fn.starting_line_number, "collection": r.collection, "main": s.main, "texts": s.texts,
+                       "signature": s.text, "options": s.options, "grid": smaller_grid(grid) if r.few_programs else three(grid),
+                       "arguments": values, "storages": self.memory.describe()}
+        self.before = self.memory.read()
+
+    def end(self, again):
+        after = self.memory.read()
+        r, record = self.recorder, self.record
+        record["varies"] = False
+        if again and after != self.before:
+            self.memory.write(self.before)
+            again()
+            second = self.memory.read()
+            record["varies"] = [i for i, (x, y) in enumerate(zip(after, second)) if x != y] or False
+        path = os.path.join(r.folder, record["id"])
+        with open(path + ".bin", "wb") as f:
+            for data in self.before + after + ([second[i] for i in record["varies"]] if record["varies"] else []):
+                f.write(data)
+        record["time"] = time.time()
+        with open(path + ".part", "w") as f:
+            json.dump(record, f)
+        os.rename(path + ".part", path + ".json")
+
+
+def three(grid):
+    return [int(g) for g in (tuple(grid) + (1, 1, 1))[:3]]
+
+
+def smaller_grid(grid):
+    """The first programs of a grid: what a CPU can do in a moment."""
+    return [min(g, most) for g, most in zip(three(grid), (4, 2, 2))]
+
+
+def promise(attrs, i):
+    return ":16" if any(a[0] == "tt.divisibility" and a[1] == 16 for a in attrs.get((i,), [])) else ""
+
+
+def entry(i, name, kind, value, attrs, written, is_constexpr):
+    """One entry of neso's signature."""
+    if isinstance(kind, (tuple, list)):
+        raise Skip(f"a tuple is an argument: {name}")
+    if kind == "constexpr":
+        if not is_constexpr and isinstance(value, int) and value == 1:
+            return f"{name}=i32:1"
+        if written.get(name) is None:
+            raise Skip(f"a constant that cannot be written: {name}={value!r}")
+        return f"{name}={written[name]}"
+    if kind.startswith("nvTmaDesc"):
+        raise Skip(f"a tensor map made by the program: {name}")
+    kind = {"u1": "i1"}.get(kind, kind)
+    return f"{name}={kind}{promise(attrs, i)}"
+
+
+def argument(value, kind, memory):
+    """What is passed at a launch: a number, a tensor's place, a descriptor."""
+    if kind == "constexpr":
+        return 1
+    if kind.startswith("tensordesc"):
+        return {"descriptor": memory.place(value.base), "shape": [int(x) for x in value.shape],
+                "strides": [int(x) for x in value.strides], "padding": value.padding}
+    if hasattr(value, "data_ptr"):
+        return memory.place(value)
+    if kind.startswith("*"):
+        raise Skip(f"an address as a number: {value!r}")
+    return value if isinstance(value, (bool, float)) else int(value)
+
+
+def few_configs(most):
+    """Autotuners try `most` configurations, evenly chosen, each launched once."""
+    prune = Autotuner.prune_configs
+
+    def pruned(self, *args, **kwargs):
+        configs = prune(self, *args, **kwargs)
+        n = len(configs)
+        return [configs[i * n // most] for i in range(most)] if n > most else configs
+
+    def bench(self, call, quantiles=None, **kwargs):
+        call()
+        return [1.0, 1.0, 1.0]
+
+    Autotuner.prune_configs = pruned
+    Autotuner.do_bench = property(lambda self: lambda call, quantiles=None: bench(self, call), lambda self, x: None)

@@ -1,0 +1,188 @@
+"""source.py: the source of a jit function, made to stand alone.
+
+Triton's JITFunction knows its text and the globals that it sees. Here each function becomes a small module of its own:
+imports of what it uses of triton, values of its globals, imports of the functions that it calls, then its text,
+unchanged. neso is given the kernel's module and finds the others by their names (`neso_find`).
+"""
+import ast
+import hashlib
+import inspect
+import textwrap
+import types
+
+import triton
+import triton.language as tl
+from triton.runtime.jit import JITCallable, JITFunction
+
+
+def unwrap(x):
+    """The jit function below autotuners, heuristics and wrappers that keep it as `fn`."""
+    while not isinstance(x, JITCallable) and hasattr(x, "fn") and not inspect.isfunction(x):
+        x = x.fn
+    return x
+
+
+def text_of(fn):
+    src = fn.src
+    return src() if callable(src) else src
+
+
+def names_used(text):
+    """Names that a text reads, and per name the attributes asked of it."""
+    names = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Name):
+            names.setdefault(node.id, set())
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names.setdefault(node.value.id, set()).add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            names.setdefault(node.value, set())  # an annotation in quotes
+    return names
+
+
+def is_tritons(module):
+    return module == "triton" or module.startswith("triton.")
+
+
+class Sources:
+    """The modules made for one kernel: name to text."""
+
+    def __init__(self):
+        self.texts = {}
+        self.known = {}  # id of a function or class: (it, the module that defines it, its name there)
+
+    def add(self, fn):
+        """Makes the module of a jit function (once), and returns its name."""
+        return self._define(fn, fn.fn.__name__, self._decorator(fn) + text_of(fn), scope_of(fn))
+
+    def _decorator(self, fn):
+        if not isinstance(fn, JITFunction):
+            return "@triton.constexpr_function\n"
+        return "@triton.jit(noinline=True)\n" if fn.noinline else "@triton.jit\n"
+
+    def _define(self, key, name, text, scope):
+        if id(key) in self.known:
+            return self.known[id(key)][1]
+        module = f"m{len(self.known)}_{name}"
+        self.known[id(key)] = (key, module, name)
+        head = ["import triton", "import triton.language as tl"]
+        for used, attributes in names_used(text).items():
+            if used in scope and used != name:
+                head += self._bind(used, scope[used], attributes, scope)
+        self.texts[module] = "\n".join(head) + "\n\n\n" + text + "\n"
+        return module
+
+    def _bind(self, name, value, attributes, scope):
+        """Lines that make `name` mean `value`; none where neso has to complain itself."""
+        value = unwrap(value)
+        if isinstance(value, types.ModuleType):
+            return self._bind_module(name, value, attributes)
+        if isinstance(value, tl.constexpr):
+            lines, text = self.value(value.value)
+            return lines + [f"{name} = tl.constexpr({text})"] if text else []
+        found = self._origin(value)
+        if found:
+            return [f"from {found[0]} import {found[1]} as {name}"]
+        lines, text = self.value(value)
+        if text is None:
+            return []
+        annotation = ": tl.constexpr" if "constexpr" in str(scope.get("__annotations__", {}).get(name, "")) else ""
+        return lines + [f"{name}{annotation} = {text}"]
+
+    def _bind_module(self, name, module, attributes):
+        if module.__name__.endswith(".libdevice"):
+            return [f"from triton.language.extra import libdevice as {name}"]
+        if is_tritons(module.__name__) or module.__name__ in ("math", "torch"):
+            return [f"import {module.__name__} as {name}"]
+        made = f"m{len(self.known)}_{name}"
+        self.known[id(module)] = (module, made, name)
+        lines = ["import triton", "import triton.language as tl"]
+        for attribute in sorted(attributes):
+            if hasattr(module, attribute):
+                lines += self._bind(attribute, getattr(module, attribute), set(), vars(module))
+        self.texts[made] = "\n".join(lines) + "\n"
+        return [f"import {made} as {name}"]
+
+    def _origin(self, value):
+        """Where a function or class can be imported from: (module, name)."""
+        if isinstance(value, JITCallable):
+            if is_tritons(value.fn.__module__):
+                return value.fn.__module__, value.fn.__name__
+            return self.add(value), value.fn.__name__
+        module = getattr(value, "__module__", None) or ""
+        name = getattr(value, "__name__", None)
+        if not name or not (inspect.isfunction(value) or inspect.isclass(value) or inspect.isbuiltin(value)):
+            return None
+        if module.endswith(".libdevice"):
+            return "triton.language.extra.libdevice", name
+        if is_tritons(module):
+            return ("triton.language" if getattr(tl, name, None) is value else module), name
+        if module in ("builtins", "torch") or inspect.isbuiltin(value):
+            return None
+        try:
+            text = textwrap.dedent(inspect.getsource(value))
+        except (OSError, TypeError):
+            return None
+        scope = dict(getattr(value, "__globals__", None) or vars(inspect.getmodule(value) or types))
+        if inspect.isfunction(value) and getattr(value, "__closure__", None):
+            scope.update(inspect.getclosurevars(value).nonlocals)
+        return self._define(value, name, text, scope), name
+
+    def value(self, x):
+        """A constant as an expression: (lines that it needs, text), or ([], None)."""
+        x = unwrap(x)
+        if isinstance(x, tl.constexpr):
+            return self.value(x.value)
+        if isinstance(x, tl.dtype):
+            return [], dtype_text(x)
+        if isinstance(x, bool) or x is None or type(x) in (int, str):
+            return [], repr(x)
+        if isinstance(x, int):  # an IntEnum's member
+            return [], repr(int(x))
+        if isinstance(x, float):
+            return [], repr(x) if x == x and abs(x) != float("inf") else f"float('{x}')"
+        if isinstance(x, (tuple, list)):
+            parts = [self.value(y) for y in x]
+            if any(text is None for _, text in parts):
+                return [], None
+            inner = ", ".join(text for _, text in parts)
+            inner = inner + "," if len(parts) == 1 and isinstance(x, tuple) else inner
+            return sum((lines for lines, _ in parts), []), f"({inner})" if isinstance(x, tuple) else f"[{inner}]"
+        found = self._origin(x)
+        if found:
+            alias = f"{found[1]}_of_{found[0].replace('.', '_')}"
+            return [f"from {found[0]} import {found[1]} as {alias}"], alias
+        return [], None
+
+
+def dtype_text(x):
+    if x.is_ptr():
+        return f"tl.pointer_type({dtype_text(x.element_ty)})"
+    names = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64", "fp8e4nv": "float8e4nv",
+             "fp8e5": "float8e5", "fp8e4b8": "float8e4b8", "fp8e5b16": "float8e5b16", "fp8e4b15": "float8e4b15"}
+    name = names.get(x.name, x.name)
+    return "tl." + name if hasattr(tl, name) else "tl." + name.replace("i", "int", 1) if name[0] in "iu" else None
+
+
+def scope_of(fn):
+    scope = dict(fn.fn.__globals__)
+    scope.update(inspect.getclosurevars(fn.fn).nonlocals)
+    return scope
+
+
+def stand_alone(fn, constants):
+    """(module of the kernel, all texts, parameter to expression): `constants` are values to be written in a signature."""
+    sources = Sources()
+    main = sources.add(fn)
+    lines, written = [], {}
+    for name, value in constants.items():
+        more, text = sources.value(value)
+        lines += more
+        written[name] = text
+    if lines:
+        sources.texts[main] = "\n".join(lines) + "\n" + sources.texts[main]
+    return main, sources.texts, written
+
+
+def digest(*parts):
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
