@@ -76,7 +76,7 @@ static struct op *combine(struct eval *e, enum opcode code, const struct operand
         for (int i = 0; i < 2 * in->n; i++)
             block_add_arg(o->regions[0], type_elem(results[i % in->n]), i < in->n ? "a" : "b");
     }
-    return trace_region(e, f, o->regions[0], in->n, types, at) ? o : NULL;
+    return trace_region(e, f, o->regions[0], in->n, types, at) ? region_lift_assertions(e, o, at) : NULL;
 }
 
 static struct obj *results_of(struct eval *e, const struct operands *in, struct obj *const *results)

@@ -197,7 +197,7 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name);
 struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, struct obj *cond);
 struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x);
-/* Runs a jit function (a reduction's combine function) on the 2n scalars of region `b`, of types[0..n-1]
+/* region.c. Runs a jit function (a reduction's combine function) on the 2n scalars of region `b`, of types[0..n-1]
  * twice; yields its n results. False: an error is reported. */
 bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, const struct lang_type *const *types, struct loc at);
 struct builder *trace_builder(struct eval *e, struct loc at); /* where ops go now, with this place */

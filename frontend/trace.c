@@ -375,64 +375,6 @@ struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args
     return trace_inline(e, &callee->jit->fn, args);
 }
 
-/* -- regions of reductions and scans -- */
-
-static bool check_region(struct eval *e, const struct block *b, struct loc at)
-{
-    for (const struct op *o = b->first; o; o = o->next)
-        if (!is_pure(o) && o->code != OP_if) {
-            diag_error(e->diag, trace_loc(e, at), ERR_combine_effects, op_info[o->code].name);
-            return false;
-        }
-    return true;
-}
-
-/* What a combine function returned, as n values of the types given. */
-static bool region_values(struct eval *e, struct obj *r, int n, const struct lang_type *const *types,
-                          struct value **out, struct loc at)
-{
-    if (is_error(r))
-        return false;
-    struct obj *one[1] = {r};
-    struct obj *const *items = r->kind == OBJ_tuple ? r->seq.at : one;
-    bool ok = (r->kind == OBJ_tuple ? r->seq.n : 1) == n;
-    for (int i = 0; ok && i < n; i++) {
-        struct obj *x = to_tensor(e, items[i], at);
-        if (is_error(x))
-            return false;
-        ok = x->kind == OBJ_tensor && lang_equal(x->tensor.type, types[i]);
-        out[i] = ok ? x->tensor.value : NULL;
-    }
-    if (!ok)
-        diag_error(e->diag, trace_loc(e, at), ERR_combine_types, type_text(e, r));
-    return ok;
-}
-
-bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n,
-                  const struct lang_type *const *types, struct loc at)
-{
-    struct trace *outer = e->trace, inner = *outer;
-    struct obj **items = NEW_ARRAY(e->arena, 2 * n, struct obj *);
-    struct loc *locs = NEW_ARRAY(e->arena, 2 * n, struct loc);
-    struct value **values = NEW_ARRAY(e->arena, n, struct value *);
-    for (int i = 0; i < 2 * n; i++) {
-        items[i] = obj_tensor(e, b->args.at[i], types[i % n]);
-        items[i]->tensor.is_named = true;
-        locs[i] = at;
-    }
-    struct args args = {.n = 2 * n, .at = items, .locs = locs, .loc = at};
-    inner.block = b;
-    inner.in_region = true;
-    e->trace = &inner;
-    struct obj *r = eval_call(e, combine, &args);
-    bool ok = region_values(e, r, n, types, values, at) && check_region(e, b, at);
-    struct builder end = build_at_end(b, trace_loc(e, at));
-    if (ok)
-        build_yield(&end, n, values);
-    e->trace = outer;
-    return ok;
-}
-
 /* -- the prelude: a section of it is parsed when a kernel first needs it -- */
 
 /* Runs a section as a module, outside of the kernel being traced. */

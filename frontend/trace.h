@@ -97,6 +97,10 @@ struct loc place_of_assignment(const struct ast_list *body, const char *name, st
  * where nothing has to run. */
 struct obj *join_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at);
 
+/* -- region.c -- */
+/* A reduction or scan, or one in its place that reports what its region asserts. */
+struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at);
+
 /* -- hostcall.c -- */
 bool trace_is_host_object(const struct obj *x); /* known to the host only: a variable may hold it */
 void trace_drop_statements(struct block *b, const struct spec *spec); /* the sites before statements */

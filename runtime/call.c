@@ -593,12 +593,14 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
                            .num_stages = 3,
                            .num_ctas = 1,
                            .fp_fusion = true,
+                           .debug = jit->jit->debug,
                            .target = p->device->target ? p->device->target : any,
                            .interpreter = !p->device->class->takes_ptx,
                            .stops = p->options.break_at != NULL};
     if (how.like)
         take_options(&c.spec, how.like);
     bind(&c, args);
+    c.spec.debug |= p->debug;
     specialize(&c);
     if (how.warmup)
         return compiled_obj(e, find_kernel(&c));

@@ -101,6 +101,8 @@ bool number(const struct given *g, enum option o, int *out);
 bool context_open(const struct given *g, size_t memory_limit, neso_context **ctx);
 /* The folder of the cache; false: there is to be none. */
 bool cache_folder(char *out, size_t n);
+/* Does a variable of the environment say yes, as Triton reads its own? */
+bool is_switched_on(const char *variable);
 /* The whole file, with a terminator; NULL, errno saying why. The caller frees it. */
 char *read_file(const char *path, size_t *length);
 int write_file(const char *path, const void *bytes, size_t length);

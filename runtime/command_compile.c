@@ -115,6 +115,7 @@ bool read_options(const struct given *g, neso_compile_options *o)
     o->verbose_ptx = s[OPTION_verbose] != NULL;
     o->time = s[OPTION_time] != NULL;
     o->write = write_dump;
+    o->debug = is_switched_on("TRITON_DEBUG");
     return number(g, OPTION_num_warps, &o->num_warps) && number(g, OPTION_num_stages, &o->num_stages) &&
            number(g, OPTION_maxnreg, &o->max_registers);
 }

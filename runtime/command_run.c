@@ -118,21 +118,12 @@ static const char *ask(void *user, const char *prompt)
     return s->line;
 }
 
-static bool is_true(const char *s)
-{
-    static const char *const words[] = {"1", "y", "Y", "on", "ON", "yes", "YES", "true", "TRUE", "True"};
-    for (size_t i = 0; s && i < sizeof words / sizeof *words; i++)
-        if (strcmp(s, words[i]) == 0)
-            return true;
-    return false;
-}
-
 static const char *choose_device(const struct given *g)
 {
     const char *variable = getenv("NESO_DEVICE");
     if (g->options[OPTION_device])
         return g->options[OPTION_device];
-    if (g->options[OPTION_break] || is_true(getenv("TRITON_INTERPRET")))
+    if (g->options[OPTION_break] || is_switched_on("TRITON_INTERPRET"))
         return "interpreter";
     return variable && *variable ? variable : "best";
 }

@@ -422,7 +422,7 @@ static bool spec_options(struct neso_kernel *k)
     s->num_ctas = 1;
     s->maxnreg = o->max_registers;
     s->fp_fusion = !o->no_fp_fusion;
-    s->debug = o->debug;
+    s->debug = o->debug || (k->jit && k->jit->jit->debug);
     s->interpreter = k->device && !k->device->class->takes_ptx;
     s->target = find_target(k);
     if (!is_power_of_two(s->num_warps) || s->num_warps > 32)

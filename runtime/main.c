@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const struct option_row option_rows[] = {
 #define X(name, letter, word, argument, where, meaning) {letter, word, argument, where, meaning},
@@ -124,14 +125,26 @@ static void print_usage(FILE *to)
     fputs("\nTopics of help:", to);
     for (size_t i = 0; neso_help_topic(i); i++)
         fprintf(to, " %s", neso_help_topic(i));
-    fputs("\n\nEnvironment: NESO_DEVICE is --device's default, NESO_RACES --races's; TRITON_INTERPRET=1 "
-          "means the\n"
-          "interpreter, also where the program sets it itself, unless --device is given.\n"
-          "NESO_CACHE_DIR is where compiled kernels are kept (default: neso in XDG_CACHE_HOME or ~/.cache);\n"
-          "NESO_CACHE=off keeps none, NESO_CACHE=strict makes it an error where one is not there.\n"
-          "Exit status: 0 good, 1 the program failed or is slower, 2 bad usage or bad input, 3 bench is "
-          "undecided,\n4 bench did not measure all that the base has.\n",
-          to);
+    fputs(
+        "\n\nEnvironment: NESO_DEVICE is --device's default, NESO_RACES --races's; TRITON_INTERPRET=1 "
+        "means the\n"
+        "interpreter, also where the program sets it itself, unless --device is given. TRITON_DEBUG=1 checks "
+        "what\nkernels assert.\n"
+        "NESO_CACHE_DIR is where compiled kernels are kept (default: neso in XDG_CACHE_HOME or ~/.cache);\n"
+        "NESO_CACHE=off keeps none, NESO_CACHE=strict makes it an error where one is not there.\n"
+        "Exit status: 0 good, 1 the program failed or is slower, 2 bad usage or bad input, 3 bench is "
+        "undecided,\n4 bench did not measure all that the base has.\n",
+        to);
+}
+
+bool is_switched_on(const char *variable)
+{
+    static const char *const words[] = {"1", "y", "on", "yes", "true"};
+    const char *value = getenv(variable);
+    for (size_t i = 0; value && i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(value, words[i]) == 0)
+            return true;
+    return false;
 }
 
 static const struct command_row *find_command(const char *word)

@@ -168,7 +168,7 @@ typedef struct neso_compile_options {
     int num_stages;      /* 0: 3 */
     int max_registers;   /* 0: no cap */
     int no_fp_fusion;    /* 1: a * b + c rounds twice */
-    int debug;           /* 1: assertions of the kernel are checked */
+    int debug;           /* 1: assertions of the kernel are checked; of @triton.jit(debug=True) always */
     neso_text until;     /* go as far as this text; 0: as far as the device needs, without one NESO_TEXT_PTX */
     /* For a look inside; names with commas between, or "all". See `neso help passes`. */
     const char *passes;      /* run these instead of the list */
@@ -312,7 +312,8 @@ typedef struct neso_run_options {
     const char *const *argv;
     /* What the program prints. NULL: nowhere. */
     void (*write)(void *user, const char *text, size_t length, int to_stderr);
-    /* A variable of the environment that the program asks for. NULL: none is set. */
+    /* A variable of the environment that the program asks for. NULL: none is set. TRITON_DEBUG is asked for at the
+     * start: kernels' assertions are checked. TRITON_INTERPRET reads "1" where the device is the interpreter, only. */
     const char *(*getenv)(void *user, const char *name);
     /* Texts stay valid until the run ends. NULL: no imports of files. */
     neso_find *find;

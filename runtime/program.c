@@ -16,20 +16,26 @@ static void host_write(void *ctx, const char *s, size_t n, bool to_stderr)
         p->options.write(p->options.user, s, n, to_stderr);
 }
 
-static const char *host_getenv(void *ctx, const char *name)
-{
-    struct program *p = ctx;
-    return p->options.getenv ? p->options.getenv(p->options.user, name) : NULL;
-}
-
 /* As Triton reads its variables. */
 static bool is_on(const char *value)
 {
     static const char *const words[] = {"1", "y", "on", "yes", "true"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; value && i < sizeof words / sizeof *words; i++)
         if (strcasecmp(value, words[i]) == 0)
             return true;
     return false;
+}
+
+/* TRITON_INTERPRET says what runs, whoever chose it. */
+static const char *host_getenv(void *ctx, const char *name)
+{
+    struct program *p = ctx;
+    const char *value = p->options.getenv ? p->options.getenv(p->options.user, name) : NULL;
+    if (strcmp(name, "TRITON_INTERPRET") != 0)
+        return value;
+    if (p->device->class->takes_ptx)
+        return is_on(value) ? NULL : value;
+    return is_on(value) ? value : "1";
 }
 
 static void host_setenv(void *ctx, struct eval *e, const char *name, const char *value, struct loc at)
@@ -37,6 +43,8 @@ static void host_setenv(void *ctx, struct eval *e, const char *name, const char 
     struct program *p = ctx;
     if (strcmp(name, "TRITON_INTERPRET") == 0 && is_on(value) && !p->options.keep_device)
         host_interpret(p, e, at);
+    if (strcmp(name, "TRITON_DEBUG") == 0)
+        p->debug = is_on(value);
 }
 
 static double host_seconds(void *ctx)
@@ -122,6 +130,7 @@ static void run(void *arg)
                             .breakpoint = call_breakpoint,
                             .argc = p->options.argc,
                             .argv = p->options.argv};
+    p->debug = is_on(host_getenv(p, "TRITON_DEBUG"));
     host_open(p);
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, &p->host);
     m->object = eval_file(&m->eval, m->source, "__main__", &r->failed);

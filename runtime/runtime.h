@@ -275,6 +275,7 @@ struct program {
     struct debugger debugger;
     uint64_t launches;  /* so far */
     uint64_t products;  /* by the device's library, so far */
+    bool debug;         /* TRITON_DEBUG: kernels' assertions are checked */
     bool is_timing;     /* a benchmark measures what runs */
     bool is_dry;        /* and compiles its kernels only */
     const char *line;   /* of a report, that is being measured; NULL: none */

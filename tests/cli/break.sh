@@ -142,6 +142,9 @@ k[(1,)](torch.arange(4, device='cuda'))
 PY
 [ "$(NESO_DEVICE=emulator "$NESO" run chooses.py)" = '[0 1 2 3]' ] || say "TRITON_INTERPRET=1 in the program"
 "$NESO" run --device emulator chooses.py >out 2>err && say "--device goes before TRITON_INTERPRET=1"
+printf 'import os\nimport torch\nprint(os.environ.get("TRITON_INTERPRET"), os.getenv("TRITON_INTERPRET") == "1")\n' >asks.py
+[ "$("$NESO" run --device interpreter asks.py)" = "1 True" ] || say "what TRITON_INTERPRET is on the interpreter"
+[ "$(TRITON_INTERPRET=1 "$NESO" run --device emulator asks.py)" = "None False" ] || say "what TRITON_INTERPRET is on the emulator"
 sed '2d; $ a os.environ["TRITON_INTERPRET"] = "1"' chooses.py | sed 's/print(.*/pass/' >late.py
 NESO_DEVICE=emulator "$NESO" run late.py >out 2>err; [ $? = 1 ] || say "TRITON_INTERPRET=1 after a launch"
 grep -q interpret-late err || say "TRITON_INTERPRET=1 after a launch: $(cat err)"

@@ -28,6 +28,10 @@ def copy(X, Y, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     tl.store(Y + i, tl.load(X + i))
 PY
+
+for debug in '' '(debug=True)'; do
+    printf 'import triton\nimport triton.language as tl\n@triton.jit%s\ndef k(X, n):\n    assert n < 5\n    tl.store(X, n)\n' "$debug" >"asserts$debug.py"
+done
 echo 'x = 1' >none.py
 printf 'def f(:\n' >broken.py
 mkdir folder
@@ -45,6 +49,10 @@ expect 2 "there is no help on 'oops'" help oops
 expect 2 "unknown command 'complie'" complie k.py
 expect 2 'did you mean --signature?' compile k.py::add --signatur "$add"
 expect 2 'compile has no option --device' compile k.py::add --device cuda
+TRITON_DEBUG=1 expect 0 'trap;' compile asserts.py::k --signature '*i32, i32'
+TRITON_DEBUG=1 expect 0 'trap;' compile 'asserts(debug=True).py::k' --signature '*i32, i32'
+TRITON_DEBUG=0 expect 0 'trap;' compile 'asserts(debug=True).py::k' --signature '*i32, i32'
+"$NESO" compile asserts.py::k --signature '*i32, i32' | grep -q trap && { echo "an assertion outside of debug mode"; fail=1; }
 expect 2 '--signature needs ENTRIES' compile k.py::add --signature
 expect 2 '--time takes no argument' compile k.py::add --time=1
 expect 2 'usage: neso compile' compile
