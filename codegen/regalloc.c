@@ -122,6 +122,34 @@ static void note_defs(struct allocator *a)
         }
 }
 
+/* A sum that begins with its first wgmma has its registers from the fence before on: between the two nobody else may
+ * read or write them. */
+static void begin_at_fence(struct allocator *a, int reg, int start, int fence)
+{
+    struct live_range *r = &a->webs[reg].range;
+    struct live_range longer = {{0}};
+    for (int i = 0; i < r->segments.n; i++) {
+        struct segment s = r->segments.at[i];
+        s.from = s.from == start ? fence : s.from;
+        VEC_PUSH(a->m->arena, &longer.segments, s);
+    }
+    *r = longer;
+}
+
+static void begin_sums_at_fences(struct allocator *a)
+{
+    int at = 0, fence = 0;
+    for (int b = 0; b < a->m->blocks.n; b++)
+        for (int i = 0; i < a->m->blocks.at[b]->insns.n; i++, at++) {
+            const struct insn *in = a->m->blocks.at[b]->insns.at[i];
+            if (in->form.code == INSN_wgmma_fence)
+                fence = at;
+            bool begins = insn_info[in->form.code].latency == LATENCY_wgmma && in->fresh;
+            for (int k = 0; begins && k < in->ndefs; k++)
+                begin_at_fence(a, in->opnds[k].n, at, fence);
+        }
+}
+
 static void drop_copies(struct mblock *b, const struct allocation *alloc)
 {
     int n = 0;
@@ -263,6 +291,7 @@ struct allocation *regalloc(struct mir *m, const struct liveness *live)
     for (int r = 0; r < m->regs.n; r++)
         a.webs[r] = (struct web){.parent = r, .range = live->ranges[r], .tuple = -1};
     note_defs(&a);
+    begin_sums_at_fences(&a);
     for (int b = 0; b < m->blocks.n; b++)
         for (int i = 0; i < m->blocks.at[b]->insns.n; i++)
             coalesce(&a, m->blocks.at[b]->insns.at[i]);
