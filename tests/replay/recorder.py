@@ -4,6 +4,8 @@ Triton compiles a specialization when it is launched for the first time (JITFunc
 copied to the host, and once more when the launch is done. A record is NAME.json (source, signature, constants, options,
 grid, arguments, the tensors' places) and NAME.bin (memory before, then after); it appears whole, by renaming.
 """
+import ctypes
+import functools
 import json
 import os
 import shutil
@@ -36,7 +38,7 @@ class Memory:
 
     def __init__(self, limit):
         self.limit, self.bytes = limit, 0
-        self.storages = []  # (storage, element type)
+        self.storages = []  # (storage, type of the elements)
         self.numbers = {}   # address to number
 
     def place(self, tensor):
@@ -49,23 +51,47 @@ class Memory:
             if self.bytes > self.limit:
                 raise Skip(f"{self.bytes >> 20} MB of arguments")
             self.numbers[address] = len(self.storages)
-            self.storages.append((storage, TYPES.get(tensor.dtype, "u8"), tensor.device))
+            self.storages.append((storage, TYPES.get(tensor.dtype, "u8")))
         return {"storage": self.numbers[address], "offset": tensor.data_ptr() - address}
 
     def describe(self):
-        return [{"bytes": s.nbytes(), "type": kind, "alignment": s.data_ptr() % 512} for s, kind, _ in self.storages]
+        return [{"bytes": s.nbytes(), "type": kind, "alignment": s.data_ptr() % 512} for s, kind in self.storages]
 
     def read(self):
-        return [as_bytes(s, device).to("cpu", copy=True).numpy().tobytes() for s, _, device in self.storages]
+        torch.cuda.synchronize()
+        return [read_bytes(s) for s, _ in self.storages]
 
     def write(self, contents):
-        for (s, _, device), data in zip(self.storages, contents):
-            if data:
-                as_bytes(s, device).copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
+        for (s, _), data in zip(self.storages, contents):
+            write_bytes(s, data)
+        torch.cuda.synchronize()
 
 
-def as_bytes(storage, device):
-    return torch.empty(0, dtype=torch.uint8, device=device).set_(storage)
+# Copies are the driver's, not torch's: a program may have put kernels of its own below torch's operators.
+@functools.lru_cache
+def driver():
+    lib = ctypes.CDLL("libcuda.so.1")
+    lib.cuMemcpyDtoH_v2.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t]
+    lib.cuMemcpyHtoD_v2.argtypes = [ctypes.c_uint64, ctypes.c_void_p, ctypes.c_size_t]
+    return lib
+
+
+def read_bytes(storage):
+    address, n = storage.data_ptr(), storage.nbytes()
+    if storage.device.type != "cuda":
+        return ctypes.string_at(address, n)
+    data = bytearray(n)
+    if n and driver().cuMemcpyDtoH_v2((ctypes.c_char * n).from_buffer(data), address, n):
+        raise Skip("the driver does not copy from there")
+    return bytes(data)
+
+
+def write_bytes(storage, data):
+    address, n = storage.data_ptr(), storage.nbytes()
+    if storage.device.type != "cuda":
+        ctypes.memmove(address, data, n)
+    elif n and driver().cuMemcpyHtoD_v2(address, data, n):
+        raise Skip("the driver does not copy to there")
 
 
 class Recorder:
@@ -152,6 +178,8 @@ class Launch:
     def begin(self, signature, constexprs, options, attrs):
         """The specialization is known, and nothing was launched."""
         fn, r = self.fn, self.recorder
+        if torch.cuda.is_current_stream_capturing():
+            raise Skip("launched while a graph is captured")
         names = [p.name for p in fn.params]
         bound = fn.signature.bind(*self.args, **{k: v for k, v in self.kwargs.items() if k in names})
         bound.apply_defaults()
