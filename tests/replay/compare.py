@@ -35,7 +35,7 @@ def is_float(kind):
 
 def raw(data, kind):
     """The elements as integers, and bytes left over."""
-    size = {"bf16": 2, "fp8e4nv": 1, "fp8e5": 1}.get(kind) or int((INTEGERS.get(kind) or FLOATS[kind])[1])
+    size = {"bf16": 2, "fp8e4nv": 1, "fp8e5": 1}.get(kind) or int((INTEGERS.get(kind) or FLOATS.get(kind) or "u1")[1])
     whole = len(data) // size * size
     return np.frombuffer(data[:whole], dtype=f"u{size}"), data[whole:]
 
@@ -48,8 +48,11 @@ def decode(codes, kind):
     return codes.view(FLOATS[kind]).astype(np.float64)
 
 
-def bound_of(kind, has_dots):
-    return max(BOUND[kind], BOUND_OF_DOTS if has_dots and kind != "fp64" else 0)
+def bound_of(kind, kinds, has_dots):
+    """What an element may be off by, of a kernel whose tensors have these types: it may compute in the coarsest."""
+    if kind == "fp64":
+        return BOUND[kind]
+    return max([BOUND[k] for k in kinds if k in BOUND] + [BOUND[kind], BOUND_OF_DOTS if has_dots else 0])
 
 
 def scale_of(values):
@@ -67,7 +70,7 @@ def float_error(found, expected, kind, scale):
     return np.where(np.isnan(error), np.inf, error)
 
 
-def compare(found, expected, before, kind, has_dots, varied=None):
+def compare(found, expected, before, kind, bound, varied=None):
     """None: equal. Else {"error", "count", "first", ...}; "agrees" says whether it is within the bound.
 
     `varied` is what the reference wrote when it ran once more: where its runs differ, ours may as much."""
@@ -84,7 +87,6 @@ def compare(found, expected, before, kind, has_dots, varied=None):
     written = e[e != b]
     scale = scale_of(decode(written if written.size else e, kind))
     error = float_error(f[differs], e[differs], kind, scale)
-    bound = bound_of(kind, has_dots)
     if varied is not None:
         v, _ = raw(varied, kind)
         bound = max(bound, 4 * float(np.max(float_error(v, e, kind, scale), initial=0.0)))
@@ -98,7 +100,7 @@ def compare(found, expected, before, kind, has_dots, varied=None):
 
 def judge_integers(result, f, e, differs, varied, kind):
     at = int(differs[0])
-    signed = np.dtype(INTEGERS[kind])
+    signed = np.dtype(INTEGERS.get(kind, "u1"))
     result.update(error="integers", first=at, found=int(f[at:at + 1].view(signed)[0]),
                   expected=int(e[at:at + 1].view(signed)[0]), over=result["count"])
     result["agrees"] = False

@@ -44,3 +44,9 @@ def pytest_runtest_call(item):
     signal.alarm(int(os.environ.get("CASE_SECONDS", "30")))
     yield
     signal.alarm(0)
+
+
+def pytest_runtest_logreport(report):
+    """What fails is said at once: the process may not live to print a summary."""
+    if report.failed:
+        print(f"\nFAILED {report.nodeid}: {report.longreprtext.splitlines()[-1][:200]}", flush=True)

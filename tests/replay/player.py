@@ -133,12 +133,15 @@ def play(context, device, folder, record, say):
 
 def judge(record, storages, before, after, varied):
     dots, worst, around = has_dots(record), [], []
+    kinds = {s["type"] for s in record["storages"]}
     for i, (s, shape) in enumerate(zip(storages, record["storages"])):
         found, clean = s.read()
         s.release()
         if not clean:
             around.append(i)
-        difference = compare.compare(found, after[i], before[i], shape["type"], dots, varied.get(i))
+        kind = shape["type"]
+        bound = compare.bound_of(kind, kinds, dots) if compare.is_float(kind) else 0
+        difference = compare.compare(found, after[i], before[i], kind, bound, varied.get(i))
         if difference:
             worst.append(difference)
     if around:
@@ -147,8 +150,9 @@ def judge(record, storages, before, after, varied):
     if wrong:
         return {"verdict": "differs", "detail": "; ".join(compare.text(d) for d in wrong), "differences": wrong}
     if worst:
-        return {"verdict": "agrees", "detail": f"within {max(d['error'] for d in worst if d.get('bound') or True):.2g}"
-                if all(isinstance(d["error"], float) for d in worst) else "varies under Triton too"}
+        errors = [d["error"] for d in worst if isinstance(d["error"], float)]
+        return {"verdict": "agrees", "error": max(errors, default=None),
+                "detail": f"within {max(errors):.2g}" if errors else "varies under Triton too"}
     return {"verdict": "equal", "detail": "" if any(a != b for a, b in zip(after, before)) else "nothing was written"}
 
 

@@ -43,15 +43,15 @@ class Memory:
 
     def place(self, tensor):
         """{"storage": number, "offset": bytes} of a tensor's first element."""
-        tensor = getattr(tensor, "base", None) if not isinstance(tensor, torch.Tensor) else tensor
-        storage = tensor.untyped_storage()
+        holder = tensor if hasattr(tensor, "untyped_storage") else tensor.base
+        storage = holder.untyped_storage()
         address = storage.data_ptr()
         if address not in self.numbers:
             self.bytes += storage.nbytes()
             if self.bytes > self.limit:
                 raise Skip(f"{self.bytes >> 20} MB of arguments")
             self.numbers[address] = len(self.storages)
-            self.storages.append((storage, TYPES.get(tensor.dtype, "u8")))
+            self.storages.append((storage, type_of(tensor.dtype)))
         return {"storage": self.numbers[address], "offset": tensor.data_ptr() - address}
 
     def describe(self):
@@ -92,6 +92,11 @@ def write_bytes(storage, data):
         ctypes.memmove(address, data, n)
     elif n and driver().cuMemcpyHtoD_v2(address, data, n):
         raise Skip("the driver does not copy to there")
+
+
+def type_of(dtype):
+    """A torch type's name, or that of a triton one that a tensor is reinterpreted as."""
+    return TYPES.get(dtype) or {"int1": "bool"}.get(getattr(dtype, "name", ""), getattr(dtype, "name", "u8")).replace("int", "i")
 
 
 class Recorder:
@@ -267,7 +272,7 @@ def few_configs(most):
     def pruned(self, *args, **kwargs):
         configs = prune(self, *args, **kwargs)
         n = len(configs)
-        return [configs[i * n // most] for i in range(most)] if n > most else configs
+        return [configs[(2 * i + 1) * n // (2 * most)] for i in range(most)] if n > most else configs
 
     def bench(self, call, quantiles=None, **kwargs):
         call()

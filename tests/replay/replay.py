@@ -44,7 +44,7 @@ def record(args):
     r = recorder.Recorder(args.folder, args.collection, args.limit << 20, args.each, args.stand_in)
     r.install()
     command = args.command
-    sys.path.remove(HERE)
+    sys.path.remove(HERE)  # a program's own modules come first
     sys.path.insert(0, os.getcwd())
     if command[0] == "-m":
         sys.argv = command[1:]
