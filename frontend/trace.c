@@ -149,6 +149,11 @@ struct obj *trace_constexpr(struct eval *e, struct obj *x, struct loc at)
     return obj_error;
 }
 
+static bool is_known(const struct obj *x)
+{
+    return !trace_is_tensor(x) || (x->kind == OBJ_tensor && x->tensor.constant);
+}
+
 static void assign_name(struct eval *e, struct scope *s, const struct ast *target, struct obj *value,
                         bool is_constexpr)
 {
@@ -163,7 +168,8 @@ static void assign_name(struct eval *e, struct scope *s, const struct ast *targe
         diag_hint(e->diag, ERR_hint_new_name);
         return;
     }
-    if (is_constexpr || (value->kind != OBJ_error && scope_get(s, declared_name(e, name)))) {
+    bool is_wanted = is_constexpr || (!is_error(value) && scope_get(s, declared_name(e, name)));
+    if (is_wanted && is_known(value)) { /* of a run-time value the annotation says nothing, in Triton too */
         scope_set(s, name, trace_constexpr(e, value, target->loc));
         return;
     }

@@ -1,0 +1,21 @@
+# runs: interpreter emulator cuda triton (not triton-interpret: a range to what the kernel computes fails there with NumPy 2)
+# A local that is annotated constexpr and gets a run-time value is that value.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def blocks(OUT, n, per_program, TILE: tl.constexpr):
+    LENGTH: tl.constexpr = TILE * per_program
+    start = LENGTH * tl.program_id(0)
+    end = tl.minimum(start + LENGTH, n)
+    total = 0
+    for at in range(start, end, TILE):
+        total += tl.sum((at + tl.arange(0, TILE) < end).to(tl.int32), 0)
+    tl.store(OUT + tl.program_id(0), total)
+
+
+out = torch.zeros(3, dtype=torch.int32, device='cuda')
+blocks[(3,)](out, 75, 2, TILE=16)
+assert out.tolist() == [32, 32, 11]
