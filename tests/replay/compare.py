@@ -50,8 +50,6 @@ def decode(codes, kind):
 
 def bound_of(kind, kinds, has_dots):
     """What an element may be off by, of a kernel whose tensors have these types: it may compute in the coarsest."""
-    if kind == "fp64":
-        return BOUND[kind]
     return max([BOUND[k] for k in kinds if k in BOUND] + [BOUND[kind], BOUND_OF_DOTS if has_dots else 0])
 
 

@@ -1,5 +1,6 @@
 """player.py: replays records through neso, one line of JSON on standard input a record, one on standard output a verdict.
 
+A record without memory gets made-up memory, of which neso's interpreter says what the first programs of the grid make.
 It runs in a process of its own: a launch that fails leaves a CUDA context useless, and one that hangs is killed by
 whoever started this (replay.py). It needs neso and numpy, not torch.
 """
@@ -15,10 +16,22 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "runtime", "python"))
 import compare
 import neso
+import numpy as np
 
 GUARD = 4096  # bytes before and behind each storage that nobody may write
 ASSEMBLE_SECONDS = 120
 PATTERN = bytes(range(1, 256)) * 17
+
+
+class Tight:
+    """A storage with nothing around it: the interpreter reports what goes beyond."""
+
+    def __init__(self, context, data):
+        self.context, self.bytes, self.address = context, len(data), context.allocate(max(1, len(data)))
+        context.write(self.address, data)
+
+    def read(self):
+        return self.context.read(self.address, self.bytes)
 
 
 class Storage:
@@ -82,8 +95,51 @@ def read_memory(folder, record):
     return parts[:n], parts[n:2 * n], varied
 
 
+def made_up(record):
+    """Memory for a record that came without: normal floats, small integers. Always the same for the same record."""
+    random = np.random.default_rng(int(record["id"][:8], 16))
+    return [made_up_elements(random, s["type"], s["bytes"]) for s in record["storages"]]
+
+
+def made_up_elements(random, kind, nbytes):
+    if kind == "bool":
+        return random.integers(0, 2, nbytes, dtype=np.uint8).tobytes()
+    if kind in compare.INTEGERS:
+        data = random.integers(0, 4, nbytes, dtype=np.uint8).astype(compare.INTEGERS[kind])
+    elif kind in compare.FLOATS:
+        data = (random.standard_normal(nbytes // 2 + 1) / 4).astype(compare.FLOATS[kind])
+    elif kind == "bf16":
+        data = ((random.standard_normal(nbytes // 2 + 1) / 4).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    else:
+        data = random.choice(np.array([0x30, 0x38, 0x3c, 0xb8, 0x34, 0xb1], np.uint8), nbytes)
+    return data.tobytes()[:nbytes].ljust(nbytes, b"\0")
+
+
+def interpret(record, before):
+    """What neso's interpreter leaves in the memory."""
+    context = neso.Context("interpreter")
+    storages = [Tight(context, data) for data in before]
+    build(context, record, None)[record["grid"]](*values_of(record, storages))
+    return [s.read() for s in storages]
+
+
+def memory_of(folder, record):
+    if os.path.exists(os.path.join(folder, record["id"] + ".bin")):
+        return read_memory(folder, record)
+    record["grid"] = [min(g, most) for g, most in zip(record["grid"], (4, 2, 2))]
+    before = made_up(record)
+    return before, interpret(record, before), {}
+
+
+WORDS = ((r"\bfloat32\b", "fp32"), (r"\bfloat16\b", "fp16"), (r"\bbfloat16\b", "bf16"))
+
+
+def mentions(record, word):
+    return any(re.search(word, text) for text in record["texts"].values())
+
+
 def has_dots(record):
-    return any(re.search(r"\bdot(_scaled)?\(", text) for text in record["texts"].values())
+    return mentions(record, r"\bdot(_scaled)?\(")
 
 
 def build(context, record, target):
@@ -120,7 +176,7 @@ def play(context, device, folder, record, say):
         say("assemble")
         complaint = assemble(kernel.text("ptx"), "sm_90a")
         return dict(verdict, verdict="refused by ptxas" if complaint else "compiled", detail=complaint or "")
-    before, after, varied = read_memory(folder, record)
+    before, after, varied = memory_of(folder, record)
     storages = [Storage(context, s, data) for s, data in zip(record["storages"], before)]
     say("launch")
     start = time.perf_counter()
@@ -133,7 +189,7 @@ def play(context, device, folder, record, say):
 
 def judge(record, storages, before, after, varied):
     dots, worst, around = has_dots(record), [], []
-    kinds = {s["type"] for s in record["storages"]}
+    kinds = {s["type"] for s in record["storages"]} | {kind for word, kind in WORDS if mentions(record, word)}
     for i, (s, shape) in enumerate(zip(storages, record["storages"])):
         found, clean = s.read()
         s.release()
