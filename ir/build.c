@@ -445,6 +445,26 @@ static void clone_block(struct block *to, const struct block *from, struct map *
     }
 }
 
+void func_copy(struct func *to, const struct func *from)
+{
+    struct arena *a = from->module->arena;
+    struct map map;
+    map_init(&map, a);
+    *to = *from;
+    map_init(&to->names, a);
+    memset(&to->params, 0, sizeof to->params);
+    memset(&to->maps, 0, sizeof to->maps);
+    memset(&to->guards, 0, sizeof to->guards);
+    for (int i = 0; i < from->params.n; i++)
+        VEC_PUSH(a, &to->params, from->params.at[i]);
+    for (int i = 0; i < from->maps.n; i++)
+        VEC_PUSH(a, &to->maps, from->maps.at[i]);
+    for (int i = 0; i < from->guards.n; i++)
+        VEC_PUSH(a, &to->guards, from->guards.at[i]);
+    to->body = block_new(to, NULL);
+    clone_block(to->body, from->body, &map);
+}
+
 /* Attributes' lists and strings never change, so the copy shares them. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map)
 {

@@ -124,6 +124,12 @@ static void keep(struct diag *d, enum severity severity, struct loc at, enum err
     VEC_PUSH(d->arena, &d->list, (struct diagnostic){severity, e, at, message.s});
 }
 
+void diag_forget(struct diag *d, int n, int nerrors)
+{
+    d->list.n = n;
+    d->nerrors = nerrors;
+}
+
 /* A note on a dropped error is dropped with it. */
 static bool is_full(const struct diag *d)
 {

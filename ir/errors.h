@@ -393,7 +393,7 @@ ERROR(descriptor_rows, "%s needs a descriptor of blocks of shape [1, n], and a 1
 /* -- opt -- */
 ERROR(pass_unknown, "there is no pass '%s'; see 'neso help passes'")
 ERROR(pass_degree, "%s takes a function that is %s, and '%s' is %s")
-ERROR(shared_too_large, "kernel %s needs %l bytes of shared memory, and %s has %l for a program instance: use smaller blocks or fewer stages")
+ERROR(shared_too_large, "kernel %s needs %l bytes of shared memory, and %s has %l for a program instance: use smaller blocks")
 
 /* -- codegen -- */
 ERROR(codegen_unsupported, "%s is not supported on %s yet")

@@ -316,6 +316,8 @@ struct builder {
     struct loc loc;
 };
 struct func *func_new(struct module *m, const char *name);
+/* Makes `to` what `from` is; of one module, which lists neither for that. */
+void func_copy(struct func *to, const struct func *from);
 struct value *func_add_param(struct func *f, const struct type *t, struct param p);
 struct block *block_new(struct func *f, struct op *parent);
 struct value *block_add_arg(struct block *b, const struct type *t, const char *hint);

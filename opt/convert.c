@@ -4,7 +4,9 @@
  *                                                       shared_store %buf, %x vec=4
  *                                                       %y = shared_load %buf vec=4 : tile<64x64xf32,#b>
  *
- * Conversions that stand in a row are stored together, then loaded together: one barrier is enough for all.
+ * Conversions that stand in a row are stored together, then loaded together: one barrier is enough for all. Where
+ * that takes more shared memory than there is (budget.c), a tile is cut in halves that are converted one after the
+ * other through the same place.
  * #s is swizzled so that neither side has bank conflicts where the algebra finds such a layout
  * (layout_shared_for). What stays inside a thread or a warp stays a `convert`: codegen moves registers or
  * shuffles. Predicates travel as bytes, pointers as integers. What warpgroups want in shared memory
@@ -13,6 +15,7 @@
  */
 #include "opt/passes.h"
 
+#include "ir/span.h"
 #include "ir/target.h"
 
 enum { VECTOR_BYTES = 16 };
@@ -129,15 +132,169 @@ bool convert_is_shared(const struct op *o)
            layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) == CONVERSION_shared;
 }
 
+static int64_t bytes_most(const struct op *o)
+{
+    const struct opt_options *options = o->block->func->module->opt;
+    return options && options->conversion_bytes_most ? options->conversion_bytes_most : INT64_MAX;
+}
+
+static int64_t conversion_bytes(const struct op *o)
+{
+    const struct type *t = op_result(o)->type;
+    return type_elems(t) * type_elem_bytes(t);
+}
+
 /* The op behind a run of conversions, from `first` on, none of which needs another's result. */
 static struct op *end_of_run(const struct op *first)
 {
+    int64_t bytes = conversion_bytes(first), most = bytes_most(first);
     struct op *o = first->next;
-    for (; o && convert_is_shared(o); o = o->next)
+    for (; o && convert_is_shared(o); o = o->next) {
+        bytes += conversion_bytes(o);
+        if (bytes > most)
+            return o;
         for (const struct op *earlier = first; earlier != o; earlier = earlier->next)
             if (op_opnd(o, 0) == op_result(earlier))
                 return o;
+    }
     return o;
+}
+
+/* -- in halves -- */
+
+/* Do threads hold pairs of elements whose coordinates differ in this bit, and nothing else? */
+static bool is_in_registers(const struct layout *l, int bit)
+{
+    struct span registers = {0};
+    for (int i = 0; i < l->nbits[IN_reg]; i++)
+        span_add(&registers, layout_basis(l, IN_reg, i), 0);
+    for (int kind = IN_lane; kind < IN_offset; kind++)
+        for (int i = 0; i < l->nbits[kind]; i++)
+            if (layout_basis(l, (enum in)kind, i) >> bit & 1)
+                return false;
+    return span_has(&registers, UINT32_C(1) << bit);
+}
+
+/* How a tile is cut in halves: seen as `shape`, of which dimension `dim`, of size 2, becomes the last. */
+struct cut {
+    int rank, dim, shape[RANK_MAX], order[RANK_MAX], inverse[RANK_MAX];
+};
+
+/* At one bit of the coordinate. False: there would be too many dimensions. */
+static bool cut_at(struct cut *c, const struct layout *l, int bit)
+{
+    int below = bit, d = l->rank - 1;
+    for (; below >= l->dim_bits[d]; d--)
+        below -= l->dim_bits[d];
+    const int parts[] = {1 << (l->dim_bits[d] - 1 - below), 2, 1 << below};
+    *c = (struct cut){0};
+    for (int i = 0; i < l->rank; i++)
+        for (int k = 0; k < (i == d ? 3 : 1); k++) {
+            int size = i == d ? parts[k] : 1 << l->dim_bits[i];
+            if (size == 1 && i == d)
+                continue;
+            if (c->rank == RANK_MAX)
+                return false;
+            if (i == d && k == 1)
+                c->dim = c->rank;
+            c->shape[c->rank++] = size;
+        }
+    for (int i = 0, n = 0; i < c->rank; i++) {
+        int to = i == c->dim ? c->rank - 1 : n++;
+        c->order[to] = i;
+        c->inverse[i] = to;
+    }
+    return true;
+}
+
+/* At the highest bit that lies in registers on both sides: both then have a half of each tile. */
+static bool find_cut(struct cut *c, const struct layout *from, const struct layout *to)
+{
+    for (int bit = layout_coord_bits(from) - 1; bit >= 0; bit--)
+        if (is_in_registers(from, bit) && is_in_registers(to, bit) && cut_at(c, from, bit))
+            return true;
+    return false;
+}
+
+/* The layouts of a tile as pairs, and of its halves. */
+static void cut_layout(struct module *m, const struct cut *c, const struct layout *l,
+                       const struct layout **pairs, const struct layout **half)
+{
+    struct layout seen, turned, part;
+    layout_reshape(&seen, l, c->rank, c->shape);
+    layout_trans(&turned, &seen, c->order);
+    layout_slice(&part, &turned, c->rank - 1, true, NULL);
+    *pairs = layout_intern(m, &turned);
+    *half = layout_intern(m, &part);
+}
+
+/* %y = convert %x becomes conversions of halves, which may be cut again. Returns the first op of them; NULL: it
+ * cannot be. */
+static struct op *convert_in_halves(struct op *o)
+{
+    struct module *m = o->block->func->module;
+    struct value *x = op_opnd(o, 0), *y = op_result(o), *halves[2];
+    const struct layout *pairs, *half;
+    struct cut c;
+    if (!find_cut(&c, x->type->layout, y->type->layout))
+        return NULL;
+    struct builder b = build_before(o);
+    struct value *seen = build_reshape(&b, x, c.rank, c.shape), *turned = build_trans(&b, seen, c.order);
+    cut_layout(m, &c, x->type->layout, &pairs, &half);
+    const struct type *t =
+        type_with_layout(m, type_with_shape(m, turned->type, c.rank - 1, turned->type->shape), half);
+    struct op *split = build_op(&b, OP_split, 1, &turned, 2, (const struct type *[]){t, t}, 0);
+    cut_layout(m, &c, y->type->layout, &pairs, &half);
+    for (int i = 0; i < 2; i++)
+        halves[i] = build_convert(&b, &split->results[i], half);
+    const struct type *whole = type_with_layout(m, turned->type, pairs);
+    struct value *joined = op_result(build_op(&b, OP_join, 2, halves, 1, &whole, 0));
+    joined = build_reshape(&b, build_trans(&b, joined, c.inverse), y->type->rank, y->type->shape);
+    opt_explain(b.func, o, "%%%s is converted in halves", y->name);
+    value_replace(y, joined);
+    op_erase(o);
+    return seen->def;
+}
+
+/* A layout whose registers are, one half each, registers of `from` and of `to`: conversions to it and from it can be
+ * cut. False: there is none. */
+static bool find_third(struct layout *out, const struct type *t, const struct layout *to)
+{
+    const struct layout *from = t->layout;
+    int nbits = layout_coord_bits(from), nregs = nbits - from->nbits[IN_lane] - from->nbits[IN_warp];
+    const struct layout *side[] = {from, to};
+    uint32_t taken = 0;
+    layout_init(out, t->rank, t->shape);
+    for (int s = 0; s < 2; s++)
+        for (int bit = nbits - 1, n = (nregs + 1 - s) / 2; bit >= 0 && n > 0; bit--)
+            if (is_in_registers(side[s], bit) && !(taken >> bit & 1)) {
+                layout_add(out, IN_reg, UINT32_C(1) << bit);
+                taken |= UINT32_C(1) << bit;
+                n--;
+            }
+    if (nregs < 2 || out->nbits[IN_reg] < nregs)
+        return false;
+    for (int bit = 0; bit < nbits; bit++)
+        if (!(taken >> bit & 1))
+            layout_add(out, out->nbits[IN_lane] < from->nbits[IN_lane] ? IN_lane : IN_warp,
+                       UINT32_C(1) << bit);
+    return true;
+}
+
+/* %y = convert %x becomes two conversions that can be cut. Returns the first; NULL: there are none. */
+static struct op *convert_over_third(struct op *o)
+{
+    struct value *x = op_opnd(o, 0);
+    struct layout third;
+    struct cut c;
+    if (!find_third(&third, x->type, op_result(o)->type->layout) || !find_cut(&c, x->type->layout, &third) ||
+        !find_cut(&c, &third, op_result(o)->type->layout))
+        return NULL;
+    struct builder b = build_before(o);
+    struct value *half_way = build_convert(&b, x, layout_intern(b.func->module, &third));
+    opt_explain(b.func, o, "%%%s is converted over a third layout", op_result(o)->name);
+    op_set_opnd(o, 0, half_way);
+    return half_way->def;
 }
 
 /* -- operands of warpgroups -- */
@@ -255,9 +412,21 @@ static bool is_shared_result(const struct op *o)
            type_is_tile(op_result(o)->type) && layout_free_bits(op_result(o)->type->layout, IN_warp);
 }
 
+/* What is too large for one buffer is cut; the first op of what it becomes. */
+static struct op *cut(struct op *o)
+{
+    for (struct op *first = o; first && convert_is_shared(o) && conversion_bytes(o) > bytes_most(o);) {
+        first = convert_in_halves(o);
+        first = first ? first : convert_over_third(o);
+        o = first ? first : o;
+    }
+    return o;
+}
+
 static void visit(struct block *b)
 {
     for (struct op *next, *o = b->first; o; o = next) {
+        o = cut(o);
         next = convert_is_shared(o) ? end_of_run(o) : o->next;
         for (int i = 0; i < o->nregions; i++)
             visit(o->regions[i]);

@@ -23,9 +23,21 @@
 #include "ir/wgmma.h"
 #include "opt/passes.h"
 
+/* NULL: none, and why. */
+static const struct wgmma *wgmma_of(const struct op *dot, const char **why_not)
+{
+    const struct opt_options *o = dot->block->func->module->opt;
+    if (o && o->no_wgmma) {
+        *why_not = "its operands do not fit into shared memory";
+        return NULL;
+    }
+    return wgmma_for(dot, why_not);
+}
+
 bool dot_is_wgmma(const struct op *dot)
 {
-    return wgmma_for(dot, NULL) != NULL;
+    const char *why_not;
+    return wgmma_of(dot, &why_not) != NULL;
 }
 
 /* -- chains -- */
@@ -71,7 +83,8 @@ bool dots_are_chained(struct func *f)
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first)
 {
     const struct fragment *g = fragment_for(o);
-    const struct wgmma *w = wgmma_for(o, NULL);
+    const char *why_not;
+    const struct wgmma *w = wgmma_of(o, &why_not);
     const struct type *t = op_opnd(o, i)->type, *sum = op_opnd(o, DOT_acc)->type;
     const struct func *f = o->block->func;
     struct layout l;
@@ -220,7 +233,7 @@ static void explain(struct op *o, void *ctx)
         return;
     const char *why_not;
     const struct fragment *g = fragment_for(o);
-    const struct wgmma *w = wgmma_for(o, &why_not);
+    const struct wgmma *w = wgmma_of(o, &why_not);
     if (w)
         opt_explain(f, o, "%%%s by %s, %d warpgroups a row", op_result(o)->name, w->name,
                     1 << wgmma_split(op_result(o)->type, f->num_warps).n);

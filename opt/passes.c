@@ -82,6 +82,13 @@ void opt_explain(struct func *f, const struct op *o, const char *format, ...)
     write_out(f->module->opt, f->module->diag->stage, &t);
 }
 
+int opt_stages(const struct func *f, const struct op *loop)
+{
+    int asked = (int)op_int(loop, ATTR_stages), most = f->module->opt ? f->module->opt->stages_most : 0;
+    asked = asked ? asked : f->num_stages;
+    return most && most < asked ? most : asked;
+}
+
 /* -- around a pass -- */
 
 static void check_degree(struct func *f, const struct pass_info *p)
@@ -214,15 +221,29 @@ static bool step(struct func *f, const struct opt_options *o, const struct pass_
     return f->module->diag->nerrors == 0 && !(o->stop_after && strcmp(o->stop_after, p->name) == 0);
 }
 
-/* Names in options that are no pass's (or `also`) are the user's error. */
+/* Names in options that are no pass's, nor among `also`, are the user's error. */
 static void check_names(struct func *f, const char *names, const char *also)
 {
-    size_t n = strlen(also);
     while (names && *names && strcmp(names, "all") != 0) {
-        if (n && strncmp(names, also, n) == 0 && (!names[n] || names[n] == ','))
+        size_t n = strcspn(names, ",");
+        if (opt_is_listed(also, arena_strndup(f->module->arena, names, n)))
             names += n + (names[n] == ',');
         else
             next_named(f, &names);
+    }
+}
+
+/* The list, or the passes that options name. */
+static void run_list(struct func *f, const struct opt_options *o)
+{
+    f->module->opt = o;
+    if (o->passes) {
+        const char *names = o->passes;
+        for (const struct pass_info *p = next_named(f, &names); p && step(f, o, p); p = next_named(f, &names))
+            continue;
+    } else {
+        for (int i = 0; i < NORDER && step(f, o, pass_by_name(order[i], strlen(order[i]))); i++)
+            continue;
     }
 }
 
@@ -235,15 +256,14 @@ void opt_run(struct func *f, const struct opt_options *o)
     check_names(f, o->stop_after, "");
     check_names(f, o->skip, "");
     check_names(f, o->print_after, "");
-    check_names(f, o->explain, "registers"); /* code generation's */
-    if (o->passes) {
-        const char *names = o->passes;
-        for (const struct pass_info *p = next_named(f, &names); p && step(f, o, p); p = next_named(f, &names))
-            continue;
-    } else {
-        for (int i = 0; i < NORDER && step(f, o, pass_by_name(order[i], strlen(order[i]))); i++)
-            continue;
-    }
+    check_names(f, o->explain, "registers,budget"); /* code generation's, budget.c's */
+    struct func kept;
+    bool may_step_down = !o->passes && budget_is_needed(f);
+    if (may_step_down)
+        func_copy(&kept, f);
+    run_list(f, o);
+    if (may_step_down)
+        budget_run(f, &kept, o, run_list);
     f->module->diag->stage = "opt";
     if (f->module->diag->nerrors == 0 && !checks_each(o))
         verify(f); /* what breaks a rule is reported in every build, before code is made of it */

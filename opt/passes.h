@@ -59,7 +59,12 @@ struct opt_options {
     const char *skip;        /* names, or NULL */
     const char *print_after; /* names or "all", or NULL */
     const char *explain;     /* names or "all", or NULL */
-    int stages_most;         /* of pipelines, whatever the program asks for; 0: as it does */
+    /* What shared memory leaves (budget.c). Stages of pipelines, whatever the program asks for; bytes of what
+     * conversions that stand in a row take together; 0: as many as there are. Dots that read no shared memory
+     * themselves. */
+    int stages_most;
+    int64_t conversion_bytes_most;
+    bool no_wgmma;
     bool print_changed;      /* only where the text changed; without print_after: after every pass */
     bool verify_each; /* verify and round-trip after each pass; always on in debug builds (NESO_DEBUG) */
     bool time;
@@ -89,6 +94,16 @@ void opt_explain(struct func *f, const struct op *o, const char *format, ...) PR
 bool opt_is_listed(const char *names, const char *name);
 /* Would it be shown? */
 bool opt_explains(const struct func *f);
+
+/* Stages of the pipeline of a loop: as many as it asks for, or else the launch, within what options allow. */
+int opt_stages(const struct func *f, const struct op *loop);
+
+/* -- budget.c: the list of passes again, with less and less shared memory -- */
+/* Might the kernel need more of it than there is? Then it is to be kept as it was. */
+bool budget_is_needed(const struct func *f);
+/* f has just turned out too large: makes it anew from `kept` by `run`, until it fits or nothing is left to give up. */
+void budget_run(struct func *f, const struct func *kept, const struct opt_options *o,
+                void (*run)(struct func *f, const struct opt_options *o));
 
 /* Do two CTAs fit on an SM, by their rings and accumulators? (room.c) */
 bool opt_has_room_for_two(struct func *f);

@@ -22,7 +22,8 @@
  * A predicate instead (scale-d, false in the first round) would keep the registers of the sum alive through
  * all that stands between two tiles. Only in loops: what runs once has its zeros ready before its first
  * operands come. Only loops with nothing but dots, scalars, and branches that give no tile (defer.c), which
- * are short. Needs: layouts. Leaves: dead ops.
+ * are short; and not where another loop's dots go on with the sum, for the same assembler. Needs: layouts. Leaves:
+ * dead ops.
  */
 #include "opt/passes.h"
 
@@ -62,9 +63,23 @@ static bool begins_sum(const struct op *loop, const struct op *o)
            value_const_bits(op_opnd(loop, 2 + acc->index), &bits) && bits == 0;
 }
 
+/* Does a dot behind the loop add to v? Then it must not be set to zero in between. */
+static bool goes_on(const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        if (o->code == OP_for || o->code == OP_wgmma || (o->code == OP_dot_wait && goes_on(op_result(o))))
+            return true;
+    }
+    return false;
+}
+
 static bool can_peel(const struct op *loop)
 {
     bool begins = false;
+    for (int i = 0; i < loop->nresults; i++)
+        if (type_is_tile(loop->results[i].type) && goes_on(&loop->results[i]))
+            return false;
     for (const struct op *o = loop->regions[0]->first; o; o = o->next) {
         if (!is_dot_or_scalar(o))
             return false;
@@ -171,14 +186,15 @@ static struct value *bring(struct builder *b, struct map *copies, struct value *
     return value_mapped(copies, v);
 }
 
-/* The arrival that says whether the loop has run, to b, where it has. */
+/* The arrival that says whether the loop has run, to b, where it has. One behind the next loop is that loop's, which
+ * may have the same bounds. */
 static void bring_arrival(struct peel *p, struct builder *b, struct op *either)
 {
     struct map copies;
     map_init(&copies, p->arena);
     for (int i = 0; i < p->loop->nresults; i++)
         *map_at_ptr(&copies, &either->results[i]) = &p->loop->results[i];
-    for (struct op *next, *o = either->next; o; o = next) {
+    for (struct op *next, *o = either->next; o && o->code != OP_for && o->code != OP_while; o = next) {
         next = o->next;
         const struct op *on = o->code == OP_mbar_arrive && op_opnd(o, 1) ? op_opnd(o, 1)->def : NULL;
         const struct op *ran = op_opnd(either, 0)->def;

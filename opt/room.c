@@ -38,9 +38,9 @@ static void take(struct op *o, void *ctx)
     if (o->code != OP_tensor_load)
         return;
     const struct type *t = op_result(o)->type;
-    int64_t stages = loop && loop->code == OP_for ? op_int(loop, ATTR_stages) : 1;
+    int stages = loop && loop->code == OP_for ? opt_stages(r->func, loop) : 1;
     if (!shares_ring(r, o))
-        r->ring_bytes += type_elems(t) * type_elem_bytes(t) * (stages ? stages : r->func->num_stages);
+        r->ring_bytes += type_elems(t) * type_elem_bytes(t) * stages;
     VEC_PUSH(r->func->module->scratch, &r->loads, o);
 }
 

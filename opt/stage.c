@@ -339,10 +339,7 @@ static bool has_room(const struct pipeline *p, const struct staged *x)
 /* Is there something to pipeline, and can it be? */
 static bool plan(struct pipeline *p)
 {
-    int64_t stages = op_int(p->loop, ATTR_stages);
-    int most = p->s->module->opt ? p->s->module->opt->stages_most : 0;
-    p->nstages = (int)(stages ? stages : p->s->func->num_stages);
-    p->nstages = most && most < p->nstages ? most : p->nstages;
+    p->nstages = opt_stages(p->s->func, p->loop);
     if (p->nstages < 2 || !target_has(p->s->func->target, HAS_cp_async) ||
         !value_const_int(op_opnd(p->loop, 2), &p->step) || p->step == 0 ||
         llabs(p->step) > INT32_MAX / p->nstages || writes_memory(p))

@@ -261,10 +261,7 @@ static bool take_is_known(const struct feed *w, const struct op *put)
 static int stages_asked(const struct feed *w, const struct batch *g)
 {
     const struct op *loop = g->block->parent;
-    if (!loop)
-        return 1;
-    int n = (int)op_int(loop, ATTR_stages);
-    n = n ? n : w->func->num_stages;
+    int n = loop ? opt_stages(w->func, loop) : 1;
     return n < 1 ? 1 : n;
 }
 
@@ -331,6 +328,9 @@ static void choose_stages(struct feed *w)
                     r->first == k ? "a ring of %d stages, %d bytes each, fed by a warp of its own"
                                   : "a ring of %d stages, %d bytes each, that of an earlier loop",
                     r->stages, r->bytes);
+        if (stages_asked(w, g) > r->stages)
+            opt_explain(w->func, g->takes.at[0].load, "shared memory has no room for %d stages",
+                        stages_asked(w, g));
     }
 }
 

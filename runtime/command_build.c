@@ -33,13 +33,25 @@ struct stage *build_add_stage(struct build *b, const char *name, const char *kin
 struct listening {
     struct build *build;
     struct buffer notes;
+    size_t nbefore; /* stages */
 };
+
+/* All passes run again, with less shared memory: what they said and left before is void. */
+static void forget(struct listening *l)
+{
+    buffer_free(&l->notes);
+    l->notes = (struct buffer){0};
+    while (l->build->nstages > l->nbefore)
+        buffer_free(&l->build->stages[--l->build->nstages].text);
+}
 
 static void listen(void *user, const char *pass, const char *text, size_t length)
 {
     struct listening *l = user;
     size_t n = strlen(pass);
     bool is_note = length > n && memcmp(text, pass, n) == 0 && text[n] == ':';
+    if (is_note && strcmp(pass, "budget") == 0)
+        forget(l);
     if (is_note)
         put_bytes(&l->notes, text, length);
     else
@@ -330,6 +342,7 @@ bool build_make(struct build *b, const struct given *g, neso_context *ctx, neso_
         o.until = NESO_TEXT_MIR;
         o.explain = "all";
         o.print_changed = 1;
+        l.nbefore = b->nstages;
         o.write = listen;
         o.user = &l;
         status = neso_kernel_compile(module, kernel, &o, &b->kernel_object);

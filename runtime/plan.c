@@ -122,16 +122,11 @@ static void general_free(struct neso_kernel *k, struct general *g)
     g->mem.free(g->mem.ctx, g, sizeof *g);
 }
 
-static bool is_too_large(const struct diag *d)
-{
-    return d->nerrors == 1 && d->list.n && d->list.at[0].error == ERR_shared_too_large;
-}
-
 /* Places keep the numbers of their files. */
-static void compile_in_stages(struct neso_kernel *k, struct general *g, int stages_most)
+static void compile(struct neso_kernel *k, struct general *g)
 {
     const struct general_source *from = &k->general_source;
-    const struct opt_options options = {.skip = g->skip, .stages_most = stages_most};
+    const struct opt_options options = {.skip = g->skip};
     const struct codegen_options how = {.verbose = k->options.verbose_ptx, .debug_loc = true};
     diag_init(&g->diag, &g->arena);
     g->diag.fatal = &g->unwind;
@@ -149,13 +144,9 @@ static void compile_in_stages(struct neso_kernel *k, struct general *g, int stag
         codegen_emit(f, &how, &g->ptx, &g->info);
 }
 
-/* Its buffers are not those of the kernel with maps, and may take more: then it has fewer stages. */
-static void compile(struct neso_kernel *k, struct general *g)
+static bool is_too_large(const struct diag *d)
 {
-    enum { STAGES_MOST = 8 };
-    compile_in_stages(k, g, 0);
-    for (int stages = STAGES_MOST; stages > 0 && is_too_large(&g->diag); stages--)
-        compile_in_stages(k, g, stages);
+    return d->nerrors == 1 && d->list.n && d->list.at[0].error == ERR_shared_too_large;
 }
 
 static bool load_general(struct neso_kernel *k, struct general *g, struct fault *f)

@@ -1,0 +1,168 @@
+/* budget.c: what is given up where shared memory does not suffice.
+ *
+ * Passes ask for shared memory before anybody knows what all of them together take: pass `shared` does, when buffers
+ * have their places. Where that is more than there is, the kernel as it was before the first pass goes through
+ * all of them again, with less: first with fewer stages, then, in this order and each again with as many stages as
+ * fit, conversions that go through shared memory in rounds, stores that do not, no copies by tensor maps (a buffer
+ * of these lives as long as who fills it), and dots that do not read shared memory. With the last two there may be
+ * no pipeline at all. */
+#include "opt/passes.h"
+
+#include <string.h>
+
+struct level {
+    const char *skip; /* passes, or NULL */
+    int64_t conversion_bytes_most;
+    bool no_wgmma;
+    int stages_least;
+    const char *given_up;
+};
+
+static const struct level levels[] = {
+    {NULL, 0, false, 2, ""},
+    {NULL, 32 << 10, false, 2, "conversions in rounds of 32 KB; "},
+    {"put", 8 << 10, false, 2, "conversions in rounds of 8 KB; no stores by tensor maps; "},
+    {"put,tma", 8 << 10, false, 1, "conversions in rounds of 8 KB; no tensor maps; "},
+    {"put,tma", 8 << 10, true, 1, "conversions in rounds of 8 KB; no tensor maps; mma, not wgmma; "},
+};
+enum { NLEVELS = sizeof levels / sizeof levels[0] };
+
+struct budget {
+    struct func *func;
+    const struct func *kept;
+    const struct opt_options *given;
+    void (*run)(struct func *f, const struct opt_options *o);
+    struct opt_options now;
+    int nreports; /* that stood in diag before */
+    int64_t nops;
+};
+
+/* -- may it be needed? -- */
+
+struct tiles {
+    int64_t bytes, largest, ndots;
+};
+
+static void count(struct op *o, void *ctx)
+{
+    struct tiles *t = ctx;
+    t->ndots += o->code == OP_dot;
+    for (int i = 0; i < o->nresults; i++)
+        if (type_is_tile(o->results[i].type) && !type_is_ptr(o->results[i].type)) {
+            int64_t bytes = type_elems(o->results[i].type) * type_elem_bytes(o->results[i].type);
+            t->bytes += bytes;
+            t->largest = bytes > t->largest ? bytes : t->largest;
+        }
+}
+
+/* Without dots only conversions use shared memory. What is far too large for registers too is refused at once. */
+bool budget_is_needed(const struct func *f)
+{
+    enum { REG_BYTES = 4, REGISTERS_OVER = 4 };
+    struct tiles t = {0};
+    if (!f->target || f->degree != DEGREE_traced)
+        return false;
+    block_walk(f->body, count, &t);
+    return t.largest <= (int64_t)REGISTERS_OVER * REG_BYTES * f->target->regs_sm &&
+           (t.ndots > 0 || 2 * t.bytes > f->target->smem_bytes);
+}
+
+/* -- the runs -- */
+
+static bool is_too_large(const struct budget *b)
+{
+    const struct diag *d = b->func->module->diag;
+    return d->nerrors == 1 && d->list.n == b->nreports + 1 &&
+           d->list.at[b->nreports].error == ERR_shared_too_large;
+}
+
+static const char *join_names(struct func *f, const char *x, const char *y)
+{
+    struct text t;
+    if (!x || !y)
+        return x ? x : y;
+    text_init(&t, f->module->arena);
+    text_printf(&t, "%s,%s", x, y);
+    return t.s;
+}
+
+/* Silent, unless options->write is set. */
+static void run(struct budget *b, const struct level *l, int stages)
+{
+    struct func *f = b->func;
+    diag_forget(f->module->diag, b->nreports, 0);
+    f->module->nops = b->nops;
+    func_copy(f, b->kept);
+    b->now.skip = join_names(f, b->given->skip, l->skip);
+    b->now.conversion_bytes_most = l->conversion_bytes_most;
+    b->now.no_wgmma = l->no_wgmma;
+    b->now.stages_most = stages;
+    b->run(f, &b->now);
+}
+
+static bool fits(struct budget *b, const struct level *l, int stages)
+{
+    run(b, l, stages);
+    return !is_too_large(b);
+}
+
+static void find_stages(struct op *o, void *ctx)
+{
+    int *most = ctx;
+    int n = o->code == OP_for ? opt_stages(o->block->func, o) : 0;
+    *most = n > *most ? n : *most;
+}
+
+/* As few stages as a level has are tried first: what does not fit then needs no other try. */
+static int stages_that_fit(struct budget *b, const struct level *l, int asked)
+{
+    const int least = l->stages_least < asked ? l->stages_least : asked;
+    const bool is_known = l == levels && least == asked;
+    if (is_known || !fits(b, l, least))
+        return 0;
+    for (int n = l == levels ? asked - 1 : asked; n > least; n--)
+        if (fits(b, l, n))
+            return n;
+    run(b, l, least);
+    return least;
+}
+
+/* Passes say again why they decided as they did. */
+static void say(struct budget *b, const struct level *l, int stages, int asked, int64_t bytes)
+{
+    struct func *f = b->func;
+    f->module->diag->stage = "budget";
+    f->module->opt = b->given;
+    struct text less;
+    text_init(&less, f->module->scratch);
+    if (stages < asked)
+        text_printf(&less, "%d stages of %d; ", stages, asked);
+    opt_explain(f, NULL, "%lld bytes of shared memory, of %lld: %s%sall passes again", (long long)bytes,
+                (long long)f->target->smem_bytes, less.s ? less.s : "", l->given_up);
+    b->now.write = b->given->write;
+    run(b, l, stages);
+}
+
+void budget_run(struct func *f, const struct func *kept, const struct opt_options *o,
+                void (*run_list)(struct func *f, const struct opt_options *o))
+{
+    struct budget b = {.func = f, .kept = kept, .given = o, .run = run_list, .now = *o};
+    const struct diag *d = f->module->diag;
+    b.nreports = d->list.n - 1;
+    b.nops = f->module->nops;
+    if (!d->nerrors || !is_too_large(&b))
+        return;
+    const int64_t bytes = f->shared_bytes;
+    int asked = 1;
+    f->module->opt = o;
+    block_walk(kept->body, find_stages, &asked);
+    b.now.write = NULL;
+    for (const struct level *l = levels; l < levels + NLEVELS; l++) {
+        int stages = stages_that_fit(&b, l, asked);
+        if (!stages)
+            continue;
+        if (o->write)
+            say(&b, l, stages, asked, bytes);
+        return;
+    }
+}

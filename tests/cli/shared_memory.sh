@@ -1,0 +1,44 @@
+# Where shared memory does not suffice, the compiler steps down by itself, on every target, and says so under --explain; what fits as asked
+# for is left alone. The kernels are those of a test program.
+fail=0
+say() { echo "$*"; fail=1; }
+file=$NESO_ROOT/tests/programs/shared_memory_stepped_down.py
+compile() { # KERNEL SIGNATURE OPTION...
+    "$NESO" compile "$file::$1" --signature "$2" --no-cache --explain "${explain:-budget}" -o out.ptx "${@:3}" 2>said
+}
+steps_down() { # what the explanation must say, then as above
+    local what=$1; shift
+    compile "$@" || { say "$*: refused"; cat said; return; }
+    grep -q "^budget: .*$what" said || { say "$*: it should say '$what'"; cat said; }
+    [ -z "$(command -v ptxas)" ] || ptxas -arch="$target" out.ptx -o out.cubin >said 2>&1 || { say "$*: ptxas"; cat said; }
+}
+gathered='*fp16:16, *i32:16, *fp16:16, *fp32:16, 128, i32:16, 128, 128, 128'
+for target in sm_80 sm_86 sm_89 sm_90a sm_100a sm_120a; do
+    steps_down "stages of 12" gathered "$gathered" --num-stages 12 --num-warps 8 --target $target
+    steps_down "conversions in rounds" added '*fp16:16, *fp16:16, *fp32:16, 256, 32' --num-warps 8 --target $target
+done
+target=sm_90a
+steps_down "mma, not wgmma" added '*fp16:16, *fp16:16, *fp32:16, 256, 256' --num-warps 8
+explain=warps compile twice '*fp16:16, *fp16:16, *fp32:16, 256, i32:16, 128, 128, 64' --num-warps 8 --num-stages 4 || say "rings: refused"
+grep -q 'no room for 4 stages' said || { say "rings: fewer stages, and not a word"; cat said; }
+compile gathered "$gathered" --num-stages 3 --num-warps 8 || say "three stages: refused"
+[ ! -s said ] || { say "three stages fit:"; cat said; }
+
+# What was written before all passes ran again is void: each pass shows once.
+"$NESO" inspect "$file::added" --signature '*fp16:16, *fp16:16, *fp32:16, 256, 32' --num-warps 8 >said 2>&1 || say "inspect: refused"
+grep -q 'budget: .* conversions in rounds' said || say "inspect does not say what was given up"
+grep -q '  stages .* shared.2' said && say "inspect shows passes twice"
+
+# Nothing is left to give up: one error.
+cat >large.py <<'END'
+import triton
+import triton.language as tl
+
+@triton.jit
+def large(X, Y, I, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(Y + i, tl.gather(tl.load(X + i), tl.load(I + i), 0))
+END
+"$NESO" compile large.py::large --signature '*fp32, *fp32, *i32, 65536' --num-warps 8 -o out.ptx 2>said && say "too large, and compiled"
+[ "$(grep -c 'needs 262144 bytes of shared memory, and sm_90a has' said)" = 1 ] || { say "one error was expected:"; cat said; }
+exit $fail
