@@ -259,8 +259,10 @@ static void take_over(struct rotation *r, int ncarried)
                 op_set_opnd(o, i, value_mapped(&handed, op_opnd(o, i)));
 }
 
-/* The second dot starts behind the first, and is waited for at the end, where the next operand may be written. Its
- * barrier, which is over, is asked for again there: a branch, over which ptxas does not move that wait to the front. */
+/* The second dot starts behind the first, and is waited for at the end, where the next operand may be written. ptxas
+ * moves a wait to the front of its basic block, here in front of the arithmetic that is to run beside the dot: a pin
+ * keeps it behind. (A second wait for the dot's barrier would pin it too, and hang: one thread gives the slot back for
+ * four warps, so its next phase may end before a late warp asks.) */
 static void reorder(struct rotation *r)
 {
     struct op **e = r->effects, *yield = r->body->last;
@@ -276,9 +278,7 @@ static void reorder(struct rotation *r)
     if (!has_uses(op_result(r->operand)))
         op_move_before(r->operand, yield);
     struct builder b = build_before(e[SECOND_DONE]);
-    struct map same;
-    map_init(&same, r->arena);
-    op_clone(&b, e[WAIT_B], &same);
+    build_op(&b, OP_pin, 0, NULL, 0, NULL, 0);
     op_set_int(e[FIRST_DONE], ATTR_pending, 1);
 }
 

@@ -158,19 +158,23 @@ static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32
 
 enum { WARPGROUP = 4 };
 
-/* One multiplies for all four, so what each did itself before is over: kernels rely on it where one thread
- * arrives for the warpgroup. What one of them has waited for the others do not know. */
+/* One multiplies for all four: a group ends when all have committed it, and what each did itself before that is
+ * over. Kernels rely on it where one thread arrives for the warpgroup. What one of them has waited for the
+ * others do not know, nor what it did since, though it may wait for the same group. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
-    for (int i = first; i < first + WARPGROUP; i++)
-        if (lanes_waiting(&c->warps[i], WAIT_warpgroup) != ALL_LANES)
-            return;
     for (int i = first; i < first + WARPGROUP; i++) {
+        struct emu_warp *w = &c->warps[i];
+        int awaited = w->mma_awaited;
+        bool is_done = lanes_waiting(w, WAIT_warpgroup) == ALL_LANES;
         for (int k = first; k < first + WARPGROUP; k++)
-            emu_see_until(&c->warps[i], c->warps[k].actor, c->cluster->time);
-        let_go(&c->warps[i], WAIT_warpgroup, NULL);
+            is_done &= c->warps[k].mma_groups >= awaited;
+        if (!is_done)
+            continue;
+        for (int k = first; awaited && k < first + WARPGROUP; k++)
+            emu_see_until(w, c->warps[k].actor, c->warps[k].mma_times[(awaited - 1) % GROUPS_KNOWN]);
+        let_go(w, WAIT_warpgroup, NULL);
     }
-    c->cluster->time++;
 }
 
 void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)

@@ -273,7 +273,7 @@ static void begin_warp(struct emu_warp *w)
         w->seen[i] = cl->began - 1;
     w->budget = 0;
     w->exited = w->mask = w->unfenced = w->cluster_arrived = w->cluster_passed = w->stored = 0;
-    w->copy_groups = w->store_groups = w->mma_groups = 0;
+    w->copy_groups = w->store_groups = w->mma_groups = w->mma_awaited = 0;
     if (c->code->is_async)
         memset(w->released, 0, (size_t)cl->nactors * sizeof *w->released);
     if (c->code->has_wgmma) {
@@ -360,8 +360,9 @@ static void lay_out_cta(struct emu_cta *c, char *block, size_t *used)
         if (i == 0)
             c->mbarriers = piece(block, used, MBARRIERS_MOST * sizeof *c->mbarriers);
         uint32_t *coming = piece(block, used, seen_bytes), *done = piece(block, used, seen_bytes);
+        struct emu_ask *asked = piece(block, used, (size_t)c->nwarps * sizeof *asked);
         if (block)
-            c->mbarriers[i] = (struct emu_mbarrier){.coming = coming, .done = done};
+            c->mbarriers[i] = (struct emu_mbarrier){.coming = coming, .done = done, .asked = asked};
     }
     for (int i = 0; i < c->nwarps; i++) {
         struct emu_warp w = {.cta = c, .index = i, .actor = emu_actor(c, ACTOR_warp, i)};

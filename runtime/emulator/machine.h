@@ -211,6 +211,12 @@ struct emu_barrier {
     uint32_t *seen;        /* what those have seen */
 };
 
+/* The last wait of a warp at an mbarrier that has ended: for which phase, when, and where. */
+struct emu_ask {
+    uint32_t phase, time;
+    const struct emu_insn *in; /* NULL: none */
+};
+
 /* An mbarrier: its phase is over when no arrival and no byte is missing. */
 enum { MBARRIERS_MOST = 64 };
 struct emu_mbarrier {
@@ -221,6 +227,7 @@ struct emu_mbarrier {
     uint32_t phase;
     uint32_t landed;        /* when the latest of the bytes that are here were asked for */
     uint32_t *coming, *done; /* what was seen by who arrived, in this phase and in the last */
+    struct emu_ask *asked;   /* by each warp of its CTA */
     struct emu_warp *maker; /* who initialized it */
     const struct emu_insn *expects; /* the last that changed `bytes` for this phase */
     struct emu_warp *expecter;
@@ -290,7 +297,9 @@ struct emu_warp {
     struct emu_group_time { uint32_t time; int lane; } store_times[GROUPS_KNOWN];
     uint32_t stored;               /* when the last bulk store was issued, by what */
     const struct emu_insn *last_store;
-    int mma_groups;                /* of wgmma: committed */
+    int mma_groups;                /* of wgmma: committed, */
+    uint32_t mma_times[GROUPS_KNOWN]; /* of the last of them: when, */
+    int mma_awaited;               /* and up to which the warp waits */
     uint32_t *flying;              /* of each register: 2 (group + 1) of the wgmma that uses it, + 1 where it is its D; 0: none */
     bool *fresh;                   /* of each register: written since the last wgmma.fence */
     int copy_groups;               /* of cp.async: committed */

@@ -81,7 +81,9 @@ void emu_run_mbarrier_init(struct emu_warp *w, const struct emu_insn *in, uint32
                                    .pending = (int)count,
                                    .coming = m->coming,
                                    .done = m->done,
+                                   .asked = m->asked,
                                    .maker = w};
+        memset(m->asked, 0, (size_t)c->nwarps * sizeof *m->asked);
         memset(m->coming, 0, (size_t)c->cluster->nactors * sizeof *m->coming);
         memset(m->done, 0, (size_t)c->cluster->nactors * sizeof *m->done);
     }
@@ -95,10 +97,26 @@ void emu_run_mbarrier_inval(struct emu_warp *w, const struct emu_insn *in, uint3
 
 /* -- phases -- */
 
+/* A wait for the phase before has to be known to who ends this one: at a later time the same parity stands for the
+ * next phase, and the wait would not end. */
+static void check_asked(struct emu_cta *c, const struct emu_mbarrier *m)
+{
+    for (int i = 0; i < c->nwarps; i++) {
+        const struct emu_ask *a = &m->asked[i];
+        if (a->in && a->phase == m->phase - 1 && a->time > m->coming[c->warps[i].actor])
+            emu_fail(&c->warps[i], a->in, 0, ERR_emulator_barrier,
+                     "the wait for a phase of the mbarrier at byte %d may come late: the phase behind it "
+                     "ends without "
+                     "knowing that warp %d has asked",
+                     m->at, i);
+    }
+}
+
 static void settle(struct emu_cta *c, struct emu_mbarrier *m)
 {
     if (m->pending || m->bytes)
         return;
+    check_asked(c, m);
     uint32_t *coming = m->coming;
     int actor = emu_actor(c, ACTOR_mbarrier, (int)(m - c->mbarriers));
     if (m->landed > coming[actor])
@@ -200,6 +218,7 @@ uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint3
         if ((m->phase & 1) == q)
             continue;
         emu_see(w, m->done);
+        m->asked[w->index] = (struct emu_ask){m->phase - 1, w->cta->cluster->time, in};
         ready |= UINT32_C(1) << lane;
     }
     return ready;

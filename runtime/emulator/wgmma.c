@@ -408,14 +408,14 @@ void emu_run_wgmma_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t
 void emu_run_wgmma_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     need_warpgroup(w, in, on);
-    w->mma_groups++;
-    w->cta->cluster->time++;
+    w->mma_times[w->mma_groups++ % GROUPS_KNOWN] = w->cta->cluster->time++;
 }
 
 void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     need_warpgroup(w, in, on);
     int done = w->mma_groups - (int)in->opnds[0].offset;
+    w->mma_awaited = done > 0 ? done : 0;
     if (done <= 0)
         return;
     for (int i = 0; i < w->cta->code->regs.n; i++)
