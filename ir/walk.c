@@ -42,9 +42,15 @@ static bool is_pure_itself(const struct op *o)
     return op_has(o, PURE) || is_frame(o);
 }
 
+/* An arrival that nobody waits for: the last one, without a partner. */
+static bool is_for_nobody(const struct op *o)
+{
+    return o->code == OP_mbar_arrive && op_int(o, ATTR_last) && !op_opnd(o, 2);
+}
+
 static bool is_removable_itself(const struct op *o)
 {
-    return is_pure_itself(o) || (o->code == OP_load && !op_int(o, ATTR_volatile)) ||
+    return is_pure_itself(o) || is_for_nobody(o) || (o->code == OP_load && !op_int(o, ATTR_volatile)) ||
            o->code == OP_shared_load || o->code == OP_shared_gather || o->code == OP_shared_count;
 }
 

@@ -21,14 +21,14 @@
  *     t      0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs. A CTA of rank 0 counts 0, 2, ... , one of rank 1
  *     %pid   0  2  1  3 | 4  6  5  7 | 8  9      1, 3, ... The last, incomplete block is as it was, and shares nothing.
  *
- * Pairs start, wait and end together, which costs. A CTA that runs one program pays for it each time: only
+ * Pairs start and wait together, which costs. A CTA that runs one program pays for it each time: only
  * where dots would otherwise wait for L2, which gives an SM less than 100 bytes a cycle. One that runs many
- * starts and ends once, and less is enough: on an H200 a tile of 128x256x64, which asks for 48 bytes a cycle,
+ * starts once, and less is enough: on an H200 a tile of 128x256x64, which asks for 48 bytes a cycle,
  * gains 3 percent where the 32 KiB of a step are shared, and loses 1 to 3 where the 16 KiB are.
  *
  * A slot is free when both programs' dots have read it, so a slot's barrier waits for the warps of both.
- * Partners must go through the same rounds: bounds of loops must not depend on the program's number. Partners
- * leave together, since each touches the other's barriers.
+ * Partners must go through the same rounds: bounds of loops must not depend on the program's number. Each touches
+ * the other's barriers, so nobody leaves before the other has given back the last slots.
  */
 #include "opt/passes.h"
 
@@ -391,11 +391,6 @@ static void build_plain(struct builder *b, enum opcode code)
     build_op(b, code, 0, NULL, 0, NULL, 0);
 }
 
-static void find_arrival(struct op *o, void *ctx)
-{
-    *(bool *)ctx |= o->code == OP_mbar_arrive;
-}
-
 /* Nobody touches the other's barriers before they are made. */
 static void begin_together(const struct pairing *p, struct block *role)
 {
@@ -410,24 +405,78 @@ static void begin_together(const struct pairing *p, struct block *role)
     op_erase(ready);
 }
 
-/* Behind the last arrival of a role nobody else's barriers are touched: there it says so, and it
- * leaves when all have. */
-static void leave_together(struct block *role)
+/* -- leaving -- */
+
+static void note_wait(struct op *o, void *ctx)
 {
-    struct op *last = NULL;
-    for (struct op *o = role->first; o; o = o->next) {
-        bool arrives = o->code == OP_mbar_arrive;
-        for (int i = 0; i < o->nregions; i++)
-            block_walk(o->regions[i], find_arrival, &arrives);
-        last = arrives ? o : last;
+    struct pairing *p = ctx;
+    if (o->code != OP_mbar_wait)
+        return;
+    const struct op *ring = buffer_alloc(op_opnd(o, 0), NULL);
+    for (int i = 0; i < p->users.n; i++)
+        if (buffer_alloc(op_opnd(p->users.at[i], 0), NULL) == ring) {
+            p->users.at[i] = o; /* the last */
+            return;
+        }
+    VEC_PUSH(p->arena, &p->users, o);
+}
+
+/* What a value that the loop around `wait` carries is behind all loops. */
+static struct value *behind_loops(const struct pairing *p, const struct op *wait, struct value *v)
+{
+    const struct block *role = p->roles->regions[1];
+    struct op *loop = wait->block->parent;
+    if (v->def || v->block != wait->block || loop->code != OP_for)
+        diag_bug(p->func->module->diag, wait->loc, "a slot that no loop carries");
+    v = &loop->results[v->index - 1];
+    for (; loop->block != role; loop = loop->block->parent) {
+        const struct op *end = block_terminator(loop->block);
+        int i = 0;
+        while (i < end->nopnds && op_opnd(end, i) != v)
+            i++;
+        if (i == end->nopnds)
+            diag_bug(p->func->module->diag, wait->loc, "a slot that does not go around");
+        v = &loop->block->parent->results[i];
     }
-    struct op *end = block_terminator(role);
-    struct builder b = last && last->next->code == OP_dot_wait ? build_after(last->next)
-                       : last                                  ? build_after(last)
-                                                               : build_before(end);
-    build_plain(&b, OP_cluster_arrive);
-    b = build_before(end);
-    build_plain(&b, OP_cluster_wait);
+    return v;
+}
+
+/* Waits until each slot of the ring that `wait` asks for slots of has been given back by both programs. */
+static void wait_for_all_slots(const struct pairing *p, struct builder *b, const struct op *wait)
+{
+    struct value *slot, *x[2];
+    struct op *ring = buffer_alloc(op_opnd(wait, 0), &slot);
+    int stages = op_result(ring)->type->nstages;
+    x[0] = slot;
+    x[1] = op_opnd(wait, 1);
+    if (wait->block == p->roles->regions[1])
+        ring_advance(b, stages, &x[0], &x[1]);
+    else
+        for (int i = 0; i < 2; i++)
+            x[i] = behind_loops(p, wait, x[i]);
+    struct op *loop =
+        build_for(b, build_const_i32(b, 0), build_const_i32(b, stages), build_const_i32(b, 1), 2, x);
+    struct block *body = loop->regions[0];
+    struct builder in = build_at_end(body, b->loc);
+    for (int i = 0; i < 2; i++)
+        x[i] = body->args.at[1 + i];
+    build_op(&in, OP_mbar_wait, 2,
+             (struct value *[]){build_binary(&in, OP_shared_slot, op_result(ring), x[0]), x[1]}, 0, NULL, 0);
+    ring_advance(&in, stages, &x[0], &x[1]);
+    build_yield(&in, 2, x);
+}
+
+/* A program's shared memory must be there until the other's last arrival has come. The barrier of the pair does not say
+ * that it has: an arrival waits behind bulk stores on its way, and on an H200 came later than a relaxed
+ * arrival at that barrier (a release would wait for all stores). What comes to dots has been waited for. */
+static void stay_for_arrivals(struct pairing *p)
+{
+    struct block *role = p->roles->regions[1];
+    p->users.n = 0;
+    block_walk(role, note_wait, p);
+    struct builder b = build_before(block_terminator(role));
+    for (int i = 0; i < p->users.n; i++)
+        wait_for_all_slots(p, &b, p->users.at[i]);
 }
 
 static void pair_up(struct pairing *p)
@@ -437,10 +486,9 @@ static void pair_up(struct pairing *p)
         if (agree(p->copies.at[i], p->stride) && can_be_cut(p->copies.at[i]))
             share(p, p->copies.at[i]);
     block_walk(p->roles->regions[1], count_both, p);
-    for (int i = 0; i < 2; i++) {
+    stay_for_arrivals(p);
+    for (int i = 0; i < 2; i++)
         begin_together(p, p->roles->regions[i]);
-        leave_together(p->roles->regions[i]);
-    }
     p->func->pair_multiple = p->func->persistent ? 2 : 2 * p->stride;
     opt_explain(p->func, p->roles, "pairs of programs %d apart share %d of %d bytes", p->stride,
                 (int)p->shared_bytes, (int)p->round_bytes);

@@ -173,6 +173,9 @@ bool is_over_programs(const struct op *o);    /* the loop over programs, where a
  * be such. */
 bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords);
 
+/* To a ring's next slot; behind the last comes the first, in the other phase. */
+void ring_advance(struct builder *b, int stages, struct value **slot, struct value **phase);
+
 /* -- dce.c -- */
 /* The `for` again in front of `old`, which is left empty, to be erased: it carries what `keep` says (NULL: all) and more;
  * what it yields for these is to be added (loop_yield). */

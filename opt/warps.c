@@ -399,14 +399,18 @@ static void build_wait(struct builder *b, struct value *bar, const struct ring *
     build_op(b, OP_mbar_wait, 2, x, 0, NULL, 0);
 }
 
-/* The next slot; behind the last comes the first, in the other phase. */
+void ring_advance(struct builder *b, int stages, struct value **slot, struct value **phase)
+{
+    struct value *next = build_binary(b, OP_add, *slot, build_const_i32(b, 1));
+    struct value *wraps = build_cmp(b, PRED_eq, next, build_const_i32(b, stages));
+    *slot = build_select(b, wraps, build_const_i32(b, 0), next);
+    *phase =
+        build_binary(b, OP_xor, *phase, build_cast(b, OP_zext, wraps, type_scalar(b->func->module, DT_i32)));
+}
+
 static void advance(struct builder *b, struct ring *r)
 {
-    struct value *next = build_binary(b, OP_add, r->slot, build_const_i32(b, 1));
-    struct value *wraps = build_cmp(b, PRED_eq, next, build_const_i32(b, r->stages));
-    r->slot = build_select(b, wraps, build_const_i32(b, 0), next);
-    r->phase = build_binary(b, OP_xor, r->phase,
-                            build_cast(b, OP_zext, wraps, type_scalar(b->func->module, DT_i32)));
+    ring_advance(b, r->stages, &r->slot, &r->phase);
     value_rename(r->slot, "slot");
     value_rename(r->phase, "phase");
 }
@@ -511,10 +515,12 @@ static struct op *last_user(struct feed *w, const struct batch *g, struct value 
     return last;
 }
 
-static void give_back(struct builder *b, struct ring *r, struct value *slot, struct value *on)
+static struct op *give_back(struct builder *b, struct ring *r, struct value *slot, struct value *on)
 {
     struct value *x[] = {build_slot(b, r->empty, slot), on};
-    op_set_int(build_op(b, OP_mbar_arrive, on ? 2 : 1, x, 0, NULL, 0), ATTR_group, WGMMA_WARPS);
+    struct op *arrive = build_op(b, OP_mbar_arrive, on ? 2 : 1, x, 0, NULL, 0);
+    op_set_int(arrive, ATTR_group, WGMMA_WARPS);
+    return arrive;
 }
 
 static struct value *slot_before(struct builder *b, const struct ring *r, struct value *slot)
@@ -590,12 +596,12 @@ static void end_last_dot(const struct feed *w, const struct batch *g, struct rin
     struct op *done = build_op(&b, OP_dot_wait, 1, &sum, 1, &sum->type, 0);
     value_replace(sum, op_result(done));
     op_set_opnd(done, 0, sum);
-    if (goes_on(w, g, loop)) {
-        int64_t step;
-        bool down = value_const_int(op_opnd(loop, 2), &step) && step < 0;
-        struct value *any = build_cmp(&b, down ? PRED_sgt : PRED_slt, op_opnd(loop, 0), op_opnd(loop, 1));
-        give_back(&b, r, slot_before(&b, r, r->slot), any);
-    }
+    int64_t step;
+    bool down = value_const_int(op_opnd(loop, 2), &step) && step < 0;
+    struct value *any = build_cmp(&b, down ? PRED_sgt : PRED_slt, op_opnd(loop, 0), op_opnd(loop, 1));
+    struct op *arrive = give_back(&b, r, slot_before(&b, r, r->slot), any);
+    if (!goes_on(w, g, loop))
+        op_set_int(arrive, ATTR_last, 1);
 }
 
 /* Waits in front of the first use, gives the slot back behind the last. */

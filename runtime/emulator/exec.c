@@ -224,7 +224,7 @@ static bool run_warps(struct emu_cluster *c)
     for (int rounds = 0;; rounds++) {
         bool waiting = false, tired = false, running = run_round(c, &waiting, &tired);
         if (!waiting) {
-            emu_check_stores(c);
+            emu_check_end(c);
             return true;
         }
         if ((!running || c->may_release) && !emu_release(c) && !running && !emu_async_step(c))
@@ -294,6 +294,8 @@ static void begin_cta(struct emu_cta *c, long long number)
                      c->rank / cluster[0] / cluster[1]};
     for (int d = 0; d < 3; d++)
         c->pid[d] = first[d] * cluster[d] + within[d];
+    if (c->arrivals)
+        memset(c->arrivals, 0, (size_t)c->cluster->nactors * sizeof *c->arrivals);
     for (int i = 0; i < BARRIERS; i++) {
         c->barriers[i].arrived = c->barriers[i].expected = 0;
         memset(c->barriers[i].seen, 0, (size_t)c->cluster->nactors * sizeof *c->barriers[i].seen);
@@ -354,6 +356,8 @@ static void lay_out_cta(struct emu_cta *c, char *block, size_t *used)
     c->warps = piece(block, used, (size_t)c->nwarps * sizeof *c->warps);
     c->shared = piece(block, used, (size_t)c->shared_bytes);
     c->shadow = piece(block, used, (size_t)c->shared_bytes * sizeof *c->shadow);
+    if (c->code->is_async)
+        c->arrivals = piece(block, used, (size_t)c->cluster->nactors * sizeof *c->arrivals);
     for (int i = 0; i < BARRIERS; i++)
         c->barriers[i].seen = piece(block, used, seen_bytes);
     for (int i = 0; c->code->is_async && i < MBARRIERS_MOST; i++) {

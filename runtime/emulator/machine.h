@@ -211,6 +211,12 @@ struct emu_barrier {
     uint32_t *seen;        /* what those have seen */
 };
 
+struct emu_event {
+    uint32_t time; /* 0: never */
+    struct emu_warp *w;
+    const struct emu_insn *in;
+};
+
 /* The last wait of a warp at an mbarrier that has ended: for which phase, when, and where. */
 struct emu_ask {
     uint32_t phase, time;
@@ -225,7 +231,8 @@ struct emu_mbarrier {
     int count, pending;
     int64_t bytes; /* expected and not yet here; below 0: here and not yet expected */
     uint32_t phase;
-    uint32_t landed;        /* when the latest of the bytes that are here were asked for */
+    uint32_t landed;        /* when the latest of the bytes that are here were asked for, */
+    struct emu_event copy;  /* and the last copy to say so, in any phase */
     uint32_t *coming, *done; /* what was seen by who arrived, in this phase and in the last */
     struct emu_ask *asked;   /* by each warp of its CTA */
     struct emu_warp *maker; /* who initialized it */
@@ -249,6 +256,7 @@ struct emu_cta {
     struct emu_mbarrier *mbarriers;
     int nmbarriers;
     int spare_registers; /* of a thread of each warp: what setmaxnreg has left over */
+    struct emu_event *arrivals; /* the last of each actor of other CTAs at an mbarrier here */
 };
 
 /* CTAs that run together; mostly one. */
@@ -409,7 +417,7 @@ uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint3
 /* Of an address; `remote`: another CTA's may be meant, or copies will use it. */
 struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, bool remote,
                                      struct emu_cta **cta);
-void emu_mbarrier_land(struct emu_cluster *c, struct emu_mbarrier *m, int bytes, uint32_t time);
+void emu_mbarrier_land(const struct emu_op *copy);
 /* n arrivals of what `actor` had asked for until `time`: the warp itself shows nothing with them. */
 void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n, int actor,
                              uint32_t time);
@@ -423,7 +431,7 @@ emu_run emu_run_tma_load, emu_run_tma_store, emu_run_bulk_load, emu_run_bulk_sto
     emu_run_bulk_prefetch, emu_run_nothing;
 bool emu_decode_bulk(struct emu_insn *in);
 /* At the end of a cluster: stores that nobody has waited for. */
-void emu_check_stores(struct emu_cluster *c);
+void emu_check_end(struct emu_cluster *c);
 
 /* -- wgmma.c -- */
 bool emu_is_wgmma(const struct emu_insn *in) __attribute__((pure));

@@ -138,11 +138,13 @@ static struct emu_cta *cta_of(struct emu_cluster *c, const struct emu_mbarrier *
     return &c->ctas[i];
 }
 
-void emu_mbarrier_land(struct emu_cluster *c, struct emu_mbarrier *m, int bytes, uint32_t time)
+void emu_mbarrier_land(const struct emu_op *copy)
 {
-    m->bytes -= bytes;
-    m->landed = time > m->landed ? time : m->landed;
-    settle(cta_of(c, m), m);
+    struct emu_mbarrier *m = copy->bulk.mbarrier;
+    m->bytes -= copy->bulk.bytes;
+    m->landed = copy->time > m->landed ? copy->time : m->landed;
+    m->copy = (struct emu_event){m->landed, copy->w, copy->in};
+    settle(copy->bulk.cta, m);
 }
 
 static void take_arrivals(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m,
@@ -156,9 +158,12 @@ static void take_arrivals(struct emu_warp *w, const struct emu_insn *in, int lan
 
 static void arrive(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m, int n)
 {
+    struct emu_cta *c = cta_of(w->cta->cluster, m);
     take_arrivals(w, in, lane, m, n);
     emu_publish(w, m->coming);
-    settle(cta_of(w->cta->cluster, m), m);
+    if (c != w->cta)
+        c->arrivals[w->actor] = (struct emu_event){m->coming[w->actor], w, in};
+    settle(c, m);
 }
 
 void emu_mbarrier_arrive_for(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_mbarrier *m,
@@ -249,7 +254,8 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 
 /* -- fences -- */
 
-/* A proxy fence counts when all lanes that wrote have made it. Mbarriers are then ready for copies, too. */
+/* A proxy fence counts when all lanes that wrote have made it. Mbarriers are then ready for copies, too. It releases
+ * nothing: on an H200 remote arrivals in front of one came later than a relaxed arrival at the cluster's barrier. */
 void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cta *c = w->cta;
@@ -261,6 +267,6 @@ void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     if (in->code == INSN_fence_async || in->code == INSN_fence_init)
         for (int i = 0; i < c->nmbarriers; i++)
             c->mbarriers[i].fenced |= c->mbarriers[i].maker == w;
-    if (w->released)
+    if (w->released && in->code != INSN_fence_async)
         emu_publish(w, w->released);
 }

@@ -185,7 +185,7 @@ static void finish_load(struct emu_op *op)
     else
         memcpy(op->bulk.cta->shared + op->bulk.at, (const void *)(uintptr_t)op->bulk.global,
                (size_t)op->bulk.bytes);
-    emu_mbarrier_land(op->w->cta->cluster, op->bulk.mbarrier, op->bulk.bytes, op->time);
+    emu_mbarrier_land(op);
 }
 
 static void reduce_bytes(const struct emu_op *op)
@@ -425,18 +425,46 @@ void emu_run_bulk_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t o
         wait_lane(w, emu_first_lane(on), (int)in->opnds[0].offset);
 }
 
-/* Shared memory is gone when its CTA is: whoever stores from it waits until it is read (PTX
- * ISA, "cp.async.bulk"). */
-void emu_check_stores(struct emu_cluster *c)
+/* -- the end of a CTA -- */
+
+static bool is_seen(const struct emu_cta *c, int actor, uint32_t time)
 {
-    for (int i = 0; c->code->is_async && i < c->nctas * c->ctas->nwarps; i++) {
-        struct emu_warp *w = &c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps];
-        if (w->stored > w->seen[emu_actor(w->cta, ACTOR_stores, w->index)])
+    for (int i = 0; i < c->nwarps; i++)
+        if (time <= c->warps[i].seen[actor])
+            return true;
+    return false;
+}
+
+/* Shared memory is gone when its CTA is: whoever stores from it waits until it is read (PTX ISA,
+ * "cp.async.bulk"), and somebody waits for each copy into it, and for each arrival of another CTA at its mbarriers:
+ * those are under way until then (PTX ISA, "mbarrier.arrive" on shared::cluster, "barrier.cluster": a relaxed
+ * arrival there orders nothing). */
+static void check_end(struct emu_cta *c)
+{
+    for (int i = 0; i < c->nwarps; i++) {
+        struct emu_warp *w = &c->warps[i];
+        if (w->stored > w->seen[emu_actor(c, ACTOR_stores, i)])
             emu_fail(w, w->last_store, 0, ERR_emulator_race,
                      "the CTA ends, and nobody has waited until its shared memory is read");
     }
+    for (int i = 0; i < c->nmbarriers; i++) {
+        const struct emu_event *e = &c->mbarriers[i].copy;
+        if (e->time && !is_seen(c, emu_actor(c, ACTOR_mbarrier, i), e->time))
+            emu_fail(e->w, e->in, 0, ERR_emulator_race,
+                     "the CTA of rank %d ends, and nobody in it has waited for this copy", c->rank);
+    }
+    for (int i = 0; i < c->cluster->nactors; i++)
+        if (c->arrivals[i].time && !is_seen(c, i, c->arrivals[i].time))
+            emu_fail(c->arrivals[i].w, c->arrivals[i].in, 0, ERR_emulator_race,
+                     "the CTA of rank %d ends, and nobody in it has waited for this arrival", c->rank);
+}
+
+void emu_check_end(struct emu_cluster *c)
+{
     while (emu_async_step(c))
         ;
+    for (int i = 0; c->code->is_async && i < c->nctas; i++)
+        check_end(&c->ctas[i]);
 }
 
 /* -- maps of a launch -- */

@@ -238,7 +238,6 @@ struct loss {
     const char *why;
 };
 static const char idle[] = "the only warpgroup has waited for all that it multiplies: nothing is under way",
-                  leave[] = "the other role waits, and so the CTA does not end",
                   begun[] = "behind the first round: nothing else is under way, and dots alone wrote the sum",
                   enough[] = "a thread begins with as many as it needs here",
                   own[] = "each warpgroup writes over rows of A that it alone multiplied",
@@ -254,7 +253,6 @@ static const char idle[] = "the only warpgroup has waited for all that it multip
 static const struct loss harmless[] = {
     {"a CTA a tile", "bar.sync", 1, idle},
     {"rings, roles, CTAs that stay", "setmaxnreg.inc", 1, enough},
-    {"rings, roles, CTAs that stay", "barrier.cluster.wait", 2, leave},
     {"rings, roles, CTAs that stay", "wgmma.wait_group", 1, begun},
     {"rings, roles, CTAs that stay", "wgmma.fence", 1, begun},
     {"two CTAs on an SM", "bar.sync\t1", 1, own},
@@ -263,12 +261,10 @@ static const struct loss harmless[] = {
     {"tiles stored under the next dots", "cp.async.bulk.commit_group", 1, next},
     {"tiles stored under the next dots", "wgmma.wait_group", 1, begun},
     {"tiles stored under the next dots", "wgmma.fence", 1, begun},
-    {"pairs of CTAs", "barrier.cluster.wait", 2, leave},
     {"pairs of CTAs", "wgmma.wait_group", 1, begun},
     {"pairs of CTAs", "wgmma.fence", 1, begun},
     {"attention", "bar.sync", 1, idle},
     {"attention", "bra", 2, over},
-    {"attention", "mbarrier.try_wait", 1, over},
     {"attention", "mbarrier.arrive", 1, none},
 };
 enum { LOSSES = sizeof harmless / sizeof *harmless };
