@@ -21,7 +21,7 @@ CPLUSPLUS := $(shell command -v $(CXX) 2>/dev/null)
 APIS     = $(patsubst tests/api/%.c,$(BUILD)/tests/api_%,$(wildcard tests/api/*.c)) \
            $(if $(CPLUSPLUS),$(patsubst tests/api/%.cpp,$(BUILD)/tests/api_%,$(wildcard tests/api/*.cpp)))
 UNITS    = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/*.c)) \
-           $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz_%,$(filter-out %/replay.c,$(wildcard tests/fuzz/*.c)))
+           $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz_%,$(filter-out %/replay.c %/mutate.c,$(wildcard tests/fuzz/*.c)))
 
 all: $(BUILD)/neso $(BUILD)/libneso.so $(BUILD)/libneso.a
 
@@ -122,16 +122,25 @@ $(BUILD)/tests/statistics: $(BUILD)/runtime/statistics.o
 # It gives the emulator PTX with a line left out.
 $(BUILD)/tests/emulator_deletions: LDFLAGS += -Wl,--wrap=emulator_load
 
-# A fuzz target over its corpus, and under the fuzzer: `make fuzz-parse && build/fuzz-parse tests/fuzz/parse`.
+# A fuzz target over its corpus, and under the fuzzer: `make fuzz-parse && build/fuzz/fuzz_parse tests/fuzz/parse`.
 $(BUILD)/tests/fuzz_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/inner.a
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+BENCH = $(patsubst %,$(BUILD)/runtime/%.o,statistics command_bench_judge command_bench_pair command_bench_report command_bench_rules command_bench_set)
+$(BUILD)/tests/fuzz_baseline $(BUILD)/fuzz_baseline: $(BENCH)
+
+FUZZED   = SAN="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all" CFLAGS="-O1 -gline-tables-only"
+FUZZERS  = $(filter-out replay mutate,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 fuzz-%:
-	@mkdir -p $(BUILD)
-	clang $(filter-out -MMD -MP,$(NCFLAGS)) -O2 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	  -fno-sanitize-coverage=trace-cmp tests/fuzz/$*.c \
-	  $(filter ir/% frontend/ast.c frontend/lex.c frontend/parse%,$(SOURCES)) $(LDLIBS) -o $(BUILD)/$@
+	$(MAKE) BUILD=$(BUILD)/fuzz CC=clang $(FUZZED) $(BUILD)/fuzz/fuzz_$*
+fuzzers:
+	$(MAKE) BUILD=$(BUILD)/fuzz CC=clang $(FUZZED) $(FUZZERS:%=$(BUILD)/fuzz/fuzz_%)
+
+ifneq ($(findstring fuzz,$(BUILD)),)
+$(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/mutate.o $(BUILD)/inner.a
+	$(CC) -fsanitize=fuzzer,address,undefined $^ $(LDLIBS) -o $@
+endif
 
 units: $(UNITS) $(BUILD)/gpu_ops $(BUILD)/gpu_dots $(BUILD)/gpu_insns
 api: $(APIS)
@@ -169,6 +178,6 @@ format:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all units api run test test-all bench amalgamation install format clean
+.PHONY: all fuzzers units api run test test-all bench amalgamation install format clean
 .SECONDARY:
 -include $(OBJECTS:.o=.d) $(COMMAND:%.c=$(BUILD)/%.d) $(wildcard $(BUILD)/tests/*/*.d)

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -204,11 +205,19 @@ void set_path(const struct bench_set *s, const char *given, char *out, size_t n)
 
 /* -- reading -- */
 
-/* What a line says after its word; NULL: it has another word. */
+/* What a line says after its word, "" where it says nothing; NULL: it has another word. */
 static char *after(char *line, const char *word)
 {
     size_t n = strlen(word);
-    return strncmp(line, word, n) == 0 && line[n] == ' ' ? line + n + 1 : NULL;
+    if (strncmp(line, word, n) != 0 || (line[n] != ' ' && line[n] != '\0'))
+        return NULL;
+    return line + n + (line[n] == ' ');
+}
+
+/* Is this a time in ms? */
+static bool is_sane(double x)
+{
+    return x >= 0 && x < 1e12;
 }
 
 static bool read_numbers(struct numbers *to, char *s)
@@ -216,7 +225,7 @@ static bool read_numbers(struct numbers *to, char *s)
     char *end;
     while (*s) {
         double x = strtod(s, &end);
-        if (end == s)
+        if (end == s || !is_sane(x) || (*end != ' ' && *end))
             return false;
         add_numbers(to, &x, 1);
         s = end + strspn(end, " ");
@@ -232,7 +241,7 @@ static bool read_cost(struct bench_row *r, char *s)
     *space = '\0';
     double value = strtod(space + 1, &end);
     row_set_cost(r, s, value);
-    return end != space + 1 && !*end;
+    return end != space + 1 && !*end && isfinite(value);
 }
 
 static bool read_calls(struct bench_row *r, char *s)

@@ -13,6 +13,7 @@
  * what assembling takes. */
 #include "runtime/runtime.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,72 +152,103 @@ void kept_write(struct neso_kernel *k, const struct func *f, const char *key)
     cache_write(&k->module->context->cache, key, out.s, out.len);
 }
 
-static int next_int(const char **s)
+/* The line of an entry while it is read. The digest says that the bytes are those that were written, not by
+ * whom, so that every number is checked as well. */
+struct reader {
+    const char *s, *end; /* of the line */
+    bool is_good;        /* all numbers so far were there, and within their bounds */
+};
+
+static int64_t next_number(struct reader *r, int64_t least, int64_t most)
 {
-    char *end;
-    long n = strtol(*s, &end, 10);
-    *s = end;
-    return (int)n;
+    char *stop;
+    long long n = strtoll(r->s, &stop, 10);
+    if (stop == r->s || stop > r->end || n < least || n > most) {
+        r->is_good = false;
+        return least;
+    }
+    r->s = stop;
+    return n;
 }
 
-static void read_expr(struct arena *a, const char **s, struct expr *e)
+static int next_int(struct reader *r, int least, int most)
 {
-    for (int n = next_int(s); n > 0; n--) {
-        enum expr_code code = (enum expr_code)next_int(s);
-        char *end;
-        expr_push(a, e, code, strtoll(*s, &end, 10));
-        *s = end;
+    return (int)next_number(r, least, most);
+}
+
+/* A row of words that each take one or two values off a stack and put one there; nparams: of the kernel. */
+static void read_expr(struct arena *a, struct reader *r, int nparams, struct expr *e)
+{
+    enum { STEPS_MOST = 256, AXES = 3 };
+    int depth = 0;
+    for (int n = next_int(r, 1, STEPS_MOST); n > 0 && r->is_good; n--) {
+        enum expr_code code = (enum expr_code)next_int(r, 0, EXPR_count - 1);
+        int64_t i = next_number(r, INT64_MIN, INT64_MAX);
+        bool is_value = code == EXPR_const || code == EXPR_param || code == EXPR_grid;
+        depth += is_value ? 1 : -1;
+        r->is_good &= depth > 0 && (code != EXPR_param || (i >= 0 && i < nparams)) &&
+                      (code != EXPR_grid || (i >= 0 && i < AXES));
+        expr_push(a, e, code, i);
+    }
+    r->is_good &= depth == 1;
+}
+
+static void read_map(struct arena *a, struct reader *r, int nparams, struct tensor_map *m)
+{
+    m->dtype = next_int(r, 0, DT_count - 1);
+    m->rank = next_int(r, 1, MAP_RANK_MAX);
+    m->swizzle = next_int(r, 0, MAP_BYTES);
+    m->nan = next_int(r, 0, 1) != 0;
+    read_expr(a, r, nparams, &m->base);
+    for (int d = 0; d < m->rank && r->is_good; d++) {
+        m->box[d] = next_int(r, 1, MAP_BOX_MOST);
+        read_expr(a, r, nparams, &m->extents[d]);
+        read_expr(a, r, nparams, &m->strides[d]);
     }
 }
 
-static void read_plan(struct arena *a, const char *s, struct ptx_info *info)
+static void read_plan(struct arena *a, struct reader *r, struct ptx_info *info)
 {
-    info->nmaps = next_int(&s);
-    info->nguards = next_int(&s);
-    struct tensor_map *maps = NEW_ARRAY(a, info->nmaps, struct tensor_map);
-    struct expr *guards = NEW_ARRAY(a, info->nguards, struct expr);
-    for (int i = 0; i < info->nmaps; i++) {
-        struct tensor_map *m = &maps[i];
-        m->dtype = next_int(&s);
-        m->rank = next_int(&s);
-        m->swizzle = next_int(&s);
-        m->nan = next_int(&s) != 0;
-        read_expr(a, &s, &m->base);
-        for (int d = 0; d < m->rank; d++) {
-            m->box[d] = next_int(&s);
-            read_expr(a, &s, &m->extents[d]);
-            read_expr(a, &s, &m->strides[d]);
-        }
-    }
-    for (int i = 0; i < info->nguards; i++)
-        read_expr(a, &s, &guards[i]);
+    enum { GUARDS_MOST = 1000 };
+    int nmaps = next_int(r, 0, MAPS_MOST), nguards = next_int(r, 0, GUARDS_MOST);
+    struct tensor_map *maps = NEW_ARRAY(a, nmaps, struct tensor_map);
+    struct expr *guards = NEW_ARRAY(a, nguards, struct expr);
+    for (int i = 0; i < nmaps && r->is_good; i++)
+        read_map(a, r, info->params.n, &maps[i]);
+    for (int i = 0; i < nguards && r->is_good; i++)
+        read_expr(a, r, info->params.n, &guards[i]);
+    info->nmaps = nmaps;
+    info->nguards = nguards;
     info->maps = maps;
     info->guards = guards;
 }
 
-/* Names and types of parameters are those of the traced kernel. */
-static void read_info(struct neso_kernel *k, const struct func *f, const char *s)
+/* Names and types of parameters are those of the traced kernel. False: the line is none that was written. */
+static bool read_info(struct neso_kernel *k, const struct func *f, const char *s, const char *end)
 {
+    enum { THREADS_MOST = 1024, PARAM_BYTES_MOST = 1 << 16 };
+    struct reader r = {s, end, true};
     struct ptx_info *i = &k->info;
     *i = (struct ptx_info){0};
-    i->num_threads = next_int(&s);
-    i->shared_bytes = next_int(&s);
-    i->persistent = next_int(&s);
-    i->puts = next_int(&s) != 0;
-    i->packs = next_int(&s);
-    i->pair_multiple = next_int(&s);
-    i->ptx_version = next_int(&s);
-    i->live_regs = next_int(&s);
-    i->peak.file = (uint16_t)next_int(&s);
-    i->peak.line = (uint32_t)next_int(&s);
-    i->peak.col = (uint16_t)next_int(&s);
+    i->num_threads = next_int(&r, 1, THREADS_MOST);
+    i->shared_bytes = next_int(&r, 0, INT_MAX);
+    i->persistent = next_int(&r, 0, INT_MAX);
+    i->puts = next_int(&r, 0, 1) != 0;
+    i->packs = next_int(&r, 0, THREADS_MOST);
+    i->pair_multiple = next_int(&r, 0, INT_MAX);
+    i->ptx_version = next_int(&r, 0, INT_MAX);
+    i->live_regs = next_int(&r, 0, INT_MAX);
+    i->peak.file = (uint16_t)next_int(&r, 0, k->module->diag.sources.n);
+    i->peak.line = (uint32_t)next_int(&r, 0, INT_MAX);
+    i->peak.col = (uint16_t)next_int(&r, 0, UINT16_MAX);
     for (int p = 0; p < f->body->args.n; p++) {
         struct ptx_param param = {.name = f->params.at[p].name, .type = f->body->args.at[p]->type};
-        param.offset_bytes = next_int(&s);
-        param.bytes = next_int(&s);
+        param.offset_bytes = next_int(&r, 0, PARAM_BYTES_MOST);
+        param.bytes = next_int(&r, 1, (int)sizeof(uint64_t));
         VEC_PUSH(&k->arena, &i->params, param);
     }
-    read_plan(&k->arena, s, i);
+    read_plan(&k->arena, &r, i);
+    return r.is_good && r.s == end;
 }
 
 bool kept_read(struct neso_kernel *k, const struct func *f, const char *key)
@@ -226,9 +258,10 @@ bool kept_read(struct neso_kernel *k, const struct func *f, const char *key)
     char *memory = bytes ? arena_alloc(&k->arena, bytes) : NULL;
     const char *s = memory ? cache_read(c, key, memory, bytes, &n) : NULL;
     const char *newline = s ? memchr(s, '\n', n) : NULL;
-    if (!newline)
+    if (!newline || !read_info(k, f, s, newline)) {
+        k->info = (struct ptx_info){0};
         return false;
-    read_info(k, f, s);
+    }
     k->texts[NESO_TEXT_PTX].s = newline + 1;
     k->texts[NESO_TEXT_PTX].len = (size_t)(s + n - newline - 1);
     /* The digest behind the PTX has been read: its place takes the terminator. */

@@ -1,12 +1,13 @@
 /* ir.c: any bytes as IR text. The parser must not crash; what it takes must print, parse back, and print the
  * same; and the verifier must have an answer for it.
  *
- *   make fuzz-ir && build/fuzz-ir tests/ir -runs=1000000 */
+ *   make fuzz-ir && build/fuzz/fuzz_ir tests/ir -runs=1000000 */
+#include "tests/fuzz/mutate.h"
 #include "tests/unit/world.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 const char fuzz_corpus[] = "tests/ir";
+const char fuzz_words[] = "kernel add mul load store range splat reduce scan for while if yield f32 i32 "
+                          "ptr<f32> tile<64xf32> axis=0 layout reg lane warp ";
 
 static void print_back(const struct text *once)
 {

@@ -2,13 +2,13 @@
  * leaves something out, and its tree must keep what ast.h promises: places inside the text, a bounded
  * height; then it must print.
  *
- *   make fuzz-parse && build/fuzz-parse tests/fuzz/parse -dict=tests/fuzz/parse.dict -runs=1000000 */
+ *   make fuzz-parse && build/fuzz/fuzz_parse tests/fuzz/parse -dict=tests/fuzz/parse.dict -runs=1000000 */
 #include "frontend/ast.h"
+#include "tests/fuzz/mutate.h"
 #include "tests/unit/world.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 const char fuzz_corpus[] = "tests/fuzz/parse";
+const char fuzz_words[] = TRITON_WORDS;
 
 static void promise(bool kept)
 {

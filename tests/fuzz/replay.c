@@ -1,13 +1,11 @@
 /* replay.c: runs a fuzz target over files, without a fuzzer: those named as arguments, or the target's own
  * corpus. A finding ends the program; its file is the last one named. The closing line counts the files. */
+#include "tests/fuzz/mutate.h"
+
 #include <dirent.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-extern const char fuzz_corpus[]; /* a folder, from the root */
 
 static int replay(const char *path)
 {
