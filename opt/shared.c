@@ -4,7 +4,8 @@
  *     %b = shared_alloc : ...            =>         %b = shared_alloc offset=512 : ...
  *
  * A buffer is live from its first use to its last, and through every loop that it enters from outside; one
- * that another role fills, from where the roles begin. Buffers that are
+ * that another role fills, from where the roles begin; one that a dot or a bulk store reads, until the wait that covers
+ * it, and through every loop around which it is under way. Buffers that are
  * live together do not overlap. While everything together is small, none overlap at all: memory
  * used again costs a barrier, and a few hundred bytes cost nothing. Otherwise first fit, largest
  * first. Sets f->shared_bytes.
@@ -81,6 +82,29 @@ static const struct op *roles_around(const struct op *o)
     return o;
 }
 
+static void live_at(struct buffer *b, int first, int last)
+{
+    b->first = first < b->first ? first : b->first;
+    b->last = last > b->last ? last : b->last;
+}
+
+/* Until the wait for what `reader` begins: one that leaves no more pending than were begun since. */
+static void live_until_wait(struct placement *p, struct buffer *b, const struct op *reader)
+{
+    enum opcode wait = reader->code == OP_wgmma ? OP_dot_wait : OP_bulk_wait;
+    int newer = 0;
+    for (const struct op *o = reader; o && o->code != OP_warps; o = o->block->parent) {
+        if (o->code == OP_for || o->code == OP_while)
+            live_at(b, lookup(&p->position, o), lookup(&p->end, o));
+        for (const struct op *next = o->next; next; next = next->next) {
+            live_at(b, b->first, lookup(&p->end, next));
+            if (next->code == wait && op_int(next, ATTR_pending) <= newer)
+                return;
+            newer += next->code == reader->code;
+        }
+    }
+}
+
 static void extend_lifetime(struct placement *p, struct buffer *b, const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -100,8 +124,9 @@ static void extend_lifetime(struct placement *p, struct buffer *b, const struct 
         const struct op *loop = loop_entered(u->user, b->alloc);
         int first = lookup(&p->position, loop ? loop : u->user);
         int last = loop ? lookup(&p->end, loop) : first;
-        b->first = first < b->first ? first : b->first;
-        b->last = last > b->last ? last : b->last;
+        live_at(b, first, last);
+        if (u->user->code == OP_wgmma || u->user->code == OP_tensor_put)
+            live_until_wait(p, b, u->user);
     }
 }
 
