@@ -23,6 +23,7 @@ struct web {
 /* The registers of a wgmma's sum, or of its operand, which stand side by side. */
 struct tuple {
     enum reg_class cls;
+    bool is_sum;
     int n, *regs;
     bool begun; /* one of them has its number */
     int model;  /* the tuple that had that number before; -1: none */
@@ -172,10 +173,13 @@ static int compare_spans(const void *x, const void *y)
     return p->from != q->from ? (p->from < q->from ? -1 : 1) : (p->reg > q->reg) - (p->reg < q->reg);
 }
 
-static void add_tuple(struct allocator *a, const struct opnd *x, int n)
+static void add_tuple(struct allocator *a, const struct opnd *x, int n, bool is_sum)
 {
-    struct tuple t = {
-        .cls = (enum reg_class)x->cls, .n = n, .regs = NEW_ARRAY(a->m->arena, n, int), .model = -1};
+    struct tuple t = {.cls = (enum reg_class)x->cls,
+                      .is_sum = is_sum,
+                      .n = n,
+                      .regs = NEW_ARRAY(a->m->arena, n, int),
+                      .model = -1};
     for (int k = 0; k < n; k++) {
         t.regs[k] = find(a, x[k].n);
         struct web *w = &a->webs[t.regs[k]];
@@ -200,15 +204,16 @@ static void find_tuples(struct allocator *a)
             int n = 0;
             while (x[n].kind == OPND_reg && x[n].cls == CLASS_b32)
                 n++;
-            add_tuple(a, in->opnds, in->ndefs);
+            add_tuple(a, in->opnds, in->ndefs, true);
             if (n)
-                add_tuple(a, x, n);
+                add_tuple(a, x, n, false);
         }
 }
 
-/* Of each number of a class: until where it is taken, and the tuple that had it last, or -1. */
+/* Of each number of a class: until where it is taken, the tuple that had it last, or -1, and whether it is for sums. */
 struct number {
     int busy_until, tuple;
+    bool for_sums;
 };
 struct numbers {
     VEC(struct number) list;
@@ -221,20 +226,27 @@ static const struct tuple *tuple_of(const struct allocator *a, int reg)
 
 static bool is_alike(const struct tuple *x, const struct tuple *y)
 {
-    return x->cls == y->cls && x->n == y->n;
+    return x->cls == y->cls && x->n == y->n && x->is_sum == y->is_sum;
 }
 
-/* May a number go from one of the tuple `had`, which had it last, to reg? */
-static bool may_follow(const struct allocator *a, const struct allocation *alloc, int had, int number,
-                       int reg)
+static bool is_of_sum(const struct allocator *a, int reg)
+{
+    return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
+}
+
+/* May number n, which is free, go to reg? Of tuples, the one that had it last matters. */
+static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
+                     int reg)
 {
     const struct tuple *t = tuple_of(a, reg);
-    if (!t || had < 0)
+    if (x->for_sums != is_of_sum(a, reg))
+        return false;
+    if (!t || x->tuple < 0)
         return true;
     if (t->begun)
         return false;
-    const struct tuple *old = &a->tuples.at[had];
-    return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].slot]] == number + 1;
+    const struct tuple *old = &a->tuples.at[x->tuple];
+    return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].slot]] == n + 1;
 }
 
 /* What suits a tuple's register: the number in its place of what the tuple's first register follows, else that of
@@ -256,8 +268,13 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
     return -1;
 }
 
-/* The lowest that is free. ptxas, which else does not care for numbers, lets wgmmas wait for each other where a
- * number stands first among the registers of one and second among those of another (C7511). */
+/* The lowest that is free. ptxas would not care for numbers, but for wgmma, whose registers it does not rename:
+ *  - it lets wgmmas wait for each other where a number stands first among the registers of one and second among those
+ *    of another (C7511);
+ *  - it makes wrong code, without a word, where a register of a sum has held, or later holds, what no wgmma sums: of
+ *    distinct shuffles one remains, or a sum comes out wrong where registers are spilled (ptxas 13.0, driver 580;
+ *    tests/programs/sums_apart.py). So the numbers of sums are nobody else's. Those of operands may be: the code of
+ *    ptxas is the same. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {
     struct numbers numbers[CLASS_count] = {{{0}}};
@@ -267,10 +284,10 @@ static void number_spans(struct allocator *a, struct allocation *alloc, const st
         if (n < 0 || list->list.at[n].busy_until > spans[i].from)
             for (n = 0; n < list->list.n; n++)
                 if (list->list.at[n].busy_until <= spans[i].from &&
-                    may_follow(a, alloc, list->list.at[n].tuple, n, reg))
+                    may_have(a, alloc, &list->list.at[n], n, reg))
                     break;
         if (n == list->list.n)
-            VEC_PUSH(a->m->arena, &list->list, ((struct number){0, -1}));
+            VEC_PUSH(a->m->arena, &list->list, ((struct number){0, -1, is_of_sum(a, reg)}));
         struct number *x = &list->list.at[n];
         x->busy_until = spans[i].to;
         alloc->number[reg] = n + 1;
