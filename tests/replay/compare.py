@@ -1,7 +1,7 @@
 """compare.py: two memories that should agree, element by element.
 
 Integers and what Triton did not write must be equal, NaN equals NaN. Floats may be apart by BOUND of their type times
-(|x| + the root mean square of what was written there): the order of sums, fused multiply-adds, approximate functions and
+(|x| + the root mean square of what was written there, or of what it replaced): the order of sums, fused multiply-adds, approximate functions and
 the rounding of tensor cores are left open by the language.
 """
 import numpy as np
@@ -83,7 +83,7 @@ def compare(found, expected, before, kind, bound, varied=None):
     if not is_float(kind):
         return judge_integers(result, f, e, differs, varied, kind)
     written = e[e != b]
-    scale = scale_of(decode(written if written.size else e, kind))
+    scale = max(scale_of(decode(written if written.size else e, kind)), scale_of(decode(b[e != b], kind)))
     error = float_error(f[differs], e[differs], kind, scale)
     if varied is not None:
         v, _ = raw(varied, kind)
