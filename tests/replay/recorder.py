@@ -158,21 +158,56 @@ class Specialization:
     """What Triton compiles, in neso's words."""
 
     def __init__(self, fn, signature, constexprs, options, attrs):
-        names = [p.name for p in fn.params]
-        constants = {names[path[0]]: value for path, value in constexprs.items() if len(path) == 1}
-        self.fn, self.types = fn, signature
-        self.main, self.texts, written = source.stand_alone(fn, constants)
-        self.entries = [entry(i, p.name, signature[p.name], constants.get(p.name), attrs, written, p.is_constexpr)
-                        for i, p in enumerate(fn.params)]
+        self.fn, self.types, self.attrs = fn, signature, attrs
+        self.main, self.texts, self.written = source.stand_alone(fn, constexprs)
+        self.constants = constexprs
+        self.entries = [f"{p.name}={self.entry((i,), signature[p.name], p.is_constexpr)}" for i, p in enumerate(fn.params)]
         self.text = ", ".join(self.entries)
         self.options = {k: getattr(options, k, None) for k in OPTIONS}
         self.kernel = source.digest(self.texts[self.main], fn.__name__)
         self.id = source.digest(*[self.texts[k] for k in sorted(self.texts)], self.text, repr(self.options))
 
+    def entry(self, path, kind, is_constexpr=False):
+        """One entry of neso's signature; a tuple's parts have longer paths."""
+        if isinstance(kind, (tuple, list)):
+            parts = [self.entry(path + (i,), k) for i, k in enumerate(kind)]
+            name = self.class_name(kind) if hasattr(kind, "_fields") else ""
+            return f"{name}({', '.join(parts)}{',' if len(parts) == 1 and not name else ''})"
+        if kind == "constexpr":
+            if not is_constexpr and is_one(self.constants[path]):
+                return "i32:1"
+            if self.written.get(path) is None:
+                raise Skip(f"a constant that cannot be written: {self.fn.params[path[0]].name}={self.constants[path]!r}")
+            return self.written[path]
+        if kind.startswith("nvTmaDesc"):
+            raise Skip(f"a tensor map made by the program: {self.fn.params[path[0]].name}")
+        divides = any(a[0] == "tt.divisibility" and a[1] == 16 for a in self.attrs.get(path, []))
+        return {"u1": "i1"}.get(kind, kind) + (":16" if divides else "")
+
+    def class_name(self, kind):
+        line, name = source.import_class(type(kind), self.texts)
+        self.texts[self.main] = line + "\n" + self.texts[self.main]
+        return name
+
     def values(self, arguments, memory):
         """What a launch passes, one for each type among the entries."""
-        return [argument(arguments[p.name], self.types[p.name], memory) for p, e in zip(self.fn.params, self.entries)
-                if self.types[p.name] != "constexpr" or e.endswith("=i32:1")]
+        found = []
+        for i, p in enumerate(self.fn.params):
+            self.add_values(found, (i,), self.types[p.name], arguments[p.name], memory, p.is_constexpr)
+        return found
+
+    def add_values(self, found, path, kind, value, memory, is_constexpr=False):
+        if isinstance(kind, (tuple, list)):
+            for i, k in enumerate(kind):
+                self.add_values(found, path + (i,), k, value[i], memory)
+        elif kind != "constexpr":
+            found.append(argument(value, kind, memory))
+        elif not is_constexpr and is_one(self.constants[path]):
+            found.append(1)
+
+
+def is_one(value):
+    return type(value) is int and value == 1
 
 
 class Launch:
@@ -231,30 +266,8 @@ def smaller_grid(grid):
     return [min(g, most) for g, most in zip(three(grid), (4, 2, 2))]
 
 
-def promise(attrs, i):
-    return ":16" if any(a[0] == "tt.divisibility" and a[1] == 16 for a in attrs.get((i,), [])) else ""
-
-
-def entry(i, name, kind, value, attrs, written, is_constexpr):
-    """One entry of neso's signature."""
-    if isinstance(kind, (tuple, list)):
-        raise Skip(f"a tuple is an argument: {name}")
-    if kind == "constexpr":
-        if not is_constexpr and isinstance(value, int) and value == 1:
-            return f"{name}=i32:1"
-        if written.get(name) is None:
-            raise Skip(f"a constant that cannot be written: {name}={value!r}")
-        return f"{name}={written[name]}"
-    if kind.startswith("nvTmaDesc"):
-        raise Skip(f"a tensor map made by the program: {name}")
-    kind = {"u1": "i1"}.get(kind, kind)
-    return f"{name}={kind}{promise(attrs, i)}"
-
-
 def argument(value, kind, memory):
     """What is passed at a launch: a number, a tensor's place, a descriptor."""
-    if kind == "constexpr":
-        return 1
     if kind.startswith("tensordesc"):
         return {"descriptor": memory.place(value.base), "shape": [int(x) for x in value.shape],
                 "strides": [int(x) for x in value.strides], "padding": value.padding}

@@ -171,7 +171,7 @@ def scope_of(fn):
 
 
 def stand_alone(fn, constants):
-    """(module of the kernel, all texts, parameter to expression): `constants` are values to be written in a signature."""
+    """(module of the kernel, all texts, key to expression): `constants` are values to be written in a signature, by keys."""
     sources = Sources()
     main = sources.add(fn)
     lines, written = [], {}
@@ -182,6 +182,13 @@ def stand_alone(fn, constants):
     if lines:
         sources.texts[main] = "\n".join(lines) + "\n" + sources.texts[main]
     return main, sources.texts, written
+
+
+def import_class(kind, texts):
+    """A named tuple's class for a signature: (line that imports it, its name); its module goes among the texts."""
+    module = f"class_{kind.__name__}"
+    texts[module] = f"from collections import namedtuple\n\n{kind.__name__} = namedtuple({kind.__name__!r}, {list(kind._fields)!r})\n"
+    return f"from {module} import {kind.__name__}", kind.__name__
 
 
 def digest(*parts):
