@@ -142,6 +142,11 @@ $(BUILD)/fuzz_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/mutate.o $(BUILD)/i
 	$(CC) -fsanitize=fuzzer,address,undefined $^ $(LDLIBS) -o $@
 endif
 
+# Random kernels, judged by two devices that share no code: `make random N=10000 SEED=1`. Not among the units: see tests/random/main.c.
+RANDOM_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/random/*.c))
+$(BUILD)/random_kernels: $(RANDOM_OBJECTS) $(BUILD)/inner.a
+	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 units: $(UNITS) $(BUILD)/gpu_ops $(BUILD)/gpu_dots $(BUILD)/gpu_insns
 api: $(APIS)
 
@@ -153,6 +158,10 @@ test: all units api
 
 test-all: all units api
 	tests/check --all
+
+N ?= 10000
+random: $(BUILD)/random_kernels
+	$(BUILD)/random_kernels $(N) $(SEED)
 
 bench: all $(BUILD)/bench/compile
 	$(BUILD)/bench/compile $(BUILD)/neso
@@ -178,6 +187,6 @@ format:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all fuzzers units api run test test-all bench amalgamation install format clean
+.PHONY: all fuzzers units api run test test-all random bench amalgamation install format clean
 .SECONDARY:
 -include $(OBJECTS:.o=.d) $(COMMAND:%.c=$(BUILD)/%.d) $(wildcard $(BUILD)/tests/*/*.d)

@@ -1,0 +1,397 @@
+/* access.c: what is read and written: loads by pointers, block pointers and descriptors, masks, stores, atomics. */
+#include "tests/random/generate.h"
+
+#include <stdio.h>
+
+enum { LOG_COUNT = 10, LOG_COUNT_MOST = 15 };
+
+/* -- buffers -- */
+
+struct buffer *buffer_new(struct gen *g, enum role role, enum elem e, int log_count)
+{
+    struct program *p = g->p;
+    if (p->nbuffers == BUFFERS)
+        return NULL;
+    struct buffer *b = NEW(g->arena, struct buffer);
+    static const char *const names[] = {"in", "out", "at"};
+    b->role = role;
+    b->elem = e;
+    b->log_count = log_count;
+    snprintf(b->name, sizeof b->name, "%s%d", names[role], p->nbuffers);
+    p->buffers[p->nbuffers++] = b;
+    if (e == EL_f8e4)
+        p->has_small4 = true;
+    return b;
+}
+
+/* Which numbers: all of the range, with as many bits as the type has. */
+static void fill_formula(struct gen *g, struct buffer *b)
+{
+    const struct elem_info *e = &elem_info[b->elem];
+    b->a = 1 + below(g, 65520);
+    b->b = below(g, 65520);
+    b->c = 1 + 2 * below(g, 30000);
+    if (e->class == BOOL) {
+        b->modulus = 2;
+        b->minus = 0;
+        return;
+    }
+    if (e->class & INTS) {
+        bool limited = b->range.most < e->bits - (e->class == SIGNED);
+        int bits = limited ? b->range.most : e->bits < 56 ? e->bits : 56;
+        if (!limited && chance(g, 60) && bits > 5)
+            bits = 5;
+        b->modulus = (int64_t)1 << bits;
+        b->minus = !limited && e->class == SIGNED ? b->modulus / 2 : 0;
+        if (bits > 20)
+            b->c = b->c * 16777259 + 2;
+        return;
+    }
+    int bits = b->range.most - b->range.least;
+    bits = bits > e->precision ? e->precision : bits;
+    b->scale = b->range.least == ANY_LEAST ? b->range.most - e->precision : b->range.least;
+    b->modulus = ((int64_t)2 << bits) + 1;
+    b->minus = (int64_t)1 << bits;
+    if (bits > 20)
+        b->c = b->c * 1048583 + 2;
+}
+
+struct buffer *input_for(struct gen *g, enum elem e, struct range r)
+{
+    for (int i = 0; i < g->p->nbuffers; i++) {
+        struct buffer *b = g->p->buffers[i];
+        if (b->role == ROLE_input && b->elem == e && range_within(e, b->range, r) && chance(g, 75))
+            return b;
+    }
+    int inputs = 0;
+    for (int i = 0; i < g->p->nbuffers; i++)
+        inputs += g->p->buffers[i]->role == ROLE_input;
+    if (inputs >= 8)
+        return NULL;
+    const struct elem_info *info = &elem_info[e];
+    struct buffer *b = buffer_new(g, ROLE_input, e, LOG_COUNT);
+    if (!b)
+        return NULL;
+    b->range = r;
+    if ((info->class & (FLOAT | SMALL)) && r.least != ANY_LEAST) { /* small numbers, which more can use */
+        int bits = info->precision < 3 ? info->precision : 3;
+        if (r.most - r.least > bits && chance(g, 70)) {
+            b->range.least = r.least < -2 && r.most > bits - 2 ? -2 : r.least;
+            b->range.most = b->range.least + bits;
+        }
+        if (b->range.most - b->range.least > info->precision)
+            b->range.most = b->range.least + info->precision;
+        if (b->range.least < info->least)
+            b->range.least = info->least;
+    }
+    fill_formula(g, b);
+    if (chance(g, 12))
+        b->skew = 1 + below(g, 3);
+    return b;
+}
+
+struct node *buffer_node(struct gen *g, struct buffer *b)
+{
+    struct vtype t = vtype_of(b->elem, (struct shape){0});
+    t.kind = KIND_pointer;
+    t.range = b->range;
+    struct node *n = node_new(g, NODE_buffer, t);
+    n->buffer = b;
+    return n;
+}
+
+void buffer_needs(struct gen *g, struct buffer *b, int64_t count)
+{
+    (void)g;
+    while ((int64_t)1 << b->log_count < count)
+        b->log_count++;
+}
+
+/* -- indices -- */
+
+static struct node *add_index(struct gen *g, struct node *x, struct node *y)
+{
+    if (!x || !y)
+        return x ? x : y;
+    struct vtype t = vtype_of(EL_i32, x->type.shape);
+    const struct shape *s = &y->type.shape;
+    if (s->rank > t.shape.rank)
+        t.shape = *s;
+    else if (s->rank == t.shape.rank)
+        for (int i = 0; i < s->rank; i++)
+            t.shape.dim[i] |= s->dim[i];
+    return node_binary(g, NODE_add, t, x, y);
+}
+
+static void shuffle(struct gen *g, int *order, int n)
+{
+    for (int i = 0; i < n; i++)
+        order[i] = i;
+    for (int i = n - 1; i > 0 && chance(g, 30); i--) {
+        int k = below(g, i + 1), swap = order[i];
+        order[i] = order[k];
+        order[k] = swap;
+    }
+}
+
+/* Sum of strides times indices: rows in some order, perhaps with a gap, perhaps from an offset. *bound: no index is that large. */
+static struct node *index_linear(struct gen *g, const struct shape *s, int64_t *bound)
+{
+    int order[RANK_LIMIT], pad = 0;
+    struct node *sum = NULL;
+    struct extent stride = {0, 1, 0};
+    shuffle(g, order, s->rank);
+    *bound = 1;
+    for (int i = s->rank - 1; i >= 0; i--) {
+        int axis = order[i];
+        int64_t step = extent_of(g->p, &stride);
+        struct shape one = {.rank = 1, .dim = {s->dim[axis]}};
+        if (s->dim[axis] && !(i < s->rank - 1 && chance(g, 8))) {
+            struct node *index = node_arange(g, s, axis);
+            *bound += (shape_size(g->p, &one) - 1) * step;
+            if (stride.of || stride.plus) {
+                struct node *by = node_extent(g, stride.of, 1, stride.plus);
+                if (chance(g, 25) && !g->in_function)
+                    by->scalar = scalar_new(g, stride);
+                index = node_binary(g, NODE_mul, vtype_of(EL_i32, index->type.shape), index, by);
+            }
+            sum = add_index(g, sum, index);
+        }
+        if (i == s->rank - 1 && s->rank > 1 && chance(g, 12))
+            pad = chance(g, 50) ? 8 : 1 + below(g, 4);
+        stride.of |= s->dim[axis];
+        stride.plus += pad;
+        pad = 0;
+    }
+    if (*bound > 1 << 13 && stride.plus > 0)
+        return NULL;
+    struct extent whole = {shape_symbols(s), 1, 0};
+    int64_t span = extent_of(g->p, &whole);
+    if (chance(g, 25) && shape_is_plain(s) && span <= 1 << 11) {
+        struct vtype i32 = vtype_of(EL_i32, (struct shape){0});
+        struct node *pid = node_new(g, NODE_pid, vtype_ranged(EL_i32, i32.shape, 3, 0));
+        struct node *start = node_binary(g, NODE_mul, i32, pid, node_extent(g, whole.of, 1, 0));
+        *bound += 8 * span;
+        sum = chance(g, 50) ? add_index(g, start, sum) : add_index(g, sum, start);
+    }
+    if (chance(g, 15)) {
+        int offset = 1 + below(g, 40);
+        *bound += offset;
+        sum = add_index(g, sum, node_extent(g, 0, 1, offset - 1));
+    }
+    return sum;
+}
+
+static struct node *index_any(struct gen *g, const struct shape *s, struct buffer *b, int depth)
+{
+    static const enum elem kinds[] = {EL_i32, EL_i32, EL_i32, EL_i64, EL_u32};
+    struct vtype t = vtype_of(kinds[below(g, 5)], *s);
+    struct node *mask = node_int(g, t, ((int64_t)1 << b->log_count) - 1);
+    return node_binary(g, NODE_and, vtype_ranged(t.elem, *s, b->log_count, 0), value(g, t, depth), mask);
+}
+
+static struct node *address(struct gen *g, struct buffer *b, struct node *index)
+{
+    struct node *base = buffer_node(g, b);
+    if (!index)
+        return base;
+    struct vtype t = base->type;
+    t.shape = index->type.shape;
+    return node_binary(g, NODE_address, t, base, index);
+}
+
+/* -- masks -- */
+
+/* index < bound along one or more axes, as people write it. */
+static struct node *mask_bounds(struct gen *g, const struct shape *s)
+{
+    struct node *all = NULL;
+    for (int i = 0; i < s->rank; i++) {
+        if (!s->dim[i] || (all && chance(g, 50)))
+            continue;
+        struct node *index = node_arange(g, s, i), *bound;
+        int64_t n = size_of(g->p, s->dim[i]);
+        int limit = below(g, (int)n + 2);
+        bound = node_extent(g, 0, 1, limit);
+        if (chance(g, 60))
+            bound->scalar = scalar_new(g, bound->extent);
+        struct vtype t = vtype_of(EL_i1, index->type.shape);
+        struct node *on = node_binary(g, NODE_compare, t, index, bound);
+        on->word = chance(g, 85) ? "<" : ">=";
+        if (!all) {
+            all = on;
+            continue;
+        }
+        for (int k = 0; k < s->rank; k++)
+            t.shape.dim[k] |= all->type.shape.dim[k];
+        all = node_binary(g, NODE_and, t, all, on);
+    }
+    return all;
+}
+
+struct node *mask_for(struct gen *g, const struct shape *s, int depth)
+{
+    if (s->rank > 0 && chance(g, 60)) {
+        struct node *n = mask_bounds(g, s);
+        if (n)
+            return n;
+    }
+    return value(g, vtype_of(EL_i1, *s), depth);
+}
+
+/* -- loads -- */
+
+static void choose_cache(struct gen *g, struct node *n)
+{
+    static const char *const words[] = {", cache_modifier='.cg'", ", cache_modifier='.ca'",
+                                        ", eviction_policy='evict_first'", ", eviction_policy='evict_last'"};
+    if (chance(g, 10))
+        n->word = words[below(g, 4)];
+}
+
+static struct node *make_load(struct gen *g, const struct vtype *t, int depth)
+{
+    struct buffer *b = input_for(g, t->elem, t->range);
+    if (!b)
+        return NULL;
+    struct node *index = NULL, *n = node_new(g, NODE_load, *t);
+    int64_t bound = 0;
+    if (depth > 1 && chance(g, 20))
+        index = index_any(g, &t->shape, b, depth - 1);
+    else {
+        index = index_linear(g, &t->shape, &bound);
+        if (bound > (int64_t)1 << LOG_COUNT_MOST)
+            return NULL;
+        buffer_needs(g, b, bound);
+    }
+    n->nargs = 3;
+    n->arg[0] = address(g, b, index);
+    n->type.shape = n->arg[0]->type.shape;
+    choose_cache(g, n);
+    if (chance(g, depth > 0 ? 30 : 8)) {
+        bool grows = n->type.shape.rank == t->shape.rank || n->type.shape.rank == 0;
+        if (n->type.shape.rank > 0 && grows)
+            n->type.shape = t->shape; /* the mask's shape may be larger than the address's */
+        n->arg[1] = mask_for(g, &n->type.shape, depth - 1);
+        struct vtype other = n->type;
+        n->arg[2] = chance(g, 70) ? node_zero(g, other) : leaf(g, other);
+        if (n->arg[2]->kind == NODE_number)
+            n->arg[2]->type.shape = (struct shape){0};
+        if (!shape_equal(&n->arg[1]->type.shape, &n->type.shape) && n->type.shape.rank > 0) {
+            struct vtype whole = vtype_of(EL_i1, n->type.shape);
+            n->arg[1] = node_unary(g, NODE_broadcast_to, whole, n->arg[1]);
+        }
+    }
+    if (shape_equal(&n->type.shape, &t->shape))
+        return n;
+    struct vtype whole = n->type;
+    whole.shape = t->shape;
+    return node_unary(g, NODE_broadcast_to, whole, n);
+}
+
+/* A block of a matrix, some of it outside. */
+static struct node *make_block_load(struct gen *g, const struct vtype *t, int depth)
+{
+    (void)depth;
+    const struct shape *s = &t->shape;
+    struct buffer *b = input_for(g, t->elem, t->range);
+    if (!b || s->rank > 3 || !shape_is_plain(s) || is_limited(t))
+        return NULL;
+    struct vtype box = vtype_of(t->elem, *s);
+    box.kind = KIND_block;
+    box.range = b->range;
+    struct node *n = node_new(g, NODE_make_block_ptr, box);
+    struct extent stride = {0, 1, 0};
+    n->buffer = b;
+    n->nargs = s->rank;
+    shuffle(g, n->perm, s->rank);
+    int64_t bound = 1;
+    for (int i = 0; i < s->rank; i++) { /* order names dimensions from the fastest */
+        int axis = s->rank - 1 - n->perm[i];
+        n->perm[i] = axis;
+        n->strides[axis] = stride;
+        n->rows[axis] = (struct extent){s->dim[axis], 1, below(g, 7) - 2};
+        if (extent_of(g->p, &n->rows[axis]) < 1)
+            n->rows[axis].plus = 0;
+        bound += extent_of(g->p, &n->rows[axis]) * extent_of(g->p, &stride);
+        stride.of |= s->dim[axis];
+        stride.plus = stride.plus + 8;
+        struct vtype i32 = vtype_ranged(EL_i32, (struct shape){0}, 3, 0);
+        n->arg[axis] = chance(g, 50) ? node_int(g, i32, below(g, 5) - 1) : node_new(g, NODE_pid, i32);
+    }
+    if (bound > (int64_t)1 << LOG_COUNT_MOST)
+        return NULL;
+    buffer_needs(g, b, bound);
+    struct node *load = node_unary(g, NODE_load_block, *t, n);
+    choose_cache(g, load);
+    return load;
+}
+
+const struct choice access_choices[] = {
+    {INTS | FLOAT | BOOL | SMALL, 0, 24, make_load},
+    {INTS | FLOAT, 1, 5, make_block_load},
+    {0, 0, 0, NULL},
+};
+
+/* -- stores -- */
+
+static struct buffer *output_for(struct gen *g, enum elem e)
+{
+    for (int i = 0; i < g->p->nbuffers; i++)
+        if (g->p->buffers[i]->role == ROLE_output && g->p->buffers[i]->elem == e)
+            return g->p->buffers[i];
+    return buffer_new(g, ROLE_output, e, 0);
+}
+
+struct stmt *store_statement(struct gen *g, struct node *v, struct node *mask)
+{
+    struct buffer *b = output_for(g, v->type.elem);
+    if (!b)
+        return NULL;
+    struct stmt *s = stmt_new(g, STMT_store);
+    s->buffer = b;
+    s->e[0] = v;
+    s->e[1] = mask;
+    s->e[2] = g->round;
+    s->rounds = g->round ? 8 : 1;
+    shuffle(g, s->perm, v->type.shape.rank);
+    return s;
+}
+
+/* -- atomics -- */
+
+/* Onto few elements that all programs share, by functions whose order does not matter; what was there is not looked at. */
+struct stmt *atomic_statement(struct gen *g, int depth)
+{
+    static const char *const words[] = {"add", "max", "min", "and", "or", "xor", "add", "add"};
+    static const enum elem elems[] = {EL_i32, EL_u32, EL_i64, EL_f32, EL_u64, EL_i32, EL_i32};
+    enum elem e = elems[below(g, 7)];
+    const char *word = words[below(g, 8)];
+    if (e == EL_f32 && word[0] != 'm')
+        word = "add";
+    struct buffer *b = NULL;
+    for (int i = 0; i < g->p->nbuffers; i++)
+        if (g->p->buffers[i]->role == ROLE_atomic && g->p->buffers[i]->elem == e &&
+            g->p->buffers[i]->word == word)
+            b = g->p->buffers[i];
+    if (!b && (b = buffer_new(g, ROLE_atomic, e, 5 + below(g, 4))) != NULL) {
+        b->word = word;
+        b->a = b->c = 1;
+        b->modulus = 8;
+    }
+    if (!b)
+        return NULL;
+    struct shape s = chance(g, 40) ? (struct shape){0} : shape_any(g);
+    struct vtype t = vtype_of(e, s);
+    if (e == EL_f32)
+        t.range = (struct range){2, -2};
+    struct stmt *out = stmt_new(g, STMT_atomic);
+    struct node *n = node_new(g, NODE_atomic, t);
+    n->word = word;
+    n->nargs = 3;
+    n->arg[0] = address(g, b, index_any(g, &s, b, depth));
+    n->arg[1] = value(g, t, depth);
+    n->arg[2] = chance(g, 40) ? mask_for(g, &s, depth - 1) : NULL;
+    out->e[0] = n;
+    return out;
+}

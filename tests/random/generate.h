@@ -1,0 +1,101 @@
+/* generate.h: what the files of the generator ask of each other. */
+#ifndef NESO_TESTS_GENERATE_H
+#define NESO_TESTS_GENERATE_H
+
+#include "tests/random/random.h"
+
+enum { SCOPE = 96 };
+
+struct gen {
+    struct program *p;
+    struct arena *arena;
+    uint64_t state;
+    struct var *scope[SCOPE]; /* what can be read here */
+    int nscope;
+    int nodes;                /* made for this statement; past `nodes_most` only leaves are */
+    int nodes_most;
+    int tile_log;             /* elements of a tile, at most */
+    int ndots;
+    int depth_of_loops;
+    bool in_function;         /* parameters only: no memory, no program */
+    struct shape shapes[6];   /* that statements prefer */
+    int nshapes;
+    const bool *avoid;        /* kinds of nodes; NULL: none */
+    struct node *round;       /* a scalar that tells the iterations of the loop apart; NULL: no loop */
+};
+
+/* -- generate.c -- */
+
+int below(struct gen *g, int n);
+bool chance(struct gen *g, int of_100);
+int symbol_new(struct gen *g, int log, int least);
+struct var *var_new(struct gen *g, struct vtype t, bool mutable);
+struct stmt *stmt_new(struct gen *g, enum stmt_kind kind);
+struct stmt **stmt_end(struct stmt **list);
+struct scalar *scalar_new(struct gen *g, struct extent value);
+struct shape shape_any(struct gen *g);
+int shape_log(const struct gen *g, const struct shape *s);
+dims shape_symbols(const struct shape *s);
+bool shape_is_plain(const struct shape *s); /* no symbol twice */
+
+struct vtype vtype_of(enum elem e, struct shape s);              /* the widest range */
+struct vtype vtype_ranged(enum elem e, struct shape s, int most, int least);
+struct range range_full(enum elem e);
+bool range_within(enum elem e, struct range inner, struct range outer);
+/* Integers that are known to have at most range.most bits, and to be 0 at least. */
+bool is_limited(const struct vtype *t);
+enum elem elem_any(struct gen *g, int classes);
+
+/* -- values.c -- */
+
+struct node *node_new(struct gen *g, enum node_kind kind, struct vtype t);
+struct node *node_unary(struct gen *g, enum node_kind kind, struct vtype t, struct node *x);
+struct node *node_binary(struct gen *g, enum node_kind kind, struct vtype t, struct node *x, struct node *y);
+struct node *node_int(struct gen *g, struct vtype t, int64_t x);
+struct node *node_float(struct gen *g, struct vtype t, double x);
+struct node *node_zero(struct gen *g, struct vtype t);
+struct node *node_extent(struct gen *g, dims of, int times, int plus); /* an i32 scalar */
+struct node *node_var(struct gen *g, struct var *v);
+struct node *node_arange(struct gen *g, const struct shape *s, int axis); /* i32, of size 1 along the others */
+struct node *node_cast(struct gen *g, struct node *x, struct vtype t);
+/* x made to be of elements and range t, whatever it was; x is of an arithmetic type. */
+struct node *node_fit(struct gen *g, struct node *x, struct vtype t);
+
+struct node *value(struct gen *g, struct vtype t, int depth);
+struct node *leaf(struct gen *g, struct vtype t);
+/* Of the shape of t, or of one that broadcasts to it; *full: at least one operand of each group must have the whole. */
+struct node *value_broadcast(struct gen *g, struct vtype t, int depth);
+
+/* A way to make a value; NULL: not of this type. */
+typedef struct node *production(struct gen *g, const struct vtype *t, int depth);
+struct choice {
+    int classes, rank, weight; /* classes of elements; smallest rank */
+    production *make;
+};
+
+/* -- shapes.c, access.c, products.c: ways to make a value, the last with make NULL -- */
+
+extern const struct choice shape_choices[], access_choices[], product_choices[];
+
+/* -- access.c -- */
+
+struct buffer *buffer_new(struct gen *g, enum role role, enum elem e, int log_count);
+/* An input of elements e within the range; NULL: there are too many. */
+struct buffer *input_for(struct gen *g, enum elem e, struct range r);
+struct node *buffer_node(struct gen *g, struct buffer *b);
+void buffer_needs(struct gen *g, struct buffer *b, int64_t count);
+struct stmt *store_statement(struct gen *g, struct node *v, struct node *mask);
+struct stmt *atomic_statement(struct gen *g, int depth);
+struct node *mask_for(struct gen *g, const struct shape *s, int depth);
+
+/* -- products.c -- */
+
+/* Appends a loop of dots, and what it needs. */
+void product_loop(struct gen *g, struct stmt ***at);
+struct vtype dot_operand(enum elem e, struct shape s);
+
+/* -- generate.c -- */
+
+void statements(struct gen *g, struct stmt ***at, int n, int depth);
+
+#endif

@@ -1,0 +1,332 @@
+/* judge.c: is what a program computes the same on the interpreter and, compiled in some way, on the emulator or a GPU; and does
+ * ptxas take its PTX? */
+#include "runtime/neso.h"
+#include "tests/random/random.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MEMORY = 6 << 20 };
+
+struct device {
+    neso_context *context;
+    uint64_t memory;
+};
+
+struct judge {
+    bool cuda;
+    struct device devices[DEVICES];
+    unsigned char *before, *want, *got;
+};
+
+static const char *const device_names[DEVICES] = {"interpreter", "emulator", "cuda"};
+static const char *const targets[] = {"sm_90a", "sm_80", "sm_86", "sm_89", "sm_100a", "sm_120a"};
+enum { TARGETS = sizeof targets / sizeof *targets };
+
+/* Passes without which there is still a kernel. */
+static const char *const passes[] = {
+    "fold",   "cse",   "licm",  "dce",  "once", "tma",     "put",   "thin",   "wrap", "persist", "warps",
+    "rotate", "stage", "defer", "peel", "sink", "cluster", "again", "vector", "last", "ahead",   "pack"};
+enum { PASSES = sizeof passes / sizeof *passes };
+
+struct judge *judge_open(bool cuda)
+{
+    struct judge *j = calloc(1, sizeof *j);
+    if (!j)
+        exit(2);
+    j->cuda = cuda;
+    j->before = malloc(MEMORY);
+    j->want = malloc(MEMORY);
+    j->got = malloc(MEMORY);
+    if (!j->before || !j->want || !j->got)
+        exit(2);
+    return j;
+}
+
+void judge_close(struct judge *j)
+{
+    for (int i = 0; i < DEVICES; i++)
+        if (j->devices[i].context)
+            neso_context_release(j->devices[i].context);
+    free(j->before);
+    free(j->want);
+    free(j->got);
+    free(j);
+}
+
+static struct device *open_device(struct judge *j, int which)
+{
+    struct device *d = &j->devices[which];
+    if (d->context)
+        return d;
+    if (neso_context_create(NULL, &d->context) != NESO_OK ||
+        neso_context_use_device(d->context, device_names[which], NULL) != NESO_OK ||
+        neso_memory_allocate(d->context, MEMORY, &d->memory) != NESO_OK) {
+        fprintf(stderr, "%s\n", d->context ? neso_error_text(d->context) : "no memory");
+        exit(3);
+    }
+    return d;
+}
+
+void config_print(const struct config *c, char *out, size_t room)
+{
+    snprintf(out, room, "%s %s, %d warps, %d stages%s%s", c->ptxas ? "ptxas" : device_names[c->device],
+             c->target, c->warps, c->stages, c->skip[0] ? ", without " : "", c->skip);
+}
+
+/* -- verdicts -- */
+
+/* What messages of one cause share: no numbers, no names of values. */
+static void set_kind(struct verdict *v, const char *what, const char *message)
+{
+    size_t n = (size_t)snprintf(v->kind, sizeof v->kind, "%s: ", what);
+    bool quoted = false;
+    for (const char *s = message; *s && *s != '\n' && n + 2 < sizeof v->kind; s++) {
+        quoted ^= *s == '\'';
+        if (*s >= '0' && *s <= '9') {
+            if (v->kind[n - 1] != '#')
+                v->kind[n++] = '#';
+        } else if (!(quoted && *s != '\'' && strncmp(what, "internal", 8) != 0)) {
+            v->kind[n++] = *s;
+        }
+    }
+    v->kind[n] = 0;
+}
+
+static void set_refusal(struct verdict *v, neso_context *context, neso_status status)
+{
+    neso_diagnostic d = {.size = sizeof d};
+    const char *tag = "?", *message = "no message";
+    if (neso_diagnostic_get(context, 0, &d)) {
+        tag = d.tag;
+        message = d.message;
+    }
+    /* Too large for the target, or of a type that it has not: that is so. */
+    bool honest = strcmp(tag, "shared-too-large") == 0 || strcmp(tag, "pass-degree") == 0;
+    v->what = honest && status != NESO_INTERNAL ? REFUSED : FAILED;
+    set_kind(v, status == NESO_INTERNAL ? "internal" : tag, message);
+    snprintf(v->text, sizeof v->text, "%s", neso_error_text(context));
+}
+
+/* -- one launch -- */
+
+static neso_kernel *compile(struct device *d, const struct program *p, const struct config *c,
+                            const char *source, const char *signature, struct verdict *v)
+{
+    neso_module *module = NULL;
+    neso_kernel *kernel = NULL;
+    neso_compile_options options = {.size = sizeof options,
+                                    .signature = signature,
+                                    .target = c->device == DEVICE_emulator || c->ptxas ? c->target : NULL,
+                                    .num_warps = c->warps,
+                                    .num_stages = c->stages,
+                                    .skip = c->skip[0] ? c->skip : NULL,
+                                    .no_fp_fusion = p->no_fusion,
+                                    .until = c->ptxas ? NESO_TEXT_PTX : 0};
+    neso_status status = neso_module_from_source(d->context, "random.py", source, strlen(source), &module);
+    if (status == NESO_OK)
+        status = neso_kernel_compile(module, "kernel", &options, &kernel);
+    if (status != NESO_OK)
+        set_refusal(v, d->context, status);
+    neso_module_release(module);
+    return kernel;
+}
+
+static bool launch(struct device *d, const struct program *p, neso_kernel *kernel, unsigned char *memory,
+                   size_t bytes, struct verdict *v)
+{
+    struct argument args[BUFFERS + SCALARS];
+    const void *values[BUFFERS + SCALARS];
+    uint64_t numbers[BUFFERS + SCALARS];
+    int n = program_arguments(p, args);
+    for (int i = 0; i < n; i++) {
+        numbers[i] = args[i].buffer ? d->memory + (uint64_t)args[i].buffer->offset : (uint64_t)args[i].number;
+        values[i] = &numbers[i];
+    }
+    neso_error error = {.size = sizeof error};
+    uint32_t grid[3] = {(uint32_t)p->grid, 1, 1};
+    if (neso_memory_write(d->context, d->memory, memory, bytes) != NESO_OK ||
+        neso_launch(kernel, grid, NULL, values, &error) != NESO_OK ||
+        neso_memory_read(d->context, memory, d->memory, bytes) != NESO_OK) {
+        v->what = FAILED;
+        if (!error.message[0])
+            snprintf(error.message, sizeof error.message, "%s", neso_error_text(d->context));
+        if (strstr(error.message, "does not fit the GPU")) /* without maps it takes more shared memory */
+            v->what = REFUSED;
+        set_kind(v, "launch", error.message);
+        snprintf(v->text, sizeof v->text, "%s", error.message);
+        return false;
+    }
+    return true;
+}
+
+/* -- ptxas -- */
+
+static void assemble(neso_kernel *kernel, const struct config *c, struct verdict *v)
+{
+    char name[64], command[200], line[300] = "";
+    const char *text;
+    snprintf(name, sizeof name, "/tmp/random.%d.ptx", (int)getpid());
+    FILE *f = fopen(name, "w");
+    if (!f || neso_kernel_text(kernel, NESO_TEXT_PTX, &text, NULL) != NESO_OK)
+        exit(2);
+    fputs(text, f);
+    fclose(f);
+    snprintf(command, sizeof command, "ptxas -arch=%s %s -o /dev/null 2>&1", c->target, name);
+    f = popen(command, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strstr(line, "error") || strstr(line, "fatal"))
+            break;
+        else
+            line[0] = 0;
+    int status = f ? pclose(f) : 0;
+    unlink(name);
+    if (status == 0)
+        return;
+    const char *what = strstr(line, "error");
+    v->what = FAILED;
+    set_kind(v, "ptxas", what ? what : line);
+    snprintf(v->text, sizeof v->text, "%s", line);
+}
+
+/* -- beside the interpreter -- */
+
+struct texts {
+    struct text source, signature;
+    int64_t bytes;
+};
+
+static bool prepare(struct judge *j, struct program *p, struct texts *t, struct verdict *v)
+{
+    *v = (struct verdict){.what = PASSED};
+    t->bytes = program_layout(p);
+    if (t->bytes > MEMORY) {
+        v->what = REFUSED;
+        snprintf(v->kind, sizeof v->kind, "more memory than a program gets here");
+        return false;
+    }
+    text_init(&t->source, p->arena);
+    text_init(&t->signature, p->arena);
+    text_str(&t->signature, "");
+    program_print(p, false, NULL, NULL, &t->source);
+    program_signature(p, &t->signature);
+    memset(j->before, 0xA5, (size_t)t->bytes);
+    program_fill(p, j->before);
+    memcpy(j->want, j->before, (size_t)t->bytes);
+    struct config c = {
+        .device = DEVICE_interpreter, .target = targets[0], .warps = p->warps, .stages = p->stages};
+    v->config = c;
+    struct device *d = open_device(j, DEVICE_interpreter);
+    neso_kernel *kernel = compile(d, p, &c, t->source.s, t->signature.s, v);
+    if (!kernel)
+        return false;
+    bool ok = launch(d, p, kernel, j->want, (size_t)t->bytes, v);
+    neso_kernel_release(kernel);
+    return ok;
+}
+
+static void try_config(struct judge *j, struct program *p, const struct texts *t, const struct config *c,
+                       struct verdict *v, struct expectation *x)
+{
+    struct device *d = open_device(j, c->ptxas ? DEVICE_emulator : c->device);
+    v->config = *c;
+    neso_kernel *kernel = compile(d, p, c, t->source.s, t->signature.s, v);
+    if (!kernel)
+        return;
+    memcpy(j->got, j->before, (size_t)t->bytes);
+    if (c->ptxas) {
+        assemble(kernel, c, v);
+    } else if (launch(d, p, kernel, j->got, (size_t)t->bytes, v)) {
+        char text[200] = "";
+        if (!program_compare(p, j->want, j->got, t->bytes, x, text, sizeof text)) {
+            v->what = FAILED;
+            snprintf(v->kind, sizeof v->kind, "difference");
+            snprintf(v->text, sizeof v->text, "%s", text);
+        }
+    }
+    neso_kernel_release(kernel);
+}
+
+void judge_one(struct judge *j, struct program *p, const struct config *c, struct verdict *v,
+               struct expectation *x)
+{
+    struct texts t;
+    if (!prepare(j, p, &t, v))
+        return;
+    if (c->device != DEVICE_interpreter)
+        try_config(j, p, &t, c, v, x);
+}
+
+/* -- ways to compile -- */
+
+static uint64_t mix(uint64_t *state)
+{
+    *state += 0x9E3779B97F4A7C15u;
+    uint64_t x = *state;
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
+}
+
+static int choose_configs(const struct judge *j, const struct program *p, struct config *c)
+{
+    uint64_t state = p->seed * 977 + 5;
+    int n = 0;
+    if (j->cuda)
+        c[n++] = (struct config){DEVICE_cuda, targets[0], p->warps, p->stages, "", false};
+    c[n++] = (struct config){DEVICE_emulator, targets[0], p->warps, p->stages, "", false};
+    for (int i = 0; i < 2; i++) {
+        c[n] = (struct config){DEVICE_emulator,
+                               targets[mix(&state) % TARGETS],
+                               1 << mix(&state) % 4,
+                               1 + (int)(mix(&state) % 4),
+                               "",
+                               false};
+        if (i == 1 || j->cuda) {
+            int left_out = 1 + (int)(mix(&state) % 3);
+            for (int k = 0; k < left_out; k++) {
+                const char *pass = passes[mix(&state) % PASSES];
+                if (strstr(c[n].skip, pass))
+                    continue;
+                strcat(c[n].skip, k ? "," : "");
+                strcat(c[n].skip, pass);
+            }
+            if (j->cuda)
+                c[n].device = i ? DEVICE_cuda : DEVICE_emulator;
+        }
+        n++;
+    }
+    if (!j->cuda && mix(&state) % 20 == 0 && getenv("RANDOM_PTXAS"))
+        c[n++] =
+            (struct config){DEVICE_emulator, targets[mix(&state) % TARGETS], p->warps, p->stages, "", true};
+    return n;
+}
+
+/* fp8e4nv came with sm_89. */
+static bool has_types(const struct program *p, const struct config *c)
+{
+    return !p->has_small4 || (strcmp(c->target, "sm_80") != 0 && strcmp(c->target, "sm_86") != 0);
+}
+
+void judge_all(struct judge *j, struct program *p, struct verdict *v, void (*refused)(void *, const char *),
+               void *user)
+{
+    struct texts t;
+    struct config configs[8];
+    if (!prepare(j, p, &t, v)) {
+        if (v->what == REFUSED)
+            refused(user, v->kind);
+        return;
+    }
+    int n = choose_configs(j, p, configs);
+    for (int i = 0; i < n && v->what != FAILED; i++) {
+        if (!has_types(p, &configs[i]))
+            continue;
+        *v = (struct verdict){.what = PASSED};
+        try_config(j, p, &t, &configs[i], v, NULL);
+        if (v->what == REFUSED)
+            refused(user, v->kind);
+    }
+}

@@ -1,0 +1,434 @@
+/* main.c: random kernels, judged; what fails is made small, printed, and left as a program.
+ *
+ *     random [N] [SEED] [cuda] [jobs=J] [out=DIR] [ptxas] [quick]    N kernels (500) from SEED on (the time)
+ *            [avoid=NODE]...                                        without such nodes (random.h), to look past what is known
+ *     random show SEED                                              the program of a seed
+ *
+ * Workers run in processes of their own, so that a crash, a hang or a GPU's broken context costs one kernel. The last line is
+ * "N passed, N failed". */
+#include "tests/random/random.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SECONDS_MOST = 20, JOBS = 64, FAILURES = 256, REASONS = 32, EDITS_MOST = 6000, SHOWN = 5 };
+
+/* -- memory -- */
+
+static void *take(void *ctx, size_t bytes)
+{
+    (void)ctx;
+    return malloc(bytes);
+}
+
+static void give(void *ctx, void *p, size_t bytes)
+{
+    (void)ctx, (void)bytes;
+    free(p);
+}
+
+static void no_memory(void *ctx, size_t bytes)
+{
+    (void)ctx, (void)bytes;
+    exit(2);
+}
+
+static const struct memory memory = {take, give, NULL};
+
+static void pool_init(struct arena *a)
+{
+    arena_init(a, &memory, 0, no_memory, NULL);
+}
+
+/* -- what workers share -- */
+
+struct failure {
+    uint64_t seed;
+    struct verdict verdict;
+};
+
+struct reason {
+    char text[120];
+    int times;
+};
+
+/* A worker writes its own part only; the parent reads when it has ended. */
+struct worker {
+    uint64_t next; /* the kernel that it is at; those before are done */
+    int passed, nfailures, nreasons;
+    struct failure failures[FAILURES];
+    struct reason reasons[REASONS];
+};
+
+struct run {
+    uint64_t first;
+    int count, jobs, each; /* each: differences that are made small */
+    bool cuda, quick;
+    const char *out;
+    bool avoid[NODE_count];
+    struct worker *workers;
+};
+
+static void count_reason(void *user, const char *text)
+{
+    struct worker *w = user;
+    int i = 0;
+    while (i < w->nreasons && strcmp(w->reasons[i].text, text) != 0)
+        i++;
+    if (i == REASONS)
+        return;
+    if (i == w->nreasons)
+        snprintf(w->reasons[w->nreasons++].text, sizeof w->reasons[0].text, "%s", text);
+    w->reasons[i].times++;
+}
+
+static void limit_time(void)
+{
+    alarm(6 * SECONDS_MOST); /* of a clock, where others work too */
+    struct rlimit r = {SECONDS_MOST, SECONDS_MOST + 1}, now = {0, 0};
+    struct rusage used;
+    getrlimit(RLIMIT_CPU, &now);
+    getrusage(RUSAGE_SELF, &used);
+    r.rlim_cur = (rlim_t)used.ru_utime.tv_sec + (rlim_t)used.ru_stime.tv_sec + SECONDS_MOST;
+    r.rlim_max = now.rlim_max;
+    setrlimit(RLIMIT_CPU, &r);
+}
+
+static _Noreturn void work(const struct run *r, int index)
+{
+    struct worker *w = &r->workers[index];
+    struct judge *j = judge_open(r->cuda);
+    struct arena a;
+    pool_init(&a);
+    while (w->next < (uint64_t)r->count) {
+        struct verdict v;
+        uint64_t seed = r->first + w->next;
+        struct program *p = program_generate(&a, seed, r->avoid);
+        limit_time();
+        judge_all(j, p, &v, count_reason, w);
+        alarm(0);
+        arena_reset(&a, (struct arena_mark){0});
+        w->passed += v.what != FAILED;
+        if (v.what == FAILED && w->nfailures < FAILURES)
+            w->failures[w->nfailures++] = (struct failure){seed, v};
+        w->next += (uint64_t)r->jobs;
+        if (v.what == FAILED && r->cuda && strncmp(v.kind, "launch", 6) == 0)
+            _exit(4); /* the context may be lost */
+    }
+    judge_close(j);
+    arena_free(&a);
+    _exit(0);
+}
+
+static void record_death(const struct run *r, int index, int status)
+{
+    struct worker *w = &r->workers[index];
+    struct verdict v = {.what = FAILED};
+    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGXCPU))
+        snprintf(v.kind, sizeof v.kind, "no end within %d seconds", SECONDS_MOST);
+    else if (WIFSIGNALED(status))
+        snprintf(v.kind, sizeof v.kind, "crash: signal %d", WTERMSIG(status));
+    else
+        snprintf(v.kind, sizeof v.kind, "crash: exit %d", WEXITSTATUS(status));
+    v.config.target = "?";
+    if (w->nfailures < FAILURES)
+        w->failures[w->nfailures++] = (struct failure){r->first + w->next, v};
+    w->next += (uint64_t)r->jobs;
+}
+
+static void run_workers(const struct run *r)
+{
+    pid_t pids[JOBS];
+    int left = r->jobs;
+    fflush(NULL);
+    for (int i = 0; i < r->jobs; i++) {
+        r->workers[i].next = (uint64_t)i;
+        if ((pids[i] = fork()) == 0)
+            work(r, i);
+    }
+    while (left > 0) {
+        int status, i = 0;
+        pid_t pid = wait(&status);
+        if (pid < 0)
+            return;
+        while (i < r->jobs && pids[i] != pid)
+            i++;
+        if (i == r->jobs)
+            continue;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+            left--;
+            continue;
+        }
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 4)
+            record_death(r, i, status);
+        if ((pids[i] = fork()) == 0)
+            work(r, i);
+    }
+}
+
+/* -- smaller -- */
+
+struct attempt {
+    struct verdict verdict;
+    struct expectation expected;
+    bool done;
+};
+
+/* Judges in a process of its own. */
+static void attempt(struct program *p, const struct config *c, bool cuda, struct attempt *shared)
+{
+    memset(shared, 0, sizeof *shared);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int null = open("/dev/null", O_WRONLY);
+        dup2(null, 2);
+        struct judge *j = judge_open(cuda);
+        limit_time();
+        judge_one(j, p, c, &shared->verdict, &shared->expected);
+        shared->done = true;
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    if (shared->done)
+        return;
+    shared->verdict.what = FAILED;
+    shared->verdict.config = *c;
+    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGXCPU))
+        snprintf(shared->verdict.kind, sizeof shared->verdict.kind, "no end within %d seconds", SECONDS_MOST);
+    else
+        snprintf(shared->verdict.kind, sizeof shared->verdict.kind, "crash: signal %d",
+                 WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+}
+
+static bool fails_alike(struct program *p, const struct config *c, const char *kind, bool cuda,
+                        struct attempt *shared)
+{
+    attempt(p, c, cuda, shared);
+    return shared->verdict.what == FAILED && strcmp(shared->verdict.kind, kind) == 0;
+}
+
+static bool simpler_config(struct config *c, int number)
+{
+    struct config old = *c;
+    switch (number) {
+    case 0: c->skip[0] = 0; return old.skip[0] != 0;
+    case 1: c->warps = 1; return old.warps > 1;
+    case 2: c->warps = 4; return old.warps > 4;
+    case 3: c->warps = old.warps / 2; return old.warps > 1;
+    case 4: c->stages = 1; return old.stages > 1;
+    case 5: c->target = "sm_90a"; return strcmp(old.target, "sm_90a") != 0;
+    default: return false;
+    }
+}
+
+/* Edits are tried in order, again and again, until none leaves a program that fails alike. */
+static struct program *shrink(struct program *p, struct config *c, const char *kind, bool cuda,
+                              struct attempt *shared, double seconds)
+{
+    double end = (double)time(NULL) + seconds;
+    bool progress = true;
+    while (progress && (double)time(NULL) < end) {
+        progress = false;
+        for (int i = 0; i < 6; i++) {
+            struct config simple = *c;
+            if (!simpler_config(&simple, i))
+                continue;
+            struct program *q = program_copy(p, p->arena);
+            q->warps = simple.warps;
+            q->stages = simple.stages;
+            if (fails_alike(q, &simple, kind, cuda, shared)) {
+                *c = simple;
+                p = q;
+                progress = true;
+            }
+        }
+        for (int i = 0; i < EDITS_MOST && (double)time(NULL) < end; i++) {
+            struct program *q = program_copy(p, p->arena);
+            int edited = program_edit(q, i);
+            if (edited == 0)
+                break;
+            if (edited > 0 && fails_alike(q, c, kind, cuda, shared)) {
+                p = q;
+                progress = true;
+                i--;
+            }
+        }
+    }
+    return p;
+}
+
+/* -- reports -- */
+
+static void write_program(const struct run *r, const struct failure *f, struct program *p,
+                          const struct attempt *last)
+{
+    struct text t, why, signature;
+    char name[300], config[200];
+    text_init(&t, p->arena);
+    text_init(&why, p->arena);
+    text_init(&signature, p->arena);
+    text_str(&signature, "");
+    config_print(&last->verdict.config, config, sizeof config);
+    program_layout(p);
+    program_signature(p, &signature);
+    text_printf(&why, "# random kernel %llu: %s\n# %s: ", (unsigned long long)f->seed, f->verdict.kind,
+                config);
+    for (const char *s = last->verdict.text; *s; s++) {
+        text_char(&why, *s);
+        if (*s == '\n' && s[1])
+            text_str(&why, "# ");
+    }
+    text_printf(&why, "\n# signature: \"%s\"\n", signature.s);
+    program_print(p, true, &last->expected, why.s, &t);
+    snprintf(name, sizeof name, "%s/random_%llu.py", r->out, (unsigned long long)f->seed);
+    mkdir(r->out, 0777);
+    FILE *file = fopen(name, "w");
+    if (file) {
+        fputs(t.s, file);
+        fclose(file);
+        printf("---- %s\n", name);
+    }
+    fputs(t.s, stdout);
+}
+
+/* One failure of a kind, made small; the others are only counted. */
+static void report(const struct run *r, struct attempt *shared)
+{
+    struct {
+        const struct failure *first;
+        int times;
+    } kinds[FAILURES];
+    const struct failure *chosen[FAILURES];
+    int nkinds = 0, nchosen = 0;
+    for (int i = 0; i < r->jobs; i++)
+        for (int k = 0; k < r->workers[i].nfailures; k++) {
+            const struct failure *f = &r->workers[i].failures[k];
+            int at = 0;
+            while (at < nkinds && strcmp(kinds[at].first->verdict.kind, f->verdict.kind) != 0)
+                at++;
+            if (at == nkinds && nkinds < FAILURES) {
+                kinds[nkinds].first = f;
+                kinds[nkinds++].times = 0;
+            }
+            char config[200];
+            config_print(&f->verdict.config, config, sizeof config);
+            bool is_vague = strcmp(f->verdict.kind, "difference") == 0; /* the causes may differ */
+            if ((kinds[at].times == 0 || (is_vague && kinds[at].times < r->each)) && nchosen < FAILURES)
+                chosen[nchosen++] = f;
+            if (kinds[at].times++ < SHOWN)
+                printf("FAILED: %llu on %s: %s\n", (unsigned long long)f->seed, config, f->verdict.kind);
+        }
+    for (int i = 0; i < nkinds; i++)
+        printf("%5d x %s\n", kinds[i].times, kinds[i].first->verdict.kind);
+    for (int i = 0; i < nchosen && !r->quick; i++) {
+        const struct failure *f = chosen[i];
+        struct arena a;
+        pool_init(&a);
+        struct program *p = program_generate(&a, f->seed, r->avoid);
+        struct config c = f->verdict.config;
+        if (c.target[0] == '?')
+            c = (struct config){DEVICE_emulator, "sm_90a", p->warps, p->stages, "", false};
+        p->warps = c.warps;
+        p->stages = c.stages;
+        if (fails_alike(p, &c, f->verdict.kind, r->cuda, shared)) {
+            p = shrink(p, &c, f->verdict.kind, r->cuda, shared, 60);
+            fails_alike(p, &c, f->verdict.kind, r->cuda, shared);
+        }
+        write_program(r, f, p, shared);
+        arena_free(&a);
+    }
+}
+
+static int finish(const struct run *r, struct attempt *shared)
+{
+    int passed = 0, failed = 0;
+    struct worker *all = &r->workers[0];
+    for (int i = 0; i < r->jobs; i++) {
+        passed += r->workers[i].passed;
+        failed += r->workers[i].nfailures;
+        for (int k = 0; i && k < r->workers[i].nreasons; k++)
+            for (int n = 0; n < r->workers[i].reasons[k].times; n++)
+                count_reason(all, r->workers[i].reasons[k].text);
+    }
+    report(r, shared);
+    for (int i = 0; i < all->nreasons; i++)
+        printf("refused %d times: %s\n", all->reasons[i].times, all->reasons[i].text);
+    printf("seeds %llu to %llu\n", (unsigned long long)r->first,
+           (unsigned long long)(r->first + (uint64_t)r->count - 1));
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0 || passed == 0;
+}
+
+static void show(uint64_t seed)
+{
+    struct arena a;
+    struct text t;
+    pool_init(&a);
+    text_init(&t, &a);
+    struct program *p = program_generate(&a, seed, NULL);
+    program_layout(p);
+    program_print(p, true, NULL, NULL, &t);
+    fputs(t.s, stdout);
+    arena_free(&a);
+}
+
+static void avoid(struct run *r, const char *word)
+{
+    for (int i = 0; i < NODE_count; i++)
+        r->avoid[i] |= strcmp(word, node_words[i]) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct run r = {
+        .count = 500, .each = 4, .jobs = (int)sysconf(_SC_NPROCESSORS_ONLN), .out = "build/random"};
+    bool have_count = false;
+    r.first = (uint64_t)time(NULL) * 100000;
+    if (argc == 3 && strcmp(argv[1], "show") == 0) {
+        show(strtoull(argv[2], NULL, 0));
+        return 0;
+    }
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "cuda") == 0)
+            r.cuda = true;
+        else if (strcmp(argv[i], "quick") == 0)
+            r.quick = true;
+        else if (strcmp(argv[i], "ptxas") == 0)
+            setenv("RANDOM_PTXAS", "1", 1);
+        else if (strncmp(argv[i], "jobs=", 5) == 0)
+            r.jobs = atoi(argv[i] + 5);
+        else if (strncmp(argv[i], "each=", 5) == 0)
+            r.each = atoi(argv[i] + 5);
+        else if (strncmp(argv[i], "out=", 4) == 0)
+            r.out = argv[i] + 4;
+        else if (strncmp(argv[i], "avoid=", 6) == 0)
+            avoid(&r, argv[i] + 6);
+        else if (!have_count)
+            r.count = atoi(argv[i]), have_count = true;
+        else
+            r.first = strtoull(argv[i], NULL, 0);
+    }
+    if (r.jobs < 1 || r.jobs > JOBS)
+        r.jobs = 1;
+    r.workers = mmap(NULL, sizeof *r.workers * (size_t)r.jobs, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct attempt *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (r.workers == MAP_FAILED || shared == MAP_FAILED || r.count < 1)
+        return 2;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    printf("random kernels from seed %llu\n", (unsigned long long)r.first);
+    run_workers(&r);
+    return finish(&r, shared);
+}

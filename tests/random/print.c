@@ -1,0 +1,635 @@
+/* print.c: a program as the text of a .py file, which runs under neso and under the original Triton. */
+#include "tests/random/random.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* -- where outputs lie -- */
+
+static void place_stores(const struct program *p, struct stmt *s)
+{
+    for (; s; s = s->next) {
+        if (s->kind == STMT_store) {
+            int64_t slot = shape_size(p, &s->e[0]->type.shape);
+            s->base = s->buffer->count;
+            s->buffer->count += slot * s->rounds * p->grid;
+        }
+        place_stores(p, s->body);
+        place_stores(p, s->alternative);
+    }
+}
+
+int64_t program_layout(struct program *p)
+{
+    int64_t at = 256;
+    for (int i = 0; i < p->nbuffers; i++) {
+        struct buffer *b = p->buffers[i];
+        b->count = b->role == ROLE_output ? 0 : (int64_t)1 << b->log_count;
+    }
+    place_stores(p, p->body);
+    for (int i = 0; i < p->nbuffers; i++) {
+        struct buffer *b = p->buffers[i];
+        b->offset = at + b->skew * elem_bytes(b->elem);
+        at += ((b->count + b->skew) * elem_bytes(b->elem) + 511) / 256 * 256;
+    }
+    return at;
+}
+
+int program_statements(const struct program *p)
+{
+    int n = 0;
+    for (const struct stmt *s = p->body; s; s = s->next)
+        n++;
+    return n;
+}
+
+/* -- what is used -- */
+
+enum { COMBINES = 10 };
+
+struct printer {
+    const struct program *p;
+    struct text *out;
+    bool uses_scalar[SCALARS], uses_buffer[BUFFERS], uses_function[FUNCTIONS], uses_combine[COMBINES];
+    bool uses_descriptor;
+};
+
+static const struct {
+    const char *name, *text;
+} combines[COMBINES] = {
+    {"f_add", "def f_add(a, b):\n    return a + b\n"},
+    {"f_mul", "def f_mul(a, b):\n    return a * b\n"},
+    {"f_xor", "def f_xor(a, b):\n    return a ^ b\n"},
+    {"f_and", "def f_and(a, b):\n    return a & b\n"},
+    {"f_or", "def f_or(a, b):\n    return a | b\n"},
+    {"f_max", "def f_max(a, b):\n    return tl.where(a > b, a, b)\n"},
+    {"f_min", "def f_min(a, b):\n    return tl.where(a < b, a, b)\n"},
+    {"f_right", "def f_right(a, b):\n    return b\n"},
+    {"f_best", "def f_best(a, i, b, k):\n    c = (a > b) | ((a == b) & (i < k))\n"
+               "    return tl.where(c, a, b), tl.where(c, i, k)\n"},
+    {"f_linear", "def f_linear(a, b, c, d):\n    return a * c, b * c + d\n"},
+};
+
+static void use_statements(struct printer *q, const struct stmt *s);
+
+static void use_node(struct printer *q, const struct node *n)
+{
+    if (!n)
+        return;
+    for (int i = 0; i < n->nargs; i++)
+        use_node(q, n->arg[i]);
+    for (int i = 0; i < q->p->nscalars; i++)
+        q->uses_scalar[i] |= n->scalar == q->p->scalars[i];
+    for (int i = 0; i < q->p->nbuffers; i++)
+        q->uses_buffer[i] |= n->buffer == q->p->buffers[i];
+    for (int i = 0; i < COMBINES; i++)
+        q->uses_combine[i] |= n->word && n->kind != NODE_call && strcmp(n->word, combines[i].name) == 0;
+    q->uses_descriptor |= n->kind == NODE_make_descriptor;
+    for (int i = 0; i < q->p->nfunctions && n->kind == NODE_call; i++) {
+        const struct function *f = q->p->functions[i];
+        if (strcmp(n->word, f->name) != 0 || q->uses_function[i])
+            continue;
+        q->uses_function[i] = true;
+        use_statements(q, f->body);
+        use_node(q, f->result);
+    }
+}
+
+static void use_statements(struct printer *q, const struct stmt *s)
+{
+    for (; s; s = s->next) {
+        for (int i = 0; i < 4; i++)
+            use_node(q, s->e[i]);
+        for (int i = 0; i < q->p->nbuffers; i++)
+            q->uses_buffer[i] |= s->buffer == q->p->buffers[i];
+        use_statements(q, s->body);
+        use_statements(q, s->alternative);
+    }
+}
+
+/* -- expressions -- */
+
+static void shape_text(const struct printer *q, const struct shape *s)
+{
+    text_char(q->out, '[');
+    for (int i = 0; i < s->rank; i++)
+        text_printf(q->out, "%s%" PRId64, i ? ", " : "", size_of(q->p, s->dim[i]));
+    text_char(q->out, ']');
+}
+
+static int64_t at_least_one(const struct program *p, const struct extent *e)
+{
+    int64_t n = extent_of(p, e);
+    return n < 1 ? 1 : n;
+}
+
+static bool is_constant(const struct node *n)
+{
+    return n->kind == NODE_number || (n->kind == NODE_extent && !n->scalar);
+}
+
+static void literal(const struct printer *q, const struct node *n)
+{
+    const struct elem_info *e = &elem_info[n->type.elem];
+    double x = n->number + (double)n->bits;
+    if (n->kind == NODE_extent)
+        text_printf(q->out, "%" PRId64, extent_of(q->p, &n->extent));
+    else if (e->class == BOOL)
+        text_str(q->out, n->bits ? "True" : "False");
+    else if (e->class & INTS)
+        text_printf(q->out, n->bits < 0 ? "(%" PRId64 ")" : "%" PRId64, n->bits);
+    else {
+        text_str(q->out, x < 0 ? "(" : "");
+        text_double(q->out, x, 0);
+        text_str(q->out, x < 0 ? ")" : "");
+    }
+}
+
+static void typed_literal(const struct printer *q, const struct node *n)
+{
+    bool is_small = elem_info[n->type.elem].class == SMALL;
+    text_str(q->out, "tl.full(");
+    shape_text(q, &n->type.shape);
+    text_str(q->out, ", ");
+    literal(q, n);
+    text_printf(q->out, ", tl.%s)", is_small ? "float32" : elem_info[n->type.elem].name);
+    if (is_small)
+        text_printf(q->out, ".to(tl.%s)", elem_info[n->type.elem].name);
+}
+
+static void expression(const struct printer *q, const struct node *n);
+
+/* May operand i of n stand as a bare number? */
+static bool stands_bare(const struct node *n, int i)
+{
+    const struct node *x = n->arg[i];
+    if (!is_constant(x) || elem_info[x->type.elem].class & (BOOL | SMALL))
+        return false;
+    switch (n->kind) {
+    case NODE_add:
+    case NODE_sub:
+    case NODE_mul:
+    case NODE_and:
+    case NODE_or:
+    case NODE_xor:
+    case NODE_shl:
+    case NODE_shr:
+    case NODE_div:
+    case NODE_rem:
+    case NODE_compare: {
+        const struct node *other = n->arg[1 - i];
+        return (!is_constant(other) || i == 1) && shape_equal(&other->type.shape, &n->type.shape);
+    }
+    case NODE_where: {
+        const struct node *other = n->arg[3 - i];
+        bool whole = shape_equal(&other->type.shape, &n->type.shape) ||
+                     shape_equal(&n->arg[0]->type.shape, &n->type.shape);
+        return i > 0 && whole && (!is_constant(other) || i == 2);
+    }
+    case NODE_load: return i == 2;
+    case NODE_address:
+    case NODE_advance:
+    case NODE_load_descriptor:
+    case NODE_make_block_ptr:
+    case NODE_cast: return x->kind == NODE_extent || n->kind != NODE_cast;
+    default: return x->kind == NODE_extent;
+    }
+}
+
+static void operand(const struct printer *q, const struct node *n, int i)
+{
+    const struct node *x = n->arg[i];
+    bool binary = n->nargs == 2 && i == 0 && is_constant(x) && is_constant(n->arg[1]);
+    if (stands_bare(n, i))
+        literal(q, x);
+    else if (x->kind == NODE_number || (binary && x->kind == NODE_extent))
+        typed_literal(q, x);
+    else
+        expression(q, x);
+}
+
+static void list(const struct printer *q, const struct node *n, int from)
+{
+    for (int i = from; i < n->nargs; i++) {
+        text_str(q->out, i > from ? ", " : "");
+        operand(q, n, i);
+    }
+}
+
+static void arange(const struct printer *q, const struct node *n)
+{
+    int rank = n->type.shape.rank;
+    int64_t size = size_of(q->p, n->type.shape.dim[n->axis]);
+    text_printf(q->out, "tl.arange(0, %" PRId64 ")", size);
+    for (int i = 0; i < rank && rank > 1; i++)
+        text_printf(q->out, "%s%s%s", i ? ", " : "[", i == n->axis ? ":" : "None", i == rank - 1 ? "]" : "");
+}
+
+static void extents(const struct printer *q, const struct extent *e, int n)
+{
+    for (int i = 0; i < n; i++)
+        text_printf(q->out, "%s%" PRId64, i ? ", " : "", at_least_one(q->p, &e[i]));
+}
+
+static void block_pointer(const struct printer *q, const struct node *n)
+{
+    int rank = n->type.shape.rank;
+    const char *end = rank == 1 ? ",)" : ")";
+    text_printf(q->out, "tl.make_block_ptr(%s, shape=(", n->buffer->name);
+    extents(q, n->rows, rank);
+    text_printf(q->out, "%s, strides=(", end);
+    extents(q, n->strides, rank);
+    text_printf(q->out, "%s, offsets=(", end);
+    list(q, n, 0);
+    text_printf(q->out, "%s, block_shape=(", end);
+    for (int i = 0; i < rank; i++)
+        text_printf(q->out, "%s%" PRId64, i ? ", " : "", size_of(q->p, n->type.shape.dim[i]));
+    text_printf(q->out, "%s, order=(", end);
+    for (int i = 0; i < rank; i++)
+        text_printf(q->out, "%s%d", i ? ", " : "", n->perm[i]);
+    text_printf(q->out, "%s)", end);
+}
+
+static void descriptor(const struct printer *q, const struct node *n)
+{
+    text_printf(q->out, "tl.make_tensor_descriptor(%s, shape=[", n->buffer->name);
+    extents(q, n->rows, n->type.shape.rank);
+    text_str(q->out, "], strides=[");
+    extents(q, n->strides, n->type.shape.rank);
+    text_str(q->out, "], block_shape=");
+    shape_text(q, &n->type.shape);
+    text_char(q->out, ')');
+}
+
+/* A function that gives wider integers or floats than it takes. */
+static void cast_back(const struct printer *q, const struct node *n)
+{
+    if (elem_info[n->type.elem].bits < 32 || n->type.elem == EL_u32)
+        text_printf(q->out, ".to(tl.%s)", elem_info[n->type.elem].name);
+}
+
+static void numbers(const struct printer *q, const int *x, int n, bool counting)
+{
+    text_char(q->out, '(');
+    for (int i = 0; i < n; i++)
+        text_printf(q->out, "%s%d", i ? ", " : "", counting ? i : x[i]);
+    text_str(q->out, n == 1 ? ",)" : ")");
+}
+
+static void keyword(const struct printer *q, const char *name, const struct node *n, int i)
+{
+    if (i >= n->nargs || !n->arg[i])
+        return;
+    text_printf(q->out, ", %s=", name);
+    operand(q, n, i);
+}
+
+static void placeholder(const struct printer *q, const struct node *n, char c)
+{
+    const struct elem_info *e = &elem_info[n->type.elem];
+    switch (c) {
+    case '*': list(q, n, 0); break;
+    case ':': list(q, n, 1); break;
+    case 'S': shape_text(q, &n->type.shape); break;
+    case 'T': text_printf(q->out, "tl.%s", e->name); break;
+    case 'A': n->axis == -9 ? text_str(q->out, "None") : text_printf(q->out, "%d", n->axis); break;
+    case 'B': text_printf(q->out, "%d", n->other); break;
+    case 'P': numbers(q, n->perm, n->type.shape.rank, false); break;
+    case 'X': numbers(q, NULL, n->type.shape.rank, true); break;
+    case 'W': text_str(q->out, n->word ? n->word : "?"); break;
+    case 'Q':
+    case 'O': /* behind a load's mask and other: how it is cached */
+        if (n->kind == NODE_load)
+            keyword(q, "other", n, 2);
+        text_str(q->out, n->word ? n->word : "");
+        break;
+    case 'C': cast_back(q, n); break;
+    case 'K': text_str(q->out, n->flag ? ", keep_dims=True" : ""); break;
+    case 'R': text_str(q->out, n->flag ? ", reverse=True" : ""); break;
+    case 'D': text_str(q->out, n->flag ? ", descending=True" : ""); break;
+    case 'E': text_printf(q->out, "%" PRId64, size_of(q->p, n->end)); break;
+    case 'M': keyword(q, "mask", n, 1); break;
+    case 'L': keyword(q, "mask", n, n->kind == NODE_load ? 1 : 2); break;
+    default: operand(q, n, c - '0');
+    }
+}
+
+static void expression(const struct printer *q, const struct node *n)
+{
+    switch (n->kind) {
+    case NODE_number: typed_literal(q, n); return;
+    case NODE_extent:
+        if (n->scalar)
+            text_str(q->out, n->scalar->name);
+        else
+            literal(q, n);
+        return;
+    case NODE_scalar: text_printf(q->out, "tl.cast(%s, tl.int32)", n->scalar->name); return;
+    case NODE_var: text_str(q->out, n->var->name); return;
+    case NODE_buffer: text_str(q->out, n->buffer->name); return;
+    case NODE_arange: arange(q, n); return;
+    case NODE_make_block_ptr: block_pointer(q, n); return;
+    case NODE_make_descriptor: descriptor(q, n); return;
+    default: break;
+    }
+    for (const char *s = node_texts[n->kind]; *s; s++) {
+        if (*s == '$')
+            placeholder(q, n, *++s);
+        else
+            text_char(q->out, *s);
+    }
+}
+
+/* -- statements -- */
+
+static void indent(const struct printer *q, int depth)
+{
+    for (int i = 0; i < depth; i++)
+        text_str(q->out, "    ");
+}
+
+/* Row-major in the order s->perm says: a place for each program and round. */
+static void store(const struct printer *q, const struct stmt *s)
+{
+    const struct shape *shape = &s->e[0]->type.shape;
+    int64_t slot = shape_size(q->p, shape), stride = 1;
+    text_printf(q->out, "tl.store(%s", s->buffer->name);
+    if (s->base)
+        text_printf(q->out, " + %" PRId64, s->base);
+    if (q->p->grid > 1)
+        text_printf(q->out, " + tl.program_id(0) * %" PRId64, slot * s->rounds);
+    if (s->e[2]) {
+        text_str(q->out, " + (");
+        expression(q, s->e[2]);
+        text_printf(q->out, " & %d) * %" PRId64, s->rounds - 1, slot);
+    }
+    int order[RANK_LIMIT], n = 0;
+    for (int i = 0; i < RANK_LIMIT; i++)
+        if (s->perm[i] < shape->rank && n < shape->rank)
+            order[n++] = s->perm[i];
+    for (int i = n - 1; i >= 0; i--) {
+        struct node index = {.axis = order[i], .type = {.shape = *shape}};
+        if (size_of(q->p, shape->dim[order[i]]) > 1 || n == 1 || i == 0) {
+            text_str(q->out, " + ");
+            arange(q, &index);
+            if (stride > 1)
+                text_printf(q->out, " * %" PRId64, stride);
+        }
+        stride *= size_of(q->p, shape->dim[order[i]]);
+    }
+    text_str(q->out, ", ");
+    expression(q, s->e[0]);
+    if (s->e[1]) {
+        text_str(q->out, ", mask=");
+        expression(q, s->e[1]);
+    }
+    text_char(q->out, ')');
+}
+
+static void block(const struct printer *q, const struct stmt *s, int depth);
+
+static void loop(const struct printer *q, const struct stmt *s, int depth)
+{
+    static const char *const forms[] = {"range", "tl.range", "tl.static_range"};
+    text_printf(q->out, "for %s in %s(", s->var->name, forms[s->form]);
+    for (int i = 0; i < 3 && s->e[i]; i++) {
+        text_str(q->out, i ? ", " : "");
+        if (is_constant(s->e[i]))
+            literal(q, s->e[i]);
+        else
+            expression(q, s->e[i]);
+    }
+    if (s->stages)
+        text_printf(q->out, ", num_stages=%d", s->stages);
+    text_str(q->out, "):\n");
+    block(q, s->body, depth + 1);
+}
+
+static void statement(const struct printer *q, const struct stmt *s, int depth)
+{
+    indent(q, depth);
+    switch (s->kind) {
+    case STMT_assign:
+        text_printf(q->out, "%s = ", s->var->name);
+        expression(q, s->e[0]);
+        text_char(q->out, '\n');
+        return;
+    case STMT_store:
+        store(q, s);
+        text_char(q->out, '\n');
+        return;
+    case STMT_atomic:
+        expression(q, s->e[0]);
+        text_char(q->out, '\n');
+        return;
+    case STMT_barrier: text_str(q->out, "tl.debug_barrier()\n"); return;
+    case STMT_return:
+        text_str(q->out, "return");
+        if (s->e[0]) {
+            text_char(q->out, ' ');
+            expression(q, s->e[0]);
+        }
+        text_char(q->out, '\n');
+        return;
+    case STMT_for: loop(q, s, depth); return;
+    default:
+        text_str(q->out, s->kind == STMT_if ? "if " : "while ");
+        expression(q, s->e[0]);
+        text_str(q->out, ":\n");
+        block(q, s->body, depth + 1);
+        if (s->alternative) {
+            indent(q, depth);
+            text_str(q->out, "else:\n");
+            block(q, s->alternative, depth + 1);
+        }
+    }
+}
+
+static void block(const struct printer *q, const struct stmt *s, int depth)
+{
+    if (!s) {
+        indent(q, depth);
+        text_str(q->out, "pass\n");
+    }
+    for (; s; s = s->next)
+        statement(q, s, depth);
+}
+
+/* -- the file -- */
+
+static void functions(const struct printer *q)
+{
+    for (int i = 0; i < COMBINES; i++)
+        if (q->uses_combine[i])
+            text_printf(q->out, "@triton.jit\n%s\n\n", combines[i].text);
+    for (int i = 0; i < q->p->nfunctions; i++) {
+        const struct function *f = q->p->functions[i];
+        if (!q->uses_function[i])
+            continue;
+        text_printf(q->out, "@triton.jit\ndef %s(", f->name);
+        for (int k = 0; k < f->nparams; k++)
+            text_printf(q->out, "%s%s", k ? ", " : "", f->params[k]->name);
+        text_str(q->out, "):\n");
+        for (const struct stmt *s = f->body; s; s = s->next)
+            statement(q, s, 1);
+        text_str(q->out, "    return ");
+        expression(q, f->result);
+        text_str(q->out, "\n\n\n");
+    }
+}
+
+static void parameters(const struct printer *q)
+{
+    const char *comma = "";
+    for (int i = 0; i < q->p->nbuffers; i++)
+        if (q->uses_buffer[i]) {
+            text_printf(q->out, "%s%s", comma, q->p->buffers[i]->name);
+            comma = ", ";
+        }
+    for (int i = 0; i < q->p->nscalars; i++)
+        if (q->uses_scalar[i]) {
+            text_printf(q->out, "%s%s", comma, q->p->scalars[i]->name);
+            comma = ", ";
+        }
+}
+
+static void element(const struct printer *q, enum elem e, double x, int64_t bits)
+{
+    if (elem_info[e].class == BOOL)
+        text_str(q->out, bits ? "True" : "False");
+    else if (elem_info[e].class & INTS)
+        e == EL_u64 ? text_printf(q->out, "%" PRIu64, (uint64_t)bits) : text_printf(q->out, "%" PRId64, bits);
+    else if (x != x || x - x != 0)
+        text_str(q->out, x != x ? "float('nan')" : x > 0 ? "float('inf')" : "-float('inf')");
+    else
+        text_double(q->out, x, 0);
+}
+
+static void check_of(const struct printer *q, const struct buffer *b, const struct expectation *x)
+{
+    const char *comma = "";
+    for (int i = 0; i < x->n; i++) {
+        if (x->at[i].buffer != b)
+            continue;
+        if (!*comma)
+            text_printf(q->out, "got = %s.cpu()%s.tolist()\nfor i, want in [", b->name,
+                        elem_info[b->elem].class == SMALL ? ".to(torch.float32)" : "");
+        text_printf(q->out, "%s(%" PRId64 ", ", comma, x->at[i].index);
+        element(q, b->elem, x->at[i].number, x->at[i].bits);
+        text_char(q->out, ')');
+        comma = ", ";
+    }
+    if (*comma)
+        text_printf(q->out, "]:\n    assert got[i] == want or want != want, ('%s', i, got[i], want)\n",
+                    b->name);
+}
+
+static void host(const struct printer *q, const struct expectation *x)
+{
+    const struct program *p = q->p;
+    text_str(q->out,
+             "def data(n, a, b, c, modulus, minus, scale, dtype):\n"
+             "    i = torch.arange(n, dtype=torch.int64)\n"
+             "    x = (i * a + b) % 65521 * c % modulus - minus\n"
+             "    if scale is not None:\n"
+             "        x = x.to(torch.float64) * scale\n"
+             "    return x.to(torch.float32).to(dtype).cuda() if dtype.itemsize == 1 and scale is not None "
+             "else x.to(dtype).cuda()\n\n\n");
+    if (q->uses_descriptor)
+        text_str(q->out,
+                 "triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8, "
+                 "device='cuda'))\n");
+    for (int i = 0; i < p->nbuffers; i++) {
+        const struct buffer *b = p->buffers[i];
+        if (!q->uses_buffer[i])
+            continue;
+        if (b->role == ROLE_output) {
+            bool is_small = elem_info[b->elem].class == SMALL;
+            text_printf(q->out, "%s = torch.full((%" PRId64 ",), %s, dtype=torch.%s, device='cuda')%s%s%s\n",
+                        b->name, b->count, b->elem == EL_i1 ? "True" : "3",
+                        is_small ? "float32" : elem_info[b->elem].torch, is_small ? ".to(torch." : "",
+                        is_small ? elem_info[b->elem].torch : "", is_small ? ")" : "");
+            continue;
+        }
+        text_printf(q->out,
+                    "%s = data(%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+                    ", ",
+                    b->name, b->count + b->skew, b->a, b->b, b->c, b->modulus, b->minus);
+        if (elem_info[b->elem].class & (FLOAT | SMALL))
+            text_printf(q->out, "2.0 ** %d", b->scale);
+        else
+            text_str(q->out, "None");
+        text_printf(q->out, ", torch.%s)", elem_info[b->elem].torch);
+        text_printf(q->out, b->skew ? "[%d:]\n" : "\n", b->skew);
+    }
+    text_printf(q->out, "kernel[(%d,)](", p->grid);
+    for (int i = 0; i < p->nbuffers; i++)
+        if (q->uses_buffer[i])
+            text_printf(q->out, "%s, ", p->buffers[i]->name);
+    for (int i = 0; i < p->nscalars; i++)
+        if (q->uses_scalar[i])
+            text_printf(q->out, "%" PRId64 ", ",
+                        at_least_one(p, &p->scalars[i]->value) * (extent_of(p, &p->scalars[i]->value) > 0));
+    text_printf(q->out, "num_warps=%d, num_stages=%d%s)\n", p->warps, p->stages,
+                p->no_fusion ? ", enable_fp_fusion=False" : "");
+    for (int i = 0; x && i < p->nbuffers; i++)
+        check_of(q, p->buffers[i], x);
+}
+
+static struct printer look(const struct program *p, struct text *out)
+{
+    struct printer q = {.p = p, .out = out};
+    use_statements(&q, p->body);
+    return q;
+}
+
+void program_print(const struct program *p, bool whole, const struct expectation *x, const char *why,
+                   struct text *out)
+{
+    struct printer q = look(p, out);
+    if (why)
+        text_str(out, why);
+    text_printf(out, "%simport triton\nimport triton.language as tl\n\n\n", whole ? "import torch\n" : "");
+    functions(&q);
+    text_str(out, "@triton.jit\ndef kernel(");
+    parameters(&q);
+    text_str(out, "):\n");
+    block(&q, p->body, 1);
+    if (whole) {
+        text_str(out, "\n\n");
+        host(&q, x);
+    }
+}
+
+int program_arguments(const struct program *p, struct argument *args)
+{
+    struct printer q = look(p, NULL);
+    int n = 0;
+    for (int i = 0; i < p->nbuffers; i++)
+        if (q.uses_buffer[i])
+            args[n++] = (struct argument){p->buffers[i], 0};
+    for (int i = 0; i < p->nscalars; i++) {
+        int64_t x = extent_of(p, &p->scalars[i]->value);
+        if (q.uses_scalar[i])
+            args[n++] = (struct argument){NULL, x > 0 ? x : 0};
+    }
+    return n;
+}
+
+void program_signature(const struct program *p, struct text *out)
+{
+    struct argument args[BUFFERS + SCALARS];
+    int n = program_arguments(p, args);
+    for (int i = 0; i < n; i++) {
+        const struct buffer *b = args[i].buffer;
+        text_str(out, i ? ", " : "");
+        if (b)
+            text_printf(out, "*%s%s", elem_info[b->elem].signature,
+                        b->skew * elem_bytes(b->elem) % 16 ? "" : ":16");
+        else if (args[i].number == 1)
+            text_str(out, "i32:1");
+        else
+            text_printf(out, "i32%s", args[i].number % 16 ? "" : ":16");
+    }
+}
