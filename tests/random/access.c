@@ -177,7 +177,7 @@ static struct node *index_linear(struct gen *g, const struct shape *s, int64_t *
     if (chance(g, 15)) {
         int offset = 1 + below(g, 40);
         *bound += offset;
-        sum = add_index(g, sum, node_extent(g, 0, 1, offset - 1));
+        sum = add_index(g, sum, node_extent(g, 0, 0, offset));
     }
     return sum;
 }
@@ -212,7 +212,7 @@ static struct node *mask_bounds(struct gen *g, const struct shape *s)
         struct node *index = node_arange(g, s, i), *bound;
         int64_t n = size_of(g->p, s->dim[i]);
         int limit = below(g, (int)n + 2);
-        bound = node_extent(g, 0, 1, limit);
+        bound = node_extent(g, 0, 0, limit);
         if (chance(g, 60))
             bound->scalar = scalar_new(g, bound->extent);
         struct vtype t = vtype_of(EL_i1, index->type.shape);

@@ -271,7 +271,7 @@ static struct node *small_int(struct gen *g, int x)
     struct node *n = node_int(g, vtype_ranged(EL_i32, (struct shape){0}, 3, 0), x);
     if (!chance(g, 60))
         return n;
-    n = node_extent(g, 0, 1, x);
+    n = node_extent(g, 0, 0, x);
     n->scalar = scalar_new(g, n->extent);
     return n;
 }

@@ -12,7 +12,7 @@ enum { MEMORY = 6 << 20 };
 
 struct device {
     neso_context *context;
-    uint64_t memory;
+    uint64_t memory; /* a GPU's: one piece for all tensors; on a CPU each has its own, whose bounds are watched */
 };
 
 struct judge {
@@ -63,7 +63,7 @@ static struct device *open_device(struct judge *j, int which)
         return d;
     if (neso_context_create(NULL, &d->context) != NESO_OK ||
         neso_context_use_device(d->context, device_names[which], NULL) != NESO_OK ||
-        neso_memory_allocate(d->context, MEMORY, &d->memory) != NESO_OK) {
+        (which == DEVICE_cuda && neso_memory_allocate(d->context, MEMORY, &d->memory) != NESO_OK)) {
         fprintf(stderr, "%s\n", d->context ? neso_error_text(d->context) : "no memory");
         exit(3);
     }
@@ -134,32 +134,75 @@ static neso_kernel *compile(struct device *d, const struct program *p, const str
     return kernel;
 }
 
-static bool launch(struct device *d, const struct program *p, neso_kernel *kernel, unsigned char *memory,
-                   size_t bytes, struct verdict *v)
+static bool place(struct device *d, const struct program *p, const unsigned char *memory, size_t bytes, uint64_t *at)
+{
+    if (d->memory) {
+        for (int i = 0; i < p->nbuffers; i++)
+            at[i] = d->memory + (uint64_t)p->buffers[i]->offset;
+        return neso_memory_write(d->context, d->memory, memory, bytes) == NESO_OK;
+    }
+    for (int i = 0; i < p->nbuffers; i++) {
+        const struct buffer *b = p->buffers[i];
+        int64_t skew = b->skew * elem_bytes(b->elem);
+        size_t size = (size_t)(b->count * elem_bytes(b->elem) + skew);
+        if (!b->count)
+            continue;
+        if (neso_memory_allocate(d->context, size, &at[i]) != NESO_OK ||
+            neso_memory_write(d->context, at[i], memory + b->offset - skew, size) != NESO_OK)
+            return false;
+        at[i] += (uint64_t)skew;
+    }
+    return true;
+}
+
+static void fetch(struct device *d, const struct program *p, unsigned char *memory, size_t bytes, uint64_t *at)
+{
+    if (d->memory) {
+        neso_memory_read(d->context, memory, d->memory, bytes);
+        return;
+    }
+    for (int i = 0; i < p->nbuffers; i++) {
+        const struct buffer *b = p->buffers[i];
+        if (!at[i])
+            continue;
+        neso_memory_read(d->context, memory + b->offset, at[i], (size_t)(b->count * elem_bytes(b->elem)));
+        neso_memory_release(d->context, at[i] - (uint64_t)(b->skew * elem_bytes(b->elem)));
+    }
+}
+
+static bool launch(struct device *d, const struct program *p, neso_kernel *kernel, unsigned char *memory, size_t bytes,
+                   struct verdict *v)
 {
     struct argument args[BUFFERS + SCALARS];
     const void *values[BUFFERS + SCALARS];
-    uint64_t numbers[BUFFERS + SCALARS];
-    int n = program_arguments(p, args);
-    for (int i = 0; i < n; i++) {
-        numbers[i] = args[i].buffer ? d->memory + (uint64_t)args[i].buffer->offset : (uint64_t)args[i].number;
-        values[i] = &numbers[i];
-    }
+    uint64_t numbers[BUFFERS + SCALARS], at[BUFFERS] = {0};
     neso_error error = {.size = sizeof error};
     uint32_t grid[3] = {(uint32_t)p->grid, 1, 1};
-    if (neso_memory_write(d->context, d->memory, memory, bytes) != NESO_OK ||
-        neso_launch(kernel, grid, NULL, values, &error) != NESO_OK ||
-        neso_memory_read(d->context, memory, d->memory, bytes) != NESO_OK) {
-        v->what = FAILED;
-        if (!error.message[0])
-            snprintf(error.message, sizeof error.message, "%s", neso_error_text(d->context));
-        if (strstr(error.message, "does not fit the GPU")) /* without maps it takes more shared memory */
-            v->what = REFUSED;
-        set_kind(v, "launch", error.message);
-        snprintf(v->text, sizeof v->text, "%s", error.message);
-        return false;
+    int n = program_arguments(p, args);
+    if (!place(d, p, memory, bytes, at)) {
+        fprintf(stderr, "%s\n", neso_error_text(d->context));
+        exit(3);
     }
-    return true;
+    for (int i = 0; i < n; i++) {
+        numbers[i] = (uint64_t)args[i].number;
+        for (int k = 0; k < p->nbuffers; k++)
+            if (p->buffers[k] == args[i].buffer)
+                numbers[i] = at[k];
+        values[i] = &numbers[i];
+    }
+    bool ok = neso_launch(kernel, grid, NULL, values, &error) == NESO_OK;
+    if (ok && d->memory && neso_synchronize(d->context, NULL) != NESO_OK) {
+        snprintf(error.message, sizeof error.message, "%s", neso_error_text(d->context));
+        ok = false;
+    }
+    fetch(d, p, memory, bytes, at);
+    if (ok)
+        return true;
+    /* Without tensor maps it takes more shared memory. */
+    v->what = strstr(error.message, "does not fit the GPU") ? REFUSED : FAILED;
+    set_kind(v, "launch", error.message);
+    snprintf(v->text, sizeof v->text, "%s", error.message);
+    return false;
 }
 
 /* -- ptxas -- */

@@ -109,7 +109,11 @@ static struct node *make_dot(struct gen *g, const struct vtype *t, int depth)
     n->arg[1] = value(g, operand_type(k, k->other, b), depth - 1);
     if (chance(g, 30)) {
         struct vtype acc = *t;
-        acc.range.most -= is_float(t->elem);
+        if (is_float(t->elem)) { /* so small that the sum is exact */
+            acc.range.least = r.least;
+            acc.range.most = r.least + elem_info[t->elem].precision - 2;
+            acc.range.most = acc.range.most > t->range.most - 1 ? t->range.most - 1 : acc.range.most;
+        }
         n->kind = NODE_dot_acc;
         n->nargs = 3;
         n->arg[2] = value(g, acc, depth - 1);
@@ -311,7 +315,7 @@ static struct node *operand_mask(struct gen *g, const struct loop *l, const stru
     on->word = "<";
     if (chance(g, 40)) {
         int other = 1 - o->sum, n = (int)size_of(g->p, o->tile.dim[other]);
-        struct node *limit = extent_node(g, (struct extent){0, 1, n - below(g, n / 2 + 1)});
+        struct node *limit = extent_node(g, (struct extent){0, 0, n - below(g, n / 2 + 1)});
         struct node *more = node_arange(g, &o->tile, other);
         more = node_binary(g, NODE_compare, vtype_of(EL_i1, more->type.shape), more, limit);
         more->word = "<";
@@ -431,7 +435,7 @@ static struct stmt *open_loop(struct gen *g, struct loop *l)
     s->form = chance(g, 20);
     s->stages = s->form ? below(g, 5) : 0;
     s->e[0] = node_int(g, i32_scalar(1), 0);
-    s->e[1] = l->counts_steps ? extent_node(g, (struct extent){0, 1, l->trips}) : l->length;
+    s->e[1] = l->counts_steps ? extent_node(g, (struct extent){0, 0, l->trips}) : l->length;
     s->e[2] = l->counts_steps ? NULL : node_extent(g, (dims)1 << l->k, 1, 0);
     if (chance(g, 8)) { /* as long as memory says */
         struct buffer *b = input_for(g, EL_i32, (struct range){2, 0});
