@@ -327,9 +327,29 @@ static struct node *make_block_load(struct gen *g, const struct vtype *t, int de
     return load;
 }
 
+/* What the program has stored, perhaps as another shape, whose elements other threads stored. */
+static struct node *make_reload(struct gen *g, const struct vtype *t, int depth)
+{
+    (void)depth;
+    for (int i = 0; i < g->nregions; i++) {
+        struct region *r = g->regions[i];
+        bool same = shape_equal(&r->shape, &t->shape);
+        bool reshaped = shape_is_plain(&r->shape) && shape_is_plain(&t->shape) &&
+                        shape_symbols(&r->shape) == shape_symbols(&t->shape);
+        if (r->buffer->elem != t->elem || !(same || reshaped) ||
+            !range_within(t->elem, range_full(t->elem), t->range))
+            continue;
+        struct node *n = node_new(g, NODE_reload, *t);
+        n->region = r;
+        return n;
+    }
+    return NULL;
+}
+
 const struct choice access_choices[] = {
     {INTS | FLOAT | BOOL | SMALL, 0, 24, make_load},
     {INTS | FLOAT, 1, 5, make_block_load},
+    {INTS | FLOAT, 0, 12, make_reload},
     {0, 0, 0, NULL},
 };
 
@@ -355,10 +375,73 @@ struct stmt *store_statement(struct gen *g, struct node *v, struct node *mask)
     s->e[2] = g->round;
     s->rounds = g->round ? 8 : 1;
     shuffle(g, s->perm, v->type.shape.rank);
+    s->form = chance(g, 8) ? STORE_block : chance(g, 6) ? STORE_descriptor : STORE_pointers;
+    if (is_int(b->elem) || is_float(b->elem))
+        s->stages = chance(g, 40) ? 1 + below(g, 3) : 0;
+    else
+        s->form = STORE_pointers;
+    return s;
+}
+
+static struct region *region_new(struct gen *g, enum elem e, const struct shape *s)
+{
+    struct buffer *b = output_for(g, e);
+    if (!b)
+        return NULL;
+    struct region *r = NEW(g->arena, struct region);
+    r->buffer = b;
+    r->shape = *s;
+    return r;
+}
+
+struct stmt *region_statement(struct gen *g, struct node *v, bool again)
+{
+    struct region *r = NULL;
+    for (int i = 0; i < g->nregions && again; i++)
+        if (g->regions[i]->buffer->elem == v->type.elem && shape_equal(&g->regions[i]->shape, &v->type.shape))
+            r = g->regions[i];
+    if (!r && g->nregions < (int)(sizeof g->regions / sizeof *g->regions) &&
+        (r = region_new(g, v->type.elem, &v->type.shape)) != NULL)
+        g->regions[g->nregions++] = r;
+    if (!r)
+        return NULL;
+    struct stmt *s = stmt_new(g, STMT_store);
+    s->buffer = r->buffer;
+    s->region = r;
+    s->e[0] = v;
+    s->e[1] = chance(g, 20) ? mask_for(g, &v->type.shape, 2) : NULL;
+    s->rounds = 1;
+    for (int i = 0; i < RANK_LIMIT; i++)
+        s->perm[i] = i;
     return s;
 }
 
 /* -- atomics -- */
+
+/* An atomic on elements of its own: what was there is known, and looked at. To be executed where it stands, once. */
+struct node *fetch_node(struct gen *g, struct vtype t, int depth)
+{
+    static const char *const ints[] = {"add", "max", "min", "and", "or", "xor", "xchg", "add"},
+                             *const floats[] = {"add", "xchg"};
+    struct region *r = region_new(g, t.elem, &t.shape);
+    if (!r)
+        return NULL;
+    t.range = range_full(t.elem);
+    struct vtype x = t;
+    if (is_float(t.elem))
+        x.range = (struct range){2, -1};
+    bool only_add = t.elem == EL_f16 || t.elem == EL_bf16;
+    struct node *n = node_unary(g, NODE_fetch, t, value(g, x, depth));
+    n->word = is_int(t.elem) ? ints[below(g, 8)] : floats[only_add ? 0 : below(g, 2)];
+    n->region = r;
+    if (is_int(t.elem) && chance(g, 20)) {
+        n->kind = NODE_fetch_cas;
+        n->nargs = 2;
+        n->arg[0] = node_binary(g, NODE_or, t, value(g, t, 1), node_int(g, t, 3));
+        n->arg[1] = value(g, t, depth);
+    }
+    return n;
+}
 
 /* Onto few elements that all programs share, by functions whose order does not matter; what was there is not looked at. */
 struct stmt *atomic_statement(struct gen *g, int depth)

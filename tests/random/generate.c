@@ -211,6 +211,13 @@ static void add_assign(struct gen *g, struct stmt ***at, int depth)
     if (n && chance(g, 55)) {
         s->var = again[below(g, n)];
         s->e[0] = value(g, s->var->type, depth);
+    } else if (chance(g, 8)) {
+        static const enum elem elems[] = {EL_i32, EL_i32, EL_u32, EL_i64, EL_u64,
+                                          EL_f32, EL_f64, EL_f16, EL_bf16};
+        struct vtype t = vtype_of(elems[below(g, 9)], chance(g, 30) ? (struct shape){0} : shape_any(g));
+        if ((s->e[0] = fetch_node(g, t, depth - 1)) == NULL)
+            return;
+        s->var = var_new(g, t, false);
     } else {
         struct vtype t = type_any(g);
         bool mutable = chance(g, 60);
@@ -229,6 +236,13 @@ static void add_store(struct gen *g, struct stmt ***at, int depth)
 {
     struct vtype t = type_any(g);
     struct node *v = value(g, t, depth);
+    struct stmt *s = NULL;
+    if ((is_int(t.elem) || is_float(t.elem)) && chance(g, 20))
+        s = region_statement(g, v, chance(g, 60));
+    if (s) {
+        append(at, s);
+        return;
+    }
     append(at, store_statement(g, v, chance(g, 30) ? mask_for(g, &t.shape, depth - 1) : NULL));
 }
 
@@ -294,8 +308,12 @@ static void add_for(struct gen *g, struct stmt ***at, int depth)
         struct vtype t = vtype_ranged(EL_i32, (struct shape){0}, 2, 0);
         s->e[1] = value(g, t, 2);
     }
-    s->form = chance(g, 20);
+    s->form = chance(g, 20) ? FORM_tl_range : FORM_range;
     s->stages = s->form ? below(g, 4) : 0;
+    if (s->e[0]->kind == NODE_number && s->e[1]->kind == NODE_number && chance(g, 40)) {
+        s->form = FORM_static;
+        s->stages = 0;
+    }
     int scope = g->nscope;
     s->var = var_new(g, vtype_ranged(EL_i32, (struct shape){0}, 5, 0), false);
     struct node *round = g->round;
@@ -360,7 +378,7 @@ void statements(struct gen *g, struct stmt ***at, int n, int depth)
         else if (what < 90 && g->depth_of_loops == 0 && depth == 3)
             add_return(g, at, depth);
         else if (what < 97 && g->depth_of_loops < 2)
-            product_loop(g, at);
+            (chance(g, 15) ? attention_loop : product_loop)(g, at);
         else
             add_assign(g, at, 4);
     }
@@ -464,8 +482,13 @@ struct program *program_generate(struct arena *a, uint64_t seed, const bool *avo
     while (p->nfunctions < 2 && chance(&g, 20))
         add_function(&g);
     struct stmt **at = &p->body;
+    if (chance(&g, 20)) {
+        struct scalar *f = scalar_new(&g, (struct extent){0, -1, -1 - below(&g, 99)});
+        f->is_float = true;
+        f->number = (below(&g, 64) - 32) * 0.25;
+    }
     if (chance(&g, 25))
-        product_loop(&g, &at);
+        (chance(&g, 15) ? attention_loop : product_loop)(&g, &at);
     statements(&g, &at, n, 3);
     g.round = NULL;
     for (int i = 0; i < g.nscope && i < 6; i++) /* what was computed is seen */

@@ -21,6 +21,8 @@ struct gen {
     struct shape shapes[6];   /* that statements prefer */
     int nshapes;
     const bool *avoid;        /* kinds of nodes; NULL: none */
+    struct region *regions[6]; /* that can be loaded from */
+    int nregions;
     struct node *round;       /* a scalar that tells the iterations of the loop apart; NULL: no loop */
 };
 
@@ -85,6 +87,9 @@ struct buffer *input_for(struct gen *g, enum elem e, struct range r);
 struct node *buffer_node(struct gen *g, struct buffer *b);
 void buffer_needs(struct gen *g, struct buffer *b, int64_t count);
 struct stmt *store_statement(struct gen *g, struct node *v, struct node *mask);
+/* A store that others can load from; NULL: there are too many. */
+struct stmt *region_statement(struct gen *g, struct node *v, bool again);
+struct node *fetch_node(struct gen *g, struct vtype t, int depth);
 struct stmt *atomic_statement(struct gen *g, int depth);
 struct node *mask_for(struct gen *g, const struct shape *s, int depth);
 
@@ -92,7 +97,7 @@ struct node *mask_for(struct gen *g, const struct shape *s, int depth);
 
 /* Appends a loop of dots, and what it needs. */
 void product_loop(struct gen *g, struct stmt ***at);
-struct vtype dot_operand(enum elem e, struct shape s);
+void attention_loop(struct gen *g, struct stmt ***at);
 
 /* -- generate.c -- */
 

@@ -12,7 +12,8 @@ enum { MEMORY = 6 << 20 };
 
 struct device {
     neso_context *context;
-    uint64_t memory; /* a GPU's: one piece for all tensors; on a CPU each has its own, whose bounds are watched */
+    uint64_t
+        memory; /* a GPU's: one piece for all tensors; on a CPU each has its own, whose bounds are watched */
 };
 
 struct judge {
@@ -83,8 +84,13 @@ static void set_kind(struct verdict *v, const char *what, const char *message)
 {
     size_t n = (size_t)snprintf(v->kind, sizeof v->kind, "%s: ", what);
     bool quoted = false;
+    int inside = 0; /* a type: its shape and layout differ from one failure to the next */
     for (const char *s = message; *s && *s != '\n' && n + 2 < sizeof v->kind; s++) {
         quoted ^= *s == '\'';
+        inside += *s == '<';
+        inside -= *s == '>' && inside > 0;
+        if (inside)
+            continue;
         if (*s >= '0' && *s <= '9') {
             if (v->kind[n - 1] != '#')
                 v->kind[n++] = '#';
@@ -134,7 +140,8 @@ static neso_kernel *compile(struct device *d, const struct program *p, const str
     return kernel;
 }
 
-static bool place(struct device *d, const struct program *p, const unsigned char *memory, size_t bytes, uint64_t *at)
+static bool place(struct device *d, const struct program *p, const unsigned char *memory, size_t bytes,
+                  uint64_t *at)
 {
     if (d->memory) {
         for (int i = 0; i < p->nbuffers; i++)
@@ -155,7 +162,8 @@ static bool place(struct device *d, const struct program *p, const unsigned char
     return true;
 }
 
-static void fetch(struct device *d, const struct program *p, unsigned char *memory, size_t bytes, uint64_t *at)
+static void fetch(struct device *d, const struct program *p, unsigned char *memory, size_t bytes,
+                  uint64_t *at)
 {
     if (d->memory) {
         neso_memory_read(d->context, memory, d->memory, bytes);
@@ -170,8 +178,8 @@ static void fetch(struct device *d, const struct program *p, unsigned char *memo
     }
 }
 
-static bool launch(struct device *d, const struct program *p, neso_kernel *kernel, unsigned char *memory, size_t bytes,
-                   struct verdict *v)
+static bool launch(struct device *d, const struct program *p, neso_kernel *kernel, unsigned char *memory,
+                   size_t bytes, struct verdict *v)
 {
     struct argument args[BUFFERS + SCALARS];
     const void *values[BUFFERS + SCALARS];
@@ -184,7 +192,7 @@ static bool launch(struct device *d, const struct program *p, neso_kernel *kerne
         exit(3);
     }
     for (int i = 0; i < n; i++) {
-        numbers[i] = (uint64_t)args[i].number;
+        numbers[i] = args[i].bits;
         for (int k = 0; k < p->nbuffers; k++)
             if (p->buffers[k] == args[i].buffer)
                 numbers[i] = at[k];

@@ -7,14 +7,55 @@
 
 /* -- where outputs lie -- */
 
+static void place_region(const struct program *p, struct region *r)
+{
+    if (r->placed)
+        return;
+    r->placed = true;
+    r->base = (r->buffer->count + 15) / 16 * 16;
+    r->buffer->count = r->base + shape_size(p, &r->shape) * p->grid;
+}
+
+static void place_nodes(const struct program *p, const struct node *n)
+{
+    if (n && n->region)
+        place_region(p, n->region);
+    for (int i = 0; n && i < n->nargs; i++)
+        place_nodes(p, n->arg[i]);
+}
+
+static void forget_nodes(const struct node *n)
+{
+    if (n && n->region)
+        n->region->placed = false;
+    for (int i = 0; n && i < n->nargs; i++)
+        forget_nodes(n->arg[i]);
+}
+
+static void forget_places(const struct stmt *s)
+{
+    for (; s; s = s->next) {
+        if (s->region)
+            s->region->placed = false;
+        for (int i = 0; i < 4; i++)
+            forget_nodes(s->e[i]);
+        forget_places(s->body);
+        forget_places(s->alternative);
+    }
+}
+
 static void place_stores(const struct program *p, struct stmt *s)
 {
     for (; s; s = s->next) {
-        if (s->kind == STMT_store) {
+        if (s->kind == STMT_store && s->region) {
+            place_region(p, s->region);
+        } else if (s->kind == STMT_store) {
             int64_t slot = shape_size(p, &s->e[0]->type.shape);
-            s->base = s->buffer->count;
-            s->buffer->count += slot * s->rounds * p->grid;
+            s->base = (s->buffer->count + 15) / 16 * 16;
+            s->buffer->count = s->base + slot * s->rounds * p->grid;
         }
+        for (int i = 0; i < 4; i++)
+            place_nodes(p, s->e[i]);
         place_stores(p, s->body);
         place_stores(p, s->alternative);
     }
@@ -27,6 +68,7 @@ int64_t program_layout(struct program *p)
         struct buffer *b = p->buffers[i];
         b->count = b->role == ROLE_output ? 0 : (int64_t)1 << b->log_count;
     }
+    forget_places(p->body);
     place_stores(p, p->body);
     for (int i = 0; i < p->nbuffers; i++) {
         struct buffer *b = p->buffers[i];
@@ -82,7 +124,8 @@ static void use_node(struct printer *q, const struct node *n)
     for (int i = 0; i < q->p->nscalars; i++)
         q->uses_scalar[i] |= n->scalar == q->p->scalars[i];
     for (int i = 0; i < q->p->nbuffers; i++)
-        q->uses_buffer[i] |= n->buffer == q->p->buffers[i];
+        q->uses_buffer[i] |=
+            n->buffer == q->p->buffers[i] || (n->region && n->region->buffer == q->p->buffers[i]);
     for (int i = 0; i < COMBINES; i++)
         q->uses_combine[i] |= n->word && n->kind != NODE_call && strcmp(n->word, combines[i].name) == 0;
     q->uses_descriptor |= n->kind == NODE_make_descriptor;
@@ -103,6 +146,7 @@ static void use_statements(struct printer *q, const struct stmt *s)
             use_node(q, s->e[i]);
         for (int i = 0; i < q->p->nbuffers; i++)
             q->uses_buffer[i] |= s->buffer == q->p->buffers[i];
+        q->uses_descriptor |= s->form == STORE_descriptor && s->kind == STMT_store;
         use_statements(q, s->body);
         use_statements(q, s->alternative);
     }
@@ -285,6 +329,33 @@ static void keyword(const struct printer *q, const char *name, const struct node
     operand(q, n, i);
 }
 
+/* Row-major indices of a shape, in the order given; nothing for a scalar. */
+static void linear(const struct printer *q, const struct shape *shape, const int *perm)
+{
+    int order[RANK_LIMIT], n = 0;
+    int64_t stride = 1;
+    for (int i = 0; i < RANK_LIMIT; i++)
+        if (perm[i] < shape->rank && n < shape->rank)
+            order[n++] = perm[i];
+    for (int i = n - 1; i >= 0; i--) {
+        struct node index = {.axis = order[i], .type = {.shape = *shape}};
+        text_str(q->out, " + ");
+        arange(q, &index);
+        if (stride > 1)
+            text_printf(q->out, " * %" PRId64, stride);
+        stride *= size_of(q->p, shape->dim[order[i]]);
+    }
+}
+
+static void region(const struct printer *q, const struct node *n)
+{
+    static const int identity[RANK_LIMIT] = {0, 1, 2, 3, 4};
+    text_printf(q->out, "%s + %" PRId64, n->region->buffer->name, n->region->base);
+    if (q->p->grid > 1)
+        text_printf(q->out, " + tl.program_id(0) * %" PRId64, shape_size(q->p, &n->region->shape));
+    linear(q, &n->type.shape, identity);
+}
+
 static void placeholder(const struct printer *q, const struct node *n, char c)
 {
     const struct elem_info *e = &elem_info[n->type.elem];
@@ -310,6 +381,7 @@ static void placeholder(const struct printer *q, const struct node *n, char c)
     case 'D': text_str(q->out, n->flag ? ", descending=True" : ""); break;
     case 'E': text_printf(q->out, "%" PRId64, size_of(q->p, n->end)); break;
     case 'M': keyword(q, "mask", n, 1); break;
+    case 'G': region(q, n); break;
     case 'L': keyword(q, "mask", n, n->kind == NODE_load ? 1 : 2); break;
     default: operand(q, n, c - '0');
     }
@@ -325,7 +397,9 @@ static void expression(const struct printer *q, const struct node *n)
         else
             literal(q, n);
         return;
-    case NODE_scalar: text_printf(q->out, "tl.cast(%s, tl.int32)", n->scalar->name); return;
+    case NODE_scalar: /* an i32 that is 1 is a constant */
+        text_printf(q->out, n->scalar->is_float ? "%s" : "tl.cast(%s, tl.int32)", n->scalar->name);
+        return;
     case NODE_var: text_str(q->out, n->var->name); return;
     case NODE_buffer: text_str(q->out, n->buffer->name); return;
     case NODE_arange: arange(q, n); return;
@@ -349,14 +423,13 @@ static void indent(const struct printer *q, int depth)
         text_str(q->out, "    ");
 }
 
-/* Row-major in the order s->perm says: a place for each program and round. */
-static void store(const struct printer *q, const struct stmt *s)
+/* The first element of the place of a store: one for each program and round. */
+static void store_base(const struct printer *q, const struct stmt *s)
 {
-    const struct shape *shape = &s->e[0]->type.shape;
-    int64_t slot = shape_size(q->p, shape), stride = 1;
-    text_printf(q->out, "tl.store(%s", s->buffer->name);
-    if (s->base)
-        text_printf(q->out, " + %" PRId64, s->base);
+    int64_t slot = shape_size(q->p, &s->e[0]->type.shape), base = s->region ? s->region->base : s->base;
+    text_str(q->out, s->buffer->name);
+    if (base)
+        text_printf(q->out, " + %" PRId64, base);
     if (q->p->grid > 1)
         text_printf(q->out, " + tl.program_id(0) * %" PRId64, slot * s->rounds);
     if (s->e[2]) {
@@ -364,20 +437,89 @@ static void store(const struct printer *q, const struct stmt *s)
         expression(q, s->e[2]);
         text_printf(q->out, " & %d) * %" PRId64, s->rounds - 1, slot);
     }
-    int order[RANK_LIMIT], n = 0;
-    for (int i = 0; i < RANK_LIMIT; i++)
-        if (s->perm[i] < shape->rank && n < shape->rank)
-            order[n++] = s->perm[i];
-    for (int i = n - 1; i >= 0; i--) {
-        struct node index = {.axis = order[i], .type = {.shape = *shape}};
-        if (size_of(q->p, shape->dim[order[i]]) > 1 || n == 1 || i == 0) {
-            text_str(q->out, " + ");
-            arange(q, &index);
-            if (stride > 1)
-                text_printf(q->out, " * %" PRId64, stride);
-        }
-        stride *= size_of(q->p, shape->dim[order[i]]);
+}
+
+static void sizes(const struct printer *q, const struct shape *s, int less)
+{
+    for (int i = 0; i < s->rank; i++) {
+        int64_t n = size_of(q->p, s->dim[i]);
+        text_printf(q->out, "%s%" PRId64, i ? ", " : "", n > less ? n - less : n);
     }
+}
+
+static void row_major(const struct printer *q, const struct shape *s)
+{
+    for (int i = 0; i < s->rank; i++) {
+        int64_t stride = 1;
+        for (int k = i + 1; k < s->rank; k++)
+            stride *= size_of(q->p, s->dim[k]);
+        text_printf(q->out, "%s%" PRId64, i ? ", " : "", stride);
+    }
+}
+
+static void zeros(const struct printer *q, int n)
+{
+    for (int i = 0; i < n; i++)
+        text_str(q->out, i ? ", 0" : "0");
+}
+
+/* Through a block pointer or descriptor, whose last rows and columns may be outside. */
+static void store_box(const struct printer *q, const struct stmt *s)
+{
+    const struct shape *shape = &s->e[0]->type.shape;
+    bool is_block = s->form == STORE_block;
+    const char *end = !is_block ? "]" : shape->rank == 1 ? ",)" : ")", *open = is_block ? "(" : "[";
+    text_str(q->out, is_block ? "tl.store(tl.make_block_ptr(" : "tl.make_tensor_descriptor(");
+    store_base(q, s);
+    text_printf(q->out, ", shape=%s", open);
+    sizes(q, shape, s->stages);
+    text_printf(q->out, "%s, strides=%s", end, open);
+    row_major(q, shape);
+    text_str(q->out, end);
+    if (is_block) {
+        text_str(q->out, ", offsets=(");
+        zeros(q, shape->rank);
+        text_str(q->out, end);
+    }
+    text_printf(q->out, ", block_shape=%s", open);
+    sizes(q, shape, 0);
+    text_str(q->out, end);
+    if (is_block) {
+        text_str(q->out, ", order=(");
+        for (int i = 0; i < shape->rank; i++)
+            text_printf(q->out, "%s%d", i ? ", " : "", shape->rank - 1 - i);
+        text_printf(q->out, "%s), ", end);
+        expression(q, s->e[0]);
+        text_str(q->out, ", boundary_check=");
+        numbers(q, NULL, shape->rank, true);
+        text_char(q->out, ')');
+        return;
+    }
+    text_str(q->out, ").store([");
+    zeros(q, shape->rank);
+    text_str(q->out, "], ");
+    expression(q, s->e[0]);
+    text_char(q->out, ')');
+}
+
+static bool takes_box(const struct printer *q, const struct stmt *s)
+{
+    const struct shape *shape = &s->e[0]->type.shape;
+    if (s->form == STORE_pointers || shape->rank == 0 || s->e[1])
+        return false;
+    return s->form == STORE_block ||
+           size_of(q->p, shape->dim[shape->rank - 1]) * elem_bytes(s->buffer->elem) >= 16;
+}
+
+static void store(const struct printer *q, const struct stmt *s)
+{
+    if (takes_box(q, s)) {
+        store_box(q, s);
+        return;
+    }
+    text_str(q->out, "tl.store(");
+    store_base(q, s);
+    linear(q, &s->e[0]->type.shape, s->perm);
     text_str(q->out, ", ");
     expression(q, s->e[0]);
     if (s->e[1]) {
@@ -392,7 +534,7 @@ static void block(const struct printer *q, const struct stmt *s, int depth);
 static void loop(const struct printer *q, const struct stmt *s, int depth)
 {
     static const char *const forms[] = {"range", "tl.range", "tl.static_range"};
-    text_printf(q->out, "for %s in %s(", s->var->name, forms[s->form]);
+    text_printf(q->out, "for %s%s in %s(", s->form == FORM_static ? "i" : "", s->var->name, forms[s->form]);
     for (int i = 0; i < 3 && s->e[i]; i++) {
         text_str(q->out, i ? ", " : "");
         if (is_constant(s->e[i]))
@@ -403,6 +545,10 @@ static void loop(const struct printer *q, const struct stmt *s, int depth)
     if (s->stages)
         text_printf(q->out, ", num_stages=%d", s->stages);
     text_str(q->out, "):\n");
+    if (s->form == FORM_static) { /* a value like any other */
+        indent(q, depth + 1);
+        text_printf(q->out, "%s = i%s\n", s->var->name, s->var->name);
+    }
     block(q, s->body, depth + 1);
 }
 
@@ -416,14 +562,22 @@ static void statement(const struct printer *q, const struct stmt *s, int depth)
         text_char(q->out, '\n');
         return;
     case STMT_store:
+        if (s->region) {
+            text_str(q->out, "tl.debug_barrier()\n");
+            indent(q, depth);
+        }
         store(q, s);
         text_char(q->out, '\n');
+        if (s->region) {
+            indent(q, depth);
+            text_str(q->out, "tl.debug_barrier()\n");
+        }
         return;
     case STMT_atomic:
         expression(q, s->e[0]);
         text_char(q->out, '\n');
         return;
-    case STMT_barrier: text_str(q->out, "tl.debug_barrier()\n"); return;
+
     case STMT_return:
         text_str(q->out, "return");
         if (s->e[0]) {
@@ -525,6 +679,21 @@ static void check_of(const struct printer *q, const struct buffer *b, const stru
                     b->name);
 }
 
+static int64_t scalar_int(const struct program *p, const struct scalar *s)
+{
+    int64_t x = extent_of(p, &s->value);
+    return x > 0 ? x : 0;
+}
+
+static void scalar_value(const struct printer *q, const struct scalar *s)
+{
+    if (s->is_float)
+        text_double(q->out, s->number, 0);
+    else
+        text_printf(q->out, "%" PRId64, scalar_int(q->p, s));
+    text_str(q->out, ", ");
+}
+
 static void host(const struct printer *q, const struct expectation *x)
 {
     const struct program *p = q->p;
@@ -569,8 +738,7 @@ static void host(const struct printer *q, const struct expectation *x)
             text_printf(q->out, "%s, ", p->buffers[i]->name);
     for (int i = 0; i < p->nscalars; i++)
         if (q->uses_scalar[i])
-            text_printf(q->out, "%" PRId64 ", ",
-                        at_least_one(p, &p->scalars[i]->value) * (extent_of(p, &p->scalars[i]->value) > 0));
+            scalar_value(q, p->scalars[i]);
     text_printf(q->out, "num_warps=%d, num_stages=%d%s)\n", p->warps, p->stages,
                 p->no_fusion ? ", enable_fp_fusion=False" : "");
     for (int i = 0; x && i < p->nbuffers; i++)
@@ -608,11 +776,14 @@ int program_arguments(const struct program *p, struct argument *args)
     int n = 0;
     for (int i = 0; i < p->nbuffers; i++)
         if (q.uses_buffer[i])
-            args[n++] = (struct argument){p->buffers[i], 0};
+            args[n++] = (struct argument){p->buffers[i], 0, NULL};
     for (int i = 0; i < p->nscalars; i++) {
-        int64_t x = extent_of(p, &p->scalars[i]->value);
+        const struct scalar *s = p->scalars[i];
+        float x = (float)s->number;
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
         if (q.uses_scalar[i])
-            args[n++] = (struct argument){NULL, x > 0 ? x : 0};
+            args[n++] = (struct argument){NULL, s->is_float ? bits : (uint64_t)scalar_int(p, s), s};
     }
     return n;
 }
@@ -627,9 +798,11 @@ void program_signature(const struct program *p, struct text *out)
         if (b)
             text_printf(out, "*%s%s", elem_info[b->elem].signature,
                         b->skew * elem_bytes(b->elem) % 16 ? "" : ":16");
-        else if (args[i].number == 1)
+        else if (args[i].scalar->is_float)
+            text_str(out, "fp32");
+        else if (args[i].bits == 1)
             text_str(out, "i32:1");
         else
-            text_printf(out, "i32%s", args[i].number % 16 ? "" : ":16");
+            text_printf(out, "i32%s", args[i].bits % 16 ? "" : ":16");
     }
 }

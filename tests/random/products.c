@@ -588,3 +588,186 @@ void product_loop(struct gen *g, struct stmt ***at)
     for (int i = 0; i < ndots; i++)
         epilogue(g, acc[i], at);
 }
+
+/* -- attention -- */
+
+struct attention {
+    const struct product_kind *kind;
+    struct shape md, nd, mn, m; /* shapes of Q, of K and V, of the scores, of a row's numbers */
+    int trips;
+    struct var *q, *max, *sum, *acc, *counter;
+    struct buffer *in[3];
+};
+
+static struct node *row(struct gen *g, struct node *x, const struct shape *whole)
+{
+    struct vtype t = x->type;
+    t.shape = *whole;
+    t.shape.dim[1] = 0;
+    struct node *n = node_unary(g, NODE_expand_dims, t, x);
+    n->axis = 1;
+    return n;
+}
+
+static struct node *f32_node(struct gen *g, enum node_kind kind, struct shape s, struct node *x,
+                             struct node *y)
+{
+    return node_binary(g, kind, vtype_ranged(EL_f32, s, 20, -12), x, y);
+}
+
+/* Rows from `start` on of a matrix with d columns, as they lie or transposed. */
+static struct node *rows_of(struct gen *g, struct buffer *b, const struct shape *s, struct node *start,
+                            bool turned)
+{
+    struct shape tile = *s;
+    if (turned) {
+        tile.dim[0] = s->dim[1];
+        tile.dim[1] = s->dim[0];
+    }
+    struct node *rows = node_arange(g, &tile, turned), *base = buffer_node(g, b);
+    rows = start ? i32_binary(g, NODE_add, start, rows) : rows;
+    rows = i32_binary(g, NODE_mul, rows, node_extent(g, s->dim[1], 1, 0));
+    struct node *at = i32_binary(g, NODE_add, rows, node_arange(g, &tile, !turned));
+    struct vtype t = base->type;
+    t.shape = tile;
+    struct node *n = node_new(g, NODE_load, vtype_of(b->elem, tile));
+    n->type.range = b->range;
+    n->nargs = 3;
+    n->arg[0] = node_binary(g, NODE_address, t, base, at);
+    return n;
+}
+
+static struct node *chosen(struct gen *g, struct shape s, struct node *x, struct node *y, double yes,
+                           double no)
+{
+    struct vtype t = vtype_ranged(EL_f32, s, 0, -1);
+    struct node *c = node_binary(g, NODE_compare, vtype_of(EL_i1, s), x, y), *n = node_new(g, NODE_where, t);
+    c->word = ">";
+    n->nargs = 3;
+    n->arg[0] = c;
+    n->arg[1] = node_float(g, t, yes);
+    n->arg[2] = node_float(g, t, no);
+    return n;
+}
+
+static struct var *named(struct gen *g, struct stmt ***at, struct node *n)
+{
+    struct var *v = var_new(g, n->type, false);
+    assign(g, at, v, n);
+    return v;
+}
+
+/* Scores of positions behind the row's own are left out. */
+static struct node *causal(struct gen *g, const struct attention *a, struct node *scores)
+{
+    struct node *rows = node_arange(g, &a->mn, 0), *columns = node_arange(g, &a->mn, 1),
+                *n = node_new(g, NODE_where, scores->type);
+    columns = i32_binary(g, NODE_add, node_var(g, a->counter), columns);
+    struct node *c = node_binary(g, NODE_compare, vtype_of(EL_i1, a->mn), rows, columns);
+    c->word = ">=";
+    n->nargs = 3;
+    n->arg[0] = c;
+    n->arg[1] = scores;
+    n->arg[2] = node_float(g, scores->type, -64);
+    return n;
+}
+
+static struct node *scores_of(struct gen *g, const struct attention *a)
+{
+    bool turned = chance(g, 50);
+    struct node *k = rows_of(g, a->in[1], &a->nd, node_var(g, a->counter), !turned);
+    if (turned) {
+        struct vtype t = k->type;
+        t.shape.dim[0] = a->nd.dim[1];
+        t.shape.dim[1] = a->nd.dim[0];
+        k = node_unary(g, NODE_trans, t, k);
+    }
+    struct node *n = node_binary(g, NODE_dot, vtype_ranged(EL_f32, a->mn, 12, -4), node_var(g, a->q), k);
+    n->word = a->kind->words[0];
+    return chance(g, 40) ? causal(g, a, n) : n;
+}
+
+static void attention_body(struct gen *g, struct attention *a, struct stmt ***at)
+{
+    struct var *qk = named(g, at, scores_of(g, a));
+    struct node *most = node_unary(g, NODE_max, vtype_ranged(EL_f32, a->m, 12, -4), node_var(g, qk));
+    most->axis = 1;
+    struct var *now = named(g, at, f32_node(g, NODE_maximum, a->m, node_var(g, a->max), most));
+    struct node *two = node_float(g, vtype_of(EL_f32, a->mn), 2);
+    struct node *close = f32_node(g, NODE_add, a->mn, node_var(g, qk), two);
+    struct var *p = named(g, at, chosen(g, a->mn, close, row(g, node_var(g, now), &a->mn), 1, 0.5));
+    struct var *scale = named(g, at, chosen(g, a->m, node_var(g, now), node_var(g, a->max), 0.5, 1));
+    struct node *total = node_unary(g, NODE_sum, vtype_ranged(EL_f32, a->m, 10, -1), node_var(g, p));
+    struct node *scaled = f32_node(g, NODE_mul, a->m, node_var(g, a->sum), node_var(g, scale));
+    total->axis = 1;
+    assign(g, at, a->sum, f32_node(g, NODE_add, a->m, scaled, total));
+    if (chance(g, 50))
+        assign(g, at, a->acc,
+               f32_node(g, NODE_mul, a->md, node_var(g, a->acc), row(g, node_var(g, scale), &a->md)));
+    struct node *n = node_new(g, NODE_dot_acc, a->acc->type);
+    n->word = a->kind->words[0];
+    n->nargs = 3;
+    n->arg[0] = node_cast(g, node_var(g, p), vtype_ranged(a->kind->in, a->mn, 0, -1));
+    n->arg[1] = rows_of(g, a->in[2], &a->nd, node_var(g, a->counter), false);
+    n->arg[2] = node_var(g, a->acc);
+    assign(g, at, a->acc, n);
+    assign(g, at, a->max, node_var(g, now));
+}
+
+static bool choose_attention(struct gen *g, struct attention *a)
+{
+    if (g->p->nsymbols + 3 > SYMBOLS)
+        return false;
+    a->kind = &kinds[below(g, 3)];
+    int m = symbol_new(g, chance(g, 70) ? 6 + chance(g, 30) : 4, 4), n = symbol_new(g, 4 + below(g, 3), 4),
+        d = symbol_new(g, 4 + below(g, 3), 4);
+    a->md = matrix(m, d);
+    a->nd = matrix(n, d);
+    a->mn = matrix(m, n);
+    a->m = (struct shape){1, {(dims)1 << m}};
+    a->trips = 1 + below(g, 5);
+    for (int i = 0; i < 3; i++) {
+        a->in[i] = input_for(g, a->kind->in, operand_type(a->kind, a->kind->in, a->md).range);
+        if (!a->in[i])
+            return false;
+        int64_t rows = i ? a->trips * size_of(g->p, a->nd.dim[0]) : 8 * size_of(g->p, a->md.dim[0]);
+        buffer_needs(g, a->in[i], rows * size_of(g->p, a->nd.dim[1]));
+    }
+    g->p->has_dot = true;
+    return true;
+}
+
+/* Row by row, the largest score so far, sums scaled as it grows, and two dots, the second of what the first gave.
+ * Powers of two stand for exponentials, so that all is exact. */
+void attention_loop(struct gen *g, struct stmt ***at)
+{
+    struct attention a;
+    if (!choose_attention(g, &a))
+        return;
+    struct vtype numbers = vtype_ranged(EL_f32, a.m, 20, -12), whole = vtype_ranged(EL_f32, a.md, 20, -12);
+    int scope = g->nscope;
+    struct node *pid = node_new(g, NODE_pid, i32_scalar(3));
+    struct node *start = i32_binary(g, NODE_mul, pid, node_extent(g, a.md.dim[0], 1, 0));
+    a.q = named(g, at, rows_of(g, a.in[0], &a.md, chance(g, 50) ? start : NULL, false));
+    struct var **names[] = {&a.max, &a.sum, &a.acc};
+    for (int i = 0; i < 3; i++)
+        *names[i] = named(g, at, node_float(g, i < 2 ? numbers : whole, i ? 0 : -1024));
+    struct stmt *s = stmt_new(g, STMT_for), **end = &s->body;
+    s->var = a.counter = var_new(g, i32_scalar(10), false);
+    s->e[0] = node_int(g, i32_scalar(1), 0);
+    s->e[1] = extent_node(g, (struct extent){a.nd.dim[0], a.trips, 0});
+    s->e[2] = node_extent(g, a.nd.dim[0], 1, 0);
+    s->form = chance(g, 20) ? FORM_tl_range : FORM_range;
+    s->stages = s->form ? below(g, 5) : 0;
+    attention_body(g, &a, &end);
+    **at = s;
+    *at = &s->next;
+    for (int i = 0; i < 3; i++) {
+        struct stmt *out = store_statement(g, node_var(g, *names[i]), NULL);
+        if (out) {
+            **at = out;
+            *at = &out->next;
+        }
+    }
+    g->nscope = scope;
+}

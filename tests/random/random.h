@@ -128,7 +128,8 @@ struct vtype {
     N(dot, "tl.dot($0, $1$Q)") N(dot_acc, "tl.dot($0, $1, acc=$2$Q)") \
     N(address, "($0 + $1)")  N(buffer, "") \
     N(load, "tl.load($0$L$O)") \
-    N(atomic, "tl.atomic_$W($0, $1$L)") N(atomic_cas, "tl.atomic_cas($0, $1, $2)") \
+    N(atomic, "tl.atomic_$W($0, $1$L)") N(reload, "tl.load($G)") \
+    N(fetch, "tl.atomic_$W($G, $0)") N(fetch_cas, "tl.atomic_cas($G, $0, $1)") \
     N(make_block_ptr, "")    N(load_block, "tl.load($0, boundary_check=$X, padding_option='zero'$O)") N(advance, "tl.advance($0, [$:])") \
     N(make_descriptor, "")   N(load_descriptor, "$0.load([$:])") \
     N(call, "$W($*)")
@@ -164,6 +165,7 @@ struct node {
     struct extent rows[RANK_LIMIT], strides[RANK_LIMIT]; /* of a block pointer or descriptor */
     struct scalar *scalar;
     struct buffer *buffer;
+    struct region *region;      /* reload, fetch */
     struct var *var;
     const char *word;
 };
@@ -191,17 +193,28 @@ struct buffer {
     int skew;             /* elements left out at the beginning: then it is not aligned */
 };
 
+/* A parameter: an i32, or an f32. */
 struct scalar {
     char name[12];
-    struct extent value; /* i32 */
+    struct extent value;
     bool is_float;
     double number;
 };
 
+/* A place of each program's own in an output, that it stores to and loads from. */
+struct region {
+    struct buffer *buffer;
+    struct shape shape;
+    int64_t base; /* of the first program's, as laid out */
+    bool placed;
+};
+
 /* -- statements -- */
 
-enum stmt_kind { STMT_assign, STMT_store, STMT_store_block, STMT_store_descriptor, STMT_atomic, STMT_if, STMT_for, STMT_while,
-                 STMT_return, STMT_barrier };
+enum stmt_kind { STMT_assign, STMT_store, STMT_atomic, STMT_if, STMT_for, STMT_while, STMT_return };
+
+enum form { FORM_range, FORM_tl_range, FORM_static };
+enum store_form { STORE_pointers, STORE_block, STORE_descriptor };
 
 struct stmt {
     enum stmt_kind kind;
@@ -212,7 +225,8 @@ struct stmt {
     struct buffer *buffer;   /* store: an output */
     dims slot;               /* store: elements of a program's slot, times `rounds` */
     int rounds;              /* store: iterations that store apart */
-    int form;                /* for: 0 range, 1 tl.range, 2 static_range; its num_stages in `stages` */
+    struct region *region;   /* store: where others load; with barriers around it. NULL: a place of its own */
+    int form;                /* for: enum form, with its num_stages in `stages`; store: enum store_form */
     int stages;
     int perm[RANK_LIMIT];    /* store: order of dimensions in memory */
     const char *word;
@@ -283,7 +297,8 @@ void program_signature(const struct program *p, struct text *out);
 /* What a launch gets, in order: a buffer, or a number; their number. Those that are 1 are in the signature too. */
 struct argument {
     const struct buffer *buffer;
-    int64_t number;
+    uint64_t bits;
+    const struct scalar *scalar;
 };
 int program_arguments(const struct program *p, struct argument *args);
 int program_statements(const struct program *p);

@@ -196,7 +196,7 @@ static struct node *leaf_index(struct gen *g, const struct vtype *t)
             n = node_new(g, NODE_scalar, vtype_of(EL_i32, t->shape));
             n->scalar = g->p->scalars[below(g, g->p->nscalars)];
             if (n->scalar->is_float)
-                return NULL;
+                n->type = vtype_ranged(EL_f32, t->shape, 4, -2);
         }
     } else {
         int axis = below(g, t->shape.rank);
