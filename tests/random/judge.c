@@ -101,6 +101,14 @@ static void set_kind(struct verdict *v, const char *what, const char *message)
     v->kind[n] = 0;
 }
 
+/* Refusals that are right: their tags, and what stands in them. */
+static const struct {
+    const char *tag, *part;
+} honest[] = {
+    {"shared-too-large", "bytes of shared memory"},
+    {"codegen-unsupported", "atomic addition of bfloat16"}, /* came with sm_90 */
+};
+
 static void set_refusal(struct verdict *v, neso_context *context, neso_status status)
 {
     neso_diagnostic d = {.size = sizeof d};
@@ -109,9 +117,10 @@ static void set_refusal(struct verdict *v, neso_context *context, neso_status st
         tag = d.tag;
         message = d.message;
     }
-    /* Too large for the target, or of a type that it has not: that is so. */
-    bool honest = strcmp(tag, "shared-too-large") == 0 || strcmp(tag, "pass-degree") == 0;
-    v->what = honest && status != NESO_INTERNAL ? REFUSED : FAILED;
+    v->what = FAILED;
+    for (size_t i = 0; i < sizeof honest / sizeof *honest; i++)
+        if (strcmp(tag, honest[i].tag) == 0 && strstr(message, honest[i].part) && status != NESO_INTERNAL)
+            v->what = REFUSED;
     set_kind(v, status == NESO_INTERNAL ? "internal" : tag, message);
     snprintf(v->text, sizeof v->text, "%s", neso_error_text(context));
 }

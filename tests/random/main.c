@@ -1,6 +1,7 @@
 /* main.c: random kernels, judged; what fails is made small, printed, and left as a program.
  *
  *     random [N] [SEED] [cuda] [jobs=J] [out=DIR] [ptxas] [quick]    N kernels (500) from SEED on (the time)
+ *            [first] [ignore=KIND]                                  up to the first failure; but such
  *            [avoid=NODE]...                                        without such nodes (random.h), to look past what is known
  *     random show SEED                                              the program of a seed
  *
@@ -71,8 +72,9 @@ struct worker {
 
 struct run {
     uint64_t first;
-    int count, jobs, each; /* each: differences that are made small */
-    bool cuda, quick;
+    int count, jobs, each;        /* each: differences that are made small */
+    bool cuda, quick, first_only; /* the last: up to the first failure */
+    const char *ignore;           /* how kinds of failures begin that do not count; NULL: none */
     const char *out;
     bool avoid[NODE_count];
     struct worker *workers;
@@ -103,13 +105,21 @@ static void limit_time(void)
     setrlimit(RLIMIT_CPU, &r);
 }
 
+static bool any_failure(const struct run *r)
+{
+    for (int i = 0; i < r->jobs; i++)
+        if (r->workers[i].nfailures)
+            return true;
+    return false;
+}
+
 static _Noreturn void work(const struct run *r, int index)
 {
     struct worker *w = &r->workers[index];
     struct judge *j = judge_open(r->cuda);
     struct arena a;
     pool_init(&a);
-    while (w->next < (uint64_t)r->count) {
+    while (w->next < (uint64_t)r->count && !(r->first_only && any_failure(r))) {
         struct verdict v;
         uint64_t seed = r->first + w->next;
         struct program *p = program_generate(&a, seed, r->avoid);
@@ -117,6 +127,8 @@ static _Noreturn void work(const struct run *r, int index)
         judge_all(j, p, &v, count_reason, w);
         alarm(0);
         arena_reset(&a, (struct arena_mark){0});
+        if (v.what == FAILED && r->ignore && strncmp(v.kind, r->ignore, strlen(r->ignore)) == 0)
+            v.what = REFUSED;
         w->passed += v.what != FAILED;
         if (v.what == FAILED && w->nfailures < FAILURES)
             w->failures[w->nfailures++] = (struct failure){seed, v};
@@ -404,6 +416,10 @@ int main(int argc, char **argv)
             r.cuda = true;
         else if (strcmp(argv[i], "quick") == 0)
             r.quick = true;
+        else if (strcmp(argv[i], "first") == 0)
+            r.first_only = true;
+        else if (strncmp(argv[i], "ignore=", 7) == 0)
+            r.ignore = argv[i] + 7;
         else if (strcmp(argv[i], "ptxas") == 0)
             setenv("RANDOM_PTXAS", "1", 1);
         else if (strncmp(argv[i], "jobs=", 5) == 0)
