@@ -277,21 +277,18 @@ static void load_tail(struct select *s, const struct load *l, int first, const s
         elems[i] = own;
         struct opnd at = address(s, l->ptr[first]);
         at.i = (int64_t)i * l->shape.bits / 8;
-        emit_ld(s, l, elem_type(l->shape.dt), 1, &own, at, g->each[i]);
+        if (!is_never(g->each[i]))
+            emit_ld(s, l, elem_type(l->shape.dt), 1, &own, at, g->each[i]);
     }
 }
 
-static void load_group(struct select *s, const struct load *l, int first, struct opnd *result)
+/* All elements at once where `guard` is true; else they are what the load gives there. */
+static void load_vector(struct select *s, const struct load *l, int first, struct opnd guard,
+                        struct opnd *elems)
 {
     const struct word_shape *a = &l->shape;
-    struct guards g = guards_of(s, l->mask ? l->mask + first : NULL, a->vec, op_int(l->op, ATTR_tail));
-    if (is_never(g.whole) && !g.tail) {
-        for (int i = 0; i < a->vec; i++)
-            result[i] = other_elem(l, first + i);
-        return;
-    }
-    struct opnd words[GROUP_MOST], elems[GROUP_MOST];
-    bool partly = g.whole.kind == OPND_reg && l->needs_other;
+    struct opnd words[GROUP_MOST];
+    bool partly = guard.kind == OPND_reg && l->needs_other;
     for (int w = 0; w < a->nwords; w++) {
         words[w] = mir_reg(s->m, ptype_info[a->type].cls);
         for (int i = 0; i < a->per_word; i++)
@@ -299,9 +296,26 @@ static void load_group(struct select *s, const struct load *l, int first, struct
         if (partly)
             emit_mov(s, words[w], join_elems(s, a, elems));
     }
-    emit_ld(s, l, a->type, a->nwords, words, address(s, l->ptr[first]), g.whole);
+    emit_ld(s, l, a->type, a->nwords, words, address(s, l->ptr[first]), guard);
     for (int w = 0; w < a->nwords; w++)
         split_word(s, a, words[w], elems + w * a->per_word);
+}
+
+static void load_group(struct select *s, const struct load *l, int first, struct opnd *result)
+{
+    const struct word_shape *a = &l->shape;
+    struct guards g = guards_of(s, l->mask ? l->mask + first : NULL, a->vec, op_int(l->op, ATTR_tail));
+    struct opnd elems[GROUP_MOST];
+    if (is_never(g.whole) && !g.tail) {
+        for (int i = 0; i < a->vec; i++)
+            result[i] = other_elem(l, first + i);
+        return;
+    }
+    if (is_never(g.whole))
+        for (int i = 0; i < a->vec; i++)
+            elems[i] = to_memory(s, a->dt, other_elem(l, first + i));
+    else
+        load_vector(s, l, first, g.whole, elems);
     if (g.tail)
         load_tail(s, l, first, &g, elems);
     for (int i = 0; i < a->vec; i++)
@@ -361,8 +375,11 @@ static void store_group(struct select *s, const struct op *o, const struct word_
     for (int w = 0; w < a->nwords; w++)
         words[w] = join_elems(s, a, value + first + w * a->per_word);
     struct form f = access_form(s, o, INSN_st, &policy);
-    emit_st(s, f, a->type, a->nwords, words, at, policy, pred_and(s, g.whole, owner));
+    if (!is_never(g.whole))
+        emit_st(s, f, a->type, a->nwords, words, at, policy, pred_and(s, g.whole, owner));
     for (int i = 0; g.tail && i < a->vec; i++) {
+        if (is_never(g.each[i]))
+            continue;
         struct opnd elem = to_memory(s, a->dt, value[first + i]), each = at;
         each.i += (int64_t)i * a->bits / 8;
         emit_st(s, f, elem_type(a->dt), 1, &elem, each, policy, pred_and(s, g.each[i], owner));
