@@ -267,7 +267,10 @@ static struct value *end_of(struct split *s, struct value *x)
         halves(&s->b, x, half);
         x = half[!s->reverse];
     }
-    return s->share.n[IN_lane] ? from_lane(s, x, x->type->rank - 1) : x;
+    if (s->share.n[IN_lane])
+        return from_lane(s, x, x->type->rank - 1);
+    /* The warps have all of the axis: each part is its own end. */
+    return s->share.n[IN_reg] ? x : build_reshape(&s->b, x, x->type->rank - 1, x->type->shape);
 }
 
 /* l with what warps have of dimension `dim` in registers of every thread. */
