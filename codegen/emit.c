@@ -111,14 +111,6 @@ static void put_opnd(const struct emitter *e, struct opnd x)
     }
 }
 
-/* How many registers the vector `{x}` at p takes: what its row says, or else the
- * instruction; 0: it is none. */
-static int vector_length(const struct insn *in, const char *p, struct opnd first)
-{
-    const char *brace = strncmp(p, "a|{", 3) == 0 ? first.cls == CLASS_b64 ? "" : p + 2 : p;
-    return brace[0] != '{' ? 0 : brace[2] != '}' ? brace[2] - '0' : in->nvec;
-}
-
 /* n operands with commas between. */
 static void put_list(const struct emitter *e, const struct opnd *x, int n)
 {
@@ -129,10 +121,12 @@ static void put_list(const struct emitter *e, const struct opnd *x, int n)
 }
 
 /* What one word of a row stands for; returns how many operands that are. */
-static int put_word(const struct emitter *e, const struct insn *in, const char *word, const struct opnd *x)
+static int put_word(const struct emitter *e, const struct insn *in, const struct insn_word *w,
+                    const struct opnd *x)
 {
-    int n = vector_length(in, word, *x), number = in->form.number;
-    if (strncmp(word, "[t{", 3) == 0) {
+    int n = insn_word_opnds(w, in->nvec), number = in->form.number;
+    bool braces = w->vector > 0 || (w->vector && in->nvec);
+    if (w->kind == WORD_map) {
         text_char(e->out, '[');
         put_opnd(e, x[0]);
         text_str(e->out, ", {");
@@ -140,25 +134,26 @@ static int put_word(const struct emitter *e, const struct insn *in, const char *
         text_str(e->out, "}]");
         return 1 + number;
     }
-    text_str(e->out, strncmp(word, "_|", 2) == 0 ? "_|" : n ? "{" : "");
-    put_list(e, x, n ? n : 1);
-    text_str(e->out, n ? "}" : "");
-    return n ? n : 1;
+    text_str(e->out, w->drops ? "_|" : braces ? "{" : "");
+    put_list(e, x, n);
+    text_str(e->out, braces ? "}" : "");
+    return n;
 }
 
 /* By the words of the row; of its optional operands there may be fewer. What stands behind them is
  * read, but not spelled. */
 static void put_opnds(const struct emitter *e, const struct insn *in)
 {
-    const char *row = insn_info[in->form.code].operands;
-    for (int i = 0, words = 0; i < in->nopnds && *row; words++) {
+    struct insn_word w;
+    const char *next = insn_info[in->form.code].operands;
+    for (int i = 0, words = 0; i < in->nopnds && (next = insn_word(next, &w)); words++) {
         text_str(e->out, words == 0 ? "\t" : ", ");
-        if (row[0] == '_' && row[1] != '|')
+        if (w.other && in->opnds[i].cls != CLASS_b64) /* a descriptor, or a vector */
+            insn_word(w.other, &w);
+        if (w.kind == WORD_nothing)
             text_char(e->out, '_');
         else
-            i += put_word(e, in, row, &in->opnds[i]);
-        row += strcspn(row, " ");
-        row += *row == ' ';
+            i += put_word(e, in, &w, &in->opnds[i]);
     }
 }
 

@@ -6,10 +6,17 @@
  *   INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning)
  *
  *   mnemonic   `#` in it: the form's number, as the 256 of m64n256k16 and the 2 of tensor.2d
- *   operands   in order, results first: `d` result, `a` register or immediate, `{x}` a vector in braces (as long
- *              as the instruction says; `{x4}`: always 4), `[p]` an address, `[t{x}]` a tensor map's address and as many
- *              coordinates as the number says, `a|{a4}` 64 bits or 4 registers, `_` a result that nobody wants (no
- *              operand), `_|d` that and a predicate, `x?` may be absent
+ *   operands   in order, results first; emit.c spells them so, and the emulator refuses what does not fit:
+ *                  d        a result, in a register           [p]      an address
+ *                  a        a register or a constant          [p:s]    an address in space s
+ *                  %a       a register                        [t{x}]   a tensor map's address and as many coordinates
+ *                  #n       a constant                                 as the number says
+ *                  &a       also what stands for a place: a   _        a result that nobody wants (no operand)
+ *                           variable, a parameter             _|d      that and a predicate
+ *                  {x}      a vector in braces, as long as the instruction says; {x4}: always 4
+ *                  a|{%a4}  either                            x?       may be absent
+ *              Behind a colon stands an operand's type where it is not the instruction's: a PTYPE; wide (twice its
+ *              bits), from (its second type), piece (of its bits, an equal part for each of a vector)
  *   result     class of the register `d`: own (of the instruction's type), wide (twice its bits), pred, or none
  *   traits     those of ir.h's tile ops: PURE (depends on its operands only), COMMUTES (a and b), READS, WRITES
  *              (memory), EFFECT (keeps its place), TERMINATOR (leaves the block), and WARP (all lanes of the warp
@@ -154,13 +161,13 @@ LATENCY(none,   1)
 
 #ifdef INSN
 /* -- moves -- */
-INSN(mov,          "mov",                     "d a",     own,  PURE, 70, alu, "d = a")
-INSN(pack,         "mov",                     "d {x}",   own,  PURE, 70, alu, "d = the registers x, the first lowest")
-INSN(unpack,       "mov",                     "{d} a",   none, PURE, 70, alu, "d = the pieces of a, the lowest first")
-INSN(selp,         "selp",                    "d a b c", own,  PURE, 70, alu, "d = c ? a : b")
-INSN(cvt,          "cvt",                     "d a",     own,  PURE, 70, alu, "d = a; the second type is a's")
-INSN(cvt2,         "cvt",                     "d a b",   own,  PURE, 70, alu, "d = a (high half), b (low half)")
-INSN(createpolicy, "createpolicy.fractional", "d",       own,  PURE, 74, alu, "d = how L2 should treat an access")
+INSN(mov,          "mov",                     "d &a",    own,  PURE, 70, alu, "d = a")
+INSN(pack,         "mov",                     "d {x:piece}", own,  PURE, 70, alu, "d = the registers x, the first lowest")
+INSN(unpack,       "mov",                     "{d:piece} a", none, PURE, 70, alu, "d = the pieces of a, the lowest first")
+INSN(selp,         "selp",                    "d a b c:pred", own,  PURE, 70, alu, "d = c ? a : b")
+INSN(cvt,          "cvt",                     "d a:from", own,  PURE, 70, alu, "d = a; the second type is a's")
+INSN(cvt2,         "cvt",                     "d a:from b:from", own,  PURE, 70, alu, "d = a (high half), b (low half)")
+INSN(createpolicy, "createpolicy.fractional", "d:u64",       own,  PURE, 74, alu, "d = how L2 should treat an access")
 
 /* -- integers -- */
 INSN(add,      "add",        "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = a + b")
@@ -169,7 +176,7 @@ INSN(mul_lo,   "mul.lo",     "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = low 
 INSN(mul_hi,   "mul.hi",     "d a b",   own,  PURE|COMMUTES, 70, wide, "d = high half of a * b")
 INSN(mul_wide, "mul.wide",   "d a b",   wide, PURE|COMMUTES, 70, wide, "d = a * b, twice as wide")
 INSN(mad_lo,   "mad.lo",     "d a b c", own,  PURE|COMMUTES, 70, alu,  "d = low half of a * b, + c")
-INSN(mad_wide, "mad.wide",   "d a b c", wide, PURE|COMMUTES, 70, wide, "d = a * b + c, d and c twice as wide")
+INSN(mad_wide, "mad.wide",   "d a b c:wide", wide, PURE|COMMUTES, 70, wide, "d = a * b + c, d and c twice as wide")
 INSN(div,      "div",        "d a b",   own,  PURE,          70, slow, "d = a / b")
 INSN(rem,      "rem",        "d a b",   own,  PURE,          70, slow, "d = a - a / b * b")
 INSN(min,      "min",        "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = the smaller")
@@ -180,12 +187,12 @@ INSN(and,      "and",        "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = a & 
 INSN(or,       "or",         "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = a | b")
 INSN(xor,      "xor",        "d a b",   own,  PURE|COMMUTES, 70, alu,  "d = a ^ b")
 INSN(not,      "not",        "d a",     own,  PURE,          70, alu,  "d = ~a")
-INSN(shl,      "shl",        "d a b",   own,  PURE,          70, alu,  "d = a << b; the count is clamped")
-INSN(shr,      "shr",        "d a b",   own,  PURE,          70, alu,  "d = a >> b, with a's sign if the type has one")
-INSN(shf_l,    "shf.l.wrap", "d a b c", own,  PURE,          70, alu,  "d = upper half of (b:a) << c")
+INSN(shl,      "shl",        "d a b:u32", own,  PURE,          70, alu,  "d = a << b; the count is clamped")
+INSN(shr,      "shr",        "d a b:u32", own,  PURE,          70, alu,  "d = a >> b, with a's sign if the type has one")
+INSN(shf_l,    "shf.l.wrap", "d a b c:u32", own,  PURE,          70, alu,  "d = upper half of (b:a) << c")
 INSN(prmt,     "prmt",       "d a b c", own,  PURE,          70, alu,  "d = the bytes of b:a that c's digits choose")
 INSN(setp,     "setp",       "d a b",   pred, PURE,          70, alu,  "d = does a stand so to b?")
-INSN(setp_and, "setp",       "d a b c", pred, PURE,          70, alu,  "d = does a stand so to b, and is c?")
+INSN(setp_and, "setp",       "d a b %c:pred", pred, PURE,         70, alu,  "d = does a stand so to b, and is c?")
 
 /* -- floats (add, sub, min, max, neg, abs serve them too) -- */
 INSN(mul,   "mul",   "d a b",   own, PURE|COMMUTES, 70, alu, "d = a * b")
@@ -197,92 +204,92 @@ INSN(ex2,   "ex2",   "d a",     own, PURE,          70, sfu, "d = 2 to the power
 INSN(lg2,   "lg2",   "d a",     own, PURE,          70, sfu, "d = binary logarithm of a")
 
 /* -- memory -- */
-INSN(ld,       "ld",       "{d} [p] policy?", none, READS,        70, global, "d = memory at p")
-INSN(ld_param, "ld.param", "d [p]",           own,  PURE,         70, param,  "d = a parameter of the kernel")
-INSN(st,       "st",       "[p] {x} policy?", none, WRITES,       70, none,   "memory at p = x")
+INSN(ld,       "ld",       "{d} [p] policy:u64?", none, READS,        70, global, "d = memory at p")
+INSN(ld_param, "ld.param", "d [p:param]",     own,  PURE,         70, param,  "d = a parameter of the kernel")
+INSN(st,       "st",       "[p] {x} policy:u64?", none, WRITES,       70, none,   "memory at p = x")
 INSN(atom,     "atom",     "d [p] a b?",      own,  READS|WRITES, 70, global, "d = memory at p, which is then changed")
 INSN(red,      "red",      "[p] a",           none, READS|WRITES, 70, none,   "memory at p is changed")
 
 /* -- warps and blocks -- */
-INSN(shfl,           "shfl.sync",                        "d a b c m", own,  PURE|WARP,                70, warp, "d = a of lane ^ b, or of lane b")
-INSN(redux,          "redux.sync",                       "d a m",     own,  PURE|WARP,                70, warp, "d = a combined over all lanes")
-INSN(bar,            "bar.sync",                         "a n?",      none, READS|WRITES|EFFECT,      70, none, "wait for all threads, or for n, at barrier a")
-INSN(bar_arrive,     "bar.arrive",                       "a n",       none, READS|WRITES|EFFECT,      70, none, "arrive at barrier a for n threads, and go on")
-INSN(bar_warp,       "bar.warp.sync",                    "m",         none, READS|WRITES|EFFECT|WARP, 70, none, "wait for the lanes of m")
-INSN(barrier,        "barrier.sync",                     "a n?",      none, READS|WRITES|EFFECT,      70, none, "as bar.sync, and lanes may come apart")
+INSN(shfl,           "shfl.sync",                        "d a b:b32 c:b32 m:u32", own,  PURE|WARP,                70, warp, "d = a of lane ^ b, or of lane b")
+INSN(redux,          "redux.sync",                       "d:u32 a:u32 m:u32", own,  PURE|WARP,                70, warp, "d = a combined over all lanes")
+INSN(bar,            "bar.sync",                         "a:u32 n:u32?", none, READS|WRITES|EFFECT,      70, none, "wait for all threads, or for n, at barrier a")
+INSN(bar_arrive,     "bar.arrive",                       "a:u32 n:u32", none, READS|WRITES|EFFECT,      70, none, "arrive at barrier a for n threads, and go on")
+INSN(bar_warp,       "bar.warp.sync",                    "m:u32",     none, READS|WRITES|EFFECT|WARP, 70, none, "wait for the lanes of m")
+INSN(barrier,        "barrier.sync",                     "a:u32 n:u32?", none, READS|WRITES|EFFECT,      70, none, "as bar.sync, and lanes may come apart")
 INSN(cluster_arrive, "barrier.cluster.arrive",           "",          none, READS|WRITES|EFFECT,      78, none, "arrive at the cluster's barrier")
 INSN(cluster_wait,   "barrier.cluster.wait",             "",          none, READS|WRITES|EFFECT,      78, none, "wait for all threads of the cluster")
-INSN(vote,           "vote.sync",                        "d a m",     own,  PURE|WARP,                70, warp, "d = a of all lanes together")
+INSN(vote,           "vote.sync",                        "d a:pred m:u32", own,  PURE|WARP,                70, warp, "d = a of all lanes together")
 INSN(activemask,     "activemask",                       "d",         own,  EFFECT|WARP,              70, warp, "d = the lanes that are here")
-INSN(elect,          "elect.sync",                       "_|d m",     pred, EFFECT|WARP,              80, warp, "d = is this the lane that was elected?")
-INSN(setmaxnreg_inc, "setmaxnreg.inc.sync.aligned",      "n",         none, READS|WRITES|EFFECT|WARP, 80, none, "a thread of this warpgroup has n registers, more than before")
-INSN(setmaxnreg_dec, "setmaxnreg.dec.sync.aligned",      "n",         none, READS|WRITES|EFFECT|WARP, 80, none, "a thread of this warpgroup has n registers, fewer than before")
+INSN(elect,          "elect.sync",                       "_|d m:u32", pred, EFFECT|WARP,              80, warp, "d = is this the lane that was elected?")
+INSN(setmaxnreg_inc, "setmaxnreg.inc.sync.aligned",      "#n:u32",    none, READS|WRITES|EFFECT|WARP, 80, none, "a thread of this warpgroup has n registers, more than before")
+INSN(setmaxnreg_dec, "setmaxnreg.dec.sync.aligned",      "#n:u32",    none, READS|WRITES|EFFECT|WARP, 80, none, "a thread of this warpgroup has n registers, fewer than before")
 INSN(grid_wait,      "griddepcontrol.wait",              "",          none, READS|WRITES|EFFECT,      78, none, "wait for what the grids before this one wrote")
 INSN(grid_launch,    "griddepcontrol.launch_dependents", "",          none, READS|WRITES|EFFECT,      78, none, "the grids after this one may begin")
-INSN(cvta,           "cvta",                             "d a",       own,  PURE,                     70, alu,  "d = an address, between a space and the generic one")
-INSN(mapa,           "mapa.shared::cluster",             "d a b",     own,  PURE,                     78, alu,  "d = address a in the CTA of rank b")
-INSN(stmatrix,       "stmatrix.sync.aligned.m8n8",       "[p] {x}",   none, WRITES|WARP,              78, none, "memory at p = 8x8 matrices of 16-bit elements")
-INSN(vprintf,        "vprintf",                          "d f a",     none, READS|WRITES|EFFECT,      70, none, "print by format f what lies at a; spelled as a call")
-INSN(asm,            "asm",                              "d a?",      none, READS|WRITES|EFFECT,      70, none, "a text of the user's")
+INSN(cvta,           "cvta",                             "d &a",      own,  PURE,                     70, alu,  "d = an address, between a space and the generic one")
+INSN(mapa,           "mapa.shared::cluster",             "d &a b:u32", own,  PURE,                     78, alu,  "d = address a in the CTA of rank b")
+INSN(stmatrix,       "stmatrix.sync.aligned.m8n8",       "[p:shared] {%x:b32}", none, WRITES|WARP,              78, none, "memory at p = 8x8 matrices of 16-bit elements")
+INSN(vprintf,        "vprintf",                          "d:b32 f:u64 a:u64", none, READS|WRITES|EFFECT,      70, none, "print by format f what lies at a; spelled as a call")
+INSN(asm,            "asm",                              "d %a?",     none, READS|WRITES|EFFECT,      70, none, "a text of the user's")
 INSN(trap,           "trap",                             "",          none, READS|WRITES|EFFECT,      70, none, "stop the launch")
 
-INSN(ldmatrix, "ldmatrix.sync.aligned.m8n8", "{d} [p]", none, READS|WARP, 70, shared, "d = 8x8 matrices of 16-bit elements")
+INSN(ldmatrix, "ldmatrix.sync.aligned.m8n8", "{d:b32} [p:shared]", none, READS|WARP, 70, shared, "d = 8x8 matrices of 16-bit elements")
 
 /* -- tensor cores: d = a b + c; the rows' names are those of ir/fragments.c -- */
 #define MMA(shape, types) "mma.sync.aligned." shape ".row.col." types
-INSN(m16n8k16_f16,  MMA("m16n8k16", "f32.f16.f16.f32"),   "{d4} {a4} {b2} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of f16")
-INSN(m16n8k16_bf16, MMA("m16n8k16", "f32.bf16.bf16.f32"), "{d4} {a4} {b2} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of bf16")
-INSN(m16n8k8_tf32,  MMA("m16n8k8", "f32.tf32.tf32.f32"),  "{d4} {a4} {b2} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x8 of tf32")
-INSN(m16n8k32_s8,   MMA("m16n8k32", "s32.s8.s8.s32"),     "{d4} {a4} {b2} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x32 of s8")
-INSN(m16n8k16_s8,   MMA("m16n8k16", "s32.s8.s8.s32"),     "{d4} {a2} {b1} {c4}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of s8")
-INSN(m16n8k32_e4m3, MMA("m16n8k32", "f32.e4m3.e4m3.f32"), "{d4} {a4} {b2} {c4}", none, PURE|WARP, 84, mma, "16x8 += 16x32 of fp8e4nv")
-INSN(m16n8k32_e5m2, MMA("m16n8k32", "f32.e5m2.e5m2.f32"), "{d4} {a4} {b2} {c4}", none, PURE|WARP, 84, mma, "16x8 += 16x32 of fp8e5")
-INSN(m16n8k32_e4m3_e5m2, MMA("m16n8k32", "f32.e4m3.e5m2.f32"), "{d4} {a4} {b2} {c4}", none, PURE|WARP, 84, mma, "16x8 += 16x32 of fp8e4nv times fp8e5")
-INSN(m16n8k32_e5m2_e4m3, MMA("m16n8k32", "f32.e5m2.e4m3.f32"), "{d4} {a4} {b2} {c4}", none, PURE|WARP, 84, mma, "16x8 += 16x32 of fp8e5 times fp8e4nv")
+INSN(m16n8k16_f16,  MMA("m16n8k16", "f32.f16.f16.f32"),   "{d4:f32} {%a4:b32} {%b2:b32} {c4:f32}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of f16")
+INSN(m16n8k16_bf16, MMA("m16n8k16", "f32.bf16.bf16.f32"), "{d4:f32} {%a4:b32} {%b2:b32} {c4:f32}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of bf16")
+INSN(m16n8k8_tf32,  MMA("m16n8k8", "f32.tf32.tf32.f32"),  "{d4:f32} {%a4:b32} {%b2:b32} {c4:f32}", none, PURE|WARP, 70, mma, "16x8 += 16x8 of tf32")
+INSN(m16n8k32_s8,   MMA("m16n8k32", "s32.s8.s8.s32"),     "{d4:s32} {%a4:b32} {%b2:b32} {c4:s32}", none, PURE|WARP, 70, mma, "16x8 += 16x32 of s8")
+INSN(m16n8k16_s8,   MMA("m16n8k16", "s32.s8.s8.s32"),     "{d4:s32} {%a2:b32} {%b1:b32} {c4:s32}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of s8")
+INSN(m16n8k32_e4m3, MMA("m16n8k32", "f32.e4m3.e4m3.f32"), "{d4:f32} {%a4:b32} {%b2:b32} {c4:f32}", none, PURE|WARP, 84, mma, "16x8 += 16x32 of fp8e4nv")
+INSN(m16n8k32_e5m2, MMA("m16n8k32", "f32.e5m2.e5m2.f32"), "{d4:f32} {%a4:b32} {%b2:b32} {c4:f32}", none, PURE|WARP, 84, mma, "16x8 += 16x32 of fp8e5")
+INSN(m16n8k32_e4m3_e5m2, MMA("m16n8k32", "f32.e4m3.e5m2.f32"), "{d4:f32} {%a4:b32} {%b2:b32} {c4:f32}", none, PURE|WARP, 84, mma, "16x8 += 16x32 of fp8e4nv times fp8e5")
+INSN(m16n8k32_e5m2_e4m3, MMA("m16n8k32", "f32.e5m2.e4m3.f32"), "{d4:f32} {%a4:b32} {%b2:b32} {c4:f32}", none, PURE|WARP, 84, mma, "16x8 += 16x32 of fp8e5 times fp8e4nv")
 #undef MMA
 
 #define ASYNC READS|WRITES|EFFECT
 
 /* -- copies that go on by themselves, in groups of a thread -- */
-INSN(cp_async,          "cp.async",                       "[p] [q] n m? policy?", none, ASYNC, 70, none, "shared p = n bytes of global q, zeros from m on")
+INSN(cp_async,          "cp.async",                       "[p:shared] [q:global] #n:u32 m:u32? policy:u64?", none, ASYNC, 70, none, "shared p = n bytes of global q, zeros from m on")
 INSN(cp_async_commit,   "cp.async.commit_group",          "",                     none, ASYNC, 70, none, "the copies until now are a group")
-INSN(cp_async_wait,     "cp.async.wait_group",            "n",                    none, ASYNC, 70, none, "wait until n groups at most are under way")
+INSN(cp_async_wait,     "cp.async.wait_group",            "#n:u32",               none, ASYNC, 70, none, "wait until n groups at most are under way")
 INSN(cp_async_wait_all, "cp.async.wait_all",              "",                     none, ASYNC, 70, none, "wait until all copies are done")
-INSN(cp_async_arrive,   "cp.async.mbarrier.arrive.noinc", "[b]",                  none, ASYNC, 70, none, "arrive at b when the copies until now are done")
+INSN(cp_async_arrive,   "cp.async.mbarrier.arrive.noinc", "[b:shared]",           none, ASYNC, 70, none, "arrive at b when the copies until now are done")
 
 /* -- mbarriers -- */
-INSN(mbarrier_init,      "mbarrier.init",             "[b] n",      none, ASYNC, 70, none,   "b waits for n arrivals a phase")
-INSN(mbarrier_inval,     "mbarrier.inval",            "[b]",        none, ASYNC, 70, none,   "b is a barrier no longer")
-INSN(mbarrier_arrive,    "mbarrier.arrive",           "_ [b] n?",   none, ASYNC, 80, none,   "1 or n arrivals")
-INSN(mbarrier_arrive_tx, "mbarrier.arrive.expect_tx", "_ [b] n",    none, ASYNC, 80, none,   "the phase waits for n bytes more; 1 arrival")
-INSN(mbarrier_expect_tx, "mbarrier.expect_tx",        "[b] n",      none, ASYNC, 80, none,   "the phase waits for n bytes more")
-INSN(mbarrier_try_wait,  "mbarrier.try_wait.parity",  "d [b] q t?", pred, ASYNC, 78, shared, "d = is the phase of parity q over? perhaps after a while")
-INSN(mbarrier_test_wait, "mbarrier.test_wait.parity", "d [b] q",    pred, ASYNC, 71, shared, "d = is the phase of parity q over?")
+INSN(mbarrier_init,      "mbarrier.init",             "[b:shared] n:u32", none, ASYNC, 70, none,   "b waits for n arrivals a phase")
+INSN(mbarrier_inval,     "mbarrier.inval",            "[b:shared]", none, ASYNC, 70, none,   "b is a barrier no longer")
+INSN(mbarrier_arrive,    "mbarrier.arrive",           "_ [b:shared] n:u32?", none, ASYNC, 80, none,   "1 or n arrivals")
+INSN(mbarrier_arrive_tx, "mbarrier.arrive.expect_tx", "_ [b:shared] n:u32", none, ASYNC, 80, none,   "the phase waits for n bytes more; 1 arrival")
+INSN(mbarrier_expect_tx, "mbarrier.expect_tx",        "[b:shared] n:u32", none, ASYNC, 80, none,   "the phase waits for n bytes more")
+INSN(mbarrier_try_wait,  "mbarrier.try_wait.parity",  "d [b:shared] q:u32 t:u32?", pred, ASYNC, 78, shared, "d = is the phase of parity q over? perhaps after a while")
+INSN(mbarrier_test_wait, "mbarrier.test_wait.parity", "d [b:shared] q:u32", pred, ASYNC, 71, shared, "d = is the phase of parity q over?")
 
 /* -- fences -- */
 INSN(fence,       "fence",                             "",      none, ASYNC, 70, none, "memory before and after, for all of a scope")
 INSN(fence_init,  "fence.mbarrier_init.release.cluster", "",      none, ASYNC, 80, none, "mbarriers are ready, for all of the cluster")
 INSN(fence_async, "fence.proxy.async",                 "",      none, ASYNC, 80, none, "what threads wrote, before what copies and wgmma read")
-INSN(fence_map,   "fence.proxy.tensormap::generic",    "[t] n", none, ASYNC, 83, none, "the tensor map at t was changed")
+INSN(fence_map,   "fence.proxy.tensormap::generic",    "[t] #n:u32", none, ASYNC, 83, none, "the tensor map at t was changed")
 
 /* -- bulk copies: `t` a tensor map, b an mbarrier that waits for the bytes -- */
-INSN(tma_load,       "cp.async.bulk.tensor.#d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", "[p] [t{x}] [b] m? policy?", none, ASYNC, 80, none, "shared p = a box, in the CTAs of m")
-INSN(tma_store,      "cp.async.bulk.tensor.#d.global.shared::cta.tile.bulk_group", "[t{x}] [p] policy?",      none, ASYNC, 80, none, "a box = shared p")
-INSN(tma_reduce,     "cp.reduce.async.bulk.tensor.#d.global.shared::cta", "[t{x}] [p] policy?",      none, ASYNC, 80, none, "a box is combined with shared p")
-INSN(tma_prefetch,   "cp.async.bulk.prefetch.tensor.#d.L2.global.tile", "[t{x}] policy?",          none, ASYNC, 80, none, "a box comes to L2")
-INSN(bulk_load,      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", "[p] [q] n [b] m? policy?", none, ASYNC, 80, none, "shared p = n bytes of global q")
-INSN(bulk_prefetch,  "cp.async.bulk.prefetch.L2.global",       "[p] n policy?",           none, EFFECT, 80, none, "n bytes of global p come to L2")
-INSN(bulk_store,     "cp.async.bulk.global.shared::cta.bulk_group", "[p] [q] n policy?",       none, ASYNC, 80, none, "global p = n bytes of shared q")
-INSN(bulk_send,      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", "[p] [q] n [b]",           none, ASYNC, 80, none, "another CTA's p = n bytes of shared q")
-INSN(bulk_reduce,        "cp.reduce.async.bulk.global.shared::cta.bulk_group", "[p] [q] n policy?", none, ASYNC, 80, none, "n bytes of global p are combined with shared q")
+INSN(tma_load,       "cp.async.bulk.tensor.#d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", "[p:shared] [t{x:u32}] [b:shared] m:u16? policy:u64?", none, ASYNC, 80, none, "shared p = a box, in the CTAs of m")
+INSN(tma_store,      "cp.async.bulk.tensor.#d.global.shared::cta.tile.bulk_group", "[t{x:u32}] [p:shared] policy:u64?", none, ASYNC, 80, none, "a box = shared p")
+INSN(tma_reduce,     "cp.reduce.async.bulk.tensor.#d.global.shared::cta", "[t{x:u32}] [p:shared] policy:u64?", none, ASYNC, 80, none, "a box is combined with shared p")
+INSN(tma_prefetch,   "cp.async.bulk.prefetch.tensor.#d.L2.global.tile", "[t{x:u32}] policy:u64?",  none, ASYNC, 80, none, "a box comes to L2")
+INSN(bulk_load,      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", "[p:shared] [q:global] n:u32 [b:shared] m:u16? policy:u64?", none, ASYNC, 80, none, "shared p = n bytes of global q")
+INSN(bulk_prefetch,  "cp.async.bulk.prefetch.L2.global",       "[p:global] n:u32 policy:u64?", none, EFFECT, 80, none, "n bytes of global p come to L2")
+INSN(bulk_store,     "cp.async.bulk.global.shared::cta.bulk_group", "[p:global] [q:shared] n:u32 policy:u64?", none, ASYNC, 80, none, "global p = n bytes of shared q")
+INSN(bulk_send,      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", "[p:shared] [q:shared] n:u32 [b:shared]", none, ASYNC, 80, none, "another CTA's p = n bytes of shared q")
+INSN(bulk_reduce,        "cp.reduce.async.bulk.global.shared::cta.bulk_group", "[p:global] [q:shared] n:u32 policy:u64?", none, ASYNC, 80, none, "n bytes of global p are combined with shared q")
 INSN(bulk_commit,    "cp.async.bulk.commit_group",        "",                        none, ASYNC, 80, none, "the stores until now are a group")
-INSN(bulk_wait,      "cp.async.bulk.wait_group",          "n",                       none, ASYNC, 80, none, "wait until n groups at most are under way")
-INSN(bulk_wait_read, "cp.async.bulk.wait_group.read",     "n",                       none, ASYNC, 80, none, "wait until all but n groups have read")
+INSN(bulk_wait,      "cp.async.bulk.wait_group",          "#n:u32",                  none, ASYNC, 80, none, "wait until n groups at most are under way")
+INSN(bulk_wait_read, "cp.async.bulk.wait_group.read",     "#n:u32",                  none, ASYNC, 80, none, "wait until all but n groups have read")
 INSN(map_prefetch,   "prefetch.tensormap",                "[t]",                     none, ASYNC, 80, none, "the tensor map at t is used soon")
 
 /* -- wgmma: d = a b + d or, without p, a b; s 1 or -1; t: transposed. A number `#` of columns -- */
 #define WGMMA(k, types) "wgmma.mma_async.sync.aligned.m64n#k" k "." types
-#define WGMMA_OPERANDS "{d} a|{a4} b p s? s? t? t?"
+#define WGMMA_OPERANDS "{d:b32} a:u64|{%a4:b32} b:u64 p:pred #s:u32? #s:u32? #t:u32? #t:u32?"
 INSN(wgmma_f32_f16,       WGMMA("16", "f32.f16.f16"),    WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of f16")
 INSN(wgmma_f16_f16,       WGMMA("16", "f16.f16.f16"),    WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of f16, in f16")
 INSN(wgmma_f32_bf16,      WGMMA("16", "f32.bf16.bf16"),  WGMMA_OPERANDS, none, ASYNC|WARP|TIED, 80, wgmma, "64 rows of bf16")
@@ -303,7 +310,7 @@ INSN(wgmma_s32_u8,        WGMMA("32", "s32.u8.u8"),      WGMMA_OPERANDS, none, A
 #undef WGMMA_OPERANDS
 INSN(wgmma_fence,  "wgmma.fence.sync.aligned",        "",  none, ASYNC|WARP|PINNED, 80, none, "registers before wgmma that uses them")
 INSN(wgmma_commit, "wgmma.commit_group.sync.aligned", "",  none, ASYNC|WARP, 80, none, "wgmmas until now are a group")
-INSN(wgmma_wait,   "wgmma.wait_group.sync.aligned",   "n", none, ASYNC|WARP|PINNED, 80, none, "wait until n groups at most are under way")
+INSN(wgmma_wait,   "wgmma.wait_group.sync.aligned",   "#n:u32", none, ASYNC|WARP|PINNED, 80, none, "wait until n groups at most are under way")
 
 #undef ASYNC
 

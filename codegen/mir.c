@@ -106,11 +106,71 @@ struct form form_mov(enum reg_class cls)
     return (struct form){.code = INSN_mov, .type = types[cls]};
 }
 
-/* `cvt` has its operand's type in `from`. */
-bool form_takes_imm(struct form form)
+static const char *skip_alnum(const char *s)
+{
+    while ((*s >= '0' && *s <= '9') || (*s >= 'a' && *s <= 'z'))
+        s++;
+    return s;
+}
+
+const char *insn_word(const char *s, struct insn_word *w)
+{
+    *w = (struct insn_word){0};
+    if (!*s)
+        return NULL;
+    w->drops = s[0] == '_' && s[1] == '|';
+    s += w->drops ? 2 : 0;
+    bool brackets = *s == '[', braces = *s == '{';
+    s += brackets || braces;
+    char mark = *s == '%' || *s == '#' || *s == '&' ? *s++ : 0;
+    const char *name = w->name = s;
+    bool is_result = name[0] == 'd' && !(name[1] >= 'a' && name[1] <= 'z');
+    w->kind = brackets       ? name[1] == '{' ? WORD_map : WORD_address
+              : *name == '_' ? WORD_nothing
+              : mark == '%'  ? WORD_register
+              : mark == '#'  ? WORD_constant
+              : mark == '&'  ? WORD_place
+              : is_result    ? WORD_result
+                             : WORD_value;
+    while (*s >= 'a' && *s <= 'z')
+        s++;
+    if (braces)
+        w->vector = *s >= '0' && *s <= '9' ? *s - '0' : VECTOR_as_written;
+    s += strcspn(s, ":|? ");
+    if (*s == ':') {
+        w->type = s + 1;
+        s = skip_alnum(s + 1);
+        s += strspn(s, "}]");
+    }
+    w->optional = *s == '?';
+    w->other = *s == '|' ? s + 1 : NULL;
+    s += strcspn(s, " ");
+    return s + (*s == ' ');
+}
+
+int insn_word_opnds(const struct insn_word *w, int nvec)
+{
+    int n = w->vector == VECTOR_as_written ? nvec : w->vector;
+    return n ? n : 1;
+}
+
+/* The kind of operand k, where the row's vectors are as long as it says, or nvec. */
+static enum word_kind kind_of(const char *row, int k, int nvec)
+{
+    struct insn_word w;
+    while ((row = insn_word(row, &w)))
+        if (w.kind != WORD_nothing && (k -= insn_word_opnds(&w, nvec)) < 0)
+            return w.kind;
+    return WORD_value;
+}
+
+/* `cvt` has its operand's type in `from`; what a pack is made of the peephole looks for in registers. */
+bool form_takes_imm(struct form form, int k, int nvec)
 {
     enum ptype t = form.from != PT_none ? form.from : form.type;
-    if (form.code == INSN_pack || form.code == INSN_asm || insn_info[form.code].traits & TIED)
+    const char *row = insn_info[form.code].operands;
+    if (form.code == INSN_pack || insn_info[form.code].traits & TIED ||
+        (strchr(row, '%') && kind_of(row, k, nvec) == WORD_register))
         return false;
     return t != PT_f16 && t != PT_bf16 && t != PT_f16x2 && t != PT_bf16x2 && t != PT_e4m3x2 && t != PT_e5m2x2;
 }
@@ -118,6 +178,14 @@ bool form_takes_imm(struct form form)
 struct opnd opnd_int(enum reg_class cls, int64_t i)
 {
     return (struct opnd){.kind = OPND_imm, .cls = (uint8_t)cls, .i = i};
+}
+
+struct opnd opnd_as(enum reg_class cls, struct opnd x)
+{
+    int unused = 64 - class_info[cls].bits;
+    uint64_t top = (uint64_t)x.i << unused;
+    bool is_integer = cls == CLASS_b16 || cls == CLASS_b32 || cls == CLASS_b64;
+    return opnd_int(cls, !is_integer ? (int64_t)(top >> unused) : (int64_t)top >> unused);
 }
 
 bool opnd_same(struct opnd a, struct opnd b)

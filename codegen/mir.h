@@ -84,6 +84,32 @@ struct insn_info {
 };
 enum { WARP = 512, TIED = 1024, PINNED = 2048 }; /* more than ir.h's traits */
 
+/* One word of a row's operands. */
+enum word_kind {
+    WORD_result,
+    WORD_value,    /* register or constant */
+    WORD_register,
+    WORD_constant,
+    WORD_place,    /* register, constant, variable or parameter */
+    WORD_address,
+    WORD_map,      /* and the coordinates behind it */
+    WORD_nothing   /* stands for no operand */
+};
+enum { VECTOR_as_written = -1 };
+struct insn_word {
+    enum word_kind kind;
+    bool optional;
+    bool drops;        /* a result that nobody wants stands before it */
+    const char *name;  /* and what is behind it */
+    int vector;        /* operands in braces: a number, or VECTOR_as_written; 0: it is none */
+    const char *type;  /* up to what is no letter or digit; of an address: the space; NULL: the instruction's */
+    const char *other; /* the word that may stand for it instead; NULL: none */
+};
+/* Reads the first word; returns where the next one begins, NULL behind the last. */
+const char *insn_word(const char *operands, struct insn_word *w);
+/* How many operands it stands for, but for a map's coordinates; nvec: how many stand in braces. */
+int insn_word_opnds(const struct insn_word *w, int nvec);
+
 extern const struct class_info class_info[CLASS_count];
 extern const struct ptype_info ptype_info[PT_count];
 extern const struct mod_info mod_info[MOD_count];
@@ -186,9 +212,11 @@ struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int n
                         const struct opnd *opnds);
 enum reg_class form_class(struct form form); /* of the result */
 struct form form_mov(enum reg_class cls);
-/* Can operands be constants? Not those of 16-bit floats, and not the pieces of a larger register. */
-bool form_takes_imm(struct form form);
+/* Can operand k be a constant? Not one of 16-bit floats, and not where the row says so; nvec as in insn. */
+bool form_takes_imm(struct form form, int k, int nvec);
 struct opnd opnd_int(enum reg_class cls, int64_t i);
+/* The bits of a constant as another class holds them. */
+struct opnd opnd_as(enum reg_class cls, struct opnd x);
 bool opnd_same(struct opnd a, struct opnd b);
 bool opnd_is_imm(struct opnd o, int64_t i);
 /* Blocks that control may go to from here: at most two; returns how many. */

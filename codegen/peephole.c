@@ -59,8 +59,9 @@ static void resolve_opnds(const struct peep *p, struct insn *in)
 {
     for (int i = in->ndefs; i < in->nopnds; i++) {
         struct opnd *x = &in->opnds[i];
-        while (x->kind == OPND_reg && (p->regs.at[x->n].alias.kind == OPND_reg ||
-                                       (is_imm(p->regs.at[x->n].alias) && form_takes_imm(in->form))))
+        while (x->kind == OPND_reg &&
+               (p->regs.at[x->n].alias.kind == OPND_reg ||
+                (is_imm(p->regs.at[x->n].alias) && form_takes_imm(in->form, i, in->nvec))))
             *x = p->regs.at[x->n].alias;
         if (x->kind != OPND_addr)
             continue;
@@ -77,8 +78,8 @@ static bool same_work(const struct insn *a, const struct insn *b)
     if (memcmp(&a->form, &b->form, sizeof a->form) || a->nopnds != b->nopnds || a->ndefs != b->ndefs ||
         a->nvec != b->nvec)
         return false;
-    for (int i = a->ndefs; i < a->nopnds; i++)
-        if (!opnd_same(a->opnds[i], b->opnds[i]))
+    for (int i = 0; i < a->nopnds; i++)
+        if (i < a->ndefs ? a->opnds[i].cls != b->opnds[i].cls : !opnd_same(a->opnds[i], b->opnds[i]))
             return false;
     return true;
 }

@@ -37,7 +37,7 @@ struct opnd emit(struct select *s, struct form form, int n, const struct opnd *x
     enum { MOST = 4 };
     struct opnd all[1 + MOST];
     for (int i = 0; i < n; i++)
-        all[1 + i] = form_takes_imm(form) ? x[i] : in_reg(s, x[i]);
+        all[1 + i] = form_takes_imm(form, 1 + i, 0) ? x[i] : in_reg(s, x[i]);
     all[0] = mir_reg(s->m, form_class(form));
     emit_insn(s, form, 1, 1 + n, all);
     return all[0];
@@ -60,6 +60,8 @@ struct opnd emit3(struct select *s, struct form form, struct opnd x, struct opnd
 
 struct opnd emit_bits(struct select *s, enum reg_class cls, struct opnd x)
 {
+    if (x.kind == OPND_imm)
+        return opnd_as(cls, x);
     if (x.cls == cls)
         return x;
     struct opnd d = mir_reg(s->m, cls);

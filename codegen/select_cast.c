@@ -255,12 +255,6 @@ static struct opnd float_to_int(struct select *s, enum dtype from, enum dtype to
     return emit1(s, form_cvt(type, dtype_ptype(from, READ_signed), MOD_rzi), x);
 }
 
-static struct opnd bitcast(struct select *s, enum dtype to, struct opnd x)
-{
-    enum reg_class cls = dtype_class(to);
-    return x.kind == OPND_imm ? opnd_int(cls, x.i) : emit_bits(s, cls, x);
-}
-
 struct opnd select_cast(struct select *s, const struct op *o, const struct opnd *x)
 {
     enum dtype from = elem_dtype(op_opnd(o, 0)->type), to = elem_dtype(op_result(o)->type);
@@ -274,6 +268,6 @@ struct opnd select_cast(struct select *s, const struct op *o, const struct opnd 
     case OP_utof: return int_to_float(s, from, to, x[0], false);
     case OP_ftos: return float_to_int(s, from, to, x[0], true);
     case OP_ftou: return float_to_int(s, from, to, x[0], false);
-    default: return bitcast(s, to, x[0]);
+    default: return emit_bits(s, dtype_class(to), x[0]);
     }
 }

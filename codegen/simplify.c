@@ -125,6 +125,12 @@ static bool becomes(struct peep *p, struct insn *in, struct opnd x)
     return is_reg(x);
 }
 
+static bool simplify_mov(struct peep *p, struct insn *in)
+{
+    struct opnd x = in->opnds[1];
+    return becomes(p, in, is_imm(x) ? opnd_as((enum reg_class)in->opnds[0].cls, x) : x);
+}
+
 static void rewrite(struct insn *in, enum insn_code code, int nopnds, struct opnd a, struct opnd b)
 {
     in->form.code = (uint8_t)code;
@@ -443,7 +449,7 @@ bool peep_simplify(struct peep *p, struct insn *in)
     if (in->guard >= 0)
         return false;
     switch (in->form.code) {
-    case INSN_mov: return becomes(p, in, in->opnds[1]);
+    case INSN_mov: return simplify_mov(p, in);
     case INSN_add: return simplify_add(p, in);
     case INSN_sub: return simplify_sub(p, in);
     case INSN_mul_lo: return simplify_mul(p, in);

@@ -119,9 +119,7 @@ static bool same(const char *s, size_t len, const char *other)
 }
 
 /* PTX ISA, "Constants": decimal, 0x, 0f and 0d with the float's bits; *bits is 32 or 64 for floats, else 0.
- * One with a point is a double that may stand for a float: *bits is DECIMAL. */
-enum { DECIMAL = -1 };
-
+ * One with a point is a double that may stand for a float: *bits is EMU_DECIMAL. */
 static uint64_t number(struct loader *l, int *bits)
 {
     *bits = 0;
@@ -136,7 +134,7 @@ static uint64_t number(struct loader *l, int *bits)
     bool is_decimal = strchr(text, '.') != NULL;
     double decimal = is_decimal ? strtod(text, &stop) : 0;
     if (is_decimal && !*stop) {
-        *bits = DECIMAL;
+        *bits = EMU_DECIMAL;
         return double_to_bits(DT_f64, minus ? -decimal : decimal);
     }
     uint64_t x = is_float ? strtoull(text + 2, &stop, 16) : strtoull(text, &stop, 0);
@@ -147,19 +145,21 @@ static uint64_t number(struct loader *l, int *bits)
 
 /* -- directives -- */
 
-static int add_register(struct loader *l, enum reg_class cls)
+static int add_register(struct loader *l, enum ptype type)
 {
     struct emu_code *c = l->code;
-    VEC_PUSH(l->arena, &c->regs, (struct emu_register){.cls = (uint8_t)cls, .at = c->values_bytes});
+    enum reg_class cls = ptype_info[type].cls;
+    struct emu_register r = {.cls = (uint8_t)cls, .type = (uint8_t)type, .at = c->values_bytes};
+    VEC_PUSH(l->arena, &c->regs, r);
     c->values_bytes += (size_t)(LANES * emu_class_bytes(cls)); /* a predicate takes as much as 32 bits do */
     return c->regs.n - 1;
 }
 
-static enum reg_class class_of_type(struct loader *l, const char *s, size_t len)
+static enum ptype type_of_word(struct loader *l, const char *s, size_t len)
 {
     for (int t = 1; t < PT_count; t++)
         if (same(s + 1, len - 1, ptype_info[t].word))
-            return ptype_info[t].cls;
+            return (enum ptype)t;
     fail(l, "unknown type '%.*s'", (int)len, s);
 }
 
@@ -168,7 +168,7 @@ static void declare_registers(struct loader *l)
 {
     size_t len;
     const char *type = word(l, &len);
-    enum reg_class cls = class_of_type(l, type, len);
+    enum ptype t = type_of_word(l, type, len);
     do {
         struct declaration d = {.first = l->code->regs.n, .count = 1};
         int bits;
@@ -181,7 +181,7 @@ static void declare_registers(struct loader *l)
         if (d.count < 0 || d.count > 1 << 16)
             fail(l, "%d registers", d.count);
         for (int i = 0; i < d.count; i++)
-            add_register(l, cls);
+            add_register(l, t);
         VEC_PUSH(l->arena, &l->declarations, d);
     } while (accept(l, ','));
     expect(l, ';');
@@ -387,7 +387,7 @@ static struct emu_opnd symbol_opnd(struct loader *l, int address)
     while (i < c->symbols.n && c->symbols.at[i].address != address)
         i++;
     if (i == c->symbols.n) {
-        int reg = add_register(l, CLASS_b32);
+        int reg = add_register(l, PT_b32);
         VEC_PUSH(l->arena, &c->symbols, (struct emu_symbol){reg, address});
     }
     int reg = c->symbols.at[i].reg;
@@ -401,75 +401,70 @@ static bool is_cluster(const struct loader *l)
     return c[0] * c[1] * c[2] > 1 || l->asks_rank;
 }
 
-/* An operand as it stands there: constants keep their bits in `offset` until their width is known. */
-struct written {
-    struct emu_opnd o;
-    bool is_constant, is_label, is_address;
-    int float_bits;
-    const char *s;
-    size_t len;
-};
-
-static struct written read_plain(struct loader *l)
+static struct emu_written read_plain(struct loader *l)
 {
-    struct written w = {0};
+    struct emu_written w = {0};
     skip_space(l);
     if (l->s < l->end && (isdigit((unsigned char)*l->s) || *l->s == '-')) {
-        w.is_constant = true;
+        w.form = WRITTEN_constant;
         w.o.offset = (int64_t)number(l, &w.float_bits);
         return w;
     }
     w.s = word(l, &w.len);
     void **symbol = map_get(&l->symbols, w.s, w.len);
     bool is_local = symbol && (uintptr_t)*symbol & LOCAL_MARK;
-    if (symbol && !is_local && is_cluster(l)) {
-        w.o = symbol_opnd(l, (int)(intptr_t)*symbol);
-    } else if (symbol) {
-        w.is_constant = true;
-        w.o.offset = (int64_t)((uintptr_t)*symbol & ~(uintptr_t)LOCAL_MARK);
+    if (symbol) {
+        w.form = WRITTEN_variable;
+        w.space = is_local ? MOD_local : MOD_shared;
+        if (!is_local && is_cluster(l))
+            w.o = symbol_opnd(l, (int)(intptr_t)*symbol);
+        else
+            w.o = (struct emu_opnd){.reg = -1,
+                                    .offset = (int64_t)((uintptr_t)*symbol & ~(uintptr_t)LOCAL_MARK)};
     } else if (w.s[0] == '%' || find_register(l, w.s, w.len) >= 0) {
         w.o = register_opnd(l, w.s, w.len);
+        w.form = w.o.reg < SPECIAL_count ? WRITTEN_special : WRITTEN_register;
+        w.type = l->code->regs.at[w.o.reg].type;
     } else {
-        w.is_label = true;
+        w.form = WRITTEN_name;
     }
     return w;
 }
 
 /* [register], [register+8], [symbol+8] or [parameter]. */
-static struct written read_address(struct loader *l)
+static struct emu_written read_address(struct loader *l)
 {
     int bits;
-    struct written w = read_plain(l);
-    if (w.is_constant) {
+    struct emu_written w = read_plain(l);
+    if (w.form == WRITTEN_variable && w.o.reg < 0)
         w.o = constant_opnd(l, (uint64_t)w.o.offset, CLASS_b32);
-        w.is_constant = false;
-    }
     if (accept(l, '+'))
         w.o.offset = (int64_t)number(l, &bits);
-    else if (!w.is_label)
+    else if (w.form != WRITTEN_name)
         w.o.offset = 0;
-    w.is_address = true;
+    w.in_brackets = true;
     return w;
 }
 
 /* `_`, or `_|` before another: a result that nobody wants. */
-static bool accept_nothing(struct loader *l)
+static bool accept_nothing(struct loader *l, struct emu_insn *in)
 {
     skip_space(l);
-    if (l->end - l->s < 2 || *l->s != '_' || is_word(l->s[1]))
+    if (in->nopnds || l->end - l->s < 2 || *l->s != '_' || is_word(l->s[1]))
         return false;
     l->s++;
-    return !accept(l, '|');
+    in->dropped = accept(l, '|') ? DROPPED_first : DROPPED_operand;
+    return in->dropped == DROPPED_operand;
 }
 
 /* Braces hold a vector, or the coordinates behind a tensor map's address. */
-static void read_operands(struct loader *l, struct emu_insn *in, struct written *w)
+static void read_operands(struct loader *l, struct emu_insn *in, struct emu_written *w)
 {
     bool brace = false, bracket = false, first = true, was_vector = false;
     for (bool begun = false; !accept(l, ';'); begun = true) {
         if (begun)
             expect(l, ',');
-        if (accept_nothing(l))
+        if (accept_nothing(l, in))
             continue;
         if (in->nopnds == EMU_OPNDS_MOST)
             fail(l, "more than %d operands", EMU_OPNDS_MOST);
@@ -483,7 +478,9 @@ static void read_operands(struct loader *l, struct emu_insn *in, struct written 
             w[in->nopnds++] = read_address(l);
             bracket = true;
         } else {
-            w[in->nopnds++] = read_plain(l);
+            w[in->nopnds] = read_plain(l);
+            w[in->nopnds].in_braces = brace;
+            w[in->nopnds++].in_brackets = bracket;
         }
         if (brace && accept(l, '}')) {
             brace = false;
@@ -583,57 +580,14 @@ static bool is_async(int code)
     return (code >= INSN_cp_async && code <= INSN_wgmma_wait) || code == INSN_cluster_arrive;
 }
 
-/* Bits of operand i where it is a constant (PTX ISA, "Operand Size Exceeding Instruction-Type Size"
- * and each instruction). */
-static int operand_bits(const struct emu_insn *in, int i)
+/* Of a constant: floats' bits stand as those of integers do. */
+static enum reg_class constant_class(enum ptype t)
 {
-    int bits = ptype_info[in->type].bits, from = in->from ? ptype_info[in->from].bits : bits;
-    if (bits < 16)
-        bits = bits == 1 ? 1 : 16;
-    if (from < 16)
-        from = 16;
-    if (strncmp(insn_info[in->code].operands, "{d4}", 4) == 0) /* matrices, in words */
-        return 32;
-    switch (in->code) {
-    case INSN_cvt:
-    case INSN_cvt2: return i == 0 ? bits : from;
-    case INSN_mul_wide: return i == 0 ? 2 * bits : bits;
-    case INSN_mad_wide: return i == 0 || i == 3 ? 2 * bits : bits;
-    case INSN_shl:
-    case INSN_shr: return i == 2 ? 32 : bits;
-    case INSN_setp:
-    case INSN_setp_and: return i == 0 || i == 3 ? 1 : bits;
-    case INSN_selp: return i == 3 ? 1 : bits;
-    case INSN_ldmatrix:
-    case INSN_shfl:
-    case INSN_redux:
-    case INSN_shf_l:
-    case INSN_prmt:
-    case INSN_bar:
-    case INSN_bar_arrive:
-    case INSN_bar_warp:
-    case INSN_barrier:
-    case INSN_mapa:
-    case INSN_stmatrix: return 32;
-    case INSN_vprintf: return i == 0 ? 32 : 64;
-    case INSN_elect: return i == 0 ? 1 : 32;
-    case INSN_vote: return i == 2 ? 32 : i == 1 ? 1 : bits;
-    case INSN_mbarrier_test_wait:
-    case INSN_mbarrier_try_wait: return i == 0 ? 1 : 32;
-    case INSN_tma_load: return i == in->number + 3 ? 16 : 32;
-    case INSN_bulk_load: return i == 4 ? 16 : 32;
-    case INSN_pack: return i == 0 ? bits : bits / in->nvec;
-    case INSN_unpack: return i < in->nvec ? bits / in->nvec : bits;
-    default: return emu_is_wgmma(in) ? 0 : is_async(in->code) ? 32 : bits;
-    }
-}
-
-static enum reg_class class_of_bits(int bits)
-{
+    int bits = class_info[ptype_info[t].cls].bits;
     return bits == 1 ? CLASS_pred : bits == 16 ? CLASS_b16 : bits == 32 ? CLASS_b32 : CLASS_b64;
 }
 
-static int find_param(struct loader *l, const struct written *w)
+static int find_param(struct loader *l, const struct emu_written *w)
 {
     for (int i = 0; i < l->params.n; i++)
         if (memcmp(l->params.at[i], w->s, w->len) == 0 && !is_word(l->params.at[i][w->len]))
@@ -641,58 +595,47 @@ static int find_param(struct loader *l, const struct written *w)
     fail(l, "unknown parameter '%.*s'", (int)w->len, w->s);
 }
 
-/* A register may be wider than the type only where it is loaded, stored or converted (ISA, same section). */
-static void check_width(struct loader *l, const struct emu_insn *in, const struct emu_opnd *o, int bits)
+/* A constant, or the address of a variable or a parameter, as the type has it that the instruction gives it. */
+static struct emu_opnd settle_constant(struct loader *l, const struct emu_written *w)
 {
-    bool may_be_wider =
-        in->code == INSN_ld || in->code == INSN_st || in->code == INSN_ld_param || in->code == INSN_cvt;
-    int found = class_info[o->cls].bits;
-    if (in->code != INSN_createpolicy && bits && found != bits && !(may_be_wider && found > bits && bits > 1))
-        fail(l, "'%s' has an operand of %d bits where %d are expected", in->text, found, bits);
+    uint64_t bits = (uint64_t)w->o.offset;
+    if (w->form == WRITTEN_name)
+        bits = PARAM_BASE + PARAM_STEP * (uint64_t)find_param(l, w);
+    else if (w->float_bits == EMU_DECIMAL && w->want == PT_f32)
+        bits = double_to_bits(DT_f32, bits_to_double(DT_f64, bits));
+    struct emu_opnd o = constant_opnd(l, bits, constant_class((enum ptype)w->want));
+    o.offset = w->o.offset;
+    return o;
 }
 
-static bool is_policy(const struct emu_insn *in, int i)
+static void settle(struct loader *l, struct emu_insn *in, struct emu_written *w)
 {
-    return in->has_address && emu_has_mod(in, MOD_l2_hint) && i == in->nopnds - 1;
-}
-
-static void settle(struct loader *l, struct emu_insn *in, const struct written *w)
-{
+    char wrong[120];
     in->opnds = NEW_ARRAY(l->arena, in->nopnds + 1, struct emu_opnd);
+    if (in->code == INSN_bra) {
+        if (in->nopnds != 1 || w[0].form != WRITTEN_name)
+            fail(l, "'%s' has no label", in->text);
+        VEC_PUSH(l->arena, &l->fixups, (struct fixup){l->code->insns.n, w[0].s, w[0].len});
+        return;
+    }
+    if (!emu_check_operands(in, w, wrong, sizeof wrong))
+        fail(l, "%s, in '%s'", wrong, in->text);
     for (int i = 0; i < in->nopnds; i++) {
-        int bits = is_policy(in, i) ? 64 : operand_bits(in, i);
         in->opnds[i] = w[i].o;
-        if (w[i].is_label && in->code == INSN_bra) {
-            VEC_PUSH(l->arena, &l->fixups, (struct fixup){l->code->insns.n, w[i].s, w[i].len});
-        } else if (w[i].is_label && in->code == INSN_ld_param) {
+        if (in->code == INSN_ld_param && w[i].form == WRITTEN_name)
             in->target = find_param(l, &w[i]);
-        } else if (w[i].is_label && in->code == INSN_mov) {
-            in->opnds[i] = constant_opnd(l, PARAM_BASE + PARAM_STEP * (uint64_t)find_param(l, &w[i]),
-                                         class_of_bits(bits));
-        } else if (w[i].is_label) {
-            fail(l, "unknown name '%.*s'", (int)w[i].len, w[i].s);
-        } else if (w[i].is_constant) {
-            uint64_t constant = (uint64_t)w[i].o.offset;
-            if (w[i].float_bits == DECIMAL && bits == 32)
-                constant = double_to_bits(DT_f32, bits_to_double(DT_f64, constant));
-            else if (w[i].float_bits && (w[i].float_bits == DECIMAL ? 64 : w[i].float_bits) != bits)
-                fail(l, "'%s' has a constant of %d bits where %d are expected", in->text, w[i].float_bits,
-                     bits);
-            in->opnds[i] = constant_opnd(l, constant, class_of_bits(bits ? bits : 32));
-            in->opnds[i].offset = w[i].o.offset;
-        } else if (!w[i].is_address) {
-            check_width(l, in, &in->opnds[i], bits);
-        }
+        else if (!w[i].in_brackets || w[i].in_braces)
+            if (w[i].form == WRITTEN_constant || w[i].form == WRITTEN_name ||
+                (w[i].form == WRITTEN_variable && w[i].o.reg < 0))
+                in->opnds[i] = settle_constant(l, &w[i]);
     }
 }
 
 static void count_results(struct emu_insn *in)
 {
-    const char *row = insn_info[in->code].operands;
-    if (row[0] == '{') /* as many as the row says, {d4}, or as are written */
-        in->ndefs = isdigit((unsigned char)row[2]) ? (uint8_t)(row[2] - '0') : in->nvec ? in->nvec : 1;
-    else
-        in->ndefs = row[0] == 'd' || (row[0] == '_' && row[1] == '|');
+    struct insn_word x;
+    if (insn_word(insn_info[in->code].operands, &x) && x.kind == WORD_result)
+        in->ndefs = (uint8_t)insn_word_opnds(&x, in->nvec);
 }
 
 /* Others' stores may be waited for with it. */
@@ -714,7 +657,7 @@ static const char *statement_text(struct loader *l, const char *from)
 }
 
 /* call (%r1), vprintf, (%rd1, %rd2); Returns the function's name. */
-static const char *read_call(struct loader *l, struct emu_insn *in, struct written *w, size_t *len)
+static const char *read_call(struct loader *l, struct emu_insn *in, struct emu_written *w, size_t *len)
 {
     expect(l, '(');
     w[in->nopnds++] = read_plain(l);
@@ -734,7 +677,7 @@ static const char *read_call(struct loader *l, struct emu_insn *in, struct writt
 static void read_insn(struct loader *l)
 {
     struct emu_insn in = {.guard = -1, .line = l->line, .loc = l->loc, .text = statement_text(l, l->s)};
-    struct written w[EMU_OPNDS_MOST] = {0};
+    struct emu_written w[EMU_OPNDS_MOST] = {0};
     size_t len;
     const char *s;
     if (accept(l, '@')) {
@@ -818,7 +761,7 @@ static void link_labels(struct loader *l)
 static void load(struct loader *l)
 {
     for (int i = 0; i < SPECIAL_count; i++)
-        add_register(l, CLASS_b32);
+        add_register(l, PT_u32);
     for (skip_space(l); l->s < l->end && *l->s; skip_space(l))
         statement(l);
     if (!l->code->name)

@@ -16,7 +16,7 @@
  *     mbarrier.c   mbarriers and fences                   tma.c        bulk copies, with tensor maps
  *     wgmma.c      wgmma, and who may touch its registers device.c     the device `emulator`
  *     counts.c     what launches cost                     live.c       how many registers are live
- *     overflow.c   addresses that 32 bits were too few for
+ *     overflow.c   addresses that 32 bits were too few for    operands.c   do operands fit the instruction's row?
  */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
 #define NESO_RUNTIME_EMULATOR_MACHINE_H
@@ -73,6 +73,7 @@ struct emu_insn {
     bool guard_not, joins; /* joins: lanes may arrive here from elsewhere */
     bool has_address;      /* opnds[address] */
     bool follows;          /* a global address may be made of its result (overflow.c) */
+    uint8_t dropped;       /* enum emu_dropped */
     uint8_t address;
     int guard;             /* number of a predicate register, or -1 */
     uint16_t number;       /* that `#` of the row stands for */
@@ -85,8 +86,12 @@ struct emu_insn {
     const char *text;      /* for reports */
 };
 
+/* `_` as the first operand, or as `_|` before it: a result that nobody wants. */
+enum emu_dropped { DROPPED_none, DROPPED_operand, DROPPED_first };
+
 struct emu_register {
     uint8_t cls;
+    uint8_t type; /* enum ptype: as it was declared */
     size_t at; /* byte offset in a warp's values */
 };
 
@@ -131,6 +136,24 @@ static inline bool emu_has_mod(const struct emu_insn *in, enum mod m)
 /* -- load.c -- */
 /* NULL: *r says why not. */
 const struct emu_code *emulator_load(struct arena *a, const char *ptx, size_t bytes, struct emu_report *r);
+
+/* An operand as it stands there. */
+enum emu_form { WRITTEN_register, WRITTEN_special, WRITTEN_constant, WRITTEN_variable, WRITTEN_name };
+enum { EMU_DECIMAL = -1 };
+struct emu_written {
+    struct emu_opnd o; /* of a constant: its bits in `offset`, until its width is known */
+    uint8_t form;
+    bool in_braces, in_brackets;
+    uint8_t type;      /* enum ptype: a register's, as it was declared */
+    uint8_t want;      /* enum ptype: that the instruction gives it; set by emu_check_operands */
+    uint8_t space;     /* enum mod: a variable's */
+    int float_bits;    /* of a constant: 32 and 64 as 0f and 0d say, EMU_DECIMAL with a point, else 0 */
+    const char *s;     /* of a name */
+    size_t len;
+};
+/* -- operands.c -- */
+/* False: `text` says what is wrong. */
+bool emu_check_operands(const struct emu_insn *in, struct emu_written *w, char *text, size_t room);
 
 /* -- decode.c -- */
 /* Fills in->run and in->compute; false: no instruction that the emulator knows. */
