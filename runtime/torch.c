@@ -358,7 +358,8 @@ static struct obj *run_arange(struct eval *e, struct obj **args, const struct ar
     bool is_float = start.is_float || end.is_float || step.is_float;
     double lo = start.is_float ? start.f : (double)start.i, hi = end.is_float ? end.f : (double)end.i;
     double by = step.is_float ? step.f : (double)step.i;
-    int64_t n = by != 0 && (hi - lo) / by > 0 ? (int64_t)ceil((hi - lo) / by) : 0;
+    double count = by != 0 && (hi - lo) / by > 0 ? ceil((hi - lo) / by) : 0;
+    int64_t n = count < (double)(INT64_C(1) << 62) ? (int64_t)count : INT64_C(1) << 62;
     struct tensor t = torch_make(
         e, torch_dtype_arg(e, args[3], is_float ? TORCH_float32 : TORCH_int64, call->loc), 1, &n, call->loc);
     char *host = torch_host(e, &t, true, call->loc);

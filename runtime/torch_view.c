@@ -165,16 +165,18 @@ static struct obj *run_tolist(struct eval *e, struct obj **args, const struct ar
 
 static struct tensor reshaped(struct eval *e, struct tensor t, struct obj *size, struct loc at)
 {
-    int64_t shape[TENSOR_RANK_MAX], known = 1;
+    int64_t shape[TENSOR_RANK_MAX], known = 1, elems;
     int rank = torch_shape_arg(e, size, shape, at), open = -1;
+    bool fits = true;
     for (int d = 0; d < rank; d++)
         if (shape[d] == -1)
             open = d;
         else
-            known *= shape[d];
+            fits &= !__builtin_mul_overflow(known, shape[d], &known);
     if (open >= 0)
-        shape[open] = known ? tensor_elems(&t) / known : 0;
-    if ((open >= 0 ? known * shape[open] : known) != tensor_elems(&t))
+        shape[open] = fits && known ? tensor_elems(&t) / known : 0;
+    fits &= !__builtin_mul_overflow(known, open >= 0 ? shape[open] : 1, &elems);
+    if (!fits || elems != tensor_elems(&t))
         eval_raise(e, at, "RuntimeError", ERR_torch_reshape, torch_shape_text(e, &t), tensor_elems(&t));
     if (!tensor_is_contiguous(&t))
         t = *torch_tensor(torch_cast(e, t, t.dtype, true, at));
