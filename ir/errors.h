@@ -393,6 +393,9 @@ ERROR(descriptor_rows, "%s needs a descriptor of blocks of shape [1, n], and a 1
 /* -- opt -- */
 ERROR(pass_unknown, "there is no pass '%s'; see 'neso help passes'")
 ERROR(pass_degree, "%s takes a function that is %s, and '%s' is %s")
+ERROR(pass_order, "pass %s does not run behind pass %s; 'neso help passes' has the order")
+ERROR(pass_left_out, "pass %s cannot be left out: nothing else does what it does (%s)")
+ERROR(pass_left_out_alone, "pass %s cannot be left out: nothing else does what it does (%s); leave out %s too")
 ERROR(shared_too_large, "kernel %s needs %l bytes of shared memory, and %s has %l for a program instance: use smaller blocks")
 
 /* -- codegen -- */

@@ -5,7 +5,7 @@
  *                                                       %y = shared_load %buf vec=4 : tile<64x64xf32,#b>
  *
  * Conversions that stand in a row are stored together, then loaded together: one barrier is enough for all. Where
- * that takes more shared memory than there is (budget.c), a tile is cut in halves that are converted one after the
+ * that takes more shared memory than there is (stepdown.c), a tile is cut in halves that are converted one after the
  * other through the same place.
  * #s is swizzled so that neither side has bank conflicts where the algebra finds such a layout
  * (layout_shared_for). What stays inside a thread or a warp stays a `convert`: codegen moves registers or

@@ -6,7 +6,8 @@
 #include <time.h>
 
 const struct pass_info pass_info[] = {
-#define PASS(name, needs, leaves, meaning) {#name, DEGREE_##needs, DEGREE_##leaves, opt_##name, meaning},
+#define PASS(name, needs, leaves, needed_by, meaning)                                                        \
+    {#name, DEGREE_##needs, DEGREE_##leaves, #needed_by, opt_##name, meaning},
 #include "opt/passes.h"
 #undef PASS
 };
@@ -21,6 +22,11 @@ static const char *const order[] = {
     "peel",  "dce",    "convert", "again",   "vector", "last",  "ahead",  "shared", "barrier", "pack",
 };
 enum { NORDER = sizeof order / sizeof order[0] };
+
+const char *opt_order(int i)
+{
+    return i < NORDER ? order[i] : NULL;
+}
 
 /* NULL: no such pass. */
 static const struct pass_info *pass_by_name(const char *name, size_t n)
@@ -233,18 +239,75 @@ static void check_names(struct func *f, const char *names, const char *also)
     }
 }
 
+/* -- what is left out -- */
+
+static int place_in_order(const char *name, int from)
+{
+    while (from < NORDER && strcmp(order[from], name) != 0)
+        from++;
+    return from;
+}
+
+static bool runs(const struct opt_options *o, const struct pass_info *p)
+{
+    if (opt_is_listed(o->skip, p->name))
+        return false;
+    if (o->passes)
+        return opt_is_listed(o->passes, p->name);
+    return !o->stop_after || place_in_order(p->name, 0) <= place_in_order(o->stop_after, 0);
+}
+
+/* Does a pass that runs need p, or codegen? */
+static bool is_needed(const struct opt_options *o, const struct pass_info *p)
+{
+    const struct pass_info *by = pass_by_name(p->needed_by, strlen(p->needed_by));
+    return by ? runs(o, by) : strcmp(p->needed_by, "codegen") == 0;
+}
+
+/* Passes before the degree that f has were run before. */
+static void check_left_out(struct func *f, const struct opt_options *o)
+{
+    for (const struct pass_info *p = pass_info; p < pass_info + npasses; p++) {
+        bool is_skipped = opt_is_listed(o->skip, p->name);
+        if (p->needs < (int)f->degree || runs(o, p) || !is_needed(o, p) || !(is_skipped || o->makes_code))
+            continue;
+        diag_fatal(f->module->diag, (struct loc){0},
+                   strcmp(p->needed_by, "codegen") == 0 ? ERR_pass_left_out : ERR_pass_left_out_alone,
+                   p->name, p->meaning, p->needed_by);
+    }
+}
+
+/* Passes that change a function's degree, or need one, have their place in the list. */
+static int check_order(struct func *f, const struct pass_info *p, int at)
+{
+    if (p->needs == DEGREE_any)
+        return at;
+    check_degree(f, p);
+    int place = place_in_order(p->name, at);
+    if (place == NORDER)
+        diag_fatal(f->module->diag, (struct loc){0}, ERR_pass_order, p->name, order[at - 1]);
+    return place + 1;
+}
+
+static void run_named(struct func *f, const struct opt_options *o)
+{
+    const char *names = o->passes;
+    int at = 0;
+    for (const struct pass_info *p = next_named(f, &names); p; p = next_named(f, &names)) {
+        at = check_order(f, p, at);
+        if (!step(f, o, p))
+            return;
+    }
+}
+
 /* The list, or the passes that options name. */
 static void run_list(struct func *f, const struct opt_options *o)
 {
     f->module->opt = o;
-    if (o->passes) {
-        const char *names = o->passes;
-        for (const struct pass_info *p = next_named(f, &names); p && step(f, o, p); p = next_named(f, &names))
-            continue;
-    } else {
-        for (int i = 0; i < NORDER && step(f, o, pass_by_name(order[i], strlen(order[i]))); i++)
-            continue;
-    }
+    if (o->passes)
+        run_named(f, o);
+    for (int i = 0; !o->passes && i < NORDER && step(f, o, pass_by_name(order[i], strlen(order[i]))); i++)
+        continue;
 }
 
 void opt_run(struct func *f, const struct opt_options *o)
@@ -255,15 +318,17 @@ void opt_run(struct func *f, const struct opt_options *o)
     f->module->opt = o;
     check_names(f, o->stop_after, "");
     check_names(f, o->skip, "");
+    check_names(f, o->passes, "");
+    check_left_out(f, o);
     check_names(f, o->print_after, "");
-    check_names(f, o->explain, "registers,budget"); /* code generation's, budget.c's */
+    check_names(f, o->explain, "registers,stepdown"); /* code generation's, stepdown.c's */
     struct func kept;
-    bool may_step_down = !o->passes && budget_is_needed(f);
+    bool may_step_down = !o->passes && stepdown_is_needed(f);
     if (may_step_down)
         func_copy(&kept, f);
     run_list(f, o);
     if (may_step_down)
-        budget_run(f, &kept, o, run_list);
+        stepdown_run(f, &kept, o, run_list);
     f->module->diag->stage = "opt";
     if (f->module->diag->nerrors == 0 && !checks_each(o))
         verify(f); /* what breaks a rule is reported in every build, before code is made of it */

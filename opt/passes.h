@@ -1,5 +1,7 @@
-/* passes.h: the passes, one row each. PASS(name, needs, leaves, what it does) with the degree of detail that a pass needs
- * and leaves (see ir.h; `any`: works at every degree and keeps it). The order in which they run is the array in passes.c.
+/* passes.h: the passes, one row each. PASS(name, needs, leaves, needed by, what it does) with the degree of detail that a
+ * pass needs and leaves (see ir.h; `any`: works at every degree and keeps it), and who needs it: nobody (it may be left
+ * out), another pass (it may be left out where that is too), or codegen. The order in which they run is the array in
+ * passes.c.
  * Each is `void opt_NAME(struct func *f)` in opt/NAME.c, uses f->module->scratch for its notes, finds every value's
  * `scratch` NULL, and leaves a verifiable function; the driver does the rest.
  *
@@ -17,36 +19,37 @@
  *     With `tail` they may not: the vector is accessed whole where all its elements are on, else one by one.
  *   - cmp: `same` registers from a multiple of it on hold equal values. */
 #ifdef PASS
-PASS(fold, any, any, "compute constants, apply exact identities")
-PASS(cse, any, any, "compute equal pure ops once")
-PASS(licm, any, any, "move invariant pure ops out of loops")
-PASS(dce, any, any, "drop ops without use or effect")
-PASS(once, traced, traced, "read a row once where the launch sees that loops over it run once")
-PASS(dot, traced, traced, "widen what tensor cores cannot multiply")
-PASS(tma, traced, traced, "make loads of tiles copies by tensor maps")
-PASS(put, traced, traced, "make stores of dots' results copies by tensor maps")
-PASS(thin, traced, traced, "load once what neighbours share")
-PASS(wrap, traced, traced, "say which indices stay side by side where they wrap")
-PASS(persist, traced, traced, "let a CTA run one program after the other")
-PASS(assign, traced, laid_out, "give every tile a layout, from the memory accesses outwards")
-PASS(scan, laid_out, laid_out, "split scans over warps into two steps")
-PASS(cross, laid_out, laid_out, "split reductions over warps into two steps")
-PASS(tensor, laid_out, laid_out, "let tiles leave through shared memory and tensor maps")
-PASS(warps, laid_out, laid_out, "let a warp of its own feed tensor cores by copies that run ahead")
-PASS(rotate, laid_out, laid_out, "let a dot run beside the one that follows from that of the round before")
-PASS(stage, laid_out, laid_out, "pipeline loops: copies to shared memory run ahead of dots")
-PASS(defer, laid_out, laid_out, "store a program's tile under the dots of the next")
-PASS(peel, laid_out, laid_out, "let a loop's first dot begin its sum, rather than add to zeros")
-PASS(sink, laid_out, laid_out, "compute what only the code behind a loop uses behind the loop")
-PASS(cluster, laid_out, laid_out, "let pairs of programs share what both load")
-PASS(convert, laid_out, scheduled, "carry conversions across warps through shared memory")
-PASS(again, scheduled, scheduled, "compute again what takes fewer registers so than kept")
-PASS(vector, scheduled, scheduled, "choose vector widths of memory accesses")
-PASS(last, scheduled, scheduled, "let what is read for the last time leave the caches first")
-PASS(ahead, scheduled, scheduled, "let rows come to L2 before they are asked for")
-PASS(shared, scheduled, scheduled, "place buffers in shared memory by liveness")
-PASS(barrier, scheduled, scheduled, "order shared memory accesses of different threads")
-PASS(pack, scheduled, scheduled, "let programs of one warp share a CTA")
+PASS(fold, any, any, nobody, "compute constants, apply exact identities")
+PASS(cse, any, any, nobody, "compute equal pure ops once")
+PASS(licm, any, any, nobody, "move invariant pure ops out of loops")
+PASS(dce, any, any, nobody, "drop ops without use or effect")
+PASS(once, traced, traced, nobody, "read a row once where the launch sees that loops over it run once")
+PASS(dot, traced, traced, codegen, "widen what tensor cores cannot multiply")
+PASS(tma, traced, traced, nobody, "make loads of tiles copies by tensor maps")
+PASS(put, traced, traced, nobody, "make stores of dots' results copies by tensor maps")
+PASS(thin, traced, traced, nobody, "load once what neighbours share")
+PASS(wrap, traced, traced, nobody, "say which indices stay side by side where they wrap")
+PASS(persist, traced, traced, nobody, "let a CTA run one program after the other")
+PASS(assign, traced, laid_out, codegen, "give every tile a layout, from the memory accesses outwards")
+PASS(scan, laid_out, laid_out, codegen, "split scans over warps into two steps")
+PASS(cross, laid_out, laid_out, codegen, "split reductions over warps into two steps")
+PASS(tensor, laid_out, laid_out, put, "let tiles leave through shared memory and tensor maps")
+PASS(warps, laid_out, laid_out, tma, "let a warp of its own feed tensor cores by copies that run ahead")
+PASS(rotate, laid_out, laid_out, nobody,
+     "let a dot run beside the one that follows from that of the round before")
+PASS(stage, laid_out, laid_out, nobody, "pipeline loops: copies to shared memory run ahead of dots")
+PASS(defer, laid_out, laid_out, nobody, "store a program's tile under the dots of the next")
+PASS(peel, laid_out, laid_out, nobody, "let a loop's first dot begin its sum, rather than add to zeros")
+PASS(sink, laid_out, laid_out, nobody, "compute what only the code behind a loop uses behind the loop")
+PASS(cluster, laid_out, laid_out, nobody, "let pairs of programs share what both load")
+PASS(convert, laid_out, scheduled, codegen, "carry conversions across warps through shared memory")
+PASS(again, scheduled, scheduled, nobody, "compute again what takes fewer registers so than kept")
+PASS(vector, scheduled, scheduled, codegen, "choose vector widths of memory accesses")
+PASS(last, scheduled, scheduled, nobody, "let what is read for the last time leave the caches first")
+PASS(ahead, scheduled, scheduled, nobody, "let rows come to L2 before they are asked for")
+PASS(shared, scheduled, scheduled, codegen, "place buffers in shared memory by liveness")
+PASS(barrier, scheduled, scheduled, codegen, "order shared memory accesses of different threads")
+PASS(pack, scheduled, scheduled, nobody, "let programs of one warp share a CTA")
 #else
 #ifndef NESO_OPT_PASSES_H
 #define NESO_OPT_PASSES_H
@@ -59,14 +62,15 @@ struct opt_options {
     const char *skip;        /* names, or NULL */
     const char *print_after; /* names or "all", or NULL */
     const char *explain;     /* names or "all", or NULL */
-    /* What shared memory leaves (budget.c). Stages of pipelines, whatever the program asks for; bytes of what
+    /* What shared memory leaves (stepdown.c). Stages of pipelines, whatever the program asks for; bytes of what
      * conversions that stand in a row take together; 0: as many as there are. Dots that read no shared memory
      * themselves. */
     int stages_most;
     int64_t conversion_bytes_most;
     bool no_wgmma;
-    bool print_changed;      /* only where the text changed; without print_after: after every pass */
-    bool verify_each; /* verify and round-trip after each pass; always on in debug builds (NESO_DEBUG) */
+    bool print_changed; /* only where the text changed; without print_after: after every pass */
+    bool makes_code;    /* codegen follows: what it needs must run */
+    bool verify_each;   /* verify and round-trip after each pass; always on in debug builds (NESO_DEBUG) */
     bool time;
     /* Where dumps, explanations and times go; NULL: nowhere. `pass` names the writer. */
     void (*write)(void *ctx, const char *pass, const char *s, size_t n);
@@ -81,12 +85,15 @@ enum { DEGREE_any = -1 };
 
 struct pass_info {
     const char *name;
-    int needs, leaves; /* enum degree, or DEGREE_any */
+    int needs, leaves;     /* enum degree, or DEGREE_any */
+    const char *needed_by; /* "nobody", a pass, or "codegen" */
     void (*run)(struct func *f);
     const char *meaning;
 };
 extern const struct pass_info pass_info[];
 extern const int npasses;
+/* The i-th pass that runs; NULL behind the last. */
+const char *opt_order(int i);
 
 /* For passes: a line of explanation, shown under --explain=PASS; `o` (may be NULL) gives the place. */
 void opt_explain(struct func *f, const struct op *o, const char *format, ...) PRINTF_LIKE(3, 4);
@@ -98,12 +105,12 @@ bool opt_explains(const struct func *f);
 /* Stages of the pipeline of a loop: as many as it asks for, or else the launch, within what options allow. */
 int opt_stages(const struct func *f, const struct op *loop);
 
-/* -- budget.c: the list of passes again, with less and less shared memory -- */
+/* -- stepdown.c: the list of passes again, with less and less shared memory -- */
 /* Might the kernel need more of it than there is? Then it is to be kept as it was. */
-bool budget_is_needed(const struct func *f);
+bool stepdown_is_needed(const struct func *f);
 /* f has just turned out too large: makes it anew from `kept` by `run`, until it fits or nothing is left to give up. */
-void budget_run(struct func *f, const struct func *kept, const struct opt_options *o,
-                void (*run)(struct func *f, const struct opt_options *o));
+void stepdown_run(struct func *f, const struct func *kept, const struct opt_options *o,
+                  void (*run)(struct func *f, const struct opt_options *o));
 
 /* Do two CTAs fit on an SM, by their rings and accumulators? (room.c) */
 bool opt_has_room_for_two(struct func *f);
@@ -128,7 +135,7 @@ void region_copy(struct op *to, const struct op *from);
 /* -- assign.c: the layout of a join (rank and shape are its) whose operands are laid out as l -- */
 void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape);
 
-#define PASS(name, needs, leaves, meaning) void opt_##name(struct func *f);
+#define PASS(name, needs, leaves, needed_by, meaning) void opt_##name(struct func *f);
 #include "opt/passes.h"
 #undef PASS
 
@@ -167,8 +174,8 @@ int64_t buffer_bytes(const struct type *t); /* of all stages */
 void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts);
 
 /* -- warps.c -- */
-struct op *func_roles(const struct func *f);  /* its `warps`, NULL: none */
-bool is_over_programs(const struct op *o);    /* the loop over programs, where a CTA runs several (persist.c)? */
+struct op *func_roles(const struct func *f); /* its `warps`, NULL: none */
+bool is_over_programs(const struct op *o); /* the loop over programs, where a CTA runs several (persist.c)? */
 /* Could a warp of its own load a tile where `load` stands, at these coordinates? Loads that are to become tensor_load must
  * be such. */
 bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords);

@@ -18,6 +18,7 @@
 #include "opt/passes.h"
 
 #include <math.h>
+#include <string.h>
 
 struct candidate {
     struct op *load;
@@ -300,9 +301,29 @@ static void keep_together(struct raising *r)
 
 /* -- the rewrite -- */
 
+/* Transpositions between a load and its dot: what they give in the end, and order[d], the dimension of the load's tile
+ * that its d-th is. */
+static struct value *skip_trans(struct op *load, int *order)
+{
+    struct value *v = op_result(load);
+    for (int d = 0; d < v->type->rank; d++)
+        order[d] = d;
+    for (; v->uses->user->code == OP_trans; v = op_result(v->uses->user)) {
+        const int *next = op_attr(v->uses->user, ATTR_order)->list;
+        int all[RANK_MAX];
+        for (int d = 0; d < v->type->rank; d++)
+            all[d] = order[next[d]];
+        memcpy(order, all, (size_t)v->type->rank * sizeof *order);
+    }
+    return v;
+}
+
+/* A load with the transpositions behind it becomes a copy with one, if any: a warp that feeds others can copy so. */
 static void rewrite(struct raising *r, struct candidate *c)
 {
     struct op *load = c->load;
+    int order[RANK_MAX];
+    struct value *last = skip_trans(load, order);
     struct builder b = build_before(load);
     const struct type *tile = op_result(load)->type, *t;
     int nouter = c->a.ndims - c->a.tile_rank, shape[RANK_MAX], back[RANK_MAX];
@@ -314,13 +335,19 @@ static void rewrite(struct raising *r, struct candidate *c)
     struct op *o = build_op(&b, OP_tensor_load, c->a.ndims, c->starts, 1, &t, 0);
     op_set_int(o, ATTR_map, map_add(r->f, &c->map));
     struct value *v = op_result(o);
-    for (int i = 0; i < tile->rank; i++)
-        if (back[i] != i) {
-            v = build_trans(&b, v, back);
-            break;
-        }
-    value_replace(op_result(load), v);
+    bool moves = false;
+    for (int i = 0; i < tile->rank; i++) {
+        order[i] = back[order[i]];
+        moves = moves || order[i] != i;
+    }
+    v = moves ? build_trans(&b, v, order) : v;
+    value_replace(last, v);
     value_take_name(v, op_result(load));
+    for (struct op *trans = last->def; trans != load;) {
+        struct op *before = op_opnd(trans, 0)->def;
+        op_erase(trans);
+        trans = before;
+    }
     op_erase(load);
 }
 

@@ -444,6 +444,7 @@ static void compile(struct call *c, void **slot)
     k->name = kernel_name(c);
     k->jit = c->jit;
     k->spec = c->spec;
+    k->options.skip = p->options.skip;
     int nerrors = e->diag->nerrors;
     kernel_build(k);
     if (e->diag->nerrors > nerrors) {

@@ -51,7 +51,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(to_maxnreg,    0,    "to-maxnreg",    "N",       DIFF,          "likewise") \
     X(to_target,     0,    "to-target",     "NAME",    DIFF,          "likewise") \
     X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the list; see `neso help passes`") \
-    X(skip,          0,    "skip",          "NAMES",   COMPILE | INSPECT, "leave these passes out") \
+    X(skip,          0,    "skip",          "NAMES",   RUN | COMPILE | INSPECT, "leave these passes out: see `neso help passes`") \
     X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "run no further than this pass") \
     X(print_after,   0,    "print-after",   "NAMES",   COMPILE,       "the IR after these passes, or after all, to standard error") \
     X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "only where a pass changed something") \

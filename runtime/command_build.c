@@ -50,7 +50,7 @@ static void listen(void *user, const char *pass, const char *text, size_t length
     struct listening *l = user;
     size_t n = strlen(pass);
     bool is_note = length > n && memcmp(text, pass, n) == 0 && text[n] == ':';
-    if (is_note && strcmp(pass, "budget") == 0)
+    if (is_note && strcmp(pass, "stepdown") == 0)
         forget(l);
     if (is_note)
         put_bytes(&l->notes, text, length);

@@ -154,6 +154,7 @@ static int run_program(struct session *s, const char *path, const char *text, si
     const char *cache = getenv("NESO_CACHE_DIR");
     o.cache = cache && *cache ? cache : NULL;
     o.break_at = g->options[OPTION_break];
+    o.skip = g->options[OPTION_skip];
     o.keep_device = g->options[OPTION_device] != NULL;
     o.ask = ask;
     int sample;

@@ -123,6 +123,7 @@ static bool optimize(struct neso_kernel *k, struct func *f, neso_text which)
         .time = given->time,
         .write = given->write,
         .write_ctx = given->user,
+        .makes_code = which > NESO_TEXT_OPT && which != NESO_TEXT_EXPLAIN,
     };
     if (which == NESO_TEXT_PTX)
         plan_keep(k, f);

@@ -27,10 +27,14 @@ static void help_passes(struct text *out)
 {
     static const char *const words[] = {"any", "traced", "laid_out", "scheduled"};
     const char *const *degrees = &words[-DEGREE_any];
-    text_printf(out, "%-10s %-10s %-10s %s\n", "pass", "needs", "leaves", "");
+    text_printf(out, "%-10s %-10s %-10s %-10s %s\n", "pass", "needs", "leaves", "needed by", "");
     for (int i = 0; i < npasses; i++)
-        text_printf(out, "%-10s %-10s %-10s %s\n", pass_info[i].name, degrees[pass_info[i].needs],
-                    degrees[pass_info[i].leaves], pass_info[i].meaning);
+        text_printf(out, "%-10s %-10s %-10s %-10s %s\n", pass_info[i].name, degrees[pass_info[i].needs],
+                    degrees[pass_info[i].leaves], pass_info[i].needed_by, pass_info[i].meaning);
+    text_str(out, "\nin this order:");
+    for (int i = 0; opt_order(i); i++)
+        text_printf(out, "%s%s", i % 16 ? " " : "\n  ", opt_order(i));
+    text_str(out, "\n");
 }
 
 static void help_errors(struct text *out)

@@ -342,6 +342,7 @@ typedef struct neso_run_options {
     neso_timing timing;
     /* Told of each call that was timed and launched a kernel. NULL: nobody asks. */
     void (*measured)(void *user, const neso_measurement *m);
+    const char *skip; /* passes that kernels are compiled without; see `neso help passes` */
 } neso_run_options;
 
 /* Runs a program, host part and kernels, on the context's device. NESO_FAILED: it raised an exception or left

@@ -126,7 +126,10 @@ static void general_free(struct neso_kernel *k, struct general *g)
 static void compile(struct neso_kernel *k, struct general *g)
 {
     const struct general_source *from = &k->general_source;
-    const struct opt_options options = {.skip = g->skip};
+    struct text skip;
+    text_init(&skip, &g->arena);
+    text_printf(&skip, "%s,%s", g->skip, k->options.skip ? k->options.skip : "");
+    const struct opt_options options = {.skip = skip.s};
     const struct codegen_options how = {.verbose = k->options.verbose_ptx, .debug_loc = true};
     diag_init(&g->diag, &g->arena);
     g->diag.fatal = &g->unwind;

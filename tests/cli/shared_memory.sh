@@ -4,12 +4,12 @@ fail=0
 say() { echo "$*"; fail=1; }
 file=$NESO_ROOT/tests/programs/shared_memory_stepped_down.py
 compile() { # KERNEL SIGNATURE OPTION...
-    "$NESO" compile "$file::$1" --signature "$2" --no-cache --explain "${explain:-budget}" -o out.ptx "${@:3}" 2>said
+    "$NESO" compile "$file::$1" --signature "$2" --no-cache --explain "${explain:-stepdown}" -o out.ptx "${@:3}" 2>said
 }
 steps_down() { # what the explanation must say, then as above
     local what=$1; shift
     compile "$@" || { say "$*: refused"; cat said; return; }
-    grep -q "^budget: .*$what" said || { say "$*: it should say '$what'"; cat said; }
+    grep -q "^stepdown: .*$what" said || { say "$*: it should say '$what'"; cat said; }
     [ -z "$(command -v ptxas)" ] || ptxas -arch="$target" out.ptx -o out.cubin >said 2>&1 || { say "$*: ptxas"; cat said; }
 }
 gathered='*fp16:16, *i32:16, *fp16:16, *fp32:16, 128, i32:16, 128, 128, 128'
@@ -26,7 +26,7 @@ compile gathered "$gathered" --num-stages 3 --num-warps 8 || say "three stages: 
 
 # What was written before all passes ran again is void: each pass shows once.
 "$NESO" inspect "$file::added" --signature '*fp16:16, *fp16:16, *fp32:16, 256, 32' --num-warps 8 >said 2>&1 || say "inspect: refused"
-grep -q 'budget: .* conversions in rounds' said || say "inspect does not say what was given up"
+grep -q 'stepdown: .* conversions in rounds' said || say "inspect does not say what was given up"
 grep -q '  stages .* shared.2' said && say "inspect shows passes twice"
 
 # Nothing is left to give up: one error.

@@ -1,4 +1,4 @@
-/* budget.c: what is given up where shared memory does not suffice.
+/* stepdown.c: what is given up where shared memory does not suffice.
  *
  * Passes ask for shared memory before anybody knows what all of them together take: pass `shared` does, when buffers
  * have their places. Where that is more than there is, the kernel as it was before the first pass goes through
@@ -27,7 +27,7 @@ static const struct level levels[] = {
 };
 enum { NLEVELS = sizeof levels / sizeof levels[0] };
 
-struct budget {
+struct stepdown {
     struct func *func;
     const struct func *kept;
     const struct opt_options *given;
@@ -56,7 +56,7 @@ static void count(struct op *o, void *ctx)
 }
 
 /* Without dots only conversions use shared memory. What is far too large for registers too is refused at once. */
-bool budget_is_needed(const struct func *f)
+bool stepdown_is_needed(const struct func *f)
 {
     enum { REG_BYTES = 4, REGISTERS_OVER = 4 };
     struct tiles t = {0};
@@ -69,11 +69,11 @@ bool budget_is_needed(const struct func *f)
 
 /* -- the runs -- */
 
-static bool is_too_large(const struct budget *b)
+static bool is_too_large(const struct stepdown *d)
 {
-    const struct diag *d = b->func->module->diag;
-    return d->nerrors == 1 && d->list.n == b->nreports + 1 &&
-           d->list.at[b->nreports].error == ERR_shared_too_large;
+    const struct diag *x = d->func->module->diag;
+    return x->nerrors == 1 && x->list.n == d->nreports + 1 &&
+           x->list.at[d->nreports].error == ERR_shared_too_large;
 }
 
 static const char *join_names(struct func *f, const char *x, const char *y)
@@ -87,23 +87,23 @@ static const char *join_names(struct func *f, const char *x, const char *y)
 }
 
 /* Silent, unless options->write is set. */
-static void run(struct budget *b, const struct level *l, int stages)
+static void run(struct stepdown *d, const struct level *l, int stages)
 {
-    struct func *f = b->func;
-    diag_forget(f->module->diag, b->nreports, 0);
-    f->module->nops = b->nops;
-    func_copy(f, b->kept);
-    b->now.skip = join_names(f, b->given->skip, l->skip);
-    b->now.conversion_bytes_most = l->conversion_bytes_most;
-    b->now.no_wgmma = l->no_wgmma;
-    b->now.stages_most = stages;
-    b->run(f, &b->now);
+    struct func *f = d->func;
+    diag_forget(f->module->diag, d->nreports, 0);
+    f->module->nops = d->nops;
+    func_copy(f, d->kept);
+    d->now.skip = join_names(f, d->given->skip, l->skip);
+    d->now.conversion_bytes_most = l->conversion_bytes_most;
+    d->now.no_wgmma = l->no_wgmma;
+    d->now.stages_most = stages;
+    d->run(f, &d->now);
 }
 
-static bool fits(struct budget *b, const struct level *l, int stages)
+static bool fits(struct stepdown *d, const struct level *l, int stages)
 {
-    run(b, l, stages);
-    return !is_too_large(b);
+    run(d, l, stages);
+    return !is_too_large(d);
 }
 
 static void find_stages(struct op *o, void *ctx)
@@ -113,56 +113,62 @@ static void find_stages(struct op *o, void *ctx)
     *most = n > *most ? n : *most;
 }
 
-/* As few stages as a level has are tried first: what does not fit then needs no other try. */
-static int stages_that_fit(struct budget *b, const struct level *l, int asked)
+/* As few stages as a level has are tried first: what does not fit then needs no other try. 0: none fit. */
+static int stages_that_fit(struct stepdown *d, const struct level *l, int asked)
 {
     const int least = l->stages_least < asked ? l->stages_least : asked;
     const bool is_known = l == levels && least == asked;
-    if (is_known || !fits(b, l, least))
+    if (is_known || !fits(d, l, least))
         return 0;
-    for (int n = l == levels ? asked - 1 : asked; n > least; n--)
-        if (fits(b, l, n))
-            return n;
-    run(b, l, least);
-    return least;
+    int most = least, last = least;
+    for (int above = l == levels ? asked : asked + 1; most + 1 < above;) {
+        last = (most + above) / 2;
+        if (fits(d, l, last))
+            most = last;
+        else
+            above = last;
+    }
+    if (last != most)
+        run(d, l, most);
+    return most;
 }
 
 /* Passes say again why they decided as they did. */
-static void say(struct budget *b, const struct level *l, int stages, int asked, int64_t bytes)
+static void say(struct stepdown *d, const struct level *l, int stages, int asked, int64_t bytes)
 {
-    struct func *f = b->func;
-    f->module->diag->stage = "budget";
-    f->module->opt = b->given;
+    struct func *f = d->func;
+    f->module->diag->stage = "stepdown";
+    f->module->opt = d->given;
     struct text less;
     text_init(&less, f->module->scratch);
     if (stages < asked)
         text_printf(&less, "%d stages of %d; ", stages, asked);
     opt_explain(f, NULL, "%lld bytes of shared memory, of %lld: %s%sall passes again", (long long)bytes,
                 (long long)f->target->smem_bytes, less.s ? less.s : "", l->given_up);
-    b->now.write = b->given->write;
-    run(b, l, stages);
+    d->now.write = d->given->write;
+    run(d, l, stages);
 }
 
-void budget_run(struct func *f, const struct func *kept, const struct opt_options *o,
-                void (*run_list)(struct func *f, const struct opt_options *o))
+void stepdown_run(struct func *f, const struct func *kept, const struct opt_options *o,
+                  void (*run_list)(struct func *f, const struct opt_options *o))
 {
-    struct budget b = {.func = f, .kept = kept, .given = o, .run = run_list, .now = *o};
-    const struct diag *d = f->module->diag;
-    b.nreports = d->list.n - 1;
-    b.nops = f->module->nops;
-    if (!d->nerrors || !is_too_large(&b))
+    struct stepdown d = {.func = f, .kept = kept, .given = o, .run = run_list, .now = *o};
+    const struct diag *reports = f->module->diag;
+    d.nreports = reports->list.n - 1;
+    d.nops = f->module->nops;
+    if (!reports->nerrors || !is_too_large(&d))
         return;
     const int64_t bytes = f->shared_bytes;
     int asked = 1;
     f->module->opt = o;
     block_walk(kept->body, find_stages, &asked);
-    b.now.write = NULL;
+    d.now.write = NULL;
     for (const struct level *l = levels; l < levels + NLEVELS; l++) {
-        int stages = stages_that_fit(&b, l, asked);
+        int stages = stages_that_fit(&d, l, asked);
         if (!stages)
             continue;
         if (o->write)
-            say(&b, l, stages, asked, bytes);
+            say(&d, l, stages, asked, bytes);
         return;
     }
 }
