@@ -51,7 +51,7 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
     d->stage = "codegen";
     struct liveness *live;
     struct mir *m = select_and_schedule(f, false, info, &live);
-    if (live->peak_regs > func_regs_most(f)) {
+    if (d->nerrors == 0 && live->peak_regs > func_regs_most(f)) {
         struct liveness *frugal_live;
         struct ptx_info frugal_info;
         struct mir *frugal = select_and_schedule(f, true, &frugal_info, &frugal_live);

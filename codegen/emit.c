@@ -394,6 +394,8 @@ static int ctas_wanted(const struct mir *m, struct ptx_info *info)
     if (warpgroups && !shared_out && room == 1 &&
         target_ctas(t, threads_most(info), info->live_regs * 4 / 5) > 1)
         room = 2;
+    while (room > 1 && target_regs(t, room * threads_most(info)) < m->regs_least)
+        room--;
     int ctas = room < 1 ? 1 : room < CTAS_MOST ? room : CTAS_MOST;
     int by_memory = target_ctas_by_memory(t, info->shared_bytes);
     if (!info->persistent)

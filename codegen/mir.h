@@ -199,6 +199,7 @@ struct mir {
     VEC(uint8_t) regs; /* class of each virtual register */
     int nthreads;
     int regs_most;           /* that the assembler shall give a thread; 0: as it likes */
+    int regs_least;          /* that an instruction needs; with fewer the assembler gives up */
     VEC(const char *) texts; /* constants in global memory */
     int local_bytes;         /* of a thread's own memory */
 };

@@ -157,6 +157,23 @@ static struct matrix words_of(struct select *s, const struct value *a, const str
     return words;
 }
 
+/* Columns of an instruction: as many as a warpgroup has, or as a thread has registers for. */
+static int columns_of(struct select *s, const struct op *o, int columns, bool a_in_regs)
+{
+    enum { COLUMNS_LEAST = 8 };
+    const struct func *f = s->f;
+    int regs = target_regs(f->target, 32 * (f->num_warps + f->extra_warps));
+    regs = f->maxnreg && f->maxnreg < regs ? f->maxnreg : regs;
+    columns = columns < WGMMA_COLUMNS ? columns : WGMMA_COLUMNS;
+    while (columns > COLUMNS_LEAST && wgmma_regs_least(columns, a_in_regs) > regs)
+        columns /= 2;
+    int least = wgmma_regs_least(columns, a_in_regs);
+    if (least > regs)
+        diag_error(s->diag, o->loc, ERR_dot_registers, least, regs);
+    s->m->regs_least = least > s->m->regs_least ? least : s->m->regs_least;
+    return columns;
+}
+
 static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
 {
     const struct value *a = op_opnd(o, DOT_a), *acc = op_opnd(o, DOT_acc);
@@ -168,8 +185,7 @@ static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
     layout_fragment(&expected, d.g->fragment, DOT_acc, acc->type, split);
     if (!layout_equal(&expected, acc->type->layout))
         diag_bug(s->diag, o->loc, "the sum is not laid out as a warpgroup's");
-    int columns = acc->type->shape[1] >> split.n;
-    columns = columns < WGMMA_COLUMNS ? columns : WGMMA_COLUMNS;
+    int columns = columns_of(s, o, acc->type->shape[1] >> split.n, d.a_in_regs);
     d.form = form0(insn_named(d.g->name), PT_none);
     d.form.number = (uint16_t)columns;
     d.nsum = columns / 2;

@@ -400,6 +400,7 @@ ERROR(shared_too_large, "kernel %s needs %l bytes of shared memory, and %s has %
 
 /* -- codegen -- */
 ERROR(codegen_unsupported, "%s is not supported on %s yet")
+ERROR(dot_registers, "a dot of warpgroups takes %d registers of a thread at least, and here a thread has %d: allow more (maxnreg), or use fewer warps")
 ERROR(params_too_large, "kernel %s has %d bytes of parameters, tensor maps included, and a GPU takes %d: gather some in a tensor")
 
 /* -- runtime -- */

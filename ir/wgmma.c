@@ -83,6 +83,13 @@ const struct wgmma *wgmma_for(const struct op *dot, const char **why_not)
     return why ? NULL : g;
 }
 
+/* With fewer ptxas 13.0 gives up (C7602), for every type and n. */
+int wgmma_regs_least(int columns, bool a_in_regs)
+{
+    enum { OTHER_REGS = 26, A_REGS = 4 };
+    return columns / 2 + OTHER_REGS + (a_in_regs ? A_REGS : 0);
+}
+
 /* -- operands in shared memory -- */
 
 static int row_bytes(int inner_bytes)

@@ -25,6 +25,9 @@ const struct wgmma *wgmma_for(const struct op *dot, const char **why_not);
 /* How warps share the accumulator: warpgroups side by side in rows first, then in columns. */
 struct warp_split wgmma_split(const struct type *acc, int num_warps);
 
+/* Registers that a thread must have for an instruction of so many columns, whatever else it keeps. */
+int wgmma_regs_least(int columns, bool a_in_regs);
+
 /* -- operands in shared memory -- */
 
 /* A buffer of rank 2 in which dimension `inner` is contiguous: columns of 128 bytes (or 64, 32,

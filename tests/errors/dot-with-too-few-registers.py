@@ -1,0 +1,15 @@
+# A dot of warpgroups in fewer registers than its smallest instruction takes: said at the dot, before an assembler gives up.
+# run: compile dot-with-too-few-registers.py --signature "*fp16:16, *fp16:16, *fp32:16, 64" --maxnreg 24 --no-cache
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def square(A, B, C, N: tl.constexpr):
+    i = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    tl.store(C + i, tl.dot(tl.load(A + i), tl.load(B + i)))
+
+# expect: exit 2
+# dot-with-too-few-registers.py:10:21: error: a dot of warpgroups takes 30 registers of a thread at least, and here a thread has 24: allow more (maxnreg), or use fewer warps [dot-registers]
+#    10 |     tl.store(C + i, tl.dot(tl.load(A + i), tl.load(B + i)))
+#       |                     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
