@@ -11,7 +11,8 @@
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
- * A sum that is added to goes on from there: the order in which a dot adds is open.
+ * A sum that is added to goes on from there: the order in which a dot adds is open. Not without fp_fusion, which
+ * asks for two roundings.
  *
  * Where a thread would hold more of an accumulator than it can have registers, or with another half as
  * much where that feeds this one, the program gets more warps than it asked for: nothing that it computes
@@ -165,6 +166,8 @@ static bool is_zero(const struct value *v)
 static void accumulate(struct op *o, void *ctx)
 {
     (void)ctx;
+    if (o->code == OP_add && type_is_float(op_result(o)->type) && !o->block->func->fp_fusion)
+        return; /* a dot that begins with the other operand rounds otherwise */
     for (int i = 0; o->code == OP_add && i < 2; i++) {
         struct value *d = op_opnd(o, i), *x = op_opnd(o, 1 - i);
         if (!d->def || d->def->code != OP_dot || !is_zero(op_opnd(d->def, DOT_acc)) || value_nuses(d) != 1 ||

@@ -39,6 +39,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS | INSPECT | DIFF, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS | INSPECT | DIFF, "depth of software pipelines; 3 is the default") \
     X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "registers a thread may have") \
+    X(no_fp_fusion,  0,    "no-fp-fusion",  NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "a * b + c, and a dot and an addition, round twice") \
     X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF, "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
     X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, cubin, sass or c") \
     X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF, "write there rather than to standard output") \
