@@ -16,10 +16,10 @@ const int npasses = (int)(sizeof pass_info / sizeof pass_info[0]);
 /* The list. cse runs again after assign, which computes cheap index arithmetic once per layout, and after
  * stage, which computes addresses of several iterations. */
 static const char *const order[] = {
-    "fold",  "cse",    "licm",    "fold",    "dce",    "once",  "dot",    "tma",    "put",     "persist",
-    "thin",  "fold",   "cse",     "licm",    "dce",    "wrap",  "assign", "cse",    "dce",     "scan",
-    "cross", "tensor", "warps",   "cluster", "rotate", "stage", "cse",    "defer",  "dce",     "sink",
-    "peel",  "dce",    "convert", "again",   "vector", "last",  "ahead",  "shared", "barrier", "pack",
+    "fold",    "cse",   "licm",    "fold",   "dce",   "unroll", "once",    "dot",  "tma",  "put",  "persist",
+    "thin",    "fold",  "cse",     "licm",   "dce",   "wrap",   "assign",  "cse",  "dce",  "scan", "cross",
+    "tensor",  "warps", "cluster", "rotate", "stage", "cse",    "defer",   "dce",  "sink", "peel", "dce",
+    "convert", "again", "vector",  "last",   "ahead", "shared", "barrier", "pack",
 };
 enum { NORDER = sizeof order / sizeof order[0] };
 
