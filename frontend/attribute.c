@@ -268,7 +268,7 @@ struct slice_range slice_resolve(struct eval *e, const struct obj *slice, int64_
                    : step > 0 ? n
                               : -1;
     int64_t span = step > 0 ? stop - start : start - stop, stride = step > 0 ? step : -step;
-    return (struct slice_range){start, step, span > 0 ? (span - 1) / stride + 1 : 0};
+    return (struct slice_range){start, stop, step, span > 0 ? (span - 1) / stride + 1 : 0};
 }
 
 /* The index of one item among n; raises outside of them. */
@@ -317,6 +317,13 @@ static struct obj *sequence_item(struct eval *e, struct obj *x, struct obj *inde
     return out;
 }
 
+static int64_t range_part(struct eval *e, wide i, struct loc at)
+{
+    if (i < INT64_MIN || i > INT64_MAX)
+        eval_raise(e, at, "OverflowError", ERR_range_overflow);
+    return (int64_t)i;
+}
+
 static struct obj *range_item(struct eval *e, struct obj *x, struct obj *index, struct loc at)
 {
     int64_t n = obj_len(e, x, at), step = x->range.step;
@@ -324,9 +331,9 @@ static struct obj *range_item(struct eval *e, struct obj *x, struct obj *index, 
         return obj_int(e, (wide)x->range.start + (wide)item_index(e, x, index, n, at) * step);
     struct slice_range r = slice_resolve(e, index, n, at);
     struct obj *out = obj_new(e, OBJ_range);
-    out->range.start = x->range.start + r.start * step;
-    out->range.step = r.step * step;
-    out->range.stop = out->range.start + r.n * out->range.step;
+    out->range.start = range_part(e, x->range.start + (wide)r.start * step, at);
+    out->range.step = range_part(e, (wide)r.step * step, at);
+    out->range.stop = range_part(e, x->range.start + (wide)r.stop * step, at);
     return out;
 }
 

@@ -433,6 +433,21 @@ static struct obj *seq_count(struct eval *e, struct obj **args, const struct arg
     return obj_int(e, n);
 }
 
+static struct obj *range_index(struct eval *e, struct obj **args, const struct args *call)
+{
+    int64_t i = range_find(args[0], args[1]);
+    if (i < 0)
+        eval_raise(e, call->loc, "ValueError", ERR_not_in, obj_to_str(e, args[1], true)->str.s,
+                   obj_type_name(args[0]));
+    return obj_int(e, i);
+}
+
+static struct obj *range_count(struct eval *e, struct obj **args, const struct args *call)
+{
+    (void)call;
+    return obj_int(e, range_find(args[0], args[1]) >= 0);
+}
+
 static struct obj *list_remove(struct eval *e, struct obj **args, const struct args *call)
 {
     int i = position(e, args[0], args[1], 0);
@@ -486,6 +501,11 @@ static const struct builtin list_methods[] = {
 static const struct builtin tuple_methods[] = {
     {"tuple.index", "self, value, start=0, /", seq_index, NULL},
     {"tuple.count", "self, value, /",          seq_count, NULL},
+};
+
+static const struct builtin range_methods[] = {
+    {"range.index", "self, value, /", range_index, NULL},
+    {"range.count", "self, value, /", range_count, NULL},
 };
 /* clang-format on */
 
@@ -690,6 +710,7 @@ static const struct builtin *find_row(enum obj_kind kind, const char *name)
         [OBJ_tuple] = TABLE(tuple_methods), [OBJ_dict] = TABLE(dict_methods),
         [OBJ_set] = TABLE(set_methods),     [OBJ_int] = TABLE(int_methods),
         [OBJ_float] = TABLE(float_methods), [OBJ_bool] = TABLE(int_methods),
+        [OBJ_range] = TABLE(range_methods),
     };
 #undef TABLE
     for (int i = 0; i < tables[kind].n; i++)

@@ -471,6 +471,8 @@ bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at)
             eval_raise(e, at, "TypeError", ERR_unhashable, obj_type_name(x));
         return dict_get(e, in->dict, x) != NULL;
     }
+    if (in->kind == OBJ_range && obj_is_number(x))
+        return range_find(in, x) >= 0;
     bool may_answer = in->kind == OBJ_instance || in->kind == OBJ_native;
     struct obj *own = may_answer ? find_attribute(e, in, intern_str(e->strings, "__contains__"), at) : NULL;
     if (own)

@@ -456,6 +456,7 @@ static void merge_sort(struct eval *e, struct dict_entry *at, struct dict_entry 
     merge_sort(e, at + half, spare, n - half, loc);
     memcpy(spare, at, (size_t)half * sizeof *at);
     int i = 0, j = half, k = 0;
+    eval_step(e, loc);
     while (i < half && j < n)
         at[k++] = is_less(e, at[j].key, spare[i].key, loc) ? at[j++] : spare[i++];
     while (i < half)
@@ -484,7 +485,12 @@ static struct obj *sorted(struct eval *e, struct obj **args, const struct args *
 
 static struct obj *reversed(struct eval *e, struct obj **args, const struct args *call)
 {
-    return obj_iterator(e, seq_reverse(iter_collect(e, args[0], call->loc)), call->loc);
+    struct obj *x = args[0], backwards = {.kind = OBJ_slice};
+    if (x->kind == OBJ_range) {
+        backwards.slice.step = obj_int(e, -1);
+        return obj_iterator(e, eval_getitem(e, x, &backwards, call->loc), call->loc);
+    }
+    return obj_iterator(e, seq_reverse(iter_collect(e, x, call->loc)), call->loc);
 }
 
 /* Several iterations going on together, and what is done with their items. */

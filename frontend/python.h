@@ -26,6 +26,7 @@ double obj_double(const struct obj *x);   /* of a number */
 int number_compare(const struct obj *a, const struct obj *b); /* -1 0 1; 2 with NaN */
 bool obj_same(const struct obj *a, const struct obj *b);      /* `is` */
 int64_t obj_len(struct eval *e, struct obj *x, struct loc at); /* -1: none */
+int64_t range_find(const struct obj *range, const struct obj *x); /* the index of a number; -1: it is none of them */
 uint64_t obj_hash(struct eval *e, const struct obj *x);
 bool obj_is_hashable(const struct obj *x);
 void dict_clear(struct dict *d);
@@ -63,7 +64,7 @@ struct obj *eval_getitem(struct eval *e, struct obj *x, struct obj *index, struc
 void eval_setitem(struct eval *e, struct obj *x, struct obj *index, struct obj *value, struct loc at);
 void eval_delitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
 struct slice_range {
-    int64_t start, step, n;
+    int64_t start, stop, step, n;
 };
 /* What a slice takes out of n items. */
 struct slice_range slice_resolve(struct eval *e, const struct obj *slice, int64_t n, struct loc at);

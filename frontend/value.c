@@ -345,6 +345,19 @@ static wide range_len(const struct obj *r)
     return n > 0 ? n : 0;
 }
 
+int64_t range_find(const struct obj *r, const struct obj *x)
+{
+    wide v, step = r->range.step;
+    if (obj_is_integer(x))
+        v = obj_wide(x);
+    else if (x->kind == OBJ_float && x->f >= -0x1p63 && x->f < 0x1p63 && x->f == (double)(int64_t)x->f)
+        v = (int64_t)x->f;
+    else
+        return -1;
+    wide steps = (v - r->range.start) / step;
+    return steps >= 0 && steps < range_len(r) && r->range.start + steps * step == v ? (int64_t)steps : -1;
+}
+
 static bool range_equal(const struct obj *a, const struct obj *b)
 {
     wide n = range_len(a);
@@ -394,7 +407,7 @@ int64_t obj_len(struct eval *e, struct obj *x, struct loc at)
     case OBJ_list: return x->seq.n;
     case OBJ_dict:
     case OBJ_set: return x->dict->nlive;
-    case OBJ_range: return (int64_t)range_len(x);
+    case OBJ_range: return range_len(x) < INT64_MAX ? (int64_t)range_len(x) : INT64_MAX;
     case OBJ_native: return x->native.class->len ? x->native.class->len(e, x, at) : -1;
     case OBJ_instance: return instance_len(e, x, at);
     default: return -1;
