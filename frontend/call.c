@@ -65,8 +65,7 @@ static void bind_positional(struct eval *e, const struct signature *sig, const s
         if ((role == ROLE_positional || role == ROLE_plain) && i < args->n)
             out[p] = args->at[i++];
         if (role == ROLE_args) {
-            out[p] =
-                obj_tuple(e, args->n > most ? args->n - most : 0, args->at + (args->n > most ? most : 0));
+            out[p] = args->n > most ? obj_tuple(e, args->n - most, args->at + most) : obj_tuple(e, 0, NULL);
             has_rest = true;
         }
     }

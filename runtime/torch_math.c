@@ -593,7 +593,7 @@ static const char *mismatch_text(struct eval *e, const struct tensor *a, const s
             if (found[k] > most[k].f || (isnan(found[k]) && !isnan(most[k].f))) {
                 most[k] = (struct number){.is_float = k == 1 || torch_is_float(dtype),
                                           .f = found[k],
-                                          .i = k == 0 ? (int64_t)off : 0};
+                                          .i = off < 0x1p63 ? (int64_t)off : INT64_MAX};
                 where[k] = i;
             }
     }
