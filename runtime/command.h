@@ -16,7 +16,7 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
 
 /*    option         short word            argument    where          meaning */
 #define OPTIONS(X) \
-    X(device,        0,    "device",        "NAME",    RUN | BENCH,          "cuda, cuda:1, interpreter, or best (the default): cuda if there is a GPU") \
+    X(device,        0,    "device",        "NAME",    RUN | BENCH,          "cuda, cuda:1, interpreter, emulator, or best (the default): cuda if there is a GPU") \
     X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN,           "leave each kernel's PTX there") \
     X(break,         0,    "break",         "PLACE",   RUN,           "stop a kernel at FILE:LINE, in the first program there or in FILE:LINE@3, @1,2,0") \
     X(races,         0,    "races",         "HOW LONG",RUN,           "watch the programs of a launch for races: start (the default: 0.1 s of work), all or off") \

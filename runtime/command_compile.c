@@ -91,7 +91,7 @@ static int find_emit(const struct given *g)
     if (strcmp(word, "c") == 0)
         return g->options[OPTION_output]
                    ? EMIT_C
-                   : (complain("--emit c writes two files: -o NAME makes NAME.c and NAME.h"), 0);
+                   : (complain("--emit c writes two files: -o NAME or -o NAME.c makes NAME.c and NAME.h"), 0);
     for (int i = 1; neso_text_name((neso_text)i); i++)
         if (strcmp(neso_text_name((neso_text)i), word) == 0)
             return i;

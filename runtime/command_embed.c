@@ -351,12 +351,12 @@ static int put_source(struct embedding *e)
 
 /* -- files -- */
 
-static int write_part(struct embedding *e, const char *path, const char *ending, bool is_header)
+static int write_part(struct embedding *e, const char *stem, const char *ending, bool is_header)
 {
     char file[PATH_MAX];
     int result = GOOD;
-    if (snprintf(file, sizeof file, "%s%s", path, ending) >= (int)sizeof file)
-        return complain("the path %s is too long", path);
+    if (snprintf(file, sizeof file, "%s%s", stem, ending) >= (int)sizeof file)
+        return complain("the path %s is too long", stem);
     e->to = fopen(file, "wb");
     if (!e->to)
         return complain("cannot write %s: %s", file, strerror(errno));
@@ -446,22 +446,35 @@ static char *list_signatures(const struct embedding *e, neso_module *module, con
     return list;
 }
 
+/* "dir/k" of "dir/k", "dir/k.c" and "dir/k.h". */
+static bool find_stem(const char *path, char *stem, size_t room)
+{
+    size_t n = strlen(path);
+    if (n > 2 && path[n - 2] == '.' && (path[n - 1] == 'c' || path[n - 1] == 'h'))
+        n -= 2;
+    return snprintf(stem, room, "%.*s", (int)n, path) < (int)room;
+}
+
 int embed(const struct given *g, neso_context *ctx, neso_module *module, const char *kernel,
           const neso_compile_options *options, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    struct embedding e = {.given = g, .ctx = ctx, .name = slash ? slash + 1 : path};
+    char stem[PATH_MAX];
+    if (!find_stem(path, stem, sizeof stem))
+        return complain("the path %s is too long", path);
+    const char *slash = strrchr(stem, '/');
+    struct embedding e = {.given = g, .ctx = ctx, .name = slash ? slash + 1 : stem};
     if (!is_identifier(e.name))
-        return complain("--emit c: -o NAME makes NAME.c and NAME.h with functions NAME_launch and so on, and "
-                        "'%s' is no name in C",
-                        e.name);
+        return complain(
+            "--emit c: -o NAME or -o NAME.c makes NAME.c and NAME.h with functions NAME_launch and so on, "
+            "and '%s' is no name in C",
+            e.name);
     char *list = list_signatures(&e, module, kernel, options);
     e.images = calloc(VARIANTS_MOST, sizeof *e.images);
     int result = list && e.images ? compile_all(&e, module, kernel, options, list) : BAD;
     if (result == GOOD)
-        result = write_part(&e, path, ".h", true);
+        result = write_part(&e, stem, ".h", true);
     if (result == GOOD)
-        result = write_part(&e, path, ".c", false);
+        result = write_part(&e, stem, ".c", false);
     for (int i = 0; i < e.nimages; i++) {
         json_free(e.images[i].whole);
         neso_kernel_release(e.images[i].kernel);

@@ -126,7 +126,9 @@ static void print_usage(FILE *to)
     for (size_t i = 0; neso_help_topic(i); i++)
         fprintf(to, " %s", neso_help_topic(i));
     fputs(
-        "\n\nEnvironment: NESO_DEVICE is --device's default, NESO_RACES --races's; TRITON_INTERPRET=1 "
+        "\n\nDevices: cuda is a GPU; interpreter and emulator are this machine's CPU: the one runs kernels as\n"
+        "traced, the other the PTX that a GPU would get.\n"
+        "Environment: NESO_DEVICE is --device's default, NESO_RACES --races's; TRITON_INTERPRET=1 "
         "means the\n"
         "interpreter, also where the program sets it itself, unless --device is given. TRITON_DEBUG=1 checks "
         "what\nkernels assert.\n"

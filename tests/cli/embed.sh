@@ -60,7 +60,12 @@ done
 build "${CC:-cc}" c11 c one
 FAKE_TRACE=1 ./one >out
 printf 'load 0\ngrid 4 1 1 threads 128 shared 0: 7000 3fc00000 3e8\nlaunch 0\nlaunch 1\nlaunch 1\nlaunch 1\nunload 0\n' | diff - out || say "a broken promise"
-"$NESO" compile scale.py --emit c --signature '*fp32, i32, fp32, i32, 256' 2>err; [ $? = 2 ] && grep -q 'o NAME makes' err || say "no -o: $(cat err)"
+for name in as.c as.h; do
+    rm -f as.c as.h
+    "$NESO" compile scale.py --signature '*fp32:16, i32:1, fp32, i32, 256' --emit c -o $name || say "-o $name: exit $?"
+    cmp <(sed 's/\bas\([_.]\|\b\)/scale\1/g' as.c) scale.c && grep -q as_launch as.h || say "-o $name: not as with -o as"
+done
+"$NESO" compile scale.py --emit c --signature '*fp32, i32, fp32, i32, 256' 2>err; [ $? = 2 ] && grep -q 'o NAME.c makes' err || say "no -o: $(cat err)"
 "$NESO" compile scale.py --emit c --signature '*fp32, i32, fp32, i32, 256' -o 2x 2>err; [ $? = 2 ] && grep -q 'no name in C' err || say "-o 2x: $(cat err)"
 "$NESO" compile scale.py --emit c --signature '*fp32, i32, fp32, i32' -o x 2>err; [ $? = 2 ] && [ ! -e x.c ] || say "a bad signature: $(cat err)"
 
