@@ -11,9 +11,9 @@ static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_i
                               .packs = f->packs,
                               .pair_multiple = f->pair_multiple};
     struct mir *m = select_func(f, f->module->scratch, info);
-    diag_hurry(d);
+    diag_hurry(d, f->loc);
     peephole(m);
-    diag_hurry(d);
+    diag_hurry(d, f->loc);
     if (frugal)
         remat(m);
     *live = schedule(m);
@@ -21,7 +21,7 @@ static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_i
         (*live)->peak_regs <= func_regs_most(f) * 3 / 4; /* across jumps the assembler wants more */
     if (has_room && skip(m))
         *live = liveness_of(m);
-    diag_hurry(d);
+    diag_hurry(d, f->loc);
     info->live_regs = (*live)->peak_regs;
     info->peak = (*live)->peak;
     return m;

@@ -97,11 +97,18 @@ struct loc eval_outside(const struct eval *e, struct loc at)
     return outside(e, at, &calls);
 }
 
+struct loc eval_place(const struct eval *e, struct loc at)
+{
+    at = at.line ? at : e->at;
+    return e->trace ? trace_loc(e, at) : eval_outside(e, at);
+}
+
 /* The exception itself, then where each call on the way was. */
 static void report_exception(struct eval *e, const struct exception *x)
 {
     struct text message;
     text_init(&message, e->arena);
+    e->diag->exhausted |= error_is_exhaustion(x->error);
     const char *what = exception_message(e, x);
     text_printf(&message, *what ? "%s: %s" : "%s", x->class->class.name, what);
     const struct call_record *c = x->calls;
@@ -165,10 +172,15 @@ void eval_deeper(struct eval *e, int by, struct loc at)
 
 void eval_step(struct eval *e, struct loc at)
 {
+    e->at = at;
     if (e->steps % 64 == 0)
-        diag_hurry(e->diag);
-    if (++e->steps > e->step_limit && e->step_limit)
-        eval_raise(e, at, "RuntimeError", ERR_steps, e->step_limit);
+        diag_hurry(e->diag, eval_place(e, at));
+    if (++e->steps > e->step_limit && e->step_limit) {
+        struct text limit;
+        text_init(&limit, e->arena);
+        text_printf(&limit, "%lld steps", (long long)e->step_limit);
+        eval_raise(e, at, "RuntimeError", ERR_steps, limit.s);
+    }
 }
 
 void eval_write(struct eval *e, const char *s, size_t n)

@@ -108,6 +108,7 @@ struct eval {
     uint16_t call;           /* while tracing: loc.call of what is reported now (0: the kernel itself) */
     int depth;               /* of calls and nested expressions; bounded */
     int64_t steps, step_limit; /* statements executed; 0: no limit (compile time of hostile loops) */
+    struct loc at;           /* of the latest: for what has no place of its own */
     const struct call_record *calls; /* of host code, innermost first */
     struct map ids;          /* object to what id() says */
     struct map signatures;   /* builtin to its parsed parameters */
@@ -169,6 +170,8 @@ struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj
 /* Reports and unwinds: to the statement being traced in a kernel, to the innermost `try` in host code.
  * `class_name`: the Python exception ("TypeError"). Texts are rows of ir/errors.h. */
 _Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name, enum error error, ...);
+/* Counts one statement, or what takes as long; raises past the limit. */
+void eval_step(struct eval *e, struct loc at);
 void handler_push(struct eval *e, struct handler *h);
 void handler_pop(struct eval *e, struct handler *h);
 /* Raises an exception that is made already: what a handler caught, say. */
@@ -275,6 +278,8 @@ const unsigned char *packed_section(const unsigned char *packed, const unsigned 
 struct text unpack_section(struct arena *a, const unsigned char *packed, const unsigned char *section);
 /* Runs the section under `# -- SECTION` as a module of that name; NULL: there is none. */
 struct obj *eval_section(struct eval *e, const unsigned char *packed, const char *section, const char *name);
+/* The place for a message about something at `at`, or if that is none at the latest statement. */
+struct loc eval_place(const struct eval *e, struct loc at);
 struct loc eval_outside(const struct eval *e, struct loc at); /* of a place in such a section: where the user's code called it */
 
 #endif

@@ -111,7 +111,6 @@ struct note {
 };
 _Noreturn void eval_raise_noted(struct eval *e, struct loc at, const char *class_name, struct note note, enum error error, ...);
 void eval_deeper(struct eval *e, int by, struct loc at); /* raises at the limit */
-void eval_step(struct eval *e, struct loc at);
 struct obj *eval_module(struct eval *e, const struct source *src, const char *name); /* parsed and executed; raises */
 
 /* -- expr.c -- */

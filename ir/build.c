@@ -260,7 +260,7 @@ static void count_op(struct module *m, struct loc at)
     if (++m->nops > m->ops_most && m->ops_most)
         diag_fatal(m->diag, at, ERR_ir_limit, m->ops_most);
     if (m->nops % 64 == 0)
-        diag_hurry(m->diag);
+        diag_hurry(m->diag, at);
 }
 
 /* Results without types and names, regions without ops. */

@@ -183,17 +183,26 @@ void diag_hint(struct diag *d, enum error e, ...)
     va_end(args);
 }
 
-void diag_hurry(const struct diag *d)
+void diag_hurry(const struct diag *d, struct loc at)
 {
     if (d->hurry)
-        d->hurry(d->hurry_ctx);
+        d->hurry(d->hurry_ctx, at);
+}
+
+bool error_is_exhaustion(enum error e)
+{
+    static const enum error rows[] = {ERR_out_of_memory, ERR_memory_limit, ERR_ir_limit,     ERR_time_limit,
+                                      ERR_device_memory, ERR_torch_memory, ERR_launch_memory};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i] == e)
+            return true;
+    return false;
 }
 
 void diag_fatal(struct diag *d, struct loc at, enum error e, ...)
 {
     d->nerrors++;
-    d->exhausted |=
-        e == ERR_out_of_memory || e == ERR_memory_limit || e == ERR_ir_limit || e == ERR_time_limit;
+    d->exhausted |= error_is_exhaustion(e);
     va_list args;
     va_start(args, e);
     keep(d, SEV_error, at, e, args);

@@ -72,15 +72,15 @@ struct diag {
     jmp_buf *fatal; /* the API boundary; set by whoever calls into the compiler */
     bool internal;  /* a BUG was hit: status NESO_INTERNAL */
     bool exhausted; /* memory or a limit ran out */
-    /* Asked now and then by what may take long: unwinds when the caller's time is over.
-     * NULL: there is no hurry. */
-    void (*hurry)(void *ctx);
+    /* Asked now and then by what may take long, with the place it is at: unwinds when the caller's time is
+     * over. NULL: there is no hurry. */
+    void (*hurry)(void *ctx, struct loc at);
     void *hurry_ctx;
     const char *stage; /* pass or stage now running, for BUG */
 };
 
 /* Asks. */
-void diag_hurry(const struct diag *d);
+void diag_hurry(const struct diag *d, struct loc at);
 void diag_init(struct diag *d, struct arena *a);
 struct source *diag_add_source(struct diag *d, const char *name, const char *text, size_t len);
 /* Enters a call for inlining; the result goes into loc.call of everything inside. */
@@ -111,5 +111,7 @@ void diag_render_json(const struct diag *d, struct text *out);
 void text_json_string(struct text *out, const char *s);
 const char *error_tag(enum error e); /* as in errors.h: "shape_broadcast"; shown as shape-broadcast */
 const char *error_text(enum error e);
+/* Is it about memory, or a limit of the caller's, rather than about the input? */
+bool error_is_exhaustion(enum error e);
 
 #endif

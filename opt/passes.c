@@ -177,7 +177,7 @@ static void run_pass(struct func *f, const struct opt_options *o, const struct p
     struct module *m = f->module;
     struct arena_mark mark = arena_mark(m->scratch);
     m->diag->stage = p->name;
-    diag_hurry(m->diag);
+    diag_hurry(m->diag, f->loc);
     check_degree(f, p);
     bool dumps = wants_text(o, p->name);
     struct text before = {0};

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define VERSION "0.1"
 
@@ -89,7 +88,7 @@ static void *module_alloc(void *ctx, size_t bytes)
 {
     struct neso_module *m = ctx;
     void *p = m->context->mem.alloc(m->context->mem.ctx, bytes);
-    m->refused |= p == NULL;
+    m->refused |= p == NULL && !m->context->budget.is_full;
     return p;
 }
 
@@ -106,10 +105,11 @@ static void memory_failed(void *ctx, size_t asked_bytes)
     if (m->diag.exhausted)
         longjmp(*m->diag.fatal, 1);
     m->diag.exhausted = true;
-    m->arena.limit_bytes = 0;
+    m->arena.limit_bytes = m->context->budget.limit_bytes = 0;
+    struct loc at = m->eval.diag && m->eval.at.line ? eval_place(&m->eval, m->eval.at) : (struct loc){0};
     if (m->refused)
-        diag_fatal(&m->diag, (struct loc){0}, ERR_out_of_memory, (int64_t)asked_bytes);
-    diag_fatal(&m->diag, (struct loc){0}, ERR_memory_limit, (int64_t)m->context->memory_limit);
+        diag_fatal(&m->diag, at, ERR_out_of_memory, (int64_t)asked_bytes);
+    diag_fatal(&m->diag, at, ERR_memory_limit, (int64_t)m->context->memory_limit);
 }
 
 void module_arena(struct neso_module *m, struct arena *a)
@@ -152,21 +152,25 @@ neso_status neso_context_create(const neso_context_options *options, neso_contex
     *context = NULL;
     if (!options_read(&o, sizeof o, options))
         return NESO_INVALID;
-    struct memory mem = {default_alloc, default_free, NULL};
+    struct memory given = {default_alloc, default_free, NULL};
     if (o.allocator.allocate && o.allocator.release)
-        mem = (struct memory){o.allocator.allocate, o.allocator.release, o.allocator.user};
-    struct neso_context *c = object_new(&mem, sizeof *c);
+        given = (struct memory){o.allocator.allocate, o.allocator.release, o.allocator.user};
+    struct neso_context *c = object_new(&given, sizeof *c);
     if (!c)
         return NESO_OUT_OF_MEMORY;
     c->refs = 1;
-    c->mem = mem;
+    c->given = given;
+    budget_init(&c->budget, &c->given);
+    c->mem = c->budget.mem;
+    c->whole_limit = o.memory_limit;
     c->memory_limit = o.memory_limit ? o.memory_limit : (size_t)1 << 30;
     c->source_limit = o.source_limit ? o.source_limit : (size_t)1 << 24;
+    c->run_step_limit = o.step_limit;
     c->step_limit = o.step_limit ? o.step_limit : 100000000;
     c->ir_limit = o.ir_limit ? o.ir_limit : 1000000;
     c->time_limit_ms = o.time_limit_ms;
     if (o.cache && !use_cache(c, &o)) {
-        mem.free(mem.ctx, c, sizeof *c);
+        given.free(given.ctx, c, sizeof *c);
         return NESO_OUT_OF_MEMORY;
     }
     *context = c;
@@ -178,10 +182,10 @@ static void context_drop(struct neso_context *c)
     if (--c->refs > 0)
         return;
     device_close(&c->device);
-    struct memory mem = c->mem;
+    struct memory given = c->given;
     if (c->cache.folder)
-        mem.free(mem.ctx, c->cache.folder, strlen(c->cache.folder) + 1);
-    mem.free(mem.ctx, c, sizeof *c);
+        given.free(given.ctx, c->cache.folder, strlen(c->cache.folder) + 1);
+    given.free(given.ctx, c, sizeof *c);
 }
 
 void neso_context_release(neso_context *context)
@@ -231,46 +235,39 @@ void report_begin(struct neso_context *c)
         module_drop(m);
 }
 
-double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void check_deadline(void *ctx)
+/* Unwinds where the time of the call under way is over. */
+static void check_deadline(void *ctx, struct loc at)
 {
     struct neso_module *m = ctx;
-    if (seconds_now() > m->deadline && !m->diag.exhausted)
-        diag_fatal(&m->diag, (struct loc){0}, ERR_time_limit, m->context->time_limit_ms);
-}
-
-static void set_deadline(struct neso_module *m)
-{
-    int64_t ms = m->context->time_limit_ms;
-    if (ms == 0)
+    char limit[32];
+    if (m->diag.exhausted || budget_spend(&m->context->budget, 0) != ERR_time_limit)
         return;
-    m->deadline = seconds_now() + (double)ms * 1e-3;
-    m->diag.hurry = check_deadline;
-    m->diag.hurry_ctx = m;
+    budget_text(&m->context->budget, ERR_time_limit, limit, sizeof limit);
+    diag_fatal(&m->diag, at, ERR_time_limit, limit);
 }
 
 /* A call inside another one (from a program's callback) leaves the outer one's messages alone. */
 void report_enter(struct neso_module *m)
 {
-    report_begin(m->context);
+    struct neso_context *c = m->context;
+    report_begin(c);
+    if (c->busy++ == 0)
+        budget_begin(&c->budget, c->time_limit_ms, 0);
     if (m->busy++ > 0)
         return;
     m->diag.list.n = m->diag.nerrors = 0;
     m->diag.internal = m->diag.exhausted = m->refused = false;
     m->eval.steps = 0;
-    set_deadline(m);
+    m->eval.at = (struct loc){0};
+    m->diag.hurry = c->time_limit_ms ? check_deadline : NULL;
+    m->diag.hurry_ctx = m;
 }
 
 neso_status report_leave(struct neso_module *m, neso_status status)
 {
     struct neso_context *c = m->context;
     c->status = status;
+    c->busy--;
     if (--m->busy == 0 && m->diag.list.n > 0 && !c->released) {
         m->refs++;
         c->reported = m;

@@ -21,6 +21,7 @@ enum { CACHE_BYTES = 256 << 20 };
 enum { BATCH = 256 };
 
 struct clock {
+    struct clock *outer; /* one that times what this is a part of */
     struct program *p;
     struct eval *e;
     struct loc at;
@@ -34,11 +35,16 @@ static void check(struct clock *c, bool ok)
         program_raise(c->e, c->at, &c->p->fault);
 }
 
-static void clock_open(struct clock *c)
+/* Open until it is closed, or the program ends. */
+static struct clock *clock_open(struct program *p, struct eval *e, struct loc at)
 {
-    const struct device_class *d = c->p->device->class;
+    const struct device_class *d = p->device->class;
+    struct clock *c = NEW(e->arena, struct clock);
+    *c = (struct clock){.outer = p->clock, .p = p, .e = e, .at = at};
+    p->clock = c;
     if (d == &device_cuda)
-        check(c, d->alloc(c->p->device, CACHE_BYTES, &c->cache, &c->p->fault));
+        check(c, d->alloc(p->device, CACHE_BYTES, &c->cache, &p->fault));
+    return c;
 }
 
 static void clock_close(struct clock *c)
@@ -53,6 +59,13 @@ static void clock_close(struct clock *c)
     }
     if (c->cache)
         d->release(c->p->device, c->cache, &ignored);
+    c->p->clock = c->outer;
+}
+
+void bench_close(struct program *p)
+{
+    while (p->clock)
+        clock_close(p->clock);
 }
 
 static void clear_cache(struct clock *c)
@@ -78,10 +91,11 @@ static double elapsed_ms(struct clock *c, int i)
 }
 
 /* One call, whose tensors go when it has ended: nobody gets them. */
-static void call_once(const struct bench *b, struct eval *e)
+static void call_once(const struct bench *b, struct eval *e, struct loc at)
 {
     struct tensor_pool *pool = host_pool(e);
     const struct storage *mark = pool->storages;
+    eval_step(e, at);
     b->call(e, b->ctx);
     pool_release(pool, mark);
 }
@@ -91,7 +105,7 @@ static double estimate_ms(struct clock *c, const struct bench *b)
     record(c, &c->start[0]);
     for (int i = 0; i < 5; i++) {
         clear_cache(c);
-        call_once(b, c->e);
+        call_once(b, c->e, c->at);
     }
     record(c, &c->end[0]);
     return elapsed_ms(c, 0) / 5;
@@ -108,7 +122,7 @@ static void time_batch(struct clock *c, const struct bench *b, double *times_ms,
     for (int i = 0; i < n; i++) {
         clear_cache(c);
         record(c, &c->start[i]);
-        call_once(b, c->e);
+        call_once(b, c->e, c->at);
         record(c, &c->end[i]);
     }
     for (int i = 0; i < n; i++)
@@ -144,7 +158,7 @@ static int measure(struct clock *c, const struct bench *b, double **times_ms)
     int n = b->once ? 1 : repeats(b->rep_ms, estimate);
     n = b->settles && n < ENOUGH ? ENOUGH : n;
     for (int i = 0; i < nwarmup; i++)
-        call_once(b, e);
+        call_once(b, e, c->at);
     if (b->settles)
         settle(c, b, estimate);
     *times_ms = NEW_ARRAY(e->arena, n, double);
@@ -155,14 +169,15 @@ static int measure(struct clock *c, const struct bench *b, double **times_ms)
 
 int bench_run(struct program *p, struct eval *e, const struct bench *b, struct loc at, double **times_ms)
 {
-    struct clock c = {.p = p, .e = e, .at = at};
+    struct clock *outer = p->clock;
     uint64_t launches = p->launches, writes = host_pool(e)->writes, products = p->products;
     bool was_timing = p->is_timing, was_dry = p->is_dry;
     struct bench_notes *notes = p->notes;
     struct handler h;
     handler_push(e, &h);
     if (setjmp(h.jump) != 0) {
-        clock_close(&c);
+        while (p->clock != outer)
+            clock_close(p->clock);
         p->is_timing = was_timing;
         p->is_dry = was_dry;
         p->notes = notes;
@@ -170,10 +185,10 @@ int bench_run(struct program *p, struct eval *e, const struct bench *b, struct l
     }
     p->is_timing = true;
     p->is_dry |= b->dry;
-    clock_open(&c);
-    int n = measure(&c, b, times_ms);
+    struct clock *c = clock_open(p, e, at);
+    int n = measure(c, b, times_ms);
     handler_pop(e, &h);
-    clock_close(&c);
+    clock_close(c);
     p->is_timing = was_timing;
     p->is_dry = was_dry;
     p->notes = notes;

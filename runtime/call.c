@@ -8,6 +8,7 @@
  *
  * An int that is 1 is a constant too. The rules are language.md's of what a launch argument becomes; the grid
  * may be a function of all arguments by name. */
+#include "runtime/host.h"
 #include "runtime/runtime.h"
 
 #include <string.h>
@@ -244,7 +245,7 @@ static void set_int(struct call *c, struct spec_arg *a, const struct param_rule 
 static void set_pointer(struct call *c, struct spec_arg *a, const struct param_rule *rule, struct pointer p)
 {
     if (p.address == 0 && c->program->fault.status)
-        program_raise(c->eval, c->loc, &c->program->fault);
+        host_raise_fault(c->eval, c->loc);
     c->tensors[c->nvalues] = p.tensor;
     set_value(c, a, lang_ptr(c->eval, p.elem, rule->is_const_pointer), p.address, !rule->no_divisible);
 }
@@ -562,6 +563,7 @@ static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
                         .launched_at = c->loc,
                         .outside = c->eval->calls},
                    *outer = p->hosting;
+    diag_hurry(c->eval->diag, eval_place(c->eval, c->loc));
     c->launch.host = answer;
     c->launch.host_ctx = &h;
     p->hosting = &h;
@@ -620,6 +622,7 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
     c.launch.races = (enum races)p->options.races;
     c.launch.write = write_print;
     c.launch.write_ctx = p;
+    c.launch.budget = &p->context->budget;
     if (!launch(&c, k, &f))
         program_raise(e, c.loc, &f);
     if (p->options.timing == NESO_TIMING_LAUNCHES && !p->is_timing && p->device->class->takes_ptx)

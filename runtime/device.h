@@ -15,6 +15,7 @@
 #include "ir/ir.h"
 #include "runtime/neso.h"
 
+struct budget;
 struct ptx_info;
 
 /* Why a device refused. Its text is the row `error` with `detail` for its %s. */
@@ -85,6 +86,7 @@ struct launch {
     /* The host part does what such an op asks; false: the launch ends, and the callee knows why. */
     bool (*host)(void *ctx, const struct host_call *call);
     void *host_ctx;
+    struct budget *budget; /* of memory, time and steps on a CPU; NULL: as much as it takes */
 };
 
 /* out = a b, row-major and contiguous, for `count` matrices; those of a factor stand

@@ -110,6 +110,12 @@ void host_synchronize(struct eval *e, struct loc at)
         program_raise(e, at, &p->fault);
 }
 
+void host_raise_fault(struct eval *e, struct loc at)
+{
+    host_pool(e)->failed = false; /* the program may have freed some when it asks again */
+    program_raise(e, at, &((struct program *)e->host->ctx)->fault);
+}
+
 /* -- what programs get -- */
 
 static struct obj *import(void *ctx, struct eval *e, const char *name, struct loc at)
@@ -149,6 +155,7 @@ void host_open(struct program *p)
     l->device_memory = (struct memory){direct_alloc, direct_free, l};
     bool direct = !p->device->class->takes_ptx;
     pool_init(&l->pool, &c->mem, direct ? &l->device_memory : &c->mem, direct ? NULL : &l->mirror);
+    l->pool.budget = &c->budget;
     p->lent = l;
     p->host.import = import;
     p->host.jit_attr = tune_attribute;

@@ -17,6 +17,9 @@ extern const struct native_class torch_tensor_class, torch_dtype_class;
 /* -- testing.c -- */
 struct obj *testing_module(struct eval *e, const char *dotted_name); /* "triton.testing"; NULL: not ours */
 
+/* Raises why the device's memory could not be had, or copied. */
+_Noreturn void host_raise_fault(struct eval *e, struct loc at);
+
 /* The tensor of an object, NULL if it is none. */
 struct tensor *torch_tensor(const struct obj *x);
 

@@ -221,8 +221,11 @@ const struct code *interpreter_decode(struct arena *a, const struct func *f)
 void interpreter_block(struct frame *f, const struct code *c)
 {
     f->work += c->work;
-    for (int i = 0; i < c->nsteps && !f->returned; i++)
-        c->steps[i].run(f, &c->steps[i]);
+    for (const struct step *s = c->steps, *end = s + c->nsteps; s < end && !f->returned; s++) {
+        if (!frame_spend(f, (f->width ? f->width : s->n) + STEP_WORK))
+            interpreter_stop(f, s);
+        s->run(f, s);
+    }
 }
 
 static size_t opnd_bytes(const struct op *o, int i)

@@ -11,6 +11,7 @@
 #define NESO_RUNTIME_INTERPRETER_H
 
 #include "ir/ir.h"
+#include "runtime/budget.h"
 #include "runtime/cpu.h"
 
 #include <setjmp.h>
@@ -34,6 +35,7 @@ struct interp_launch {
     int nbuffers;
     int num_threads;      /* 0: all cores */
     const struct memory *mem;
+    struct budget *budget; /* NULL: time and steps are not limited */
     struct race *race;    /* NULL: races are not looked for */
     bool races_all;       /* to the end, not only at the start */
     /* Output of prints; called under a lock. */
@@ -114,6 +116,9 @@ struct frame {
     uint32_t epoch, acquired; /* see interpreter_race.c */
     long long work;      /* done since it was last asked */
     bool wrote;          /* memory has changed; kept where a loop waits for memory */
+    int64_t unasked;     /* elements to compute before the budget is asked again; < 0: it is spent */
+    enum error spent;    /* then: which limit is passed */
+    struct held *held;   /* scratch memory of the steps under way */
     struct worker *worker;
     jmp_buf *fail;
     struct interp_shared *shared;
@@ -148,6 +153,17 @@ _Noreturn void interpreter_fail(struct frame *f, const struct step *s, enum erro
     PRINTF_LIKE(4, 5);
 _Noreturn void interpreter_fail_at(struct frame *f, struct loc loc, enum error e, const char *format, ...) PRINTF_LIKE(4, 5);
 void interpreter_write(struct frame *f, const char *s, size_t n);
+/* Is there budget left, elements having been computed? Asked where frame_spend has run out. */
+bool interpreter_ask(struct frame *f);
+static inline bool frame_spend(struct frame *f, int64_t elems)
+{
+    return (f->unasked -= elems) >= 0 || interpreter_ask(f);
+}
+/* Ends the launch, the budget being spent, with a report at the step's place. */
+_Noreturn void interpreter_stop(struct frame *f, const struct step *s);
+/* Scratch memory of a step that may fail: dropped in reverse order, or when the programs of this worker end. */
+void *interpreter_hold(struct frame *f, const struct step *s, size_t bytes);
+void interpreter_drop(struct frame *f);
 /* Which program of the grid number i is. */
 void interpreter_pid(const struct frame *f, long long i, int *pid);
 /* A lower program has failed: this one need not go on. */

@@ -248,21 +248,18 @@ static void axis_sizes(const struct step *s, int64_t *outer, int64_t *along, int
         *(d < axis ? outer : inner) *= d == axis ? 1 : t->shape[d];
 }
 
-static struct pairs open_pairs(struct frame *f, const struct step *s, char **copy, size_t *total)
+static struct pairs open_pairs(struct frame *f, const struct step *s)
 {
     struct pairs p = {.s = s, .body = s->body[0], .n = s->nin};
     int64_t n = type_elems(op_opnd(s->op, 0)->type);
     if (s->nin > 16)
         interpreter_fail(f, s, ERR_no_interpreter, "%s of %d tiles", op_info[s->op->code].name, s->nin);
-    *total = 0;
+    size_t total = 0;
     for (int k = 0; k < p.n; k++) {
         p.bytes[k] = (size_t)type_elem_bytes(op_opnd(s->op, k)->type);
-        *total += (size_t)n * p.bytes[k];
+        total += (size_t)n * p.bytes[k];
     }
-    *copy = f->launch->mem->alloc(f->launch->mem->ctx, *total);
-    if (!*copy)
-        interpreter_fail(f, s, ERR_out_of_memory, "%zu", *total);
-    char *at = *copy;
+    char *at = interpreter_hold(f, s, total);
     for (int k = 0; k < p.n; k++) {
         p.x[k] = at;
         memcpy(at, step_in(f, s, k), (size_t)n * p.bytes[k]);
@@ -276,9 +273,7 @@ static void step_reduce(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
     axis_sizes(s, &outer, &along, &inner);
-    char *copy;
-    size_t total;
-    struct pairs p = open_pairs(f, s, &copy, &total);
+    struct pairs p = open_pairs(f, s);
     for (int64_t o = 0; o < outer; o++) {
         int64_t at = o * along * inner;
         for (int64_t half = along / 2; half >= 1; half /= 2)
@@ -287,7 +282,7 @@ static void step_reduce(struct frame *f, const struct step *s)
             memcpy(f->mem + s->out[k] + (size_t)(o * inner) * p.bytes[k], p.x[k] + (size_t)at * p.bytes[k],
                    (size_t)inner * p.bytes[k]);
     }
-    f->launch->mem->free(f->launch->mem->ctx, copy, total);
+    interpreter_drop(f);
 }
 
 /* One element after the other along the axis; the accumulator is the region's first argument. */
@@ -295,9 +290,7 @@ static void step_scan(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
     axis_sizes(s, &outer, &along, &inner);
-    char *copy;
-    size_t total;
-    struct pairs p = open_pairs(f, s, &copy, &total);
+    struct pairs p = open_pairs(f, s);
     bool reverse = op_int(s->op, ATTR_reverse);
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 1; i < along; i++) {
@@ -307,7 +300,7 @@ static void step_scan(struct frame *f, const struct step *s)
         }
     for (int k = 0; k < p.n; k++)
         memcpy(f->mem + s->out[k], p.x[k], (size_t)(outer * along * inner) * p.bytes[k]);
-    f->launch->mem->free(f->launch->mem->ctx, copy, total);
+    interpreter_drop(f);
 }
 
 static void step_histogram(struct frame *f, const struct step *s)
@@ -332,10 +325,19 @@ static void widen(double *out, const char *in, enum dtype t, int64_t n)
                 (const void *const[]){in});
 }
 
-/* One product of the batch: floats accumulate in f32 (f64 for f64), integers wrap. */
-static void dot_rows(float *acc, const double *a, const double *b, int64_t m, int64_t n, int64_t k)
+/* Budget for one row of a product, whose multiply-adds are cheap; false: the step after the dot will say
+ * that there is none. */
+static bool spend_row(struct frame *f, int64_t n, int64_t k)
 {
-    for (int64_t i = 0; i < m; i++)
+    enum { MULTIPLY_ADDS = 8 };
+    return frame_spend(f, n * k / MULTIPLY_ADDS);
+}
+
+/* One product of the batch: floats accumulate in f32 (f64 for f64), integers wrap. */
+static void dot_rows(struct frame *f, float *acc, const double *a, const double *b, int64_t m, int64_t n,
+                     int64_t k)
+{
+    for (int64_t i = 0; i < m && spend_row(f, n, k); i++)
         for (int64_t l = 0; l < k; l++) {
             float x = (float)a[i * k + l];
             for (int64_t j = 0; j < n; j++)
@@ -343,17 +345,19 @@ static void dot_rows(float *acc, const double *a, const double *b, int64_t m, in
         }
 }
 
-static void dot_rows_double(double *acc, const double *a, const double *b, int64_t m, int64_t n, int64_t k)
+static void dot_rows_double(struct frame *f, double *acc, const double *a, const double *b, int64_t m,
+                            int64_t n, int64_t k)
 {
-    for (int64_t i = 0; i < m; i++)
+    for (int64_t i = 0; i < m && spend_row(f, n, k); i++)
         for (int64_t l = 0; l < k; l++)
             for (int64_t j = 0; j < n; j++)
                 acc[i * n + j] += a[i * k + l] * b[l * n + j];
 }
 
-static void dot_rows_int(int32_t *acc, const int8_t *a, const int8_t *b, int64_t m, int64_t n, int64_t k)
+static void dot_rows_int(struct frame *f, int32_t *acc, const int8_t *a, const int8_t *b, int64_t m,
+                         int64_t n, int64_t k)
 {
-    for (int64_t i = 0; i < m; i++)
+    for (int64_t i = 0; i < m && spend_row(f, n, k); i++)
         for (int64_t l = 0; l < k; l++)
             for (int64_t j = 0; j < n; j++)
                 acc[i * n + j] =
@@ -376,7 +380,7 @@ static void dot_float(struct frame *f, const struct step *s, int64_t batch, int6
     if (out == DT_f64) {
         memcpy(acc, step_in(f, s, 2), (size_t)(batch * m * n) * sizeof *acc);
         for (int64_t i = 0; i < batch; i++)
-            dot_rows_double(acc + i * m * n, a + i * m * k, b + i * k * n, m, n, k);
+            dot_rows_double(f, acc + i * m * n, a + i * m * k, b + i * k * n, m, n, k);
         memcpy(step_out(f, s), acc, (size_t)(batch * m * n) * sizeof *acc);
     } else {
         float *sum = (float *)(void *)acc;
@@ -387,7 +391,7 @@ static void dot_float(struct frame *f, const struct step *s, int64_t batch, int6
             scalar_eval(&op_info[up], up, out, DT_f32, NULL, 0, batch * m * n, sum,
                         (const void *const[]){step_in(f, s, 2)});
         for (int64_t i = 0; i < batch; i++)
-            dot_rows(sum + i * m * n, a + i * m * k, b + i * k * n, m, n, k);
+            dot_rows(f, sum + i * m * n, a + i * m * k, b + i * k * n, m, n, k);
         if (out == DT_f32)
             memcpy(step_out(f, s), sum, (size_t)(batch * m * n) * sizeof *sum);
         else
@@ -408,7 +412,7 @@ static void step_dot(struct frame *f, const struct step *s)
     }
     memcpy(step_out(f, s), step_in(f, s, 2), (size_t)s->n * sizeof(int32_t));
     for (int64_t i = 0; i < batch; i++)
-        dot_rows_int((int32_t *)(void *)step_out(f, s) + i * m * n,
+        dot_rows_int(f, (int32_t *)(void *)step_out(f, s) + i * m * n,
                      (const int8_t *)step_in(f, s, 0) + i * m * k,
                      (const int8_t *)step_in(f, s, 1) + i * k * n, m, n, k);
 }

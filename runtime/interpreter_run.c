@@ -120,6 +120,54 @@ static void no_memory(struct interp_shared *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+bool interpreter_ask(struct frame *f)
+{
+    struct budget *b = f->launch->budget;
+    f->spent = b ? budget_spend(b, (ELEMS_UNASKED - f->unasked) / STEP_ELEMS) : ERR_count;
+    f->unasked = f->spent != ERR_count ? -1 : budget_is_limited(b) ? ELEMS_UNASKED : INT64_MAX;
+    return f->spent == ERR_count;
+}
+
+/* No program goes on, so what this one has to say is said, whichever it is. */
+void interpreter_stop(struct frame *f, const struct step *s)
+{
+    struct interp_report *r = &f->launch->report;
+    pthread_mutex_lock(&f->shared->lock);
+    if (atomic_exchange(&f->shared->failed, -1) != -1) {
+        *r = (struct interp_report){.error = f->spent, .loc = s->op->loc};
+        budget_text(f->launch->budget, f->spent, r->what, sizeof r->what);
+    }
+    pthread_mutex_unlock(&f->shared->lock);
+    longjmp(*f->fail, 1);
+}
+
+/* -- scratch memory -- */
+
+struct held {
+    struct held *outer;
+    size_t bytes;
+    max_align_t contents[];
+};
+
+void *interpreter_hold(struct frame *f, const struct step *s, size_t bytes)
+{
+    const struct memory *m = f->launch->mem;
+    struct held *h = m->alloc(m->ctx, sizeof *h + bytes);
+    if (!h)
+        interpreter_fail(f, s, ERR_out_of_memory, "%zu", bytes);
+    *h = (struct held){f->held, sizeof *h + bytes};
+    f->held = h;
+    return h->contents;
+}
+
+void interpreter_drop(struct frame *f)
+{
+    const struct memory *m = f->launch->mem;
+    struct held *h = f->held;
+    f->held = h->outer;
+    m->free(m->ctx, h, h->bytes);
+}
+
 /* -- workers; the lock is held where not said otherwise -- */
 
 static void *work(void *shared);
@@ -197,7 +245,7 @@ static bool take(struct interp_shared *s, struct frame *f, long long *first, lon
     bool one = s->race || s->code->waits || s->code->in_order;
     *first = s->next;
     *end = s->total - s->next < PROGRAMS_AT_ONCE || one ? s->next + 1 : s->next + PROGRAMS_AT_ONCE;
-    bool any = s->next < s->total;
+    bool any = s->next < s->total && s->next <= atomic_load(&s->failed);
     if (any)
         s->next = *end;
     pthread_mutex_unlock(&s->lock);
@@ -276,11 +324,14 @@ static void *work(void *shared)
     struct worker w = {
         .frame = {.code = s->code, .launch = s->launch, .shared = s, .homes = s->homes, .fail = &fail_here}};
     w.frame.worker = &w;
+    w.frame.unasked = ELEMS_UNASKED;
     enter(s, &w);
     if (block) {
         w.frame.mem = block + (FRAME_ALIGN - (uintptr_t)block % FRAME_ALIGN) % FRAME_ALIGN;
         if (setjmp(fail_here) == 0)
             run_programs(&w.frame, s);
+        while (w.frame.held)
+            interpreter_drop(&w.frame);
         m->free(m->ctx, block, bytes);
     } else {
         no_memory(s);

@@ -135,7 +135,12 @@ neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *strea
                         neso_error *error)
 {
     struct fault f;
-    struct launch l = {.grid = {grid[0], grid[1], grid[2]}, .stream = stream};
+    const struct neso_context *c = kernel->module->context;
+    struct budget budget;
+    struct launch l = {.grid = {grid[0], grid[1], grid[2]}, .stream = stream, .budget = &budget};
+    budget_init(&budget, &c->mem);
+    budget_begin(&budget, c->time_limit_ms, c->run_step_limit);
+    budget.limit_bytes = c->whole_limit;
     if (launch_values(kernel, &l, args, &f))
         return NESO_OK;
     error_set(error, &f);

@@ -47,6 +47,7 @@ struct general {
     void *loaded; /* NULL: it cannot be, for the reason that is in why */
     struct fault why;
     bool is_full;
+    struct budget *budget; /* of the launch that needs it */
     jmp_buf unwind;
     struct map_cache *_Atomic maps;
 };
@@ -110,6 +111,16 @@ static void full(void *ctx, size_t bytes)
     longjmp(g->unwind, 1);
 }
 
+static void hurry(void *ctx, struct loc at)
+{
+    struct general *g = ctx;
+    char limit[32];
+    if (budget_spend(g->budget, 0) != ERR_time_limit)
+        return;
+    budget_text(g->budget, ERR_time_limit, limit, sizeof limit);
+    diag_fatal(&g->diag, at, ERR_time_limit, limit);
+}
+
 static void general_free(struct neso_kernel *k, struct general *g)
 {
     if (g->loaded)
@@ -133,6 +144,8 @@ static void compile(struct neso_kernel *k, struct general *g)
     const struct codegen_options how = {.verbose = k->options.verbose_ptx, .debug_loc = true};
     diag_init(&g->diag, &g->arena);
     g->diag.fatal = &g->unwind;
+    g->diag.hurry = budget_is_limited(g->budget) ? hurry : NULL;
+    g->diag.hurry_ctx = g;
     for (int i = 0; i < from->nfiles; i++)
         VEC_PUSH(&g->arena, &g->diag.sources, from->files[i]);
     module_init(&g->module, &g->arena, &g->scratch, &g->diag);
@@ -154,10 +167,14 @@ static bool is_too_large(const struct diag *d)
 
 static bool load_general(struct neso_kernel *k, struct general *g, struct fault *f)
 {
-    char id[256];
+    char id[256], limit[32];
     snprintf(id, sizeof id, "%s-without-%s", neso_kernel_id(k), g->skip);
     struct image image = {
         .name = k->name, .id = id, .ptx = g->ptx.s, .ptx_bytes = g->ptx.len, .info = &g->info};
+    if (g->diag.exhausted) {
+        budget_text(g->budget, ERR_time_limit, limit, sizeof limit);
+        return fault_set(f, NESO_OUT_OF_MEMORY, ERR_time_limit, "%s", limit);
+    }
     if (is_too_large(&g->diag))
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "%s", g->diag.list.at[0].message);
     if (g->diag.nerrors && g->diag.list.n)
@@ -166,7 +183,8 @@ static bool load_general(struct neso_kernel *k, struct general *g, struct fault 
     return k->device->class->load(k->device, &image, &g->loaded, f);
 }
 
-static struct general *make_general(struct neso_kernel *k, const char *skip, struct fault *f)
+static struct general *make_general(struct neso_kernel *k, const char *skip, const struct launch *l,
+                                    struct fault *f)
 {
     const struct memory *mem = &k->module->context->mem;
     struct general *g = k->general_source.ir ? mem->alloc(mem->ctx, sizeof *g) : NULL;
@@ -176,6 +194,7 @@ static struct general *make_general(struct neso_kernel *k, const char *skip, str
     }
     memset(g, 0, sizeof *g);
     g->skip = skip;
+    g->budget = l->budget;
     g->mem = *mem;
     arena_init(&g->arena, &g->mem, k->module->context->memory_limit, full, g);
     arena_init(&g->scratch, &g->mem, k->module->context->memory_limit, full, g);
@@ -195,12 +214,12 @@ static struct general *make_general(struct neso_kernel *k, const char *skip, str
 
 /* Made by the first who needs it; NULL: it cannot be loaded. */
 static struct general *general_of(struct neso_kernel *k, struct general *_Atomic *at, const char *skip,
-                                  struct fault *f)
+                                  const struct launch *l, struct fault *f)
 {
     struct general *g = *at;
     if (!g) {
         pthread_mutex_lock(&k->lock);
-        g = *at ? *at : make_general(k, skip, f);
+        g = *at ? *at : make_general(k, skip, l, f);
         *at = g;
         pthread_mutex_unlock(&k->lock);
     }
@@ -213,7 +232,7 @@ static struct general *general_of(struct neso_kernel *k, struct general *_Atomic
 
 static bool launch_general(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
-    struct general *g = general_of(k, &k->general, passes_that_ask(&k->info), f);
+    struct general *g = general_of(k, &k->general, passes_that_ask(&k->info), l, f);
     return g && launch_packed(k, &g->info, g->loaded, l, f);
 }
 
@@ -355,7 +374,7 @@ static struct variant choose_variant(struct neso_kernel *k, const struct launch 
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
     bool is_single = (k->info.persistent || k->info.pair_multiple) && k->general_source.ir &&
                      total <= (uint64_t)k->device->multiprocessors;
-    struct general *g = is_single ? general_of(k, &k->single, "persist,cluster", &ignored) : NULL;
+    struct general *g = is_single ? general_of(k, &k->single, "persist,cluster", l, &ignored) : NULL;
     return g ? (struct variant){&g->info, &g->maps, g->loaded} : (struct variant){&k->info, &k->maps, NULL};
 }
 
@@ -365,10 +384,10 @@ static bool fulfils(struct neso_kernel *k, const struct variant *v, const struct
 }
 
 /* Stores ask for more than loads do: without them there may be maps. */
-static bool take_loading(struct neso_kernel *k, struct variant *v)
+static bool take_loading(struct neso_kernel *k, struct variant *v, const struct launch *l)
 {
     struct fault ignored;
-    struct general *g = general_of(k, &k->loading, "put", &ignored);
+    struct general *g = general_of(k, &k->loading, "put", l, &ignored);
     if (g)
         *v = (struct variant){&g->info, &g->maps, g->loaded};
     return g != NULL;
@@ -385,7 +404,7 @@ bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
     if (l->nargs > PLAN_ARGS_MOST)
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", l->nargs);
     struct variant v = choose_variant(k, l);
-    if (!fulfils(k, &v, l, maps) && !(v.info->puts && take_loading(k, &v) && fulfils(k, &v, l, maps)))
+    if (!fulfils(k, &v, l, maps) && !(v.info->puts && take_loading(k, &v, l) && fulfils(k, &v, l, maps)))
         return launch_general(k, l, f);
     if (!v.loaded && !kernel_load(k, f))
         return false;

@@ -5,7 +5,6 @@
 
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 
 /* -- what the host part is lent -- */
 
@@ -50,9 +49,7 @@ static void host_setenv(void *ctx, struct eval *e, const char *name, const char 
 static double host_seconds(void *ctx)
 {
     (void)ctx;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return seconds_now();
 }
 
 /* "pkg.helpers" is pkg/helpers.py to the reader of messages. */
@@ -94,10 +91,15 @@ const struct source *program_find_source(struct eval *e, neso_find *find, void *
 void program_raise(struct eval *e, struct loc at, const struct fault *f)
 {
     char text[sizeof f->detail + 200];
+    if (f->error == ERR_time_limit)
+        diag_fatal(e->diag, f->loc.line ? f->loc : eval_place(e, at), f->error, f->detail);
     fault_text(f, text, sizeof text);
     if (f->loc.line)
         diag_error(e->diag, f->loc, f->error, f->detail);
-    eval_raise(e, at, "RuntimeError", ERR_launch_failed, text);
+    enum error error = f->error == ERR_steps             ? ERR_steps
+                       : f->status == NESO_OUT_OF_MEMORY ? ERR_launch_memory
+                                                         : ERR_launch_failed;
+    eval_raise(e, at, "RuntimeError", error, error == ERR_steps ? f->detail : text);
 }
 
 /* -- running -- */
@@ -133,6 +135,7 @@ static void run(void *arg)
     p->debug = is_on(host_getenv(p, "TRITON_DEBUG"));
     host_open(p);
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, &p->host);
+    m->eval.step_limit = p->context->run_step_limit;
     m->object = eval_file(&m->eval, m->source, "__main__", &r->failed);
 }
 
@@ -174,7 +177,10 @@ neso_status neso_program_run(neso_context *context, const char *name, const char
         return context->status = NESO_OUT_OF_MEMORY;
     module_arena(p.module, &p.scratch);
     struct running r = {&p, name, text, length, false};
+    struct budget *budget = &context->budget;
     report_enter(p.module);
+    budget->step_limit = context->run_step_limit;
+    budget->limit_bytes = context->whole_limit ? budget->used_bytes + context->whole_limit : 0;
     neso_status status = guard(p.module, run, &r);
     if (r.failed && (status == NESO_OK || status == NESO_INVALID))
         status = NESO_FAILED;
@@ -182,6 +188,8 @@ neso_status neso_program_run(neso_context *context, const char *name, const char
         status = wait_for_kernels(&p);
     if (p.debugger.asked && !p.debugger.was_reached)
         diag_warn(&p.module->diag, (struct loc){0}, ERR_break_missed, p.debugger.asked);
+    budget->limit_bytes = 0; /* what is left to say fits somewhere */
+    bench_close(&p);
     host_close(&p);
     drop_kernels(&p);
     arena_free(&p.scratch);

@@ -12,6 +12,7 @@
 
 #include "codegen/codegen.h"
 #include "frontend/frontend.h"
+#include "runtime/budget.h"
 #include "runtime/cache.h"
 #include "runtime/debugger.h"
 #include "runtime/device.h"
@@ -24,9 +25,14 @@ enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 struct neso_context {
     int refs; /* the user's, and one for each module */
     bool released; /* by the user: nobody will ask what a call had to say */
-    struct memory mem;
+    struct memory given; /* the caller's */
+    struct budget budget; /* of the call under way */
+    struct memory mem;   /* its counted memory */
+    int busy;            /* calls under way, one inside the other */
     size_t memory_limit, source_limit;
+    size_t whole_limit;  /* of memory for a program with its tensors; 0: none was given */
     int64_t step_limit, ir_limit, time_limit_ms;
+    int64_t run_step_limit; /* likewise; 0: none was given */
     struct disk_cache cache;
     struct device device;
     /* What the last call left. */
@@ -41,7 +47,6 @@ struct neso_module {
     struct neso_context *context;
     struct memory mem; /* the context's, noting refusals */
     bool refused;
-    double deadline; /* of the call under way, in seconds of the monotonic clock; 0: none */
     struct arena arena;
     struct diag diag;
     struct interner strings;
@@ -90,8 +95,6 @@ struct neso_kernel {
 };
 
 /* -- api.c -- */
-
-double seconds_now(void); /* monotonic */
 
 /* Runs body(arg) where it may unwind; what it reported stays in m's diag. */
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg);
@@ -227,6 +230,8 @@ struct bench {
 };
 /* The times in ms, in the program's arena; their number. */
 int bench_run(struct program *p, struct eval *e, const struct bench *b, struct loc at, double **times_ms);
+/* What a benchmark that a limit has ended left behind goes. */
+void bench_close(struct program *p);
 /* The same as the caller of the program wants it, who is told. */
 int bench_told(struct program *p, struct eval *e, struct bench *b, struct loc at, double **times_ms);
 double bench_quantile(const double *sorted, int n, double q);
@@ -280,6 +285,7 @@ struct program {
     bool is_dry;        /* and compiles its kernels only */
     const char *line;   /* of a report, that is being measured; NULL: none */
     struct bench_notes *notes; /* NULL: nobody asks what is launched */
+    struct clock *clock; /* bench.c's: of the benchmark that runs */
     struct timed_launch *timed; /* bench.c's: the launches that were timed */
     const char *oracle; /* what a benchmark's calls that launched no kernel were computed by: "cuBLAS"; NULL: none such */
 };

@@ -14,6 +14,11 @@ const struct torch_dtype_info torch_dtypes[TORCH_count] = {
 #undef X
 };
 
+bool pool_spend(struct tensor_pool *p, int64_t elems)
+{
+    return !p->budget || budget_spend(p->budget, elems / STEP_ELEMS) == ERR_count;
+}
+
 /* -- storage -- */
 
 void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data,
@@ -85,9 +90,16 @@ bool tensor_is_contiguous(const struct tensor *t)
 
 static bool materialize(struct tensor_pool *p, struct storage *s)
 {
+    enum { AT_ONCE = 1 << 22 };
     s->host = p->data->alloc(p->data->ctx, s->bytes);
-    if (s->host)
-        memset(s->host, 0, s->bytes);
+    for (size_t at = 0; s->host && at < s->bytes; at += AT_ONCE) {
+        if (!pool_spend(p, 0)) {
+            p->data->free(p->data->ctx, s->host, s->bytes);
+            s->host = NULL;
+            return false;
+        }
+        memset(s->host + at, 0, s->bytes - at < AT_ONCE ? s->bytes - at : AT_ONCE);
+    }
     return s->host != NULL;
 }
 
@@ -279,6 +291,8 @@ bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct t
     int64_t total = tensor_elems(out);
     for (int64_t i = 0; i < total; i++) {
         struct number v[MAP_OPERANDS_MAX];
+        if (i % ELEMS_UNASKED == 0 && !pool_spend(p, total - i < ELEMS_UNASKED ? total - i : ELEMS_UNASKED))
+            return false;
         for (int k = 0; k < n; k++)
             v[k] = read_number(w.at[k], x[k]->dtype);
         write_number(w.at[n], out->dtype, f(v, ctx));
@@ -301,6 +315,7 @@ static void read_row(double *row, const char *host, const struct tensor *t, int6
 
 /* One matrix of a batch, or some of its rows: out = a b in double. */
 struct product {
+    struct tensor_pool *pool;
     char *out_host;
     const struct tensor *out;
     const double *a, *b;
@@ -308,16 +323,27 @@ struct product {
     int64_t base, first, last, n, k;
 };
 
+/* After so many multiply-adds, which are cheap. */
+static bool ask(struct tensor_pool *p, int64_t *unasked)
+{
+    enum { MULTIPLY_ADDS = 8, TURN = MULTIPLY_ADDS * ELEMS_UNASKED };
+    bool goes_on = pool_spend(p, (TURN - *unasked) / MULTIPLY_ADDS);
+    *unasked = TURN;
+    return goes_on;
+}
+
 /* Rows of `out`, one at a time; four rows of b at once, in the order of one after the other. */
 static void multiply_rows(const struct product *p)
 {
-    int64_t n = p->n, k = p->k;
+    int64_t n = p->n, k = p->k, unasked = 0;
     double *row = p->row;
     for (int64_t i = p->first; i < p->last; i++) {
         const double *a = p->a + i * k;
         memset(row, 0, (size_t)n * sizeof *row);
         int64_t l = 0;
         for (; l + 4 <= k; l += 4) {
+            if ((unasked -= 4 * n) < 0 && !ask(p->pool, &unasked))
+                return;
             const double *b = p->b + l * n;
             for (int64_t j = 0; j < n; j++)
                 row[j] = row[j] + a[l] * b[j] + a[l + 1] * b[j + n] + a[l + 2] * b[j + 2 * n] +
@@ -394,19 +420,22 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
         return false;
     }
     int64_t batches = m > 0 && n > 0 ? tensor_elems(out) / (m * n) : 0;
-    for (int64_t i = 0; i < batches; i++) {
+    bool goes_on = true;
+    for (int64_t i = 0; i < batches && goes_on; i++) {
         int64_t at_a = matrix_place(a, i), at_b = matrix_place(b, i);
-        for (int64_t row = 0; row < m; row++)
+        for (int64_t row = 0; row < m && (goes_on = pool_spend(p, k)); row++)
             read_row(x + row * k, ha, a, at_a + row * a->stride[a->rank - 2], a->stride[a->rank - 1], k);
-        for (int64_t row = 0; row < k; row++)
+        for (int64_t row = 0; row < k && goes_on && (goes_on = pool_spend(p, n)); row++)
             read_row(x + m * k + row * n, hb, b, at_b + row * b->stride[b->rank - 2], b->stride[b->rank - 1],
                      n);
         struct product whole = {
-            .out_host = ho, .out = out, .a = x, .b = x + m * k, .base = i * m * n, .n = n, .k = k};
-        multiply(whole, m, x + m * k + k * n, nthreads);
+            .pool = p, .out_host = ho, .out = out, .a = x, .b = x + m * k, .base = i * m * n, .n = n, .k = k};
+        if (goes_on)
+            multiply(whole, m, x + m * k + k * n, nthreads);
+        goes_on = goes_on && pool_spend(p, 0);
     }
     p->mem->free(p->mem->ctx, x, doubles * sizeof *x);
-    return true;
+    return goes_on;
 }
 
 /* -- result types: bool < integers < floats; numbers and 0-d tensors count only by kind -- */

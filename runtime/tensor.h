@@ -8,6 +8,7 @@
 #define NESO_RUNTIME_TENSOR_H
 
 #include "ir/ir.h"
+#include "runtime/budget.h"
 
 enum { TENSOR_RANK_MAX = 8 };
 
@@ -73,7 +74,8 @@ struct tensor_pool {
     struct storage *storages;
     uint64_t seed[2];            /* of the random numbers */
     uint64_t writes;             /* by the host, so far: what it computed */
-    bool failed;                 /* memory or a copy failed */
+    bool failed;                 /* the device had no memory, or a copy failed: the mirror's owner knows why */
+    struct budget *budget;       /* of time and steps; NULL: not limited */
 };
 
 struct tensor {
@@ -85,6 +87,10 @@ struct tensor {
     bool on_gpu; /* made with device='cuda': what .device says */
     void *attributes; /* of this object, not of its views: torch.c's; NULL: none */
 };
+
+/* Elements have been computed, or are about to be, on any thread; false: the budget is spent, and the operation
+ * should end. */
+bool pool_spend(struct tensor_pool *p, int64_t elems);
 
 void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data, const struct mirror *mirror);
 void pool_free(struct tensor_pool *p);
@@ -137,7 +143,7 @@ double pool_normal(struct tensor_pool *p);
 /* -- tensor_print.c -- */
 
 /* As torch prints it: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0', dtype=torch.float16). `note` is
- * one more of the words at the end, or NULL. False: a copy failed. */
+ * one more of the words at the end, or NULL. False: a copy failed, or the budget is spent. */
 bool tensor_print(struct tensor_pool *p, const struct tensor *t, const char *note, struct text *out);
 
 #endif

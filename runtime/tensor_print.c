@@ -61,13 +61,16 @@ static bool counts(const struct tensor *t, const struct format *f, int64_t i, st
     return is_shown(t, f, i) && (!f->is_float || (isfinite(x.f) && x.f != 0));
 }
 
-static void choose_format(struct format *f, const struct tensor *t, const char *host)
+/* False: the pool's budget is spent. */
+static bool choose_format(struct tensor_pool *p, struct format *f, const struct tensor *t, const char *host)
 {
     int64_t n = tensor_elems(t);
     double most = 0, least = INFINITY;
     *f = (struct format){
         .is_float = torch_is_float(t->dtype), .all_whole = true, .width = 1, .summarize = n > SHOWN_MOST};
     for (int64_t i = 0; i < n && f->is_float; i++) {
+        if (i % ELEMS_UNASKED == 0 && !pool_spend(p, ELEMS_UNASKED))
+            return false;
         struct number x = tensor_get(host, t, i);
         if (!counts(t, f, i, x))
             continue;
@@ -78,10 +81,13 @@ static void choose_format(struct format *f, const struct tensor *t, const char *
     f->scientific = most > 0 && (most / least > 1000 || most > 1e8 || (!f->all_whole && least < 1e-4));
     for (int64_t i = 0; i < n; i++) {
         char text[64];
+        if (i % ELEMS_UNASKED == 0 && !pool_spend(p, ELEMS_UNASKED))
+            return false;
         struct number x = tensor_get(host, t, i);
         int length = counts(t, f, i, x) ? element_text(f, t->dtype, x, text) : 0;
         f->width = length > f->width ? length : f->width;
     }
+    return true;
 }
 
 /* One row: as many elements a line as fit. */
@@ -159,9 +165,8 @@ bool tensor_print(struct tensor_pool *p, const struct tensor *t, const char *not
     struct format f;
     char dtype[40];
     bool is_empty = tensor_elems(t) == 0;
-    if (!host)
+    if (!host || !choose_format(p, &f, t, host))
         return false;
-    choose_format(&f, t, host);
     size_t start = out->len;
     text_str(out, "tensor(");
     if (is_empty)

@@ -25,12 +25,33 @@ struct obj *torch_wrap(struct eval *e, struct tensor t)
     return obj_native(e, &torch_tensor_class, kept);
 }
 
+void torch_spend(struct eval *e, int64_t elems, struct loc at)
+{
+    struct budget *b = host_pool(e)->budget;
+    enum error passed = budget_spend(b, elems / STEP_ELEMS);
+    char limit[32];
+    if (passed == ERR_count)
+        return;
+    budget_text(b, passed, limit, sizeof limit);
+    if (passed == ERR_time_limit)
+        diag_fatal(e->diag, eval_place(e, at), passed, limit);
+    eval_raise(e, eval_place(e, at), "RuntimeError", passed, limit);
+}
+
+void torch_fail(struct eval *e, struct loc at)
+{
+    torch_spend(e, 0, at);
+    if (host_pool(e)->failed)
+        host_raise_fault(e, at);
+    eval_raise(e, at, "RuntimeError", ERR_torch_memory);
+}
+
 struct tensor torch_make(struct eval *e, enum torch_dtype dtype, int rank, const int64_t *shape,
                          struct loc at)
 {
     struct tensor t;
     if (!tensor_init(host_pool(e), &t, dtype, rank, shape))
-        eval_raise(e, at, "RuntimeError", ERR_torch_memory);
+        torch_fail(e, at);
     return t;
 }
 
@@ -40,7 +61,7 @@ char *torch_host(struct eval *e, const struct tensor *t, bool write, struct loc 
     if (t->storage->is_released)
         eval_raise(e, at, "RuntimeError", ERR_torch_released);
     if (!p)
-        eval_raise(e, at, "RuntimeError", ERR_torch_copy);
+        torch_fail(e, at);
     return p;
 }
 
@@ -194,8 +215,10 @@ static void fill_tensor(struct eval *e, const struct tensor *t, fill_function *f
 {
     char *host = torch_host(e, t, true, at);
     int64_t n = tensor_elems(t);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        torch_tick(e, i, at);
         tensor_set(host, t, i, f(host_pool(e), x));
+    }
 }
 
 /* -- generators: a state of their own -- */
@@ -363,10 +386,12 @@ static struct obj *run_arange(struct eval *e, struct obj **args, const struct ar
     struct tensor t = torch_make(
         e, torch_dtype_arg(e, args[3], is_float ? TORCH_float32 : TORCH_int64, call->loc), 1, &n, call->loc);
     char *host = torch_host(e, &t, true, call->loc);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        torch_tick(e, i, call->loc);
         tensor_set(host, &t, i,
                    is_float ? (struct number){.is_float = true, .f = lo + (double)i * by}
                             : (struct number){.i = start.i + i * step.i});
+    }
     return placed(e, t, args[4]);
 }
 
@@ -780,7 +805,7 @@ static void class_str(struct eval *e, struct obj *self, struct text *out, bool r
 {
     (void)repr;
     if (!tensor_print(host_pool(e), torch_tensor(self), grad_note(e, self), out))
-        eval_raise(e, (struct loc){0}, "RuntimeError", ERR_torch_copy);
+        torch_fail(e, (struct loc){0});
 }
 
 static int64_t class_len(struct eval *e, struct obj *self, struct loc at)

@@ -8,6 +8,17 @@ struct elementwise;
 
 /* -- torch.c: objects and arguments; all raise located errors -- */
 struct obj *torch_wrap(struct eval *e, struct tensor t);
+/* Why an operation of the pool failed: limits, memory, a copy. */
+_Noreturn void torch_fail(struct eval *e, struct loc at);
+/* Counts elements that are computed here; raises where the budget is spent. */
+void torch_spend(struct eval *e, int64_t elems, struct loc at);
+/* The same from inside a loop over elements, of which this is number i. */
+static inline void torch_tick(struct eval *e, int64_t i, struct loc at)
+{
+    enum { TURN = ELEMS_UNASKED / 4 };
+    if (i % TURN == TURN - 1)
+        torch_spend(e, TURN, at);
+}
 struct tensor torch_make(struct eval *e, enum torch_dtype dtype, int rank, const int64_t *shape, struct loc at);
 char *torch_host(struct eval *e, const struct tensor *t, bool write, struct loc at);
 struct obj *torch_dtype_obj(struct eval *e, enum torch_dtype d);

@@ -229,6 +229,7 @@ static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const st
     float *to = (float *)(void *)torch_host(e, out, true, at);
     int64_t n = tensor_elems(out);
     for (int64_t i = 0; i < n; i++) {
+        torch_tick(e, i, at);
         double x = step[0] ? (double)((const float *)(const void *)from[0])[i] : number[0];
         double y = step[1] ? (double)((const float *)(const void *)from[1])[i] : number[1];
         to[i] = (float)f->on_floats(x, y);
@@ -256,7 +257,7 @@ struct obj *torch_apply(struct eval *e, const struct elementwise *f, struct obj 
     const struct tensor *operands[2] = {&a, &b};
     if (!apply_in_a_row(e, f, &out, &a, &b, at) &&
         !tensor_map(host_pool(e), &out, f->n, operands, run_element, &o))
-        eval_raise(e, at, "RuntimeError", ERR_torch_copy);
+        torch_fail(e, at);
     return torch_wrap(e, out);
 }
 
@@ -286,7 +287,7 @@ static struct obj *run_where(struct eval *e, struct obj **args, const struct arg
         torch_make(e, operand_dtype(&a, args[1], &b, args[2]), all.rank, all.shape, call->loc);
     out.on_gpu = c.on_gpu || a.on_gpu || b.on_gpu;
     if (!tensor_map(host_pool(e), &out, 3, (const struct tensor *const[]){&c, &a, &b}, choose, NULL))
-        eval_raise(e, call->loc, "RuntimeError", ERR_torch_copy);
+        torch_fail(e, call->loc);
     return torch_wrap(e, out);
 }
 
@@ -335,12 +336,13 @@ static const struct reduction reductions[] = {
 };
 
 /* Values of one run along a dimension. */
-static double reduce_run(const struct reduction *r, const char *host, const struct tensor *t, int64_t first,
-                         int64_t step, int64_t n, int64_t *index)
+static double reduce_run(struct eval *e, const struct reduction *r, const char *host, const struct tensor *t,
+                         int64_t first, int64_t step, int64_t n, int64_t *index, struct loc at)
 {
     double acc = r->start;
     *index = 0;
     for (int64_t i = 0; i < n; i++) {
+        torch_tick(e, i, at);
         struct number x = tensor_get(host, t, first + i * step);
         double next = r->combine(acc, x.is_float ? x.f : (double)x.i);
         if (next != acc && !isnan(acc))
@@ -376,8 +378,9 @@ static struct obj *reduce(struct eval *e, const struct reduction *r, struct tens
     char *to = torch_host(e, &out, true, at), *to_index = torch_host(e, &where, true, at);
     for (int64_t i = 0; i < outer * inner; i++) {
         int64_t index;
-        double x =
-            reduce_run(r, host, &t, i / inner * n * inner + i % inner, axis < 0 ? 1 : inner, n, &index);
+        torch_spend(e, n, at);
+        double x = reduce_run(e, r, host, &t, i / inner * n * inner + i % inner, axis < 0 ? 1 : inner, n,
+                              &index, at);
         bool whole = !torch_is_float(out.dtype);
         tensor_set(to, &out, i,
                    r->index ? (struct number){.i = index}
@@ -457,6 +460,7 @@ static struct obj *run_softmax(struct eval *e, struct obj **args, const struct a
     for (int64_t i = 0; i < runs; i++) {
         int64_t first = i / inner * n * inner + i % inner;
         double most = -INFINITY, sum = 0;
+        torch_spend(e, n, call->loc);
         for (int64_t k = 0; k < n; k++)
             most = fmax(most, tensor_get(from, &t, first + k * inner).f);
         for (int64_t k = 0; k < n; k++)
@@ -505,7 +509,7 @@ static void compare(struct eval *e, struct obj *x, struct obj *y, struct closene
                    torch_shape_text(e, &b));
     struct tensor out = torch_make(e, TORCH_bool_, shape.rank, shape.shape, at);
     if (!tensor_map(host_pool(e), &out, 2, (const struct tensor *const[]){&a, &b}, count_far, c))
-        eval_raise(e, at, "RuntimeError", ERR_torch_copy);
+        torch_fail(e, at);
 }
 
 static double float_arg(struct eval *e, struct obj *x, double dflt, struct loc at)
@@ -582,6 +586,7 @@ static const char *mismatch_text(struct eval *e, const struct tensor *a, const s
     enum dtype round = torch_is_float(dtype) ? torch_dtypes[dtype].dtype : DT_f32;
     const char *x = torch_host(e, a, false, at), *y = torch_host(e, b, false, at);
     for (int64_t i = 0; i < n; i++) {
+        torch_tick(e, i, at);
         struct number u = tensor_get(x, a, i), v = tensor_get(y, b, i);
         double p = u.is_float ? u.f : (double)u.i, q = v.is_float ? v.f : (double)v.i;
         double off = p == q ? 0 : bits_to_double(round, double_to_bits(round, fabs(p - q)));

@@ -81,7 +81,7 @@ static bool multiply_there(struct eval *e, const struct tensor *out, const struc
     x.b.address = tensor_device(pool, b, false);
     x.out = tensor_device(pool, out, true);
     if (!x.a.address || !x.b.address || !x.out)
-        eval_raise(e, at, "RuntimeError", ERR_torch_copy);
+        torch_fail(e, at);
     bool done = p->device->class->multiply(p->device, &x, &p->fault);
     if (!done && p->fault.status != NESO_OK)
         program_raise(e, at, &p->fault);
@@ -160,7 +160,7 @@ static struct obj *multiply(struct eval *e, struct obj **args, struct obj *to, s
         out.storage->is_undefined = true; /* every element is written */
     }
     if (!multiply_there(e, &out, &a, &b, at) && !tensor_matmul(host_pool(e), &out, &a, &b))
-        eval_raise(e, at, "RuntimeError", ERR_torch_copy);
+        torch_fail(e, at);
     if (given[1].rank == 1)
         drop_dim(&out, rank - 1);
     if (given[0].rank == 1)

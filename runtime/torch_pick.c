@@ -78,9 +78,11 @@ static void places_of_mask(struct eval *e, struct picked *p, const struct tensor
             eval_raise(e, at, "IndexError", ERR_torch_mask, torch_shape_text(e, mask),
                        torch_shape_text(e, &p->view));
     p->offsets = NEW_ARRAY(e->arena, n + 1, int64_t);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        torch_tick(e, i, at);
         if (tensor_get(host, mask, i).i)
             p->offsets[p->n++] = offset_at(p, i);
+    }
     p->shape.rank = 1;
     p->shape.shape[0] = p->n;
 }
@@ -94,6 +96,7 @@ static void places_of_indices(struct eval *e, struct picked *p, const struct ten
     p->n = tensor_elems(index);
     p->offsets = NEW_ARRAY(e->arena, p->n + 1, int64_t);
     for (int64_t i = 0; i < p->n; i++) {
+        torch_tick(e, i, at);
         int64_t k = tensor_get(host, index, i).i;
         if (k < -size || k >= size)
             eval_raise(e, at, "IndexError", ERR_torch_index, k, p->dim, size);
@@ -162,7 +165,7 @@ static struct tensor shape_of(struct eval *e, const struct picked *p, struct loc
 static void copy(struct eval *e, struct tensor *to, const struct tensor *from, struct loc at)
 {
     if (!tensor_map(host_pool(e), to, 1, &from, torch_same_element, NULL))
-        eval_raise(e, at, "RuntimeError", ERR_torch_copy);
+        torch_fail(e, at);
 }
 
 struct obj *torch_pick(struct eval *e, struct obj *self, struct obj *index, struct loc at)

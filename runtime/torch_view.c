@@ -18,8 +18,10 @@ struct obj *torch_cast(struct eval *e, struct tensor t, enum torch_dtype dtype, 
         memcpy(to, from, (size_t)n * (size_t)tensor_elem_bytes(&t));
         return torch_wrap(e, out);
     }
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        torch_tick(e, i, at);
         tensor_set(to, &out, i, tensor_get(from, &t, i));
+    }
     return torch_wrap(e, out);
 }
 
@@ -144,8 +146,10 @@ struct obj *torch_run_item(struct eval *e, struct obj **args, const struct args 
     return torch_number_obj(e, tensor_get(torch_host(e, &t, false, call->loc), &t, 0), t.dtype);
 }
 
-static struct obj *list_of(struct eval *e, const char *host, const struct tensor *t, int dim, int64_t first)
+static struct obj *list_of(struct eval *e, const char *host, const struct tensor *t, int dim, int64_t first,
+                           struct loc at)
 {
+    torch_tick(e, first, at);
     if (dim == t->rank)
         return torch_number_obj(e, tensor_get(host, t, first), t->dtype);
     int64_t inner = 1;
@@ -153,14 +157,14 @@ static struct obj *list_of(struct eval *e, const char *host, const struct tensor
         inner *= t->shape[d];
     struct obj **items = NEW_ARRAY(e->arena, t->shape[dim], struct obj *);
     for (int64_t i = 0; i < t->shape[dim]; i++)
-        items[i] = list_of(e, host, t, dim + 1, first + i * inner);
+        items[i] = list_of(e, host, t, dim + 1, first + i * inner, at);
     return obj_list(e, (int)t->shape[dim], items);
 }
 
 static struct obj *run_tolist(struct eval *e, struct obj **args, const struct args *call)
 {
     struct tensor t = torch_self(e, args, call);
-    return list_of(e, torch_host(e, &t, false, call->loc), &t, 0, 0);
+    return list_of(e, torch_host(e, &t, false, call->loc), &t, 0, 0, call->loc);
 }
 
 static struct tensor reshaped(struct eval *e, struct tensor t, struct obj *size, struct loc at)
@@ -314,7 +318,7 @@ void torch_assign(struct eval *e, struct tensor *to, struct obj *value, struct l
 {
     struct tensor from = torch_operand(e, value, at);
     if (!tensor_map(host_pool(e), to, 1, (const struct tensor *const[]){&from}, torch_same_element, NULL))
-        eval_raise(e, at, "RuntimeError", ERR_torch_copy);
+        torch_fail(e, at);
 }
 
 static struct obj *run_assign(struct eval *e, struct obj **args, const struct args *call)

@@ -77,7 +77,7 @@ static bool report(const struct emu_report *r, struct fault *f)
 {
     if (r->error == ERR_out_of_memory)
         return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a launch");
-    fault_set(f, NESO_FAILED, r->error, "%s", r->what);
+    fault_set(f, r->error == ERR_time_limit ? NESO_OUT_OF_MEMORY : NESO_FAILED, r->error, "%s", r->what);
     f->loc = r->loc;
     return false;
 }
@@ -104,7 +104,8 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                              .packs = l->packs,
                              .pairs = l->pairs,
                              .num_workers = k->code->texts.n ? 1 : 0, /* what programs print, one by one */
-                             .mem = d->mem,
+                             .mem = l->budget ? &l->budget->mem : d->mem,
+                             .budget = l->budget,
                              .write = l->write,
                              .write_ctx = l->write_ctx};
     struct emu_counts *counts = ((struct cpu *)d->state)->counts;

@@ -146,9 +146,31 @@ static void tally(struct emu_warp *w, uint32_t on)
     t->lanes += (uint64_t)__builtin_popcount(on);
 }
 
+static bool is_limit(enum error e)
+{
+    return e == ERR_time_limit || e == ERR_steps;
+}
+
+/* Ends the launch where its budget is spent. Of the slowest instructions so many take some milliseconds. */
+static void ask(struct emu_warp *w, const struct emu_insn *in)
+{
+    enum { INSNS_UNASKED = 16 };
+    struct emu_cluster *c = w->cta->cluster;
+    struct budget *b = c->launch->budget;
+    enum error passed = b ? budget_spend(b, INSNS_UNASKED) : ERR_count;
+    c->unasked = INSNS_UNASKED;
+    if (passed == ERR_count)
+        return;
+    c->report = (struct emu_report){.error = passed, .loc = in->loc, .ptx_line = in->line};
+    budget_text(b, passed, c->report.what, sizeof c->report.what);
+    longjmp(c->fail, 1);
+}
+
 /* What few launches need. */
 static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
+    if (--w->cta->cluster->unasked < 0)
+        ask(w, in);
     int live = w->budget ? w->cta->code->live[w->pc] : 0;
     if (live > w->budget)
         emu_fail(w, in, emu_first_lane(w->mask), ERR_emulator_ptx,
@@ -164,7 +186,8 @@ static bool run_warp(struct emu_warp *w)
 {
     const struct emu_code *code = w->cta->code;
     const struct emu_insn *insns = code->insns.at;
-    bool watched = w->fresh || code->live || w->cta->cluster->tallies;
+    const struct emu_cluster *c = w->cta->cluster;
+    bool watched = w->fresh || code->live || c->tallies || budget_is_limited(c->launch->budget);
     for (int jumps = 0; w->mask && jumps < JUMPS_A_TURN;) {
         if (w->nwaiting && insns[w->pc].joins)
             reconverge(w);
@@ -466,7 +489,7 @@ static long long spread(const struct grid *g, long long i)
 static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {
-        long long i = atomic_fetch_add(&g->next, 1);
+        long long i = atomic_load(&g->failed) < 0 ? g->sample : atomic_fetch_add(&g->next, 1);
         r->number = i < g->sample ? spread(g, i) : g->total;
         if (r->number < g->total)
             begin_cluster(&r->cluster, r->number);
@@ -480,8 +503,9 @@ static bool has_cluster(struct grid *g, struct resident *r)
 /* False: it needs more time. */
 static bool run_cluster(struct grid *g, struct resident *r)
 {
+    const struct emu_report *report = &r->cluster.report;
     if (setjmp(r->cluster.fail) != 0)
-        keep_report(g, r->number, &r->cluster.report);
+        keep_report(g, is_limit(report->error) ? -1 : r->number, report);
     else if (!run_warps(&r->cluster))
         return false;
     r->number = -1;

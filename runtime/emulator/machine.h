@@ -22,6 +22,7 @@
 #define NESO_RUNTIME_EMULATOR_MACHINE_H
 
 #include "codegen/mir.h"
+#include "runtime/budget.h"
 #include "runtime/cpu.h"
 
 #include <setjmp.h>
@@ -194,6 +195,7 @@ struct emu_launch {
     struct emu_tally *tallies; /* one an instruction, which get what it costs; NULL: nobody counts */
     long long sample; /* run so many CTAs only, spread over the grid; 0: all */
     const struct memory *mem;
+    struct budget *budget; /* an instruction of a warp is a step; NULL: time and steps are not limited */
     /* Where what is printed goes; NULL: nowhere. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
@@ -297,6 +299,7 @@ struct emu_cluster {
     int nops;
     uint32_t issued;       /* ... since the cluster began */
     struct emu_tally *tallies; /* the worker's; NULL: nobody counts */
+    int unasked;           /* instructions to execute before the budget is asked again */
     struct emu_report report;
     jmp_buf fail;
 };

@@ -1,4 +1,4 @@
-/* Each allocation of a compilation fails in turn, until one run gets through: every failure is
+/* Each allocation of a compilation, and of whole programs on the interpreter and the emulator, fails in turn, until one run gets through: every failure is
  * NESO_OUT_OF_MEMORY with a word on it, nothing leaks, and every byte goes back with the size that was asked
  * for. The same with a limit on memory, grown step by step. */
 #include "neso.h"
@@ -70,7 +70,55 @@ static neso_status compile(neso_context *ctx)
     return status;
 }
 
-static neso_status run(struct ration *r, size_t limit)
+/* Lists, text, tensors, launches of two kernels, a reduction's scratch memory, what is caught, a benchmark. */
+static const char program[] =
+    "import torch\n"
+    "import triton\n"
+    "import triton.language as tl\n"
+    "\n"
+    "@triton.jit\n"
+    "def scale(X, Y, n, factor, BLOCK: tl.constexpr):\n"
+    "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+    "    tl.store(Y + i, tl.load(X + i, mask=i < n) * factor, mask=i < n)\n"
+    "\n"
+    "@triton.jit\n"
+    "def product(C, A, N: tl.constexpr):\n"
+    "    i = tl.arange(0, N)\n"
+    "    at = i[:, None] * N + i\n"
+    "    a = tl.load(A + at)\n"
+    "    c = tl.dot(a, a)\n"
+    "    tl.store(C + at, c + tl.sum(c, axis=1)[:, None])\n"
+    "\n"
+    "x = torch.randn(1000, device='cuda')\n"
+    "y = torch.empty_like(x)\n"
+    "scale[(4,)](x, y, 1000, 2.5, BLOCK=256)\n"
+    "assert torch.allclose(y, x * 2.5), f'{y[:4]} of {x[:4]}'\n"
+    "a = torch.ones(32, 32, dtype=torch.float16, device='cuda')\n"
+    "c = torch.empty(32, 32, device='cuda')\n"
+    "product[(1,)](c, a, N=32)\n"
+    "assert (c == 32 + 32 * 32).all()\n"
+    "b = (a @ a).cumsum(0).sort().values.tolist()\n"
+    "words = [str(i) + ',' for i in range(5000)]\n"
+    "try:\n"
+    "    {}[','.join(words)]\n"
+    "except KeyError:\n"
+    "    pass\n"
+    "triton.testing.do_bench(lambda: scale[(4,)](x, y, 1000, 2.5, BLOCK=256), warmup=1, rep=1)\n"
+    "print(y, b[0][0])\n";
+
+static neso_status run_program(neso_context *ctx, const char *device)
+{
+    neso_status status = neso_context_use_device(ctx, device, NULL);
+    if (status == NESO_OK)
+        status = neso_program_run(ctx, "program.py", program, strlen(program), NULL);
+    int said = strstr(neso_error_text(ctx), "memory") != NULL;
+    check(status == NESO_OK || said, "a word on it", status);
+    if (status != NESO_OK && !said)
+        fprintf(stderr, "said: %s\n", neso_error_text(ctx));
+    return status;
+}
+
+static neso_status run(struct ration *r, size_t limit, const char *device)
 {
     neso_context *ctx;
     neso_context_options o = {.size = sizeof o, .memory_limit = limit};
@@ -78,17 +126,18 @@ static neso_status run(struct ration *r, size_t limit)
     neso_status status = neso_context_create(&o, &ctx);
     if (status != NESO_OK)
         return status;
-    status = compile(ctx);
+    status = device ? run_program(ctx, device) : compile(ctx);
     neso_context_release(ctx);
     return status;
 }
 
-int main(void)
+/* Of a compilation, or of a program on a device. */
+static void refuse(const char *device)
 {
     neso_status status = NESO_OUT_OF_MEMORY;
-    for (long n = 0; status != NESO_OK && n < 1000; n++) {
+    for (long n = 0; status != NESO_OK && n < 10000; n++) {
         struct ration r = {n, 0};
-        status = run(&r, 0);
+        status = run(&r, 0, device);
         check(status == NESO_OK || status == NESO_OUT_OF_MEMORY, neso_status_name(status), n);
         check(r.bytes_out == 0, "all bytes back", n);
     }
@@ -96,11 +145,18 @@ int main(void)
     status = NESO_OUT_OF_MEMORY;
     for (size_t limit = 1000; status != NESO_OK && limit < (size_t)1 << 26; limit += limit / 8) {
         struct ration r = {1000000, 0};
-        status = run(&r, limit);
+        status = run(&r, limit, device);
         check(status == NESO_OK || status == NESO_OUT_OF_MEMORY, neso_status_name(status), (long)limit);
         check(r.bytes_out == 0, "all bytes back", (long)limit);
     }
     check(status == NESO_OK, "a limit suffices", 0);
+}
+
+int main(void)
+{
+    refuse(NULL);
+    refuse("interpreter");
+    refuse("emulator");
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0;
 }

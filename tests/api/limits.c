@@ -1,6 +1,6 @@
-/* What a caller who compiles strangers' sources sets: each limit (bytes of source, statements, operations,
- * memory, time) stops its own hostile input with its own error, soon, and the context goes on working. Then
- * what may be asked of a kernel. */
+/* What a caller who compiles and runs strangers' sources sets: each limit (bytes of source, statements,
+ * operations, memory, time) stops its own hostile input with its own error, at its place, soon, and the context
+ * goes on working. Then what may be asked of a kernel. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -72,6 +72,223 @@ static void stops(const char *what, const neso_context_options *limits, const ch
     neso_context_release(ctx);
 }
 
+/* -- programs -- */
+
+#define PROGRAM                                                                                              \
+    "import torch\n"                                                                                         \
+    "import triton\n"                                                                                        \
+    "import triton.language as tl\n"                                                                         \
+    "x = torch.zeros(1024, dtype=torch.int32, device='cuda')\n"                                              \
+    "@triton.jit\n"                                                                                          \
+    "def k(X, n, N: tl.constexpr):\n"                                                                        \
+    "    i = tl.arange(0, N)\n"
+
+static const char kernel_without_end[] = PROGRAM "    while n >= 0:\n"
+                                                 "        n = (n + 1) % 1000\n"
+                                                 "    tl.store(X + i, n)\n"
+                                                 "k[(1,)](x, 2, 16)\n";
+static const char caught[] = PROGRAM "    while n >= 0:\n"
+                                     "        n = (n + 1) % 1000\n"
+                                     "    tl.store(X + i, n)\n"
+                                     "while True:\n"
+                                     "    try:\n"
+                                     "        k[(1,)](x, 2, 16)\n"
+                                     "    except BaseException:\n"
+                                     "        pass\n";
+static const char large_grid[] = PROGRAM "    tl.store(X, n)\n"
+                                         "k[(2**31 - 1,)](x, 2, 1)\n";
+static const char large_dots[] = PROGRAM "    a = tl.load(X + i % 16 + i[:, None] * 0).to(tl.float32)\n"
+                                         "    for j in range(n):\n"
+                                         "        a = tl.dot(a, a)\n"
+                                         "    tl.store(X + i + i[:, None] * 0, a.to(tl.int32))\n"
+                                         "k[(1,)](x, 100000000, 128)\n";
+static const char sorts[] = PROGRAM "    a = i\n"
+                                    "    for j in range(n):\n"
+                                    "        a = tl.cumsum(tl.sort(a ^ j), 0)\n"
+                                    "    tl.store(X + i, a)\n"
+                                    "k[(4,)](x, 100000000, 1024)\n";
+static const char timed[] =
+    PROGRAM "    tl.store(X + i, n)\n"
+            "triton.testing.do_bench(lambda: k[(10,)](x, 2, 16), warmup=1000, rep=1e9)\n";
+static const char tuned[] = "import torch\n"
+                            "import triton\n"
+                            "import triton.language as tl\n"
+                            "@triton.autotune([triton.Config({'N': b}, num_warps=w) for b in (16, 32, 64) "
+                            "for w in (1, 2)], key=['n'])\n"
+                            "@triton.jit\n"
+                            "def k(X, n, N: tl.constexpr):\n"
+                            "    tl.store(X + tl.arange(0, N), n)\n"
+                            "x = torch.zeros(1024, dtype=torch.int32, device='cuda')\n"
+                            "for n in range(2, 10**9):\n"
+                            "    k[(10,)](x, n)\n";
+static const char large_product[] = "import torch\n"
+                                    "a = torch.empty(8192, 8192)\n"
+                                    "b = a @ a\n";
+static const char factories[] = "import torch\n"
+                                "while True:\n"
+                                "    x = torch.randn(1000, 1000)\n"
+                                "    y = (x * 2).exp().sum(0).sort()\n";
+static const char large_functions[] = "import torch\n"
+                                      "x = torch.empty(1, 1).expand(1 << 20, 1 << 20)\n"
+                                      "x.softmax(-1)\n";
+static const char prints[] = "import torch\n"
+                             "while True:\n"
+                             "    print(torch.zeros(3), 'and so on')\n";
+static const char counts[] = "x = 0\n"
+                             "for i in range(10**12):\n"
+                             "    x += i\n";
+static const char sums[] = "print(sum(range(10**12)))\n";
+static const char many_tensors[] = "import torch\n"
+                                   "x = [torch.ones(1000, 1000) for i in range(10**6)]\n";
+static const char one_tensor[] = "import torch\n"
+                                 "x = torch.empty(1 << 28)\n"
+                                 "x[0] = 1\n";
+static const char lists[] = "x = []\n"
+                            "while True:\n"
+                            "    x.append([1] * 1000)\n";
+static const char text_grows[] = "x = 'a'\n"
+                                 "while True:\n"
+                                 "    x = x + x\n";
+static const char many_kernels[] =
+    PROGRAM "    tl.store(X + i, tl.sum(tl.exp(i * 1.0)) + n)\n"
+            "for n in range(10**9):\n"
+            "    k[(1,)](x, 2, 16, num_warps=2 ** (n % 6), num_stages=1 + n % 99)\n";
+/* The interpreter's frames: 200 MB of values. */
+static const char large_tiles[] = PROGRAM "    a = i[:, None] + i\n"
+                                          "    for j in tl.static_range(50):\n"
+                                          "        a = a * 3 + j + n\n"
+                                          "    tl.store(X, tl.sum(tl.sum(a, 1), 0))\n"
+                                          "k[(4,)](x, 2, 1024)\n";
+
+/* An allocator that knows the most bytes that were out. */
+struct tally {
+    long out, most;
+};
+
+static void *allocate(void *user, size_t bytes)
+{
+    struct tally *t = user;
+    void *p = malloc(bytes);
+    long now = p ? __atomic_add_fetch(&t->out, (long)bytes, __ATOMIC_RELAXED) : 0;
+    if (now > __atomic_load_n(&t->most, __ATOMIC_RELAXED))
+        __atomic_store_n(&t->most, now, __ATOMIC_RELAXED);
+    return p;
+}
+
+static void release(void *user, void *memory, size_t bytes)
+{
+    __atomic_sub_fetch(&((struct tally *)user)->out, (long)bytes, __ATOMIC_RELAXED);
+    free(memory);
+}
+
+/* Processor time of the run, in seconds: a busy machine does not make it more. */
+static double run(neso_context *ctx, const char *source, neso_status *status)
+{
+    clock_t start = clock();
+    *status = neso_program_run(ctx, "k.py", source, strlen(source), NULL);
+    return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+/* Past the limit is what says so: a piece of an arena. */
+enum { THREADS_MOST = 16, SLACK_BYTES = 5 << 20 };
+
+static void ends(const char *what, neso_context_options limits, const char *device, const char *source,
+                 const char *tag, neso_status expected)
+{
+    neso_context *ctx;
+    neso_status status;
+    neso_diagnostic d = {.size = sizeof d};
+    struct tally tally = {0, 0};
+    char name[100];
+    snprintf(name, sizeof name, "%s, on the %s", what, device);
+    limits.allocator = (neso_allocator){allocate, release, &tally};
+    if (neso_context_create(&limits, &ctx) != NESO_OK ||
+        neso_context_use_device(ctx, device, NULL) != NESO_OK)
+        abort();
+    double seconds = run(ctx, source, &status), limit = (double)limits.time_limit_ms * 1e-3;
+    check(status == expected, name, neso_status_name(status));
+    check(neso_diagnostic_get(ctx, 0, &d) && strcmp(d.tag, tag) == 0, name, neso_error_text(ctx));
+    check(d.line > 0, name, "it is not said where");
+    check(seconds < (limit > 0 ? THREADS_MOST * (1.1 * limit + 0.05) : 20), name, "it took long");
+    if (limits.memory_limit)
+        check(tally.most <= (long)limits.memory_limit + SLACK_BYTES, name, "more memory");
+    run(ctx, "import torch\nassert torch.ones(3).sum() == 3\n", &status);
+    check(status == NESO_OK, name, "the context is not what it was");
+    neso_context_release(ctx);
+    check(tally.out == 0, name, "memory is kept");
+}
+
+static void end_programs(const char *device)
+{
+    neso_context_options none = {.size = sizeof none}, few = none, little = none, brief = none;
+    int is_interpreter = strcmp(device, "interpreter") == 0;
+    few.step_limit = 10000;
+    little.memory_limit = 1 << 26;
+    brief.time_limit_ms = 100;
+    const struct {
+        const char *what, *source;
+    } endless_ones[] = {{"a kernel without end", kernel_without_end},
+                        {"a kernel without end, caught", caught},
+                        {"a grid of 2^31", large_grid},
+                        {"large dots", large_dots},
+                        {"sorts and scans", sorts},
+                        {"a benchmark", timed},
+                        {"tuning", tuned},
+                        {"a large product", large_product},
+                        {"factories", factories},
+                        {"a large function", large_functions},
+                        {"prints", prints},
+                        {"counting", counts},
+                        {"a sum", sums}};
+    for (size_t i = 0; i < sizeof endless_ones / sizeof *endless_ones; i++) {
+        neso_status status = NESO_OUT_OF_MEMORY;
+        int is_memory = endless_ones[i].source == large_functions; /* which it has not */
+        ends(endless_ones[i].what, brief, device, endless_ones[i].source,
+             is_memory ? "torch-memory" : "time-limit", status);
+        if (!is_memory)
+            ends(endless_ones[i].what, few, device, endless_ones[i].source, "steps", NESO_FAILED);
+    }
+    ends("many tensors", little, device, many_tensors, "torch-memory", NESO_OUT_OF_MEMORY);
+    ends("one tensor", little, device, one_tensor, "torch-memory", NESO_OUT_OF_MEMORY);
+    ends("lists", little, device, lists, "memory-limit", NESO_OUT_OF_MEMORY);
+    ends("text", little, device, text_grows, "memory-limit", NESO_OUT_OF_MEMORY);
+    ends("many kernels", little, device, many_kernels, "memory-limit", NESO_OUT_OF_MEMORY);
+    if (is_interpreter)
+        ends("large tiles", little, device, large_tiles, "launch-memory", NESO_OUT_OF_MEMORY);
+}
+
+/* A launch by itself has the limits of its context. */
+static void launch(const char *device)
+{
+    neso_context_options limits = {.size = sizeof limits, .time_limit_ms = 100};
+    neso_context *ctx;
+    neso_module *module;
+    neso_kernel *kernel;
+    neso_compile_options o = {.size = sizeof o, .signature = "*i32:16, i32, 16"};
+    neso_error error = {.size = sizeof error};
+    const uint32_t grid[3] = {1, 1, 1};
+    uint64_t memory;
+    int32_t n = 2;
+    const char source[] = HEAD "    pass\n"
+                               "@triton.jit\n"
+                               "def endless(X, n, N: tl.constexpr):\n"
+                               "    while n >= 0:\n"
+                               "        n = (n + 1) % 1000\n"
+                               "    tl.store(X + tl.arange(0, N), n)\n";
+    if (neso_context_create(&limits, &ctx) != NESO_OK ||
+        neso_context_use_device(ctx, device, NULL) != NESO_OK ||
+        neso_module_from_source(ctx, "k.py", source, strlen(source), &module) != NESO_OK ||
+        neso_kernel_compile(module, "endless", &o, &kernel) != NESO_OK ||
+        neso_memory_allocate(ctx, 64, &memory) != NESO_OK)
+        abort();
+    neso_status status = neso_launch(kernel, grid, NULL, (const void *const[]){&memory, &n}, &error);
+    check(status == NESO_OUT_OF_MEMORY && error.status == status, "a launch", neso_status_name(status));
+    check(strstr(error.message, "100 ms") != NULL, "a launch", error.message);
+    neso_kernel_release(kernel);
+    neso_module_release(module);
+    neso_context_release(ctx);
+}
+
 static void ask(void)
 {
     neso_context *ctx;
@@ -113,6 +330,10 @@ int main(void)
     stops("operations, by default", &none, unrolled, "ir-limit", NESO_OUT_OF_MEMORY);
     few.source_limit = 10;
     stops("bytes", &few, good, "source-too-large", NESO_INVALID);
+    end_programs("interpreter");
+    end_programs("emulator");
+    launch("interpreter");
+    launch("emulator");
     ask();
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0;
