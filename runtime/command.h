@@ -18,6 +18,9 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
 #define OPTIONS(X) \
     X(device,        0,    "device",        "NAME",    RUN | BENCH,          "cuda, cuda:1, interpreter, emulator, or best (the default): cuda if there is a GPU") \
     X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN,           "leave each kernel's PTX there") \
+    X(output_folder, 'o',  "output",        "DIR",     RUN,           "tables and plots go below this folder, rather than below the working folder") \
+    X(time_limit,    0,    "time-limit",    "SECONDS", RUN,           "end the program after that time: 10, 0.5; exit status 1") \
+    X(memory_limit,  0,    "memory-limit",  "SIZE",    RUN,           "end it when it has taken so much memory, tensors and all: 500K, 64M, 2G; exit status 1") \
     X(break,         0,    "break",         "PLACE",   RUN,           "stop a kernel at FILE:LINE, in the first program there or in FILE:LINE@3, @1,2,0") \
     X(races,         0,    "races",         "HOW LONG",RUN,           "watch the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
     X(counts,        0,    "counts",        "[=FILE]", RUN | BENCH,          "on the emulator: say what launches cost; as JSON in FILE too (see `neso help counts`)") \
@@ -99,7 +102,7 @@ int report(const struct given *g, neso_context *ctx, neso_status status);
 /* An option's number, 0 where it is not given; false: it is none, and the user was told. */
 bool number(const struct given *g, enum option o, int *out);
 /* A context with the cache that the environment names. False, the user being told: it cannot be had. */
-bool context_open(const struct given *g, size_t memory_limit, neso_context **ctx);
+bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx);
 /* The folder of the cache; false: there is to be none. */
 bool cache_folder(char *out, size_t n);
 /* Does a variable of the environment say yes, as Triton reads its own? */
@@ -158,6 +161,12 @@ int counts_report(const struct given *g, neso_context *ctx);
 /* -- command_inspect.c, command_diff.c -- */
 int inspect_command(const struct given *g);
 int diff_command(const struct given *g);
+
+/* -- command_files.c -- */
+/* For neso_run_options.save: writes a program's file below a folder, made where it is not there. */
+int save_below(const char *folder, const char *path, const char *text, size_t length);
+/* The same for choices of autotuning, which go into the folder of the cache (NULL: there is none). */
+int save_choice(const char *cache, const char *path, const char *text, size_t length);
 
 /* -- command_run.c -- */
 int run_command(const struct given *g);

@@ -223,7 +223,7 @@ static void describe_gpu(struct bencher *b)
 
 static int open_device(struct bencher *b)
 {
-    if (!context_open(b->given, (size_t)32 << 30, &b->ctx))
+    if (!context_open(b->given, (size_t)32 << 30, 0, &b->ctx))
         return BAD;
     int result = report(b->given, b->ctx, neso_context_use_device(b->ctx, choose_device(b->given), NULL));
     if (result == GOOD)

@@ -170,7 +170,7 @@ static int compile_file(const struct given *g, const char *path, const struct or
     char *text = read_file(path, &length);
     if (!text)
         return complain("cannot read %s: %s", path, strerror(errno));
-    if (!context_open(g, 0, &ctx)) {
+    if (!context_open(g, 0, 0, &ctx)) {
         free(text);
         return BAD;
     }

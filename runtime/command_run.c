@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,15 +69,11 @@ static const char *find_module(void *user, const char *module, size_t *length)
 
 static int save_file(void *user, const char *path, const char *text, size_t length)
 {
-    char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    (void)user;
-    if (slash && slash > path && slash - path < (long)sizeof folder) {
-        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-        if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-            return 1;
-    }
-    return write_file(path, text, length) == GOOD ? 0 : 1;
+    const struct given *g = ((struct session *)user)->given;
+    const char *folder = g->options[OPTION_output_folder], *cache = getenv("NESO_CACHE_DIR");
+    if (save_choice(cache, path, text, length) == 0)
+        return 0;
+    return save_below(folder && *folder ? folder : ".", path, text, length);
 }
 
 static const char *load_file(void *user, const char *path, size_t *length)
@@ -167,7 +164,10 @@ static int run_program(struct session *s, const char *path, const char *text, si
         return report(g, s->ctx, status);
     if (g->options[OPTION_verbose])
         fprintf(stderr, "neso: running %s on %s\n", path, neso_context_device_text(s->ctx));
-    int result = report(g, s->ctx, neso_program_run(s->ctx, path, text, length, &o));
+    status = neso_program_run(s->ctx, path, text, length, &o);
+    int result = report(g, s->ctx, status);
+    if (status == NESO_OUT_OF_MEMORY)
+        result = FAILED; /* a limit that the program came to, rather than bad input */
     int counted = g->options[OPTION_counts] ? counts_report(g, s->ctx) : GOOD;
     return result ? result : counted;
 }
@@ -182,11 +182,52 @@ static size_t memory_most(void)
     return here < most ? here : most;
 }
 
+/* --memory-limit, 0 where it is not given; false: it is none, and the user was told. */
+static bool read_size(const struct given *g, size_t *bytes)
+{
+    const char *s = g->options[OPTION_memory_limit];
+    static const char units[] = "KMGT";
+    char *end;
+    *bytes = 0;
+    if (!s)
+        return true;
+    double n = strtod(s, &end);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    if (unit)
+        n = ldexp(n, 10 * (int)(unit - units + 1));
+    if (end != s && !end[unit != NULL] && n >= 1 && n < 0x1p62) {
+        *bytes = (size_t)n;
+        return true;
+    }
+    complain("--memory-limit: expected a size such as 500K, 64M or 2G, found '%s'", s);
+    return false;
+}
+
+/* --time-limit, likewise. */
+static bool read_time(const struct given *g, int64_t *ms)
+{
+    const char *s = g->options[OPTION_time_limit];
+    char *end;
+    *ms = 0;
+    if (!s)
+        return true;
+    double seconds = strtod(s, &end);
+    if (end != s && !*end && seconds >= 0.001 && seconds < 1e12) {
+        *ms = (int64_t)(seconds * 1e3);
+        return true;
+    }
+    complain("--time-limit: expected a number of seconds from 0.001 up, found '%s'", s);
+    return false;
+}
+
 int run_command(const struct given *g)
 {
     struct session s = {.given = g};
     const char *path = g->argv[0], *ptx = g->options[OPTION_keep_ptx];
-    size_t length = 0;
+    size_t length = 0, memory;
+    int64_t time_ms;
+    if (!read_size(g, &memory) || !read_time(g, &time_ms))
+        return BAD;
     char *text = read_file(path, &length);
     if (!text)
         return complain("cannot read %s: %s", path, strerror(errno));
@@ -195,7 +236,7 @@ int run_command(const struct given *g)
         return complain("cannot make the folder %s: %s", ptx, strerror(errno));
     }
     beside_open(&s.beside, path);
-    int result = context_open(g, memory_most(), &s.ctx) ? GOOD : BAD;
+    int result = context_open(g, memory ? memory : memory_most(), time_ms, &s.ctx) ? GOOD : BAD;
     if (result == GOOD) {
         result = run_program(&s, path, text, length);
         neso_context_release(s.ctx);

@@ -80,7 +80,7 @@ int variants_command(const struct given *g)
     char *text = read_file(path, &length);
     if (!text)
         return complain("cannot read %s: %s", path, strerror(errno));
-    int result = context_open(g, 0, &v.ctx) ? GOOD : BAD;
+    int result = context_open(g, 0, 0, &v.ctx) ? GOOD : BAD;
     if (result == GOOD) {
         if (g->options[OPTION_precompile])
             neso_context_use_device(v.ctx, "cuda", NULL);

@@ -126,7 +126,8 @@ static void print_usage(FILE *to)
     for (size_t i = 0; neso_help_topic(i); i++)
         fprintf(to, " %s", neso_help_topic(i));
     fputs(
-        "\n\nDevices: cuda is a GPU; interpreter and emulator are this machine's CPU: the one runs kernels as\n"
+        "\n\nDevices: cuda is a GPU; interpreter and emulator are this machine's CPU: the one runs kernels "
+        "as\n"
         "traced, the other the PTX that a GPU would get.\n"
         "Environment: NESO_DEVICE is --device's default, NESO_RACES --races's; TRITON_INTERPRET=1 "
         "means the\n"
@@ -134,7 +135,8 @@ static void print_usage(FILE *to)
         "what\nkernels assert.\n"
         "NESO_CACHE_DIR is where compiled kernels are kept (default: neso in XDG_CACHE_HOME or ~/.cache);\n"
         "NESO_CACHE=off keeps none, NESO_CACHE=strict makes it an error where one is not there.\n"
-        "Exit status: 0 good, 1 the program failed or is slower, 2 bad usage or bad input, 3 bench is "
+        "Exit status: 0 good, 1 the program failed, came to a limit or is slower, 2 bad usage or bad input, "
+        "3 bench is "
         "undecided,\n4 bench did not measure all that the base has.\n",
         to);
 }
@@ -313,11 +315,11 @@ bool cache_folder(char *out, size_t n)
     return length >= 0 && (size_t)length < n;
 }
 
-bool context_open(const struct given *g, size_t memory_limit, neso_context **ctx)
+bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx)
 {
     char folder[PATH_MAX];
     const char *word = getenv("NESO_CACHE");
-    neso_context_options o = {.size = sizeof o, .memory_limit = memory_limit};
+    neso_context_options o = {.size = sizeof o, .memory_limit = memory_limit, .time_limit_ms = time_limit_ms};
     if (word && *word && strcmp(word, "off") != 0 && strcmp(word, "strict") != 0 && strcmp(word, "on") != 0) {
         complain("NESO_CACHE: expected on, off or strict, found '%s'", word);
         return false;

@@ -67,16 +67,22 @@ typedef struct neso_allocator {
     void *user;
 } neso_allocator;
 
-/* Each limit has an error of its own: memory-limit, source-too-large, steps, ir-limit, time-limit. Past those
- * of memory, IR and time the status is NESO_OUT_OF_MEMORY. */
+/* Each limit has an error of its own, with the place where it was reached: memory-limit (of a tensor
+ * torch-memory, of a launch launch-memory), source-too-large, steps, ir-limit, time-limit. Past those of memory,
+ * IR and time the status is NESO_OUT_OF_MEMORY; a program cannot catch memory-limit and time-limit. A
+ * GPU's own memory is not counted, and what runs on a GPU already is waited for. */
 typedef struct neso_context_options {
     size_t size;
     neso_allocator allocator; /* functions NULL: malloc and free */
-    size_t memory_limit;      /* bytes for a module or program, and for each of its kernels; 0: 1 GiB */
+    size_t memory_limit;      /* bytes for a module, for each of its kernels, for what a launch needs on a CPU, and for a
+                               * program with all its kernels, tensors and launches; 0: 1 GiB, and any number for
+                               * tensors and launches */
     size_t source_limit;      /* bytes of one source; 0: 16 MiB */
-    int64_t step_limit;       /* statements executed to read a module or trace a kernel; 0: 100 million */
+    int64_t step_limit;       /* statements executed to read a module or trace a kernel; 0: 100 million. Where it is not 0
+                               * it holds for the host part of a program, and once more for its kernels and tensors,
+                               * where 1024 elements computed, or an instruction of a warp, are a step */
     int64_t ir_limit;         /* operations made while compiling a kernel; 0: 1 million */
-    int64_t time_limit_ms;    /* of one call that reads, compiles or runs, about; 0: none */
+    int64_t time_limit_ms;    /* of one call that reads, compiles, launches or runs, about; 0: none */
     const char *cache;        /* a folder for what is compiled, made when first needed (copied); NULL: nothing is kept */
     size_t cache_limit;       /* bytes in it, about: what was not used for longest goes; 0: 256 MiB */
     int cache_strict;         /* 1: PTX that is not there is an error, which says what differs from what is */
@@ -306,6 +312,9 @@ typedef struct neso_measurement {
     size_t count;
 } neso_measurement;
 
+/* What `save` returns for a path that programs may not write to. */
+#define NESO_SAVE_OUTSIDE 2
+
 typedef struct neso_run_options {
     size_t size;
     int argc; /* the program's own: argv[0] is its name */
@@ -321,8 +330,9 @@ typedef struct neso_run_options {
      * and must not release it. */
     void (*compiled)(void *user, neso_kernel *kernel);
     void *user;
-    /* Files that the program writes (tables, plots), and what neso keeps for later runs: 0 on
-     * success. NULL: refused. */
+    /* Files that the program writes (tables, plots), and what neso keeps for later runs: 0 on success,
+     * NESO_SAVE_OUTSIDE where it may not write there. `path` is as the program has it, ".." and all: the
+     * callback decides. NULL: refused. */
     int (*save)(void *user, const char *path, const char *text, size_t length);
     /* The text of such a file, or NULL: there is none. It stays valid until the next call. */
     const char *(*load)(void *user, const char *path, size_t *length);
@@ -346,7 +356,8 @@ typedef struct neso_run_options {
 } neso_run_options;
 
 /* Runs a program, host part and kernels, on the context's device. NESO_FAILED: it raised an exception or left
- * with a status other than 0. NESO_INVALID: it is no program of the language. */
+ * with a status other than 0. NESO_OUT_OF_MEMORY: it came to a limit, or the allocator gave nothing, and it
+ * did not catch the exception. NESO_INVALID: it is no program of the language. */
 NESO_API neso_status neso_program_run(neso_context *context, const char *name, const char *text, size_t length,
                                       const neso_run_options *options);
 

@@ -63,8 +63,12 @@ static struct obj *run_save(struct eval *e, struct obj **args, const struct args
 {
     const struct program *p = program_of(e);
     const char *path = args[0]->str.s;
-    if (!p->options.save || p->options.save(p->options.user, path, args[1]->str.s, args[1]->str.n) != 0)
+    if (!p->options.save)
         eval_raise(e, call->loc, "OSError", ERR_no_host_service, path, "a folder to write to");
+    int result = p->options.save(p->options.user, path, args[1]->str.s, args[1]->str.n);
+    if (result != 0)
+        eval_raise(e, call->loc, "OSError", result == NESO_SAVE_OUTSIDE ? ERR_save_outside : ERR_save_failed,
+                   path);
     return obj_none;
 }
 

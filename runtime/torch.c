@@ -49,7 +49,12 @@ void torch_fail(struct eval *e, struct loc at)
 struct tensor torch_make(struct eval *e, enum torch_dtype dtype, int rank, const int64_t *shape,
                          struct loc at)
 {
-    struct tensor t;
+    struct tensor t = {.rank = rank};
+    for (int d = 0; d < rank; d++)
+        t.shape[d] = shape[d];
+    for (int d = 0; d < rank; d++)
+        if (shape[d] < 0)
+            eval_raise(e, at, "RuntimeError", ERR_torch_negative, torch_shape_text(e, &t));
     if (!tensor_init(host_pool(e), &t, dtype, rank, shape))
         torch_fail(e, at);
     return t;
