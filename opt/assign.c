@@ -186,6 +186,24 @@ void layout_join(struct layout *out, const struct layout *l, int rank, const int
     out->flip = l->flip << 1;
 }
 
+/* l with its last dimension, of two parts, in a register: a lane or warp that told the parts apart gets a register's
+ * elements for it. Without that each half would be in twice as many threads, and what is joined of the halves
+ * in twice as many registers. */
+static struct layout parts_in_a_register(const struct layout *l)
+{
+    struct layout out = *l;
+    int nregs = l->nbits[IN_reg], nthreads = l->nbits[IN_lane] + l->nbits[IN_warp], given = nregs - 1;
+    while (given >= 0 && (!l->basis[given] || l->basis[given] & 1))
+        given--;
+    for (int i = nregs; i < nregs + nthreads && given >= 0; i++)
+        if (l->basis[i] == 1) {
+            out.basis[i] = l->basis[given];
+            out.basis[given] = 1;
+            break;
+        }
+    return out;
+}
+
 /* Operands' layout for a result's: the same, but for changes of shape. */
 static const struct layout *layout_before(struct assign *a, const struct op *o, const struct layout *l)
 {
@@ -229,7 +247,11 @@ static const struct layout *layout_after(struct assign *a, const struct op *o, c
     case OP_trans: layout_trans(&out, l, op_attr(o, ATTR_order)->list); break;
     case OP_reduce: layout_slice(&out, l, (int)op_int(o, ATTR_axis), true, NULL); break;
     case OP_join: layout_join(&out, l, r->rank, r->shape); break;
-    case OP_split: layout_slice(&out, l, x->rank - 1, true, NULL); break;
+    case OP_split: {
+        struct layout parts = parts_in_a_register(l);
+        layout_slice(&out, &parts, x->rank - 1, true, NULL);
+        break;
+    }
     default: return NULL;
     }
     return layout_intern(a->m, &out);
