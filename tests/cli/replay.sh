@@ -46,7 +46,7 @@ record("15", [], memory=False)
 PY
 python3 "$NESO_ROOT/tests/replay/replay.py" play records --device emulator --jobs 1 --table table >summary && { echo "exit 0"; exit 1; }
 cut -f 4,5 table | sort | tr '\t\n' '  ' >found
-want='10 equal 11 agrees 12 differs 13 refused 14 differs 15 equal id verdict '
+want='10 equal 11 agrees 12 only Triton differs 13 refused 14 program at fault 15 equal id verdict '
 [ "$(cat found)" = "$want" ] || { echo "found:  $(cat found)"; echo "wanted: $want"; cat table; exit 1; }
 grep -q "1 of 100 fp32 off by up to .* at 99: 99 not 7" table || { echo "the difference is not told"; exit 1; }
 grep -q "main.py:[0-9:]*: error: .*scal" table || { echo "the refusal has no place"; exit 1; }

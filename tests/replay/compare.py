@@ -50,6 +50,8 @@ def decode(codes, kind):
 
 def bound_of(kind, kinds, has_dots):
     """What an element may be off by, of a kernel whose tensors have these types: it may compute in the coarsest."""
+    if kind not in BOUND:
+        return 0
     return max([BOUND[k] for k in kinds if k in BOUND] + [BOUND[kind], BOUND_OF_DOTS if has_dots else 0])
 
 
@@ -66,6 +68,14 @@ def float_error(found, expected, kind, scale):
         error = np.where(f == e, 0.0, np.abs(f - e) / np.where(size > 0, size, 1.0))
     error[np.isnan(f) & np.isnan(e)] = 0.0
     return np.where(np.isnan(error), np.inf, error)
+
+
+def excess(found, expected, before, kind, bound):
+    """The largest error in units of the bound; integers that differ: infinite."""
+    difference = compare(found, expected, before, kind, bound)
+    if not difference:
+        return 0.0
+    return difference["error"] / bound if isinstance(difference["error"], float) else float("inf")
 
 
 def compare(found, expected, before, kind, bound, varied=None):

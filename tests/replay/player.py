@@ -1,4 +1,5 @@
-"""player.py: replays records through neso, one line of JSON on standard input a record, one on standard output a verdict.
+"""player.py: replays records through neso: a record's name on standard input, a verdict in JSON on standard output. "NAME ?"
+asks who is right where neso and Triton differ.
 
 A record without memory gets made-up memory, of which neso's interpreter says what the first programs of the grid make.
 It runs in a process of its own: a launch that fails leaves a CUDA context useless, and one that hangs is killed by
@@ -20,6 +21,7 @@ import numpy as np
 
 GUARD = 4096  # bytes before and behind each storage that nobody may write
 ASSEMBLE_SECONDS = 120
+ARBITER_BYTES = 64 << 20
 PATTERN = bytes(range(1, 256)) * 17
 
 
@@ -134,6 +136,11 @@ def memory_of(folder, record):
 WORDS = ((r"\bfloat32\b", "fp32"), (r"\bfloat16\b", "fp16"), (r"\bbfloat16\b", "bf16"))
 
 
+def kinds_of(record):
+    """The types that a kernel computes in, as far as its tensors and its words say."""
+    return {s["type"] for s in record["storages"]} | {kind for word, kind in WORDS if mentions(record, word)}
+
+
 def mentions(record, word):
     return any(re.search(word, text) for text in record["texts"].values())
 
@@ -184,25 +191,28 @@ def play(context, device, folder, record, say):
     context.synchronize()
     verdict["launch_ms"] = round(1000 * (time.perf_counter() - start), 2)
     say("compare")
-    return dict(verdict, **judge(record, storages, before, after, varied))
+    return dict(verdict, **judge(folder, record, storages, before, after, varied))
 
 
-def judge(record, storages, before, after, varied):
-    dots, worst, around = has_dots(record), [], []
-    kinds = {s["type"] for s in record["storages"]} | {kind for word, kind in WORDS if mentions(record, word)}
+def judge(folder, record, storages, before, after, varied):
+    dots, worst, around, memory = has_dots(record), [], [], []
+    kinds = kinds_of(record)
     for i, (s, shape) in enumerate(zip(storages, record["storages"])):
         found, clean = s.read()
         s.release()
+        memory.append(found)
         if not clean:
             around.append(i)
         kind = shape["type"]
-        bound = compare.bound_of(kind, kinds, dots) if compare.is_float(kind) else 0
-        difference = compare.compare(found, after[i], before[i], kind, bound, varied.get(i))
+        difference = compare.compare(found, after[i], before[i], kind, compare.bound_of(kind, kinds, dots), varied.get(i))
         if difference:
             worst.append(difference)
+    wrong = [d for d in worst if not d["agrees"]]
+    if around or wrong:
+        with open(os.path.join(folder, record["id"] + ".found"), "wb") as f:
+            f.write(b"".join(memory))
     if around:
         return {"verdict": "differs", "detail": f"writes outside of storage {around}"}
-    wrong = [d for d in worst if not d["agrees"]]
     if wrong:
         return {"verdict": "differs", "detail": "; ".join(compare.text(d) for d in wrong), "differences": wrong}
     if worst:
@@ -210,6 +220,35 @@ def judge(record, storages, before, after, varied):
         return {"verdict": "agrees", "error": max(errors, default=None),
                 "detail": f"within {max(errors):.2g}" if errors else "varies under Triton too"}
     return {"verdict": "equal", "detail": "" if any(a != b for a, b in zip(after, before)) else "nothing was written"}
+
+
+# -- who is right --
+
+def arbitrate(folder, record):
+    """Of a record that differs: whether the program is at fault, or who is nearer to neso's interpreter."""
+    before, after, _ = read_memory(folder, record)
+    if sum(map(len, before)) > ARBITER_BYTES:
+        return {}
+    try:
+        exact = interpret(record, before)
+    except neso.NesoError as e:
+        complaint = first_line(str(e))
+        is_fault = "out of bounds" in complaint or "race between" in complaint
+        return {"verdict": "program at fault", "arbiter": complaint} if is_fault else {"arbiter": complaint}
+    path = os.path.join(folder, record["id"] + ".found")
+    if not os.path.exists(path):
+        return {"arbiter": "the interpreter has no complaint"}
+    with open(path, "rb") as f:
+        found = [f.read(len(b)) for b in before]
+    kinds, dots, ours, theirs = kinds_of(record), has_dots(record), 0.0, 0.0
+    for shape, f, a, e, b in zip(record["storages"], found, after, exact, before):
+        bound = compare.bound_of(shape["type"], kinds, dots)
+        ours = max(ours, compare.excess(f, e, b, shape["type"], bound))
+        theirs = max(theirs, compare.excess(a, e, b, shape["type"], bound))
+    text = f"from the interpreter, in units of the bound: neso {ours:.3g}, Triton {theirs:.3g}"
+    if ours <= 1 and theirs > 1:
+        return {"verdict": "only Triton differs", "arbiter": text}
+    return {"verdict": "agrees", "arbiter": text} if ours <= 2 * theirs and theirs < 100 else {"arbiter": text}
 
 
 def verdict_of(context, device, folder, name, say):
@@ -232,7 +271,11 @@ def main():
     context = neso.Context(None if device == "none" else device)
     out.write(json.dumps({"ready": True}) + "\n")
     for line in sys.stdin:
-        name = line.strip()
+        name, *wish = line.split()
+        if wish:
+            with open(os.path.join(folder, name + ".json")) as f:
+                out.write(json.dumps(dict({"verdict": None}, **arbitrate(folder, json.load(f)), id=name)) + "\n")
+            continue
         verdict, is_spoilt = verdict_of(context, device, folder, name, lambda phase: out.write(json.dumps({"phase": phase}) + "\n"))
         out.write(json.dumps(dict(verdict, id=name)) + "\n")
         if is_spoilt:

@@ -8,7 +8,9 @@
 A record is one specialization: its source made to stand alone (source.py: the kernel, the functions that it calls, the
 globals that they read), signature, options, grid, and the memory before and after (recorder.py). With --stand-in there
 is no GPU: torch's tensors are on the CPU, and neso's interpreter runs the launches (standin.py). `--device none`
-compiles and assembles (ptxas), `emulator` executes the PTX on the CPU.
+compiles and assembles (ptxas), `emulator` executes the PTX on the CPU. Where neso and Triton differ, neso's interpreter is
+asked: a program that races or goes beyond its tensors is at fault itself; else it counts who is nearer. "Only Triton differs"
+is for a person to judge: the interpreter shares neso's reading of the language.
 
 A line of a suite: COLLECTION, folder to work in, PYTHONPATH, command (NAME=VALUE in front of it is put into its
 environment); separated by tabs. few_cases.py is a pytest plugin for them.
@@ -26,7 +28,7 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-COLUMNS = ["collection", "module", "kernel", "id", "verdict", "detail", "phase", "signature", "num_warps", "num_stages", "grid",
+COLUMNS = ["collection", "module", "kernel", "id", "verdict", "detail", "arbiter", "phase", "signature", "num_warps", "num_stages", "grid",
            "bytes", "compile_ms", "launch_ms"]
 GOOD = ("equal", "agrees", "compiled")
 
@@ -92,11 +94,18 @@ class Player:
             self.process = None
 
     def play(self, name):
+        row = self.ask(name)
+        if row["verdict"] in ("differs", "crashed"):
+            said = self.ask(name + " ?")
+            row.update({k: v for k, v in said.items() if k in ("verdict", "arbiter") and v and "arbiter" in said})
+        return row
+
+    def ask(self, request):
         if self.process is None and not self.start():
             self.stop()
             return {"verdict": "tool failed", "detail": "the player did not start"}
         until, phase = time.time() + self.seconds, "read"
-        self.process.stdin.write(name + "\n")
+        self.process.stdin.write(request + "\n")
         while True:
             said = self.next(until - time.time())
             if said is None:
@@ -190,7 +199,8 @@ def summary(rows):
         if r["verdict"] not in GOOD:
             named[r["collection"], r["kernel"], r["verdict"]].append(r)
     for (collection, kernel, verdict), rs in sorted(named.items()):
-        lines.append(f"  {collection} {kernel}: {verdict} ({len(rs)}): {str(rs[0].get('detail', ''))[:200]}")
+        lines.append(f"  {collection} {kernel}: {verdict} ({len(rs)}): {str(rs[0].get('detail', ''))[:200]}" +
+                     (f"; {rs[0]['arbiter'][:200]}" if rs[0].get("arbiter") else ""))
     return "\n".join(lines)
 
 
