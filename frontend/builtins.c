@@ -323,7 +323,7 @@ enum class {
 #define X(word) CLASS_##word,
     CLASSES(X)
 #undef X
-        CLASS_count
+        CLASS_none
 };
 
 static enum class find_class(const struct obj *x) {
@@ -334,13 +334,13 @@ static enum class find_class(const struct obj *x) {
 #undef X
         };
     int i = 0;
-    while (i < CLASS_count && (x->kind != OBJ_builtin || strcmp(x->builtin->name, names[i]) != 0)) i++;
+    while (i < CLASS_none && (x->kind != OBJ_builtin || strcmp(x->builtin->name, names[i]) != 0)) i++;
     return (enum class)i;
 }
 
 bool builtins_is_class(const struct obj *x)
 {
-    return find_class(x) != CLASS_count;
+    return find_class(x) != CLASS_none;
 }
 
 bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct obj *class)
@@ -356,7 +356,7 @@ bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct
     case CLASS_pointer_type: return kind == LT_ptr;
     case CLASS_block_type: return kind == LT_block;
     case CLASS_constexpr_type: return kind == LT_const;
-    case CLASS_count: break;
+    case CLASS_none: break;
     }
     return false;
 }
