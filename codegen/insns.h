@@ -162,6 +162,7 @@ LATENCY(none,   1)
 #ifdef INSN
 /* -- moves -- */
 INSN(mov,          "mov",                     "d &a",    own,  PURE, 70, alu, "d = a")
+INSN(read_now,     "mov",                     "d &a",    own,  EFFECT, 70, alu, "d = a special register that changes")
 INSN(pack,         "mov",                     "d {x:piece}", own,  PURE, 70, alu, "d = the registers x, the first lowest")
 INSN(unpack,       "mov",                     "{d:piece} a", none, PURE, 70, alu, "d = the pieces of a, the lowest first")
 INSN(selp,         "selp",                    "d a b c:pred", own,  PURE, 70, alu, "d = c ? a : b")

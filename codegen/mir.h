@@ -146,6 +146,8 @@ enum special {
     SPECIAL_cluster_nctarank,
     SPECIAL_clusterid_x,
     SPECIAL_nclusterid_x,
+    SPECIAL_smid,
+    SPECIAL_globaltimer, /* 64 bits */
     SPECIAL_count
 };
 extern const char *const special_names[SPECIAL_count];

@@ -98,6 +98,13 @@ static void select_num_programs(struct select *s, const struct op *o)
     tile_new(s, op_result(o))[0] = emit1(s, form0(INSN_ld_param, PT_u32), at);
 }
 
+/* Read here each time: another read may give another value. */
+static void select_now(struct select *s, const struct op *o, enum ptype type, enum special which)
+{
+    struct opnd x = {.kind = OPND_special, .cls = (uint8_t)ptype_info[type].cls, .n = (int)which};
+    tile_new(s, op_result(o))[0] = emit1(s, form0(INSN_read_now, type), x);
+}
+
 void select_create(struct select *s, const struct op *o)
 {
     switch (o->code) {
@@ -106,6 +113,8 @@ void select_create(struct select *s, const struct op *o)
     case OP_num_programs: select_num_programs(s, o); break;
     case OP_cta_id: select_special(s, o, SPECIAL_ctaid_x); break;
     case OP_cta_count: select_special(s, o, SPECIAL_nctaid_x); break;
+    case OP_sm_id: select_now(s, o, PT_u32, SPECIAL_smid); break;
+    case OP_clock: select_now(s, o, PT_u64, SPECIAL_globaltimer); break;
     case OP_range: select_range(s, o); break;
     case OP_splat: {
         struct value *r = op_result(o);

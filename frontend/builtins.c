@@ -481,6 +481,26 @@ struct obj *builtin_launch_size(struct eval *e, struct obj **args, const struct 
     return obj_int(e, e->trace->func->num_warps * (threads ? 32 : 1));
 }
 
+static struct obj *read_now(struct eval *e, enum opcode code, enum dtype dt, struct loc at)
+{
+    const struct lang_type *t = lang_number(e, dt, false);
+    const struct type *ir = lang_ir(e->trace->module, t);
+    struct op *o = build_op(trace_builder(e, at), code, 0, NULL, 1, &ir, 0);
+    return tensor_new(e, op_result(o), t, 0, NULL);
+}
+
+struct obj *builtin_globaltimer(struct eval *e, struct obj **args, const struct args *call)
+{
+    (void)args;
+    return read_now(e, OP_clock, DT_i64, call->loc);
+}
+
+struct obj *builtin_smid(struct eval *e, struct obj **args, const struct args *call)
+{
+    (void)args;
+    return read_now(e, OP_sm_id, DT_i32, call->loc);
+}
+
 /* Calls the function of the prelude that the row names. */
 struct obj *builtin_prelude(struct eval *e, struct obj **args, const struct args *call)
 {

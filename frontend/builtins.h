@@ -309,8 +309,8 @@ LACKING(ll2double_rd) LACKING(ll2double_ru) LACKING(ull2double_rz) LACKING(ull2d
 #undef LACKING
 
 /* -- tl.extra.cuda -- */
-ROW(cuda,      globaltimer,   "",      unsupported, NULL)
-ROW(cuda,      smid,          "",      unsupported, NULL)
+ROW(cuda,      globaltimer,   "",      globaltimer, NULL)
+ROW(cuda,      smid,          "",      smid,        NULL)
 ROW(cuda,      num_threads,   "",      launch_size, "threads")
 ROW(cuda,      num_warps,     "",      launch_size, "warps")
 ROW(cuda,      gdc_wait,      "",      nothing,     NULL)

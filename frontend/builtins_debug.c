@@ -259,18 +259,20 @@ struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struc
 
 /* -- inline assembly -- */
 
-/* The next `n` constraints; NULL: one is not a register that holds so many bits. */
+/* The next `n` constraints; NULL: one is not a register that holds so many bits. Blanks may stand around them. */
 static const char *skip_constraints(const char *s, int n, bool is_result, int bits)
 {
     for (; n > 0 && s; n--) {
+        s += strspn(s, " ");
         if (is_result != (*s == '='))
             return NULL;
         s += strspn(s, "=&");
         int has = *s == 'h' ? 16 : *s == 'r' || *s == 'f' ? 32 : *s == 'l' || *s == 'd' ? 64 : 0;
         bool fits = has == bits || (bits < 32 && has && has <= 32 && has >= bits && *s != 'f');
-        if (!fits || (s[1] && s[1] != ','))
+        s += 1 + (*s ? strspn(s + 1, " ") : 0);
+        if (!fits || (*s && *s != ','))
             return NULL;
-        s += s[1] ? 2 : 1;
+        s += *s == ',';
     }
     return s;
 }
@@ -286,6 +288,7 @@ static bool check_constraints(struct eval *e, const struct op *o, const char *te
         good = s;
         s = skip_constraints(s, pack / per, is_result, per * bits);
     }
+    s = s ? s + strspn(s, " ") : NULL;
     if (s && (!*s || strncmp(s, "~{", 2) == 0))
         return true;
     diag_error(e->diag, trace_loc(e, at), ERR_asm_constraints, s ? s : good, o->nresults, o->nopnds);

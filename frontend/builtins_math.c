@@ -71,13 +71,26 @@ struct obj *builtin_sqrt_rn(struct eval *e, struct obj **args, const struct args
     return r;
 }
 
+/* Of a float of 8 bits, NaN included: its bits without the sign's. */
+static struct obj *abs_fp8(struct eval *e, const struct obj *x, struct loc at)
+{
+    enum { NO_SIGN = 0x7f };
+    struct builder *b = trace_builder(e, at);
+    const struct type *elem = type_elem(x->tensor.value->type), *i8 = type_scalar(e->trace->module, DT_i8);
+    struct value *v = build_cast(b, OP_bitcast, x->tensor.value, i8);
+    v = build_binary(b, OP_and, v, build_const_int(b, v->type, NO_SIGN));
+    return tensor_new(e, build_cast(b, OP_bitcast, v, elem), scalar_of(x), rank_of(x), shape_of(x));
+}
+
 struct obj *builtin_abs(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x");
     if (!x)
         return obj_error;
-    if (is_ptr_type(scalar_of(x)) || is_fp8_type(scalar_of(x)))
+    if (is_ptr_type(scalar_of(x)))
         return wrong_type(e, call, "a number", x, call->loc);
+    if (is_fp8_type(scalar_of(x)))
+        return abs_fp8(e, x, call->loc);
     bool is_unsigned = is_int_type(scalar_of(x)) && scalar_of(x)->is_unsigned;
     return is_unsigned ? x : unary(e, OP_abs, x, call->loc);
 }

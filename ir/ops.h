@@ -74,6 +74,8 @@ OP(program_id,   "",       "r", 0, A(axis),              create, PURE, i32,   "i
 OP(num_programs, "",       "r", 0, A(axis),              create, PURE, i32,   "size of the grid")
 OP(cta_id,       "",       "r", 0, 0,                    create, PURE, i32,   "index of this CTA, which runs several programs")
 OP(cta_count,    "",       "r", 0, 0,                    create, PURE, i32,   "how many CTAs run the programs")
+OP(sm_id,        "",       "r", 0, 0,                    create, EFFECT, i32,  "index of the multiprocessor that runs this CTA")
+OP(clock,        "",       "r", 0, 0,                    create, EFFECT, i64,  "nanoseconds, by a clock of the whole GPU")
 OP(range,        "",       "r", 0, A(start)|A(end),      create, PURE, range, "start, start+1, ... end-1 as i32")
 OP(splat,        "x",      "r", 0, 0,                    create, PURE, splat, "a tile of equal elements (given type)")
 

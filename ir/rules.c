@@ -150,6 +150,13 @@ const char *rule_i32(struct module *m, const struct op *o, const struct type **t
     return want_axis(m, o, 3);
 }
 
+const char *rule_i64(struct module *m, const struct op *o, const struct type **types)
+{
+    (void)o;
+    types[0] = type_scalar(m, DT_i64);
+    return NULL;
+}
+
 const char *rule_range(struct module *m, const struct op *o, const struct type **types)
 {
     int64_t start = op_int(o, ATTR_start), end = op_int(o, ATTR_end);

@@ -225,3 +225,11 @@ const struct cpu_buffer *cpu_buffer_at(const struct cpu_buffer *list, int n, uin
     }
     return lo ? &list[lo - 1] : NULL;
 }
+
+int64_t cpu_nanoseconds(void)
+{
+    enum { NANOSECONDS = 1000000000 };
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (int64_t)t.tv_sec * NANOSECONDS + t.tv_nsec;
+}

@@ -58,4 +58,7 @@ static inline bool cpu_is_inside(const struct cpu_buffer *b, uint64_t at, uint64
     return b && at >= b->base && at - b->base <= b->bytes && b->bytes - (at - b->base) >= bytes;
 }
 
+/* By the system's clock. */
+int64_t cpu_nanoseconds(void);
+
 #endif

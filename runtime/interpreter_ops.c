@@ -45,6 +45,18 @@ static void step_num_programs(struct frame *f, const struct step *s)
     memcpy(step_out(f, s), &n, sizeof n);
 }
 
+/* As if there were one. */
+static void step_sm_id(struct frame *f, const struct step *s)
+{
+    memset(step_out(f, s), 0, sizeof(int32_t));
+}
+
+static void step_clock(struct frame *f, const struct step *s)
+{
+    int64_t now = cpu_nanoseconds();
+    memcpy(step_out(f, s), &now, sizeof now);
+}
+
 static void step_range(struct frame *f, const struct step *s)
 {
     int32_t *out = (int32_t *)(void *)step_out(f, s), start = (int32_t)op_int(s->op, ATTR_start);
@@ -590,6 +602,8 @@ step_function *const interpreter_steps[OP_count] = {
     [OP_const] = step_const,
     [OP_program_id] = step_program_id,
     [OP_num_programs] = step_num_programs,
+    [OP_sm_id] = step_sm_id,
+    [OP_clock] = step_clock,
     [OP_range] = step_range,
     [OP_splat] = step_splat,
     [OP_addptr] = step_addptr,

@@ -269,6 +269,7 @@ static void set_special(struct emu_warp *w, enum special which, uint32_t first, 
 
 static void begin_warp(struct emu_warp *w)
 {
+    enum { SMS = 132 }; /* of an H200 */
     const struct emu_cta *c = w->cta;
     const struct emu_cluster *cl = c->cluster;
     const int *grid = c->launch->grid, *cluster = c->launch->cluster;
@@ -289,6 +290,7 @@ static void begin_warp(struct emu_warp *w)
     set_special(w, SPECIAL_cluster_nctarank, (uint32_t)cl->nctas, 0);
     set_special(w, SPECIAL_clusterid_x, (uint32_t)(c->pid[0] / cluster[0]), 0);
     set_special(w, SPECIAL_nclusterid_x, (uint32_t)(grid[0] / cluster[0]), 0);
+    set_special(w, SPECIAL_smid, (uint32_t)c->pid[0] % SMS, 0);
     for (int i = 0; i < c->code->symbols.n; i++)
         set_special(w, (enum special)c->code->symbols.at[i].reg,
                     (uint32_t)(c->rank << RANK_SHIFT | c->code->symbols.at[i].address), 0);

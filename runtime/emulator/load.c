@@ -521,6 +521,7 @@ static bool fits(const struct emu_insn *in, enum insn_code code, bool unpacks, b
 {
     switch (code) {
     case INSN_mov: return in->nvec == 0;
+    case INSN_read_now: return false; /* `mov`, here */
     case INSN_pack: return in->nvec > 0 && !unpacks;
     case INSN_unpack: return in->nvec > 0 && unpacks;
     case INSN_cvt: return in->nopnds == 2;
@@ -703,6 +704,8 @@ static void read_insn(struct loader *l)
             fail(l, "'%s' has no register for its result", in.text);
     if (!emu_decode(&in))
         fail(l, "unknown instruction '%s'", in.text);
+    if (in.code == INSN_mov && in.opnds[1].reg == SPECIAL_globaltimer)
+        in.run = emu_run_timer;
     l->code->is_async |= is_async(in.code);
     l->code->has_wgmma |= emu_is_wgmma(&in);
     l->code->has_atomics |= in.code == INSN_atom || in.code == INSN_red || in.code == INSN_fence ||
@@ -761,7 +764,7 @@ static void link_labels(struct loader *l)
 static void load(struct loader *l)
 {
     for (int i = 0; i < SPECIAL_count; i++)
-        add_register(l, PT_u32);
+        add_register(l, i == SPECIAL_globaltimer ? PT_u64 : PT_u32);
     for (skip_space(l); l->s < l->end && *l->s; skip_space(l))
         statement(l);
     if (!l->code->name)

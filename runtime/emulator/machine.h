@@ -483,7 +483,7 @@ uint64_t emu_lane(const struct emu_warp *w, const struct emu_opnd *o, int lane);
 void emu_set_lane(struct emu_warp *w, const struct emu_opnd *o, int lane, uint64_t bits, uint64_t undefined);
 /* Stores the lanes `on` of `values`, which has o's class. */
 void emu_commit(struct emu_warp *w, const struct emu_opnd *o, uint32_t on, const void *values);
-emu_run emu_run_compute, emu_run_pack, emu_run_unpack, emu_run_param, emu_run_shfl, emu_run_redux, emu_run_policy, emu_run_vote, emu_run_activemask, emu_run_elect;
+emu_run emu_run_compute, emu_run_pack, emu_run_unpack, emu_run_param, emu_run_shfl, emu_run_redux, emu_run_policy, emu_run_vote, emu_run_activemask, emu_run_elect, emu_run_timer;
 emu_compute *emu_address_compute(const struct emu_insn *in);
 
 /* -- undefined.c -- */

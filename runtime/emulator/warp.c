@@ -112,6 +112,12 @@ void emu_run_compute(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- packing (PTX ISA, "mov": vectors of registers, the first lowest) -- */
 
+void emu_run_timer(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    for (; on; on &= on - 1)
+        emu_set_lane(w, &in->opnds[0], emu_first_lane(on), (uint64_t)cpu_nanoseconds(), 0);
+}
+
 void emu_run_pack(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     int bits = class_info[in->opnds[0].cls].bits / in->nvec;

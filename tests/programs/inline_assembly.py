@@ -1,5 +1,5 @@
 # runs: emulator cuda triton (not interpreter, triton-interpret: they have no PTX)
-# Inline assembly: one and several results, packed bytes and halves, scopes with registers of their own, predicates, no operands.
+# Inline assembly: one and several results, packed bytes and halves, scopes with registers of their own, predicates, no operands, blanks around constraints.
 import torch
 import triton
 import triton.language as tl
@@ -55,6 +55,13 @@ def nothing(out):
     tl.store(out, tl.inline_asm_elementwise("mov.b32 $0, 42;", "=r", [], dtype=tl.int32, is_pure=False, pack=1))
 
 
+@triton.jit
+def twice(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    tl.store(out + i, tl.inline_asm_elementwise("add.s32 $0, $1, $2;", " =r, r , r ", [v, v], dtype=tl.int32, is_pure=True, pack=1))
+
+
 N = 256
 x = torch.randn(N, device="cuda") * 20
 out = torch.empty_like(x)
@@ -80,6 +87,9 @@ assert torch.equal(out_half, torch.abs(half))
 one = torch.zeros(1, dtype=torch.int32, device="cuda")
 nothing[(1,)](one)
 assert one.item() == 42
+row = torch.empty_like(b)
+twice[(1,)](b, row, N=32)
+assert torch.equal(row, b + b)
 print("ok")
 
 # expect:
