@@ -266,7 +266,7 @@ static void select_ready(struct select *s)
     if (s->role == FEEDER)
         end_making(s);
     emit_insn(s, form0(s->role == FEEDER ? INSN_bar_arrive : INSN_bar, PT_none), 0, 2, x);
-    if (s->role == FEEDER)
+    if (s->role == FEEDER && s->op->block->parent->code == OP_warps) /* else the role returns */
         go_alone(s);
 }
 

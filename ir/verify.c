@@ -244,10 +244,20 @@ static bool check_map(struct verifier *v, const struct op *o)
     return true;
 }
 
+/* A role is ready once: in its own block, or where it returns before. */
+static bool is_in_role(const struct op *o)
+{
+    const struct op *p = o->block->parent;
+    while (p && p->code == OP_if)
+        p = p->block->parent;
+    return p && p->code == OP_warps &&
+           (o->block->parent == p || block_terminator(o->block)->code == OP_return);
+}
+
 /* Roles: the program's own warps, and those that the kernel has beside them. */
 static bool check_roles(struct verifier *v, const struct op *o)
 {
-    if (o->code == OP_ready && (!o->block->parent || o->block->parent->code != OP_warps))
+    if (o->code == OP_ready && !is_in_role(o))
         return fail(v, "ready stands in no role");
     if (o->code != OP_warps)
         return true;

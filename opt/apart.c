@@ -175,12 +175,21 @@ bool share_a_loop(const struct affine_table *t, const struct op *a, const struct
     return false;
 }
 
+bool is_on_way_out(const struct op *o, const struct op *load)
+{
+    for (const struct block *b = o->block; b->parent; b = b->parent->block)
+        if (block_terminator(b)->code == OP_return && !op_is_inside(load, b->parent))
+            return true;
+    return false;
+}
+
 static void visit_write(struct op *o, void *ctx)
 {
     struct writes *w = ctx;
     w->begun = w->begun || !w->from || o == w->from;
     w->passed = w->passed || o == w->load;
-    if (!op_has(o, WRITES) || ((!w->begun || w->passed) && !share_a_loop(w->t, o, w->load)))
+    if (!op_has(o, WRITES) || is_on_way_out(o, w->load) ||
+        ((!w->begun || w->passed) && !share_a_loop(w->t, o, w->load)))
         return;
     if (o->code == OP_store && w->n < GUARDS_MOST)
         w->stores[w->n++] = o;

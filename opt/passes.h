@@ -170,6 +170,10 @@ bool dot_turn(struct op *dot);
 struct op *buffer_alloc(const struct value *buf, struct value **slot);
 int64_t buffer_bytes(const struct type *t); /* of all stages */
 
+/* -- apart.c -- */
+/* Does the program return behind what stands where o does, and never come to the load? */
+bool is_on_way_out(const struct op *o, const struct op *load);
+
 /* -- tensor.c -- */
 /* Gives the map of o the box that goes with a buffer whose dimension order[i] is the map's i-th, in `parts` boxes or more. */
 void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts);

@@ -31,9 +31,11 @@
  * next begins: the wait leaves one pending, the slot given back is the one before, and behind the
  * loop comes a wait for all.
  *
- * The feeder is the backward slice of coordinates and of the loops around them: scalars only. What
- * reads memory to know where to load next, or a loop that is no `for`, has no feeder; the pass that
- * makes tensor_load asks first.
+ * The feeder is the backward slice of coordinates, of the loops around them, and of the conditions of early
+ * returns: scalars only. A scalar that comes from memory it loads itself, where nothing that the kernel writes can come in
+ * between (can_load_twice): before the first dot the program's own warps write nothing until the feeder has said that
+ * it is ready, and that it says behind the last such load; in a loop of dots they wait for what is fed behind the load. A
+ * loop that is no `for` has no feeder; the pass that makes tensor_load asks first.
  */
 #include "opt/passes.h"
 
@@ -71,8 +73,10 @@ struct feed {
     struct arena *arena;
     VEC(struct batch) batches;
     VEC(struct ring) rings;
-    struct map needed; /* values of the feeder's slice */
-    struct map copy;   /* of the program's values to the feeder's */
+    struct map needed;       /* values of the feeder's slice */
+    struct map copy;         /* of the program's values to the feeder's */
+    const struct op *begins; /* the op behind which both roles are ready; NULL: at once */
+    bool is_ready;           /* while the feeder is written */
 };
 
 struct op *func_roles(const struct func *f)
@@ -106,6 +110,55 @@ static bool is_noted(struct map *m, const void *key)
     return at && *at;
 }
 
+/* -- scalars from memory -- */
+
+struct look {
+    const struct op *load;
+    bool passed;  /* the load */
+    bool written; /* memory, before it, or around a loop with it */
+    bool dot;     /* one stands before it */
+};
+
+static bool is_around_both(const struct op *a, const struct op *b)
+{
+    for (const struct op *o = a->block->parent; o && o->code != OP_warps; o = o->block->parent)
+        if (o->code != OP_if && !is_over_programs(o) && op_is_inside(b, o))
+            return true;
+    return false;
+}
+
+static void look_at(struct op *o, void *ctx)
+{
+    struct look *l = ctx;
+    l->passed |= o == l->load;
+    if (l->passed && !is_around_both(o, l->load))
+        return;
+    l->dot |= o->code == OP_dot || o->code == OP_wgmma;
+    l->written |= op_has(o, WRITES) && !is_on_way_out(o, l->load);
+}
+
+static bool has_dot_behind(const struct op *o)
+{
+    for (; o; o = o->next)
+        if (o->code == OP_dot || o->code == OP_wgmma)
+            return true;
+    return false;
+}
+
+/* Do both roles see the same where each loads this scalar? */
+static bool can_load_twice(const struct op *o)
+{
+    struct look l = {.load = o};
+    if (o->code != OP_load || op_int(o, ATTR_volatile))
+        return false;
+    const struct op *loop = o->block->parent;
+    bool is_in_loop = loop && loop->code == OP_for && !is_over_programs(loop);
+    func_walk(o->block->func, look_at, &l);
+    return !l.written && (is_in_loop ? has_dot_behind(o) : !l.dot && (!loop || loop->code != OP_if));
+}
+
+/* -- the feeder's slice -- */
+
 static bool need(struct map *m, const struct value *v);
 
 static bool need_carried(struct map *m, const struct op *loop, int i)
@@ -120,7 +173,8 @@ static bool need_bounds(struct map *m, const struct op *loop)
     return need(m, op_opnd(loop, 0)) && need(m, op_opnd(loop, 1)) && need(m, op_opnd(loop, 2));
 }
 
-/* Notes v and all that it comes from. False: there is a tile, memory or a loop without count behind it. */
+/* Notes v and all that it comes from. False: there is a tile, memory that may change, or a loop without count behind
+ * it. */
 static bool need(struct map *m, const struct value *v)
 {
     if (is_noted(m, v))
@@ -136,11 +190,38 @@ static bool need(struct map *m, const struct value *v)
     }
     if (o->code == OP_for)
         return need_bounds(m, o) && need_carried(m, o, v->index);
-    if (!op_has(o, PURE) || o->nregions)
+    if ((!op_has(o, PURE) && !can_load_twice(o)) || o->nregions)
         return false;
     for (int i = 0; i < o->nopnds; i++)
         if (op_opnd(o, i) && !need(m, op_opnd(o, i)))
             return false;
+    return true;
+}
+
+static void note_return(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= o->code == OP_return;
+}
+
+/* A program that returns early does so in both roles. */
+static bool is_exit(const struct op *o)
+{
+    bool found = false;
+    for (int i = 0; i < o->nregions; i++)
+        block_walk(o->regions[i], note_return, &found);
+    return found;
+}
+
+/* The conditions of early returns. */
+static bool need_exits(struct map *m, const struct block *b)
+{
+    for (const struct op *o = b->first; o; o = o->next) {
+        if (!is_exit(o))
+            continue;
+        if (o->code != OP_if || !need(m, op_opnd(o, 0)) || !need_exits(m, o->regions[0]) ||
+            !need_exits(m, o->regions[1]))
+            return false;
+    }
     return true;
 }
 
@@ -168,7 +249,7 @@ bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoo
     for (const struct op *p = load->block->parent; p; p = p->block->parent)
         if (!need_bounds(&needed, p))
             return false;
-    return true;
+    return need_exits(&needed, f->body);
 }
 
 /* -- the rings -- */
@@ -424,9 +505,26 @@ static bool is_around(const struct feed *w, const struct op *loop, int ring)
     return false;
 }
 
-static void begin_role(struct feed *w, struct builder *b, int phase)
+/* The last op of the program's outermost block that both roles do before they are ready: a load, from memory that the
+ * program may write afterwards. */
+static const struct op *last_load(struct feed *w)
+{
+    const struct op *last = NULL;
+    for (const struct op *o = w->func->body->first; o; o = o->next)
+        if (o->code == OP_load && is_noted(&w->needed, op_result(o)))
+            last = o;
+    return last;
+}
+
+static void build_ready(struct builder *b)
 {
     build_op(b, OP_ready, 0, NULL, 0, NULL, 0);
+}
+
+static void begin_role(struct feed *w, struct builder *b, int phase)
+{
+    if (!w->begins)
+        build_ready(b);
     for (int i = 0; i < w->rings.n; i++) {
         w->rings.at[i].slot = build_const_i32(b, 0);
         w->rings.at[i].phase = build_const_i32(b, phase);
@@ -752,14 +850,6 @@ static void feed_loop(struct feed *w, struct builder *b, struct op *old)
     yield_rings(w, body, nkept, x, inside, loop, block_terminator(from)->loc);
 }
 
-/* A program that returns early does so in both roles. */
-static bool is_exit(const struct op *o)
-{
-    return o->code == OP_if && o->nresults == 0 &&
-           (o->regions[0]->first->code == OP_return || o->regions[1]->first->code == OP_return) &&
-           o->regions[0]->first->nopnds == 0 && o->regions[1]->first->nopnds == 0;
-}
-
 static const struct take *take_of(struct feed *w, const struct op *load, struct batch **batch)
 {
     for (int i = 0; i < w->batches.n; i++)
@@ -769,6 +859,23 @@ static const struct take *take_of(struct feed *w, const struct op *load, struct 
                 return &w->batches.at[i].takes.at[k];
             }
     return NULL;
+}
+
+/* An early return, and what leads to it. */
+static void feed_exit(struct feed *w, struct builder *b, struct op *old)
+{
+    struct op *either = build_if(b, copy_of(w, op_opnd(old, 0)), 0, NULL);
+    const bool was_ready = w->is_ready;
+    for (int i = 0; i < 2; i++) {
+        const struct op *end = block_terminator(old->regions[i]);
+        struct builder in = build_at_end(either->regions[i], end->loc);
+        if (end->code == OP_return && !was_ready)
+            build_ready(&in);
+        w->is_ready |= end->code == OP_return;
+        feed_block(w, &in, old->regions[i]);
+        build_op(&in, end->code, 0, NULL, 0, NULL, 0);
+        w->is_ready = was_ready;
+    }
 }
 
 static void feed_block(struct feed *w, struct builder *b, struct block *from)
@@ -784,20 +891,29 @@ static void feed_block(struct feed *w, struct builder *b, struct block *from)
             feed_load(w, b, g, t);
         else if (o->code == OP_for)
             feed_loop(w, b, o);
-        else if (needed || is_exit(o))
+        else if (is_exit(o))
+            feed_exit(w, b, o);
+        else if (needed)
             op_clone(b, o, &w->copy);
+        if (o == w->begins) {
+            build_ready(b);
+            w->is_ready = true;
+        }
     }
 }
 
 /* -- the pass -- */
 
-/* The conditions of early exits, which the feeder must know too. */
-static bool need_exits(struct feed *w)
+/* Where block b, and what leads out of it, returns, the roles are ready before. */
+static void make_ready_to_return(struct block *b, const struct op *end)
 {
-    for (struct op *o = w->func->body->first; o; o = o->next)
-        if (is_exit(o) && !need(&w->needed, op_opnd(o, 0)))
-            return false;
-    return true;
+    for (struct op *o = b->first; o != end; o = o->next)
+        for (int i = 0; is_exit(o) && i < o->nregions; i++)
+            if (block_terminator(o->regions[i])->code == OP_return) {
+                struct builder first = build_before(o->regions[i]->first);
+                build_ready(&first);
+            } else
+                make_ready_to_return(o->regions[i], NULL);
 }
 
 static struct op *build_warps(struct func *f, struct builder *b)
@@ -837,10 +953,12 @@ void opt_warps(struct func *f)
     func_walk(f, note_take, &w);
     if (!w.batches.n)
         return;
-    if (!need_exits(&w))
+    if (!need_exits(&w.needed, f->body))
         diag_bug(f->module->diag, f->loc, "nobody can feed a program that returns so");
     choose_rings(&w);
     choose_stages(&w);
+    w.begins = last_load(&w);
+    w.is_ready = !w.begins;
     struct op *first = f->body->first;
     struct builder b = build_before(first);
     build_rings(&w, &b);
@@ -858,6 +976,11 @@ void opt_warps(struct func *f)
 
     struct builder own = build_before(roles->regions[0]->first);
     begin_role(&w, &own, 0);
+    if (w.begins) {
+        make_ready_to_return(roles->regions[0], w.begins);
+        own = build_before(w.begins->next);
+        build_ready(&own);
+    }
     use_in_block(&w, roles->regions[0]);
     own = build_at_end(roles->regions[0], f->loc);
     build_yield(&own, 0, NULL);
