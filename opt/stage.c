@@ -265,7 +265,8 @@ static void find_steps(struct pipeline *p)
     for (int i = 0; i < 2; i++) {
         struct op *convert = only_user(op_result(p->loads.at[i].load));
         dot[i] = convert && convert->code == OP_convert ? only_user(op_result(convert)) : NULL;
-        if (!dot[i] || dot[i] != dot[0] || dot[i]->block != p->body)
+        if (!dot[i] || dot[i] != dot[0] || dot[i]->block != p->body ||
+            op_opnd(dot[i], DOT_acc) == op_result(convert))
             return;
         p->operand[op_opnd(dot[i], DOT_b) == op_result(convert)] = &p->loads.at[i];
     }
@@ -562,10 +563,10 @@ static void rewrite_steps(struct pipeline *p, struct value *slot, struct value *
     value_take_name(acc, op_result(p->dot));
     struct op *converts[2] = {op_opnd(p->dot, DOT_a)->def, op_opnd(p->dot, DOT_b)->def};
     op_erase(p->dot);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         op_erase(converts[i]);
-        op_erase(p->loads.at[i].load);
-    }
+    for (int i = 0; i < 2; i++)
+        op_erase(p->loads.at[i].load); /* in any order: either may be the first operand */
 }
 
 /* -- the rewrite -- */
