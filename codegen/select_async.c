@@ -110,16 +110,6 @@ static void select_mbar_wait(struct select *s, const struct op *o)
     s->b = mir_block(s->m, again->index, before->depth);
 }
 
-/* A branch ends a basic block of ptxas. This one is never taken, which ptxas cannot know: no grid is empty. */
-static void select_pin(struct select *s)
-{
-    struct opnd is_empty =
-        emit2(s, form1(INSN_setp, PT_s32, MOD_eq), emit_special(s, SPECIAL_nctaid_z), opnd_int(CLASS_b32, 0));
-    s->b = mir_block(s->m, s->b->index, s->b->depth); /* behind all that stands in front */
-    emit_insn(s, form0(INSN_trap, PT_none), 0, 0, NULL)->guard = is_empty.n;
-    s->b = mir_block(s->m, s->b->index, s->b->depth);
-}
-
 /* -- copies by tensor maps -- */
 
 static struct boxes boxes_of(struct select *s, const struct op *o, const struct type *t, int *order)
@@ -323,7 +313,6 @@ void select_async(struct select *s, const struct op *o)
     case OP_mbar_arrive: select_mbar_arrive(s, o); break;
     case OP_mbar_wait: select_mbar_wait(s, o); break;
     case OP_ready: select_ready(s); break;
-    case OP_pin: select_pin(s); break;
     case OP_tensor_copy: select_boxes(s, o, 2, true); break;
     case OP_tensor_put: select_boxes(s, o, 1, false); break;
     case OP_bulk_wait: select_bulk_wait(s, o); break;

@@ -209,6 +209,5 @@ OP(mbar_expect,  "bar",             "",  0, A(bytes),        async, EFFECT, mbar
 OP(mbar_arrive,  "bar on? pair?",   "",  0, A(group)|A(last),        async, EFFECT, mbar,      "one arrival of each warp of the role (of each `group` warps), if on (an i1); if pair (an i1), at both programs' barriers")
 OP(ready,        "",                "",  0, 0,               async, EFFECT, none,      "who feeds has made the barriers, and goes on; the program's own warps wait for that")
 OP(mbar_wait,    "bar parity",      "",  0, 0,               async, EFFECT, mbar_wait, "until the phase of this parity (bit 0 of an i32) is over")
-OP(pin,          "",                "",  0, 0,               async, EFFECT, none,      "ends a basic block of the machine code: the assembler moves no wait for dots across it")
 OP(warps,        "",                "",  2, A(warps)|A(regs), async, EFFECT, none,   "roles that run at once: first the program's own warps, then one that feeds them; no values go out")
 #endif
