@@ -8,7 +8,7 @@
 #   worth    what each transformation is worth: a matmul and a softmax with it left out
 #   users    kernels as people write them (bench/programs/users.py), under neso and under Triton
 #   mma      the announcement's matmul on the way of the GPUs before Hopper (mma.sync, cp.async), for neso and for Triton
-#   random   2,000 random dots against a float64 oracle
+#   random   2,000 random dots against a float64 oracle; 1,000 random kernels beside the interpreter and the emulator
 #   insns    every PTX instruction that we emit, on the GPU, in the emulator, and as the PTX ISA says
 #   interpreter   a launch in neso's interpreter and in Triton's
 #   counts   what the emulator counts beside what ncu measures: sectors, wavefronts, tensor instructions, barriers (needs ncu)
@@ -23,7 +23,7 @@ out=${OUT:-build/gpu}
 mkdir -p "$out"
 python=$(command -v python3)
 export CFLAGS="-O2 -g"
-make -s -j"$(nproc)" all build/gpu_ops build/gpu_dots build/gpu_insns build/bench/launch >"$out/make.log" 2>&1 || { tail -n 40 "$out/make.log"; exit 1; }
+make -s -j"$(nproc)" all build/gpu_ops build/gpu_dots build/gpu_insns build/random_kernels build/bench/launch >"$out/make.log" 2>&1 || { tail -n 40 "$out/make.log"; exit 1; }
 neso=build/neso
 passed=0 failed=0
 
@@ -86,6 +86,9 @@ part_random() { # the assembler takes most of the time: a process a core
     grep -h FAILED "$out"/dots* | head -n 12
     awk '/passed,/ {p += $1; f += $3} END {print p " random dots passed, " f " failed"; exit p < 1900 || f}' "$out"/dots* &&
         passed=$((passed + 1)) || failed=$((failed + 1))
+    timeout 300 build/random_kernels 1000 ${SEED:-} cuda jobs="$n" out="$out/random" >"$out/kernels" 2>&1 && passed=$((passed + 1)) ||
+        failed=$((failed + 1))
+    tail -n 40 "$out/kernels" | cut -c1-200
 }
 
 verdicts() { # FILE VERDICT: how often

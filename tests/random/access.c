@@ -169,9 +169,9 @@ static struct node *index_linear(struct gen *g, const struct shape *s, int64_t *
     int64_t span = extent_of(g->p, &whole);
     if (chance(g, 25) && shape_is_plain(s) && span <= 1 << 11) {
         struct vtype i32 = vtype_of(EL_i32, (struct shape){0});
-        struct node *pid = node_new(g, NODE_pid, vtype_ranged(EL_i32, i32.shape, 3, 0));
+        struct node *pid = node_pid(g);
         struct node *start = node_binary(g, NODE_mul, i32, pid, node_extent(g, whole.of, 1, 0));
-        *bound += 8 * span;
+        *bound += g->p->grid * span;
         sum = chance(g, 50) ? add_index(g, start, sum) : add_index(g, sum, start);
     }
     if (chance(g, 15)) {
@@ -317,7 +317,7 @@ static struct node *make_block_load(struct gen *g, const struct vtype *t, int de
         stride.of |= s->dim[axis];
         stride.plus = stride.plus + 8;
         struct vtype i32 = vtype_ranged(EL_i32, (struct shape){0}, 3, 0);
-        n->arg[axis] = chance(g, 50) ? node_int(g, i32, below(g, 5) - 1) : node_new(g, NODE_pid, i32);
+        n->arg[axis] = chance(g, 50) ? node_int(g, i32, below(g, 5) - 1) : node_pid(g);
     }
     if (bound > (int64_t)1 << LOG_COUNT_MOST)
         return NULL;

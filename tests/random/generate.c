@@ -464,6 +464,23 @@ static bool has_effect(const struct stmt *s)
     return false;
 }
 
+/* Few programs mostly; sometimes more than an emulated or a real GPU runs at once, of small tiles then. */
+static void choose_grid(struct gen *g)
+{
+    int what = below(g, 100);
+    g->tile_log = chance(g, 20) ? 12 : 10;
+    if (what < 62)
+        g->p->grid = 1 + below(g, 3);
+    else if (what < 90)
+        g->p->grid = 4 + below(g, 8);
+    else if (what < 98)
+        g->p->grid = chance(g, 50) ? 32 << below(g, 2) : 12 + below(g, 30);
+    else
+        g->p->grid = 133 + below(g, 30);
+    if (g->p->grid > 11)
+        g->tile_log = g->p->grid > 64 ? 6 : 8;
+}
+
 struct program *program_generate(struct arena *a, uint64_t seed, const bool *avoid)
 {
     static const int warps[] = {1, 1, 2, 4, 4, 4, 4, 8, 8, 16};
@@ -474,9 +491,8 @@ struct program *program_generate(struct arena *a, uint64_t seed, const bool *avo
     p->seed = seed;
     p->warps = warps[below(&g, 10)];
     p->stages = 1 + below(&g, 4);
-    p->grid = 1 + below(&g, chance(&g, 70) ? 3 : 6);
     p->no_fusion = chance(&g, 15);
-    g.tile_log = chance(&g, 20) ? 12 : 10;
+    choose_grid(&g);
     choose_shapes(&g);
     int n = 2 + below(&g, 7);
     while (p->nfunctions < 2 && chance(&g, 20))

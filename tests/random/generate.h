@@ -58,6 +58,7 @@ struct node *node_float(struct gen *g, struct vtype t, double x);
 struct node *node_zero(struct gen *g, struct vtype t);
 struct node *node_extent(struct gen *g, dims of, int times, int plus); /* an i32 scalar */
 struct node *node_var(struct gen *g, struct var *v);
+struct node *node_pid(struct gen *g);
 struct node *node_arange(struct gen *g, const struct shape *s, int axis); /* i32, of size 1 along the others */
 struct node *node_cast(struct gen *g, struct node *x, struct vtype t);
 /* x made to be of elements and range t, whatever it was; x is of an arithmetic type. */

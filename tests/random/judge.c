@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MEMORY = 6 << 20 };
+enum { MEMORY = 16 << 20 };
 
 struct device {
     neso_context *context;

@@ -390,6 +390,9 @@ static void show(uint64_t seed)
     text_init(&t, &a);
     struct program *p = program_generate(&a, seed, NULL);
     program_layout(p);
+    text_str(&t, "# signature: \"");
+    program_signature(p, &t);
+    text_str(&t, "\"\n");
     program_print(p, true, NULL, NULL, &t);
     fputs(t.s, stdout);
     arena_free(&a);

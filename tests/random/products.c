@@ -183,9 +183,7 @@ static struct node *position(struct gen *g, const struct loop *l)
 static struct node *start_of(struct gen *g, const struct operand *o)
 {
     int other = 1 - o->sum;
-    return o->moves ? i32_binary(g, NODE_mul, node_new(g, NODE_pid, i32_scalar(3)),
-                                 node_extent(g, o->tile.dim[other], 1, 0))
-                    : NULL;
+    return o->moves ? i32_binary(g, NODE_mul, node_pid(g), node_extent(g, o->tile.dim[other], 1, 0)) : NULL;
 }
 
 /* Indices along an axis: from `start` on, if there is one. */
@@ -220,7 +218,7 @@ static void rows_and_strides(struct gen *g, struct node *n, const struct loop *l
     (void)g;
     n->buffer = o->buffer;
     n->rows[o->sum] = (struct extent){(dims)1 << l->k, l->trips, -l->rest};
-    n->rows[other] = (struct extent){o->tile.dim[other], o->moves ? 8 : 1, 0};
+    n->rows[other] = (struct extent){o->tile.dim[other], o->moves ? g->p->grid : 1, 0};
     n->strides[o->inner] = (struct extent){0, 1, 0};
     n->strides[1 - o->inner] = o->lead;
     n->perm[0] = o->inner;
@@ -270,11 +268,11 @@ static void choose_operand(struct gen *g, struct operand *o, const struct loop *
     if (chance(g, 12) && elem_info[o->elem].class == FLOAT)
         o->loaded = elem_any(g, FLOAT);
     o->lead = o->inner == o->sum ? (struct extent){(dims)1 << l->k, l->trips, 0}
-                                 : (struct extent){(dims)1 << other, o->moves ? 8 : 1, 0};
+                                 : (struct extent){(dims)1 << other, o->moves ? g->p->grid : 1, 0};
     if (o->way == BY_DESCRIPTOR) {
         o->inner = 1;
         o->lead = o->sum == 1 ? (struct extent){(dims)1 << l->k, l->trips, 0}
-                              : (struct extent){(dims)1 << other, o->moves ? 8 : 1, 0};
+                              : (struct extent){(dims)1 << other, o->moves ? g->p->grid : 1, 0};
         if (size_of(g->p, o->tile.dim[1]) * elem_bytes(o->loaded) < 16)
             o->way = BY_BLOCK;
     } else if (chance(g, 20)) {
@@ -295,7 +293,9 @@ static bool open_operand(struct gen *g, struct operand *o, const struct loop *l,
     if (!o->buffer)
         return false;
     int outer = o->inner == o->sum ? 1 - o->sum : o->sum;
-    int64_t rows = size_of(g->p, o->tile.dim[outer]) * (outer == o->sum ? l->trips + 1 : o->moves ? 8 : 1);
+    int64_t rows = size_of(g->p, o->tile.dim[outer]) * (outer == o->sum ? l->trips + 1
+                                                        : o->moves      ? g->p->grid
+                                                                        : 1);
     int64_t count = rows * extent_of(g->p, &o->lead);
     if (count > 1 << 17)
         return false;
@@ -550,7 +550,8 @@ void product_loop(struct gen *g, struct stmt ***at)
     if (!choose_loop(g, &l))
         return;
     int ndots = 1 + chance(g, 15);
-    bool chain = ndots == 1 && chance(g, 15) && l.kind->out != EL_f16;
+    bool chain =
+        ndots == 1 && chance(g, 15) && l.kind->out != EL_f16 && g->p->log_size[l.n] >= l.kind->least_k;
     if (g->depth_of_loops == 0 && chance(g, 12))
         early_return(g, at);
     for (int i = 0; i < 1 + ndots; i++)
@@ -730,7 +731,7 @@ static bool choose_attention(struct gen *g, struct attention *a)
         a->in[i] = input_for(g, a->kind->in, operand_type(a->kind, a->kind->in, a->md).range);
         if (!a->in[i])
             return false;
-        int64_t rows = i ? a->trips * size_of(g->p, a->nd.dim[0]) : 8 * size_of(g->p, a->md.dim[0]);
+        int64_t rows = i ? a->trips * size_of(g->p, a->nd.dim[0]) : g->p->grid * size_of(g->p, a->md.dim[0]);
         buffer_needs(g, a->in[i], rows * size_of(g->p, a->nd.dim[1]));
     }
     g->p->has_dot = true;
@@ -746,7 +747,7 @@ void attention_loop(struct gen *g, struct stmt ***at)
         return;
     struct vtype numbers = vtype_ranged(EL_f32, a.m, 20, -12), whole = vtype_ranged(EL_f32, a.md, 20, -12);
     int scope = g->nscope;
-    struct node *pid = node_new(g, NODE_pid, i32_scalar(3));
+    struct node *pid = node_pid(g);
     struct node *start = i32_binary(g, NODE_mul, pid, node_extent(g, a.md.dim[0], 1, 0));
     a.q = named(g, at, rows_of(g, a.in[0], &a.md, chance(g, 50) ? start : NULL, false));
     struct var **names[] = {&a.max, &a.sum, &a.acc};

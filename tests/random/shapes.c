@@ -164,8 +164,11 @@ static struct node *make_doubled(struct gen *g, const struct vtype *t, int depth
 
 static struct node *make_flip(struct gen *g, const struct vtype *t, int depth)
 {
+    int axis = below(g, t->shape.rank);
+    if (size_of(g->p, t->shape.dim[axis]) == 1) /* Triton 3.9 takes none */
+        return NULL;
     struct node *n = node_unary(g, NODE_flip, *t, value(g, *t, depth - 1));
-    n->axis = below(g, t->shape.rank);
+    n->axis = axis;
     return n;
 }
 
@@ -346,10 +349,10 @@ static struct node *make_scan(struct gen *g, const struct vtype *t, int depth)
 /* -- by index -- */
 
 /* A number below the size of d, of any shape s. */
-static struct node *index_below(struct gen *g, struct shape s, dims d, int depth)
+static struct node *index_below(struct gen *g, struct shape s, dims d, bool is_32_bits, int depth)
 {
-    static const enum elem kinds[] = {EL_i32, EL_i32, EL_i32, EL_i64, EL_u32, EL_i16};
-    struct vtype i = vtype_of(kinds[below(g, 6)], s);
+    static const enum elem kinds[] = {EL_i32, EL_u32, EL_i32, EL_i32, EL_i64, EL_i16};
+    struct vtype i = vtype_of(kinds[below(g, is_32_bits ? 3 : 6)], s);
     struct node *n = node_new(g, NODE_and, i), *last = node_extent(g, d, 1, -1);
     n->nargs = 2;
     n->arg[0] = value(g, i, depth);
@@ -369,7 +372,7 @@ static struct node *make_gather(struct gen *g, const struct vtype *t, int depth)
         return NULL;
     n->nargs = 2;
     n->arg[0] = value(g, shaped(t, s), depth - 1);
-    n->arg[1] = index_below(g, t->shape, d, depth - 1);
+    n->arg[1] = index_below(g, t->shape, d, false, depth - 1);
     return n;
 }
 
@@ -408,7 +411,7 @@ static struct node *make_histogram(struct gen *g, const struct vtype *t, int dep
     struct node *n = node_new(g, NODE_histogram, whole);
     n->end = t->shape.dim[0];
     n->nargs = 2;
-    n->arg[0] = index_below(g, s, n->end, depth - 1);
+    n->arg[0] = index_below(g, s, n->end, true, depth - 1);
     n->arg[1] = chance(g, 30) ? value(g, vtype_of(EL_i1, s), depth - 1) : NULL;
     n->type.range = range_full(EL_i32);
     return node_fit(g, n, *t);

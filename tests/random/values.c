@@ -62,6 +62,14 @@ struct node *node_var(struct gen *g, struct var *v)
     return n;
 }
 
+struct node *node_pid(struct gen *g)
+{
+    int bits = 1;
+    while (1 << bits < g->p->grid)
+        bits++;
+    return node_new(g, NODE_pid, vtype_ranged(EL_i32, (struct shape){0}, bits, 0));
+}
+
 struct node *node_arange(struct gen *g, const struct shape *s, int axis)
 {
     struct shape one = {.rank = s->rank};
@@ -182,16 +190,14 @@ static struct node *leaf_number(struct gen *g, const struct vtype *t)
 /* A number along an axis, or the program's, or a parameter. */
 static struct node *leaf_index(struct gen *g, const struct vtype *t)
 {
-    struct vtype i = vtype_of(EL_i32, t->shape);
     if (!is_int(t->elem) && !is_float(t->elem))
         return NULL;
     struct node *n = NULL;
     if (t->shape.rank == 0) {
         if (g->in_function)
             return NULL;
-        i.range.most = 3;
         if (chance(g, 50) || g->p->nscalars == 0) {
-            n = node_new(g, NODE_pid, i);
+            n = node_pid(g);
         } else {
             n = node_new(g, NODE_scalar, vtype_of(EL_i32, t->shape));
             n->scalar = g->p->scalars[below(g, g->p->nscalars)];
