@@ -243,9 +243,9 @@ static void assemble(neso_kernel *kernel, const struct config *c, struct verdict
             line[0] = 0;
     int status = f ? pclose(f) : 0;
     unlink(name);
-    if (status == 0)
-        return;
     const char *what = strstr(line, "error");
+    if (status == 0 || (!what && !line[0])) /* or it was too slow, and ended */
+        return;
     v->what = FAILED;
     set_kind(v, "ptxas", what ? what : line);
     snprintf(v->text, sizeof v->text, "%s", line);

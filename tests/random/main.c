@@ -1,7 +1,7 @@
 /* main.c: random kernels, judged; what fails is made small, printed, and left as a program.
  *
  *     random [N] [SEED] [cuda] [jobs=J] [out=DIR] [ptxas] [quick]    N kernels (500) from SEED on (the time)
- *            [first] [ignore=KIND]                                  up to the first failure; but such
+ *            [first] [ignore=KIND]...                                   up to the first failure; but such
  *            [avoid=NODE]...                                        without such nodes (random.h), to look past what is known
  *     random show SEED                                              the program of a seed
  *
@@ -21,7 +21,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SECONDS_MOST = 20, JOBS = 64, FAILURES = 256, REASONS = 32, EDITS_MOST = 6000, SHOWN = 5 };
+enum {
+    SECONDS_MOST = 20,
+    JOBS = 64,
+    FAILURES = 256,
+    REASONS = 32,
+    EDITS_MOST = 6000,
+    SHOWN = 5,
+    IGNORED = 8
+};
 
 /* -- memory -- */
 
@@ -74,7 +82,8 @@ struct run {
     uint64_t first;
     int count, jobs, each;        /* each: differences that are made small */
     bool cuda, quick, first_only; /* the last: up to the first failure */
-    const char *ignore;           /* how kinds of failures begin that do not count; NULL: none */
+    const char *ignore[IGNORED];  /* how kinds of failures begin that do not count */
+    int nignore;
     const char *out;
     bool avoid[NODE_count];
     struct worker *workers;
@@ -127,8 +136,9 @@ static _Noreturn void work(const struct run *r, int index)
         judge_all(j, p, &v, count_reason, w);
         alarm(0);
         arena_reset(&a, (struct arena_mark){0});
-        if (v.what == FAILED && r->ignore && strncmp(v.kind, r->ignore, strlen(r->ignore)) == 0)
-            v.what = REFUSED;
+        for (int i = 0; i < r->nignore; i++)
+            if (v.what == FAILED && strncmp(v.kind, r->ignore[i], strlen(r->ignore[i])) == 0)
+                v.what = REFUSED;
         w->passed += v.what != FAILED;
         if (v.what == FAILED && w->nfailures < FAILURES)
             w->failures[w->nfailures++] = (struct failure){seed, v};
@@ -266,6 +276,7 @@ static struct program *shrink(struct program *p, struct config *c, const char *k
             }
         }
         for (int i = 0; i < EDITS_MOST && (double)time(NULL) < end; i++) {
+            struct arena_mark mark = arena_mark(p->arena);
             struct program *q = program_copy(p, p->arena);
             int edited = program_edit(q, i);
             if (edited == 0)
@@ -274,6 +285,8 @@ static struct program *shrink(struct program *p, struct config *c, const char *k
                 p = q;
                 progress = true;
                 i--;
+            } else {
+                arena_reset(p->arena, mark);
             }
         }
     }
@@ -422,7 +435,7 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "first") == 0)
             r.first_only = true;
         else if (strncmp(argv[i], "ignore=", 7) == 0)
-            r.ignore = argv[i] + 7;
+            r.ignore[r.nignore < IGNORED ? r.nignore++ : IGNORED - 1] = argv[i] + 7;
         else if (strcmp(argv[i], "ptxas") == 0)
             setenv("RANDOM_PTXAS", "1", 1);
         else if (strncmp(argv[i], "jobs=", 5) == 0)
