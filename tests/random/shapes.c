@@ -348,12 +348,13 @@ static struct node *make_scan(struct gen *g, const struct vtype *t, int depth)
 
 /* -- by index -- */
 
-/* A number below the size of d, of any shape s. */
-static struct node *index_below(struct gen *g, struct shape s, dims d, bool is_32_bits, int depth)
+/* A number below the size of d, of any shape s; for a histogram, of 32 bits, and some are not below. */
+static struct node *index_below(struct gen *g, struct shape s, dims d, bool for_histogram, int depth)
 {
     static const enum elem kinds[] = {EL_i32, EL_u32, EL_i32, EL_i32, EL_i64, EL_i16};
-    struct vtype i = vtype_of(kinds[below(g, is_32_bits ? 3 : 6)], s);
-    struct node *n = node_new(g, NODE_and, i), *last = node_extent(g, d, 1, -1);
+    struct vtype i = vtype_of(kinds[below(g, for_histogram ? 3 : 6)], s);
+    int times = for_histogram && chance(g, 30) ? 2 : 1; /* what no bin is for is not counted */
+    struct node *n = node_new(g, NODE_and, i), *last = node_extent(g, d, times, -1);
     n->nargs = 2;
     n->arg[0] = value(g, i, depth);
     n->arg[1] = i.elem == EL_i32 ? last : node_cast(g, last, i);
