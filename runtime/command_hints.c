@@ -19,13 +19,13 @@ enum { ENTRIES_MOST = 64 };
 
 enum promise { PROMISE_as_given, PROMISE_16, PROMISE_1 };
 
-/* The signature's entries. */
+/* The signature's entries, those of tuples too, and what stands around them. */
 struct entries {
     size_t n;
     struct entry {
         const char *s;
         size_t length;     /* without what follows the type's colon */
-        size_t whole;      /* with it */
+        size_t whole;      /* with it, up to a comma or a parenthesis */
         const char *param; /* NULL: it is a constant, or promises all it can */
         bool is_pointer;
         enum promise promise; /* tried */
@@ -34,34 +34,52 @@ struct entries {
 
 /* -- the signature -- */
 
-/* Up to the comma outside of brackets and quotes. */
+static bool is_descriptor(const char *s)
+{
+    return strncmp(s, "tensordesc<", 11) == 0;
+}
+
+/* Up to a comma or a parenthesis outside of brackets and quotes. */
 static size_t entry_length(const char *s)
 {
     int depth = 0;
     char quote = 0;
     size_t n = 0;
-    for (; s[n] && (s[n] != ',' || depth || quote); n++)
+    for (; s[n] && (depth || quote || !strchr(",()", s[n])); n++)
         if (quote)
             quote = s[n] == quote ? 0 : quote;
         else if (s[n] == '"' || s[n] == '\'')
             quote = s[n];
+        else if (is_descriptor(s + n))
+            n += strcspn(s + n, ">") - (strchr(s + n, '>') == NULL);
         else
-            depth += strchr("([{", s[n]) ? 1 : strchr(")]}", s[n]) ? -1 : 0;
+            depth += strchr("[{", s[n]) ? 1 : strchr("]}", s[n]) ? -1 : 0;
     return n;
 }
 
 /* Is it how a type of the signature is written? Its length then. */
 static size_t type_length(const char *s, size_t n)
 {
-    size_t i = s[0] == '*';
-    while (i < n && islower((unsigned char)s[i]))
+    static const char *const words[] = {"i", "u", "fp", "f", "bf", "int", "uint", "float", "bfloat"};
+    size_t start = s[0] == '*', i = start;
+    start += start && s[1] == 'k';
+    for (i = start; i < n && islower((unsigned char)s[i]);)
         i++;
-    while (i < n && (isalnum((unsigned char)s[i]) && !isupper((unsigned char)s[i])))
+    bool is_known = false;
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        is_known |= strlen(words[k]) == i - start && memcmp(words[k], s + start, i - start) == 0;
+    while (i < n && isalnum((unsigned char)s[i]) && !isupper((unsigned char)s[i]))
         i++;
-    return i && i <= n && (i == n || s[i] == ':') && isdigit((unsigned char)s[i - 1]) &&
-                   !isdigit((unsigned char)s[0])
-               ? i
-               : 0;
+    return is_known && (i == n || s[i] == ':') && isdigit((unsigned char)s[i - 1]) ? i : 0;
+}
+
+/* A descriptor is an address, sizes, and strides but the last. */
+static size_t descriptor_params(const char *s, size_t n)
+{
+    size_t rank = 1;
+    for (size_t i = 0; i < n && s[i] != ']'; i++)
+        rank += s[i] == ',';
+    return 2 * rank;
 }
 
 static const struct neso_param *param_at(const struct build *b, size_t index)
@@ -86,9 +104,11 @@ static void read_entry(struct entries *e, const char *s, size_t whole, const str
         type++;
     type = type < whole && s[type] == '=' ? type + 1 : name;
     *x = (struct entry){.s = s, .length = whole, .whole = whole};
-    size_t n = whole - type;
+    size_t n = whole > type ? whole - type : 0;
     while (n && isspace((unsigned char)s[type + n - 1]))
         n--;
+    if (n && is_descriptor(s + type))
+        *param += type == name ? descriptor_params(s + type, n) : 0;
     n = type_length(s + type, n);
     const struct neso_param *p = !n             ? NULL
                                  : type == name ? param_at(b, (*param)++)
@@ -103,21 +123,26 @@ static void read_entry(struct entries *e, const char *s, size_t whole, const str
     x->param = p->name;
 }
 
-/* False: too many, or none that could promise more. */
+/* False: too many, a tuple with names in or before it, whose parameters are in another order, or none that could
+ * promise more. */
 static bool read_entries(struct entries *e, const struct build *b)
 {
     size_t param = 0;
-    bool any = false;
+    int depth = 0;
+    bool any = false, has_names = false, has_tuples = false;
     *e = (struct entries){0};
-    for (const char *s = b->signature; s && *s; s += s[0] == ',') {
+    for (const char *s = b->signature; s && *s;) {
         size_t n = entry_length(s);
         if (e->n == ENTRIES_MOST)
             return false;
         read_entry(e, s, n, b, &param);
         any |= e->at[e->n - 1].param != NULL;
-        s += n;
+        has_tuples |= s[n] == '(';
+        has_names |= memchr(s, '=', n) && (depth > 0 || s[n] == '(');
+        depth += s[n] == '(' ? 1 : s[n] == ')' ? -1 : 0;
+        s += n + (s[n] != '\0');
     }
-    return any;
+    return any && !(has_tuples && has_names);
 }
 
 static void put_signature(const struct entries *e, struct buffer *out)
@@ -125,9 +150,9 @@ static void put_signature(const struct entries *e, struct buffer *out)
     static const char *const suffixes[] = {"", ":16", ":1"};
     for (size_t i = 0; i < e->n; i++) {
         const struct entry *x = &e->at[i];
-        put_string(out, i ? "," : "");
         put_bytes(out, x->s, x->promise ? x->length : x->whole);
         put_string(out, suffixes[x->promise]);
+        put_bytes(out, x->s + x->whole, x->s[x->whole] != '\0');
     }
 }
 

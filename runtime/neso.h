@@ -166,8 +166,10 @@ typedef struct neso_compile_options {
     /* One entry a parameter, with commas between: a type ("*fp16" a pointer, "*kfp16" one only read
      * through, "i32", "u8", "fp32"), after which ":16" promises a multiple of 16 (a pointer: bytes) and
      * ":1" the value 1; or a Python expression, which makes the parameter a constant; or NAME=either, for a
-     * parameter or entry of **META by name. Parameters left out take their defaults, as constants. An IR
-     * file has its own: NULL. */
+     * parameter or entry of **META by name. A tuple is its entries in parentheses, "(*fp32, (i32, None))", a named
+     * one with the class in front, "Matrix(*fp16:16, (i32, i32), stride=1)"; "tensordesc<fp16[128, 64]>" is a
+     * host's tensor descriptor, with "nan" behind a comma one that is padded so. Parameters left out take their
+     * defaults, as constants. An IR file has its own: NULL. */
     const char *signature;
     const char *target;  /* "sm_90a"; NULL: the device's, else sm_90a */
     int num_warps;       /* 0: 4 */
@@ -223,7 +225,9 @@ typedef struct neso_resources {
 /* `out->size` is set by the caller. Registers are known after neso_kernel_load, or a launch. */
 NESO_API neso_status neso_kernel_resources(neso_kernel *kernel, neso_resources *out);
 
-/* A parameter that a launch passes a value for: one for each type in the signature, in order. */
+/* A parameter that a launch passes a value for: one for each type in the signature, in order; those of a tuple
+ * are named after it and their place in it ("x_0", "x_stride"). A descriptor is several: its address, its
+ * sizes, its strides but the last. */
 typedef struct neso_param {
     size_t size;
     const char *name;

@@ -1,16 +1,19 @@
 /* signature.c: "*fp32:16, i32:1, 1024, ACC=tl.float32" to a specialization, and a specialization to its name.
  *
  * One entry a parameter, commas between. What starts with a type is a type, with a promise after a colon;
- * anything else is an expression of the language, evaluated where the kernel stands. The signature is a
- * source of its own, so that messages point into it:
+ * (entries) with a type among them are a tuple, NAME(entries) a named one; anything else is an expression of the
+ * language, evaluated where the kernel stands. Each entry that is no tuple is a leaf: an argument of the
+ * kernel, or a constant. The signature is a source of its own, so that messages point into it:
  *
  *     signature:1:7: error: unknown type 'i31' [signature-type]
  *         1 | *fp32, i31, 1024
  *           |        ^~~
  */
+#include "frontend/python.h"
 #include "runtime/runtime.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +24,21 @@ struct entry {
     struct loc loc;
 };
 
+struct leaf {
+    struct spec_arg arg;
+    const struct param_rule *rule;
+    size_t end;        /* of its entry in the signature; 0: a default */
+    struct obj *block; /* of a tensor descriptor: block_shape; else NULL */
+    bool pads_nan;     /* and what it has outside */
+};
+
+/* What a parameter was given: leaves, in the order of `tree`, whose items are trees or, for a leaf, None. */
+struct argument {
+    bool is_given;
+    int first;        /* leaf */
+    struct obj *tree; /* a tuple, or NULL: one leaf */
+};
+
 struct reader {
     struct neso_kernel *kernel;
     struct neso_module *module;
@@ -28,8 +46,8 @@ struct reader {
     struct param_rule *rules;
     int nrules; /* without **META */
     bool has_meta;
-    size_t *ends;        /* of the parameters' entries, in the signature; 0: not given */
-    struct obj **blocks; /* of parameters that are tensor descriptors: block_shape; else NULL */
+    struct argument *arguments; /* by parameter */
+    VEC(struct leaf) leaves;
     VEC(const char *) meta_names;
     VEC(struct obj *) meta_values;
 };
@@ -178,28 +196,47 @@ static struct obj *read_value(struct reader *r, const struct entry *x)
 static const char descriptor_word[] = "tensordesc<";
 enum { DESCRIPTOR_CHARS = sizeof descriptor_word - 1 };
 
+static bool starts_descriptor(const char *s, size_t n)
+{
+    return n > DESCRIPTOR_CHARS && memcmp(s, descriptor_word, DESCRIPTOR_CHARS) == 0;
+}
+
 static bool is_descriptor(const struct entry *x)
 {
-    return x->n > DESCRIPTOR_CHARS && memcmp(x->s, descriptor_word, DESCRIPTOR_CHARS) == 0;
+    return starts_descriptor(x->s, x->n);
+}
+
+/* `, nan` after the blocks' shape: what loads find outside of the array. */
+static bool read_padding(const char *s, const char *end, struct leaf *leaf)
+{
+    struct entry rest = {.s = s, .n = (size_t)(end - s)};
+    trim(&rest);
+    if (rest.n == 0)
+        return true;
+    struct entry word = {.s = rest.s + 1, .n = rest.n - 1};
+    trim(&word);
+    leaf->pads_nan = word.n == 3 && memcmp(word.s, "nan", 3) == 0;
+    return rest.s[0] == ',' && (leaf->pads_nan || (word.n == 4 && memcmp(word.s, "zero", 4) == 0));
 }
 
 /* tensordesc<fp16[128, 64]>, and a promise of all its sizes and strides. */
-static bool read_descriptor(struct reader *r, const struct entry *x, int i)
+static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf *leaf)
 {
     struct eval *e = &r->module->eval;
-    struct spec_arg *arg = &r->kernel->spec.args[i];
     struct entry elem = {.s = x->s + DESCRIPTOR_CHARS, .n = x->n - DESCRIPTOR_CHARS};
     size_t n = type_length(&elem);
-    const char *close = memchr(x->s, '>', x->n);
+    const char *close = memchr(x->s, '>', x->n), *shape_end = memchr(x->s, ']', x->n);
     const struct lang_type *t = lang_parse(e, elem.s, n);
-    if (!t || !close || elem.s[n] != '[' || close[-1] != ']' || r->rules[i].is_constexpr) {
-        diag_error(diag_of(r), x->loc, ERR_signature_descriptor, r->rules[i].name);
+    bool fits = t && close && elem.s[n] == '[' && shape_end && shape_end < close &&
+                !leaf->rule->is_constexpr && read_padding(shape_end + 1, close, leaf);
+    if (!fits) {
+        diag_error(diag_of(r), x->loc, ERR_signature_descriptor, leaf->rule->name);
         return false;
     }
-    struct entry block = {.s = elem.s + n, .n = (size_t)(close - elem.s) - n, .loc = x->loc};
-    r->blocks[i] = read_value(r, &block);
-    arg->type = lang_ptr(e, t, false);
-    return r->blocks[i] && read_promise(r, x, (size_t)(close + 1 - x->s), arg);
+    struct entry block = {.s = elem.s + n, .n = (size_t)(shape_end + 1 - elem.s) - n, .loc = x->loc};
+    leaf->block = read_value(r, &block);
+    leaf->arg.type = lang_ptr(e, t, false);
+    return leaf->block && read_promise(r, x, (size_t)(close + 1 - x->s), &leaf->arg);
 }
 
 typedef VEC(struct spec_arg) spec_args;
@@ -225,10 +262,11 @@ static void add_constant(struct reader *r, const struct spec_arg *like, struct o
 
 /* A descriptor's arguments: address, sizes, strides (the last is 1); and the constants
  * block_shape and padding. */
-static struct obj *add_descriptor(struct reader *r, const struct spec_arg *like, const struct obj *block,
-                                  spec_args *args)
+static struct obj *add_descriptor(struct reader *r, const struct leaf *leaf, spec_args *args)
 {
     struct eval *e = &r->module->eval;
+    const struct spec_arg *like = &leaf->arg;
+    const struct obj *block = leaf->block;
     struct spec_arg base = *like;
     int rank = block->seq.n;
     base.divisible = 16;
@@ -238,54 +276,71 @@ static struct obj *add_descriptor(struct reader *r, const struct spec_arg *like,
     VEC_PUSH(e->arena, &strides->seq, obj_none);
     for (int i = 0; i < rank; i++)
         add_constant(r, like, block->seq.at[i], args);
-    add_constant(r, like, obj_int(e, 0), args);
+    add_constant(r, like, leaf->pads_nan ? obj_float(e, NAN) : obj_int(e, 0), args);
     return descriptor_new(e, (struct obj *[]){obj_none, shape, strides, shape, obj_none});
 }
 
-static void expand_descriptors(struct reader *r)
+/* The spec's arguments of a tree whose first leaf is *at; the tree with its descriptors taken apart. NULL: one
+ * argument. */
+static struct obj *add_tree(struct reader *r, struct obj *tree, int *at, spec_args *args)
+{
+    struct eval *e = &r->module->eval;
+    if (!tree || tree->kind != OBJ_tuple) {
+        const struct leaf *leaf = &r->leaves.at[(*at)++];
+        if (leaf->block)
+            return add_descriptor(r, leaf, args);
+        VEC_PUSH(&r->kernel->arena, args, leaf->arg);
+        return NULL;
+    }
+    struct obj **items = NEW_ARRAY(e->arena, tree->seq.n, struct obj *);
+    for (int i = 0; i < tree->seq.n; i++) {
+        items[i] = add_tree(r, tree->seq.at[i], at, args);
+        items[i] = items[i] ? items[i] : obj_none;
+    }
+    return obj_tuple_like(e, tree, items);
+}
+
+static void fill_spec(struct reader *r)
 {
     struct spec *s = &r->kernel->spec;
     struct obj **parts = NEW_ARRAY(&r->kernel->arena, r->nrules, struct obj *);
     spec_args args = {0};
     for (int i = 0; i < r->nrules; i++) {
-        const struct obj *block = r->blocks[i];
-        if (!block)
-            VEC_PUSH(&r->kernel->arena, &args, s->args[i]);
-        else
-            parts[i] = add_descriptor(r, &s->args[i], block, &args);
-        s->parts = block ? parts : s->parts;
+        int at = r->arguments[i].first;
+        parts[i] = add_tree(r, r->arguments[i].tree, &at, &args);
+        s->parts = parts[i] ? parts : s->parts;
     }
     s->args = args.at;
     s->nargs = args.n;
+    s->nmeta = r->meta_names.n;
+    s->meta_names = r->meta_names.at;
+    s->meta_values = r->meta_values.at;
 }
 
 /* -- entries -- */
 
-/* The end of the entry at s: a comma outside of brackets and quotes. */
-static size_t entry_length(struct reader *r, const char *s)
+/* The end of the entry at s, which goes no further than `end`: a comma outside of brackets and quotes. */
+static size_t entry_length(struct reader *r, const char *s, const char *end)
 {
-    const char *unclosed = NULL;
+    const char *unclosed = NULL, *at = s;
     int depth = 0;
-    size_t n = 0;
-    for (; s[n] && !(s[n] == ',' && depth == 0); n++) {
-        char c = s[n];
-        if (c == '\'' || c == '"') {
-            const char *close = strchr(s + n + 1, c);
-            if (!close) {
-                unclosed = s + n;
-                n = strlen(s);
-                break;
-            }
-            n = (size_t)(close - s);
-        } else if (strchr("([{", c)) {
-            unclosed = depth++ == 0 ? s + n : unclosed;
-        } else if (strchr(")]}", c) && depth > 0) {
+    for (; at < end && !(*at == ',' && depth == 0); at++) {
+        if (*at == '\'' || *at == '"') {
+            const char *close = memchr(at + 1, *at, (size_t)(end - at - 1));
+            unclosed = close ? unclosed : at;
+            at = close ? close : end - 1;
+        } else if (starts_descriptor(at, (size_t)(end - at))) {
+            const char *close = memchr(at, '>', (size_t)(end - at));
+            at = close ? close : at;
+        } else if (strchr("([{", *at)) {
+            unclosed = depth++ == 0 ? at : unclosed;
+        } else if (strchr(")]}", *at) && depth > 0) {
             unclosed = --depth == 0 ? NULL : unclosed;
         }
     }
     if (unclosed)
         diag_error(diag_of(r), loc_at(r, unclosed, 1), ERR_signature_unclosed, *unclosed);
-    return n;
+    return (size_t)(at - s);
 }
 
 /* NAME=rest */
@@ -325,25 +380,182 @@ static bool read_meta(struct reader *r, const struct entry *x)
     return value != NULL;
 }
 
+/* Reads the entry at *s, and goes on behind its comma; false: there is none. */
+static bool next_entry(struct reader *r, const char **s, const char *end, struct entry *x)
+{
+    *x = (struct entry){.s = *s, .n = entry_length(r, *s, end)};
+    bool more = *s + x->n < end;
+    *s += x->n + more;
+    trim(x);
+    split_name(r, x);
+    x->loc = loc_at(r, x->s, x->n);
+    return more;
+}
+
+static bool add_leaf(struct reader *r, const struct entry *x, const struct param_rule *rule)
+{
+    struct leaf leaf = {.arg = {.name = rule->name, .divisible = 1}, .rule = rule};
+    bool good = true;
+    leaf.end = (size_t)(x->s - r->source->text) + x->n;
+    if (is_descriptor(x)) {
+        good = read_descriptor(r, x, &leaf);
+    } else if (is_type(r, x)) {
+        good = read_type(r, x, rule, &leaf.arg);
+    } else {
+        leaf.arg.is_const = true;
+        leaf.arg.value = read_value(r, x);
+        good = leaf.arg.value != NULL;
+    }
+    VEC_PUSH(&r->module->arena, &r->leaves, leaf);
+    return good;
+}
+
+/* -- tuples -- */
+
+/* The entries between the brackets at the end of x, which has some. */
+typedef VEC(struct entry) entry_list;
+
+/* Bytes in front of the bracket that is closed at x's end; x->n: there is none. */
+static size_t tuple_name_length(const struct entry *x)
+{
+    size_t n = 0;
+    while (n < x->n && (is_word(x->s[n]) || x->s[n] == '.'))
+        n++;
+    return n < x->n && x->s[n] == '(' && x->s[x->n - 1] == ')' ? n : x->n;
+}
+
+static void list_members(struct reader *r, const struct entry *x, entry_list *out)
+{
+    const char *s = x->s + tuple_name_length(x) + 1;
+    for (bool more = true; more;) {
+        struct entry member;
+        more = next_entry(r, &s, x->s + x->n - 1, &member);
+        if (member.n || more)
+            VEC_PUSH(&r->module->arena, out, member);
+    }
+}
+
+enum { TUPLES_DEEP = 16 };
+
+/* Is x a tuple with a type in it, and not too deep? One of values alone is a value. */
+static bool is_tuple(struct reader *r, const struct entry *x, int depth)
+{
+    entry_list members = {0};
+    if (tuple_name_length(x) == x->n || depth > TUPLES_DEEP)
+        return false;
+    list_members(r, x, &members);
+    for (int i = 0; i < members.n; i++)
+        if (members.at[i].n && (is_descriptor(&members.at[i]) || is_type(r, &members.at[i]) ||
+                                is_tuple(r, &members.at[i], depth + 1)))
+            return true;
+    return false;
+}
+
+/* The named tuple before the bracket; NULL: it is none, which is reported. */
+static struct obj *read_class(struct reader *r, const struct entry *x, struct obj **names)
+{
+    struct entry name = {.s = x->s, .n = tuple_name_length(x)};
+    bool is_named;
+    name.loc = loc_at(r, name.s, name.n);
+    struct obj *class = read_value(r, &name);
+    *names = class && class->kind == OBJ_class ? class_fields(&r->module->eval, class, &is_named) : NULL;
+    if (*names && is_named)
+        return class;
+    if (class)
+        diag_error(diag_of(r), name.loc, ERR_signature_class,
+                   arena_strndup(&r->module->arena, name.s, name.n));
+    return NULL;
+}
+
+/* The member for field i; NULL: there is none. */
+static const struct entry *find_member(const entry_list *members, int i, const char *field)
+{
+    for (int k = 0; k < members->n; k++)
+        if (members->at[k].name ? strcmp(members->at[k].name, field) == 0 : k == i)
+            return &members->at[k];
+    return NULL;
+}
+
+static struct obj *add_argument(struct reader *r, const struct entry *x, const struct param_rule *rule,
+                                int depth);
+
+static struct obj *add_named_tuple(struct reader *r, const struct entry *x, const struct param_rule *rule,
+                                   const entry_list *members, int depth)
+{
+    struct eval *e = &r->module->eval;
+    struct obj *names, *class = read_class(r, x, &names), *tree = obj_tuple(e, 0, NULL);
+    int found = 0;
+    if (!class)
+        return NULL;
+    tree->class_of = class;
+    for (int i = 0; i < names->seq.n; i++) {
+        const char *field = intern_str(e->strings, names->seq.at[i]->str.s);
+        const struct entry *member = find_member(members, i, field);
+        struct obj *otherwise = class_find(class, field), *item = obj_none;
+        found += member != NULL;
+        if (member) {
+            item = add_argument(r, member, rule, depth + 1);
+        } else if (otherwise) {
+            struct leaf leaf = {
+                .arg = {.name = rule->name, .divisible = 1, .is_const = true, .value = otherwise},
+                .rule = rule};
+            VEC_PUSH(&r->module->arena, &r->leaves, leaf);
+        } else {
+            diag_error(diag_of(r), x->loc, ERR_signature_field, class->class.name, field);
+            return NULL;
+        }
+        if (!item)
+            return NULL;
+        VEC_PUSH(e->arena, &tree->seq, item);
+    }
+    if (found == members->n)
+        return tree;
+    diag_error(diag_of(r), x->loc, ERR_signature_fields, class->class.name, names->seq.n, members->n);
+    return NULL;
+}
+
+/* Adds the leaves of an entry. The tree: None for a leaf; NULL: an error is reported. */
+static struct obj *add_argument(struct reader *r, const struct entry *x, const struct param_rule *rule,
+                                int depth)
+{
+    struct eval *e = &r->module->eval;
+    entry_list members = {0};
+    if (x->n == 0)
+        diag_error(diag_of(r), x->loc, ERR_signature_empty);
+    if (x->n == 0)
+        return NULL;
+    if (rule->is_constexpr || !is_tuple(r, x, depth))
+        return add_leaf(r, x, rule) ? obj_none : NULL;
+    list_members(r, x, &members);
+    if (tuple_name_length(x) > 0)
+        return add_named_tuple(r, x, rule, &members, depth);
+    struct obj *tree = obj_tuple(e, 0, NULL);
+    for (int i = 0; i < members.n; i++) {
+        if (members.at[i].name)
+            diag_error(diag_of(r), members.at[i].loc, ERR_signature_item_name, members.at[i].name);
+        struct obj *item = members.at[i].name ? NULL : add_argument(r, &members.at[i], rule, depth + 1);
+        if (!item)
+            return NULL;
+        VEC_PUSH(e->arena, &tree->seq, item);
+    }
+    return tree;
+}
+
+/* -- parameters -- */
+
 static bool read_entry(struct reader *r, struct entry *x, int position)
 {
     int i = x->name ? find_rule(r, x->name) : position;
     if (i < 0)
         return read_meta(r, x);
-    struct spec_arg *arg = &r->kernel->spec.args[i];
-    if (r->ends[i]) {
+    if (r->arguments[i].is_given) {
         diag_error(diag_of(r), x->loc, ERR_signature_twice, r->rules[i].name);
         return false;
     }
-    r->ends[i] = (size_t)(x->s - r->source->text) + x->n;
-    *arg = (struct spec_arg){.name = r->rules[i].name, .divisible = 1};
-    if (is_descriptor(x))
-        return read_descriptor(r, x, i);
-    if (is_type(r, x))
-        return read_type(r, x, &r->rules[i], arg);
-    arg->is_const = true;
-    arg->value = read_value(r, x);
-    return arg->value != NULL;
+    int first = r->leaves.n;
+    struct obj *tree = add_argument(r, x, &r->rules[i], 0);
+    r->arguments[i] = (struct argument){true, first, tree && tree->kind == OBJ_tuple ? tree : NULL};
+    return tree != NULL;
 }
 
 /* Parameters that the signature leaves out. */
@@ -351,14 +563,16 @@ static bool fill_defaults(struct reader *r)
 {
     for (int i = 0; i < r->nrules; i++) {
         const struct param_rule *rule = &r->rules[i];
-        if (r->ends[i])
+        if (r->arguments[i].is_given)
             continue;
         if (!rule->dflt) {
             diag_error(diag_of(r), rule->loc, ERR_signature_missing, rule->name, r->kernel->name);
             return false;
         }
-        r->kernel->spec.args[i] =
-            (struct spec_arg){.name = rule->name, .divisible = 1, .is_const = true, .value = rule->dflt};
+        struct leaf leaf = {
+            .arg = {.name = rule->name, .divisible = 1, .is_const = true, .value = rule->dflt}, .rule = rule};
+        r->arguments[i].first = r->leaves.n;
+        VEC_PUSH(&r->module->arena, &r->leaves, leaf);
     }
     return true;
 }
@@ -369,17 +583,11 @@ static void read_entries(struct reader *r)
     int position = 0;
     bool named = false, more = s[strspn(s, " \t\r\n")] != '\0';
     while (more && diag_of(r)->nerrors == 0) {
-        struct entry x = {.s = s, .n = entry_length(r, s)};
+        struct entry x;
+        more = next_entry(r, &s, r->source->text + r->source->len, &x);
         if (diag_of(r)->nerrors)
             return;
-        more = s[x.n] == ',';
-        s += x.n + 1;
-        trim(&x);
-        split_name(r, &x);
-        x.loc = loc_at(r, x.s, x.n);
-        if (x.n == 0)
-            diag_error(diag_of(r), x.loc, ERR_signature_empty);
-        else if (!x.name && named)
+        if (!x.name && named)
             diag_error(diag_of(r), x.loc, ERR_signature_order);
         else if (!x.name && position >= r->nrules)
             diag_error(diag_of(r), x.loc, ERR_signature_extra, position + 1, r->kernel->name, r->nrules);
@@ -401,17 +609,9 @@ static bool read_signature(struct reader *r, const char *signature)
     int n = jit_rules(&m->eval, k->jit->jit, &r->rules);
     r->has_meta = n > 0 && r->rules[n - 1].role == ROLE_kwargs;
     r->nrules = n - r->has_meta;
-    r->ends = NEW_ARRAY(&m->arena, r->nrules, size_t);
-    r->blocks = NEW_ARRAY(&m->arena, r->nrules, struct obj *);
-    k->spec.nargs = r->nrules;
-    k->spec.args = NEW_ARRAY(&k->arena, r->nrules, struct spec_arg);
+    r->arguments = NEW_ARRAY(&m->arena, r->nrules, struct argument);
     read_entries(r);
-    if (m->diag.nerrors || !fill_defaults(r))
-        return false;
-    k->spec.nmeta = r->meta_names.n;
-    k->spec.meta_names = r->meta_names.at;
-    k->spec.meta_values = r->meta_values.at;
-    return true;
+    return m->diag.nerrors == 0 && fill_defaults(r);
 }
 
 bool signature_read(struct neso_kernel *k, const char *signature)
@@ -419,7 +619,7 @@ bool signature_read(struct neso_kernel *k, const char *signature)
     struct reader r = {.kernel = k, .module = k->module};
     if (!read_signature(&r, signature))
         return false;
-    expand_descriptors(&r);
+    fill_spec(&r);
     return true;
 }
 
@@ -428,11 +628,11 @@ bool signature_read(struct neso_kernel *k, const char *signature)
 enum { VARIANTS_MOST = 4096, PROMISES = 3 };
 static const char *const promises[PROMISES] = {":1", ":16", ""};
 
-/* May a launch make this promise for parameter i? One that the signature makes is made by all. */
+/* May a launch make this promise for leaf i? One that the signature makes is made by all. */
 static bool may_promise(const struct reader *r, int i, int promise)
 {
-    const struct spec_arg *a = &r->kernel->spec.args[i];
-    const struct param_rule *rule = &r->rules[i];
+    const struct spec_arg *a = &r->leaves.at[i].arg;
+    const struct param_rule *rule = r->leaves.at[i].rule;
     bool is_open = a->type && !a->is_const && a->divisible == 1;
     bool is_int = is_open && a->type->kind == LT_number && dtype_info[a->type->dtype].kind == DTYPE_int &&
                   a->type->dtype != DT_i1;
@@ -448,14 +648,15 @@ static void print_variant(const struct reader *r, const int *promise, struct tex
     size_t at = 0;
     for (;;) {
         int next = -1;
-        for (int i = 0; i < r->nrules; i++)
-            if (r->ends[i] > at && (next < 0 || r->ends[i] < r->ends[next]))
+        const struct leaf *leaves = r->leaves.at;
+        for (int i = 0; i < r->leaves.n; i++)
+            if (leaves[i].end > at && (next < 0 || leaves[i].end < leaves[next].end))
                 next = i;
         if (next < 0)
             break;
-        text_bytes(out, s + at, r->ends[next] - at);
+        text_bytes(out, s + at, leaves[next].end - at);
         text_str(out, promises[promise[next]]);
-        at = r->ends[next];
+        at = leaves[next].end;
     }
     text_str(out, s + at);
     text_char(out, '\n');
@@ -468,10 +669,10 @@ static int next_promise(const struct reader *r, int i, int promise)
     return promise;
 }
 
-/* The next choice of promises, the last parameter's first; false: that was the last. */
+/* The next choice of promises, the last leaf's first; false: that was the last. */
 static bool next_variant(const struct reader *r, int *promise)
 {
-    for (int i = r->nrules - 1; i >= 0; i--) {
+    for (int i = r->leaves.n - 1; i >= 0; i--) {
         if (promise[i] < PROMISES - 1) {
             promise[i] = next_promise(r, i, promise[i] + 1);
             return true;
@@ -486,9 +687,9 @@ bool signature_variants(struct neso_kernel *k, const char *signature, struct tex
     struct reader r = {.kernel = k, .module = k->module};
     if (!read_signature(&r, signature))
         return false;
-    int *promise = NEW_ARRAY(&k->arena, r.nrules, int);
+    int *promise = NEW_ARRAY(&k->arena, r.leaves.n, int);
     int64_t n = 1;
-    for (int i = 0; i < r.nrules && n <= VARIANTS_MOST; i++) {
+    for (int i = 0; i < r.leaves.n && n <= VARIANTS_MOST; i++) {
         promise[i] = next_promise(&r, i, 0);
         n *= 1 + may_promise(&r, i, 0) + may_promise(&r, i, 1);
     }

@@ -73,6 +73,10 @@ grep -q '"name": "assign", "kind": "ir"' announcement_add.json || say "no stage 
 # Hints are true: what they ask for makes the decision what they say.
 "$NESO" inspect "$add" --signature "*i32:16, *i32, *i32:16, i32" >hints || say "hints: exit $?"
 grep -A1 'vector: 1 element at once; memory is not known to be aligned' hints | grep -q 'with Y:16, N:16: 4 elements at once$' || { say "no hint"; cat hints; }
+printf '%s\n' 'import triton, triton.language as tl' '@triton.jit' 'def add(t, z, n, N: tl.constexpr):' '    i = tl.arange(0, N)' \
+    '    tl.store(z + i, tl.load(t[0] + i, mask=i < n) + tl.load(t[1][0] + i), mask=i < n)' >tuples.py
+"$NESO" inspect tuples.py::add --signature "(*i32:16, (*i32,)), *i32:16, i32, 1024" >hints
+grep -A1 'vector: 1 element at once; memory is not known' hints | grep -q 'with t_1_0:16: 4 elements at once$' || { say "no hint about a tuple's item"; cat hints; }
 "$NESO" inspect "$add" --signature "*i32:16, *i32:16, *i32:16, i32:16" | grep -q 'with ' && say "a hint where nothing is better"
 "$NESO" inspect "$matmul" --num-warps 8 --signature "*fp16, *fp16, *fp32, i32, i32, i32, i32, i32, i32, i32, i32, i32, $blocks" >hints
 [ "$(grep -c 'with stride_ak:1, stride_bn:1: a copy by a tensor map' hints)" = 2 ] || { say "no hint about strides"; cat hints; }
