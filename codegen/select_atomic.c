@@ -4,7 +4,8 @@
  *                                                     @%p0 atom.acq_rel.gpu.global.add.u32 %r5, [%rd1], %r4;
  *
  * Lanes that hold the same element as their owner get its result by a shuffle. PTX has no atomic maximum of
- * floats: as integers, positive floats stand in their order and negative ones in the reverse.
+ * floats: as integers, positive floats stand in their order and negative ones in the reverse; those of 16 bits, and what
+ * a target lacks of them, are exchanged until nobody came between.
  */
 #include "codegen/select.h"
 
@@ -75,19 +76,65 @@ static void float_extreme(struct select *s, const struct op *o, enum dtype dt, s
     emit_atomic(s, down, old, at, bits, pred_and(s, guard, pred_not(s, positive)));
 }
 
-static void check_rmw(struct select *s, enum dtype dt, enum rmw rmw)
+static struct opnd combine_halves(struct select *s, enum rmw rmw, enum dtype dt, struct opnd a, struct opnd b)
 {
-    if (dtype_info[dt].bytes < 4 && !(rmw == RMW_fadd && (dt == DT_f16 || dt == DT_bf16)))
+    enum ptype type = dtype_ptype(dt, READ_signed);
+    if (rmw == RMW_fadd) /* of bf16: a * 1 + b */
+        return emit3(s, form1(INSN_fma, type, MOD_rn), a, in_reg(s, opnd_int(CLASS_b16, 0x3f80)), b);
+    return emit2(s, form0(rmw == RMW_fmax ? INSN_max : INSN_min, type), a, b);
+}
+
+/*      seen = 0                        a guess of what is there: where it is wrong, one turn more
+ *      if (!guard) goto exit
+ *  body:
+ *      expected = seen
+ *      seen = cas at, expected, combine(expected, x)
+ *      if (seen != expected) goto body
+ *  exit:
+ *      old = seen
+ */
+static void exchange_halves(struct select *s, const struct op *o, enum dtype dt, struct opnd old, struct opnd at,
+                            struct opnd x, struct opnd guard)
+{
+    struct opnd seen = mir_reg(s->m, CLASS_b16), expected = mir_reg(s->m, CLASS_b16);
+    emit_mov(s, seen, opnd_int(CLASS_b16, 0));
+    x = in_reg(s, x);
+    struct mblock *before = s->b;
+    struct insn *skip = guard.kind == OPND_reg ? emit_jump(s, guard, true) : NULL;
+    struct mblock *body = s->b = mir_block(s->m, before->index, before->depth + 1);
+    emit_mov(s, expected, seen);
+    struct opnd all[] = {mir_reg(s->m, CLASS_b16), at, expected,
+                         combine_halves(s, (enum rmw)op_int(o, ATTR_rmw), dt, expected, x)};
+    emit_insn(s, atomic_form(o, INSN_atom, MOD_cas, PT_b16), 1, 4, all);
+    emit_mov(s, seen, all[0]);
+    struct opnd again = emit2(s, form1(INSN_setp, PT_s16, MOD_ne), all[0], expected);
+    jump_to(emit_jump(s, again, false), body);
+    s->b = mir_block(s->m, skip ? before->index : s->b->index, before->depth);
+    if (skip)
+        jump_to(skip, s->b);
+    if (old.kind == OPND_reg)
+        emit_mov(s, old, seen);
+}
+
+/* Does one instruction do it? */
+static bool is_atomic_of(struct select *s, enum dtype dt, enum rmw rmw)
+{
+    bool is_half = dt == DT_f16 || dt == DT_bf16;
+    if (is_half && rmw == RMW_fadd)
+        return dt == DT_f16 || target_has(s->target, HAS_atom_bf16);
+    if (dtype_info[dt].bytes < 4 && !(is_half && (rmw == RMW_fmax || rmw == RMW_fmin)))
         select_unsupported(s, "this atomic operation on types under 32 bits");
-    if (dt == DT_bf16 && !target_has(s->target, HAS_atom_bf16))
-        select_unsupported(s, "atomic addition of bfloat16");
+    return dtype_info[dt].bytes >= 4;
 }
 
 static void rmw_elem(struct select *s, const struct op *o, enum dtype dt, struct opnd old, struct opnd at,
                      struct opnd x, struct opnd guard)
 {
     enum rmw rmw = (enum rmw)op_int(o, ATTR_rmw);
-    check_rmw(s, dt, rmw);
+    if (!is_atomic_of(s, dt, rmw)) {
+        exchange_halves(s, o, dt, old, at, x, guard);
+        return;
+    }
     if (rmw == RMW_fmax || rmw == RMW_fmin) {
         float_extreme(s, o, dt, old, at, x, guard);
         return;
@@ -151,8 +198,8 @@ static struct opnd from_owner(struct select *s, enum dtype dt, const struct layo
 /* The register for the old value: 0 where nothing will be read. Float extremes work on integers. */
 static struct opnd old_register(struct select *s, const struct op *o, enum dtype dt, struct opnd guard)
 {
-    bool extreme =
-        o->code == OP_atomic_rmw && (op_int(o, ATTR_rmw) == RMW_fmax || op_int(o, ATTR_rmw) == RMW_fmin);
+    bool extreme = o->code == OP_atomic_rmw && dtype_info[dt].bytes >= 4 &&
+                   (op_int(o, ATTR_rmw) == RMW_fmax || op_int(o, ATTR_rmw) == RMW_fmin);
     enum reg_class cls = !extreme ? dtype_class(dt) : dt == DT_f64 ? CLASS_b64 : CLASS_b32;
     struct opnd old = mir_reg(s->m, cls);
     if (extreme || guard.kind == OPND_reg)

@@ -437,8 +437,8 @@ struct obj *builtin_descriptor_atomic(struct eval *e, struct obj **args, const s
     if (!find_block(e, args[0], args[1], call, 1, &ptrs, &mask))
         return obj_error;
     struct obj *value = arg_block_value(e, args[2], ptrs, call, 2);
-    struct obj *rest[] = {ptrs, value, mask, obj_none, obj_none};
-    return value && !is_error(builtin_atomic_rmw(e, rest, call)) ? obj_none : obj_error;
+    struct obj *rest[] = {ptrs, value, mask, obj_cstr(e, "relaxed"), obj_none};
+    return value && !is_error(atomic_update(e, rest, call, true)) ? obj_none : obj_error;
 }
 
 /* Rows of a matrix by their indices, and columns from y on. */

@@ -52,6 +52,10 @@ bool is_block_pointer(const struct obj *x);
 bool block_pointer_access(struct eval *e, struct obj *box, struct obj *boundary, struct obj *padding,
                           const struct args *call, int i, struct obj **ptrs, struct obj **mask, struct obj **other);
 
+/* -- builtins_memory.c -- */
+/* tl.atomic_NAME of the row that calls; is_boxed: of a descriptor's block, in no order with other accesses. */
+struct obj *atomic_update(struct eval *e, struct obj **args, const struct args *call, bool is_boxed);
+
 /* -- builtins_shape.c -- */
 struct obj *reshape_to(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
 struct obj *expand_at(struct eval *e, struct obj *x, int axis, struct loc at);

@@ -231,7 +231,8 @@ struct obj *builtin_store(struct eval *e, struct obj **args, const struct args *
 
 /* -- atomics -- */
 
-enum { ATOMIC_ints = 1, ATOMIC_halves = 2, ATOMIC_floats = 4 };
+/* boxed: by a tensor descriptor */
+enum { ATOMIC_ints = 1, ATOMIC_halves = 2, ATOMIC_floats = 4, ATOMIC_boxed_halves = 8 };
 
 /* clang-format off */
 /*  name, on signed and unsigned integers and floats, which types */
@@ -241,8 +242,8 @@ static const struct atomic {
     unsigned types;
 } atomics[] = {
     {"add",  RMW_add,  RMW_add,  RMW_fadd, ATOMIC_ints | ATOMIC_halves | ATOMIC_floats},
-    {"max",  RMW_maxs, RMW_maxu, RMW_fmax, ATOMIC_ints | ATOMIC_floats},
-    {"min",  RMW_mins, RMW_minu, RMW_fmin, ATOMIC_ints | ATOMIC_floats},
+    {"max",  RMW_maxs, RMW_maxu, RMW_fmax, ATOMIC_ints | ATOMIC_floats | ATOMIC_boxed_halves},
+    {"min",  RMW_mins, RMW_minu, RMW_fmin, ATOMIC_ints | ATOMIC_floats | ATOMIC_boxed_halves},
     {"and",  RMW_and,  RMW_and,  RMW_and,  ATOMIC_ints},
     {"or",   RMW_or,   RMW_or,   RMW_or,   ATOMIC_ints},
     {"xor",  RMW_xor,  RMW_xor,  RMW_xor,  ATOMIC_ints},
@@ -258,12 +259,12 @@ static const struct atomic *find_atomic(const char *name)
     return a;
 }
 
-static bool takes(const struct atomic *a, const struct lang_type *t)
+static bool takes(const struct atomic *a, const struct lang_type *t, bool is_boxed)
 {
     if (is_int_type(t))
         return bits_of(t) >= 32 && (a->types & ATOMIC_ints);
     if (is_dtype(t, DT_f16) || is_dtype(t, DT_bf16))
-        return a->types & ATOMIC_halves;
+        return a->types & (is_boxed ? ATOMIC_halves | ATOMIC_boxed_halves : ATOMIC_halves);
     return (is_dtype(t, DT_f32) || is_dtype(t, DT_f64)) && (a->types & ATOMIC_floats);
 }
 
@@ -289,7 +290,7 @@ static struct obj *atomic_op(struct eval *e, enum opcode code, int n, struct val
     return tensor_like(e, p, op_result(o), scalar_of(p)->elem);
 }
 
-struct obj *builtin_atomic_rmw(struct eval *e, struct obj **args, const struct args *call)
+struct obj *atomic_update(struct eval *e, struct obj **args, const struct args *call, bool is_boxed)
 {
     const struct atomic *a = find_atomic(call->callee->data);
     struct obj *p = arg_pointer(e, args[0], call, true), *mask;
@@ -298,7 +299,7 @@ struct obj *builtin_atomic_rmw(struct eval *e, struct obj **args, const struct a
         !arg_order(e, args[3], args[4], call, 3, &sem, &scope))
         return obj_error;
     const struct lang_type *t = scalar_of(p)->elem;
-    if (!takes(a, t)) {
+    if (!takes(a, t, is_boxed)) {
         diag_error(e->diag, trace_loc(e, call->loc), ERR_atomic_type, call->callee->name, lang_text(e, t));
         return obj_error;
     }
@@ -310,6 +311,11 @@ struct obj *builtin_atomic_rmw(struct eval *e, struct obj **args, const struct a
     struct obj *old = atomic_op(e, OP_atomic_rmw, 3, opnds, p, sem, scope, &o, call->loc);
     op_set_int(o, ATTR_rmw, is_float_type(t) ? a->on_float : t->is_unsigned ? a->on_unsigned : a->on_signed);
     return old;
+}
+
+struct obj *builtin_atomic_rmw(struct eval *e, struct obj **args, const struct args *call)
+{
+    return atomic_update(e, args, call, false);
 }
 
 /* cmp and val must be of the pointee's type already; numbers take it. */
