@@ -93,8 +93,8 @@ static struct opnd combine_halves(struct select *s, enum rmw rmw, enum dtype dt,
  *  exit:
  *      old = seen
  */
-static void exchange_halves(struct select *s, const struct op *o, enum dtype dt, struct opnd old, struct opnd at,
-                            struct opnd x, struct opnd guard)
+static void exchange_halves(struct select *s, const struct op *o, enum dtype dt, struct opnd old,
+                            struct opnd at, struct opnd x, struct opnd guard)
 {
     struct opnd seen = mir_reg(s->m, CLASS_b16), expected = mir_reg(s->m, CLASS_b16);
     emit_mov(s, seen, opnd_int(CLASS_b16, 0));

@@ -1,4 +1,4 @@
-/* select_reduce.c: reductions along an axis that lies in registers and lanes only.
+/* select_reduce.c: reductions along an axis that lies in registers and lanes only; functions of single elements.
  *
  *     registers    pairs of neighbours, then pairs of pairs, ... until each result has one value in each thread; of
  *                  products that are summed, runs of neighbours first: an fma takes in each but a run's first
@@ -206,10 +206,37 @@ static void reduce_to(struct select *s, const struct reduction *r, const struct 
         results[i][reg] = values[i];
 }
 
+/* The region in place, for each element that a thread holds. */
+static void select_map(struct select *s, const struct op *o)
+{
+    const struct type *t = o->results[0].type;
+    int free_bits = (int)layout_free_bits(t->layout, IN_reg);
+    struct opnd **results = NEW_ARRAY(s->m->arena, o->nresults, struct opnd *);
+    for (int i = 0; i < o->nresults; i++)
+        results[i] = tile_new(s, &o->results[i]);
+    for (int k = 0; k < tile_nregs(t); k++) {
+        if (k & free_bits) {
+            for (int i = 0; i < o->nresults; i++)
+                results[i][k] = results[i][k & ~free_bits];
+            continue;
+        }
+        for (int i = 0; i < o->nopnds; i++)
+            set_arg(s, o->regions[0]->args.at[i], tile_of(s, op_opnd(o, i))[k]);
+        const struct op *yield = select_inline(s, o->regions[0]);
+        for (int i = 0; i < o->nresults; i++)
+            results[i][k] = tile_of(s, op_opnd(yield, i))[0];
+        s->op = o;
+    }
+}
+
 void select_reduce(struct select *s, const struct op *o)
 {
     if (o->code == OP_scan) {
         select_scan(s, o);
+        return;
+    }
+    if (o->code == OP_map) {
+        select_map(s, o);
         return;
     }
     if (o->nopnds > VALUES_MOST)

@@ -46,7 +46,7 @@ ROW(tl,        where,         "condition, x, y",                   where,       
 ROW(method,    gather,        "src, index, axis",                  gather,        NULL)
 ROW(tl,        swizzle2d,     "i, j, size_i, size_j, size_g",      prelude,       "swizzle2d")
 ROW(method,    cdiv,          "x, div",                            cdiv,          NULL)
-ROW(tl,        map_elementwise, "scalar_fn, *args, pack=1",        unsupported,   NULL)
+ROW(tl,        map_elementwise, "scalar_fn, *args, pack=1",        map_elementwise, NULL)
 
 /* -- elementwise mathematics -- */
 ROW(math,      exp,           "x",                                 float_unary,   "exp")

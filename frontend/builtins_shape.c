@@ -413,6 +413,92 @@ struct obj *builtin_split(struct eval *e, struct obj **args, const struct args *
     return obj_error;
 }
 
+/* -- functions of single elements -- */
+
+/* x with its last dimension times or over 2, next to one of 2. */
+static struct obj *with_pairs(struct eval *e, struct obj *x, bool apart, struct loc at)
+{
+    int shape[RANK_MAX + 1], rank = rank_of(x) - !apart;
+    memcpy(shape, shape_of(x), (size_t)rank * sizeof *shape);
+    shape[rank - 1] = apart ? shape[rank - 1] / 2 : shape[rank - 1] * 2;
+    shape[rank] = 2;
+    return reshape_to(e, x, rank + apart, shape, at);
+}
+
+/* out[step i]: every n-th element of a row, from the i-th on. */
+static void unpack(struct eval *e, struct obj *x, int n, struct obj **out, int step, struct loc at)
+{
+    if (n == 1) {
+        *out = x;
+        return;
+    }
+    struct obj *pair = split(e, with_pairs(e, x, true, at), at);
+    unpack(e, pair->seq.at[0], n / 2, out, 2 * step, at);
+    unpack(e, pair->seq.at[1], n / 2, out + step, 2 * step, at);
+}
+
+static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step, struct loc at)
+{
+    if (n == 1)
+        return *x;
+    struct obj *a = repack(e, x, n / 2, 2 * step, at), *b = repack(e, x + step, n / 2, 2 * step, at);
+    return with_pairs(e, join(e, a, b, at), false, at);
+}
+
+/* The operands in one shape, apart for a function that takes `pack` elements of each; NULL: an error is
+ * reported. */
+static struct obj **mapped_operands(struct eval *e, struct obj *list, int64_t pack, const struct args *call)
+{
+    int n = list->seq.n;
+    struct obj **x = NEW_ARRAY(e->arena, n, struct obj *);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < n; i++) {
+            if (!pass && !(x[i] = arg_tensor(e, list->seq.at[i], call, i + 1, "args")))
+                return NULL;
+            if (i || pass)
+                tensor_broadcast(e, &x[0], &x[i], call->loc);
+            if (is_error(x[i]))
+                return NULL;
+        }
+    int last = rank_of(x[0]) ? shape_of(x[0])[rank_of(x[0]) - 1] : 1;
+    if (pack < 1 || last % pack) {
+        diag_error(e->diag, trace_loc(e, arg_loc(call, call->n, "pack")), ERR_map_pack, (int)pack, last);
+        return NULL;
+    }
+    struct obj **out = NEW_ARRAY(e->arena, n * (int)pack, struct obj *);
+    for (int i = 0; i < n; i++)
+        unpack(e, x[i], (int)pack, out + i * (int)pack, 1, call->loc);
+    return out;
+}
+
+struct obj *builtin_map_elementwise(struct eval *e, struct obj **args, const struct args *call)
+{
+    int64_t pack;
+    int n = args[1]->seq.n;
+    if (!arg_int(e, args[2], "pack", arg_loc(call, call->n, "pack"), &pack))
+        return obj_error;
+    if (args[0]->kind != OBJ_jit || n == 0) {
+        struct loc at = trace_loc(e, arg_loc(call, 0, "scalar_fn"));
+        if (!is_error(args[0]))
+            diag_error(e->diag, at, ERR_map_function, type_text(e, args[0]), n);
+        return obj_error;
+    }
+    struct obj **x = mapped_operands(e, args[1], pack, call);
+    struct obj *r = x ? trace_map(e, args[0], x, n * (int)pack, call->loc) : obj_error;
+    if (is_error(r))
+        return r;
+    if (r->seq.n % pack) {
+        diag_error(e->diag, trace_loc(e, call->loc), ERR_map_result, type_text(e, r));
+        return obj_error;
+    }
+    struct obj *out = obj_tuple(e, 0, NULL);
+    for (int i = 0; i < r->seq.n; i += (int)pack) {
+        struct obj *whole = repack(e, r->seq.at + i, (int)pack, 1, call->loc);
+        VEC_PUSH(e->arena, &out->seq, whole);
+    }
+    return out->seq.n == 1 ? out->seq.at[0] : out;
+}
+
 /* join puts the halves last; they are moved in front of dim and flattened into it. */
 struct obj *builtin_cat(struct eval *e, struct obj **args, const struct args *call)
 {

@@ -1,4 +1,5 @@
-/* region.c: functions of the language that become regions on scalars: the combine functions of reductions and scans.
+/* region.c: functions of the language that become regions on scalars: the combine functions of reductions and scans, and
+ * what tl.map_elementwise maps.
  *
  * A region only computes. What asserts in it is a value more: the number of the assertion that failed, 0 for none,
  * combined as the others are, and looked at when the op is done:
@@ -158,13 +159,49 @@ struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at)
 static const struct op *find_effect(const struct block *b)
 {
     for (const struct op *o = b->first; o->next; o = o->next) {
-        const struct op *found = o->code == OP_if || o->code == OP_assert || is_pure(o) ? NULL : o;
+        bool is_control = op_info[o->code].family == FAMILY_control;
+        const struct op *found = is_control || o->code == OP_assert || is_pure(o) ? NULL : o;
         for (int i = 0; i < o->nregions && !found; i++)
             found = find_effect(o->regions[i]);
         if (found)
             return found;
     }
     return NULL;
+}
+
+/* What fn returns for the region's arguments, of types[i % n]. */
+static struct obj *run(struct eval *e, struct obj *fn, struct block *b, int n,
+                       const struct lang_type *const *types, struct loc at)
+{
+    int nargs = b->args.n;
+    struct obj **items = NEW_ARRAY(e->arena, nargs, struct obj *);
+    struct loc *locs = NEW_ARRAY(e->arena, nargs, struct loc);
+    for (int i = 0; i < nargs; i++) {
+        items[i] = obj_tensor(e, b->args.at[i], types[i % n]);
+        items[i]->tensor.is_named = true;
+        locs[i] = at;
+    }
+    struct args args = {.n = nargs, .at = items, .locs = locs, .loc = at};
+    return eval_call(e, fn, &args);
+}
+
+static struct trace into_region(const struct eval *e, struct block *b)
+{
+    struct trace inner = *e->trace;
+    inner.block = b;
+    inner.in_region = true;
+    return inner;
+}
+
+/* Ends the region; false: an effect in it is reported. */
+static bool end_region(struct eval *e, struct block *b, int n, struct value *const *values, struct loc at)
+{
+    struct builder end = build_at_end(b, trace_loc(e, at));
+    build_yield(&end, n, values);
+    const struct op *effect = find_effect(b);
+    if (effect)
+        diag_error(e->diag, trace_loc(e, at), ERR_combine_effects, op_info[effect->code].name);
+    return !effect;
 }
 
 /* What a combine function returned, as n values of the types given. */
@@ -191,29 +228,85 @@ static bool region_values(struct eval *e, struct obj *r, int n, const struct lan
 bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n,
                   const struct lang_type *const *types, struct loc at)
 {
-    struct trace *outer = e->trace, inner = *outer;
-    struct obj **items = NEW_ARRAY(e->arena, 2 * n, struct obj *);
-    struct loc *locs = NEW_ARRAY(e->arena, 2 * n, struct loc);
+    struct trace *outer = e->trace, inner = into_region(e, b);
     struct value **values = NEW_ARRAY(e->arena, n, struct value *);
-    for (int i = 0; i < 2 * n; i++) {
-        items[i] = obj_tensor(e, b->args.at[i], types[i % n]);
-        items[i]->tensor.is_named = true;
-        locs[i] = at;
-    }
-    struct args args = {.n = 2 * n, .at = items, .locs = locs, .loc = at};
-    inner.block = b;
-    inner.in_region = true;
     e->trace = &inner;
-    struct obj *r = eval_call(e, combine, &args);
-    bool ok = region_values(e, r, n, types, values, at);
-    struct builder end = build_at_end(b, trace_loc(e, at));
-    if (ok) {
-        build_yield(&end, n, values);
-        const struct op *effect = find_effect(b);
-        if (effect)
-            diag_error(e->diag, trace_loc(e, at), ERR_combine_effects, op_info[effect->code].name);
-        ok = !effect;
-    }
+    struct obj *r = run(e, combine, b, n, types, at);
+    bool ok = region_values(e, r, n, types, values, at) && end_region(e, b, n, values, at);
     e->trace = outer;
     return ok;
+}
+
+/* -- functions of single elements -- */
+
+/* The scalars that the function returned; NULL: an error is reported. */
+static struct obj *mapped_values(struct eval *e, struct obj *r, struct loc at)
+{
+    struct obj *list = r->kind == OBJ_tuple ? obj_tuple(e, r->seq.n, r->seq.at) : obj_tuple(e, 1, &r);
+    if (is_error(r))
+        return NULL;
+    for (int i = 0; i < list->seq.n; i++) {
+        struct obj *x = list->seq.at[i] = to_tensor(e, list->seq.at[i], at);
+        if (is_error(x))
+            return NULL;
+        if (x->kind != OBJ_tensor || rank_of(x) > 0) {
+            diag_error(e->diag, trace_loc(e, at), ERR_map_result, type_text(e, x));
+            return NULL;
+        }
+    }
+    if (list->seq.n == 0)
+        diag_error(e->diag, trace_loc(e, at), ERR_map_result, "nothing");
+    return list->seq.n ? list : NULL;
+}
+
+/* Of scalars: a call. */
+static struct obj *mapped_scalars(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at)
+{
+    struct loc *locs = NEW_ARRAY(e->arena, n, struct loc);
+    for (int i = 0; i < n; i++)
+        locs[i] = at;
+    struct args args = {.n = n, .at = obj_tuple(e, n, x)->seq.at, .locs = locs, .loc = at};
+    struct obj *list = mapped_values(e, eval_call(e, fn, &args), at);
+    return list ? list : obj_error;
+}
+
+/* An op of the operands' shape, made once its region is known. */
+static struct op *map_op(struct eval *e, struct obj *const *x, int n, struct block *region,
+                         const struct obj *list, struct loc at)
+{
+    struct value **opnds = NEW_ARRAY(e->arena, n, struct value *);
+    const struct type **types = NEW_ARRAY(e->arena, list->seq.n, const struct type *);
+    for (int i = 0; i < n; i++)
+        opnds[i] = x[i]->tensor.value;
+    for (int i = 0; i < list->seq.n; i++)
+        types[i] = type_with_elem(e->trace->module, opnds[0]->type, list->seq.at[i]->tensor.value->type);
+    struct op *o = build_op(trace_builder(e, at), OP_map, n, opnds, list->seq.n, types, 1);
+    op_set_region(o, 0, region);
+    return o;
+}
+
+struct obj *trace_map(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at)
+{
+    if (rank_of(x[0]) == 0)
+        return mapped_scalars(e, fn, x, n, at);
+    struct block *region = block_new(e->trace->func, NULL);
+    const struct lang_type **types = NEW_ARRAY(e->arena, n, const struct lang_type *);
+    for (int i = 0; i < n; i++) {
+        types[i] = scalar_of(x[i]);
+        block_add_arg(region, type_elem(x[i]->tensor.value->type), "x");
+    }
+    struct trace *outer = e->trace, inner = into_region(e, region);
+    e->trace = &inner;
+    struct obj *list = mapped_values(e, run(e, fn, region, n, types, at), at);
+    struct value **values = NEW_ARRAY(e->arena, list ? list->seq.n : 0, struct value *);
+    for (int i = 0; list && i < list->seq.n; i++)
+        values[i] = list->seq.at[i]->tensor.value;
+    bool ok = list && end_region(e, region, list->seq.n, values, at);
+    e->trace = outer;
+    if (!ok)
+        return obj_error;
+    struct op *o = map_op(e, x, n, region, list, at);
+    for (int i = 0; i < list->seq.n; i++)
+        list->seq.at[i] = tensor_like(e, x[0], &o->results[i], scalar_of(list->seq.at[i]));
+    return list;
 }

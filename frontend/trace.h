@@ -100,6 +100,8 @@ struct obj *join_values(struct eval *e, struct value *cond, struct block *const 
 /* -- region.c -- */
 /* A reduction or scan, or one in its place that reports what its region asserts. */
 struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at);
+/* The tuple of what fn returns for each element of n blocks of one shape; obj_error: an error is reported. */
+struct obj *trace_map(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at);
 
 /* -- hostcall.c -- */
 bool trace_is_host_object(const struct obj *x); /* known to the host only: a variable may hold it */

@@ -154,6 +154,7 @@ OP(atomic_cas, "ptr cmp value",   "r", 0, A(sem)|A(scope),        memory, READS|
 /* -- reduce: regions take scalars (a1..an, b1..bn) and yield n -- */
 OP(reduce, "x*", "r*", 1, A(axis),            reduce, PURE|COSTLY, reduce, "combines along axis, any order; the axis disappears")
 OP(scan,   "x*", "r*", 1, A(axis)|A(reverse), reduce, PURE|COSTLY, scan,   "inclusive scan along axis")
+OP(map,    "x*", "r*", 1, 0,                  reduce, PURE|COSTLY, map,    "the region for each element of tiles of one shape: takes one of each, yields one of each result")
 OP(histogram, "x mask?", "r", 0, A(bins),     reduce, PURE|COSTLY, histogram, "counts of 0 .. bins-1 as i32")
 
 /* -- dot -- */

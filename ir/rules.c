@@ -588,6 +588,24 @@ const char *rule_scan(struct module *m, const struct op *o, const struct type **
     return error;
 }
 
+/* Results have the operands' shape and layout, and elements of any types. */
+const char *rule_map(struct module *m, const struct op *o, const struct type **types)
+{
+    if (o->nopnds == 0 || o->nresults == 0)
+        return wrong(m, "%d operands and %d results", o->nopnds, o->nresults);
+    const struct type *first = opnd(o, 0);
+    const char *error = want_tile(m, first);
+    for (int i = 1; i < o->nopnds && !error; i++)
+        error = want_type(m, "an operand", opnd(o, i), type_with_elem(m, first, type_elem(opnd(o, i))));
+    for (int i = 0; i < o->nresults && !error; i++) {
+        const struct type *t = o->results[i].type;
+        if (!t)
+            return want_given(m, o);
+        types[i] = type_with_elem(m, first, type_elem(t));
+    }
+    return error;
+}
+
 const char *rule_histogram(struct module *m, const struct op *o, const struct type **types)
 {
     const struct type *x = opnd(o, 0);

@@ -273,7 +273,7 @@ static bool check_roles(struct verifier *v, const struct op *o)
 /* n types: those of values, or of operands from `first` on. */
 struct type_list {
     const struct op *o;
-    enum { OF_operands, OF_results, OF_elements } what;
+    enum { OF_operands, OF_results, OF_elements, OF_result_elements } what;
     int first, n;
 };
 
@@ -281,6 +281,8 @@ static const struct type *type_at(const struct type_list *list, int i)
 {
     if (list->what == OF_results)
         return list->o->results[i].type;
+    if (list->what == OF_result_elements)
+        return type_elem(list->o->results[i].type);
     /* A reduction's region takes every operand's element twice, and yields it once. */
     if (list->what == OF_elements)
         return type_elem(op_opnd(list->o, i % list->o->nopnds)->type);
@@ -300,6 +302,10 @@ static void region_form(const struct op *o, int i, struct type_list *args, struc
     case OP_if:
         *args = (struct type_list){o, OF_results, 0, 0};
         *yields = results;
+        break;
+    case OP_map:
+        *args = (struct type_list){o, OF_elements, 0, o->nopnds};
+        *yields = (struct type_list){o, OF_result_elements, 0, o->nresults};
         break;
     default:
         *args = (struct type_list){o, OF_elements, 0, 2 * o->nopnds};

@@ -210,7 +210,7 @@ static void visit_block(struct func *f, struct block *block)
     int nparts = 1;
     for (struct op *o = block->first; o; o = o->next) {
         for (int i = 0; i < o->nregions; i++)
-            if (o->code != OP_reduce && o->code != OP_scan)
+            if (op_info[o->code].family != FAMILY_reduce)
                 visit_block(f, o->regions[i]);
         set_part(&a, o, nparts - 1);
         nparts += ends_part(o);

@@ -158,7 +158,8 @@ static bool is_shape_change(const struct op *o)
 /* Does it follow from the result's layout which one the operands need? */
 static bool maps_elements(const struct op *o)
 {
-    return op_has(o, ELEMENTWISE) || is_shape_change(o) || o->code == OP_hint || o->code == OP_asm;
+    return op_has(o, ELEMENTWISE) || is_shape_change(o) || o->code == OP_hint || o->code == OP_asm ||
+           o->code == OP_map;
 }
 
 static bool can_recompute(const struct op *o)
@@ -437,7 +438,7 @@ static void gather_op(struct assign *a, struct op *o)
         join_operands(o, add_site(a, o, add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name))->class);
     else if (op_has(o, ELEMENTWISE) || o->code == OP_hint)
         join_operands(o, class_of(op_result(o)));
-    else if (o->code == OP_asm || o->code == OP_asm_effect)
+    else if (o->code == OP_asm || o->code == OP_asm_effect || o->code == OP_map)
         add_asm(o);
     else if (is_shape_change(o))
         add_shape_change(a, o);
@@ -953,7 +954,7 @@ static void rewrite_op(struct assign *a, struct op *o)
         rewrite_gather(a, o);
     else if (o->code == OP_split)
         rewrite_split(a, o);
-    else if (o->nregions)
+    else if (op_info[o->code].family == FAMILY_control)
         rewrite_control(a, o);
     else if (site)
         demand_operands(a, o, l);

@@ -88,10 +88,10 @@ static int64_t step_elems(const struct op *o)
     return o->nopnds && op_opnd(o, 0) ? type_elems(op_opnd(o, 0)->type) : 0;
 }
 
-/* Most elements that a reduction's or scan's region computes at once. */
+/* Most elements that a region of a reduction and the like computes at once. */
 static int64_t region_width(const struct op *o)
 {
-    return o->code == OP_reduce || o->code == OP_scan ? type_elems(op_opnd(o, 0)->type) : 0;
+    return op_info[o->code].family == FAMILY_reduce ? type_elems(op_opnd(o, 0)->type) : 0;
 }
 
 static bool has_control(const struct block *b)

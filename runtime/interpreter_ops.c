@@ -315,6 +315,23 @@ static void step_scan(struct frame *f, const struct step *s)
     interpreter_drop(f);
 }
 
+static void step_map(struct frame *f, const struct step *s)
+{
+    const struct code *body = s->body[0];
+    int64_t most = body->one_by_one ? 1 : s->n;
+    for (int64_t done = 0; done < s->n; done += most) {
+        for (int k = 0; k < s->nin; k++) {
+            size_t bytes = (size_t)type_elem_bytes(op_opnd(s->op, k)->type);
+            memcpy(f->mem + body->args[k], step_in(f, s, k) + (size_t)done * bytes, (size_t)most * bytes);
+        }
+        const struct step *yield = run_region(f, body, most);
+        for (int k = 0; k < s->nout; k++) {
+            size_t bytes = (size_t)type_elem_bytes(s->op->results[k].type);
+            memcpy(f->mem + s->out[k] + (size_t)done * bytes, f->mem + yield->in[k], (size_t)most * bytes);
+        }
+    }
+}
+
 static void step_histogram(struct frame *f, const struct step *s)
 {
     const struct type *t = op_opnd(s->op, 0)->type;
@@ -531,7 +548,7 @@ static void step_assert(struct frame *f, const struct step *s)
 {
     const char *c = step_in(f, s, 0), *mask = step_in(f, s, 1);
     const struct attr *text = op_attr(s->op, ATTR_text);
-    for (int64_t i = 0; i < s->n; i++)
+    for (int64_t i = 0; i < elems(f, s); i++)
         if (!c[i] && (!mask || mask[i]))
             interpreter_fail(f, s, ERR_device_assert, "%s", text && text->s[0] ? text->s : "no message");
 }
@@ -621,6 +638,7 @@ step_function *const interpreter_steps[OP_count] = {
     [OP_atomic_cas] = step_atomic,
     [OP_reduce] = step_reduce,
     [OP_scan] = step_scan,
+    [OP_map] = step_map,
     [OP_histogram] = step_histogram,
     [OP_dot] = step_dot,
     [OP_for] = step_for,

@@ -215,7 +215,7 @@ static const struct {
     {"tl.dot(x[:, None].to(tl.float16), y[None, :].to(tl.float32))", "dot-types"}, {"tl.dot(x, y)", "dot-type"}, {"tl.dot(x * 1.0, y * 1.0)", "dot-rank"},
     {"x.dtype", "int32"},          {"p.dtype.element_ty", "fp32"}, {"x.shape[0]", "4"}, {"x.numel", "4"}, {"len(x.shape)", "1"},
     {"i32 if b else i64", "ternary-types"}, {"1 if b else 2", "int32[]"}, {"b and True", "int1[]"}, {"b and i32", "not-boolean"}, {"True or b", "True"},
-    {"tl.map_elementwise(x, x)", "not-supported"}, {"tl.sort(x)", "int32[constexpr[4]]"}, {"tl.cidv(x, 1)", "module-attribute"}, {"nothing", "name"},
+    {"tl.map_elementwise(x, x)", "map-function"}, {"tl.sort(x)", "int32[constexpr[4]]"}, {"tl.cidv(x, 1)", "module-attribute"}, {"nothing", "name"},
 };
 /* clang-format on */
 
