@@ -67,7 +67,9 @@ static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in
         }
     } else {
         mul = p->m->func->fp_fusion ? only_for(p, b, product, INSN_mul) : NULL;
-        if (!mul || mul->form.type != form.type || memcmp(mul->form.mods, form.mods, sizeof form.mods))
+        bool nearest = form.mods[0] == MOD_none || form.mods[0] == MOD_rn;
+        if (!mul || !nearest || mul->form.type != form.type ||
+            memcmp(mul->form.mods, form.mods, sizeof form.mods))
             return false;
         form.code = INSN_fma;
     }

@@ -190,5 +190,6 @@ struct opnd select_frem(struct select *s, enum dtype dt, const struct opnd *x);
 
 /* -- select_arith.c: used by others -- */
 struct opnd pred_not(struct select *s, struct opnd x);
+enum mod rounding_mod(const struct op *o); /* the mode in which it rounds, to nearest where it says nothing */
 
 #endif

@@ -35,6 +35,10 @@ static const struct row {
     [OP_min] = {0, 0, false, INSN_min},
     [OP_max] = {0, 0, false, INSN_max},
     [OP_fma] = {0, 0, false, INSN_fma},
+    [OP_fadd] = {0, 0, false, INSN_add},
+    [OP_fsub] = {0, 0, false, INSN_sub},
+    [OP_fmul] = {0, 0, false, INSN_mul},
+    [OP_ffma] = {0, 0, false, INSN_fma},
 };
 
 /* -- i1 -- */
@@ -246,16 +250,26 @@ static struct opnd inverse(struct select *s, struct opnd x)
     return emit2(s, form1(INSN_mul, PT_f32, MOD_rn), x, quarter);
 }
 
+enum mod rounding_mod(const struct op *o)
+{
+    static const uint8_t mods[ROUND_count] = {[ROUND_none] = MOD_rn,
+                                              [ROUND_rn] = MOD_rn,
+                                              [ROUND_rz] = MOD_rz,
+                                              [ROUND_rd] = MOD_rm,
+                                              [ROUND_ru] = MOD_rp};
+    return (enum mod)mods[op_int(o, ATTR_round)];
+}
+
 static struct opnd fdiv(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
 {
     if (dt == DT_f64)
-        return emit2(s, form1(INSN_div, PT_f64, MOD_rn), x[0], x[1]);
+        return emit2(s, form1(INSN_div, PT_f64, rounding_mod(o)), x[0], x[1]);
     if (dt != DT_f32)
         return through_f32(s, o, dt, x, fdiv);
-    bool exact = op_int(o, ATTR_round) == ROUND_rn;
+    bool exact = op_int(o, ATTR_round) != ROUND_none;
     if (!exact && is_inverse_of_more(o))
         return inverse(s, x[1]);
-    return emit2(s, form1(INSN_div, PT_f32, exact ? MOD_rn : MOD_full), x[0], x[1]);
+    return emit2(s, form1(INSN_div, PT_f32, exact ? rounding_mod(o) : MOD_full), x[0], x[1]);
 }
 
 static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
@@ -277,11 +291,12 @@ static struct opnd arith_float(struct select *s, const struct op *o, enum dtype 
         if (op_int(o, ATTR_nan) && dt == DT_f64)
             return minmax_f64_nan(s, code, x);
         return emit2(s, form1(code, type, op_int(o, ATTR_nan) ? MOD_prop_nan : MOD_none), x[0], x[1]);
-    case OP_fma: return emit3(s, form1(code, type, MOD_rn), x[0], x[1], x[2]);
+    case OP_ffma:
+    case OP_fma: return emit3(s, form1(code, type, rounding_mod(o)), x[0], x[1], x[2]);
     default:
         if (dt == DT_bf16 && !target_has(s->target, HAS_bf16_arith))
             return bf16_by_fma(s, o->code, x);
-        return emit2(s, form1(code, type, MOD_rn), x[0], x[1]);
+        return emit2(s, form1(code, type, rounding_mod(o)), x[0], x[1]);
     }
 }
 

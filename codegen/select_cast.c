@@ -214,28 +214,29 @@ static struct opnd widen_float(struct select *s, enum dtype from, enum dtype to,
     return narrow_from_f32(s, to, x, ROUND_rn);
 }
 
-static struct opnd narrow_float(struct select *s, enum dtype from, enum dtype to, struct opnd x,
-                                enum rounding round)
+static struct opnd narrow_float(struct select *s, const struct op *o, enum dtype from, enum dtype to,
+                                struct opnd x)
 {
-    enum mod mod = round == ROUND_rz ? MOD_rz : MOD_rn;
+    enum rounding round = (enum rounding)op_int(o, ATTR_round);
     if (from == DT_f64 && (to == DT_f32 || to == DT_f16))
-        return emit1(s, form_cvt(dtype_ptype(to, READ_signed), PT_f64, mod), x);
+        return emit1(s, form_cvt(dtype_ptype(to, READ_signed), PT_f64, rounding_mod(o)), x);
     x = from == DT_f64 ? f64_to_odd_f32(s, x) : widen_to_f32(s, from, x);
     return narrow_from_f32(s, to, x, round);
 }
 
 /* -- integers and floats -- */
 
-static struct opnd int_to_float(struct select *s, enum dtype from, enum dtype to, struct opnd x,
-                                bool with_sign)
+static struct opnd int_to_float(struct select *s, const struct op *o, enum dtype from, enum dtype to,
+                                struct opnd x)
 {
+    bool with_sign = o->code == OP_stof;
     if (from == DT_i1) {
         int64_t one = (int64_t)double_to_bits(to, with_sign ? -1.0 : 1.0);
         return emit3(s, form0(INSN_selp, dtype_ptype(to, READ_bits)), opnd_int(dtype_class(to), one),
                      opnd_int(dtype_class(to), 0), x);
     }
     enum dtype step = to == DT_f64 ? DT_f64 : to == DT_f16 ? DT_f16 : DT_f32;
-    x = emit1(s, form_cvt(dtype_ptype(step, READ_signed), source_type(from, with_sign), MOD_rn), x);
+    x = emit1(s, form_cvt(dtype_ptype(step, READ_signed), source_type(from, with_sign), rounding_mod(o)), x);
     return step == to ? x : narrow_from_f32(s, to, x, ROUND_rn);
 }
 
@@ -263,9 +264,9 @@ struct opnd select_cast(struct select *s, const struct op *o, const struct opnd 
     case OP_zext: return widen_int(s, from, to, x[0], false);
     case OP_trunc: return narrow_int(s, from, to, x[0]);
     case OP_fext: return widen_float(s, from, to, x[0]);
-    case OP_ftrunc: return narrow_float(s, from, to, x[0], (enum rounding)op_int(o, ATTR_round));
-    case OP_stof: return int_to_float(s, from, to, x[0], true);
-    case OP_utof: return int_to_float(s, from, to, x[0], false);
+    case OP_ftrunc: return narrow_float(s, o, from, to, x[0]);
+    case OP_stof:
+    case OP_utof: return int_to_float(s, o, from, to, x[0]);
     case OP_ftos: return float_to_int(s, from, to, x[0], true);
     case OP_ftou: return float_to_int(s, from, to, x[0], false);
     default: return emit_bits(s, dtype_class(to), x[0]);

@@ -358,7 +358,7 @@ static struct opnd log_f64(struct select *s, struct opnd x, bool to_base_2)
 
 static struct opnd math_f32(struct select *s, const struct op *o, struct opnd x)
 {
-    bool exact = op_int(o, ATTR_round) == ROUND_rn;
+    bool exact = op_int(o, ATTR_round) != ROUND_none;
     switch (o->code) {
     case OP_exp: return exp_f32(s, o, x);
     case OP_exp2: return emit1(s, form2(INSN_ex2, PT_f32, MOD_approx, MOD_ftz), x);
@@ -369,7 +369,7 @@ static struct opnd math_f32(struct select *s, const struct op *o, struct opnd x)
     case OP_erf: return erf_f32(s, x);
     case OP_sqrt:
         if (exact)
-            return emit1(s, form1(INSN_sqrt, PT_f32, MOD_rn), x);
+            return emit1(s, form1(INSN_sqrt, PT_f32, rounding_mod(o)), x);
         return emit1(s, form2(INSN_sqrt, PT_f32, MOD_approx, MOD_ftz), x);
     case OP_rsqrt: return emit1(s, form2(INSN_rsqrt, PT_f32, MOD_approx, MOD_ftz), x);
     case OP_floor: return emit1(s, form_cvt(PT_f32, PT_f32, MOD_rmi), x);
@@ -386,7 +386,7 @@ static struct opnd math_f64(struct select *s, const struct op *o, struct opnd x)
     case OP_exp2: return exp_f64(s, x, true);
     case OP_log: return log_f64(s, x, false);
     case OP_log2: return log_f64(s, x, true);
-    case OP_sqrt: return emit1(s, form1(INSN_sqrt, PT_f64, MOD_rn), x);
+    case OP_sqrt: return emit1(s, form1(INSN_sqrt, PT_f64, rounding_mod(o)), x);
     case OP_rsqrt:
         return emit2(s, form1(INSN_div, PT_f64, MOD_rn), one, emit1(s, form1(INSN_sqrt, PT_f64, MOD_rn), x));
     case OP_floor: return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rmi), x);

@@ -296,16 +296,21 @@ NEAREST(double2float, "float32") NEAREST(int2float, "float32") NEAREST(uint2floa
 NEAREST(ull2float, "float32") NEAREST(int2double, "float64") NEAREST(uint2double, "float64") NEAREST(ll2double, "float64")
 NEAREST(ull2double, "float64")
 #undef NEAREST
+#define TOWARD(name, params, op) \
+    ROW(libdevice, name##_rz, params, round_toward, "z" op) ROW(libdevice, name##_rd, params, round_toward, "d" op) \
+    ROW(libdevice, name##_ru, params, round_toward, "u" op)
+TOWARD(add, "x, y", "fadd") TOWARD(sub, "x, y", "fsub") TOWARD(mul, "x, y", "fmul") TOWARD(div, "x, y", "fdiv")
+TOWARD(fma, "x, y, z", "ffma") TOWARD(sqrt, "x", "sqrt") TOWARD(rcp, "x", "fdiv")
+#undef TOWARD
+#define CONVERT_TOWARD(name, to) \
+    ROW(libdevice, name##_rz, "x", convert_rounded, "z" to) ROW(libdevice, name##_rd, "x", convert_rounded, "d" to) \
+    ROW(libdevice, name##_ru, "x", convert_rounded, "u" to)
+CONVERT_TOWARD(double2float, "float32") CONVERT_TOWARD(int2float, "float32") CONVERT_TOWARD(uint2float, "float32")
+CONVERT_TOWARD(ll2float, "float32") CONVERT_TOWARD(ull2float, "float32") CONVERT_TOWARD(ll2double, "float64")
+CONVERT_TOWARD(ull2double, "float64")
+#undef CONVERT_TOWARD
 #define LACKING(name) ROW(libdevice, name, "*args", unsupported, NULL)
-LACKING(lgamma) LACKING(tgamma) LACKING(j0) LACKING(j1) LACKING(y0) LACKING(y1) LACKING(cyl_bessel_i0)
-LACKING(cyl_bessel_i1) LACKING(sqrt_rz) LACKING(sqrt_rd) LACKING(sqrt_ru) LACKING(rcp_rz) LACKING(rcp_rd) LACKING(rcp_ru)
-LACKING(add_rz) LACKING(add_rd) LACKING(add_ru) LACKING(sub_rz) LACKING(sub_rd) LACKING(sub_ru) LACKING(mul_rz)
-LACKING(mul_rd) LACKING(mul_ru) LACKING(div_rz) LACKING(div_rd) LACKING(div_ru) LACKING(fma_rz) LACKING(fma_rd)
-LACKING(fma_ru) LACKING(jn) LACKING(yn) LACKING(fast_tanhf) LACKING(rcp64h) LACKING(double2float_rz)
-LACKING(double2float_rd) LACKING(double2float_ru) LACKING(int2float_rz) LACKING(int2float_rd) LACKING(int2float_ru)
-LACKING(uint2float_rz) LACKING(uint2float_rd) LACKING(uint2float_ru) LACKING(ll2float_rz) LACKING(ll2float_rd)
-LACKING(ll2float_ru) LACKING(ull2float_rz) LACKING(ull2float_rd) LACKING(ull2float_ru) LACKING(ll2double_rz)
-LACKING(ll2double_rd) LACKING(ll2double_ru) LACKING(ull2double_rz) LACKING(ull2double_rd) LACKING(ull2double_ru)
+LACKING(lgamma) LACKING(tgamma) LACKING(j0) LACKING(j1) LACKING(y0) LACKING(y1) LACKING(cyl_bessel_i0) LACKING(cyl_bessel_i1) LACKING(jn) LACKING(yn) LACKING(fast_tanhf) LACKING(rcp64h)
 #undef LACKING
 
 /* -- tl.extra.cuda -- */

@@ -394,7 +394,43 @@ struct obj *builtin_int_prelude(struct eval *e, struct obj **args, const struct 
     return trace_call_prelude(e, call->callee->data, n, args, call->loc);
 }
 
-/* data: how a float is rounded to a whole number (to nearest, to zero, down, up), and the
+static enum rounding rounding_of(char letter)
+{
+    return letter == 'z' ? ROUND_rz : letter == 'd' ? ROUND_rd : letter == 'u' ? ROUND_ru : ROUND_rn;
+}
+
+/* data: how (toward zero, down, up), and the op. With fewer operands than the op has, 1 is the first. */
+struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct args *call)
+{
+    static const char *const names[] = {"x", "y", "z"};
+    const char *how = call->callee->data;
+    enum opcode code = opcode_of(how + 1);
+    struct obj *x[PARAMS_MOST] = {arg_float(e, args, call, 0, "x")};
+    struct value *opnds[PARAMS_MOST];
+    int n = count_params(call);
+    if (!x[0])
+        return obj_error;
+    for (int i = 1; i < n; i++) {
+        if (!(x[i] = arg_tensor(e, args[i], call, i, names[i])))
+            return obj_error;
+        if (!lang_equal(scalar_of(x[0]), scalar_of(x[i])))
+            return wrong_type(e, call, lang_text(e, scalar_of(x[0])), x[i], arg_loc(call, i, names[i]));
+    }
+    for (int i = 1; i < 2 * n && n > 1; i++) /* the first grows with each, then each to the first */
+        tensor_broadcast(e, &x[0], &x[i % n ? i % n : 1], call->loc);
+    if (is_error(x[0]))
+        return x[0];
+    bool is_inverse = code == OP_fdiv && n == 1;
+    if (is_inverse)
+        opnds[0] = build_const_float(trace_builder(e, call->loc), x[0]->tensor.value->type, 1);
+    for (int i = 0; i < n; i++)
+        opnds[i + is_inverse] = x[i]->tensor.value;
+    struct op *o = build_op(trace_builder(e, call->loc), code, n + is_inverse, opnds, 1, &opnds[0]->type, 0);
+    op_set_int(o, ATTR_round, rounding_of(*how));
+    return tensor_like(e, x[0], op_result(o), scalar_of(x[0]));
+}
+
+/* data: how a float is rounded to a whole number, or a number to a float (to nearest, to zero, down, up), and the
  * type that it becomes. */
 struct obj *builtin_convert_rounded(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -409,7 +445,10 @@ struct obj *builtin_convert_rounded(struct eval *e, struct obj **args, const str
         x = *how == 'n' ? trace_call_prelude(e, "libdevice_rint", 1, &x, call->loc)
                         : unary(e, *how == 'd' ? OP_floor : OP_ceil, x, call->loc);
     }
-    return tensor_cast(e, x, to, ROUND_none, false, call->loc);
+    struct obj *r = tensor_cast(e, x, to, ROUND_none, false, call->loc);
+    if (!is_error(r) && is_float_type(to) && *how != 'n' && r->tensor.value != x->tensor.value)
+        op_set_int(r->tensor.value->def, ATTR_round, rounding_of(*how));
+    return r;
 }
 
 /* -- selection -- */

@@ -57,6 +57,12 @@ static const struct type *given(const struct op *o)
     return o->results[0].type;
 }
 
+static bool is_single_or_double(const struct type *t)
+{
+    const struct type *elem = type_elem(t);
+    return elem->kind == TY_scalar && (elem->dtype == DT_f32 || elem->dtype == DT_f64);
+}
+
 static const struct type *bool_like(struct module *m, const struct type *t)
 {
     return type_with_elem(m, t, type_scalar(m, DT_i1));
@@ -204,6 +210,13 @@ const char *rule_floats(struct module *m, const struct op *o, const struct type 
     return elementwise(m, o, type_is_float(opnd(o, 0)), "floats", types);
 }
 
+const char *rule_toward(struct module *m, const struct op *o, const struct type **types)
+{
+    if (op_int(o, ATTR_round) <= ROUND_rn)
+        return wrong(m, "rounded to nearest, or not said how");
+    return elementwise(m, o, is_single_or_double(opnd(o, 0)), "f32 or f64", types);
+}
+
 const char *rule_cmp(struct module *m, const struct op *o, const struct type **types)
 {
     const char *error = elementwise(m, o, true, "operands to compare", types);
@@ -262,6 +275,11 @@ static const char *cast(struct module *m, const struct op *o, enum cast_rule rul
     const struct type *from = opnd(o, 0), *to = given(o);
     if (from->kind == TY_shared || type_with_elem(m, from, type_elem(to)) != to || !can_cast(rule, from, to))
         return wrong(m, "%s does not make %s of %s", op_info[o->code].name, ir(m, to), ir(m, from));
+    enum rounding round = (enum rounding)op_int(o, ATTR_round);
+    bool is_open = rule == CAST_itof ? round > ROUND_rn : round > ROUND_rz;
+    if (is_open && (!is_single_or_double(to) || (rule == CAST_fnarrow && type_elem_bits(from) < 64)))
+        return wrong(m, "%s of %s to %s rounds to nearest only", op_info[o->code].name, ir(m, from),
+                     ir(m, to));
     return NULL;
 }
 

@@ -81,15 +81,25 @@ static void read_floats(enum dtype type, int64_t n, double *restrict r, const vo
     }
 }
 
-/* Toward zero: back from what was rounded away from it. */
-static float to_float_rz(double x)
+/* Is f, which lies above x (order > 0), below it or on it, on the wrong side of it? The limit then
+ * that the next f lies toward; NaN: it is not. */
+static double wrong_side(enum rounding round, double x, int order)
 {
-    float f = (float)x;
-    return isfinite(x) && fabs((double)f) > fabs(x) ? nextafterf(f, 0) : f;
+    bool down = round == ROUND_rd || (round == ROUND_rz && x > 0),
+         up = round == ROUND_ru || (round == ROUND_rz && x < 0);
+    return order > 0 && down ? -INFINITY : order < 0 && up ? INFINITY : NAN;
 }
 
-static void write_floats(enum dtype type, bool rz, int64_t n, void *r, const double *x)
+static float to_float(double x, enum rounding round)
 {
+    float f = (float)x;
+    double to = isfinite(x) ? wrong_side(round, x, ((double)f > x) - ((double)f < x)) : NAN;
+    return isnan(to) ? f : nextafterf(f, (float)to);
+}
+
+static void write_floats(enum dtype type, enum rounding round, int64_t n, void *r, const double *x)
+{
+    bool rz = round == ROUND_rz;
     switch (type) {
 #define CASE(dtype, memory_type, value)                                                                      \
     case DT_##dtype:                                                                                         \
@@ -98,7 +108,7 @@ static void write_floats(enum dtype type, bool rz, int64_t n, void *r, const dou
         break;
         CASE(f16, uint16_t, double_to_f16(x[i], rz))
         CASE(bf16, uint16_t, double_to_bf16(x[i], rz))
-        CASE(f32, float, rz ? to_float_rz(x[i]) : (float)x[i])
+        CASE(f32, float, round > ROUND_rn ? to_float(x[i], round) : (float)x[i])
         CASE(f64, double, x[i])
         CASE(f8e5, uint8_t, double_to_f8e5(x[i], rz))
     default: CASE(f8e4, uint8_t, double_to_bits(DT_f8e4, x[i]))
@@ -108,12 +118,21 @@ static void write_floats(enum dtype type, bool rz, int64_t n, void *r, const dou
 
 /* -- between integers and floats -- */
 
-static void ints_to_floats(enum dtype to, bool with_sign, int64_t n, double *restrict r, const int64_t *x)
+__extension__ typedef __int128 wide;
+
+static void ints_to_floats(enum dtype to, bool with_sign, enum rounding round, int64_t n, double *restrict r,
+                           const int64_t *x)
 {
     for (int64_t i = 0; i < n; i++) {
         double d = with_sign ? (double)x[i] : (double)(uint64_t)x[i];
         float f = with_sign ? (float)x[i] : (float)(uint64_t)x[i];
         r[i] = to == DT_f64 ? d : (double)f;
+        if (round <= ROUND_rn)
+            continue;
+        wide whole = with_sign ? (wide)x[i] : (wide)(uint64_t)x[i], found = (wide)r[i];
+        double toward = wrong_side(round, r[i], (found > whole) - (found < whole));
+        if (!isnan(toward))
+            r[i] = to == DT_f64 ? nextafter(r[i], toward) : (double)nextafterf((float)r[i], (float)toward);
     }
 }
 
@@ -158,7 +177,7 @@ static void cast_some(enum opcode code, enum dtype from, enum dtype to, enum rou
     else
         read_floats(from, n, floats, x);
     if (code == OP_stof || code == OP_utof)
-        ints_to_floats(to, with_sign, n, floats, ints);
+        ints_to_floats(to, with_sign, round, n, floats, ints);
     if (code == OP_ftos || code == OP_ftou) {
         struct int_range range = range_for(from, to, with_sign);
         for (int64_t i = 0; i < n; i++)
@@ -167,7 +186,7 @@ static void cast_some(enum opcode code, enum dtype from, enum dtype to, enum rou
     if (dtype_info[to].kind == DTYPE_int)
         write_ints(to, n, r, ints);
     else
-        write_floats(to, round == ROUND_rz, n, r, floats);
+        write_floats(to, round, n, r, floats);
 }
 
 bool scalar_cast(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n,

@@ -5,10 +5,13 @@
  * rounding once. For fma it is not: there the sum is made in f64 and rounded to odd, which keeps what
  * lies beyond in its last bit.
  *
+ * What rounds otherwise than to nearest is computed in that mode of the machine, f32 and f64 only.
+ *
  * Where the GPU is approximate (division, exp2, sine...), here is libm's result, correctly
  * rounded or nearly so. */
 #include "ir/ir.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -127,14 +130,75 @@ static int count_operands(enum opcode code)
     case OP_add:
     case OP_sub:
     case OP_mul:
+    case OP_fadd:
+    case OP_fsub:
+    case OP_fmul:
     case OP_fdiv:
     case OP_frem:
     case OP_min:
     case OP_max:
     case OP_cmp: return 2;
+    case OP_ffma:
     case OP_fma: return 3;
     default: return 1;
     }
+}
+
+/* -- rounding toward zero, down, up -- */
+
+/* `volatile` keeps the operation between the changes of mode. */
+#define TOWARD(dtype, type, fma_of, sqrt_of)                                                                 \
+    static void toward_##dtype(enum opcode code, int64_t n, type *r, const void *const *opnds)               \
+    {                                                                                                        \
+        const type *a = opnds[0], *b = opnds[1], *c = opnds[2];                                              \
+        for (int64_t i = 0; i < n; i++) {                                                                    \
+            volatile type x = a[i], y = code == OP_sqrt ? 0 : b[i], z = code == OP_ffma ? c[i] : 0, d;       \
+            switch (code) {                                                                                  \
+            case OP_fadd: d = x + y; break;                                                                  \
+            case OP_fsub: d = x - y; break;                                                                  \
+            case OP_fmul: d = x * y; break;                                                                  \
+            case OP_fdiv: d = x / y; break;                                                                  \
+            case OP_sqrt: d = sqrt_of(x); break;                                                             \
+            default: d = fma_of(x, y, z); break;                                                             \
+            }                                                                                                \
+            r[i] = d;                                                                                        \
+        }                                                                                                    \
+    }
+TOWARD(f32, float, fmaf, sqrtf)
+TOWARD(f64, double, fma, sqrt)
+#undef TOWARD
+
+static bool rounds_toward(enum opcode code, int64_t option)
+{
+    switch (code) {
+    case OP_fadd:
+    case OP_fsub:
+    case OP_fmul:
+    case OP_ffma: return true;
+    case OP_fdiv:
+    case OP_sqrt: return option > ROUND_rn;
+    default: return false;
+    }
+}
+
+static bool eval_toward(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result,
+                        const void *const *x)
+{
+    static const int modes[ROUND_count] = {[ROUND_none] = FE_TONEAREST,
+                                           [ROUND_rn] = FE_TONEAREST,
+                                           [ROUND_rz] = FE_TOWARDZERO,
+                                           [ROUND_rd] = FE_DOWNWARD,
+                                           [ROUND_ru] = FE_UPWARD};
+    const void *opnds[3] = {x[0]};
+    for (int k = 1; k < count_operands(code); k++)
+        opnds[k] = x[k];
+    fesetround(modes[option]);
+    if (type == DT_f32)
+        toward_f32(code, n, result, opnds);
+    else
+        toward_f64(code, n, result, opnds);
+    fesetround(FE_TONEAREST);
+    return true;
 }
 
 static bool eval_f32(enum opcode code, int64_t option, int64_t n, void *result, const void *const *x)
@@ -249,6 +313,8 @@ static bool eval_small(enum opcode code, enum dtype type, int64_t option, int64_
 bool scalar_float(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result,
                   const void *const *x)
 {
+    if (rounds_toward(code, option))
+        return (type == DT_f32 || type == DT_f64) && eval_toward(code, type, option, n, result, x);
     switch (type) {
     case DT_f16:
     case DT_bf16: return eval_small(code, type, option, n, result, x);

@@ -82,7 +82,7 @@ static struct op *def_if(const struct value *v, enum opcode code)
 static bool depends_on_machine(const struct op *o)
 {
     if (o->code == OP_sqrt)
-        return op_int(o, ATTR_round) != ROUND_rn && dtype_of(op_result(o)) != DT_f64;
+        return op_int(o, ATTR_round) == ROUND_none && dtype_of(op_result(o)) != DT_f64;
     return op_info[o->code].family == FAMILY_math && o->code != OP_floor && o->code != OP_ceil;
 }
 
@@ -281,7 +281,7 @@ static struct value *reciprocal(struct builder *b, const struct op *o)
 {
     uint64_t bits;
     int exponent;
-    if (o->code != OP_fdiv || !const_bits(op_opnd(o, 1), &bits))
+    if (o->code != OP_fdiv || op_int(o, ATTR_round) > ROUND_rn || !const_bits(op_opnd(o, 1), &bits))
         return NULL;
     enum dtype t = dtype_of(op_result(o));
     double c = bits_to_double(t, bits);

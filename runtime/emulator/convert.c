@@ -5,6 +5,7 @@
  * Floats are rounded once, by integer arithmetic on the double's bits, which serves every format. */
 #include "runtime/emulator/machine.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -241,6 +242,25 @@ FUNCTION(float_to_int)
             (uint64_t)extend(clamp(to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), t, from), t));
 }
 
+/* To f32 and f64 toward zero, down or up: in that mode of the machine, which `volatile` keeps around the
+ * conversion. */
+FUNCTION(to_float_toward)
+{
+    enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;
+    (void)b, (void)c;
+    fesetround(in->mods[0] == MOD_rz ? FE_TOWARDZERO : in->mods[0] == MOD_rm ? FE_DOWNWARD : FE_UPWARD);
+    for (int i = 0; i < LANES; i++) {
+        volatile double x = from == PT_f64 ? lane_value(a, from, i) : 0;
+        volatile int64_t whole = from == PT_f64 ? 0 : extend(lane_bits(a, from, i), from);
+        volatile float f = from == PT_f64    ? (float)x
+                           : is_signed(from) ? (float)whole
+                                             : (float)(uint64_t)whole;
+        volatile double d64 = from == PT_f64 ? x : is_signed(from) ? (double)whole : (double)(uint64_t)whole;
+        put(d, t, i, t == PT_f64 ? double_bits(d64) : float_bits(PT_f32, (double)f, in));
+    }
+    fesetround(FE_TONEAREST);
+}
+
 /* Bits, so that NaNs stay what they are. */
 FUNCTION(bf16_to_f32)
 {
@@ -307,6 +327,9 @@ static emu_compute *plain(const struct emu_insn *in)
         return mode ? NULL : int_to_int;
     if (!is_float(t))
         return whole ? float_to_int : NULL;
+    bool is_toward = mode == MOD_rz || mode == MOD_rm || mode == MOD_rp;
+    if (is_toward && (t == PT_f32 || t == PT_f64) && (!is_float(from) || (t == PT_f32 && from == PT_f64)))
+        return to_float_toward;
     if (!is_float(from))
         return mode == MOD_rn ? int_to_float : NULL;
     if (t == PT_f32 && from == PT_bf16 && !mode)

@@ -38,7 +38,7 @@ static float flush(float x)
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
 }
 
-/* d = EXPR of x, y, z. Rounding to zero: `volatile` keeps the operation between the changes of mode. */
+/* d = EXPR of x, y, z. Toward zero, down, up: `volatile` keeps the operation between the changes of mode. */
 #define LANEWISE(name, T, suffix, EXPR)                                                                      \
     FUNCTION(name##_##suffix)                                                                                \
     {                                                                                                        \
@@ -51,16 +51,20 @@ static float flush(float x)
             d[i] = canonical_##suffix((T)(EXPR));                                                            \
         }                                                                                                    \
     }
-#define LANEWISE_TO_ZERO(name, T, suffix, EXPR)                                                              \
-    FUNCTION(name##_rz_##suffix)                                                                             \
+static void set_rounding(const struct emu_insn *in)
+{
+    fesetround(in->mods[0] == MOD_rz ? FE_TOWARDZERO : in->mods[0] == MOD_rm ? FE_DOWNWARD : FE_UPWARD);
+}
+
+#define LANEWISE_TOWARD(name, T, suffix, EXPR)                                                               \
+    FUNCTION(name##_toward_##suffix)                                                                         \
     {                                                                                                        \
-        (void)in;                                                                                            \
         T *restrict d = pd;                                                                                  \
-        const T *a = pa, *b = pb;                                                                            \
-        (void)pc;                                                                                            \
-        fesetround(FE_TOWARDZERO);                                                                           \
+        const T *a = pa, *b = pb, *c = pc;                                                                   \
+        set_rounding(in);                                                                                    \
         for (int i = 0; i < LANES; i++) {                                                                    \
-            volatile T x = a[i], y = b[i], r;                                                                \
+            volatile T x = a[i], y = b[i], z = c[i], r;                                                      \
+            (void)y, (void)z;                                                                                \
             r = EXPR;                                                                                        \
             d[i] = canonical_##suffix(r);                                                                    \
         }                                                                                                    \
@@ -74,14 +78,14 @@ BOTH(mul, x * y, x * y)
 BOTH(div, x / y, x / y)
 BOTH(fma, fmaf(x, y, z), fma(x, y, z))
 BOTH(sqrt, sqrtf(x), sqrt(x))
-LANEWISE_TO_ZERO(add, float, f32, x + y)
-LANEWISE_TO_ZERO(add, double, f64, x + y)
-LANEWISE_TO_ZERO(sub, float, f32, x - y)
-LANEWISE_TO_ZERO(sub, double, f64, x - y)
-LANEWISE_TO_ZERO(mul, float, f32, x * y)
-LANEWISE_TO_ZERO(mul, double, f64, x * y)
-LANEWISE_TO_ZERO(div, float, f32, x / y)
-LANEWISE_TO_ZERO(div, double, f64, x / y)
+#define BOTH_TOWARD(name, EXPR32, EXPR64)                                                                    \
+    LANEWISE_TOWARD(name, float, f32, EXPR32) LANEWISE_TOWARD(name, double, f64, EXPR64)
+BOTH_TOWARD(add, x + y, x + y)
+BOTH_TOWARD(sub, x - y, x - y)
+BOTH_TOWARD(mul, x * y, x * y)
+BOTH_TOWARD(div, x / y, x / y)
+BOTH_TOWARD(fma, fmaf(x, y, z), fma(x, y, z))
+BOTH_TOWARD(sqrt, sqrtf(x), sqrt(x))
 
 /* -- min, max: a NaN loses, unless .NaN is spelled; -0 is below +0 -- */
 
@@ -189,11 +193,9 @@ static const struct emu_row nearest[] = {
     FLOATS(INSN_mul, mul), SMALL(INSN_mul, mul),    FLOATS(INSN_fma, fma), SMALL(INSN_fma, fma),
     FLOATS(INSN_div, div), FLOATS(INSN_sqrt, sqrt),
 };
-static const struct emu_row to_zero[] = {
-    FLOATS(INSN_add, add_rz),
-    FLOATS(INSN_sub, sub_rz),
-    FLOATS(INSN_mul, mul_rz),
-    FLOATS(INSN_div, div_rz),
+static const struct emu_row toward[] = {
+    FLOATS(INSN_add, add_toward), FLOATS(INSN_sub, sub_toward), FLOATS(INSN_mul, mul_toward),
+    FLOATS(INSN_div, div_toward), FLOATS(INSN_fma, fma_toward), FLOATS(INSN_sqrt, sqrt_toward),
 };
 static const struct emu_row unrounded[] = {
     FLOATS(INSN_min, min), SMALL(INSN_min, min),      FLOATS(INSN_max, max), SMALL(INSN_max, max),
@@ -232,7 +234,9 @@ emu_compute *emu_float(const struct emu_insn *in)
     switch (in->mods[0]) {
     case MOD_none: return EMU_FIND(unrounded, in->code, in->type);
     case MOD_rn: return EMU_FIND(nearest, in->code, in->type);
-    case MOD_rz: return EMU_FIND(to_zero, in->code, in->type);
+    case MOD_rz:
+    case MOD_rm:
+    case MOD_rp: return EMU_FIND(toward, in->code, in->type);
     case MOD_prop_nan: return EMU_FIND(seeing_nan, in->code, in->type);
     case MOD_approx: return EMU_FIND(approximate, in->code, in->type);
     case MOD_full: return EMU_FIND(full_range, in->code, in->type);
