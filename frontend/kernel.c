@@ -42,6 +42,9 @@ static const char *refused(const struct ast *x)
 void kernel_check_expr(struct eval *e, const struct ast *x)
 {
     const char *name = refused(x);
+    if (x->kind == AST_break || x->kind == AST_continue)
+        eval_raise(e, x->loc, "UnsupportedLanguageConstruct",
+                   x->kind == AST_break ? ERR_kernel_break : ERR_kernel_continue);
     if (name)
         eval_raise(e, x->loc, "UnsupportedLanguageConstruct", ERR_unsupported_node, name);
 }

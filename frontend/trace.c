@@ -113,10 +113,39 @@ static void explain_missing(struct eval *e, struct scope *s, const char *name)
     }
 }
 
+/* What a kernel's own scopes have; names beyond them are globals and variables around it. */
+static bool is_local(const struct eval *e, const struct scope *s, const char *name)
+{
+    for (const struct scope *closure = e->trace->frame->fn->closure; s && s != closure; s = s->parent)
+        if (scope_get(s, name))
+            return true;
+    return false;
+}
+
+/* Data that a compiled kernel would freeze without a word. */
+static bool is_plain_data(const struct obj *x)
+{
+    return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;
+}
+
+static bool may_use_globals(const struct eval *e, const struct scope *s)
+{
+    const char *value = e->host && e->host->getenv
+                            ? e->host->getenv(e->host->ctx, "TRITON_ALLOW_NON_CONSTEXPR_GLOBALS")
+                            : NULL;
+    return e->trace->spec->interpreter || e->trace->place.line || (value && strcmp(value, "1") == 0) ||
+           !(s->globals && imports_language(s->globals));
+}
+
 struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
 {
     const char *id = name->name.id;
     struct obj *x = scope_find(s, id);
+    if (x && is_plain_data(x) && !is_local(e, s, id) && !may_use_globals(e, s)) {
+        diag_error(e->diag, trace_loc(e, name->loc), ERR_global, id);
+        diag_hint(e->diag, ERR_hint_global, id);
+        return obj_error;
+    }
     if (!x)
         x = library_name(e, s, id);
     if (x)

@@ -452,10 +452,101 @@ static const char *kernel_names(const struct neso_module *m, struct arena *a)
     return t.s;
 }
 
+/* Where a kernel that a file seems to lack may be: inside of a class or function, or behind an import that was
+ * not found, of itself or of what decorates it. */
+struct search {
+    struct neso_module *module;
+    const char *name; /* NULL: any */
+    const struct ast *def, *inside, *import;
+    const char *imported; /* by `import`, and not found */
+};
+
+static const char *root_of(const struct ast *x)
+{
+    while (x->kind == AST_attribute || x->kind == AST_call)
+        x = x->kind == AST_call ? x->call.func : x->attribute.value;
+    return x->kind == AST_name ? x->name.id : NULL;
+}
+
+static bool is_unknown(const struct search *s, const char *name)
+{
+    const struct obj *x = name ? scope_get(s->module->object->module.scope, name) : NULL;
+    return x && obj_is_unknown(x);
+}
+
+/* A function with a decorator that is, or was to be, triton's. */
+static void look_at_def(struct search *s, const struct ast *n, const struct ast *inside)
+{
+    if (s->name && strcmp(n->def.name, s->name) != 0)
+        return;
+    for (int i = 0; i < n->def.decorators.n && !s->def; i++) {
+        const char *root = root_of(n->def.decorators.at[i]);
+        bool lacks = is_unknown(s, root),
+             is_jit = root && (strcmp(root, "triton") == 0 || strcmp(root, "jit") == 0);
+        if (!lacks && !(is_jit && inside))
+            continue;
+        s->def = n;
+        s->inside = lacks ? NULL : inside;
+        s->imported = lacks ? root : NULL;
+    }
+}
+
+static void look(struct search *s, const struct ast *n, const struct ast *inside)
+{
+    if (n->kind == AST_def)
+        look_at_def(s, n, inside);
+    struct ast_cursor at = {0};
+    for (const struct ast *c; (c = ast_child(n, &at));)
+        look(s, c, n->kind == AST_def || n->kind == AST_class ? n : inside);
+}
+
+/* The statement that was to import a name. */
+static void look_for_import(struct search *s, const struct ast *n, const struct ast *statement)
+{
+    if (n->kind == AST_import || n->kind == AST_import_from)
+        statement = n;
+    if (n->kind == AST_alias && statement) {
+        const char *name = n->alias.as ? n->alias.as : n->alias.name;
+        size_t length = strlen(s->imported);
+        if (strncmp(name, s->imported, length) == 0 && (name[length] == '\0' || name[length] == '.'))
+            s->import = statement;
+    }
+    struct ast_cursor at = {0};
+    for (const struct ast *c; (c = ast_child(n, &at));)
+        look_for_import(s, c, statement);
+}
+
+/* True: what keeps the kernel from being found is reported. */
+static bool explain_missing(struct neso_module *m, const char *name)
+{
+    struct ast *tree = m->is_ir ? NULL : parse_module(&m->arena, &m->strings, &m->diag, m->source);
+    struct search s = {.module = m, .name = name};
+    if (!tree)
+        return false;
+    look(&s, tree, NULL);
+    if (name && is_unknown(&s, intern_str(&m->strings, name)))
+        s.imported = name;
+    if (s.imported)
+        look_for_import(&s, tree, NULL);
+    if (s.import && s.def) {
+        diag_error(&m->diag, s.import->loc, ERR_kernel_decorator, s.imported, s.def->def.name);
+        diag_note(&m->diag, s.def->loc, ERR_defined_here, s.def->def.name);
+    } else if (s.import) {
+        diag_error(&m->diag, s.import->loc, ERR_kernel_imported, s.imported);
+    } else if (s.def && s.inside) {
+        bool is_class = s.inside->kind == AST_class;
+        diag_error(&m->diag, s.def->def.name_loc, ERR_kernel_inside, s.def->def.name,
+                   is_class ? "class" : "function", is_class ? s.inside->klass.name : s.inside->def.name);
+    }
+    return s.import || (s.def && s.inside);
+}
+
 static bool find_kernel(struct neso_kernel *k, const char *name)
 {
     struct neso_module *m = k->module;
     const char *first = neso_module_kernel(m, 0), *file = m->source->name;
+    if (!first && explain_missing(m, name))
+        return false;
     if (!first) {
         diag_error(&m->diag, (struct loc){0}, ERR_no_kernels, file);
         return false;
@@ -474,6 +565,8 @@ static bool find_kernel(struct neso_kernel *k, const char *name)
             k->jit = module_jit(m, i);
             return true;
         }
+    if (explain_missing(m, name))
+        return false;
     diag_error(&m->diag, (struct loc){0}, ERR_no_kernel, name, file);
     diag_hint(&m->diag, ERR_kernels_here, kernel_names(m, &k->arena));
     return false;

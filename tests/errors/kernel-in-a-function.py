@@ -1,0 +1,31 @@
+# A kernel that a function makes has no name of its own at the top of the file.
+# run: compile kernel-in-a-function.py::made --signature "*i32"
+import triton
+import triton.language as tl
+from missing_helpers import my_jit, scale
+from other import (alpha,
+                   beta as gamma)
+
+
+@my_jit
+def decorated(x):
+    tl.store(x, 1)
+
+
+class Ops:
+    @staticmethod
+    @triton.jit
+    def inside(x):
+        tl.store(x, 1)
+
+
+def make(n):
+    @triton.jit
+    def made(x):
+        tl.store(x, 1)
+    return made
+
+# expect: exit 2
+# kernel-in-a-function.py:24:9: error: kernel 'made' is inside of function 'make': only those at the top of a file can be compiled by name [kernel-inside]
+#    24 |     def made(x):
+#       |         ^~~~
