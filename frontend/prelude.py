@@ -975,6 +975,108 @@ def libdevice_double2loint(x):
     return as_int(x).to(tl.int32)
 
 
+# -- libdevice: gamma functions --
+import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+# c[0] + c[1] t + c[2] t^2 + ...
+@triton.jit
+def polynomial(c: tl.constexpr, t):
+    r = t * 0.0 + c[len(c) - 1]
+    for i in tl.static_range(len(c) - 2, -1, -1):
+        r = r * t + c[i]
+    return r
+
+
+# log(gamma(x)) / ((x - 1) (x - 2)) from 1 to 2 and from 2 to 3.
+@triton.jit
+def lgamma_factor(x):
+    low: tl.constexpr = (0.4831289505409809, -0.14595989591430608, 0.06291140107456439, -0.031308487501010646,
+                         0.01679709863127416, -0.009425622448525798, 0.005446457839126065, -0.0032120740737152814,
+                         0.0019229163127905161, -0.0011644145847310124, 0.000711519067515296, -0.00043799307479613914,
+                         0.00027131373861446925, -0.0001689178215524898, 0.00010535512483785591, -6.614136022346414e-05,
+                         4.30276814976503e-05, -2.7201673025504752e-05, 1.3186019073996835e-05, -8.355075869795273e-06,
+                         1.2140008083973407e-05, -7.760660152513446e-06)
+    high: tl.constexpr = (0.37957716063055885, -0.07466357415449941, 0.019905154304743208, -0.006018768527036914,
+                          0.0019490574889463365, -0.0006586397065650056, 0.00022905363747507287, -8.130229408034726e-05,
+                          2.929928312004998e-05, -1.0682259123883373e-05, 3.9305860909127655e-06, -1.4575541733757617e-06,
+                          5.436082854534496e-07, -2.015090104183497e-07, 7.585695078040205e-08, -3.385821013938236e-08,
+                          1.2848137769988069e-08)
+    return tl.where(x < 2.0, polynomial(low, x - 1.5), polynomial(high, x - 2.5))
+
+
+# Of x > 0: below 13 by x gamma(x) = gamma(x + 1) from a number between 1 and 3, whose logarithm has factors that are
+# exact; above by Stirling's series. Of others by the reflection gamma(x) gamma(-x) = -pi / (x sin(pi x)).
+@triton.jit
+def lgamma_f64(x):
+    a = tl.abs(x)
+    y, p = tl.where(a < 1.0, a + 1.0, a), a * 0.0 + 1.0
+    for _ in tl.static_range(10):
+        far = (y >= 3.0) & (a < 13.0)
+        y = tl.where(far, y - 1.0, y)
+        p = tl.where(far, p * y, p)
+    near = tl.where(a < 1.0, a, y - 1.0) * tl.where(a < 1.0, a - 1.0, y - 2.0) * lgamma_factor(y)
+    l = tl.log(tl.where((a >= 1.0) & (a < 13.0), p, a))
+    series: tl.constexpr = (0.08333333333333333, -0.002777777777777778, 0.0007936507936507937, -0.0005952380952380953,
+                            0.0008417508417508417, -0.0019175269175269176, 0.00641025641025641, -0.029550653594771242)
+    v = tl.div_rn(tl.full(a.shape, 1.0, tl.float64), a)
+    far = (a - 0.5) * (l - 1.0) + (polynomial(series, v * v) * v + 0.4189385332046728)
+    r = tl.where(a < 1.0, near - l, tl.where(a < 13.0, near + l, far))
+    s = tl.abs(libdevice.sinpi(a))
+    reflected = tl.where((s == 0.0) | (a == float("inf")), float("inf"), tl.log(3.141592653589793 / (a * s)) - r)
+    return tl.where((x < 0.0) & (a > 1e-17), reflected, r)
+
+
+# Lanczos' approximation: gamma(z) = (v / e)^(z - 1/2) n(z) / d(z) with v = z + 5.52468...; the whole powers are products of
+# pairs of numbers, of which the second is what the first lacks. Of x < 0 by -pi / (x sin(pi x) gamma(-x)).
+@triton.jit
+def tgamma_f64(x):
+    n: tl.constexpr = (56906521.913471565, 103794043.11634454, 86363131.2881386, 43338889.32467614, 14605578.087685067,
+                       3481712.154980646, 601859.6171681099, 75999.29304014542, 6955.999602515376, 449.9445569063168,
+                       19.519927882476175, 0.5098416655656676, 0.006061842346248907)
+    d: tl.constexpr = (0.0, 39916800.0, 120543840.0, 150917976.0, 105258076.0, 45995730.0, 13339535.0, 2637558.0, 357423.0,
+                       32670.0, 1925.0, 66.0, 1.0)
+    a = tl.abs(x)
+    z = tl.where(a < 1.0, a + 1.0, a)
+    z = tl.where(z > 190.0, 190.0, z)
+    v = z + 5.524680040776729583740234375
+    whole = tl.floor(z - 0.5)
+    bits = whole.to(tl.int32)
+    inverse = v * 0.0 + 0.36787944117144233
+    b = v * inverse
+    back = v - z
+    lost = (z - (v - back)) + (5.524680040776729583740234375 - back)
+    c = tl.fma(v, inverse, -b) + (lost * inverse - v * 1.2428753672788363e-17)
+    rest = tl.exp((z - 0.5 - whole) * tl.log(b)) * tl.div_rn(polynomial(n, z), polynomial(d, z))
+    r, low = z * 0.0 + 1.0, z * 0.0
+    for i in tl.static_range(7):
+        product = r * b
+        lost = tl.fma(r, b, -product) + (r * c + low * b)
+        is_set = ((bits >> i) & 1) != 0
+        r, low = tl.where(is_set, product, r), tl.where(is_set, lost, low)
+        product = b * b
+        c = tl.fma(b, b, -product) + 2.0 * (b * c)
+        b = product
+    r = (r + low) * rest
+    last = tl.where(bits >= 128, b + c, 1.0)
+    reflected = 3.141592653589793 / (libdevice.sinpi(x) * tl.where(a < 1.0, 1.0, a)) / r / last
+    reflected = tl.where(tl.floor(x) == x, float("nan"), reflected)
+    r = r * last
+    return tl.where(x < 0.0, reflected, tl.where(x < 1.0, tl.div_rn(r, x), r))
+
+
+@triton.jit
+def libdevice_lgamma(x):
+    return lgamma_f64(x.to(tl.float64)).to(x.dtype)
+
+
+@triton.jit
+def libdevice_tgamma(x):
+    return tgamma_f64(x.to(tl.float64)).to(x.dtype)
+
+
 # -- libdevice: of integers --
 import triton
 import triton.language as tl
