@@ -14,8 +14,7 @@
  * Classes decide from the largest tile down. One with accesses is spread so that these coalesce, with the
  * widest vectors that alignment allows; what reductions, broadcasts and other changes of shape link to it
  * gets the layout that moves nothing. Where two wishes meet, a `convert` stands. Needs: no layouts. Leaves: a
- * layout on every tile, without replicated registers.
- */
+ * layout on every tile, without replicated registers. */
 #include "opt/passes.h"
 
 enum { THREADS_PER_WARP = 1 << LANE_BITS, SEGMENT_BYTES = 128 };

@@ -257,7 +257,9 @@ static const char *why_not(struct raising *r, struct candidate *c)
     struct builder b = build_before(o);
     for (int i = 0; i < c->a.ndims; i++)
         c->starts[i] = poly_build(r->t, &b, &c->a.dims[c->dims[i]].start);
-    return warps_can_feed(o, c->starts, c->a.ndims) ? NULL : "where it starts, or a return before it, depends on memory that may change";
+    return warps_can_feed(o, c->starts, c->a.ndims)
+               ? NULL
+               : "where it starts, or a return before it, depends on memory that may change";
 }
 
 static void explain_access(struct raising *r, const struct op *o)

@@ -409,7 +409,8 @@ void try_warp(struct bench *b)
     try_cluster(b, "arrive.relaxed.aligned", "wait.acquire.aligned");
     try_cluster(b, "arrive", "wait");
     bench_untested(b, INSN_trap, "ends a GPU's context; tests/unit/emulator.c runs it");
-    bench_untested(b, INSN_read_now, "gives another value each time; tests/programs/inline_assembly.py has some");
+    bench_untested(b, INSN_read_now,
+                   "gives another value each time; tests/programs/inline_assembly.py has some");
     bench_untested(b, INSN_asm, "is a text of the user's; tests/programs/inline_assembly.py has some");
     bench_untested(b, INSN_vprintf,
                    "writes to a stream, not to memory; tests/programs run device_print on every device");
