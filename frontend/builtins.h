@@ -267,6 +267,10 @@ FLOAT_PRELUDE(erfcinv, "x") FLOAT_PRELUDE(normcdfinv, "x") FLOAT_PRELUDE(atan, "
 FLOAT_PRELUDE(acos, "x") FLOAT_PRELUDE(cbrt, "x") FLOAT_PRELUDE(rcbrt, "x") FLOAT_PRELUDE(sinpi, "x")
 FLOAT_PRELUDE(cospi, "x") FLOAT_PRELUDE(ilogb, "x") FLOAT_PRELUDE(logb, "x") FLOAT_PRELUDE(rsqrt_rn, "x")
 FLOAT_PRELUDE(rcp_rn, "x") FLOAT_PRELUDE(double2hiint, "x") FLOAT_PRELUDE(double2loint, "x")
+FLOAT_PRELUDE(j0, "x") FLOAT_PRELUDE(j1, "x") FLOAT_PRELUDE(y0, "x") FLOAT_PRELUDE(y1, "x")
+FLOAT_PRELUDE(cyl_bessel_i0, "x") FLOAT_PRELUDE(cyl_bessel_i1, "x")
+ROW(libdevice, jn, "n, x", order_prelude, "libdevice_jn")
+ROW(libdevice, yn, "n, x", order_prelude, "libdevice_yn")
 FLOAT_PRELUDE(lgamma, "x") FLOAT_PRELUDE(tgamma, "x") FLOAT_PRELUDE(atan2, "x, y") FLOAT_PRELUDE(rhypot, "x, y") FLOAT_PRELUDE(remainder, "x, y") FLOAT_PRELUDE(nextafter, "x, y")
 FLOAT_PRELUDE(ldexp, "x, y") FLOAT_PRELUDE(mul_rn, "x, y") FLOAT_PRELUDE(add_rn, "x, y") FLOAT_PRELUDE(sub_rn, "x, y")
 FLOAT_PRELUDE(norm3d, "x, y, z") FLOAT_PRELUDE(rnorm3d, "x, y, z")
@@ -310,7 +314,7 @@ CONVERT_TOWARD(ll2float, "float32") CONVERT_TOWARD(ull2float, "float32") CONVERT
 CONVERT_TOWARD(ull2double, "float64")
 #undef CONVERT_TOWARD
 #define LACKING(name) ROW(libdevice, name, "*args", unsupported, NULL)
-LACKING(j0) LACKING(j1) LACKING(y0) LACKING(y1) LACKING(cyl_bessel_i0) LACKING(cyl_bessel_i1) LACKING(jn) LACKING(yn) LACKING(fast_tanhf) LACKING(rcp64h)
+LACKING(fast_tanhf) LACKING(rcp64h)
 #undef LACKING
 
 /* -- tl.extra.cuda -- */

@@ -382,6 +382,18 @@ struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struc
     return trace_call_prelude(e, call->callee->data, n, x, call->loc);
 }
 
+/* An order, which is an i32, and a number. */
+struct obj *builtin_order_prelude(struct eval *e, struct obj **args, const struct args *call)
+{
+    struct obj *x[2] = {arg_tensor(e, args[0], call, 0, "n"), arg_float(e, args, call, 1, "x")};
+    if (!x[0] || !x[1])
+        return obj_error;
+    if (!is_dtype(scalar_of(x[0]), DT_i32))
+        return wrong_type(e, call, "int32", x[0], arg_loc(call, 0, "n"));
+    tensor_broadcast(e, &x[0], &x[1], call->loc);
+    return is_error(x[0]) ? x[0] : trace_call_prelude(e, call->callee->data, 2, x, call->loc);
+}
+
 struct obj *builtin_int_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     int n = count_params(call);
