@@ -156,6 +156,9 @@ run: all
 test: all units api
 	tests/check
 
+test-fast: all units
+	tests/run --fast
+
 test-all: all units api
 	tests/check --all
 
@@ -187,6 +190,6 @@ format:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all fuzzers units api run test test-all random bench amalgamation install format clean
+.PHONY: all fuzzers units api run test test-fast test-all random bench amalgamation install format clean
 .SECONDARY:
 -include $(OBJECTS:.o=.d) $(COMMAND:%.c=$(BUILD)/%.d) $(wildcard $(BUILD)/tests/*/*.d)

@@ -48,7 +48,7 @@ PY
 # bench STATUS TEXT ARGUMENT...: what it prints, errors too, has TEXT in it.
 bench() {
     local status=$1 text=$2 got; shift 2
-    timeout 60 "$NESO" bench "$@" >out 2>&1 </dev/null
+    "$NESO_LIMIT" 60 "$NESO" bench "$@" >out 2>&1 </dev/null
     got=$?
     [ $got = "$status" ] || { say "bench $*: exit $got, expected $status"; head -n 20 out; }
     grep -qE -- "$text" out || { say "bench $*: expected to read: $text"; head -n 20 out; }

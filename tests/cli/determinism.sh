@@ -24,7 +24,7 @@ done
 keep() { # FOLDER NESO PROGRAM
     local device=interpreter
     head -n 1 "$3" | sed 's/[(;].*//' | grep -q emulator && device=emulator
-    rm -rf "$1"; timeout 120 "$2" run --device $device --keep-ptx "$1" "$3" >/dev/null 2>&1
+    rm -rf "$1"; "$NESO_LIMIT" 120 "$2" run --device $device --keep-ptx "$1" "$3" >/dev/null 2>&1
 }
 programs=("$NESO_ROOT"/tests/programs/{announcement_add,announcement_softmax,tensor_maps,layer_norm,scans}.py)
 [ -z "${EVERY:-}" ] || programs=("$NESO_ROOT"/tests/programs/*.py)

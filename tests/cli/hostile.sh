@@ -9,7 +9,7 @@ fail=0 n=0
 # case NAME ARGUMENT...: a transcript of what neso says; no text of the input's size.
 case_() {
     local name=$1 got; shift
-    timeout 60 "$NESO" "$@" >out 2>err </dev/null
+    "$NESO_LIMIT" 60 "$NESO" "$@" >out 2>err </dev/null
     got=$?
     [ $got = 1 ] || [ $got = 2 ] || { echo "$name: exit $got: $(head -c 2000 err)" >&2; fail=1; }
     n=$((n + 1))
