@@ -239,6 +239,7 @@ struct loss {
 };
 static const char idle[] = "the only warpgroup has waited for all that it multiplies: nothing is under way",
                   begun[] = "behind the first round: nothing else is under way, and dots alone wrote the sum",
+                  apart[] = "of a sum that begins anew in registers of its own: nothing else writes them",
                   enough[] = "a thread begins with as many as it needs here",
                   own[] = "each warpgroup writes over rows of A that it alone multiplied",
                   last[] = "of the last piece: nothing is written to the slot that it says is free",
@@ -265,6 +266,8 @@ static const struct loss harmless[] = {
     {"pairs of CTAs", "wgmma.fence", 1, begun},
     {"attention", "bar.sync", 1, idle},
     {"attention", "bra", 2, over},
+    {"attention", "mbarrier.try_wait", 1, over},
+    {"attention", "wgmma.fence", 1, apart},
     {"attention", "mbarrier.arrive", 1, none},
 };
 enum { LOSSES = sizeof harmless / sizeof *harmless };
