@@ -147,7 +147,12 @@ RANDOM_OBJECTS = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/random/*.c))
 $(BUILD)/random_kernels: $(RANDOM_OBJECTS) $(BUILD)/inner.a
 	$(CC) $(SAN) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-units: $(UNITS) $(BUILD)/gpu_ops $(BUILD)/gpu_dots $(BUILD)/gpu_insns
+# What tests/run asks of assembled kernels; it knows nothing of neso.
+$(BUILD)/machine_code: tests/machine_code.c Makefile
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_DEFAULT_SOURCE $(STRICT) -O1 $< -o $@
+
+units: $(UNITS) $(BUILD)/gpu_ops $(BUILD)/gpu_dots $(BUILD)/gpu_insns $(BUILD)/machine_code
 api: $(APIS)
 
 run: all
