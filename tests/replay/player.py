@@ -226,6 +226,8 @@ def judge(folder, record, storages, before, after, varied):
 
 def arbitrate(folder, record):
     """Of a record that differs: whether the program is at fault, or who is nearer to neso's interpreter."""
+    if not os.path.exists(os.path.join(folder, record["id"] + ".bin")):
+        return {}  # the interpreter was the reference already
     before, after, _ = read_memory(folder, record)
     if sum(map(len, before)) > ARBITER_BYTES:
         return {}
