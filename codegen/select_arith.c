@@ -5,6 +5,44 @@
  * together below.
  */
 #include "codegen/select.h"
+#include "ir/families.h"
+
+/* clang-format off */
+/*    op     for integers  how they are read  an i8's upper bits matter  for floats */
+#define ROWS(X) \
+    X(ARITH_OP_add, INSN_add, READ_signed, false, INSN_add) \
+    X(ARITH_OP_sub, INSN_sub, READ_signed, false, INSN_sub) \
+    X(ARITH_OP_mul, INSN_mul_lo, READ_signed, false, INSN_mul) \
+    X(ARITH_OP_neg, INSN_neg, READ_signed, false, INSN_neg) \
+    X(ARITH_OP_abs, INSN_abs, READ_signed, true, INSN_abs) \
+    X(ARITH_OP_divs, INSN_div, READ_signed, true, 0) \
+    X(ARITH_OP_divu, INSN_div, READ_unsigned, true, 0) \
+    X(ARITH_OP_rems, INSN_rem, READ_signed, true, 0) \
+    X(ARITH_OP_remu, INSN_rem, READ_unsigned, true, 0) \
+    X(ARITH_OP_mulhu, INSN_mul_hi, READ_unsigned, true, 0) \
+    X(ARITH_OP_and, INSN_and, READ_bits, false, 0) \
+    X(ARITH_OP_or, INSN_or, READ_bits, false, 0) \
+    X(ARITH_OP_xor, INSN_xor, READ_bits, false, 0) \
+    X(ARITH_OP_shl, INSN_shl, READ_bits, false, 0) \
+    X(ARITH_OP_shrs, INSN_shr, READ_signed, true, 0) \
+    X(ARITH_OP_shru, INSN_shr, READ_unsigned, true, 0) \
+    X(ARITH_OP_mins, INSN_min, READ_signed, true, 0) \
+    X(ARITH_OP_maxs, INSN_max, READ_signed, true, 0) \
+    X(ARITH_OP_minu, INSN_min, READ_unsigned, true, 0) \
+    X(ARITH_OP_maxu, INSN_max, READ_unsigned, true, 0) \
+    X(ARITH_OP_min, 0, 0, false, INSN_min) \
+    X(ARITH_OP_max, 0, 0, false, INSN_max) \
+    X(ARITH_OP_fma, 0, 0, false, INSN_fma) \
+    X(ARITH_OP_fadd, 0, 0, false, INSN_add) \
+    X(ARITH_OP_fsub, 0, 0, false, INSN_sub) \
+    X(ARITH_OP_fmul, 0, 0, false, INSN_mul) \
+    X(ARITH_OP_ffma, 0, 0, false, INSN_fma) \
+    X(ARITH_OP_fdiv, 0, 0, false, 0) \
+    X(ARITH_OP_frem, 0, 0, false, 0) \
+    X(ARITH_OP_cmp, 0, 0, false, 0) \
+    X(ARITH_OP_select, 0, 0, false, 0) \
+    X(ARITH_OP_addptr, 0, 0, false, 0)
+/* clang-format on */
 
 static const struct row {
     uint8_t whole;   /* instruction for integers, */
@@ -12,34 +50,24 @@ static const struct row {
     bool exact;      /* and whether bits above an i8's eight matter to it */
     uint8_t real;    /* instruction for floats */
 } rows[OP_count] = {
-    [OP_add] = {INSN_add, READ_signed, false, INSN_add},
-    [OP_sub] = {INSN_sub, READ_signed, false, INSN_sub},
-    [OP_mul] = {INSN_mul_lo, READ_signed, false, INSN_mul},
-    [OP_neg] = {INSN_neg, READ_signed, false, INSN_neg},
-    [OP_abs] = {INSN_abs, READ_signed, true, INSN_abs},
-    [OP_divs] = {INSN_div, READ_signed, true, 0},
-    [OP_divu] = {INSN_div, READ_unsigned, true, 0},
-    [OP_rems] = {INSN_rem, READ_signed, true, 0},
-    [OP_remu] = {INSN_rem, READ_unsigned, true, 0},
-    [OP_mulhu] = {INSN_mul_hi, READ_unsigned, true, 0},
-    [OP_and] = {INSN_and, READ_bits, false, 0},
-    [OP_or] = {INSN_or, READ_bits, false, 0},
-    [OP_xor] = {INSN_xor, READ_bits, false, 0},
-    [OP_shl] = {INSN_shl, READ_bits, false, 0},
-    [OP_shrs] = {INSN_shr, READ_signed, true, 0},
-    [OP_shru] = {INSN_shr, READ_unsigned, true, 0},
-    [OP_mins] = {INSN_min, READ_signed, true, 0},
-    [OP_maxs] = {INSN_max, READ_signed, true, 0},
-    [OP_minu] = {INSN_min, READ_unsigned, true, 0},
-    [OP_maxu] = {INSN_max, READ_unsigned, true, 0},
-    [OP_min] = {0, 0, false, INSN_min},
-    [OP_max] = {0, 0, false, INSN_max},
-    [OP_fma] = {0, 0, false, INSN_fma},
-    [OP_fadd] = {0, 0, false, INSN_add},
-    [OP_fsub] = {0, 0, false, INSN_sub},
-    [OP_fmul] = {0, 0, false, INSN_mul},
-    [OP_ffma] = {0, 0, false, INSN_fma},
+#define X(op, whole, reading, exact, real) [op] = {whole, reading, exact, real},
+    ROWS(X)
+#undef X
 };
+
+/* An op without a row does not build. */
+static bool has_row(enum arith_op op)
+{
+    switch (op) {
+#define X(name, whole, reading, exact, real) case name:
+        ROWS(X)
+#undef X
+        return true;
+    }
+    return false;
+}
+
+#undef ROWS
 
 /* -- i1 -- */
 
@@ -367,6 +395,8 @@ static struct opnd select_addptr(struct select *s, const struct op *o, const str
 struct opnd select_arith(struct select *s, const struct op *o, const struct opnd *x)
 {
     enum dtype dt = elem_dtype(op_opnd(o, 0)->type);
+    if (!has_row((enum arith_op)o->code))
+        diag_bug(s->diag, o->loc, "no instructions for '%s'", op_info[o->code].name);
     switch (o->code) {
     case OP_cmp: return select_cmp(s, o, dt, x);
     case OP_select: return select_select(s, elem_dtype(op_result(o)->type), x);

@@ -5,6 +5,7 @@
  * keeps the second one right.
  */
 #include "codegen/select.h"
+#include "ir/families.h"
 
 /* -- integers -- */
 
@@ -259,16 +260,17 @@ static struct opnd float_to_int(struct select *s, enum dtype from, enum dtype to
 struct opnd select_cast(struct select *s, const struct op *o, const struct opnd *x)
 {
     enum dtype from = elem_dtype(op_opnd(o, 0)->type), to = elem_dtype(op_result(o)->type);
-    switch (o->code) {
-    case OP_sext: return widen_int(s, from, to, x[0], true);
-    case OP_zext: return widen_int(s, from, to, x[0], false);
-    case OP_trunc: return narrow_int(s, from, to, x[0]);
-    case OP_fext: return widen_float(s, from, to, x[0]);
-    case OP_ftrunc: return narrow_float(s, o, from, to, x[0]);
-    case OP_stof:
-    case OP_utof: return int_to_float(s, o, from, to, x[0]);
-    case OP_ftos: return float_to_int(s, from, to, x[0], true);
-    case OP_ftou: return float_to_int(s, from, to, x[0], false);
-    default: return emit_bits(s, dtype_class(to), x[0]);
+    switch ((enum cast_op)o->code) {
+    case CAST_OP_sext: return widen_int(s, from, to, x[0], true);
+    case CAST_OP_zext: return widen_int(s, from, to, x[0], false);
+    case CAST_OP_trunc: return narrow_int(s, from, to, x[0]);
+    case CAST_OP_fext: return widen_float(s, from, to, x[0]);
+    case CAST_OP_ftrunc: return narrow_float(s, o, from, to, x[0]);
+    case CAST_OP_stof:
+    case CAST_OP_utof: return int_to_float(s, o, from, to, x[0]);
+    case CAST_OP_ftos: return float_to_int(s, from, to, x[0], true);
+    case CAST_OP_ftou: return float_to_int(s, from, to, x[0], false);
+    case CAST_OP_bitcast: return emit_bits(s, dtype_class(to), x[0]);
     }
+    diag_bug(s->diag, o->loc, "no instructions for '%s'", op_info[o->code].name);
 }

@@ -5,6 +5,7 @@
  * the copies again.
  */
 #include "codegen/select.h"
+#include "ir/families.h"
 
 /* -- variables -- */
 
@@ -227,11 +228,12 @@ static void select_if(struct select *s, const struct op *o)
 
 void select_control(struct select *s, const struct op *o)
 {
-    switch (o->code) {
-    case OP_for: select_for(s, o); break;
-    case OP_while: select_while(s, o); break;
-    case OP_if: select_if(s, o); break;
-    case OP_return: emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL); break;
-    default: break; /* yield, condition: their parent looks at them */
+    switch ((enum control_op)o->code) {
+    case CONTROL_OP_for: select_for(s, o); break;
+    case CONTROL_OP_while: select_while(s, o); break;
+    case CONTROL_OP_if: select_if(s, o); break;
+    case CONTROL_OP_return: emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL); break;
+    case CONTROL_OP_yield:
+    case CONTROL_OP_condition: break; /* their parent looks at them */
     }
 }

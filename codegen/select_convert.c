@@ -6,6 +6,7 @@
  * on which lane it is, registers are exchanged by selects before, or after.
  */
 #include "codegen/select.h"
+#include "ir/families.h"
 
 #include <string.h>
 
@@ -387,13 +388,15 @@ static void select_hold(struct select *s, const struct op *o)
 
 void select_layout(struct select *s, const struct op *o)
 {
-    switch (o->code) {
-    case OP_convert: select_convert(s, o); break;
-    case OP_hold: select_hold(s, o); break;
-    case OP_shared_store: select_shared_store(s, o); break;
-    case OP_shared_load: select_shared_load(s, o); break;
-    case OP_shared_gather: select_shared_gather(s, o); break;
-    case OP_shared_count: select_shared_count(s, o); break;
-    default: break; /* shared_alloc, shared_slot: their users look at them */
+    switch ((enum layout_op)o->code) {
+    case LAYOUT_OP_convert: select_convert(s, o); break;
+    case LAYOUT_OP_hold: select_hold(s, o); break;
+    case LAYOUT_OP_shared_store: select_shared_store(s, o); break;
+    case LAYOUT_OP_shared_load: select_shared_load(s, o); break;
+    case LAYOUT_OP_shared_gather: select_shared_gather(s, o); break;
+    case LAYOUT_OP_shared_count: select_shared_count(s, o); break;
+    case LAYOUT_OP_shared_alloc:
+    case LAYOUT_OP_shared_slot: break; /* their users look at them */
+    case LAYOUT_OP_to_shared: diag_bug(s->diag, o->loc, "a tile has not been stored to shared memory");
     }
 }

@@ -10,6 +10,7 @@
  *     @%all ld.v4 ...;  @(%m0 xor %all) ld ...;  @(%m1 xor %all) ld ...; ...
  */
 #include "codegen/select.h"
+#include "ir/families.h"
 
 enum { WORD_BITS = 32, GROUP_MOST = 16, MASK_USES_MOST = 200 };
 
@@ -410,10 +411,11 @@ static void select_prefetch(struct select *s, const struct op *o)
 
 void select_memory(struct select *s, const struct op *o)
 {
-    switch (o->code) {
-    case OP_load: select_load(s, o); break;
-    case OP_store: select_store(s, o); break;
-    case OP_prefetch: select_prefetch(s, o); break;
-    default: select_atomic(s, o);
+    switch ((enum memory_op)o->code) {
+    case MEMORY_OP_load: select_load(s, o); break;
+    case MEMORY_OP_store: select_store(s, o); break;
+    case MEMORY_OP_prefetch: select_prefetch(s, o); break;
+    case MEMORY_OP_atomic_rmw:
+    case MEMORY_OP_atomic_cas: select_atomic(s, o); break;
     }
 }

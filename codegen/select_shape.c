@@ -4,6 +4,7 @@
  * register adds. A change of shape moves nothing: its result is the operand's registers, in another order.
  */
 #include "codegen/select.h"
+#include "ir/families.h"
 
 /* -- create -- */
 
@@ -213,10 +214,14 @@ static void select_split(struct select *s, const struct op *o)
 
 void select_shape(struct select *s, const struct op *o)
 {
-    switch (o->code) {
-    case OP_broadcast: select_broadcast(s, o); break;
-    case OP_join: select_join(s, o); break;
-    case OP_split: select_split(s, o); break;
-    default: op_result(o)->scratch = tile_of(s, op_opnd(o, 0)); /* the same registers */
+    switch ((enum shape_op)o->code) {
+    case SHAPE_OP_broadcast: select_broadcast(s, o); break;
+    case SHAPE_OP_join: select_join(s, o); break;
+    case SHAPE_OP_split: select_split(s, o); break;
+    case SHAPE_OP_expand_dims:
+    case SHAPE_OP_reshape:
+    case SHAPE_OP_trans:
+    case SHAPE_OP_hint: op_result(o)->scratch = tile_of(s, op_opnd(o, 0)); break; /* the same registers */
+    case SHAPE_OP_gather: diag_bug(s->diag, o->loc, "a gather has not been carried through shared memory");
     }
 }

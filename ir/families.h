@@ -1,0 +1,99 @@
+/* families.h: the ops of each family as an enumeration of their own. A switch over it without `default` has to name each,
+ * or it does not build (-Wswitch):
+ *
+ *     switch ((enum cast_op)o->code) {
+ *     case CAST_OP_sext: ...
+ *
+ * Made from ops.h: a word KIND_family(...) is what it holds where the family is the one that is being made, else nothing. */
+#ifndef NESO_IR_FAMILIES_H
+#define NESO_IR_FAMILIES_H
+
+#include "ir/ir.h"
+
+#define KIND_create(...)
+#define KIND_arith(...)
+#define KIND_math(...)
+#define KIND_cast(...)
+#define KIND_shape(...)
+#define KIND_memory(...)
+#define KIND_reduce(...)
+#define KIND_dot(...)
+#define KIND_control(...)
+#define KIND_debug(...)
+#define KIND_layout(...)
+#define KIND_async(...)
+
+#undef KIND_arith
+#define KIND_arith(...) __VA_ARGS__
+enum arith_op {
+#define OP(name, opnds, results, regions, attrs, family, ...) KIND_##family(ARITH_OP_##name = OP_##name, )
+#include "ir/ops.h"
+#undef OP
+};
+#undef KIND_arith
+#define KIND_arith(...)
+
+#undef KIND_cast
+#define KIND_cast(...) __VA_ARGS__
+enum cast_op {
+#define OP(name, opnds, results, regions, attrs, family, ...) KIND_##family(CAST_OP_##name = OP_##name, )
+#include "ir/ops.h"
+#undef OP
+};
+#undef KIND_cast
+#define KIND_cast(...)
+
+#undef KIND_shape
+#define KIND_shape(...) __VA_ARGS__
+enum shape_op {
+#define OP(name, opnds, results, regions, attrs, family, ...) KIND_##family(SHAPE_OP_##name = OP_##name, )
+#include "ir/ops.h"
+#undef OP
+};
+#undef KIND_shape
+#define KIND_shape(...)
+
+#undef KIND_memory
+#define KIND_memory(...) __VA_ARGS__
+enum memory_op {
+#define OP(name, opnds, results, regions, attrs, family, ...) KIND_##family(MEMORY_OP_##name = OP_##name, )
+#include "ir/ops.h"
+#undef OP
+};
+#undef KIND_memory
+#define KIND_memory(...)
+
+#undef KIND_control
+#define KIND_control(...) __VA_ARGS__
+enum control_op {
+#define OP(name, opnds, results, regions, attrs, family, ...) KIND_##family(CONTROL_OP_##name = OP_##name, )
+#include "ir/ops.h"
+#undef OP
+};
+#undef KIND_control
+#define KIND_control(...)
+
+#undef KIND_layout
+#define KIND_layout(...) __VA_ARGS__
+enum layout_op {
+#define OP(name, opnds, results, regions, attrs, family, ...) KIND_##family(LAYOUT_OP_##name = OP_##name, )
+#include "ir/ops.h"
+#undef OP
+};
+#undef KIND_layout
+#define KIND_layout(...)
+
+#undef KIND_create
+#undef KIND_arith
+#undef KIND_math
+#undef KIND_cast
+#undef KIND_shape
+#undef KIND_memory
+#undef KIND_reduce
+#undef KIND_dot
+#undef KIND_control
+#undef KIND_debug
+#undef KIND_layout
+#undef KIND_async
+
+#endif
