@@ -61,6 +61,11 @@ static bool decode_arithmetic(struct emu_insn *in)
     return decode_compute(in, f ? f : emu_float(in));
 }
 
+static int matrices_of(const struct emu_insn *in)
+{
+    return emu_has_mod(in, MOD_x4) ? 4 : emu_has_mod(in, MOD_x2) ? 2 : emu_has_mod(in, MOD_x1) ? 1 : 0;
+}
+
 bool emu_decode(struct emu_insn *in)
 {
     switch (in->code) {
@@ -74,7 +79,7 @@ bool emu_decode(struct emu_insn *in)
     case INSN_ldmatrix:
         in->run = emu_run_ldmatrix;
         return in->has_address && in->type == PT_b16 && emu_has_mod(in, MOD_shared) &&
-               (in->nvec == 1 || in->nvec == 2 || in->nvec == 4);
+               in->nvec == matrices_of(in);
     case INSN_ld_param: in->run = emu_run_param; return in->has_address && ptype_info[in->type].bits >= 8;
     case INSN_ld:
     case INSN_st: return decode_access(in);
@@ -108,7 +113,7 @@ bool emu_decode(struct emu_insn *in)
     case INSN_stmatrix:
         in->run = emu_run_stmatrix;
         return in->has_address && in->type == PT_b16 && emu_has_mod(in, MOD_shared) &&
-               (in->nvec == 1 || in->nvec == 2 || in->nvec == 4);
+               in->nvec == matrices_of(in);
     case INSN_setmaxnreg_inc:
     case INSN_setmaxnreg_dec: return in->opnds[0].reg < 0;
     case INSN_mbarrier_init: in->run = emu_run_mbarrier_init; return in->nopnds == 2;

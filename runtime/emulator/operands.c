@@ -60,7 +60,9 @@ static enum ptype type_of(const struct emu_insn *in, const struct insn_word *x)
     if (strncmp(x->type, "from", 4) == 0)
         return (enum ptype)in->from;
     if (strncmp(x->type, "piece", 5) == 0)
-        return in->nvec ? bits_type(ptype_info[in->type].bits / in->nvec) : PT_none;
+        return in->nvec && sort_of((enum ptype)in->type) == SORT_bits
+                   ? bits_type(ptype_info[in->type].bits / in->nvec)
+                   : PT_none;
     return type_named(x->type);
 }
 
@@ -131,6 +133,8 @@ static bool check_constant(enum ptype want, const struct emu_written *w, const s
                               : sort != SORT_other || want == PT_pred;
     if (w->float_bits == EMU_DECIMAL)
         fits &= is_float;
+    if (want == PT_pred && (w->o.offset < 0 || w->o.offset > 1))
+        return complain(c, "%lld, expected 0 or 1", (long long)w->o.offset);
     return fits || complain(c, "a constant, expected %s of %s%s",
                             sort == SORT_other && !is_float ? "a register" : "one", ptype_info[want].word,
                             w->float_bits ? ""
@@ -207,6 +211,45 @@ static bool check_one(const struct emu_insn *in, const struct insn_word *x, int 
     return is_address ? check_address(in, x, w, c) : check_value(in, x, w, (enum ptype)w->want, c);
 }
 
+/* -- constants that may have some values only -- */
+
+static const struct range {
+    uint8_t code, operand;
+    int least, most, step;
+} ranges[] = {
+    {INSN_bar, 0, 0, 15, 1},
+    {INSN_bar, 1, 32, 1024, 32},
+    {INSN_bar_arrive, 0, 0, 15, 1},
+    {INSN_bar_arrive, 1, 32, 1024, 32},
+    {INSN_barrier, 0, 0, 15, 1},
+    {INSN_barrier, 1, 32, 1024, 32},
+    {INSN_setmaxnreg_inc, 0, 24, 256, 8},
+    {INSN_setmaxnreg_dec, 0, 24, 256, 8},
+    {INSN_mbarrier_test_wait, 2, 0, 1, 1},
+    {INSN_mbarrier_try_wait, 2, 0, 1, 1},
+    {INSN_wgmma_wait, 0, 0, 7, 1},
+    {INSN_bulk_load, 2, 0, 1048560, 16},
+    {INSN_bulk_send, 2, 0, 1048560, 16},
+    {INSN_bulk_store, 2, 0, 1048560, 16},
+    {INSN_bulk_reduce, 2, 0, 1048560, 16},
+    {INSN_bulk_prefetch, 1, 0, INT32_MAX, 16},
+};
+
+static bool check_values(const struct emu_insn *in, const struct emu_written *w, struct complaint *c)
+{
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++) {
+        const struct range *r = &ranges[k];
+        if (r->code != in->code || r->operand >= in->nopnds || w[r->operand].form != WRITTEN_constant)
+            continue;
+        int64_t x = w[r->operand].o.offset;
+        c->number = r->operand + 1;
+        if (x < r->least || x > r->most || x % r->step)
+            return complain(c, "%lld, expected %d to %d in steps of %d", (long long)x, r->least, r->most,
+                            r->step);
+    }
+    return true;
+}
+
 /* -- all of them -- */
 
 static bool is_policy(const struct insn_word *x)
@@ -247,5 +290,5 @@ bool emu_check_operands(const struct emu_insn *in, struct emu_written *w, char *
         }
     }
     c.number = i + 1;
-    return i == in->nopnds || complain(&c, "one too many");
+    return i < in->nopnds ? complain(&c, "one too many") : check_values(in, w, &c);
 }

@@ -107,7 +107,8 @@ bool emu_decode_wgmma(struct emu_insn *in)
     bool is_multiple = n % 8 == 0 && (s->d != PT_s32 || n < 32 || n % 16 == 0);
     in->run = emu_run_wgmma;
     for (int i = 0; i < x.nrest; i++)
-        if (x.rest[i].reg >= 0)
+        if (x.rest[i].reg >= 0 || x.rest[i].offset > 1 || x.rest[i].offset < (i < signs ? -1 : 0) ||
+            (i < signs && x.rest[i].offset == 0))
             return false;
     return n >= 8 && n <= COLUMNS_MOST && is_multiple && in->nvec == (s->d == PT_f16 ? n / 4 : n / 2) &&
            x.nrest == signs + majors && x.b->cls == CLASS_b64 && !in->mods[0];
