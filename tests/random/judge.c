@@ -27,9 +27,9 @@ static const char *const targets[] = {"sm_90a", "sm_80", "sm_86", "sm_89", "sm_1
 enum { TARGETS = sizeof targets / sizeof *targets };
 
 /* Passes without which there is still a kernel. */
-static const char *const passes[] = {
-    "fold",   "cse",   "licm",  "dce",  "once", "tma",     "put",   "thin",   "wrap", "persist", "warps",
-    "rotate", "stage", "defer", "peel", "sink", "cluster", "again", "vector", "last", "ahead",   "pack"};
+static const char *const passes[] = {"fold", "cse",  "licm",    "dce",       "once",   "tma",   "put",
+                                     "thin", "wrap", "persist", "tma,warps", "rotate", "stage", "defer",
+                                     "peel", "sink", "cluster", "again",     "last",   "ahead", "pack"};
 enum { PASSES = sizeof passes / sizeof *passes };
 
 struct judge *judge_open(bool cuda)
