@@ -152,7 +152,7 @@ $(BUILD)/machine_code: tests/machine_code.c Makefile
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_DEFAULT_SOURCE $(STRICT) -O1 $< -o $@
 
-units: $(UNITS) $(BUILD)/gpu_ops $(BUILD)/gpu_dots $(BUILD)/gpu_insns $(BUILD)/machine_code
+units: $(UNITS) $(BUILD)/random_kernels $(BUILD)/gpu_ops $(BUILD)/gpu_dots $(BUILD)/gpu_insns $(BUILD)/machine_code
 api: $(APIS)
 
 run: all

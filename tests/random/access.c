@@ -1,4 +1,5 @@
-/* access.c: what is read and written: loads by pointers, block pointers and descriptors, masks, stores, atomics. */
+/* access.c: what is read and written: loads by pointers, block pointers and descriptors, masks, stores,
+ * atomics. */
 #include "tests/random/generate.h"
 
 #include <stdio.h>
@@ -134,7 +135,8 @@ static void shuffle(struct gen *g, int *order, int n)
     }
 }
 
-/* Sum of strides times indices: rows in some order, perhaps with a gap, perhaps from an offset. *bound: no index is that large. */
+/* Sum of strides times indices: rows in some order, perhaps with a gap, perhaps from an offset. *bound: no
+ * index is that large. */
 static struct node *index_linear(struct gen *g, const struct shape *s, int64_t *bound)
 {
     int order[RANK_LIMIT], pad = 0;
@@ -418,7 +420,8 @@ struct stmt *region_statement(struct gen *g, struct node *v, bool again)
 
 /* -- atomics -- */
 
-/* An atomic on elements of its own: what was there is known, and looked at. To be executed where it stands, once. */
+/* An atomic on elements of its own: what was there is known, and looked at. To be executed where it stands,
+ * once. */
 struct node *fetch_node(struct gen *g, struct vtype t, int depth)
 {
     static const char *const ints[] = {"add", "max", "min", "and", "or", "xor", "xchg", "add"},
@@ -443,7 +446,8 @@ struct node *fetch_node(struct gen *g, struct vtype t, int depth)
     return n;
 }
 
-/* Onto few elements that all programs share, by functions whose order does not matter; what was there is not looked at. */
+/* Onto few elements that all programs share, by functions whose order does not matter; what was there is not
+ * looked at. */
 struct stmt *atomic_statement(struct gen *g, int depth)
 {
     static const char *const words[] = {"add", "max", "min", "and", "or", "xor", "add", "add"};

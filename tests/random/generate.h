@@ -66,7 +66,8 @@ struct node *node_fit(struct gen *g, struct node *x, struct vtype t);
 
 struct node *value(struct gen *g, struct vtype t, int depth);
 struct node *leaf(struct gen *g, struct vtype t);
-/* Of the shape of t, or of one that broadcasts to it; *full: at least one operand of each group must have the whole. */
+/* Of the shape of t, or of one that broadcasts to it; *full: at least one operand of each group must have
+ * the whole. */
 struct node *value_broadcast(struct gen *g, struct vtype t, int depth);
 
 /* A way to make a value; NULL: not of this type. */

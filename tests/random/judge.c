@@ -1,5 +1,5 @@
-/* judge.c: is what a program computes the same on the interpreter and, compiled in some way, on the emulator or a GPU; and does
- * ptxas take its PTX? */
+/* judge.c: is what a program computes the same on the interpreter and, compiled in some way, on the emulator
+ * or a GPU; and does ptxas take its PTX? */
 #include "runtime/neso.h"
 #include "tests/random/random.h"
 

@@ -1,12 +1,15 @@
 /* main.c: random kernels, judged; what fails is made small, printed, and left as a program.
  *
- *     random [N] [SEED] [cuda] [jobs=J] [out=DIR] [ptxas] [quick]    N kernels (500) from SEED on (the time)
- *            [first] [ignore=KIND]...                                   up to the first failure; but such
- *            [avoid=NODE]...                                        without such nodes (random.h), to look past what is known
- *     random show SEED                                              the program of a seed
+ *     random_kernels [N] [SEED] [OPTION...]    N kernels (500) from SEED on (the time)
+ *         cuda          on the GPU too              jobs=N       so many processes
+ *         ptxas         assemble one in 20          out=DIR      where programs that fail go (build/random)
+ *         quick         make nothing small          each=N       make so many differences small (4)
+ *         first         up to the first failure     ignore=KIND  of which such are none
+ *         avoid=NODE    without such nodes (random.h), to look past what is known
+ *     random_kernels show SEED                 the program of a seed
  *
- * Workers run in processes of their own, so that a crash, a hang or a GPU's broken context costs one kernel. The last line is
- * "N passed, N failed". */
+ * Workers run in processes of their own, so that a crash, a hang or a GPU's broken context costs one kernel.
+ * The last line is "N passed, N failed". */
 #include "tests/random/random.h"
 
 #include <fcntl.h>

@@ -1,5 +1,6 @@
-/* products.c: dots in expressions, and loops of dots as people write them: by computed pointers, pointers that advance, block
- * pointers, descriptors; transposed, masked, computed operands; several dots, chained or side by side; epilogues. */
+/* products.c: dots in expressions, and loops of dots as people write them: by computed pointers, pointers
+ * that advance, block pointers, descriptors; transposed, masked, computed operands; several dots, chained or
+ * side by side; epilogues. */
 #include "tests/random/generate.h"
 
 struct product_kind {
@@ -738,8 +739,8 @@ static bool choose_attention(struct gen *g, struct attention *a)
     return true;
 }
 
-/* Row by row, the largest score so far, sums scaled as it grows, and two dots, the second of what the first gave.
- * Powers of two stand for exponentials, so that all is exact. */
+/* Row by row, the largest score so far, sums scaled as it grows, and two dots, the second of what the first
+ * gave. Powers of two stand for exponentials, so that all is exact. */
 void attention_loop(struct gen *g, struct stmt ***at)
 {
     struct attention a;

@@ -18,7 +18,8 @@
 
 /* -- elements -- */
 
-/*   word   kind      bits  bits of a significand, largest exponent, smallest; tl's name; of a signature; torch's */
+/*   word   kind      bits  bits of a significand, largest exponent, smallest; tl's name; of a signature;
+ * torch's */
 #define ELEMENTS(E) \
     E(i1,   BOOL,      1,  1,  0,    0, "int1", "i1", "bool") \
     E(i8,   SIGNED,    8,  7,  7,    0, "int8", "i8", "int8") \
@@ -78,8 +79,8 @@ struct shape {
     dims dim[RANK_LIMIT];
 };
 
-/* Of floats: multiples of 2^least, at most 2^most in size; of integers: at most 2^most (or the type's width), and 0
- * at least where that is fewer bits than the type has. */
+/* Of floats: multiples of 2^least, at most 2^most in size; of integers: at most 2^most (or the type's
+ * width), and 0 at least where that is fewer bits than the type has. */
 struct range {
     int most, least;
 };
@@ -96,8 +97,9 @@ struct vtype {
 
 /* -- nodes -- */
 
-/* An expression's kinds, with how they are printed: $0 to $5 operands, $* all of them, $S shape, $T element type, $A axis,
- * $B other axis, $P permutation, $W a word, $C cast to the element type where the function may widen. */
+/* An expression's kinds, with how they are printed: $0 to $5 operands, $* all of them, $S shape, $T element
+ * type, $A axis, $B other axis, $P permutation, $W a word, $C cast to the element type where the function
+ * may widen. */
 #define NODES(N) \
     N(number, "")            N(var, "")              N(extent, "")          N(arange, "") \
     N(pid, "tl.program_id($A)") N(scalar, "") \
@@ -289,12 +291,13 @@ struct expectation {
         double number;
     } at[64];
 };
-/* The kernel and its functions; `whole`: and the host part, which checks what is expected (NULL: nothing). `why` stands above
- * as a comment. */
+/* The kernel and its functions; `whole`: and the host part, which checks what is expected (NULL: nothing).
+ * `why` stands above as a comment. */
 void program_print(const struct program *p, bool whole, const struct expectation *x, const char *why, struct text *out);
 /* As neso_kernel_compile wants it. */
 void program_signature(const struct program *p, struct text *out);
-/* What a launch gets, in order: a buffer, or a number; their number. Those that are 1 are in the signature too. */
+/* What a launch gets, in order: a buffer, or a number; their number. Those that are 1 are in the signature
+ * too. */
 struct argument {
     const struct buffer *buffer;
     uint64_t bits;
@@ -305,14 +308,16 @@ int program_statements(const struct program *p);
 
 /* -- generate.c -- */
 
-/* `avoid` (may be NULL): kinds of nodes that are left out, and those that are shaped by them, to look past what is known. */
+/* `avoid` (may be NULL): kinds of nodes that are left out, and those that are shaped by them, to look past
+ * what is known. */
 struct program *program_generate(struct arena *a, uint64_t seed, const bool *avoid);
 
 /* -- data.c -- */
 
 /* What memory holds before a launch, as program_layout has placed it. */
 void program_fill(const struct program *p, unsigned char *memory);
-/* Which bytes differ that should not: false, and `expected` says some of what should be there, `text` one of them in words. */
+/* Which bytes differ that should not: false, and `expected` says some of what should be there, `text` one of
+ * them in words. */
 bool program_compare(const struct program *p, const unsigned char *want, const unsigned char *got, int64_t bytes,
                      struct expectation *x, char *text, size_t room);
 
@@ -339,7 +344,8 @@ struct verdict {
 struct judge; /* contexts of devices, opened when first needed */
 struct judge *judge_open(bool cuda);
 void judge_close(struct judge *j);
-/* One way to compile and run a program, beside the interpreter; `x` (may be NULL): what was expected where it differs. */
+/* One way to compile and run a program, beside the interpreter; `x` (may be NULL): what was expected where
+ * it differs. */
 void judge_one(struct judge *j, struct program *p, const struct config *c, struct verdict *v, struct expectation *x);
 /* All the ways that the seed chooses, until one fails. reasons: for each refusal, called. */
 void judge_all(struct judge *j, struct program *p, struct verdict *v, void (*refused)(void *, const char *), void *user);

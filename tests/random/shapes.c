@@ -1,5 +1,5 @@
-/* shapes.c: expressions whose operands have another shape: broadcasts, reshapes, transposes, joins, reductions, scans, sorts,
- * gathers, histograms. */
+/* shapes.c: expressions whose operands have another shape: broadcasts, reshapes, transposes, joins,
+ * reductions, scans, sorts, gathers, histograms. */
 #include "tests/random/generate.h"
 
 static struct vtype shaped(const struct vtype *t, struct shape s)

@@ -1,6 +1,6 @@
 /* shrink.c: smaller programs. An edit has a number; editing program_copy(p) by 0, 1, 2, ... tries them all:
- * fewer programs, smaller sizes, a statement less, a block in place of what holds it, an operand in place of an expression,
- * 0 in place of an expression. Afterwards names that nothing defines become 0. */
+ * fewer programs, smaller sizes, a statement less, a block in place of what holds it, an operand in place of
+ * an expression, 0 in place of an expression. Afterwards names that nothing defines become 0. */
 #include "tests/random/random.h"
 
 #include <string.h>
@@ -79,7 +79,7 @@ static bool same_type(const struct vtype *x, const struct vtype *y)
 /* Does x fit where y stands: of its type, and of no larger range? */
 static bool may_replace(const struct node *x, const struct node *y)
 {
-    int class = elem_info[y->type.elem].class, bits = elem_info[y->type.elem].bits - (class == SIGNED);
+    int class = (int)elem_info[y->type.elem].class, bits = elem_info[y->type.elem].bits - (class == SIGNED);
     if (!x || !same_type(&x->type, &y->type))
         return false;
     if (class == BOOL || x->type.kind != KIND_value)

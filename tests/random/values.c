@@ -1,5 +1,6 @@
-/* values.c: expressions of a given type: arithmetic, comparisons, casts, constants. Floats are kept exact by ranges: who asks for
- * multiples of 2^least up to 2^most gets such, made of operands with ranges of their own. */
+/* values.c: expressions of a given type: arithmetic, comparisons, casts, constants. Floats are kept exact by
+ * ranges: who asks for multiples of 2^least up to 2^most gets such, made of operands with ranges of their
+ * own. */
 #include "tests/random/generate.h"
 
 /* -- nodes -- */
