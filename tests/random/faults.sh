@@ -17,7 +17,7 @@ wanted=" $* "
 
 run() { # PROGRAM: the number of the first kernel that fails and how, or nothing
     # shellcheck disable=SC2086
-    (cd "$work" && "$1" "$count" "$first" first quick ${ARGS:-} 2>&1) | awk -v first="$first" '/^FAILED/ {
+    (cd "$work" && eval "$1 $count $first first quick ${ARGS:-}" 2>&1) | awk -v first="$first" '/^FAILED/ {
         sub(/:/, "", $2); printf "%d\t%s\n", $2 - first + 1, $0; exit }'
 }
 
