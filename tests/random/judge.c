@@ -106,7 +106,6 @@ static const struct {
     const char *tag, *part;
 } honest[] = {
     {"shared-too-large", "bytes of shared memory"},
-    {"codegen-unsupported", "atomic addition of bfloat16"}, /* came with sm_90 */
 };
 
 static void set_refusal(struct verdict *v, neso_context *context, neso_status status)
