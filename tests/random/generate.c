@@ -290,6 +290,35 @@ static struct node *small_int(struct gen *g, int x)
     return n;
 }
 
+/* The counter itself, at a place that does not hang on it: it is needed behind what stands in between. */
+static void store_counter(struct gen *g, struct stmt **list, struct var *counter)
+{
+    struct node *round = g->round;
+    g->round = NULL;
+    while (*list)
+        list = &(*list)->next;
+    append(&list, store_statement(g, node_var(g, counter), NULL));
+    g->round = round;
+}
+
+/* A loop's body: statements, and often its counter before and behind them. */
+static void loop_body(struct gen *g, struct stmt *s, int n, int depth)
+{
+    struct node *round = g->round;
+    g->round = node_var(g, s->var);
+    g->depth_of_loops++;
+    struct stmt **at = &s->body;
+    if (chance(g, 25))
+        store_counter(g, at, s->var);
+    while (*at)
+        at = &(*at)->next;
+    block(g, at, n, depth);
+    if (chance(g, 35))
+        store_counter(g, &s->body, s->var);
+    g->depth_of_loops--;
+    g->round = round;
+}
+
 static void add_for(struct gen *g, struct stmt ***at, int depth)
 {
     struct stmt *s = stmt_new(g, STMT_for);
@@ -316,12 +345,7 @@ static void add_for(struct gen *g, struct stmt ***at, int depth)
     }
     int scope = g->nscope;
     s->var = var_new(g, vtype_ranged(EL_i32, (struct shape){0}, 5, 0), false);
-    struct node *round = g->round;
-    g->round = node_var(g, s->var);
-    g->depth_of_loops++;
-    block(g, &s->body, 1 + below(g, 3), depth);
-    g->depth_of_loops--;
-    g->round = round;
+    loop_body(g, s, 1 + below(g, 3), depth);
     g->nscope = scope;
     append(at, s);
 }
@@ -341,12 +365,7 @@ static void add_while(struct gen *g, struct stmt ***at, int depth)
     if (chance(g, 40))
         c = node_binary(g, NODE_and, truth, c, value(g, truth, 2));
     s->e[0] = c;
-    struct node *round = g->round;
-    g->round = node_var(g, s->var);
-    g->depth_of_loops++;
-    block(g, &s->body, 1 + below(g, 2), depth);
-    g->depth_of_loops--;
-    g->round = round;
+    loop_body(g, s, 1 + below(g, 2), depth);
     struct stmt **end = &s->body;
     while (*end)
         end = &(*end)->next;

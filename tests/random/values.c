@@ -332,7 +332,7 @@ static struct node *make_shift(struct gen *g, const struct vtype *t, int depth)
     return n;
 }
 
-/* By an odd number, so that it is not 0. */
+/* By a constant, or an odd number, so that it is not 0. */
 static struct node *make_division(struct gen *g, const struct vtype *t, int depth)
 {
     struct node *n = node_new(g, chance(g, 50) ? NODE_div : NODE_rem, *t);
@@ -341,6 +341,13 @@ static struct node *make_division(struct gen *g, const struct vtype *t, int dept
         by.range.most = t->range.most;
     n->nargs = 2;
     n->arg[0] = value(g, *t, depth - 1);
+    if (chance(g, 45)) {
+        static const int64_t divisors[] = {2, 4, 8, 16, 64, 2, 3, 5, 7, 10, 100, 1};
+        int64_t x = divisors[below(g, 12)];
+        bool turns = !is_limited(t) && elem_info[t->elem].class == SIGNED && chance(g, 25);
+        n->arg[1] = node_int(g, by, turns ? -x : x);
+        return n;
+    }
     struct node *d = value_broadcast(g, by, depth - 1);
     n->arg[1] = node_binary(g, NODE_or, d->type, d, node_int(g, d->type, 1));
     return n;
