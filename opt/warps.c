@@ -650,15 +650,16 @@ static struct op *wait_that_goes_around(const struct batch *g, const struct ring
 }
 
 /* One dot stays under way while the next begins: what gives back a slot waits for the dot before. An
- * operand that was computed has one buffer: then all but writing it goes on meanwhile, and there the dot
- * before is waited for. */
+ * operand that was computed in the loop has one buffer: then all but writing it goes on meanwhile, and there
+ * the dot before is waited for. */
 static void leave_one_under_way(struct batch *g, struct ring *r)
 {
     struct op *loop = g->block->parent, *end = block_terminator(g->block), *wait = g->wait, *put = NULL;
     struct value *sum = op_opnd(wait, 0);
     for (int i = 0; i < 2; i++) {
         const struct value *x = op_opnd(sum->def, i);
-        put = x->def && x->def->code == OP_to_shared ? x->def : put;
+        bool is_here = x->def && x->def->code == OP_to_shared && x->def->block == g->block;
+        put = is_here ? x->def : put;
     }
     if (put) {
         value_replace(op_result(wait), sum);
