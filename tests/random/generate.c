@@ -246,6 +246,33 @@ static void add_store(struct gen *g, struct stmt ***at, int depth)
     append(at, store_statement(g, v, chance(g, 30) ? mask_for(g, &t.shape, depth - 1) : NULL));
 }
 
+static struct var *load_back(struct gen *g, struct stmt ***at, const struct stmt *stored)
+{
+    struct vtype t = vtype_of(stored->buffer->elem, stored->region->shape);
+    struct node *n = node_new(g, NODE_reload, t);
+    struct stmt *s = stmt_new(g, STMT_assign);
+    n->region = stored->region;
+    s->e[0] = n;
+    s->var = var_new(g, t, true);
+    append(at, s);
+    return s->var;
+}
+
+/* The same place is loaded, stored to, and loaded again, here or in a loop around. */
+static void add_exchange(struct gen *g, struct stmt ***at, int depth)
+{
+    struct vtype t = vtype_of(elem_any(g, INTS | FLOAT), chance(g, 30) ? (struct shape){0} : shape_any(g));
+    struct stmt *first = region_statement(g, value(g, t, depth), chance(g, 50));
+    if (!first)
+        return;
+    append(at, first);
+    struct var *before = load_back(g, at, first);
+    append(at, region_statement(g, value(g, t, depth), true));
+    struct var *after = load_back(g, at, first);
+    append(at, store_statement(g, node_var(g, before), NULL));
+    append(at, store_statement(g, node_var(g, after), NULL));
+}
+
 static struct node *condition(struct gen *g, int depth)
 {
     return value(g, vtype_of(EL_i1, (struct shape){0}), depth > 2 ? 3 : 2);
@@ -386,8 +413,10 @@ void statements(struct gen *g, struct stmt ***at, int n, int depth)
             add_assign(g, at, 2 + below(g, 3));
         else if (what < 50)
             add_store(g, at, 2 + below(g, 3));
-        else if (what < 60)
+        else if (what < 57)
             append(at, atomic_statement(g, 2));
+        else if (what < 60)
+            add_exchange(g, at, 2);
         else if (what < 68)
             add_if(g, at, depth);
         else if (what < 80)
