@@ -11,7 +11,7 @@ complain "includes against the direction ir <- frontend, opt, codegen <- runtime
     grep -nE '#include "(frontend|opt|runtime)/' codegen/*.[ch])"
 complain "the command knows more than neso.h:" "$(grep -nE '#include "' runtime/main.c | grep -vE '"runtime/(neso|main|command[a-z_]*)\.h"|"neso\.h"')"
 complain "the library prints, exits or reads the environment:" "$(
-    grep -nE '\b(printf|puts|putchar|exit|abort|getenv|fopen)\(' ir/*.c frontend/*.c opt/*.c codegen/*.c)"
+    grep -nE '(^|[^>[:alnum:]_])(printf|puts|putchar|exit|abort|getenv|fopen)\(' ir/*.c frontend/*.c opt/*.c codegen/*.c)"
 complain "files over 1,000 lines:" "$(wc -l ir/*.[ch] frontend/*.[ch] opt/*.[ch] codegen/*.[ch] runtime/*.[ch] | awk '$2 != "total" && $1 > 1000')"
 complain "exports besides neso_*:" "$(nm -D --defined-only "$NESO_BUILD/libneso.so" | awk '{ print $3 }' | grep -v '^neso_' |
     grep -vE '^(_init|_fini|__asan|__odr_asan|__ubsan|__sanitizer|_edata|_end|__bss_start)')"
