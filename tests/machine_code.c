@@ -89,6 +89,14 @@ static bool is_overwritten(const char *p, const char *next)
     return end && next && begins(p, "st.") && strncmp(p, next + strspn(next, " \t"), (size_t)(end - p)) == 0;
 }
 
+/* ptxas folds shuffles of constants and joins stores; those of a kernel with wgmma, in which it has merged distinct
+ * ones, have none of either to spare. */
+static bool is_judged(const struct kind *k, const char *ptx)
+{
+    bool may_go = strcmp(k->name, "shuffles") == 0 || strcmp(k->name, "stores") == 0;
+    return !may_go || strstr(ptx, "wgmma.mma_async");
+}
+
 /* What such a jump passes over is left out, as ptxas does. */
 static void count_ptx(const char *text, int counts[NKINDS])
 {
@@ -164,7 +172,7 @@ int main(int argc, char **argv)
         status = 2;
     }
     for (int k = 0; k < NKINDS && status < 2; k++)
-        if (code[k] < ptx[k]) {
+        if (is_judged(&kinds[k], text) && code[k] < ptx[k]) {
             printf("%s: %d in the PTX, %d in the machine code\n", kinds[k].name, ptx[k], code[k]);
             status = 1;
         }

@@ -223,7 +223,8 @@ uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint3
         if ((m->phase & 1) == q)
             continue;
         emu_see(w, m->done);
-        m->asked[w->index] = (struct emu_ask){m->phase - 1, w->cta->cluster->time, in};
+        if (in->code != INSN_mbarrier_test_wait) /* a question, after which nobody need wait */
+            m->asked[w->index] = (struct emu_ask){m->phase - 1, w->cta->cluster->time, in};
         ready |= UINT32_C(1) << lane;
     }
     return ready;

@@ -30,6 +30,11 @@ ptxas -arch=sm_90a all.ptx -o all.cubin || exit 1
 sed -E 's/^\s+(shfl\.sync\.bfly\.b32\s+%r3, )%r2, 2, 31, -1;/\tmov.b32 %r3, %r2;/; /^\s*bar\.sync/d; /\[%rd1\+4\]/d' all.ptx >less.ptx
 ptxas -arch=sm_90a less.ptx -o less.cubin || exit 1
 "$counted" all.ptx less.cubin >found && { echo "nothing is said to be missing"; status=1; }
+printf '%s: %s in the PTX, %s in the machine code\n' barriers 1 0 >expected
+diff expected found || status=1
+# Shuffles and stores are judged where there is a wgmma.
+{ cat all.ptx; echo '// wgmma.mma_async'; } >with.ptx
+"$counted" with.ptx less.cubin >found
 printf '%s: %s in the PTX, %s in the machine code\n' shuffles 2 1 barriers 1 0 stores 2 1 >expected
 diff expected found || status=1
 exit $status

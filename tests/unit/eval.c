@@ -220,7 +220,9 @@ TEST(kernels_refuse_what_the_language_lacks)
         const char *body, *errors;
     } rows[] = {
         {"    tl.store(X, C + n)\n", ""},
-        {"    for i in range(n): break\n", "13:24 unsupported AST node type: Break\n"},
+        {"    for i in range(n): break\n",
+         "13:24 unsupported AST node type: Break: make it `while` with a condition that ends it, or a flag "
+         "that the rest of the body and the next rounds ask by `if`\n"},
         {"    try: pass\n    except: pass\n", "13:5 unsupported AST node type: Try\n"},
         {"    raise ValueError\n", "13:5 unsupported AST node type: Raise\n"},
         {"    import math\n", "13:5 unsupported AST node type: Import\n"},

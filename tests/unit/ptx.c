@@ -328,7 +328,7 @@ static const struct sown matmul_faults[] = {
     {155, NULL, NULL,                               148, ERR_emulator_barrier, "never come"},           /* a missing copy */
     {153, ".multicast::cluster", "",                153, ERR_emulator_ptx, "unknown instruction"},
     {248, "%phase", "1",                            257, ERR_emulator_race, ""},                        /* a consumer's parity */
-    {248, "%phase", "2",                            248, ERR_emulator_barrier, "parity"},
+    {248, "%phase", "2",                            248, ERR_emulator_ptx, "operand 3 is 2"},
     {252, NULL, NULL,                               257, ERR_emulator_race, "no wgmma.fence"},
     {273, NULL, NULL,                               150, ERR_emulator_race, "wgmma"},                   /* commit of k-step 0 */
     {351, NULL, NULL,                               150, ERR_emulator_race, "wgmma"},                   /* wait before a stage is freed */
@@ -346,7 +346,7 @@ static const struct sown matmul_faults[] = {
     {694, NULL, NULL,                               705, ERR_emulator_race, "wgmma"},
     {236, "256", "512",                             236, ERR_emulator_barrier, "512 of 384"},
     {357, NULL, NULL,                               146, ERR_emulator_barrier, "never ends"},
-    {192, "232", "236",                             192, ERR_emulator_ptx, "multiple of 8"},
+    {192, "232", "236",                             192, ERR_emulator_ptx, "steps of 8"},
     {192, "232", "64",                              193, ERR_emulator_ptx, "registers are live, and the warp keeps 64"},
     {254, "1073741888", "64",                       257, ERR_emulator_swizzle, "128 bytes (line 150), and is read without"},
     {254, "1073741888", "2147483712",               257, ERR_emulator_swizzle, "a swizzle of 64 bytes"},
