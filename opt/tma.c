@@ -312,7 +312,7 @@ static struct value *skip_trans(struct op *load, int *order)
         order[d] = d;
     for (; v->uses->user->code == OP_trans; v = op_result(v->uses->user)) {
         const int *next = op_attr(v->uses->user, ATTR_order)->list;
-        int all[RANK_MAX];
+        int all[RANK_MAX] = {0};
         for (int d = 0; d < v->type->rank; d++)
             all[d] = order[next[d]];
         memcpy(order, all, (size_t)v->type->rank * sizeof *order);
@@ -328,7 +328,7 @@ static void rewrite(struct raising *r, struct candidate *c)
     struct value *last = skip_trans(load, order);
     struct builder b = build_before(load);
     const struct type *tile = op_result(load)->type, *t;
-    int nouter = c->a.ndims - c->a.tile_rank, shape[RANK_MAX], back[RANK_MAX];
+    int nouter = c->a.ndims - c->a.tile_rank, shape[RANK_MAX], back[RANK_MAX] = {0};
     for (int i = 0; i < tile->rank; i++) {
         shape[i] = tile->shape[c->dims[nouter + i]];
         back[c->dims[nouter + i]] = i;
