@@ -454,8 +454,8 @@ static void wait_for_all_slots(const struct pairing *p, struct builder *b, const
     else
         for (int i = 0; i < 2; i++)
             x[i] = behind_loops(p, wait, x[i]);
-    struct op *loop =
-        build_for(b, build_const_i32(b, 0), build_const_i32(b, stages), build_const_i32(b, 1), 2, x);
+    struct value *step = build_const_i32(b, 1), *hi = build_const_i32(b, stages), *lo = build_const_i32(b, 0);
+    struct op *loop = build_for(b, lo, hi, step, 2, x);
     struct block *body = loop->regions[0];
     struct builder in = build_at_end(body, b->loc);
     for (int i = 0; i < 2; i++)

@@ -136,7 +136,8 @@ static void turn(struct op *o, void *ctx)
 static void longest_first(struct func *f)
 {
     struct builder b = build_before(f->body->first);
-    struct value *last = build_binary(&b, OP_sub, build_num_programs(&b, 0), build_const_i32(&b, 1));
+    struct value *one = build_const_i32(&b, 1);
+    struct value *last = build_binary(&b, OP_sub, build_num_programs(&b, 0), one);
     struct numbers pid = {{build_binary(&b, OP_sub, last, last)}};
     func_walk(f, turn, &pid);
     b = build_before(pid.of[0]->def);

@@ -45,7 +45,8 @@ static struct value *build_middle(struct builder *b, const struct op *loop, int6
     struct value *rounds = build_binary(b, OP_add, build_binary(b, OP_divu, distance, size), one);
     struct value *n = build_const_int(b, t, factor);
     rounds = build_binary(b, OP_mul, build_binary(b, OP_divu, rounds, n), n);
-    rounds = build_select(b, build_cmp(b, PRED_slt, from, to), rounds, build_const_int(b, t, 0));
+    struct value *zero = build_const_int(b, t, 0);
+    rounds = build_select(b, build_cmp(b, PRED_slt, from, to), rounds, zero);
     return build_binary(b, OP_add, lo, build_binary(b, OP_mul, rounds, step));
 }
 
