@@ -1,5 +1,5 @@
 /* emulate.c: any bytes as PTX, read and run by the emulator. No input may crash, hang or leak: what is wrong is reported.
- * Every parameter is the address of a buffer, which begins with a tensor map.
+ * Every parameter is the address of a buffer, which begins with a tensor map; a loop to such a number ends by the budget.
  *
  *   make fuzz-emulate && build/fuzz/fuzz_emulate tests/fuzz/emulate -max_len=20000 -runs=1000000 */
 #include "runtime/emulator/machine.h"
@@ -24,7 +24,7 @@ const char fuzz_words[] =
     "selp.b32 fma.rn.f32 mad.lo.s32 shl.b32 prmt.b32 bra ret; trap; @%p1 @!%p1 .entry .reg .param .maxntid "
     "smem 0x400 -1 ";
 
-enum { BUFFERS = 8, BUFFER_BYTES = 4096, SHARED_BYTES = 1 << 16 };
+enum { BUFFERS = 8, BUFFER_BYTES = 4096, SHARED_BYTES = 1 << 16, INSNS_MOST = 10000 };
 
 static void *allocate(void *user, size_t bytes)
 {
@@ -65,7 +65,10 @@ static void fill(unsigned char *buffer)
 static void run(const struct emu_code *code)
 {
     struct cpu_buffer list[BUFFERS];
+    struct budget budget;
     uint64_t args[256];
+    budget_init(&budget, &memory);
+    budget_begin(&budget, 0, INSNS_MOST);
     unsigned char *buffers = aligned_alloc(256, BUFFERS * BUFFER_BYTES);
     for (int i = 0; i < BUFFERS && buffers; i++) {
         fill(buffers + i * BUFFER_BYTES);
@@ -80,7 +83,8 @@ static void run(const struct emu_code *code)
                            .nbuffers = BUFFERS,
                            .shared_bytes = SHARED_BYTES,
                            .num_workers = 1,
-                           .mem = &memory};
+                           .mem = &budget.mem,
+                           .budget = &budget};
     if (buffers && code->nparams <= 256 && code->num_threads <= 256)
         emulator_run(code, &l);
     free(buffers);
