@@ -168,7 +168,7 @@ struct tally {
 static void *allocate(void *user, size_t bytes)
 {
     struct tally *t = user;
-    void *p = malloc(bytes);
+    void *p = bytes >> 36 ? NULL : malloc(bytes); /* nobody has it, and a sanitizer would end the program */
     long now = p ? __atomic_add_fetch(&t->out, (long)bytes, __ATOMIC_RELAXED) : 0;
     if (now > __atomic_load_n(&t->most, __ATOMIC_RELAXED))
         __atomic_store_n(&t->most, now, __ATOMIC_RELAXED);
