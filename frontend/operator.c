@@ -192,8 +192,8 @@ static struct obj *repeat(struct eval *e, struct obj *a, struct obj *count, stru
 {
     if (!obj_is_integer(count))
         eval_raise(e, at, "TypeError", ERR_repeat, obj_type_name(count));
-    wide times = obj_wide(count) < 0 ? 0 : obj_wide(count);
     wide n = a->kind == OBJ_str ? (wide)a->str.n : a->seq.n;
+    wide times = n == 0 || obj_wide(count) < 0 ? 0 : obj_wide(count);
     if (n && times > SEQUENCE_MOST / n)
         eval_raise(e, at, "MemoryError", ERR_too_large);
     if (a->kind == OBJ_str) {

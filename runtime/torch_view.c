@@ -357,6 +357,7 @@ static void index_one(struct eval *e, const struct tensor *t, struct tensor *out
         stop = stop < 0 ? stop + n : stop > n ? n : stop;
         if (step < 1)
             eval_raise(e, at, "ValueError", ERR_torch_int, "a positive step", "a negative one");
+        step = step <= n ? step : n > 0 ? n : 1; /* longer ones end behind one element, too */
         out->offset += start * t->stride[*d];
         out->shape[out->rank] = stop > start ? (stop - start + step - 1) / step : 0;
         out->stride[out->rank++] = t->stride[*d] * step;

@@ -24,6 +24,8 @@ for attempt in [lambda: x[torch.tensor([3])], lambda: x[torch.tensor([True, Fals
         print("IndexError")
     except RuntimeError:
         print("RuntimeError")
+four = torch.arange(4)
+assert four[:: 2**63 - 1].tolist() == [0] and four[4 :: 2**63 - 1].numel() == 0
 
 # expect:
 # tensor([[ 8,  9, 10, 11],
