@@ -14,7 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MOST = 100, LOCAL_MARK = 1 << 30 /* in the address of a local variable */ };
+enum {
+    NAME_MOST = 100,
+    LOCAL_MARK = 1 << 30 /* in the address of a local variable */,
+    VARIABLES_MOST = 1 << 24 /* bytes */
+};
 
 /* `.reg .b32 %r<9>`: registers first to first + count - 1. */
 struct declaration {
@@ -143,6 +147,16 @@ static uint64_t number(struct loader *l, int *bits)
     return minus ? 0 - x : x;
 }
 
+/* What a directive counts. */
+static int count(struct loader *l, int most, const char *what)
+{
+    int bits;
+    uint64_t n = number(l, &bits);
+    if (bits || n > (uint64_t)most)
+        fail(l, "%s is %" PRId64 ", not 0 to %d", what, (int64_t)n, most);
+    return (int)n;
+}
+
 /* -- directives -- */
 
 static int add_register(struct loader *l, enum ptype type)
@@ -171,15 +185,12 @@ static void declare_registers(struct loader *l)
     enum ptype t = type_of_word(l, type, len);
     do {
         struct declaration d = {.first = l->code->regs.n, .count = 1};
-        int bits;
         d.prefix = word(l, &d.prefix_len);
         if (accept(l, '<')) {
             d.is_numbered = true;
-            d.count = (int)number(l, &bits);
+            d.count = count(l, 1 << 16, "a number of registers");
             expect(l, '>');
         }
-        if (d.count < 0 || d.count > 1 << 16)
-            fail(l, "%d registers", d.count);
         for (int i = 0; i < d.count; i++)
             add_register(l, t);
         VEC_PUSH(l->arena, &l->declarations, d);
@@ -193,9 +204,9 @@ static void declare_variable(struct loader *l, int base, int *used)
 {
     size_t len;
     const char *s = word(l, &len);
-    int bits, align = 1, size = 0, elem = 1;
+    int align = 1, size = 0, elem = 1;
     if (same(s, len, ".align")) {
-        align = (int)number(l, &bits);
+        align = count(l, VARIABLES_MOST, "an alignment");
         s = word(l, &len);
     }
     for (int t = 1; t < PT_count; t++)
@@ -203,14 +214,16 @@ static void declare_variable(struct loader *l, int base, int *used)
             elem = ptype_info[t].bits / 8;
     s = word(l, &len);
     if (accept(l, '[') && !accept(l, ']')) {
-        size = (int)number(l, &bits);
+        size = count(l, VARIABLES_MOST, "a number of elements");
         expect(l, ']');
     }
     expect(l, ';');
-    if (align < 1 || size < 0 || size > 1 << 24)
-        fail(l, "a variable of %d elements", size);
+    if (align < 1)
+        fail(l, "an alignment of 0");
     int at = (*used + align - 1) / align * align;
     *used = at + size * elem;
+    if (*used > VARIABLES_MOST)
+        fail(l, "variables of %d bytes, more than %d", *used, VARIABLES_MOST);
     *map_at(&l->symbols, s, len) = (void *)(uintptr_t)(base + at);
 }
 
@@ -285,10 +298,19 @@ static void read_file(struct loader *l)
     skip_line(l);
 }
 
+/* .maxntid 128, 1, 1 */
+static void read_threads(struct loader *l)
+{
+    int n = 1;
+    do
+        n *= count(l, LANES * WARPS_MOST, "a number of threads (.maxntid)");
+    while (n <= LANES * WARPS_MOST && accept(l, ','));
+    l->code->num_threads = n;
+}
+
 static void directive(struct loader *l)
 {
     size_t len;
-    int bits;
     const char *s = word(l, &len);
     if (same(s, len, ".reg")) {
         declare_registers(l);
@@ -307,9 +329,9 @@ static void directive(struct loader *l)
         l->code->target = arena_strndup(l->arena, s, len);
         skip_line(l);
     } else if (same(s, len, ".maxnreg")) {
-        l->code->max_registers = (int)number(l, &bits);
+        l->code->max_registers = count(l, 1 << 16, ".maxnreg");
     } else if (same(s, len, ".minnctapersm")) {
-        l->code->min_ctas = (int)number(l, &bits);
+        l->code->min_ctas = count(l, 1 << 16, ".minnctapersm");
     } else if (same(s, len, ".entry")) {
         s = word(l, &len);
         if (l->code->name)
@@ -317,14 +339,11 @@ static void directive(struct loader *l)
         l->code->name = arena_strndup(l->arena, s, len);
         declare_params(l);
     } else if (same(s, len, ".maxntid") || same(s, len, ".reqntid")) {
-        l->code->num_threads = 1;
-        do
-            l->code->num_threads *= (int)number(l, &bits);
-        while (accept(l, ','));
+        read_threads(l);
     } else if (same(s, len, ".reqnctapercluster")) {
         int d = 0;
         do
-            l->code->cluster[d++] = (int)number(l, &bits);
+            l->code->cluster[d++] = count(l, CLUSTER_MOST, ".reqnctapercluster");
         while (accept(l, ',') && d < 3);
     } else if (!same(s, len, ".visible") && !same(s, len, ".extern")) {
         skip_line(l); /* a declared function too */
@@ -778,13 +797,13 @@ static void load(struct loader *l)
         if (cluster[d] < 1 || cluster[0] * cluster[1] * cluster[2] > CLUSTER_MOST)
             fail(l, "a cluster of %d x %d x %d", cluster[0], cluster[1], cluster[2]);
     int n = l->code->num_threads;
+    if (n < 1 || n > LANES * WARPS_MOST || n % LANES != 0)
+        fail(l, "a kernel of %d threads (.maxntid)", n);
     emu_find_addresses(l->arena, l->code);
     for (int i = 0; i < l->code->insns.n && !l->code->live; i++)
         if (l->code->insns.at[i].code == INSN_setmaxnreg_dec ||
             l->code->insns.at[i].code == INSN_setmaxnreg_inc)
             l->code->live = emu_live_registers(l->arena, l->code, true);
-    if (n < 1 || n > LANES * WARPS_MOST || n % LANES != 0)
-        fail(l, "a kernel of %d threads (.maxntid)", n);
 }
 
 const struct emu_code *emulator_load(struct arena *a, const char *ptx, size_t bytes, struct emu_report *r)

@@ -248,6 +248,11 @@ TEST(trap)
 TEST(instructions_that_are_none)
 {
     check_fault("\tadd.sat.f32 %f1, %f2, %f3; // HERE\n", ERR_emulator_ptx);
+    check_fault("\t.reg .b32 %q<70000>; // HERE\n", ERR_emulator_ptx);
+    check_fault("\t.shared .align 16 .b64 v[-2147483648]; // HERE\n", ERR_emulator_ptx);
+    check_fault("\t.shared .align 4294967296 .b64 v[8]; // HERE\n", ERR_emulator_ptx);
+    check_fault("\t.local .b64 v[2000000];\n\t.local .b64 w[2000000]; // HERE\n", ERR_emulator_ptx);
+    check_fault("\t.maxntid 2147483648, 2, 1 // HERE\n", ERR_emulator_ptx);
     check_fault("\tfrobnicate.b32 %r1, %r2; // HERE\n", ERR_emulator_ptx);
     check_fault("\tadd.s32 %r1, %r2, %rd1; // HERE\n", ERR_emulator_ptx);
     check_fault("\tadd.s32 %r1, %r2, %r99; // HERE\n", ERR_emulator_ptx);
