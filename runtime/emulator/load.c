@@ -664,6 +664,13 @@ static bool is_plain(const struct emu_insn *in)
     return !emu_has_mod(in, MOD_acquire) && !emu_has_mod(in, MOD_relaxed) && !emu_has_mod(in, MOD_volatile);
 }
 
+/* What only orders them too: it asks for what is kept of each register. */
+static bool uses_wgmma(const struct emu_insn *in)
+{
+    return emu_is_wgmma(in) || in->code == INSN_wgmma_fence || in->code == INSN_wgmma_commit ||
+           in->code == INSN_wgmma_wait;
+}
+
 static const char *statement_text(struct loader *l, const char *from)
 {
     const char *to = from;
@@ -726,7 +733,7 @@ static void read_insn(struct loader *l)
     if (in.code == INSN_mov && in.opnds[1].reg == SPECIAL_globaltimer)
         in.run = emu_run_timer;
     l->code->is_async |= is_async(in.code);
-    l->code->has_wgmma |= emu_is_wgmma(&in);
+    l->code->has_wgmma |= uses_wgmma(&in);
     l->code->has_atomics |= in.code == INSN_atom || in.code == INSN_red || in.code == INSN_fence ||
                             (in.code == INSN_ld && !is_plain(&in));
     VEC_PUSH(l->arena, &l->code->insns, in);

@@ -259,6 +259,15 @@ TEST(instructions_that_are_none)
     check_fault("\tbra L9; // HERE\n", ERR_emulator_ptx);
 }
 
+/* A fence alone, and a wait for a group of nothing. */
+TEST(wgmma_that_orders_nothing)
+{
+    struct run r = run_threads("\twgmma.fence.sync.aligned;\n\twgmma.commit_group.sync.aligned;\n"
+                               "\twgmma.wait_group.sync.aligned 0;\n",
+                               128);
+    CHECK(r.report.error == ERR_count);
+}
+
 TEST(a_report_says_where)
 {
     struct run r = run("\tsetp.eq.s32 %p2, %r1, 63;\n\t@%p2 st.global.b32 [%rd5+4], 1; // HERE\n");
