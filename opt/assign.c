@@ -74,10 +74,12 @@ struct assign {
 
 /* -- classes -- */
 
+/* Chains are halved on the way: thousands of tiles may be of one class. */
 static struct class *find(struct class *c)
 {
-    while (c->joined)
-        c = c->joined;
+    for (; c->joined; c = c->joined)
+        if (c->joined->joined)
+            c->joined = c->joined->joined;
     return c;
 }
 

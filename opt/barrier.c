@@ -45,8 +45,17 @@ typedef VEC(struct access) accesses;
 /* Whom a barrier waits for: nobody, one's own group, or all. */
 enum meeting { NOBODY, GROUP, ALL };
 
+/* What walks that insert nothing have found of a loop: with what it began, and what it left. */
+struct known {
+    accesses before, after;
+    int nbarriers;
+    enum meeting largest;
+    const struct known *next;
+};
+
 struct walker {
     struct arena *arena;
+    struct map *known;    /* of each loop, until a barrier is inserted */
     bool insert;          /* false: only find what a walk leaves, */
     int nbarriers;        /* how many it would insert, */
     enum meeting largest; /* and of what kind */
@@ -66,6 +75,12 @@ static void add_all(struct walker *w, accesses *to, const accesses *from)
 {
     for (int i = 0; i < from->n; i++)
         add(w, to, from->at[i]);
+}
+
+static void append(struct walker *w, accesses *to, const accesses *from)
+{
+    for (int i = 0; i < from->n; i++)
+        VEC_PUSH(w->arena, to, from->at[i]);
 }
 
 /* -- stages -- */
@@ -202,17 +217,23 @@ static bool shared_access(const struct op *o, int i, struct access *x)
     return true;
 }
 
+static void tally(struct walker *w, int nbarriers, enum meeting largest)
+{
+    w->nbarriers += nbarriers;
+    w->largest = largest > w->largest ? largest : w->largest;
+}
+
 static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since)
 {
     forget(since, m);
-    w->nbarriers++;
-    w->largest = m > w->largest ? m : w->largest;
+    tally(w, 1, m);
     if (!w->insert)
         return;
     struct builder b = build_before(o);
     struct op *barrier = build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
     if (m == GROUP)
         op_set_int(barrier, ATTR_group, WGMMA_WARPS);
+    map_init(w->known, w->arena);
 }
 
 static void walk(struct walker *w, struct block *b, accesses *since);
@@ -220,7 +241,7 @@ static void walk(struct walker *w, struct block *b, accesses *since);
 /* What one walk through a region leaves, without inserting anything. */
 static accesses outcome(struct walker *w, struct block *b, const accesses *before)
 {
-    struct walker look = {.arena = w->arena};
+    struct walker look = {.arena = w->arena, .known = w->known};
     accesses after = {0};
     add_all(w, &after, before);
     walk(&look, b, &after);
@@ -251,7 +272,7 @@ static void walk_regions(struct walker *w, struct op *o, accesses *now)
 /* The barriers that an iteration would have. */
 static struct walker barriers_in(struct walker *w, struct op *o, const accesses *since)
 {
-    struct walker look = {.arena = w->arena};
+    struct walker look = {.arena = w->arena, .known = w->known};
     accesses now = around_loop(w, o, since);
     walk_regions(&look, o, &now);
     return look;
@@ -283,13 +304,61 @@ static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
 }
 
 /* A loop's regions run in turn, any number of times. */
-static void walk_loop(struct walker *w, struct op *o, accesses *since)
+static void walk_rounds(struct walker *w, struct op *o, accesses *since)
 {
+    diag_hurry(o->block->func->module->diag, o->loc);
     meet_before_loop(w, o, since);
     accesses now = around_loop(w, o, since);
     walk_regions(w, o, &now);
     rename_slots(&now, o, NULL, 0);
     add_all(w, since, &now);
+}
+
+static bool same_access(const struct access *x, const struct access *y)
+{
+    return x->start == y->start && x->end == y->end && x->writes == y->writes &&
+           x->in_flight == y->in_flight && x->landed == y->landed && x->by_groups == y->by_groups &&
+           x->slot == y->slot && x->nstages == y->nstages;
+}
+
+static bool same_accesses(const accesses *a, const accesses *b)
+{
+    bool same = a->n == b->n;
+    for (int i = 0; same && i < a->n; i++)
+        same = same_access(&a->at[i], &b->at[i]);
+    return same;
+}
+
+static const struct known *look_at_loop(struct walker *w, struct op *o, const accesses *since)
+{
+    struct walker look = {.arena = w->arena, .known = w->known};
+    struct known *k = NEW(w->arena, struct known);
+    append(w, &k->before, since);
+    append(w, &k->after, since);
+    walk_rounds(&look, o, &k->after);
+    k->nbarriers = look.nbarriers;
+    k->largest = look.largest;
+    k->next = *map_at_ptr(w->known, o);
+    *map_at_ptr(w->known, o) = k;
+    return k;
+}
+
+/* Each walk through a loop takes two through the loops in it: what such a walk has found is kept, or loops in
+ * loops would take twice as long with each level. */
+static void walk_loop(struct walker *w, struct op *o, accesses *since)
+{
+    if (w->insert) {
+        walk_rounds(w, o, since);
+        return;
+    }
+    const struct known *k = *map_at_ptr(w->known, o);
+    while (k && !same_accesses(&k->before, since))
+        k = k->next;
+    if (!k)
+        k = look_at_loop(w, o, since);
+    since->n = 0;
+    append(w, since, &k->after);
+    tally(w, k->nbarriers, k->largest);
 }
 
 static void walk_if(struct walker *w, struct op *o, accesses *since)
@@ -339,7 +408,9 @@ static void walk(struct walker *w, struct block *b, accesses *since)
 
 void opt_barrier(struct func *f)
 {
-    struct walker w = {.arena = f->module->scratch, .insert = true};
+    struct map known;
+    map_init(&known, f->module->scratch);
+    struct walker w = {.arena = f->module->scratch, .known = &known, .insert = true};
     accesses none = {0};
     walk(&w, f->body, &none);
 }

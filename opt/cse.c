@@ -178,7 +178,10 @@ static void visit_block(struct cse *c, struct block *b)
 
 void opt_cse(struct func *f)
 {
-    struct cse c = {.nslots = 256, .arena = f->module->scratch};
+    enum { SLOTS_LEAST = 256, SLOTS_MOST = 1 << 20 };
+    struct cse c = {.nslots = SLOTS_LEAST, .arena = f->module->scratch};
+    while (c.nslots < f->module->nops && c.nslots < SLOTS_MOST)
+        c.nslots *= 2;
     c.slots = NEW_ARRAY(c.arena, c.nslots, int);
     visit_block(&c, f->body);
 }
