@@ -27,7 +27,7 @@ static void check(int good, const char *what, long at)
         fprintf(stderr, "failed: %s, at %ld\n", what, at);
 }
 
-/* An allocator that gives out `left` blocks, and knows how many bytes are out. */
+/* An allocator that gives out `left` blocks, and knows how many bytes are out; threads of a launch ask it too. */
 struct ration {
     long left, bytes_out;
 };
@@ -35,16 +35,16 @@ struct ration {
 static void *allocate(void *user, size_t bytes)
 {
     struct ration *r = user;
-    void *p = r->left-- > 0 ? malloc(bytes) : NULL;
+    void *p = __atomic_fetch_sub(&r->left, 1, __ATOMIC_RELAXED) > 0 ? malloc(bytes) : NULL;
     if (p)
-        r->bytes_out += (long)bytes;
+        __atomic_add_fetch(&r->bytes_out, (long)bytes, __ATOMIC_RELAXED);
     return p;
 }
 
 static void release(void *user, void *memory, size_t bytes)
 {
     struct ration *r = user;
-    r->bytes_out -= (long)bytes;
+    __atomic_sub_fetch(&r->bytes_out, (long)bytes, __ATOMIC_RELAXED);
     free(memory);
 }
 
