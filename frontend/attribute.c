@@ -170,7 +170,7 @@ struct obj *find_attribute(struct eval *e, struct obj *x, const char *name, stru
         return obj_method(e, x, method);
     if (strcmp(name, "__class__") == 0)
         return builtin_type_of(e, x);
-    bool is_wrapped = x->is_constexpr || (e->trace && obj_is_const(x));
+    bool is_wrapped = x->is_constexpr || (e->trace && obj_is_const(e, x));
     if (is_wrapped && strcmp(name, "value") == 0)
         return x;
     if (is_wrapped && strcmp(name, "type") == 0)
@@ -339,7 +339,7 @@ static struct obj *range_item(struct eval *e, struct obj *x, struct obj *index, 
 
 static struct obj *dict_item(struct eval *e, struct obj *x, struct obj *key, struct loc at)
 {
-    if (!obj_is_hashable(key))
+    if (!obj_is_hashable(e, key))
         eval_raise(e, at, "TypeError", ERR_unhashable, obj_type_name(key));
     struct obj *found = dict_get(e, x->dict, key);
     if (!found && x->dict->factory && x->dict->factory->kind != OBJ_none) {
@@ -439,7 +439,7 @@ void eval_setitem(struct eval *e, struct obj *x, struct obj *index, struct obj *
         return;
     }
     if (x->kind == OBJ_dict) {
-        if (!obj_is_hashable(index))
+        if (!obj_is_hashable(e, index))
             eval_raise(e, at, "TypeError", ERR_unhashable, obj_type_name(index));
         dict_set(e, x->dict, index, value);
         return;

@@ -304,7 +304,7 @@ static struct obj *call_at_compile_time(struct eval *e, struct obj *callee, cons
 {
     for (int i = 0; i < args->n + args->nkw; i++) {
         struct obj *x = i < args->n ? args->at[i] : args->kw_at[i - args->n];
-        if (!obj_is_const(x))
+        if (!obj_is_const(e, x))
             eval_raise(e, argument_loc(args, i), "CompilationError", ERR_constexpr_argument,
                        callee->function->name);
     }

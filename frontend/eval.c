@@ -170,10 +170,20 @@ void eval_deeper(struct eval *e, int by, struct loc at)
         eval_raise(e, at, "RecursionError", ERR_recursion_depth);
 }
 
+/* What one statement makes may be large: the time is looked at for each megabyte too. */
+static bool is_time_to_look(struct eval *e)
+{
+    enum { STEPS = 64, BYTES = 1 << 20 };
+    if (e->steps % STEPS != 0 && e->arena->used_bytes - e->looked_at_bytes < BYTES)
+        return false;
+    e->looked_at_bytes = e->arena->used_bytes;
+    return true;
+}
+
 void eval_step(struct eval *e, struct loc at)
 {
     e->at = at;
-    if (e->steps % 64 == 0)
+    if (is_time_to_look(e))
         diag_hurry(e->diag, eval_place(e, at));
     if (++e->steps > e->step_limit && e->step_limit) {
         struct text limit;
@@ -181,6 +191,13 @@ void eval_step(struct eval *e, struct loc at)
         text_printf(&limit, "%lld steps", (long long)e->step_limit);
         eval_raise(e, at, "RuntimeError", ERR_steps, limit.s);
     }
+}
+
+void eval_work(struct eval *e, size_t bytes)
+{
+    enum { BYTES_OF_A_STEP = 1024 };
+    for (e->work += bytes; e->work >= BYTES_OF_A_STEP; e->work -= BYTES_OF_A_STEP)
+        eval_step(e, e->at);
 }
 
 void eval_write(struct eval *e, const char *s, size_t n)

@@ -98,7 +98,7 @@ static struct obj *collect(struct eval *e, struct scope *s, const struct ast_lis
 
 static void add_to_set(struct eval *e, struct obj *set, struct obj *x, struct loc at)
 {
-    if (!obj_is_hashable(x))
+    if (!obj_is_hashable(e, x))
         eval_raise(e, at, "TypeError", ERR_unhashable, obj_type_name(x));
     dict_set(e, set->dict, x, obj_none);
 }

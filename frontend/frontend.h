@@ -108,6 +108,8 @@ struct eval {
     uint16_t call;           /* while tracing: loc.call of what is reported now (0: the kernel itself) */
     int depth;               /* of calls and nested expressions; bounded */
     int64_t steps, step_limit; /* statements executed; 0: no limit (compile time of hostile loops) */
+    size_t work;             /* bytes looked at since the last step (eval_work) */
+    size_t looked_at_bytes;  /* the arena's, when the time was last looked at */
     struct loc at;           /* of the latest: for what has no place of its own */
     const struct call_record *calls; /* of host code, innermost first */
     struct map ids;          /* object to what id() says */
@@ -172,6 +174,9 @@ struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj
 _Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name, enum error error, ...);
 /* Counts one statement, or what takes as long; raises past the limit. */
 void eval_step(struct eval *e, struct loc at);
+/* Counts what functions written in C look at, text and nodes of what holds others: a step for so many bytes. */
+void eval_work(struct eval *e, size_t bytes);
+enum { NODE_BYTES = 64 };
 void handler_push(struct eval *e, struct handler *h);
 void handler_pop(struct eval *e, struct handler *h);
 /* Raises an exception that is made already: what a handler caught, say. */

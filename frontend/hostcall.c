@@ -215,12 +215,12 @@ void trace_drop_statements(struct block *b, const struct spec *spec)
 
 /* Does an argument depend on the running kernel? `only_host`: on the host part in it,
  * tensors do not count. */
-static bool has_host_value(const struct args *args, bool only_host)
+static bool has_host_value(struct eval *e, const struct args *args, bool only_host)
 {
     bool any = false;
     for (int i = 0; i < args->n + args->nkw; i++) {
         const struct obj *x = i < args->n ? args->at[i] : args->kw_at[i - args->n];
-        any |= trace_is_host_object(x) || (!only_host && !obj_is_const(x));
+        any |= trace_is_host_object(x) || (!only_host && !obj_is_const(e, x));
     }
     return any;
 }
@@ -259,7 +259,7 @@ static bool is_for_host(struct eval *e, const struct obj *callee, const struct a
         struct obj *own = python_builtin(e, callee->builtin->name);
         bool is_own = own && own->kind == OBJ_builtin && own->builtin == callee->builtin;
         return is_own && (is_effect(callee->builtin->name) ||
-                          (strcmp(callee->builtin->name, "str") == 0 && has_host_value(args, false)));
+                          (strcmp(callee->builtin->name, "str") == 0 && has_host_value(e, args, false)));
     }
     if (callee->kind != OBJ_method)
         return false;
@@ -267,7 +267,7 @@ static bool is_for_host(struct eval *e, const struct obj *callee, const struct a
     bool is_container = self->kind == OBJ_list || self->kind == OBJ_dict || self->kind == OBJ_set;
     const struct obj *func = callee->method.func; /* constexpr: a method of text that library.py has */
     return is_container || (func->kind == OBJ_function && !func->is_constexpr) ||
-           (self->kind == OBJ_str && has_host_value(args, false));
+           (self->kind == OBJ_str && has_host_value(e, args, false));
 }
 
 /* -- functions whose results are used -- */
@@ -336,7 +336,7 @@ static bool is_traceable(struct eval *e, struct function *fn, const struct args 
     int nsites = spec->sites.n;
     bool had_calls = spec->has_host_calls;
     struct args copy = *args;
-    if (fn->def->kind != AST_def || fn->is_generator || has_host_value(args, true))
+    if (fn->def->kind != AST_def || fn->is_generator || has_host_value(e, args, true))
         return false;
     trial.func = func_new(outer->module, fn->name);
     trial.block = trial.func->body;
@@ -363,7 +363,7 @@ struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct arg
         return NULL;
     enum site_kind kind = conversion_of(callee, args);
     bool is_late = callee->kind == OBJ_builtin && strcmp(callee->builtin->name, "tl.static_print") == 0 &&
-                   has_host_value(args, true);
+                   has_host_value(e, args, true);
     if (is_late)
         return trace_host_call(e, python_builtin(e, "print"), args);
     if (kind != SITE_call)
@@ -386,7 +386,7 @@ static bool add_field(struct eval *e, struct scope *s, const struct ast *field, 
     struct obj *x = eval_expr(e, s, field->field.value), *spec = NULL;
     if (x->kind == OBJ_error)
         return false;
-    if (!later && !obj_is_const(x))
+    if (!later && !obj_is_const(e, x))
         eval_raise(e, field->loc, "TypeError", ERR_fstring_tensor);
     if (later && field->field.spec)
         spec = eval_expr(e, s, field->field.spec);
@@ -395,7 +395,7 @@ static bool add_field(struct eval *e, struct scope *s, const struct ast *field, 
         eval_raise(e, field->loc, "TypeError", ERR_fstring_tensor);
     if (spec)
         out->text = spec->str.s, out->n = spec->str.n;
-    if (!obj_is_const(x) || trace_is_host_object(x))
+    if (!obj_is_const(e, x) || trace_is_host_object(x))
         return true;
     struct text t;
     text_init(&t, e->arena);

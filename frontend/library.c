@@ -189,6 +189,7 @@ static const struct builtin dataclasses_rows[] = {
 static struct obj *copy_object(struct eval *e, struct obj *x, bool deep, struct loc at)
 {
     eval_deeper(e, 1, at);
+    eval_work(e, NODE_BYTES);
     struct obj *out = x;
     if (x->kind == OBJ_list || (x->kind == OBJ_tuple && deep)) {
         out = obj_list(e, x->seq.n, x->seq.at);

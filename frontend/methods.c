@@ -86,14 +86,25 @@ static struct obj *is_all(struct eval *e, struct obj **args, const struct args *
 
 /* -- searching -- */
 
-/* Where `part` is in s[from, to), from the left or the right; -1: nowhere. */
-static int64_t find(const char *s, int64_t from, int64_t to, const struct obj *part, bool from_right)
+/* Does `part` begin at s, where there is room for it? */
+static bool begins(struct eval *e, const char *s, const struct obj *part)
 {
-    int64_t n = (int64_t)part->str.n, last = to - n;
-    for (int64_t i = from_right ? last : from; from_right ? i >= from : i <= last; i += from_right ? -1 : 1)
-        if (i >= 0 && memcmp(s + i, part->str.s, (size_t)n) == 0)
-            return i;
-    return -1;
+    size_t n = part->str.n;
+    if (n && *s != *part->str.s)
+        return false;
+    eval_work(e, n);
+    return memcmp(s, part->str.s, n) == 0;
+}
+
+int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const struct obj *part,
+                 bool from_right)
+{
+    int64_t last = to - (int64_t)part->str.n, i = from_right ? last : from;
+    while ((from_right ? i >= from : i <= last) && !(i >= 0 && begins(e, s + i, part)))
+        i += from_right ? -1 : 1;
+    bool is_found = from_right ? i >= from : i <= last;
+    eval_work(e, (size_t)(from_right ? last - i : i - from));
+    return is_found ? i : -1;
 }
 
 /* The bytes between two optional indices of characters. False: the first is past the end. */
@@ -116,7 +127,7 @@ static struct obj *find_in(struct eval *e, struct obj **args, const struct args 
     const char *how = call->callee->data;
     int64_t from, to, found = -1;
     if (byte_range(e, x, args[2], args[3], call->loc, &from, &to))
-        found = find(x->str.s, from, to, part, *how == 'r');
+        found = str_find(e, x->str.s, from, to, part, *how == 'r');
     if (found < 0 && how[strlen(how) - 1] == 'i')
         eval_raise(e, call->loc, "ValueError", ERR_substring);
     struct obj before = {.kind = OBJ_str, .str = {x->str.s, found < 0 ? 0 : (size_t)found}};
@@ -133,7 +144,7 @@ static struct obj *count_in(struct eval *e, struct obj **args, const struct args
         struct obj within = {.kind = OBJ_str, .str = {x->str.s + from, (size_t)(to - from)}};
         return obj_int(e, str_chars(&within) + 1);
     }
-    for (int64_t at; (at = find(x->str.s, from, to, part, false)) >= 0; n++)
+    for (int64_t at; (at = str_find(e, x->str.s, from, to, part, false)) >= 0; n++)
         from = at + (int64_t)part->str.n;
     return obj_int(e, n);
 }
@@ -187,8 +198,7 @@ static struct obj *replace(struct eval *e, struct obj **args, const struct args 
     struct text out;
     text_init(&out, e->arena);
     for (size_t i = 0; i <= x->str.n;) {
-        bool fits = (most < 0 || done < most) && x->str.n - i >= old->str.n &&
-                    memcmp(x->str.s + i, old->str.s, old->str.n) == 0;
+        bool fits = (most < 0 || done < most) && x->str.n - i >= old->str.n && begins(e, x->str.s + i, old);
         if (fits) {
             text_bytes(&out, new->str.s, new->str.n);
             done++;
@@ -210,6 +220,7 @@ static struct obj *replace(struct eval *e, struct obj **args, const struct args 
 
 static void push_str(struct eval *e, struct obj *list, const char *s, size_t n)
 {
+    eval_work(e, NODE_BYTES);
     struct obj *part = obj_str_of(e, arena_strndup(e->arena, s, n), n);
     VEC_PUSH(e->arena, &list->seq, part);
 }
@@ -271,7 +282,7 @@ static struct obj *split_at(struct eval *e, const struct obj *x, const struct ob
     struct obj *out = obj_list(e, 0, NULL);
     int64_t from = 0, to = (int64_t)x->str.n, n = (int64_t)by->str.n;
     for (int64_t at;
-         (most < 0 || out->seq.n < most) && (at = find(x->str.s, from, to, by, from_right)) >= 0;) {
+         (most < 0 || out->seq.n < most) && (at = str_find(e, x->str.s, from, to, by, from_right)) >= 0;) {
         if (from_right)
             push_str(e, out, x->str.s + at + n, (size_t)(to - at - n));
         else
@@ -534,7 +545,7 @@ static struct obj *dict_list(struct eval *e, struct obj **args, const struct arg
 
 static void check_key(struct eval *e, struct obj *key, struct loc at)
 {
-    if (!obj_is_hashable(key))
+    if (!obj_is_hashable(e, key))
         eval_raise(e, at, "TypeError", ERR_unhashable, obj_type_name(key));
 }
 

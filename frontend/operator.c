@@ -451,23 +451,15 @@ static struct obj *order(struct eval *e, enum oper op, struct obj *a, struct obj
                obj_type_name(b));
 }
 
-static bool is_substring(const struct obj *x, const struct obj *in)
-{
-    for (size_t i = 0; i + x->str.n <= in->str.n; i++)
-        if (memcmp(in->str.s + i, x->str.s, x->str.n) == 0)
-            return true;
-    return false;
-}
-
 bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at)
 {
     if (in->kind == OBJ_str) {
         if (x->kind != OBJ_str)
             eval_raise(e, at, "TypeError", ERR_in_str, obj_type_name(x));
-        return is_substring(x, in);
+        return str_find(e, in->str.s, 0, (int64_t)in->str.n, x, false) >= 0;
     }
     if (in->kind == OBJ_dict || in->kind == OBJ_set) {
-        if (!obj_is_hashable(x))
+        if (!obj_is_hashable(e, x))
             eval_raise(e, at, "TypeError", ERR_unhashable, obj_type_name(x));
         return dict_get(e, in->dict, x) != NULL;
     }

@@ -203,7 +203,7 @@ static struct obj *make_set(struct eval *e, struct obj **args, const struct args
         return out;
     struct iter it = iter_of(e, args[0], call->loc);
     for (struct obj *item; (item = iter_next(e, &it));) {
-        if (!obj_is_hashable(item))
+        if (!obj_is_hashable(e, item))
             eval_raise(e, call->loc, "TypeError", ERR_unhashable, obj_type_name(item));
         dict_set(e, out->dict, item, obj_none);
     }
@@ -739,7 +739,7 @@ static struct obj *identity(struct eval *e, struct obj **args, const struct args
 
 static struct obj *hash(struct eval *e, struct obj **args, const struct args *call)
 {
-    if (!obj_is_hashable(args[0]))
+    if (!obj_is_hashable(e, args[0]))
         eval_raise(e, call->loc, "TypeError", ERR_unhashable, obj_type_name(args[0]));
     if (obj_is_integer(args[0]))
         return obj_int(e, obj_wide(args[0]));

@@ -28,7 +28,7 @@ bool obj_same(const struct obj *a, const struct obj *b);      /* `is` */
 int64_t obj_len(struct eval *e, struct obj *x, struct loc at); /* -1: none */
 int64_t range_find(const struct obj *range, const struct obj *x); /* the index of a number; -1: it is none of them */
 uint64_t obj_hash(struct eval *e, const struct obj *x);
-bool obj_is_hashable(const struct obj *x);
+bool obj_is_hashable(struct eval *e, const struct obj *x);
 void dict_clear(struct dict *d);
 bool scope_binds(const struct scope *s, const char *name); /* has a value in s itself, or is declared there */
 void scope_declare(struct scope *s, const char *name, bool global); /* `global name`, else `nonlocal name` */
@@ -158,6 +158,8 @@ struct obj *instance_names(struct eval *e, struct obj *x);             /* x.__di
 int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* an int argument */
 struct obj *arg_str(struct eval *e, struct obj *x, struct loc at);     /* x, a str */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* what type(x) is */
+/* Where `part` is in s[from, to), from the left or the right; -1: nowhere. */
+int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const struct obj *part, bool from_right);
 struct obj *seq_reverse(struct obj *x);                                 /* itself */
 struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name); /* of str, list, dict ...; NULL: none */
 struct obj *library_module(struct eval *e, const char *name);          /* math, os ...; NULL: none */

@@ -185,6 +185,7 @@ static void show_callable(struct eval *e, struct obj *x, struct text *out, int d
 
 static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int depth)
 {
+    eval_work(e, NODE_BYTES);
     if (++depth > NESTING_MOST) {
         text_str(out, "...");
         return;

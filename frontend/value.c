@@ -214,20 +214,21 @@ const char *obj_type_name(const struct obj *x)
     return obj_is_builtin_type(x) ? "type" : names[x->kind];
 }
 
-static bool is_const(const struct obj *x, int depth)
+static bool is_const(struct eval *e, const struct obj *x, int depth)
 {
+    eval_work(e, NODE_BYTES);
     if (x->kind == OBJ_tensor || depth > NESTING_MOST)
         return false;
     if (x->kind == OBJ_tuple || x->kind == OBJ_list)
         for (int i = 0; i < x->seq.n; i++)
-            if (!is_const(x->seq.at[i], depth + 1))
+            if (!is_const(e, x->seq.at[i], depth + 1))
                 return false;
     return true;
 }
 
-bool obj_is_const(const struct obj *x)
+bool obj_is_const(struct eval *e, const struct obj *x)
 {
-    return is_const(x, 0);
+    return is_const(e, x, 0);
 }
 
 bool obj_is_number(const struct obj *x)
@@ -318,9 +319,11 @@ static bool seq_equal(struct eval *e, const struct obj *a, const struct obj *b)
 {
     if (a->seq.n != b->seq.n)
         return false;
-    for (int i = 0; i < a->seq.n; i++)
+    for (int i = 0; i < a->seq.n; i++) {
+        eval_work(e, NODE_BYTES);
         if (!obj_same(a->seq.at[i], b->seq.at[i]) && !obj_equal(e, a->seq.at[i], b->seq.at[i]))
             return false;
+    }
     return true;
 }
 
@@ -330,6 +333,7 @@ static bool dict_equal(struct eval *e, const struct obj *a, const struct obj *b)
         return false;
     for (int i = 0; i < a->dict->entries.n; i++) {
         struct dict_entry *at = &a->dict->entries.at[i];
+        eval_work(e, NODE_BYTES);
         struct obj *other = at->key ? dict_get(e, b->dict, at->key) : NULL;
         if (at->key && (!other || (a->kind == OBJ_dict && !obj_equal(e, at->value, other))))
             return false;
@@ -489,6 +493,7 @@ uint64_t obj_hash(struct eval *e, const struct obj *x)
         uint64_t h = OBJ_tuple;
         eval_deeper(e, COMPARE_DEPTH, (struct loc){0});
         for (int i = 0; i < x->seq.n; i++) {
+            eval_work(e, NODE_BYTES);
             uint64_t item = obj_hash(e, x->seq.at[i]);
             h = hash_bytes(&item, sizeof item, h);
         }
@@ -503,18 +508,19 @@ uint64_t obj_hash(struct eval *e, const struct obj *x)
     }
 }
 
-static bool is_hashable(const struct obj *x, int depth)
+static bool is_hashable(struct eval *e, const struct obj *x, int depth)
 {
+    eval_work(e, NODE_BYTES);
     if (x->kind == OBJ_tuple)
         for (int i = 0; i < x->seq.n; i++)
-            if (depth > NESTING_MOST || !is_hashable(x->seq.at[i], depth + 1))
+            if (depth > NESTING_MOST || !is_hashable(e, x->seq.at[i], depth + 1))
                 return false;
     return x->kind != OBJ_list && x->kind != OBJ_dict && x->kind != OBJ_set;
 }
 
-bool obj_is_hashable(const struct obj *x)
+bool obj_is_hashable(struct eval *e, const struct obj *x)
 {
-    return is_hashable(x, 0);
+    return is_hashable(e, x, 0);
 }
 
 /* The slot of a key, or the free slot where it belongs. */

@@ -230,7 +230,7 @@ struct obj *obj_constexpr(struct eval *e, struct obj *x); /* a marked copy */
 
 /* -- value.c: asking; Python's rules on concrete objects -- */
 const char *obj_type_name(const struct obj *x);
-bool obj_is_const(const struct obj *x);   /* known at compile time: no tensor in it */
+bool obj_is_const(struct eval *e, const struct obj *x); /* known at compile time: no tensor in it */
 bool obj_is_unknown(const struct obj *x); /* stands for what only Python with its libraries could tell */
 bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b);
 bool obj_truth(struct eval *e, struct obj *x, struct loc at);

@@ -138,6 +138,25 @@ static const char counts[] = "x = 0\n"
                              "for i in range(10**12):\n"
                              "    x += i\n";
 static const char sums[] = "print(sum(range(10**12)))\n";
+static const char search[] = "x, y = 'a' * 10**6 + 'b', 'a' * (5 * 10**5) + 'c'\n"
+                             "while True:\n"
+                             "    x.find(y), x.count(y), y in x, x.replace(y, '')\n";
+static const char words_of_a_text[] = "x = 'a ' * 10**6\n"
+                                      "while True:\n"
+                                      "    y = x.split()\n";
+static const char lists_of_lists[] = "a, b = [0], [0]\n"
+                                     "for i in range(60):\n"
+                                     "    a, b = [a, a], [b, b]\n"
+                                     "print(a == b)\n";
+static const char hash_of_tuples[] = "a = (0,)\n"
+                                     "for i in range(60):\n"
+                                     "    a = (a, a)\n"
+                                     "print({a: 1})\n";
+static const char copy_of_lists[] = "import copy\n"
+                                    "a = [0]\n"
+                                    "for i in range(60):\n"
+                                    "    a = [a, a]\n"
+                                    "copy.deepcopy(a)\n";
 static const char many_tensors[] = "import torch\n"
                                    "x = [torch.ones(1000, 1000) for i in range(10**6)]\n";
 static const char one_tensor[] = "import torch\n"
@@ -218,8 +237,20 @@ static void ends(const char *what, neso_context_options limits, const char *devi
     check(tally.out == 0, name, "memory is kept");
 }
 
+/* 40 loops, each in the one before, and a reduction, which needs barriers, in the last. */
+static void write_loops(char *out, size_t room)
+{
+    size_t n = (size_t)snprintf(out, room, "%s", PROGRAM);
+    for (int i = 0; i < 40; i++)
+        n += (size_t)snprintf(out + n, room - n, "%*sfor j%d in range(n):\n", 4 + i, "", i);
+    snprintf(out + n, room - n, "%*si += tl.sum(i)\n    tl.store(X + i, i)\nk[(1,)](x, 2**30, 1024)\n", 44,
+             "");
+}
+
 static void end_programs(const char *device)
 {
+    char loops_in_loops[8000];
+    write_loops(loops_in_loops, sizeof loops_in_loops);
     neso_context_options none = {.size = sizeof none}, few = none, little = none, brief = none;
     int is_interpreter = strcmp(device, "interpreter") == 0;
     few.step_limit = 10000;
@@ -239,7 +270,13 @@ static void end_programs(const char *device)
                         {"a large function", large_functions},
                         {"prints", prints},
                         {"counting", counts},
-                        {"a sum", sums}};
+                        {"a sum", sums},
+                        {"a search", search},
+                        {"words", words_of_a_text},
+                        {"lists that are equal", lists_of_lists},
+                        {"a hash", hash_of_tuples},
+                        {"a copy", copy_of_lists},
+                        {"loops in loops", loops_in_loops}};
     for (size_t i = 0; i < sizeof endless_ones / sizeof *endless_ones; i++) {
         neso_status status = NESO_OUT_OF_MEMORY;
         int is_memory = endless_ones[i].source == large_functions; /* which it has not */
