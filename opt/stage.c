@@ -489,20 +489,35 @@ static void build_wait(struct pipeline *p, struct builder *b, int pending)
 
 /* -- loads and dots in one piece -- */
 
-/* The loop's value x is read from the ring where it was converted. */
+static bool is_ring(const struct staged *x, const struct op *o)
+{
+    return o->code == OP_to_shared && op_result(o)->type->layout == x->ring_type->layout;
+}
+
+/* A user of what was loaded: first those whose buffer is the ring. */
+static struct op *next_user(const struct staged *x)
+{
+    const struct use *first = op_result(x->load)->uses;
+    for (const struct use *u = first; u; u = u->next)
+        if (is_ring(x, u->user))
+            return u->user;
+    return first ? first->user : NULL;
+}
+
+/* The loop's value x is read from the ring where it was converted. A buffer that lies otherwise than the ring
+ * (both operands of a dot of tf32 may be one tile) is filled from registers. */
 static void read_ring(struct staged *x, struct value *slot)
 {
-    struct value *r = op_result(x->load);
-    while (r->uses) {
-        struct op *o = r->uses->user;
+    for (struct op *o; (o = next_user(x));) {
         struct builder b = build_before(o);
-        if (o->code != OP_convert && o->code != OP_to_shared) {
+        if (o->code != OP_convert && !is_ring(x, o)) {
             b = build_before(x->load);
-            value_replace(r, buffer_load(&b, slot_of(&b, x->ring, slot), r->type));
+            value_replace(op_result(x->load),
+                          buffer_load(&b, slot_of(&b, x->ring, slot), op_result(x->load)->type));
             break;
         }
         struct value *stage = slot_of(&b, x->ring, slot), *y = op_result(o);
-        value_replace(y, o->code == OP_to_shared ? stage : buffer_load(&b, stage, y->type));
+        value_replace(y, is_ring(x, o) ? stage : buffer_load(&b, stage, y->type));
         op_erase(o);
     }
     op_erase(x->load);
