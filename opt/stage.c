@@ -104,26 +104,26 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
     return v->uses != NULL;
 }
 
-/* The next slot of a buffer is read as *target's type. What is computed with first is read as it was
- * loaded. */
+/* Do the load's users take dots' operands? The next slot of a buffer is read as *target's type: as that of warpgroups' dots,
+ * where there is one; what is computed with first is read as it was loaded. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
-    const struct value *x = op_result(load);
-    *target = NULL;
+    const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
+    bool all_direct = true;
     for (const struct use *u = x->uses; u; u = u->next) {
         const struct op *o = u->user;
         bool is_shared = o->code == OP_to_shared, is_direct = o->block == load->block;
         is_direct &= o->code == OP_convert || is_shared;
         for (const struct use *v = op_result(o)->uses; v && is_direct && !is_shared; v = v->next)
             is_direct = v->user->code == OP_dot;
-        if (!is_direct) {
-            *target = x;
-            return ends_in_dots(x, load->block, way, 0);
-        }
-        if (!*target || is_shared)
-            *target = op_result(o);
+        all_direct &= is_direct;
+        if (is_shared)
+            buffer = op_result(o);
+        else if (!fragment)
+            fragment = op_result(o);
     }
-    return *target != NULL;
+    *target = buffer ? buffer : all_direct ? fragment : x;
+    return all_direct ? *target != NULL : ends_in_dots(x, load->block, way, 0);
 }
 
 /* Elements that a thread can copy at once: in registers that follow each other, in global
@@ -489,35 +489,34 @@ static void build_wait(struct pipeline *p, struct builder *b, int pending)
 
 /* -- loads and dots in one piece -- */
 
-static bool is_ring(const struct staged *x, const struct op *o)
+/* Warpgroups' dots read the ring itself, if it lies as they want it. */
+static void share_ring(struct staged *x, struct value *slot)
 {
-    return o->code == OP_to_shared && op_result(o)->type->layout == x->ring_type->layout;
+    for (struct use *u = op_result(x->load)->uses, *next; u; u = next) {
+        struct op *o = u->user;
+        next = u->next;
+        if (o->code != OP_to_shared || !layout_equal(op_result(o)->type->layout, x->ring->type->layout))
+            continue;
+        struct builder b = build_before(o);
+        value_replace(op_result(o), slot_of(&b, x->ring, slot));
+        op_erase(o);
+    }
 }
 
-/* A user of what was loaded: first those whose buffer is the ring. */
-static struct op *next_user(const struct staged *x)
-{
-    const struct use *first = op_result(x->load)->uses;
-    for (const struct use *u = first; u; u = u->next)
-        if (is_ring(x, u->user))
-            return u->user;
-    return first ? first->user : NULL;
-}
-
-/* The loop's value x is read from the ring where it was converted. A buffer that lies otherwise than the ring
- * (both operands of a dot of tf32 may be one tile) is filled from registers. */
+/* The loop's value x is read from the ring where it was converted. */
 static void read_ring(struct staged *x, struct value *slot)
 {
-    for (struct op *o; (o = next_user(x));) {
+    struct value *r = op_result(x->load);
+    share_ring(x, slot);
+    while (r->uses) {
+        struct op *o = r->uses->user;
         struct builder b = build_before(o);
-        if (o->code != OP_convert && !is_ring(x, o)) {
+        if (o->code != OP_convert) {
             b = build_before(x->load);
-            value_replace(op_result(x->load),
-                          buffer_load(&b, slot_of(&b, x->ring, slot), op_result(x->load)->type));
+            value_replace(r, buffer_load(&b, slot_of(&b, x->ring, slot), r->type));
             break;
         }
-        struct value *stage = slot_of(&b, x->ring, slot), *y = op_result(o);
-        value_replace(y, is_ring(x, o) ? stage : buffer_load(&b, stage, y->type));
+        value_replace(op_result(o), buffer_load(&b, slot_of(&b, x->ring, slot), op_result(o)->type));
         op_erase(o);
     }
     op_erase(x->load);
