@@ -303,15 +303,23 @@ static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
         meet(w, o, inside.largest, since);
 }
 
-/* A loop's regions run in turn, any number of times. */
+/* A loop's regions run in turn, any number of times. A `for` may not run at all, and ends behind its body; a `while` ends
+ * behind its condition, which runs in any case. */
 static void walk_rounds(struct walker *w, struct op *o, accesses *since)
 {
     diag_hurry(o->block->func->module->diag, o->loc);
     meet_before_loop(w, o, since);
     accesses now = around_loop(w, o, since);
-    walk_regions(w, o, &now);
-    rename_slots(&now, o, NULL, 0);
-    add_all(w, since, &now);
+    if (o->code == OP_while)
+        since->n = 0;
+    for (int i = 0; i < o->nregions; i++) {
+        walk(w, o->regions[i], &now);
+        accesses at_end = {0};
+        add_all(w, &at_end, &now);
+        rename_slots(&at_end, o, NULL, 0);
+        if (i == 0)
+            add_all(w, since, &at_end);
+    }
 }
 
 static bool same_access(const struct access *x, const struct access *y)
