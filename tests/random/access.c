@@ -110,6 +110,7 @@ void buffer_needs(struct gen *g, struct buffer *b, int64_t count)
 
 /* -- indices -- */
 
+/* x + y; or x | y or x ^ y, which are no larger, of numbers that are 0 at least. */
 static struct node *add_index(struct gen *g, struct node *x, struct node *y)
 {
     if (!x || !y)
@@ -121,7 +122,33 @@ static struct node *add_index(struct gen *g, struct node *x, struct node *y)
     else if (s->rank == t.shape.rank)
         for (int i = 0; i < s->rank; i++)
             t.shape.dim[i] |= s->dim[i];
-    return node_binary(g, NODE_add, t, x, y);
+    return node_binary(g, chance(g, 85) ? NODE_add : chance(g, 70) ? NODE_or : NODE_xor, t, x, y);
+}
+
+/* What people make of an index for wrapped, grouped, strided and clamped rows; it is not larger. x is below 2^log. */
+static struct node *index_turned(struct gen *g, struct node *x, int log)
+{
+    static const enum node_kind kinds[] = {NODE_rem, NODE_div, NODE_minimum, NODE_and, NODE_shr};
+    enum node_kind kind = kinds[below(g, 5)];
+    struct vtype t = vtype_ranged(EL_i32, x->type.shape, log, 0);
+    int64_t number = chance(g, 70) ? 1 << below(g, 6) : 1 + below(g, 40);
+    if (kind == NODE_and)
+        number = chance(g, 50) ? number - 1 : -number;
+    else if (kind == NODE_shr)
+        number = below(g, 4);
+    struct node *by = node_int(g, vtype_of(EL_i32, (struct shape){0}), number);
+    if (number > 0 && chance(g, 25) && !g->in_function) {
+        by = node_extent(g, 0, 0, (int)number);
+        by->scalar = scalar_new(g, by->extent);
+    }
+    return node_binary(g, kind, t, x, by);
+}
+
+/* An index along an axis, mostly as it is. */
+static struct node *index_along(struct gen *g, const struct shape *s, int axis)
+{
+    struct node *n = node_arange(g, s, axis);
+    return chance(g, 88) ? n : index_turned(g, n, n->type.range.most);
 }
 
 static void shuffle(struct gen *g, int *order, int n)
@@ -133,6 +160,29 @@ static void shuffle(struct gen *g, int *order, int n)
         order[i] = order[k];
         order[k] = swap;
     }
+}
+
+/* Where a tile begins: at the program's place, at an offset, both, or 0 (NULL). */
+static struct node *index_start(struct gen *g, const struct shape *s, int64_t *bound)
+{
+    struct extent whole = {shape_symbols(s), 1, 0};
+    int64_t span = extent_of(g->p, &whole);
+    struct node *start = NULL;
+    if (chance(g, 25) && shape_is_plain(s) && span <= 1 << 11) {
+        struct node *pid = node_pid(g);
+        if (chance(g, 15))
+            pid = index_turned(g, pid, pid->type.range.most);
+        struct vtype i32 = vtype_of(EL_i32, (struct shape){0});
+        start = node_binary(g, NODE_mul, i32, pid, node_extent(g, whole.of, 1, 0));
+        *bound += g->p->grid * span;
+    }
+    if (chance(g, 15)) {
+        int offset = 1 + below(g, 40);
+        *bound += offset;
+        struct node *at = node_extent(g, 0, 0, offset);
+        start = chance(g, 50) ? add_index(g, start, at) : add_index(g, at, start);
+    }
+    return start;
 }
 
 /* Sum of strides times indices: rows in some order, perhaps with a gap, perhaps from an offset. *bound: no
@@ -149,7 +199,7 @@ static struct node *index_linear(struct gen *g, const struct shape *s, int64_t *
         int64_t step = extent_of(g->p, &stride);
         struct shape one = {.rank = 1, .dim = {s->dim[axis]}};
         if (s->dim[axis] && !(i < s->rank - 1 && chance(g, 8))) {
-            struct node *index = node_arange(g, s, axis);
+            struct node *index = index_along(g, s, axis);
             *bound += (shape_size(g->p, &one) - 1) * step;
             if (stride.of || stride.plus) {
                 struct node *by = node_extent(g, stride.of, 1, stride.plus);
@@ -167,21 +217,8 @@ static struct node *index_linear(struct gen *g, const struct shape *s, int64_t *
     }
     if (*bound > 1 << 13 && stride.plus > 0)
         return NULL;
-    struct extent whole = {shape_symbols(s), 1, 0};
-    int64_t span = extent_of(g->p, &whole);
-    if (chance(g, 25) && shape_is_plain(s) && span <= 1 << 11) {
-        struct vtype i32 = vtype_of(EL_i32, (struct shape){0});
-        struct node *pid = node_pid(g);
-        struct node *start = node_binary(g, NODE_mul, i32, pid, node_extent(g, whole.of, 1, 0));
-        *bound += g->p->grid * span;
-        sum = chance(g, 50) ? add_index(g, start, sum) : add_index(g, sum, start);
-    }
-    if (chance(g, 15)) {
-        int offset = 1 + below(g, 40);
-        *bound += offset;
-        sum = add_index(g, sum, node_extent(g, 0, 0, offset));
-    }
-    return sum;
+    struct node *start = index_start(g, s, bound);
+    return chance(g, 50) ? add_index(g, start, sum) : add_index(g, sum, start);
 }
 
 static struct node *index_any(struct gen *g, const struct shape *s, struct buffer *b, int depth)
@@ -211,7 +248,7 @@ static struct node *mask_bounds(struct gen *g, const struct shape *s)
     for (int i = 0; i < s->rank; i++) {
         if (!s->dim[i] || (all && chance(g, 50)))
             continue;
-        struct node *index = node_arange(g, s, i), *bound;
+        struct node *index = index_along(g, s, i), *bound;
         int64_t n = size_of(g->p, s->dim[i]);
         int limit = below(g, (int)n + 2);
         bound = node_extent(g, 0, 0, limit);

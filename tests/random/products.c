@@ -146,6 +146,7 @@ struct operand {
     int sum;                /* the tile's axis that the loop goes along */
     bool turned, masked,
         moves; /* transposed behind the load; with a mask; its other axis begins at the program's place */
+    int wrap;  /* by pointers: its other axis begins anew after so many rows; 0: it does not */
     int inner; /* the contiguous axis */
     enum way way;
     struct buffer *buffer;
@@ -194,9 +195,20 @@ static struct node *along(struct gen *g, const struct operand *o, int axis, stru
     return start ? i32_binary(g, NODE_add, start, n) : n;
 }
 
+/* Rows modulo their number, as people write it who want no mask. */
+static struct node *wrapped(struct gen *g, const struct operand *o, struct node *rows)
+{
+    if (!o->wrap)
+        return rows;
+    struct node *n = i32_binary(g, NODE_rem, rows, extent_node(g, (struct extent){0, 0, o->wrap}));
+    n->type.range = (struct range){10, 0}; /* the rows themselves do not fit in its place */
+    return n;
+}
+
 static struct node *offsets(struct gen *g, const struct operand *o, struct node *at)
 {
-    struct node *sum = along(g, o, o->sum, at), *other = along(g, o, 1 - o->sum, start_of(g, o));
+    struct node *sum = along(g, o, o->sum, at);
+    struct node *other = wrapped(g, o, along(g, o, 1 - o->sum, start_of(g, o)));
     struct node **outer = o->inner == o->sum ? &other : &sum;
     struct node *lead = node_extent(g, o->lead.of, o->lead.times, o->lead.plus);
     if (chance(g, 40))
@@ -263,6 +275,11 @@ static void choose_operand(struct gen *g, struct operand *o, const struct loop *
     o->masked = chance(g, 40);
     o->moves = chance(g, 40);
     o->way = (enum way)(chance(g, 55) ? below(g, 2) : below(g, 5));
+    if (chance(g, 20)) {
+        int rows = (int)size_of(g->p, (dims)1 << other) * (o->moves ? g->p->grid : 1);
+        o->wrap = chance(g, 50) ? rows : 1 + below(g, rows);
+        o->wrap = chance(g, 50) && o->wrap > 16 ? o->wrap & -16 : o->wrap;
+    }
     struct shape s = first ? matrix(l->m, l->k) : matrix(l->k, l->n);
     o->type = operand_type(l->kind, o->elem, s);
     o->loaded = o->elem;
@@ -503,6 +520,19 @@ static void chained(struct gen *g, const struct loop *l, struct node *first, str
     assign(g, at, acc, n);
 }
 
+/* Some elements are another operand's, which its own dot takes as it is. */
+static struct node *with_other(struct gen *g, struct node *x, struct node *other)
+{
+    if (elem_info[x->type.elem].class == SMALL || !chance(g, 30))
+        return x;
+    struct node *n = node_new(g, NODE_where, x->type);
+    n->nargs = 3;
+    n->arg[0] = value_broadcast(g, vtype_of(EL_i1, x->type.shape), 2);
+    n->arg[1] = x;
+    n->arg[2] = other;
+    return n;
+}
+
 static void body_of(struct gen *g, const struct loop *l, struct operand *o, struct var **acc, int ndots,
                     bool chain, struct stmt ***at)
 {
@@ -514,7 +544,9 @@ static void body_of(struct gen *g, const struct loop *l, struct operand *o, stru
     } else {
         assign(g, at, acc[0], dot_node(g, l, a, b, node_var(g, acc[0])));
         if (ndots > 1) {
-            struct node *c = operand_value(g, l, &o[2], at);
+            struct node *c = with_other(g, operand_value(g, l, &o[2], at), b);
+            if (chance(g, 20))
+                a = with_other(g, operand_value(g, l, &o[0], at), a);
             assign(g, at, acc[1], dot_node(g, l, a, c, node_var(g, acc[1])));
         }
     }
