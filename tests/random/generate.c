@@ -366,6 +366,7 @@ static void add_for(struct gen *g, struct stmt ***at, int depth)
     }
     s->form = chance(g, 20) ? FORM_tl_range : FORM_range;
     s->stages = s->form ? below(g, 4) : 0;
+    s->unroll = s->form && chance(g, 50) ? 1 + below(g, 4) : 0;
     if (s->e[0]->kind == NODE_number && s->e[1]->kind == NODE_number && chance(g, 40)) {
         s->form = FORM_static;
         s->stages = 0;
@@ -525,6 +526,8 @@ static void choose_grid(struct gen *g)
         g->p->grid = chance(g, 50) ? 32 << below(g, 2) : 12 + below(g, 30);
     else
         g->p->grid = 133 + below(g, 30);
+    if (chance(g, 25))
+        g->p->grid_form = chance(g, 40) ? GRID_y : GRID_xy;
     if (g->p->grid > 11)
         g->tile_log = g->p->grid > 64 ? 6 : 8;
 }

@@ -193,8 +193,9 @@ static bool launch(struct device *d, const struct program *p, neso_kernel *kerne
     const void *values[BUFFERS + SCALARS];
     uint64_t numbers[BUFFERS + SCALARS], at[BUFFERS] = {0};
     neso_error error = {.size = sizeof error};
-    uint32_t grid[3] = {(uint32_t)p->grid, 1, 1};
+    uint32_t grid[3];
     int n = program_arguments(p, args);
+    program_grid(p, grid);
     if (!place(d, p, memory, bytes, at)) {
         fprintf(stderr, "%s\n", neso_error_text(d->context));
         exit(3);
@@ -352,12 +353,15 @@ static int choose_configs(const struct judge *j, const struct program *p, struct
                 strcat(c[n].skip, k ? "," : "");
                 strcat(c[n].skip, pass);
             }
-            if (j->cuda)
-                c[n].device = i ? DEVICE_cuda : DEVICE_emulator;
+            if (j->cuda && i) {
+                c[n].device = DEVICE_cuda;
+                c[n].target = targets[0]; /* the GPU's own */
+            }
         }
         n++;
     }
-    if (!j->cuda && mix(&state) % 20 == 0 && getenv("RANDOM_PTXAS"))
+    const char *every = getenv("RANDOM_PTXAS");
+    if (!j->cuda && every && mix(&state) % (uint64_t)(atoi(every) > 0 ? atoi(every) : 1) == 0)
         c[n++] =
             (struct config){DEVICE_emulator, targets[mix(&state) % TARGETS], p->warps, p->stages, "", true};
     return n;

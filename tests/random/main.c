@@ -2,7 +2,7 @@
  *
  *     random_kernels [N] [SEED] [OPTION...]    N kernels (500) from SEED on (the time)
  *         cuda          on the GPU too              jobs=N       so many processes
- *         ptxas         assemble one in 20          out=DIR      where programs that fail go (build/random)
+ *         ptxas[=N]     assemble one in N (20)      out=DIR      where programs that fail go (build/random)
  *         quick         make nothing small          each=N       make so many differences small (4)
  *         first         up to the first failure     ignore=KIND  of which such are none
  *         avoid=NODE    without such nodes (random.h), to look past what is known
@@ -440,7 +440,9 @@ int main(int argc, char **argv)
         else if (strncmp(argv[i], "ignore=", 7) == 0)
             r.ignore[r.nignore < IGNORED ? r.nignore++ : IGNORED - 1] = argv[i] + 7;
         else if (strcmp(argv[i], "ptxas") == 0)
-            setenv("RANDOM_PTXAS", "1", 1);
+            setenv("RANDOM_PTXAS", "20", 1);
+        else if (strncmp(argv[i], "ptxas=", 6) == 0)
+            setenv("RANDOM_PTXAS", argv[i] + 6, 1);
         else if (strncmp(argv[i], "jobs=", 5) == 0)
             r.jobs = atoi(argv[i] + 5);
         else if (strncmp(argv[i], "each=", 5) == 0)

@@ -152,6 +152,14 @@ static void use_statements(struct printer *q, const struct stmt *s)
     }
 }
 
+void program_grid(const struct program *p, uint32_t grid[3])
+{
+    uint32_t n = (uint32_t)p->grid, rows = n % 2 == 0 ? 2 : n % 3 == 0 ? 3 : 1;
+    grid[0] = p->grid_form == GRID_x ? n : p->grid_form == GRID_y ? 1 : n / rows;
+    grid[1] = p->grid_form == GRID_x ? 1 : p->grid_form == GRID_y ? n : rows;
+    grid[2] = 1;
+}
+
 /* -- expressions -- */
 
 static void shape_text(const struct printer *q, const struct shape *s)
@@ -329,6 +337,13 @@ static void keyword(const struct printer *q, const char *name, const struct node
     operand(q, n, i);
 }
 
+static const char *number_of_program(const struct program *p)
+{
+    static const char *const forms[] = {"tl.program_id(0)", "tl.program_id(1)",
+                                        "(tl.program_id(1) * tl.num_programs(0) + tl.program_id(0))"};
+    return forms[p->grid_form];
+}
+
 /* Row-major indices of a shape, in the order given; nothing for a scalar. */
 static void linear(const struct printer *q, const struct shape *shape, const int *perm)
 {
@@ -352,7 +367,7 @@ static void region(const struct printer *q, const struct node *n)
     static const int identity[RANK_LIMIT] = {0, 1, 2, 3, 4};
     text_printf(q->out, "%s + %" PRId64, n->region->buffer->name, n->region->base);
     if (q->p->grid > 1)
-        text_printf(q->out, " + tl.program_id(0) * %" PRId64, shape_size(q->p, &n->region->shape));
+        text_printf(q->out, " + %s * %" PRId64, number_of_program(q->p), shape_size(q->p, &n->region->shape));
     linear(q, &n->type.shape, identity);
 }
 
@@ -368,6 +383,7 @@ static void placeholder(const struct printer *q, const struct node *n, char c)
     case 'B': text_printf(q->out, "%d", n->other); break;
     case 'P': numbers(q, n->perm, n->type.shape.rank, false); break;
     case 'X': numbers(q, NULL, n->type.shape.rank, true); break;
+    case 'N': text_str(q->out, number_of_program(q->p)); break;
     case 'W': text_str(q->out, n->word ? n->word : "?"); break;
     case 'Q':
     case 'O': /* behind a load's mask and other: how it is cached */
@@ -431,7 +447,7 @@ static void store_base(const struct printer *q, const struct stmt *s)
     if (base)
         text_printf(q->out, " + %" PRId64, base);
     if (q->p->grid > 1)
-        text_printf(q->out, " + tl.program_id(0) * %" PRId64, slot * s->rounds);
+        text_printf(q->out, " + %s * %" PRId64, number_of_program(q->p), slot * s->rounds);
     if (s->e[2]) {
         text_str(q->out, " + (");
         expression(q, s->e[2]);
@@ -544,6 +560,8 @@ static void loop(const struct printer *q, const struct stmt *s, int depth)
     }
     if (s->stages)
         text_printf(q->out, ", num_stages=%d", s->stages);
+    if (s->unroll && s->form == FORM_tl_range)
+        text_printf(q->out, ", loop_unroll_factor=%d", s->unroll);
     text_str(q->out, "):\n");
     if (s->form == FORM_static) { /* a value like any other */
         indent(q, depth + 1);
@@ -732,7 +750,12 @@ static void host(const struct printer *q, const struct expectation *x)
         text_printf(q->out, ", torch.%s)", elem_info[b->elem].torch);
         text_printf(q->out, b->skew ? "[%d:]\n" : "\n", b->skew);
     }
-    text_printf(q->out, "kernel[(%d,)](", p->grid);
+    uint32_t grid[3];
+    program_grid(p, grid);
+    if (p->grid_form == GRID_x)
+        text_printf(q->out, "kernel[(%u,)](", grid[0]);
+    else
+        text_printf(q->out, "kernel[(%u, %u)](", grid[0], grid[1]);
     for (int i = 0; i < p->nbuffers; i++)
         if (q->uses_buffer[i])
             text_printf(q->out, "%s, ", p->buffers[i]->name);

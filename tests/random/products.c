@@ -452,6 +452,7 @@ static struct stmt *open_loop(struct gen *g, struct loop *l)
     s->var = l->counter;
     s->form = chance(g, 20);
     s->stages = s->form ? below(g, 5) : 0;
+    s->unroll = s->form && chance(g, 30) ? 1 + below(g, 3) : 0;
     s->e[0] = node_int(g, i32_scalar(1), 0);
     s->e[1] = l->counts_steps ? extent_node(g, (struct extent){0, 0, l->trips}) : l->length;
     s->e[2] = l->counts_steps ? NULL : node_extent(g, (dims)1 << l->k, 1, 0);
@@ -793,6 +794,7 @@ void attention_loop(struct gen *g, struct stmt ***at)
     s->e[2] = node_extent(g, a.nd.dim[0], 1, 0);
     s->form = chance(g, 20) ? FORM_tl_range : FORM_range;
     s->stages = s->form ? below(g, 5) : 0;
+    s->unroll = s->form && chance(g, 30) ? 1 + below(g, 3) : 0;
     attention_body(g, &a, &end);
     **at = s;
     *at = &s->next;

@@ -99,10 +99,10 @@ struct vtype {
 
 /* An expression's kinds, with how they are printed: $0 to $5 operands, $* all of them, $S shape, $T element
  * type, $A axis, $B other axis, $P permutation, $W a word, $C cast to the element type where the function
- * may widen. */
+ * may widen, $N the program's number. */
 #define NODES(N) \
     N(number, "")            N(var, "")              N(extent, "")          N(arange, "") \
-    N(pid, "tl.program_id($A)") N(scalar, "") \
+    N(pid, "$N") N(scalar, "") \
     N(add, "($0 + $1)")      N(sub, "($0 - $1)")     N(mul, "($0 * $1)") \
     N(and, "($0 & $1)")      N(or, "($0 | $1)")      N(xor, "($0 ^ $1)") \
     N(shl, "($0 << $1)")     N(shr, "($0 >> $1)")    N(div, "($0 // $1)")   N(rem, "($0 % $1)") \
@@ -229,7 +229,7 @@ struct stmt {
     int rounds;              /* store: iterations that store apart */
     struct region *region;   /* store: where others load; with barriers around it. NULL: a place of its own */
     int form;                /* for: enum form, with its num_stages in `stages`; store: enum store_form */
-    int stages;
+    int stages, unroll;      /* for: in tl.range; 0: not said */
     int perm[RANK_LIMIT];    /* store: order of dimensions in memory */
     const char *word;
     int64_t base;            /* store: first element of the slot, as laid out */
@@ -259,7 +259,8 @@ struct program {
     int nfunctions;
     int nvars;
     struct stmt *body;
-    int grid, warps, stages;
+    int grid, warps, stages; /* grid: programs, */
+    enum { GRID_x, GRID_y, GRID_xy } grid_form; /* along these axes */
     bool no_fusion;
     bool has_dot, has_small4; /* an fp8e4nv is in it: not for sm_80 */
 };
@@ -305,6 +306,7 @@ struct argument {
 };
 int program_arguments(const struct program *p, struct argument *args);
 int program_statements(const struct program *p);
+void program_grid(const struct program *p, uint32_t grid[3]);
 
 /* -- generate.c -- */
 

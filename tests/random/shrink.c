@@ -203,8 +203,13 @@ static void edit_statements(struct edit *e, struct stmt **at)
             e->result = 1;
             return;
         }
+        if (s->unroll && turn(e)) {
+            s->unroll = 0;
+            e->result = 1;
+            return;
+        }
         if (s->stages && turn(e)) {
-            s->stages = 0;
+            s->stages = s->unroll = 0;
             s->form = 0;
             e->result = 1;
             return;
@@ -234,6 +239,10 @@ static void edit_sizes(struct edit *e)
     struct program *p = e->p;
     if (p->grid > 1 && turn(e)) {
         p->grid = 1;
+        e->result = 1;
+    }
+    if (p->grid_form != GRID_x && turn(e)) {
+        p->grid_form = GRID_x;
         e->result = 1;
     }
     for (int i = FIRST_SYMBOL; i < p->nsymbols; i++) {
