@@ -166,14 +166,15 @@ static void ask(struct emu_warp *w, const struct emu_insn *in)
     longjmp(c->fail, 1);
 }
 
-/* What few launches need. ptxas orders instructions anew, and spills a few registers where more are live here. */
+/* What few launches need. ptxas orders instructions anew, and spills a few registers where more are live here: a warp that
+ * gave registers away should not need them; one that took as many as there are may compute with large tiles. */
 static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     enum { SPARED = 4 }; /* one in so many */
     if (--w->cta->cluster->unasked < 0)
         ask(w, in);
     int live = w->budget ? w->cta->code->live[w->pc] : 0;
-    if (live > w->budget + w->budget / SPARED)
+    if (live > w->budget + w->budget / SPARED && w->budget < emu_first_registers(w->cta->code))
         emu_fail(w, in, emu_first_lane(w->mask), ERR_emulator_ptx,
                  "%d registers are live, and the warp keeps %d since its setmaxnreg", live, w->budget);
     if (w->fresh && on)

@@ -466,6 +466,7 @@ bool emu_wgmma_adds(const struct emu_insn *in) __attribute__((pure));
 bool emu_decode_wgmma(struct emu_insn *in);
 int emu_wgmma_operations(const struct emu_insn *in) __attribute__((pure));
 emu_run emu_run_wgmma, emu_run_wgmma_fence, emu_run_wgmma_commit;
+int emu_first_registers(const struct emu_code *c); /* of a thread, before it gives some away or takes more */
 /* setmaxnreg; false: so many registers are not there yet. */
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* What is under way is over, but for the last groups. */

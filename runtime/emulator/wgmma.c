@@ -427,7 +427,7 @@ void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 }
 
 /* What ptxas gives a thread at first: an equal part, in eights, of what a multiprocessor has. */
-static int first_registers(const struct emu_code *c)
+int emu_first_registers(const struct emu_code *c)
 {
     enum { REGISTERS = 65536, MOST = 255 };
     int n =
@@ -439,7 +439,7 @@ static int first_registers(const struct emu_code *c)
  * What the warp keeps is then checked against what is live in the PTX. */
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
-    int n = (int)in->opnds[0].offset, had = w->budget ? w->budget : first_registers(w->cta->code);
+    int n = (int)in->opnds[0].offset, had = w->budget ? w->budget : emu_first_registers(w->cta->code);
     need_warpgroup(w, in, on);
     if (n < 24 || n > 256 || n % 8 != 0)
         emu_fail(w, in, 0, ERR_emulator_ptx,
