@@ -422,7 +422,7 @@ struct stmt *store_statement(struct gen *g, struct node *v, struct node *mask)
     return s;
 }
 
-static struct region *region_new(struct gen *g, enum elem e, const struct shape *s)
+struct region *region_new(struct gen *g, enum elem e, const struct shape *s)
 {
     struct buffer *b = output_for(g, e);
     if (!b)

@@ -554,8 +554,13 @@ struct program *program_generate(struct arena *a, uint64_t seed, const bool *avo
         f->is_float = true;
         f->number = (below(&g, 64) - 32) * 0.25;
     }
-    if (chance(&g, 25))
+    int plan = below(&g, 100);
+    if (plan < 20) {
+        (plan < 11 ? plain_product : plain_rows)(&g, &at);
+        n = chance(&g, 15);
+    } else if (chance(&g, 25)) {
         (chance(&g, 15) ? attention_loop : product_loop)(&g, &at);
+    }
     statements(&g, &at, n, 3);
     g.round = NULL;
     for (int i = 0; i < g.nscope && i < 6; i++) /* what was computed is seen */

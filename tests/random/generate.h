@@ -24,6 +24,8 @@ struct gen {
     struct region *regions[6]; /* that can be loaded from */
     int nregions;
     struct node *round;       /* a scalar that tells the iterations of the loop apart; NULL: no loop */
+    int columns;              /* a plain product: of so many tiles side by side; 0: it is none */
+    bool is_large;            /* its tiles are */
 };
 
 /* -- generate.c -- */
@@ -95,11 +97,26 @@ struct node *fetch_node(struct gen *g, struct vtype t, int depth);
 struct stmt *atomic_statement(struct gen *g, int depth);
 struct node *mask_for(struct gen *g, const struct shape *s, int depth);
 
+struct region *region_new(struct gen *g, enum elem e, const struct shape *s);
+
 /* -- products.c -- */
 
 /* Appends a loop of dots, and what it needs. */
 void product_loop(struct gen *g, struct stmt ***at);
 void attention_loop(struct gen *g, struct stmt ***at);
+struct node *i32_binary(struct gen *g, enum node_kind kind, struct node *x, struct node *y);
+struct node *extent_node(struct gen *g, struct extent e); /* perhaps a parameter */
+
+/* -- plain.c: kernels that are one thing, as most that people write -- */
+
+/* The program's row or column among `columns` side by side. */
+struct node *tile_row(struct gen *g);
+struct node *tile_column(struct gen *g);
+/* A store of the program's tile of a matrix; NULL: there are too many outputs. */
+struct stmt *tile_statement(struct gen *g, struct node *v);
+/* Chooses warps and the grid, and appends the kernel's statements. */
+void plain_product(struct gen *g, struct stmt ***at);
+void plain_rows(struct gen *g, struct stmt ***at);
 
 /* -- generate.c -- */
 

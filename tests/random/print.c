@@ -13,7 +13,8 @@ static void place_region(const struct program *p, struct region *r)
         return;
     r->placed = true;
     r->base = (r->buffer->count + 15) / 16 * 16;
-    r->buffer->count = r->base + shape_size(p, &r->shape) * p->grid;
+    int64_t count = r->whole.times ? extent_of(p, &r->whole) : shape_size(p, &r->shape) * p->grid;
+    r->buffer->count = r->base + count;
 }
 
 static void place_nodes(const struct program *p, const struct node *n)
@@ -49,7 +50,7 @@ static void place_stores(const struct program *p, struct stmt *s)
     for (; s; s = s->next) {
         if (s->kind == STMT_store && s->region) {
             place_region(p, s->region);
-        } else if (s->kind == STMT_store) {
+        } else if (s->kind == STMT_store && s->form != STORE_at) {
             int64_t slot = shape_size(p, &s->e[0]->type.shape);
             s->base = (s->buffer->count + 15) / 16 * 16;
             s->buffer->count = s->base + slot * s->rounds * p->grid;
@@ -284,11 +285,21 @@ static void extents(const struct printer *q, const struct extent *e, int n)
         text_printf(q->out, "%s%" PRId64, i ? ", " : "", at_least_one(q->p, &e[i]));
 }
 
+/* Of a buffer, or of a place in it. */
+static void beginning(const struct printer *q, const struct node *n)
+{
+    text_str(q->out, n->region ? n->region->buffer->name : n->buffer->name);
+    if (n->region && n->region->base)
+        text_printf(q->out, " + %" PRId64, n->region->base);
+}
+
 static void block_pointer(const struct printer *q, const struct node *n)
 {
     int rank = n->type.shape.rank;
     const char *end = rank == 1 ? ",)" : ")";
-    text_printf(q->out, "tl.make_block_ptr(%s, shape=(", n->buffer->name);
+    text_str(q->out, "tl.make_block_ptr(");
+    beginning(q, n);
+    text_str(q->out, ", shape=(");
     extents(q, n->rows, rank);
     text_printf(q->out, "%s, strides=(", end);
     extents(q, n->strides, rank);
@@ -305,7 +316,9 @@ static void block_pointer(const struct printer *q, const struct node *n)
 
 static void descriptor(const struct printer *q, const struct node *n)
 {
-    text_printf(q->out, "tl.make_tensor_descriptor(%s, shape=[", n->buffer->name);
+    text_str(q->out, "tl.make_tensor_descriptor(");
+    beginning(q, n);
+    text_str(q->out, ", shape=[");
     extents(q, n->rows, n->type.shape.rank);
     text_str(q->out, "], strides=[");
     extents(q, n->strides, n->type.shape.rank);
@@ -417,7 +430,8 @@ static void expression(const struct printer *q, const struct node *n)
         text_printf(q->out, n->scalar->is_float ? "%s" : "tl.cast(%s, tl.int32)", n->scalar->name);
         return;
     case NODE_var: text_str(q->out, n->var->name); return;
-    case NODE_buffer: text_str(q->out, n->buffer->name); return;
+    case NODE_buffer:
+    case NODE_place: beginning(q, n); return;
     case NODE_arange: arange(q, n); return;
     case NODE_make_block_ptr: block_pointer(q, n); return;
     case NODE_make_descriptor: descriptor(q, n); return;
@@ -527,8 +541,39 @@ static bool takes_box(const struct printer *q, const struct stmt *s)
            size_of(q->p, shape->dim[shape->rank - 1]) * elem_bytes(s->buffer->elem) >= 16;
 }
 
+/* Where pointers, a block pointer, or a descriptor says. */
+static void store_at(const struct printer *q, const struct stmt *s)
+{
+    const struct node *to = s->e[3];
+    if (to->kind == NODE_load_descriptor) {
+        operand(q, to, 0);
+        text_str(q->out, ".store([");
+        list(q, to, 1);
+        text_str(q->out, "], ");
+        expression(q, s->e[0]);
+        text_char(q->out, ')');
+        return;
+    }
+    text_str(q->out, "tl.store(");
+    expression(q, to);
+    text_str(q->out, ", ");
+    expression(q, s->e[0]);
+    if (to->type.kind == KIND_block) {
+        text_str(q->out, ", boundary_check=");
+        numbers(q, NULL, to->type.shape.rank, true);
+    } else if (s->e[1]) {
+        text_str(q->out, ", mask=");
+        expression(q, s->e[1]);
+    }
+    text_char(q->out, ')');
+}
+
 static void store(const struct printer *q, const struct stmt *s)
 {
+    if (s->form == STORE_at) {
+        store_at(q, s);
+        return;
+    }
     if (takes_box(q, s)) {
         store_box(q, s);
         return;

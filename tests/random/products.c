@@ -146,7 +146,8 @@ struct operand {
     int sum;                /* the tile's axis that the loop goes along */
     bool turned, masked,
         moves; /* transposed behind the load; with a mask; its other axis begins at the program's place */
-    int wrap;  /* by pointers: its other axis begins anew after so many rows; 0: it does not */
+    bool first; /* of the dot's operands */
+    int wrap;   /* by pointers: its other axis begins anew after so many rows; 0: it does not */
     int inner; /* the contiguous axis */
     enum way way;
     struct buffer *buffer;
@@ -159,7 +160,7 @@ static struct vtype i32_scalar(int bits)
     return vtype_ranged(EL_i32, (struct shape){0}, bits, 0);
 }
 
-static struct node *extent_node(struct gen *g, struct extent e)
+struct node *extent_node(struct gen *g, struct extent e)
 {
     struct node *n = node_extent(g, e.of, e.times, e.plus);
     if (chance(g, 40))
@@ -167,7 +168,7 @@ static struct node *extent_node(struct gen *g, struct extent e)
     return n;
 }
 
-static struct node *i32_binary(struct gen *g, enum node_kind kind, struct node *x, struct node *y)
+struct node *i32_binary(struct gen *g, enum node_kind kind, struct node *x, struct node *y)
 {
     struct shape s = x->type.shape.rank >= y->type.shape.rank ? x->type.shape : y->type.shape;
     for (int i = 0; i < s.rank && x->type.shape.rank == y->type.shape.rank; i++)
@@ -184,8 +185,10 @@ static struct node *position(struct gen *g, const struct loop *l)
 
 static struct node *start_of(struct gen *g, const struct operand *o)
 {
-    int other = 1 - o->sum;
-    return o->moves ? i32_binary(g, NODE_mul, node_pid(g), node_extent(g, o->tile.dim[other], 1, 0)) : NULL;
+    if (!o->moves)
+        return NULL;
+    struct node *at = !g->columns ? node_pid(g) : o->first ? tile_row(g) : tile_column(g);
+    return i32_binary(g, NODE_mul, at, node_extent(g, o->tile.dim[1 - o->sum], 1, 0));
 }
 
 /* Indices along an axis: from `start` on, if there is one. */
@@ -273,9 +276,10 @@ static void choose_operand(struct gen *g, struct operand *o, const struct loop *
     o->tile.dim[1 - o->sum] = (dims)1 << other;
     o->inner = chance(g, 70);
     o->masked = chance(g, 40);
-    o->moves = chance(g, 40);
+    o->moves = chance(g, g->columns ? 90 : 40);
+    o->first = first;
     o->way = (enum way)(chance(g, 55) ? below(g, 2) : below(g, 5));
-    if (chance(g, 20)) {
+    if (chance(g, g->columns ? 12 : 20)) {
         int rows = (int)size_of(g->p, (dims)1 << other) * (o->moves ? g->p->grid : 1);
         o->wrap = chance(g, 50) ? rows : 1 + below(g, rows);
         o->wrap = chance(g, 50) && o->wrap > 16 ? o->wrap & -16 : o->wrap;
@@ -315,7 +319,7 @@ static bool open_operand(struct gen *g, struct operand *o, const struct loop *l,
                                                         : o->moves      ? g->p->grid
                                                                         : 1);
     int64_t count = rows * extent_of(g->p, &o->lead);
-    if (count > 1 << 17)
+    if (count > (g->columns ? 1 << 19 : 1 << 17))
         return false;
     buffer_needs(g, o->buffer, count);
     if (o->way == BY_INDEX || o->way == BY_BLOCK_AT)
@@ -494,7 +498,9 @@ static void epilogue(struct gen *g, struct var *acc, struct stmt ***at)
         t.range = range_full(t.elem);
         v = value(g, t, 3);
     }
-    struct stmt *s = store_statement(g, v, chance(g, 40) ? mask_for(g, &v->type.shape, 2) : NULL);
+    struct stmt *s = g->columns && chance(g, 90)
+                         ? tile_statement(g, v)
+                         : store_statement(g, v, chance(g, 40) ? mask_for(g, &v->type.shape, 2) : NULL);
     if (s) {
         **at = s;
         *at = &s->next;
@@ -569,6 +575,16 @@ static bool choose_loop(struct gen *g, struct loop *l)
         g->p->log_size[l->m] = 6 + below(g, 2);
         g->p->log_size[l->n] = 5 + below(g, 3);
         g->p->log_size[l->k] = 5 + below(g, 2);
+    }
+    if (g->columns && elem_info[l->kind->in].bits <= 16 && chance(g, 70)) { /* such as fill an SM */
+        g->p->log_size[l->m] = 6 + below(g, 2);
+        g->p->log_size[l->n] = 6 + below(g, chance(g, 50) ? 2 : 3);
+        g->p->log_size[l->k] = 5 + below(g, 2);
+    }
+    if (g->is_large && elem_info[l->kind->in].bits <= 16) {
+        g->p->log_size[l->m] = 7;
+        g->p->log_size[l->n] = 7 + chance(g, 60);
+        g->p->log_size[l->k] = 6 + (elem_info[l->kind->in].bits == 8);
     }
     l->trips = 1 + below(g, chance(g, 60) ? 4 : 6);
     l->rest = chance(g, 50) ? 0 : below(g, 1 << l->kind->least_k);

@@ -128,7 +128,7 @@ struct vtype {
     N(gather, "tl.gather($0, $1, $A)") N(sort, "tl.sort($0$D)") N(topk, "tl.topk($0, $E)$C") \
     N(histogram, "tl.histogram($0, $E$M)") \
     N(dot, "tl.dot($0, $1$Q)") N(dot_acc, "tl.dot($0, $1, acc=$2$Q)") \
-    N(address, "($0 + $1)")  N(buffer, "") \
+    N(address, "($0 + $1)")  N(buffer, "")          N(place, "") \
     N(load, "tl.load($0$L$O)") \
     N(atomic, "tl.atomic_$W($0, $1$L)") N(reload, "tl.load($G)") \
     N(fetch, "tl.atomic_$W($G, $0)") N(fetch_cas, "tl.atomic_cas($G, $0, $1)") \
@@ -167,7 +167,7 @@ struct node {
     struct extent rows[RANK_LIMIT], strides[RANK_LIMIT]; /* of a block pointer or descriptor */
     struct scalar *scalar;
     struct buffer *buffer;
-    struct region *region;      /* reload, fetch */
+    struct region *region;      /* reload, fetch, place; block pointers and descriptors to store by */
     struct var *var;
     const char *word;
 };
@@ -203,10 +203,11 @@ struct scalar {
     double number;
 };
 
-/* A place of each program's own in an output, that it stores to and loads from. */
+/* A place in an output: of each program, that it stores to and loads from; or of all, who share it out. */
 struct region {
     struct buffer *buffer;
     struct shape shape;
+    struct extent whole; /* elements of all programs; times 0: of each its shape */
     int64_t base; /* of the first program's, as laid out */
     bool placed;
 };
@@ -216,13 +217,14 @@ struct region {
 enum stmt_kind { STMT_assign, STMT_store, STMT_atomic, STMT_if, STMT_for, STMT_while, STMT_return };
 
 enum form { FORM_range, FORM_tl_range, FORM_static };
-enum store_form { STORE_pointers, STORE_block, STORE_descriptor };
+enum store_form { STORE_pointers, STORE_block, STORE_descriptor, STORE_at };
 
 struct stmt {
     enum stmt_kind kind;
     struct stmt *next;
     struct var *var;         /* assign, for, while */
-    struct node *e[4];       /* value; store: value, mask, slot's index; if: condition; for: from, to, step */
+    struct node *e[4];       /* value; store: value, mask, slot's index, with STORE_at the place; if: condition;
+                              * for: from, to, step */
     struct stmt *body, *alternative;
     struct buffer *buffer;   /* store: an output */
     dims slot;               /* store: elements of a program's slot, times `rounds` */

@@ -353,7 +353,7 @@ static struct node *index_below(struct gen *g, struct shape s, dims d, bool for_
 {
     static const enum elem kinds[] = {EL_i32, EL_u32, EL_i32, EL_i32, EL_i64, EL_i16};
     struct vtype i = vtype_of(kinds[below(g, for_histogram ? 3 : 6)], s);
-    int times = for_histogram && chance(g, 30) ? 2 : 1; /* what no bin is for is not counted */
+    int times = for_histogram && chance(g, 50) ? 2 : 1; /* what no bin is for is not counted */
     struct node *n = node_new(g, NODE_and, i), *last = node_extent(g, d, times, -1);
     n->nargs = 2;
     n->arg[0] = value(g, i, depth);
@@ -437,6 +437,6 @@ const struct choice shape_choices[] = {
     {INTS | FLOAT, 1, 6, make_scan},
     {INTS | FLOAT | BOOL, 1, 6, make_gather},
     {INTS | FLOAT, 1, 4, make_sort},
-    {INTS, 1, 4, make_histogram},
+    {INTS, 1, 6, make_histogram},
     {0, 0, 0, NULL},
 };

@@ -224,7 +224,7 @@ static void edit_expressions(struct edit *e, struct stmt *s)
     for (; s && !e->result; s = s->next) {
         for (int i = 0; i < 4; i++) {
             bool may_vanish = (s->kind == STMT_store && i > 0) || (s->kind == STMT_for && i == 2);
-            if (s->e[i])
+            if (s->e[i] && !(s->kind == STMT_store && i == 3)) /* where programs store apart */
                 edit_node(e, &s->e[i], may_vanish);
             if (s->kind == STMT_store && i == 2 && !s->e[2])
                 s->rounds = 1;
