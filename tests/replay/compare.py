@@ -2,7 +2,8 @@
 
 Integers and what Triton did not write must be equal, NaN equals NaN. Floats may be apart by BOUND of their type times
 (|x| + the root mean square of what was written there, or of what it replaced): the order of sums, fused multiply-adds, approximate functions and
-the rounding of tensor cores are left open by the language.
+the rounding of tensor cores are left open by the language. So is the order of atomic operations: a kernel that uses their
+results, as places to store to, may leave the same elements in another order (`same_elements`).
 """
 import numpy as np
 
@@ -116,6 +117,12 @@ def judge_integers(result, f, e, differs, varied, kind):
         v, _ = raw(varied, kind)
         result["agrees"] = bool(np.all(v[differs] != e[differs]))
     return result
+
+
+def same_elements(found, expected, kind):
+    """Whether two memories hold the same elements, bit by bit, in whatever order."""
+    (f, rest_f), (e, rest_e) = raw(found, kind), raw(expected, kind)
+    return rest_f == rest_e and np.array_equal(np.sort(f), np.sort(e))
 
 
 def text(result):
