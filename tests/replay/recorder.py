@@ -243,8 +243,9 @@ class Launch:
         if not r.claim(s.kernel, s.id):
             return
         self.record = {"id": s.id, "kernel": fn.fn.__name__, "module": fn.fn.__module__, "kernel_id": s.kernel,
-                       "line": fn.starting_line_number, "collection": r.collection, "main": s.main, "texts": s.texts,
-                       "signature": s.text, "options": s.options, "grid": smaller_grid(grid) if r.few_programs else three(grid),
+                       "file": fn.fn.__code__.co_filename, "line": fn.starting_line_number, "collection": r.collection,
+                       "main": s.main, "texts": s.texts, "signature": s.text, "options": s.options,
+                       "grid": smaller_grid(grid) if r.few_programs else three(grid),
                        "arguments": values, "storages": self.memory.describe()}
         before = self.memory.read()
         if any(holds_addresses(s, data) for (s, _), data in zip(self.memory.storages, before)):
