@@ -50,7 +50,7 @@ gather() {
     rm -f "$out/results"
 }
 
-marked() { sed -nE '1s/^# runs: *//p' "$1" | sed -E 's/[(;].*//' | grep -qw -- "$2"; }
+marked() { sed -nE '1s/^# runs: *//p' "$1" | sed -E 's/[(;].*//' | tr ' ' '\n' | grep -qx -- "$2"; } # a whole word: "triton" is none of "triton-interpret"
 
 part_tests() {
     "$neso" doctor
