@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: its ranges take no tensors)
+# runs: interpreter emulator cuda triton triton-interpret
 # Attention's backward pass in one kernel: a program computes dK and dV of a block of keys, then dQ of a block of queries, with the
 # blocks on the diagonal in loops of their own. Five dots, two sums carried round a loop, probabilities from registers.
 # Arguments: head dimension, causal (0 or 1), lengths; without any, small ones of each kind.
@@ -111,7 +111,8 @@ def backward(Q, K, V, scale, DO, DQ, DK, DV, Lse, Delta, stride_z, stride_h, str
     if CAUSAL:
         dq = add_queries(dq, q, K, V, do, lse, Delta, own, first, 2 * LONG // SHORT, stride, stride_d, SHORT // 2, D, True)
         steps = first // SHORT
-    dq = add_queries(dq, q, K, V, do, lse, Delta, own, 0, steps, stride, stride_d, SHORT, D, False)
+    start = 0
+    dq = add_queries(dq, q, K, V, do, lse, Delta, own, start, steps, stride, stride_d, SHORT, D, False)
     dq *= 0.6931471805599453
     tl.store(DQ + at, dq)
 

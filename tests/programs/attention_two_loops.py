@@ -1,7 +1,9 @@
-# runs: interpreter emulator cuda triton (triton-interpret: its exp2 of f32 takes minutes)
+# runs: interpreter emulator cuda triton triton-interpret
 # Causal attention as the sixth tutorial writes it: two loops one after the other, over the blocks left of the diagonal without a mask and
 # over those on it with one, by pointers and by descriptors. Both loops feed their dots through the same rings: two sets of them do not
 # fit into shared memory for D = 128 and blocks of 128 x 128, nor do four stages of smaller ones beside the block of Q.
+import os
+
 import torch
 import triton
 import triton.language as tl
@@ -74,13 +76,15 @@ def check(heads, n, desc, causal, BM, BN, D, warps, stages):
     torch.testing.assert_close(o.to(torch.float32), want, rtol=2e-2, atol=2e-2)
 
 
-# BN divides BM where the band begins at a multiple of BM.
+# BN divides BM where the band begins at a multiple of BM. Triton 3.6 keeps the stages asked for: of the largest tiles they take 272 to 289 KB.
+HAS_ROOM = not triton.__version__.startswith('3.6') or os.environ.get('TRITON_INTERPRET') == '1'
 for desc in (False, True):
     check(1, 256, desc, True, 128, 128, 128, 8, 2)
     check(1, 384, desc, True, 128, 64, 64, 4, 3)
-    check(1, 256, desc, True, 128, 128, 128, 8, 4)
     check(1, 256, desc, True, 64, 64, 128, 4, 4)
     check(1, 256, desc, True, 128, 128, 64, 8, 4)
-    check(1, 256, desc, False, 64, 128, 128, 8, 4)
+    if HAS_ROOM:
+        check(1, 256, desc, True, 128, 128, 128, 8, 4)
+        check(1, 256, desc, False, 64, 128, 128, 8, 4)
     check(1, 256, desc, False, 64, 128, 64, 4, 2)
     check(1, 256, desc, True, 64, 64, 64, 8, 3)

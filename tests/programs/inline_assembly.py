@@ -1,5 +1,6 @@
 # runs: emulator cuda triton (not interpreter, triton-interpret: they have no PTX)
-# Inline assembly: one and several results, packed bytes and halves, scopes with registers of their own, predicates, no operands, blanks around constraints.
+# Inline assembly: one and several results, packed bytes and halves, scopes with registers of their own, predicates, no operands, blanks
+# around constraints (none in front of "=", where Triton takes an output for an input and aborts).
 import torch
 import triton
 import triton.language as tl
@@ -59,7 +60,7 @@ def nothing(out):
 def twice(x, out, N: tl.constexpr):
     i = tl.arange(0, N)
     v = tl.load(x + i)
-    tl.store(out + i, tl.inline_asm_elementwise("add.s32 $0, $1, $2;", " =r, r , r ", [v, v], dtype=tl.int32, is_pure=True, pack=1))
+    tl.store(out + i, tl.inline_asm_elementwise("add.s32 $0, $1, $2;", "=r, r , r ", [v, v], dtype=tl.int32, is_pure=True, pack=1))
 
 
 N = 256

@@ -1,8 +1,11 @@
-# runs: interpreter emulator cuda triton-interpret (not triton: not tried there)
+# runs: interpreter emulator cuda triton triton-interpret
 # spills: tiles of 256 x 256 f32 fill all registers of a multiprocessor
 # More shared memory than a GPU has, where less does: a conversion of a whole tile goes through it in rounds (an atomic addition of a dot's
 # result, a transposed tile whose registers hold other elements before and after), a pipeline has fewer stages than asked for, two
-# loops with different tiles have fewer, and a dot whose operands do not fit reads them from registers.
+# loops with different tiles have fewer, and a dot whose operands do not fit reads them from registers. Triton 3.6 steps down in none of
+# these ways; what it has no room for it does not run.
+import os
+
 import torch
 import triton
 import triton.language as tl
@@ -58,27 +61,33 @@ def compare(c, a, b):
     torch.testing.assert_close(c, torch.matmul(a.to(torch.float32), b.to(torch.float32)), rtol=1e-2, atol=5e-2)
 
 
+HAS_ROOM = not triton.__version__.startswith('3.6') or os.environ.get('TRITON_INTERPRET') == '1'
+
 for warps in (4, 8):
     a, b, c = matrices(256, 256, 32, torch.float16)
     added[(1,)](a, b, c, 256, 32, num_warps=warps)
     compare(c, a, b)
 
-for M, N, warps, dtype in ((256, 256, 4, torch.float32), (512, 256, 32, torch.float32), (512, 512, 32, torch.int16)):
+tiles = [(256, 256, 4, torch.float32)]
+if HAS_ROOM:
+    tiles += [(512, 256, 32, torch.float32), (512, 512, 32, torch.int16)]
+for M, N, warps, dtype in tiles:
     x = torch.arange(0, M * N, device='cuda').to(dtype).reshape(M, N)
     y = torch.zeros(N, M, device='cuda', dtype=dtype)
     turned[(1,)](x, y, N, M, num_warps=warps)
     assert torch.equal(y, x.t().contiguous()), (M, N, warps)
 
-for stages in (5, 8):
+for stages in (5, 8) if HAS_ROOM else (2,):
     a, b, c = matrices(128, 128, 384, torch.float16)
     rows = (torch.arange(0, 128, device='cuda') * 5 % 128).to(torch.int32)
     gathered[(1,)](a, rows, b, c, 128, 384, 128, 128, 128, num_warps=8, num_stages=stages)
     compare(c, a[rows.to(torch.int64)], b)
 
 a, b, c = matrices(128, 256, 256, torch.float16)
-twice[(1,)](a, b, c, 256, 256, 128, 128, 64, num_warps=8, num_stages=4)
+twice[(1,)](a, b, c, 256, 256, 128, 128, 64, num_warps=8, num_stages=4 if HAS_ROOM else 2)
 compare(c / 2, a, b)
 
-a, b, c = matrices(256, 256, 256, torch.float16)
-added[(1,)](a, b, c, 256, 256, num_warps=8)
-compare(c, a, b)
+if HAS_ROOM:
+    a, b, c = matrices(256, 256, 256, torch.float16)
+    added[(1,)](a, b, c, 256, 256, num_warps=8)
+    compare(c, a, b)
