@@ -2,7 +2,7 @@
 # tests/gpu.sh PART: what only a machine with a GPU can tell. Parts, each well under eight minutes:
 #
 #   tests    build; every test program on the GPU, on the interpreter, and, where marked, under Python with the original
-#            Triton, compiled and interpreted
+#            Triton, compiled and interpreted (tests/gpu/interpret.py)
 #   bench [GROUP...]   every row that the README promises, beside cuBLAS, PyTorch, Triton and PTX written by hand: announced, layouts,
 #            types, decode, softmax, norms, add (bench/peers/bench.py); the last part named
 #   worth    what each transformation is worth: a matmul and a softmax with it left out
@@ -56,7 +56,7 @@ part_tests() {
     "$neso" doctor
     for f in tests/programs/*.py; do
         marked "$f" triton && beside "triton $f" 180 "$python" "$f"
-        marked "$f" triton-interpret && beside "triton-interpret $f" 240 env TRITON_INTERPRET=1 "$python" "$f"
+        marked "$f" triton-interpret && beside "triton-interpret $f" 240 "$python" tests/gpu/interpret.py "$f"
         marked "$f" cuda && beside "cuda $f" 120 "$neso" run --device cuda "$f"
         marked "$f" interpreter && beside "interpreter $f" 120 "$neso" run --device interpreter "$f"
     done

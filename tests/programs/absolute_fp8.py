@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: NumPy has no floats of 8 bits)
+# runs: interpreter emulator cuda triton triton-interpret
 # tl.abs of floats of 8 bits takes the sign off every bit pattern, NaN's too.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (triton-interpret: its exp2 of f32 takes minutes)
+# runs: interpreter emulator cuda triton triton-interpret
 # Attention in plain pointers with few warps: loops of two dots whose buffers leave room for a second CTA, rows of several instructions in
 # one warpgroup, one warpgroup and two, several programs in a CTA, a loop that does not run.
 import torch

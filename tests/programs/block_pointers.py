@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton: a pass of 3.6 fails on block pointers that a loop advances twice; nor triton-interpret)
+# runs: interpreter emulator cuda triton-interpret (not triton: a pass of 3.6 fails on block pointers that a loop advances twice)
 # Block pointers: products whose tiles they find, by rows and by columns; edges on all sides; what loops, branches and
 # functions carry; three dimensions.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: a range to what the kernel computes fails there with NumPy 2)
+# runs: interpreter emulator cuda triton triton-interpret
 # A local that is annotated constexpr and gets a run-time value is that value.
 import torch
 import triton

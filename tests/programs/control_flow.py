@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: helpers return early there otherwise)
+# runs: interpreter emulator cuda triton triton-interpret
 # Branches and loops of a kernel against the same functions in Python: early returns, returns out of nested branches of
 # helpers, names that branches change, loops that count down, carry tuples, and run zero times.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton
+# runs: interpreter emulator cuda triton (not triton-interpret: it has no reductions into descriptors)
 # Reductions into memory through tensor descriptors: every operation on every type, several programs on one block, blocks that
 # hang over the array.
 import torch

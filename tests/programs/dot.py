@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda
+# runs: interpreter emulator cuda (not triton-interpret: it multiplies the bits of bfloat16)
 # tl.dot on tensor cores and without: types, shapes, transposed operands, masks, batches, one dot feeding another.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: its range takes no tensors)
+# runs: interpreter emulator cuda triton triton-interpret
 # What follows a product before it is stored: a bias of its columns, scales of its rows, activations by exponentials.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton
+# runs: interpreter emulator cuda triton triton-interpret
 # Products with few rows, as a model makes that generates: of a dot with 16 rows warpgroups compute the transposed one. Weights in both
 # orders, sums that go around a loop or not, that are split and added up in memory, and sums in f16.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: slow)
+# runs: interpreter emulator cuda triton (not triton-interpret: its dot_scaled takes no formats)
 # Products of microscaled formats against the sum that they mean: values exact in bf16, so that any order of additions agrees.
 import torch
 import triton

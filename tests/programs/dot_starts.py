@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: a range from or to what the kernel computes fails there with NumPy 2)
+# runs: interpreter emulator cuda triton triton-interpret
 # Products of tiles that begin anywhere in their rows: at a place that an argument gives, that the program's number gives, and that both give.
 # A tensor map takes boxes from multiples of 16 bytes only, and stores none that begin before the array, so these are its guards,
 # and its refusals.

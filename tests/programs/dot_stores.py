@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton
+# runs: interpreter emulator cuda triton triton-interpret
 # Products that leave by tensor maps where the launch allows it, and otherwise as ever: rows whose end is aligned and rows whose is not,
 # through pointers and through descriptors of host and device, in a loop over tiles as well.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda
+# runs: interpreter emulator cuda (not triton-interpret: it multiplies the bits of bfloat16)
 # tl.dot by warpgroups (64 rows and more): types, both majors of each operand, shapes that split rows or columns over warpgroups, odd strides, chains.
 import torch
 import triton

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton
+# runs: interpreter emulator cuda triton triton-interpret
 # Tensor descriptors that the host makes: products of one tile or many a program, tuned with a hook that sets their blocks;
 # descriptors beside tuples; padding.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton: its constexprs have no methods of text)
+# runs: interpreter emulator cuda triton-interpret (not triton: its constexprs have no methods of text)
 # Methods of text on what a kernel knows: those of C and those that library.py has.
 import torch
 import triton

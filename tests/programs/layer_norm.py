@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: its loops over run-time bounds fail with the NumPy of 2026)
+# runs: interpreter emulator cuda triton triton-interpret
 # Layer normalization, forward and backward. Backward, programs add their rows' parts of the weights' gradients into a few
 # shared rows, one at a time behind locks; a second kernel adds up these.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: its range takes no tensors)
+# runs: interpreter emulator cuda triton triton-interpret
 # A loop's counter that is stored behind control flow in the loop is this round's: its next value, computed in the first
 # instruction of a block where a copy of it is still needed, stays apart from that copy.
 import torch

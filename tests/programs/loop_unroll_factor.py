@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (triton-interpret: its range takes no tensors)
+# runs: interpreter emulator cuda triton triton-interpret
 # tl.range(..., loop_unroll_factor=N): every number of rounds against every factor, bounds and steps that are known and that are not, up
 # and down, values that are carried, stores in order, loops in loops, and pipelines of dots, whose rest runs
 # behind them.

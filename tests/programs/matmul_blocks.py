@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (triton-interpret: a minute of numpy)
+# runs: interpreter emulator cuda triton triton-interpret
 # The announcement's matmul in the block sizes that fill a large GPU: no masks on loads, a loop that counts down.
 import torch, triton, triton.language as tl
 

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: not tried there)
+# runs: interpreter emulator cuda triton triton-interpret
 # Weights of four bits, eight in a word along K or along N, scales for groups of them: operands of dots that are computed.
 import torch, triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (triton-interpret takes minutes)
+# runs: interpreter emulator cuda triton triton-interpret
 # A CTA runs many programs, in pairs that share what both load: grids that are a multiple of what pairs deal, that leave a block
 # incomplete, that are odd; partners next to each other and further apart; where they have the same tile only sometimes.
 import torch

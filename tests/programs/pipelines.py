@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: its range takes no tensors)
+# runs: interpreter emulator cuda triton (not triton-interpret: it multiplies the bits of bfloat16)
 # Loops of dots whose operands come from memory, as pipelines: any number of iterations against any number of stages, masks,
 # strides, element types, counters that go up and down, loops in loops; and loops that cannot be pipelines.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: its loops over run-time bounds fail with the NumPy of 2026)
+# runs: interpreter emulator cuda triton triton-interpret
 # Loops over a row in blocks, of less than one, one, and several, and of none: what several loops read stays in registers where
 # the launch sees that they run once, halves as they are. Not where an array that is stored to meanwhile is the one that is
 # read: then it is read again.

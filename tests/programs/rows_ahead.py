@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton
+# runs: interpreter emulator cuda triton triton-interpret
 # Rows that come to L2 before they are asked for: long ones (of 56 programs later, which the last do not have), those of a loop, and
 # tiles of a row of several, of which the last loop asks for the first of 224 programs later.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton: a pass of 3.6 fails on gathers along rows with 4 warps; triton-interpret takes minutes)
+# runs: interpreter emulator cuda triton-interpret (not triton: a pass of 3.6 fails on gathers along rows with 4 warps)
 # Scans, gathers and histograms of all shapes, whichever registers, lanes and warps their axis lies in: along both axes, from both
 # ends, with a combination that does not commute; gathers of every width and of predicates; histograms with masks.
 import torch

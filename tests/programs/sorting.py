@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: minutes)
+# runs: interpreter emulator cuda triton triton-interpret
 # Sorting along the last dimension: rows of one and of many, types, topk and its widened results, merging what is bitonic.
 import torch
 import triton

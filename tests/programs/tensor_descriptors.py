@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton
+# runs: interpreter emulator cuda triton (not triton-interpret: it has no reductions into descriptors)
 # Tensor descriptors that kernels make: products, also by programs that take many tiles each; edges; batches; rows by number;
 # atomics.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton
+# runs: interpreter emulator cuda triton triton-interpret
 # Loads that become copies by tensor maps, and their launches: masks, wrapped rows, batches, offsets, every major; and
 # launches whose arguments no tensor map takes (odd strides and addresses, empty extents), of the same kernels.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton (not triton-interpret: its loops over run-time bounds fail with the NumPy of 2026)
+# runs: interpreter emulator cuda triton triton-interpret
 # Tiles of two dimensions in every way that data moves between threads: rows and columns reduced over one warp and several,
 # transposed stores, rows and columns broadcast, reshaped tiles, sums and pointers carried around loops.
 import torch

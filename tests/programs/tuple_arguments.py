@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton
+# runs: interpreter emulator cuda triton triton-interpret
 # Tuples as arguments of kernels: nested, named, with constants, functions and None in them; what is specialized in them.
 from typing import NamedTuple
 

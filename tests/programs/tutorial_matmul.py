@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton: a configuration is too large for it; triton-interpret takes minutes)
+# runs: interpreter emulator cuda triton-interpret (not triton: a configuration is too large for it)
 # Triton's tutorial 03: programs in groups, rows and columns that wrap, masks along K only, an activation; f16 and fp8; sizes
 # that are multiples of 16 but not of the blocks, others that are not even that, and fewer rows than a block has.
 import torch
