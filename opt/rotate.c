@@ -197,6 +197,38 @@ static void hoist_constants(struct rotation *r)
     }
 }
 
+struct first_copy {
+    const struct op *bar; /* that copies end */
+    int n, at;            /* of all copies; bar's first, or -1 */
+};
+
+static void note_copy(struct op *o, void *ctx)
+{
+    struct first_copy *c = ctx;
+    if (o->code != OP_tensor_copy)
+        return;
+    if (c->at < 0 && buffer_alloc(op_opnd(o, 1), NULL) == c->bar)
+        c->at = c->n;
+    c->n++;
+}
+
+static int first_copy(const struct rotation *r, int wait)
+{
+    struct first_copy c = {.bar = buffer_alloc(op_opnd(r->effects[wait], 0), NULL), .at = -1};
+    block_walk(r->loop->block->func->body, note_copy, &c);
+    return c.at;
+}
+
+/* Slots of the second dot's ring beyond those without which its feeder would wait for ever: when the copy for the first
+ * dot of the next round is asked for, the second dot of this round has its slot, and where copies for the second go before
+ * those for the first, so has that of the next round. Without a feeder: none. */
+static int spare_slots(const struct rotation *r)
+{
+    int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);
+    int slots = op_result(buffer_alloc(op_opnd(r->effects[WAIT_B], 0), NULL))->type->nstages;
+    return first < 0 || second < 0 || first == second ? 0 : slots - (first < second ? 1 : 2);
+}
+
 static bool plan(struct rotation *r)
 {
     if (!find_effects(r) || !are_dots(r))
@@ -207,7 +239,7 @@ static bool plan(struct rotation *r)
         mark(r, r->effects[i]);
     while (spread(r))
         ;
-    return is_split(r) && has_registers(r);
+    return is_split(r) && has_registers(r) && spare_slots(r) >= 0;
 }
 
 /* -- the rewrite -- */
