@@ -3,9 +3,11 @@
 #include "runtime/neso.h"
 #include "tests/random/random.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MEMORY = 16 << 20 };
@@ -226,6 +228,7 @@ static bool launch(struct device *d, const struct program *p, neso_kernel *kerne
 
 static void assemble(neso_kernel *kernel, const struct config *c, struct verdict *v)
 {
+    enum { OF_SHELL = 128 };
     char name[64], command[200], line[300] = "";
     const char *text;
     snprintf(name, sizeof name, "/tmp/random.%d.ptx", (int)getpid());
@@ -241,14 +244,24 @@ static void assemble(neso_kernel *kernel, const struct config *c, struct verdict
             break;
         else
             line[0] = 0;
-    int status = f ? pclose(f) : 0;
+    int status = f ? pclose(f) : 0, code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     unlink(name);
-    const char *what = strstr(line, "error");
-    if (status == 0 || (!what && !line[0])) /* or it was too slow, and ended */
+    if (status == 0)
         return;
+    if (code == OF_SHELL + SIGXCPU || code == OF_SHELL + SIGKILL) {
+        v->what = REFUSED;
+        snprintf(v->kind, sizeof v->kind, "ptxas did not end within a kernel's time");
+        return;
+    }
+    const char *what = strstr(line, "error");
     v->what = FAILED;
-    set_kind(v, "ptxas", what ? what : line);
-    snprintf(v->text, sizeof v->text, "%s", line);
+    set_kind(v, "ptxas", what ? what : line[0] ? line : "no message");
+    snprintf(v->text, sizeof v->text, "exit status %d: %s", code, line);
+}
+
+bool judge_has_ptxas(void)
+{
+    return system("ptxas --version >/dev/null 2>&1") == 0;
 }
 
 /* -- beside the interpreter -- */

@@ -6,6 +6,7 @@
  *         quick         make nothing small          each=N       make so many differences small (4)
  *         first         up to the first failure     ignore=KIND  of which such are none
  *         avoid=NODE    without such nodes (random.h), to look past what is known
+ *         seconds=N     for making failures small, all together (60 for each)
  *     random_kernels show SEED                 the program of a seed
  *
  * Workers run in processes of their own, so that a crash, a hang or a GPU's broken context costs one kernel.
@@ -84,6 +85,8 @@ struct worker {
 struct run {
     uint64_t first;
     int count, jobs, each;        /* each: differences that are made small */
+    double small_until;           /* when no more is made small; 0: never */
+    int small_seconds;            /* 0: not limited */
     bool cuda, quick, first_only; /* the last: up to the first failure */
     const char *ignore[IGNORED];  /* how kinds of failures begin that do not count */
     int nignore;
@@ -330,6 +333,13 @@ static void write_program(const struct run *r, const struct failure *f, struct p
     fputs(t.s, stdout);
 }
 
+static double seconds_left(const struct run *r)
+{
+    enum { SECONDS_EACH = 60 };
+    double left = r->small_until ? r->small_until - (double)time(NULL) : SECONDS_EACH;
+    return left < SECONDS_EACH ? left : SECONDS_EACH;
+}
+
 /* One failure of a kind, made small; the others are only counted. */
 static void report(const struct run *r, struct attempt *shared)
 {
@@ -370,7 +380,7 @@ static void report(const struct run *r, struct attempt *shared)
         p->warps = c.warps;
         p->stages = c.stages;
         if (fails_alike(p, &c, f->verdict.kind, r->cuda, shared)) {
-            p = shrink(p, &c, f->verdict.kind, r->cuda, shared, 60);
+            p = shrink(p, &c, f->verdict.kind, r->cuda, shared, seconds_left(r));
             fails_alike(p, &c, f->verdict.kind, r->cuda, shared);
         }
         write_program(r, f, p, shared);
@@ -445,6 +455,8 @@ int main(int argc, char **argv)
             setenv("RANDOM_PTXAS", argv[i] + 6, 1);
         else if (strncmp(argv[i], "jobs=", 5) == 0)
             r.jobs = atoi(argv[i] + 5);
+        else if (strncmp(argv[i], "seconds=", 8) == 0)
+            r.small_seconds = atoi(argv[i] + 8);
         else if (strncmp(argv[i], "each=", 5) == 0)
             r.each = atoi(argv[i] + 5);
         else if (strncmp(argv[i], "out=", 4) == 0)
@@ -465,7 +477,13 @@ int main(int argc, char **argv)
     if (r.workers == MAP_FAILED || shared == MAP_FAILED || r.count < 1)
         return 2;
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (getenv("RANDOM_PTXAS") && !judge_has_ptxas()) {
+        fprintf(stderr, "random_kernels: there is no ptxas on PATH; leave the word ptxas out\n");
+        return 2;
+    }
     printf("random kernels from seed %llu\n", (unsigned long long)r.first);
     run_workers(&r);
+    if (r.small_seconds)
+        r.small_until = (double)time(NULL) + r.small_seconds;
     return finish(&r, shared);
 }

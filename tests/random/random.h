@@ -353,6 +353,8 @@ void judge_close(struct judge *j);
 void judge_one(struct judge *j, struct program *p, const struct config *c, struct verdict *v, struct expectation *x);
 /* All the ways that the seed chooses, until one fails. reasons: for each refusal, called. */
 void judge_all(struct judge *j, struct program *p, struct verdict *v, void (*refused)(void *, const char *), void *user);
+/* Is there a ptxas to be asked? */
+bool judge_has_ptxas(void);
 /* "sm_90a, 4 warps, 3 stages, without cse" */
 void config_print(const struct config *c, char *out, size_t room);
 
