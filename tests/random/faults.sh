@@ -11,7 +11,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 make -s -j"$(nproc)" build/random_kernels || exit 1
 mkdir "$work/tree" || exit 2
-{ git ls-files; find build/ir build/frontend build/opt build/codegen build/runtime build/tests/random -type f
+{ find Makefile {.,build}/{ir,frontend,opt,codegen,runtime,tests/random} -type f
   echo build/random_kernels; echo build/inner.a; ls build/build_id.*; } | tar -cf - -T - | tar -xf - -C "$work/tree"
 cp build/random_kernels "$work/sound"
 names=() wanted=" $* "
