@@ -187,6 +187,17 @@ static struct opnd by_power(struct select *s, const struct op *o, enum ptype typ
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_and, plain), biased, mask));
 }
 
+/* 0 - x, |x| and x - y of 16 bits. ptxas 13.0 negates `neg.s16`, `abs.s16` and `sub.s16 0, x` of -32768 to 32768 where
+ * another instruction reads the result as signed; not so where it is unsigned. */
+static struct opnd minus_16(struct select *s, enum opcode code, const struct opnd *x)
+{
+    const struct form sub = form0(INSN_sub, PT_u16);
+    if (code == OP_sub)
+        return emit2(s, sub, x[0], x[1]);
+    struct opnd negated = emit2(s, sub, opnd_int(CLASS_b16, 0), x[0]);
+    return code == OP_neg ? negated : emit2(s, form0(INSN_max, PT_s16), x[0], negated);
+}
+
 static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
 {
     const struct row *row = &rows[o->code];
@@ -200,6 +211,8 @@ static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt
     if (o->code == OP_mulhu && dt == DT_i8)
         return emit2(s, form0(INSN_shr, PT_u16), emit2(s, form0(INSN_mul_lo, PT_u16), y[0], y[1]),
                      opnd_int(CLASS_b32, dtype_info[dt].bits));
+    if (type == PT_s16 && (o->code == OP_neg || o->code == OP_abs || o->code == OP_sub))
+        return minus_16(s, o->code, y);
     bool is_division = row->whole == INSN_div || row->whole == INSN_rem;
     if (is_division && y[1].kind == OPND_imm && y[1].i > 0 && (y[1].i & (y[1].i - 1)) == 0 &&
         (dt == DT_i32 || dt == DT_i64))
