@@ -217,7 +217,7 @@ INSN(red,      "red",      "[p] a",           none, READS|WRITES, 70, none,   "m
 INSN(shfl,           "shfl.sync",                        "d a b:b32 c:b32 m:u32", own,  PURE|WARP,                70, warp, "d = a of lane ^ b, or of lane b")
 INSN(redux,          "redux.sync",                       "d:u32 a:u32 m:u32", own,  PURE|WARP,                70, warp, "d = a combined over all lanes")
 INSN(bar,            "bar.sync",                         "a:u32 n:u32?", none, READS|WRITES|EFFECT,      70, none, "wait for all threads, or for n, at barrier a")
-INSN(bar_arrive,     "bar.arrive",                       "a:u32 n:u32", none, READS|WRITES|EFFECT,      70, none, "arrive at barrier a for n threads, and go on")
+INSN(bar_arrive,     "bar.arrive",                       "a:u32 n:u32", none, READS|WRITES|EFFECT|PINNED, 70, none, "arrive at barrier a for n threads, and go on")
 INSN(bar_warp,       "bar.warp.sync",                    "m:u32",     none, READS|WRITES|EFFECT|WARP, 70, none, "wait for the lanes of m")
 INSN(barrier,        "barrier.sync",                     "a:u32 n:u32?", none, READS|WRITES|EFFECT,      70, none, "as bar.sync, and lanes may come apart")
 INSN(cluster_arrive, "barrier.cluster.arrive",           "",          none, READS|WRITES|EFFECT,      78, none, "arrive at the cluster's barrier")

@@ -6,10 +6,16 @@
  *     warps warps=[8 4] {..} {..}  =>      @tid < 256 bra L;  @tid != 256 ret;  the second role, by one thread;  ret;
  *                                       L: the first role;  ret;
  *
+ *     stagger_wait                 =>      @second bar.sync 4, 256;  @second bar.arrive 5, 256;
+ *     stagger_arrive               =>      @first bar.arrive 4, 256;
+ *     stagger_end                  =>      @first bar.sync 5, 256;
+ *
  * Roles never meet again, so that the assembler may give each its own number of registers (setmaxnreg). The
  * second role only starts copies and waits: one thread does.
  */
 #include "codegen/select.h"
+
+#include "ir/wgmma.h"
 
 /* -- who acts -- */
 
@@ -108,6 +114,38 @@ static void select_mbar_wait(struct select *s, const struct op *o)
     emit_insn(s, mbar_form(INSN_mbarrier_try_wait), 1, 3, x);
     jump_to(emit_jump(s, x[0], true), again);
     s->b = mir_block(s->m, again->index, before->depth);
+}
+
+/* -- warpgroups one after the other -- */
+
+/* Two named barriers for each warpgroup and the next: at GO the next one waits, at GONE the first. Without GONE, the first
+ * could come to GO twice before the next has come once (a loop of one round in a loop over tiles), and both arrivals would
+ * be taken for one of each. They come behind the barriers of everybody, of the role and of its groups. */
+enum { GO, GONE, PAIR_BARRIERS, ROLES = 1, NAMED_BARRIERS = 16 };
+_Static_assert(1 + ROLES + STAGGER_GROUPS_MOST + PAIR_BARRIERS * (STAGGER_GROUPS_MOST - 1) <= NAMED_BARRIERS,
+               "a CTA has 16 named barriers");
+
+static void come_to_pair(struct select *s, enum insn_code code, int group, int pair, int which)
+{
+    int threads = 32 * WGMMA_WARPS, behind = s->role + 1 + s->f->num_warps / WGMMA_WARPS;
+    struct opnd x[] = {opnd_int(CLASS_b32, behind + PAIR_BARRIERS * pair + which),
+                       opnd_int(CLASS_b32, 2 * threads)};
+    struct opnd start = emit2(s, form0(INSN_and, PT_b32), s->leader, opnd_int(CLASS_b32, -threads));
+    struct opnd mine = emit2(s, form1(INSN_setp, PT_s32, MOD_eq), start, opnd_int(CLASS_b32, group * threads));
+    set_guard(emit_insn(s, form0(code, PT_none), 0, 2, x), mine);
+}
+
+static void select_stagger(struct select *s, const struct op *o)
+{
+    for (int pair = 0; pair < s->f->num_warps / WGMMA_WARPS - 1; pair++)
+        if (o->code == OP_stagger_wait) {
+            come_to_pair(s, INSN_bar, pair + 1, pair, GO);
+            come_to_pair(s, INSN_bar_arrive, pair + 1, pair, GONE);
+        } else if (o->code == OP_stagger_arrive) {
+            come_to_pair(s, INSN_bar_arrive, pair, pair, GO);
+        } else {
+            come_to_pair(s, INSN_bar, pair, pair, GONE);
+        }
 }
 
 /* -- copies by tensor maps -- */
@@ -313,6 +351,9 @@ void select_async(struct select *s, const struct op *o)
     case OP_mbar_arrive: select_mbar_arrive(s, o); break;
     case OP_mbar_wait: select_mbar_wait(s, o); break;
     case OP_ready: select_ready(s); break;
+    case OP_stagger_wait:
+    case OP_stagger_arrive:
+    case OP_stagger_end: select_stagger(s, o); break;
     case OP_tensor_copy: select_boxes(s, o, 2, true); break;
     case OP_tensor_put: select_boxes(s, o, 1, false); break;
     case OP_bulk_wait: select_bulk_wait(s, o); break;

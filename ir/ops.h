@@ -213,6 +213,9 @@ OP(mbar_init,    "bar times?",      "",  0, A(arrivals),     async, EFFECT, mbar
 OP(mbar_expect,  "bar",             "",  0, A(bytes),        async, EFFECT, mbar,      "one arrival, with bytes to come; by one thread")
 OP(mbar_arrive,  "bar on? pair?",   "",  0, A(group)|A(last),        async, EFFECT, mbar,      "one arrival of each warp of the role (of each `group` warps), if on (an i1); if pair (an i1), at both programs' barriers")
 OP(ready,        "",                "",  0, 0,               async, EFFECT, none,      "who feeds has made the barriers, and goes on; the program's own warps wait for that")
+OP(stagger_wait, "",             "",  0, 0,               async, EFFECT, none,      "each warpgroup but the first waits for the stagger_arrive of the one before it")
+OP(stagger_arrive, "",           "",  0, 0,               async, EFFECT, none,      "each warpgroup but the last lets the next one go on; behind its stagger_wait")
+OP(stagger_end,  "",             "",  0, 0,               async, EFFECT, none,      "each warpgroup but the last waits until the next one has gone on; behind its stagger_arrive, so that both may stagger again")
 OP(mbar_wait,    "bar parity",      "",  0, 0,               async, EFFECT, mbar_wait, "until the phase of this parity (bit 0 of an i32) is over")
 OP(warps,        "",                "",  2, A(warps)|A(regs), async, EFFECT, none,   "roles that run at once: first the program's own warps, then one that feeds them; no values go out")
 #endif

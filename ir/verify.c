@@ -8,7 +8,7 @@
  *     scheduled   also, no convert that needs shared memory
  *
  * Stops at the first thing that is wrong, and says it with the op. */
-#include "ir/ir.h"
+#include "ir/wgmma.h"
 
 #include <limits.h>
 #include <string.h>
@@ -268,6 +268,44 @@ static bool check_roles(struct verifier *v, const struct op *o)
     return true;
 }
 
+/* Does anybody wait at o for what a warpgroup that is held back does later? */
+static bool is_free_of_meetings(const struct op *o)
+{
+    return is_pure(o) || o->code == OP_wgmma || o->code == OP_dot_wait;
+}
+
+static bool is_fed_here(const struct op *o)
+{
+    const struct op *p = o->block->parent;
+    while (p && p->code != OP_warps)
+        p = p->block->parent;
+    return !p || block_is_inside(o->block, p->regions[0]);
+}
+
+/* Between the two, a warpgroup that waits for the one before would keep that one from coming to its arrival. */
+static bool check_stagger(struct verifier *v, const struct op *o)
+{
+    if (o->code != OP_stagger_wait && o->code != OP_stagger_arrive && o->code != OP_stagger_end)
+        return true;
+    int groups = v->f->num_warps / WGMMA_WARPS;
+    if (groups < 2 || groups > STAGGER_GROUPS_MOST)
+        return fail(v, "%s for %d warpgroups, expected 2 to %d", op_info[o->code].name, groups,
+                    STAGGER_GROUPS_MOST);
+    if (!is_fed_here(o))
+        return fail(v, "%s in the role that feeds, which has no warpgroups", op_info[o->code].name);
+    if (o->code != OP_stagger_wait)
+        return true;
+    const struct op *next = o->next;
+    while (next && is_free_of_meetings(next))
+        next = next->next;
+    if (!next || next->code != OP_stagger_arrive)
+        return fail(v, "%s stands between stagger_wait and stagger_arrive",
+                    next ? op_info[next->code].name : "the end of the block");
+    while (next && next->code != OP_stagger_end)
+        next = next->next;
+    return next ? true : fail(v, "no stagger_end follows stagger_arrive");
+}
+
 /* -- regions -- */
 
 /* n types: those of values, or of operands from `first` on. */
@@ -386,7 +424,7 @@ static bool check_op(struct verifier *v, const struct op *o)
     if (op_has(o, TERMINATOR) && o->next)
         return fail(v, "%s is not at the end of its block", op_info[o->code].name);
     return check_operands(v, o) && check_results(v, o) && check_attrs(v, o) && check_rule(v, o) &&
-           check_degree(v, o) && check_map(v, o) && check_roles(v, o) && check_regions(v, o);
+           check_degree(v, o) && check_map(v, o) && check_roles(v, o) && check_stagger(v, o) && check_regions(v, o);
 }
 
 static bool check_block(struct verifier *v, const struct block *b)

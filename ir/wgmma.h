@@ -8,7 +8,8 @@
 enum {
     WGMMA_ROWS = 64,
     WGMMA_COLUMNS = 256, /* most of one instruction */
-    WGMMA_WARPS = 4
+    WGMMA_WARPS = 4,
+    STAGGER_GROUPS_MOST = 4 /* warpgroups: two named barriers for each pair of neighbours */
 };
 
 /* An instruction: 64 rows, up to 256 columns. */

@@ -229,6 +229,8 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
     tally(w, 1, m);
     if (!w->insert)
         return;
+    if (o->prev && o->prev->code == OP_stagger_wait) /* who is held back there must meet the others before */
+        o = o->prev;
     struct builder b = build_before(o);
     struct op *barrier = build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
     if (m == GROUP)
