@@ -45,9 +45,14 @@ static inline struct form form2(enum insn_code code, enum ptype type, enum mod m
 {
     return (struct form){.code = (uint8_t)code, .type = (uint8_t)type, .mods = {(uint8_t)m1, (uint8_t)m2}};
 }
+static inline struct form form_cvt2(enum ptype to, enum ptype from, enum mod m1, enum mod m2)
+{
+    return (struct form){
+        .code = INSN_cvt, .type = (uint8_t)to, .from = (uint8_t)from, .mods = {(uint8_t)m1, (uint8_t)m2}};
+}
 static inline struct form form_cvt(enum ptype to, enum ptype from, enum mod m)
 {
-    return (struct form){.code = INSN_cvt, .type = (uint8_t)to, .from = (uint8_t)from, .mods = {(uint8_t)m}};
+    return form_cvt2(to, from, m, MOD_none);
 }
 /* An instruction with one result, which is returned. */
 struct opnd emit(struct select *s, struct form form, int n, const struct opnd *x);
@@ -191,5 +196,6 @@ struct opnd select_frem(struct select *s, enum dtype dt, const struct opnd *x);
 /* -- select_arith.c: used by others -- */
 struct opnd pred_not(struct select *s, struct opnd x);
 enum mod rounding_mod(const struct op *o); /* the mode in which it rounds, to nearest where it says nothing */
+enum mod flush_mod(const struct op *o);    /* MOD_ftz where it flushes subnormal numbers */
 
 #endif

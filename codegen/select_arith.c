@@ -293,12 +293,17 @@ static struct opnd inverse(struct select *s, struct opnd x)
 
 enum mod rounding_mod(const struct op *o)
 {
-    static const uint8_t mods[ROUND_count] = {[ROUND_none] = MOD_rn,
-                                              [ROUND_rn] = MOD_rn,
-                                              [ROUND_rz] = MOD_rz,
-                                              [ROUND_rd] = MOD_rm,
-                                              [ROUND_ru] = MOD_rp};
-    return (enum mod)mods[op_int(o, ATTR_round)];
+    static const uint8_t mods[] = {[ROUND_none] = MOD_rn,
+                                   [ROUND_rn] = MOD_rn,
+                                   [ROUND_rz] = MOD_rz,
+                                   [ROUND_rd] = MOD_rm,
+                                   [ROUND_ru] = MOD_rp};
+    return (enum mod)mods[round_mode((enum rounding)op_int(o, ATTR_round))];
+}
+
+enum mod flush_mod(const struct op *o)
+{
+    return round_flushes((enum rounding)op_int(o, ATTR_round)) ? MOD_ftz : MOD_none;
 }
 
 static struct opnd fdiv(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
@@ -310,7 +315,8 @@ static struct opnd fdiv(struct select *s, const struct op *o, enum dtype dt, con
     bool exact = op_int(o, ATTR_round) != ROUND_none;
     if (!exact && is_inverse_of_more(o))
         return inverse(s, x[1]);
-    return emit2(s, form1(INSN_div, PT_f32, exact ? rounding_mod(o) : MOD_full), x[0], x[1]);
+    struct form form = form2(INSN_div, PT_f32, exact ? rounding_mod(o) : MOD_full, flush_mod(o));
+    return emit2(s, form, x[0], x[1]);
 }
 
 static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
@@ -333,11 +339,11 @@ static struct opnd arith_float(struct select *s, const struct op *o, enum dtype 
             return minmax_f64_nan(s, code, x);
         return emit2(s, form1(code, type, op_int(o, ATTR_nan) ? MOD_prop_nan : MOD_none), x[0], x[1]);
     case OP_ffma:
-    case OP_fma: return emit3(s, form1(code, type, rounding_mod(o)), x[0], x[1], x[2]);
+    case OP_fma: return emit3(s, form2(code, type, rounding_mod(o), flush_mod(o)), x[0], x[1], x[2]);
     default:
         if (dt == DT_bf16 && !target_has(s->target, HAS_bf16_arith))
             return bf16_by_fma(s, o->code, x);
-        return emit2(s, form1(code, type, rounding_mod(o)), x[0], x[1]);
+        return emit2(s, form2(code, type, rounding_mod(o), flush_mod(o)), x[0], x[1]);
     }
 }
 

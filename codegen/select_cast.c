@@ -220,7 +220,7 @@ static struct opnd narrow_float(struct select *s, const struct op *o, enum dtype
 {
     enum rounding round = (enum rounding)op_int(o, ATTR_round);
     if (from == DT_f64 && (to == DT_f32 || to == DT_f16))
-        return emit1(s, form_cvt(dtype_ptype(to, READ_signed), PT_f64, rounding_mod(o)), x);
+        return emit1(s, form_cvt2(dtype_ptype(to, READ_signed), PT_f64, rounding_mod(o), flush_mod(o)), x);
     x = from == DT_f64 ? f64_to_odd_f32(s, x) : widen_to_f32(s, from, x);
     return narrow_from_f32(s, to, x, round);
 }

@@ -369,11 +369,11 @@ static struct opnd math_f32(struct select *s, const struct op *o, struct opnd x)
     case OP_erf: return erf_f32(s, x);
     case OP_sqrt:
         if (exact)
-            return emit1(s, form1(INSN_sqrt, PT_f32, rounding_mod(o)), x);
+            return emit1(s, form2(INSN_sqrt, PT_f32, rounding_mod(o), flush_mod(o)), x);
         return emit1(s, form2(INSN_sqrt, PT_f32, MOD_approx, MOD_ftz), x);
     case OP_rsqrt: return emit1(s, form2(INSN_rsqrt, PT_f32, MOD_approx, MOD_ftz), x);
-    case OP_floor: return emit1(s, form_cvt(PT_f32, PT_f32, MOD_rmi), x);
-    case OP_ceil: return emit1(s, form_cvt(PT_f32, PT_f32, MOD_rpi), x);
+    case OP_floor: return emit1(s, form_cvt2(PT_f32, PT_f32, MOD_rmi, MOD_ftz), x);
+    case OP_ceil: return emit1(s, form_cvt2(PT_f32, PT_f32, MOD_rpi, MOD_ftz), x);
     default: select_unsupported(s, op_info[o->code].name);
     }
 }

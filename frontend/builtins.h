@@ -225,11 +225,9 @@ ROW(libdevice, fast_log2f, "x",       float_unary, "log2")
 ROW(libdevice, fast_sinf,  "x",       float_unary, "sin")
 ROW(libdevice, fast_cosf,  "x",       float_unary, "cos")
 ROW(libdevice, abs,        "x",       abs,         NULL)
-ROW(libdevice, sqrt_rn,    "x",       sqrt_rn,     NULL)
-ROW(libdevice, div_rn,     "x, y",    div_rn,      NULL)
 ROW(libdevice, fast_dividef, "x, y",  fdiv_fast,   NULL)
 ROW(libdevice, fmod,       "x, y",    float_binary, "frem")
-ROW(libdevice, fma,        "x, y, z", fma,         NULL)
+ROW(libdevice, fma,        "x, y, z", round_toward, "nffma")
 #define FLOAT_PRELUDE(name, params) ROW(libdevice, name, params, float_prelude, "libdevice_" #name)
 FLOAT_PRELUDE(trunc,     "x")
 FLOAT_PRELUDE(rint,      "x")
@@ -266,17 +264,16 @@ FLOAT_PRELUDE(erfc, "x") FLOAT_PRELUDE(erfcx, "x") FLOAT_PRELUDE(normcdf, "x") F
 FLOAT_PRELUDE(erfcinv, "x") FLOAT_PRELUDE(normcdfinv, "x") FLOAT_PRELUDE(atan, "x") FLOAT_PRELUDE(asin, "x")
 FLOAT_PRELUDE(acos, "x") FLOAT_PRELUDE(cbrt, "x") FLOAT_PRELUDE(rcbrt, "x") FLOAT_PRELUDE(sinpi, "x")
 FLOAT_PRELUDE(cospi, "x") FLOAT_PRELUDE(ilogb, "x") FLOAT_PRELUDE(logb, "x") FLOAT_PRELUDE(rsqrt_rn, "x")
-FLOAT_PRELUDE(rcp_rn, "x") FLOAT_PRELUDE(double2hiint, "x") FLOAT_PRELUDE(double2loint, "x")
+FLOAT_PRELUDE(double2hiint, "x") FLOAT_PRELUDE(double2loint, "x")
 FLOAT_PRELUDE(j0, "x") FLOAT_PRELUDE(j1, "x") FLOAT_PRELUDE(y0, "x") FLOAT_PRELUDE(y1, "x")
 FLOAT_PRELUDE(cyl_bessel_i0, "x") FLOAT_PRELUDE(cyl_bessel_i1, "x")
 ROW(libdevice, jn, "n, x", order_prelude, "libdevice_jn")
 ROW(libdevice, yn, "n, x", order_prelude, "libdevice_yn")
 FLOAT_PRELUDE(lgamma, "x") FLOAT_PRELUDE(tgamma, "x") FLOAT_PRELUDE(atan2, "x, y") FLOAT_PRELUDE(rhypot, "x, y") FLOAT_PRELUDE(remainder, "x, y") FLOAT_PRELUDE(nextafter, "x, y")
-FLOAT_PRELUDE(ldexp, "x, y") FLOAT_PRELUDE(mul_rn, "x, y") FLOAT_PRELUDE(add_rn, "x, y") FLOAT_PRELUDE(sub_rn, "x, y")
+FLOAT_PRELUDE(ldexp, "x, y")
 FLOAT_PRELUDE(norm3d, "x, y, z") FLOAT_PRELUDE(rnorm3d, "x, y, z")
 FLOAT_PRELUDE(norm4d, "x, y, z, w") FLOAT_PRELUDE(rnorm4d, "x, y, z, w")
 ROW(libdevice, scalbn, "x, y", float_prelude, "libdevice_ldexp")
-ROW(libdevice, fma_rn, "x, y, z", fma, NULL)
 #undef FLOAT_PRELUDE
 #define INT_PRELUDE(name, params) ROW(libdevice, name, params, int_prelude, "libdevice_" #name)
 INT_PRELUDE(popc, "x") INT_PRELUDE(clz, "x") INT_PRELUDE(ffs, "x") INT_PRELUDE(brev, "x")
@@ -301,8 +298,8 @@ NEAREST(ull2float, "float32") NEAREST(int2double, "float64") NEAREST(uint2double
 NEAREST(ull2double, "float64")
 #undef NEAREST
 #define TOWARD(name, params, op) \
-    ROW(libdevice, name##_rz, params, round_toward, "z" op) ROW(libdevice, name##_rd, params, round_toward, "d" op) \
-    ROW(libdevice, name##_ru, params, round_toward, "u" op)
+    ROW(libdevice, name##_rn, params, round_toward, "n" op) ROW(libdevice, name##_rz, params, round_toward, "z" op) \
+    ROW(libdevice, name##_rd, params, round_toward, "d" op) ROW(libdevice, name##_ru, params, round_toward, "u" op)
 TOWARD(add, "x, y", "fadd") TOWARD(sub, "x, y", "fsub") TOWARD(mul, "x, y", "fmul") TOWARD(div, "x, y", "fdiv")
 TOWARD(fma, "x, y, z", "ffma") TOWARD(sqrt, "x", "sqrt") TOWARD(rcp, "x", "fdiv")
 #undef TOWARD

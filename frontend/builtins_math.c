@@ -411,7 +411,33 @@ static enum rounding rounding_of(char letter)
     return letter == 'z' ? ROUND_rz : letter == 'd' ? ROUND_rd : letter == 'u' ? ROUND_ru : ROUND_rn;
 }
 
-/* data: how (toward zero, down, up), and the op. With fewer operands than the op has, 1 is the first. */
+/* The same where a result of f32 may be subnormal: Triton links libdevice so that such numbers are 0. */
+static enum rounding flushing_of(char letter)
+{
+    return letter == 'z'   ? ROUND_rz_ftz
+           : letter == 'd' ? ROUND_rd_ftz
+           : letter == 'u' ? ROUND_ru_ftz
+                           : ROUND_rn_ftz;
+}
+
+/* To nearest, operations on f64 are those of the language, but that products and sums are not fused with others. */
+static struct obj *round_to_nearest_f64(struct eval *e, enum opcode code, int n, struct value **opnds,
+                                        struct obj **x, struct loc at)
+{
+    switch (code) {
+    case OP_fadd: return trace_call_prelude(e, "libdevice_add_rn", n, x, at);
+    case OP_fsub: return trace_call_prelude(e, "libdevice_sub_rn", n, x, at);
+    case OP_fmul: return trace_call_prelude(e, "libdevice_mul_rn", n, x, at);
+    case OP_ffma: code = OP_fma; break;
+    default: break;
+    }
+    struct op *o = build_op(trace_builder(e, at), code, n, opnds, 1, &opnds[0]->type, 0);
+    if (code != OP_fma)
+        op_set_int(o, ATTR_round, ROUND_rn);
+    return tensor_like(e, x[0], op_result(o), scalar_of(x[0]));
+}
+
+/* data: how (to nearest, toward zero, down, up), and the op. With fewer operands than the op has, 1 is the first. */
 struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct args *call)
 {
     static const char *const names[] = {"x", "y", "z"};
@@ -437,8 +463,11 @@ struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct
         opnds[0] = build_const_float(trace_builder(e, call->loc), x[0]->tensor.value->type, 1);
     for (int i = 0; i < n; i++)
         opnds[i + is_inverse] = x[i]->tensor.value;
+    bool is_f32 = is_dtype(scalar_of(x[0]), DT_f32);
+    if (*how == 'n' && !is_f32)
+        return round_to_nearest_f64(e, code, n + is_inverse, opnds, x, call->loc);
     struct op *o = build_op(trace_builder(e, call->loc), code, n + is_inverse, opnds, 1, &opnds[0]->type, 0);
-    op_set_int(o, ATTR_round, rounding_of(*how));
+    op_set_int(o, ATTR_round, is_f32 ? flushing_of(*how) : rounding_of(*how));
     return tensor_like(e, x[0], op_result(o), scalar_of(x[0]));
 }
 
@@ -458,8 +487,11 @@ struct obj *builtin_convert_rounded(struct eval *e, struct obj **args, const str
                         : unary(e, *how == 'd' ? OP_floor : OP_ceil, x, call->loc);
     }
     struct obj *r = tensor_cast(e, x, to, ROUND_none, false, call->loc);
-    if (!is_error(r) && is_float_type(to) && *how != 'n' && r->tensor.value != x->tensor.value)
-        op_set_int(r->tensor.value->def, ATTR_round, rounding_of(*how));
+    if (is_error(r) || !is_float_type(to) || r->tensor.value == x->tensor.value)
+        return r;
+    bool flushes = is_dtype(scalar_of(x), DT_f64) && is_dtype(to, DT_f32);
+    if (flushes || *how != 'n')
+        op_set_int(r->tensor.value->def, ATTR_round, flushes ? flushing_of(*how) : rounding_of(*how));
     return r;
 }
 

@@ -944,11 +944,6 @@ def libdevice_rsqrt_rn(x):
     return (1.0 / tl.sqrt(x.to(tl.float64))).to(tl.float32)
 
 
-@triton.jit
-def libdevice_rcp_rn(x):
-    return tl.div_rn(tl.full(x.shape, 1.0, x.dtype), x)
-
-
 # A product that is not fused with a sum behind it, and a sum that is not with a product before it.
 @triton.jit
 def libdevice_mul_rn(x, y):

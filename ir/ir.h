@@ -123,7 +123,7 @@ enum attr_kind {
 #define WORDS_pred(X)  X(eq) X(ne) X(slt) X(sle) X(sgt) X(sge) X(ult) X(ule) X(ugt) X(uge) X(lt) X(le) X(gt) X(ge)
 #define WORDS_cache(X) X(none) X(ca) X(cg) X(cs) X(cv) X(wb) X(wt)
 #define WORDS_evict(X) X(normal) X(first) X(last)
-#define WORDS_round(X) X(none) X(rn) X(rz) X(rd) X(ru)
+#define WORDS_round(X) X(none) X(rn) X(rz) X(rd) X(ru) X(rn_ftz) X(rz_ftz) X(rd_ftz) X(ru_ftz)
 #define WORDS_sem(X)   X(acq_rel) X(acquire) X(release) X(relaxed)
 #define WORDS_scope(X) X(gpu) X(cta) X(sys)
 #define WORDS_rmw(X)   X(add) X(maxs) X(maxu) X(mins) X(minu) X(and) X(or) X(xor) X(xchg) X(fadd) X(fmax) X(fmin)
@@ -161,6 +161,13 @@ enum prec {
 #define X(w) PREC_##w,
     WORDS_prec(X) PREC_count };
 #undef X
+
+/* x_ftz rounds as x does, and takes subnormal operands for zeros and gives zeros for subnormal results, f32 only. */
+static inline bool round_flushes(enum rounding r) { return r >= ROUND_rn_ftz; }
+static inline enum rounding round_mode(enum rounding r)
+{
+    return round_flushes(r) ? (enum rounding)(r - ROUND_rn_ftz + ROUND_rn) : r;
+}
 
 struct attr {
     enum attr_key key;

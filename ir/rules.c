@@ -210,11 +210,21 @@ const char *rule_floats(struct module *m, const struct op *o, const struct type 
     return elementwise(m, o, type_is_float(opnd(o, 0)), "floats", types);
 }
 
+const char *rule_rounded(struct module *m, const struct op *o, const struct type **types)
+{
+    enum rounding round = (enum rounding)op_int(o, ATTR_round);
+    if (round <= ROUND_rn)
+        return rule_floats(m, o, types);
+    if (round_flushes(round) && type_elem_bits(opnd(o, 0)) != 32)
+        return wrong(m, "subnormal numbers are kept but in f32");
+    return elementwise(m, o, is_single_or_double(opnd(o, 0)), "f32 or f64", types);
+}
+
 const char *rule_toward(struct module *m, const struct op *o, const struct type **types)
 {
     if (op_int(o, ATTR_round) <= ROUND_rn)
         return wrong(m, "rounded to nearest, or not said how");
-    return elementwise(m, o, is_single_or_double(opnd(o, 0)), "f32 or f64", types);
+    return rule_rounded(m, o, types);
 }
 
 const char *rule_cmp(struct module *m, const struct op *o, const struct type **types)
@@ -277,7 +287,9 @@ static const char *cast(struct module *m, const struct op *o, enum cast_rule rul
         return wrong(m, "%s does not make %s of %s", op_info[o->code].name, ir(m, to), ir(m, from));
     enum rounding round = (enum rounding)op_int(o, ATTR_round);
     bool is_open = rule == CAST_itof ? round > ROUND_rn : round > ROUND_rz;
-    if (is_open && (!is_single_or_double(to) || (rule == CAST_fnarrow && type_elem_bits(from) < 64)))
+    bool flushes_other = round_flushes(round) && (rule != CAST_fnarrow || type_elem_bits(to) != 32);
+    if (flushes_other ||
+        (is_open && (!is_single_or_double(to) || (rule == CAST_fnarrow && type_elem_bits(from) < 64))))
         return wrong(m, "%s of %s to %s rounds to nearest only", op_info[o->code].name, ir(m, from),
                      ir(m, to));
     return NULL;

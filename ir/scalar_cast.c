@@ -93,8 +93,10 @@ static double wrong_side(enum rounding round, double x, int order)
 static float to_float(double x, enum rounding round)
 {
     float f = (float)x;
-    double to = isfinite(x) ? wrong_side(round, x, ((double)f > x) - ((double)f < x)) : NAN;
-    return isnan(to) ? f : nextafterf(f, (float)to);
+    double to = isfinite(x) ? wrong_side(round_mode(round), x, ((double)f > x) - ((double)f < x)) : NAN;
+    if (!isnan(to))
+        f = nextafterf(f, (float)to);
+    return round_flushes(round) && fabsf(f) < 0x1p-126f ? copysignf(0, f) : f;
 }
 
 static void write_floats(enum dtype type, enum rounding round, int64_t n, void *r, const double *x)

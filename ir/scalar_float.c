@@ -5,7 +5,8 @@
  * rounding once. For fma it is not: there the sum is made in f64 and rounded to odd, which keeps what
  * lies beyond in its last bit.
  *
- * What rounds otherwise than to nearest is computed in that mode of the machine, f32 and f64 only.
+ * What rounds otherwise than to nearest is computed in that mode of the machine, f32 and f64 only; so is
+ * what flushes subnormal numbers, f32 only.
  *
  * Where the GPU is approximate (division, exp2, sine...), here is libm's result, correctly
  * rounded or nearly so. */
@@ -16,6 +17,17 @@
 #include <string.h>
 
 enum { CHUNK = 256 };
+
+/* A subnormal f32 as GPUs take it with .ftz. */
+static float flushf(float x)
+{
+    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+}
+
+static double flush(double x)
+{
+    return x;
+}
 
 /* Word, value of x and y. F(name) is the math function for the type. */
 #define BINARY(X)                                                                                            \
@@ -35,8 +47,8 @@ enum { CHUNK = 256 };
     X(sqrt, F(sqrt)(x))                                                                                      \
     X(rsqrt, (T)(1 / sqrt((double)x)))                                                                       \
     X(erf, F(erf)(x))                                                                                        \
-    X(floor, F(floor)(x))                                                                                    \
-    X(ceil, F(ceil)(x))                                                                                      \
+    X(floor, F(floor)(F(flush)(x)))                                                                          \
+    X(ceil, F(ceil)(F(flush)(x)))                                                                            \
     X(neg, -x)                                                                                               \
     X(abs, F(fabs)(x))
 
@@ -144,15 +156,17 @@ static int count_operands(enum opcode code)
     }
 }
 
-/* -- rounding toward zero, down, up -- */
+/* -- rounding toward zero, down, up; subnormal numbers flushed -- */
 
 /* `volatile` keeps the operation between the changes of mode. */
-#define TOWARD(dtype, type, fma_of, sqrt_of)                                                                 \
-    static void toward_##dtype(enum opcode code, int64_t n, type *r, const void *const *opnds)               \
+#define TOWARD(dtype, type, flush_of, fma_of, sqrt_of)                                                       \
+    static void toward_##dtype(enum opcode code, bool flushes, int64_t n, type *r, const void *const *opnds) \
     {                                                                                                        \
         const type *a = opnds[0], *b = opnds[1], *c = opnds[2];                                              \
         for (int64_t i = 0; i < n; i++) {                                                                    \
-            volatile type x = a[i], y = code == OP_sqrt ? 0 : b[i], z = code == OP_ffma ? c[i] : 0, d;       \
+            volatile type x = flushes ? flush_of(a[i]) : a[i], d;                                            \
+            volatile type y = code == OP_sqrt ? 0 : flushes ? flush_of(b[i]) : b[i];                         \
+            volatile type z = code != OP_ffma ? 0 : flushes ? flush_of(c[i]) : c[i];                         \
             switch (code) {                                                                                  \
             case OP_fadd: d = x + y; break;                                                                  \
             case OP_fsub: d = x - y; break;                                                                  \
@@ -161,11 +175,11 @@ static int count_operands(enum opcode code)
             case OP_sqrt: d = sqrt_of(x); break;                                                             \
             default: d = fma_of(x, y, z); break;                                                             \
             }                                                                                                \
-            r[i] = d;                                                                                        \
+            r[i] = flushes ? flush_of(d) : d;                                                                \
         }                                                                                                    \
     }
-TOWARD(f32, float, fmaf, sqrtf)
-TOWARD(f64, double, fma, sqrt)
+TOWARD(f32, float, flushf, fmaf, sqrtf)
+TOWARD(f64, double, flush, fma, sqrt)
 #undef TOWARD
 
 static bool rounds_toward(enum opcode code, int64_t option)
@@ -184,19 +198,20 @@ static bool rounds_toward(enum opcode code, int64_t option)
 static bool eval_toward(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result,
                         const void *const *x)
 {
-    static const int modes[ROUND_count] = {[ROUND_none] = FE_TONEAREST,
-                                           [ROUND_rn] = FE_TONEAREST,
-                                           [ROUND_rz] = FE_TOWARDZERO,
-                                           [ROUND_rd] = FE_DOWNWARD,
-                                           [ROUND_ru] = FE_UPWARD};
+    static const int modes[] = {[ROUND_none] = FE_TONEAREST,
+                                [ROUND_rn] = FE_TONEAREST,
+                                [ROUND_rz] = FE_TOWARDZERO,
+                                [ROUND_rd] = FE_DOWNWARD,
+                                [ROUND_ru] = FE_UPWARD};
+    bool flushes = round_flushes((enum rounding)option);
     const void *opnds[3] = {x[0]};
     for (int k = 1; k < count_operands(code); k++)
         opnds[k] = x[k];
-    fesetround(modes[option]);
+    fesetround(modes[round_mode((enum rounding)option)]);
     if (type == DT_f32)
-        toward_f32(code, n, result, opnds);
+        toward_f32(code, flushes, n, result, opnds);
     else
-        toward_f64(code, n, result, opnds);
+        toward_f64(code, flushes, n, result, opnds);
     fesetround(FE_TONEAREST);
     return true;
 }

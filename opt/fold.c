@@ -193,7 +193,8 @@ static struct value *give(struct builder *b, const struct op *o, enum gives give
 
 static struct value *apply_identity(struct builder *b, const struct op *o)
 {
-    if (o->nopnds != 2)
+    bool flushes = o->code == OP_fdiv && round_flushes((enum rounding)op_int(o, ATTR_round));
+    if (o->nopnds != 2 || flushes)
         return NULL;
     for (size_t i = 0; i < sizeof identities / sizeof identities[0]; i++)
         if (identities[i].code == o->code && is_constant(op_opnd(o, 1), identities[i].y))

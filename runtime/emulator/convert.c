@@ -242,19 +242,24 @@ FUNCTION(float_to_int)
             (uint64_t)extend(clamp(to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), t, from), t));
 }
 
-/* To f32 and f64 toward zero, down or up: in that mode of the machine, which `volatile` keeps around the
- * conversion. */
+/* To f32 and f64 toward zero, down or up, or with subnormal results made zeros: in that mode of the machine, which
+ * `volatile` keeps around the conversion. */
 FUNCTION(to_float_toward)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;
     (void)b, (void)c;
-    fesetround(in->mods[0] == MOD_rz ? FE_TOWARDZERO : in->mods[0] == MOD_rm ? FE_DOWNWARD : FE_UPWARD);
+    fesetround(in->mods[0] == MOD_rn   ? FE_TONEAREST
+               : in->mods[0] == MOD_rz ? FE_TOWARDZERO
+               : in->mods[0] == MOD_rm ? FE_DOWNWARD
+                                       : FE_UPWARD);
     for (int i = 0; i < LANES; i++) {
         volatile double x = from == PT_f64 ? lane_value(a, from, i) : 0;
         volatile int64_t whole = from == PT_f64 ? 0 : extend(lane_bits(a, from, i), from);
         volatile float f = from == PT_f64    ? (float)x
                            : is_signed(from) ? (float)whole
                                              : (float)(uint64_t)whole;
+        if (in->mods[1] == MOD_ftz && fabsf(f) < 0x1p-126f)
+            f = copysignf(0, f);
         volatile double d64 = from == PT_f64 ? x : is_signed(from) ? (double)whole : (double)(uint64_t)whole;
         put(d, t, i, t == PT_f64 ? double_bits(d64) : float_bits(PT_f32, (double)f, in));
     }
@@ -277,6 +282,18 @@ FUNCTION(float_to_float)
     (void)b, (void)c;
     for (int i = 0; i < LANES; i++)
         put(d, t, i, float_bits(t, to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), in));
+}
+
+/* Of f32, a subnormal number taken for 0. */
+FUNCTION(flushed_to_whole)
+{
+    (void)b, (void)c;
+    for (int i = 0; i < LANES; i++) {
+        double x = lane_value(a, PT_f32, i);
+        put(d, PT_f32, i,
+            float_bits(PT_f32, to_integer(fabs(x) < 0x1p-126 ? copysign(0, x) : x, (enum mod)in->mods[0]),
+                       in));
+    }
 }
 
 /* Two values to one register: a above b. */
@@ -321,13 +338,18 @@ static emu_compute *plain(const struct emu_insn *in)
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;
     enum mod mode = (enum mod)in->mods[0];
     bool whole = mode == MOD_rni || mode == MOD_rzi || mode == MOD_rmi || mode == MOD_rpi;
+    bool is_toward = mode == MOD_rz || mode == MOD_rm || mode == MOD_rp;
+    if (t == PT_f32 && from == PT_f64 && (is_toward || mode == MOD_rn) && in->mods[1] == MOD_ftz &&
+        !in->mods[2])
+        return to_float_toward;
+    if (t == PT_f32 && from == PT_f32 && whole && in->mods[1] == MOD_ftz && !in->mods[2])
+        return flushed_to_whole;
     if (in->mods[0] && in->mods[1])
         return NULL;
     if (!is_float(t) && !is_float(from))
         return mode ? NULL : int_to_int;
     if (!is_float(t))
         return whole ? float_to_int : NULL;
-    bool is_toward = mode == MOD_rz || mode == MOD_rm || mode == MOD_rp;
     if (is_toward && (t == PT_f32 || t == PT_f64) && (!is_float(from) || (t == PT_f32 && from == PT_f64)))
         return to_float_toward;
     if (!is_float(from))

@@ -53,20 +53,23 @@ static float flush(float x)
     }
 static void set_rounding(const struct emu_insn *in)
 {
-    fesetround(in->mods[0] == MOD_rz ? FE_TOWARDZERO : in->mods[0] == MOD_rm ? FE_DOWNWARD : FE_UPWARD);
+    fesetround(in->mods[0] == MOD_rn   ? FE_TONEAREST
+               : in->mods[0] == MOD_rz ? FE_TOWARDZERO
+               : in->mods[0] == MOD_rm ? FE_DOWNWARD
+                                       : FE_UPWARD);
 }
 
-#define LANEWISE_TOWARD(name, T, suffix, EXPR)                                                               \
-    FUNCTION(name##_toward_##suffix)                                                                         \
+#define LANEWISE_TOWARD(name, T, suffix, FLUSH, EXPR)                                                        \
+    FUNCTION(name##_##suffix)                                                                         \
     {                                                                                                        \
         T *restrict d = pd;                                                                                  \
         const T *a = pa, *b = pb, *c = pc;                                                                   \
         set_rounding(in);                                                                                    \
         for (int i = 0; i < LANES; i++) {                                                                    \
-            volatile T x = a[i], y = b[i], z = c[i], r;                                                      \
+            volatile T x = FLUSH(a[i]), y = FLUSH(b[i]), z = FLUSH(c[i]), r;                                 \
             (void)y, (void)z;                                                                                \
             r = EXPR;                                                                                        \
-            d[i] = canonical_##suffix(r);                                                                    \
+            d[i] = canonical_##suffix(FLUSH(r));                                                             \
         }                                                                                                    \
         fesetround(FE_TONEAREST);                                                                            \
     }
@@ -79,7 +82,9 @@ BOTH(div, x / y, x / y)
 BOTH(fma, fmaf(x, y, z), fma(x, y, z))
 BOTH(sqrt, sqrtf(x), sqrt(x))
 #define BOTH_TOWARD(name, EXPR32, EXPR64)                                                                    \
-    LANEWISE_TOWARD(name, float, f32, EXPR32) LANEWISE_TOWARD(name, double, f64, EXPR64)
+    LANEWISE_TOWARD(name##_toward, float, f32, , EXPR32)                                                     \
+    LANEWISE_TOWARD(name##_toward, double, f64, , EXPR64)                                                    \
+    LANEWISE_TOWARD(name##_exact_ftz, float, f32, flush, EXPR32)
 BOTH_TOWARD(add, x + y, x + y)
 BOTH_TOWARD(sub, x - y, x - y)
 BOTH_TOWARD(mul, x * y, x * y)
@@ -197,6 +202,11 @@ static const struct emu_row toward[] = {
     FLOATS(INSN_add, add_toward), FLOATS(INSN_sub, sub_toward), FLOATS(INSN_mul, mul_toward),
     FLOATS(INSN_div, div_toward), FLOATS(INSN_fma, fma_toward), FLOATS(INSN_sqrt, sqrt_toward),
 };
+static const struct emu_row flushing_toward[] = {
+    {INSN_add, PT_f32, add_exact_ftz_f32}, {INSN_sub, PT_f32, sub_exact_ftz_f32},
+    {INSN_mul, PT_f32, mul_exact_ftz_f32}, {INSN_div, PT_f32, div_exact_ftz_f32},
+    {INSN_fma, PT_f32, fma_exact_ftz_f32}, {INSN_sqrt, PT_f32, sqrt_exact_ftz_f32},
+};
 static const struct emu_row unrounded[] = {
     FLOATS(INSN_min, min), SMALL(INSN_min, min),      FLOATS(INSN_max, max), SMALL(INSN_max, max),
     FLOATS(INSN_neg, neg), SMALL(INSN_neg, neg), FLOATS(INSN_abs, abs), SMALL(INSN_abs, abs),
@@ -229,6 +239,9 @@ emu_compute *emu_float(const struct emu_insn *in)
 {
     if (in->mods[0] == MOD_approx && in->mods[1] == MOD_ftz && !in->mods[2])
         return EMU_FIND(flushing, in->code, in->type);
+    bool rounds = in->mods[0] == MOD_rn || in->mods[0] == MOD_rz || in->mods[0] == MOD_rm || in->mods[0] == MOD_rp;
+    if (rounds && in->mods[1] == MOD_ftz && !in->mods[2])
+        return EMU_FIND(flushing_toward, in->code, in->type);
     if (in->mods[0] && in->mods[1])
         return NULL;
     switch (in->mods[0]) {

@@ -72,7 +72,7 @@ struct real {
 };
 struct real real_of(enum ptype t, uint64_t bits);
 struct real real_of_integer(int64_t x, bool is_signed);
-/* how: rn or rz, MOD_none is rn; finite: what is too large becomes the largest. */
+/* how: rn, rz, rm or rp, anything else is rn; finite: what is too large becomes the largest. */
 uint64_t real_round(enum ptype t, struct real x, enum mod how, bool finite);
 struct real real_add(struct real a, struct real b);
 struct real real_mul(struct real a, struct real b);

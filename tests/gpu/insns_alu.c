@@ -134,22 +134,37 @@ static uint64_t least(struct form f, enum ptype t, const struct real *x, bool is
     return real_round(t, x[first && !x[0].nan ? 0 : 1], MOD_rn, false);
 }
 
+/* With .ftz: a subnormal f32 is 0. */
+static uint64_t flushed(struct form f, uint64_t bits)
+{
+    return f.mods[1] == MOD_ftz && !(bits & 0x7f800000) ? bits & 0x80000000 : bits;
+}
+
+/* Down, a sum of two numbers that leave nothing is -0. */
+static struct real sum(struct real x, struct real y, enum mod how)
+{
+    struct real r = real_add(x, y);
+    if (how == MOD_rm && !r.nan && !r.inf && !r.m)
+        r.minus = x.minus || y.minus;
+    return r;
+}
+
 static uint64_t want_float(struct form f, enum ptype t, const uint64_t *bits)
 {
     struct real x[OPERANDS];
     int width = type_bits(t);
     uint64_t sign = UINT64_C(1) << (width - 1),
              nan = sign - 1; /* which the ISA leaves open: what GPUs make */
-    enum mod how = f.mods[0] == MOD_rz ? MOD_rz : MOD_rn;
+    enum mod how = (enum mod)f.mods[0];
     for (int k = 0; k < OPERANDS; k++)
-        x[k] = real_of(t, bits[k]);
+        x[k] = real_of(t, flushed(f, bits[k]));
     switch (f.code) {
-    case INSN_add: return real_round(t, real_add(x[0], x[1]), how, false);
-    case INSN_sub: return real_round(t, real_add(x[0], real_neg(x[1])), how, false);
-    case INSN_mul: return real_round(t, real_mul(x[0], x[1]), how, false);
-    case INSN_div: return real_round(t, real_div(x[0], x[1]), how, false);
-    case INSN_fma: return real_round(t, real_add(real_mul(x[0], x[1]), x[2]), how, false);
-    case INSN_sqrt: return real_round(t, real_sqrt(x[0]), how, false);
+    case INSN_add: return flushed(f, real_round(t, sum(x[0], x[1], how), how, false));
+    case INSN_sub: return flushed(f, real_round(t, sum(x[0], real_neg(x[1]), how), how, false));
+    case INSN_mul: return flushed(f, real_round(t, real_mul(x[0], x[1]), how, false));
+    case INSN_div: return flushed(f, real_round(t, real_div(x[0], x[1]), how, false));
+    case INSN_fma: return flushed(f, real_round(t, sum(real_mul(x[0], x[1]), x[2], how), how, false));
+    case INSN_sqrt: return flushed(f, real_round(t, real_sqrt(x[0]), how, false));
     case INSN_min: return least(f, t, x, false);
     case INSN_max: return least(f, t, x, true);
     case INSN_neg: return x[0].nan ? nan : bits[0] ^ sign;
@@ -215,11 +230,11 @@ static uint64_t want_conversion(struct form f, const uint64_t *bits)
     }
     if (t == PT_f32 && from == PT_bf16) /* NaNs, too */
         return bits[0] << 16;
-    struct real x = real_of(from, bits[0]);
+    struct real x = real_of(from, from == PT_f32 ? flushed(f, bits[0]) : bits[0]);
     bool to_whole = how == MOD_rni || how == MOD_rzi || how == MOD_rmi || how == MOD_rpi;
     if (to_whole)
         x = real_whole(x, how);
-    return holds_float(t) ? real_round(t, x, how, false) : whole_of(t, from, x);
+    return holds_float(t) ? flushed(f, real_round(t, x, how, false)) : whole_of(t, from, x);
 }
 
 static uint64_t want_predicate(struct form f, const uint64_t *bits)
@@ -384,6 +399,13 @@ struct kin {
     uint8_t code, mods[2], types[12];
 };
 
+/* Toward zero, down, up; and in each way, to nearest too, with subnormal numbers made zeros. */
+#define ROUNDED(code)                                                                                        \
+    {code, {MOD_rz}, TYPES(PT_f32, PT_f64)}, {code, {MOD_rm}, TYPES(PT_f32, PT_f64)},                        \
+        {code, {MOD_rp}, TYPES(PT_f32, PT_f64)}, {code, {MOD_rn, MOD_ftz}, TYPES(PT_f32)},                   \
+        {code, {MOD_rz, MOD_ftz}, TYPES(PT_f32)}, {code, {MOD_rm, MOD_ftz}, TYPES(PT_f32)},                  \
+        {code, {MOD_rp, MOD_ftz}, TYPES(PT_f32)},
+
 static const struct kin families[] = {
     {INSN_mov, {0}, TYPES(INTEGERS, PT_b16, PT_b32, PT_b64, PT_pred)},
     {INSN_mov, {0}, TYPES(PT_f32, PT_f64)},
@@ -413,15 +435,11 @@ static const struct kin families[] = {
     {INSN_prmt, {0}, TYPES(PT_b32)},
     {INSN_add, {MOD_rn}, TYPES(PT_f32, PT_f64, HALVES)},
     {INSN_add, {0}, TYPES(HALVES)},
-    {INSN_add, {MOD_rz}, TYPES(PT_f32, PT_f64)},
-    {INSN_sub, {MOD_rn}, TYPES(PT_f32, PT_f64, HALVES)},
-    {INSN_sub, {MOD_rz}, TYPES(PT_f32, PT_f64)},
-    {INSN_mul, {MOD_rn}, TYPES(PT_f32, PT_f64, HALVES)},
-    {INSN_mul, {MOD_rz}, TYPES(PT_f32, PT_f64)},
-    {INSN_fma, {MOD_rn}, TYPES(PT_f32, PT_f64, HALVES)},
-    {INSN_div, {MOD_rn}, TYPES(PT_f32, PT_f64)},
-    {INSN_div, {MOD_rz}, TYPES(PT_f32, PT_f64)},
-    {INSN_div, {MOD_full}, TYPES(PT_f32)},
+    ROUNDED(INSN_add){INSN_sub, {MOD_rn}, TYPES(PT_f32, PT_f64, HALVES)},
+    ROUNDED(INSN_sub){INSN_mul, {MOD_rn}, TYPES(PT_f32, PT_f64, HALVES)},
+    ROUNDED(INSN_mul){INSN_fma, {MOD_rn}, TYPES(PT_f32, PT_f64, HALVES)},
+    ROUNDED(INSN_fma){INSN_div, {MOD_rn}, TYPES(PT_f32, PT_f64)},
+    ROUNDED(INSN_div){INSN_div, {MOD_full}, TYPES(PT_f32)},
     {INSN_min, {0}, TYPES(PT_f32, PT_f64, HALVES)},
     {INSN_max, {0}, TYPES(PT_f32, PT_f64, HALVES)},
     {INSN_min, {MOD_prop_nan}, TYPES(PT_f32, HALVES)},
@@ -429,7 +447,7 @@ static const struct kin families[] = {
     {INSN_neg, {0}, TYPES(PT_f32, PT_f64, HALVES)},
     {INSN_abs, {0}, TYPES(PT_f32, PT_f64, HALVES)},
     {INSN_sqrt, {MOD_rn}, TYPES(PT_f32, PT_f64)},
-    {INSN_sqrt, {MOD_approx}, TYPES(PT_f32)},
+    ROUNDED(INSN_sqrt){INSN_sqrt, {MOD_approx}, TYPES(PT_f32)},
     {INSN_sqrt, {MOD_approx, MOD_ftz}, TYPES(PT_f32)},
     {INSN_rcp, {MOD_approx}, TYPES(PT_f32)},
     {INSN_rcp, {MOD_approx, MOD_ftz}, TYPES(PT_f32)},
@@ -459,6 +477,7 @@ static void try_comparisons(struct batch *y)
 static const enum mod *roundings(enum ptype to, enum ptype from)
 {
     static const enum mod none[] = {MOD_none, MOD_count}, nearest[] = {MOD_rn, MOD_count},
+                          all[] = {MOD_rn, MOD_rz, MOD_rm, MOD_rp, MOD_count},
                           narrowing[] = {MOD_rn, MOD_rz, MOD_count},
                           whole[] = {MOD_rni, MOD_rzi, MOD_rmi, MOD_rpi, MOD_count}, never[] = {MOD_count};
     int more = ptype_info[from].bits - ptype_info[to].bits;
@@ -468,8 +487,11 @@ static const enum mod *roundings(enum ptype to, enum ptype from)
         return none;
     if (!holds_float(to))
         return whole;
+    bool is_large = to == PT_f32 || to == PT_f64;
     if (!holds_float(from))
-        return nearest;
+        return is_large ? all : nearest;
+    if (to == PT_f32 && from == PT_f64)
+        return all;
     if (to == from)
         return to == PT_bf16 ? never : whole;
     return more > 0 ? narrowing : more == 0 ? never : none;
@@ -485,6 +507,10 @@ static void try_conversions(struct batch *y)
                 if (types[i] != types[j] || holds_float(types[i]))
                     try_form(y,
                              (struct form){INSN_cvt, (uint8_t)types[i], (uint8_t)types[j], {(uint8_t)*m}, 0});
+    for (const enum mod *m = roundings(PT_f32, PT_f64); *m != MOD_count; m++)
+        try_form(y, (struct form){INSN_cvt, PT_f32, PT_f64, {(uint8_t)*m, MOD_ftz}, 0});
+    for (const enum mod *m = roundings(PT_f32, PT_f32); *m != MOD_count; m++)
+        try_form(y, (struct form){INSN_cvt, PT_f32, PT_f32, {(uint8_t)*m, MOD_ftz}, 0});
     for (enum ptype t = PT_e4m3x2; t <= PT_e5m2x2; t++) {
         try_form(y, (struct form){INSN_cvt, PT_f16x2, (uint8_t)t, {MOD_rn}, 0});
         try_form(y, (struct form){INSN_cvt2, (uint8_t)t, PT_f32, {MOD_rn, MOD_sat_finite}, 0});

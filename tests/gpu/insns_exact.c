@@ -78,8 +78,16 @@ static uint64_t overflow(const struct format *f, uint64_t sign, bool to_largest)
     return sign | (to_largest || !f->has_infinity ? f->largest : f->largest + 1);
 }
 
+/* Does rounding so go to the larger of the two sizes, for what lies between? */
+static bool goes_away(enum mod how, bool minus)
+{
+    return how == MOD_rm ? minus : how == MOD_rp && !minus;
+}
+
 uint64_t real_round(enum ptype t, struct real x, enum mod how, bool finite)
 {
+    bool nearest = how != MOD_rz && how != MOD_rm && how != MOD_rp;
+    bool to_largest = finite || (!nearest && !goes_away(how, x.minus));
     const struct format *f = &formats[t];
     int mantissa = f->mantissa_bits, lowest = 1 - bias_of(f);
     uint64_t sign = (uint64_t)x.minus << (f->exponent_bits + mantissa);
@@ -91,16 +99,16 @@ uint64_t real_round(enum ptype t, struct real x, enum mod how, bool finite)
         return sign;
     int exponent = x.e + top_of(x.m);
     if (exponent > bias_of(f) + !f->has_infinity)
-        return overflow(f, sign, finite || how == MOD_rz);
+        return overflow(f, sign, to_largest);
     if (exponent < lowest)
         exponent = lowest;
     int cut = exponent - mantissa - x.e;
     wide whole = cut <= 0 ? x.m << -cut : cut > 127 ? 0 : x.m >> cut;
     bool half = cut > 0 && cut <= 128 && (x.m >> (cut - 1) & 1);
     bool rest = x.more || (cut > 128 ? true : cut > 1 && (x.m & (((wide)1 << (cut - 1)) - 1)));
-    whole += how != MOD_rz && half && (rest || (whole & 1));
+    whole += nearest ? half && (rest || (whole & 1)) : (half || rest) && goes_away(how, x.minus);
     uint64_t size = ((uint64_t)(exponent - lowest) << mantissa) + (uint64_t)whole;
-    return size > f->largest ? overflow(f, sign, finite || how == MOD_rz) : sign | size;
+    return size > f->largest ? overflow(f, sign, to_largest) : sign | size;
 }
 
 double real_double(struct real x)

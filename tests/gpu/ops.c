@@ -254,9 +254,6 @@ static void run_attributes(struct side *gpu, struct side *cpu, struct variant v)
         run_variant(gpu, cpu, &v);
     }
     for (int w = 1; attrs >> ATTR_round & 1 && attr_words(ATTRK_round)[w]; w++) {
-        bool truncates = strcmp(attr_words(ATTRK_round)[w], "rz") == 0;
-        if (truncates && v.code != OP_ftrunc)
-            continue;
         snprintf(v.attrs, sizeof v.attrs, " round=%s", attr_words(ATTRK_round)[w]);
         run_variant(gpu, cpu, &v);
     }

@@ -153,9 +153,11 @@ static void add_op(struct file *f, enum opcode code)
         return;
     }
     add_types(f, code, "");
-    if (op_info[code].attrs >> ATTR_round & 1) {
-        add_types(f, code, " round=rn");
-        add_types(f, code, code == OP_ftrunc ? " round=rz" : "");
+    const char *const *roundings = attr_words(ATTRK_round);
+    for (int i = 1; roundings[i] && op_info[code].attrs >> ATTR_round & 1; i++) {
+        char attrs[20];
+        snprintf(attrs, sizeof attrs, " round=%s", roundings[i]);
+        add_types(f, code, attrs);
     }
     if (op_info[code].attrs >> ATTR_nan & 1)
         add_types(f, code, " nan=1");

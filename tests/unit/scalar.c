@@ -310,7 +310,9 @@ TEST(float_comparisons)
 /* The result's distance from what f64 gives, in units of the type's last place. */
 static void check_math(enum opcode code, double (*function)(double), enum dtype t, uint64_t x)
 {
-    double d = bits_to_double(t, x), expected = function(d);
+    double d = bits_to_double(t, x);
+    bool flushes = (code == OP_floor || code == OP_ceil) && t != DT_f64;
+    double expected = function(flushes && fabs(d) < 0x1p-126 ? copysign(0, d) : d);
     double found = bits_to_double(t, eval(code, t, t, -1, 0, x, 0, 0));
     if (isnan(expected) || isinf(expected) || expected == 0) {
         CHECK(isnan(expected) ? isnan(found) : found == expected && signbit(found) == signbit(expected));
