@@ -29,9 +29,10 @@ static const char *const targets[] = {"sm_90a", "sm_80", "sm_86", "sm_89", "sm_1
 enum { TARGETS = sizeof targets / sizeof *targets };
 
 /* Passes without which there is still a kernel. */
-static const char *const passes[] = {"fold", "cse",  "licm",    "dce",       "once",   "tma",   "put",
-                                     "thin", "wrap", "persist", "tma,warps", "rotate", "stage", "defer",
-                                     "peel", "sink", "cluster", "again",     "last",   "ahead", "pack"};
+static const char *const passes[] = {"fold",  "cse",   "licm", "dce",     "once",      "tma",
+                                     "put",   "thin",  "wrap", "persist", "tma,warps", "rotate",
+                                     "stage", "defer", "peel", "sink",    "cluster",   "again",
+                                     "last",  "ahead", "pack", "unroll",  "put,tensor"};
 enum { PASSES = sizeof passes / sizeof *passes };
 
 struct judge *judge_open(bool cuda)
@@ -353,7 +354,7 @@ static int choose_configs(const struct judge *j, const struct program *p, struct
     for (int i = 0; i < 2; i++) {
         c[n] = (struct config){DEVICE_emulator,
                                targets[mix(&state) % TARGETS],
-                               1 << mix(&state) % 4,
+                               1 << mix(&state) % 5,
                                1 + (int)(mix(&state) % 4),
                                "",
                                false};
