@@ -20,7 +20,7 @@
  * later program's row is asked for in front of it.
  *
  * A row's elements lie side by side from a place on that hangs on the program and on no memory, as far as a
- * bound or the tile goes. Needs: vector widths, for alignment.
+ * bound or the tile goes; of a loop's row it is known in front of the loop (licm.c). Needs: vector widths, for alignment.
  */
 #include "opt/passes.h"
 
@@ -240,7 +240,7 @@ static void rows_of_loop(struct ahead *a, struct op *loop, struct map *asked)
     struct row r;
     for (struct op *o = loop->regions[0]->first, *next; o; o = next) {
         next = o->next;
-        if (!row_of(o, &r) || !follows(loop, &r))
+        if (!row_of(o, &r) || !follows(loop, &r) || !value_is_outside(r.start, loop))
             continue;
         void **first = map_at_ptr(asked, r.start);
         if (!*first)
