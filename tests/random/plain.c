@@ -40,8 +40,7 @@ static struct node *indices(struct gen *g, const struct matrix *m, int axis)
 
 static struct node *is_below(struct gen *g, struct node *x, struct extent bound)
 {
-    struct node *n =
-        node_binary(g, NODE_compare, vtype_of(EL_i1, x->type.shape), x, extent_node(g, bound));
+    struct node *n = node_binary(g, NODE_compare, vtype_of(EL_i1, x->type.shape), x, extent_node(g, bound));
     n->word = "<";
     return n;
 }

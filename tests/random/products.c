@@ -145,10 +145,10 @@ struct operand {
     struct shape tile;      /* as loaded */
     int sum;                /* the tile's axis that the loop goes along */
     bool turned, masked,
-        moves; /* transposed behind the load; with a mask; its other axis begins at the program's place */
+        moves;  /* transposed behind the load; with a mask; its other axis begins at the program's place */
     bool first; /* of the dot's operands */
     int wrap;   /* by pointers: its other axis begins anew after so many rows; 0: it does not */
-    int inner; /* the contiguous axis */
+    int inner;  /* the contiguous axis */
     enum way way;
     struct buffer *buffer;
     struct var *var; /* the pointer, block pointer or descriptor */
