@@ -119,6 +119,10 @@ class Kernel:
     def _init_handles(self):
         pass
 
+    def __getitem__(self, grid):
+        """A compiled kernel that a program keeps and launches by itself."""
+        return lambda *args, stream=None: self.run(*recorder.three(grid), stream, None, None, None, None, None, *args)
+
     def run(self, g0, g1, g2, stream, function, packed, launch, enter, leave, *args):
         if self.kernel is None:
             return
