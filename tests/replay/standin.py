@@ -178,7 +178,7 @@ def no_cuda_queries():
     c.get_device_capability = lambda *a: (9, 0)
     properties = types.SimpleNamespace(
         name="NVIDIA H200", multi_processor_count=132, total_memory=150 << 30, major=9, minor=0, warp_size=32,
-        shared_memory_per_block_optin=232448, shared_memory_per_multiprocessor=233472, max_threads_per_multi_processor=2048,
+        shared_memory_per_block_optin=232448, shared_memory_per_block=49152, shared_memory_per_multiprocessor=233472, max_threads_per_multi_processor=2048,
         regs_per_multiprocessor=65536, L2_cache_size=60 << 20, gcnArchName="", is_integrated=0)
     c.get_device_properties = lambda *a: properties
     c.mem_get_info = lambda *a: (140 << 30, 150 << 30)
