@@ -413,7 +413,7 @@ void value_set_type(struct value *v, const struct type *t);
 bool has_uses(const struct value *v);
 int value_nuses(const struct value *v);
 bool is_pure(const struct op *o);     /* with everything in its regions */
-/* May the op be dropped if its results are unused? Pure, or a load that is not volatile. */
+/* May the op be dropped if its results are unused? Pure, or a load that is not volatile, also by a tensor map. */
 bool is_removable(const struct op *o);
 bool op_may_write(const struct op *o); /* or anything in its regions; atomics, barriers, effects too */
 /* Does definition `v` stand before and around `at`, so that `at` may use it? */

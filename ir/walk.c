@@ -51,7 +51,8 @@ static bool is_for_nobody(const struct op *o)
 static bool is_removable_itself(const struct op *o)
 {
     return is_pure_itself(o) || is_for_nobody(o) || (o->code == OP_load && !op_int(o, ATTR_volatile)) ||
-           o->code == OP_shared_load || o->code == OP_shared_gather || o->code == OP_shared_count;
+           o->code == OP_tensor_load || o->code == OP_shared_load || o->code == OP_shared_gather ||
+           o->code == OP_shared_count;
 }
 
 static bool leaves_memory(const struct op *o)

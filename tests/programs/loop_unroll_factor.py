@@ -57,6 +57,17 @@ def product(A, B, C, K, N: tl.constexpr, BM: tl.constexpr, BK: tl.constexpr, MOV
     tl.store(C + m[:, None] * N + n[None, :], acc)
 
 
+@triton.jit
+def last_product(A, B, C, K, N: tl.constexpr, BM: tl.constexpr, BK: tl.constexpr, FACTOR: tl.constexpr):
+    m = tl.arange(0, BM)
+    n = tl.arange(0, N)
+    k = tl.arange(0, BK)
+    product = tl.zeros([BM, N], tl.float32)
+    for k0 in tl.range(0, K, BK, num_stages=2, loop_unroll_factor=FACTOR):
+        product = tl.dot(tl.load(A + m[:, None] * K + k[None, :] + k0), tl.load(B + k[:, None] * N + n[None, :] + k0 * N))
+    tl.store(C + m[:, None] * N + n[None, :], product)
+
+
 for factor in (1, 2, 3, 4):
     for rounds in (0, 1, 2, 3, 4, 5, 7, 8):
         for up, step in ((0, 1), (0, 2), (1, 3), (2, -2)):
@@ -84,3 +95,12 @@ for warps, BM, N, rounds, stages, factor, moves in ((4, 64, 64, 5, 3, 2, False),
     c = torch.zeros(2 * BM, N, device='cuda')
     product[(2,)](a, b, c, rounds * 32, N, BM, 32, moves, stages, factor, num_warps=warps)
     assert torch.equal(c, torch.matmul(a.to(torch.float32), b.to(torch.float32))), (warps, rounds, factor)
+
+# Nobody uses the products of all but the last of the rounds that became one.
+for factor in (1, 2, 3):
+    torch.manual_seed(factor)
+    a = torch.randint(-4, 5, (64, 5 * 32), device='cuda').to(torch.float16)
+    b = torch.randint(-4, 5, (5 * 32, 64), device='cuda').to(torch.float16)
+    c = torch.zeros(64, 64, device='cuda')
+    last_product[(1,)](a, b, c, 5 * 32, 64, 64, 32, factor)
+    assert torch.equal(c, torch.matmul(a[:, -32:].to(torch.float32), b[-32:].to(torch.float32))), factor
