@@ -131,7 +131,8 @@ static void come_to_pair(struct select *s, enum insn_code code, int group, int p
     struct opnd x[] = {opnd_int(CLASS_b32, behind + PAIR_BARRIERS * pair + which),
                        opnd_int(CLASS_b32, 2 * threads)};
     struct opnd start = emit2(s, form0(INSN_and, PT_b32), s->leader, opnd_int(CLASS_b32, -threads));
-    struct opnd mine = emit2(s, form1(INSN_setp, PT_s32, MOD_eq), start, opnd_int(CLASS_b32, group * threads));
+    struct opnd mine =
+        emit2(s, form1(INSN_setp, PT_s32, MOD_eq), start, opnd_int(CLASS_b32, group * threads));
     set_guard(emit_insn(s, form0(code, PT_none), 0, 2, x), mine);
 }
 

@@ -424,7 +424,8 @@ static bool check_op(struct verifier *v, const struct op *o)
     if (op_has(o, TERMINATOR) && o->next)
         return fail(v, "%s is not at the end of its block", op_info[o->code].name);
     return check_operands(v, o) && check_results(v, o) && check_attrs(v, o) && check_rule(v, o) &&
-           check_degree(v, o) && check_map(v, o) && check_roles(v, o) && check_stagger(v, o) && check_regions(v, o);
+           check_degree(v, o) && check_map(v, o) && check_roles(v, o) && check_stagger(v, o) &&
+           check_regions(v, o);
 }
 
 static bool check_block(struct verifier *v, const struct block *b)

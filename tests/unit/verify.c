@@ -299,11 +299,14 @@ TEST(degrees_demand_and_forbid)
 
 TEST(warpgroups_stagger_where_there_are_some)
 {
-    expect("laid_out", "", "stagger_wait\nstagger_arrive\nstagger_end\nreturn", "stagger_wait for 1 warpgroups, expected 2 to 4");
+    expect("laid_out", "", "stagger_wait\nstagger_arrive\nstagger_end\nreturn",
+           "stagger_wait for 1 warpgroups, expected 2 to 4");
     struct world w;
     world_init(&w);
-    CHECK(world_parse(&w, "kernel @k(%p: ptr<f32>) warps=8 stages=3 degree=laid_out {\nstagger_wait\nbarrier\nstagger_arrive\n"
-                          "stagger_end\nreturn\n}\n"));
+    CHECK(world_parse(
+        &w,
+        "kernel @k(%p: ptr<f32>) warps=8 stages=3 degree=laid_out {\nstagger_wait\nbarrier\nstagger_arrive\n"
+        "stagger_end\nreturn\n}\n"));
     const struct op *at;
     const char *wrong = func_verify(w.m.funcs.at[0], &at);
     CHECK(wrong != NULL);
