@@ -122,7 +122,7 @@ static struct node *add_index(struct gen *g, struct node *x, struct node *y)
     else if (s->rank == t.shape.rank)
         for (int i = 0; i < s->rank; i++)
             t.shape.dim[i] |= s->dim[i];
-    return node_binary(g, chance(g, 85) ? NODE_add : chance(g, 70) ? NODE_or : NODE_xor, t, x, y);
+    return node_binary(g, chance(g, 80) ? NODE_add : chance(g, 70) ? NODE_or : NODE_xor, t, x, y);
 }
 
 /* What people make of an index for wrapped, grouped, strided and clamped rows; it is not larger. x is below 2^log. */

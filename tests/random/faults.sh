@@ -95,7 +95,7 @@ fault sign_of_small codegen/select_cast.c '/^static struct opnd widen_int/,/^}/s
     "unsigned numbers are widened with a sign"
 fault reduce_of_copies codegen/select_reduce.c '/^static uint32_t lanes_of_axis/,/^}/s/if \(free_bits >> i & 1 \|\| !\(v & r->axis_mask\)\)/if (!(free_bits >> i \& 1) \&\& !(v \& r->axis_mask))/' \
     "lanes that repeat others are counted again"
-fault end_of_while opt/barrier.c '/^static void walk_loop/,/^}/s/if \(i == 0\)/if (i == o->nregions - 1)/' \
+fault end_of_while opt/barrier.c '/^static void walk_rounds/,/^}/s/if \(i == 0\)/if (i == o->nregions - 1)/' \
     "what a while's condition reads is forgotten behind its body's barrier"
 fault ring_of_two_dots opt/stage.c 's/\*target = buffer \? buffer : all_direct \? fragment : x;/*target = !all_direct ? x : buffer ? buffer : fragment;/; s/ \|\| !layout_equal\(op_result\(o\)->type->layout, x->ring->type->layout\)//' \
     "a ring lies as a computation wants it, and a warpgroup's dot reads it"

@@ -273,8 +273,23 @@ static void add_exchange(struct gen *g, struct stmt ***at, int depth)
     append(at, store_statement(g, node_var(g, after), NULL));
 }
 
+/* What a whole tile says, which warps exchange through shared memory. */
+static struct node *condition_of_tile(struct gen *g)
+{
+    static const enum node_kind kinds[] = {NODE_max, NODE_min, NODE_sum};
+    struct vtype tile = vtype_of(elem_any(g, INTS), shape_any(g)),
+                 one = vtype_of(tile.elem, (struct shape){0});
+    struct node *n = node_unary(g, kinds[below(g, 3)], one, value(g, tile, 2));
+    n->axis = -9;
+    n = node_binary(g, NODE_compare, vtype_of(EL_i1, one.shape), n, leaf(g, one));
+    n->word = chance(g, 50) ? "<" : "!=";
+    return n;
+}
+
 static struct node *condition(struct gen *g, int depth)
 {
+    if (chance(g, 20))
+        return condition_of_tile(g);
     return value(g, vtype_of(EL_i1, (struct shape){0}), depth > 2 ? 3 : 2);
 }
 
@@ -391,7 +406,7 @@ static void add_while(struct gen *g, struct stmt ***at, int depth)
     struct node *c = node_binary(g, NODE_compare, truth, node_var(g, s->var), small_int(g, below(g, 5)));
     c->word = "<";
     if (chance(g, 40))
-        c = node_binary(g, NODE_and, truth, c, value(g, truth, 2));
+        c = node_binary(g, NODE_and, truth, c, condition(g, 2));
     s->e[0] = c;
     loop_body(g, s, 1 + below(g, 2), depth);
     struct stmt **end = &s->body;
