@@ -256,12 +256,14 @@ static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct 
     }
 }
 
-/* Sign bits of 16-bit floats, flipped or cleared. */
-static struct opnd sign_op(struct select *s, enum opcode code, struct opnd x)
+/* Sign bits of 16-bit floats: flipped, or cleared. Not cleared by and.b16: where ptxas 13.0 packs two `cvt.rn.f16.f32` into one word, it
+ * forgets the mask of the lower half. */
+static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, struct opnd x)
 {
-    enum { SIGN = 0x8000, REST = 0x7fff };
-    bool flip = code == OP_neg;
-    return emit2(s, form0(flip ? INSN_xor : INSN_and, PT_b16), x, opnd_int(CLASS_b16, flip ? SIGN : REST));
+    enum { SIGN = 0x8000 };
+    if (code == OP_abs)
+        return emit1(s, form0(INSN_abs, dtype_ptype(dt, READ_signed)), x);
+    return emit2(s, form0(INSN_xor, PT_b16), x, opnd_int(CLASS_b16, SIGN));
 }
 
 static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x);
@@ -331,7 +333,7 @@ static struct opnd arith_float(struct select *s, const struct op *o, enum dtype 
     case OP_neg:
     case OP_abs:
         if (dtype_info[dt].bits == 16)
-            return sign_op(s, o->code, x[0]);
+            return sign_op(s, o->code, dt, x[0]);
         return emit1(s, form0(code, type), x[0]);
     case OP_min:
     case OP_max:

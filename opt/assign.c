@@ -13,8 +13,7 @@
  *
  * Classes decide from the largest tile down. One with accesses is spread so that these coalesce, with the
  * widest vectors that alignment allows; what reductions, broadcasts and other changes of shape link to it
- * gets the layout that moves nothing. Where two wishes meet, a `convert` stands. Needs: no layouts. Leaves: a
- * layout on every tile, without replicated registers. */
+ * gets the layout that moves nothing. Where two wishes meet, a `convert` stands. No layout has replicated registers. */
 #include "opt/passes.h"
 
 enum { THREADS_PER_WARP = 1 << LANE_BITS, SEGMENT_BYTES = 128 };
@@ -74,13 +73,12 @@ struct assign {
 
 /* -- classes -- */
 
-/* Chains are halved on the way: thousands of tiles may be of one class. */
+/* Chains become short on the way: thousands of tiles may be of one class. */
 static struct class *find(struct class *c)
 {
-    for (; c->joined; c = c->joined)
-        if (c->joined->joined)
-            c->joined = c->joined->joined;
-    return c;
+    for (; c->joined && c->joined->joined; c = c->joined)
+        c->joined = c->joined->joined;
+    return c->joined ? c->joined : c;
 }
 
 static struct class *add_class(struct assign *a, const struct type *t, const char *name)
