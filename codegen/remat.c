@@ -5,6 +5,8 @@
  * Tiles of addresses and masks that two accesses share would else be kept from the one to the other, a
  * register or more for each element. The first op keeps what there is, each other one gets copies of its own:
  * of what stands in the same block (so that nothing moves into a loop), and of what that is made from.
+ *
+ * An operand of a wgmma gets its copies in front of the wgmma.fence, which orders what was written to registers before.
  */
 #include "codegen/mir.h"
 
@@ -80,15 +82,28 @@ static int reg_for(struct remat *r, int reg, int depth)
     return x->copy = copy->opnds[0].n;
 }
 
-static void rewrite(struct remat *r, struct insn *in)
+static void rewrite_operands(struct remat *r, struct insn *in)
 {
     r->op = in->op;
     for (int i = in->ndefs; i < in->nopnds && in->op; i++)
         if (opnd_has_reg(&in->opnds[i]))
             in->opnds[i].n = reg_for(r, in->opnds[i].n, 0);
+}
+
+static void rewrite(struct remat *r, struct insn *in)
+{
+    rewrite_operands(r, in);
     if (in->guard >= 0 && in->op)
         in->guard = reg_for(r, in->guard, 0);
     VEC_PUSH(r->m->arena, &r->b->insns, in);
+}
+
+/* Those of the group that the fence at `fence` begins. */
+static void rewrite_wgmmas(struct remat *r, const struct mblock *b, int fence)
+{
+    for (int i = fence + 1; i < b->insns.n && b->insns.at[i]->form.code != INSN_wgmma_commit; i++)
+        if (insn_info[b->insns.at[i]->form.code].latency == LATENCY_wgmma)
+            rewrite_operands(r, b->insns.at[i]);
 }
 
 void remat(struct mir *m)
@@ -101,7 +116,10 @@ void remat(struct mir *m)
         r.b = now;
         now->insns.at = NULL;
         now->insns.n = now->insns.cap = 0;
-        for (int i = 0; i < before.insns.n; i++)
+        for (int i = 0; i < before.insns.n; i++) {
+            if (before.insns.at[i]->form.code == INSN_wgmma_fence)
+                rewrite_wgmmas(&r, &before, i);
             rewrite(&r, before.insns.at[i]);
+        }
     }
 }
