@@ -81,6 +81,7 @@ static bool refuse_block_pointer_options(struct eval *e, struct obj *boundary, s
 struct access {
     int cache, evict;
     bool is_volatile;
+    bool is_block; /* of a block pointer: the mask is not the user's */
 };
 
 static bool arg_options(struct eval *e, struct obj *cache, struct obj *evict, const struct args *call, int i,
@@ -117,7 +118,31 @@ static struct obj *load(struct eval *e, struct obj *p, struct obj *mask, struct 
     op_set_int(v->def, ATTR_cache, caches[a->cache]);
     op_set_int(v->def, ATTR_evict, a->evict);
     op_set_int(v->def, ATTR_volatile, a->is_volatile);
+    if (mask && !other && !a->is_block)
+        *map_at_ptr(e->trace->unfilled, v->def) = v->def;
     return tensor_cast(e, tensor_like(e, p, v, stored), elem, ROUND_none, false, at);
+}
+
+static struct obj *load_pointers(struct eval *e, struct obj **args, const struct args *call, bool is_block)
+{
+    static const char *const caches[] = {"", "ca", "cg", "cs", "cv", NULL};
+    struct access a = {.is_block = is_block};
+    struct obj *p = arg_pointer(e, args[0], call, false), *mask, *other = NULL;
+    if (!p || !refuse_block_pointer_options(e, args[3], args[4], call, 3) ||
+        !arg_mask(e, args[1], p, call, 1, &mask) || !arg_options(e, args[5], args[6], call, 5, caches, &a) ||
+        !arg_bool(e, args[7], "volatile", arg_loc(call, 7, "volatile"), &a.is_volatile))
+        return obj_error;
+    if (args[2]->kind != OBJ_none) {
+        struct loc at = arg_loc(call, 2, "other");
+        if (!mask) {
+            diag_error(e->diag, trace_loc(e, at), ERR_other_without_mask);
+            return obj_error;
+        }
+        other = is_number(args[2]) ? args[2] : arg_tensor(e, args[2], call, 2, "other");
+        if (!other || !refuse_block(e, p, other, ERR_value_block, at))
+            return obj_error;
+    }
+    return load(e, p, mask, other, &a, call->loc);
 }
 
 /* Tells of a mask, or another word for one, where a block pointer says all. */
@@ -136,32 +161,13 @@ static struct obj *load_block(struct eval *e, struct obj **args, const struct ar
     memcpy(plain, args, sizeof plain);
     plain[3] = plain[4] = obj_none;
     return block_pointer_access(e, args[0], args[3], args[4], call, 3, &plain[0], &plain[1], &plain[2])
-               ? builtin_load(e, plain, call)
+               ? load_pointers(e, plain, call, true)
                : obj_error;
 }
 
 struct obj *builtin_load(struct eval *e, struct obj **args, const struct args *call)
 {
-    if (is_block_pointer(args[0]))
-        return load_block(e, args, call);
-    static const char *const caches[] = {"", "ca", "cg", "cs", "cv", NULL};
-    struct access a = {0};
-    struct obj *p = arg_pointer(e, args[0], call, false), *mask, *other = NULL;
-    if (!p || !refuse_block_pointer_options(e, args[3], args[4], call, 3) ||
-        !arg_mask(e, args[1], p, call, 1, &mask) || !arg_options(e, args[5], args[6], call, 5, caches, &a) ||
-        !arg_bool(e, args[7], "volatile", arg_loc(call, 7, "volatile"), &a.is_volatile))
-        return obj_error;
-    if (args[2]->kind != OBJ_none) {
-        struct loc at = arg_loc(call, 2, "other");
-        if (!mask) {
-            diag_error(e->diag, trace_loc(e, at), ERR_other_without_mask);
-            return obj_error;
-        }
-        other = is_number(args[2]) ? args[2] : arg_tensor(e, args[2], call, 2, "other");
-        if (!other || !refuse_block(e, p, other, ERR_value_block, at))
-            return obj_error;
-    }
-    return load(e, p, mask, other, &a, call->loc);
+    return is_block_pointer(args[0]) ? load_block(e, args, call) : load_pointers(e, args, call, false);
 }
 
 /* -- store -- */

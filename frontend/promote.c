@@ -503,7 +503,8 @@ struct value *tensor_condition(struct eval *e, struct obj *x, struct loc at)
             diag_hint(e->diag, ERR_hint_reduce_condition);
             return NULL;
         }
-        diag_warn(e->diag, trace_loc(e, at), ERR_condition_unsplat);
+        if (!diag_has_warned(e->diag, trace_loc(e, at), ERR_condition_unsplat))
+            diag_warn(e->diag, trace_loc(e, at), ERR_condition_unsplat);
         x = tensor_new(e, build_reshape(trace_builder(e, at), x->tensor.value, 0, NULL), scalar_of(x), 0,
                        NULL);
     }

@@ -569,12 +569,19 @@ static struct func *func_for(struct module *m, const struct function *fn, const 
 
 static void trace_body(struct eval *e, struct func *f, const struct function *fn, struct spec *spec)
 {
-    struct map lost;
+    struct map lost, unfilled;
+    int nerrors = e->diag->nerrors;
     map_init(&lost, e->arena);
+    map_init(&unfilled, e->arena);
     struct scope *s = scope_new(e, fn->closure);
     struct trace_frame frame = {.fn = fn};
-    struct trace t = {
-        .func = f, .module = f->module, .spec = spec, .block = f->body, .frame = &frame, .lost = &lost};
+    struct trace t = {.func = f,
+                      .module = f->module,
+                      .spec = spec,
+                      .block = f->body,
+                      .frame = &frame,
+                      .lost = &lost,
+                      .unfilled = &unfilled};
     struct trace *outer = e->trace;
     uint16_t call = e->call;
     struct obj *result = obj_none;
@@ -585,6 +592,8 @@ static void trace_body(struct eval *e, struct func *f, const struct function *fn
         build_return(trace_builder(e, fn->def->loc));
         if (!spec->has_host_calls && !spec->stops)
             trace_drop_statements(f->body, spec);
+        if (e->diag->nerrors == nerrors)
+            trace_warn_of_unfilled(e, f, &unfilled);
     }
     e->trace = outer;
     e->call = call;

@@ -38,6 +38,7 @@ struct trace {
     bool in_loop;              /* in a run-time loop of this function */
     bool in_region;            /* of a reduction: nothing but values there */
     struct pending *pending;   /* branches of this suite that returned, innermost first */
+    struct map *unfilled;      /* loads that a user wrote with a mask and without `other` */
     struct map *lost;          /* names that ended with a branch or a loop: to struct lost */
     struct loc place;          /* of all ops and errors, while library code is inlined; line 0: their own */
     struct builder builder;    /* what trace_builder hands out */
@@ -61,6 +62,9 @@ struct obj *trace_constexpr(struct eval *e, struct obj *x, struct loc at);
 
 /* A call of a function of the language, as if its body stood there. */
 struct obj *trace_inline(struct eval *e, struct function *fn, const struct args *args);
+
+/* -- unfilled.c: warns of reductions that take in what such loads leave undefined. -- */
+void trace_warn_of_unfilled(struct eval *e, struct func *f, const struct map *loads);
 
 /* -- join.c -- */
 /* The names of a scope at one moment: the values of its map's entries, in their order. */

@@ -163,6 +163,26 @@ void diag_warn(struct diag *d, struct loc at, enum error e, ...)
     va_end(args);
 }
 
+/* Traced again, a call is another one of the same place. */
+static bool same_place(const struct diag *d, struct loc a, struct loc b)
+{
+    while (a.call && b.call && a.file == b.file && a.line == b.line && a.col == b.col) {
+        a = d->calls.at[a.call].at;
+        b = d->calls.at[b.call].at;
+    }
+    return !a.call == !b.call && a.file == b.file && a.line == b.line && a.col == b.col;
+}
+
+bool diag_has_warned(const struct diag *d, struct loc at, enum error e)
+{
+    for (int i = 0; i < d->list.n; i++) {
+        const struct diagnostic *x = &d->list.at[i];
+        if (x->severity == SEV_warning && x->error == e && same_place(d, x->loc, at))
+            return true;
+    }
+    return false;
+}
+
 void diag_note(struct diag *d, struct loc at, enum error e, ...)
 {
     if (is_full(d))

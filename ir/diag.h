@@ -92,6 +92,8 @@ uint16_t diag_push_call(struct diag *d, struct loc at, const char *callee);
 void diag_error(struct diag *d, struct loc at, enum error e, ...);
 void diag_verror(struct diag *d, struct loc at, enum error e, va_list args);
 void diag_warn(struct diag *d, struct loc at, enum error e, ...);
+/* Is there such a warning of this place already? (A kernel is traced for each specialization.) */
+bool diag_has_warned(const struct diag *d, struct loc at, enum error e);
 /* Drops what was reported since the list had n entries, nerrors of them errors. */
 void diag_forget(struct diag *d, int n, int nerrors);
 /* Follow an error or warning. */
