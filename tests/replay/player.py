@@ -150,7 +150,7 @@ def has_dots(record):
 
 
 def uses_atomic_results(record):
-    return mentions(record, r"(=|\breturn)\s*tl\.atomic_\w+\(")
+    return mentions(record, r"([-=+*(,]|\breturn)\s*tl\.atomic_\w+\(")
 
 
 def build(context, record, target):
