@@ -238,7 +238,7 @@ INSN(trap,           "trap",                             "",          none, READ
 
 INSN(ldmatrix, "ldmatrix.sync.aligned.m8n8", "{d:b32} [p:shared]", none, READS|WARP, 70, shared, "d = 8x8 matrices of 16-bit elements")
 
-/* -- tensor cores: d = a b + c; the rows' names are those of ir/fragments.c -- */
+/* -- tensor cores: d = a b + c; the rows' names are those of ir/target/fragments.c -- */
 #define MMA(shape, types) "mma.sync.aligned." shape ".row.col." types
 INSN(m16n8k16_f16,  MMA("m16n8k16", "f32.f16.f16.f32"),   "{d4:f32} {%a4:b32} {%b2:b32} {c4:f32}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of f16")
 INSN(m16n8k16_bf16, MMA("m16n8k16", "f32.bf16.bf16.f32"), "{d4:f32} {%a4:b32} {%b2:b32} {c4:f32}", none, PURE|WARP, 70, mma, "16x8 += 16x16 of bf16")

@@ -277,7 +277,7 @@ struct liveness *schedule(struct mir *m); /* and where registers are live then *
 /* Registers that a thread of this kernel can have. */
 int func_regs_most(const struct func *f);
 
-/* -- skip.c: false: nothing changed -- */
+/* -- branch_over_masked.c: false: nothing changed -- */
 bool skip(struct mir *m);
 
 /* -- pressure.c: where registers are live, in words -- */

@@ -350,7 +350,7 @@ static void rank_nodes(struct scheduler *s)
         rank_node(s, i, &rank);
 }
 
-/* Does a wait for copies stand behind products? Then the order is that of a pipeline (opt/stage.c), in
+/* Does a wait for copies stand behind products? Then the order is that of a pipeline (opt/pipeline/pipeline_loops.c), in
  * which each part of the operands is loaded while the part before is multiplied: by design, with no more
  * registers than that takes. */
 static bool is_pipelined(const struct mblock *b)

@@ -11,8 +11,8 @@
 #ifndef NESO_FRONTEND_FRONTEND_H
 #define NESO_FRONTEND_FRONTEND_H
 
-#include "frontend/ast.h"
-#include "frontend/value.h"
+#include "frontend/python/ast.h"
+#include "frontend/python/value.h"
 #include "ir/ir.h"
 
 /* What the runtime lends to programs: modules that the frontend does not know, launches, output,
@@ -170,7 +170,7 @@ struct obj *eval_binary(struct eval *e, enum oper op, struct obj *a, struct obj 
 struct obj *eval_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
 struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 /* Reports and unwinds: to the statement being traced in a kernel, to the innermost `try` in host code.
- * `class_name`: the Python exception ("TypeError"). Texts are rows of ir/errors.h. */
+ * `class_name`: the Python exception ("TypeError"). Texts are rows of ir/support/errors.h. */
 _Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name, enum error error, ...);
 /* Counts one statement, or what takes as long; raises past the limit. */
 void eval_step(struct eval *e, struct loc at);
@@ -247,7 +247,7 @@ struct value *tensor_condition(struct eval *e, struct obj *x, struct loc at);
 struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
 struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at); /* NULL: no such */
 
-/* -- builtins_block.c -- */
+/* -- block.c -- */
 bool is_box(const struct obj *x); /* a block pointer or a tensor descriptor */
 struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL: no such */
 /* Are two boxes of one class of one type to a user? And box x, in 64 bits what `with` keeps in another way. */
@@ -275,14 +275,17 @@ struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *nam
 bool builtins_is_class(const struct obj *x);
 bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct obj *class);
 
-/* -- prelude.py, library.py (as packed texts): functions of the language and modules of Python
- * that are written in it -- */
-extern const unsigned char prelude_py[], library_py[];
-/* The section after another (NULL: the first); NULL: there is none. It begins with its heading. */
-const unsigned char *packed_section(const unsigned char *packed, const unsigned char *after);
-struct text unpack_section(struct arena *a, const unsigned char *packed, const unsigned char *section);
+/* -- prelude.py, library.py: functions of the language and modules of Python that are written in Python -- */
+extern const char prelude_py[], library_py[];
+/* A section of such a text: from its heading `# -- NAME` up to the next one. */
+struct section {
+    const char *s;
+    size_t len;
+};
+/* Moves to the next section of the text (from {0}: to the first); false: there is none. */
+bool section_next(const char *text, struct section *at);
 /* Runs the section under `# -- SECTION` as a module of that name; NULL: there is none. */
-struct obj *eval_section(struct eval *e, const unsigned char *packed, const char *section, const char *name);
+struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name);
 /* The place for a message about something at `at`, or if that is none at the latest statement. */
 struct loc eval_place(const struct eval *e, struct loc at);
 struct loc eval_outside(const struct eval *e, struct loc at); /* of a place in such a section: where the user's code called it */

@@ -14,14 +14,14 @@
 #ifndef NESO_IR_IR_H
 #define NESO_IR_IR_H
 
-#include "ir/arena.h"
-#include "ir/diag.h"
-#include "ir/layout.h"
-#include "ir/map.h"
+#include "ir/support/arena.h"
+#include "ir/support/diag.h"
+#include "ir/layout/layout.h"
+#include "ir/support/map.h"
 #include "ir/plan.h"
-#include "ir/target.h"
-#include "ir/text.h"
-#include "ir/vec.h"
+#include "ir/target/target.h"
+#include "ir/support/text.h"
+#include "ir/support/vec.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* plan.c: the values of a launch plan's expressions, and their text. */
+/* launch_plan.c: the values of a launch plan's expressions, and their text. */
 #include "ir/ir.h"
 
 #include <inttypes.h>

@@ -11,8 +11,8 @@
 #ifndef NESO_IR_PLAN_H
 #define NESO_IR_PLAN_H
 
-#include "ir/text.h"
-#include "ir/vec.h"
+#include "ir/support/text.h"
+#include "ir/support/vec.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
  * on either side. What a region must be is not checked here but in verify.c, since ops are built before
  * their regions are filled. */
 #include "ir/ir.h"
-#include "ir/span.h"
+#include "ir/support/span.h"
 
 #include <limits.h>
 

@@ -8,7 +8,7 @@
  *     scheduled   also, no convert that needs shared memory
  *
  * Stops at the first thing that is wrong, and says it with the op. */
-#include "ir/wgmma.h"
+#include "ir/target/wgmma.h"
 
 #include <limits.h>
 #include <string.h>

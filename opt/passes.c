@@ -16,10 +16,47 @@ const int npasses = (int)(sizeof pass_info / sizeof pass_info[0]);
 /* The list. cse runs again after assign, which computes cheap index arithmetic once per layout, and after
  * stage, which computes addresses of several iterations. */
 static const char *const order[] = {
-    "fold",    "cse",   "licm",    "fold",   "dce",   "unroll", "once",    "dot",  "tma",  "put",  "persist",
-    "thin",    "fold",  "cse",     "licm",   "dce",   "wrap",   "assign",  "cse",  "dce",  "scan", "cross",
-    "tensor",  "warps", "cluster", "rotate", "stage", "cse",    "defer",   "dce",  "sink", "peel", "dce",
-    "convert", "again", "vector",  "last",   "ahead", "shared", "barrier", "pack",
+    "fold",
+    "cse",
+    "licm",
+    "fold",
+    "dce",
+    "unroll",
+    "single_trip_loops",
+    "legalize_dot",
+    "raise_tma_load",
+    "raise_tma_store",
+    "persistent_grid",
+    "dedup_loads",
+    "fold",
+    "cse",
+    "licm",
+    "dce",
+    "modulo_contiguity",
+    "assign_layouts",
+    "cse",
+    "dce",
+    "lower_scan",
+    "lower_reduce",
+    "lower_tma_store",
+    "warp_specialize",
+    "cluster_multicast",
+    "overlap_dots",
+    "pipeline_loops",
+    "cse",
+    "overlap_epilogue",
+    "dce",
+    "sink",
+    "peel_first_dot",
+    "dce",
+    "lower_layout_conversion",
+    "remat",
+    "vectorize",
+    "eviction_hints",
+    "l2_prefetch",
+    "allocate_shared",
+    "insert_barriers",
+    "pack_programs",
 };
 enum { NORDER = sizeof order / sizeof order[0] };
 
@@ -39,53 +76,10 @@ static const struct pass_info *pass_by_name(const char *name, size_t n)
 
 /* -- options -- */
 
-/* Is `name` among the comma-separated `names`, or are they "all"? NULL: none. */
-bool opt_is_listed(const char *names, const char *name)
-{
-    if (!names || !name)
-        return false;
-    if (strcmp(names, "all") == 0)
-        return true;
-    size_t n = strlen(name);
-    for (const char *s = names; *s;) {
-        size_t len = strcspn(s, ",");
-        if (len == n && memcmp(s, name, n) == 0)
-            return true;
-        s += len + (s[len] == ',');
-    }
-    return false;
-}
-
 static void write_out(const struct opt_options *o, const char *pass, const struct text *t)
 {
     if (o->write)
         o->write(o->write_ctx, pass, t->s, t->len);
-}
-
-bool opt_explains(const struct func *f)
-{
-    const struct opt_options *o = f->module->opt;
-    return o && o->write && opt_is_listed(o->explain, f->module->diag->stage);
-}
-
-void opt_explain(struct func *f, const struct op *o, const char *format, ...)
-{
-    if (!opt_explains(f))
-        return;
-    struct text t;
-    text_init(&t, f->module->scratch);
-    text_str(&t, f->module->diag->stage);
-    text_str(&t, ": ");
-    if (o && o->loc.line && o->loc.file)
-        text_printf(&t, "%d:", o->loc.file);
-    if (o && o->loc.line)
-        text_printf(&t, "%d:%d: ", (int)o->loc.line, (int)o->loc.col);
-    va_list args;
-    va_start(args, format);
-    text_vprintf(&t, format, args);
-    va_end(args);
-    text_char(&t, '\n');
-    write_out(f->module->opt, f->module->diag->stage, &t);
 }
 
 int opt_stages(const struct func *f, const struct op *loop)

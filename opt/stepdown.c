@@ -21,9 +21,10 @@ struct level {
 static const struct level levels[] = {
     {NULL, 0, false, 2, ""},
     {NULL, 32 << 10, false, 2, "conversions in rounds of 32 KB; "},
-    {"put", 8 << 10, false, 2, "conversions in rounds of 8 KB; no stores by tensor maps; "},
-    {"put,tma", 8 << 10, false, 1, "conversions in rounds of 8 KB; no tensor maps; "},
-    {"put,tma", 8 << 10, true, 1, "conversions in rounds of 8 KB; no tensor maps; mma, not wgmma; "},
+    {"raise_tma_store", 8 << 10, false, 2, "conversions in rounds of 8 KB; no stores by tensor maps; "},
+    {"raise_tma_store,raise_tma_load", 8 << 10, false, 1, "conversions in rounds of 8 KB; no tensor maps; "},
+    {"raise_tma_store,raise_tma_load", 8 << 10, true, 1,
+     "conversions in rounds of 8 KB; no tensor maps; mma, not wgmma; "},
 };
 enum { NLEVELS = sizeof levels / sizeof levels[0] };
 

@@ -3,8 +3,8 @@
 #ifndef NESO_RUNTIME_BUDGET_H
 #define NESO_RUNTIME_BUDGET_H
 
-#include "ir/arena.h"
-#include "ir/diag.h"
+#include "ir/support/arena.h"
+#include "ir/support/diag.h"
 
 #include <stdatomic.h>
 

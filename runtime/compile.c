@@ -223,17 +223,19 @@ static void make_plan(struct neso_kernel *k, const struct func *f, struct text *
     plan_params(k, out);
     text_str(out, "  \"variants\": [\n    {");
     plan_print(k, out);
-    text_printf(out,
-                "\"grid\": \"%s\", \"ctas_per_sm\": %d, \"pairs\": %d, \"packs\": %d, \"warps\": %d, "
-                "\"threads\": %d, ",
-                k->info.persistent ? "persistent" : "logical", k->info.persistent, k->info.pair_multiple,
-                k->info.packs, f->num_warps, k->info.num_threads);
+    text_printf(
+        out,
+        "\"grid\": \"%s\", \"ctas_per_sm\": %d, \"pairs\": %d, \"packs\": %d, \"warp_specialize\": %d, "
+        "\"threads\": %d, ",
+        k->info.persistent ? "persistent" : "logical", k->info.persistent, k->info.pair_multiple,
+        k->info.packs, f->num_warps, k->info.num_threads);
     text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}%s%s",
                 k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10,
                 k->info.persistent || k->info.pair_multiple
-                    ? ",\n    {\"without\": \"persist,cluster\", \"where\": \"programs <= multiprocessors\"}"
+                    ? ",\n    {\"without\": \"persistent_grid,cluster_multicast\", \"where\": \"programs <= "
+                      "multiprocessors\"}"
                     : "",
-                k->info.puts ? ",\n    {\"without\": \"put\"}" : "");
+                k->info.puts ? ",\n    {\"without\": \"raise_tma_store\"}" : "");
     if (has_plan(k))
         text_printf(out, ",\n    {\"guards\": [], \"without\": \"%s\"}", passes_that_ask(&k->info));
     text_str(out, "\n  ]\n}\n");

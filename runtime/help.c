@@ -1,5 +1,5 @@
 /* help.c: the compiler's tables as text, so that no list of them is written by hand. */
-#include "runtime/emulator/machine.h"
+#include "runtime/devices/emulator/machine.h"
 #include "runtime/runtime.h"
 
 #include "opt/passes.h"

@@ -14,8 +14,8 @@
 #include "frontend/frontend.h"
 #include "runtime/budget.h"
 #include "runtime/cache.h"
-#include "runtime/debugger.h"
-#include "runtime/device.h"
+#include "runtime/devices/interpreter/debugger.h"
+#include "runtime/devices/device.h"
 
 #include <pthread.h>
 
@@ -150,7 +150,7 @@ struct param_rule {
 /* One per parameter; returns their number. */
 int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules);
 
-/* -- kept.c: kernels in the cache; under guard -- */
+/* -- ptx_cache.c: kernels in the cache; under guard -- */
 
 /* Is k one that the cache keeps, if there is one? */
 bool kept_applies(const struct neso_kernel *k);
@@ -162,7 +162,7 @@ void kept_write(struct neso_kernel *k, const struct func *f, const char *key);
 /* Reports that the key is not there, and why that may be. */
 void kept_miss(struct neso_kernel *k, const struct func *f, const char *key);
 
-/* -- plan.c -- */
+/* -- launch_plan.c -- */
 
 /* Is there anything in k's plan that a launch may not fulfil? */
 bool has_plan(const struct neso_kernel *k);
@@ -186,7 +186,7 @@ bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loa
                    struct fault *f);
 struct program;
 
-/* -- call.c -- */
+/* -- specialize.c -- */
 
 struct launch_how {
     bool warmup;             /* compile only; dtypes may stand for tensors */
@@ -200,7 +200,7 @@ struct obj *launch_plain(struct program *p, struct eval *e, struct obj *jit, str
 /* breakpoint(), in what a running kernel has called. */
 void call_breakpoint(void *program, struct eval *e, struct loc at);
 
-/* -- compiled.c -- */
+/* -- compiled_kernel.c -- */
 
 struct obj *compiled_obj(struct eval *e, struct neso_kernel *k);
 
@@ -248,7 +248,7 @@ const struct source *program_find_source(struct eval *e, neso_find *find, void *
 
 /* -- modules.c -- */
 
-extern const unsigned char modules_py[]; /* modules.py */
+extern const char modules_py[]; /* modules.py */
 struct obj *modules_import(struct program *p, struct eval *e, const char *name, struct loc at);
 
 /* -- program.c -- */
@@ -266,7 +266,7 @@ struct program {
     struct device *device;
     struct neso_run_options options;
     struct host host;
-    struct map callees; /* struct obj * of a jit function to call.c's record of it */
+    struct map callees; /* struct obj * of a jit function to specialize.c's record of it */
     struct map kernels; /* specialization's key to struct neso_kernel * */
     struct arena scratch; /* for keys; back to `empty` after each launch */
     struct arena_mark empty;
@@ -276,7 +276,7 @@ struct program {
     const struct lang_type *(*as_pointee)(struct eval *e, struct obj *x);
     struct fault fault; /* of the latest access to the device's memory that failed */
     void *lent;         /* host.c's own */
-    struct hosting *hosting; /* of the launch that runs: call.c's own */
+    struct hosting *hosting; /* of the launch that runs: specialize.c's own */
     struct debugger debugger;
     uint64_t launches;  /* so far */
     uint64_t products;  /* by the device's library, so far */

@@ -9,7 +9,7 @@
  *         1 | *fp32, i31, 1024
  *           |        ^~~
  */
-#include "frontend/python.h"
+#include "frontend/python/python.h"
 #include "runtime/runtime.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 
 A KERNEL is one of bench/programs/counts.py, without its count_. Fails where sectors, wavefronts, conflicts, tensor instructions or
 barriers differ by more than 2 %; stmatrix is left out of the wavefronts, and instructions are only shown, since SASS is not PTX.
-Prints the table of runtime/emulator/README.md at its end. Everything that ncu printed is left in OUT_FOLDER. It takes SECONDS at most.
+Prints the table of runtime/devices/emulator/README.md at its end. Everything that ncu printed is left in OUT_FOLDER. It takes SECONDS at most.
 """
 import csv
 import glob
@@ -159,7 +159,7 @@ def ncu_value(k, ways):
 
 
 def print_table(rows):
-    """As it stands in runtime/emulator/README.md."""
+    """As it stands in runtime/devices/emulator/README.md."""
     print("\n| kernel | what | emulator | ncu | emulator / ncu |\n| --- | --- | --- | --- | --- |")
     for r in rows:
         ratio = "?" if r["ncu"] is None else "1" if r["ncu"] == r["emulator"] else f"{r['emulator'] / r['ncu']:.3f}" if r["ncu"] else "-"

@@ -22,29 +22,29 @@ N = 4096
 CONFIGS = [(128, 256, 64, 8, 4, 8), (128, 256, 64, 8, 3, 8), (128, 128, 64, 8, 4, 8), (128, 128, 64, 8, 3, 8)]
 MATMUL = {
     "all": {},
-    "no clusters": {"skip": "cluster"},
-    "no persistent CTAs": {"skip": "persist"},
-    "stored before the next dots begin": {"skip": "defer"},
-    "sums begin with zeros": {"skip": "peel"},
-    "stores not by TMA": {"skip": "put"},
-    "nothing moved behind the loop": {"skip": "wrap,sink"},
-    "loads by cp.async, no producer warp": {"skip": "tma"},
-    "no TMA at all": {"skip": "tma,put"},
-    "no TMA, no pipeline": {"skip": "tma,put,stage"},
+    "no clusters": {"skip": "cluster_multicast"},
+    "no persistent CTAs": {"skip": "persistent_grid"},
+    "stored before the next dots begin": {"skip": "overlap_epilogue"},
+    "sums begin with zeros": {"skip": "peel_first_dot"},
+    "stores not by TMA": {"skip": "raise_tma_store"},
+    "nothing moved behind the loop": {"skip": "modulo_contiguity,sink"},
+    "loads by cp.async, no producer warp": {"skip": "raise_tma_load"},
+    "no TMA at all": {"skip": "raise_tma_load,raise_tma_store"},
+    "no TMA, no pipeline": {"skip": "raise_tma_load,raise_tma_store,pipeline_loops"},
     "mma.sync, cp.async (sm_80)": {"target": "sm_80"},
-    "sm_80, no pipeline": {"target": "sm_80", "skip": "stage"},
+    "sm_80, no pipeline": {"target": "sm_80", "skip": "pipeline_loops"},
 }
 GELU = {
     "all": {},
-    "stored before the next dots begin": {"skip": "defer"},
+    "stored before the next dots begin": {"skip": "overlap_epilogue"},
 }
 ROWS = {
     "all": {},
-    "one element an access": {"skip": "vector"},
-    "each loop reads its row": {"skip": "once"},
-    "nothing computed again": {"skip": "again"},
-    "no row comes to L2 ahead": {"skip": "ahead"},
-    "nothing leaves the caches first": {"skip": "last"},
+    "one element an access": {"skip": "vectorize"},
+    "each loop reads its row": {"skip": "single_trip_loops"},
+    "nothing computed again": {"skip": "remat"},
+    "no row comes to L2 ahead": {"skip": "l2_prefetch"},
+    "nothing leaves the caches first": {"skip": "eviction_hints"},
     "sm_80": {"target": "sm_80"},
 }
 

@@ -344,7 +344,8 @@ static void ask(void)
         check(length > 0 && length == strlen(text), neso_text_name((neso_text)i), "an empty text");
     }
     check(neso_kernel_text(kernel, (neso_text)0, &text, NULL) == NESO_INVALID, "no text 0", "");
-    check(neso_kernel_text(kernel, NESO_TEXT_EXPLAIN, &text, NULL) == NESO_OK && strstr(text, "assign: "),
+    check(neso_kernel_text(kernel, NESO_TEXT_EXPLAIN, &text, NULL) == NESO_OK &&
+              strstr(text, "assign_layouts: "),
           "why", text);
     neso_kernel_release(kernel);
     neso_module_release(module);

@@ -228,7 +228,7 @@ ir "IR: a kernel twice" <<<$'kernel @k() warps=4 stages=3 degree=traced {\n  ret
 ir "IR: no end" <<<"$k"
 ir "IR: no return" <<<"$k"$'\n}'
 ir "IR: two returns" <<<"$k"$'\n  return\n  return\n}'
-ir "IR: a pass that is past" --passes tma <<<"$s"$'\n  return\n}'
+ir "IR: a pass that is past" --passes raise_tma_load <<<"$s"$'\n  return\n}'
 { echo "$k"; echo '  %0 = const value=0 : i32'; for ((i = 0; i < 2000; i++)); do echo "  for %i$i = %0 to %n step %n {"; done; } | ir "IR: 2,000 loops in loops"
 { printf 'kernel @k('; for ((i = 0; i < 3000; i++)); do printf '%%p%d: i64, ' $i; done; echo '%n: i32) warps=4 stages=3 target=sm_90a degree=traced {'; echo '  return'; echo '}'; } | ir "IR: 3,001 parameters"
 

@@ -4,15 +4,19 @@ cd "$NESO_ROOT" || exit 1
 status=0
 complain() { [ -z "$2" ] || { echo "$1"; echo "$2"; status=1; }; }
 
+from() { find "$@" -name '*.[ch]' -exec grep -HE '^#include "' {} +; }
 complain "includes against the direction ir <- frontend, opt, codegen <- runtime:" "$(
-    grep -nE '#include "(frontend|opt|codegen|runtime)/' ir/*.[ch]
-    grep -nE '#include "(opt|codegen|runtime)/' frontend/*.[ch]
-    grep -nE '#include "(frontend|codegen|runtime)/' opt/*.[ch]
-    grep -nE '#include "(frontend|opt|runtime)/' codegen/*.[ch])"
-complain "the command knows more than neso.h:" "$(grep -nE '#include "' runtime/main.c | grep -vE '"runtime/(neso|main|command[a-z_]*)\.h"|"neso\.h"')"
+    from ir | grep -E '"(frontend|opt|codegen|runtime)/'
+    from frontend | grep -E '"(opt|codegen|runtime)/'
+    from opt | grep -E '"(frontend|codegen|runtime)/'
+    from codegen | grep -E '"(frontend|opt|runtime)/')"
+complain "headers that include each other in a circle:" "$(
+    from ir frontend opt codegen runtime | grep -E '\.h:' | sed -E 's/^([^:]*):#include "([^"]*)".*/\1 \2/' |
+        awk '$1 != $2' | tsort 2>&1 >/dev/null | grep -v 'contains a loop')"
+complain "the command knows more than neso.h:" "$(from runtime/command | grep -vE '"runtime/(neso|command/[a-z_]*)\.h"|"neso\.h"')"
 complain "the library prints, exits or reads the environment:" "$(
-    grep -nE '(^|[^>[:alnum:]_])(printf|puts|putchar|exit|abort|getenv|fopen)\(' ir/*.c frontend/*.c opt/*.c codegen/*.c)"
-complain "files over 1,000 lines:" "$(wc -l ir/*.[ch] frontend/*.[ch] opt/*.[ch] codegen/*.[ch] runtime/*.[ch] | awk '$2 != "total" && $1 > 1000')"
+    grep -rnE --include='*.c' '(^|[^>[:alnum:]_])(printf|puts|putchar|exit|abort|getenv|fopen)\(' ir frontend opt codegen)"
+complain "files over 1,000 lines:" "$(find ir frontend opt codegen runtime -name '*.[ch]' -exec wc -l {} + | awk '$2 != "total" && $1 > 1000')"
 complain "exports besides neso_*:" "$(nm -D --defined-only "$NESO_BUILD/libneso.so" | awk '{ print $3 }' | grep -v '^neso_' |
     grep -vE '^(_init|_fini|__asan|__odr_asan|__ubsan|__sanitizer|_edata|_end|__bss_start)')"
 complain "dependencies besides the C library:" "$(ldd "$NESO_BUILD/libneso.so" |

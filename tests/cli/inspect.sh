@@ -59,7 +59,7 @@ for kernel in "$add" "$softmax" "$matmul"; do
     grep -nE '(src|href)=|@import|url\(' "$name.html" && say "$kernel: something from elsewhere"
     [ "$(grep -c '</script>' "$name.html")" = 2 ] || say "$kernel: data that ends a script"
     if command -v python3 >/dev/null; then
-        python3 validate.py "$name.json" "$NESO_ROOT/runtime/inspect.schema.json" || say "$kernel: against its schema"
+        python3 validate.py "$name.json" "$NESO_ROOT/runtime/command/inspect.schema.json" || say "$kernel: against its schema"
     elif command -v jq >/dev/null; then
         jq empty "$name.json" || say "$kernel: no JSON"
     fi
@@ -67,21 +67,21 @@ for kernel in "$add" "$softmax" "$matmul"; do
     grep -q "^  occupancy " "$name.txt" || { say "$kernel:"; cat "$name.txt"; }
 done
 grep -q '^   25 |  *x = load(X + idx, mask=mask)$' announcement_add.txt || { say "no source line"; cat announcement_add.txt; }
-grep -q '^      |   dot: %acc.2 by wgmma' announcement_matmul.txt || { say "no decision"; cat announcement_matmul.txt; }
-grep -q '"name": "assign", "kind": "ir"' announcement_add.json || say "no stage after assign"
+grep -q '^      |   legalize_dot: %acc.2 by wgmma' announcement_matmul.txt || { say "no decision"; cat announcement_matmul.txt; }
+grep -q '"name": "assign_layouts", "kind": "ir"' announcement_add.json || say "no stage after assign"
 
 # Hints are true: what they ask for makes the decision what they say.
 "$NESO" inspect "$add" --signature "*i32:16, *i32, *i32:16, i32" >hints || say "hints: exit $?"
-grep -A1 'vector: 1 element at once; memory is not known to be aligned' hints | grep -q 'with Y:16, N:16: 4 elements at once$' || { say "no hint"; cat hints; }
+grep -A1 'vectorize: 1 element at once; memory is not known to be aligned' hints | grep -q 'with Y:16, N:16: 4 elements at once$' || { say "no hint"; cat hints; }
 printf '%s\n' 'import triton, triton.language as tl' '@triton.jit' 'def add(t, z, n, N: tl.constexpr):' '    i = tl.arange(0, N)' \
     '    tl.store(z + i, tl.load(t[0] + i, mask=i < n) + tl.load(t[1][0] + i), mask=i < n)' >tuples.py
 "$NESO" inspect tuples.py::add --signature "(*i32:16, (*i32,)), *i32:16, i32, 1024" >hints
-grep -A1 'vector: 1 element at once; memory is not known' hints | grep -q 'with t_1_0:16: 4 elements at once$' || { say "no hint about a tuple's item"; cat hints; }
+grep -A1 'vectorize: 1 element at once; memory is not known' hints | grep -q 'with t_1_0:16: 4 elements at once$' || { say "no hint about a tuple's item"; cat hints; }
 "$NESO" inspect "$add" --signature "*i32:16, *i32:16, *i32:16, i32:16" | grep -q 'with ' && say "a hint where nothing is better"
 "$NESO" inspect "$matmul" --num-warps 8 --signature "*fp16, *fp16, *fp32, i32, i32, i32, i32, i32, i32, i32, i32, i32, $blocks" >hints
 [ "$(grep -c 'with stride_ak:1, stride_bn:1: a copy by a tensor map' hints)" = 2 ] || { say "no hint about strides"; cat hints; }
 "$NESO" inspect "$matmul" --num-warps 8 --signature "*fp16, *fp16, *fp32, i32, i32, i32, i32, i32:1, i32, i32:1, i32, i32, $blocks" >follows
-[ "$(grep -c 'tma: a copy by a tensor map' follows)" = 2 ] || { say "the hint is wrong"; cat follows; }
+[ "$(grep -c 'raise_tma_load: a copy by a tensor map' follows)" = 2 ] || { say "the hint is wrong"; cat follows; }
 
 # What comes of other files says so.
 printf '%s\n' 'import triton, triton.language as tl' '@triton.jit' 'def get(X, i, n):' '    return tl.load(X + i, mask=i < n)' >helpers.py
@@ -89,8 +89,8 @@ printf '%s\n' 'import triton, triton.language as tl' 'from helpers import get' '
     '    "</script><script>alert(1)"' '    i = tl.program_id(0) * 512 + tl.arange(0, 512)' '    tl.store(Y + i, get(X, i, n), mask=i < n)' >k.py
 "$NESO" inspect k.py --signature "n=i32, X=*fp32, Y=*fp32:16" --html k.html --json -o k.json || say "two files: exit $?"
 grep -q '"files": {"0": "k.py", "2": "helpers.py"}' k.json || say "two files: $(grep '"files"' k.json | head -n 1)"
-grep -q '"pass": "vector", "file": 2, "line": 4, .*"better": "4 elements at once", "needs": "n:16, X:16"}' k.json || { say "no decision elsewhere"; grep vector k.json; }
-"$NESO" inspect k.py --signature "n=i32, X=*fp32, Y=*fp32:16" | grep -q '^      | helpers.py:4: vector: 1 element' || say "not on the terminal"
+grep -q '"pass": "vectorize", "file": 2, "line": 4, .*"better": "4 elements at once", "needs": "n:16, X:16"}' k.json || { say "no decision elsewhere"; grep vector k.json; }
+"$NESO" inspect k.py --signature "n=i32, X=*fp32, Y=*fp32:16" | grep -q '^      | helpers.py:4: vectorize: 1 element' || say "not on the terminal"
 [ "$(grep -c '</script>' k.html)" = 2 ] || say "the source ends a script"
 
 # diff: nothing between equals; of others what changed, saved or not.

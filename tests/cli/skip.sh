@@ -73,12 +73,12 @@ done
 
 # Part of the list: of what lacks a pass no code is made; passes stay in order.
 compile() { "$NESO" compile kernels.py::rows --signature '*fp32, *fp32, i32, 1024' --no-cache "$@" >out 2>&1; }
-compile --passes assign,scan,cross,convert --emit opt || say "part of the list, as IR"
-compile --passes assign,scan,cross,convert,vector,shared --emit ptx && say "PTX without barriers"
-grep -q 'pass dot cannot be left out' out || say "--passes: $(cat out)"
-compile --passes dot,assign,scan,cross,convert,vector,shared,barrier --emit ptx || say "the passes that are needed: $(cat out)"
-compile --passes dot,assign,scan,cross,convert,shared,vector,barrier --emit ptx && say "passes in another order"
-grep -q "pass vector does not run behind pass shared" out || say "order: $(cat out)"
-compile --stop-after convert --emit ptx && say "PTX of part of the list"
-compile --stop-after convert --emit opt || say "--stop-after"
+compile --passes assign_layouts,lower_scan,lower_reduce,lower_layout_conversion --emit opt || say "part of the list, as IR"
+compile --passes assign_layouts,lower_scan,lower_reduce,lower_layout_conversion,vectorize,allocate_shared --emit ptx && say "PTX without barriers"
+grep -q 'pass legalize_dot cannot be left out' out || say "--passes: $(cat out)"
+compile --passes legalize_dot,assign_layouts,lower_scan,lower_reduce,lower_layout_conversion,vectorize,allocate_shared,insert_barriers --emit ptx || say "the passes that are needed: $(cat out)"
+compile --passes legalize_dot,assign_layouts,lower_scan,lower_reduce,lower_layout_conversion,allocate_shared,vectorize,insert_barriers --emit ptx && say "passes in another order"
+grep -q "pass vectorize does not run behind pass allocate_shared" out || say "order: $(cat out)"
+compile --stop-after lower_layout_conversion --emit ptx && say "PTX of part of the list"
+compile --stop-after lower_layout_conversion --emit opt || say "--stop-after"
 exit $fail

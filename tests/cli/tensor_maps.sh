@@ -11,18 +11,18 @@ done
 plan() { "$NESO" compile "$program::masked" --signature "$1" --emit json; }
 plan "*fp16:16, *fp16:16, *fp32:16, i32, i32, i32, i32:16, 1, i32:16, 1, i32:16, 64, 32, 32" >out
 grep -q '"extents": \["M", "K"\], "strides": \["sam 2 \*", "2"\], "box": \[64, 32\], "swizzle": 64' out || say "plan: $(cat out)"
-grep -q '"guards": \["0 N -1 \* 4 \* 16 rem N -1 \* 4 \* 16 rem \* -"\]' out && grep -q '"without": "put"' out || say "rows that may end anywhere: $(cat out)"
-grep -q '"without": "tma,put"' out || say "the last variant: $(cat out)"
+grep -q '"guards": \["0 N -1 \* 4 \* 16 rem N -1 \* 4 \* 16 rem \* -"\]' out && grep -q '"without": "raise_tma_store"' out || say "rows that may end anywhere: $(cat out)"
+grep -q '"without": "raise_tma_load,raise_tma_store"' out || say "the last variant: $(cat out)"
 plan "*fp16:16, *fp16:16, *fp32:16, i32, i32, i32, i32, i32, i32, i32, i32, 64, 32, 32" >out
 grep -q "\"type\": \"fp16\", \"base\"" out && say "maps without a contiguous dimension: $(cat out)"
 "$NESO" compile "$program::masked" --signature "*fp16:16, *fp16:16, *fp32:16, i32, i32, i32, 4, 1, i32:16, 1, i32:16, 64, 32, 32" \
-    --emit ptx --explain=tma >ptx 2>err
+    --emit ptx --explain=raise_tma_load >ptx 2>err
 grep -q 'stays a load: the stride of dimension 0 is no multiple of 16 bytes' err || say "the reason: $(cat err)"
 grep -q "stays a load: another load for the loop's dots is none" err || say "the other load: $(cat err)"
 # Tiles begin at multiples of 16 bytes along their rows: known, for the launch to find, or not so.
 starts() { # KERNEL SIGNATURE: what is said of its loads and its plan
     "$NESO" compile "$NESO_ROOT/tests/programs/dot_starts.py::$1" --signature "*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16, i32, $2, 64, 64, 64" \
-        --emit json --explain=tma >out 2>err
+        --emit json --explain=raise_tma_load >out 2>err
 }
 starts from_program 72
 [ "$(grep -c 'a copy by a tensor map' err)" = 2 ] || say "steps of 72: $(cat err)"
@@ -35,7 +35,7 @@ grep -q '"base": \["A at 2 \* +"\]' out || say "from an argument: $(cat out)"
 # Stores begin inside the array: known, for the launch to find, or not so.
 before() { # STEP LEAST: what is said of its store and its plan
     "$NESO" compile "$NESO_ROOT/tests/programs/dot_starts.py::before" --signature "*fp16:16, *fp16:16, *fp32:16, i32, i32:16, i32, i32, $1, $2, 64, 64, 64" \
-        --target sm_90a --emit json --explain=put >out 2>err
+        --target sm_90a --emit json --explain=raise_tma_store >out 2>err
 }
 before 64 0
 grep -q '"down", "right"\]' out || say "stores from arguments: $(cat out)"
@@ -61,13 +61,13 @@ def padded(A, B, C, M, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     tl.store(C + m[:, None] * BN + n[None, :], acc)
 END
 for type in fp16 fp8e5; do
-    "$NESO" compile nan.py::padded --signature "*$type:16, *$type:16, *fp32:16, i32, i32:16, 64, 64, 64" --target sm_90a --emit json --explain=tma >$type 2>err.$type
+    "$NESO" compile nan.py::padded --signature "*$type:16, *$type:16, *fp32:16, i32, i32:16, 64, 64, 64" --target sm_90a --emit json --explain=raise_tma_load >$type 2>err.$type
 done
 grep -q '"fill": "nan"' fp16 || say "NaN of 16 bits: $(cat fp16 err.fp16)"
 grep -q 'stays a load: elements off the mask are neither 0 nor a NaN that maps have' err.fp8e5 || say "NaN of 8 bits: $(cat fp8e5 err.fp8e5)"
 # Block pointers and descriptors, of the kernel and of the host, become maps; a warp of its own feeds the dots.
 fed() { # PROGRAM::KERNEL SIGNATURE STORES
-    "$NESO" compile "$NESO_ROOT/tests/programs/$1" --signature "$2" --target sm_90a --explain=tma,put,warps --emit ptx >ptx 2>err
+    "$NESO" compile "$NESO_ROOT/tests/programs/$1" --signature "$2" --target sm_90a --explain=raise_tma_load,raise_tma_store,warp_specialize --emit ptx >ptx 2>err
     [ "$(grep -c 'a copy by a tensor map' err)" = $((2 + $3)) ] || say "$1: $(cat err)"
     grep -q 'stays' err && say "$1: $(cat err)"
     grep -q 'fed by a warp of its own' err || say "$1: $(cat err)"

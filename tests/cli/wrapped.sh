@@ -4,7 +4,7 @@ kernel=$NESO_ROOT/tests/programs/tutorial_matmul.py
 status=0
 emit() { # TARGET TYPE STRIDES_OF_B WARPS
     "$NESO" compile "$kernel::matmul_kernel" --signature "*$2:16, *$2:16, *fp16:16, i32:16, i32:16, i32:16, i32:16, 1, $3, i32:16, 1, 128, 256, 64, 8, 'leaky_relu'" \
-        --num-warps "$4" --target "$1" --explain stage -o k.ptx 2>log || { cat log; status=1; return; }
+        --num-warps "$4" --target "$1" --explain pipeline_loops -o k.ptx 2>log || { cat log; status=1; return; }
     command -v ptxas >/dev/null || return
     { ptxas -arch="$1" -v k.ptx -o k.cubin >words 2>&1 && ! grep -qE 'warning|C75|[1-9][0-9]* bytes spill' words; } || { echo "$1, $2:"; cat words; status=1; }
 }

@@ -2,7 +2,7 @@
  * crash, hang or leak; what is taken is written as it was read.
  *
  *   make fuzz-baseline && build/fuzz/fuzz_baseline tests/fuzz/baseline -max_len=4000 -runs=1000000 */
-#include "runtime/command_bench.h"
+#include "runtime/command/bench.h"
 #include "tests/fuzz/mutate.h"
 
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  * Every parameter is the address of a buffer, which begins with a tensor map; a loop to such a number ends by the budget.
  *
  *   make fuzz-emulate && build/fuzz/fuzz_emulate tests/fuzz/emulate -max_len=20000 -runs=1000000 */
-#include "runtime/emulator/machine.h"
-#include "runtime/tensormap.h"
+#include "runtime/devices/emulator/machine.h"
+#include "runtime/devices/tensormap.h"
 #include "tests/fuzz/mutate.h"
 
 #include <setjmp.h>

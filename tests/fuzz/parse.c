@@ -3,7 +3,7 @@
  * height; then it must print.
  *
  *   make fuzz-parse && build/fuzz/fuzz_parse tests/fuzz/parse -dict=tests/fuzz/parse.dict -runs=1000000 */
-#include "frontend/ast.h"
+#include "frontend/python/ast.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/unit/world.h"
 

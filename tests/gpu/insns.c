@@ -13,7 +13,7 @@
  * GPU ends a process for good, so another one goes on behind it. Run by tests/gpu.sh. */
 #include "tests/gpu/insns.h"
 
-#include "runtime/cuda.h"
+#include "runtime/devices/cuda/cuda.h"
 
 #include <math.h>
 #include <signal.h>

@@ -8,8 +8,8 @@
 #ifndef NESO_TESTS_GPU_INSNS_H
 #define NESO_TESTS_GPU_INSNS_H
 
-#include "runtime/emulator/machine.h"
-#include "runtime/tensormap.h"
+#include "runtime/devices/emulator/machine.h"
+#include "runtime/devices/tensormap.h"
 
 #define PARAM_WORD UINT64_C(0x8899aabbccddeeff) /* the parameter p_word of all kernels */
 enum { TRIAL_MAPS = 4, NAME_BYTES = 96 };

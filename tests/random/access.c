@@ -1,4 +1,4 @@
-/* access.c: what is read and written: loads by pointers, block pointers and descriptors, masks, stores,
+/* access_pattern.c: what is read and written: loads by pointers, block pointers and descriptors, masks, stores,
  * atomics. */
 #include "tests/random/generate.h"
 

@@ -53,51 +53,51 @@ fault() { # NAME FILE SED WHAT
 
 fault loop_counter codegen/regalloc.c 's/s->from <= source->defs/s->from < source->defs/' \
     "a copy and its source share a register although the source changes first in a block"
-fault no_barrier opt/barrier.c 's/\(x->writes \|\| y->writes\) && x->start/y->writes \&\& x->start/' \
+fault no_barrier opt/memory/insert_barriers.c 's/\(x->writes \|\| y->writes\) && x->start/y->writes \&\& x->start/' \
     "no barrier between a read of shared memory and the write that follows"
-fault swizzle_of_wgmma ir/wgmma.c 's/(v->swizzle = codes\[swizzle_bits\(width\))\]/\1 == 3 ? 2 : swizzle_bits(width)]/' \
+fault swizzle_of_wgmma ir/target/wgmma.c 's/(v->swizzle = codes\[swizzle_bits\(width\))\]/\1 == 3 ? 2 : swizzle_bits(width)]/' \
     "tensor cores read another swizzle than copies wrote"
-fault mask_of_vector opt/vector.c 's/if \(mask < width\)/if (2 * mask < width)/' \
+fault mask_of_vector opt/layout/vectorize.c 's/if \(mask < width\)/if (2 * mask < width)/' \
     "a vector of which half is masked is loaded and stored whole"
-fault stale_stage opt/stage.c 's/build_wait\(p, &b, p->nstages - 2\)/build_wait(p, \&b, p->nstages - 1)/' \
+fault stale_stage opt/pipeline/pipeline_loops.c 's/build_wait\(p, &b, p->nstages - 2\)/build_wait(p, \&b, p->nstages - 1)/' \
     "a pipeline waits for one copy too few"
-fault lane_of_reduce codegen/select_reduce.c 's/INT64_C\(1\) << bit\)\)/INT64_C(1) << (bit == 2 ? 1 : bit)))/' \
+fault lane_of_reduce codegen/select/reduce.c 's/INT64_C\(1\) << bit\)\)/INT64_C(1) << (bit == 2 ? 1 : bit)))/' \
     "a reduction asks the wrong lane"
 fault swapped_operands ir/ops.h '/^OP\(sub, /s/PURE\|ELEMENTWISE/PURE|ELEMENTWISE|COMMUTES/' \
     "x - y is taken for y - x"
-fault bound_of_mask codegen/select_gather.c 's/MOD_lt\), bin, nbins/MOD_le), bin, nbins/' \
+fault bound_of_mask codegen/select/gather.c 's/MOD_lt\), bin, nbins/MOD_le), bin, nbins/' \
     "a histogram counts one value too many"
-fault wrong_fold opt/fold.c 's/case OP_divu: return power \? build_binary\(b, OP_shru/case OP_divs: case OP_divu: return power ? build_binary(b, OP_shru/; /case OP_divs: return is_constant\(y, ONES\)/d' \
+fault wrong_fold opt/simplify/fold.c 's/case OP_divu: return power \? build_binary\(b, OP_shru/case OP_divs: case OP_divu: return power ? build_binary(b, OP_shru/; /case OP_divs: return is_constant\(y, ONES\)/d' \
     "a signed division by a power of two is a shift"
-fault cast_rounding codegen/select_cast.c 's/round == ROUND_rz \? MOD_rz : MOD_rn\), x\);/MOD_rz), x);/' \
+fault cast_rounding codegen/select/cast.c 's/round == ROUND_rz \? MOD_rz : MOD_rn\), x\);/MOD_rz), x);/' \
     "f32 to f16 and bf16 is cut off"
-fault cse_across_store opt/cse.c 's/e->hash == hash && e->nwrites == nwrites/e->hash == hash \&\& nwrites >= 0/' \
+fault cse_across_store opt/simplify/cse.c 's/e->hash == hash && e->nwrites == nwrites/e->hash == hash \&\& nwrites >= 0/' \
     "a load is taken for the same load before a store"
-fault licm_of_load opt/licm.c 's/o->nresults > 0 && is_pure\(o\)/o->nresults > 0 \&\& (is_pure(o) || (o->code == OP_load \&\& !op_opnd(o, 1)))/' \
+fault licm_of_load opt/simplify/licm.c 's/o->nresults > 0 && is_pure\(o\)/o->nresults > 0 \&\& (is_pure(o) || (o->code == OP_load \&\& !op_opnd(o, 1)))/' \
     "a load leaves a loop that stores to the same place"
-fault alignment_of_sum opt/axis.c '/^static void rule_or/,/^}/s/set_divisible\(r, d, least\(/set_divisible(r, d, most(/' \
+fault alignment_of_sum opt/analysis/axis_info.c '/^static void rule_or/,/^}/s/set_divisible\(r, d, least\(/set_divisible(r, d, most(/' \
     "x | y is taken to be as aligned as the better of both"
-fault atomics_of_copies codegen/select_atomic.c 's/(struct opnd owner = )emit_is_owner\(s, l\), \*tile/\1{.kind = OPND_none}, *tile/' \
+fault atomics_of_copies codegen/select/atomic.c 's/(struct opnd owner = )emit_is_owner\(s, l\), \*tile/\1{.kind = OPND_none}, *tile/' \
     "threads that hold the same element all do its atomic"
-fault scan_across_lanes codegen/select_scan.c '/^static struct opnd lane_before/,/^}/s/x->lane_mask\)\);/x->lane_mask \& ~UINT32_C(16)));/' \
+fault scan_across_lanes codegen/select/scan.c '/^static struct opnd lane_before/,/^}/s/x->lane_mask\)\);/x->lane_mask \& ~UINT32_C(16)));/' \
     "the second half of a warp goes on from the wrong lane"
-fault fragment_of_mma codegen/select_dot.c 's/(n \+= matrix_words\(s, g, b, DOT_b, at, x \+ n\);)/\1 { struct opnd last = x[n - 1]; x[n - 1] = x[n - 2]; x[n - 2] = last; }/' \
+fault fragment_of_mma codegen/select/dot.c 's/(n \+= matrix_words\(s, g, b, DOT_b, at, x \+ n\);)/\1 { struct opnd last = x[n - 1]; x[n - 1] = x[n - 2]; x[n - 2] = last; }/' \
     "the last two registers of B change places"
 fault schedule_past_store codegen/schedule.c 's/add_edge\(s, o->last_write, at, 1\);/if (writes) add_edge(s, o->last_write, at, 1);/' \
     "a load comes before the store that it follows"
-fault phase_of_ring opt/warps.c '/^static void feed_load/,/^}/s/advance\(b, r\);/ring_advance(b, r->stages > 2 ? r->stages - 1 : r->stages, \&r->slot, \&r->phase);/' \
+fault phase_of_ring opt/pipeline/warp_specialize.c '/^static void feed_load/,/^}/s/advance\(b, r\);/ring_advance(b, r->stages > 2 ? r->stages - 1 : r->stages, \&r->slot, \&r->phase);/' \
     "a ring of buffers skips its last slot on one side"
-fault exchange_of_registers codegen/select_convert.c 's/old\[\(uint32_t\)i \^ step\[b\]\], old\[i\]/old[i], old[(uint32_t)i ^ step[b]]/' \
+fault exchange_of_registers codegen/select/convert.c 's/old\[\(uint32_t\)i \^ step\[b\]\], old\[i\]/old[i], old[(uint32_t)i ^ step[b]]/' \
     "a conversion by shuffles takes the other register"
-fault load_under_mask codegen/select_memory.c 's/bool partly = guard\.kind == OPND_reg && l->needs_other;/bool partly = false;/' \
+fault load_under_mask codegen/select/memory.c 's/bool partly = guard\.kind == OPND_reg && l->needs_other;/bool partly = false;/' \
     "what a masked load gives where it is off is what was in the register"
-fault sign_of_small codegen/select_cast.c '/^static struct opnd widen_int/,/^}/s/source_type\(from, with_sign\)/source_type(from, true)/' \
+fault sign_of_small codegen/select/cast.c '/^static struct opnd widen_int/,/^}/s/source_type\(from, with_sign\)/source_type(from, true)/' \
     "unsigned numbers are widened with a sign"
-fault reduce_of_copies codegen/select_reduce.c '/^static uint32_t lanes_of_axis/,/^}/s/if \(free_bits >> i & 1 \|\| !\(v & r->axis_mask\)\)/if (!(free_bits >> i \& 1) \&\& !(v \& r->axis_mask))/' \
+fault reduce_of_copies codegen/select/reduce.c '/^static uint32_t lanes_of_axis/,/^}/s/if \(free_bits >> i & 1 \|\| !\(v & r->axis_mask\)\)/if (!(free_bits >> i \& 1) \&\& !(v \& r->axis_mask))/' \
     "lanes that repeat others are counted again"
-fault end_of_while opt/barrier.c '/^static void walk_rounds/,/^}/s/if \(i == 0\)/if (i == o->nregions - 1)/' \
+fault end_of_while opt/memory/insert_barriers.c '/^static void walk_rounds/,/^}/s/if \(i == 0\)/if (i == o->nregions - 1)/' \
     "what a while's condition reads is forgotten behind its body's barrier"
-fault ring_of_two_dots opt/stage.c 's/\*target = buffer \? buffer : all_direct \? fragment : x;/*target = !all_direct ? x : buffer ? buffer : fragment;/; s/ \|\| !layout_equal\(op_result\(o\)->type->layout, x->ring->type->layout\)//' \
+fault ring_of_two_dots opt/pipeline/pipeline_loops.c 's/\*target = buffer \? buffer : all_direct \? fragment : x;/*target = !all_direct ? x : buffer ? buffer : fragment;/; s/ \|\| !layout_equal\(op_result\(o\)->type->layout, x->ring->type->layout\)//' \
     "a ring lies as a computation wants it, and a warpgroup's dot reads it"
 
 wait

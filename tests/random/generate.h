@@ -79,11 +79,11 @@ struct choice {
     production *make;
 };
 
-/* -- shapes.c, access.c, products.c: ways to make a value, the last with make NULL -- */
+/* -- shapes.c, access_pattern.c, products.c: ways to make a value, the last with make NULL -- */
 
 extern const struct choice shape_choices[], access_choices[], product_choices[];
 
-/* -- access.c -- */
+/* -- access_pattern.c -- */
 
 struct buffer *buffer_new(struct gen *g, enum role role, enum elem e, int log_count);
 /* An input of elements e within the range; NULL: there are too many. */

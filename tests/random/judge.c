@@ -29,10 +29,29 @@ static const char *const targets[] = {"sm_90a", "sm_80", "sm_86", "sm_89", "sm_1
 enum { TARGETS = sizeof targets / sizeof *targets };
 
 /* Passes without which there is still a kernel. */
-static const char *const passes[] = {"fold",  "cse",   "licm", "dce",     "once",      "tma",
-                                     "put",   "thin",  "wrap", "persist", "tma,warps", "rotate",
-                                     "stage", "defer", "peel", "sink",    "cluster",   "again",
-                                     "last",  "ahead", "pack", "unroll",  "put,tensor"};
+static const char *const passes[] = {"fold",
+                                     "cse",
+                                     "licm",
+                                     "dce",
+                                     "single_trip_loops",
+                                     "raise_tma_load",
+                                     "raise_tma_store",
+                                     "dedup_loads",
+                                     "modulo_contiguity",
+                                     "persistent_grid",
+                                     "raise_tma_load,warp_specialize",
+                                     "overlap_dots",
+                                     "pipeline_loops",
+                                     "overlap_epilogue",
+                                     "peel_first_dot",
+                                     "sink",
+                                     "cluster_multicast",
+                                     "remat",
+                                     "eviction_hints",
+                                     "l2_prefetch",
+                                     "pack_programs",
+                                     "unroll",
+                                     "raise_tma_store,lower_tma_store"};
 enum { PASSES = sizeof passes / sizeof *passes };
 
 struct judge *judge_open(bool cuda)

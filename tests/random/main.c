@@ -336,7 +336,7 @@ static void write_program(const struct run *r, const struct failure *f, struct p
 static double seconds_left(const struct run *r)
 {
     enum { SECONDS_EACH = 60 };
-    double left = r->small_until ? r->small_until - (double)time(NULL) : SECONDS_EACH;
+    double left = r->small_until > 0 ? r->small_until - (double)time(NULL) : SECONDS_EACH;
     return left < SECONDS_EACH ? left : SECONDS_EACH;
 }
 

@@ -1,6 +1,6 @@
 /* random.h: random Triton kernels, and what the files here ask of each other.
  *
- *     seed ─► generate.c (values.c, shapes.c, access.c, products.c) ─► program ─► print.c ─► text of a .py file
+ *     seed ─► generate.c (values.c, shapes.c, access_pattern.c, products.c) ─► program ─► print.c ─► text of a .py file
  *                                                                        │
  *                            shrink.c: a smaller one that fails alike ◄──┴─► judge.c: interpreter, emulator, GPU, ptxas
  *
@@ -11,7 +11,7 @@
 #ifndef NESO_TESTS_RANDOM_H
 #define NESO_TESTS_RANDOM_H
 
-#include "ir/text.h"
+#include "ir/support/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* affine.c: what is understood of an access: IR in, the explanation of pass tma out. */
+/* affine.c: what is understood of an access: IR in, the explanation of pass raise_tma_load out. */
 #include "tests/unit/test.h"
 
 #include "opt/passes.h"
@@ -152,10 +152,13 @@ static const char *explain(struct world *w, const char *ir)
     text_printf(&source, "%s%s  return\n}\n", before, ir);
     if (!world_parse(w, source.s))
         return "it does not parse";
-    struct opt_options o = {
-        .passes = "tma", .explain = "tma", .verify_each = true, .write = collect, .write_ctx = &out};
+    struct opt_options o = {.passes = "raise_tma_load",
+                            .explain = "raise_tma_load",
+                            .verify_each = true,
+                            .write = collect,
+                            .write_ctx = &out};
     opt_run(w->m.funcs.at[0], &o);
-    static const char head[] = "tma: load: ";
+    static const char head[] = "raise_tma_load: load: ";
     char *from = out.s ? strstr(out.s, head) : NULL, *end = from ? strchr(from, '\n') : NULL;
     if (!end)
         return "nothing was said";

@@ -1,8 +1,9 @@
-/* axis.c: what the analysis claims of a value's elements holds for the elements: random index arithmetic is
+/* axis_info.c: what the analysis claims of a value's elements holds for the elements: random index arithmetic is
  * built, run for many parameters (large, negative, so that indices wrap), and every claim is checked
  * against every element. */
 #include "tests/unit/test.h"
 
+#include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "tests/unit/world.h"
 

@@ -1,7 +1,7 @@
 /* How tensor maps fill buffers: the canonical tiles of the hardware, and what is none. */
 #include "tests/unit/test.h"
 
-#include "ir/layout.h"
+#include "ir/layout/layout.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* emulator.c (test): faults sown into PTX are reported at their line, marked `HERE`, with their kind and
  * place in Python; the same code without the fault runs, with the right result and no report. */
-#include "runtime/emulator/machine.h"
+#include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 

@@ -7,7 +7,7 @@
  *     SHOW=1 build/tests/emulator_deletions    and what became of every deletion
  *
  * The emulator's reader of PTX is wrapped by the linker (Makefile): it gets the text with one line blank. */
-#include "runtime/emulator/machine.h"
+#include "runtime/devices/emulator/machine.h"
 #include "runtime/neso.h"
 #include "tests/unit/test.h"
 

@@ -2,7 +2,7 @@
  * registers, against sums of integers. Where an element lies is said here by rows of a tile, not by address
  * bits: the 16-byte piece of column c in row r of a tile whose rows have W bytes stands at c ^ r (W = 128), c
  * ^ r / 2 (64), c ^ r / 4 (32). */
-#include "runtime/emulator/machine.h"
+#include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 

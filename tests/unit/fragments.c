@@ -1,6 +1,6 @@
 /* fragments.c: layouts of tensor cores' operands against formulas for each register and lane,
  * and a product by them. */
-#include "ir/fragments.h"
+#include "ir/target/fragments.h"
 #include "tests/unit/test.h"
 
 /* Where element e of lane l stands, as the tables of the instruction set give it: row and

@@ -1,6 +1,6 @@
 /* layout.c: the layout algebra against brute force: places enumerated, tokens moved, banks counted. */
-#include "ir/layout.h"
-#include "ir/text.h"
+#include "ir/layout/layout.h"
+#include "ir/support/text.h"
 #include "tests/unit/test.h"
 
 #include <stdbool.h>

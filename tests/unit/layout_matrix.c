@@ -1,6 +1,6 @@
-/* layout_matrix.c: ldmatrix played lane by lane on shared memory, for each operand of each instruction, as
+/* matrix.c: ldmatrix played lane by lane on shared memory, for each operand of each instruction, as
  * stored from rows and from columns. */
-#include "ir/fragments.h"
+#include "ir/target/fragments.h"
 #include "tests/unit/test.h"
 
 static struct type tile(int rows, int columns)

@@ -3,7 +3,7 @@
  * may not stand there: registers of every class, constants, vectors, addresses, names; left out, or one added.
  *
  * With TAKEN=FILE in the environment what is taken is written there as PTX, for an assembler (tests/cli/operands.sh). */
-#include "runtime/emulator/machine.h"
+#include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 

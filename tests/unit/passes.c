@@ -65,10 +65,10 @@ TEST(the_list_leaves_a_scheduled_function)
 TEST(dumps_follow_the_names)
 {
     struct world w;
-    struct text t = run(&w, (struct opt_options){.print_after = "cse,vector"});
+    struct text t = run(&w, (struct opt_options){.print_after = "cse,vectorize"});
     int runs = count(&t, "[cse] kernel"); /* as often as the list has it */
     CHECK(runs > 1);
-    CHECK_INT(count(&t, "[vector] kernel"), 1);
+    CHECK_INT(count(&t, "[vectorize] kernel"), 1);
     CHECK_INT(count(&t, "kernel"), runs + 1);
     world_free(&w);
     t = run(&w, (struct opt_options){.print_after = "cse", .print_changed = true});
@@ -88,9 +88,9 @@ TEST(dumps_follow_the_names)
 TEST(explanations_name_pass_and_reason)
 {
     struct world w;
-    struct text t = run(&w, (struct opt_options){.explain = "cse,vector"});
+    struct text t = run(&w, (struct opt_options){.explain = "cse,vectorize"});
     CHECK_INT(count(&t, "[cse] cse: %again is %r\n"), 1);
-    CHECK_INT(count(&t, "[vector] vector: 4 elements at once, one by one at the mask's edge\n"), 2);
+    CHECK_INT(count(&t, "[vectorize] vectorize: 4 elements at once, one by one at the mask's edge\n"), 2);
     world_free(&w);
 }
 
@@ -104,10 +104,10 @@ TEST(wrong_names_and_degrees_are_errors)
     CHECK(reports(&w, ERR_pass_unknown));
     CHECK_INT(w.m.funcs.at[0]->degree, DEGREE_traced);
     world_free(&w);
-    run(&w, (struct opt_options){.passes = "vector"});
+    run(&w, (struct opt_options){.passes = "vectorize"});
     CHECK(reports(&w, ERR_pass_degree));
     world_free(&w);
-    run(&w, (struct opt_options){.passes = "assign,assign"});
+    run(&w, (struct opt_options){.passes = "assign_layouts,assign_layouts"});
     CHECK(reports(&w, ERR_pass_degree));
     world_free(&w);
 }

@@ -197,7 +197,8 @@ TEST(text)
 
 static const char *const containers_program[] = {
     "a = [3, 1, 2]\n",
-    "print(a, a[0], a[-1], a[1:], a[::-1], len(a), a + [4], a * 2, [0] * 3, '' * 2**31 == '', [] == [], [1, 2] < [1, 3]"
+    "print(a, a[0], a[-1], a[1:], a[::-1], len(a), a + [4], a * 2, [0] * 3, '' * 2**31 == '', [] == [], [1, "
+    "2] < [1, 3]"
     ", [1] < [1, 0], [2] > [1, 5])\n",
     "a.append(5); a.extend([7, 8]); a.insert(0, 9); a.insert(-1, 6); a.insert(100, 10)\n",
     "print(a, a.pop(), a.pop(0), a, a.index(2), a.count(5))\n",

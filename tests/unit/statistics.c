@@ -1,6 +1,6 @@
 /* statistics.c, on noise as GPUs make it: skewed, quantised, drifting, with outliers, and
  * another level in each round. */
-#include "runtime/statistics.h"
+#include "runtime/command/statistics.h"
 #include "tests/unit/test.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* syntax.c: tokens and grammar: what programs print as, where nodes stand, and where errors are reported. */
-#include "frontend/ast.h"
+#include "frontend/python/ast.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 

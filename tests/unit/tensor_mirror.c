@@ -1,6 +1,6 @@
 /* A storage and its copy on a device that is not the host's memory: who copies when, and
  * what blank tensors cost. */
-#include "runtime/tensor.h"
+#include "runtime/host/tensor.h"
 #include "tests/unit/test.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* wgmma.c: buffers of warpgroups' operands against the addresses that the hardware computes, written as
  * formulas here; the accumulator and A in registers against their tables. */
-#include "ir/wgmma.h"
+#include "ir/target/wgmma.h"
 #include "tests/unit/test.h"
 
 enum { WIDEST = 128 };

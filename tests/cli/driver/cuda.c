@@ -3,7 +3,7 @@
  * FAKE_TRACE, launches are told. What is timed takes FAKE_MS.
  * A program that fails calls in turn (failures.c) sets fake.until, and reads which was refused, and how
  * much is not given back. */
-#include "runtime/cuda.h"
+#include "runtime/devices/cuda/cuda.h"
 
 #include "tests/cli/driver/fake.h"
 

@@ -1,0 +1,430 @@
+/* arith.c: integer and float arithmetic, comparisons, selection, addresses: one element of each op.
+ *
+ * The table says which instruction serves an op on integers and on floats, and how it reads its operands;
+ * what has no instruction of its own (i1, bf16 before Hopper, minima of f64 that pass on NaN) is put
+ * together below.
+ */
+#include "codegen/select/select.h"
+#include "ir/families.h"
+
+/* clang-format off */
+/*    op     for integers  how they are read  an i8's upper bits matter  for floats */
+#define ROWS(X) \
+    X(ARITH_OP_add, INSN_add, READ_signed, false, INSN_add) \
+    X(ARITH_OP_sub, INSN_sub, READ_signed, false, INSN_sub) \
+    X(ARITH_OP_mul, INSN_mul_lo, READ_signed, false, INSN_mul) \
+    X(ARITH_OP_neg, INSN_neg, READ_signed, false, INSN_neg) \
+    X(ARITH_OP_abs, INSN_abs, READ_signed, true, INSN_abs) \
+    X(ARITH_OP_divs, INSN_div, READ_signed, true, 0) \
+    X(ARITH_OP_divu, INSN_div, READ_unsigned, true, 0) \
+    X(ARITH_OP_rems, INSN_rem, READ_signed, true, 0) \
+    X(ARITH_OP_remu, INSN_rem, READ_unsigned, true, 0) \
+    X(ARITH_OP_mulhu, INSN_mul_hi, READ_unsigned, true, 0) \
+    X(ARITH_OP_and, INSN_and, READ_bits, false, 0) \
+    X(ARITH_OP_or, INSN_or, READ_bits, false, 0) \
+    X(ARITH_OP_xor, INSN_xor, READ_bits, false, 0) \
+    X(ARITH_OP_shl, INSN_shl, READ_bits, false, 0) \
+    X(ARITH_OP_shrs, INSN_shr, READ_signed, true, 0) \
+    X(ARITH_OP_shru, INSN_shr, READ_unsigned, true, 0) \
+    X(ARITH_OP_mins, INSN_min, READ_signed, true, 0) \
+    X(ARITH_OP_maxs, INSN_max, READ_signed, true, 0) \
+    X(ARITH_OP_minu, INSN_min, READ_unsigned, true, 0) \
+    X(ARITH_OP_maxu, INSN_max, READ_unsigned, true, 0) \
+    X(ARITH_OP_min, 0, 0, false, INSN_min) \
+    X(ARITH_OP_max, 0, 0, false, INSN_max) \
+    X(ARITH_OP_fma, 0, 0, false, INSN_fma) \
+    X(ARITH_OP_fadd, 0, 0, false, INSN_add) \
+    X(ARITH_OP_fsub, 0, 0, false, INSN_sub) \
+    X(ARITH_OP_fmul, 0, 0, false, INSN_mul) \
+    X(ARITH_OP_ffma, 0, 0, false, INSN_fma) \
+    X(ARITH_OP_fdiv, 0, 0, false, 0) \
+    X(ARITH_OP_frem, 0, 0, false, 0) \
+    X(ARITH_OP_cmp, 0, 0, false, 0) \
+    X(ARITH_OP_select, 0, 0, false, 0) \
+    X(ARITH_OP_addptr, 0, 0, false, 0)
+/* clang-format on */
+
+static const struct row {
+    uint8_t whole;   /* instruction for integers, */
+    uint8_t reading; /* how it reads them, */
+    bool exact;      /* and whether bits above an i8's eight matter to it */
+    uint8_t real;    /* instruction for floats */
+} rows[OP_count] = {
+#define X(op, whole, reading, exact, real) [op] = {whole, reading, exact, real},
+    ROWS(X)
+#undef X
+};
+
+/* An op without a row does not build. */
+static bool has_row(enum arith_op op)
+{
+    switch (op) {
+#define X(name, whole, reading, exact, real) case name:
+        ROWS(X)
+#undef X
+        return true;
+    }
+    return false;
+}
+
+#undef ROWS
+
+/* -- i1 -- */
+
+struct opnd pred_not(struct select *s, struct opnd x)
+{
+    if (x.kind == OPND_imm)
+        return opnd_int(CLASS_pred, !x.i);
+    return emit1(s, form0(INSN_not, PT_pred), x);
+}
+
+static struct opnd pred_op(struct select *s, enum insn_code code, struct opnd x, struct opnd y)
+{
+    return emit2(s, form0(code, PT_pred), x, y);
+}
+
+/* x and not y */
+static struct opnd pred_without(struct select *s, struct opnd x, struct opnd y)
+{
+    return pred_op(s, INSN_and, x, pred_not(s, y));
+}
+
+/* Integers of one bit: signed ones are 0 and -1. */
+static struct opnd arith_i1(struct select *s, enum opcode code, const struct opnd *x)
+{
+    switch (code) {
+    case OP_add:
+    case OP_sub:
+    case OP_xor: return pred_op(s, INSN_xor, x[0], x[1]);
+    case OP_mul:
+    case OP_and:
+    case OP_minu:
+    case OP_maxs: return pred_op(s, INSN_and, x[0], x[1]);
+    case OP_or:
+    case OP_maxu:
+    case OP_mins: return pred_op(s, INSN_or, x[0], x[1]);
+    case OP_neg:
+    case OP_abs:
+    case OP_shrs: return x[0];
+    case OP_divs:
+    case OP_divu: return pred_op(s, INSN_or, x[0], pred_not(s, x[1])); /* by 0: all ones */
+    case OP_rems:
+    case OP_remu:
+    case OP_shl:
+    case OP_shru: return pred_without(s, x[0], x[1]);
+    case OP_mulhu: return opnd_int(CLASS_pred, 0);
+    default: select_unsupported(s, op_info[code].name);
+    }
+}
+
+static struct opnd cmp_i1(struct select *s, enum pred pred, struct opnd x, struct opnd y)
+{
+    switch (pred) {
+    case PRED_ne: return pred_op(s, INSN_xor, x, y);
+    case PRED_ult:
+    case PRED_sgt: return pred_without(s, y, x);
+    case PRED_ugt:
+    case PRED_slt: return pred_without(s, x, y);
+    case PRED_ule:
+    case PRED_sge: return pred_op(s, INSN_or, y, pred_not(s, x));
+    case PRED_uge:
+    case PRED_sle: return pred_op(s, INSN_or, x, pred_not(s, y));
+    default: return pred_not(s, pred_op(s, INSN_xor, x, y));
+    }
+}
+
+/* -- integers -- */
+
+/* A shift count as PTX wants it: 32 bits, which it clamps itself. */
+static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
+{
+    enum { WIDEST = 64 };
+    if (n.kind == OPND_imm) {
+        uint64_t bits =
+            (uint64_t)n.i & (dt == DT_i64 ? UINT64_MAX : (UINT64_C(1) << dtype_info[dt].bits) - 1);
+        return opnd_int(CLASS_b32, bits < WIDEST ? (int64_t)bits : WIDEST);
+    }
+    switch (dt) {
+    case DT_i8:
+    case DT_i16: return emit1(s, form_cvt(PT_u32, PT_u16, MOD_none), extend_i8(s, dt, n, false));
+    case DT_i64:
+        n = emit2(s, form0(INSN_min, PT_u64), n, opnd_int(CLASS_b64, WIDEST));
+        return emit1(s, form_cvt(PT_u32, PT_u64, MOD_none), n);
+    default: return n;
+    }
+}
+
+/* x - x / y * y: where y may be 0 that is x, as the language has it: all ones times 0;
+ * PTX's own rem gives all ones there (seen on sm_90). */
+static struct opnd remainder_of(struct select *s, enum ptype type, const struct opnd *x)
+{
+    struct opnd quotient = emit2(s, form0(INSN_div, type), x[0], x[1]);
+    return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_mul_lo, type), quotient, x[1]));
+}
+
+/* Division by 2^k of 32 or 64 bits: a shift, toward zero also below it. The assembler
+ * sometimes divides in full. */
+static struct opnd by_power(struct select *s, const struct op *o, enum ptype type, const struct opnd *x,
+                            int k)
+{
+    int bits = ptype_info[type].bits;
+    bool is_signed = o->code == OP_divs || o->code == OP_rems;
+    const struct op *from = op_opnd(o, 0)->def;
+    bool below = is_signed && !(from && from->code == OP_program_id);
+    bool divides = o->code == OP_divs || o->code == OP_divu;
+    enum ptype plain = bits == 32 ? PT_b32 : PT_b64, positive = bits == 32 ? PT_u32 : PT_u64;
+    struct opnd mask = opnd_int(ptype_info[type].cls, (int64_t)((UINT64_C(1) << k) - 1));
+    if (!below && !divides)
+        return emit2(s, form0(INSN_and, plain), x[0], mask);
+    struct opnd biased = x[0];
+    if (below && k > 0) {
+        struct opnd sign = emit2(s, form0(INSN_shr, type), x[0], opnd_int(CLASS_b32, bits - 1));
+        biased = emit2(s, form0(INSN_add, type), x[0], emit2(s, form0(INSN_and, plain), sign, mask));
+    }
+    if (divides)
+        return emit2(s, form0(INSN_shr, below ? type : positive), biased, opnd_int(CLASS_b32, k));
+    mask.i = ~mask.i;
+    return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_and, plain), biased, mask));
+}
+
+/* 0 - x, |x| and x - y of 16 bits. ptxas 13.0 negates `neg.s16`, `abs.s16` and `sub.s16 0, x` of -32768 to 32768 where
+ * another instruction reads the result as signed; not so where it is unsigned. */
+static struct opnd minus_16(struct select *s, enum opcode code, const struct opnd *x)
+{
+    const struct form sub = form0(INSN_sub, PT_u16);
+    if (code == OP_sub)
+        return emit2(s, sub, x[0], x[1]);
+    struct opnd negated = emit2(s, sub, opnd_int(CLASS_b16, 0), x[0]);
+    return code == OP_neg ? negated : emit2(s, form0(INSN_max, PT_s16), x[0], negated);
+}
+
+static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
+{
+    const struct row *row = &rows[o->code];
+    bool is_shift = o->code == OP_shl || o->code == OP_shrs || o->code == OP_shru;
+    struct opnd y[2];
+    for (int i = 0; i < o->nopnds; i++)
+        y[i] = row->exact ? extend_i8(s, dt, x[i], row->reading == READ_signed) : x[i];
+    if (is_shift)
+        y[1] = shift_count(s, dt, x[1]);
+    enum ptype type = dtype_ptype(dt, row->reading);
+    if (o->code == OP_mulhu && dt == DT_i8)
+        return emit2(s, form0(INSN_shr, PT_u16), emit2(s, form0(INSN_mul_lo, PT_u16), y[0], y[1]),
+                     opnd_int(CLASS_b32, dtype_info[dt].bits));
+    if (type == PT_s16 && (o->code == OP_neg || o->code == OP_abs || o->code == OP_sub))
+        return minus_16(s, o->code, y);
+    bool is_division = row->whole == INSN_div || row->whole == INSN_rem;
+    if (is_division && y[1].kind == OPND_imm && y[1].i > 0 && (y[1].i & (y[1].i - 1)) == 0 &&
+        (dt == DT_i32 || dt == DT_i64))
+        return by_power(s, o, type, y, __builtin_ctzll((uint64_t)y[1].i));
+    if ((o->code == OP_rems || o->code == OP_remu) && y[1].kind != OPND_imm)
+        return remainder_of(s, type, y);
+    return emit(s, form0(row->whole, type), o->nopnds, y);
+}
+
+/* -- floats -- */
+
+/* An op of a format that has no instruction for it, done in f32, which is exact enough for one operation. */
+static struct opnd through_f32(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x,
+                               struct opnd (*f)(struct select *s, const struct op *o, enum dtype dt,
+                                                const struct opnd *x))
+{
+    struct opnd wide[3];
+    for (int i = 0; i < o->nopnds; i++)
+        wide[i] = widen_to_f32(s, dt, x[i]);
+    return narrow_from_f32(s, dt, f(s, o, DT_f32, wide), ROUND_rn);
+}
+
+/* f64 has no minimum that passes on NaN. */
+static struct opnd minmax_f64_nan(struct select *s, enum insn_code code, const struct opnd *x)
+{
+    struct opnd least = emit2(s, form0(code, PT_f64), x[0], x[1]);
+    struct opnd is_nan = emit2(s, form1(INSN_setp, PT_f64, MOD_nan), x[0], x[1]);
+    struct opnd nan = opnd_int(CLASS_f64, INT64_C(0x7ff8000000000000));
+    return emit3(s, form0(INSN_selp, PT_f64), nan, least, is_nan);
+}
+
+/* bf16 before Hopper has fma only: x * 1 + y, x * y + -0, y * -1 + x round as the op itself does. */
+static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct opnd *x)
+{
+    enum { ONE = 0x3f80, MINUS_ONE = 0xbf80, MINUS_ZERO = 0x8000 };
+    struct form fma = form1(INSN_fma, PT_bf16, MOD_rn);
+    switch (code) {
+    case OP_add: return emit3(s, fma, x[0], opnd_int(CLASS_b16, ONE), x[1]);
+    case OP_sub: return emit3(s, fma, x[1], opnd_int(CLASS_b16, MINUS_ONE), x[0]);
+    default: return emit3(s, fma, x[0], x[1], opnd_int(CLASS_b16, MINUS_ZERO));
+    }
+}
+
+/* Sign bits of 16-bit floats: flipped, or cleared. Not cleared by and.b16: where ptxas 13.0 packs two `cvt.rn.f16.f32` into one word, it
+ * forgets the mask of the lower half. */
+static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, struct opnd x)
+{
+    enum { SIGN = 0x8000 };
+    if (code == OP_abs)
+        return emit1(s, form0(INSN_abs, dtype_ptype(dt, READ_signed)), x);
+    return emit2(s, form0(INSN_xor, PT_b16), x, opnd_int(CLASS_b16, SIGN));
+}
+
+static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x);
+
+/* 1 / (c + a power), as of a sigmoid: a divisor that is no tiny number. */
+static bool is_inverse_of_more(const struct op *o)
+{
+    const struct op *sum = op_opnd(o, 1)->def;
+    if (const_f32(op_opnd(o, 0)) != 1 || !sum || sum->code != OP_add)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct op *power = op_opnd(sum, i)->def;
+        if (power && (power->code == OP_exp || power->code == OP_exp2) &&
+            const_f32(op_opnd(sum, !i)) >= FAR_FROM_TINY)
+            return true;
+    }
+    return false;
+}
+
+/* A quarter of the inverse of a quarter: for divisors over 2^126 too no step gives or takes a number
+ * below 2^-126 but the last. */
+static struct opnd inverse(struct select *s, struct opnd x)
+{
+    struct opnd quarter = opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, 0.25));
+    x = emit2(s, form1(INSN_mul, PT_f32, MOD_rn), x, quarter);
+    x = emit1(s, form2(INSN_rcp, PT_f32, MOD_approx, MOD_ftz), x);
+    return emit2(s, form1(INSN_mul, PT_f32, MOD_rn), x, quarter);
+}
+
+enum mod rounding_mod(const struct op *o)
+{
+    static const uint8_t mods[] = {[ROUND_none] = MOD_rn,
+                                   [ROUND_rn] = MOD_rn,
+                                   [ROUND_rz] = MOD_rz,
+                                   [ROUND_rd] = MOD_rm,
+                                   [ROUND_ru] = MOD_rp};
+    return (enum mod)mods[round_mode((enum rounding)op_int(o, ATTR_round))];
+}
+
+enum mod flush_mod(const struct op *o)
+{
+    return round_flushes((enum rounding)op_int(o, ATTR_round)) ? MOD_ftz : MOD_none;
+}
+
+static struct opnd fdiv(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
+{
+    if (dt == DT_f64)
+        return emit2(s, form1(INSN_div, PT_f64, rounding_mod(o)), x[0], x[1]);
+    if (dt != DT_f32)
+        return through_f32(s, o, dt, x, fdiv);
+    bool exact = op_int(o, ATTR_round) != ROUND_none;
+    if (!exact && is_inverse_of_more(o))
+        return inverse(s, x[1]);
+    struct form form = form2(INSN_div, PT_f32, exact ? rounding_mod(o) : MOD_full, flush_mod(o));
+    return emit2(s, form, x[0], x[1]);
+}
+
+static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
+{
+    enum insn_code code = rows[o->code].real;
+    enum ptype type = dtype_ptype(dt, READ_signed);
+    if (dtype_info[dt].bits == 8)
+        return through_f32(s, o, dt, x, arith_float);
+    switch (o->code) {
+    case OP_fdiv: return fdiv(s, o, dt, x);
+    case OP_frem: return select_frem(s, dt, x);
+    case OP_neg:
+    case OP_abs:
+        if (dtype_info[dt].bits == 16)
+            return sign_op(s, o->code, dt, x[0]);
+        return emit1(s, form0(code, type), x[0]);
+    case OP_min:
+    case OP_max:
+        if (op_int(o, ATTR_nan) && dt == DT_f64)
+            return minmax_f64_nan(s, code, x);
+        return emit2(s, form1(code, type, op_int(o, ATTR_nan) ? MOD_prop_nan : MOD_none), x[0], x[1]);
+    case OP_ffma:
+    case OP_fma: return emit3(s, form2(code, type, rounding_mod(o), flush_mod(o)), x[0], x[1], x[2]);
+    default:
+        if (dt == DT_bf16 && !target_has(s->target, HAS_bf16_arith))
+            return bf16_by_fma(s, o->code, x);
+        return emit2(s, form2(code, type, rounding_mod(o), flush_mod(o)), x[0], x[1]);
+    }
+}
+
+/* -- comparisons -- */
+
+static const struct {
+    uint8_t whole, reading, real;
+} preds[PRED_count] = {
+    [PRED_eq] = {MOD_eq, READ_signed, MOD_eq}, [PRED_ne] = {MOD_ne, READ_signed, MOD_neu},
+    [PRED_slt] = {MOD_lt, READ_signed, 0},     [PRED_sle] = {MOD_le, READ_signed, 0},
+    [PRED_sgt] = {MOD_gt, READ_signed, 0},     [PRED_sge] = {MOD_ge, READ_signed, 0},
+    [PRED_ult] = {MOD_lt, READ_unsigned, 0},   [PRED_ule] = {MOD_le, READ_unsigned, 0},
+    [PRED_ugt] = {MOD_gt, READ_unsigned, 0},   [PRED_uge] = {MOD_ge, READ_unsigned, 0},
+    [PRED_lt] = {0, READ_signed, MOD_lt},      [PRED_le] = {0, READ_signed, MOD_le},
+    [PRED_gt] = {0, READ_signed, MOD_gt},      [PRED_ge] = {0, READ_signed, MOD_ge},
+};
+
+static struct opnd select_cmp(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
+{
+    enum pred pred = (enum pred)op_int(o, ATTR_pred);
+    if (dt == DT_i1)
+        return cmp_i1(s, pred, x[0], x[1]);
+    if (dtype_info[dt].kind == DTYPE_int) {
+        bool with_sign = preds[pred].reading == READ_signed;
+        struct opnd right = extend_i8(s, dt, x[1], with_sign), left = extend_i8(s, dt, x[0], with_sign);
+        return emit2(s, form1(INSN_setp, dtype_ptype(dt, preds[pred].reading), preds[pred].whole), left,
+                     right);
+    }
+    struct opnd y[2] = {x[0], x[1]};
+    if (dtype_info[dt].bits == 8 || (dt == DT_bf16 && !target_has(s->target, HAS_bf16_arith))) {
+        y[0] = widen_to_f32(s, dt, x[0]);
+        y[1] = widen_to_f32(s, dt, x[1]);
+        dt = DT_f32;
+    }
+    return emit2(s, form1(INSN_setp, dtype_ptype(dt, READ_signed), preds[pred].real), y[0], y[1]);
+}
+
+static struct opnd select_select(struct select *s, enum dtype dt, const struct opnd *x)
+{
+    if (x[0].kind == OPND_imm)
+        return x[0].i ? x[1] : x[2];
+    if (dt != DT_i1)
+        return emit3(s, form0(INSN_selp, dtype_ptype(dt, READ_bits)), x[1], x[2], x[0]);
+    struct opnd otherwise = pred_without(s, x[2], x[0]);
+    return pred_op(s, INSN_or, pred_op(s, INSN_and, x[0], x[1]), otherwise);
+}
+
+/* -- addresses -- */
+
+static struct opnd select_addptr(struct select *s, const struct op *o, const struct opnd *x)
+{
+    enum dtype dt = elem_dtype(op_opnd(o, 1)->type);
+    int64_t bytes = type_elem_bytes(type_elem(op_result(o)->type)->elem);
+    struct opnd offset;
+    if (x[1].kind == OPND_imm)
+        offset = opnd_int(CLASS_b64, x[1].i * bytes);
+    else if (dt == DT_i64)
+        offset = emit2(s, form0(INSN_mul_lo, PT_s64), x[1], opnd_int(CLASS_b64, bytes));
+    else {
+        struct opnd i = x[1];
+        if (dt != DT_i32)
+            i = emit1(s, form_cvt(PT_s32, PT_s16, MOD_none), extend_i8(s, dt, i, true));
+        offset = emit2(s, form0(INSN_mul_wide, PT_s32), i, opnd_int(CLASS_b32, bytes));
+    }
+    return emit2(s, form0(INSN_add, PT_s64), x[0], offset);
+}
+
+struct opnd select_arith(struct select *s, const struct op *o, const struct opnd *x)
+{
+    enum dtype dt = elem_dtype(op_opnd(o, 0)->type);
+    if (!has_row((enum arith_op)o->code))
+        diag_bug(s->diag, o->loc, "no instructions for '%s'", op_info[o->code].name);
+    switch (o->code) {
+    case OP_cmp: return select_cmp(s, o, dt, x);
+    case OP_select: return select_select(s, elem_dtype(op_result(o)->type), x);
+    case OP_addptr: return select_addptr(s, o, x);
+    default: break;
+    }
+    if (dt == DT_i1)
+        return arith_i1(s, o->code, x);
+    return dtype_info[dt].kind == DTYPE_int ? arith_int(s, o, dt, x) : arith_float(s, o, dt, x);
+}

@@ -1,0 +1,250 @@
+/* atomic.c: atomic operations in global memory, one element at a time, by the elements' owners.
+ *
+ *     %old = atomic_rmw %p, %v, %m rmw=add     =>     mov.b32 %r5, 0;
+ *                                                     @%p0 atom.acq_rel.gpu.global.add.u32 %r5, [%rd1], %r4;
+ *
+ * Lanes that hold the same element as their owner get its result by a shuffle. PTX has no atomic maximum of
+ * floats: as integers, positive floats stand in their order and negative ones in the reverse; those of 16 bits, and what
+ * a target lacks of them, are exchanged until nobody came between.
+ */
+#include "codegen/select/select.h"
+
+static const struct row {
+    uint8_t mod;
+    uint8_t kind; /* of type: how the value is read */
+} rmw_rows[RMW_count] = {
+    [RMW_add] = {MOD_add, READ_unsigned},  [RMW_maxs] = {MOD_max, READ_signed},
+    [RMW_maxu] = {MOD_max, READ_unsigned}, [RMW_mins] = {MOD_min, READ_signed},
+    [RMW_minu] = {MOD_min, READ_unsigned}, [RMW_and] = {MOD_and, READ_bits},
+    [RMW_or] = {MOD_or, READ_bits},        [RMW_xor] = {MOD_xor, READ_bits},
+    [RMW_xchg] = {MOD_exch, READ_bits},    [RMW_fadd] = {MOD_add, READ_signed},
+    [RMW_fmax] = {MOD_max, READ_signed},   [RMW_fmin] = {MOD_min, READ_signed},
+};
+
+static struct form atomic_form(const struct op *o, enum insn_code code, enum mod what, enum ptype type)
+{
+    static const uint8_t sems[SEM_count] = {
+        [SEM_acq_rel] = MOD_acq_rel,
+        [SEM_acquire] = MOD_acquire,
+        [SEM_release] = MOD_release,
+        [SEM_relaxed] = MOD_relaxed,
+    };
+    static const uint8_t scopes[SCOPE_count] = {
+        [SCOPE_gpu] = MOD_gpu, [SCOPE_cta] = MOD_cta, [SCOPE_sys] = MOD_sys};
+    struct form f = form0(code, type);
+    f.mods[0] = sems[op_int(o, ATTR_sem)];
+    f.mods[1] = scopes[op_int(o, ATTR_scope)];
+    f.mods[2] = MOD_global;
+    f.mods[3] = (uint8_t)what;
+    if (type == PT_f16 || type == PT_bf16)
+        f.mods[4] = MOD_noftz;
+    return f;
+}
+
+/* One atomic instruction; its old value goes to `old`, or is not asked for (OPND_none) where the order
+ * allows it. */
+static void emit_atomic(struct select *s, struct form f, struct opnd old, struct opnd at, struct opnd x,
+                        struct opnd guard)
+{
+    bool wanted = old.kind == OPND_reg;
+    if (wanted) {
+        set_guard(emit_insn(s, f, 1, 3, (struct opnd[]){old, at, x}), guard);
+        return;
+    }
+    if (f.mods[0] == MOD_relaxed || f.mods[0] == MOD_release) {
+        f.code = INSN_red;
+        set_guard(emit_insn(s, f, 0, 2, (struct opnd[]){at, x}), guard);
+        return;
+    }
+    old = mir_reg(s->m, form_class(f));
+    struct insn *in = emit_insn(s, f, 1, 3, (struct opnd[]){old, at, x});
+    set_guard(in, guard);
+    in->fresh = true;
+}
+
+/* Maximum (or minimum) of floats: by sign, of their bits as signed or, in reverse, as unsigned integers. */
+static void float_extreme(struct select *s, const struct op *o, enum dtype dt, struct opnd old,
+                          struct opnd at, struct opnd x, struct opnd guard)
+{
+    bool wide = dt == DT_f64, is_max = op_int(o, ATTR_rmw) == RMW_fmax;
+    enum reg_class cls = wide ? CLASS_b64 : CLASS_b32;
+    struct opnd bits = emit_bits(s, cls, x);
+    struct opnd positive = emit2(s, form1(INSN_setp, wide ? PT_s64 : PT_s32, MOD_ge), bits, opnd_int(cls, 0));
+    struct form up = atomic_form(o, INSN_atom, is_max ? MOD_max : MOD_min, wide ? PT_s64 : PT_s32);
+    struct form down = atomic_form(o, INSN_atom, is_max ? MOD_min : MOD_max, wide ? PT_u64 : PT_u32);
+    emit_atomic(s, up, old, at, bits, pred_and(s, guard, positive));
+    emit_atomic(s, down, old, at, bits, pred_and(s, guard, pred_not(s, positive)));
+}
+
+static struct opnd combine_halves(struct select *s, enum rmw rmw, enum dtype dt, struct opnd a, struct opnd b)
+{
+    enum ptype type = dtype_ptype(dt, READ_signed);
+    if (rmw == RMW_fadd) /* of bf16: a * 1 + b */
+        return emit3(s, form1(INSN_fma, type, MOD_rn), a, in_reg(s, opnd_int(CLASS_b16, 0x3f80)), b);
+    return emit2(s, form0(rmw == RMW_fmax ? INSN_max : INSN_min, type), a, b);
+}
+
+/*      seen = 0                        a guess of what is there: where it is wrong, one turn more
+ *      if (!guard) goto exit
+ *  body:
+ *      expected = seen
+ *      seen = cas at, expected, combine(expected, x)
+ *      if (seen != expected) goto body
+ *  exit:
+ *      old = seen
+ */
+static void exchange_halves(struct select *s, const struct op *o, enum dtype dt, struct opnd old,
+                            struct opnd at, struct opnd x, struct opnd guard)
+{
+    struct opnd seen = mir_reg(s->m, CLASS_b16), expected = mir_reg(s->m, CLASS_b16);
+    emit_mov(s, seen, opnd_int(CLASS_b16, 0));
+    x = in_reg(s, x);
+    struct mblock *before = s->b;
+    struct insn *skip = guard.kind == OPND_reg ? emit_jump(s, guard, true) : NULL;
+    struct mblock *body = s->b = mir_block(s->m, before->index, before->depth + 1);
+    emit_mov(s, expected, seen);
+    struct opnd all[] = {mir_reg(s->m, CLASS_b16), at, expected,
+                         combine_halves(s, (enum rmw)op_int(o, ATTR_rmw), dt, expected, x)};
+    emit_insn(s, atomic_form(o, INSN_atom, MOD_cas, PT_b16), 1, 4, all);
+    emit_mov(s, seen, all[0]);
+    struct opnd again = emit2(s, form1(INSN_setp, PT_s16, MOD_ne), all[0], expected);
+    jump_to(emit_jump(s, again, false), body);
+    s->b = mir_block(s->m, skip ? before->index : s->b->index, before->depth);
+    if (skip)
+        jump_to(skip, s->b);
+    if (old.kind == OPND_reg)
+        emit_mov(s, old, seen);
+}
+
+/* Does one instruction do it? */
+static bool is_atomic_of(struct select *s, enum dtype dt, enum rmw rmw)
+{
+    bool is_half = dt == DT_f16 || dt == DT_bf16;
+    if (is_half && rmw == RMW_fadd)
+        return dt == DT_f16 || target_has(s->target, HAS_atom_bf16);
+    if (dtype_info[dt].bytes < 4 && !(is_half && (rmw == RMW_fmax || rmw == RMW_fmin)))
+        select_unsupported(s, "this atomic operation on types under 32 bits");
+    return dtype_info[dt].bytes >= 4;
+}
+
+static void rmw_elem(struct select *s, const struct op *o, enum dtype dt, struct opnd old, struct opnd at,
+                     struct opnd x, struct opnd guard)
+{
+    enum rmw rmw = (enum rmw)op_int(o, ATTR_rmw);
+    if (!is_atomic_of(s, dt, rmw)) {
+        exchange_halves(s, o, dt, old, at, x, guard);
+        return;
+    }
+    if (rmw == RMW_fmax || rmw == RMW_fmin) {
+        float_extreme(s, o, dt, old, at, x, guard);
+        return;
+    }
+    enum ptype type = dtype_ptype(dt, (enum reading)rmw_rows[rmw].kind);
+    if (rmw == RMW_xchg)
+        type = dtype_info[dt].bytes == 8 ? PT_b64 : PT_b32;
+    if (type == PT_f16 || type == PT_bf16)
+        x = in_reg(s, x);
+    emit_atomic(s, atomic_form(o, INSN_atom, rmw_rows[rmw].mod, type), old, at, x, guard);
+}
+
+static void cas_elem(struct select *s, const struct op *o, enum dtype dt, struct opnd old, struct opnd at,
+                     struct opnd guard, struct opnd expected, struct opnd x)
+{
+    int bytes = dtype_info[dt].bytes;
+    if (bytes == 1)
+        select_unsupported(s, "compare-and-swap of 8 bits");
+    enum ptype type = bytes == 2 ? PT_b16 : bytes == 4 ? PT_b32 : PT_b64;
+    struct opnd all[] = {old, at, in_reg(s, expected), in_reg(s, x)};
+    set_guard(emit_insn(s, atomic_form(o, INSN_atom, MOD_cas, type), 1, 4, all), guard);
+}
+
+/* From the one thread that did it to all others, through a word of shared memory behind the buffers. The
+ * barrier in front lets everybody have read what was there before. */
+static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x)
+{
+    enum { ALIGN = 16 };
+    int offset = (s->f->shared_bytes + ALIGN - 1) / ALIGN * ALIGN;
+    s->info->shared_bytes = offset + ALIGN;
+    struct opnd smem = {.kind = OPND_smem, .cls = CLASS_b32};
+    struct opnd first = emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
+    struct opnd base = emit1(s, form0(INSN_mov, PT_u32), smem), result = mir_reg(s->m, x.cls);
+    struct opnd at = {.kind = OPND_addr, .cls = CLASS_b32, .n = base.n, .i = offset};
+    struct word_shape a = word_shape(dt, 1);
+    emit_barrier(s);
+    set_guard(emit_insn(s, access_shape(form1(INSN_st, PT_none, MOD_shared), a.type, 1), 0, 2,
+                        (struct opnd[]){at, x}),
+              first);
+    emit_barrier(s);
+    emit_insn(s, access_shape(form1(INSN_ld, PT_none, MOD_shared), a.type, 1), 1, 2,
+              (struct opnd[]){result, at});
+    return result;
+}
+
+/* What the owner got, in the threads that hold the same element. */
+static struct opnd from_owner(struct select *s, enum dtype dt, const struct layout *l, struct opnd x)
+{
+    uint32_t lanes = layout_free_bits(l, IN_lane), all = (UINT32_C(1) << LANE_BITS) - 1;
+    uint32_t warps = layout_free_bits(l, IN_warp), all_warps = (UINT32_C(1) << l->nbits[IN_warp]) - 1;
+    if (warps && warps == all_warps && lanes == all)
+        return to_all_threads(s, dt, x);
+    if (warps)
+        diag_bug(s->diag, s->op->loc, "warps that share an atomic's result do not get it");
+    if (!lanes)
+        return x;
+    struct opnd owner = emit2(s, form0(INSN_and, PT_b32), s->thread, opnd_int(CLASS_b32, all & ~lanes));
+    return shuffle(s, MOD_idx, x, owner);
+}
+
+/* The register for the old value: 0 where nothing will be read. Float extremes work on integers. */
+static struct opnd old_register(struct select *s, const struct op *o, enum dtype dt, struct opnd guard)
+{
+    bool extreme = o->code == OP_atomic_rmw && dtype_info[dt].bytes >= 4 &&
+                   (op_int(o, ATTR_rmw) == RMW_fmax || op_int(o, ATTR_rmw) == RMW_fmin);
+    enum reg_class cls = !extreme ? dtype_class(dt) : dt == DT_f64 ? CLASS_b64 : CLASS_b32;
+    struct opnd old = mir_reg(s->m, cls);
+    if (extreme || guard.kind == OPND_reg)
+        emit_mov(s, old, opnd_int(cls, 0));
+    return old;
+}
+
+/* Is all that happens to v that its owners put it into a buffer? */
+static bool is_only_stored(const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (u->user->code != OP_shared_store)
+            return false;
+    return true;
+}
+
+static struct opnd atomic_elem(struct select *s, const struct op *o, enum dtype dt, const struct layout *l,
+                               int k, struct opnd guard)
+{
+    bool wanted = has_uses(op_result(o)) || o->code == OP_atomic_cas;
+    struct opnd p = in_reg(s, tile_of(s, op_opnd(o, 0))[k]), x = tile_of(s, op_opnd(o, 1))[k];
+    struct opnd at = {.kind = OPND_addr, .cls = CLASS_b64, .n = p.n};
+    struct opnd old = wanted ? old_register(s, o, dt, guard) : (struct opnd){.kind = OPND_none};
+    if (o->code == OP_atomic_cas)
+        cas_elem(s, o, dt, old, at, guard, x, tile_of(s, op_opnd(o, 2))[k]);
+    else
+        rmw_elem(s, o, dt, old, at, x, guard);
+    if (!has_uses(op_result(o)))
+        return old;
+    old = emit_bits(s, dtype_class(dt), old);
+    return is_only_stored(op_result(o)) ? old : from_owner(s, dt, l, old);
+}
+
+void select_atomic(struct select *s, const struct op *o)
+{
+    struct value *r = op_result(o), *mask = o->code == OP_atomic_rmw ? op_opnd(o, 2) : NULL;
+    enum dtype dt = elem_dtype(r->type);
+    struct layout scalar;
+    const struct layout *l = tile_layout(s, r->type, &scalar);
+    int free_bits = (int)layout_free_bits(l, IN_reg);
+    struct opnd owner = emit_is_owner(s, l), *tile = tile_new(s, r);
+    for (int k = 0; k < tile_nregs(r->type); k++) {
+        struct opnd guard = pred_and(s, mask ? tile_of(s, mask)[k] : (struct opnd){.kind = OPND_none}, owner);
+        if (guard.kind == OPND_imm)
+            guard = in_reg(s, guard);
+        tile[k] = k & free_bits ? tile[k & ~free_bits] : atomic_elem(s, o, dt, l, k, guard);
+    }
+}

@@ -1,0 +1,254 @@
+/* reduce.c: reductions along an axis that lies in registers and lanes only; functions of single elements.
+ *
+ *     registers    pairs of neighbours, then pairs of pairs, ... until each result has one value in each thread; of
+ *                  products that are summed, runs of neighbours first: an fma takes in each but a run's first
+ *     lanes        for each lane bit of the axis: one's own value, combined with that of the lane that differs
+ *
+ * after which all those lanes hold the result. Registers and lanes that only repeat others take no part. A
+ * combination of i32 by one instruction that the warp can do at once (redux) is done so.
+ */
+#include "codegen/select/select.h"
+
+enum { VALUES_MOST = 8 };
+
+struct reduction {
+    const struct op *op;
+    struct block *region;
+    int n;                       /* values that go together */
+    const struct layout *layout; /* of the operands */
+    uint32_t axis_mask;          /* the axis' bits in a coordinate */
+    uint32_t lane_mask;          /* lane bits to go over */
+};
+
+/* -- combining -- */
+
+static void set_arg(struct select *s, struct value *arg, struct opnd x)
+{
+    tile_new(s, arg)[0] = x;
+}
+
+void select_combine(struct select *s, const struct op *o, struct opnd *a, const struct opnd *b)
+{
+    struct block *region = o->regions[0];
+    for (int i = 0; i < o->nopnds; i++) {
+        set_arg(s, region->args.at[i], a[i]);
+        set_arg(s, region->args.at[o->nopnds + i], b[i]);
+    }
+    const struct op *yield = select_inline(s, region);
+    for (int i = 0; i < o->nopnds; i++)
+        a[i] = tile_of(s, op_opnd(yield, i))[0];
+    s->op = o;
+}
+
+/* -- registers -- */
+
+uint32_t coord_mask(const struct layout *l, int axis)
+{
+    int below = 0;
+    for (int d = axis + 1; d < l->rank; d++)
+        below += l->dim_bits[d];
+    return ((UINT32_C(1) << l->dim_bits[axis]) - 1) << below;
+}
+
+/* A coordinate of the result as one of the operand, at 0 along the axis. */
+static uint32_t with_axis(const struct reduction *r, uint32_t coord)
+{
+    uint32_t low = (r->axis_mask & (0 - r->axis_mask)) - 1;
+    int axis_bits = r->layout->dim_bits[op_int(r->op, ATTR_axis)];
+    if (!r->axis_mask)
+        return coord;
+    return (coord & low) | (coord & ~low) << axis_bits;
+}
+
+/* The operands' values in this thread that belong to the result at `coord`, n after n; returns how many
+ * groups. */
+static int gather(struct select *s, const struct reduction *r, uint32_t coord, struct opnd *values)
+{
+    uint32_t free_bits = layout_free_bits(r->layout, IN_reg);
+    int found = 0;
+    for (uint32_t k = 0; k < UINT32_C(1) << r->layout->nbits[IN_reg]; k++) {
+        if (k & free_bits || (layout_apply(r->layout, k, 0, 0, 0) & ~r->axis_mask) != with_axis(r, coord))
+            continue;
+        for (int i = 0; i < r->n; i++)
+            values[found * r->n + i] = tile_of(s, op_opnd(r->op, i))[k];
+        found++;
+    }
+    if (!found)
+        diag_bug(s->diag, r->op->loc,
+                 "the result of a reduction has elements that its operand's threads lack");
+    return found;
+}
+
+/* Its one operand, seen through changes of shape, is a product that nothing else wants. */
+static bool sums_products(const struct reduction *r)
+{
+    const struct op *add = r->region->first;
+    const struct value *v = op_opnd(r->op, 0);
+    while (v->def && (v->def->code == OP_reshape || v->def->code == OP_trans) && value_nuses(v) == 1)
+        v = op_opnd(v->def, 0);
+    return r->n == 1 && v->def && v->def->code == OP_mul && value_nuses(v) == 1 && add->code == OP_add &&
+           add->next == block_terminator(r->region) && type_is_float(v->type);
+}
+
+/* Runs of neighbours into their first ones, which stand together then; returns how many. */
+static int reduce_runs(struct select *s, const struct reduction *r, int count, struct opnd *values)
+{
+    enum { RUN = 8 };
+    for (int i = 0; i < count; i++)
+        if (i % RUN)
+            select_combine(s, r->op, values + i / RUN, values + i);
+        else
+            values[i / RUN] = values[i];
+    return (count + RUN - 1) / RUN;
+}
+
+static void reduce_registers(struct select *s, const struct reduction *r, int count, struct opnd *values)
+{
+    if (sums_products(r))
+        count = reduce_runs(s, r, count, values);
+    for (; count > 1; count = (count + 1) / 2)
+        for (int i = 0; i < count / 2; i++) {
+            select_combine(s, r->op, values + 2 * i * r->n, values + (2 * i + 1) * r->n);
+            for (int k = 0; k < r->n; k++)
+                values[i * r->n + k] = values[2 * i * r->n + k];
+        }
+}
+
+/* -- lanes -- */
+
+static uint32_t lanes_of_axis(struct select *s, const struct reduction *r)
+{
+    uint32_t free_bits = layout_free_bits(r->layout, IN_lane), lanes = 0;
+    for (int i = 0; i < r->layout->nbits[IN_lane]; i++) {
+        uint32_t v = layout_basis(r->layout, IN_lane, i);
+        if (free_bits >> i & 1 || !(v & r->axis_mask))
+            continue;
+        if (v & ~r->axis_mask)
+            diag_bug(s->diag, r->op->loc, "lane bit %d lies across the axis of a reduction", i);
+        lanes |= UINT32_C(1) << i;
+    }
+    uint32_t free_warps = layout_free_bits(r->layout, IN_warp);
+    for (int i = 0; i < r->layout->nbits[IN_warp]; i++)
+        if (!(free_warps >> i & 1) && layout_basis(r->layout, IN_warp, i) & r->axis_mask)
+            diag_bug(s->diag, r->op->loc, "a reduction over warps has not been split");
+    return lanes;
+}
+
+static enum mod redux_mod(enum opcode code)
+{
+    switch (code) {
+    case OP_add: return MOD_add;
+    case OP_and: return MOD_and;
+    case OP_or: return MOD_or;
+    case OP_xor: return MOD_xor;
+    case OP_mins:
+    case OP_minu: return MOD_min;
+    case OP_maxs:
+    case OP_maxu: return MOD_max;
+    default: return MOD_none;
+    }
+}
+
+/* The instruction that combines i32 over a whole warp as the region does; code 0 (mov): none. */
+static struct form redux_form(const struct select *s, const struct reduction *r)
+{
+    struct form none = {0};
+    const struct op *o = r->region->first;
+    enum { ALL_LANES = 31 };
+    if (r->n != 1 || r->lane_mask != ALL_LANES || !target_has(s->target, HAS_redux) ||
+        o->next != block_terminator(r->region) || o->next->opnds[0].value != op_result(o) ||
+        elem_dtype(op_result(o)->type) != DT_i32)
+        return none;
+    enum mod mod = redux_mod(o->code);
+    bool is_unsigned = o->code == OP_minu || o->code == OP_maxu,
+         is_bits = mod == MOD_and || mod == MOD_or || mod == MOD_xor;
+    if (mod == MOD_none || op_opnd(o, 0)->block != r->region || op_opnd(o, 1)->block != r->region ||
+        op_opnd(o, 0) == op_opnd(o, 1))
+        return none;
+    return form1(INSN_redux, is_bits ? PT_b32 : is_unsigned ? PT_u32 : PT_s32, mod);
+}
+
+static void reduce_lanes(struct select *s, const struct reduction *r, struct opnd *values)
+{
+    struct form redux = redux_form(s, r);
+    if (redux.code == INSN_redux) {
+        values[0] = emit2(s, redux, in_reg(s, values[0]), opnd_int(CLASS_b32, -1));
+        return;
+    }
+    for (int bit = LANE_BITS - 1; bit >= 0; bit--) {
+        if (!(r->lane_mask >> bit & 1))
+            continue;
+        struct opnd other[VALUES_MOST];
+        for (int i = 0; i < r->n; i++)
+            other[i] = shuffle(s, MOD_bfly, values[i], opnd_int(CLASS_b32, INT64_C(1) << bit));
+        select_combine(s, r->op, values, other);
+    }
+}
+
+/* -- the op -- */
+
+static void reduce_to(struct select *s, const struct reduction *r, const struct type *t, int reg,
+                      struct opnd *const *results)
+{
+    struct layout scalar;
+    const struct layout *to = tile_layout(s, t, &scalar);
+    uint32_t free_bits = layout_free_bits(to, IN_reg), owner = (uint32_t)reg & ~free_bits;
+    if ((uint32_t)reg != owner) {
+        for (int i = 0; i < r->n; i++)
+            results[i][reg] = results[i][owner];
+        return;
+    }
+    struct opnd *values = NEW_ARRAY(s->m->arena, r->n << r->layout->nbits[IN_reg], struct opnd);
+    int count = gather(s, r, layout_apply(to, (uint32_t)reg, 0, 0, 0), values);
+    reduce_registers(s, r, count, values);
+    reduce_lanes(s, r, values);
+    for (int i = 0; i < r->n; i++)
+        results[i][reg] = values[i];
+}
+
+/* The region in place, for each element that a thread holds. */
+static void select_map(struct select *s, const struct op *o)
+{
+    const struct type *t = o->results[0].type;
+    int free_bits = (int)layout_free_bits(t->layout, IN_reg);
+    struct opnd **results = NEW_ARRAY(s->m->arena, o->nresults, struct opnd *);
+    for (int i = 0; i < o->nresults; i++)
+        results[i] = tile_new(s, &o->results[i]);
+    for (int k = 0; k < tile_nregs(t); k++) {
+        if (k & free_bits) {
+            for (int i = 0; i < o->nresults; i++)
+                results[i][k] = results[i][k & ~free_bits];
+            continue;
+        }
+        for (int i = 0; i < o->nopnds; i++)
+            set_arg(s, o->regions[0]->args.at[i], tile_of(s, op_opnd(o, i))[k]);
+        const struct op *yield = select_inline(s, o->regions[0]);
+        for (int i = 0; i < o->nresults; i++)
+            results[i][k] = tile_of(s, op_opnd(yield, i))[0];
+        s->op = o;
+    }
+}
+
+void select_reduce(struct select *s, const struct op *o)
+{
+    if (o->code == OP_scan) {
+        select_scan(s, o);
+        return;
+    }
+    if (o->code == OP_map) {
+        select_map(s, o);
+        return;
+    }
+    if (o->nopnds > VALUES_MOST)
+        select_unsupported(s, "a reduction of so many values");
+    const struct layout *l = op_opnd(o, 0)->type->layout;
+    struct reduction r = {.op = o, .region = o->regions[0], .n = o->nopnds, .layout = l};
+    r.axis_mask = coord_mask(l, (int)op_int(o, ATTR_axis));
+    r.lane_mask = lanes_of_axis(s, &r);
+    struct opnd *results[VALUES_MOST];
+    for (int i = 0; i < r.n; i++)
+        results[i] = tile_new(s, &o->results[i]);
+    const struct type *t = o->results[0].type;
+    for (int k = 0; k < tile_nregs(t); k++)
+        reduce_to(s, &r, t, k, results);
+}

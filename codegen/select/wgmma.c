@@ -1,0 +1,276 @@
+/* wgmma.c: dots by a warpgroup's tensor core instructions.
+ *
+ *     %d = wgmma %a, %b, %c     =>     wgmma.fence.sync.aligned;
+ *                                      wgmma.mma_async.sync.aligned.m64n256k16... {%f1..%f128}, %rd1, %rd2, 1, 1, 1, 0, 1;
+ *                                      for each 64 rows of the warpgroup and each 256 columns, for each 16 of K
+ *                                      wgmma.commit_group.sync.aligned;
+ *     %e = dot_wait %d          =>     wgmma.wait_group.sync.aligned 0;
+ *
+ * The sum stays in its registers: the copy in front of the fence is dropped when registers are allocated,
+ * unless the old sum is needed again. A sum that is known to be zero is not read at all. Buffers are
+ * described by 64 bits: where the warpgroup's part begins and how it is laid out (wgmma_view); instructions
+ * further on add a constant. ptxas keeps in uniform registers what is plainly equal in all lanes of a warp,
+ * so the warp's number comes from its first lane.
+ */
+#include "codegen/select/dot.h"
+
+#include "ir/target/wgmma.h"
+
+#include <string.h>
+
+/* A descriptor counts in 16 bytes; above its 18 bits stand other CTAs of the cluster. Four warps are a
+ * group. */
+enum { UNIT_BITS = 4, ADDRESS_BITS = 18, GROUP_BITS = 2, OPNDS_MOST = 9 };
+
+/* A buffer as the instructions of this warpgroup see it. */
+struct operand {
+    struct wgmma_view view;
+    struct opnd first; /* the descriptor of its first part */
+};
+
+/* What each bit of the thread's number adds to the start of dimension `dim`, which
+ * warpgroups share as in the sum. */
+static struct opnd warpgroup_start(struct select *s, const struct layout *acc, const struct wgmma_view *v,
+                                   int dim)
+{
+    uint32_t basis[LAYOUT_BITS_MAX] = {0};
+    int nbits = acc->nbits[IN_lane] + acc->nbits[IN_warp];
+    for (int i = LANE_BITS + GROUP_BITS; i < nbits; i++) {
+        int index[RANK_MAX];
+        layout_split_coord(acc, layout_basis(acc, IN_warp, i - LANE_BITS), index);
+        basis[i] = wgmma_start(v, (uint32_t)index[dim], 0);
+    }
+    struct opnd thread = s->thread;
+    s->thread = s->leader;
+    struct opnd start = emit_thread_map(s, nbits, basis);
+    s->thread = thread;
+    return start;
+}
+
+/* In the first stage's descriptor only the place differs from stage to stage, by a multiple of its unit. */
+static struct opnd descriptor_of_stage(struct select *s, struct opnd first, const struct value *stage)
+{
+    const struct type *t = stage->type;
+    int64_t skip = type_elems(t) * type_elem_bytes(t) >> UNIT_BITS;
+    struct opnd slot = in_reg(s, tile_of(s, op_opnd(stage->def, 1))[0]), d = mir_reg(s->m, CLASS_b64);
+    struct opnd x[] = {d, slot, opnd_int(CLASS_b32, skip), first};
+    emit_insn(s, form0(INSN_mad_wide, PT_u32), 1, 4, x);
+    return d;
+}
+
+static struct operand operand_of(struct select *s, const struct op *o, int i, int mn, int k)
+{
+    int64_t number;
+    const struct value *buf = op_opnd(o, i), *stage = NULL;
+    if (buf->def && buf->def->code == OP_shared_slot && !value_const_int(op_opnd(buf->def, 1), &number)) {
+        stage = buf;
+        buf = op_opnd(buf->def, 0);
+    }
+    struct operand x;
+    if (!wgmma_view(&x.view, buf->type->layout, type_elem_bytes(buf->type), i, mn, k))
+        diag_bug(s->diag, o->loc, "no descriptor tells how operand %d is laid out", i);
+    struct place place = buffer_place(s, buf);
+    if (place.bytes % x.view.align_bytes)
+        diag_bug(s->diag, o->loc, "operand %d begins at %d, inside of a swizzle's pattern", i,
+                 (int)place.bytes);
+    struct opnd start = warpgroup_start(s, op_result(o)->type->layout, &x.view, i);
+    struct opnd at = emit2(s, form0(INSN_add, PT_s32), place.base, opnd_int(CLASS_b32, place.bytes));
+    at = emit2(s, form0(INSN_add, PT_s32), at, start);
+    at = emit2(s, form0(INSN_and, PT_b32), at, opnd_int(CLASS_b32, (INT64_C(1) << ADDRESS_BITS) - 1));
+    at = emit2(s, form0(INSN_shr, PT_u32), at, opnd_int(CLASS_b32, UNIT_BITS));
+    at = emit1(s, form_cvt(PT_u64, PT_u32, MOD_none), at);
+    x.first = emit2(s, form0(INSN_or, PT_b64), at, opnd_int(CLASS_b64, (int64_t)wgmma_descriptor(&x.view)));
+    if (stage)
+        x.first = descriptor_of_stage(s, x.first, stage);
+    return x;
+}
+
+static struct opnd descriptor_at(struct select *s, const struct operand *x, int mn, int k)
+{
+    int64_t skip = wgmma_start(&x->view, (uint32_t)mn, (uint32_t)k) >> UNIT_BITS;
+    return skip ? emit2(s, form0(INSN_add, PT_s64), x->first, opnd_int(CLASS_b64, skip)) : x->first;
+}
+
+/* One dot's operands, and what its instructions have in common. */
+struct warpgroup_dot {
+    const struct wgmma *g;
+    struct form form;
+    int nsum; /* registers of an instruction's sum */
+    bool a_in_regs;
+    struct matrix words; /* a, if so */
+    struct operand a, b; /* those in buffers */
+    struct opnd *sum;
+};
+
+/* An instruction's operands behind the sum. `adds`: to what the sum was. */
+static int put_operands(struct select *s, const struct warpgroup_dot *d, struct spot at, bool adds,
+                        struct opnd *x)
+{
+    int n = 1;
+    if (d->a_in_regs)
+        n = matrix_words(s, d->g->fragment, &d->words, DOT_a, at, x);
+    else
+        x[0] = descriptor_at(s, &d->a, at.m, at.k);
+    x[n++] = descriptor_at(s, &d->b, at.n, at.k);
+    x[n++] = opnd_int(CLASS_pred, adds);
+    if (d->g->acc == DT_i32)
+        return n;
+    x[n++] = opnd_int(CLASS_b32, 1); /* neither is negated */
+    x[n++] = opnd_int(CLASS_b32, 1);
+    if (d->g->fragment->word_elems != 2)
+        return n;
+    if (!d->a_in_regs)
+        x[n++] = opnd_int(CLASS_b32, d->a.view.trans);
+    x[n++] = opnd_int(CLASS_b32, d->b.view.trans);
+    return n;
+}
+
+static bool is_zero(const struct opnd *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!opnd_is_imm(x[i], 0))
+            return false;
+    return true;
+}
+
+/* The sum's registers, which hold what there is to be added to. */
+static void set_sum(struct select *s, struct opnd *sum, const struct opnd *from, int n, bool zero)
+{
+    for (int i = 0; i < n; i++) {
+        sum[i] = mir_reg(s->m, (enum reg_class)from[i].cls);
+        if (!zero)
+            emit_mov(s, sum[i], from[i]);
+    }
+}
+
+/* A's registers. Those of f32 are copied by an instruction that does nothing, as the unit does not read
+ * these bits: mere moves ptxas leaves out, and then finds no registers in which the values stand as the
+ * instruction wants them (C7511). */
+static struct matrix words_of(struct select *s, const struct value *a, const struct fragment *g)
+{
+    enum { UNREAD_BITS = 13 };
+    struct matrix words = matrix_of(s, a);
+    matrix_pack(s, &words, g);
+    for (int i = 0; i < words.n && g->word_elems == 1; i++)
+        words.x[i] = emit2(s, form0(INSN_and, PT_b32), words.x[i],
+                           opnd_int(CLASS_b32, (int64_t)(UINT32_MAX << UNREAD_BITS)));
+    return words;
+}
+
+/* Columns of an instruction: as many as a warpgroup has, or as a thread has registers for. */
+static int columns_of(struct select *s, const struct op *o, int columns, bool a_in_regs)
+{
+    enum { COLUMNS_LEAST = 8 };
+    const struct func *f = s->f;
+    int regs = target_regs(f->target, 32 * (f->num_warps + f->extra_warps));
+    regs = f->maxnreg && f->maxnreg < regs ? f->maxnreg : regs;
+    columns = columns < WGMMA_COLUMNS ? columns : WGMMA_COLUMNS;
+    while (columns > COLUMNS_LEAST && wgmma_regs_least(columns, a_in_regs) > regs)
+        columns /= 2;
+    int least = wgmma_regs_least(columns, a_in_regs);
+    if (least > regs)
+        diag_error(s->diag, o->loc, ERR_dot_registers, least, regs);
+    s->m->regs_least = least > s->m->regs_least ? least : s->m->regs_least;
+    return columns;
+}
+
+static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
+{
+    const struct value *a = op_opnd(o, DOT_a), *acc = op_opnd(o, DOT_acc);
+    struct warpgroup_dot d = {.g = wgmma_for(o, NULL), .a_in_regs = a->type->kind == TY_tile};
+    if (!d.g)
+        diag_bug(s->diag, o->loc, "no instruction of warpgroups does this dot");
+    struct warp_split split = wgmma_split(acc->type, s->f->num_warps);
+    struct layout expected;
+    layout_fragment(&expected, d.g->fragment, DOT_acc, acc->type, split);
+    if (!layout_equal(&expected, acc->type->layout))
+        diag_bug(s->diag, o->loc, "the sum is not laid out as a warpgroup's");
+    int columns = columns_of(s, o, acc->type->shape[1] >> split.n, d.a_in_regs);
+    d.form = form0(insn_named(d.g->name), PT_none);
+    d.form.number = (uint16_t)columns;
+    d.nsum = columns / 2;
+    d.b = operand_of(s, o, DOT_b, columns, d.g->k);
+    if (d.a_in_regs)
+        d.words = words_of(s, a, d.g->fragment);
+    else
+        d.a = operand_of(s, o, DOT_a, WGMMA_ROWS, d.g->k);
+    return d;
+}
+
+/* What a sum or A has in registers is there before the fence, so that nothing parts the instructions but what
+ * makes descriptors, of which all together would take registers. */
+struct planned {
+    struct spot at;
+    struct opnd *x;
+    bool fresh;
+};
+
+static void select_start(struct select *s, const struct op *o)
+{
+    struct warpgroup_dot d = dot_of(s, o);
+    const struct value *acc = op_opnd(o, DOT_acc);
+    const struct matrix from = matrix_of(s, acc);
+    int n = 0, k = op_opnd(o, DOT_a)->type->shape[1], steps = k / d.g->k;
+    struct planned *plan = NEW_ARRAY(s->m->arena, from.n / d.nsum * steps, struct planned);
+    struct opnd *sum = tile_new(s, op_result(o));
+    for (int i = 0; i < from.n; i += d.nsum) {
+        bool zero = is_zero(from.x + i, d.nsum);
+        set_sum(s, sum + i, from.x + i, d.nsum, zero);
+        for (int step = 0; step < steps; step++, n++) {
+            struct planned *p = &plan[n];
+            p->at = matrix_spot(&from, i);
+            p->at.k = step * d.g->k;
+            p->fresh = zero && step == 0;
+            p->x = NEW_ARRAY(s->m->arena, d.nsum + OPNDS_MOST, struct opnd);
+            memcpy(p->x, sum + i, (size_t)d.nsum * sizeof *p->x);
+        }
+    }
+    emit_insn(s, form0(INSN_wgmma_fence, PT_none), 0, 0, NULL);
+    for (int i = 0; i < n; i++) {
+        int more = put_operands(s, &d, plan[i].at, !plan[i].fresh, plan[i].x + d.nsum);
+        struct insn *in = emit_insn(s, d.form, d.nsum, d.nsum + more, plan[i].x);
+        in->nvec = (uint8_t)d.nsum;
+        in->fresh = plan[i].fresh;
+    }
+    emit_insn(s, form0(INSN_wgmma_commit, PT_none), 0, 0, NULL);
+}
+
+/* The dot under way that reads v from registers; NULL: v is a sum. */
+static const struct op *reader_of(const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (u->user->code == OP_wgmma && op_opnd(u->user, DOT_a) == v)
+            return u->user;
+    return NULL;
+}
+
+/* The results are where the sums are, and operands that dots read until now where they were: until now
+ * nobody may write there. */
+static void select_wait(struct select *s, const struct op *o)
+{
+    struct opnd x[UINT8_MAX] = {opnd_int(CLASS_b32, op_int(o, ATTR_pending))};
+    int n = 1;
+    for (int i = 0; i < o->nopnds; i++) {
+        const struct op *dot = reader_of(op_opnd(o, i));
+        if (!dot)
+            continue;
+        const struct fragment *g = wgmma_for(dot, NULL)->fragment;
+        const struct matrix words = words_of(s, op_opnd(o, i), g);
+        for (int k = 0; k < words.n / g->word_elems && n < UINT8_MAX; k++)
+            x[n++] = words.x[k];
+    }
+    emit_insn(s, form0(INSN_wgmma_wait, PT_none), 0, n, x);
+    for (int i = 0; i < o->nresults; i++)
+        memcpy(tile_new(s, &o->results[i]), tile_of(s, op_opnd(o, i)),
+               (size_t)tile_nregs(o->results[i].type) * sizeof(struct opnd));
+}
+
+void select_wgmma(struct select *s, const struct op *o)
+{
+    if (o->code == OP_wgmma)
+        select_start(s, o);
+    else if (o->code == OP_dot_wait)
+        select_wait(s, o);
+    else
+        emit_insn(s, form1(INSN_fence_async, PT_none, MOD_shared_cta), 0, 0, NULL);
+}

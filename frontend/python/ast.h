@@ -1,0 +1,139 @@
+/* ast.h: the syntax tree of a Python source, as the parser makes it and the evaluator reads it.
+ *
+ *     x = a + 1          (assign [(name x)] (binary (name a) add (int 1)))
+ *
+ * A node is a kind, a place, and the fields of its kind (nodes.h): `n->binary.left` where n->kind is
+ * AST_binary. Names are interned: equal names are equal pointers. The tree is constant once parsed and
+ * lives as long as its arena.
+ */
+#ifndef NESO_FRONTEND_AST_H
+#define NESO_FRONTEND_AST_H
+
+#include "ir/support/arena.h"
+#include "ir/support/diag.h"
+#include "ir/support/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ast_kind {
+#define NODE(kind, member, fields) AST_##kind,
+#include "frontend/python/nodes.h"
+#undef NODE
+    AST_count
+};
+
+enum oper {
+#define OPERATOR(name, spelling, precedence, class) OPER_##name,
+#include "frontend/python/nodes.h"
+#undef OPERATOR
+    OPER_count
+};
+
+/* What recursion over a tree can count on. */
+enum { AST_HEIGHT_MOST = 1000 };
+
+enum oper_class { OPER_CLASS_binary, OPER_CLASS_unary, OPER_CLASS_compare, OPER_CLASS_boolean };
+
+struct oper_info {
+    const char *name;     /* "add" */
+    const char *spelling; /* "+" */
+    int precedence;
+    enum oper_class class;
+};
+extern const struct oper_info oper_info[OPER_count];
+
+/* What a comprehension makes. */
+enum ast_form { FORM_list, FORM_set, FORM_dict, FORM_generator };
+
+/* How a parameter takes its argument: before `/`, plain, `*args`, after `*`, `**kwargs`. */
+enum ast_role { ROLE_positional, ROLE_plain, ROLE_args, ROLE_keyword, ROLE_kwargs };
+
+struct ast;
+
+struct ast_list {
+    struct ast **at;
+    int n;
+};
+
+/* A literal is never negative: -1 is a unary node. Larger literals are errors. */
+struct ast_int {
+    uint64_t low, high;
+};
+
+/* `s` is terminated, and may hold zero bytes; equal contents are equal pointers. */
+struct ast_bytes {
+    const char *s;
+    int len;
+};
+
+/* Byte offsets into the source's text: from `def` (or `async`) to the end of the last statement. */
+struct ast_range {
+    uint32_t start, end;
+};
+
+/* `loc` is where the node starts, and its span on its first line. Parentheses around an expression are not
+ * part of it; decorators are not part of a def. */
+struct ast {
+    enum ast_kind kind;
+    uint16_t height; /* levels of the tree from here down: 1 for a leaf, AST_HEIGHT_MOST at most */
+    struct loc loc;
+    union {
+#define EXPR(x) struct ast *x;
+#define LIST(x) struct ast_list x;
+#define BODY(x) struct ast_list x;
+#define NAME(x) const char *x; struct loc x##_loc;
+#define OPER(x) enum oper x; struct loc x##_loc;
+#define FLAG(x) bool x;
+#define WORD(x) const char *x;
+#define NUMBER(x) int x;
+#define BIGINT(x) struct ast_int x;
+#define REAL(x) double x;
+#define BYTES(x) struct ast_bytes x;
+#define FORM(x) enum ast_form x;
+#define ROLE(x) enum ast_role x;
+#define RANGE(x) struct ast_range x;
+#define NODE(kind, member, fields) struct node_##kind { fields char no_more; } member; /* C has no empty struct */
+#include "frontend/python/nodes.h"
+#undef NODE
+#undef EXPR
+#undef LIST
+#undef BODY
+#undef NAME
+#undef OPER
+#undef FLAG
+#undef WORD
+#undef NUMBER
+#undef BIGINT
+#undef REAL
+#undef BYTES
+#undef FORM
+#undef ROLE
+#undef RANGE
+    };
+};
+
+/* -- parse.c -- */
+
+/* A whole file: always a module; statements with errors (reported to d) are missing from it. */
+struct ast *parse_module(struct arena *a, struct interner *strings, struct diag *d, const struct source *src);
+/* One expression, as eval() takes it; NULL where it has an error. */
+struct ast *parse_expression(struct arena *a, struct interner *strings, struct diag *d, const struct source *src);
+
+/* -- ast.c -- */
+
+const char *ast_kind_name(enum ast_kind kind); /* "binary" */
+/* The whole tree as text, a statement a line, every node with its line:column+length. */
+void ast_print(const struct ast *n, struct text *out);
+/* The source of a def from its `def` on, dedented: what a compiled kernel's key is made of. */
+void ast_def_text(const struct ast *def, const struct source *src, struct text *out);
+
+/* The children of a node in source order, one a call, absent ones left out; NULL at the end:
+ *     struct ast_cursor at = {0};
+ *     for (struct ast *c; (c = ast_child(n, &at));) ... */
+struct ast_cursor {
+    int field, item;
+};
+struct ast *ast_child(const struct ast *n, struct ast_cursor *at);
+
+#endif

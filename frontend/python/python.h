@@ -1,0 +1,169 @@
+/* python.h: what the files of the evaluator share beyond frontend.h: Python's rules on concrete objects.
+ *
+ *     value.c repr.c format.c lang.c     objects, their text, the language's types
+ *     operator.c attribute.c instance.c  + and ==, x.y and x[i] and iteration, classes and exceptions
+ *     eval.c expr.c specialize.c import.c      statements, expressions, calls, modules
+ *     python.c methods.c library.c       tables of builtins: functions, methods of str and list, modules like math
+ */
+#ifndef NESO_FRONTEND_PYTHON_H
+#define NESO_FRONTEND_PYTHON_H
+
+#include "frontend/frontend.h"
+
+/* -- value.c -- */
+extern struct obj *const obj_not_implemented; /* what __eq__ and the like return to let the other side answer */
+struct obj *obj_new(struct eval *e, enum obj_kind kind);
+struct obj *obj_str_of(struct eval *e, const char *s, size_t n); /* the bytes are not copied */
+struct obj *obj_text(struct eval *e, const struct text *t);
+struct obj *obj_pair(struct eval *e, struct obj *a, struct obj *b);
+struct obj *obj_set(struct eval *e);
+struct obj *obj_class(struct eval *e, const char *name, struct obj *base);
+struct obj *obj_instance(struct eval *e, struct obj *class);
+bool obj_is_number(const struct obj *x);  /* bool, int, float */
+bool obj_is_integer(const struct obj *x); /* bool, int */
+wide obj_wide(const struct obj *x);       /* of an integer */
+double obj_double(const struct obj *x);   /* of a number */
+int number_compare(const struct obj *a, const struct obj *b); /* -1 0 1; 2 with NaN */
+bool obj_same(const struct obj *a, const struct obj *b);      /* `is` */
+int64_t obj_len(struct eval *e, struct obj *x, struct loc at); /* -1: none */
+int64_t range_find(const struct obj *range, const struct obj *x); /* the index of a number; -1: it is none of them */
+uint64_t obj_hash(struct eval *e, const struct obj *x);
+bool obj_is_hashable(struct eval *e, const struct obj *x);
+void dict_clear(struct dict *d);
+bool scope_binds(const struct scope *s, const char *name); /* has a value in s itself, or is declared there */
+void scope_declare(struct scope *s, const char *name, bool global); /* `global name`, else `nonlocal name` */
+
+/* -- repr.c -- */
+int char_bytes(const char *s, size_t left);      /* of the character at s */
+uint32_t char_code(const char *s, int n);
+int64_t str_chars(const struct obj *x);
+size_t str_offset(const struct obj *x, int64_t chars); /* in bytes */
+void show_digits(uwide u, int base, bool upper, struct text *out);
+void show_int(wide i, struct text *out);
+uwide wide_magnitude(wide i);
+struct obj *obj_to_str(struct eval *e, struct obj *x, bool repr);
+
+/* -- format.c -- */
+void format_value(struct eval *e, struct obj *x, const char *spec, size_t n, struct loc at, struct text *out);
+struct obj *format_percent(struct eval *e, struct obj *format, struct obj *args, struct loc at);
+struct obj *format_braces(struct eval *e, struct obj *format, struct obj *args, struct obj *keywords, struct loc at);
+
+/* -- operator.c -- */
+struct obj *int_from_double(struct eval *e, double f, struct loc at); /* towards zero */
+struct obj *int_checked(struct eval *e, bool overflow, wide i, struct loc at);
+/* a < b and the like on any two objects, as a bool. */
+bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at);
+bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at);
+/* x op= y: in place where the object can be changed. */
+struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
+
+/* -- attribute.c -- */
+struct obj *find_attribute(struct eval *e, struct obj *x, const char *name, struct loc at); /* NULL: none */
+void eval_setattr(struct eval *e, struct obj *x, const char *name, struct obj *value, struct loc at);
+struct obj *eval_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
+void eval_setitem(struct eval *e, struct obj *x, struct obj *index, struct obj *value, struct loc at);
+void eval_delitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
+struct slice_range {
+    int64_t start, stop, step, n;
+};
+/* What a slice takes out of n items. */
+struct slice_range slice_resolve(struct eval *e, const struct obj *slice, int64_t n, struct loc at);
+
+struct iter {
+    struct obj *x;
+    int64_t i;
+    struct loc at;
+};
+struct iter iter_of(struct eval *e, struct obj *x, struct loc at); /* raises where x cannot be iterated */
+struct obj *iter_next(struct eval *e, struct iter *it);            /* NULL: the end */
+struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at); /* a new list */
+struct obj *obj_iterator(struct eval *e, struct obj *x, struct loc at); /* an object with a position, for next() */
+/* One whose items `next` makes; NULL: the end. */
+struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e, void *state, struct loc at), void *state);
+
+/* -- instance.c: classes, their instances, exceptions -- */
+struct obj *class_find(const struct obj *class, const char *name); /* in it and its bases; name interned; NULL: none */
+bool class_is_a(const struct obj *class, const struct obj *base);
+struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, struct obj *class, struct loc at);
+struct obj *class_call(struct eval *e, struct obj *class, const struct args *args);
+/* Calls x.name(args) where its class has it, else NULL. */
+struct obj *instance_special(struct eval *e, struct obj *x, const char *name, int n, struct obj *const *args, struct loc at);
+bool instance_equal(struct eval *e, struct obj *a, struct obj *b);
+int64_t instance_len(struct eval *e, struct obj *x, struct loc at);
+void instance_show(struct eval *e, struct obj *x, struct text *out, bool repr);
+struct obj *instance_find(struct eval *e, struct obj *x, const char *name, struct loc at);
+struct obj *instance_as_tuple(struct eval *e, struct obj *x); /* of a named tuple; others: x itself */
+struct obj *super_new(struct eval *e, struct obj *class, struct obj *self);
+void exceptions_define(struct eval *e);
+struct obj *exception_value(struct eval *e, struct exception *x); /* the instance, made where there is none yet */
+const char *exception_message(struct eval *e, const struct exception *x);
+struct obj *builtin_class(struct eval *e, const char *name); /* "ValueError" */
+extern const struct native_class native_property, native_static, native_classmethod;
+/* Gives a class fields by name (a named tuple, a dataclass), for its construction, comparison and text. */
+void class_set_fields(struct eval *e, struct obj *class, struct obj *names, bool is_tuple);
+struct obj *class_fields(struct eval *e, const struct obj *class, bool *is_tuple); /* tuple of names; NULL: none */
+
+/* -- eval.c -- */
+struct note {
+    struct loc at;
+    enum error error; /* with `name` as its argument */
+    const char *name; /* NULL: no note */
+};
+_Noreturn void eval_raise_noted(struct eval *e, struct loc at, const char *class_name, struct note note, enum error error, ...);
+void eval_deeper(struct eval *e, int by, struct loc at); /* raises at the limit */
+struct obj *eval_module(struct eval *e, const struct source *src, const char *name); /* parsed and executed; raises */
+
+/* -- expr.c -- */
+typedef VEC(struct loc) loc_list;
+void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *items, struct args *out);
+struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struct loc at);
+/* Of the names in scopes, the one most like `name`, as a note's; NULL: none near. */
+const char *nearest_name(struct eval *e, const struct scope *s, const char *name);
+
+/* -- kernel.c -- */
+void kernel_check_expr(struct eval *e, const struct ast *x); /* refuses what kernels may not have */
+struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items);
+bool is_constexpr_annotation(const struct ast *x);
+/* Binds every name that a statement assigns (unknown to which value) to x; NULL: names without a
+ * value, to an unknown. */
+void bind_targets(struct eval *e, struct scope *s, const struct ast *statement, struct obj *x);
+
+/* -- specialize.c -- */
+struct obj *make_class(struct eval *e, struct scope *s, const struct ast *x);
+struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def);
+struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_list *decorators, struct obj *x);
+struct obj *call_with(struct eval *e, struct obj *callee, int n, struct obj *const *args, struct loc at);
+/* callee(*list, **keywords) */
+struct obj *call_spread(struct eval *e, struct obj *callee, struct obj *list, struct obj *keywords, struct loc at);
+const char *builtin_short_name(const struct builtin *b); /* "load" of "tl.load" */
+
+/* -- import.c -- */
+struct obj *find_module(struct eval *e, const char *name, struct loc at);   /* NULL: no such */
+void exec_import(struct eval *e, struct scope *s, const struct ast *x);
+void exec_import_from(struct eval *e, struct scope *s, const struct ast *x);
+struct obj *obj_unknown(struct eval *e, const char *name);
+extern const struct native_class native_unknown;
+
+/* -- python.c, methods.c, library.c -- */
+struct builtin_table {
+    const struct builtin *rows;
+    int n;
+};
+void builtins_define(struct eval *e);
+bool obj_is_builtin_type(const struct obj *x);                         /* int, str, list ... */
+struct obj *sort_list(struct eval *e, struct obj *list, struct obj *key, bool reverse, struct loc at); /* stable, in place */
+struct obj *dict_items(struct eval *e, const struct dict *d);          /* a list of pairs */
+void dict_update(struct eval *e, struct obj *dict, struct obj *from, struct loc at); /* a mapping, or pairs */
+struct obj *instance_names(struct eval *e, struct obj *x);             /* x.__dict__ */
+int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* an int argument */
+struct obj *arg_str(struct eval *e, struct obj *x, struct loc at);     /* x, a str */
+struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* what type(x) is */
+/* Where `part` is in s[from, to), from the left or the right; -1: nowhere. */
+int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const struct obj *part, bool from_right);
+struct obj *seq_reverse(struct obj *x);                                 /* itself */
+struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name); /* of str, list, dict ...; NULL: none */
+struct obj *library_module(struct eval *e, const char *name);          /* math, os ...; NULL: none */
+void fill_math(struct eval *e, struct obj *module);
+void define_builtins(struct eval *e, struct scope *into, const struct builtin *rows, int n);
+
+#endif

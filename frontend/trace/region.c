@@ -1,0 +1,312 @@
+/* region.c: functions of the language that become regions on scalars: the combine functions of reductions and scans, and
+ * what tl.map_elementwise maps.
+ *
+ * A region only computes. What asserts in it is a value more: the number of the assertion that failed, 0 for none,
+ * combined as the others are, and looked at when the op is done:
+ *
+ *     reduce %x (%a, %b) {               %r, %failed = reduce %x, %zero (%a, %m, %b, %n) {
+ *       assert %a_small "too large"        %code = select %a_small, 0, 1
+ *       yield %sum                  =>     %worst = maxs (maxs %m, %n), %code
+ *     }                                    yield %sum, %worst
+ *                                        }
+ *                                        assert (%failed != 1) "too large"
+ *
+ * so that no lane's assertion stops a launch for values that are not part of the result. */
+#include "frontend/trace/trace.h"
+
+#include <string.h>
+
+/* -- assertions as values -- */
+
+typedef VEC(const struct op *) assertions;
+
+static bool asserts(const struct block *b)
+{
+    for (const struct op *o = b->first; o; o = o->next) {
+        if (o->code == OP_assert)
+            return true;
+        for (int i = 0; i < o->nregions; i++)
+            if (asserts(o->regions[i]))
+                return true;
+    }
+    return false;
+}
+
+static struct value *code_of_block(struct eval *e, struct block *b, assertions *all);
+
+static struct value *code_of_assertion(struct eval *e, struct op *o, assertions *all)
+{
+    VEC_PUSH(e->arena, all, o);
+    struct builder b = build_before(o);
+    struct value *none = build_const_i32(&b, 0), *code = build_const_i32(&b, all->n);
+    code = build_select(&b, op_opnd(o, 0), none, code);
+    if (op_opnd(o, 1))
+        code = build_select(&b, op_opnd(o, 1), code, none);
+    op_erase(o);
+    return code;
+}
+
+/* The `if` again, which yields the code of the branch taken too. */
+static struct value *code_of_branches(struct eval *e, struct op *o, assertions *all)
+{
+    int n = o->nresults;
+    const struct type **types = NEW_ARRAY(e->arena, n + 1, const struct type *);
+    for (int i = 0; i < n; i++)
+        types[i] = o->results[i].type;
+    types[n] = type_scalar(e->trace->module, DT_i32);
+    struct builder b = build_before(o);
+    struct op *with = build_if(&b, op_opnd(o, 0), n + 1, types);
+    for (int k = 0; k < 2; k++) {
+        struct value *code = code_of_block(e, o->regions[k], all);
+        struct builder end = build_before(o->regions[k]->last);
+        code = code ? code : build_const_i32(&end, 0);
+        struct value **yields = NEW_ARRAY(e->arena, n + 1, struct value *);
+        for (int i = 0; i < n; i++)
+            yields[i] = op_opnd(o->regions[k]->last, i);
+        yields[n] = code;
+        op_set_opnds(o->regions[k]->last, n + 1, yields);
+        struct block *empty = with->regions[k];
+        op_set_region(with, k, o->regions[k]);
+        op_set_region(o, k, empty);
+    }
+    for (int i = 0; i < n; i++) {
+        value_take_name(&with->results[i], &o->results[i]);
+        value_replace(&o->results[i], &with->results[i]);
+    }
+    op_erase(o);
+    return &with->results[n];
+}
+
+/* The number of an assertion in the block that failed; NULL: it has none. */
+static struct value *code_of_block(struct eval *e, struct block *b, assertions *all)
+{
+    struct value *worst = NULL;
+    for (struct op *next, *o = b->first; o; o = next) {
+        struct value *code = NULL;
+        next = o->next;
+        if (o->code == OP_assert)
+            code = code_of_assertion(e, o, all);
+        else if (o->code == OP_if && (asserts(o->regions[0]) || asserts(o->regions[1])))
+            code = code_of_branches(e, o, all);
+        if (!code)
+            continue;
+        struct builder after = build_before(next);
+        worst = worst ? build_binary(&after, OP_maxs, worst, code) : code;
+    }
+    return worst;
+}
+
+/* A reduction or scan with an operand, a result and two arguments of its region more. */
+static struct op *with_operand(struct eval *e, struct op *o, struct value *x, struct loc at)
+{
+    int n = o->nopnds + 1;
+    struct value **opnds = NEW_ARRAY(e->arena, n, struct value *);
+    const struct type **types = NEW_ARRAY(e->arena, n, const struct type *);
+    const struct type *elem = type_elem(x->type);
+    for (int i = 0; i < n; i++)
+        opnds[i] = i < n - 1 ? op_opnd(o, i) : x;
+    for (int i = 0; i < n; i++)
+        types[i] =
+            i < n - 1 ? o->results[i].type : type_with_elem(e->trace->module, o->results[0].type, elem);
+    struct op *with = build_op(trace_builder(e, at), o->code, n, opnds, n, types, 1);
+    for (int i = 0; i < 2 * n; i++) {
+        bool is_new = i % n == n - 1;
+        struct value *old = is_new ? NULL : o->regions[0]->args.at[i - i / n];
+        struct value *arg = block_add_arg(with->regions[0], is_new ? elem : old->type, i < n ? "a" : "b");
+        if (old)
+            value_replace(old, arg);
+    }
+    while (o->regions[0]->first)
+        op_move_to_end(o->regions[0]->first, with->regions[0]);
+    op_set_int(with, ATTR_axis, op_int(o, ATTR_axis));
+    op_erase(o);
+    return with;
+}
+
+struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at)
+{
+    if (!asserts(o->regions[0]))
+        return o;
+    assertions all = {0};
+    const struct type *x = op_opnd(o, 0)->type, *i32 = type_scalar(e->trace->module, DT_i32);
+    struct value *zero = build_const_bits(trace_builder(e, at), type_with_elem(e->trace->module, x, i32), 0);
+    o = with_operand(e, o, zero, at);
+    struct block *region = o->regions[0];
+    int n = o->nopnds;
+    struct value *code = code_of_block(e, region, &all);
+    struct builder end = build_before(region->last);
+    struct value *before = build_binary(&end, OP_maxs, region->args.at[n - 1], region->args.at[2 * n - 1]);
+    struct value **yields = NEW_ARRAY(e->arena, n, struct value *);
+    for (int i = 0; i < n - 1; i++)
+        yields[i] = op_opnd(region->last, i);
+    yields[n - 1] = build_binary(&end, OP_maxs, before, code);
+    op_set_opnds(region->last, n, yields);
+    struct value *failed = &o->results[n - 1];
+    for (int i = 0; i < all.n; i++) {
+        struct builder b = build_at_end(e->trace->block, all.at[i]->loc);
+        const struct attr *text = op_attr(all.at[i], ATTR_text);
+        struct value *number = build_const_int(&b, failed->type, i + 1),
+                     *holds = build_cmp(&b, PRED_ne, failed, number);
+        struct op *check = build_op(&b, OP_assert, 1, &holds, 0, NULL, 0);
+        op_set_str(check, ATTR_text, text->s, (int)strlen(text->s));
+    }
+    return o;
+}
+
+/* -- tracing -- */
+
+/* An op that does more than compute or assert; NULL: there is none. */
+static const struct op *find_effect(const struct block *b)
+{
+    for (const struct op *o = b->first; o->next; o = o->next) {
+        bool is_control = op_info[o->code].family == FAMILY_control;
+        const struct op *found = is_control || o->code == OP_assert || is_pure(o) ? NULL : o;
+        for (int i = 0; i < o->nregions && !found; i++)
+            found = find_effect(o->regions[i]);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/* What fn returns for the region's arguments, of types[i % n]. */
+static struct obj *run(struct eval *e, struct obj *fn, struct block *b, int n,
+                       const struct lang_type *const *types, struct loc at)
+{
+    int nargs = b->args.n;
+    struct obj **items = NEW_ARRAY(e->arena, nargs, struct obj *);
+    struct loc *locs = NEW_ARRAY(e->arena, nargs, struct loc);
+    for (int i = 0; i < nargs; i++) {
+        items[i] = obj_tensor(e, b->args.at[i], types[i % n]);
+        items[i]->tensor.is_named = true;
+        locs[i] = at;
+    }
+    struct args args = {.n = nargs, .at = items, .locs = locs, .loc = at};
+    return eval_call(e, fn, &args);
+}
+
+static struct trace into_region(const struct eval *e, struct block *b)
+{
+    struct trace inner = *e->trace;
+    inner.block = b;
+    inner.in_region = true;
+    return inner;
+}
+
+/* Ends the region; false: an effect in it is reported. */
+static bool end_region(struct eval *e, struct block *b, int n, struct value *const *values, struct loc at)
+{
+    struct builder end = build_at_end(b, trace_loc(e, at));
+    build_yield(&end, n, values);
+    const struct op *effect = find_effect(b);
+    if (effect)
+        diag_error(e->diag, trace_loc(e, at), ERR_combine_effects, op_info[effect->code].name);
+    return !effect;
+}
+
+/* What a combine function returned, as n values of the types given. */
+static bool region_values(struct eval *e, struct obj *r, int n, const struct lang_type *const *types,
+                          struct value **out, struct loc at)
+{
+    if (is_error(r))
+        return false;
+    struct obj *one[1] = {r};
+    struct obj *const *items = r->kind == OBJ_tuple ? r->seq.at : one;
+    bool ok = (r->kind == OBJ_tuple ? r->seq.n : 1) == n;
+    for (int i = 0; ok && i < n; i++) {
+        struct obj *x = to_tensor(e, items[i], at);
+        if (is_error(x))
+            return false;
+        ok = x->kind == OBJ_tensor && lang_equal(x->tensor.type, types[i]);
+        out[i] = ok ? x->tensor.value : NULL;
+    }
+    if (!ok)
+        diag_error(e->diag, trace_loc(e, at), ERR_combine_types, type_text(e, r));
+    return ok;
+}
+
+bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n,
+                  const struct lang_type *const *types, struct loc at)
+{
+    struct trace *outer = e->trace, inner = into_region(e, b);
+    struct value **values = NEW_ARRAY(e->arena, n, struct value *);
+    e->trace = &inner;
+    struct obj *r = run(e, combine, b, n, types, at);
+    bool ok = region_values(e, r, n, types, values, at) && end_region(e, b, n, values, at);
+    e->trace = outer;
+    return ok;
+}
+
+/* -- functions of single elements -- */
+
+/* The scalars that the function returned; NULL: an error is reported. */
+static struct obj *mapped_values(struct eval *e, struct obj *r, struct loc at)
+{
+    struct obj *list = r->kind == OBJ_tuple ? obj_tuple(e, r->seq.n, r->seq.at) : obj_tuple(e, 1, &r);
+    if (is_error(r))
+        return NULL;
+    for (int i = 0; i < list->seq.n; i++) {
+        struct obj *x = list->seq.at[i] = to_tensor(e, list->seq.at[i], at);
+        if (is_error(x))
+            return NULL;
+        if (x->kind != OBJ_tensor || rank_of(x) > 0) {
+            diag_error(e->diag, trace_loc(e, at), ERR_map_result, type_text(e, x));
+            return NULL;
+        }
+    }
+    if (list->seq.n == 0)
+        diag_error(e->diag, trace_loc(e, at), ERR_map_result, "nothing");
+    return list->seq.n ? list : NULL;
+}
+
+/* Of scalars: a call. */
+static struct obj *mapped_scalars(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at)
+{
+    struct loc *locs = NEW_ARRAY(e->arena, n, struct loc);
+    for (int i = 0; i < n; i++)
+        locs[i] = at;
+    struct args args = {.n = n, .at = obj_tuple(e, n, x)->seq.at, .locs = locs, .loc = at};
+    struct obj *list = mapped_values(e, eval_call(e, fn, &args), at);
+    return list ? list : obj_error;
+}
+
+/* An op of the operands' shape, made once its region is known. */
+static struct op *map_op(struct eval *e, struct obj *const *x, int n, struct block *region,
+                         const struct obj *list, struct loc at)
+{
+    struct value **opnds = NEW_ARRAY(e->arena, n, struct value *);
+    const struct type **types = NEW_ARRAY(e->arena, list->seq.n, const struct type *);
+    for (int i = 0; i < n; i++)
+        opnds[i] = x[i]->tensor.value;
+    for (int i = 0; i < list->seq.n; i++)
+        types[i] = type_with_elem(e->trace->module, opnds[0]->type, list->seq.at[i]->tensor.value->type);
+    struct op *o = build_op(trace_builder(e, at), OP_map, n, opnds, list->seq.n, types, 1);
+    op_set_region(o, 0, region);
+    return o;
+}
+
+struct obj *trace_map(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at)
+{
+    if (rank_of(x[0]) == 0)
+        return mapped_scalars(e, fn, x, n, at);
+    struct block *region = block_new(e->trace->func, NULL);
+    const struct lang_type **types = NEW_ARRAY(e->arena, n, const struct lang_type *);
+    for (int i = 0; i < n; i++) {
+        types[i] = scalar_of(x[i]);
+        block_add_arg(region, type_elem(x[i]->tensor.value->type), "x");
+    }
+    struct trace *outer = e->trace, inner = into_region(e, region);
+    e->trace = &inner;
+    struct obj *list = mapped_values(e, run(e, fn, region, n, types, at), at);
+    struct value **values = NEW_ARRAY(e->arena, list ? list->seq.n : 0, struct value *);
+    for (int i = 0; list && i < list->seq.n; i++)
+        values[i] = list->seq.at[i]->tensor.value;
+    bool ok = list && end_region(e, region, list->seq.n, values, at);
+    e->trace = outer;
+    if (!ok)
+        return obj_error;
+    struct op *o = map_op(e, x, n, region, list, at);
+    for (int i = 0; i < list->seq.n; i++)
+        list->seq.at[i] = tensor_like(e, x[0], &o->results[i], scalar_of(list->seq.at[i]));
+    return list;
+}

@@ -1,0 +1,616 @@
+/* trace.c: the rules of a kernel where they differ from plain Python's: names, assignments,
+ * calls (language.md 1, 4.5).
+ *
+ *     @triton.jit                              kernel @add(%x: ptr<f32> {divisible=16}, %n: i32) ... {
+ *     def add(x, n, BLOCK: tl.constexpr):        %pid = program_id axis=0 : i32
+ *         pid = tl.program_id(0)       =>        ...
+ *         ...                                    return
+ *                                              }
+ *
+ * The evaluator walks the syntax; an operation on a tensor emits ops at the end of e->trace->block.
+ * Calls of jit functions are inlined, a kernel parameter is a constant or an argument of the IR
+ * function as the spec says. */
+#include "frontend/python/python.h"
+#include "frontend/trace/trace.h"
+
+#include <string.h>
+
+#define PRELUDE_NAME "<prelude>"
+
+/* -- places -- */
+
+struct loc trace_loc(const struct eval *e, struct loc at)
+{
+    if (e->trace && e->trace->place.line)
+        return e->trace->place;
+    if (!at.call)
+        at.call = e->call;
+    return at;
+}
+
+struct builder *trace_builder(struct eval *e, struct loc at)
+{
+    e->trace->builder = build_at_end(e->trace->block, trace_loc(e, at));
+    return &e->trace->builder;
+}
+
+bool trace_is_tensor(const struct obj *x)
+{
+    if (x->kind == OBJ_tuple)
+        for (int i = 0; i < x->seq.n; i++)
+            if (trace_is_tensor(x->seq.at[i]))
+                return true;
+    return x->kind == OBJ_tensor;
+}
+
+/* -- names -- */
+
+void trace_lose(struct eval *e, const char *name, struct loc at, bool in_loop)
+{
+    struct lost *l = NEW(e->arena, struct lost);
+    *l = (struct lost){trace_loc(e, at), in_loop};
+    *map_at_ptr(e->trace->lost, name) = l;
+}
+
+/* Gives values that bear no user's name yet the variable's. */
+static void give_name(struct obj *x, const char *name)
+{
+    if (x->kind == OBJ_tuple)
+        for (int i = 0; i < x->seq.n; i++)
+            give_name(x->seq.at[i], name);
+    if (x->kind != OBJ_tensor || x->tensor.is_named)
+        return;
+    value_rename(x->tensor.value, name);
+    x->tensor.is_named = true;
+}
+
+/* Does a file import the language under a name? If not, it is written in the 1.0 dialect. */
+static bool imports_language(const struct scope *globals)
+{
+    for (int i = 0; i < globals->names.n; i++) {
+        const struct obj *x = globals->names.entries[i].value;
+        if (x && x->kind == OBJ_module && strcmp(x->module.name, "triton.language") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Python builtins that kernels know. */
+static bool is_usable(const struct eval *e, const char *name)
+{
+    static const char *const names[] = {"len",   "int",  "float",      "bool",    "str",     "list",
+                                        "tuple", "type", "isinstance", "getattr", "hasattr", "breakpoint"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return e->trace->spec->interpreter;
+}
+
+static struct obj *library_name(struct eval *e, struct scope *s, const char *name)
+{
+    bool is_python = e->trace->spec->interpreter && strcmp(name, "print") == 0;
+    struct obj *x = is_python ? NULL : find_bare(e, name);
+    if (x)
+        return x;
+    x = is_usable(e, name) ? scope_get(e->builtins->module.scope, name) : NULL;
+    if (x || (s->globals && imports_language(s->globals)))
+        return x;
+    return find_language(e, name);
+}
+
+/* Why a name is not defined: where it ended, or what was meant. */
+static void explain_missing(struct eval *e, struct scope *s, const char *name)
+{
+    void **lost = map_get_ptr(e->trace->lost, name);
+    const char *near = strlen(name) > 2 ? nearest_name(e, s, name) : NULL;
+    if (lost) {
+        const struct lost *l = *lost;
+        diag_note(e->diag, l->at, l->in_loop ? ERR_note_lost_in_loop : ERR_note_lost_in_branch, name);
+    } else if (find_language(e, name)) {
+        diag_hint(e->diag, ERR_hint_language_name, name);
+    } else if (near) {
+        diag_hint(e->diag, ERR_did_you_mean, near);
+    }
+}
+
+/* What a kernel's own scopes have; names beyond them are globals and variables around it. */
+static bool is_local(const struct eval *e, const struct scope *s, const char *name)
+{
+    for (const struct scope *closure = e->trace->frame->fn->closure; s && s != closure; s = s->parent)
+        if (scope_get(s, name))
+            return true;
+    return false;
+}
+
+/* Data that a compiled kernel would freeze without a word. */
+static bool is_plain_data(const struct obj *x)
+{
+    return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;
+}
+
+static bool may_use_globals(const struct eval *e, const struct scope *s)
+{
+    const char *value = e->host && e->host->getenv
+                            ? e->host->getenv(e->host->ctx, "TRITON_ALLOW_NON_CONSTEXPR_GLOBALS")
+                            : NULL;
+    return e->trace->spec->interpreter || e->trace->place.line || (value && strcmp(value, "1") == 0) ||
+           !(s->globals && imports_language(s->globals));
+}
+
+struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
+{
+    const char *id = name->name.id;
+    struct obj *x = scope_find(s, id);
+    if (x && is_plain_data(x) && !is_local(e, s, id) && !may_use_globals(e, s)) {
+        diag_error(e->diag, trace_loc(e, name->loc), ERR_global, id);
+        diag_hint(e->diag, ERR_hint_global, id);
+        return obj_error;
+    }
+    if (!x)
+        x = library_name(e, s, id);
+    if (x)
+        return x;
+    diag_error(e->diag, trace_loc(e, name->loc), ERR_name, id);
+    explain_missing(e, s, id);
+    return obj_error;
+}
+
+/* -- assignment -- */
+
+/* `x: tl.constexpr` alone: the scope remembers it in a name that no program can spell. */
+static const char *declared_name(struct eval *e, const char *name)
+{
+    struct text t;
+    text_init(&t, e->arena);
+    text_printf(&t, "constexpr %s", name);
+    return intern(e->strings, t.s, t.len);
+}
+
+struct obj *trace_constexpr(struct eval *e, struct obj *x, struct loc at)
+{
+    if (x->kind == OBJ_tensor && x->tensor.constant)
+        x = x->tensor.constant;
+    if (is_error(x))
+        return x;
+    if (!trace_is_tensor(x))
+        return obj_constexpr(e, x);
+    diag_error(e->diag, trace_loc(e, at), ERR_constexpr_of_tensor, type_text(e, x));
+    return obj_error;
+}
+
+static bool is_known(const struct obj *x)
+{
+    return !trace_is_tensor(x) || (x->kind == OBJ_tensor && x->tensor.constant);
+}
+
+static void assign_name(struct eval *e, struct scope *s, const struct ast *target, struct obj *value,
+                        bool is_constexpr)
+{
+    const char *name = target->name.id;
+    if (!value) {
+        scope_set(s, declared_name(e, name), obj_true);
+        return;
+    }
+    struct obj *old = scope_get(s, name);
+    if (is_constexpr && old && !is_error(old)) {
+        diag_error(e->diag, trace_loc(e, target->loc), ERR_constexpr_again, name);
+        diag_hint(e->diag, ERR_hint_new_name);
+        return;
+    }
+    bool is_wanted = is_constexpr || (!is_error(value) && scope_get(s, declared_name(e, name)));
+    if (is_wanted && is_known(value)) { /* of a run-time value the annotation says nothing, in Triton too */
+        scope_set(s, name, trace_constexpr(e, value, target->loc));
+        return;
+    }
+    if (!is_error(value) && !trace_is_host_object(value)) {
+        value = to_tensor(e, value, target->loc);
+        give_name(value, name);
+    }
+    scope_set(s, name, value);
+}
+
+static void assign_items(struct eval *e, struct scope *s, const struct ast *target, struct obj *value,
+                         bool is_constexpr)
+{
+    int n = target->tuple.items.n;
+    bool is_sequence = value->kind == OBJ_tuple || value->kind == OBJ_list;
+    if (!is_sequence || value->seq.n < n) {
+        if (!is_sequence && !is_error(value))
+            diag_error(e->diag, trace_loc(e, target->loc), ERR_unpack_kind, type_text(e, value));
+        else if (is_sequence)
+            diag_error(e->diag, trace_loc(e, target->loc), ERR_unpack_count, n, value->seq.n);
+        for (int i = 0; i < n; i++)
+            trace_assign(e, s, target->tuple.items.at[i], obj_error, false);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        trace_assign(e, s, target->tuple.items.at[i], value->seq.at[i], is_constexpr);
+}
+
+void trace_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value,
+                  bool is_constexpr)
+{
+    switch (target->kind) {
+    case AST_name: assign_name(e, s, target, value, is_constexpr); return;
+    case AST_tuple:
+    case AST_list: assign_items(e, s, target, value, is_constexpr); return;
+    case AST_subscript:
+        diag_error(e->diag, trace_loc(e, target->loc), ERR_assign_item);
+        diag_hint(e->diag, ERR_hint_assign_item);
+        return;
+    case AST_attribute:
+        diag_error(e->diag, trace_loc(e, target->loc), ERR_assign_attribute, target->attribute.name);
+        return;
+    default: diag_error(e->diag, trace_loc(e, target->loc), ERR_kernel_target);
+    }
+}
+
+/* -- branches and conditions -- */
+
+static bool is_condition(const struct obj *x)
+{
+    return x->kind == OBJ_bool || x->kind == OBJ_int || x->kind == OBJ_none;
+}
+
+enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond,
+                   struct obj **result)
+{
+    struct loc at = stmt->if_.test->loc;
+    if (cond->kind == OBJ_tensor) {
+        struct value *c = tensor_condition(e, cond, at);
+        if (c)
+            return join_if(e, s, stmt, c, result);
+        cond = obj_error;
+    }
+    if (is_condition(cond))
+        return eval_block(e, s, obj_truth(e, cond, at) ? &stmt->if_.body : &stmt->if_.orelse, result);
+    if (!is_error(cond))
+        diag_error(e->diag, trace_loc(e, at), ERR_condition_kind, obj_type_name(cond));
+    return trace_give_up(e, s, stmt);
+}
+
+/* One side of `a if c else b`, in a block of its own. */
+static struct obj *side(struct eval *e, struct scope *s, const struct ast *x, struct block *b)
+{
+    struct trace *outer = e->trace, inner = *outer;
+    inner.block = b;
+    e->trace = &inner;
+    struct obj *value = eval_expr(e, s, x);
+    if (!is_error(value))
+        value = to_tensor(e, value, x->loc);
+    e->trace = outer;
+    return value;
+}
+
+struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, struct obj *cond)
+{
+    struct value *c = tensor_condition(e, cond, x->conditional.test->loc);
+    if (!c)
+        return obj_error;
+    struct block *blocks[2] = {block_new(e->trace->func, NULL), block_new(e->trace->func, NULL)};
+    struct obj *values[2] = {side(e, s, x->conditional.then, blocks[0]),
+                             side(e, s, x->conditional.orelse, blocks[1])};
+    if (is_error(values[0]) || is_error(values[1]))
+        return obj_error;
+    struct obj *first = values[0];
+    values[0] = meet(e, values[0], values[1], blocks[0], x->loc);
+    values[1] = meet(e, values[1], first, blocks[1], x->loc);
+    if (!same_type(e, values[0], values[1])) {
+        diag_error(e->diag, trace_loc(e, x->loc), ERR_ternary_types, type_text(e, values[0]),
+                   type_text(e, values[1]));
+        return obj_error;
+    }
+    return join_values(e, c, blocks, values, x->loc);
+}
+
+struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x)
+{
+    bool is_or = x->boolean.op == OPER_or;
+    struct obj *all = NULL, *last = obj_none;
+    for (int i = 0; i < x->boolean.operands.n; i++) {
+        const struct ast *operand = x->boolean.operands.at[i];
+        struct obj *v = trace_truth(e, eval_expr(e, s, operand), operand->loc);
+        if (is_error(v))
+            return v;
+        if (v->kind != OBJ_tensor) {
+            last = v;
+            if (obj_truth(e, v, operand->loc) == is_or)
+                return v;
+            continue;
+        }
+        if (!is_dtype(scalar_of(v), DT_i1)) {
+            diag_error(e->diag, trace_loc(e, operand->loc), ERR_not_boolean,
+                       oper_info[x->boolean.op].spelling, type_text(e, v));
+            diag_hint(e->diag, ERR_hint_compare_zero);
+            return obj_error;
+        }
+        all = all ? tensor_binary(e, is_or ? OPER_bitor : OPER_bitand, all, v, x->loc) : v;
+    }
+    return all ? all : last;
+}
+
+/* -- calls -- */
+
+static bool same_arguments(struct eval *e, const struct scope *a, const struct scope *b)
+{
+    for (int i = 0; i < b->names.n; i++) {
+        struct obj *x = scope_get(a, b->names.entries[i].key), *y = b->names.entries[i].value;
+        if (!x || !y || !same_type(e, x, y))
+            return false;
+    }
+    return true;
+}
+
+/* Is this call, with the same types and constants, running already? */
+static bool is_recursive(struct eval *e, const struct function *fn, const struct scope *args)
+{
+    for (const struct trace_frame *f = e->trace->frame; f; f = f->outer)
+        if (f->fn->def == fn->def && f->args && same_arguments(e, f->args, args))
+            return true;
+    return false;
+}
+
+/* A copy of the arguments, as they are before the body assigns to them; and constants out of locals that hold
+ * one, where the parameter asks for a constant. */
+static struct scope *settle_arguments(struct eval *e, const struct function *fn, struct scope *s)
+{
+    const struct ast_list *params = &fn->def->def.params;
+    for (int i = 0; i < params->n; i++) {
+        const struct ast *p = params->at[i];
+        struct obj *x = scope_get(s, p->param.name);
+        if (x && x->kind == OBJ_tensor && x->tensor.constant && is_constexpr_annotation(p->param.annotation))
+            scope_set(s, p->param.name, obj_constexpr(e, x->tensor.constant));
+    }
+    struct scope *copy = scope_new(e, NULL);
+    for (int i = 0; i < s->names.n; i++)
+        if (s->names.entries[i].value)
+            scope_set(copy, s->names.entries[i].key, s->names.entries[i].value);
+    return copy;
+}
+
+static struct obj *inline_call(struct eval *e, const struct function *fn, struct scope *s,
+                               const struct trace_frame *frame, struct loc at)
+{
+    struct trace *outer = e->trace, inner = *outer;
+    uint16_t call = e->call;
+    struct obj *result = obj_none;
+    inner.frame = frame;
+    inner.in_loop = false;
+    inner.pending = NULL;
+    if (strcmp(fn->src->name, PRELUDE_NAME) == 0)
+        inner.place = trace_loc(e, at);
+    else if (!inner.place.line)
+        e->call = diag_push_call(e->diag, trace_loc(e, at), fn->name);
+    e->trace = &inner;
+    eval_block(e, s, &fn->def->def.body, &result);
+    result = join_returns(e, result, at);
+    outer->block = inner.block;
+    e->trace = outer;
+    e->call = call;
+    return result;
+}
+
+struct obj *trace_inline(struct eval *e, struct function *fn, const struct args *args)
+{
+    for (int i = 0; i < args->n + args->nkw; i++)
+        if (is_error(i < args->n ? args->at[i] : args->kw_at[i - args->n]))
+            return obj_error;
+    struct scope *s = scope_new(e, fn->closure);
+    eval_bind(e, fn, args, s);
+    struct trace_frame frame = {.outer = e->trace->frame, .fn = fn, .args = settle_arguments(e, fn, s)};
+    if (is_recursive(e, fn, frame.args)) {
+        diag_error(e->diag, trace_loc(e, args->loc), ERR_recursion, fn->name);
+        return obj_error;
+    }
+    return inline_call(e, fn, s, &frame, args->loc);
+}
+
+struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args)
+{
+    return trace_inline(e, &callee->jit->fn, args);
+}
+
+/* -- the prelude: a section of it is parsed when a kernel first needs it -- */
+
+/* Runs a section as a module, outside of the kernel being traced. */
+static struct obj *run_section(struct eval *e, const char *text, size_t len, const char *name)
+{
+    struct trace *trace = e->trace;
+    uint16_t call = e->call;
+    e->trace = NULL;
+    e->call = 0;
+    struct obj *m = eval_file(e, diag_add_source(e->diag, PRELUDE_NAME, text, len), name, NULL);
+    e->trace = trace;
+    e->call = call;
+    if (!m)
+        diag_bug(e->diag, (struct loc){0}, "the prelude does not parse");
+    return m;
+}
+
+static bool section_has(const struct section *at, const char *words)
+{
+    const char *found = strstr(at->s, words);
+    return found && found < at->s + at->len;
+}
+
+/* The module of the section that defines a function or class. */
+static struct obj *section_of(struct eval *e, const char *name)
+{
+    struct text def, class, module;
+    text_init(&def, e->arena);
+    text_init(&class, e->arena);
+    text_init(&module, e->arena);
+    text_printf(&def, "\ndef %s(", name);
+    text_printf(&class, "\nclass %s:", name);
+    for (struct section at = {0}; section_next(prelude_py, &at);) {
+        if (!section_has(&at, def.s) && !section_has(&at, class.s))
+            continue;
+        text_printf(&module, "neso.prelude.%d", (int)(at.s - prelude_py));
+        void **found = map_get(&e->modules, module.s, module.len);
+        return found ? *found : run_section(e, at.s, at.len, intern_str(e->strings, module.s));
+    }
+    diag_bug(e->diag, (struct loc){0}, "no %s in the prelude", name);
+}
+
+struct obj *prelude_function(struct eval *e, const char *name)
+{
+    struct text key;
+    text_init(&key, e->arena);
+    text_printf(&key, "neso.prelude %s", name);
+    void **found = map_get(&e->modules, key.s, key.len);
+    struct obj *m = found ? *found : section_of(e, name);
+    if (!found)
+        *map_at(&e->modules, key.s, key.len) = m;
+    return scope_get(m->module.scope, intern_str(e->strings, name));
+}
+
+struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct obj *const *items,
+                               struct loc at)
+{
+    struct loc *locs = NEW_ARRAY(e->arena, n, struct loc);
+    struct obj **copy = NEW_ARRAY(e->arena, n, struct obj *);
+    for (int i = 0; i < n; i++) {
+        locs[i] = at;
+        copy[i] = items[i];
+    }
+    struct args args = {.n = n, .at = copy, .locs = locs, .loc = at};
+    return eval_call(e, prelude_function(e, name), &args);
+}
+
+/* -- kernels -- */
+
+static struct obj *meta_dict(struct eval *e, const struct spec *spec)
+{
+    struct obj *d = obj_dict(e);
+    for (int i = 0; i < spec->nmeta; i++)
+        dict_set(e, d->dict, obj_cstr(e, spec->meta_names[i]), obj_constexpr(e, spec->meta_values[i]));
+    return d;
+}
+
+/* One parameter: a constant, or an argument of the IR function. An argument of value 1 is a constant that may
+ * be used as the i32 that it is, hence not marked as a constexpr. */
+static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p, const struct spec_arg *a)
+{
+    if (a->equals_one)
+        return obj_int(e, 1);
+    if (a->is_const)
+        return obj_constexpr(e, a->value);
+    bool is_ptr = a->type->kind == LT_ptr;
+    struct param param = {.name = a->name,
+                          .divisible = a->divisible,
+                          .is_const = is_ptr && a->type->is_const,
+                          .is_unsigned = !is_ptr && a->type->is_unsigned && a->type->dtype != DT_i1,
+                          .loc = p->loc};
+    struct obj *x = obj_tensor(e, func_add_param(f, lang_ir(f->module, a->type), param), a->type);
+    x->tensor.is_named = true;
+    return x;
+}
+
+/* The arguments that a parameter takes, from *n on; those of a tuple are named after it and their place in
+ * it, a descriptor's tensor as the descriptor. NULL: there are
+ * too few, or they make no descriptor. */
+static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
+                              const struct obj *parts, const char *name, int *n)
+{
+    if (!parts || parts->kind != OBJ_tuple) {
+        if (*n >= spec->nargs) {
+            diag_error(e->diag, p->loc, ERR_param_missing, p->param.name);
+            return NULL;
+        }
+        struct spec_arg *a = &spec->args[(*n)++];
+        a->name = name;
+        return bind_leaf(e, f, p, a);
+    }
+    struct obj **items = NEW_ARRAY(e->arena, parts->seq.n, struct obj *);
+    for (int i = 0; i < parts->seq.n; i++) {
+        struct text t;
+        const char *part = argument_part_name(e, parts, i);
+        text_init(&t, e->arena);
+        text_str(&t, name);
+        if (part && !(i == 0 && is_box(parts)))
+            text_printf(&t, "_%s", part);
+        else if (!part)
+            text_printf(&t, "_%d", i);
+        items[i] = bind_param(e, f, p, spec, parts->seq.at[i], intern(e->strings, t.s, t.len), n);
+        if (!items[i])
+            return NULL;
+    }
+    struct obj *x = obj_tuple_like(e, parts, items);
+    return is_box(x) && !check_descriptor(e, x, p->loc) ? NULL : x;
+}
+
+static bool bind_params(struct eval *e, struct func *f, const struct function *fn, struct spec *spec,
+                        struct scope *s)
+{
+    const struct ast_list *params = &fn->def->def.params;
+    int n = 0;
+    for (int i = 0; i < params->n; i++) {
+        const struct ast *p = params->at[i];
+        if (p->param.role == ROLE_kwargs) {
+            scope_set(s, p->param.name, meta_dict(e, spec));
+            continue;
+        }
+        struct obj *x = bind_param(e, f, p, spec, spec->parts ? spec->parts[i] : NULL, p->param.name, &n);
+        if (!x)
+            return false;
+        scope_set(s, p->param.name, x);
+    }
+    return true;
+}
+
+static struct func *func_for(struct module *m, const struct function *fn, const struct spec *spec)
+{
+    struct func *f = func_new(m, fn->name);
+    f->num_warps = spec->num_warps ? spec->num_warps : f->num_warps;
+    f->num_stages = spec->num_stages ? spec->num_stages : f->num_stages;
+    f->num_ctas = spec->num_ctas ? spec->num_ctas : f->num_ctas;
+    f->maxnreg = spec->maxnreg;
+    f->fp_fusion = spec->fp_fusion;
+    f->target = spec->target;
+    f->loc = fn->def->def.name_loc;
+    return f;
+}
+
+static void trace_body(struct eval *e, struct func *f, const struct function *fn, struct spec *spec)
+{
+    struct map lost, unfilled;
+    int nerrors = e->diag->nerrors;
+    map_init(&lost, e->arena);
+    map_init(&unfilled, e->arena);
+    struct scope *s = scope_new(e, fn->closure);
+    struct trace_frame frame = {.fn = fn};
+    struct trace t = {.func = f,
+                      .module = f->module,
+                      .spec = spec,
+                      .block = f->body,
+                      .frame = &frame,
+                      .lost = &lost,
+                      .unfilled = &unfilled};
+    struct trace *outer = e->trace;
+    uint16_t call = e->call;
+    struct obj *result = obj_none;
+    e->trace = &t;
+    e->call = 0;
+    if (bind_params(e, f, fn, spec, s)) {
+        eval_block(e, s, &fn->def->def.body, &result);
+        build_return(trace_builder(e, fn->def->loc));
+        if (!spec->has_host_calls && !spec->stops)
+            trace_drop_statements(f->body, spec);
+        if (e->diag->nerrors == nerrors)
+            trace_warn_of_unfilled(e, f, &unfilled);
+    }
+    e->trace = outer;
+    e->call = call;
+}
+
+struct func *frontend_trace(struct eval *e, struct obj *jit, struct spec *spec, struct module *m)
+{
+    const struct function *fn = &jit->jit->fn;
+    int nerrors = e->diag->nerrors;
+    struct func *f = func_for(m, fn, spec);
+    trace_body(e, f, fn, spec);
+    if (e->diag->nerrors == nerrors)
+        return f;
+    m->funcs.n--;
+    return NULL;
+}

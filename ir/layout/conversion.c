@@ -1,0 +1,247 @@
+/* conversion.c: what it takes to convert a tile from one layout of threads to another, and how to shuffle
+ * it.
+ *
+ * 4 elements in 2 lanes of 2 registers, to be transposed (A is reg[1] lane[2], B is reg[2] lane[1]):
+ *
+ *              lane 0   lane 1                 lane 0   lane 1
+ *     reg 0      0        2           reg 0      0        1
+ *     reg 1      1        3           reg 1      2        3
+ *
+ * A shuffle lets every lane offer one register and take what some lane offers. Filling B's registers one
+ * after the other fails: for register 0, lane 0 must offer both 0 and 1. Instead, in round k let lane l
+ * fill its register l ^ k:
+ *
+ *     round 0: lane 0 fills reg 0 with 0 of itself, lane 1 fills reg 1 with 3 of itself      (no shuffle needed)
+ *     round 1: lane 0 fills reg 1 with 2 of lane 1, lane 1 fills reg 0 with 1 of lane 0
+ *
+ * So a round is a subspace C of B's places (register, lane), or that moved by a constant, with
+ *   - one register for each lane: C is a complement of the places of lane 0, U;
+ *   - one register offered by each source lane: let M map B's places to A's. Where M's lane is zero on C, so is its register.
+ *     Let W be all places that come from lane 0: C meets W only in the kernel K of M.
+ * C is K with a common complement of U + K and W. It exists unless W is larger than U + K, that is, unless a
+ * lane holds more of what others lack than all can take. When A is replicated, M is chosen to take from lanes
+ * nearby: from the lane itself, moved by the difference of the two layouts.
+ *
+ * Costs, in issue slots of a warp, as an estimate: a shuffle per round, and selects where a lane's choice of
+ * register depends on the lane; against a store and a load a register and a barrier. */
+#include "ir/layout/layout.h"
+
+#include "ir/support/span.h"
+
+#include <string.h>
+
+/* A warp's barrier, and the latency of shared memory, in issue slots that other warps could not fill. */
+enum { SHARED_SLOTS = 32, SHARED_SLOTS_PER_REG = 2 };
+
+/* A place in a warp as one word: the register's bits, then the lane's. */
+struct places {
+    int reg_bits, lane_bits;
+};
+
+static uint32_t reg_part(const struct places *p, uint32_t place)
+{
+    return place & ((UINT32_C(1) << p->reg_bits) - 1);
+}
+
+static uint32_t lane_part(const struct places *p, uint32_t place)
+{
+    return place >> p->reg_bits;
+}
+
+/* M: for each of B's bits (registers, lanes, warps), A's place moves by this. */
+struct moves {
+    struct places from, to;
+    int nwarp; /* bits of warps and CTAs */
+    uint32_t of[LAYOUT_BITS_MAX], flip;
+    uint32_t free_regs; /* of `to` */
+};
+
+static bool find_moves(struct moves *m, const struct layout *from, const struct layout *to)
+{
+    if (memcmp(&from->nbits[IN_lane], &to->nbits[IN_lane], sizeof from->nbits - IN_lane) != 0)
+        return false;
+    struct span s = {0};
+    for (int i = 0; i < from->nbits[IN_reg] + from->nbits[IN_lane]; i++)
+        span_add(&s, from->basis[i], UINT64_C(1) << i);
+    *m = (struct moves){.from = {from->nbits[IN_reg], from->nbits[IN_lane]},
+                        .to = {to->nbits[IN_reg], to->nbits[IN_lane]},
+                        .nwarp = to->nbits[IN_warp] + to->nbits[IN_cta],
+                        .free_regs = layout_free_bits(to, IN_reg)};
+    int n = m->to.reg_bits + m->to.lane_bits + m->nwarp;
+    for (int i = 0; i <= n; i++) {
+        uint32_t vector = i < n ? to->basis[i] : from->flip ^ to->flip, stay = 0;
+        if (i >= m->to.reg_bits && i < n) {
+            int at = i - m->to.reg_bits;
+            vector ^= from->basis[m->from.reg_bits + at];
+            stay = at < m->from.lane_bits ? UINT32_C(1) << (m->from.reg_bits + at) : 0;
+        }
+        uint64_t place = 0;
+        if (span_reduce(&s, vector, &place))
+            return false;
+        *(i < n ? &m->of[i] : &m->flip) = stay ^ (uint32_t)place;
+    }
+    return true;
+}
+
+/* The subspace of places where the images `of` have none of the bits `mask` set. */
+static void kernel(struct basis *out, const struct moves *m, uint32_t mask)
+{
+    struct span images = {0};
+    *out = (struct basis){0};
+    for (int i = 0; i < m->to.reg_bits + m->to.lane_bits; i++) {
+        if (m->free_regs >> i & 1 && i < m->to.reg_bits)
+            continue;
+        uint64_t place = UINT64_C(1) << i;
+        uint32_t rest = span_reduce(&images, m->of[i] & mask, &place);
+        if (rest)
+            span_add(&images, m->of[i] & mask, UINT64_C(1) << i);
+        else
+            basis_add(out, (uint32_t)place);
+    }
+}
+
+/* C, as the register that each lane bit fills. */
+static bool find_round(uint32_t *put, const struct moves *m)
+{
+    uint32_t regs = ((UINT32_C(1) << m->to.reg_bits) - 1) & ~m->free_regs;
+    uint32_t lanes = ((UINT32_C(1) << m->to.lane_bits) - 1) << m->to.reg_bits;
+    struct basis k, w, u, c;
+    kernel(&k, m, UINT32_MAX);
+    kernel(&w, m, UINT32_MAX << m->from.reg_bits);
+    u = k;
+    for (int i = 0; i < m->to.reg_bits; i++)
+        if (regs >> i & 1)
+            basis_add(&u, UINT32_C(1) << i);
+    if (w.n > u.n)
+        return false;
+    int n = u.n;
+    basis_complement(&c, &u, &w, regs | lanes, n);
+    basis_extend(&c, k.vector, k.n, SPAN_BITS);
+    struct span by_lane = {0};
+    for (int i = 0; i < c.n; i++)
+        span_add(&by_lane, lane_part(&m->to, c.vector[i]), reg_part(&m->to, c.vector[i]));
+    for (int i = 0; i < m->to.lane_bits; i++) {
+        uint64_t reg = 0;
+        span_reduce(&by_lane, UINT32_C(1) << i, &reg);
+        put[i] = (uint32_t)reg;
+    }
+    return true;
+}
+
+/* Which register each source lane offers, when lane l fills register put(l) of its own. False if a lane would
+ * have to offer two at once. */
+static bool find_offers(struct span *offer, const struct moves *m, const uint32_t *put)
+{
+    *offer = (struct span){0};
+    for (int i = 0; i < m->to.lane_bits; i++) {
+        uint32_t place = m->of[m->to.reg_bits + i];
+        for (int r = 0; r < m->to.reg_bits; r++)
+            if (put[i] >> r & 1)
+                place ^= m->of[r];
+        uint64_t reg = reg_part(&m->from, place);
+        if (span_reduce(offer, lane_part(&m->from, place), &reg) == 0 && reg != 0)
+            return false;
+        span_add(offer, lane_part(&m->from, place), reg_part(&m->from, place));
+    }
+    for (int i = 0; i < m->from.lane_bits; i++) /* lanes that nobody takes from offer anything */
+        span_add(offer, UINT32_C(1) << i, 0);
+    return true;
+}
+
+/* What a step that moves the source by `place` adds. */
+static struct shuffle_step step_for(const struct moves *m, const struct span *offer, uint32_t place,
+                                    uint32_t put)
+{
+    uint64_t reg = reg_part(&m->from, place);
+    span_reduce(offer, lane_part(&m->from, place), &reg);
+    return (struct shuffle_step){.offer = (uint32_t)reg, .source = lane_part(&m->from, place), .put = put};
+}
+
+static void fill_steps(struct shuffle *s, const struct moves *m, const struct span *offer,
+                       const uint32_t *put)
+{
+    *s = (struct shuffle){.nthread = m->to.lane_bits + m->nwarp, .first = step_for(m, offer, m->flip, 0)};
+    for (int i = 0; i < m->to.reg_bits; i++)
+        if (!(m->free_regs >> i & 1))
+            s->round[s->nround++] = step_for(m, offer, m->of[i], UINT32_C(1) << i);
+    for (int i = 0; i < m->to.lane_bits; i++) {
+        uint32_t place = m->of[m->to.reg_bits + i];
+        for (int r = 0; r < m->to.reg_bits; r++)
+            if (put[i] >> r & 1)
+                place ^= m->of[r];
+        uint64_t reg = 0;
+        span_reduce(offer, UINT32_C(1) << i, &reg);
+        s->thread[i] = (struct shuffle_step){
+            .offer = (uint32_t)reg, .source = lane_part(&m->from, place), .put = put[i]};
+    }
+    for (int i = 0; i < m->nwarp; i++)
+        s->thread[m->to.lane_bits + i] = step_for(m, offer, m->of[m->to.reg_bits + m->to.lane_bits + i], 0);
+}
+
+bool layout_shuffle(struct shuffle *s, const struct layout *from, const struct layout *to)
+{
+    struct moves m;
+    struct span offer;
+    uint32_t put[LAYOUT_BITS_MAX] = {0};
+    if (!find_moves(&m, from, to))
+        return false;
+    if (!find_offers(&offer, &m, put) && !(find_round(put, &m) && find_offers(&offer, &m, put)))
+        return false;
+    fill_steps(s, &m, &offer, put);
+    return true;
+}
+
+struct shuffle_step shuffle_at(const struct shuffle *s, uint32_t round, uint32_t thread)
+{
+    struct shuffle_step r = s->first;
+    for (int i = 0; i < s->nround + s->nthread; i++) {
+        bool set = i < s->nround ? round >> i & 1 : thread >> (i - s->nround) & 1;
+        const struct shuffle_step *step = i < s->nround ? &s->round[i] : &s->thread[i - s->nround];
+        if (set)
+            r = (struct shuffle_step){r.offer ^ step->offer, r.source ^ step->source, r.put ^ step->put};
+    }
+    return r;
+}
+
+/* -- classes -- */
+
+/* Does every round take from the lane itself? */
+static bool stays_in_lane(const struct shuffle *s, int lane_bits)
+{
+    uint32_t moved = s->first.source;
+    for (int i = 0; i < s->nround; i++)
+        moved |= s->round[i].source;
+    for (int i = 0; i < s->nthread; i++)
+        moved |= s->thread[i].source ^ (i < lane_bits ? UINT32_C(1) << i : 0);
+    return moved == 0;
+}
+
+/* Shuffles, and selects where threads differ in what they offer and put. */
+static int shuffle_slots(const struct shuffle *s)
+{
+    struct span offers = {0}, puts = {0};
+    for (int i = 0; i < s->nthread; i++) {
+        span_add(&offers, s->thread[i].offer, 0);
+        span_add(&puts, s->thread[i].put, 0);
+    }
+    return (1 + offers.rank + puts.rank) << s->nround;
+}
+
+static bool is_same_map(const struct layout *a, const struct layout *b)
+{
+    return memcmp(a->nbits, b->nbits, sizeof a->nbits) == 0 && a->flip == b->flip &&
+           memcmp(a->basis, b->basis, (size_t)layout_first(a, IN_count) * sizeof a->basis[0]) == 0;
+}
+
+enum conversion layout_conversion(const struct layout *from, const struct layout *to)
+{
+    struct shuffle s;
+    if (is_same_map(from, to))
+        return CONVERSION_none;
+    if (!layout_shuffle(&s, from, to))
+        return CONVERSION_shared;
+    if (stays_in_lane(&s, to->nbits[IN_lane]))
+        return CONVERSION_registers;
+    bool cheap = shuffle_slots(&s) <= SHARED_SLOTS + (SHARED_SLOTS_PER_REG << s.nround);
+    return cheap ? CONVERSION_shuffle : CONVERSION_shared;
+}

@@ -1,0 +1,500 @@
+/* layout.c: where each element of a tile lives, as a linear map over GF(2).
+ *
+ * A tile of 4x4 elements, spread over 2 warps of (to keep it small) 4 lanes with 2 registers each. Write in
+ * each element's square who holds it, as warp.lane.register:
+ *
+ *              column 0   1   2   3
+ *     row 0         000 001 010 011          coordinate = row-major index: row r, column c is 4r + c
+ *     row 1         020 021 030 031          in bits: r1 r0 c1 c0
+ *     row 2         100 101 110 111
+ *     row 3         120 121 130 131
+ *
+ * Number the registers, lanes and warps in bits too: each bit that is set moves us by a fixed amount in the
+ * tile. Register bit 0 moves by (0,1), lane bit 0 by (0,2), lane bit 1 by (1,0), warp bit 0 by (2,0). That is
+ * all there is to know; the tile's 16 squares follow by XOR, and the layout is these four numbers:
+ *
+ *     reg[(0,1)] lane[(0,2) (1,0)] warp[(2,0)]       or, as coordinates,      reg[1] lane[2 4] warp[8]
+ *
+ * Lane 3 = 11b of warp 1 with register 1 holds 1 ^ 2 ^ 4 ^ 8 = 15, which is (3,3): see the table. As
+ * sizes are powers of two and bits do not carry into each other here, XOR is addition; but XOR also
+ * describes what addition cannot:
+ *
+ *     row 0    0 1 2 3       offsets in shared memory of a 4x4 tile, XOR-swizzled: row r stores column c at c ^ r.
+ *     row 1    5 4 7 6       As a layout: offset[(0,1) (0,2) (1,1) (2,2)]. Offset 4 holds coordinate (1,1), as 100b
+ *     row 2   10 11 8 9      picks the third vector. With 4 banks (offset mod 4), the four elements of each row are in
+ *     row 3   15 14 13 12    four banks, and so are the four of each column.
+ *
+ * Why the map goes from the place in the hardware to the coordinate, and not the other way: because
+ * an element may be in several places, but a place holds one element. A row of 4 elements in the
+ * same 2 warps of 4 lanes:
+ *
+ *     lane[1 2] warp[0]           warp 1 holds what warp 0 holds: the zero vector means replication. The map is not
+ *                                 invertible, but surjective, and its inverse may pick the place where all replicated
+ *                                 bits are zero: the *owner*, who stores, counts and prints the element.
+ *
+ * Everything asked of layouts is then linear algebra on some twenty words:
+ *
+ *   - transpose, reshape, expand_dims permute bits of the coordinate; a reduction drops them (lanes that differed in
+ *     them now hold the same: zero vectors); broadcasting is the reverse. No data moves.
+ *   - a conversion from A to B: divide. B's place for what A holds at x is B^-1(A(x)), again a matrix. If it leaves lane
+ *     and warp alone, the conversion renames registers; if it leaves the warp alone, it shuffles; else it goes through
+ *     shared memory.
+ *   - a vector access of 4 elements needs four neighbours in one thread: two register vectors that are 1 and 2.
+ *   - lanes that access shared memory together hit different banks if the vectors of their addresses are independent
+ *     also after cutting all but the bank's bits: a rank. (allocate_shared.c)
+ */
+#include "ir/layout/layout.h"
+
+#include "ir/support/span.h"
+#include "ir/support/text.h"
+
+#include <string.h>
+
+/* -- making -- */
+
+void layout_init(struct layout *l, int rank, const int *shape)
+{
+    memset(l, 0, sizeof *l);
+    l->rank = (uint8_t)rank;
+    for (int d = 0; d < rank; d++)
+        l->dim_bits[d] = (uint8_t)__builtin_ctz((unsigned)shape[d]);
+}
+
+static int count_bits(const struct layout *l)
+{
+    return layout_first(l, IN_count);
+}
+
+void layout_add(struct layout *l, enum in kind, uint32_t vector)
+{
+    int at = layout_first(l, kind) + l->nbits[kind], n = count_bits(l);
+    memmove(&l->basis[at + 1], &l->basis[at], (size_t)(n - at) * sizeof l->basis[0]);
+    l->basis[at] = vector;
+    l->nbits[kind]++;
+}
+
+/* The bits of the coordinate that are dimension d's: its lowest one's number. */
+static int dim_first_bit(const struct layout *l, int d)
+{
+    int first = 0;
+    for (int k = l->rank - 1; k > d; k--)
+        first += l->dim_bits[k];
+    return first;
+}
+
+/* Deals out up to n bits of the dimensions in turn, at most most[d] (NULL: all that are left) of each. */
+struct dealer {
+    struct layout *l;
+    const int *order;
+    int used[RANK_MAX];
+};
+
+static int deal(struct dealer *x, enum in kind, int n, const int *most)
+{
+    for (int k = 0; k < x->l->rank; k++) {
+        int d = x->order[k], end = x->l->dim_bits[d];
+        if (most && __builtin_ctz((unsigned)most[d]) < end)
+            end = __builtin_ctz((unsigned)most[d]);
+        for (; n > 0 && x->used[d] < end; n--)
+            layout_add(x->l, kind, UINT32_C(1) << (dim_first_bit(x->l, d) + x->used[d]++));
+    }
+    return n;
+}
+
+void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread,
+                    const int *order, int num_warps)
+{
+    layout_init(l, rank, shape);
+    struct dealer x = {.l = l, .order = order};
+    deal(&x, IN_reg, COORD_BITS_MAX, elems_per_thread);
+    int free_lanes = deal(&x, IN_lane, LANE_BITS, NULL);
+    int free_warps = deal(&x, IN_warp, __builtin_ctz((unsigned)num_warps), NULL);
+    deal(&x, IN_reg, COORD_BITS_MAX, NULL);
+    while (free_lanes-- > 0)
+        layout_add(l, IN_lane, 0);
+    while (free_warps-- > 0)
+        layout_add(l, IN_warp, 0);
+}
+
+/* -- asking -- */
+
+int layout_coord_bits(const struct layout *l)
+{
+    int n = 0;
+    for (int d = 0; d < l->rank; d++)
+        n += l->dim_bits[d];
+    return n;
+}
+
+int layout_first(const struct layout *l, enum in kind)
+{
+    int first = 0;
+    for (int k = 0; k < (int)kind; k++)
+        first += l->nbits[k];
+    return first;
+}
+
+uint32_t layout_basis(const struct layout *l, enum in kind, int bit)
+{
+    return l->basis[layout_first(l, kind) + bit];
+}
+
+/* The XOR of a kind's vectors picked by `in`; bits past the kind's last count for nothing. */
+static uint32_t apply_kind(const struct layout *l, enum in kind, uint32_t in)
+{
+    uint32_t coord = 0;
+    for (int i = 0, first = layout_first(l, kind); i < l->nbits[kind]; i++)
+        if (in >> i & 1)
+            coord ^= l->basis[first + i];
+    return coord;
+}
+
+uint32_t layout_apply(const struct layout *l, uint32_t reg, uint32_t lane, uint32_t warp, uint32_t cta)
+{
+    return l->flip ^ apply_kind(l, IN_reg, reg) ^ apply_kind(l, IN_lane, lane) ^
+           apply_kind(l, IN_warp, warp) ^ apply_kind(l, IN_cta, cta);
+}
+
+uint32_t layout_apply_offset(const struct layout *l, uint32_t offset)
+{
+    return l->flip ^ apply_kind(l, IN_offset, offset);
+}
+
+void layout_split_coord(const struct layout *l, uint32_t coord, int *index)
+{
+    for (int d = l->rank - 1; d >= 0; d--) {
+        index[d] = (int)(coord & ((UINT32_C(1) << l->dim_bits[d]) - 1));
+        coord >>= l->dim_bits[d];
+    }
+}
+
+bool layout_equal(const struct layout *a, const struct layout *b)
+{
+    return a->rank == b->rank && memcmp(a->dim_bits, b->dim_bits, sizeof a->dim_bits) == 0 &&
+           memcmp(a->nbits, b->nbits, sizeof a->nbits) == 0 && a->flip == b->flip &&
+           memcmp(a->basis, b->basis, (size_t)count_bits(a) * sizeof a->basis[0]) == 0;
+}
+
+/* All vectors, each with its input bit as combo. A vector that depends on earlier ones is left out, so that
+ * its bit is in no combo: solving gives owners. */
+static void span_of_layout(const struct layout *l, struct span *s)
+{
+    *s = (struct span){0};
+    for (int i = 0, n = count_bits(l); i < n; i++)
+        span_add(s, l->basis[i], UINT64_C(1) << i);
+}
+
+bool layout_is_surjective(const struct layout *l)
+{
+    struct span s;
+    span_of_layout(l, &s);
+    return s.rank == layout_coord_bits(l);
+}
+
+uint32_t layout_free_bits(const struct layout *l, enum in kind)
+{
+    struct span s = {0};
+    int first = layout_first(l, kind);
+    for (int i = 0; i < first; i++)
+        span_add(&s, l->basis[i], 0);
+    uint32_t mask = 0;
+    for (int i = 0; i < l->nbits[kind]; i++)
+        if (!span_add(&s, l->basis[first + i], 0))
+            mask |= UINT32_C(1) << i;
+    return mask;
+}
+
+/* -- shape changes -- */
+
+void layout_reshape(struct layout *out, const struct layout *l, int rank, const int *shape)
+{
+    struct layout r;
+    layout_init(&r, rank, shape);
+    memcpy(r.nbits, l->nbits, sizeof r.nbits);
+    memcpy(r.basis, l->basis, sizeof r.basis);
+    r.flip = l->flip;
+    *out = r;
+}
+
+static uint32_t dim_field(const struct layout *l, uint32_t coord, int d)
+{
+    return coord >> dim_first_bit(l, d) & ((UINT32_C(1) << l->dim_bits[d]) - 1);
+}
+
+static uint32_t trans_coord(const struct layout *l, uint32_t coord, const int *order)
+{
+    uint32_t r = 0;
+    for (int d = 0; d < l->rank; d++)
+        r = r << l->dim_bits[order[d]] | dim_field(l, coord, order[d]);
+    return r;
+}
+
+void layout_trans(struct layout *out, const struct layout *l, const int *order)
+{
+    struct layout r = *l;
+    for (int d = 0; d < l->rank; d++)
+        r.dim_bits[d] = l->dim_bits[order[d]];
+    for (int i = 0, n = count_bits(l); i < n; i++)
+        r.basis[i] = trans_coord(l, l->basis[i], order);
+    r.flip = trans_coord(l, l->flip, order);
+    *out = r;
+}
+
+/* A coordinate without the bits of dimension d. */
+static uint32_t drop_dim(const struct layout *l, uint32_t coord, int d)
+{
+    int first = dim_first_bit(l, d);
+    return (coord & ((UINT32_C(1) << first) - 1)) | coord >> (first + l->dim_bits[d]) << first;
+}
+
+void layout_squash(struct layout *out, const struct layout *l, int dim)
+{
+    struct layout r = *l;
+    r.dim_bits[dim] = 0;
+    for (int i = 0, n = count_bits(l); i < n; i++)
+        r.basis[i] = drop_dim(l, l->basis[i], dim);
+    r.flip = drop_dim(l, l->flip, dim);
+    *out = r;
+}
+
+void layout_part(struct layout *out, const struct layout *l, const int *shape, const int *at)
+{
+    struct layout r;
+    layout_init(&r, l->rank, shape);
+    memcpy(r.nbits, l->nbits, sizeof r.nbits);
+    int n = count_bits(l), index[RANK_MAX];
+    for (int i = 0; i <= n; i++) {
+        layout_split_coord(l, i < n ? l->basis[i] : l->flip, index);
+        uint32_t coord = 0;
+        for (int d = 0; d < l->rank; d++)
+            coord = coord << r.dim_bits[d] | (uint32_t)(i < n ? index[d] : index[d] + at[d]);
+        *(i < n ? &r.basis[i] : &r.flip) = coord;
+    }
+    *out = r;
+}
+
+void layout_slice(struct layout *out, const struct layout *l, int dim, bool drop, int *reg_of)
+{
+    struct layout r;
+    layout_squash(&r, l, dim);
+    memmove(&r.dim_bits[dim], &r.dim_bits[dim + 1], (size_t)(r.rank - dim - 1));
+    r.dim_bits[--r.rank] = 0;
+    if (drop) {
+        layout_drop_free_regs(&r, &r, reg_of);
+    } else if (reg_of) {
+        for (int i = 0; i < 1 << r.nbits[IN_reg]; i++)
+            reg_of[i] = i;
+    }
+    *out = r;
+}
+
+void layout_expand(struct layout *out, const struct layout *l, int dim)
+{
+    struct layout r = *l;
+    memmove(&r.dim_bits[dim + 1], &r.dim_bits[dim], (size_t)(r.rank - dim));
+    r.dim_bits[dim] = 0;
+    r.rank++;
+    *out = r;
+}
+
+/* The low bits of x, put one after the other where `mask` has none. */
+static int spread_around(uint32_t x, uint32_t mask)
+{
+    uint32_t r = 0;
+    for (int to = 0; x; to++)
+        if (!(mask >> to & 1)) {
+            r |= (x & 1) << to;
+            x >>= 1;
+        }
+    return (int)r;
+}
+
+void layout_drop_free_regs(struct layout *out, const struct layout *l, int *reg_of)
+{
+    uint32_t dropped = layout_free_bits(l, IN_reg);
+    struct layout r = *l;
+    memset(r.basis, 0, sizeof r.basis);
+    r.nbits[IN_reg] = 0;
+    int n = 0;
+    for (int i = 0, end = count_bits(l); i < end; i++) {
+        bool is_reg = i < l->nbits[IN_reg];
+        if (is_reg && dropped >> i & 1)
+            continue;
+        r.basis[n++] = l->basis[i];
+        r.nbits[IN_reg] = (uint8_t)(r.nbits[IN_reg] + is_reg);
+    }
+    for (uint32_t i = 0; reg_of && i < UINT32_C(1) << r.nbits[IN_reg]; i++)
+        reg_of[i] = spread_around(i, dropped);
+    *out = r;
+}
+
+/* -- algebra -- */
+
+void layout_divide(struct place_map *m, const struct layout *from, const struct layout *to)
+{
+    struct span s;
+    span_of_layout(to, &s);
+    *m = (struct place_map){.nin = count_bits(from), .nout = count_bits(to)};
+    for (int i = 0; i < m->nin; i++)
+        span_reduce(&s, from->basis[i], &m->basis[i]);
+    span_reduce(&s, from->flip ^ to->flip, &m->flip);
+}
+
+uint64_t place_apply(const struct place_map *m, uint64_t place)
+{
+    uint64_t r = m->flip;
+    for (int i = 0; i < m->nin; i++)
+        if (place >> i & 1)
+            r ^= m->basis[i];
+    return r;
+}
+
+/* -- text -- */
+
+static const char *const in_words[IN_count] = {"reg", "lane", "warp", "cta", "offset"};
+
+static void print_vector(const struct layout *l, uint32_t v, struct text *t)
+{
+    if (l->rank == 1) {
+        text_printf(t, "%u", (unsigned)v);
+        return;
+    }
+    text_char(t, '(');
+    for (int d = 0; d < l->rank; d++)
+        text_printf(t, d ? ",%u" : "%u", (unsigned)dim_field(l, v, d));
+    text_char(t, ')');
+}
+
+/* The flip is printed if it says something; without any vector, it says the rank. */
+void layout_print(const struct layout *l, struct text *t)
+{
+    const char *space = "";
+    for (enum in kind = IN_reg; kind < IN_count; kind++) {
+        if (!l->nbits[kind])
+            continue;
+        text_printf(t, "%s%s[", space, in_words[kind]);
+        for (int i = 0; i < l->nbits[kind]; i++) {
+            if (i)
+                text_char(t, ' ');
+            print_vector(l, layout_basis(l, kind, i), t);
+        }
+        text_char(t, ']');
+        space = " ";
+    }
+    if (l->flip || !count_bits(l)) {
+        text_printf(t, "%sflip[", space);
+        print_vector(l, l->flip, t);
+        text_char(t, ']');
+    }
+}
+
+/* What is read before the shape is known: each vector by dimension. */
+struct reader {
+    const char *s;
+    int rank; /* -1: not yet known */
+    int nvectors;
+    uint32_t vector[LAYOUT_BITS_MAX + 1][RANK_MAX]; /* the last is the flip's */
+};
+
+static bool read_char(struct reader *r, char c)
+{
+    while (*r->s == ' ')
+        r->s++;
+    if (*r->s != c)
+        return false;
+    r->s++;
+    return true;
+}
+
+static bool read_word(struct reader *r, const char *word)
+{
+    while (*r->s == ' ')
+        r->s++;
+    size_t n = strlen(word);
+    if (strncmp(r->s, word, n) != 0 || r->s[n] != '[')
+        return false;
+    r->s += n + 1;
+    return true;
+}
+
+static bool read_number(struct reader *r, uint32_t *out)
+{
+    while (*r->s == ' ')
+        r->s++;
+    const char *start = r->s;
+    uint32_t x = 0;
+    for (; *r->s >= '0' && *r->s <= '9' && x < UINT32_C(1) << COORD_BITS_MAX; r->s++)
+        x = 10 * x + (uint32_t)(*r->s - '0');
+    *out = x;
+    return r->s > start && x < UINT32_C(1) << COORD_BITS_MAX;
+}
+
+/* vector := number | '(' number (',' number)* ')' | '()'. All must be of one rank. */
+static bool read_vector(struct reader *r, uint32_t *vector)
+{
+    int n = 0;
+    if (!read_char(r, '(')) {
+        n = 1;
+        if (!read_number(r, &vector[0]))
+            return false;
+    } else if (!read_char(r, ')')) {
+        do {
+            if (n == RANK_MAX || !read_number(r, &vector[n++]))
+                return false;
+        } while (read_char(r, ','));
+        if (!read_char(r, ')'))
+            return false;
+    }
+    if (r->rank < 0)
+        r->rank = n;
+    return r->rank == n;
+}
+
+static bool read_vectors(struct reader *r, struct layout *l)
+{
+    for (int kind = 0; kind < IN_count; kind++) {
+        if (!read_word(r, in_words[kind]))
+            continue;
+        while (!read_char(r, ']')) {
+            if (r->nvectors == LAYOUT_BITS_MAX || !read_vector(r, r->vector[r->nvectors++]))
+                return false;
+            l->nbits[kind]++;
+        }
+    }
+    if (read_word(r, "flip"))
+        return read_vector(r, r->vector[LAYOUT_BITS_MAX]) && read_char(r, ']');
+    return r->rank >= 0;
+}
+
+static uint32_t join_coord(const struct layout *l, const uint32_t *index)
+{
+    uint32_t coord = 0;
+    for (int d = 0; d < l->rank; d++)
+        coord = coord << l->dim_bits[d] | index[d];
+    return coord;
+}
+
+const char *layout_parse(struct layout *l, const char *s)
+{
+    struct reader r = {.s = s, .rank = -1};
+    struct layout out;
+    memset(&out, 0, sizeof out);
+    if (!read_vectors(&r, &out))
+        return NULL;
+    out.rank = (uint8_t)r.rank;
+    for (int d = 0; d < r.rank; d++) {
+        uint32_t all = 0;
+        for (int i = 0; i <= LAYOUT_BITS_MAX; i++)
+            all |= r.vector[i][d];
+        out.dim_bits[d] = (uint8_t)(all ? bits_top(all) + 1 : 0);
+    }
+    if (layout_coord_bits(&out) > COORD_BITS_MAX)
+        return NULL;
+    for (int i = 0; i < r.nvectors; i++)
+        out.basis[i] = join_coord(&out, r.vector[i]);
+    out.flip = join_coord(&out, r.vector[LAYOUT_BITS_MAX]);
+    if (!layout_is_surjective(&out))
+        return NULL;
+    *l = out;
+    return r.s;
+}

@@ -1,0 +1,98 @@
+/* matrix.c: when can ldmatrix load a tile from shared memory?
+ *
+ * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8, 16
+ * bytes, of matrix l / 8; register i then has of matrix i, in lane l, the 32-bit word l mod 4 of
+ * row l / 4. As bits of places:
+ *
+ *     in a row of 16 bytes:    the elements of a word, lane bits 0 and 1
+ *     which row:               lane bits 2, 3, 4                              (trans: row and column change places, so
+ *     which matrix:            two bits of the registers                       that a word has elements of two rows)
+ *
+ * So a layout is loaded by ldmatrix if, divided by that of shared memory, the first line's bits give the
+ * lowest bits of the offset, one each, and no others do. The layout of whoever gives addresses has the first
+ * line in registers and the others in lanes: shared memory that serves accesses of 16 bytes in this layout
+ * without conflicts serves ldmatrix too.
+ */
+#include "ir/layout/layout.h"
+
+enum { ROW_BYTES = 16, WORD_BYTES = 4, COLUMN_LANES = 2, ROW_LANES = 3 };
+
+/* Numbers of l's place bits: those inside a row, those of the row. */
+struct split {
+    int column[ROW_LANES + 1], ncolumns, row[ROW_LANES];
+};
+
+static bool split_bits(struct split *x, const struct layout *l, int elem_bytes, bool trans)
+{
+    int words = elem_bytes < WORD_BYTES ? log2_floor(WORD_BYTES / elem_bytes) : 0,
+        lane = layout_first(l, IN_lane);
+    if (l->nbits[IN_lane] != LANE_BITS || l->nbits[IN_reg] < words || elem_bytes > WORD_BYTES ||
+        (trans && words != 1))
+        return false;
+    *x = (struct split){0};
+    for (int i = 0; i < ROW_LANES; i++)
+        x->row[i] = lane + COLUMN_LANES + i;
+    for (int i = 0; i < words; i++)
+        x->column[x->ncolumns++] = i;
+    for (int i = 0; i < COLUMN_LANES; i++)
+        x->column[x->ncolumns++] = lane + i;
+    for (int i = 0; trans && i < ROW_LANES; i++) {
+        int swap = x->row[i];
+        x->row[i] = x->column[i];
+        x->column[i] = swap;
+    }
+    return true;
+}
+
+bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct layout *l, int elem_bytes,
+                        bool trans)
+{
+    struct split s;
+    if (!split_bits(&s, l, elem_bytes, trans))
+        return false;
+    int words = elem_bytes < WORD_BYTES ? log2_floor(WORD_BYTES / elem_bytes) : 0, nregs = l->nbits[IN_reg];
+    int nmatrix_bits = nregs - words < 2 ? nregs - words : 2;
+    *x = (struct matrix_load){.trans = trans, .nmatrices = 1 << nmatrix_bits, .word_bits = words};
+    *out = *l;
+    for (int kind = 0; kind < IN_count; kind++)
+        out->nbits[kind] = 0;
+    for (int i = 0; i < s.ncolumns; i++)
+        layout_add(out, IN_reg, l->basis[s.column[i]]);
+    for (int i = words + nmatrix_bits; i < nregs; i++)
+        layout_add(out, IN_reg, l->basis[i]);
+    for (int i = 0; i < ROW_LANES; i++)
+        x->row[x->nrows++] = UINT64_C(1) << s.row[i];
+    for (int i = 0; i < 2; i++)
+        x->row[x->nrows++] = i < nmatrix_bits ? UINT64_C(1) << (words + i) : 0;
+    for (int i = 0; i < x->nrows; i++)
+        layout_add(out, IN_lane, x->row[i] ? l->basis[__builtin_ctzll(x->row[i])] : 0);
+    for (int kind = IN_warp; kind < IN_offset; kind++)
+        for (int i = 0; i < l->nbits[kind]; i++) {
+            layout_add(out, (enum in)kind, layout_basis(l, (enum in)kind, i));
+            x->row[x->nrows++] = UINT64_C(1) << (layout_first(l, (enum in)kind) + i);
+        }
+    return true;
+}
+
+/* Do the column bits make the lowest bits of the offset, in order, and nobody else? */
+static bool rows_line_up(const struct layout *shared, const struct layout *rows, int elem_bytes)
+{
+    int n = ROW_BYTES / elem_bytes, reg_of[ROW_BYTES];
+    if (layout_shared_vector(shared, rows, n, reg_of) != n)
+        return false;
+    for (int i = 0; i < n; i++)
+        if (reg_of[i] != i)
+            return false;
+    return true;
+}
+
+bool layout_matrix_load(struct matrix_load *x, const struct layout *shared, const struct layout *l,
+                        int elem_bytes)
+{
+    for (int trans = 0; trans < 2; trans++) {
+        struct layout rows;
+        if (layout_matrix_rows(&rows, x, l, elem_bytes, trans) && rows_line_up(shared, &rows, elem_bytes))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,244 @@
+/* allocate_shared.c: how shared memory is best laid out between two layouts of threads, and what an access
+ * costs.
+ *
+ * Shared memory has 32 banks of 4 bytes: word w is in bank w mod 32. A warp's access is done in phases: all
+ * lanes at once for up to 4 bytes a lane, 16 lanes for 8 bytes, 8 lanes for 16. A phase takes as many
+ * wavefronts as there are different words in its fullest bank. By linearity all banks that are hit are
+ * equally full. Let S be the span of the word addresses (of the phase's lanes, and the words of one vector):
+ * the phase touches 2^rank(S) words in
+ * 2^rank(S mod 32) banks. Not the lanes' numbers, only the span matters.
+ *
+ * So the layout of shared memory that serves two layouts A and B of threads, one that stores and one that
+ * loads, is found by three choices of vectors for the bits of the offset, low ones first:
+ *
+ *     offset bits    [ V: vector ][ bank: the rest of 128 bytes ][ R: which row of 128 bytes ]
+ *
+ * V: register vectors that A and B have in common; then, where it costs no conflicts, further ones of either.
+ * R must meet neither the span S of A's phase nor that of B's: then no two of a phase's words differ in the
+ * row alone. Two subspaces of equal dimension always have such a common complement: let a_i, b_i extend a
+ * basis of their intersection to A's and B's span. The vectors a_i ^ b_i, and those outside both spans, make
+ * R. For a transposition, where the a_i are columns and the b_i rows, that is the XOR swizzle; where A and B
+ * agree, R is plain and there is no swizzle at all.
+ */
+#include "ir/layout/layout.h"
+
+#include "ir/support/span.h"
+
+#include <stddef.h>
+
+enum { BANKS_BITS = 5, WORD_BITS = 2, ACCESS_BITS = 4 }; /* log2: 32 banks, 4 bytes, 16 bytes */
+
+/* -- vectors -- */
+
+/* The input bit of a kind whose vector is the coordinate bit `bit` alone, while no other vector and not the
+ * flip has that bit; -1: none. */
+static int clean_bit(const struct layout *l, enum in kind, int bit)
+{
+    int found = -1, first = layout_first(l, kind);
+    uint32_t unit = UINT32_C(1) << bit;
+    for (int i = 0, n = layout_first(l, IN_count); i < n; i++) {
+        if (!(l->basis[i] & unit))
+            continue;
+        if (found >= 0 || l->basis[i] != unit || i < first || i >= first + l->nbits[kind])
+            return -1;
+        found = i - first;
+    }
+    return l->flip & unit ? -1 : found;
+}
+
+int layout_vector(const struct layout *l, int dim, int most)
+{
+    int bit = 0, n = 1;
+    for (int d = l->rank - 1; d > dim; d--)
+        bit += l->dim_bits[d];
+    for (int i = 0; i < l->dim_bits[dim] && 2 * n <= most && clean_bit(l, IN_reg, bit + i) == i; i++)
+        n *= 2;
+    return n;
+}
+
+int layout_shared_vector(const struct layout *shared, const struct layout *l, int most, int *reg_of)
+{
+    struct place_map m;
+    layout_divide(&m, l, shared);
+    int n = 1;
+    if (reg_of)
+        reg_of[0] = 0;
+    for (int bit = 0; bit < m.nout && 2 * n <= most; bit++, n *= 2) {
+        uint64_t unit = UINT64_C(1) << bit;
+        int found = -1, users = m.flip & unit ? 2 : 0;
+        for (int i = 0; i < m.nin; i++)
+            if (m.basis[i] & unit) {
+                users++;
+                found = i < l->nbits[IN_reg] && m.basis[i] == unit ? i : -1;
+            }
+        if (users != 1 || found < 0)
+            break;
+        for (int i = 0; reg_of && i < n; i++)
+            reg_of[n + i] = reg_of[i] | 1 << found;
+    }
+    return n;
+}
+
+/* -- wavefronts -- */
+
+/* Accesses of `vector` elements that a lane makes. */
+static int count_accesses(const struct layout *l, int vector)
+{
+    int regs = 1 << (l->nbits[IN_reg] - __builtin_popcount(layout_free_bits(l, IN_reg)));
+    return regs > vector ? regs / vector : 1;
+}
+
+static int phase_bits(int access_bytes)
+{
+    return access_bytes > 4 ? log2_floor(access_bytes) - WORD_BITS : 0;
+}
+
+int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector)
+{
+    return count_accesses(l, vector) << phase_bits(elem_bytes * vector);
+}
+
+int layout_wavefronts(const struct layout *shared, const struct layout *l, int elem_bytes, int vector)
+{
+    struct place_map m;
+    layout_divide(&m, l, shared);
+    struct span words = {0}, banks = {0};
+    int phases = phase_bits(elem_bytes * vector), first = layout_first(l, IN_lane);
+    for (int i = -phases; i < l->nbits[IN_lane] - phases; i++) {
+        uint32_t bytes = i < 0 ? UINT32_C(1) << (WORD_BITS + phases + i)
+                               : (uint32_t)m.basis[first + i] << log2_floor(elem_bytes);
+        span_add(&words, bytes >> WORD_BITS, 0);
+        span_add(&banks, bytes >> WORD_BITS & ((1 << BANKS_BITS) - 1), 0);
+    }
+    return layout_wavefronts_least(l, elem_bytes, vector) << (words.rank - banks.rank);
+}
+
+/* -- the swizzle -- */
+
+/* Coordinate bits for the offset's low bits: `common` ones serve both sides as vector, the rest one side
+ * only. */
+struct vector_bits {
+    int n;
+    int bit[ACCESS_BITS];
+    int for_from, for_to; /* how many of them, from the lowest */
+};
+
+static uint32_t mask_of(const int *bit, int n)
+{
+    uint32_t mask = 0;
+    for (int i = 0; i < n; i++)
+        mask |= UINT32_C(1) << bit[i];
+    return mask;
+}
+
+/* Adds to v coordinate bits that are clean register bits of l and, if `other`, of other too,
+ * in order of registers. */
+static void add_vector_bits(struct vector_bits *v, const struct layout *l, const struct layout *other,
+                            int most)
+{
+    int nbits = layout_coord_bits(l);
+    for (int reg = 0; reg < l->nbits[IN_reg]; reg++)
+        for (int bit = 0; bit < nbits && v->n < most; bit++)
+            if (clean_bit(l, IN_reg, bit) == reg && !(mask_of(v->bit, v->n) >> bit & 1) &&
+                (!other || clean_bit(other, IN_reg, bit) >= 0))
+                v->bit[v->n++] = bit;
+}
+
+/* The span of a phase's words that R must not meet. Bits in `ignored` tell apart what stands in one word or
+ * vector. A vector with one of the bits `elsewhere` (of the other side's vector) is told apart by its bank
+ * already: take the part of the span that has none of them, by eliminating these first. */
+static void phase_span(struct basis *out, const struct layout *l, int nlanes, uint32_t ignored,
+                       uint32_t elsewhere, int most)
+{
+    struct span s = {0};
+    for (int i = 0; i < nlanes; i++) {
+        uint32_t v = layout_basis(l, IN_lane, i) & ~ignored, high = 0;
+        for (int bit = 0, k = COORD_BITS_MAX; bit < COORD_BITS_MAX; bit++)
+            if (elsewhere >> bit & 1)
+                high |= (v >> bit & 1) << k++;
+        span_add(&s, (v & ~elsewhere) | high, 0);
+    }
+    *out = (struct basis){0};
+    basis_extend(out, s.vector, COORD_BITS_MAX, most);
+}
+
+/* The best layout for given vectors. */
+static void swizzle(struct layout *out, const struct layout *from, const struct layout *to, int elem_bits,
+                    const struct vector_bits *vector)
+{
+    int nbits = layout_coord_bits(from), word_bits = elem_bits < WORD_BITS ? WORD_BITS - elem_bits : 0;
+    *out = *from;
+    for (int i = 0, n = layout_first(out, IN_count); i < n; i++)
+        out->basis[i] = 0;
+    for (int kind = 0; kind < IN_count; kind++)
+        out->nbits[kind] = 0;
+    out->flip = 0;
+
+    uint32_t low = mask_of(vector->bit, vector->n);
+    for (int i = 0; i < vector->n; i++)
+        layout_add(out, IN_offset, UINT32_C(1) << vector->bit[i]);
+    for (int bit = 0; bit < nbits && out->nbits[IN_offset] < word_bits; bit++) /* fill the word */
+        if (!(low >> bit & 1)) {
+            low |= UINT32_C(1) << bit;
+            layout_add(out, IN_offset, UINT32_C(1) << bit);
+        }
+
+    uint32_t space = ((UINT32_C(1) << nbits) - 1) & ~low;
+    int nbank = BANKS_BITS + WORD_BITS - elem_bits - out->nbits[IN_offset];
+    if (nbank > __builtin_popcount(space))
+        nbank = __builtin_popcount(space);
+    struct basis phase[2], rows;
+    for (int side = 0; side < 2; side++) {
+        const struct layout *l = side ? to : from;
+        int own = side ? vector->for_to : vector->for_from;
+        int kept = own > word_bits ? own : word_bits;
+        uint32_t elsewhere = kept < vector->n ? mask_of(vector->bit + kept, vector->n - kept) : 0;
+        int nlanes = l->nbits[IN_lane] - phase_bits(1 << (elem_bits + own));
+        phase_span(&phase[side], l, nlanes, low & ~elsewhere, elsewhere, nbank);
+    }
+    basis_complement(&rows, &phase[0], &phase[1], space, nbank);
+    for (int i = 0; i < phase[0].n; i++)
+        layout_add(out, IN_offset, phase[0].vector[i]);
+    for (int i = 0; i < rows.n; i++)
+        layout_add(out, IN_offset, rows.vector[i]);
+}
+
+struct cost {
+    int wavefronts, accesses;
+};
+
+static void add_cost(struct cost *c, const struct layout *shared, const struct layout *l, int elem_bytes)
+{
+    int vector = layout_shared_vector(shared, l, (1 << ACCESS_BITS) / elem_bytes, NULL);
+    c->wavefronts += layout_wavefronts(shared, l, elem_bytes, vector);
+    c->accesses += count_accesses(l, vector);
+}
+
+/* Vectors in common never cost conflicts, so take all there are. A vector of one side only leaves fewer banks
+ * for the other: try each number of them on each side. */
+void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to, int elem_bytes)
+{
+    int elem_bits = log2_floor(elem_bytes), most = ACCESS_BITS - elem_bits;
+    struct vector_bits common = {0};
+    add_vector_bits(&common, from, to, most);
+    common.for_from = common.for_to = common.n;
+    struct cost best = {0};
+    bool found = false;
+    for (int side = 0; side < 2; side++)
+        for (int n = common.n; n <= most; n++) {
+            struct vector_bits v = common;
+            add_vector_bits(&v, side ? to : from, NULL, n);
+            *(side ? &v.for_to : &v.for_from) = v.n;
+            struct layout l;
+            struct cost c = {0};
+            swizzle(&l, from, to, elem_bits, &v);
+            add_cost(&c, &l, from, elem_bytes);
+            add_cost(&c, &l, to, elem_bytes);
+            if (!found || c.wavefronts < best.wavefronts ||
+                (c.wavefronts == best.wavefronts && c.accesses < best.accesses)) {
+                best = c;
+                *out = l;
+                found = true;
+            }
+        }
+}

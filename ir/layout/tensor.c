@@ -1,0 +1,117 @@
+/* lower_tma_store.c: can copies by tensor maps fill a buffer laid out like this, and by which boxes?
+ *
+ * A copy writes a box with its innermost dimension first: element (r, c) of rows of W bytes at byte r W + c
+ * es. A swizzle of S bytes then adds bits of the address to others by XOR: bits 4 .. 4 + m get bits 7 .. 7 +
+ * m, where 16 << m is S; rows are then S bytes at most. As bits of the offset that is a linear map, and an
+ * involution, so it can be undone:
+ *
+ *     natural[b] = basis[b] ^ (7 <= b < 7 + m ? basis[b - 3] : 0)
+ *
+ * What is left must be unit vectors, those of the innermost dimension first, then those of the next, as far
+ * as a box goes; further offset bits then say where further boxes start, each a unit vector too. Tiles stand
+ * at multiples of 1024 bytes.
+ */
+#include "ir/layout/layout.h"
+
+enum { BOX_MOST = 256, CHUNK_BIT = 4, ROW_BIT = 7, SPAN_BITS_MOST = 3 };
+
+/* The bit of the coordinate that is the `bit`-th of dimension d. */
+static uint32_t unit_of(const struct layout *l, int d, int bit)
+{
+    for (int i = l->rank - 1; i > d; i--)
+        bit += l->dim_bits[i];
+    return UINT32_C(1) << bit;
+}
+
+/* The layout as it would be without a swizzle of 16 << m bytes. */
+static void undo_swizzle(uint32_t *natural, const struct layout *l, int elem_bits, int m)
+{
+    for (int i = 0; i < l->nbits[IN_offset]; i++) {
+        int byte = i + elem_bits;
+        natural[i] = l->basis[i];
+        if (byte >= ROW_BIT && byte < ROW_BIT + m)
+            natural[i] ^= l->basis[i - ROW_BIT + CHUNK_BIT];
+    }
+}
+
+/* Takes as many bits, from the lowest, as one box can hold; rows of `span` bytes at most (0: any). */
+static int fill_box(struct boxes *b, const uint32_t *natural, const struct layout *l, int elem_bytes,
+                    const int *order, int span)
+{
+    int at = 0;
+    for (int i = 0; i < l->rank; i++)
+        b->shape[i] = 1;
+    for (int i = l->rank - 1; i >= 0; i--) {
+        int d = order[i], most = i == l->rank - 1 && span ? span / elem_bytes : BOX_MOST, bit = 0;
+        for (; bit < l->dim_bits[d] && 2 * b->shape[d] <= most && at < l->nbits[IN_offset]; bit++, at++) {
+            if (natural[at] != unit_of(l, d, bit))
+                break;
+            b->shape[d] *= 2;
+        }
+    }
+    return at;
+}
+
+static bool boxes_with(struct boxes *b, const struct layout *l, int elem_bytes, const int *order, int m)
+{
+    enum { ALIGN = 128, CHUNK = 16 };
+    int elem_bits = log2_floor(elem_bytes), inner = order[l->rank - 1];
+    uint32_t natural[COORD_BITS_MAX];
+    undo_swizzle(natural, l, elem_bits, m);
+    *b = (struct boxes){.swizzle = m ? CHUNK << m : 0};
+    int at = fill_box(b, natural, l, elem_bytes, order, b->swizzle);
+    int row = b->shape[inner] * elem_bytes, bytes = elem_bytes << at;
+    if (row < CHUNK || (m && row != b->swizzle) || (at < l->nbits[IN_offset] && bytes < ALIGN))
+        return false;
+    for (; at < l->nbits[IN_offset]; at++) {
+        if (natural[at] & (natural[at] - 1))
+            return false;
+        b->more[b->nmore].offset = 1 << at;
+        b->more[b->nmore++].coord = natural[at];
+    }
+    return true;
+}
+
+bool layout_boxes(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order)
+{
+    if (shared->flip)
+        return false;
+    for (int m = SPAN_BITS_MOST; m >= 0; m--)
+        if (boxes_with(b, shared, elem_bytes, order, m))
+            return true;
+    return false;
+}
+
+static bool cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order)
+{
+    enum { SWIZZLE_BYTES = 1024 };
+    int elems = 1, i = 0;
+    for (int d = 0; d < shared->rank; d++)
+        elems *= b->shape[d];
+    while (i < shared->rank - 1 && b->shape[order[i]] == 1)
+        i++;
+    if (i == shared->rank - 1 || elems * elem_bytes <= SWIZZLE_BYTES)
+        return false;
+    b->shape[order[i]] /= 2;
+    for (int k = b->nmore++; k > 0; k--)
+        b->more[k] = b->more[k - 1];
+    b->more[0].offset = elems / 2;
+    b->more[0].coord = unit_of(shared, order[i], log2_floor(b->shape[order[i]]));
+    return true;
+}
+
+bool boxes_cut(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int parts)
+{
+    while (1 << b->nmore < parts)
+        if (!cut(b, shared, elem_bytes, order))
+            return false;
+    return true;
+}
+
+bool boxes_cut_rows(struct boxes *b, const struct layout *shared, int elem_bytes, const int *order, int rows)
+{
+    while (b->shape[order[0]] > rows)
+        if (!cut(b, shared, elem_bytes, order))
+            return false;
+    return true;
+}

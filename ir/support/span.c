@@ -1,0 +1,46 @@
+/* span.c: a common complement of two subspaces.
+ *
+ * Let a1..ap and b1..bp extend a basis of the intersection of A and B to bases of A and of B, and u1..uk
+ * extend a basis of A + B to the whole space. Then a1^b1 .. ap^bp, u1..uk span a subspace that meets A only
+ * in zero: in a sum of them that is in A, the b's and u's must cancel, so there are none. The same for B.
+ * With A = rows, B = columns of a tile it is the diagonal. */
+#include "ir/support/span.h"
+
+bool basis_add(struct basis *b, uint32_t v)
+{
+    if (!span_add(&b->span, v, 0))
+        return false;
+    b->vector[b->n++] = v;
+    return true;
+}
+
+void basis_extend(struct basis *b, const uint32_t *vectors, int nvectors, int n)
+{
+    for (int i = 0; i < nvectors && b->n < n; i++)
+        basis_add(b, vectors[i]);
+}
+
+void basis_complement(struct basis *out, struct basis *a, struct basis *b, uint32_t space, int n)
+{
+    struct basis units = {0};
+    for (int i = 0; i < SPAN_BITS; i++)
+        if (space >> i & 1)
+            basis_add(&units, UINT32_C(1) << i);
+    /* By each other first: the larger the intersection, the fewer XORs. */
+    basis_extend(a, b->vector, b->n, n);
+    basis_extend(b, a->vector, a->n, n);
+    basis_extend(a, units.vector, units.n, n);
+    basis_extend(b, a->vector, a->n, n);
+    *out = (struct basis){0};
+    struct basis with_b = *a, with_a = *b;
+    for (int i = 0, k = 0; i < b->n; i++) {
+        if (!basis_add(&with_b, b->vector[i]))
+            continue;
+        while (!basis_add(&with_a, a->vector[k]))
+            k++;
+        basis_add(out, a->vector[k++] ^ b->vector[i]);
+    }
+    for (int i = 0; i < units.n; i++)
+        if (basis_add(&with_b, units.vector[i]))
+            basis_add(out, units.vector[i]);
+}

@@ -1,0 +1,152 @@
+/* target.c: the GPUs, one row each (see target.h). Limits are those of NVIDIA's tables of compute
+ * capabilities; ptx_version is the first version of the PTX language that knows the name. */
+#include "ir/target/target.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define BIT(feature) (UINT64_C(1) << HAS_##feature)
+
+/* What each generation adds to the one before. wgmma, clusters and tensor cores that take fp8 from registers
+ * (elsewhere ptxas widens it for them, each time) do not carry over to every later GPU. */
+#define AMPERE (BIT(cp_async) | BIT(ldmatrix) | BIT(mma_bf16) | BIT(redux) | BIT(ex2_bf16))
+#define ADA (AMPERE | BIT(mma_fp8) | BIT(cvt_fp8))
+#define SM90                                                                                                 \
+    ((ADA & ~BIT(mma_fp8)) | BIT(stmatrix) | BIT(mbarrier) | BIT(tma) | BIT(setmaxnreg) | BIT(atom_bf16) |   \
+     BIT(bf16_arith))
+#define HOPPER (SM90 | BIT(cluster) | BIT(wgmma))
+#define SM100 (SM90 | BIT(cluster) | BIT(ld_v8))
+#define SM120 (SM90 | BIT(ld_v8) | BIT(mma_fp8))
+
+enum { KIB = 1024 };
+
+const struct target targets[] = {
+    {.name = "sm_80",
+     .generation = "Ampere",
+     .capability = 80,
+     .arch_specific = false,
+     .ptx_version = 70,
+     .features = AMPERE,
+     .smem_bytes = 163 * KIB,
+     .smem_sm_bytes = 164 * KIB,
+     .regs_sm = 64 * KIB,
+     .regs_thread = 255,
+     .threads_sm = 2048,
+     .ctas_sm = 32},
+    {.name = "sm_86",
+     .generation = "Ampere",
+     .capability = 86,
+     .arch_specific = false,
+     .ptx_version = 71,
+     .features = AMPERE,
+     .smem_bytes = 99 * KIB,
+     .smem_sm_bytes = 100 * KIB,
+     .regs_sm = 64 * KIB,
+     .regs_thread = 255,
+     .threads_sm = 1536,
+     .ctas_sm = 16},
+    {.name = "sm_89",
+     .generation = "Ada",
+     .capability = 89,
+     .arch_specific = false,
+     .ptx_version = 78,
+     .features = ADA,
+     .smem_bytes = 99 * KIB,
+     .smem_sm_bytes = 100 * KIB,
+     .regs_sm = 64 * KIB,
+     .regs_thread = 255,
+     .threads_sm = 1536,
+     .ctas_sm = 24},
+    {.name = "sm_90a",
+     .generation = "Hopper",
+     .capability = 90,
+     .arch_specific = true,
+     .ptx_version = 80,
+     .features = HOPPER,
+     .smem_bytes = 227 * KIB,
+     .smem_sm_bytes = 228 * KIB,
+     .regs_sm = 64 * KIB,
+     .regs_thread = 255,
+     .threads_sm = 2048,
+     .ctas_sm = 32},
+    {.name = "sm_100a",
+     .generation = "Blackwell",
+     .capability = 100,
+     .arch_specific = true,
+     .ptx_version = 86,
+     .features = SM100,
+     .smem_bytes = 227 * KIB,
+     .smem_sm_bytes = 228 * KIB,
+     .regs_sm = 64 * KIB,
+     .regs_thread = 255,
+     .threads_sm = 2048,
+     .ctas_sm = 32},
+    {.name = "sm_120a",
+     .generation = "Blackwell",
+     .capability = 120,
+     .arch_specific = true,
+     .ptx_version = 87,
+     .features = SM120,
+     .smem_bytes = 99 * KIB,
+     .smem_sm_bytes = 100 * KIB,
+     .regs_sm = 64 * KIB,
+     .regs_thread = 255,
+     .threads_sm = 1536,
+     .ctas_sm = 24},
+};
+
+const int ntargets = (int)(sizeof targets / sizeof targets[0]);
+
+const struct target *target_by_name(const char *name)
+{
+    for (int i = 0; i < ntargets; i++)
+        if (strcmp(targets[i].name, name) == 0)
+            return &targets[i];
+    return NULL;
+}
+
+/* Plain targets also run on later devices of the same major number, the "a" ones on their own capability
+ * only. */
+static bool runs_on(const struct target *t, int capability)
+{
+    if (t->arch_specific)
+        return t->capability == capability;
+    return t->capability <= capability && t->capability / 10 == capability / 10;
+}
+
+const struct target *target_for_capability(int major, int minor)
+{
+    const struct target *best = NULL;
+    for (int i = 0; i < ntargets; i++)
+        if (runs_on(&targets[i], 10 * major + minor) && (!best || best->capability < targets[i].capability))
+            best = &targets[i];
+    return best;
+}
+
+bool target_has(const struct target *t, enum feature f)
+{
+    return (t->features & UINT64_C(1) << f) != 0;
+}
+
+enum { WARP = 32, QUARTERS = 4 /* of an SM: each has its registers, and every fourth warp */ };
+
+int target_regs(const struct target *t, int threads)
+{
+    int warps = (threads + WARP * QUARTERS - 1) / (WARP * QUARTERS),
+        n = t->regs_sm / (WARP * QUARTERS) / warps;
+    return n < t->regs_thread ? n : t->regs_thread + 1;
+}
+
+int target_ctas(const struct target *t, int threads, int regs)
+{
+    int warps = t->regs_sm / (WARP * QUARTERS) / ((regs + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT);
+    int n = warps * QUARTERS / ((threads + WARP - 1) / WARP), most = t->threads_sm / threads;
+    most = most < t->ctas_sm ? most : t->ctas_sm;
+    return n < most ? n : most;
+}
+
+int target_ctas_by_memory(const struct target *t, int64_t smem_bytes)
+{
+    enum { UNIT_BYTES = 128, SYSTEM_BYTES = KIB };
+    return (int)(t->smem_sm_bytes / ((smem_bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES + SYSTEM_BYTES));
+}

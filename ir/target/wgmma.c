@@ -1,0 +1,236 @@
+/* wgmma.c: which dots a warpgroup's tensor cores do, and how their operands lie in
+ * registers and in shared memory.
+ *
+ * Four warps multiply 64 x K by K x N, N up to 256. Each warp has 16 rows of the accumulator, laid out as
+ * mma.sync's, with 8 columns after 8 columns in further registers; A in registers is mma.sync's too. B, and A
+ * where it does not come from registers, is read from shared memory, where the unit expects this, in bytes,
+ * before the swizzle (W: 128, 64, 32; 16 without swizzle), with the indices along k and along m or n
+ * exchanged if it is contiguous along the latter (16-bit types only):
+ *
+ *     k's byte bits below W     themselves: a row of W bytes
+ *     m's bits 0, 1, 2          W, 2W, 4W: eight rows
+ *     m's further bits          S, 2S, ..     any power of two, told in the descriptor
+ *     k's further bits          L, 2L, ..     the same
+ *
+ * The swizzle flips bits 4.. of the address by bits 7.., one for each doubling of W over 16. All this is
+ * linear, so whether a buffer can be read so is found by asking where it has each single bit of an index.
+ */
+#include "ir/target/wgmma.h"
+
+#include "ir/target/target.h"
+
+enum { ROW_BYTES_MOST = 128, ROW_BYTES_LEAST = 16, EIGHT_ROWS = 3, SWIZZLE_FROM = 7, SWIZZLE_TO = 4 };
+
+enum { F16, BF16, TF32, BYTES }; /* rows of fragments[] */
+
+static const struct wgmma table[] = {
+    {"wgmma_f32_f16", DT_f16, DT_f16, DT_f32, 16, &fragments[F16]},
+    {"wgmma_f32_bf16", DT_bf16, DT_bf16, DT_f32, 16, &fragments[BF16]},
+    {"wgmma_f32_tf32", DT_f32, DT_f32, DT_f32, 8, &fragments[TF32]},
+    {"wgmma_f32_e4m3", DT_f8e4, DT_f8e4, DT_f32, 32, &fragments[BYTES]},
+    {"wgmma_f32_e4m3_e5m2", DT_f8e4, DT_f8e5, DT_f32, 32, &fragments[BYTES]},
+    {"wgmma_f32_e5m2_e4m3", DT_f8e5, DT_f8e4, DT_f32, 32, &fragments[BYTES]},
+    {"wgmma_f32_e5m2", DT_f8e5, DT_f8e5, DT_f32, 32, &fragments[BYTES]},
+    {"wgmma_s32_s8", DT_i8, DT_i8, DT_i32, 32, &fragments[BYTES]},
+};
+
+/* -- which dots -- */
+
+static const struct wgmma *by_types(const struct type *a, const struct type *b, const struct type *acc)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (table[i].a == type_elem(a)->dtype && table[i].b == type_elem(b)->dtype &&
+            table[i].acc == type_elem(acc)->dtype)
+            return &table[i];
+    return NULL;
+}
+
+struct warp_split wgmma_split(const struct type *acc, int num_warps)
+{
+    int groups = log2_floor(num_warps / WGMMA_WARPS), rows = log2_floor(acc->shape[0] / WGMMA_ROWS);
+    int m = groups < rows ? groups : rows;
+    return (struct warp_split){.m = m, .n = groups - m, .group = log2_floor(WGMMA_WARPS)};
+}
+
+const struct wgmma *wgmma_for(const struct op *dot, const char **why_not)
+{
+    enum { COLUMNS_LEAST = 8 };
+    const struct func *f = dot->block->func;
+    const struct type *a = op_opnd(dot, DOT_a)->type, *acc = op_opnd(dot, DOT_acc)->type;
+    const struct wgmma *g = by_types(a, op_opnd(dot, DOT_b)->type, acc);
+    int64_t limit = op_int(dot, ATTR_limit);
+    const char *why = NULL;
+    if (!f->target || !target_has(f->target, HAS_wgmma))
+        why = "the target has none";
+    else if (!g)
+        why = "it does not take these types";
+    else if (g->a == DT_f32 && op_int(dot, ATTR_precision) != PREC_tf32)
+        why = "f32 is to be exact";
+    else if (acc->rank != 2)
+        why = "a batch of matrices";
+    else if (f->num_warps % WGMMA_WARPS != 0)
+        why = "it takes four warps";
+    else if (acc->shape[0] < WGMMA_ROWS)
+        why = "it takes 64 rows";
+    else if (acc->shape[1] >> wgmma_split(acc, f->num_warps).n < COLUMNS_LEAST)
+        why = "too few columns for all warpgroups";
+    else if (a->shape[1] < g->k)
+        why = "k is less than an instruction's";
+    else if (limit > 0 && limit < a->shape[1])
+        why = "its sums of fp8 are less precise than asked for";
+    if (why_not)
+        *why_not = why;
+    return why ? NULL : g;
+}
+
+/* With fewer ptxas 13.0 gives up (C7602), for every type and n. */
+int wgmma_regs_least(int columns, bool a_in_regs)
+{
+    enum { OTHER_REGS = 26, A_REGS = 4 };
+    return columns / 2 + OTHER_REGS + (a_in_regs ? A_REGS : 0);
+}
+
+/* -- operands in shared memory -- */
+
+static int row_bytes(int inner_bytes)
+{
+    return inner_bytes < ROW_BYTES_MOST ? inner_bytes : ROW_BYTES_MOST;
+}
+
+/* How many bits of the address the swizzle flips. */
+static int swizzle_bits(int width_bytes)
+{
+    return log2_floor(width_bytes / ROW_BYTES_LEAST);
+}
+
+void layout_wgmma_operand(struct layout *out, const int *shape, int elem_bytes, int inner)
+{
+    layout_init(out, 2, shape);
+    int width = row_bytes(shape[inner] * elem_bytes), low = log2_floor(width / elem_bytes);
+    int first = inner ? 0 : out->dim_bits[1], other = inner ? out->dim_bits[1] : 0;
+    for (int i = 0; i < low; i++)
+        layout_add(out, IN_offset, UINT32_C(1) << (first + i));
+    for (int i = 0; i < out->dim_bits[!inner]; i++)
+        layout_add(out, IN_offset, UINT32_C(1) << (other + i));
+    for (int i = low; i < out->dim_bits[inner]; i++)
+        layout_add(out, IN_offset, UINT32_C(1) << (first + i));
+    int from = SWIZZLE_FROM - log2_floor(elem_bytes), to = SWIZZLE_TO - log2_floor(elem_bytes);
+    for (int i = 0; i < swizzle_bits(width) && from + i < out->nbits[IN_offset]; i++)
+        out->basis[from + i] ^= out->basis[to + i];
+}
+
+/* Where the buffer has each bit of a coordinate, in bytes. */
+static bool find_places(uint32_t *bytes, const struct layout *l, int elem_bytes)
+{
+    struct layout bits = *l;
+    struct place_map m;
+    int n = layout_coord_bits(l);
+    bits.flip = 0;
+    for (int kind = 0; kind < IN_count; kind++)
+        bits.nbits[kind] = 0;
+    for (int i = 0; i < n; i++)
+        layout_add(&bits, IN_reg, UINT32_C(1) << i);
+    layout_divide(&m, &bits, l);
+    for (int i = 0; i < n; i++)
+        bytes[i] = (uint32_t)m.basis[i] * (uint32_t)elem_bytes;
+    return m.flip == 0;
+}
+
+static bool is_single_bit(uint32_t x)
+{
+    return x && !(x & (x - 1));
+}
+
+/* Bits of an index along the contiguous dimension of an instruction's part: themselves below the width, then
+ * doubling from a stride, which is found. */
+static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width, int *stride)
+{
+    for (int i = 0, past = 0; i < nbits; i++)
+        if (elem_bytes << i < width) {
+            if (at[i] != (uint32_t)elem_bytes << i)
+                return false;
+        } else {
+            *stride = past ? *stride : (int)at[i];
+            if (at[i] != (uint32_t)*stride << past++)
+                return false;
+        }
+    return true;
+}
+
+/* And along the other one: eight rows, then doubling from a stride. */
+static bool fits_rows(const uint32_t *at, int nbits, int width, int *stride)
+{
+    for (int i = 0; i < nbits; i++) {
+        if (i == EIGHT_ROWS)
+            *stride = (int)at[i];
+        if (at[i] != (i < EIGHT_ROWS ? (uint32_t)width << i : (uint32_t)*stride << (i - EIGHT_ROWS)))
+            return false;
+    }
+    return true;
+}
+
+static bool fits(struct wgmma_view *v, int elem_bytes, int width, int mn_bits, int k_bits)
+{
+    int inner = ROW_BYTES_LEAST, rows = ROW_BYTES_LEAST; /* strides; those that do not occur are anything */
+    if (!fits_inner(v->trans ? v->mn : v->k, v->trans ? mn_bits : k_bits, elem_bytes, width, &inner) ||
+        !fits_rows(v->trans ? v->k : v->mn, v->trans ? k_bits : mn_bits, width, &rows))
+        return false;
+    bool swap = v->trans && width == ROW_BYTES_LEAST;
+    v->lbo_bytes = swap ? rows : inner;
+    v->sbo_bytes = swap ? inner : rows;
+    static const uint8_t codes[] = {0, 3, 2, 1};
+    v->swizzle = codes[swizzle_bits(width)];
+    v->align_bytes = width << EIGHT_ROWS;
+    return true;
+}
+
+/* The bits of one dimension, without the swizzle; each must be one bit of the address, so
+ * that starts can be added. */
+static bool take_bits(uint32_t *to, const uint32_t *bytes, int n, int width)
+{
+    uint32_t flips = (UINT32_C(1) << swizzle_bits(width)) - 1;
+    for (int i = 0; i < n; i++) {
+        to[i] = bytes[i] ^ (bytes[i] >> SWIZZLE_FROM & flips) << SWIZZLE_TO;
+        if (!is_single_bit(to[i]))
+            return false;
+    }
+    return true;
+}
+
+bool wgmma_view(struct wgmma_view *v, const struct layout *l, int elem_bytes, int mn_dim, int mn, int k)
+{
+    enum { TRANS_BYTES = 2 };
+    uint32_t bytes[COORD_BITS_MAX];
+    if (l->rank != 2 || !find_places(bytes, l, elem_bytes))
+        return false;
+    int rows = l->dim_bits[1]; /* the first bit of dimension 0 */
+    *v = (struct wgmma_view){.mn_bits = l->dim_bits[mn_dim], .k_bits = l->dim_bits[!mn_dim]};
+    for (int width = ROW_BYTES_MOST; width >= ROW_BYTES_LEAST; width /= 2) {
+        if (!take_bits(v->mn, bytes + (mn_dim ? 0 : rows), v->mn_bits, width) ||
+            !take_bits(v->k, bytes + (mn_dim ? rows : 0), v->k_bits, width))
+            continue;
+        for (int trans = 0; trans <= (elem_bytes == TRANS_BYTES); trans++) {
+            v->trans = trans;
+            if (fits(v, elem_bytes, width, log2_floor(mn), log2_floor(k)))
+                return true;
+        }
+    }
+    return false;
+}
+
+uint32_t wgmma_start(const struct wgmma_view *v, uint32_t mn, uint32_t k)
+{
+    uint32_t start = 0;
+    for (int i = 0; i < v->mn_bits; i++)
+        start |= mn >> i & 1 ? v->mn[i] : 0;
+    for (int i = 0; i < v->k_bits; i++)
+        start |= k >> i & 1 ? v->k[i] : 0;
+    return start;
+}
+
+uint64_t wgmma_descriptor(const struct wgmma_view *v)
+{
+    enum { UNIT_BITS = 4, LBO = 16, SBO = 32, SWIZZLE = 62 };
+    return (uint64_t)(v->lbo_bytes >> UNIT_BITS) << LBO | (uint64_t)(v->sbo_bytes >> UNIT_BITS) << SBO |
+           (uint64_t)v->swizzle << SWIZZLE;
+}

@@ -1,0 +1,72 @@
+/* occupancy.c: do two CTAs fit on an SM, by what their rings and accumulators take? Then one multiplies while the
+ * other stores its tile or begins the next, and needs no other program's work in between (persistent_grid.c), nor all
+ * registers of an SM (warp_specialize.c). Loops that follow each other share rings where they load tiles of the same
+ * types, and registers of accumulators. */
+#include "opt/analysis/analysis.h"
+#include "opt/passes.h"
+
+struct room {
+    const struct func *func;
+    VEC(const struct op *) loads;
+    int64_t ring_bytes;
+};
+
+/* How many loads of its block, o among them, are like it up to there. */
+static int place_among_alike(const struct op *o)
+{
+    int n = 0;
+    for (const struct op *x = o; x; x = x->prev)
+        n += x->code == o->code && op_result(x)->type == op_result(o)->type;
+    return n;
+}
+
+/* Does o fill the ring of a load in another loop? */
+static bool shares_ring(const struct room *r, const struct op *o)
+{
+    for (int i = 0; i < r->loads.n; i++) {
+        const struct op *x = r->loads.at[i];
+        if (op_result(x)->type == op_result(o)->type && !block_is_inside(x->block, o->block) &&
+            !block_is_inside(o->block, x->block) && place_among_alike(x) == place_among_alike(o))
+            return true;
+    }
+    return false;
+}
+
+static void take(struct op *o, void *ctx)
+{
+    struct room *r = ctx;
+    const struct op *loop = o->block->parent;
+    if (o->code != OP_tensor_load)
+        return;
+    const struct type *t = op_result(o)->type;
+    int stages = loop && loop->code == OP_for ? opt_stages(r->func, loop) : 1;
+    if (!shares_ring(r, o))
+        r->ring_bytes += type_elems(t) * type_elem_bytes(t) * stages;
+    VEC_PUSH(r->func->module->scratch, &r->loads, o);
+}
+
+/* Registers of a thread that hold accumulators of dots in loops. */
+static int64_t sums(const struct block *b)
+{
+    const bool in_loop = b->parent && b->parent->code == OP_for;
+    int64_t own = 0, most = 0;
+    for (const struct op *o = b->first; o; o = o->next) {
+        if (in_loop && (o->code == OP_dot || o->code == OP_wgmma))
+            own += type_elems(op_result(o)->type) / (32 * b->func->num_warps);
+        for (int i = 0; i < o->nregions; i++) {
+            int64_t inner = sums(o->regions[i]);
+            most = inner > most ? inner : most;
+        }
+    }
+    return own + most;
+}
+
+bool opt_has_room_for_two(struct func *f)
+{
+    enum { BARRIERS_BYTES = 1 << 10, FEEDER_WARPS = 1 };
+    struct room r = {.func = f};
+    func_walk(f, take, &r);
+    const struct target *t = f->target;
+    int regs = target_regs(t, 2 * 32 * (f->num_warps + FEEDER_WARPS));
+    return sums(f->body) <= regs * 2 / 3 && target_ctas_by_memory(t, r.ring_bytes + BARRIERS_BYTES) >= 2;
+}

@@ -1,0 +1,131 @@
+/* value_range.c: between which numbers a value's elements lie, from constants, ranges, counters of loops,
+ * and arithmetic of these.
+ *
+ *     %r = range start=0 end=64            0 to 63
+ *     for %i = 0 to 1000 step 64           0 to 960
+ *     %left = sub 1024, %i                 64 to 1024
+ *     %m = cmp %r, %left pred=slt          true of every element
+ *
+ * Signed; what may wrap is not known. */
+#include "opt/analysis/value_range.h"
+
+enum { LOOK_MOST = 64 };
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static struct bounds of_type(const struct type *t)
+{
+    int64_t top = type_is_ptr(t) ? INT64_MAX : INT64_MAX >> (64 - type_elem_bits(t));
+    return (struct bounds){-top - 1, top};
+}
+
+/* x * y at its four corners; false: over 64 bits. */
+static bool product(struct bounds x, struct bounds y, struct bounds *r)
+{
+    int64_t at[4];
+    for (int i = 0; i < 4; i++)
+        if (__builtin_mul_overflow(i & 1 ? x.hi : x.lo, i & 2 ? y.hi : y.lo, &at[i]))
+            return false;
+    r->lo = least(least(at[0], at[1]), least(at[2], at[3]));
+    r->hi = most(most(at[0], at[1]), most(at[2], at[3]));
+    return true;
+}
+
+/* x op c, for ops that ask for a constant; false: not known. */
+static bool by_constant(enum opcode code, struct bounds x, int64_t c, struct bounds *r)
+{
+    bool is_shift = code == OP_shl || code == OP_shrs || code == OP_shru;
+    if ((is_shift ? c < 0 || c > 62 : c <= 0) ||
+        (x.lo < 0 && code != OP_shl && code != OP_shrs && code != OP_divs))
+        return false;
+    switch (code) {
+    case OP_shl: return product(x, (struct bounds){INT64_C(1) << c, INT64_C(1) << c}, r);
+    case OP_shrs:
+    case OP_shru: *r = (struct bounds){x.lo >> c, x.hi >> c}; return true;
+    case OP_divs:
+    case OP_divu: *r = (struct bounds){x.lo / c, x.hi / c}; return true;
+    case OP_rems:
+    case OP_remu: *r = (struct bounds){0, least(x.hi, c - 1)}; return true;
+    default: return false;
+    }
+}
+
+static bool arithmetic(enum opcode code, struct bounds x, struct bounds y, struct bounds *r)
+{
+    switch (code) {
+    case OP_add:
+        return !__builtin_add_overflow(x.lo, y.lo, &r->lo) && !__builtin_add_overflow(x.hi, y.hi, &r->hi);
+    case OP_sub:
+        return !__builtin_sub_overflow(x.lo, y.hi, &r->lo) && !__builtin_sub_overflow(x.hi, y.lo, &r->hi);
+    case OP_mul: return product(x, y, r);
+    case OP_mins: *r = (struct bounds){least(x.lo, y.lo), least(x.hi, y.hi)}; return true;
+    case OP_maxs: *r = (struct bounds){most(x.lo, y.lo), most(x.hi, y.hi)}; return true;
+    case OP_and: *r = (struct bounds){0, x.lo < 0 ? y.hi : least(x.hi, y.hi)}; return y.lo >= 0;
+    default: return y.lo == y.hi && by_constant(code, x, y.lo, r);
+    }
+}
+
+static struct bounds look(const struct value *v, int *budget);
+
+/* Of a loop's counter: from lo on, in steps, to what is left of hi. */
+static bool counter(const struct op *loop, int *budget, struct bounds *r)
+{
+    int64_t step;
+    if (!value_const_int(op_opnd(loop, 2), &step) || step <= 0)
+        return false;
+    struct bounds lo = look(op_opnd(loop, 0), budget), hi = look(op_opnd(loop, 1), budget);
+    if (hi.hi <= lo.lo)
+        return false;
+    bool in_steps = lo.lo == lo.hi && lo.lo >= 0;
+    *r = (struct bounds){lo.lo, in_steps ? lo.lo + (hi.hi - 1 - lo.lo) / step * step : hi.hi - 1};
+    return true;
+}
+
+static bool known(const struct value *v, int *budget, struct bounds *r)
+{
+    const struct op *o = v->def;
+    if (value_const_int(v, &r->lo)) {
+        r->hi = r->lo;
+        return true;
+    }
+    if (!o)
+        return v->block->parent && v->block->parent->code == OP_for && v->index == 0 &&
+               counter(v->block->parent, budget, r);
+    switch (o->code) {
+    case OP_range: *r = (struct bounds){op_int(o, ATTR_start), op_int(o, ATTR_end) - 1}; return true;
+    case OP_program_id:
+    case OP_num_programs: *r = (struct bounds){0, INT32_MAX}; return true;
+    case OP_splat:
+    case OP_broadcast:
+    case OP_expand_dims:
+    case OP_reshape:
+    case OP_trans:
+    case OP_sext: *r = look(op_opnd(o, 0), budget); return true;
+    case OP_zext: *r = look(op_opnd(o, 0), budget); return r->lo >= 0;
+    default: break;
+    }
+    if (o->nopnds != 2 || !op_has(o, ELEMENTWISE) || !type_is_int(op_opnd(o, 0)->type))
+        return false;
+    struct bounds x = look(op_opnd(o, 0), budget);
+    return arithmetic(o->code, x, look(op_opnd(o, 1), budget), r);
+}
+
+static struct bounds look(const struct value *v, int *budget)
+{
+    struct bounds r, whole = of_type(v->type);
+    return --*budget >= 0 && known(v, budget, &r) && r.lo >= whole.lo && r.hi <= whole.hi ? r : whole;
+}
+
+struct bounds bounds_of(const struct value *v)
+{
+    int budget = LOOK_MOST;
+    return look(v, &budget);
+}

@@ -1,0 +1,511 @@
+/* cluster_multicast.c: pairs of programs share what both load.
+ *
+ *     %m = program_id axis=0                   %pid = the program's number, so that partners are `stride` apart
+ *     warps {                                  warps {
+ *       ... mbar_arrive %empty                   ... mbar_arrive %empty, _, %paired            at both programs' barriers
+ *     } {                               =>     } {
+ *       for ... {                                %same = is %n what it is in the other program? and are there two?
+ *         tensor_copy %x, %bar, %k, %n           for ... {
+ *       }                                          if %same { tensor_copy ... multicast=1 }    half of it, to both
+ *     }                                            else { tensor_copy ... }
+ *                                                }
+ *                                              }
+ *
+ * Two programs that load the same tile at the same time ask L2 for it twice. As a pair (a cluster of two)
+ * each loads half, and the copy writes into both. Which programs should be partners is found by computing
+ * coordinates for sample programs: those `stride` apart along axis 0, for the stride that shares most. That
+ * is a guess about worth only: each pair compares its coordinates when it runs. The launcher makes pairs
+ * where the grid divides (func.pair_multiple); where it does not, the same code runs alone. Numbers are dealt
+ * so that partners, which the hardware wants side by side, are `stride` apart:
+ *
+ *     t      0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs. A CTA of rank 0 counts 0, 2, ... , one of rank 1
+ *     %pid   0  2  1  3 | 4  6  5  7 | 8  9      1, 3, ... The last, incomplete block is as it was, and shares nothing.
+ *
+ * Pairs start and wait together, which costs. A CTA that runs one program pays for it each time: only
+ * where dots would otherwise wait for L2, which gives an SM less than 100 bytes a cycle. One that runs many
+ * starts once, and less is enough: on an H200 a tile of 128x256x64, which asks for 48 bytes a cycle,
+ * gains 3 percent where the 32 KiB of a step are shared, and loses 1 to 3 where the 16 KiB are.
+ *
+ * A slot is free when both programs' dots have read it, so a slot's barrier waits for the warps of both.
+ * Partners must go through the same rounds: bounds of loops must not depend on the program's number. Each touches
+ * the other's barriers, so nobody leaves before the other has given back the last slots.
+ */
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+#include "opt/pipeline/pipeline.h"
+
+#include <string.h>
+
+enum { STRIDE_MOST = 64, SAMPLES = 96, DISAGREE_MOST = SAMPLES / 8 };
+
+/* What must be asked for, and one part in how many must be shared: by CTAs that run one program, and many. */
+enum { BYTES_PER_CYCLE = 80, SHARE_LEAST = 4, BYTES_PER_CYCLE_MANY = 40, SHARE_LEAST_MANY = 2 };
+
+struct pairing {
+    struct func *func;
+    struct arena *arena;
+    struct op *roles;
+    VEC(struct op *) copies; /* that could be shared */
+    int64_t round_bytes;     /* of all copies in loops */
+    int64_t round_cycles;    /* of the dots that read them */
+    int stride;
+    int64_t shared_bytes;
+    struct value *pid, *paired, *size;
+    struct value *dealt; /* is the partner `stride` away? */
+    VEC(struct op *) users;
+};
+
+/* -- what a value depends on -- */
+
+/* Does v depend on the program's number? Values of loops: if what they begin with, or become, does. */
+static bool uses_pid(struct map *seen, const struct value *v)
+{
+    if (map_get_ptr(seen, v))
+        return false; /* under way: whoever asks first finds out */
+    *map_at_ptr(seen, v) = (void *)1;
+    const struct op *o = v->def;
+    if (!o) {
+        const struct op *loop = v->block->parent;
+        if (!loop || loop->code != OP_for)
+            return loop != NULL && loop->code != OP_warps;
+        for (int i = 0; v->index == 0 && i < 3; i++)
+            if (uses_pid(seen, op_opnd(loop, i)))
+                return true;
+        return v->index > 0 && (uses_pid(seen, op_opnd(loop, 2 + v->index)) ||
+                                uses_pid(seen, op_opnd(block_terminator(loop->regions[0]), v->index - 1)));
+    }
+    if (o->code == OP_program_id || o->code == OP_cta_id || !op_has(o, PURE) || o->nregions)
+        return true;
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i) && uses_pid(seen, op_opnd(o, i)))
+            return true;
+    return false;
+}
+
+static bool depends(struct pairing *p, const struct value *v)
+{
+    struct map seen;
+    map_init(&seen, p->arena);
+    return uses_pid(&seen, v);
+}
+
+static struct op *outermost_loop(const struct op *o)
+{
+    struct op *found = NULL;
+    for (struct op *l = o->block->parent; l && l->code != OP_warps && !is_over_programs(l);
+         l = l->block->parent)
+        found = l;
+    return found;
+}
+
+/* -- sample programs -- */
+
+struct sample {
+    int64_t pid[3], arg;
+};
+
+static int64_t wrap(const struct type *t, int64_t x)
+{
+    return type_elem_bits(t) == 32 ? (int32_t)x : x;
+}
+
+/* What v is in a sample program; all arguments are one number. */
+static int64_t value_in(const struct sample *s, const struct value *v)
+{
+    const struct op *o = v->def;
+    int64_t x[3] = {0}, i;
+    if (value_const_int(v, &i))
+        return i;
+    if (!o && v->index == 0 && v->block->parent && is_over_programs(v->block->parent))
+        return s->pid[0];
+    if (!o || o->nopnds > 3)
+        return s->arg;
+    for (int k = 0; k < o->nopnds; k++)
+        x[k] = op_opnd(o, k) ? value_in(s, op_opnd(o, k)) : 0;
+    switch (o->code) {
+    case OP_program_id: return s->pid[op_int(o, ATTR_axis)];
+    case OP_add: return wrap(v->type, x[0] + x[1]);
+    case OP_sub: return wrap(v->type, x[0] - x[1]);
+    case OP_mul: return wrap(v->type, (int64_t)((uint64_t)x[0] * (uint64_t)x[1]));
+    case OP_shl: return wrap(v->type, (int64_t)((uint64_t)x[0] << (x[1] & 63)));
+    case OP_shrs:
+    case OP_shru: return x[0] >> (x[1] & 63);
+    case OP_and: return x[0] & x[1];
+    case OP_or: return x[0] | x[1];
+    case OP_xor: return x[0] ^ x[1];
+    case OP_divs:
+    case OP_divu: return x[1] ? x[0] / x[1] : 0;
+    case OP_rems:
+    case OP_remu: return x[1] ? x[0] % x[1] : x[0];
+    case OP_mins: return x[0] < x[1] ? x[0] : x[1];
+    case OP_maxs: return x[0] > x[1] ? x[0] : x[1];
+    case OP_select: return x[0] ? x[1] : x[2];
+    case OP_cmp: {
+        int64_t sign = x[0] < x[1] ? -1 : x[0] > x[1];
+        enum pred pred = (enum pred)op_int(o, ATTR_pred);
+        return pred == PRED_eq    ? sign == 0
+               : pred == PRED_ne  ? sign != 0
+               : pred == PRED_slt ? sign < 0
+               : pred == PRED_sle ? sign <= 0
+               : pred == PRED_sgt ? sign > 0
+                                  : sign >= 0;
+    }
+    case OP_sext:
+    case OP_zext:
+    case OP_trunc:
+    case OP_hint: return wrap(v->type, x[0]);
+    default: return s->arg;
+    }
+}
+
+/* Do sample programs that are `stride` apart load the same? Nearly all: those where a row
+ * of tiles ends may not. */
+static bool agree(const struct op *copy, int stride)
+{
+    static const int64_t args[] = {4096, 5000, 8192};
+    int differ = 0;
+    for (int i = 0; i < SAMPLES && differ <= DISAGREE_MOST; i++) {
+        int64_t pid = i & ~stride;
+        struct sample a = {{pid, i % 5, i % 3}, args[i % 3]}, b = {{pid + stride, i % 5, i % 3}, args[i % 3]};
+        bool same = true;
+        for (int k = 2; k < copy->nopnds; k++)
+            same &= value_in(&a, op_opnd(copy, k)) == value_in(&b, op_opnd(copy, k));
+        differ += !same;
+    }
+    return differ <= DISAGREE_MOST;
+}
+
+/* -- the choice -- */
+
+static void find_copies(struct op *o, void *ctx)
+{
+    struct pairing *p = ctx;
+    struct op *loop = o->code == OP_tensor_copy ? outermost_loop(o) : NULL;
+    if (!loop)
+        return;
+    p->round_bytes += buffer_bytes(op_opnd(o, 0)->type);
+    for (int k = 2; k < o->nopnds; k++)
+        if (depends(p, op_opnd(o, k)) && !value_is_outside(op_opnd(o, k), loop))
+            return;
+    VEC_PUSH(p->arena, &p->copies, o);
+}
+
+static void find_obstacle(struct op *o, void *ctx)
+{
+    struct pairing *p = ctx;
+    bool differs = o->code == OP_for && !is_over_programs(o) &&
+                   (depends(p, op_opnd(o, 0)) || depends(p, op_opnd(o, 1)) || depends(p, op_opnd(o, 2)));
+    if (o->code == OP_return || o->code == OP_while || (differs && op_is_inside(o, p->roles)))
+        p->stride = -1;
+}
+
+static bool can_be_cut(const struct op *copy)
+{
+    const struct type *t = op_opnd(copy, 0)->type;
+    const struct attr *a = op_attr(copy, ATTR_order);
+    int order[RANK_MAX];
+    struct boxes b;
+    for (int i = 0; i < t->rank; i++)
+        order[i] = a ? a->list[i] : i;
+    return layout_boxes(&b, t->layout, type_elem_bytes(t), order) &&
+           boxes_cut(&b, t->layout, type_elem_bytes(t), order, 2);
+}
+
+static void choose(struct pairing *p)
+{
+    block_walk(p->roles->regions[0], find_obstacle, p);
+    block_walk(p->roles->regions[1], find_obstacle, p);
+    if (p->stride)
+        return;
+    for (int s = 1; s <= STRIDE_MOST; s *= 2) {
+        int64_t bytes = 0;
+        for (int i = 0; i < p->copies.n; i++)
+            if (agree(p->copies.at[i], s) && can_be_cut(p->copies.at[i]))
+                bytes += buffer_bytes(op_opnd(p->copies.at[i], 0)->type);
+        if (bytes > p->shared_bytes) {
+            p->shared_bytes = bytes;
+            p->stride = s;
+        }
+    }
+}
+
+static bool pays(const struct pairing *p)
+{
+    if (p->round_bytes >= BYTES_PER_CYCLE * p->round_cycles)
+        return SHARE_LEAST * p->shared_bytes >= p->round_bytes;
+    return p->func->persistent && SHARE_LEAST_MANY * p->shared_bytes >= p->round_bytes;
+}
+
+/* A warpgroup's instruction with 256 columns and 32 bytes of k takes 128 cycles. */
+static void count_cycles(struct op *o, void *ctx)
+{
+    enum { BYTES_A_CYCLE = 4096 };
+    struct pairing *p = ctx;
+    if (o->code != OP_wgmma || !outermost_loop(o))
+        return;
+    const struct type *b = op_opnd(o, 1)->type;
+    p->round_cycles += type_elems(op_opnd(o, 2)->type) * b->shape[0] * type_elem_bytes(b) / BYTES_A_CYCLE;
+}
+
+/* -- the rewrite -- */
+
+/* Neighbours become partners: bit 0 of the hardware's number becomes bit log2(stride) of the program's. With
+ * `count` programs in all, those of complete blocks. */
+static struct value *deal(struct pairing *p, struct builder *b, struct value *own, struct value *count)
+{
+    p->dealt = p->paired;
+    if (p->stride == 1)
+        return own;
+    if (count) {
+        struct value *end = build_binary(b, OP_or, own, build_const_i32(b, 2 * p->stride - 1));
+        p->dealt = build_binary(b, OP_and, p->paired, build_cmp(b, PRED_slt, end, count));
+    }
+    int log = __builtin_ctz((unsigned)p->stride);
+    struct value *high = build_binary(b, OP_and, own, build_const_i32(b, ~(int64_t)(2 * p->stride - 1)));
+    struct value *by = build_const_i32(b, log);
+    struct value *rank = build_binary(b, OP_shl, build_i32(b, OP_cluster_rank), by);
+    struct value *mask = build_const_i32(b, p->stride - 1);
+    struct value *low = build_binary(b, OP_and, build_binary(b, OP_shrs, own, build_const_i32(b, 1)), mask);
+    struct value *dealt = build_binary(b, OP_or, build_binary(b, OP_or, high, rank), low);
+    struct value *pid = build_select(b, p->dealt, dealt, own);
+    value_rename(pid, "pid");
+    return pid;
+}
+
+static void renumber(struct op *o, void *ctx)
+{
+    struct pairing *p = ctx;
+    if (o->code != OP_program_id || op_int(o, ATTR_axis) != 0 || !op_is_inside(o, p->roles))
+        return;
+    value_replace(op_result(o), p->pid);
+    op_erase(o);
+}
+
+/* The loop over programs in a role counts on as before; what is in it sees dealt numbers. */
+static void renumber_loop(struct pairing *p, struct block *role)
+{
+    for (struct op *o = role->first; o; o = o->next) {
+        if (!is_over_programs(o))
+            continue;
+        struct block *body = o->regions[0];
+        struct builder b = build_before(body->first);
+        struct value *count = body->args.at[0], *stand_in = build_const_i32(&b, 0);
+        value_replace(count, stand_in);
+        p->pid = deal(p, &b, count, op_opnd(o, 1));
+        value_replace(stand_in, p->pid);
+        op_erase(stand_in->def);
+    }
+}
+
+static void deal_numbers(struct pairing *p)
+{
+    struct builder b = build_before(p->func->body->first);
+    p->size = build_i32(&b, OP_cluster_size);
+    p->paired = build_cmp(&b, PRED_eq, p->size, build_const_i32(&b, 2));
+    if (p->func->persistent) {
+        renumber_loop(p, p->roles->regions[0]);
+        renumber_loop(p, p->roles->regions[1]);
+        return;
+    }
+    p->pid = deal(p, &b, build_program_id(&b, 0), NULL);
+    func_walk(p->func, renumber, p);
+}
+
+/* v as the program with the number `peer` has it. */
+static struct value *in_peer(struct pairing *p, struct builder *b, struct map *copies, struct value *v)
+{
+    struct op *o = v->def;
+    void **at = map_get_ptr(copies, v);
+    if (at && *at)
+        return *at;
+    if (!depends(p, v) || o->code == OP_program_id)
+        return v;
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i))
+            *map_at_ptr(copies, op_opnd(o, i)) = in_peer(p, b, copies, op_opnd(o, i));
+    return op_result(op_clone(b, o, copies));
+}
+
+static void share(struct pairing *p, struct op *copy)
+{
+    struct builder b = build_before(outermost_loop(copy));
+    struct value *peer = build_binary(&b, OP_xor, p->pid, build_const_i32(&b, p->stride)), *same = p->dealt;
+    struct map copies;
+    map_init(&copies, p->arena);
+    *map_at_ptr(&copies, p->pid) = peer;
+    for (int k = 2; k < copy->nopnds; k++)
+        if (depends(p, op_opnd(copy, k))) {
+            struct value *other = in_peer(p, &b, &copies, op_opnd(copy, k));
+            same = build_binary(&b, OP_and, same, build_cmp(&b, PRED_eq, op_opnd(copy, k), other));
+        }
+    const struct type *t = op_opnd(copy, 0)->type;
+    const struct attr *a = op_attr(copy, ATTR_order);
+    int order[RANK_MAX];
+    for (int i = 0; i < t->rank; i++)
+        order[i] = a ? a->list[i] : i;
+    tensor_fit_map(copy, t, order, 2);
+    op_set_int(copy, ATTR_parts, 2);
+    b = build_before(copy);
+    struct op *either = build_if(&b, same, 0, NULL);
+    struct map none;
+    map_init(&none, p->arena);
+    for (int arm = 0; arm < 2; arm++) {
+        struct builder in = build_at_end(either->regions[arm], copy->loc);
+        struct op *part = op_clone(&in, copy, &none);
+        if (arm == 0)
+            op_set_int(part, ATTR_multicast, 1);
+        build_yield(&in, 0, NULL);
+    }
+    op_erase(copy);
+}
+
+static void note_users(struct pairing *p, const struct value *v, enum opcode code)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        if (u->user->code == code)
+            VEC_PUSH(p->arena, &p->users, u->user);
+        if (u->user->code == OP_shared_slot)
+            note_users(p, op_result(u->user), code);
+    }
+}
+
+/* The barriers that the feeder waits for, before it fills a slot, count the warps of both. */
+static void count_both(struct op *o, void *ctx)
+{
+    struct pairing *p = ctx;
+    if (o->code != OP_mbar_wait)
+        return;
+    struct value *empty = op_result(buffer_alloc(op_opnd(o, 0), NULL));
+    p->users.n = 0;
+    note_users(p, empty, OP_mbar_init);
+    for (int i = 0; i < p->users.n; i++)
+        op_set_opnds(p->users.at[i], 2, (struct value *[]){empty, p->size});
+    p->users.n = 0;
+    note_users(p, empty, OP_mbar_arrive);
+    for (int i = 0; i < p->users.n; i++) {
+        struct op *a = p->users.at[i];
+        op_set_opnds(a, 3, (struct value *[]){op_opnd(a, 0), op_opnd(a, 1), p->paired});
+    }
+}
+
+static void build_plain(struct builder *b, enum opcode code)
+{
+    build_op(b, code, 0, NULL, 0, NULL, 0);
+}
+
+/* Nobody touches the other's barriers before they are made. */
+static void begin_together(const struct pairing *p, struct block *role)
+{
+    struct op *ready = role->first;
+    while (ready && ready->code != OP_ready)
+        ready = ready->next;
+    if (!ready)
+        diag_bug(p->func->module->diag, p->func->loc, "a role that does not say when it is ready");
+    struct builder b = build_before(ready);
+    build_plain(&b, OP_cluster_arrive);
+    build_plain(&b, OP_cluster_wait);
+    op_erase(ready);
+}
+
+/* -- leaving -- */
+
+static void note_wait(struct op *o, void *ctx)
+{
+    struct pairing *p = ctx;
+    if (o->code != OP_mbar_wait)
+        return;
+    const struct op *ring = buffer_alloc(op_opnd(o, 0), NULL);
+    for (int i = 0; i < p->users.n; i++)
+        if (buffer_alloc(op_opnd(p->users.at[i], 0), NULL) == ring) {
+            p->users.at[i] = o; /* the last */
+            return;
+        }
+    VEC_PUSH(p->arena, &p->users, o);
+}
+
+/* What a value that the loop around `wait` carries is behind all loops. */
+static struct value *behind_loops(const struct pairing *p, const struct op *wait, struct value *v)
+{
+    const struct block *role = p->roles->regions[1];
+    struct op *loop = wait->block->parent;
+    if (v->def || v->block != wait->block || loop->code != OP_for)
+        diag_bug(p->func->module->diag, wait->loc, "a slot that no loop carries");
+    v = &loop->results[v->index - 1];
+    for (; loop->block != role; loop = loop->block->parent) {
+        const struct op *end = block_terminator(loop->block);
+        int i = 0;
+        while (i < end->nopnds && op_opnd(end, i) != v)
+            i++;
+        if (i == end->nopnds)
+            diag_bug(p->func->module->diag, wait->loc, "a slot that does not go around");
+        v = &loop->block->parent->results[i];
+    }
+    return v;
+}
+
+/* Waits until each slot of the ring that `wait` asks for slots of has been given back by both programs. */
+static void wait_for_all_slots(const struct pairing *p, struct builder *b, const struct op *wait)
+{
+    struct value *slot, *x[2];
+    struct op *ring = buffer_alloc(op_opnd(wait, 0), &slot);
+    int stages = op_result(ring)->type->nstages;
+    x[0] = slot;
+    x[1] = op_opnd(wait, 1);
+    if (wait->block == p->roles->regions[1])
+        ring_advance(b, stages, &x[0], &x[1]);
+    else
+        for (int i = 0; i < 2; i++)
+            x[i] = behind_loops(p, wait, x[i]);
+    struct value *step = build_const_i32(b, 1), *hi = build_const_i32(b, stages), *lo = build_const_i32(b, 0);
+    struct op *loop = build_for(b, lo, hi, step, 2, x);
+    struct block *body = loop->regions[0];
+    struct builder in = build_at_end(body, b->loc);
+    for (int i = 0; i < 2; i++)
+        x[i] = body->args.at[1 + i];
+    build_op(&in, OP_mbar_wait, 2,
+             (struct value *[]){build_binary(&in, OP_shared_slot, op_result(ring), x[0]), x[1]}, 0, NULL, 0);
+    ring_advance(&in, stages, &x[0], &x[1]);
+    build_yield(&in, 2, x);
+}
+
+/* A program's shared memory must be there until the other's last arrival has come. The barrier of the pair does not say
+ * that it has: an arrival waits behind bulk stores on its way, and on an H200 came later than a relaxed
+ * arrival at that barrier (a release would wait for all stores). What comes to dots has been waited for. */
+static void stay_for_arrivals(struct pairing *p)
+{
+    struct block *role = p->roles->regions[1];
+    p->users.n = 0;
+    block_walk(role, note_wait, p);
+    struct builder b = build_before(block_terminator(role));
+    for (int i = 0; i < p->users.n; i++)
+        wait_for_all_slots(p, &b, p->users.at[i]);
+}
+
+static void pair_up(struct pairing *p)
+{
+    deal_numbers(p);
+    for (int i = 0; i < p->copies.n; i++)
+        if (agree(p->copies.at[i], p->stride) && can_be_cut(p->copies.at[i]))
+            share(p, p->copies.at[i]);
+    block_walk(p->roles->regions[1], count_both, p);
+    stay_for_arrivals(p);
+    for (int i = 0; i < 2; i++)
+        begin_together(p, p->roles->regions[i]);
+    p->func->pair_multiple = p->func->persistent ? 2 : 2 * p->stride;
+    opt_explain(p->func, p->roles, "pairs of programs %d apart share %d of %d bytes", p->stride,
+                (int)p->shared_bytes, (int)p->round_bytes);
+}
+
+void opt_cluster_multicast(struct func *f)
+{
+    struct pairing p = {.func = f, .arena = f->module->scratch, .roles = func_roles(f)};
+    if (!p.roles || !target_has(f->target, HAS_cluster) || f->num_ctas != 1)
+        return;
+    block_walk(p.roles->regions[1], find_copies, &p);
+    block_walk(p.roles->regions[0], count_cycles, &p);
+    if (p.round_bytes < (f->persistent ? BYTES_PER_CYCLE_MANY : BYTES_PER_CYCLE) * p.round_cycles)
+        return;
+    choose(&p);
+    if (p.stride > 0 && pays(&p))
+        pair_up(&p);
+}

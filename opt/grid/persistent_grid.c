@@ -1,0 +1,173 @@
+/* persistent_grid.c: one CTA runs many programs, one after the other.
+ *
+ *     kernel {                                 kernel {
+ *       %m = program_id axis=0                   for %t = cta_id to num_programs 0 * 1 * 2 step cta_count {
+ *       ...                          =>            %m = %t remu num_programs 0
+ *       return                                     ...
+ *     }                                          }
+ *                                                return
+ *                                              }
+ *
+ * So that a warp that feeds others (warp_specialize.c) goes on to the next program's tiles while the one before is
+ * stored. The launcher starts as many CTAs as SMs have room for, and hands on the grid that was asked for.
+ *
+ * Programs are independent, so any order is right, unless they speak with each other: no atomics, no loop
+ * that may wait for another program, nothing volatile. A program that may return early stays as it is. Worth
+ * it only where a loop's tiles come by tensor maps, and neither where two CTAs fit on an SM, since one stores
+ * while the other multiplies, nor where how long the loop is hangs on the program: the GPU deals out programs
+ * as SMs get free. There, if programs of higher numbers along axis 0 are longer, these come first, so that
+ * the last to end are short:
+ *
+ *     %m = program_id axis=0                 %p = program_id axis=0; %m = num_programs axis=0 - 1 - %p
+ *     for %i = 0 to (%m + 1) * 128    =>     for %i = 0 to (%m + 1) * 128
+ */
+#include "opt/analysis/analysis.h"
+#include "opt/passes.h"
+
+enum { LOOK_MOST = 64 };
+
+struct look {
+    bool feeds, forbidden, uneven;
+    int grows; /* bits of enum growth, of the loops' lengths */
+};
+
+/* How a value changes as the program's number along axis 0 grows; both bits: nobody knows. */
+enum growth { GROWS = 1, SHRINKS = 2 };
+
+static int turned(int growth)
+{
+    return (growth & GROWS ? SHRINKS : 0) | (growth & SHRINKS ? GROWS : 0);
+}
+
+static int growth_of(const struct value *v, int *looks)
+{
+    int64_t c;
+    const struct op *o = v->def;
+    if (!value_depends_on(v))
+        return 0;
+    if (--*looks < 0 || !o)
+        return GROWS | SHRINKS;
+    bool by_positive = o->nopnds == 2 && value_const_int(op_opnd(o, 1), &c) && c > 0;
+    switch (o->code) {
+    case OP_program_id: return op_int(o, ATTR_axis) == 0 ? GROWS : GROWS | SHRINKS;
+    case OP_add:
+    case OP_mins:
+    case OP_maxs: return growth_of(op_opnd(o, 0), looks) | growth_of(op_opnd(o, 1), looks);
+    case OP_sub: return growth_of(op_opnd(o, 0), looks) | turned(growth_of(op_opnd(o, 1), looks));
+    case OP_shl:
+    case OP_shrs:
+    case OP_mul:
+    case OP_divs: return by_positive ? growth_of(op_opnd(o, 0), looks) : GROWS | SHRINKS;
+    case OP_sext: return growth_of(op_opnd(o, 0), looks);
+    default: return GROWS | SHRINKS;
+    }
+}
+
+static void look_at_loop(struct look *l, const struct op *loop)
+{
+    l->feeds = true;
+    for (int i = 0; i < 3; i++)
+        l->uneven |= value_depends_on(op_opnd(loop, i)) != 0;
+    int looks = LOOK_MOST;
+    l->grows |= growth_of(op_opnd(loop, 1), &looks) | turned(growth_of(op_opnd(loop, 0), &looks));
+}
+
+static void look_at(struct op *o, void *ctx)
+{
+    struct look *l = ctx;
+    switch (o->code) {
+    case OP_tensor_load:
+        if (o->block->parent && o->block->parent->code == OP_for)
+            look_at_loop(l, o->block->parent);
+        break;
+    case OP_atomic_rmw:
+    case OP_atomic_cas:
+    case OP_while:
+    case OP_print:
+    case OP_asm_effect:
+    case OP_assert: l->forbidden = true; break;
+    case OP_load: l->forbidden |= op_int(o, ATTR_volatile) != 0; break;
+    case OP_return: l->forbidden |= o->block->parent != NULL; break;
+    default: break;
+    }
+}
+
+struct numbers {
+    struct value *of[3];
+};
+
+static void renumber(struct op *o, void *ctx)
+{
+    struct numbers *n = ctx;
+    if (o->code != OP_program_id)
+        return;
+    struct value *pid = n->of[op_int(o, ATTR_axis)];
+    value_replace(op_result(o), pid);
+    op_erase(o);
+}
+
+static void turn(struct op *o, void *ctx)
+{
+    struct numbers *n = ctx;
+    if (o->code == OP_program_id && op_int(o, ATTR_axis) == 0)
+        value_replace(op_result(o), n->of[0]);
+}
+
+static void longest_first(struct func *f)
+{
+    struct builder b = build_before(f->body->first);
+    struct value *one = build_const_i32(&b, 1);
+    struct value *last = build_binary(&b, OP_sub, build_num_programs(&b, 0), one);
+    struct numbers pid = {{build_binary(&b, OP_sub, last, last)}};
+    func_walk(f, turn, &pid);
+    b = build_before(pid.of[0]->def);
+    op_set_opnd(pid.of[0]->def, 1, build_program_id(&b, 0));
+}
+
+static void wrap(struct func *f)
+{
+    struct op *first = f->body->first;
+    struct builder b = build_before(first);
+    struct value *n[3], *total = NULL;
+    for (int axis = 0; axis < 3; axis++) {
+        n[axis] = build_num_programs(&b, axis);
+        total = total ? build_binary(&b, OP_mul, total, n[axis]) : n[axis];
+    }
+    struct value *step = build_i32(&b, OP_cta_count);
+    struct op *loop = build_for(&b, build_i32(&b, OP_cta_id), total, step, 0, NULL);
+    struct block *body = loop->regions[0];
+    struct numbers pid;
+    b = build_at_end(body, first->loc);
+    struct value *t = body->args.at[0];
+    value_rename(t, "tile");
+    pid.of[0] = build_binary(&b, OP_remu, t, n[0]);
+    struct value *rest = build_binary(&b, OP_divu, t, n[0]);
+    pid.of[1] = build_binary(&b, OP_remu, rest, n[1]);
+    pid.of[2] = build_binary(&b, OP_divu, rest, n[1]);
+    for (struct op *next, *o = first; o->code != OP_return; o = next) {
+        next = o->next;
+        op_move_to_end(o, body);
+    }
+    block_walk(body, renumber, &pid);
+    b = build_at_end(body, f->loc);
+    build_yield(&b, 0, NULL);
+    f->persistent = true;
+    opt_explain(f, loop, "a CTA runs one program after the other");
+}
+
+void opt_persistent_grid(struct func *f)
+{
+    struct look l = {0};
+    func_walk(f, look_at, &l);
+    if (!l.feeds || l.forbidden || f->num_ctas != 1)
+        return;
+    if (l.uneven) {
+        if (l.grows == GROWS)
+            longest_first(f);
+        opt_explain(f, NULL, "a CTA a program: their loops are not equally long%s",
+                    l.grows == GROWS ? "; the longest first" : "");
+    } else if (opt_has_room_for_two(f))
+        opt_explain(f, NULL, "a CTA a program: two fit on an SM");
+    else
+        wrap(f);
+}

@@ -1,0 +1,1000 @@
+/* assign_layouts.c: give every tile a layout, from the memory accesses outwards.
+ *
+ *     %o = range start=0 end=512 : tile<512xi32>          layout #l0 = reg[1 2] lane[4 8 16 32 64] warp[128 256]
+ *     %p = addptr %s, %o : tile<512xptr<f32>>      =>     %o = range start=0 end=512 : tile<512xi32,#l0>
+ *     %x = load %p : tile<512xf32>                        %p = addptr %s, %o : tile<512xptr<f32>,#l0>
+ *                                                         %x = load %p : tile<512xf32,#l0>
+ *
+ * Tiles are of two kinds. *Cheap* ones are computed from ranges and scalars without memory: they take whatever layout their user
+ * asks for, and are computed again for another one. The others stand in classes that share a layout: ops that work element by
+ * element join their operands and results, loops and branches what they carry. An access joins too, unless another dimension is
+ * the fast one for it: then it keeps its own layout, and its tile is converted.
+ *
+ * Classes decide from the largest tile down. One with accesses is spread so that these coalesce, with the widest vectors that
+ * alignment allows; what reductions and changes of shape link to it gets what moves nothing. Between two wishes a `convert` stands. */
+#include "opt/analysis/analysis.h"
+#include "opt/layout/layouts.h"
+#include "opt/passes.h"
+
+enum { THREADS_PER_WARP = 1 << LANE_BITS, SEGMENT_BYTES = 128 };
+
+/* Values that share a layout. A class that joined another points to it. */
+struct class
+{
+    struct class *joined;
+    const struct type *type; /* of any of its values: the shape counts */
+    const char *name;        /* of the first value, for explanations */
+    const struct layout *layout;
+    const struct layout *anchor; /* what a dot demands, or NULL */
+    int fast_dim;                /* the dimension in which its accesses are consecutive, -1: no wish */
+    uint32_t reduced;            /* a mask: the dimensions that reductions drop */
+    int nvalues;
+    const struct op *reason; /* the access that decided, or the op that linked it to a decided class */
+};
+
+/* What is known of one tile. */
+struct copy {
+    const struct layout *layout;
+    struct value *value;
+    struct copy *next;
+};
+struct note {
+    struct class *class; /* NULL: cheap */
+    struct copy *copies; /* the tile in other layouts (cheap: in all) */
+};
+
+/* An op that needs its tiles in one layout but has no tile result to say which: stores, reductions,
+ * assertions. Loads and atomics too, in the class of their result. */
+struct site {
+    struct op *op;
+    struct class *class;
+    bool is_access;
+    int order[RANK_MAX]; /* access: dimensions, fastest first */
+    int vector;          /* access: elements at once that its addresses allow */
+};
+
+/* A change of shape between two classes. */
+struct link {
+    struct op *op;
+    struct class *from, *to;
+};
+
+struct assign {
+    struct func *func;
+    struct module *m;
+    struct arena *arena;
+    struct axis_table *axes;
+    VEC(struct class *) classes;
+    VEC(struct site *) sites;
+    VEC(struct link) links;
+    struct map site_of; /* op to its site */
+    bool rows_first;    /* how warps share dots */
+};
+
+/* -- classes -- */
+
+/* Chains become short on the way: thousands of tiles may be of one class. */
+static struct class *find(struct class *c)
+{
+    for (struct class *next; (next = c->joined); c = next)
+        c->joined = next->joined ? next->joined : next;
+    return c;
+}
+
+static struct class *add_class(struct assign *a, const struct type *t, const char *name)
+{
+    struct class *c = NEW(a->arena, struct class);
+    *c = (struct class){.type = t, .name = name, .fast_dim = -1, .nvalues = 1};
+    VEC_PUSH(a->arena, &a->classes, c);
+    return c;
+}
+
+static void unite(struct class *a, struct class *b)
+{
+    a = find(a);
+    b = find(b);
+    if (a == b)
+        return;
+    b->joined = a;
+    a->nvalues += b->nvalues;
+    a->reduced |= b->reduced;
+    if (!a->anchor) {
+        a->anchor = b->anchor;
+        a->reason = b->reason;
+    }
+    if (a->fast_dim < 0)
+        a->fast_dim = b->fast_dim;
+}
+
+/* Unless their accesses run along different dimensions, or one has accesses and the other is a dot's. */
+static void join(struct class *a, struct class *b)
+{
+    a = find(a);
+    b = find(b);
+    if ((a->anchor && b->fast_dim >= 0) || (b->anchor && a->fast_dim >= 0))
+        return;
+    if (a->fast_dim < 0 || b->fast_dim < 0 || a->fast_dim == b->fast_dim)
+        unite(a, b);
+}
+
+/* NULL: a scalar, or cheap. */
+static struct class *class_of(const struct value *v)
+{
+    const struct note *n = v ? v->scratch : NULL;
+    return n && n->class ? find(n->class) : NULL;
+}
+
+static bool is_cheap(const struct value *v)
+{
+    const struct note *n = v->scratch;
+    return n && !n->class;
+}
+
+static void add_note(struct assign *a, struct value *v, bool cheap)
+{
+    if (!type_is_tile(v->type))
+        return;
+    struct note *n = NEW(a->arena, struct note);
+    n->class = cheap ? NULL : add_class(a, v->type, v->name);
+    v->scratch = n;
+}
+
+/* -- which tiles are cheap -- */
+
+static bool is_shape_change(const struct op *o)
+{
+    switch (o->code) {
+    case OP_broadcast:
+    case OP_expand_dims:
+    case OP_reshape:
+    case OP_trans:
+    case OP_join:
+    case OP_split: return true;
+    default: return false;
+    }
+}
+
+/* Does it follow from the result's layout which one the operands need? */
+static bool maps_elements(const struct op *o)
+{
+    return op_has(o, ELEMENTWISE) || is_shape_change(o) || o->code == OP_hint || o->code == OP_asm ||
+           o->code == OP_map;
+}
+
+static bool can_recompute(const struct op *o)
+{
+    if (!op_has(o, PURE) || o->nregions || o->nresults != 1 || o->code == OP_join)
+        return false;
+    if (op_has(o, COSTLY) && !type_is_int(op_result(o)->type))
+        return false;
+    for (int i = 0; i < o->nopnds; i++)
+        if (type_is_tile(op_opnd(o, i)->type) && !(maps_elements(o) && is_cheap(op_opnd(o, i))))
+            return false;
+    return true;
+}
+
+/* -- layouts across a change of shape -- */
+
+/* The layout of pairs whose parts are laid out as l: the new last dimension in the lowest register bit. */
+void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape)
+{
+    layout_init(out, rank, shape);
+    layout_add(out, IN_reg, 1);
+    for (int kind = 0; kind < IN_offset; kind++)
+        for (int i = 0; i < l->nbits[kind]; i++)
+            layout_add(out, (enum in)kind, layout_basis(l, (enum in)kind, i) << 1);
+    out->flip = l->flip << 1;
+}
+
+/* l with its last dimension, of two parts, in a register: a lane or warp that told the parts apart gets a register's
+ * elements for it. Without that each half would be in twice as many threads, and what is joined of the halves
+ * in twice as many registers. */
+static struct layout parts_in_a_register(const struct layout *l)
+{
+    struct layout out = *l;
+    int nregs = l->nbits[IN_reg], nthreads = l->nbits[IN_lane] + l->nbits[IN_warp], given = nregs - 1;
+    while (given >= 0 && (!l->basis[given] || l->basis[given] & 1))
+        given--;
+    for (int i = nregs; i < nregs + nthreads && given >= 0; i++)
+        if (l->basis[i] == 1) {
+            out.basis[i] = l->basis[given];
+            out.basis[given] = 1;
+            break;
+        }
+    return out;
+}
+
+/* Operands' layout for a result's: the same, but for changes of shape. */
+static const struct layout *layout_before(struct assign *a, const struct op *o, const struct layout *l)
+{
+    if (!is_shape_change(o))
+        return l;
+    const struct type *x = op_opnd(o, 0)->type, *r = o->results[0].type;
+    struct layout out, next;
+    int inverse[RANK_MAX];
+    switch (o->code) {
+    case OP_broadcast:
+        out = *l;
+        for (int d = 0; d < r->rank; d++)
+            if (x->shape[d] != r->shape[d]) {
+                layout_squash(&next, &out, d);
+                out = next;
+            }
+        layout_drop_free_regs(&next, &out, NULL);
+        return layout_intern(a->m, &next);
+    case OP_expand_dims:
+    case OP_reshape: layout_reshape(&out, l, x->rank, x->shape); break;
+    case OP_trans:
+        for (int d = 0; d < r->rank; d++)
+            inverse[op_attr(o, ATTR_order)->list[d]] = d;
+        layout_trans(&out, l, inverse);
+        break;
+    case OP_join: layout_slice(&out, l, r->rank - 1, true, NULL); break;
+    case OP_split: layout_join(&out, l, x->rank, x->shape); break;
+    default: return l;
+    }
+    return layout_intern(a->m, &out);
+}
+
+/* Result's layout for an operand's; NULL: it does not follow. */
+static const struct layout *layout_after(struct assign *a, const struct op *o, const struct layout *l)
+{
+    const struct type *x = op_opnd(o, 0)->type, *r = o->results[0].type;
+    struct layout out;
+    switch (o->code) {
+    case OP_expand_dims: layout_expand(&out, l, (int)op_int(o, ATTR_axis)); break;
+    case OP_reshape: layout_reshape(&out, l, r->rank, r->shape); break;
+    case OP_trans: layout_trans(&out, l, op_attr(o, ATTR_order)->list); break;
+    case OP_reduce: layout_slice(&out, l, (int)op_int(o, ATTR_axis), true, NULL); break;
+    case OP_join: layout_join(&out, l, r->rank, r->shape); break;
+    case OP_split: {
+        struct layout parts = parts_in_a_register(l);
+        layout_slice(&out, &parts, x->rank - 1, true, NULL);
+        break;
+    }
+    default: return NULL;
+    }
+    return layout_intern(a->m, &out);
+}
+
+/* -- gathering classes, sites and links -- */
+
+/* What a loop or branch carries has one layout, whatever else is wished. */
+static void unite_values(struct value *x, struct value *y)
+{
+    if (class_of(x) && class_of(y))
+        unite(class_of(x), class_of(y));
+}
+
+static void unite_results(struct op *o)
+{
+    for (int i = 1; i < o->nresults; i++)
+        unite_values(&o->results[0], &o->results[i]);
+}
+
+/* Dimensions by length of runs of neighbouring addresses, longest first; the last dimension first among
+ * equals. */
+static void order_dims(const struct assign *a, const struct value *ptr, int *order)
+{
+    const struct axis *x = axis_of(a->axes, ptr);
+    int rank = ptr->type->rank;
+    for (int i = 0; i < rank; i++) {
+        int d = rank - 1 - i, at = i;
+        for (; at > 0 && x->log_adjacent[order[at - 1]] < x->log_adjacent[d]; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+    }
+}
+
+static struct site *add_site(struct assign *a, struct op *o, struct class *c)
+{
+    struct site *s = NEW(a->arena, struct site);
+    *s = (struct site){.op = o, .class = c};
+    VEC_PUSH(a->arena, &a->sites, s);
+    *map_at_ptr(&a->site_of, o) = s;
+    return s;
+}
+
+/* Every tile operand joins the class. */
+static void join_operands(struct op *o, struct class *c)
+{
+    for (int i = 0; i < o->nopnds; i++)
+        if (class_of(op_opnd(o, i)))
+            join(find(c), class_of(op_opnd(o, i)));
+}
+
+static void add_access(struct assign *a, struct op *o)
+{
+    const struct value *ptr = op_opnd(o, 0);
+    if (!type_is_tile(ptr->type))
+        return;
+    struct class *c = o->nresults ? class_of(op_result(o)) : add_class(a, ptr->type, op_opnd(o, 1)->name);
+    struct site *s = add_site(a, o, c);
+    s->is_access = true;
+    order_dims(a, ptr, s->order);
+    s->vector = axis_access(a->axes, o, s->order[0]);
+    if (axis_of(a->axes, ptr)->log_adjacent[s->order[0]] > 0)
+        find(c)->fast_dim = s->order[0];
+    join_operands(o, c);
+}
+
+static void add_reduce(struct assign *a, struct op *o)
+{
+    struct class *c = add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name);
+    add_site(a, o, c);
+    c->reduced = 1u << op_int(o, ATTR_axis);
+    join_operands(o, c);
+    unite_results(o);
+    if (class_of(op_result(o)))
+        VEC_PUSH(a->arena, &a->links, ((struct link){o, c, class_of(op_result(o))}));
+}
+
+/* Results and operands, of which there may be any number, share a layout. */
+static void add_asm(struct op *o)
+{
+    const struct value *first = o->nresults ? op_result(o) : op_opnd(o, 0);
+    unite_results(o);
+    if (class_of(first))
+        join_operands(o, class_of(first));
+}
+
+/* The result shares its layout with the accumulator; the operands' follow from it. */
+static void add_dot(struct assign *a, struct op *o)
+{
+    struct class *c = find(class_of(op_result(o)));
+    c->anchor = dot_acc_layout(o, a->rows_first);
+    c->reason = o;
+    if (class_of(op_opnd(o, 2)))
+        join(c, class_of(op_opnd(o, 2)));
+}
+
+/* Operands and results share the layout that the scan needs. */
+static void add_scan(struct op *o)
+{
+    unite_results(o);
+    struct class *c = class_of(op_result(o));
+    c->anchor = scan_layout(o);
+    c->reason = o;
+    join_operands(o, c);
+}
+
+/* Both results of a split share a layout: a thread has both or neither. */
+static void add_shape_change(struct assign *a, struct op *o)
+{
+    struct class *to = class_of(&o->results[0]);
+    unite_results(o);
+    for (int i = 0; i < o->nopnds && to; i++)
+        if (class_of(op_opnd(o, i)))
+            VEC_PUSH(a->arena, &a->links, ((struct link){o, class_of(op_opnd(o, i)), to}));
+}
+
+/* Operands first.. of `by` are what becomes the values; an `if`'s region may return instead. */
+static void carry(const struct op *by, int first, struct value *const *values, int n)
+{
+    for (int i = 0; i < n && by->code != OP_return; i++)
+        unite_values(values[i], op_opnd(by, first + i));
+}
+
+static void carry_all(struct assign *a, struct op *o)
+{
+    struct value **results = NEW_ARRAY(a->arena, o->nresults, struct value *);
+    for (int i = 0; i < o->nresults; i++)
+        results[i] = &o->results[i];
+    struct block *first = o->nregions ? o->regions[0] : NULL,
+                 *second = o->nregions > 1 ? o->regions[1] : NULL;
+    if (o->code == OP_for) {
+        carry(first->last, 0, results, o->nresults);
+        carry(o, 3, results, o->nresults);
+        for (int i = 0; i < o->nresults; i++)
+            unite_values(results[i], first->args.at[i + 1]);
+    } else if (o->code == OP_while) {
+        carry(first->last, 1, results, o->nresults);
+        carry(first->last, 1, second->args.at, second->args.n);
+        carry(o, 0, first->args.at, first->args.n);
+        carry(second->last, 0, first->args.at, first->args.n);
+    } else if (o->code == OP_if) {
+        carry(first->last, 0, results, o->nresults);
+        carry(second->last, 0, results, o->nresults);
+    }
+}
+
+static bool has_tiles(const struct op *o)
+{
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i) && type_is_tile(op_opnd(o, i)->type))
+            return true;
+    return o->nresults > 0 && type_is_tile(o->results[0].type);
+}
+
+static void gather_block(struct assign *a, struct block *b);
+
+static void gather_op(struct assign *a, struct op *o)
+{
+    bool cheap = can_recompute(o);
+    for (int i = 0; i < o->nresults; i++)
+        add_note(a, &o->results[i], cheap);
+    bool is_control = op_info[o->code].family == FAMILY_control;
+    for (int i = 0; i < o->nregions && is_control; i++)
+        gather_block(a, o->regions[i]);
+    if (is_control)
+        carry_all(a, o);
+    if (cheap || !has_tiles(o))
+        return;
+    if (op_info[o->code].family == FAMILY_memory)
+        add_access(a, o);
+    else if (o->code == OP_reduce)
+        add_reduce(a, o);
+    else if (o->code == OP_dot)
+        add_dot(a, o);
+    else if (o->code == OP_scan)
+        add_scan(o);
+    else if (o->code == OP_gather)
+        join(class_of(op_result(o)),
+             class_of(op_opnd(o, 1)) ? class_of(op_opnd(o, 1)) : class_of(op_result(o)));
+    else if (o->code == OP_histogram)
+        join_operands(o, add_site(a, o, add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name))->class);
+    else if (o->code == OP_assert)
+        join_operands(o, add_site(a, o, add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name))->class);
+    else if (op_has(o, ELEMENTWISE) || o->code == OP_hint)
+        join_operands(o, class_of(op_result(o)));
+    else if (o->code == OP_asm || o->code == OP_asm_effect || o->code == OP_map)
+        add_asm(o);
+    else if (is_shape_change(o))
+        add_shape_change(a, o);
+}
+
+static void gather_block(struct assign *a, struct block *b)
+{
+    for (int i = 0; i < b->args.n; i++)
+        add_note(a, b->args.at[i], false);
+    for (struct op *o = b->first; o; o = o->next)
+        gather_op(a, o);
+}
+
+/* -- deciding -- */
+
+static int threads_of(const struct assign *a)
+{
+    return a->func->num_warps * THREADS_PER_WARP;
+}
+
+/* The tile's coordinate bits as they are given away, dimension by dimension from the lowest. */
+struct dealer {
+    struct layout *l;
+    int low[RANK_MAX], left[RANK_MAX];
+};
+
+/* Gives up to n bits of dimension d to registers, lanes or warps; returns how many there were. */
+static int deal(struct dealer *x, enum in kind, int d, int n)
+{
+    int given = 0;
+    for (; given < n && x->left[d] > 0; given++, x->left[d]--)
+        layout_add(x->l, kind, 1u << x->low[d]++);
+    return given;
+}
+
+static void start_dealing(struct dealer *x, const struct type *t)
+{
+    layout_init(x->l, t->rank, t->shape);
+    int low = 0;
+    for (int d = t->rank - 1; d >= 0; d--) {
+        x->low[d] = low;
+        x->left[d] = x->l->dim_bits[d];
+        low += x->left[d];
+    }
+}
+
+/* The layout that coalesces along `order`: n elements of the fastest dimension in a thread, then lanes, then
+ * warps, and what is left wraps into further registers. Dimensions that are reduced get warps last: a
+ * reduction inside a warp needs no shared memory. */
+static const struct layout *blocked(struct assign *a, const struct class *c, const int *order, int n)
+{
+    const struct type *t = c->type;
+    struct layout l;
+    struct dealer x = {.l = &l};
+    start_dealing(&x, t);
+    int64_t share = type_elems(t) / threads_of(a);
+    deal(&x, IN_reg, order[0], log2_floor(n < share ? n : share));
+    int lanes = LANE_BITS, warps = log2_floor(a->func->num_warps);
+    for (int i = 0; i < t->rank; i++)
+        lanes -= deal(&x, IN_lane, order[i], lanes);
+    for (int reduced = 0; reduced < 2; reduced++)
+        for (int i = 0; i < t->rank; i++)
+            if ((int)(c->reduced >> order[i] & 1) == reduced)
+                warps -= deal(&x, IN_warp, order[i], warps);
+    for (int i = 0; i < t->rank; i++)
+        deal(&x, IN_reg, order[i], COORD_BITS_MAX);
+    for (; lanes > 0; lanes--)
+        layout_add(&l, IN_lane, 0);
+    for (; warps > 0; warps--)
+        layout_add(&l, IN_warp, 0);
+    return layout_intern(a->m, &l);
+}
+
+static const struct layout *plain_layout(struct assign *a, const struct type *t)
+{
+    struct class alone = {.type = t};
+    int order[RANK_MAX] = {0};
+    for (int d = 0; d < t->rank; d++)
+        order[d] = t->rank - 1 - d;
+    return blocked(a, &alone, order, 1);
+}
+
+static int accessed_bytes(const struct op *access)
+{
+    return type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
+}
+
+/* The access whose order the class takes: the first that has the class's fast dimension, or else any. */
+static struct site *leader_of(const struct assign *a, struct class *c)
+{
+    struct site *any = NULL;
+    for (int i = 0; i < a->sites.n; i++) {
+        struct site *s = a->sites.at[i];
+        if (!s->is_access || find(s->class) != c)
+            continue;
+        if (c->fast_dim < 0 || s->order[0] == c->fast_dim)
+            return s;
+        any = any ? any : s;
+    }
+    return any;
+}
+
+/* Elements per thread in a row: 16 bytes of the widest element accessed, if some access is aligned so far. */
+static int vector_of(const struct assign *a, struct class *c, int fast_dim)
+{
+    int widest = 1, bytes = 1;
+    for (int i = 0; i < a->sites.n; i++) {
+        const struct site *s = a->sites.at[i];
+        if (!s->is_access || find(s->class) != c || s->order[0] != fast_dim || s->vector == 1)
+            continue;
+        widest = s->vector > widest ? s->vector : widest;
+        bytes = accessed_bytes(s->op) > bytes ? accessed_bytes(s->op) : bytes;
+    }
+    return widest < 16 / bytes ? widest : 16 / bytes;
+}
+
+/* The layout of a broadcast's result whose operand is laid out as l: its new bits go to threads that only
+ * replicate, then to registers. */
+static const struct layout *layout_widen(struct assign *a, const struct op *o, const struct layout *l)
+{
+    const struct type *x = op_opnd(o, 0)->type, *r = op_result(o)->type;
+    struct layout out;
+    struct dealer dealer = {.l = &out};
+    start_dealing(&dealer, r);
+    int low[RANK_MAX], index[RANK_MAX];
+    for (int d = 0; d < r->rank; d++) {
+        low[d] = dealer.low[d];
+        dealer.left[d] = x->shape[d] == r->shape[d] ? 0 : dealer.left[d];
+    }
+    for (int kind = 0; kind < IN_offset; kind++)
+        for (int i = 0; i < l->nbits[kind]; i++) {
+            uint32_t coord = 0;
+            int given = 0;
+            layout_split_coord(l, layout_basis(l, (enum in)kind, i), index);
+            for (int d = 0; d < r->rank; d++)
+                coord |= (uint32_t)index[d] << low[d];
+            for (int d = r->rank - 1; d >= 0 && !coord && !given; d--)
+                given = deal(&dealer, (enum in)kind, d, 1);
+            if (!given)
+                layout_add(&out, (enum in)kind, coord);
+        }
+    for (int d = r->rank - 1; d >= 0; d--)
+        deal(&dealer, IN_reg, d, COORD_BITS_MAX);
+    return layout_intern(a->m, &out);
+}
+
+static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason);
+
+/* A tile without accesses is laid out as what it is made of by changes of shape, if that is loaded by
+ * vectors: the largest such. NULL: there is none. */
+static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
+{
+    enum { DEPTH_MOST = 4 };
+    const struct layout *best = NULL;
+    int64_t size = 0;
+    for (int i = 0; i < a->links.n && depth < DEPTH_MOST && !c->reduced; i++) {
+        const struct link *k = &a->links.at[i];
+        struct class *from = find(k->from);
+        const struct site *s = leader_of(a, from);
+        const struct op *why = NULL;
+        if (find(k->to) != c || from == c || type_elems(from->type) <= size || k->op->code == OP_reduce)
+            continue;
+        const struct layout *l = s && s->vector > 1 ? own_layout(a, from, &why)
+                                 : s                ? NULL
+                                                    : inherited(a, from, depth + 1, &why);
+        l = !l ? NULL : k->op->code == OP_broadcast ? layout_widen(a, k->op, l) : layout_after(a, k->op, l);
+        if (!l)
+            continue;
+        best = l;
+        *reason = why;
+        size = type_elems(from->type);
+    }
+    return best;
+}
+
+/* The layout that the class's own accesses wish. */
+static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason)
+{
+    struct site *s = leader_of(a, c);
+    *reason = s ? s->op : NULL;
+    if (s)
+        return blocked(a, c, s->order, vector_of(a, c, s->order[0]));
+    const struct layout *l = inherited(a, c, 0, reason);
+    if (l)
+        return l;
+    int order[RANK_MAX];
+    for (int d = 0; d < c->type->rank; d++)
+        order[d] = c->type->rank - 1 - d;
+    return blocked(a, c, order, 1);
+}
+
+/* How many neighbours along `dim` the lowest registers and then the lanes of a warp hold. */
+static int run_of_warp(const struct layout *l, int dim)
+{
+    int run = layout_vector(l, dim, 1 << COORD_BITS_MAX), low = 0;
+    for (int d = dim + 1; d < l->rank; d++)
+        low += l->dim_bits[d];
+    for (int i = 0; i < l->nbits[IN_lane] && layout_basis(l, IN_lane, i) == (uint32_t)run << low; i++)
+        run *= 2;
+    return run;
+}
+
+/* Would the class's accesses in `l` be as good as in the layout of their own wish? */
+static bool serves_accesses(struct assign *a, struct class *c, const struct layout *l)
+{
+    if (c->fast_dim < 0)
+        return true;
+    const struct op *reason;
+    const struct layout *own = own_layout(a, c, &reason);
+    if (!reason || l == own)
+        return true;
+    int enough = SEGMENT_BYTES / accessed_bytes(reason), run = run_of_warp(own, c->fast_dim);
+    int most = vector_of(a, c, c->fast_dim);
+    return layout_vector(l, c->fast_dim, most) >= layout_vector(own, c->fast_dim, most) &&
+           run_of_warp(l, c->fast_dim) >= (run < enough ? run : enough);
+}
+
+/* Smaller tiles follow; one of equal size follows if its accesses do not suffer. */
+static bool follow(struct assign *a, struct class *to, const struct class *from, const struct layout *l,
+                   const struct op *reason)
+{
+    if (!l || (type_elems(to->type) >= type_elems(from->type) && !serves_accesses(a, to, l)))
+        return false;
+    to->layout = l;
+    to->reason = reason;
+    return true;
+}
+
+/* Layouts spread along links from decided classes to others, in order, as far as they go. */
+static void spread(struct assign *a)
+{
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < a->links.n; i++) {
+            struct link *k = &a->links.at[i];
+            struct class *from = find(k->from), *to = find(k->to);
+            if (from->layout && !to->layout)
+                changed |= follow(a, to, from, layout_after(a, k->op, from->layout), k->op);
+            else if (to->layout && !from->layout && k->op->code != OP_reduce)
+                changed |= follow(a, from, to, layout_before(a, k->op, to->layout), k->op);
+        }
+    }
+}
+
+static struct class *largest_undecided(const struct assign *a)
+{
+    struct class *best = NULL;
+    for (int i = 0; i < a->classes.n; i++) {
+        struct class *c = a->classes.at[i];
+        if (!c->joined && !c->layout && (!best || type_elems(c->type) > type_elems(best->type)))
+            best = c;
+    }
+    return best;
+}
+
+static void explain(struct assign *a, const struct class *c)
+{
+    if (!opt_explains(a->func))
+        return;
+    struct text t;
+    text_init(&t, a->arena);
+    layout_print(c->layout, &t);
+    opt_explain(a->func, c->reason, "%%%s%s: %s, %s %s", c->name,
+                c->nvalues > 1 ? " and what shares its layout" : "", t.s,
+                c->reason ? "for this" : "by shape alone", c->reason ? op_info[c->reason->code].name : "");
+}
+
+static void decide(struct assign *a)
+{
+    for (int i = 0; i < a->classes.n; i++)
+        if (!a->classes.at[i]->joined)
+            a->classes.at[i]->layout = a->classes.at[i]->anchor;
+    spread(a);
+    for (struct class *c; (c = largest_undecided(a));) {
+        c->layout = own_layout(a, c, &c->reason);
+        spread(a);
+    }
+    for (int i = 0; i < a->classes.n; i++)
+        if (!a->classes.at[i]->joined)
+            explain(a, a->classes.at[i]);
+}
+
+/* -- rewriting -- */
+
+static struct value *copy_in(const struct note *n, const struct layout *l)
+{
+    for (struct copy *c = n->copies; c; c = c->next)
+        if (c->layout == l)
+            return c->value;
+    return NULL;
+}
+
+static void add_copy(struct assign *a, struct note *n, const struct layout *l, struct value *v)
+{
+    struct copy *c = NEW(a->arena, struct copy);
+    *c = (struct copy){l, v, n->copies};
+    n->copies = c;
+}
+
+/* The op of v's block that is `user` or has it inside. */
+static struct op *user_in_block(const struct value *v, struct op *user)
+{
+    while (user->block != v->block)
+        user = user->block->parent;
+    return user;
+}
+
+static struct value *converted(struct assign *a, struct value *v, const struct layout *l, struct op *user)
+{
+    static const char *const how[] = {"free", "within each thread", "within each warp",
+                                      "through shared memory"};
+    struct note *n = v->scratch;
+    struct value *found = copy_in(n, l);
+    if (found)
+        return found;
+    struct builder b = build_before(user_in_block(v, user));
+    found = build_convert(&b, v, l);
+    value_rename(found, v->name);
+    add_copy(a, n, l, found);
+    opt_explain(a->func, user, "%%%s is converted for this %s: %s", v->name, op_info[user->code].name,
+                how[layout_conversion(v->type->layout, l)]);
+    return found;
+}
+
+static struct value *demand(struct assign *a, struct value *v, const struct layout *l, struct op *user);
+
+static void demand_operands(struct assign *a, struct op *o, const struct layout *l)
+{
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i))
+            op_set_opnd(o, i, demand(a, op_opnd(o, i), l, o));
+}
+
+/* A cheap tile in this layout: the tile itself the first time, later a copy of its op beside it. */
+static struct value *recomputed(struct assign *a, struct value *v, const struct layout *l)
+{
+    struct note *n = v->scratch;
+    struct value *found = copy_in(n, l);
+    if (found)
+        return found;
+    struct op *o = v->def;
+    if (n->copies) {
+        struct map same;
+        map_init(&same, a->arena);
+        struct builder b = build_before(o);
+        o = op_clone(&b, o, &same);
+        op_result(o)->scratch = n;
+        opt_explain(a->func, o, "%%%s is computed again in another layout", v->name);
+    }
+    value_set_type(op_result(o), type_with_layout(a->m, v->type, l));
+    add_copy(a, n, l, op_result(o));
+    demand_operands(a, o, layout_before(a, o, l));
+    return op_result(o);
+}
+
+/* v as `user` needs it. */
+static struct value *demand(struct assign *a, struct value *v, const struct layout *l, struct op *user)
+{
+    if (!v || !type_is_tile(v->type) || !v->scratch)
+        return v;
+    if (is_cheap(v))
+        return recomputed(a, v, l);
+    return v->type->layout == l ? v : converted(a, v, l, user);
+}
+
+static void set_layout(struct assign *a, struct value *v)
+{
+    if (class_of(v))
+        value_set_type(v, type_with_layout(a->m, v->type, class_of(v)->layout));
+}
+
+/* Operands first.. as the values that they become. */
+static void demand_as(struct assign *a, struct op *by, int first, struct value *const *values, int n)
+{
+    for (int i = 0; i < n && by->code != OP_return; i++)
+        if (class_of(values[i]))
+            op_set_opnd(by, first + i, demand(a, op_opnd(by, first + i), class_of(values[i])->layout, by));
+}
+
+/* Users of r, in whatever layout l it is made, get it in `wished`. */
+static void convert_result(struct assign *a, struct builder *b, struct value *r, const struct layout *l,
+                           const struct layout *wished)
+{
+    value_set_type(r, type_with_layout(a->m, r->type, l));
+    if (l == wished)
+        return;
+    struct value *x = build_convert(b, r, wished);
+    x->scratch = r->scratch;
+    value_replace(r, x);
+    op_set_opnd(x->def, 0, r);
+}
+
+/* Operand i of a dot: in registers, or for a warpgroup in a buffer, put there from its own layout. */
+static struct value *dot_operand(struct assign *a, struct op *o, int i, const struct layout *acc)
+{
+    struct value *v = op_opnd(o, i);
+    struct class *c = class_of(v);
+    const struct layout *own = c ? c->layout : plain_layout(a, v->type);
+    const struct type *buffer = dot_is_wgmma(o) ? dot_operand_buffer(o, i, own) : NULL;
+    if (!buffer)
+        return demand(a, v, dot_operand_layout(o, i, acc, a->rows_first), o);
+    v = demand(a, v, own, o);
+    struct builder b = build_before(user_in_block(v, o));
+    return op_result(build_op(&b, OP_to_shared, 1, &v, 1, &buffer, 0));
+}
+
+/* wgmma, whose result is there after a wait. */
+static struct op *start_and_wait(struct op *o)
+{
+    struct value *r = op_result(o), *x[3];
+    for (int i = 0; i < 3; i++)
+        x[i] = op_opnd(o, i);
+    struct builder b = build_before(o);
+    struct value *under_way = op_result(build_op(&b, OP_wgmma, 3, x, 1, &x[2]->type, 0));
+    struct op *wait = build_op(&b, OP_dot_wait, 1, &under_way, 1, &x[2]->type, 0);
+    op_result(wait)->scratch = r->scratch;
+    value_replace(r, op_result(wait));
+    op_erase(o);
+    value_take_name(op_result(wait), r);
+    return wait;
+}
+
+/* The accumulator is converted, there and back, where its class got a layout in which the
+ * dot cannot be computed. */
+static void rewrite_dot(struct assign *a, struct op *o)
+{
+    const struct layout *wished = class_of(op_result(o))->layout, *l = dot_acc_layout(o, a->rows_first);
+    for (int i = 0; i < 2; i++)
+        op_set_opnd(o, i, dot_operand(a, o, i, l));
+    op_set_opnd(o, 2, demand(a, op_opnd(o, 2), l, o));
+    if (op_opnd(o, 1)->type->kind == TY_shared)
+        o = start_and_wait(o);
+    struct builder b = build_after(o);
+    convert_result(a, &b, op_result(o), l, wished);
+}
+
+/* The results have the layout that follows from the operands; users get that of the class. */
+static void rewrite_reduce(struct assign *a, struct op *o, const struct layout *l)
+{
+    demand_operands(a, o, l);
+    if (!type_is_tile(op_result(o)->type))
+        return;
+    const struct layout *natural = layout_after(a, o, l), *wished = class_of(op_result(o))->layout;
+    struct builder b = build_after(o);
+    for (int i = 0; i < o->nresults; i++)
+        convert_result(a, &b, &o->results[i], natural, wished);
+}
+
+static void rewrite_scan(struct assign *a, struct op *o)
+{
+    const struct layout *l = scan_layout(o), *wished = class_of(op_result(o))->layout;
+    demand_operands(a, o, l);
+    struct builder b = build_after(o);
+    for (int i = 0; i < o->nresults; i++)
+        convert_result(a, &b, &o->results[i], l, wished);
+}
+
+/* What is gathered from stays as it is: it goes through shared memory. */
+static void rewrite_gather(struct assign *a, struct op *o)
+{
+    struct value *x = op_opnd(o, 0);
+    op_set_opnd(o, 0, demand(a, x, class_of(x) ? class_of(x)->layout : plain_layout(a, x->type), o));
+    op_set_opnd(o, 1, demand(a, op_opnd(o, 1), class_of(op_result(o))->layout, o));
+}
+
+/* A pair that becomes two scalars is in the registers of every thread. */
+static void rewrite_split(struct assign *a, struct op *o)
+{
+    const struct value *half = &o->results[0];
+    const struct layout *l = class_of(half) ? class_of(half)->layout : plain_layout(a, half->type);
+    demand_operands(a, o, layout_before(a, o, l));
+}
+
+static void rewrite_block(struct assign *a, struct block *b);
+
+static void rewrite_control(struct assign *a, struct op *o)
+{
+    struct block *first = o->nregions ? o->regions[0] : NULL,
+                 *second = o->nregions > 1 ? o->regions[1] : NULL;
+    if (o->code == OP_for)
+        demand_as(a, o, 3, &first->args.at[1], o->nresults);
+    else if (o->code == OP_while)
+        demand_as(a, o, 0, first->args.at, first->args.n);
+    for (int i = 0; i < o->nregions; i++)
+        rewrite_block(a, o->regions[i]);
+    struct value **results = NEW_ARRAY(a->arena, o->nresults, struct value *);
+    for (int i = 0; i < o->nresults; i++)
+        results[i] = &o->results[i];
+    if (o->code == OP_while) {
+        demand_as(a, first->last, 1, results, o->nresults);
+        demand_as(a, second->last, 0, first->args.at, first->args.n);
+        return;
+    }
+    for (int i = 0; i < o->nregions; i++)
+        demand_as(a, o->regions[i]->last, 0, results, o->nresults);
+}
+
+static void rewrite_op(struct assign *a, struct op *o)
+{
+    if (o->nresults && is_cheap(op_result(o)))
+        return;
+    for (int i = 0; i < o->nresults; i++)
+        set_layout(a, &o->results[i]);
+    void **site = map_get_ptr(&a->site_of, o);
+    const struct layout *l = site ? find(((struct site *)*site)->class)->layout : NULL;
+    if (o->code == OP_reduce)
+        rewrite_reduce(a, o, l);
+    else if (o->code == OP_dot)
+        rewrite_dot(a, o);
+    else if (o->code == OP_scan)
+        rewrite_scan(a, o);
+    else if (o->code == OP_gather)
+        rewrite_gather(a, o);
+    else if (o->code == OP_split)
+        rewrite_split(a, o);
+    else if (op_info[o->code].family == FAMILY_control)
+        rewrite_control(a, o);
+    else if (site)
+        demand_operands(a, o, l);
+    else if (o->code == OP_print || o->code == OP_host_call)
+        for (int i = 0; i < o->nopnds; i++) {
+            struct value *v = op_opnd(o, i);
+            struct class *c = class_of(v);
+            op_set_opnd(o, i, demand(a, v, c ? c->layout : plain_layout(a, v->type), o));
+        }
+    else if (o->nresults && class_of(op_result(o)))
+        demand_operands(a, o, layout_before(a, o, class_of(op_result(o))->layout));
+}
+
+static void rewrite_block(struct assign *a, struct block *b)
+{
+    for (int i = 0; i < b->args.n; i++)
+        set_layout(a, b->args.at[i]);
+    for (struct op *next, *o = b->first; o; o = next) {
+        next = o->next;
+        rewrite_op(a, o);
+    }
+}
+
+/* Cheap tiles that nobody asked for. */
+static void lay_out_rest(struct op *o, void *ctx)
+{
+    struct assign *a = ctx;
+    if (o->nresults && is_cheap(op_result(o)) && !op_result(o)->type->layout)
+        recomputed(a, op_result(o), plain_layout(a, op_result(o)->type));
+}
+
+void opt_assign_layouts(struct func *f)
+{
+    struct assign a = {.func = f, .m = f->module, .arena = f->module->scratch};
+    map_init(&a.site_of, a.arena);
+    a.axes = axis_analyse(f);
+    a.rows_first = dots_are_chained(f);
+    gather_block(&a, f->body);
+    if (a.m->diag->nerrors)
+        return;
+    decide(&a);
+    rewrite_block(&a, f->body);
+    func_walk(f, lay_out_rest, &a);
+}

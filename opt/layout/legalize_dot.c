@@ -1,0 +1,258 @@
+/* legalize_dot.c: which instructions do a dot, and how its operands must lie for them.
+ *
+ *     %d = dot %a, %b, %acc : tile<32x64xf32>    a, b fp8    =>     %a.1 = fext %a, %b.1 = fext %b : f16
+ *                                                                   %d = dot %a.1, %b.1, %acc
+ *
+ * Warpgroups (wgmma, ir/target/wgmma.c) take f16, bf16, tf32, fp8 and i8 where the accumulator has 64 rows or more:
+ * b, and a where it was not just computed in registers, then stand in shared memory. Tensor cores of single
+ * warps (mma.sync) take tiles of at least 16 x 8, of fp8 on some targets; elsewhere fp8 becomes f16, which is
+ * exact. All else, exact f32 and f64 above all, is computed by fused multiply-adds: each thread its own
+ * elements of the accumulator.
+ *
+ *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
+ *
+ * A sum that is added to goes on from there: the order in which a dot adds is open. Not without fp_fusion, which
+ * asks for two roundings.
+ *
+ * Where a thread would hold more of an accumulator than it can have registers, or with another half as
+ * much where that feeds this one, the program gets more warps than it asked for: nothing that it computes
+ * depends on how many there are.
+ *
+ * Where one dot feeds another, warps share rows only: then the accumulator of the first is the operand of the
+ * second without leaving its warp, and reductions along rows stay in a warp too.
+ */
+#include "ir/target/wgmma.h"
+#include "opt/layout/layouts.h"
+#include "opt/passes.h"
+
+/* NULL: none, and why. */
+static const struct wgmma *wgmma_of(const struct op *dot, const char **why_not)
+{
+    const struct opt_options *o = dot->block->func->module->opt;
+    if (o && o->no_wgmma) {
+        *why_not = "its operands do not fit into shared memory";
+        return NULL;
+    }
+    return wgmma_for(dot, why_not);
+}
+
+bool dot_is_wgmma(const struct op *dot)
+{
+    const char *why_not;
+    return wgmma_of(dot, &why_not) != NULL;
+}
+
+/* -- chains -- */
+
+enum { CHAIN_MOST = 256 };
+
+/* As below, looking at no more than *left ops. */
+static const struct op *dot_near(const struct value *v, int *left)
+{
+    const struct op *o = v->def, *found = NULL;
+    if (!o || --*left < 0 || !type_is_tile(v->type) || o->nregions)
+        return NULL;
+    if (o->code == OP_dot || o->code == OP_dot_wait)
+        return o;
+    for (int i = 0; i < o->nopnds && !found && op_has(o, PURE); i++)
+        found = op_opnd(o, i) ? dot_near(op_opnd(o, i), left) : NULL;
+    return found;
+}
+
+/* The dot from which v follows by ops that stay near it; NULL: none. Loops' values count as unrelated. */
+static const struct op *dot_behind(const struct value *v)
+{
+    int left = CHAIN_MOST;
+    return dot_near(v, &left);
+}
+
+static void visit_chain(struct op *o, void *ctx)
+{
+    bool *chained = ctx;
+    if (o->code == OP_dot && !*chained)
+        *chained = dot_behind(op_opnd(o, 0)) || dot_behind(op_opnd(o, 1));
+}
+
+bool dots_are_chained(struct func *f)
+{
+    bool chained = false;
+    func_walk(f, visit_chain, &chained);
+    return chained;
+}
+
+/* -- layouts -- */
+
+const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first)
+{
+    const struct fragment *g = fragment_for(o);
+    const char *why_not;
+    const struct wgmma *w = wgmma_of(o, &why_not);
+    const struct type *t = op_opnd(o, i)->type, *sum = op_opnd(o, DOT_acc)->type;
+    const struct func *f = o->block->func;
+    struct layout l;
+    if (w)
+        layout_fragment(&l, w->fragment, (enum dot_role)i, t, wgmma_split(sum, f->num_warps));
+    else if (g)
+        layout_fragment(&l, g, (enum dot_role)i, t, warp_split_for(g, sum, f->num_warps, rows_first));
+    else if (i == DOT_acc)
+        layout_fma_acc(&l, t, f->num_warps);
+    else
+        layout_fma_operand(&l, (enum dot_role)i, t, acc);
+    return layout_intern(f->module, &l);
+}
+
+const struct layout *dot_acc_layout(const struct op *o, bool rows_first)
+{
+    return dot_operand_layout(o, DOT_acc, NULL, rows_first);
+}
+
+/* The dimension along which threads hold neighbours. */
+static int fast_dim(const struct layout *l)
+{
+    int rows = layout_vector(l, 0, 1 << COORD_BITS_MAX), columns = layout_vector(l, 1, 1 << COORD_BITS_MAX);
+    if (rows != columns)
+        return columns > rows;
+    return layout_basis(l, IN_lane, 0) >> l->dim_bits[1] == 0;
+}
+
+/* The dimension whose elements a tensor map lays side by side; -1: v is no map's tile. */
+static int map_dim(const struct value *v)
+{
+    const struct op *o = v->def;
+    if (o && o->code == OP_tensor_load)
+        return v->type->rank - 1;
+    for (int i = 0; o && o->code == OP_trans && i < v->type->rank; i++)
+        if (op_attr(o, ATTR_order)->list[i] == map_dim(op_opnd(o, 0)))
+            return i;
+    return -1;
+}
+
+const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x)
+{
+    enum { EITHER_MAJOR_BYTES = 2 };
+    struct value *v = op_opnd(o, i);
+    struct module *m = o->block->func->module;
+    if (i == DOT_a && dot_behind(v) &&
+        layout_conversion(x, dot_operand_layout(o, i, NULL, true)) != CONVERSION_shared)
+        return NULL;
+    int bytes = type_elem_bytes(v->type);
+    struct layout l;
+    int inner = map_dim(v);
+    if (inner < 0)
+        inner = bytes == EITHER_MAJOR_BYTES ? fast_dim(x) : i == DOT_a;
+    layout_wgmma_operand(&l, v->type->shape, bytes, inner);
+    return type_shared(m, type_elem(v->type), v->type->rank, v->type->shape, layout_intern(m, &l), 1);
+}
+
+/* -- the pass -- */
+
+static void widen(struct op *o, void *ctx)
+{
+    (void)ctx;
+    if (o->code != OP_dot || !type_is_float(op_opnd(o, DOT_a)->type) || dot_is_wgmma(o) || fragment_for(o))
+        return;
+    struct builder b = build_before(o);
+    for (int i = DOT_a; i <= DOT_b; i++)
+        if (type_elem_bits(op_opnd(o, i)->type) == 8)
+            op_set_opnd(o, i,
+                        build_cast(&b, OP_fext, op_opnd(o, i), type_scalar(o->block->func->module, DT_f16)));
+}
+
+static bool is_zero(const struct value *v)
+{
+    uint64_t bits;
+    return value_const_bits(v, &bits) && bits == 0;
+}
+
+static void accumulate(struct op *o, void *ctx)
+{
+    (void)ctx;
+    if (o->code == OP_add && type_is_float(op_result(o)->type) && !o->block->func->fp_fusion)
+        return; /* a dot that begins with the other operand rounds otherwise */
+    for (int i = 0; o->code == OP_add && i < 2; i++) {
+        struct value *d = op_opnd(o, i), *x = op_opnd(o, 1 - i);
+        if (!d->def || d->def->code != OP_dot || !is_zero(op_opnd(d->def, DOT_acc)) || value_nuses(d) != 1 ||
+            d->block != o->block)
+            continue;
+        struct builder b = build_before(o);
+        struct map none;
+        map_init(&none, o->block->func->module->scratch);
+        struct op *sum = op_clone(&b, d->def, &none);
+        sum->loc = d->def->loc;
+        op_set_opnd(sum, DOT_acc, x);
+        value_replace(op_result(o), op_result(sum));
+        value_take_name(op_result(sum), op_result(o));
+        op_erase(o);
+        op_erase(d->def);
+        return;
+    }
+}
+
+/* Registers of a thread that hold the accumulator. */
+static int64_t acc_regs(const struct op *dot)
+{
+    enum { THREADS_PER_WARP = 32, REG_BYTES = 4 };
+    const struct type *t = op_result(dot)->type;
+    return type_elems(t) * type_elem_bytes(t) / (THREADS_PER_WARP * dot->block->func->num_warps * REG_BYTES);
+}
+
+/* Too many, or with those of the dot before it over a half where twice the warps would split both by rows? What
+ * that leaves, the ops between the two live on. */
+static bool wants_warps(const struct op *dot)
+{
+    enum { WARP_ROWS = 16 };
+    const struct func *f = dot->block->func;
+    const int64_t regs = acc_regs(dot);
+    const struct op *first = dot_behind(op_opnd(dot, DOT_a));
+    return regs > f->target->regs_thread ||
+           (first && first->code == OP_dot && dot_is_wgmma(dot) && dot_is_wgmma(first) &&
+            op_result(dot)->type->shape[0] >= 2 * f->num_warps * WARP_ROWS &&
+            regs + acc_regs(first) > f->target->regs_thread / 2);
+}
+
+static void add_warps(struct op *o, void *ctx)
+{
+    enum { WARPS_MOST = 8 }; /* of more, each has fewer registers */
+    struct func *f = ctx;
+    while (o->code == OP_dot && f->num_warps < WARPS_MOST && wants_warps(o)) {
+        opt_explain(f, o, "%%%s takes %d registers of a thread: %d warps instead of %d", op_result(o)->name,
+                    (int)acc_regs(o), 2 * f->num_warps, f->num_warps);
+        f->num_warps *= 2;
+    }
+}
+
+static void turn(struct op *o, void *ctx)
+{
+    struct func *f = ctx;
+    struct op at = *o;
+    if (o->code == OP_dot && dot_turn(o))
+        opt_explain(f, &at,
+                    "computed transposed: it has too few rows for a warpgroup, but not too few columns");
+}
+
+static void explain(struct op *o, void *ctx)
+{
+    struct func *f = ctx;
+    if (o->code != OP_dot)
+        return;
+    const char *why_not;
+    const struct fragment *g = fragment_for(o);
+    const struct wgmma *w = wgmma_of(o, &why_not);
+    if (w)
+        opt_explain(f, o, "%%%s by %s, %d warpgroups a row", op_result(o)->name, w->name,
+                    1 << wgmma_split(op_result(o)->type, f->num_warps).n);
+    else
+        opt_explain(f, o, "%%%s by %s, not wgmma: %s", op_result(o)->name, g ? g->name : "fma", why_not);
+}
+
+void opt_legalize_dot(struct func *f)
+{
+    if (f->target)
+        func_walk(f, add_warps, f);
+    func_walk(f, accumulate, NULL);
+    if (f->target)
+        func_walk(f, turn, f);
+    func_walk(f, widen, NULL);
+    if (opt_explains(f))
+        func_walk(f, explain, f);
+}

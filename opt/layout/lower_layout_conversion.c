@@ -1,0 +1,453 @@
+/* lower_layout_conversion.c: carry conversions across warps through shared memory.
+ *
+ *     %y = convert %x : tile<64x64xf32,#b>      =>      %buf = shared_alloc : shared<64x64xf32,#s>
+ *                                                       shared_store %buf, %x vec=4
+ *                                                       %y = shared_load %buf vec=4 : tile<64x64xf32,#b>
+ *
+ * Conversions that stand in a row are stored together, then loaded together: one barrier is enough for all. Where
+ * that takes more shared memory than there is (stepdown.c), a tile is cut in halves that are converted one after the
+ * other through the same place.
+ * #s is swizzled so that neither side has bank conflicts where the algebra finds such a layout
+ * (layout_shared_for). What stays inside a thread or a warp stays a `convert`: codegen moves registers or
+ * shuffles. Predicates travel as bytes, pointers as integers. What warpgroups want in shared memory
+ * (to_shared) is stored in the layout that its type says, unless an earlier pass knew better. Needs: layouts
+ * everywhere. Leaves: shared buffers without offsets, accesses without barriers.
+ */
+#include "opt/layout/layouts.h"
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+
+#include "ir/support/span.h"
+#include "ir/target/target.h"
+
+enum { VECTOR_BYTES = 16 };
+
+static int widest(const struct layout *shared, const struct layout *l, int elem_bytes)
+{
+    return layout_shared_vector(shared, l, VECTOR_BYTES / elem_bytes, NULL);
+}
+
+/* The integer type that an element travels as; itself where it may stay. */
+static const struct type *carrier(struct module *m, const struct type *elem)
+{
+    if (elem->kind == TY_ptr)
+        return type_scalar(m, DT_i64);
+    return elem->dtype == DT_i1 ? type_scalar(m, DT_i8) : elem;
+}
+
+static struct value *pack(struct builder *b, struct value *x, const struct type *as)
+{
+    if (type_elem(x->type) == as)
+        return x;
+    return build_cast(b, type_is_ptr(x->type) ? OP_bitcast : OP_zext, x, as);
+}
+
+static struct value *unpack(struct builder *b, struct value *x, const struct type *elem)
+{
+    if (type_elem(x->type) == elem)
+        return x;
+    return build_cast(b, elem->kind == TY_ptr ? OP_bitcast : OP_trunc, x, elem);
+}
+
+/* -- operands of tensor cores -- */
+
+static bool feeds_dot(const struct value *y)
+{
+    for (const struct use *u = y->uses; u; u = u->next)
+        if (u->user->code == OP_dot && op_opnd(u->user, 2) != y)
+            return true;
+    return false;
+}
+
+/* Wavefronts to store in `from` and to load in `to`. */
+static int wavefronts(const struct layout *shared, const struct layout *from, const struct layout *to,
+                      int elem_bytes)
+{
+    return layout_wavefronts(shared, from, elem_bytes, widest(shared, from, elem_bytes)) +
+           layout_wavefronts(shared, to, elem_bytes, widest(shared, to, elem_bytes));
+}
+
+void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes)
+{
+    const struct layout *from = x->type->layout, *to = y->type->layout;
+    const struct target *target = x->block->func->target;
+    layout_shared_for(out, from, to, elem_bytes);
+    int least = wavefronts(out, from, to, elem_bytes);
+    for (int trans = 0; trans < 2 && target_has(target, HAS_ldmatrix) && feeds_dot(y); trans++) {
+        struct layout rows, shared;
+        struct matrix_load m;
+        if (!layout_matrix_rows(&rows, &m, to, elem_bytes, trans))
+            continue;
+        layout_shared_for(&shared, from, &rows, elem_bytes);
+        int n = wavefronts(&shared, from, &rows, elem_bytes);
+        if (n > least || !layout_matrix_load(&m, &shared, to, elem_bytes))
+            continue;
+        least = n;
+        *out = shared;
+    }
+    bool narrow =
+        elem_bytes == 2 && widest(out, from, elem_bytes) * elem_bytes < VECTOR_BYTES && !feeds_dot(y);
+    for (int trans = 0; trans < 2 && narrow && target_has(target, HAS_stmatrix); trans++) {
+        struct layout rows, shared;
+        struct matrix_load m;
+        if (!layout_matrix_rows(&rows, &m, from, elem_bytes, trans))
+            continue;
+        layout_shared_for(&shared, &rows, to, elem_bytes);
+        int n = wavefronts(&shared, &rows, to, elem_bytes);
+        if (n > least || !layout_matrix_load(&m, &shared, from, elem_bytes))
+            continue;
+        least = n;
+        *out = shared;
+    }
+}
+
+/* -- the rewrite -- */
+
+/* Puts x into a new buffer, from where it can be loaded in the layout of y. */
+static struct value *store_for(struct builder *b, struct value *x, const struct value *y)
+{
+    struct module *m = b->func->module;
+    const struct type *as = carrier(m, type_elem(x->type));
+    int elem_bytes = type_elem_bytes(as);
+    struct layout chosen;
+    buffer_layout(&chosen, x, y, elem_bytes);
+    const struct layout *shared = layout_intern(m, &chosen);
+    const struct type *buffer = type_shared(m, as, x->type->rank, x->type->shape, shared, 1);
+    struct value *from = pack(b, x, as);
+    struct value *buf = op_result(build_op(b, OP_shared_alloc, 0, NULL, 1, &buffer, 0));
+    struct op *store = build_op(b, OP_shared_store, 2, (struct value *[]){buf, from}, 0, NULL, 0);
+    op_set_int(store, ATTR_vec, widest(shared, x->type->layout, elem_bytes));
+    return buf;
+}
+
+struct value *buffer_load(struct builder *b, struct value *buf, const struct type *t)
+{
+    const struct type *loaded = type_with_elem(b->func->module, t, buf->type->elem);
+    struct op *load = build_op(b, OP_shared_load, 1, &buf, 1, &loaded, 0);
+    op_set_int(load, ATTR_vec, widest(buf->type->layout, t->layout, type_elem_bytes(buf->type)));
+    return unpack(b, op_result(load), type_elem(t));
+}
+
+bool convert_is_shared(const struct op *o)
+{
+    return o->code == OP_convert &&
+           layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) == CONVERSION_shared;
+}
+
+static int64_t bytes_most(const struct op *o)
+{
+    const struct opt_options *options = o->block->func->module->opt;
+    return options && options->conversion_bytes_most ? options->conversion_bytes_most : INT64_MAX;
+}
+
+static int64_t conversion_bytes(const struct op *o)
+{
+    const struct type *t = op_result(o)->type;
+    return type_elems(t) * type_elem_bytes(t);
+}
+
+/* The op behind a run of conversions, from `first` on, none of which needs another's result. */
+static struct op *end_of_run(const struct op *first)
+{
+    int64_t bytes = conversion_bytes(first), most = bytes_most(first);
+    struct op *o = first->next;
+    for (; o && convert_is_shared(o); o = o->next) {
+        bytes += conversion_bytes(o);
+        if (bytes > most)
+            return o;
+        for (const struct op *earlier = first; earlier != o; earlier = earlier->next)
+            if (op_opnd(o, 0) == op_result(earlier))
+                return o;
+    }
+    return o;
+}
+
+/* -- in halves -- */
+
+/* Do threads hold pairs of elements whose coordinates differ in this bit, and nothing else? */
+static bool is_in_registers(const struct layout *l, int bit)
+{
+    struct span registers = {0};
+    for (int i = 0; i < l->nbits[IN_reg]; i++)
+        span_add(&registers, layout_basis(l, IN_reg, i), 0);
+    for (int kind = IN_lane; kind < IN_offset; kind++)
+        for (int i = 0; i < l->nbits[kind]; i++)
+            if (layout_basis(l, (enum in)kind, i) >> bit & 1)
+                return false;
+    return span_has(&registers, UINT32_C(1) << bit);
+}
+
+/* How a tile is cut in halves: seen as `shape`, of which dimension `dim`, of size 2, becomes the last. */
+struct cut {
+    int rank, dim, shape[RANK_MAX], order[RANK_MAX], inverse[RANK_MAX];
+};
+
+/* At one bit of the coordinate. False: there would be too many dimensions. */
+static bool cut_at(struct cut *c, const struct layout *l, int bit)
+{
+    int below = bit, d = l->rank - 1;
+    for (; below >= l->dim_bits[d]; d--)
+        below -= l->dim_bits[d];
+    const int parts[] = {1 << (l->dim_bits[d] - 1 - below), 2, 1 << below};
+    *c = (struct cut){0};
+    for (int i = 0; i < l->rank; i++)
+        for (int k = 0; k < (i == d ? 3 : 1); k++) {
+            int size = i == d ? parts[k] : 1 << l->dim_bits[i];
+            if (size == 1 && i == d)
+                continue;
+            if (c->rank == RANK_MAX)
+                return false;
+            if (i == d && k == 1)
+                c->dim = c->rank;
+            c->shape[c->rank++] = size;
+        }
+    for (int i = 0, n = 0; i < c->rank; i++) {
+        int to = i == c->dim ? c->rank - 1 : n++;
+        c->order[to] = i;
+        c->inverse[i] = to;
+    }
+    return true;
+}
+
+/* At the highest bit that lies in registers on both sides: both then have a half of each tile. */
+static bool find_cut(struct cut *c, const struct layout *from, const struct layout *to)
+{
+    for (int bit = layout_coord_bits(from) - 1; bit >= 0; bit--)
+        if (is_in_registers(from, bit) && is_in_registers(to, bit) && cut_at(c, from, bit))
+            return true;
+    return false;
+}
+
+/* The layouts of a tile as pairs, and of its halves. */
+static void cut_layout(struct module *m, const struct cut *c, const struct layout *l,
+                       const struct layout **pairs, const struct layout **half)
+{
+    struct layout seen, turned, part;
+    layout_reshape(&seen, l, c->rank, c->shape);
+    layout_trans(&turned, &seen, c->order);
+    layout_slice(&part, &turned, c->rank - 1, true, NULL);
+    *pairs = layout_intern(m, &turned);
+    *half = layout_intern(m, &part);
+}
+
+/* %y = convert %x becomes conversions of halves, which may be cut again. Returns the first op of them; NULL: it
+ * cannot be. */
+static struct op *convert_in_halves(struct op *o)
+{
+    struct module *m = o->block->func->module;
+    struct value *x = op_opnd(o, 0), *y = op_result(o), *halves[2];
+    const struct layout *pairs, *half;
+    struct cut c;
+    if (!find_cut(&c, x->type->layout, y->type->layout))
+        return NULL;
+    struct builder b = build_before(o);
+    struct value *seen = build_reshape(&b, x, c.rank, c.shape), *turned = build_trans(&b, seen, c.order);
+    cut_layout(m, &c, x->type->layout, &pairs, &half);
+    const struct type *t =
+        type_with_layout(m, type_with_shape(m, turned->type, c.rank - 1, turned->type->shape), half);
+    struct op *split = build_op(&b, OP_split, 1, &turned, 2, (const struct type *[]){t, t}, 0);
+    cut_layout(m, &c, y->type->layout, &pairs, &half);
+    for (int i = 0; i < 2; i++)
+        halves[i] = build_convert(&b, &split->results[i], half);
+    const struct type *whole = type_with_layout(m, turned->type, pairs);
+    struct value *joined = op_result(build_op(&b, OP_join, 2, halves, 1, &whole, 0));
+    joined = build_reshape(&b, build_trans(&b, joined, c.inverse), y->type->rank, y->type->shape);
+    opt_explain(b.func, o, "%%%s is converted in halves", y->name);
+    value_replace(y, joined);
+    op_erase(o);
+    return seen->def;
+}
+
+/* A layout whose registers are, one half each, registers of `from` and of `to`: conversions to it and from it can be
+ * cut. False: there is none. */
+static bool find_third(struct layout *out, const struct type *t, const struct layout *to)
+{
+    const struct layout *from = t->layout;
+    int nbits = layout_coord_bits(from), nregs = nbits - from->nbits[IN_lane] - from->nbits[IN_warp];
+    const struct layout *side[] = {from, to};
+    uint32_t taken = 0;
+    layout_init(out, t->rank, t->shape);
+    for (int s = 0; s < 2; s++)
+        for (int bit = nbits - 1, n = (nregs + 1 - s) / 2; bit >= 0 && n > 0; bit--)
+            if (is_in_registers(side[s], bit) && !(taken >> bit & 1)) {
+                layout_add(out, IN_reg, UINT32_C(1) << bit);
+                taken |= UINT32_C(1) << bit;
+                n--;
+            }
+    if (nregs < 2 || out->nbits[IN_reg] < nregs)
+        return false;
+    for (int bit = 0; bit < nbits; bit++)
+        if (!(taken >> bit & 1))
+            layout_add(out, out->nbits[IN_lane] < from->nbits[IN_lane] ? IN_lane : IN_warp,
+                       UINT32_C(1) << bit);
+    return true;
+}
+
+/* %y = convert %x becomes two conversions that can be cut. Returns the first; NULL: there are none. */
+static struct op *convert_over_third(struct op *o)
+{
+    struct value *x = op_opnd(o, 0);
+    struct layout third;
+    struct cut c;
+    if (!find_third(&third, x->type, op_result(o)->type->layout) || !find_cut(&c, x->type->layout, &third) ||
+        !find_cut(&c, &third, op_result(o)->type->layout))
+        return NULL;
+    struct builder b = build_before(o);
+    struct value *half_way = build_convert(&b, x, layout_intern(b.func->module, &third));
+    opt_explain(b.func, o, "%%%s is converted over a third layout", op_result(o)->name);
+    op_set_opnd(o, 0, half_way);
+    return half_way->def;
+}
+
+/* -- operands of warpgroups -- */
+
+/* A run of tiles into buffers; asynchronous units see them after the next barrier. */
+static void store_operands(struct op *first, const struct op *end)
+{
+    struct builder b = build_before(first);
+    for (struct op *next, *o = first; o != end; o = next) {
+        next = o->next;
+        b.loc = o->loc;
+        b.before = o;
+        struct value *x = op_opnd(o, 0), *r = op_result(o);
+        struct value *given = op_opnd(o, 1);
+        struct value *buf = given ? given : op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &r->type, 0));
+        struct op *store = build_op(&b, OP_shared_store, 2, (struct value *[]){buf, x}, 0, NULL, 0);
+        op_set_int(store, ATTR_vec, widest(r->type->layout, x->type->layout, type_elem_bytes(x->type)));
+        opt_explain(b.func, o, "%%%s goes to shared memory, %d bytes", x->name, (int)buffer_bytes(r->type));
+        if (next == end)
+            build_op(&b, OP_fence_async, 0, NULL, 0, NULL, 0);
+        value_replace(r, buf);
+        op_erase(o);
+        if (!given)
+            value_take_name(buf, r);
+    }
+}
+
+/* All are stored, then all are loaded, so that one barrier serves them all. */
+static void through_shared(struct op *first, const struct op *end)
+{
+    struct module *m = first->block->func->module;
+    VEC(struct value *) bufs = {0};
+    struct builder b = build_before(first);
+    for (struct op *o = first; o != end; o = o->next) {
+        b.loc = o->loc;
+        VEC_PUSH(m->scratch, &bufs, store_for(&b, op_opnd(o, 0), op_result(o)));
+    }
+    int i = 0;
+    for (struct op *next, *o = first; o != end; o = next) {
+        next = o->next;
+        struct value *y = op_result(o);
+        b = build_before(o);
+        struct value *loaded = buffer_load(&b, bufs.at[i++], y->type);
+        opt_explain(first->block->func, o, "%%%s goes through shared memory, %d bytes a buffer", y->name,
+                    (int)type_elems(y->type) * type_elem_bytes(bufs.at[i - 1]->type));
+        value_replace(y, loaded);
+        op_erase(o);
+    }
+}
+
+/* -- gathers and histograms -- */
+
+static struct value *buffer_in_order(struct builder *b, const struct type *elem, int rank, const int *shape)
+{
+    struct module *m = b->func->module;
+    struct layout l;
+    layout_init(&l, rank, shape);
+    for (int i = 0; i < layout_coord_bits(&l); i++)
+        layout_add(&l, IN_offset, UINT32_C(1) << i);
+    const struct type *t = type_shared(m, elem, rank, shape, layout_intern(m, &l), 1);
+    return op_result(build_op(b, OP_shared_alloc, 0, NULL, 1, &t, 0));
+}
+
+static void store_all(struct builder *b, struct value *buf, struct value *x)
+{
+    struct op *store = build_op(b, OP_shared_store, 2, (struct value *[]){buf, x}, 0, NULL, 0);
+    op_set_int(store, ATTR_vec, widest(buf->type->layout, x->type->layout, type_elem_bytes(buf->type)));
+}
+
+static void expand_gather(struct op *o)
+{
+    struct value *x = op_opnd(o, 0), *y = op_result(o);
+    struct builder b = build_before(o);
+    const struct type *as = carrier(b.func->module, type_elem(x->type));
+    struct value *buf = buffer_in_order(&b, as, x->type->rank, x->type->shape);
+    store_all(&b, buf, pack(&b, x, as));
+    const struct type *t = type_with_elem(b.func->module, y->type, as);
+    struct op *g = build_op(&b, OP_shared_gather, 2, (struct value *[]){buf, op_opnd(o, 1)}, 1, &t, 0);
+    op_set_int(g, ATTR_axis, op_int(o, ATTR_axis));
+    value_replace(y, unpack(&b, op_result(g), type_elem(y->type)));
+    opt_explain(b.func, o, "%%%s is gathered from shared memory", y->name);
+    op_erase(o);
+}
+
+static void expand_histogram(struct op *o)
+{
+    struct value *y = op_result(o);
+    struct builder b = build_before(o);
+    struct value *buf = buffer_in_order(&b, type_elem(y->type), 1, y->type->shape);
+    store_all(&b, buf, build_const_int(&b, y->type, 0));
+    struct value *opnds[] = {buf, op_opnd(o, 0), op_opnd(o, 1)};
+    build_op(&b, OP_shared_count, opnds[2] ? 3 : 2, opnds, 0, NULL, 0);
+    value_replace(y, buffer_load(&b, buf, y->type));
+    opt_explain(b.func, o, "%%%s is counted in shared memory", y->name);
+    op_erase(o);
+}
+
+/* -- results of atomics: one thread has each, and warps that share the tile want it too -- */
+
+static void share_result(struct op *o)
+{
+    struct value *r = op_result(o);
+    struct builder b = build_after(o);
+    struct value *buf = buffer_in_order(&b, type_elem(r->type), r->type->rank, r->type->shape);
+    struct value *loaded = buffer_load(&b, buf, r->type);
+    value_replace(r, loaded);
+    b = build_before(loaded->def);
+    store_all(&b, buf, r);
+    opt_explain(b.func, o, "%%%s goes to the other warps through shared memory", r->name);
+}
+
+static bool is_shared_result(const struct op *o)
+{
+    return (o->code == OP_atomic_rmw || o->code == OP_atomic_cas) && has_uses(op_result(o)) &&
+           type_is_tile(op_result(o)->type) && layout_free_bits(op_result(o)->type->layout, IN_warp);
+}
+
+/* What is too large for one buffer is cut; the first op of what it becomes. */
+static struct op *cut(struct op *o)
+{
+    for (struct op *first = o; first && convert_is_shared(o) && conversion_bytes(o) > bytes_most(o);) {
+        first = convert_in_halves(o);
+        first = first ? first : convert_over_third(o);
+        o = first ? first : o;
+    }
+    return o;
+}
+
+static void visit(struct block *b)
+{
+    for (struct op *next, *o = b->first; o; o = next) {
+        o = cut(o);
+        next = convert_is_shared(o) ? end_of_run(o) : o->next;
+        for (int i = 0; i < o->nregions; i++)
+            visit(o->regions[i]);
+        while (o->code == OP_to_shared && next && next->code == OP_to_shared)
+            next = next->next;
+        if (convert_is_shared(o))
+            through_shared(o, next);
+        else if (o->code == OP_to_shared)
+            store_operands(o, next);
+        else if (is_shared_result(o))
+            share_result(o);
+        else if (o->code == OP_gather)
+            expand_gather(o);
+        else if (o->code == OP_histogram)
+            expand_histogram(o);
+    }
+}
+
+void opt_lower_layout_conversion(struct func *f)
+{
+    visit(f->body);
+}

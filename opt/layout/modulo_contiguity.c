@@ -1,0 +1,57 @@
+/* modulo_contiguity.c: indices that are sent back into their bounds stay side by side where the bound is a multiple
+ * of what is read at once.
+ *
+ *     %o = 128 pid + (0 .. 128)
+ *     %b = rems %o, %N             (N is a multiple of 16)     =>     %b = hint (rems %o, %N) contiguous=[16] divisible=[16]
+ *
+ * The remainder of a run that starts at a multiple of its length is such a run, unless it is negative,
+ * which axis_info.c cannot exclude: the index may have overflowed. Here it counts as the integer that it
+ * stands for, as in affine.c.
+ * Needs: traced ops. Leaves: a hint behind the remainder, for axis_info.c. */
+#include "opt/analysis/affine.h"
+#include "opt/analysis/analysis.h"
+#include "opt/passes.h"
+
+struct wrapping {
+    struct affine_table *t;
+    const struct axis_table *axes;
+};
+
+/* The length's exponent of runs along d that stay runs. */
+static int run_along(const struct wrapping *w, const struct op *o, int d)
+{
+    const struct axis *x = axis_of(w->axes, op_opnd(o, 0)), *y = axis_of(w->axes, op_opnd(o, 1));
+    int logs[] = {x->log_contiguous[d], x->log_divisible[d], y->log_constant[d], y->log_divisible[d]},
+        run = 30;
+    for (int i = 0; i < 4; i++)
+        run = logs[i] < run ? logs[i] : run;
+    return run;
+}
+
+static void visit(struct op *o, void *ctx)
+{
+    const struct wrapping *w = ctx;
+    int runs[RANK_MAX], rank = o->code == OP_rems ? op_result(o)->type->rank : 0;
+    bool better = false;
+    for (int d = 0; d < rank; d++) {
+        runs[d] = 1 << run_along(w, o, d);
+        better |= runs[d] > 1 << axis_of(w->axes, op_result(o))->log_contiguous[d];
+    }
+    const struct affine *index = better ? affine_of(w->t, op_opnd(o, 0)) : NULL;
+    if (!index || index->base >= 0 || !poly_is_nonnegative(w->t, &index->p, NULL))
+        return;
+    struct builder b = build_after(o);
+    struct value *r = op_result(o);
+    struct op *hint = build_op(&b, OP_hint, 1, &r, 1, &r->type, 0);
+    op_set_list(hint, ATTR_contiguous, rank, runs);
+    op_set_list(hint, ATTR_divisible, rank, runs);
+    value_replace(r, op_result(hint));
+    op_set_opnd(hint, 0, r);
+    opt_explain(w->t->f, o, "%%%s stays side by side where it wraps", r->name);
+}
+
+void opt_modulo_contiguity(struct func *f)
+{
+    struct wrapping w = {.t = affine_new(f), .axes = axis_analyse(f)};
+    func_walk(f, visit, &w);
+}

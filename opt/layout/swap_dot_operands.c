@@ -1,0 +1,136 @@
+/* swap_dot_operands.c: sums of dots go around loops in the form that suits the instructions.
+ *
+ *     %s = for ... carry(%x = %c) : 16x128 {                      %s.1 = for ... carry(%x = trans %c) : 128x16 {
+ *       %d = dot %a, %b, %x                               =>        %d = dot (trans %b), (trans %a), %x
+ *       yield %d                                                    yield %d
+ *     }                                                           }
+ *                                                                 %s = trans %s.1
+ *
+ * The transposed product is the product of the transposed operands, the other way round: a dot with too few
+ * rows for a warpgroup, but enough columns, is turned so. It need not be moved: what is transposed is how a
+ * layout is read. Only where both operands are loaded, which then come by tensor maps; what was computed lies
+ * as its own instructions want it.
+ *
+ * A sum in f16 likewise goes around in f32, and is rounded once: there is no instruction that
+ * takes fewer cycles for it.
+ */
+#include "opt/layout/layouts.h"
+#include "opt/passes.h"
+
+#include "ir/target/wgmma.h"
+
+struct form {
+    bool turns;
+    const struct type *elem;
+};
+
+static struct value *build_turned(struct builder *b, struct value *v)
+{
+    return build_trans(b, v, (int[]){1, 0});
+}
+
+static struct value *into(const struct form *f, struct builder *b, struct value *v)
+{
+    if (type_elem(v->type) != f->elem)
+        v = build_cast(b, OP_fext, v, f->elem);
+    return f->turns ? build_turned(b, v) : v;
+}
+
+static struct value *out_of(const struct form *f, struct builder *b, struct value *v, const struct type *elem)
+{
+    v = f->turns ? build_turned(b, v) : v;
+    return type_elem(v->type) != elem ? build_cast(b, OP_ftrunc, v, elem) : v;
+}
+
+/* The loop around which the dot's sum goes, and does nothing else. */
+static struct op *loop_of(const struct op *dot)
+{
+    const struct value *acc = op_opnd(dot, DOT_acc), *sum = op_result(dot);
+    struct op *loop = acc->def ? NULL : acc->block->parent, *end = block_terminator(dot->block);
+    bool around = loop && loop->code == OP_for && acc->block == dot->block && acc->index > 0 &&
+                  value_nuses(acc) == 1 && value_nuses(sum) == 1 && sum->uses->user == end &&
+                  op_opnd(end, acc->index - 1) == sum;
+    return around ? loop : NULL;
+}
+
+static struct op *build_dot(struct builder *b, const struct op *like, const struct form *f, struct value *acc)
+{
+    struct value *x[] = {op_opnd(like, DOT_a), op_opnd(like, DOT_b), acc};
+    if (f->turns) {
+        x[DOT_a] = build_turned(b, op_opnd(like, DOT_b));
+        x[DOT_b] = build_turned(b, op_opnd(like, DOT_a));
+    }
+    struct op *o = build_op(b, OP_dot, 3, x, 1, &acc->type, 0);
+    op_set_int(o, ATTR_precision, op_int(like, ATTR_precision));
+    op_set_int(o, ATTR_limit, op_int(like, ATTR_limit));
+    return o;
+}
+
+/* Behind the loop stands again what its users know. */
+static void change_around(struct op *o, struct op *loop, const struct form *f)
+{
+    struct value *acc = op_opnd(o, DOT_acc), *last = &loop->results[acc->index - 1];
+    int i = acc->index - 1;
+    struct builder b = build_before(loop);
+    struct value *first = into(f, &b, op_opnd(loop, 3 + i));
+    b = build_after(loop);
+    struct value *stand_in = build_const_bits(&b, last->type, 0);
+    value_replace(last, stand_in);
+    op_set_opnd(loop, 3 + i, first);
+    last->type = acc->type = first->type;
+    struct value *back = out_of(f, &b, last, type_elem(stand_in->type));
+    value_replace(stand_in, back);
+    op_erase(stand_in->def);
+    b = build_before(o);
+    struct value *sum = op_result(build_dot(&b, o, f, acc));
+    op_set_opnd(block_terminator(o->block), i, sum);
+    value_take_name(sum, op_result(o));
+    op_erase(o);
+}
+
+static void change(struct op *o, const struct form *f)
+{
+    const struct type *elem = type_elem(op_result(o)->type);
+    struct builder b = build_before(o);
+    struct op *dot = build_dot(&b, o, f, into(f, &b, op_opnd(o, DOT_acc)));
+    struct value *sum = out_of(f, &b, op_result(dot), elem);
+    value_replace(op_result(o), sum);
+    value_take_name(sum, op_result(o));
+    op_erase(o);
+}
+
+static bool is_loaded(const struct value *v)
+{
+    const struct op *o = v->def;
+    if (o && o->code == OP_trans && value_nuses(v) == 1)
+        return is_loaded(op_opnd(o, 0));
+    return o && o->code == OP_load && value_nuses(v) == 1;
+}
+
+/* Would the turned dot be a warpgroup's? */
+static bool fits_turned(struct op *o, const struct form *f)
+{
+    struct op *next = o->next;
+    struct builder b = build_after(o);
+    bool fits = dot_is_wgmma(build_dot(&b, o, f, into(f, &b, op_opnd(o, DOT_acc))));
+    while (next->prev != o)
+        op_erase(next->prev);
+    return fits;
+}
+
+bool dot_turn(struct op *o)
+{
+    struct module *m = o->block->func->module;
+    const struct type *t = op_result(o)->type, *elem = type_elem(t);
+    struct form f = {.elem = elem->dtype == DT_f16 ? type_scalar(m, DT_f32) : elem, .turns = true};
+    f.turns = t->rank == 2 && is_loaded(op_opnd(o, DOT_a)) && is_loaded(op_opnd(o, DOT_b)) &&
+              t->shape[0] < WGMMA_ROWS && fits_turned(o, &f);
+    struct op *loop = loop_of(o);
+    if (!f.turns && f.elem == elem)
+        return false;
+    if (loop)
+        change_around(o, loop, &f);
+    else
+        change(o, &f);
+    return f.turns;
+}

@@ -1,0 +1,76 @@
+/* vectorize.c: choose vector widths of memory accesses.
+ *
+ *     %x = load %p, %m : tile<512xf32,#l>      =>      %x = load %p, %m vec=4 tail=1
+ *
+ * A vector is as wide as the addresses allow (consecutive, aligned: axis_info.c) and as the layout has it
+ * (consecutive elements in consecutive registers), 16 bytes at most. Where neighbours need not share one mask
+ * value, the access gets a tail. Comparisons, mostly masks, are told how many neighbouring registers are
+ * equal: these become one instruction, and one predicate. Needs: final layouts. Leaves: nothing else changed.
+ */
+#include "opt/analysis/analysis.h"
+#include "opt/passes.h"
+
+enum { RUN_LOG_MOST = 20 /* no tile is longer */ };
+
+static int width_of(const struct axis_table *axes, const struct op *o, int *dim)
+{
+    const struct type *t = op_opnd(o, 0)->type;
+    int best = 1;
+    *dim = t->rank - 1;
+    for (int d = t->rank - 1; d >= 0; d--) {
+        int width = layout_vector(t->layout, d, axis_access(axes, o, d));
+        if (width > best) {
+            best = width;
+            *dim = d;
+        }
+    }
+    return best;
+}
+
+/* What keeps an access from being wider, if 16 bytes are more. */
+static const char *limit_of(const struct axis_table *axes, const struct op *o, int dim, int width)
+{
+    const struct value *p = op_opnd(o, 0);
+    if (width * dtype_info[p->type->elem->elem->dtype].bytes >= 16)
+        return "";
+    if (1 << axis_of(axes, p)->log_contiguous[dim] <= width)
+        return "; no more are known to be neighbours in memory";
+    if (axis_access(axes, o, dim) <= width)
+        return "; memory is not known to be aligned for more";
+    return "; a thread has no more neighbours";
+}
+
+/* Neighbours that compare alike are compared once. */
+static void visit_cmp(const struct axis_table *axes, struct op *o)
+{
+    const struct value *r = op_result(o);
+    const struct axis *a = axis_of(axes, r);
+    int same = 1;
+    for (int d = 0; d < r->type->rank; d++) {
+        int run = a->log_constant[d] < RUN_LOG_MOST ? a->log_constant[d] : RUN_LOG_MOST;
+        int found = layout_vector(r->type->layout, d, 1 << run);
+        same = found > same ? found : same;
+    }
+    op_set_int(o, ATTR_same, same);
+}
+
+static void visit(struct op *o, void *ctx)
+{
+    const struct axis_table *axes = ctx;
+    if (o->code == OP_cmp && type_is_tile(op_result(o)->type))
+        visit_cmp(axes, o);
+    if ((o->code != OP_load && o->code != OP_store) || !type_is_tile(op_opnd(o, 0)->type))
+        return;
+    int dim, width = width_of(axes, o, &dim), mask = axis_mask(axes, o, dim);
+    if (width > 1)
+        op_set_int(o, ATTR_vec, width);
+    if (mask < width)
+        op_set_int(o, ATTR_tail, 1);
+    opt_explain(o->block->func, o, "%d element%s at once%s%s", width, width > 1 ? "s" : "",
+                mask < width ? ", one by one at the mask's edge" : "", limit_of(axes, o, dim, width));
+}
+
+void opt_vectorize(struct func *f)
+{
+    func_walk(f, visit, axis_analyse(f));
+}

@@ -1,0 +1,213 @@
+/* allocate_shared.c: place buffers in shared memory by liveness.
+ *
+ *     %a = shared_alloc : ...                       %a = shared_alloc offset=0 : ...
+ *     %b = shared_alloc : ...            =>         %b = shared_alloc offset=512 : ...
+ *
+ * A buffer is live from its first use to its last, and through every loop that it enters from outside; one
+ * that another role fills, from where the roles begin; one that a dot or a bulk store reads, until the wait that covers
+ * it, and through every loop around which it is under way. Buffers that are
+ * live together do not overlap. While everything together is small, none overlap at all: memory
+ * used again costs a barrier, and a few hundred bytes cost nothing. Otherwise first fit, largest
+ * first. Sets f->shared_bytes.
+ */
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+
+/* A swizzle goes by the address: its pattern is 1024 bytes long at most, and no longer than the buffer. */
+enum { ALIGN_BYTES = 128, SWIZZLE_BYTES = 1024, CHEAP_BYTES = 4096 };
+
+struct buffer {
+    struct op *alloc;
+    int64_t bytes;
+    int first, last; /* positions of uses */
+    int64_t offset;
+};
+
+struct placement {
+    struct func *func;
+    VEC(struct buffer) buffers;
+    struct map position; /* op to its place in the walk, + 1 */
+    struct map end;      /* loop to the place of its last inner op, + 1 */
+    int next;
+};
+
+struct op *buffer_alloc(const struct value *buf, struct value **slot)
+{
+    bool is_view = buf->def && buf->def->code == OP_shared_slot;
+    if (slot)
+        *slot = is_view ? op_opnd(buf->def, 1) : NULL;
+    return is_view ? op_opnd(buf->def, 0)->def : buf->def;
+}
+
+int64_t buffer_bytes(const struct type *t)
+{
+    return type_elems(t) * type_elem_bytes(t) * t->nstages;
+}
+
+static int lookup(const struct map *m, const struct op *o)
+{
+    void **at = map_get_ptr(m, o);
+    return at ? (int)(intptr_t)*at - 1 : 0;
+}
+
+/* Numbers all ops, and finds the buffers. */
+static void number(struct placement *p, struct block *b)
+{
+    for (struct op *o = b->first; o; o = o->next) {
+        *map_at_ptr(&p->position, o) = (void *)(intptr_t)(++p->next);
+        if (o->code == OP_shared_alloc) {
+            int64_t bytes = buffer_bytes(op_result(o)->type);
+            VEC_PUSH(p->func->module->scratch, &p->buffers, ((struct buffer){.alloc = o, .bytes = bytes}));
+        }
+        for (int i = 0; i < o->nregions; i++)
+            number(p, o->regions[i]);
+        *map_at_ptr(&p->end, o) = (void *)(intptr_t)p->next;
+    }
+}
+
+/* The outermost loop around `user` that does not contain the alloc: the buffer lives through all of it. */
+static const struct op *loop_entered(const struct op *user, const struct op *alloc)
+{
+    const struct op *found = NULL;
+    for (const struct op *o = user->block->parent; o && !op_is_inside(alloc, o); o = o->block->parent)
+        if (o->code == OP_for || o->code == OP_while)
+            found = o;
+    return found;
+}
+
+/* The roles that o is in one of; NULL: none. */
+static const struct op *roles_around(const struct op *o)
+{
+    for (; o && o->code != OP_warps; o = o->block->parent)
+        ;
+    return o;
+}
+
+static void live_at(struct buffer *b, int first, int last)
+{
+    b->first = first < b->first ? first : b->first;
+    b->last = last > b->last ? last : b->last;
+}
+
+/* Until the wait for what `reader` begins: one that leaves no more pending than were begun since. */
+static void live_until_wait(struct placement *p, struct buffer *b, const struct op *reader)
+{
+    enum opcode wait = reader->code == OP_wgmma ? OP_dot_wait : OP_bulk_wait;
+    int newer = 0;
+    for (const struct op *o = reader; o && o->code != OP_warps; o = o->block->parent) {
+        if (o->code == OP_for || o->code == OP_while)
+            live_at(b, lookup(&p->position, o), lookup(&p->end, o));
+        for (const struct op *next = o->next; next; next = next->next) {
+            live_at(b, b->first, lookup(&p->end, next));
+            if (next->code == wait && op_int(next, ATTR_pending) <= newer)
+                return;
+            newer += next->code == reader->code;
+        }
+    }
+}
+
+static void extend_lifetime(struct placement *p, struct buffer *b, const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next) {
+        if (u->user->code == OP_shared_slot) {
+            extend_lifetime(p, b, op_result(u->user));
+            continue;
+        }
+        bool feeds =
+            u->user->code == OP_mbar_init || (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v);
+        if (feeds && roles_around(u->user)) {
+            /* A role that feeds others begins when they do, and has no more to bring when
+             * they have taken the last. */
+            int start = lookup(&p->position, roles_around(u->user));
+            b->first = start < b->first ? start : b->first;
+            continue;
+        }
+        const struct op *loop = loop_entered(u->user, b->alloc);
+        int first = lookup(&p->position, loop ? loop : u->user);
+        int last = loop ? lookup(&p->end, loop) : first;
+        live_at(b, first, last);
+        if (u->user->code == OP_wgmma || u->user->code == OP_tensor_put)
+            live_until_wait(p, b, u->user);
+    }
+}
+
+static void find_lifetime(struct placement *p, struct buffer *b)
+{
+    b->first = p->next;
+    b->last = 0;
+    extend_lifetime(p, b, op_result(b->alloc));
+}
+
+static bool live_together(const struct buffer *a, const struct buffer *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+/* To where a buffer of so many bytes may begin. */
+static int64_t round_up(int64_t n, int64_t bytes)
+{
+    int64_t align = ALIGN_BYTES;
+    while (align < SWIZZLE_BYTES && 2 * align <= bytes)
+        align *= 2;
+    return (n + align - 1) / align * align;
+}
+
+/* The lowest place where b meets none of the n placed ones that it interferes with. */
+static int64_t first_fit(const struct buffer *placed, int n, const struct buffer *b, bool overlap)
+{
+    int64_t at = 0;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (int i = 0; i < n; i++) {
+            const struct buffer *x = &placed[i];
+            if ((overlap && !live_together(x, b)) || at >= x->offset + x->bytes || x->offset >= at + b->bytes)
+                continue;
+            at = round_up(x->offset + x->bytes, b->bytes);
+            moved = true;
+        }
+    }
+    return at;
+}
+
+/* Stable, so that equal inputs give equal offsets. */
+static void sort_by_size(struct buffer *b, int n)
+{
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0 && b[k - 1].bytes < b[k].bytes; k--) {
+            struct buffer swap = b[k];
+            b[k] = b[k - 1];
+            b[k - 1] = swap;
+        }
+}
+
+static void place(struct placement *p)
+{
+    int64_t total = 0, top = 0;
+    for (int i = 0; i < p->buffers.n; i++) {
+        find_lifetime(p, &p->buffers.at[i]);
+        total += round_up(p->buffers.at[i].bytes, p->buffers.at[i].bytes);
+    }
+    bool overlap = total > CHEAP_BYTES;
+    if (overlap)
+        sort_by_size(p->buffers.at, p->buffers.n);
+    for (int i = 0; i < p->buffers.n; i++) {
+        struct buffer *b = &p->buffers.at[i];
+        b->offset = first_fit(p->buffers.at, i, b, overlap);
+        op_set_int(b->alloc, ATTR_offset, b->offset);
+        top = b->offset + b->bytes > top ? b->offset + b->bytes : top;
+        opt_explain(p->func, b->alloc, "%lld bytes at %lld", (long long)b->bytes, (long long)b->offset);
+    }
+    p->func->shared_bytes = (int)top;
+}
+
+void opt_allocate_shared(struct func *f)
+{
+    struct placement p = {.func = f};
+    map_init(&p.position, f->module->scratch);
+    map_init(&p.end, f->module->scratch);
+    number(&p, f->body);
+    place(&p);
+    if (f->target && f->shared_bytes > f->target->smem_bytes)
+        diag_error(f->module->diag, f->loc, ERR_shared_too_large, f->name, (int64_t)f->shared_bytes,
+                   f->target->name, (int64_t)f->target->smem_bytes);
+}

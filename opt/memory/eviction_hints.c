@@ -1,0 +1,73 @@
+/* eviction_hints.c: what a program reads for the last time leaves the caches first.
+ *
+ *     for .. { %x = load (X + row + cols) }           for .. { %x = load (X + row + cols) }
+ *     for .. { %x = load (X + row + cols) }    =>     for .. { %x = load (X + row + cols) evict=first }
+ *     for .. { %w = load (W + cols) }                 for .. { %w = load (W + cols) }
+ *
+ * Rows that programs on an SM read several times, and what they all read, do not always fit its L1 cache
+ * together; what was read for the last time need not stay. A row is a tile whose place hangs on the program
+ * and moves with the loop; nothing behind this load accesses memory by the pointer that it starts from. A row
+ * that is read once stays as it is: on an H200 what is the first to be evicted comes from DRAM more slowly.
+ * Needs: vector widths: whole vectors, since the next instruction wants the rest of a line.
+ */
+#include "opt/analysis/affine.h"
+#include "opt/passes.h"
+
+enum { VECTOR_BYTES = 16 };
+
+struct visit {
+    struct affine_table *t;
+    int *accesses;    /* of each parameter */
+    struct op **last; /* and the last of them */
+    bool unknown;
+};
+
+static bool moves(const struct affine_table *t, const struct poly *p)
+{
+    bool hangs = false, counts = false;
+    for (int i = 0; i < p->n; i++) {
+        int atom = term_atom(t, &p->at[i]);
+        struct atom a = atom >= 0 ? atom_of(t, atom) : (struct atom){.kind = ATOM_index};
+        hangs |= a.kind == ATOM_varying && a.value->def && a.value->def->code == OP_program_id;
+        counts |= a.kind == ATOM_trips;
+    }
+    return hangs && counts;
+}
+
+static void note(struct op *o, void *ctx)
+{
+    struct visit *v = ctx;
+    if ((o->code != OP_load && o->code != OP_store) || !type_is_tile(op_opnd(o, 0)->type))
+        return;
+    const struct affine *x = affine_of(v->t, op_opnd(o, 0));
+    v->unknown |= !x;
+    if (x) {
+        v->accesses[x->base]++;
+        v->last[x->base] = o;
+    }
+}
+
+static void mark(const struct visit *v, struct op *o)
+{
+    const struct block *body = o->block->func->body;
+    bool in_loop = o->block != body && o->block->parent->code == OP_for && o->block->parent->block == body;
+    int bytes = (int)op_int(o, ATTR_vec) * type_elem_bytes(type_elem(op_opnd(o, 0)->type)->elem);
+    if (o->code != OP_load || !in_loop || bytes < VECTOR_BYTES || op_int(o, ATTR_cache) != CACHE_none ||
+        op_int(o, ATTR_evict) != EVICT_normal || op_int(o, ATTR_volatile) ||
+        !moves(v->t, &affine_of(v->t, op_opnd(o, 0))->p))
+        return;
+    op_set_int(o, ATTR_evict, EVICT_first);
+    opt_explain(o->block->func, o, "not read again: caches may forget it first");
+}
+
+void opt_eviction_hints(struct func *f)
+{
+    int nparams = f->body->args.n;
+    struct visit v = {.t = affine_new(f),
+                      .accesses = NEW_ARRAY(f->module->scratch, nparams + 1, int),
+                      .last = NEW_ARRAY(f->module->scratch, nparams + 1, struct op *)};
+    func_walk(f, note, &v);
+    for (int i = 0; i < nparams && !v.unknown && !f->persistent; i++)
+        if (v.accesses[i] > 1)
+            mark(&v, v.last[i]);
+}

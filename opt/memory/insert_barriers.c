@@ -1,0 +1,427 @@
+/* insert_barriers.c: order shared memory accesses of different threads.
+ *
+ *     shared_store %a, %x                    shared_store %a, %x
+ *     %y = shared_load %a           =>       barrier
+ *                                            %y = shared_load %a
+ *
+ * Walks in program order with the accesses made since the last barrier. Where an access meets one of them
+ * in the same bytes, and one of the two writes, a barrier goes in between and the list starts anew. A
+ * loop's body is walked with what its own end leaves, so that an iteration is ordered after the one before.
+ * Needs: offsets of buffers.
+ *
+ * What stands in front of a loop is ordered there, once, if that leaves fewer barriers in the loop:
+ *
+ *     shared_store %a, %x                    shared_store %a, %x
+ *     for ... {                     =>       barrier
+ *       %d = wgmma %a, ...                   for ... {
+ *                                              %d = wgmma %a, ...        warpgroups need not keep step
+ *
+ * A copy (async_copy) writes when it ends, not where it stands: an async_wait shows its own thread that it
+ * has, and it is the barrier after that which shows the others. Until then it is in flight, and barriers say
+ * nothing about it. Nobody touches what is in flight, whoever started it has seen to that; so the stage that
+ * is read and the one that is filled meanwhile, both of one ring, need no barrier in between. So it is with
+ * what a dot of warpgroups (wgmma) reads until a dot_wait.
+ *
+ * Two stages of a ring do not meet if their numbers differ whatever they are: where one number follows from
+ * the other by arithmetic, all values are tried.
+ */
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+
+#include "ir/target/wgmma.h"
+
+/* A range of bytes, read or written since the last barrier. */
+struct access {
+    int64_t start, end;
+    bool writes;
+    enum { ENDED, COPY, DOT, PUT } in_flight; /* no wait for such has shown that it has ended */
+    bool landed;                              /* but it may have, since the last barrier */
+    bool by_groups;                           /* each group of warps its own part */
+    const struct value *slot;                 /* the stage's number, here; NULL: any of them */
+    int nstages;
+};
+
+typedef VEC(struct access) accesses;
+
+/* Whom a barrier waits for: nobody, one's own group, or all. */
+enum meeting { NOBODY, GROUP, ALL };
+
+/* What walks that insert nothing have found of a loop: with what it began, and what it left. */
+struct known {
+    accesses before, after;
+    int nbarriers;
+    enum meeting largest;
+    const struct known *next;
+};
+
+struct walker {
+    struct arena *arena;
+    struct map *known;    /* of each loop, until a barrier is inserted */
+    bool insert;          /* false: only find what a walk leaves, */
+    int nbarriers;        /* how many it would insert, */
+    enum meeting largest; /* and of what kind */
+};
+
+static void add(struct walker *w, accesses *list, struct access x)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->at[i].start == x.start && list->at[i].end == x.end && list->at[i].writes == x.writes &&
+            list->at[i].in_flight == x.in_flight && list->at[i].landed == x.landed &&
+            list->at[i].slot == x.slot)
+            return;
+    VEC_PUSH(w->arena, list, x);
+}
+
+static void add_all(struct walker *w, accesses *to, const accesses *from)
+{
+    for (int i = 0; i < from->n; i++)
+        add(w, to, from->at[i]);
+}
+
+static void append(struct walker *w, accesses *to, const accesses *from)
+{
+    for (int i = 0; i < from->n; i++)
+        VEC_PUSH(w->arena, to, from->at[i]);
+}
+
+/* -- stages -- */
+
+/* What v is if `known` is i; false: it depends on something else. */
+static bool evaluate(const struct value *v, const struct value *known, int64_t i, int depth, int64_t *result)
+{
+    enum { DEPTH_MOST = 4, OPNDS_MOST = 3 };
+    const struct op *o = v->def;
+    if (v == known) {
+        *result = i;
+        return true;
+    }
+    if (value_const_int(v, result))
+        return true;
+    if (!o || depth == DEPTH_MOST || o->nopnds > OPNDS_MOST || !op_has(o, PURE | ELEMENTWISE) ||
+        v->type->kind != TY_scalar)
+        return false;
+    int64_t x[OPNDS_MOST] = {0};
+    const void *opnds[OPNDS_MOST];
+    for (int k = 0; k < o->nopnds; k++) {
+        if (!evaluate(op_opnd(o, k), known, i, depth + 1, &x[k]))
+            return false;
+        opnds[k] = &x[k];
+    }
+    *result = 0;
+    return scalar_eval(&op_info[o->code], o->code, op_opnd(o, o->nopnds - 1)->type->dtype, v->type->dtype,
+                       o->attrs, o->nattrs, 1, result, opnds);
+}
+
+/* Is a's stage another one than b's, whatever b's number? */
+static bool follows_apart(const struct access *a, const struct access *b)
+{
+    int64_t only, k;
+    bool is_const = value_const_int(b->slot, &only);
+    for (int64_t i = 0; i < b->nstages; i++)
+        if ((!is_const || i == only) && (!evaluate(a->slot, b->slot, i, 0, &k) || k == i))
+            return false;
+    return true;
+}
+
+static bool are_apart(const struct access *x, const struct access *y)
+{
+    return x->slot && y->slot && x->start == y->start && x->end == y->end &&
+           (follows_apart(x, y) || follows_apart(y, x));
+}
+
+/* What numbers are in a loop's body: `handed` (from its operand or operand's place `first` on) are its
+ * arguments there; others from inside of the loop have changed. */
+static void rename_slots(accesses *list, const struct op *loop, const struct op *handed, int first)
+{
+    struct block *body = loop->regions[0];
+    for (int i = 0; i < list->n; i++) {
+        const struct value *slot = list->at[i].slot;
+        if (slot && !value_is_outside(slot, loop))
+            list->at[i].slot = NULL;
+        for (int k = 0; handed && slot && k < loop->nresults; k++)
+            if (op_opnd(handed, first + k) == slot)
+                list->at[i].slot = body->args.at[k + 1];
+    }
+}
+
+/* -- accesses -- */
+
+/* What must be waited for in front of x. */
+static enum meeting conflicts(const accesses *list, const struct access *x)
+{
+    enum meeting m = NOBODY;
+    for (int i = 0; i < list->n; i++) {
+        const struct access *y = &list->at[i];
+        if ((x->writes || y->writes) && x->start < y->end && y->start < x->end &&
+            (!y->in_flight || y->landed) && !are_apart(x, y)) {
+            if (!x->by_groups || !y->by_groups || x->start != y->start)
+                return ALL;
+            m = GROUP;
+        }
+    }
+    return m;
+}
+
+/* What a barrier leaves to be ordered. */
+static void forget(accesses *list, enum meeting m)
+{
+    int n = 0;
+    for (int i = 0; i < list->n; i++) {
+        bool is_ordered = m == ALL || list->at[i].by_groups;
+        if (is_ordered && !list->at[i].in_flight)
+            continue;
+        list->at[n] = list->at[i];
+        list->at[n++].landed &= !is_ordered;
+    }
+    list->n = n;
+}
+
+/* After a wait: some copies, or dots, have ended, or all. */
+static void land(accesses *list, const struct op *wait)
+{
+    int kind = wait->code == OP_async_wait ? COPY : wait->code == OP_bulk_wait ? PUT : DOT;
+    for (int i = 0; i < list->n; i++)
+        if ((int)list->at[i].in_flight == kind) {
+            list->at[i].landed = true;
+            if (op_int(wait, ATTR_pending) == 0)
+                list->at[i].in_flight = ENDED;
+        }
+}
+
+/* Units with barriers of their own need none of these. */
+static bool is_ordered_here(const struct op *o)
+{
+    return op_info[o->code].family == FAMILY_layout
+               ? op_has(o, READS) != op_has(o, WRITES)
+               : o->code == OP_async_copy || o->code == OP_wgmma || o->code == OP_tensor_put;
+}
+
+/* Does operand i lie in shared memory, and what is done there? */
+static bool shared_access(const struct op *o, int i, struct access *x)
+{
+    const struct value *buf = op_opnd(o, i);
+    if (!buf || buf->type->kind != TY_shared)
+        return false;
+    struct value *slot;
+    const struct op *alloc = buffer_alloc(buf, &slot);
+    int64_t offset = op_int(alloc, ATTR_offset);
+    *x = (struct access){.slot = slot,
+                         .nstages = op_result(alloc)->type->nstages,
+                         .start = offset,
+                         .end = offset + buffer_bytes(op_result(alloc)->type),
+                         .by_groups = op_attr(alloc, ATTR_group) != NULL,
+                         .writes = i == 0 && op_has(o, WRITES) && o->code != OP_tensor_put,
+                         .in_flight = o->code == OP_async_copy   ? COPY
+                                      : o->code == OP_wgmma      ? DOT
+                                      : o->code == OP_tensor_put ? PUT
+                                                                 : ENDED};
+    return true;
+}
+
+static void tally(struct walker *w, int nbarriers, enum meeting largest)
+{
+    w->nbarriers += nbarriers;
+    w->largest = largest > w->largest ? largest : w->largest;
+}
+
+static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since)
+{
+    forget(since, m);
+    tally(w, 1, m);
+    if (!w->insert)
+        return;
+    if (o->prev && o->prev->code == OP_stagger_wait) /* who is held back there must meet the others before */
+        o = o->prev;
+    struct builder b = build_before(o);
+    struct op *barrier = build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
+    if (m == GROUP)
+        op_set_int(barrier, ATTR_group, WGMMA_WARPS);
+    map_init(w->known, w->arena);
+}
+
+static void walk(struct walker *w, struct block *b, accesses *since);
+
+/* What one walk through a region leaves, without inserting anything. */
+static accesses outcome(struct walker *w, struct block *b, const accesses *before)
+{
+    struct walker look = {.arena = w->arena, .known = w->known};
+    accesses after = {0};
+    add_all(w, &after, before);
+    walk(&look, b, &after);
+    return after;
+}
+
+/* What an iteration of the loop begins with, where `since` is left by what stands in front of it. */
+static accesses around_loop(struct walker *w, const struct op *o, const accesses *since)
+{
+    bool counts = o->code == OP_for;
+    accesses around = {0};
+    add_all(w, &around, since);
+    rename_slots(&around, o, counts ? o : NULL, 3);
+    for (int i = 0; i < o->nregions; i++) {
+        accesses left = outcome(w, o->regions[i], &around);
+        rename_slots(&left, o, counts ? o->regions[0]->last : NULL, 0);
+        add_all(w, &around, &left);
+    }
+    return around;
+}
+
+static void walk_regions(struct walker *w, struct op *o, accesses *now)
+{
+    for (int i = 0; i < o->nregions; i++)
+        walk(w, o->regions[i], now);
+}
+
+/* The barriers that an iteration would have. */
+static struct walker barriers_in(struct walker *w, struct op *o, const accesses *since)
+{
+    struct walker look = {.arena = w->arena, .known = w->known};
+    accesses now = around_loop(w, o, since);
+    walk_regions(&look, o, &now);
+    return look;
+}
+
+static bool has_loop(const struct op *o)
+{
+    for (int i = 0; i < o->nregions; i++)
+        for (const struct op *x = o->regions[i]->first; x; x = x->next)
+            if (x->code == OP_for || x->code == OP_while || has_loop(x))
+                return true;
+    return false;
+}
+
+/* A barrier in front of a loop, where that saves one in it; of loops in loops, only the
+ * innermost are looked at so. */
+static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
+{
+    accesses rest = {0};
+    if (has_loop(o))
+        return;
+    add_all(w, &rest, since);
+    forget(&rest, ALL);
+    if (rest.n == since->n)
+        return;
+    struct walker inside = barriers_in(w, o, since);
+    if (inside.nbarriers && barriers_in(w, o, &rest).nbarriers < inside.nbarriers)
+        meet(w, o, inside.largest, since);
+}
+
+/* A loop's regions run in turn, any number of times. A `for` may not run at all, and ends behind its body; a `while` ends
+ * behind its condition, which runs in any case. */
+static void walk_rounds(struct walker *w, struct op *o, accesses *since)
+{
+    diag_hurry(o->block->func->module->diag, o->loc);
+    meet_before_loop(w, o, since);
+    accesses now = around_loop(w, o, since);
+    if (o->code == OP_while)
+        since->n = 0;
+    for (int i = 0; i < o->nregions; i++) {
+        walk(w, o->regions[i], &now);
+        accesses at_end = {0};
+        add_all(w, &at_end, &now);
+        rename_slots(&at_end, o, NULL, 0);
+        if (i == 0)
+            add_all(w, since, &at_end);
+    }
+}
+
+static bool same_access(const struct access *x, const struct access *y)
+{
+    return x->start == y->start && x->end == y->end && x->writes == y->writes &&
+           x->in_flight == y->in_flight && x->landed == y->landed && x->by_groups == y->by_groups &&
+           x->slot == y->slot && x->nstages == y->nstages;
+}
+
+static bool same_accesses(const accesses *a, const accesses *b)
+{
+    bool same = a->n == b->n;
+    for (int i = 0; same && i < a->n; i++)
+        same = same_access(&a->at[i], &b->at[i]);
+    return same;
+}
+
+static const struct known *look_at_loop(struct walker *w, struct op *o, const accesses *since)
+{
+    struct walker look = {.arena = w->arena, .known = w->known};
+    struct known *k = NEW(w->arena, struct known);
+    append(w, &k->before, since);
+    append(w, &k->after, since);
+    walk_rounds(&look, o, &k->after);
+    k->nbarriers = look.nbarriers;
+    k->largest = look.largest;
+    k->next = *map_at_ptr(w->known, o);
+    *map_at_ptr(w->known, o) = k;
+    return k;
+}
+
+/* Each walk through a loop takes two through the loops in it: what such a walk has found is kept, or loops in
+ * loops would take twice as long with each level. */
+static void walk_loop(struct walker *w, struct op *o, accesses *since)
+{
+    if (w->insert) {
+        walk_rounds(w, o, since);
+        return;
+    }
+    const struct known *k = *map_at_ptr(w->known, o);
+    while (k && !same_accesses(&k->before, since))
+        k = k->next;
+    if (!k)
+        k = look_at_loop(w, o, since);
+    since->n = 0;
+    append(w, since, &k->after);
+    tally(w, k->nbarriers, k->largest);
+}
+
+static void walk_if(struct walker *w, struct op *o, accesses *since)
+{
+    accesses before = {0};
+    add_all(w, &before, since);
+    since->n = 0;
+    for (int i = 0; i < o->nregions; i++) {
+        accesses branch = {0};
+        add_all(w, &branch, &before);
+        walk(w, o->regions[i], &branch);
+        add_all(w, since, &branch);
+    }
+}
+
+static void visit_accesses(struct walker *w, struct op *o, accesses *since)
+{
+    struct access x;
+    for (int i = 0; i < o->nopnds; i++)
+        if (shared_access(o, i, &x)) {
+            enum meeting m = conflicts(since, &x);
+            if (m)
+                meet(w, o, m, since);
+        }
+    for (int i = 0; i < o->nopnds; i++)
+        if (shared_access(o, i, &x))
+            add(w, since, x);
+}
+
+static void walk(struct walker *w, struct block *b, accesses *since)
+{
+    for (struct op *o = b->first; o; o = o->next) {
+        if (o->code == OP_barrier || o->code == OP_ready)
+            forget(since, ALL);
+        else if (o->code == OP_async_wait || o->code == OP_dot_wait || o->code == OP_bulk_wait)
+            land(since, o);
+        else if (o->code == OP_for || o->code == OP_while)
+            walk_loop(w, o, since);
+        else if (o->code == OP_if)
+            walk_if(w, o, since);
+        else if (o->code == OP_warps) /* the other role is a single thread, ordered by barriers in memory */
+            walk(w, o->regions[0], since);
+        else if (is_ordered_here(o))
+            visit_accesses(w, o, since);
+    }
+}
+
+void opt_insert_barriers(struct func *f)
+{
+    struct map known;
+    map_init(&known, f->module->scratch);
+    struct walker w = {.arena = f->module->scratch, .known = &known, .insert = true};
+    accesses none = {0};
+    walk(&w, f->body, &none);
+}

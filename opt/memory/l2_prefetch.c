@@ -1,0 +1,275 @@
+/* l2_prefetch.c: rows come to the L2 cache before they are asked for.
+ *
+ *     %x = load (X + pid * stride + cols)            %x = load (X + pid * stride + cols)
+ *     %s = reduce %x                          =>     prefetch X + (pid + n) * stride, bytes
+ *                                                    %s = reduce %x
+ *
+ * Between its loads and its stores a program asks memory for nothing, and how many others there are to ask
+ * meanwhile is limited by registers. A prefetch takes none, and one thread asks for a whole row. `n` programs
+ * later is NEAR_BYTES or FAR_BYTES of rows: about what an H200's SMs have in registers, so that the row is
+ * there when its program begins. More did not stay in L2 until it was read, and where many programs share an
+ * SM some always ask. Where a row is found to end in the tile's first three quarters, n is a third more. The
+ * last programs prefetch nothing.
+ *
+ *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
+ *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
+ *
+ * A loop that reads its row tile by tile waits for each; it asks for the row at once: for LOOP_BYTES, or a
+ * tile if that is more. Where each round waits for a reduction as well, it asks for what comes as far behind
+ * its own tile. The last of several loops over a row finds it in L2; where tiles are long, the first of a
+ * later program's row is asked for in front of it.
+ *
+ * A row's elements lie side by side from a place on that hangs on the program and on no memory, as far as a
+ * bound or the tile goes; of a loop's row it is known in front of the loop (licm.c). Needs: vector widths, for alignment.
+ */
+#include "opt/analysis/analysis.h"
+#include "opt/passes.h"
+
+enum {
+    VECTOR_BYTES = 16,
+    NEAR_BYTES = 5 << 20,
+    FAR_BYTES = 7 << 20,
+    LOOP_BYTES = 32 << 10,
+    SHORT_ELEMS = 2 << 10,
+    LONG_ELEMS = 8 << 10
+};
+
+struct row {
+    struct value *start, *cols, *bound; /* NULL: all elems */
+    int64_t elems;
+    int elem_bytes;
+};
+
+struct ahead {
+    struct func *func;
+    struct value *later; /* program */
+    bool may_return;     /* early, and maybe since there is no row for it */
+};
+
+static struct op *def_as(const struct value *v, enum opcode code)
+{
+    return v && v->def && v->def->code == code ? v->def : NULL;
+}
+
+/* start + cols, where cols < bound */
+static bool row_of(const struct op *load, struct row *r)
+{
+    if (load->code != OP_load || op_int(load, ATTR_volatile))
+        return false;
+    const struct op *ptr = def_as(op_opnd(load, 0), OP_addptr);
+    const struct op *start = ptr ? def_as(op_opnd(ptr, 0), OP_splat) : NULL;
+    if (!start)
+        return false;
+    *r = (struct row){.start = op_opnd(start, 0), .cols = op_opnd(ptr, 1)};
+    r->elems = type_elems(op_result(load)->type);
+    r->elem_bytes = type_elem_bytes(op_result(load)->type);
+    const struct op *mask = def_as(op_opnd(load, 1), OP_cmp);
+    const struct op *bound = mask ? def_as(op_opnd(mask, 1), OP_splat) : NULL;
+    int64_t most = r->elems;
+    bool fixed = mask && value_const_int(op_opnd(mask, 1), &most) && most > 0;
+    if (op_opnd(load, 1) &&
+        (!(bound || fixed) || op_opnd(mask, 0) != r->cols || op_int(mask, ATTR_pred) != PRED_slt))
+        return false;
+    r->bound = bound ? op_opnd(bound, 0) : NULL;
+    r->elems = fixed && most < r->elems ? most : r->elems;
+    return op_int(load, ATTR_vec) * r->elem_bytes == VECTOR_BYTES &&
+           value_depends_on(r->start) == DEPENDS_ON_axis_0;
+}
+
+static bool counts_from_0(const struct value *v)
+{
+    const struct op *o = def_as(v, OP_range);
+    return o && op_int(o, ATTR_start) == 0;
+}
+
+/* -- rows of later programs -- */
+
+/* The same scalar of the later program; what does not hang on the program is itself. */
+static struct value *later(struct ahead *a, struct builder *b, struct value *v)
+{
+    if (def_as(v, OP_program_id))
+        return a->later;
+    if (!v->def)
+        return v;
+    struct map map;
+    map_init(&map, a->func->module->scratch);
+    bool differs = false;
+    for (int i = 0; i < v->def->nopnds; i++) {
+        struct value *x = op_opnd(v->def, i), *copy = later(a, b, x);
+        *map_at_ptr(&map, x) = copy;
+        differs |= copy != x;
+    }
+    return differs ? op_result(op_clone(b, v->def, &map)) : v;
+}
+
+/* `most` elements, or as many as there are. */
+static void prefetch(struct builder *b, const struct row *r, struct value *start, int64_t most,
+                     struct value *exists)
+{
+    struct value *n = build_const_i32(b, most);
+    n = r->bound ? build_binary(b, OP_mins, n, r->bound) : n;
+    n = build_binary(b, OP_mul, n, build_const_i32(b, r->elem_bytes));
+    n = build_binary(b, OP_and, n, build_const_i32(b, -VECTOR_BYTES));
+    n = exists ? build_select(b, exists, n, build_const_i32(b, 0)) : n;
+    build_op(b, OP_prefetch, 2, (struct value *[]){start, n}, 0, NULL, 0);
+}
+
+/* How far ahead, in bytes of rows; 0: not at all. Reductions are when nothing is asked for; the
+ * longer the rows, the fewer are the programs that do meanwhile; the wider their elements, the
+ * more each has asked for. */
+static int64_t bytes_ahead(const struct func *f, const struct type *tile)
+{
+    int reductions = 0;
+    for (const struct op *o = f->body->first; o; o = o->next)
+        reductions += o->code == OP_reduce && type_elems(op_opnd(o, 0)->type) >= type_elems(tile);
+    int64_t elems = reductions * type_elems(tile) / type_elem_bytes(tile);
+    return elems >= LONG_ELEMS ? FAR_BYTES : elems >= SHORT_ELEMS ? NEAR_BYTES : 0;
+}
+
+/* Programs ahead: n, if rows fill their tiles. */
+static struct value *programs_ahead(struct builder *b, const struct row *r, int64_t n)
+{
+    struct value *ahead = build_const_i32(b, n);
+    if (!r->bound)
+        return ahead;
+    struct value *is_short = build_cmp(b, PRED_sle, r->bound, build_const_i32(b, r->elems / 4 * 3));
+    return build_select(b, is_short, build_const_i32(b, n + n / 3), ahead);
+}
+
+/* Are the rows of all programs as long? */
+static bool is_as_long(const struct row *r)
+{
+    return !r->bound || !value_depends_on(r->bound);
+}
+
+/* If there is such a program. */
+static void prefetch_later(struct ahead *a, struct builder *b, const struct row *r, struct value *ahead,
+                           struct value *pid)
+{
+    struct value *end = build_binary(b, OP_sub, build_num_programs(b, 0), ahead);
+    struct value *exists = build_cmp(b, PRED_slt, pid, end);
+    a->later = build_binary(b, OP_add, pid, ahead);
+    prefetch(b, r, later(a, b, r->start), r->elems, exists);
+}
+
+static void row_of_later(struct ahead *a, struct op *load, const struct row *r)
+{
+    int64_t n = bytes_ahead(a->func, op_result(load)->type) / (r->elems * r->elem_bytes);
+    if (!is_as_long(r) || !counts_from_0(r->cols) || !n)
+        return;
+    struct builder b = build_after(load);
+    struct value *pid = build_program_id(&b, 0);
+    prefetch_later(a, &b, r, programs_ahead(&b, r, n), pid);
+    opt_explain(a->func, load, "%%%s of %d programs later comes to L2", op_result(load)->name, (int)n);
+}
+
+/* -- rows of loops -- */
+
+/* Are the columns those of tile after tile, from 0 to the loop's end? */
+static bool follows(const struct op *loop, const struct row *r)
+{
+    int64_t lo, step;
+    const struct op *o = def_as(r->cols, OP_add);
+    for (int i = 0; o && i < 2; i++) {
+        const struct op *counter = def_as(op_opnd(o, i), OP_splat);
+        if (counter && op_opnd(counter, 0) == loop->regions[0]->args.at[0] &&
+            counts_from_0(op_opnd(o, 1 - i)))
+            return r->bound == op_opnd(loop, 1) && value_const_int(op_opnd(loop, 0), &lo) && lo == 0 &&
+                   value_const_int(op_opnd(loop, 2), &step) && step == r->elems;
+    }
+    return false;
+}
+
+/* Does each round reduce tiles as large as the row's? */
+static bool waits(const struct op *loop, const struct row *r)
+{
+    for (const struct op *o = loop->regions[0]->first; o; o = o->next)
+        if (o->code == OP_reduce && type_elems(op_opnd(o, 0)->type) >= r->elems)
+            return true;
+    return false;
+}
+
+/* Of what stands `far` elements behind the tile of this round, as many as a tile has, or as there are. In
+ * front of the load: behind it, nothing is issued before the tile is there. */
+static void further(struct op *loop, struct op *load, const struct row *r, int64_t far)
+{
+    struct builder b = build_before(load);
+    struct value *i = loop->regions[0]->args.at[0], *elems = build_const_i32(&b, far);
+    struct value *left = build_binary(&b, OP_sub, r->bound, i);
+    struct row rest = {.bound = build_binary(&b, OP_sub, left, elems), .elem_bytes = r->elem_bytes};
+    struct value *at = build_binary(&b, OP_add, i, elems);
+    prefetch(&b, &rest, build_addptr(&b, r->start, at), r->elems, NULL);
+}
+
+/* The first loop that reads a row asks for it. */
+static void ask(struct ahead *a, struct op *loop, struct op *load, const struct row *r)
+{
+    struct builder b = build_before(loop);
+    int64_t first = LOOP_BYTES / r->elem_bytes, far = first > r->elems ? first : r->elems;
+    bool each = waits(loop, r);
+    prefetch(&b, r, r->start, each ? far : first, NULL);
+    if (each)
+        further(loop, load, r, far);
+    opt_explain(a->func, load, "%%%s comes to L2 before the loop", op_result(load)->name);
+}
+
+static bool is_read_behind(const struct op *loop, const struct value *start)
+{
+    struct row r;
+    for (const struct op *next = loop->next; next; next = next->next)
+        for (struct op *o = next->code == OP_for ? next->regions[0]->first : NULL; o; o = o->next)
+            if (row_of(o, &r) && r.start == start && follows(next, &r))
+                return true;
+    return false;
+}
+
+/* The last of several asks for the first tile of a later program's row. */
+static void ask_for_later(struct ahead *a, struct op *loop, struct op *load, struct row *r)
+{
+    int64_t bytes = r->elems * r->elem_bytes;
+    if (bytes < LOOP_BYTES || bytes > FAR_BYTES || is_read_behind(loop, r->start) || !is_as_long(r))
+        return;
+    struct builder b = build_before(loop);
+    int64_t n = FAR_BYTES / bytes;
+    struct value *pid = build_program_id(&b, 0);
+    prefetch_later(a, &b, r, build_const_i32(&b, n), pid);
+    opt_explain(a->func, load, "%%%s of %d programs later comes to L2", op_result(load)->name, (int)n);
+}
+
+static void rows_of_loop(struct ahead *a, struct op *loop, struct map *asked)
+{
+    struct row r;
+    for (struct op *o = loop->regions[0]->first, *next; o; o = next) {
+        next = o->next;
+        if (!row_of(o, &r) || !follows(loop, &r) || !value_is_outside(r.start, loop))
+            continue;
+        void **first = map_at_ptr(asked, r.start);
+        if (!*first)
+            ask(a, loop, o, &r);
+        else if (*first != loop && !a->may_return)
+            ask_for_later(a, loop, o, &r);
+        *first = loop;
+    }
+}
+
+static void find_return(struct op *o, void *ctx)
+{
+    struct ahead *a = ctx;
+    a->may_return |= o->code == OP_return && o->block->parent;
+}
+
+void opt_l2_prefetch(struct func *f)
+{
+    struct ahead a = {.func = f};
+    struct map asked;
+    struct row r;
+    bool forbidden =
+        !f->target || !target_has(f->target, HAS_tma) || f->persistent || f->num_ctas > 1 || f->extra_warps;
+    func_walk(f, find_return, &a);
+    map_init(&asked, f->module->scratch);
+    for (struct op *o = f->body->first; o && !forbidden; o = o->next)
+        if (o->code == OP_for)
+            rows_of_loop(&a, o, &asked);
+        else if (!a.may_return && row_of(o, &r))
+            row_of_later(&a, o, &r);
+}

@@ -1,0 +1,186 @@
+/* lower_tma_store.c: tiles leave through shared memory and a tensor map.
+ *
+ *                                                    %b = shared_alloc
+ *     for ... {                                      for ... {
+ *       tensor_store %x, %i, %j map=1        =>        bulk_wait read=1
+ *                                                      %s = to_shared %x, %b
+ *                                                      tensor_put %s, %i, %j map=1
+ *     }                                              }
+ *                                                    bulk_wait read=1
+ *
+ * Nobody waits for a buffer to be read until it is to be written again. Stores that follow each other take
+ * turns in two. Where each warpgroup has rows of its own, it stores them without meeting others: while one
+ * stores, the other multiplies.
+ *
+ * Also: which box a map has, once it is known how the buffer lies that it fills or empties.
+ */
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+
+#include "ir/target/wgmma.h"
+
+struct count {
+    int number, n;
+    const struct op *like;
+};
+
+/* Does the other store through a buffer of the same kind? */
+static bool stores_alike(const struct op *a, const struct op *b)
+{
+    return a->code == OP_tensor_store && b->code == OP_tensor_store &&
+           type_same_shape(op_opnd(a, 0)->type, op_opnd(b, 0)->type);
+}
+
+static void count_others(struct op *o, void *ctx)
+{
+    struct count *c = ctx;
+    const struct attr *a = op_attr(o, ATTR_map);
+    c->n += a && a->i == c->number && o != c->like && !stores_alike(o, c->like);
+}
+
+static void fit_map(struct op *o, const struct type *buf, const int *order, const struct boxes *b)
+{
+    struct func *f = o->block->func;
+    struct count others = {.number = (int)op_int(o, ATTR_map), .like = o};
+    func_walk(f, count_others, &others);
+    struct tensor_map m = f->maps.at[others.number];
+    m.swizzle = b->swizzle;
+    for (int i = 0; i < buf->rank; i++)
+        m.box[m.rank - buf->rank + i] = b->shape[order[i]];
+    if (others.n > 0 && !tensor_map_equal(&m, &f->maps.at[others.number])) { /* others have it otherwise */
+        others.number = f->maps.n;
+        VEC_PUSH(f->module->arena, &f->maps, m);
+        op_set_int(o, ATTR_map, others.number);
+    }
+    f->maps.at[others.number] = m;
+}
+
+void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts)
+{
+    struct boxes b;
+    if (!layout_boxes(&b, buf->layout, type_elem_bytes(buf), order) ||
+        !boxes_cut(&b, buf->layout, type_elem_bytes(buf), order, parts))
+        diag_bug(o->block->func->module->diag, o->loc, "no tensor map goes with a buffer like this");
+    fit_map(o, buf, order, &b);
+}
+
+/* -- stores -- */
+
+static const int in_order[RANK_MAX] = {0, 1, 2, 3, 4};
+
+/* The stores of a block, through one buffer if they are alike. */
+struct stores {
+    struct func *func;
+    VEC(struct op *) ops; /* of all blocks, in order */
+};
+
+static void find_store(struct op *o, void *ctx)
+{
+    struct stores *s = ctx;
+    if (o->code == OP_tensor_store)
+        VEC_PUSH(s->func->module->scratch, &s->ops, o);
+}
+
+static const struct type *buffer_of(const struct op *store, int nslots)
+{
+    struct module *m = store->block->func->module;
+    const struct type *t = op_opnd(store, 0)->type;
+    struct layout l;
+    layout_wgmma_operand(&l, t->shape, type_elem_bytes(t), t->rank - 1);
+    return type_shared(m, type_elem(t), t->rank, t->shape, layout_intern(m, &l), nslots);
+}
+
+static struct op *outermost_loop(const struct op *o)
+{
+    struct op *loop = NULL;
+    for (struct op *p = o->block->parent; p; p = p->block->parent)
+        if (p->code == OP_for || p->code == OP_while)
+            loop = p;
+    return loop;
+}
+
+/* The rows after which those of the next warpgroup come, where each has rows of its own: they
+ * need not meet. 0: no. */
+static int rows_of_group(const struct op *store)
+{
+    enum { GROUP_BIT = 2, GROUPS = 2 };
+    const struct type *t = op_opnd(store, 0)->type, *buf = buffer_of(store, 1);
+    const struct layout *l = t->layout;
+    int index[RANK_MAX];
+    struct boxes b;
+    if (store->block->func->num_warps != GROUPS * WGMMA_WARPS || t->rank != 2 ||
+        l->nbits[IN_warp] != GROUP_BIT + 1)
+        return 0;
+    layout_split_coord(l, layout_basis(l, IN_warp, GROUP_BIT), index);
+    bool good = index[0] && !index[1] && !layout_free_bits(l, IN_warp) &&
+                layout_boxes(&b, buf->layout, type_elem_bytes(buf), in_order) && b.shape[0] > index[0] &&
+                boxes_cut_rows(&b, buf->layout, type_elem_bytes(buf), in_order, index[0]);
+    return good ? index[0] : 0;
+}
+
+static void build_wait(struct builder *b, int pending, bool by_groups)
+{
+    struct op *o = build_op(b, OP_bulk_wait, 0, NULL, 0, NULL, 0);
+    op_set_int(o, ATTR_read, 1);
+    op_set_int(o, ATTR_pending, pending);
+    if (by_groups)
+        op_set_int(o, ATTR_group, WGMMA_WARPS);
+}
+
+static void lower_store(struct op *o, struct value *slot, int group_rows)
+{
+    struct value *x[1 + RANK_MAX], *from[] = {op_opnd(o, 0), slot};
+    const struct type *t = slot->type;
+    struct boxes boxes;
+    if (!layout_boxes(&boxes, t->layout, type_elem_bytes(t), in_order) ||
+        (group_rows && !boxes_cut_rows(&boxes, t->layout, type_elem_bytes(t), in_order, group_rows)))
+        diag_bug(o->block->func->module->diag, o->loc, "no tensor map goes with a buffer like this");
+    fit_map(o, t, in_order, &boxes);
+    struct builder b = build_before(o);
+    x[0] = op_result(build_op(&b, OP_to_shared, 2, from, 1, &slot->type, 0));
+    for (int i = 1; i < o->nopnds; i++)
+        x[i] = op_opnd(o, i);
+    struct op *put = build_op(&b, OP_tensor_put, o->nopnds, x, 0, NULL, 0);
+    op_set_int(put, ATTR_map, op_int(o, ATTR_map));
+    if (group_rows)
+        op_set_int(put, ATTR_group, WGMMA_WARPS);
+    op_erase(o);
+}
+
+/* n stores of one block that follow each other. What is written next waits for what its slot held. */
+static void lower_stores(struct op *const *ops, int n)
+{
+    struct op *loop = outermost_loop(ops[0]), *last = ops[n - 1]->next;
+    int nslots = n % 2 ? 1 : 2, group_rows = rows_of_group(ops[0]);
+    for (int i = 1; i < n; i++)
+        group_rows = rows_of_group(ops[i]) == group_rows ? group_rows : 0;
+    const struct type *t = buffer_of(ops[0], nslots);
+    struct builder b = build_before(loop ? loop : ops[0]);
+    struct value *buf = op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &t, 0));
+    if (group_rows)
+        op_set_int(buf->def, ATTR_group, WGMMA_WARPS);
+    for (int i = 0; i < n; i++) {
+        b = build_before(ops[i]);
+        if (loop || i >= nslots)
+            build_wait(&b, nslots - 1, group_rows);
+        struct value *slot = buf;
+        if (nslots > 1)
+            slot = build_binary(&b, OP_shared_slot, buf, build_const_i32(&b, i % nslots));
+        lower_store(ops[i], slot, group_rows);
+    }
+    b = loop ? build_after(loop) : build_before(last);
+    build_wait(&b, 0, group_rows);
+}
+
+void opt_lower_tma_store(struct func *f)
+{
+    struct stores s = {.func = f};
+    func_walk(f, find_store, &s);
+    for (int n, i = 0; i < s.ops.n; i += n) {
+        const struct type *t = buffer_of(s.ops.at[i], 1);
+        for (n = 1; i + n < s.ops.n && s.ops.at[i + n]->block == s.ops.at[i]->block &&
+                    buffer_of(s.ops.at[i + n], 1) == t;)
+            n++;
+        lower_stores(&s.ops.at[i], n);
+    }
+}

@@ -1,0 +1,17 @@
+/* memory.h: what the passes of this folder share: tensor maps, shared memory and its barriers, hints to the
+ * caches. */
+#ifndef NESO_OPT_MEMORY_MEMORY_H
+#define NESO_OPT_MEMORY_MEMORY_H
+
+#include "ir/ir.h"
+
+/* -- allocate_shared.c -- */
+/* The shared_alloc behind a buffer or a stage of one; `slot` (may be NULL): the stage's number, NULL for the whole. */
+struct op *buffer_alloc(const struct value *buf, struct value **slot);
+int64_t buffer_bytes(const struct type *t); /* of all stages */
+
+/* -- lower_tma_store.c -- */
+/* Gives the map of o the box that goes with a buffer whose dimension order[i] is the map's i-th, in `parts` boxes or more. */
+void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts);
+
+#endif

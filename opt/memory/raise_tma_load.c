@@ -1,0 +1,374 @@
+/* raise_tma_load.c: loads of tiles become copies by tensor maps.
+ *
+ *     %p = addptr %As, %offsets                      map #m0 = f16 base=[%A] extents=[%M, %K] strides=[%sm 2 *, 2] box=[128 64]
+ *     for %k ... carry(%q = %p) {
+ *       %m = (128 pid + i0 < M) & (64 %k + i1 < K)
+ *       %a = load %q, %m               =>              %a = tensor_load %start0, %start1 map=0
+ *
+ * The map's dimensions stand in the order of memory; where the tile's are in another, a `trans` follows. What
+ * only the launch knows (are strides multiples of 16 bytes?) the launcher finds when it makes the map, or by
+ * a guard; it then takes the kernel without maps.
+ *
+ * Legal where the address is a box of an array (access_pattern.c), elements off the mask are 0 or NaN, and nothing
+ * that the kernel wrote before may lie there: if it wrote through another parameter, a guard has the launcher
+ * see that the arrays are apart. Rows that a program wraps (% M) are read as 0: allowed where they stay rows
+ * up to stores whose masks leave them out.
+ * Needs: traced ops. Leaves: the addresses' ops, for dce. */
+#include "opt/analysis/affine.h"
+#include "opt/layout/layouts.h"
+#include "opt/passes.h"
+#include "opt/pipeline/pipeline.h"
+
+#include <math.h>
+#include <string.h>
+
+struct candidate {
+    struct op *load;
+    struct access a;
+    int dims[MAP_RANK_MAX]; /* of the access, from the outermost */
+    struct value *starts[MAP_RANK_MAX];
+    struct tensor_map map;
+    struct guards guards;
+    const char *why; /* it stays a load */
+};
+
+struct raising {
+    struct func *f;
+    struct affine_table *t;
+    VEC(struct candidate *) loads;
+};
+
+/* -- does it pay? -- */
+
+/* The warpgroup dot that alone reads v, as it is or transposed. */
+static const struct op *dot_that_reads(const struct value *v)
+{
+    const struct op *o = value_nuses(v) == 1 ? v->uses->user : NULL;
+    if (o && o->code == OP_trans)
+        return dot_that_reads(op_result(o));
+    return o && o->code == OP_dot && v->uses != &o->opnds[2] && dot_is_wgmma(o) ? o : NULL;
+}
+
+/* Operands of types other than these are read along k. */
+static bool is_read_along(const struct op *load, int dim)
+{
+    enum { EITHER_MAJOR_BYTES = 2 };
+    const struct value *v = op_result(load);
+    for (; v->uses->user->code == OP_trans; v = op_result(v->uses->user))
+        for (int i = 0, from = dim; i < v->type->rank; i++)
+            if (op_attr(v->uses->user, ATTR_order)->list[i] == from)
+                dim = i;
+    return type_elem_bytes(v->type) == EITHER_MAJOR_BYTES || dim == (v->uses == &v->uses->user->opnds[0]);
+}
+
+/* So far only such operands pay: they are read from shared memory anyway. */
+static bool may_pay(const struct op *load)
+{
+    const struct op *dot = dot_that_reads(op_result(load));
+    return dot && dot->block == load->block;
+}
+
+/* Warpgroups take operands of 16 bits either way; others must be contiguous along k. A map writes what is
+ * contiguous in memory contiguously: is that dimension `dim` of v as the dot wants it? */
+static bool major_fits(const struct value *v, int dim)
+{
+    enum { EITHER_MAJOR_BYTES = 2 };
+    const struct op *o = v->uses->user;
+    if (o->code == OP_trans) {
+        const struct attr *order = op_attr(o, ATTR_order);
+        for (int i = 0; i < order->n; i++)
+            if (order->list[i] == dim)
+                return major_fits(op_result(o), i);
+    }
+    return type_elem_bytes(v->type) == EITHER_MAJOR_BYTES || dim == (v->uses == &o->opnds[0]);
+}
+
+/* -- wrapped rows -- */
+
+struct spread {
+    struct affine_table *t;
+    const struct poly *f; /* rows for which f < 0 fails are not as the program has them */
+    struct map seen;      /* value to a bit per dimension */
+};
+
+static bool stays_apart(struct spread *x, const struct value *v, int dim);
+
+static bool stays_apart_in_dot(struct spread *x, const struct op *o, int i, int dim)
+{
+    int rank = op_result(o)->type->rank, summed = i == 0 ? rank - 1 : i == 1 ? rank - 2 : -1;
+    return dim != summed && stays_apart(x, op_result(o), dim);
+}
+
+static bool stays_apart_in_yield(struct spread *x, const struct op *o, int i, int dim)
+{
+    const struct op *by = o->block->parent;
+    if (by && by->code == OP_for && !stays_apart(x, by->regions[0]->args.at[i + 1], dim))
+        return false;
+    return by && (by->code == OP_for || by->code == OP_if) && stays_apart(x, &by->results[i], dim);
+}
+
+static bool stays_apart_in(struct spread *x, const struct op *o, int i, int dim)
+{
+    if (op_has(o, ELEMENTWISE))
+        return stays_apart(x, op_result(o), dim);
+    const struct attr *order = op_attr(o, ATTR_order);
+    int axis = (int)op_int(o, ATTR_axis), to = dim;
+    switch (o->code) {
+    case OP_dot: return stays_apart_in_dot(x, o, i, dim);
+    case OP_yield: return stays_apart_in_yield(x, o, i, dim);
+    case OP_for:
+        return i >= 3 && stays_apart(x, o->regions[0]->args.at[i - 2], dim) &&
+               stays_apart(x, &o->results[i - 3], dim);
+    case OP_trans:
+        for (to = 0; order->list[to] != dim;)
+            to++;
+        return stays_apart(x, op_result(o), to);
+    case OP_expand_dims: return stays_apart(x, op_result(o), dim + (dim >= axis));
+    case OP_broadcast: return stays_apart(x, op_result(o), dim);
+    case OP_reduce:
+        for (int k = 0; k < o->nresults && dim != axis; k++)
+            if (!stays_apart(x, &o->results[k], dim - (dim > axis)))
+                return false;
+        return dim != axis;
+    case OP_store: return mask_implies(x->t, op_opnd(o, 2), dim, x->f);
+    default: return false;
+    }
+}
+
+static bool stays_apart(struct spread *x, const struct value *v, int dim)
+{
+    void **seen = map_at_ptr(&x->seen, v);
+    uintptr_t bits = (uintptr_t)*seen;
+    if (bits >> dim & 1)
+        return true;
+    *seen = (void *)(bits | (uintptr_t)1 << dim);
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (!stays_apart_in(x, u->user, (int)(u - u->user->opnds), dim))
+            return false;
+    return true;
+}
+
+static bool wraps_are_masked(struct raising *r, const struct op *load, const struct access *a)
+{
+    for (int d = 0; d < a->tile_rank; d++)
+        for (int i = 0; i < a->dims[d].nbounds; i++) {
+            int to[RANK_MAX] = {0};
+            struct poly f;
+            struct spread x = {.t = r->t, .f = &f};
+            map_init(&x.seen, r->f->module->scratch);
+            if (a->dims[d].bounds[i].is_wrap &&
+                (!poly_rename(r->t, &f, &a->dims[d].bounds[i].f, to) || !stays_apart(&x, op_result(load), d)))
+                return false;
+        }
+    return true;
+}
+
+/* -- the map -- */
+
+/* What elements off the mask are: 0, or NaN, which maps have for floats of 16 bits and more. */
+static bool fill_of(const struct value *other, bool *nan)
+{
+    uint64_t bits;
+    *nan = false;
+    if (!other)
+        return true;
+    if (!value_const_bits(other, &bits))
+        return false;
+    *nan = type_is_float(other->type) && type_elem_bytes(other->type) > 1 &&
+           isnan(bits_to_double(type_elem(other->type)->dtype, bits));
+    return *nan || bits == 0;
+}
+
+void map_order(const struct access *a, int *dims)
+{
+    int n = 0;
+    for (int d = a->tile_rank; d < a->ndims; d++)
+        dims[n++] = d;
+    for (int d = 0; d < a->tile_rank; d++)
+        if (d != a->contiguous)
+            dims[n++] = d;
+    dims[n] = a->contiguous;
+}
+
+const char *map_of(struct affine_table *t, const struct access *a, const struct type *tile, const int *dims,
+                   struct tensor_map *m)
+{
+    struct text why;
+    text_init(&why, t->f->module->scratch);
+    m->dtype = (int)type_elem(tile)->dtype;
+    m->rank = a->ndims;
+    if (!base_expr(t, a, &m->base))
+        return "the launcher cannot compute the base";
+    for (int i = 0; i < m->rank; i++) {
+        const struct access_dim *d = &a->dims[dims[i]];
+        int64_t bytes;
+        bool is_inner = i == m->rank - 1;
+        if (!is_inner && poly_const(&d->stride, &bytes) && bytes % MAP_ALIGN != 0) {
+            text_printf(&why, "the stride of dimension %d is no multiple of 16 bytes", dims[i]);
+            return why.s;
+        }
+        if (!poly_expr(t, &d->stride, &m->strides[i]) || !extent_expr(t, d, &m->extents[i])) {
+            text_printf(&why, "the launcher cannot compute dimension %d", dims[i]);
+            return why.s;
+        }
+        m->box[i] = d->tile_dim < 0 ? 1 : tile->shape[d->tile_dim];
+    }
+    return m->box[m->rank - 1] * type_elem_bytes(tile) < MAP_ALIGN ? "fewer than 16 bytes lie side by side"
+                                                                   : NULL;
+}
+
+int map_add(struct func *f, const struct tensor_map *m)
+{
+    int i = 0;
+    while (i < f->maps.n && !tensor_map_equal(&f->maps.at[i], m))
+        i++;
+    if (i == f->maps.n)
+        VEC_PUSH(f->module->arena, &f->maps, *m);
+    return i;
+}
+
+/* -- the decision -- */
+
+/* NULL: it can. */
+static const char *why_not(struct raising *r, struct candidate *c)
+{
+    struct op *o = c->load;
+    const char *why =
+        may_pay(o) ? access_of(r->t, o, &c->a) : "it is not only an operand of a warpgroup's dot";
+    if (why)
+        return why;
+    if (!is_read_along(o, c->a.contiguous))
+        return "the dot sums along a dimension that is not contiguous, which its type does not allow";
+    if (op_int(o, ATTR_volatile))
+        return "it is volatile";
+    if (!fill_of(op_opnd(o, 2), &c->map.nan))
+        return "elements off the mask are neither 0 nor a NaN that maps have";
+    if (may_be_written(r->t, NULL, o, &c->a, &c->guards))
+        return "the kernel may write before it";
+    if (!wraps_are_masked(r, o, &c->a))
+        return "rows beyond the bound are wrapped, and may reach more than masked stores";
+    if (!major_fits(op_result(o), c->a.contiguous))
+        return "it is not contiguous along k, which warpgroups want of this type";
+    map_order(&c->a, c->dims);
+    why = map_of(r->t, &c->a, op_result(o)->type, c->dims, &c->map);
+    if (why || !guards_of(r->t, &c->a, &c->guards))
+        return why ? why : "the launcher cannot compute a guard";
+    if (!guard_aligned(r->t, &c->a.dims[c->a.contiguous].start, type_elem_bytes(op_result(o)->type),
+                       &c->guards))
+        return "rows of its tiles may begin at no multiple of 16 bytes";
+    struct builder b = build_before(o);
+    for (int i = 0; i < c->a.ndims; i++)
+        c->starts[i] = poly_build(r->t, &b, &c->a.dims[c->dims[i]].start);
+    return warps_can_feed(o, c->starts, c->a.ndims)
+               ? NULL
+               : "where it starts, or a return before it, depends on memory that may change";
+}
+
+static void explain_access(struct raising *r, const struct op *o)
+{
+    struct access a;
+    struct text t;
+    text_init(&t, r->f->module->scratch);
+    const char *why = access_of(r->t, o, &a);
+    if (why)
+        text_str(&t, why);
+    else
+        access_print(r->t, &a, &t);
+    opt_explain(r->f, o, "%s: %s", op_info[o->code].name, t.s);
+}
+
+static void visit(struct op *o, void *ctx)
+{
+    struct raising *r = ctx;
+    bool is_access = (o->code == OP_load || o->code == OP_store) && type_is_tile(op_opnd(o, 0)->type);
+    if (is_access && opt_explains(r->f))
+        explain_access(r, o);
+    if (!is_access || o->code != OP_load)
+        return;
+    struct candidate *c = NEW(r->f->module->scratch, struct candidate);
+    c->load = o;
+    c->why = why_not(r, c);
+    VEC_PUSH(r->f->module->scratch, &r->loads, c);
+}
+
+/* Loads of one block for dots are copies all or none: one pipeline feeds a loop. */
+static void keep_together(struct raising *r)
+{
+    for (int i = 0; i < r->loads.n; i++)
+        for (int k = 0; k < r->loads.n; k++) {
+            struct candidate *c = r->loads.at[i];
+            const struct candidate *other = r->loads.at[k];
+            if (!c->why && other->why && other->load->block == c->load->block && may_pay(other->load))
+                c->why = "another load for the loop's dots is none";
+        }
+}
+
+/* -- the rewrite -- */
+
+/* Transpositions between a load and its dot: what they give in the end, and order[d], the dimension of the load's tile
+ * that its d-th is. */
+static struct value *skip_trans(struct op *load, int *order)
+{
+    struct value *v = op_result(load);
+    for (int d = 0; d < v->type->rank; d++)
+        order[d] = d;
+    for (; v->uses->user->code == OP_trans; v = op_result(v->uses->user)) {
+        const int *next = op_attr(v->uses->user, ATTR_order)->list;
+        int all[RANK_MAX] = {0};
+        for (int d = 0; d < v->type->rank; d++)
+            all[d] = order[next[d]];
+        memcpy(order, all, (size_t)v->type->rank * sizeof *order);
+    }
+    return v;
+}
+
+/* A load with the transpositions behind it becomes a copy with one, if any: a warp that feeds others can copy so. */
+static void rewrite(struct raising *r, struct candidate *c)
+{
+    struct op *load = c->load;
+    int order[RANK_MAX];
+    struct value *last = skip_trans(load, order);
+    struct builder b = build_before(load);
+    const struct type *tile = op_result(load)->type, *t;
+    int nouter = c->a.ndims - c->a.tile_rank, shape[RANK_MAX], back[RANK_MAX] = {0};
+    for (int i = 0; i < tile->rank; i++) {
+        shape[i] = tile->shape[c->dims[nouter + i]];
+        back[c->dims[nouter + i]] = i;
+    }
+    t = type_with_shape(r->f->module, tile, tile->rank, shape);
+    struct op *o = build_op(&b, OP_tensor_load, c->a.ndims, c->starts, 1, &t, 0);
+    op_set_int(o, ATTR_map, map_add(r->f, &c->map));
+    struct value *v = op_result(o);
+    bool moves = false;
+    for (int i = 0; i < tile->rank; i++) {
+        order[i] = back[order[i]];
+        moves = moves || order[i] != i;
+    }
+    v = moves ? build_trans(&b, v, order) : v;
+    value_replace(last, v);
+    value_take_name(v, op_result(load));
+    for (struct op *trans = last->def; trans != load;) {
+        struct op *before = op_opnd(trans, 0)->def;
+        op_erase(trans);
+        trans = before;
+    }
+    op_erase(load);
+}
+
+void opt_raise_tma_load(struct func *f)
+{
+    struct raising r = {.f = f, .t = affine_new(f)};
+    if (!f->target || !target_has(f->target, HAS_tma))
+        return;
+    func_walk(f, visit, &r);
+    keep_together(&r);
+    for (int i = 0; i < r.loads.n; i++) {
+        struct candidate *c = r.loads.at[i];
+        opt_explain(f, c->load, "%s%s", c->why ? "stays a load: " : "a copy by a tensor map",
+                    c->why ? c->why : "");
+        if (c->why)
+            continue;
+        guards_add(f, &c->guards);
+        rewrite(&r, c);
+    }
+}

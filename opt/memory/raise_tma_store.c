@@ -1,0 +1,252 @@
+/* raise_tma_store.c: stores of tiles become copies by tensor maps.
+ *
+ *     %m = (128 pid + i0 < M) & (i1 < N)
+ *     store %p, %c, %m                      =>      tensor_store %c, %start0, %start1 map=2
+ *
+ * What is outside of the map's extents is dropped: they are the mask. Where the tile's dimensions lie in
+ * memory in another order, a `trans` comes first. Such a store ends some time after it began, and in no order
+ * with other accesses: nothing that follows may read memory or tell others that it is done, and no other
+ * store may touch the same block. What only the launch knows (is all of it aligned?) the launcher finds; it
+ * then takes the kernel whose stores are none of these.
+ *
+ * So far only what comes of dots pays, which does not lie in registers as memory wants it.
+ * Needs: traced ops. Leaves: the addresses' ops, for dce. */
+#include "opt/analysis/affine.h"
+#include "opt/layout/layouts.h"
+#include "opt/passes.h"
+
+struct putting {
+    struct func *f;
+    struct affine_table *t;
+};
+
+/* -- what follows -- */
+
+struct following {
+    struct affine_table *t;
+    const struct op *store;
+    const struct access *a; /* the store's */
+    bool passed;
+    const char *why;
+};
+
+/* Do two boxes of one array lie side by side: at a distance, along one dimension, of at least
+ * the size of the first? */
+static bool are_apart(const struct affine_table *t, const struct access *a, const struct type *tile_a,
+                      const struct access *b, const struct type *tile_b)
+{
+    int64_t apart = 0, by;
+    if (a->base != b->base || a->ndims != b->ndims || a->tile_rank != b->tile_rank ||
+        !poly_equal(&a->offset, &b->offset))
+        return false;
+    for (int d = 0; d < a->ndims; d++) {
+        struct poly distance;
+        bool is_known = poly_equal(&a->dims[d].stride, &b->dims[d].stride) &&
+                        poly_add(t, &distance, &b->dims[d].start, &a->dims[d].start, -1) &&
+                        poly_const(&distance, &by) && by > -INT32_MAX;
+        if (!is_known)
+            return false;
+        if (d < a->tile_rank)
+            apart += by >= tile_a->shape[d] || -by >= tile_b->shape[d];
+    }
+    return apart > 0;
+}
+
+/* May another store touch what this one writes? Not even one before: copies are in no order
+ * with what threads write. */
+static bool may_touch(struct following *x, const struct op *o)
+{
+    const struct affine *to = affine_of(x->t, op_opnd(o, 0));
+    struct access b;
+    if (!to || to->base < 0 || to->base != x->a->base)
+        return !to || to->base < 0;
+    return access_of(x->t, o, &b) ||
+           !are_apart(x->t, x->a, op_opnd(x->store, 0)->type, &b, op_opnd(o, 0)->type);
+}
+
+static void visit_follower(struct op *o, void *ctx)
+{
+    struct following *x = ctx;
+    bool follows = x->passed || share_a_loop(x->t, o, x->store);
+    if (o == x->store) {
+        x->passed = true;
+        return;
+    }
+    if (x->why || (!follows && o->code != OP_store))
+        return;
+    if (o->code == OP_store) {
+        if (may_touch(x, o))
+            x->why = "another store may write what it writes";
+    } else if (o->code == OP_tensor_load) {
+        /* pass tma has seen to it that the arrays are apart */
+    } else if (o->code != OP_tensor_store && op_has(o, READS)) {
+        x->why = "the kernel may read memory after it";
+    } else if (op_has(o, WRITES) && o->code != OP_tensor_store) {
+        x->why = "the kernel writes memory in order after it";
+    }
+}
+
+/* -- does it pay, and is it certain? -- */
+
+enum { DEPTH_MOST = 16 };
+
+static bool comes_of_dot(const struct value *v, int depth)
+{
+    const struct op *o = v->def;
+    if (!o || depth == DEPTH_MOST)
+        return false;
+    if (o->code == OP_for)
+        return comes_of_dot(op_opnd(block_terminator(o->regions[0]), v->index), depth + 1);
+    if (o->code == OP_dot)
+        return dot_is_wgmma(o);
+    for (int i = 0; op_has(o, PURE) && !o->nregions && i < o->nopnds; i++)
+        if (op_opnd(o, i) && type_is_tile(op_opnd(o, i)->type) && comes_of_dot(op_opnd(o, i), depth + 1))
+            return true;
+    return false;
+}
+
+/* Does the row end at a multiple of 16 bytes? On an H200 a copy of elements of 32 bits with an odd
+ * bound wrote one more. */
+static bool ends_aligned(struct putting *x, const struct access_dim *d, struct guards *g)
+{
+    int64_t bytes;
+    if (!poly_const(&d->stride, &bytes))
+        return d->nbounds == 0;
+    for (int i = 0; i < d->nbounds; i++)
+        if (!guard_aligned(x->t, &d->bounds[i].more, bytes, g))
+            return false;
+    return true;
+}
+
+/* Where the mask bounds an index from below, a box may hang over that side: loads may, and stores
+ * are illegal on an H200. */
+static bool begins_inside(struct putting *x, struct access *a)
+{
+    for (int d = 0; d < a->ndims; d++)
+        if (a->dims[d].is_bounded_below && !poly_is_nonnegative(x->t, &a->dims[d].start, a))
+            return false;
+    return true;
+}
+
+static const char *find_doubt(struct putting *x, const struct op *store, struct access *a, struct guards *g)
+{
+    for (int d = 0; d < a->ndims; d++)
+        for (int i = 0; i < a->dims[d].nbounds; i++)
+            if (a->dims[d].bounds[i].is_wrap)
+                return "rows are wrapped";
+    if (!ends_aligned(x, &a->dims[a->contiguous], g))
+        return "its rows may end at no multiple of 16 bytes";
+    if (!guard_aligned(x->t, &a->dims[a->contiguous].start, type_elem_bytes(op_opnd(store, 1)->type), g))
+        return "rows of its tiles may begin at no multiple of 16 bytes";
+    if (!begins_inside(x, a))
+        return "its tiles may begin before the array";
+    return guards_of(x->t, a, g) ? NULL : "it needs a guard";
+}
+
+/* -- the rewrite -- */
+
+/* Of a tile that takes more shared memory than this, its columns are stored one part after the other:
+ * half of it holds two. */
+enum { STAGED_BYTES_MOST = 32 * 1024, ROW_BYTES_LEAST = 128, ROWS_PER_WARP = 16 };
+
+static int parts_of(const struct func *f, const struct type *t)
+{
+    int64_t bytes = type_elems(t) * type_elem_bytes(t),
+            row = (int64_t)t->shape[t->rank - 1] * type_elem_bytes(t);
+    int parts = 1;
+    if (bytes <= STAGED_BYTES_MOST || t->rank != 2 || t->shape[0] < ROWS_PER_WARP * f->num_warps)
+        return 1;
+    while (bytes / parts > STAGED_BYTES_MOST / 2 && row / parts > ROW_BYTES_LEAST)
+        parts *= 2;
+    return parts;
+}
+
+static void build_tensor_store(struct builder *b, struct value *const *opnds, int n, int map)
+{
+    op_set_int(build_op(b, OP_tensor_store, n, opnds, 0, NULL, 0), ATTR_map, map);
+}
+
+/* opnds: the tile, and where it goes, the column last. */
+static void store_parts(struct builder *b, struct value **opnds, int n, int map, int parts)
+{
+    if (parts == 1) {
+        build_tensor_store(b, opnds, n, map);
+        return;
+    }
+    const struct type *t = opnds[0]->type;
+    int half = t->shape[1] / 2;
+    struct value *pair = build_reshape(b, opnds[0], 3, (int[]){t->shape[0], 2, half});
+    pair = build_trans(b, pair, (int[]){0, 2, 1});
+    const struct type *part = type_with_shape(b->func->module, t, 2, (int[]){t->shape[0], half});
+    struct op *split = build_op(b, OP_split, 1, &pair, 2, (const struct type *[]){part, part}, 0);
+    struct value *column = opnds[n - 1];
+    for (int i = 0; i < 2; i++) {
+        struct value *x[1 + MAP_RANK_MAX];
+        for (int k = 0; k < n; k++)
+            x[k] = opnds[k];
+        x[0] = &split->results[i];
+        if (i)
+            x[n - 1] = build_binary(b, OP_add, column, build_const_int(b, column->type, half));
+        store_parts(b, x, n, map, parts / 2);
+    }
+}
+
+static void rewrite(struct putting *x, struct op *o, const struct access *a, const int *dims, int map)
+{
+    struct builder b = build_before(o);
+    struct value *opnds[1 + MAP_RANK_MAX] = {op_opnd(o, 1)};
+    int order[RANK_MAX], nouter = a->ndims - a->tile_rank;
+    bool moves = false;
+    for (int i = 0; i < a->tile_rank; i++) {
+        order[i] = dims[nouter + i];
+        moves = moves || order[i] != i;
+    }
+    if (moves)
+        opnds[0] = build_trans(&b, opnds[0], order);
+    for (int i = 0; i < a->ndims; i++)
+        opnds[1 + i] = poly_build(x->t, &b, &a->dims[dims[i]].start);
+    store_parts(&b, opnds, 1 + a->ndims, map, moves ? 1 : parts_of(x->f, opnds[0]->type));
+    op_erase(o);
+}
+
+/* NULL: done. */
+static const char *put(struct putting *x, struct op *o)
+{
+    struct access a;
+    struct tensor_map m = {0};
+    int dims[MAP_RANK_MAX];
+    if (!comes_of_dot(op_opnd(o, 1), 0))
+        return "it is no result of a warpgroup's dot";
+    const char *why = access_of(x->t, o, &a);
+    struct guards g = {0};
+    if (!why)
+        why = find_doubt(x, o, &a, &g);
+    if (why)
+        return why;
+    struct following f = {.t = x->t, .store = o, .a = &a};
+    func_walk(x->f, visit_follower, &f);
+    map_order(&a, dims);
+    why = f.why ? f.why : map_of(x->t, &a, op_opnd(o, 1)->type, dims, &m);
+    if (why)
+        return why;
+    rewrite(x, o, &a, dims, map_add(x->f, &m));
+    guards_add(x->f, &g);
+    return NULL;
+}
+
+static void visit(struct op *o, void *ctx)
+{
+    struct putting *x = ctx;
+    if (o->code != OP_store || !type_is_tile(op_opnd(o, 0)->type))
+        return;
+    struct op at = *o;
+    const char *why = put(x, o);
+    opt_explain(x->f, &at, "%s%s", why ? "stays a store: " : "a copy by a tensor map", why ? why : "");
+}
+
+void opt_raise_tma_store(struct func *f)
+{
+    struct putting x = {.f = f, .t = affine_new(f)};
+    if (f->target && target_has(f->target, HAS_tma))
+        func_walk(f, visit, &x);
+}

@@ -1,0 +1,79 @@
+/* tma_alignment.c: do copies by tensor maps begin, and end, at multiples of 16 bytes along their rows?
+ *
+ *     start 130 pid + 64 trips(%k), elements of 2 bytes        no: the kernel keeps its loads
+ *     start pid * %n, nothing known of %n                      guard: 0 - (2 n rem 16)^2, at least 0 if 8 divides n
+ *
+ * Loads take any coordinates along other dimensions, stores all but negative ones (raise_tma_store.c). Along the
+ * innermost one a box must begin at a multiple of 16 bytes: elsewhere the instruction is illegal on an
+ * H200, which the PTX ISA does not say. Rows of stores must end at one, too. What only the launch
+ * knows becomes a guard. */
+#include "opt/analysis/affine.h"
+#include "opt/analysis/analysis.h"
+#include "opt/passes.h"
+
+enum { LOG_ALIGN = 4 };
+
+/* A power of two that divides the term's value. */
+static int64_t divisor_of(struct affine_table *t, const struct term *x)
+{
+    int64_t n = x->factor;
+    for (int i = 0; i < x->natoms; i++) {
+        const struct value *v = atom_of(t, x->atoms[i]).value;
+        if (!t->axes)
+            t->axes = axis_analyse(t->f);
+        int log = v ? axis_of(t->axes, v)->log_divisible[0] : 0;
+        n *= 1 << (log < LOG_ALIGN ? log : LOG_ALIGN);
+    }
+    return n;
+}
+
+/* p bytes, and so their square, leave no rest. */
+static bool guard(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g)
+{
+    struct arena *arena = t->f->module->arena;
+    if (g->n == GUARDS_OF_ACCESS_MOST)
+        return false;
+    struct expr *e = &g->at[g->n++];
+    *e = (struct expr){0};
+    bool good = true;
+    expr_push(arena, e, EXPR_const, 0);
+    for (int i = 0; i < 2; i++) {
+        good = good && poly_expr(t, p, e);
+        expr_push(arena, e, EXPR_const, bytes);
+        expr_push(arena, e, EXPR_mul, 0);
+        expr_push(arena, e, EXPR_const, MAP_ALIGN);
+        expr_push(arena, e, EXPR_rem, 0);
+    }
+    expr_push(arena, e, EXPR_mul, 0);
+    expr_push(arena, e, EXPR_sub, 0);
+    return good;
+}
+
+/* The factors of what is not uniform. */
+static struct poly uniform_part(const struct affine_table *t, const struct term *x)
+{
+    struct poly p = {.n = 1, .at = {{.factor = x->factor}}};
+    for (int i = 0; i < x->natoms; i++)
+        if (x->atoms[i] != term_atom(t, x))
+            p.at[0].atoms[p.at[0].natoms++] = x->atoms[i];
+    return p;
+}
+
+bool guard_aligned(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g)
+{
+    struct poly uniform = {0};
+    int64_t known;
+    for (int i = 0; i < p->n; i++) {
+        const struct term *x = &p->at[i];
+        if (divisor_of(t, x) * bytes % MAP_ALIGN == 0)
+            continue;
+        struct poly part = uniform_part(t, x);
+        if (term_atom(t, x) < 0)
+            uniform.at[uniform.n++] = *x;
+        else if (!part.at[0].natoms || !guard(t, &part, bytes, g))
+            return false;
+    }
+    if (poly_const(&uniform, &known))
+        return known * bytes % MAP_ALIGN == 0;
+    return guard(t, &uniform, bytes, g);
+}

@@ -1,0 +1,497 @@
+/* overlap_dots.c: of two dots that follow each other, the first runs beside the second of the round before.
+ *
+ *     for %k = %lo to %hi carry(%sum, %m) {            %e = if %lo < %hi {
+ *       mbar_wait %K                                      mbar_wait %K; %s = wgmma %q, %K, 0; dot_wait; %p, %a = f(%s, %m)
+ *       %s = wgmma %q, %K, 0                              for %k = %lo + step to %hi carry(%sum, %m.1, %p, %a) {
+ *       %t = dot_wait %s                                    mbar_wait %K.1
+ *       %p, %a, %m.1 = f(%t, %m)                            %s.1 = wgmma %q, %K.1, 0
+ *       mbar_wait %V                               =>       mbar_wait %V
+ *       %d = wgmma %p, %V, %sum * %a                        %d = wgmma %p, %V, %sum * %a
+ *       %w = dot_wait %d                                    %t.1 = dot_wait %s.1 pending=1
+ *       yield %w, %m.1                                      %p.1, %a.1, %m.2 = f(%t.1, %m.1)
+ *     }                                                     %w = dot_wait %d, %p
+ *                                                           yield %w, %m.2, %p.1, %a.1
+ *                                                         }
+ *                                                         mbar_wait %V; %d.1 = wgmma %p, %V, %sum * %a; dot_wait
+ *                                                       } else { yield %sum, %m }
+ *
+ * While a round's arithmetic runs, tensor cores have the other dot to do. Two stages of a pipeline: early is
+ * what leads to the second dot's operand, late that dot and what it adds to. Legal where early uses nothing
+ * that late gives, and nobody but the two dots and their barriers has effects. What late needs of early is
+ * carried over; the sum of the first dot is gone by then. The operand that the second dot reads stays in its
+ * registers until that dot has ended: it goes through the wait.
+ *
+ * Where a program runs on several warpgroups, each is held back behind the one before it, once a tile:
+ *
+ *     mbar_wait %K; stagger_wait; %s = wgmma %q, %K, 0; dot_wait; stagger_arrive   of the first round
+ *     ...
+ *     mbar_wait %V; %d = wgmma %p, %V, %sum * %a; dot_wait; stagger_end            of the last
+ *
+ * Both would come to their arithmetic at once, and tensor cores would have nothing to do until both are through. Nothing
+ * brings warpgroups apart that began in step: of attention's rounds of about 2850 cycles on an H200 they were 358 apart,
+ * and 1025 apart where the second one's first dot waits for the first one's. TFLOP/s there (64 heads of 4096 rows, tiles of
+ * 128 x 128, f16), in step and staggered: D = 128 453 and 565, causal 454 and 467, D = 64 348 and 385, causal 343 and 346;
+ * tiles of 128 x 64 473 and 473. Turns in each round were no better (566, 473, 392, 334, 474). One loop of a tile does it:
+ * those behind it find them apart. Where bounds are, so is every scalar: all warpgroups come to all three ops, or to none.
+ * Not where warpgroups share rows: they meet in each round.
+ *
+ * Only where registers are left: of what roles share out, or of what two CTAs leave each other. Needs: layouts.
+ * Leaves: dead ops.
+ */
+#include "ir/target/fragments.h"
+#include "ir/support/map.h"
+#include "ir/target/target.h"
+#include "ir/target/wgmma.h"
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+#include "opt/pipeline/pipeline.h"
+#include "opt/simplify/simplify.h"
+
+/* A round's ops with effects, in order. */
+enum { WAIT_A, FIRST, FIRST_DONE, FREE_A, WAIT_B, SECOND, SECOND_DONE, FREE_B, NEFFECTS };
+static const enum opcode expected[NEFFECTS] = {OP_mbar_wait, OP_wgmma, OP_dot_wait, OP_mbar_arrive,
+                                               OP_mbar_wait, OP_wgmma, OP_dot_wait, OP_mbar_arrive};
+
+struct rotation {
+    struct arena *arena;
+    struct op *loop;
+    struct block *body;
+    struct op *effects[NEFFECTS];
+    bool staggers;                /* each warpgroup begins behind the one before it */
+    struct op *operand;           /* what gives the second dot its first operand */
+    struct map late;              /* ops, and carried arguments that they use */
+    VEC(struct value *) crossing; /* what late uses of early */
+};
+
+static bool is_late(const struct rotation *r, const void *x)
+{
+    return map_get_ptr(&r->late, x) != NULL;
+}
+
+static bool is_late_value(const struct rotation *r, const struct value *v)
+{
+    return v && (v->def ? is_late(r, v->def) : is_late(r, v));
+}
+
+static bool mark(struct rotation *r, void *x)
+{
+    if (is_late(r, x))
+        return false;
+    *map_at_ptr(&r->late, x) = x;
+    return true;
+}
+
+static bool is_in(const struct rotation *r, const struct value *v)
+{
+    return v && v->def && v->def->block == r->body;
+}
+
+static bool only_late_uses(const struct rotation *r, const struct op *o)
+{
+    int n = 0;
+    for (int i = 0; i < o->nresults; i++)
+        for (const struct use *u = o->results[i].uses; u; u = u->next, n++)
+            if (!is_late(r, u->user))
+                return false;
+    return n > 0;
+}
+
+/* Does o use what the loop carries, and early has? Late would have to keep that of the round before. */
+static bool uses_carried(const struct rotation *r, const struct op *o)
+{
+    for (int i = 0; i < o->nopnds; i++) {
+        const struct value *v = op_opnd(o, i);
+        if (v && !v->def && v->block == r->body && !is_late(r, v))
+            return true;
+    }
+    return false;
+}
+
+static bool becomes_late(const struct rotation *r, const struct op *o)
+{
+    for (int i = 0; i < o->nopnds; i++)
+        if (is_late_value(r, op_opnd(o, i)))
+            return true;
+    return is_pure(o) && o != r->operand && only_late_uses(r, o) &&
+           (o->code == OP_shared_slot || !uses_carried(r, o));
+}
+
+/* One step of marking: is there more that is late? */
+static bool spread(struct rotation *r)
+{
+    bool more = false;
+    for (struct op *o = r->body->first; o != r->body->last; o = o->next) {
+        if (!is_late(r, o) && !becomes_late(r, o))
+            continue;
+        more |= mark(r, o);
+        for (int i = 0; i < o->nopnds; i++) {
+            struct value *v = op_opnd(o, i);
+            if (v && !v->def && v->block == r->body)
+                more |= mark(r, v);
+        }
+    }
+    for (int i = 0; i < r->body->last->nopnds; i++)
+        if (is_late_value(r, op_opnd(r->body->last, i)))
+            more |= mark(r, r->body->args.at[1 + i]);
+    return more;
+}
+
+static bool find_effects(struct rotation *r)
+{
+    int n = 0;
+    for (struct op *o = r->body->first; o != r->body->last; o = o->next) {
+        if (is_pure(o))
+            continue;
+        if (n == NEFFECTS || o->code != expected[n])
+            return false;
+        r->effects[n++] = o;
+    }
+    return n == NEFFECTS;
+}
+
+static bool waits_for(const struct op *wait, const struct op *dot)
+{
+    return wait->nopnds == 1 && op_opnd(wait, 0) == op_result(dot) && value_nuses(op_result(dot)) == 1 &&
+           op_int(wait, ATTR_pending) == 0;
+}
+
+/* Is early without late, and does each carry on what is its own? */
+static bool is_split(struct rotation *r)
+{
+    const struct op *yield = r->body->last;
+    if (is_late(r, r->operand) || is_late(r, r->body->args.at[0]))
+        return false;
+    for (int i = WAIT_A; i <= FREE_A; i++)
+        if (is_late(r, r->effects[i]))
+            return false;
+    for (int i = 0; i < yield->nopnds; i++) {
+        const struct value *y = op_opnd(yield, i);
+        bool is_inside = is_in(r, y) || y->block == r->body;
+        if (is_inside && is_late_value(r, y) != is_late(r, r->body->args.at[1 + i]))
+            return false;
+    }
+    return true;
+}
+
+/* Both sums, the operand, and what the arithmetic between takes. */
+static bool has_registers(const struct rotation *r)
+{
+    enum { ARITHMETIC = 56 };
+    const struct func *f = r->loop->block->func;
+    const struct op *roles = func_roles(f), *second = r->effects[SECOND];
+    const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
+    int needed = ARITHMETIC + tile_regs(op_result(r->effects[FIRST])->type) +
+                 tile_regs(op_result(second)->type) + tile_regs(op_opnd(second, DOT_a)->type);
+    return needed <=
+           (given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps)));
+}
+
+/* In registers, of which each holds several elements: those of 32 bits are copied for each dot. */
+static bool is_packed_tile(const struct value *v)
+{
+    return v->type->kind == TY_tile && type_elem_bytes(v->type) < 4;
+}
+
+/* A buffer that copies fill, or that nobody writes in the loop? One that is computed would have to wait for dots. */
+static bool is_filled(const struct rotation *r, const struct value *v)
+{
+    return value_is_outside(v, r->loop) || v->def->code == OP_shared_slot;
+}
+
+static bool are_dots(const struct rotation *r)
+{
+    const struct op *first = r->effects[FIRST], *second = r->effects[SECOND];
+    return waits_for(r->effects[FIRST_DONE], first) && waits_for(r->effects[SECOND_DONE], second) &&
+           value_is_outside(op_opnd(first, DOT_acc), r->loop) && is_filled(r, op_opnd(first, DOT_a)) &&
+           is_filled(r, op_opnd(first, DOT_b)) && is_filled(r, op_opnd(second, DOT_b)) &&
+           is_packed_tile(op_opnd(second, DOT_a)) && is_in(r, op_opnd(second, DOT_a));
+}
+
+static void hoist_constants(struct rotation *r)
+{
+    for (struct op *next, *o = r->body->first; o; o = next) {
+        next = o->next;
+        if (o->code == OP_const)
+            op_move_before(o, r->loop);
+    }
+}
+
+struct first_copy {
+    const struct op *bar; /* that copies end */
+    int n, at;            /* of all copies; bar's first, or -1 */
+};
+
+static void note_copy(struct op *o, void *ctx)
+{
+    struct first_copy *c = ctx;
+    if (o->code != OP_tensor_copy)
+        return;
+    if (c->at < 0 && buffer_alloc(op_opnd(o, 1), NULL) == c->bar)
+        c->at = c->n;
+    c->n++;
+}
+
+static int first_copy(const struct rotation *r, int wait)
+{
+    struct first_copy c = {.bar = buffer_alloc(op_opnd(r->effects[wait], 0), NULL), .at = -1};
+    block_walk(r->loop->block->func->body, note_copy, &c);
+    return c.at;
+}
+
+/* Slots of the second dot's ring beyond those without which its feeder would wait for ever: when the copy for the first
+ * dot of the next round is asked for, the second dot of this round has its slot, and where copies for the second go before
+ * those for the first, so has that of the next round. Without a feeder: none. */
+static int spare_slots(const struct rotation *r)
+{
+    int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);
+    int slots = op_result(buffer_alloc(op_opnd(r->effects[WAIT_B], 0), NULL))->type->nstages;
+    return first < 0 || second < 0 || first == second ? 0 : slots - (first < second ? 1 : 2);
+}
+
+/* Several warpgroups, each with rows of its own? */
+static bool has_groups_of_rows(const struct rotation *r)
+{
+    enum { GROUP_BITS = 2, COLUMNS = 1 };
+    const struct layout *l = op_result(r->effects[FIRST])->type->layout;
+    int groups = r->loop->block->func->num_warps / WGMMA_WARPS;
+    for (int i = GROUP_BITS; i < l->nbits[IN_warp]; i++) {
+        int index[RANK_MAX];
+        layout_split_coord(l, layout_basis(l, IN_warp, i), index);
+        if (index[COLUMNS])
+            return false;
+    }
+    return groups >= 2 && groups <= STAGGER_GROUPS_MOST;
+}
+
+static bool plan(struct rotation *r)
+{
+    if (!find_effects(r) || !are_dots(r))
+        return false;
+    hoist_constants(r);
+    r->operand = op_opnd(r->effects[SECOND], DOT_a)->def;
+    for (int i = WAIT_B; i < NEFFECTS; i++)
+        mark(r, r->effects[i]);
+    while (spread(r))
+        ;
+    return is_split(r) && has_registers(r) && spare_slots(r) >= 0;
+}
+
+/* -- the rewrite -- */
+
+static void find_crossing(struct rotation *r)
+{
+    struct map seen;
+    map_init(&seen, r->arena);
+    for (struct op *o = r->body->first; o; o = o->next)
+        for (int i = 0; is_late(r, o) && i < o->nopnds; i++) {
+            struct value *v = op_opnd(o, i);
+            if (!is_in(r, v) || is_late_value(r, v) || map_get_ptr(&seen, v))
+                continue;
+            *map_at_ptr(&seen, v) = v;
+            VEC_PUSH(r->arena, &r->crossing, v);
+        }
+}
+
+static void build_stagger(const struct rotation *r, struct builder *b, enum opcode code)
+{
+    if (r->staggers)
+        build_op(b, code, 0, NULL, 0, NULL, 0);
+}
+
+/* Early of the first round, where b is; the loop goes on from the second. */
+static void build_first(struct rotation *r, struct builder *b, struct value **crossing)
+{
+    struct op *loop = r->loop;
+    struct map first;
+    map_init(&first, r->arena);
+    for (int i = 0; i <= loop->nresults; i++)
+        *map_at_ptr(&first, r->body->args.at[i]) = op_opnd(loop, i ? 2 + i : 0);
+    for (struct op *o = r->body->first; o != r->body->last; o = o->next)
+        if (!is_late(r, o)) {
+            if (o == r->effects[FIRST])
+                build_stagger(r, b, OP_stagger_wait);
+            op_clone(b, o, &first);
+            if (o == r->effects[FIRST_DONE])
+                build_stagger(r, b, OP_stagger_arrive);
+        }
+    b->loc = loop->loc;
+    for (int i = 0; i < r->crossing.n; i++)
+        crossing[i] = value_mapped(&first, r->crossing.at[i]);
+    for (int i = 0; i < loop->nresults; i++)
+        if (!is_late(r, r->body->args.at[1 + i]))
+            op_set_opnd(loop, 3 + i, value_mapped(&first, op_opnd(r->body->last, i)));
+    op_set_opnd(loop, 0, build_binary(b, OP_add, op_opnd(loop, 0), op_opnd(loop, 2)));
+}
+
+/* Late uses what the round before has handed over. */
+static void take_over(struct rotation *r, int ncarried)
+{
+    struct map handed;
+    map_init(&handed, r->arena);
+    for (int i = 0; i < r->crossing.n; i++)
+        *map_at_ptr(&handed, r->crossing.at[i]) = r->body->args.at[1 + ncarried + i];
+    for (struct op *o = r->body->first; o; o = o->next)
+        for (int i = 0; is_late(r, o) && i < o->nopnds; i++)
+            if (op_opnd(o, i) && map_get_ptr(&handed, op_opnd(o, i)))
+                op_set_opnd(o, i, value_mapped(&handed, op_opnd(o, i)));
+}
+
+/* The barrier of a ring whose slots each warp gives back for itself. */
+static void give_back_by_warps(struct rotation *r, const struct value *bar)
+{
+    for (const struct use *u = bar->uses; u; u = u->next) {
+        if (u->user->code == OP_shared_slot)
+            give_back_by_warps(r, op_result(u->user));
+        else if (u->user->code == OP_mbar_arrive)
+            op_set_int(u->user, ATTR_group, 1);
+        else if (u->user->code == OP_mbar_init)
+            op_set_int(u->user, ATTR_arrivals, r->loop->block->func->num_warps);
+    }
+}
+
+/* The second dot starts behind the first, and is waited for at the end, where the next operand may be written. Its
+ * barrier, which is over, is asked for again there: a branch, over which ptxas does not move that wait to the front.
+ * (Another branch does that too, and was slower: 624 became 527 TFLOP/s for 128 x 128, D = 128.) No warp may come to ask
+ * when the next phase is over, so the slot is given back by each warp, and not by one for its warpgroup. */
+static void reorder(struct rotation *r)
+{
+    struct op **e = r->effects, *yield = r->body->last;
+    VEC(struct op *) late = {0};
+    for (struct op *o = r->body->first; o != yield; o = o->next)
+        if (is_late(r, o))
+            VEC_PUSH(r->arena, &late, o);
+    struct op *place = e[FIRST_DONE];
+    for (int i = 0; i < late.n; i++) {
+        op_move_before(late.at[i], place);
+        place = late.at[i] == e[SECOND] ? yield : place;
+    }
+    if (!has_uses(op_result(r->operand)))
+        op_move_before(r->operand, yield);
+    struct builder b = build_before(e[SECOND_DONE]);
+    struct map same;
+    map_init(&same, r->arena);
+    op_clone(&b, e[WAIT_B], &same);
+    give_back_by_warps(r, op_result(buffer_alloc(op_opnd(e[FREE_B], 0), NULL)));
+    op_set_int(e[FIRST_DONE], ATTR_pending, 1);
+}
+
+/* The wait for the second dot takes that dot's operand along. */
+static void keep_operand(struct rotation *r)
+{
+    struct op *old = r->effects[SECOND_DONE];
+    struct builder b = build_before(old);
+    struct value *x[] = {op_opnd(old, 0), op_opnd(r->effects[SECOND], DOT_a)};
+    struct op *wait = build_op(&b, OP_dot_wait, 2, x, 2, (const struct type *[]){x[0]->type, x[1]->type}, 0);
+    value_replace(op_result(old), op_result(wait));
+    value_take_name(op_result(wait), op_result(old));
+    op_erase(old);
+    r->effects[SECOND_DONE] = wait;
+    mark(r, wait);
+}
+
+/* Late of the last round; results[i] becomes what the loop's value i is behind it. */
+static void build_last(struct rotation *r, struct builder *b, struct value **results, int n)
+{
+    struct map last;
+    map_init(&last, r->arena);
+    for (int i = 0; i < r->loop->nresults; i++)
+        *map_at_ptr(&last, r->body->args.at[1 + i]) = &r->loop->results[i];
+    for (struct op *o = r->body->first; o != r->body->last; o = o->next)
+        if (is_late(r, o))
+            op_clone(b, o, &last);
+    build_stagger(r, b, OP_stagger_end);
+    for (int i = 0; i < n; i++)
+        results[i] = is_late(r, r->body->args.at[1 + i]) ? value_mapped(&last, op_opnd(r->body->last, i))
+                                                         : &r->loop->results[i];
+}
+
+static struct op *build_either(struct rotation *r, int n)
+{
+    struct op *loop = r->loop;
+    const struct type **types = NEW_ARRAY(r->arena, n + 1, const struct type *);
+    struct value **x = NEW_ARRAY(r->arena, n + 1, struct value *);
+    struct builder b = build_before(loop);
+    struct value *runs = loop_runs(&b, loop);
+    for (int i = 0; i < n; i++) {
+        types[i] = loop->results[i].type;
+        x[i] = op_opnd(loop, 3 + i);
+    }
+    struct op *either = build_if(&b, runs, n, types);
+    b = build_at_end(either->regions[1], loop->loc);
+    build_yield(&b, n, x);
+    return either;
+}
+
+/* Marks are of arguments, too: those of the loop that carries more. */
+static void carry_more(struct rotation *r, struct value *const *crossing)
+{
+    struct block *old = r->body;
+    struct op *loop = loop_carry(r->loop, NULL, r->crossing.n, crossing);
+    for (int i = 0; i < r->loop->nresults; i++)
+        if (is_late(r, old->args.at[1 + i]))
+            mark(r, loop->regions[0]->args.at[1 + i]);
+    op_erase(r->loop);
+    r->loop = loop;
+    r->body = loop->regions[0];
+}
+
+static void rotate(struct rotation *r)
+{
+    int n = r->loop->nresults;
+    find_crossing(r);
+    struct value **x = NEW_ARRAY(r->arena, n + r->crossing.n + 1, struct value *);
+    struct op *either = build_either(r, n);
+    struct builder b = build_at_end(either->regions[0], r->loop->loc);
+    build_first(r, &b, x);
+    op_move_to_end(r->loop, either->regions[0]);
+    carry_more(r, x);
+    for (int i = 0; i < n; i++) {
+        value_replace(&r->loop->results[i], &either->results[i]);
+        value_rename(&either->results[i], r->loop->results[i].name);
+    }
+    take_over(r, n);
+    reorder(r);
+    keep_operand(r);
+    loop_yield(r->loop, r->crossing.n, r->crossing.at);
+    b = build_at_end(either->regions[0], r->loop->loc);
+    build_last(r, &b, x, n);
+    build_yield(&b, n, x);
+}
+
+static bool visit(struct block *b, bool is_staggered);
+
+/* One region runs, or in a loop one after the other. */
+static bool visit_regions(struct op *o, bool is_staggered)
+{
+    bool any = is_staggered;
+    for (int i = 0; i < o->nregions; i++)
+        any |= visit(o->regions[i], o->code == OP_if ? is_staggered : any);
+    return any;
+}
+
+/* Returns whether warpgroups are apart behind b. */
+static bool visit(struct block *b, bool is_staggered)
+{
+    for (struct op *next, *o = b->first; o; o = next) {
+        next = o->next;
+        is_staggered = visit_regions(o, is_staggered);
+        if (o->code != OP_for)
+            continue;
+        struct rotation r = {.arena = b->func->module->scratch, .loop = o, .body = o->regions[0]};
+        map_init(&r.late, r.arena);
+        if (!plan(&r))
+            continue;
+        r.staggers = !is_staggered && has_groups_of_rows(&r);
+        opt_explain(b->func, r.effects[FIRST], "%%%s is computed a round ahead, beside %%%s%s",
+                    op_result(r.effects[FIRST_DONE])->name, op_result(r.effects[SECOND_DONE])->name,
+                    r.staggers ? "; warpgroups begin one after the other" : "");
+        is_staggered |= r.staggers;
+        rotate(&r);
+    }
+    return is_staggered;
+}
+
+void opt_overlap_dots(struct func *f)
+{
+    visit(f->body, false);
+}

@@ -1,0 +1,320 @@
+/* overlap_epilogue.c: a program's tile is stored under the dots of the next.
+ *
+ *     for %t = cta_id to %n step cta_count {       for %t = ... carry(%x0 = 0, %x1 = 0, %i = 0, %due = 2) {
+ *       %r = for %k = ... {                          %r, %next = for %k = ... carry(..., %p = %due) {
+ *         %d = wgmma ...                               %d = wgmma ...
+ *                                                      if %k != %lo { if %p < 2 { piece %p } }
+ *         %w = dot_wait %d pending=1                   %w = dot_wait %d pending=1
+ *         ...                                          ..., %p + 1
+ *       }                                            }
+ *       %e = dot_wait %r                      =>     %e = dot_wait %r
+ *                                                    for %p = %next to 2 { piece %p }        K had too few rounds
+ *       %a, %b = ... %e ...                          %a, %b = ... %e ...
+ *       bulk_wait pending=1 read=1                   yield %a, %b, %j, -1
+ *       %s = to_shared %a, %slot0                  }
+ *       tensor_put %s, %j                          for %p = %due to 2 { piece %p }           of the last program
+ *       bulk_wait pending=1 read=1
+ *       %s = to_shared %b, %slot1                  piece 0:  %s = to_shared %x0, %slot0      piece 1:  ... %x1, %slot1
+ *       tensor_put %s, %j + 64                               bulk_wait read=1                          ...
+ *     }                                                      tensor_put %s, %i                         ... %i + 64
+ *
+ * Between the last dot of one tile and the first of the next, tensor cores wait for whatever is done there.
+ * What is left is to round the sums; the rounded tile stays in registers, two elements in each, and leaves
+ * piece by piece while the
+ * next dots are under way, one piece a round but the first, whose dots begin a sum and stand in
+ * front of the loop (peel_first_dot.c).
+ *
+ * Pieces take turns in two slots. A piece waits until the one before has been read, so the barrier in front
+ * of its copy also shows everybody that the next piece's slot is free: one barrier a piece. Needs: layouts,
+ * roles, tiles that leave in pieces by warpgroups of their own. The sums, the rounded tile and addresses must
+ * fit into a thread's registers.
+ */
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+#include "opt/pipeline/pipeline.h"
+#include "opt/simplify/simplify.h"
+
+/* Registers for what is neither sum nor tile: descriptors of each instruction's operands,
+ * along K, and counters. */
+enum { SLOTS = 2, STEP_BYTES = 32, REGS_PER_STEP = 3, OTHER_REGS = 26 };
+
+struct piece {
+    struct op *wait, *stage, *put; /* bulk_wait, to_shared, tensor_put */
+};
+
+struct defer {
+    struct arena *arena;
+    struct op *tiles, *loop; /* over programs; over K */
+    int ndots;
+    VEC(struct piece) pieces;
+    VEC(struct value *) carried; /* the pieces, then where they go */
+};
+
+/* -- what there is -- */
+
+static void look_at(struct op *o, void *ctx)
+{
+    struct defer *d = ctx;
+    d->ndots += o->code == OP_wgmma;
+    if (o->code == OP_dot_wait && op_int(o, ATTR_pending) == 1)
+        d->loop = o->block->parent;
+}
+
+/* The loop over programs, and in it that of the only dot, one of which stays under way. */
+static bool find_loops(struct defer *d, const struct op *roles)
+{
+    for (struct op *o = roles->regions[0]->first; o; o = o->next)
+        if (is_over_programs(o))
+            d->tiles = o;
+    block_walk(roles->regions[0], look_at, d);
+    return d->tiles && d->loop && d->loop->code == OP_for && d->loop->block->parent == d->tiles &&
+           d->ndots == 1;
+}
+
+/* Behind the loop over K only pieces have effects on memory, and nothing follows them. */
+static bool find_pieces(struct defer *d)
+{
+    struct piece p = {0};
+    for (struct op *o = d->loop->next; o != d->tiles->regions[0]->last; o = o->next) {
+        if (o->code == OP_bulk_wait && !p.wait) {
+            p.wait = o;
+        } else if (o->code == OP_to_shared && p.wait && !p.stage && value_nuses(op_result(o)) == 1) {
+            p.stage = o;
+        } else if (o->code == OP_tensor_put && p.stage && op_opnd(o, 0) == op_result(p.stage) &&
+                   op_attr(o, ATTR_group)) {
+            p.put = o;
+            VEC_PUSH(d->arena, &d->pieces, p);
+            p = (struct piece){0};
+        } else if (!is_pure(o) &&
+                   (p.wait || d->pieces.n ||
+                    (o->code != OP_dot_wait && o->code != OP_mbar_arrive && o->code != OP_load))) {
+            return false;
+        }
+    }
+    return d->pieces.n >= SLOTS && !p.wait;
+}
+
+/* Do they take turns in two slots of one buffer? */
+static bool take_turns(const struct defer *d)
+{
+    const struct op *buf = NULL;
+    for (int i = 0; i < d->pieces.n; i++) {
+        struct value *slot = NULL, *to = op_opnd(d->pieces.at[i].stage, 1);
+        int64_t number;
+        const struct op *alloc = to ? buffer_alloc(to, &slot) : NULL;
+        if (!alloc || (buf && alloc != buf) || op_result(alloc)->type->nstages != SLOTS || !slot ||
+            !value_const_int(slot, &number) || number != i % SLOTS)
+            return false;
+        buf = alloc;
+    }
+    return d->pieces.n % SLOTS == 0;
+}
+
+static bool fits(const struct defer *d, const struct op *roles)
+{
+    const struct attr *given = op_attr(roles, ATTR_regs);
+    int regs = OTHER_REGS;
+    for (const struct op *o = d->loop->regions[0]->first; o; o = o->next)
+        if (o->code == OP_wgmma) {
+            const struct type *a = op_opnd(o, 0)->type;
+            regs += REGS_PER_STEP * a->shape[1] * type_elem_bytes(a) / STEP_BYTES;
+        }
+    for (int i = 0; i < d->pieces.n; i++)
+        regs += tile_regs(op_opnd(d->pieces.at[i].stage, 0)->type);
+    for (int i = 0; i < d->loop->nresults; i++)
+        if (type_is_tile(d->loop->results[i].type))
+            regs += tile_regs(d->loop->results[i].type);
+    return given && regs <= given->list[0];
+}
+
+/* -- where pieces go -- */
+
+/* v is the result and a constant. */
+static struct value *root_of(struct value *v, int64_t *more)
+{
+    int64_t c;
+    *more = 0;
+    while (v->def && v->def->code == OP_add && value_const_int(op_opnd(v->def, 1), &c)) {
+        *more += c;
+        v = op_opnd(v->def, 0);
+    }
+    return v;
+}
+
+static int find_carried(const struct defer *d, const struct value *v)
+{
+    for (int i = 0; i < d->carried.n; i++)
+        if (d->carried.at[i] == v)
+            return i;
+    return -1;
+}
+
+static void find_all_carried(struct defer *d)
+{
+    int64_t more;
+    for (int i = 0; i < d->pieces.n; i++)
+        VEC_PUSH(d->arena, &d->carried, op_opnd(d->pieces.at[i].stage, 0));
+    for (int i = 0; i < d->pieces.n; i++)
+        for (int k = 1; k < d->pieces.at[i].put->nopnds; k++) {
+            struct value *root = root_of(op_opnd(d->pieces.at[i].put, k), &more);
+            if (!value_is_outside(root, d->tiles) && find_carried(d, root) < 0)
+                VEC_PUSH(d->arena, &d->carried, root);
+        }
+}
+
+/* -- the rewrite -- */
+
+/* Piece i of the tile that `now` says (as d->carried). */
+static void build_piece(struct builder *b, const struct defer *d, struct value *const *now, int i)
+{
+    const struct piece *p = &d->pieces.at[i];
+    struct value *slot, *buf = op_result(buffer_alloc(op_opnd(p->stage, 1), &slot)), *x[1 + RANK_MAX];
+    const struct type *t = op_result(p->stage)->type;
+    slot = build_binary(b, OP_shared_slot, buf, build_const_i32(b, i % SLOTS));
+    x[0] = op_result(build_op(b, OP_to_shared, 2, (struct value *[]){now[i], slot}, 1, &t, 0));
+    struct op *wait = build_op(b, OP_bulk_wait, 0, NULL, 0, NULL, 0);
+    op_set_int(wait, ATTR_read, 1);
+    op_set_int(wait, ATTR_group, op_int(p->put, ATTR_group));
+    for (int k = 1; k < p->put->nopnds; k++) {
+        int64_t more;
+        struct value *root = root_of(op_opnd(p->put, k), &more);
+        int at = find_carried(d, root);
+        x[k] = at < 0 ? root : now[at];
+        if (more)
+            x[k] = build_binary(b, OP_add, x[k], build_const_int(b, root->type, more));
+    }
+    struct op *put = build_op(b, OP_tensor_put, p->put->nopnds, x, 0, NULL, 0);
+    for (int k = 0; k < p->put->nattrs; k++)
+        op_set_int(put, p->put->attrs[k].key, p->put->attrs[k].i);
+}
+
+/* The piece whose number `which` is, of those from `first` to `end`. */
+static void build_one_of(struct builder *b, const struct defer *d, struct value *const *now,
+                         struct value *which, int first, int end)
+{
+    if (end - first == 1) {
+        build_piece(b, d, now, first);
+        return;
+    }
+    int middle = (first + end) / 2;
+    struct op *either = build_if(b, build_cmp(b, PRED_slt, which, build_const_i32(b, middle)), 0, NULL);
+    for (int i = 0; i < 2; i++) {
+        struct builder in = build_at_end(either->regions[i], b->loc);
+        build_one_of(&in, d, now, which, i ? middle : first, i ? end : middle);
+        build_yield(&in, 0, NULL);
+    }
+}
+
+/* The pieces from number `from` on; -1 is that of the first round, which stores none. */
+static void build_rest(struct builder *b, const struct defer *d, struct value *const *now, struct value *from)
+{
+    from = build_binary(b, OP_maxs, from, build_const_i32(b, 0));
+    struct value *one = build_const_i32(b, 1), *end = build_const_i32(b, d->pieces.n);
+    struct op *rest = build_for(b, from, end, one, 0, NULL);
+    struct builder in = build_at_end(rest->regions[0], b->loc);
+    build_one_of(&in, d, now, rest->regions[0]->args.at[0], 0, d->pieces.n);
+    build_yield(&in, 0, NULL);
+}
+
+/* What is built there runs where c is true. */
+static struct builder build_where(struct builder *b, struct value *c)
+{
+    struct op *perhaps = build_if(b, c, 0, NULL);
+    struct builder in[2];
+    for (int i = 0; i < 2; i++) {
+        in[i] = build_at_end(perhaps->regions[i], b->loc);
+        build_yield(&in[i], 0, NULL);
+    }
+    in[0].before = perhaps->regions[0]->last;
+    return in[0];
+}
+
+/* The loop over K stores a piece a round, from number `due` on; returns the number of the next. */
+static struct value *store_in_rounds(struct defer *d, struct value *const *now, struct value *due)
+{
+    struct op *loop = loop_carry(d->loop, NULL, 1, &due);
+    op_erase(d->loop);
+    d->loop = loop;
+    struct block *body = loop->regions[0];
+    struct value *which = body->args.at[body->args.n - 1];
+    struct op *wait = body->first;
+    while (wait->code != OP_dot_wait)
+        wait = wait->next;
+    struct builder b = build_before(wait);
+    b.loc = d->pieces.at[0].put->loc;
+    struct builder later = build_where(&b, build_cmp(&b, PRED_ne, body->args.at[0], op_opnd(loop, 0)));
+    struct builder in =
+        build_where(&later, build_cmp(&later, PRED_slt, which, build_const_i32(&later, d->pieces.n)));
+    build_one_of(&in, d, now, which, 0, d->pieces.n);
+    b = build_before(body->last);
+    struct value *next = build_binary(&b, OP_add, which, build_const_i32(&b, 1));
+    loop_yield(loop, 1, &next);
+    value_rename(which, "piece");
+    return &loop->results[loop->nresults - 1];
+}
+
+/* Behind the loop over K, its wait and what is told others then, in front of what takes registers. */
+static struct op *place_of_rest(const struct defer *d)
+{
+    struct op *o = d->loop->next, *at = o;
+    for (; o != d->pieces.at[0].wait; o = o->next)
+        if (o->code == OP_dot_wait || o->code == OP_mbar_arrive)
+            at = o->next;
+    return at;
+}
+
+static void defer(struct defer *d)
+{
+    int n = d->carried.n;
+    struct value **x = NEW_ARRAY(d->arena, n + 1, struct value *),
+                 **now = NEW_ARRAY(d->arena, n, struct value *);
+    struct builder b = build_before(d->tiles);
+    for (int i = 0; i < n; i++)
+        x[i] = build_const_bits(&b, d->carried.at[i]->type, 0);
+    x[n] = build_const_i32(&b, d->pieces.n);
+    struct op *tiles = loop_carry(d->tiles, NULL, n + 1, x);
+    op_erase(d->tiles);
+    d->tiles = tiles;
+    struct block *body = tiles->regions[0];
+    int first = tiles->nresults - n - 1;
+    for (int i = 0; i < n; i++)
+        now[i] = body->args.at[1 + first + i];
+    struct value *due = body->args.at[1 + first + n], *next = store_in_rounds(d, now, due);
+    value_rename(due, "due");
+
+    b = build_before(place_of_rest(d));
+    b.loc = d->pieces.at[0].put->loc;
+    build_rest(&b, d, now, next);
+    for (int i = 0; i < n; i++)
+        x[i] = d->carried.at[i];
+    b = build_before(body->last);
+    x[n] = build_const_i32(&b, -1);
+    loop_yield(tiles, n + 1, x);
+
+    b = build_after(tiles);
+    b.loc = d->pieces.at[0].put->loc;
+    for (int i = 0; i < n; i++)
+        now[i] = &tiles->results[first + i];
+    build_rest(&b, d, now, &tiles->results[first + n]);
+    for (int i = 0; i < d->pieces.n; i++) {
+        op_erase(d->pieces.at[i].put);
+        op_erase(d->pieces.at[i].stage);
+        op_erase(d->pieces.at[i].wait);
+    }
+}
+
+void opt_overlap_epilogue(struct func *f)
+{
+    struct defer d = {.arena = f->module->scratch};
+    struct op *roles = func_roles(f);
+    if (!roles || !f->persistent || !find_loops(&d, roles) || !find_pieces(&d) || !take_turns(&d))
+        return;
+    if (!fits(&d, roles)) {
+        opt_explain(f, d.pieces.at[0].put,
+                    "stored before the next dots begin: a thread has too few registers to keep it");
+        return;
+    }
+    find_all_carried(&d);
+    opt_explain(f, d.pieces.at[0].put, "stored under the next program's dots, in %d pieces", d.pieces.n);
+    defer(&d);
+}

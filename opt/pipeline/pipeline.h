@@ -1,0 +1,18 @@
+/* pipeline.h: what the passes of this folder share: they let copies, tensor cores and stores of different iterations
+ * overlap. */
+#ifndef NESO_OPT_PIPELINE_PIPELINE_H
+#define NESO_OPT_PIPELINE_PIPELINE_H
+
+#include "ir/ir.h"
+
+/* -- warp_specialize.c -- */
+struct op *func_roles(const struct func *f); /* its `warps`, NULL: none */
+bool is_over_programs(const struct op *o); /* the loop over programs, where a CTA runs several (persistent_grid.c)? */
+/* Could a warp of its own load a tile where `load` stands, at these coordinates? Loads that are to become tensor_load must
+ * be such. */
+bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords);
+
+/* To a ring's next slot; behind the last comes the first, in the other phase. */
+void ring_advance(struct builder *b, int stages, struct value **slot, struct value **phase);
+
+#endif

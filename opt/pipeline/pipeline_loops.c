@@ -1,0 +1,668 @@
+/* pipeline_loops.c: loops whose dots read global memory become pipelines of asynchronous copies.
+ *
+ *     for %k = %lo to %hi step 64 carry(%p.1 = %p, ...)        %ring = shared_alloc : shared<..., stages=3>
+ *       %x = load %p.1                                         async_copy %ring[0], %p, (%lo < %hi)     \ stages - 1
+ *       %a = convert %x                                 =>     async_commit                             | times, at
+ *       %d = dot %a, ...                                       async_copy %ring[1], %p + 64, ...        / p, p + 64
+ *       %p.2 = addptr %p.1, 64                                 async_commit
+ *       yield %p.2, ...                                        for ... carry(..., %q.1 = %p + 128, %slot = 0)
+ *                                                                async_wait pending=1
+ *                                                                async_copy %ring[%slot - 1], %q.1, (is there one?)
+ *                                                                async_commit
+ *                                                                %a = shared_load %ring[%slot]
+ *                                                                %d = dot %a, ...
+ *                                                                %q.2 = addptr %q.1, 64
+ *                                                                yield ..., %q.2, (%slot + 1) mod 3
+ *                                                              async_wait
+ *
+ * A load takes part if its tile goes to dots only (by `convert`, `to_shared`, casts, or, while there is room,
+ * arithmetic), if nothing in the loop writes memory, if 4 bytes or more can be copied at once, and if its
+ * addresses and mask follow from the loop's counter and carried values by pure ops: that slice is computed
+ * again, stages - 1 iterations ahead. (What is transposed in between is loaded so instead.) Iterations past
+ * the end are masked off: with n the distance to the end, which is positive inside of the loop, the one i
+ * ahead exists if n, unsigned, is above i * |step|.
+ *
+ * Where both operands of one dot are copied, and it takes several steps of its instruction along K, these
+ * steps become dots of their own, so that parts of the operands are loaded while the part before is
+ * multiplied; the last step's time is used to wait for the next iteration, so that nobody is idle at the
+ * barrier. (a.0 is the first part of a, n the next slot)
+ *
+ *     for ... carry(..., %a.0, %b.0)
+ *       %a.1 = shared_load %ring[%slot] at=[0,16] ...
+ *       async_copy %ring[%slot - 1], ...
+ *       %d.0 = dot %a.0, %b.0, %acc
+ *       async_wait pending=1
+ *       %n.0 = shared_load %ring[%n] at=[0,0] ...
+ *       %d.1 = dot %a.1, %b.1, %d.0
+ *       yield ..., %n.0, ...
+ *
+ * One barrier an iteration is enough (insert_barriers.c puts it behind the wait): it shows what all threads have
+ * copied, and says that all have read the slot of the iteration before, which is the one that is filled
+ * next. A slot's number is carried, and wraps by comparison. The carried values that only the load
+ * needed are left for dce.
+ */
+#include "ir/target/fragments.h"
+#include "ir/target/target.h"
+#include "opt/analysis/analysis.h"
+#include "opt/layout/layouts.h"
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+#include "opt/simplify/simplify.h"
+
+#include <stdlib.h>
+
+struct staged {
+    struct op *load;
+    int vec;
+    const struct type *ring_type;
+    struct value *ring;
+};
+
+struct stager {
+    struct func *func;
+    struct module *module;
+    const struct axis_table *axes;
+};
+
+/* One loop's pipeline. */
+struct pipeline {
+    struct stager *s;
+    struct op *loop;
+    struct block *body;
+    int nstages;
+    int64_t step;
+    VEC(struct staged) loads;
+    struct map slice; /* ops of the body that say where copies read; carried arguments that they need */
+    VEC(struct value *) ahead; /* these arguments, in order */
+    bool fenced;               /* asynchronous units read the ring */
+    bool fed;       /* another warp feeds dots here, and one of them may be under way all the time */
+    struct op *dot; /* that is done in steps; NULL: none */
+    struct staged *operand[2]; /* of it, */
+    int step_k;                /* and how much of K a step takes */
+};
+
+/* -- which loads -- */
+
+/* How a load becomes a dot's operand: by casts and the like, or else by arithmetic with others
+ * and changes of shape. */
+enum way { BY_CASTS, BY_ARITHMETIC, WAYS };
+
+static bool passes_on(const struct op *o, enum way way)
+{
+    return o->code == OP_convert || (op_has(o, ELEMENTWISE) && o->nopnds == 1) ||
+           (way == BY_ARITHMETIC && (op_has(o, ELEMENTWISE) || o->code == OP_broadcast ||
+                                     o->code == OP_expand_dims || o->code == OP_reshape));
+}
+
+/* Does v go to dots only, so? */
+static bool ends_in_dots(const struct value *v, const struct block *b, enum way way, int depth)
+{
+    enum { DEPTH_MOST = 12 };
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        bool passes = depth < DEPTH_MOST && passes_on(o, way);
+        if (o->block != b || (o->code != OP_dot && o->code != OP_to_shared &&
+                              !(passes && ends_in_dots(op_result(o), b, way, depth + 1))))
+            return false;
+    }
+    return v->uses != NULL;
+}
+
+/* Do the load's users take dots' operands? The next slot of a buffer is read as *target's type: as that of warpgroups' dots,
+ * where there is one; what is computed with first is read as it was loaded. */
+static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
+{
+    const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
+    bool all_direct = true;
+    for (const struct use *u = x->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        bool is_shared = o->code == OP_to_shared, is_direct = o->block == load->block;
+        is_direct &= o->code == OP_convert || is_shared;
+        for (const struct use *v = op_result(o)->uses; v && is_direct && !is_shared; v = v->next)
+            is_direct = v->user->code == OP_dot;
+        all_direct &= is_direct;
+        if (is_shared)
+            buffer = op_result(o);
+        else if (!fragment)
+            fragment = op_result(o);
+    }
+    *target = buffer ? buffer : all_direct ? fragment : x;
+    return all_direct ? *target != NULL : ends_in_dots(x, load->block, way, 0);
+}
+
+/* Elements that a thread can copy at once: in registers that follow each other, in global
+ * and in shared memory. */
+static int copy_width(const struct axis_table *axes, const struct op *load, const struct layout *ring)
+{
+    const struct layout *l = op_result(load)->type->layout;
+    int best = 1, reg_of[LAYOUT_BITS_MAX];
+    for (int d = l->rank - 1; d >= 0; d--) {
+        int width = layout_vector(l, d, axis_access(axes, load, d)), mask = axis_mask(axes, load, d);
+        width = width < mask ? width : mask;
+        best = width > best ? width : best;
+    }
+    best = layout_shared_vector(ring, l, best, reg_of);
+    while (best > 1 && reg_of[best / 2] != best / 2)
+        best /= 2;
+    return best;
+}
+
+static bool is_zero(const struct value *v)
+{
+    uint64_t bits;
+    return !v || (value_const_bits(v, &bits) && bits == 0);
+}
+
+static bool is_known(const struct pipeline *p, const struct op *load)
+{
+    for (int i = 0; i < p->loads.n; i++)
+        if (p->loads.at[i].load == load)
+            return true;
+    return false;
+}
+
+/* Can the load be a copy? Fills x. */
+static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct staged *x)
+{
+    enum { LEAST_BYTES = 4 };
+    const struct value *target;
+    struct value *r = op_result(load);
+    if (load->code != OP_load || op_int(load, ATTR_volatile) || !type_is_tile(r->type) ||
+        type_is_ptr(r->type) || !is_zero(op_opnd(load, 2)) || !goes_to_dots(load, way, &target) ||
+        is_known(p, load) || (p->fed && target->type->kind == TY_shared))
+        return false;
+    const struct layout *ring = target->type->layout;
+    int bytes = type_elem_bytes(r->type);
+    if (target->type->kind != TY_shared) {
+        struct layout chosen;
+        buffer_layout(&chosen, r, target, bytes);
+        ring = layout_intern(p->s->module, &chosen);
+    }
+    int vec = copy_width(p->s->axes, load, ring);
+    if (vec * bytes < LEAST_BYTES) {
+        opt_explain(p->s->func, load, "%%%s is loaded by threads: %d bytes at once are too few to copy",
+                    r->name, vec * bytes);
+        return false;
+    }
+    p->fenced |= target->type->kind == TY_shared;
+    const struct type *t =
+        type_shared(p->s->module, type_elem(r->type), r->type->rank, r->type->shape, ring, p->nstages);
+    *x = (struct staged){.load = load, .vec = vec, .ring_type = t};
+    return true;
+}
+
+/* -- what says where they read -- */
+
+/* Puts what v follows from, inside the loop, into the slice; false: it cannot be computed ahead. */
+static bool add_to_slice(struct pipeline *p, struct value *v)
+{
+    if (!v || value_is_outside(v, p->loop))
+        return true;
+    if (v->def) {
+        struct op *o = v->def;
+        if (o->block != p->body || !op_has(o, PURE) || o->nregions)
+            return false;
+        void **at = map_at_ptr(&p->slice, o);
+        if (*at)
+            return true;
+        *at = o;
+        for (int i = 0; i < o->nopnds; i++)
+            if (!add_to_slice(p, op_opnd(o, i)))
+                return false;
+        return true;
+    }
+    if (v->index == 0)
+        return true;
+    void **at = map_at_ptr(&p->slice, v);
+    if (*at)
+        return true;
+    *at = v;
+    VEC_PUSH(p->s->module->scratch, &p->ahead, v);
+    return add_to_slice(p, op_opnd(p->body->last, v->index - 1));
+}
+
+/* The slice of all loads; those that have none are dropped, and it is found anew. */
+static void find_slice(struct pipeline *p)
+{
+    for (int i = 0; i < p->loads.n; i++) {
+        struct op *load = p->loads.at[i].load;
+        if (i == 0) {
+            map_init(&p->slice, p->s->module->scratch);
+            p->ahead.n = 0;
+        }
+        if (add_to_slice(p, op_opnd(load, 0)) && add_to_slice(p, op_opnd(load, 1)))
+            continue;
+        opt_explain(p->s->func, load, "%%%s is loaded by threads: its addresses are not known ahead",
+                    op_result(load)->name);
+        for (int k = i + 1; k < p->loads.n; k++)
+            p->loads.at[k - 1] = p->loads.at[k];
+        p->loads.n--;
+        i = -1;
+    }
+}
+
+/* Dots of warpgroups and their barriers keep their order, but write nothing. */
+static bool writes_memory(struct pipeline *p)
+{
+    for (const struct op *o = p->body->first; o; o = o->next) {
+        p->fed |= o->code == OP_mbar_wait;
+        if (op_may_write(o) && o->code != OP_wgmma && o->code != OP_dot_wait && o->code != OP_mbar_wait &&
+            o->code != OP_mbar_arrive)
+            return true;
+    }
+    return false;
+}
+
+/* -- steps of a dot -- */
+
+static struct op *only_user(const struct value *v)
+{
+    return v->uses && !v->uses->next ? v->uses->user : NULL;
+}
+
+/* The one dot that both loads go to, if it can be done in steps. */
+static void find_steps(struct pipeline *p)
+{
+    if (p->loads.n != 2)
+        return;
+    struct op *dot[2];
+    for (int i = 0; i < 2; i++) {
+        struct op *convert = only_user(op_result(p->loads.at[i].load));
+        dot[i] = convert && convert->code == OP_convert ? only_user(op_result(convert)) : NULL;
+        if (!dot[i] || dot[i] != dot[0] || dot[i]->block != p->body ||
+            op_opnd(dot[i], DOT_acc) == op_result(convert))
+            return;
+        p->operand[op_opnd(dot[i], DOT_b) == op_result(convert)] = &p->loads.at[i];
+    }
+    const struct type *a = op_opnd(dot[0], DOT_a)->type;
+    const struct fragment *g = fragment_for(dot[0]);
+    if (!p->operand[DOT_a] || !p->operand[DOT_b] || !g || a->rank != 2 || type_elem_bits(a) < 16 ||
+        a->shape[1] < 2 * g->k || !fragment_matches(g, DOT_a, a->layout) ||
+        !fragment_matches(g, DOT_b, op_opnd(dot[0], DOT_b)->type->layout))
+        return;
+    p->dot = dot[0];
+    p->step_k = g->k;
+}
+
+/* Operand `role` of one step. */
+static const struct type *step_type(struct pipeline *p, int role)
+{
+    const struct type *t = op_opnd(p->dot, role)->type;
+    int k = role == DOT_a ? 1 : 0, shape[2] = {t->shape[0], t->shape[1]}, index[2], zero[2] = {0};
+    shape[k] = p->step_k;
+    struct layout part, l;
+    layout_init(&part, 2, shape);
+    for (int kind = 0; kind < IN_offset; kind++)
+        for (int i = 0; i < t->layout->nbits[kind]; i++) {
+            layout_split_coord(t->layout, layout_basis(t->layout, (enum in)kind, i), index);
+            if (index[k] < p->step_k)
+                layout_add(&part, (enum in)kind, (uint32_t)(index[0] << part.dim_bits[1] | index[1]));
+        }
+    layout_part(&l, &part, shape, zero);
+    return type_tile(p->s->module, type_elem(t), 2, shape, layout_intern(p->s->module, &l));
+}
+
+/* Operand `role` of step i, from one stage. */
+static struct value *load_step(struct pipeline *p, struct builder *b, struct value *stage, int role, int i)
+{
+    enum { VECTOR_BYTES = 16 };
+    const struct type *t = step_type(p, role), *buf = stage->type;
+    int at[2] = {0};
+    at[role == DOT_a ? 1 : 0] = i * p->step_k;
+    struct layout part;
+    layout_part(&part, t->layout, buf->shape, at);
+    struct op *load = build_op(b, OP_shared_load, 1, &stage, 1, &t, 0);
+    op_set_list(load, ATTR_at, 2, at);
+    op_set_int(load, ATTR_vec,
+               layout_shared_vector(buf->layout, &part, VECTOR_BYTES / type_elem_bytes(t), NULL));
+    return op_result(load);
+}
+
+/* -- the plan -- */
+
+static void count_bytes(struct op *o, void *ctx)
+{
+    int64_t *bytes = ctx;
+    if (o->code == OP_shared_alloc || o->code == OP_to_shared)
+        *bytes += buffer_bytes(op_result(o)->type);
+    else if (convert_is_shared(o))
+        *bytes += type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type);
+}
+
+/* Is there shared memory for this ring too? Half of it, so that two CTAs fit on an SM; if they do
+ * not anyway, nearly all. */
+static bool has_room(const struct pipeline *p, const struct staged *x)
+{
+    const int64_t all = p->s->func->target->smem_bytes, reserve = all / 16;
+    int64_t others = 0;
+    func_walk(p->s->func, count_bytes, &others);
+    for (int i = 0; i < p->loads.n; i++)
+        others += buffer_bytes(p->loads.at[i].ring_type);
+    return others + buffer_bytes(x->ring_type) <= (others > all / 2 ? all - reserve : all / 2);
+}
+
+/* Is there something to pipeline, and can it be? */
+static bool plan(struct pipeline *p)
+{
+    p->nstages = opt_stages(p->s->func, p->loop);
+    if (p->nstages < 2 || !target_has(p->s->func->target, HAS_cp_async) ||
+        !value_const_int(op_opnd(p->loop, 2), &p->step) || p->step == 0 ||
+        llabs(p->step) > INT32_MAX / p->nstages || writes_memory(p))
+        return false;
+    for (enum way way = BY_CASTS; way < WAYS; way++)
+        for (struct op *o = p->body->first; o; o = o->next) {
+            struct staged x;
+            if (is_copy(p, o, way, &x) && (way == BY_CASTS || has_room(p, &x)))
+                VEC_PUSH(p->s->module->scratch, &p->loads, x);
+        }
+    find_slice(p);
+    find_steps(p);
+    return p->loads.n > 0;
+}
+
+/* -- the copies of one iteration -- */
+
+static struct value *number(struct builder *b, const struct type *t, int64_t i)
+{
+    return build_const_int(b, t, i);
+}
+
+static struct value *slot_of(struct builder *b, struct value *ring, struct value *slot)
+{
+    return op_result(
+        build_op(b, OP_shared_slot, 2, (struct value *[]){ring, slot}, 1,
+                 (const struct type *[]){type_shared(b->func->module, type_elem(ring->type), ring->type->rank,
+                                                     ring->type->shape, ring->type->layout, 1)},
+                 0));
+}
+
+/* Does the iteration `i` after the one that counts k exist? Inside of the loop, k's does. */
+static struct value *exists(struct pipeline *p, struct builder *b, struct value *k, int i, bool inside)
+{
+    struct value *hi = op_opnd(p->loop, 1), *from = p->step > 0 ? k : hi, *to = p->step > 0 ? hi : k;
+    struct value *any = inside ? NULL : build_cmp(b, PRED_slt, from, to);
+    if (i == 0)
+        return any;
+    struct value *left = build_binary(b, OP_sub, to, from);
+    struct value *more = build_cmp(b, PRED_ugt, left, number(b, k->type, i * llabs(p->step)));
+    return any ? build_binary(b, OP_and, any, more) : more;
+}
+
+/* What v is in the iteration that `map` describes, computed where b stands unless that has been done. */
+static struct value *compute(struct pipeline *p, struct builder *b, struct map *map, struct value *v)
+{
+    if (!v || value_mapped(map, v) != v || value_is_outside(v, p->loop))
+        return value_mapped(map, v);
+    for (int i = 0; i < v->def->nopnds; i++)
+        compute(p, b, map, op_opnd(v->def, i));
+    op_clone(b, v->def, map);
+    return value_mapped(map, v);
+}
+
+/* The copies of the iteration whose counter and carried values `map` has; one group. */
+static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, struct value *live,
+                       struct value *slot)
+{
+    struct module *m = p->s->module;
+    struct loc loc = b->loc;
+    for (int i = 0; i < p->loads.n; i++) {
+        struct staged *x = &p->loads.at[i];
+        b->loc = x->load->loc;
+        struct value *ptr = compute(p, b, map, op_opnd(x->load, 0)),
+                     *mask = compute(p, b, map, op_opnd(x->load, 1));
+        const struct type *bools = type_with_elem(m, ptr->type, type_scalar(m, DT_i1));
+        struct value *all = op_result(build_op(b, OP_splat, 1, &live, 1, &bools, 0));
+        mask = mask ? build_binary(b, OP_and, mask, all) : all;
+        struct op *copy = build_op(b, OP_async_copy, 3,
+                                   (struct value *[]){slot_of(b, x->ring, slot), ptr, mask}, 0, NULL, 0);
+        op_set_int(copy, ATTR_vec, x->vec);
+    }
+    b->loc = loc;
+    build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
+}
+
+/* Carried values go on by one iteration: now[i] becomes what the body yields for it. Behind the copies, so
+ * that an old value and its new one need not live at once. */
+static void advance(struct pipeline *p, struct builder *b, struct map *map, struct value **now)
+{
+    for (int i = 0; i < p->ahead.n; i++)
+        now[i] = compute(p, b, map, op_opnd(p->body->last, p->ahead.at[i]->index - 1));
+}
+
+static void start_map(struct pipeline *p, struct map *map, struct value *k, struct value *const *now)
+{
+    map_init(map, p->s->module->scratch);
+    *map_at_ptr(map, p->body->args.at[0]) = k;
+    for (int i = 0; i < p->ahead.n; i++)
+        *map_at_ptr(map, p->ahead.at[i]) = now[i];
+}
+
+/* In front of the loop: the rings, and the first stages - 1 iterations' copies. `now`:
+ * carried values after them. */
+static void build_prologue(struct pipeline *p, struct value **now)
+{
+    struct builder b = build_before(p->loop);
+    const struct type *i32 = type_scalar(p->s->module, DT_i32);
+    for (int i = 0; i < p->loads.n; i++) {
+        struct staged *x = &p->loads.at[i];
+        b.loc = x->load->loc;
+        x->ring = op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &x->ring_type, 0));
+    }
+    b.loc = p->loop->loc;
+    for (int i = 0; i < p->ahead.n; i++)
+        now[i] = op_opnd(p->loop, p->ahead.at[i]->index + 2);
+    struct value *lo = op_opnd(p->loop, 0);
+    for (int i = 0; i < p->nstages - 1; i++) {
+        struct value *k = i ? build_binary(&b, OP_add, lo, number(&b, lo->type, i * p->step)) : lo;
+        struct map map;
+        start_map(p, &map, k, now);
+        struct value *slot = number(&b, i32, i);
+        copy_stage(p, &b, &map, exists(p, &b, lo, i, false), slot);
+        advance(p, &b, &map, now);
+    }
+}
+
+/* x == edge ? other : x + by */
+static struct value *turn(struct builder *b, struct value *x, int edge, int other, int by)
+{
+    struct value *at_edge = build_cmp(b, PRED_eq, x, number(b, x->type, edge));
+    struct value *next = build_binary(b, OP_add, x, number(b, x->type, by));
+    return build_select(b, at_edge, number(b, x->type, other), next);
+}
+
+/* In the loop: the copies of the iteration stages - 1 ahead, into the slot before the one that is read. */
+static void copy_ahead(struct pipeline *p, struct builder *b, struct value *slot, struct value **now)
+{
+    int n = p->nstages - 1;
+    struct value *k = p->body->args.at[0], *freed = turn(b, slot, 0, n, -1);
+    struct map map;
+    start_map(p, &map, build_binary(b, OP_add, k, number(b, k->type, n * p->step)), now);
+    copy_stage(p, b, &map, exists(p, b, k, n, true), freed);
+    advance(p, b, &map, now);
+}
+
+/* Until all but the `pending` newest groups have ended. */
+static void build_wait(struct pipeline *p, struct builder *b, int pending)
+{
+    struct op *wait = build_op(b, OP_async_wait, 0, NULL, 0, NULL, 0);
+    if (pending)
+        op_set_int(wait, ATTR_pending, pending);
+    if (p->fenced)
+        build_op(b, OP_fence_async, 0, NULL, 0, NULL, 0);
+}
+
+/* -- loads and dots in one piece -- */
+
+/* Warpgroups' dots read the ring itself, if it lies as they want it. */
+static void share_ring(struct staged *x, struct value *slot)
+{
+    for (struct use *u = op_result(x->load)->uses, *next; u; u = next) {
+        struct op *o = u->user;
+        next = u->next;
+        if (o->code != OP_to_shared || !layout_equal(op_result(o)->type->layout, x->ring->type->layout))
+            continue;
+        struct builder b = build_before(o);
+        value_replace(op_result(o), slot_of(&b, x->ring, slot));
+        op_erase(o);
+    }
+}
+
+/* The loop's value x is read from the ring where it was converted. */
+static void read_ring(struct staged *x, struct value *slot)
+{
+    struct value *r = op_result(x->load);
+    share_ring(x, slot);
+    while (r->uses) {
+        struct op *o = r->uses->user;
+        struct builder b = build_before(o);
+        if (o->code != OP_convert) {
+            b = build_before(x->load);
+            value_replace(r, buffer_load(&b, slot_of(&b, x->ring, slot), r->type));
+            break;
+        }
+        value_replace(op_result(o), buffer_load(&b, slot_of(&b, x->ring, slot), op_result(o)->type));
+        op_erase(o);
+    }
+    op_erase(x->load);
+}
+
+static void rewrite_whole(struct pipeline *p, struct value *slot, struct value **now)
+{
+    struct builder b = build_before(p->body->first);
+    b.loc = p->loop->loc;
+    build_wait(p, &b, p->nstages - 2);
+    copy_ahead(p, &b, slot, now);
+    for (int i = 0; i < p->loads.n; i++)
+        read_ring(&p->loads.at[i], slot);
+    b = build_before(p->body->last);
+    now[p->ahead.n] = turn(&b, slot, p->nstages - 1, 0, 1);
+}
+
+/* -- in steps -- */
+
+static void load_operands(struct pipeline *p, struct builder *b, struct value *slot, int i,
+                          struct value *parts[2])
+{
+    for (int role = DOT_a; role <= DOT_b; role++)
+        parts[role] = load_step(p, b, slot_of(b, p->operand[role]->ring, slot), role, i);
+}
+
+static struct value *build_step(struct pipeline *p, struct builder *b, struct value *const parts[2],
+                                struct value *acc)
+{
+    struct op *o =
+        build_op(b, OP_dot, 3, (struct value *[]){parts[DOT_a], parts[DOT_b], acc}, 1, &acc->type, 0);
+    for (int i = 0; i < p->dot->nattrs; i++)
+        op_set_int(o, p->dot->attrs[i].key, p->dot->attrs[i].i);
+    return op_result(o);
+}
+
+/* `parts`: the first step's operands, here and (afterwards) in the next iteration. */
+static void rewrite_steps(struct pipeline *p, struct value *slot, struct value **now, struct value **parts)
+{
+    struct builder b = build_before(p->dot);
+    struct value *acc = op_opnd(p->dot, DOT_acc), *next[2];
+    int nsteps = op_opnd(p->dot, DOT_a)->type->shape[1] / p->step_k;
+    for (int i = 0; i < nsteps; i++) {
+        if (i + 1 < nsteps) {
+            load_operands(p, &b, slot, i + 1, next);
+            if (i == 0)
+                copy_ahead(p, &b, slot, now);
+        } else {
+            build_wait(p, &b, p->nstages - 2);
+            now[p->ahead.n] = turn(&b, slot, p->nstages - 1, 0, 1);
+            load_operands(p, &b, now[p->ahead.n], 0, next);
+        }
+        acc = build_step(p, &b, parts, acc);
+        parts[DOT_a] = next[DOT_a];
+        parts[DOT_b] = next[DOT_b];
+    }
+    value_replace(op_result(p->dot), acc);
+    value_take_name(acc, op_result(p->dot));
+    struct op *converts[2] = {op_opnd(p->dot, DOT_a)->def, op_opnd(p->dot, DOT_b)->def};
+    op_erase(p->dot);
+    for (int i = 0; i < 2; i++)
+        op_erase(converts[i]);
+    for (int i = 0; i < 2; i++)
+        op_erase(p->loads.at[i].load); /* in any order: either may be the first operand */
+}
+
+/* -- the rewrite -- */
+
+/* The loop carries besides: what it needs ahead, the slot's number, and the operands of a first step. */
+static void rewrite(struct pipeline *p)
+{
+    struct module *m = p->s->module;
+    int nahead = p->ahead.n, nold = p->loop->nresults, nmore = nahead + 1 + (p->dot ? 2 : 0);
+    struct value **now = NEW_ARRAY(m->arena, nmore, struct value *);
+    build_prologue(p, now);
+    struct builder b = build_before(p->loop);
+    now[nahead] = number(&b, type_scalar(m, DT_i32), 0);
+    if (p->dot) {
+        build_wait(p, &b, p->nstages - 2);
+        load_operands(p, &b, now[nahead], 0, &now[nahead + 1]);
+    }
+    struct op *loop = loop_carry(p->loop, NULL, nmore, now);
+    op_erase(p->loop);
+    p->loop = loop;
+    p->body = loop->regions[0];
+    for (int i = 0; i < nahead; i++)
+        p->ahead.at[i] = p->body->args.at[p->ahead.at[i]->index];
+    for (int i = 0; i < nmore; i++)
+        now[i] = p->body->args.at[1 + nold + i];
+    struct value *slot = now[nahead];
+    value_rename(slot, "slot");
+    if (p->dot)
+        rewrite_steps(p, slot, now, &now[nahead + 1]);
+    else
+        rewrite_whole(p, slot, now);
+
+    loop_yield(loop, nmore, now);
+    b = build_after(p->loop);
+    build_op(&b, OP_async_wait, 0, NULL, 0, NULL, 0);
+}
+
+static void visit(struct stager *s, struct block *b)
+{
+    for (struct op *next, *o = b->first; o; o = next) {
+        next = o->next;
+        for (int i = 0; i < o->nregions; i++)
+            visit(s, o->regions[i]);
+        if (o->code != OP_for)
+            continue;
+        struct pipeline p = {.s = s, .loop = o, .body = o->regions[0]};
+        if (!plan(&p))
+            continue;
+        for (int i = 0; i < p.loads.n; i++)
+            opt_explain(s->func, p.loads.at[i].load, "%%%s in %d stages, %d bytes at once",
+                        op_result(p.loads.at[i].load)->name, p.nstages,
+                        p.loads.at[i].vec * type_elem_bytes(p.loads.at[i].ring_type));
+        rewrite(&p);
+    }
+}
+
+/* The tile that a load gives is turned around and goes to dots: then turn around where it is loaded from. */
+static void turn_load(struct op *o, void *ctx)
+{
+    (void)ctx;
+    struct op *load = o->code == OP_trans ? op_opnd(o, 0)->def : NULL;
+    const struct value *target;
+    if (!load || load->code != OP_load || load->block != o->block || only_user(op_result(load)) != o ||
+        op_int(load, ATTR_volatile) || !goes_to_dots(o, BY_CASTS, &target))
+        return;
+    struct builder b = build_before(load);
+    const int *order = op_attr(o, ATTR_order)->list;
+    for (int i = 0; i < load->nopnds; i++)
+        if (op_opnd(load, i))
+            op_set_opnd(load, i, build_trans(&b, op_opnd(load, i), order));
+    value_set_type(op_result(load), op_result(o)->type);
+    value_replace(op_result(o), op_result(load));
+    op_erase(o);
+}
+
+void opt_pipeline_loops(struct func *f)
+{
+    func_walk(f, turn_load, NULL);
+    struct stager s = {.func = f, .module = f->module, .axes = axis_analyse(f)};
+    visit(&s, f->body);
+}

@@ -1,0 +1,188 @@
+/* cse.c: compute equal pure ops once.
+ *
+ *     %a = add %x, %y            %a = add %x, %y
+ *     %b = add %y, %x     =>     (uses of %b become %a)
+ *
+ * Walks regions in order with a scoped table: an op is visible to everything that its block dominates. A
+ * load takes part until the next op that may write: it carries the number of writes seen before it. Ops
+ * with regions are left alone.
+ * Needs: valid SSA. Leaves: nothing dead of its own making. */
+#include "opt/passes.h"
+#include "opt/simplify/simplify.h"
+
+#include <string.h>
+
+struct entry {
+    struct op *op;
+    uint64_t hash;
+    int nwrites; /* loads: writes seen so far; others 0 */
+    int below;   /* index + 1 of the next older entry in the slot */
+};
+
+struct cse {
+    VEC(struct entry) entries;
+    int *slots; /* index + 1 of the newest entry */
+    int nslots; /* a power of two */
+    int nwrites;
+    struct arena *arena;
+};
+
+/* -- equality of ops -- */
+
+static bool takes_part(const struct op *o)
+{
+    if (o->nregions || o->nresults == 0)
+        return false;
+    return op_has(o, PURE) || (o->code == OP_load && !op_int(o, ATTR_volatile));
+}
+
+static uint64_t hash_opnd(const struct op *o, int i)
+{
+    const struct value *v = op_opnd(o, i);
+    return hash_bytes(&v, sizeof v, 0);
+}
+
+/* Operands that commute are summed, so that their order does not matter. */
+static uint64_t hash_op(const struct op *o)
+{
+    uint64_t h = (uint64_t)o->code;
+    for (int i = 0; i < o->nopnds; i++)
+        h = (op_has(o, COMMUTES) ? h : h * 31) + hash_opnd(o, i);
+    for (int i = 0; i < o->nattrs; i++)
+        h = h * 31 + (uint64_t)o->attrs[i].key * 7 + (uint64_t)o->attrs[i].i;
+    const struct type *t = o->results[0].type;
+    return hash_bytes(&t, sizeof t, h);
+}
+
+bool attrs_equal(const struct op *a, const struct op *b)
+{
+    if (a->nattrs != b->nattrs)
+        return false;
+    for (int i = 0; i < a->nattrs; i++) {
+        const struct attr *x = &a->attrs[i], *y = &b->attrs[i];
+        if (x->key != y->key || x->n != y->n || x->i != y->i)
+            return false;
+        if (x->list && memcmp(x->list, y->list, (size_t)x->n * sizeof *x->list) != 0)
+            return false;
+        if (x->s && memcmp(x->s, y->s, (size_t)x->n) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool equal_opnds(const struct op *a, const struct op *b)
+{
+    bool same = true;
+    for (int i = 0; i < a->nopnds; i++)
+        same = same && op_opnd(a, i) == op_opnd(b, i);
+    return same || (op_has(a, COMMUTES) && op_opnd(a, 0) == op_opnd(b, 1) && op_opnd(a, 1) == op_opnd(b, 0));
+}
+
+static bool equal_ops(const struct op *a, const struct op *b)
+{
+    if (a->code != b->code || a->nopnds != b->nopnds || a->nresults != b->nresults)
+        return false;
+    for (int i = 0; i < a->nresults; i++)
+        if (a->results[i].type != b->results[i].type)
+            return false;
+    return equal_opnds(a, b) && attrs_equal(a, b);
+}
+
+/* -- the table -- */
+
+static int *slot_of(struct cse *c, uint64_t hash)
+{
+    return &c->slots[(hash ^ hash >> 32) & (uint64_t)(c->nslots - 1)];
+}
+
+static struct op *find(struct cse *c, const struct op *o, uint64_t hash, int nwrites)
+{
+    for (int i = *slot_of(c, hash); i; i = c->entries.at[i - 1].below) {
+        const struct entry *e = &c->entries.at[i - 1];
+        if (e->hash == hash && e->nwrites == nwrites && equal_ops(e->op, o))
+            return e->op;
+    }
+    return NULL;
+}
+
+static void enter(struct cse *c, struct op *o, uint64_t hash, int nwrites)
+{
+    int *slot = slot_of(c, hash);
+    struct entry e = {.op = o, .hash = hash, .nwrites = nwrites, .below = *slot};
+    VEC_PUSH(c->arena, &c->entries, e);
+    *slot = c->entries.n;
+}
+
+/* Forgets what was entered since there were n entries. */
+static void leave_scope(struct cse *c, int n)
+{
+    while (c->entries.n > n) {
+        const struct entry *e = &VEC_POP(&c->entries);
+        *slot_of(c, e->hash) = e->below;
+    }
+}
+
+/* -- the walk -- */
+
+static void replace(struct op *o, struct op *with)
+{
+    opt_explain(o->block->func, o, "%%%s is %%%s", o->results[0].name, with->results[0].name);
+    for (int i = 0; i < o->nresults; i++)
+        value_replace(&o->results[i], &with->results[i]);
+    op_erase(o);
+}
+
+static void visit_block(struct cse *c, struct block *b);
+
+/* A loop's body sees its own writes from the first line on; a branch sees those of the
+ * branch before as well. */
+static void visit_regions(struct cse *c, struct op *o)
+{
+    bool writes = op_may_write(o);
+    if (writes && o->code != OP_if)
+        c->nwrites++;
+    for (int i = 0; i < o->nregions; i++)
+        visit_block(c, o->regions[i]);
+    if (writes)
+        c->nwrites++;
+}
+
+static void visit_op(struct cse *c, struct op *o)
+{
+    if (o->nregions) {
+        visit_regions(c, o);
+        return;
+    }
+    if (takes_part(o)) {
+        uint64_t hash = hash_op(o);
+        int nwrites = op_has(o, PURE) ? 0 : c->nwrites;
+        struct op *earlier = find(c, o, hash, nwrites);
+        if (earlier)
+            replace(o, earlier);
+        else
+            enter(c, o, hash, nwrites);
+        return;
+    }
+    if (op_may_write(o))
+        c->nwrites++;
+}
+
+static void visit_block(struct cse *c, struct block *b)
+{
+    int n = c->entries.n;
+    for (struct op *next, *o = b->first; o; o = next) {
+        next = o->next;
+        visit_op(c, o);
+    }
+    leave_scope(c, n);
+}
+
+void opt_cse(struct func *f)
+{
+    enum { SLOTS_LEAST = 256, SLOTS_MOST = 1 << 20 };
+    struct cse c = {.nslots = SLOTS_LEAST, .arena = f->module->scratch};
+    while (c.nslots < f->module->nops && c.nslots < SLOTS_MOST)
+        c.nslots *= 2;
+    c.slots = NEW_ARRAY(c.arena, c.nslots, int);
+    visit_block(&c, f->body);
+}

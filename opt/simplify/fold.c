@@ -1,0 +1,726 @@
+/* fold.c: compute what is known, drop what does nothing, and say equal things alike.
+ *
+ *     %c = const value=512 : i32
+ *     %x = mul %pid, %c : i32                    %x = shl %pid, %nine : i32
+ *     %s = splat %x : tile<512xi32>              %y = add %x, %n : i32
+ *     %t = splat %n : tile<512xi32>       =>     %z = splat %y : tile<512xi32>
+ *     %y = add %s, %t : tile<512xi32>
+ *     %z = add %y, %zero : tile<512xi32>
+ *
+ *   - Ops of constants are computed by scalar_eval, as everywhere. Not those that take libm, whose last bit may differ
+ *     between machines, and the same input is to give the same PTX everywhere.
+ *   - Identities, for floats only where they are exact for every operand (x + -0.0, not x + 0.0; x * 1, not x * 0).
+ *   - Multiplication and division by powers of two become shifts and masks (of floats: a product).
+ *   - Constants of commuting ops stand right; those that meet in a chain are joined; x - c is x + -c.
+ *   - Products that are subtracted, or from which is subtracted, are added, since fma does that.
+ *   - What is done to every element alike is done once: ops of splats become the splat of a scalar op.
+ *   - Comparisons of what lies apart (value_range.h), and masks that are on, or off, everywhere, go.
+ *   - Widened elements are compared with a number before they are widened, where bounds say how.
+ *   - An `if` whose way is known is replaced by that way, a `for` that never runs by its initial values.
+ *
+ * One walk in order, so operands come before what uses them; what a rule has built is visited again. It ends,
+ * because each rule lowers the first of these that it changes: ops in regions not taken; elements computed by
+ * ops with operands that are all splats or constants; mul, div and rem; sub, and neg of constants; the ops
+ * from a value back to parameters and loads. Swapping puts a constant right, and happens only if none stood
+ * there. Leaves: constants and ops without use, for dce. */
+#include "opt/analysis/value_range.h"
+#include "opt/passes.h"
+
+#include <math.h>
+
+/* -- values -- */
+
+static int width_of(const struct value *v)
+{
+    return type_elem_bits(v->type);
+}
+
+static uint64_t low_bits(uint64_t x, int width)
+{
+    return width == 64 ? x : x & ((UINT64_C(1) << width) - 1);
+}
+
+/* A constant's bits, without those above its width. */
+static bool const_bits(const struct value *v, uint64_t *bits)
+{
+    if (!v || !value_const_bits(v, bits))
+        return false;
+    *bits = low_bits(*bits, width_of(v));
+    return true;
+}
+
+static bool is_const(const struct value *v, uint64_t wanted)
+{
+    uint64_t bits;
+    return const_bits(v, &bits) && bits == low_bits(wanted, width_of(v));
+}
+
+static bool const_power_of_two(const struct value *v, int *log2)
+{
+    uint64_t bits;
+    if (!const_bits(v, &bits) || bits == 0 || (bits & (bits - 1)) != 0)
+        return false;
+    *log2 = __builtin_ctzll(bits);
+    return true;
+}
+
+static enum dtype dtype_of(const struct value *v)
+{
+    const struct type *t = type_elem(v->type);
+    return t->kind == TY_ptr ? DT_i64 : t->dtype;
+}
+
+/* The op that defines v, if it is such a one. */
+static struct op *def_if(const struct value *v, enum opcode code)
+{
+    return v->def && v->def->code == code ? v->def : NULL;
+}
+
+/* -- constants -- */
+
+/* Is libm's the answer, or the GPU's an approximation that must not be exact here and inexact there? */
+static bool depends_on_machine(const struct op *o)
+{
+    if (o->code == OP_sqrt)
+        return op_int(o, ATTR_round) == ROUND_none && dtype_of(op_result(o)) != DT_f64;
+    return op_info[o->code].family == FAMILY_math && o->code != OP_floor && o->code != OP_ceil;
+}
+
+/* Arithmetic gives no NaN but the canonical one, since the sign of others depends on the machine. */
+static uint64_t canonical_nan(const struct op *o, uint64_t bits)
+{
+    enum dtype t = dtype_of(op_result(o));
+    bool moves = o->code == OP_neg || o->code == OP_abs || o->code == OP_select || o->code == OP_bitcast;
+    if (dtype_info[t].kind != DTYPE_float || moves || !isnan(bits_to_double(t, bits)))
+        return bits;
+    return double_to_bits(t, (double)NAN);
+}
+
+static struct value *compute(struct builder *b, const struct op *o)
+{
+    uint64_t x[3], r = 0;
+    const void *opnds[3] = {&x[0], &x[1], &x[2]};
+    if (!op_has(o, PURE | ELEMENTWISE) || depends_on_machine(o) || type_is_ptr(op_result(o)->type))
+        return NULL;
+    for (int i = 0; i < o->nopnds; i++)
+        if (!const_bits(op_opnd(o, i), &x[i]))
+            return NULL;
+    enum dtype type = dtype_of(op_opnd(o, o->code == OP_select ? 1 : 0));
+    if (!scalar_eval(&op_info[o->code], o->code, type, dtype_of(op_result(o)), o->attrs, o->nattrs, 1, &r,
+                     opnds))
+        return NULL;
+    return build_const_bits(b, op_result(o)->type, canonical_nan(o, r));
+}
+
+/* -- identities: tables -- */
+
+enum constant { ZERO, ONE, ONES, SMALLEST, LARGEST, PLUS_ZERO, MINUS_ZERO, ONE_POINT_ZERO };
+enum gives { GIVES_x, GIVES_y, GIVES_zero };
+
+/* x op y, where y is the constant. The first five constants are of integers, the rest of floats. */
+static const struct identity {
+    enum opcode code;
+    enum constant y;
+    enum gives gives;
+} identities[] = {
+    {OP_add, ZERO, GIVES_x},
+    {OP_sub, ZERO, GIVES_x},
+    {OP_mul, ZERO, GIVES_y},
+    {OP_mul, ONE, GIVES_x},
+    {OP_divs, ONE, GIVES_x},
+    {OP_divu, ONE, GIVES_x},
+    {OP_rems, ONE, GIVES_zero},
+    {OP_remu, ONE, GIVES_zero},
+    {OP_rems, ONES, GIVES_zero},
+    {OP_mulhu, ZERO, GIVES_y},
+    {OP_mulhu, ONE, GIVES_zero},
+    {OP_and, ZERO, GIVES_y},
+    {OP_and, ONES, GIVES_x},
+    {OP_or, ZERO, GIVES_x},
+    {OP_or, ONES, GIVES_y},
+    {OP_xor, ZERO, GIVES_x},
+    {OP_shl, ZERO, GIVES_x},
+    {OP_shrs, ZERO, GIVES_x},
+    {OP_shru, ZERO, GIVES_x},
+    {OP_minu, ZERO, GIVES_y},
+    {OP_minu, ONES, GIVES_x},
+    {OP_maxu, ZERO, GIVES_x},
+    {OP_maxu, ONES, GIVES_y},
+    {OP_mins, SMALLEST, GIVES_y},
+    {OP_mins, LARGEST, GIVES_x},
+    {OP_maxs, SMALLEST, GIVES_x},
+    {OP_maxs, LARGEST, GIVES_y},
+    {OP_addptr, ZERO, GIVES_x},
+    {OP_add, MINUS_ZERO, GIVES_x},
+    {OP_sub, PLUS_ZERO, GIVES_x},
+    {OP_mul, ONE_POINT_ZERO, GIVES_x},
+    {OP_fdiv, ONE_POINT_ZERO, GIVES_x},
+};
+
+/* x op x. */
+static const struct {
+    enum opcode code;
+    enum gives gives;
+} same_identities[] = {
+    {OP_sub, GIVES_zero}, {OP_xor, GIVES_zero}, {OP_and, GIVES_x},  {OP_or, GIVES_x},  {OP_mins, GIVES_x},
+    {OP_maxs, GIVES_x},   {OP_minu, GIVES_x},   {OP_maxu, GIVES_x}, {OP_min, GIVES_x}, {OP_max, GIVES_x},
+};
+
+static bool is_constant(const struct value *v, enum constant c)
+{
+    uint64_t top = UINT64_C(1) << (width_of(v) - 1);
+    if ((c >= PLUS_ZERO) != type_is_float(v->type))
+        return false;
+    switch (c) {
+    case ZERO:
+    case PLUS_ZERO: return is_const(v, 0);
+    case ONE: return is_const(v, 1);
+    case ONES: return is_const(v, UINT64_MAX);
+    case SMALLEST:
+    case MINUS_ZERO: return is_const(v, top);
+    case LARGEST: return is_const(v, top - 1);
+    case ONE_POINT_ZERO: return is_const(v, double_to_bits(dtype_of(v), 1.0));
+    }
+    return false;
+}
+
+static struct value *give(struct builder *b, const struct op *o, enum gives gives)
+{
+    return gives == GIVES_x   ? op_opnd(o, 0)
+           : gives == GIVES_y ? op_opnd(o, 1)
+                              : build_const_bits(b, op_result(o)->type, 0);
+}
+
+static struct value *apply_identity(struct builder *b, const struct op *o)
+{
+    bool flushes = o->code == OP_fdiv && round_flushes((enum rounding)op_int(o, ATTR_round));
+    if (o->nopnds != 2 || flushes)
+        return NULL;
+    for (size_t i = 0; i < sizeof identities / sizeof identities[0]; i++)
+        if (identities[i].code == o->code && is_constant(op_opnd(o, 1), identities[i].y))
+            return give(b, o, identities[i].gives);
+    if (op_opnd(o, 0) != op_opnd(o, 1))
+        return NULL;
+    for (size_t i = 0; i < sizeof same_identities / sizeof same_identities[0]; i++)
+        if (same_identities[i].code == o->code &&
+            (same_identities[i].gives == GIVES_x || type_is_int(op_result(o)->type)))
+            return give(b, o, same_identities[i].gives);
+    return NULL;
+}
+
+/* -- order of operands -- */
+
+static enum pred swapped(enum pred p)
+{
+    static const enum pred turned[PRED_count] = {
+        [PRED_eq] = PRED_eq,   [PRED_ne] = PRED_ne,   [PRED_slt] = PRED_sgt, [PRED_sle] = PRED_sge,
+        [PRED_sgt] = PRED_slt, [PRED_sge] = PRED_sle, [PRED_ult] = PRED_ugt, [PRED_ule] = PRED_uge,
+        [PRED_ugt] = PRED_ult, [PRED_uge] = PRED_ule, [PRED_lt] = PRED_gt,   [PRED_le] = PRED_ge,
+        [PRED_gt] = PRED_lt,   [PRED_ge] = PRED_le};
+    return turned[p];
+}
+
+static void put_constant_right(struct op *o)
+{
+    uint64_t bits;
+    if (!(op_has(o, COMMUTES) || o->code == OP_cmp) || !const_bits(op_opnd(o, 0), &bits) ||
+        const_bits(op_opnd(o, 1), &bits))
+        return;
+    struct value *x = op_opnd(o, 0);
+    op_set_opnd(o, 0, op_opnd(o, 1));
+    op_set_opnd(o, 1, x);
+    if (o->code == OP_cmp)
+        op_set_int(o, ATTR_pred, swapped((enum pred)op_int(o, ATTR_pred)));
+}
+
+/* -- integers -- */
+
+static bool is_associative(enum opcode code)
+{
+    return code == OP_add || code == OP_mul || code == OP_and || code == OP_or || code == OP_xor;
+}
+
+/* (x op c) op d = x op (c op d); shifts add up, if they leave anything. */
+static struct value *join_constants(struct builder *b, const struct op *o)
+{
+    uint64_t c, d;
+    struct op *inner = o->nopnds == 2 ? def_if(op_opnd(o, 0), o->code) : NULL;
+    if (!inner || !type_is_int(op_result(o)->type) || !const_bits(op_opnd(inner, 1), &c) ||
+        !const_bits(op_opnd(o, 1), &d))
+        return NULL;
+    uint64_t width = (uint64_t)width_of(op_opnd(o, 0));
+    bool shifts = (o->code == OP_shl || o->code == OP_shru) && c < width && d < width && c + d < width;
+    if (!shifts && !is_associative(o->code))
+        return NULL;
+    struct value *joined = build_binary(b, shifts ? OP_add : o->code, op_opnd(inner, 1), op_opnd(o, 1));
+    return build_binary(b, o->code, op_opnd(inner, 0), joined);
+}
+
+/* Cheaper ops for x op c. */
+static struct value *strength(struct builder *b, const struct op *o)
+{
+    int log2 = 0;
+    uint64_t bits;
+    if (o->nopnds != 2 || !type_is_int(op_result(o)->type) || !const_bits(op_opnd(o, 1), &bits))
+        return NULL;
+    struct value *x = op_opnd(o, 0), *y = op_opnd(o, 1);
+    bool power = const_power_of_two(y, &log2);
+    switch (o->code) {
+    case OP_sub: return build_binary(b, OP_add, x, build_const_bits(b, y->type, 0 - bits));
+    case OP_mul: return power ? build_binary(b, OP_shl, x, build_const_int(b, y->type, log2)) : NULL;
+    case OP_divu: return power ? build_binary(b, OP_shru, x, build_const_int(b, y->type, log2)) : NULL;
+    case OP_remu: return power ? build_binary(b, OP_and, x, build_const_bits(b, y->type, bits - 1)) : NULL;
+    case OP_divs: return is_constant(y, ONES) ? build_unary(b, OP_neg, x) : NULL;
+    case OP_shl:
+    case OP_shru: return bits >= (uint64_t)width_of(x) ? build_const_int(b, x->type, 0) : NULL;
+    default: return NULL;
+    }
+}
+
+/* x / c = x * (1 / c), bit for bit, if 1 / c is exact: c is a power of two. */
+static struct value *reciprocal(struct builder *b, const struct op *o)
+{
+    uint64_t bits;
+    int exponent;
+    if (o->code != OP_fdiv || op_int(o, ATTR_round) > ROUND_rn || !const_bits(op_opnd(o, 1), &bits))
+        return NULL;
+    enum dtype t = dtype_of(op_result(o));
+    double c = bits_to_double(t, bits);
+    if (!isfinite(c) || fabs(frexp(c, &exponent)) != 0.5 ||
+        bits_to_double(t, double_to_bits(t, 1 / c)) != 1 / c)
+        return NULL;
+    return build_binary(b, OP_mul, op_opnd(o, 0), build_const_float(b, op_opnd(o, 1)->type, 1 / c));
+}
+
+/* 0 - x, and minus minus x; a number of one bit is its own negative. */
+static struct value *negation(struct builder *b, const struct op *o)
+{
+    if (o->code == OP_neg && dtype_of(op_result(o)) == DT_i1)
+        return op_opnd(o, 0);
+    if (o->code == OP_sub && type_is_int(op_result(o)->type) && is_constant(op_opnd(o, 0), ZERO))
+        return build_unary(b, OP_neg, op_opnd(o, 1));
+    struct op *inner = o->code == OP_neg ? def_if(op_opnd(o, 0), OP_neg) : NULL;
+    return inner ? op_opnd(inner, 0) : NULL;
+}
+
+/* Minus x, computed before x is made larger. */
+static struct value *build_negative(struct builder *b, struct value *x)
+{
+    uint64_t bits;
+    struct op *o = x->def;
+    if (!o || const_bits(x, &bits) ||
+        (o->code != OP_splat && o->code != OP_broadcast && o->code != OP_expand_dims))
+        return build_unary(b, OP_neg, x);
+    struct value *inner = build_negative(b, op_opnd(o, 0));
+    struct op *again = build_op(b, o->code, 1, &inner, 1, &x->type, 0);
+    for (int i = 0; i < o->nattrs; i++)
+        op_set_int(again, o->attrs[i].key, o->attrs[i].i);
+    return op_result(again);
+}
+
+static bool is_made_larger(const struct value *x)
+{
+    return def_if(x, OP_splat) || def_if(x, OP_broadcast);
+}
+
+/* x * y - z = x * y + -z, and z - x * y = -x * y + z: additions take their product (fma). */
+static struct value *difference_of_product(struct builder *b, const struct op *o)
+{
+    if (o->code != OP_sub || dtype_of(op_result(o)) != DT_f32 || !b->func->fp_fusion)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        struct value *product = op_opnd(o, i), *z = op_opnd(o, 1 - i);
+        if (!def_if(product, OP_mul) || value_nuses(product) != 1)
+            continue;
+        if (i == 0)
+            return build_binary(b, OP_add, product, build_negative(b, z));
+        struct value *x = op_opnd(product->def, 0), *y = op_opnd(product->def, 1);
+        bool swaps = is_made_larger(y) && !is_made_larger(x);
+        struct value *minus = build_negative(b, swaps ? y : x);
+        return build_binary(b, OP_add, build_binary(b, OP_mul, minus, swaps ? x : y), z);
+    }
+    return NULL;
+}
+
+/* -- comparisons and choices -- */
+
+static struct value *negated(struct builder *b, struct value *c)
+{
+    return build_binary(b, OP_xor, c, build_const_int(b, c->type, 1));
+}
+
+/* Of elements between bounds: 1 all compare so, 0 none, -1 not known. */
+static int order_of(enum pred p, struct bounds x, struct bounds y)
+{
+    bool nonnegative = x.lo >= 0 && y.lo >= 0;
+    switch (p) {
+    case PRED_ult: return nonnegative ? order_of(PRED_slt, x, y) : -1;
+    case PRED_ule: return nonnegative ? order_of(PRED_sle, x, y) : -1;
+    case PRED_slt: return x.hi < y.lo ? 1 : x.lo >= y.hi ? 0 : -1;
+    case PRED_sle: return x.hi <= y.lo ? 1 : x.lo > y.hi ? 0 : -1;
+    case PRED_sgt: return order_of(PRED_slt, y, x);
+    case PRED_sge: return order_of(PRED_sle, y, x);
+    case PRED_ugt: return order_of(PRED_ult, y, x);
+    case PRED_uge: return order_of(PRED_ule, y, x);
+    case PRED_eq: return x.hi < y.lo || y.hi < x.lo ? 0 : -1;
+    case PRED_ne: return x.hi < y.lo || y.hi < x.lo ? 1 : -1;
+    default: return -1;
+    }
+}
+
+/* cmp of x with itself, with the end of the unsigned range, or of what lies apart. */
+static struct value *known_comparison(struct builder *b, const struct op *o)
+{
+    struct value *x = op_opnd(o, 0), *y = op_opnd(o, 1);
+    enum pred p = (enum pred)op_int(o, ATTR_pred);
+    const struct type *t = op_result(o)->type;
+    if (x == y) {
+        bool holds = p == PRED_eq || p == PRED_sle || p == PRED_sge || p == PRED_ule || p == PRED_uge;
+        return build_const_int(b, t, holds);
+    }
+    if (is_const(y, 0) && (p == PRED_ult || p == PRED_uge))
+        return build_const_int(b, t, p == PRED_uge);
+    int holds = order_of(p, bounds_of(x), bounds_of(y));
+    return holds < 0 ? NULL : build_const_int(b, t, holds);
+}
+
+/* Elements from 0 on are equal to a number once they are widened, if they are before: to it or to what
+ * follows their bounds. */
+static struct value *narrow_comparison(struct builder *b, const struct op *o)
+{
+    const struct op *widened = def_if(op_opnd(o, 0), OP_sext), *splat = def_if(op_opnd(o, 1), OP_splat);
+    struct bounds of = bounds_of(op_opnd(o, 0));
+    if (!widened || !splat || of.lo < 0)
+        return NULL;
+    struct value *x = op_opnd(widened, 0), *number = op_opnd(splat, 0);
+    number = build_binary(b, OP_minu, number, build_const_int(b, number->type, of.hi + 1));
+    number = build_cast(b, OP_trunc, number, type_elem(x->type));
+    return build_cmp(b, (enum pred)op_int(o, ATTR_pred), x,
+                     build_splat(b, number, x->type->rank, x->type->shape));
+}
+
+/* Is an i1, or an i1 that was widened, not 0? */
+static struct value *comparison(struct builder *b, const struct op *o)
+{
+    if (o->code != OP_cmp || type_is_float(op_opnd(o, 0)->type))
+        return NULL;
+    struct value *known = known_comparison(b, o);
+    enum pred p = (enum pred)op_int(o, ATTR_pred);
+    if (known || (p != PRED_eq && p != PRED_ne))
+        return known;
+    if (!is_const(op_opnd(o, 1), 0))
+        return narrow_comparison(b, o);
+    struct value *x = op_opnd(o, 0);
+    if (def_if(x, OP_zext) || def_if(x, OP_sext))
+        x = op_opnd(x->def, 0);
+    if (dtype_of(x) != DT_i1 || type_is_ptr(x->type))
+        return NULL;
+    return p == PRED_ne ? x : negated(b, x);
+}
+
+static struct value *choice(struct builder *b, const struct op *o)
+{
+    uint64_t bits;
+    if (o->code != OP_select)
+        return NULL;
+    struct value *c = op_opnd(o, 0), *x = op_opnd(o, 1), *y = op_opnd(o, 2);
+    if (x == y)
+        return x;
+    if (const_bits(c, &bits))
+        return bits ? x : y;
+    if (x->type != c->type)
+        return NULL;
+    if (is_const(x, 1) && is_const(y, 0))
+        return c;
+    return is_const(x, 0) && is_const(y, 1) ? negated(b, c) : NULL;
+}
+
+/* Is x zero wherever c is not, since it was loaded so? */
+static bool is_zero_without(const struct value *x, const struct value *c)
+{
+    const struct op *load = x->def && x->def->code == OP_fext ? op_opnd(x->def, 0)->def : x->def;
+    return load && load->code == OP_load && load->nopnds > 1 && op_opnd(load, 1) == c &&
+           type_is_float(x->type) && (load->nopnds < 3 || !op_opnd(load, 2) || is_const(op_opnd(load, 2), 0));
+}
+
+/* select c, x - y, 0 where x is 0 without c: select c, x - y, x, which needs no choice (codegen/fuse.c). */
+static struct value *keep_zero(struct builder *b, const struct op *o)
+{
+    if (o->code != OP_select || !is_const(op_opnd(o, 2), 0))
+        return NULL;
+    struct value *difference = op_opnd(o, 1);
+    if (!difference->def || difference->def->code != OP_sub ||
+        !is_zero_without(op_opnd(difference->def, 0), op_opnd(o, 0)))
+        return NULL;
+    return build_select(b, op_opnd(o, 0), difference, op_opnd(difference->def, 0));
+}
+
+/* -- casts -- */
+
+/* x cut or extended to a type: nothing, the extension `code`, or trunc. */
+static struct value *resize(struct builder *b, enum opcode code, struct value *x, const struct type *elem)
+{
+    int from = width_of(x), to = type_elem_bits(elem);
+    return from == to ? x : build_cast(b, from < to ? code : OP_trunc, x, elem);
+}
+
+static struct value *cast(struct builder *b, const struct op *o)
+{
+    struct op *inner = op_info[o->code].family == FAMILY_cast ? op_opnd(o, 0)->def : NULL;
+    const struct type *elem = type_elem(op_result(o)->type);
+    if (o->code == OP_bitcast && op_opnd(o, 0)->type == op_result(o)->type)
+        return op_opnd(o, 0);
+    if (!inner || op_info[inner->code].family != FAMILY_cast)
+        return NULL;
+    struct value *x = op_opnd(inner, 0);
+    bool same = inner->code == o->code;
+    switch (o->code) {
+    case OP_zext:
+    case OP_fext: return same ? build_cast(b, o->code, x, elem) : NULL;
+    case OP_sext: return same || inner->code == OP_zext ? build_cast(b, inner->code, x, elem) : NULL;
+    case OP_trunc:
+        return same || inner->code == OP_zext || inner->code == OP_sext ? resize(b, inner->code, x, elem)
+                                                                        : NULL;
+    case OP_bitcast: return same ? build_cast(b, OP_bitcast, x, elem) : NULL;
+    /* There and back; but an infinity of 8 bits comes back finite. */
+    case OP_ftrunc:
+        return inner->code == OP_fext && x->type == op_result(o)->type && width_of(x) > 8 ? x : NULL;
+    default: return NULL;
+    }
+}
+
+/* -- shapes and splats -- */
+
+static bool is_shape_change(enum opcode code)
+{
+    return code == OP_broadcast || code == OP_expand_dims || code == OP_reshape || code == OP_trans;
+}
+
+/* The splat that v is, through changes of shape; or NULL. */
+static struct op *splat_of(const struct value *v)
+{
+    struct op *o = v->def;
+    while (o && is_shape_change(o->code))
+        o = op_opnd(o, 0)->def;
+    return o && o->code == OP_splat ? o : NULL;
+}
+
+static bool is_uniform(const struct value *v)
+{
+    uint64_t bits;
+    return !type_is_tile(v->type) || splat_of(v) || const_bits(v, &bits);
+}
+
+/* The scalar that every element of a uniform value is. */
+static struct value *scalar_of(struct builder *b, struct value *v)
+{
+    uint64_t bits;
+    if (!type_is_tile(v->type))
+        return v;
+    struct op *splat = splat_of(v);
+    if (splat)
+        return op_opnd(splat, 0);
+    const_bits(v, &bits);
+    return build_const_bits(b, type_elem(v->type), bits);
+}
+
+static struct value *splat_to(struct builder *b, struct value *x, const struct type *t)
+{
+    if (!type_is_tile(t))
+        return x;
+    return op_result(build_op(b, OP_splat, 1, &x, 1, &t, 0));
+}
+
+/* A permutation of nothing, or after another. */
+static struct value *trans_of_trans(struct builder *b, const struct op *o)
+{
+    struct value *x = op_opnd(o, 0);
+    const struct op *inner = def_if(x, OP_trans);
+    const int *order = op_attr(o, ATTR_order)->list;
+    int both[RANK_MAX];
+    bool moves = false;
+    for (int i = 0; i < x->type->rank; i++) {
+        both[i] = inner ? op_attr(inner, ATTR_order)->list[order[i]] : order[i];
+        moves = moves || both[i] != i;
+    }
+    x = inner ? op_opnd(inner, 0) : x;
+    return !moves ? x : inner ? build_trans(b, x, both) : NULL;
+}
+
+/* Splats of constants, and changes of the shape of what is the same everywhere. */
+static struct value *shape(struct builder *b, const struct op *o)
+{
+    uint64_t bits;
+    if (o->code != OP_splat && !is_shape_change(o->code))
+        return NULL;
+    struct value *x = op_opnd(o, 0);
+    const struct type *t = op_result(o)->type;
+    if (const_bits(x, &bits))
+        return build_const_bits(b, t, bits);
+    if (o->code == OP_splat)
+        return NULL;
+    if (x->type == t && o->code != OP_trans)
+        return x;
+    if (!type_is_tile(x->type))
+        return splat_to(b, x, t);
+    if (type_is_tile(x->type) && splat_of(x))
+        return splat_to(b, op_opnd(splat_of(x), 0), t);
+    if (o->code == OP_trans)
+        return trans_of_trans(b, o);
+    struct op *inner = o->code == OP_reshape || o->code == OP_broadcast ? def_if(x, o->code) : NULL;
+    if (!inner)
+        return NULL;
+    struct value *first = op_opnd(inner, 0);
+    return first->type == t ? first : op_result(build_op(b, o->code, 1, &first, 1, &t, 0));
+}
+
+/* An elementwise op on equal elements: on one of them. */
+static struct value *sink_splats(struct builder *b, const struct op *o)
+{
+    const struct type *t = op_result(o)->type, *elem = type_elem(t);
+    if (!op_has(o, PURE | ELEMENTWISE) || !type_is_tile(t))
+        return NULL;
+    for (int i = 0; i < o->nopnds; i++)
+        if (!is_uniform(op_opnd(o, i)))
+            return NULL;
+    struct value *x[3];
+    for (int i = 0; i < o->nopnds; i++)
+        x[i] = scalar_of(b, op_opnd(o, i));
+    struct op *scalar = build_op(b, o->code, o->nopnds, x, 1, &elem, 0);
+    for (int i = 0; i < o->nattrs; i++)
+        op_set_int(scalar, o->attrs[i].key, o->attrs[i].i);
+    return splat_to(b, op_result(scalar), t);
+}
+
+/* -- control -- */
+
+/* In place of an `if`: the ops of the region that runs. If these end in a return, what follows never runs. */
+static bool inline_if(struct op *o)
+{
+    uint64_t bits;
+    if (o->code != OP_if || !const_bits(op_opnd(o, 0), &bits))
+        return false;
+    struct block *taken = o->regions[bits ? 0 : 1];
+    struct op *end = block_terminator(taken);
+    bool returns = end->code == OP_return;
+    for (int i = 0; i < o->nresults && !returns; i++)
+        value_replace(&o->results[i], op_opnd(end, i));
+    if (!returns)
+        op_erase(end);
+    while (taken->first)
+        op_move_before(taken->first, o);
+    while (returns && o->block->last != o)
+        op_erase(o->block->last);
+    op_erase(o);
+    return true;
+}
+
+static bool drop_empty_loop(struct op *o)
+{
+    int64_t lo, hi, step;
+    if (o->code != OP_for || !value_const_int(op_opnd(o, 0), &lo) || !value_const_int(op_opnd(o, 1), &hi) ||
+        !value_const_int(op_opnd(o, 2), &step))
+        return false;
+    if (step < 0 ? lo > hi : lo < hi)
+        return false;
+    for (int i = 0; i < o->nresults; i++)
+        value_replace(&o->results[i], op_opnd(o, 3 + i));
+    op_erase(o);
+    return true;
+}
+
+/* -- reductions -- */
+
+static bool is_sum(const struct op *o)
+{
+    const struct op *add = o->code == OP_reduce && o->nopnds == 1 ? o->regions[0]->first : NULL;
+    return add && add->code == OP_add && add->next == o->regions[0]->last &&
+           type_is_float(op_result(add)->type) && !op_opnd(add, 0)->def && !op_opnd(add, 1)->def &&
+           op_opnd(add, 0) != op_opnd(add, 1) && op_opnd(add->next, 0) == op_result(add);
+}
+
+/* The sum of x + 0 is the sum of x, plus 0: it differs from that of x only if all are -0. */
+static bool take_zero_out(struct op *o)
+{
+    const struct op *add = is_sum(o) ? op_opnd(o, 0)->def : NULL;
+    if (!add || add->code != OP_add || !is_constant(op_opnd(add, 1), PLUS_ZERO))
+        return false;
+    struct value *r = op_result(o);
+    struct builder b = build_after(o);
+    struct value *zero = build_const_bits(&b, r->type, 0), *sum = build_binary(&b, OP_add, r, zero);
+    value_replace(r, sum);
+    op_set_opnd(sum->def, 0, r);
+    op_set_opnd(o, 0, op_opnd(add, 0));
+    return true;
+}
+
+/* -- the walk -- */
+
+static struct value *simpler(struct op *o)
+{
+    static struct value *(*const rules[])(struct builder * b, const struct op *o) = {
+        compute,    apply_identity, negation, join_constants, strength,    reciprocal, difference_of_product,
+        comparison, choice,         cast,     shape,          sink_splats, keep_zero};
+    struct builder b = build_before(o);
+    struct value *v = NULL;
+    for (size_t i = 0; !v && i < sizeof rules / sizeof rules[0]; i++)
+        v = rules[i](&b, o);
+    return v;
+}
+
+/* -- masks -- */
+
+/* A mask that is on everywhere is none; a store whose mask is off everywhere is none either. */
+static bool settle_mask(struct op *o)
+{
+    uint64_t on;
+    int at = o->code == OP_load ? 1 : o->code == OP_store || o->code == OP_atomic_rmw ? 2 : 0;
+    if (!at || at >= o->nopnds || !const_bits(op_opnd(o, at), &on) || (!on && o->code != OP_store))
+        return false;
+    if (!on) {
+        op_erase(o);
+        return true;
+    }
+    struct value *rest[2] = {op_opnd(o, 0), op_opnd(o, 1)};
+    op_set_opnds(o, at, rest);
+    return true;
+}
+
+/* The value that takes another's place also takes the user's name for it, if it is new. */
+static bool rewrite(struct op *o)
+{
+    if (inline_if(o) || drop_empty_loop(o) || take_zero_out(o) || settle_mask(o))
+        return true;
+    put_constant_right(o);
+    if (o->nresults != 1 || o->nregions || !op_has(o, PURE) || !has_uses(op_result(o)))
+        return false;
+    struct op *before = o->prev;
+    struct value *v = simpler(o);
+    if (!v)
+        return false;
+    bool is_new = v->def && v->def->next == o && v->def != before;
+    value_replace(op_result(o), v);
+    op_erase(o);
+    if (is_new)
+        value_take_name(v, op_result(o));
+    return true;
+}
+
+static void fold(struct block *b)
+{
+    for (struct op *o = b->first; o;) {
+        struct op *before = o->prev;
+        if (rewrite(o)) {
+            o = before ? before->next : b->first;
+            continue;
+        }
+        for (int i = 0; i < o->nregions; i++)
+            fold(o->regions[i]);
+        o = o->next;
+    }
+}
+
+void opt_fold(struct func *f)
+{
+    fold(f->body);
+}

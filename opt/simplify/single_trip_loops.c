@@ -1,0 +1,398 @@
+/* single_trip_loops.c: loops over a row that the launch knows to run once read it once.
+ *
+ *     for %i = 0 to %n step 1024 {                       guard 1024 - %n
+ *       %a = load (X + %i + cols), %i + cols < %n        guard %n - 1
+ *       .. yield .. }                                    %a = load (X + 0 + cols), 0 + cols < %n
+ *     store Mean + pid, ..                       =>      guard Mean is apart from X
+ *     for %j = 0 to %n step 1024 {                       store Mean + pid, ..
+ *       %b = load (X + %j + cols), %j + cols < %n        (uses of %b become %a)
+ *       .. }
+ *
+ * A kernel that walks rows of any length in blocks is mostly called with blocks that are as long as its rows.
+ * Loops with the same bounds become what they do in their first round, where that has them share a tile: one
+ * that is read at the same places with the same mask, and that nothing between may have written. The launcher
+ * takes the kernel without this pass where a guard fails, so nothing is said of such launches.
+ *
+ * What else these loops read (weights) then comes right behind the first such tile, where there are registers
+ * for it: memory is asked for all at once, not again after each reduction.
+ *
+ * Loops around dots stay: tensor maps, which have guards of their own, are worth more than reading once.
+ * Needs: traced ops; equal ops are one, so that bounds are. Leaves: the ops of the loops' first
+ * rounds, to be folded. */
+#include "opt/analysis/affine.h"
+#include "opt/passes.h"
+#include "opt/simplify/simplify.h"
+
+enum { LOOPS_MOST = 8, LOADS_MOST = 32, BUDGET = 200, LANES = 32, REGISTER_BITS = 32, HALF_BITS = 16 };
+
+struct merged {
+    struct op *load, *with; /* with NULL: it is read */
+    bool stays;             /* for others */
+};
+
+struct once {
+    struct func *f;
+    struct affine_table *t;
+    struct op *loops[LOOPS_MOST];
+    int nloops;
+    struct merged loads[LOADS_MOST];
+    int nloads;
+    struct guards guards;
+    int budget; /* of values to look at */
+};
+
+/* -- equal values -- */
+
+static bool is_among(const struct once *x, const struct op *loop)
+{
+    return loop && runs_once(x->t, loop);
+}
+
+/* What v is when its loop has been run once. */
+static const struct value *origin(const struct once *x, const struct value *v)
+{
+    for (;;) {
+        const struct op *around = v->def ? NULL : v->block->parent;
+        if (is_among(x, around))
+            v = op_opnd(around, v->index ? v->index + 2 : 0);
+        else if (v->def && is_among(x, v->def))
+            v = op_opnd(v->def->regions[0]->last, v->index);
+        else
+            return v;
+    }
+}
+
+static bool equal_opnds(struct once *x, const struct op *a, const struct op *b);
+
+static bool are_equal(struct once *x, const struct value *a, const struct value *b)
+{
+    if (!a || !b)
+        return a == b;
+    a = origin(x, a);
+    b = origin(x, b);
+    if (a == b)
+        return true;
+    return a->def && b->def && --x->budget > 0 && op_has(a->def, PURE) && !a->def->nregions &&
+           a->index == b->index && equal_opnds(x, a->def, b->def);
+}
+
+static bool equal_opnds(struct once *x, const struct op *a, const struct op *b)
+{
+    if (a->code != b->code || a->nopnds != b->nopnds || op_result(a)->type != op_result(b)->type ||
+        !attrs_equal(a, b))
+        return false;
+    for (int i = 0; i < a->nopnds; i++)
+        if (!are_equal(x, op_opnd(a, i), op_opnd(b, i)))
+            return false;
+    return true;
+}
+
+/* -- how often a loop runs -- */
+
+static bool is_i32(const struct value *v)
+{
+    return type_elem_bits(v->type) == 32;
+}
+
+/* p - q + more >= 0: known, or a guard; false: known not to be so, or not for the launcher to compute. */
+static bool guard_least(struct once *x, const struct poly *p, const struct poly *q, int64_t more)
+{
+    struct poly d, c = poly_int(more);
+    int64_t known;
+    if (!poly_add(x->t, &d, p, q, -1) || !poly_add(x->t, &d, &d, &c, 1))
+        return false;
+    if (poly_const(&d, &known))
+        return known >= 0;
+    struct expr *e = guard_new(&x->guards);
+    return e && poly_expr(x->t, &d, e);
+}
+
+/* The launcher computes with 64 bits: as the kernel does where 32 hold it. */
+static bool guard_i32(struct once *x, const struct poly *p)
+{
+    const struct poly none = poly_int(0);
+    return guard_least(x, p, &none, -(int64_t)INT32_MIN) && guard_least(x, &none, p, INT32_MAX);
+}
+
+/* Sees to it that the launcher finds what the kernel does. */
+static bool guard_exact(struct once *x, const struct value *v)
+{
+    const struct op *o = v->def;
+    if (!o)
+        return !v->block->parent;
+    for (int i = 0; i < o->nopnds; i++)
+        if (!guard_exact(x, op_opnd(o, i)))
+            return false;
+    switch (o->code) {
+    case OP_const:
+    case OP_num_programs:
+    case OP_divs:
+    case OP_rems:
+    case OP_mins:
+    case OP_maxs:
+    case OP_hint:
+    case OP_sext: return true;
+    case OP_add:
+    case OP_sub:
+    case OP_mul:
+    case OP_shl: return !is_i32(v) || guard_i32(x, &affine_of(x->t, v)->p);
+    default: return false;
+    }
+}
+
+/* lo < hi <= lo + step; the loop's counter does not wrap. What fails first is mostly that a row is longer. */
+static bool guard_once(struct once *x, const struct op *loop)
+{
+    const struct value *from = op_opnd(loop, 0), *to = op_opnd(loop, 1);
+    const struct poly *lo = &affine_of(x->t, from)->p, *hi = &affine_of(x->t, to)->p,
+                      most = poly_int(is_i32(from) ? INT32_MAX : INT64_MAX);
+    int64_t by;
+    return value_const_int(op_opnd(loop, 2), &by) && by > 0 && guard_least(x, lo, hi, by) &&
+           guard_least(x, hi, lo, -1) && guard_least(x, &most, lo, -by) && guard_exact(x, from) &&
+           guard_exact(x, to);
+}
+
+/* -- which tiles are read again -- */
+
+/* Since `first` was read? Guards are added if not. */
+static bool may_have_changed(struct once *x, const struct op *first, const struct op *load)
+{
+    struct access a;
+    struct guards g = {0};
+    const char *why = access_of(x->t, load, &a);
+    bool changed = why ? may_be_written(x->t, first, load, NULL, &g)
+                       : may_be_written(x->t, first, load, &a, &g) ||
+                             (g.n && !(guards_of(x->t, &a, &g) && guard_forward(x->t, &a, &g)));
+    if (!changed)
+        for (int i = 0; i < g.n; i++) {
+            struct expr *e = guard_new(&x->guards);
+            if (!e)
+                return true;
+            *e = g.at[i];
+        }
+    return changed;
+}
+
+static void add_load(struct once *x, struct op *load)
+{
+    if (load->code != OP_load || !type_is_tile(op_result(load)->type) || x->nloads == LOADS_MOST)
+        return;
+    struct merged *m = &x->loads[x->nloads];
+    *m = (struct merged){.load = load};
+    for (int i = x->nloads - 1; i >= 0 && !m->with; i--) {
+        struct merged *first = &x->loads[i];
+        x->budget = BUDGET;
+        if (first->with || !equal_opnds(x, first->load, load))
+            continue;
+        if (may_have_changed(x, first->load, load)) {
+            opt_explain(x->f, load, "%%%s is read again: the kernel may write between",
+                        op_result(load)->name);
+            break;
+        }
+        first->stays = true;
+        m->with = first->load;
+    }
+    x->nloads++;
+}
+
+/* -- registers -- */
+
+static int registers_most(const struct func *f)
+{
+    int n = target_regs(f->target, LANES * f->num_warps);
+    return f->maxnreg && f->maxnreg < n ? f->maxnreg : n;
+}
+
+/* Of a thread, for a tile of elements of at least so many bits. */
+static int registers_of(const struct func *f, const struct op *load, int bits_least)
+{
+    const struct type *t = op_result(load)->type;
+    int bits = type_elem_bits(t) > bits_least ? type_elem_bits(t) : bits_least;
+    return (int)(type_elems(t) * bits / REGISTER_BITS / (LANES * f->num_warps));
+}
+
+/* A tile that stays from one loop to the next is in registers over all that stands between, reductions
+ * mostly, as what it was made to compute with it; floats of 16 bits are as they were read (remat.c). So it
+ * has a quarter of them: two more tiles as large are worked on or were read early, and something is left for
+ * addresses and masks. More would spill, which costs more than reading again from a cache. */
+static int registers_kept(const struct func *f, const struct op *load)
+{
+    const struct type *t = op_result(load)->type;
+    return registers_of(f, load, type_is_float(t) && type_elem_bits(t) == HALF_BITS ? 0 : REGISTER_BITS);
+}
+
+static const char *find_no_room(struct once *x)
+{
+    int n = 0, most = registers_most(x->f) / 4;
+    for (int i = 0; i < x->nloads; i++)
+        n += x->loads[i].stays ? registers_kept(x->f, x->loads[i].load) : 0;
+    struct text why;
+    text_init(&why, x->f->module->scratch);
+    text_printf(&why, "tiles read once would take %d registers of a thread, more than %d", n, most);
+    return n > most ? why.s : NULL;
+}
+
+/* -- the rewrite -- */
+
+/* In place of a loop: its first round. */
+static void unroll(struct op *loop)
+{
+    struct block *body = loop->regions[0];
+    struct op *yield = body->last;
+    for (int i = 0; i < body->args.n; i++)
+        value_replace(body->args.at[i], op_opnd(loop, i ? i + 2 : 0));
+    for (int i = 0; i < loop->nresults; i++)
+        value_replace(&loop->results[i], op_opnd(yield, i));
+    op_erase(yield);
+    while (body->first)
+        op_move_before(body->first, loop);
+    op_erase(loop);
+}
+
+static void merge(struct once *x, struct merged *m)
+{
+    opt_explain(x->f, m->load, "%%%s was read as %%%s", op_result(m->load)->name, op_result(m->with)->name);
+    value_replace(op_result(m->load), op_result(m->with));
+    op_erase(m->load);
+}
+
+/* Can v be computed right behind `last`? */
+static bool is_early(struct once *x, const struct value *v, const struct op *last)
+{
+    const struct op *o = v ? v->def : NULL;
+    if (!v || value_dominates(v, last->next))
+        return true;
+    if (!o || --x->budget < 0 || o->block != last->block || !op_has(o, PURE) || o->nregions)
+        return false;
+    for (int i = 0; i < o->nopnds; i++)
+        if (!is_early(x, op_opnd(o, i), last))
+            return false;
+    return true;
+}
+
+/* Moves o, with what it needs, behind `last`, and returns what is then the last of these. */
+static struct op *move_early(struct op *o, struct op *last)
+{
+    for (int i = 0; i < o->nopnds; i++) {
+        const struct value *v = op_opnd(o, i);
+        if (v && !value_dominates(v, last->next))
+            last = move_early(v->def, last);
+    }
+    if (last->next != o)
+        op_move_before(o, last->next);
+    return o;
+}
+
+/* Behind these, loads may not be meant to happen. */
+static void find_end(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= (o->code == OP_return && o->block->parent) || o->code == OP_assert;
+}
+
+/* Loads that stay take their place first; the others come behind the first of these while there is
+ * room, as they are read. */
+static void read_early(struct once *x)
+{
+    struct op *last = NULL;
+    bool may_end = false;
+    int n = 0, most = registers_most(x->f) * 3 / 4;
+    func_walk(x->f, find_end, &may_end);
+    for (int i = 0; i < x->nloads; i++)
+        n += x->loads[i].stays ? registers_of(x->f, x->loads[i].load, 0) : 0;
+    for (int i = 0; i < x->nloads && !may_end; i++) {
+        const struct merged *m = &x->loads[i];
+        int more = registers_of(x->f, m->load, 0);
+        x->budget = BUDGET;
+        if (!last && m->stays)
+            last = m->load;
+        else if (last && !m->stays && !m->with && n + more <= most &&
+                 is_early(x, op_opnd(m->load, 0), last) && is_early(x, op_opnd(m->load, 1), last) &&
+                 is_early(x, op_opnd(m->load, 2), last) && !may_have_changed(x, last, m->load)) {
+            opt_explain(x->f, m->load, "%%%s is read early", op_result(m->load)->name);
+            last = move_early(m->load, last);
+            n += more;
+        }
+    }
+}
+
+static void rewrite(struct once *x)
+{
+    for (int i = 0; i < x->nloops; i++)
+        unroll(x->loops[i]);
+    x->t = affine_new(x->f);
+    read_early(x);
+    for (int i = 0; i < x->nloads; i++)
+        if (x->loads[i].with)
+            merge(x, &x->loads[i]);
+    guards_add(x->f, &x->guards);
+}
+
+/* -- the decision -- */
+
+/* NULL: done. */
+static const char *why_not(struct once *x)
+{
+    if (x->nloops < 2)
+        return "no other loop has the same bounds";
+    if (!guard_once(x, x->loops[0]))
+        return "the launcher cannot see that it runs once";
+    for (int i = 0; i < x->nloops; i++)
+        for (struct op *o = x->loops[i]->regions[0]->first; o; o = o->next)
+            add_load(x, o);
+    int stay = 0;
+    for (int i = 0; i < x->nloads; i++)
+        stay += x->loads[i].stays;
+    return stay ? find_no_room(x) : "no tile is read in two such loops";
+}
+
+static bool same_bounds(const struct op *a, const struct op *b)
+{
+    return op_opnd(a, 0) == op_opnd(b, 0) && op_opnd(a, 1) == op_opnd(b, 1) && op_opnd(a, 2) == op_opnd(b, 2);
+}
+
+/* The i-th of all loops, and those behind it with the same bounds, which leave the list. */
+static void visit(struct func *f, struct op **all, int i, int n)
+{
+    struct once *x = NEW(f->module->scratch, struct once);
+    struct op *first = all[i];
+    x->f = f;
+    x->t = affine_new(f);
+    for (; i < n && x->nloops < LOOPS_MOST; i++)
+        if (all[i] && same_bounds(all[i], first)) {
+            x->loops[x->nloops++] = all[i];
+            all[i] = NULL;
+        }
+    x->t->once = (const struct op *const *)x->loops;
+    x->t->nonce = x->nloops;
+    const char *why = why_not(x);
+    for (i = 0; i < x->nloops; i++)
+        opt_explain(f, x->loops[i], "%s%s",
+                    why ? "stays a loop: " : "taken to run once; other launches keep it", why ? why : "");
+    if (!why)
+        rewrite(x);
+}
+
+static void look_at(struct op *o, void *ctx)
+{
+    const char **why = ctx;
+    if (o->code == OP_dot)
+        *why = "the kernel has dots";
+    if (o->code == OP_atomic_rmw || o->code == OP_atomic_cas || o->code == OP_asm_effect ||
+        o->code == OP_host_call || (o->code == OP_load && op_int(o, ATTR_volatile)))
+        *why = "others may change memory meanwhile";
+}
+
+void opt_single_trip_loops(struct func *f)
+{
+    const char *why = f->target ? NULL : "there is no target to say how many registers there are";
+    VEC(struct op *) loops = {0};
+    func_walk(f, look_at, &why);
+    for (struct op *o = f->body->first; o; o = o->next)
+        if (o->code == OP_for && why)
+            opt_explain(f, o, "stays a loop: %s", why);
+        else if (o->code == OP_for)
+            VEC_PUSH(f->module->scratch, &loops, o);
+    for (int i = 0; i < loops.n; i++)
+        if (loops.at[i])
+            visit(f, loops.at, i, loops.n);
+}

@@ -1,0 +1,159 @@
+/* bench_rules.c: which costs of a kernel decide that it is slower, without a clock.
+ *
+ * A rule compares one cost of the base with the candidate's:
+ *
+ *     any growth of what always costs time             spilled bytes, barriers, what the emulator counts
+ *     growth beyond a bound                            registers, instructions, shared accesses, accesses to global memory
+ *     loss of what hides or saves time                 bytes an access, tensor maps, warpgroups' products, pipelines, threads
+ *
+ * Growth within a rule's bound leaves the kernel UNDECIDED. Where the emulator counted both, its counts say what the
+ * instructions in the text stand for. Nobody can tell without a clock whether another tile is better: who changes it on
+ * purpose records the base again. */
+#include "runtime/command/bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum direction { GROWS, FALLS, VANISHES };
+
+/* TEXT: where the emulator ran both, its counts decide instead. ESTIMATE: only where no assembler told. */
+enum { TEXT = 1, ESTIMATE = 2 };
+
+static const struct rule {
+    const char *cost;
+    enum direction direction; /* that makes a kernel slower */
+    double bound;             /* relative; 0: any change beyond the threshold */
+    double least;             /* absolute: smaller differences are within the bound */
+    int flags;
+} rules[] = {
+    /* cost                  slower if it  bound  at least */
+    {"spill_bytes", GROWS, 0, 0, 0},
+    {"barriers", GROWS, 0, 0, 0},
+    {"registers", GROWS, 0.25, 8, 0},
+    {"live_registers", GROWS, 0.25, 8, ESTIMATE},
+    {"instructions", GROWS, 0.20, 8, TEXT},
+    {"instructions_per_byte", GROWS, 0.20, 0, TEXT},
+    {"shared_accesses", GROWS, 0.25, 4, TEXT},
+    {"global_loads", GROWS, 0, 0, TEXT},
+    {"global_stores", GROWS, 0, 0, TEXT},
+    {"atomics", GROWS, 0, 0, TEXT},
+    {"bytes_per_access", FALLS, 0.10, 0, 0},
+    {"staged_bytes", FALLS, 0.10, 0, 0},
+    {"threads", FALLS, 0, 0, 0},
+    {"tensor_copies", VANISHES, 0, 0, 0},
+    {"warpgroup_products", VANISHES, 0, 0, 0},
+    {"shared_bytes", GROWS, HUGE_VAL, 0, 0},
+    {"run.global_sectors", GROWS, 0, 0, 0},
+    {"run.shared_wavefronts", GROWS, 0, 0, 0},
+    {"run.instructions", GROWS, 0, 0, 0},
+    {"run.tensor_operations", GROWS, 0, 0, 0},
+};
+enum { RULES = sizeof rules / sizeof *rules };
+
+bool rules_tell(const char *name)
+{
+    size_t n = strcspn(name, "@");
+    for (int i = 0; i < RULES; i++)
+        if (strlen(rules[i].cost) == n && strncmp(name, rules[i].cost, n) == 0)
+            return true;
+    return false;
+}
+
+void bench_rules_print(void)
+{
+    static const char *const words[] = {"grows", "falls", "falls to 0"};
+    puts("\nWithout a clock, a kernel is slower than its base where");
+    for (int i = 0; i < RULES; i++) {
+        const struct rule *r = &rules[i];
+        if (r->bound == HUGE_VAL)
+            continue;
+        printf("    %-22s %s", r->cost, words[r->direction]);
+        if (r->bound > 0)
+            printf(" by more than %g %%", 100 * r->bound);
+        if (r->least > 0)
+            printf(" and %g", r->least);
+        puts(r->flags & TEXT       ? " (where the emulator counted nothing)"
+             : r->flags & ESTIMATE ? " (where nobody assembled)"
+                                   : "");
+    }
+    puts("What grows within these bounds leaves it undecided; --threshold applies to all.\n"
+         "Exit status: 0 nothing is slower, 1 something is, or a bound is broken, 2 bad use or a program "
+         "failed,\n"
+         "3 undecided, 4 incomplete: the base has what this run did not measure (--allow-missing: on "
+         "purpose).");
+}
+
+static void note(struct judged *x, const char *what, double from, double to)
+{
+    size_t n = strlen(x->note);
+    snprintf(x->note + n, sizeof x->note - n, "%s%s %.9g -> %.9g", n ? ", " : "", what, from, to);
+}
+
+/* The line of the program at which count `name` grew the most; 0: counts of lines are not known. */
+static uint32_t line_of_growth(const struct bench_row *row, const struct bench_row *base, const char *name)
+{
+    size_t n = strlen(name);
+    uint32_t line = 0;
+    double most = 0;
+    for (size_t i = 0; i < row->ncosts; i++) {
+        const struct cost *c = &row->costs[i];
+        if (strncmp(c->name, name, n) != 0 || c->name[n] != '@')
+            continue;
+        const double *before = row_cost(base, c->name);
+        double growth = c->value - (before ? *before : 0);
+        if (growth <= most)
+            continue;
+        most = growth;
+        line = (uint32_t)strtoul(c->name + n + 1, NULL, 10);
+    }
+    return line;
+}
+
+static void note_line(struct judged *x, const char *cost)
+{
+    uint32_t line = line_of_growth(x->row, x->base, cost);
+    size_t n = strlen(x->note);
+    if (line)
+        snprintf(x->note + n, sizeof x->note - n, " (line %u)", (unsigned)line);
+    x->line = x->line ? x->line : line;
+}
+
+/* What one rule says of a change from `from` to `to`. */
+static enum verdict apply(const struct rule *r, double from, double to, double threshold)
+{
+    bool is_worse = r->direction == GROWS ? to > from : to < from;
+    double change = fabs(to - from);
+    if (change <= threshold * from)
+        return VERDICT_same;
+    if (r->direction == VANISHES)
+        return to <= 0 ? VERDICT_slower : from <= 0 ? VERDICT_faster : VERDICT_same;
+    if (!is_worse)
+        return VERDICT_faster;
+    return change > r->bound * from && change >= r->least ? VERDICT_slower : VERDICT_undecided;
+}
+
+enum verdict rules_compare(struct judged *x, double threshold)
+{
+    bool counted = row_cost(x->base, "run.instructions") && row_cost(x->row, "run.instructions");
+    bool assembled = row_cost(x->base, "registers") && row_cost(x->row, "registers");
+    size_t n[4] = {0};
+    for (int i = 0; i < RULES; i++) {
+        const struct rule *r = &rules[i];
+        const double *from = row_cost(x->base, r->cost), *to = row_cost(x->row, r->cost);
+        if (!from || !to || (counted && (r->flags & TEXT)) || (assembled && (r->flags & ESTIMATE)))
+            continue;
+        enum verdict v = apply(r, *from, *to, threshold);
+        if (v == VERDICT_same)
+            continue;
+        n[v]++;
+        note(x, r->cost, *from, *to);
+        if (v != VERDICT_faster)
+            note_line(x, r->cost);
+    }
+    return n[VERDICT_slower]      ? VERDICT_slower
+           : n[VERDICT_undecided] ? VERDICT_undecided
+           : n[VERDICT_faster]    ? VERDICT_faster
+                                  : VERDICT_same;
+}

@@ -1,0 +1,192 @@
+/* command.h: what the files of the command `neso` share: its options, one row each, and reports to the user.
+ *
+ * main.c reads the command line, compile.c and run.c do the work; they see neso.h and libc,
+ * nothing else: what the command can do, an embedder can do. */
+#ifndef NESO_RUNTIME_COMMAND_H
+#define NESO_RUNTIME_COMMAND_H
+
+#include "runtime/neso.h"
+
+#include <stdbool.h>
+
+/* Exit status: good, the program failed, bad usage or bad input. */
+enum { GOOD, FAILED, BAD };
+
+enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128 };
+
+/*    option         short word            argument    where          meaning */
+#define OPTIONS(X) \
+    X(device,        0,    "device",        "NAME",    RUN | BENCH,          "cuda, cuda:1, interpreter, emulator, or best (the default): cuda if there is a GPU") \
+    X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN | BENCH,   "leave each kernel's PTX there") \
+    X(keep_ir,       0,    "keep-ir",       "DIR",     RUN | BENCH,   "leave each kernel's IR there, as traced: `neso compile` takes it, for any target") \
+    X(output_folder, 'o',  "output",        "DIR",     RUN,           "tables and plots go below this folder, rather than below the working folder") \
+    X(time_limit,    0,    "time-limit",    "SECONDS", RUN,           "end the program after that time: 10, 0.5; exit status 1") \
+    X(memory_limit,  0,    "memory-limit",  "SIZE",    RUN,           "end it when it has taken so much memory, tensors and all: 500K, 64M, 2G; exit status 1") \
+    X(break,         0,    "break",         "PLACE",   RUN,           "stop a kernel at FILE:LINE, in the first program there or in FILE:LINE@3, @1,2,0") \
+    X(races,         0,    "races",         "HOW LONG",RUN,           "watch the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
+    X(counts,        0,    "counts",        "[=FILE]", RUN | BENCH,          "on the emulator: say what launches cost; as JSON in FILE too (see `neso help counts`)") \
+    X(sample,        0,    "sample",        "N",       RUN | BENCH,          "with --counts: run N program instances of each launch only; results are incomplete") \
+    X(baseline,      0,    "baseline",      "FILE",    BENCH,         "compare with what --record kept; of a folder, the GPU's file") \
+    X(record,        0,    "record",        "FILE",    BENCH,         "keep what was measured, to compare with later") \
+    X(against,       0,    "against",       "NESO",    BENCH,         "compare with another build, measured in turns with this one") \
+    X(rounds,        0,    "rounds",        "N",       BENCH,         "how often each program runs, 3 unless told; more where that leaves doubts") \
+    X(threshold,     0,    "threshold",     "PCT",     BENCH,         "the least difference that counts; 2 is the default") \
+    X(allow_missing, 0,    "allow-missing", NULL,      BENCH,         "what the base has and this run did not measure is left out on purpose: no exit status 4") \
+    X(blind,         0,    "blind",         NULL,      BENCH,         "compare the times of kernels whose PTX is the same, too") \
+    X(json_out,      0,    "json",          "OUT",     BENCH,         "everything, as JSON") \
+    X(google,        0,    "google-json",   "OUT",     BENCH,         "the times, as Google Benchmark writes them") \
+    X(junit,         0,    "junit",         "OUT",     BENCH,         "a test case for each verdict, as JUnit's XML") \
+    X(markdown,      0,    "markdown",      "OUT",     BENCH,         "a table for a pull request") \
+    X(svg,           0,    "svg",           "OUT",     BENCH,         "the changes with their intervals, as a figure") \
+    X(annotate,      0,    "annotate",      NULL,      BENCH,         "warnings that GitHub shows beside the source; the default where GITHUB_ACTIONS=true") \
+    X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS | INSPECT | DIFF, "one entry a parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
+    X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS | INSPECT | DIFF, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
+    X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS | INSPECT | DIFF, "depth of software pipelines; 3 is the default") \
+    X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "registers a thread may have") \
+    X(no_fp_fusion,  0,    "no-fp-fusion",  NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "a * b + c, and a dot and an addition, round twice") \
+    X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF, "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
+    X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, cubin, sass or c") \
+    X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF, "write there rather than to standard output") \
+    X(time,          0,    "time",          NULL,      COMPILE,       "say what each stage and pass took") \
+    X(html,          0,    "html",          "FILE",    INSPECT,       "write a page that shows everything, and needs nothing but itself") \
+    X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "all of it as JSON; runtime/command/inspect.schema.json describes it") \
+    X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "and of the second build, where it is another's") \
+    X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "likewise") \
+    X(to_num_stages, 0,    "to-num-stages", "N",       DIFF,          "likewise") \
+    X(to_maxnreg,    0,    "to-maxnreg",    "N",       DIFF,          "likewise") \
+    X(to_target,     0,    "to-target",     "NAME",    DIFF,          "likewise") \
+    X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the list; see `neso help passes`") \
+    X(skip,          0,    "skip",          "NAMES",   RUN | COMPILE | INSPECT, "leave these passes out: see `neso help passes`") \
+    X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "run no further than this pass") \
+    X(print_after,   0,    "print-after",   "NAMES",   COMPILE,       "the IR after these passes, or after all, to standard error") \
+    X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "only where a pass changed something") \
+    X(explain,       0,    "explain",       "NAMES",   COMPILE,       "why these passes, or all, decided as they did") \
+    X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
+    X(json,          0,    "json",          NULL,      RUN | COMPILE | VARIANTS, "messages as JSON") \
+    X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE | BENCH, "compile what is in the cache too, and keep nothing") \
+    X(variants,      0,    "variants",      NULL,      COMPILE,       "--emit c: all that launches make of the signature; see `neso variants`") \
+    X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile them into the cache, and where there is a GPU assemble them") \
+    X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE | DIFF | BENCH, "run: name the device; compile: comments in the PTX; diff: PTX line by line") \
+    X(devices,       0,    "devices",       NULL,      DOCTOR,        "only the names of the devices that can be used, one a line")
+
+enum option {
+#define X(name, letter, word, argument, where, meaning) OPTION_##name,
+    OPTIONS(X)
+#undef X
+    OPTIONS_END
+};
+
+struct option_row {
+    char letter;
+    const char *word, *argument; /* "[=FILE]": it may be left out */
+    int where;
+    const char *meaning;
+};
+extern const struct option_row option_rows[OPTIONS_END];
+
+/* What the command line says; an option without argument has "". */
+struct given {
+    const char *options[OPTIONS_END];
+    int argc; /* what is no option */
+    char **argv;
+};
+
+/* -- main.c -- */
+
+/* A line on standard error; returns BAD. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+int complain(const char *format, ...);
+/* Shows what the last call had to say, warnings too; returns the exit status. */
+int report(const struct given *g, neso_context *ctx, neso_status status);
+/* An option's number, 0 where it is not given; false: it is none, and the user was told. */
+bool number(const struct given *g, enum option o, int *out);
+/* A context with the cache that the environment names. False, the user being told: it cannot be had. */
+bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx);
+/* The folder of the cache; false: there is to be none. */
+bool cache_folder(char *out, size_t n);
+/* Does a variable of the environment say yes, as Triton reads its own? */
+bool is_switched_on(const char *variable);
+/* The whole file, with a terminator; NULL, errno saying why. The caller frees it. */
+char *read_file(const char *path, size_t *length);
+int write_file(const char *path, const void *bytes, size_t length);
+
+/* -- compile.c -- */
+int compile_command(const struct given *g);
+
+/* What the command line says of how to compile; false: it is wrong, and the user was told. */
+bool read_options(const struct given *g, neso_compile_options *o);
+
+/* -- tools.c: tools that others make -- */
+/* Looks through PATH, then where CUDA's toolkit installs itself. */
+bool find_tool(const char *name, char *out, size_t n);
+/* Runs one, whose output and errors go where ours go, or into a file. */
+int tool_run(char *const argv[], const char *output);
+/* The number in front of some words of what a tool reported; 0: they are not there. */
+int tool_number(const char *report, const char *words);
+/* A name in the folder for temporary files, for mkstemp and mkdtemp. */
+void temporary_name(char *out, size_t n);
+/* A private folder for what tools read and write. */
+struct workshop {
+    char folder[256], ptx[300], cubin[300], log[300];
+};
+/* False: the user was told. */
+bool workshop_open(struct workshop *w);
+void workshop_close(struct workshop *w);
+/* The PTX's cubin in w->cubin, by this ptxas. `logs`: it reports what a kernel takes, in w->log. */
+int workshop_assemble(struct workshop *w, const char *ptxas, const char *ptx, size_t length, bool logs);
+/* "sm_90a" of a PTX text. */
+void ptx_target(const char *ptx, char *out, size_t n);
+#define TOOLKIT "CUDA's toolkit (Debian: nvidia-cuda-toolkit; NVIDIA's repository: cuda-nvcc-13-0, cuda-nvdisasm-13-0)"
+
+/* -- embed.c -- */
+/* Writes PATH.c and PATH.h with kernels of one or more signatures. */
+int embed(const struct given *g, neso_context *ctx, neso_module *module, const char *kernel,
+          const neso_compile_options *options, const char *path);
+
+/* -- bench.c -- */
+int bench_command(const struct given *g);
+
+/* -- bench_rules.c -- */
+/* How costs decide, on standard output. */
+void bench_rules_print(void);
+
+/* -- variants.c -- */
+int variants_command(const struct given *g);
+
+/* -- counts.c -- */
+/* What was counted, as --counts asks. */
+int counts_report(const struct given *g, neso_context *ctx);
+
+/* -- inspect.c, diff.c -- */
+int inspect_command(const struct given *g);
+int diff_command(const struct given *g);
+
+/* -- keep.c -- */
+bool keeps_texts(const struct given *g);
+/* Makes the folders that are asked for. */
+int keep_folders(const struct given *g);
+/* Leaves a kernel's texts there. */
+void keep_texts(const struct given *g, neso_context *ctx, neso_kernel *kernel);
+
+/* -- files.c -- */
+/* For neso_run_options.save: writes a program's file below a folder, made where it is not there. */
+int save_below(const char *folder, const char *path, const char *text, size_t length);
+/* The same for choices of autotuning, which go into the folder of the cache (NULL: there is none). */
+int save_choice(const char *cache, const char *path, const char *text, size_t length);
+
+/* -- run.c -- */
+int run_command(const struct given *g);
+/* The files beside a program, that it may import. */
+struct beside {
+    char folder[4096];
+    int nfiles;
+    char *files[64]; /* imported texts, kept until the end */
+};
+void beside_open(struct beside *b, const char *path);
+void beside_close(struct beside *b);
+const char *beside_find(void *beside, const char *module, size_t *length);
+int doctor_command(const struct given *g);
+
+#endif

@@ -1,0 +1,206 @@
+/* compile.c: `neso compile`: one kernel to the stage asked for; to cubin and SASS by the tools
+ * of CUDA where they are. */
+#include "runtime/command/command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int write_output(const struct given *g, const void *bytes, size_t length)
+{
+    const char *path = g->options[OPTION_output];
+    if (path)
+        return write_file(path, bytes, length);
+    return fwrite(bytes, 1, length, stdout) == length
+               ? GOOD
+               : complain("cannot write the output: %s", strerror(errno));
+}
+
+/* The kernel's cubin in w->cubin. */
+static int assemble(const struct given *g, neso_context *ctx, neso_kernel *kernel, struct workshop *w)
+{
+    char ptxas[PATH_MAX];
+    const char *ptx;
+    size_t length;
+    neso_status status = neso_kernel_text(kernel, NESO_TEXT_PTX, &ptx, &length);
+    if (status != NESO_OK)
+        return report(g, ctx, status);
+    if (!find_tool("ptxas", ptxas, sizeof ptxas))
+        return complain("--emit cubin and --emit sass need ptxas, of " TOOLKIT);
+    return workshop_assemble(w, ptxas, ptx, length, false);
+}
+
+static int emit_cubin(const struct given *g, const struct workshop *w)
+{
+    size_t length = 0;
+    char *bytes = read_file(w->cubin, &length);
+    if (!bytes)
+        return complain("cannot read %s: %s", w->cubin, strerror(errno));
+    int result = write_output(g, bytes, length);
+    free(bytes);
+    return result;
+}
+
+static int emit_sass(const struct given *g, struct workshop *w)
+{
+    char tool[PATH_MAX];
+    char *nvdisasm[] = {tool, "-c", "-g", w->cubin, NULL}, *cuobjdump[] = {tool, "-sass", w->cubin, NULL};
+    const char *path = g->options[OPTION_output];
+    bool has_nvdisasm = find_tool("nvdisasm", tool, sizeof tool);
+    if (!has_nvdisasm && !find_tool("cuobjdump", tool, sizeof tool))
+        return complain("--emit sass needs nvdisasm or cuobjdump, of " TOOLKIT);
+    if (path && !freopen(path, "wb", stdout))
+        return complain("cannot write %s: %s", path, strerror(errno));
+    return tool_run(has_nvdisasm ? nvdisasm : cuobjdump, NULL);
+}
+
+static int emit_assembled(const struct given *g, neso_context *ctx, neso_kernel *kernel, bool sass)
+{
+    struct workshop w;
+    if (!workshop_open(&w))
+        return BAD;
+    int result = assemble(g, ctx, kernel, &w);
+    if (result == GOOD)
+        result = sass ? emit_sass(g, &w) : emit_cubin(g, &w);
+    workshop_close(&w);
+    return result;
+}
+
+/* -- compile -- */
+
+static void write_dump(void *user, const char *pass, const char *text, size_t length)
+{
+    (void)user;
+    (void)pass;
+    fwrite(text, 1, length, stderr);
+}
+
+enum emit { EMIT_CUBIN = 100, EMIT_SASS, EMIT_C };
+
+/* A neso_text, or one of the above; 0: unknown. */
+static int find_emit(const struct given *g)
+{
+    const char *word = g->options[OPTION_emit];
+    bool partial = g->options[OPTION_passes] || g->options[OPTION_stop_after];
+    if (!word)
+        return partial ? NESO_TEXT_OPT : NESO_TEXT_PTX;
+    if (strcmp(word, "cubin") == 0 || strcmp(word, "sass") == 0)
+        return *word == 'c' ? EMIT_CUBIN : EMIT_SASS;
+    if (strcmp(word, "c") == 0)
+        return g->options[OPTION_output]
+                   ? EMIT_C
+                   : (complain("--emit c writes two files: -o NAME or -o NAME.c makes NAME.c and NAME.h"), 0);
+    for (int i = 1; neso_text_name((neso_text)i); i++)
+        if (strcmp(neso_text_name((neso_text)i), word) == 0)
+            return i;
+    complain("--emit: unknown '%s': expected %s", word, option_rows[OPTION_emit].meaning);
+    return 0;
+}
+
+bool read_options(const struct given *g, neso_compile_options *o)
+{
+    const char *const *s = g->options;
+    *o = (neso_compile_options){.size = sizeof *o};
+    o->signature = s[OPTION_signature];
+    o->target = s[OPTION_target];
+    o->passes = s[OPTION_passes];
+    o->skip = s[OPTION_skip];
+    o->no_fp_fusion = s[OPTION_no_fp_fusion] != NULL;
+    o->stop_after = s[OPTION_stop_after];
+    o->print_after = s[OPTION_print_after];
+    o->explain = s[OPTION_explain];
+    o->print_changed = s[OPTION_print_changed] != NULL;
+    o->verify_each = s[OPTION_verify_each] != NULL;
+    o->verbose_ptx = s[OPTION_verbose] != NULL;
+    o->time = s[OPTION_time] != NULL;
+    o->write = write_dump;
+    o->debug = is_switched_on("TRITON_DEBUG");
+    return number(g, OPTION_num_warps, &o->num_warps) && number(g, OPTION_num_stages, &o->num_stages) &&
+           number(g, OPTION_maxnreg, &o->max_registers);
+}
+
+static void print_times(neso_kernel *kernel)
+{
+    neso_resources r = {.size = sizeof r};
+    neso_kernel_resources(kernel, &r);
+    fprintf(stderr, "trace %.3f ms, opt %.3f ms, codegen %.3f ms\n", 1e3 * r.trace_seconds,
+            1e3 * r.opt_seconds, 1e3 * r.codegen_seconds);
+}
+
+/* What is to be made of which kernel. */
+struct order {
+    const char *kernel; /* NULL: the only one */
+    int emit;
+    neso_compile_options options;
+};
+
+static int compile_module(const struct given *g, neso_context *ctx, neso_module *module,
+                          const struct order *order)
+{
+    neso_kernel *kernel;
+    const char *text;
+    size_t length;
+    int emit = order->emit;
+    if (emit == EMIT_C)
+        return embed(g, ctx, module, order->kernel, &order->options, g->options[OPTION_output]);
+    neso_status status = neso_kernel_compile(module, order->kernel, &order->options, &kernel);
+    int result = report(g, ctx, status);
+    if (result)
+        return result;
+    if (order->options.time)
+        print_times(kernel);
+    if (emit >= EMIT_CUBIN) {
+        result = emit_assembled(g, ctx, kernel, emit == EMIT_SASS);
+    } else {
+        status = neso_kernel_text(kernel, (neso_text)emit, &text, &length);
+        result = status == NESO_OK ? write_output(g, text, length) : report(g, ctx, status);
+    }
+    neso_kernel_release(kernel);
+    return result;
+}
+
+static int compile_file(const struct given *g, const char *path, const struct order *order)
+{
+    neso_context *ctx;
+    neso_module *module;
+    char tool[PATH_MAX];
+    size_t length = 0;
+    char *text = read_file(path, &length);
+    if (!text)
+        return complain("cannot read %s: %s", path, strerror(errno));
+    if (!context_open(g, 0, 0, &ctx)) {
+        free(text);
+        return BAD;
+    }
+    /* Where there is no ptxas, the driver assembles: then the GPU must be the context's device. */
+    if (order->emit >= EMIT_CUBIN && order->emit != EMIT_C && !find_tool("ptxas", tool, sizeof tool))
+        neso_context_use_device(ctx, "cuda", NULL);
+    struct beside beside;
+    beside_open(&beside, path);
+    neso_status status = neso_module_from_files(ctx, path, text, length, beside_find, &beside, &module);
+    beside_close(&beside);
+    free(text);
+    int result = report(g, ctx, status);
+    if (status == NESO_OK) {
+        result = compile_module(g, ctx, module, order);
+        neso_module_release(module);
+    }
+    neso_context_release(ctx);
+    return result;
+}
+
+int compile_command(const struct given *g)
+{
+    char *path = g->argv[0], *colons = strstr(path, "::");
+    struct order order = {.emit = find_emit(g)};
+    if (!order.emit || !read_options(g, &order.options))
+        return BAD;
+    order.options.until = order.emit < EMIT_CUBIN ? (neso_text)order.emit : NESO_TEXT_PTX;
+    if (colons) {
+        *colons = '\0';
+        order.kernel = colons + 2;
+    }
+    return compile_file(g, path, &order);
+}

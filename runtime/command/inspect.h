@@ -1,0 +1,138 @@
+/* inspect.h: what there is to see of one compiled kernel, and the files of `neso inspect` and `neso
+ * diff` that gather, write and compare it.
+ *
+ *     inspect.c ──► build.c ──► struct build ──► json.c ──► JSON ──► the page (inspect.html)
+ *                               │    ▲                                             └─► diff.c
+ *                               └────┴── assembled.c (what ptxas and a disassembler add), hints.c (compiles again,
+ *                                        with more promises)
+ */
+#ifndef NESO_RUNTIME_COMMAND_INSPECT_H
+#define NESO_RUNTIME_COMMAND_INSPECT_H
+
+#include "runtime/command/command.h"
+
+#include <stddef.h>
+
+/* -- text.c: text that grows -- */
+
+/* `s` is terminated, or NULL while empty. Where memory runs out the command ends, saying so. */
+struct buffer {
+    char *s;
+    size_t n, room;
+};
+void put_bytes(struct buffer *b, const char *s, size_t n);
+void put_string(struct buffer *b, const char *s);
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void put_format(struct buffer *b, const char *format, ...);
+/* As JSON has it, quotes included; what is no UTF-8 becomes U+FFFD, and `<` an escape, for pages. */
+void put_json(struct buffer *b, const char *s, size_t n);
+void buffer_free(struct buffer *b);
+/* Room for one more in an array of n that doubles. */
+void *array_grown(void *array, size_t n, size_t bytes);
+
+/* -- what there is to see -- */
+
+/* A place; line 0: none. File 0 is the one that was asked for. */
+struct place {
+    int file, line, column;
+};
+
+struct stage {
+    char name[24];
+    const char *kind; /* "ir", "mir", "ptx", "sass" */
+    struct buffer text;
+};
+
+/* What a pass had to say. */
+struct note {
+    char pass[32];
+    struct place at;
+    char *text;
+    char *better, *needs; /* what it would say if the signature promised what `needs` lists; NULL: nothing better is known */
+};
+
+/* What ptxas says; -1: it was not asked. */
+struct assembled {
+    int registers, spill_bytes, barriers;
+};
+
+struct build {
+    char file[256]; /* without folders */
+    const char *kernel, *signature;
+    char target[24];
+    neso_compile_options options;
+    struct buffer source, live; /* live: what machine IR says behind itself of live ranges */
+    struct stage *stages;
+    size_t nstages;
+    struct note *notes;
+    size_t nnotes;
+    neso_param *params; /* strings of `kernel_object` */
+    size_t nparams;
+    neso_resources resources;
+    neso_limits limits;
+    struct assembled assembled;
+    const char *plan; /* JSON */
+    neso_kernel *kernel_object;
+};
+
+/* -- build.c -- */
+/* Compiles and looks; false: the messages are reported. `module` and options outlive the build. */
+bool build_make(struct build *b, const struct given *g, neso_context *ctx, neso_module *module, const char *kernel,
+                const neso_compile_options *options);
+void build_free(struct build *b);
+struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n);
+const struct stage *build_stage(const struct build *b, const char *kind);
+/* Is it one that decides, rather than one that only tidies? */
+bool note_decides(const struct note *n);
+/* Reads the notes of a text, as --explain has them. */
+void notes_read(struct note **notes, size_t *n, const char *text);
+void notes_free(struct note *notes, size_t n);
+/* Where each line of a stage comes from; as many as there are lines. */
+struct place *stage_places(const struct build *b, const struct stage *s, size_t *nlines);
+/* Is this line an instruction, of PTX or machine IR? Its name, or NULL. */
+const char *line_instruction(const char *line, size_t n, size_t *length);
+/* The next file that PTX names behind `at`: its number, as places have it, and its name; NULL: there is
+ * none. */
+const char *build_next_file(const char *at, int *file, size_t *length);
+/* Programs that fit on a multiprocessor, and what keeps more away. */
+int build_occupancy(const struct build *b, const char **limit);
+/* The instructions of a text and how often each stands there, by name. */
+struct count {
+    char name[48];
+    int n;
+};
+struct count *stage_histogram(const struct stage *s, size_t *n);
+
+/* -- assembled.c -- */
+/* Registers and SASS, where ptxas and a disassembler are found. */
+void build_assemble(struct build *b);
+
+/* -- hints.c -- */
+/* Which promises of the signature would make notes better? */
+void build_hints(struct build *b, neso_module *module);
+
+/* -- json.c -- */
+void build_json(const struct build *b, struct buffer *out);
+/* A value that was read: `first` is an object's or array's first entry. */
+enum json_kind { JSON_null, JSON_bool, JSON_number, JSON_string, JSON_array, JSON_object };
+struct json {
+    enum json_kind kind;
+    char *name, *string; /* in an object; of a string, and of a number as it was written */
+    struct json *first, *next;
+};
+/* NULL: it is none. */
+struct json *json_read(const char *text);
+void json_free(struct json *j);
+const struct json *json_member(const struct json *j, const char *name);
+
+/* -- inspect.c -- */
+/* Compiles FILE::KERNEL, which is cut at its colons, and lets `use` look. */
+int inspect_file(const struct given *g, char *path, const neso_compile_options *options,
+                 int (*use)(const struct given *g, const struct build *b, void *ctx), void *ctx);
+
+/* -- the page -- */
+extern const char inspect_html[];
+
+#endif

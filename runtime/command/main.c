@@ -1,0 +1,393 @@
+/* main.c: the command `neso`, over neso.h and libc: what the command can do, an embedder can do.
+ *
+ * Commands and options are two tables, from which parsing, help and messages come. The files of the command
+ * are the ones that read the environment, open files, print and exit. Exit status: 0 good, 1 the program
+ * failed, 2 bad usage or bad input. */
+#include "runtime/command/command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+const struct option_row option_rows[] = {
+#define X(name, letter, word, argument, where, meaning) {letter, word, argument, where, meaning},
+    OPTIONS(X)
+#undef X
+};
+
+static int help_command(const struct given *g);
+
+static const struct command_row {
+    enum command bit;
+    const char *word, *arguments;
+    int least, most; /* arguments; most -1: all that follow, options too */
+    int (*run)(const struct given *g);
+    const char *meaning;
+} command_rows[] = {
+    {RUN, "run", "PROGRAM.py [ARG...]", 1, -1, run_command,
+     "run a whole program: host part, and kernels on a device"},
+    {COMPILE, "compile", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, compile_command,
+     "compile one kernel, print a stage of it"},
+    {VARIANTS, "variants", "FILE.py[::KERNEL]", 1, 1, variants_command,
+     "list what launches can make of a signature: arguments of 1, multiples of 16"},
+    {INSPECT, "inspect", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, inspect_command,
+     "one compiled kernel: every stage, and why it became what it is"},
+    {BENCH, "bench", "PROGRAM.py...", 1, 1000, bench_command,
+     "are the kernels as fast as they were? measure, or without a GPU count, and compare"},
+    {DIFF, "diff", "BUILD [BUILD]", 1, 2, diff_command,
+     "what differs between two builds: FILE.py::KERNEL, or what inspect --json saved as FILE.json"},
+    {DOCTOR, "doctor", "", 0, 0, doctor_command, "what is here: driver, GPUs, assembler, disassembler"},
+    {HELP, "help", "[COMMAND | TOPIC]", 0, 1, help_command, "this, or a table"},
+};
+enum { COMMANDS = sizeof command_rows / sizeof *command_rows };
+
+/* -- messages -- */
+
+int complain(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fflush(stdout);
+    fputs("neso: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return BAD;
+}
+
+int report(const struct given *g, neso_context *ctx, neso_status status)
+{
+    const char *text = g->options[OPTION_json] ? neso_diagnostics_json(ctx) : neso_error_text(ctx);
+    fflush(stdout);
+    if (neso_diagnostic_count(ctx) > 0 || status != NESO_OK)
+        fputs(text, stderr);
+    return status == NESO_OK ? GOOD : status == NESO_FAILED ? FAILED : BAD;
+}
+
+/* How many letters to change, drop or add to make one word the other; past the end of small words, many. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { MOST = 32 };
+    size_t row[MOST + 1], n = strlen(a), k = strlen(b);
+    if (n > MOST || k > MOST)
+        return MOST;
+    for (size_t j = 0; j <= k; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= k; j++) {
+            size_t change = corner + (a[i - 1] != b[j - 1]);
+            corner = row[j];
+            size_t least = row[j - 1] < row[j] ? row[j - 1] + 1 : row[j] + 1;
+            row[j] = change < least ? change : least;
+        }
+    }
+    return row[k];
+}
+
+/* -- the command line -- */
+
+static void print_options(FILE *to, int where)
+{
+    for (int i = 0; i < OPTIONS_END; i++) {
+        const struct option_row *o = &option_rows[i];
+        if (!(o->where & where))
+            continue;
+        char left[64];
+        const char *space = o->argument && *o->argument != '[' ? " " : "",
+                   *argument = o->argument ? o->argument : "";
+        if (o->letter)
+            snprintf(left, sizeof left, "-%c, --%s%s%s", o->letter, o->word, space, argument);
+        else
+            snprintf(left, sizeof left, "--%s%s%s", o->word, space, argument);
+        fprintf(to, "    %-24s %s\n", left, o->meaning);
+    }
+}
+
+static void print_command(FILE *to, const struct command_row *c)
+{
+    fprintf(to, "neso %s%s%s\n    %s\n", c->word, *c->arguments ? " " : "", c->arguments, c->meaning);
+    print_options(to, (int)c->bit);
+}
+
+static void print_usage(FILE *to)
+{
+    fprintf(to, "neso %s: Triton kernels to PTX\n", neso_version());
+    for (int i = 0; i < COMMANDS; i++) {
+        fputc('\n', to);
+        print_command(to, &command_rows[i]);
+    }
+    fputs("\nTopics of help:", to);
+    for (size_t i = 0; neso_help_topic(i); i++)
+        fprintf(to, " %s", neso_help_topic(i));
+    fputs(
+        "\n\nDevices: cuda is a GPU; interpreter and emulator are this machine's CPU: the one runs kernels "
+        "as\n"
+        "traced, the other the PTX that a GPU would get.\n"
+        "Environment: NESO_DEVICE is --device's default, NESO_RACES --races's; TRITON_INTERPRET=1 "
+        "means the\n"
+        "interpreter, also where the program sets it itself, unless --device is given. TRITON_DEBUG=1 checks "
+        "what\nkernels assert.\n"
+        "NESO_CACHE_DIR is where compiled kernels are kept (default: neso in XDG_CACHE_HOME or ~/.cache);\n"
+        "NESO_CACHE=off keeps none, NESO_CACHE=strict makes it an error where one is not there.\n"
+        "Exit status: 0 good, 1 the program failed, came to a limit or is slower, 2 bad usage or bad input, "
+        "3 bench is "
+        "undecided,\n4 bench did not measure all that the base has.\n",
+        to);
+}
+
+bool is_switched_on(const char *variable)
+{
+    static const char *const words[] = {"1", "y", "on", "yes", "true"};
+    const char *value = getenv(variable);
+    for (size_t i = 0; value && i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(value, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static const struct command_row *find_command(const char *word)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(command_rows[i].word, word) == 0)
+            return &command_rows[i];
+    return NULL;
+}
+
+static int unknown_command(const char *word)
+{
+    complain("unknown command '%s': the commands are", word);
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(stderr, "    %-8s %s\n", command_rows[i].word, command_rows[i].meaning);
+    return BAD;
+}
+
+static int unknown_option(const struct command_row *c, const char *word, size_t n)
+{
+    char name[40], suggestion[80] = "";
+    snprintf(name, sizeof name, "%.*s", (int)n, word);
+    size_t best = 3;
+    for (int i = 0; i < OPTIONS_END; i++) {
+        size_t d = distance(name, option_rows[i].word);
+        if ((option_rows[i].where & (int)c->bit) && d < best && d < strlen(option_rows[i].word)) {
+            best = d;
+            snprintf(suggestion, sizeof suggestion, "; did you mean --%s?", option_rows[i].word);
+        }
+    }
+    complain("%s has no option --%s%s", c->word, name, suggestion);
+    return complain("see `neso help %s`", c->word);
+}
+
+/* The option that `arg` spells, with what follows `=` in *value; OPTIONS_END: none. */
+static enum option find_option(const struct command_row *c, const char *arg, const char **value)
+{
+    const char *word = arg + 2, *equals = strchr(arg, '=');
+    size_t n = equals ? (size_t)(equals - word) : strlen(word);
+    bool is_letter = arg[1] != '-';
+    *value = equals && !is_letter ? equals + 1 : NULL;
+    for (int i = 0; i < OPTIONS_END; i++) {
+        const struct option_row *o = &option_rows[i];
+        if (!(o->where & (int)c->bit))
+            continue;
+        if (is_letter ? arg[1] == o->letter && !arg[2]
+                      : strlen(o->word) == n && memcmp(o->word, word, n) == 0)
+            return (enum option)i;
+    }
+    return OPTIONS_END;
+}
+
+/* Reads options up to the end, or up to the first argument of a command that passes the rest on. */
+static int parse(const struct command_row *c, int argc, char **argv, struct given *g)
+{
+    g->argv = argv;
+    for (int i = 0; i < argc; i++) {
+        const char *arg = argv[i], *value;
+        if (arg[0] != '-' || !arg[1]) {
+            g->argv[g->argc++] = argv[i];
+            if (c->most >= 0)
+                continue;
+            while (++i < argc)
+                g->argv[g->argc++] = argv[i];
+            break;
+        }
+        if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+            print_command(stdout, c);
+            return -1;
+        }
+        enum option o = find_option(c, arg, &value);
+        if (o == OPTIONS_END)
+            return arg[1] == '-' ? unknown_option(c, arg + 2, strcspn(arg + 2, "="))
+                                 : unknown_option(c, arg + 1, 1);
+        const struct option_row *row = &option_rows[o];
+        if (value && !row->argument)
+            return complain("--%s takes no argument", row->word);
+        bool needs = row->argument && *row->argument != '[';
+        if (!value && needs && i + 1 == argc)
+            return complain("--%s needs %s: %s", row->word, row->argument, row->meaning);
+        g->options[o] = value ? value : needs ? argv[++i] : "";
+    }
+    if (g->argc < c->least)
+        return complain("usage: neso %s %s", c->word, c->arguments);
+    if (c->most >= 0 && g->argc > c->most)
+        return complain("unexpected '%s'; usage: neso %s %s", g->argv[c->most], c->word, c->arguments);
+    return GOOD;
+}
+
+bool number(const struct given *g, enum option o, int *out)
+{
+    const char *s = g->options[o];
+    char *end;
+    *out = 0;
+    if (!s)
+        return true;
+    errno = 0;
+    long n = strtol(s, &end, 10);
+    if (errno == 0 && end != s && !*end && n > 0 && n <= INT_MAX) {
+        *out = (int)n;
+        return true;
+    }
+    complain("--%s: expected a number from 1 up, found '%s'", option_rows[o].word, s);
+    return false;
+}
+
+/* -- files -- */
+
+char *read_file(const char *path, size_t *length)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return NULL;
+    char *text = NULL, *grown;
+    size_t n = 0, room = 0;
+    do {
+        if (n + 1 >= room) {
+            room = room ? 2 * room : 65536;
+            grown = realloc(text, room);
+            if (!grown)
+                break;
+            text = grown;
+        }
+        n += fread(text + n, 1, room - n - 1, f);
+    } while (!feof(f) && !ferror(f));
+    int error = ferror(f) ? errno : text && feof(f) ? 0 : ENOMEM;
+    fclose(f);
+    if (error) {
+        free(text);
+        errno = error;
+        return NULL;
+    }
+    text[n] = '\0';
+    *length = n;
+    return text;
+}
+
+int write_file(const char *path, const void *bytes, size_t length)
+{
+    FILE *f = fopen(path, "wb");
+    bool good = f && fwrite(bytes, 1, length, f) == length;
+    if (f && fclose(f) != 0)
+        good = false;
+    return good ? GOOD : complain("cannot write %s: %s", path, strerror(errno));
+}
+
+/* -- contexts -- */
+
+bool cache_folder(char *out, size_t n)
+{
+    const char *off = getenv("NESO_CACHE"), *folder = getenv("NESO_CACHE_DIR");
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length;
+    if (off && strcmp(off, "off") == 0)
+        return false;
+    if (folder && *folder)
+        length = snprintf(out, n, "%s", folder);
+    else if (xdg && *xdg == '/')
+        length = snprintf(out, n, "%s/neso", xdg);
+    else if (home && *home)
+        length = snprintf(out, n, "%s/.cache/neso", home);
+    else
+        return false;
+    return length >= 0 && (size_t)length < n;
+}
+
+bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx)
+{
+    char folder[PATH_MAX];
+    const char *word = getenv("NESO_CACHE");
+    neso_context_options o = {.size = sizeof o, .memory_limit = memory_limit, .time_limit_ms = time_limit_ms};
+    if (word && *word && strcmp(word, "off") != 0 && strcmp(word, "strict") != 0 && strcmp(word, "on") != 0) {
+        complain("NESO_CACHE: expected on, off or strict, found '%s'", word);
+        return false;
+    }
+    if (!g->options[OPTION_no_cache] && cache_folder(folder, sizeof folder))
+        o.cache = folder;
+    o.cache_strict = word && strcmp(word, "strict") == 0 && !g->options[OPTION_precompile];
+    if (o.cache_strict && !o.cache && !g->options[OPTION_no_cache]) {
+        complain("NESO_CACHE=strict, and no folder for it: set NESO_CACHE_DIR");
+        return false;
+    }
+    if (neso_context_create(&o, ctx) == NESO_OK)
+        return true;
+    complain("out of memory");
+    return false;
+}
+
+/* -- help -- */
+
+static int help_command(const struct given *g)
+{
+    neso_context *ctx;
+    const char *text;
+    const struct command_row *c = g->argc ? find_command(g->argv[0]) : NULL;
+    if (!g->argc)
+        print_usage(stdout);
+    if (c)
+        print_command(stdout, c);
+    if (c && c->bit == BENCH)
+        bench_rules_print();
+    if (!g->argc || c)
+        return GOOD;
+    if (neso_context_create(NULL, &ctx) != NESO_OK)
+        return complain("out of memory");
+    neso_status status = neso_help(ctx, g->argv[0], &text);
+    int result = status == NESO_OK ? GOOD : report(g, ctx, status);
+    fputs(text, stdout);
+    neso_context_release(ctx);
+    return result;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    struct given g = {{0}, 0, NULL};
+    const char *word = argc > 1 ? argv[1] : "";
+    if (argc < 2) {
+        print_usage(stderr);
+        return BAD;
+    }
+    if (strcmp(word, "--version") == 0) {
+        printf("neso %s\n", neso_version());
+        return GOOD;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        print_usage(stdout);
+        return GOOD;
+    }
+    const struct command_row *c = find_command(word);
+    if (!c)
+        return unknown_command(word);
+    int result = parse(c, argc - 2, argv + 2, &g);
+    return result < 0 ? GOOD : result ? result : c->run(&g);
+}
+
+int main(int argc, char **argv)
+{
+    int result = dispatch(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return complain("cannot write the output: %s", strerror(errno));
+    return result;
+}

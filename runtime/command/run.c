@@ -1,0 +1,312 @@
+/* run.c: `neso run`: a whole program, with the process's output, environment and
+ * files; and `neso doctor`. */
+#include "runtime/command/command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* -- run -- */
+
+struct session {
+    const struct given *given;
+    neso_context *ctx;
+    struct beside beside;
+    char *loaded;    /* the latest other file */
+    char line[4096]; /* the latest of the user's */
+};
+
+static void write_program(void *user, const char *text, size_t length, int to_stderr)
+{
+    (void)user;
+    if (to_stderr)
+        fflush(stdout);
+    fwrite(text, 1, length, to_stderr ? stderr : stdout);
+}
+
+static const char *get_variable(void *user, const char *name)
+{
+    (void)user;
+    return getenv(name);
+}
+
+void beside_open(struct beside *b, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    *b = (struct beside){.nfiles = 0};
+    snprintf(b->folder, sizeof b->folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+}
+
+void beside_close(struct beside *b)
+{
+    for (int i = 0; i < b->nfiles; i++)
+        free(b->files[i]);
+}
+
+const char *beside_find(void *beside, const char *module, size_t *length)
+{
+    struct beside *b = beside;
+    char path[PATH_MAX];
+    if (b->nfiles == (int)(sizeof b->files / sizeof *b->files))
+        return NULL;
+    int n = snprintf(path, sizeof path, "%s/", b->folder);
+    for (const char *m = module; *m && n + 20 < (int)sizeof path; m++)
+        path[n++] = *m == '.' ? '/' : *m;
+    snprintf(path + n, sizeof path - (size_t)n, ".py");
+    char *text = read_file(path, length);
+    return text ? b->files[b->nfiles++] = text : NULL;
+}
+
+static const char *find_module(void *user, const char *module, size_t *length)
+{
+    return beside_find(&((struct session *)user)->beside, module, length);
+}
+
+static int save_file(void *user, const char *path, const char *text, size_t length)
+{
+    const struct given *g = ((struct session *)user)->given;
+    const char *folder = g->options[OPTION_output_folder], *cache = getenv("NESO_CACHE_DIR");
+    if (save_choice(cache, path, text, length) == 0)
+        return 0;
+    return save_below(folder && *folder ? folder : ".", path, text, length);
+}
+
+static const char *load_file(void *user, const char *path, size_t *length)
+{
+    struct session *s = user;
+    free(s->loaded);
+    s->loaded = read_file(path, length);
+    return s->loaded;
+}
+
+static void compiled(void *user, neso_kernel *kernel)
+{
+    struct session *s = user;
+    keep_texts(s->given, s->ctx, kernel);
+}
+
+/* A line of standard input. */
+static const char *ask(void *user, const char *prompt)
+{
+    struct session *s = user;
+    fputs(prompt, stdout);
+    fflush(stdout);
+    if (!fgets(s->line, sizeof s->line, stdin)) {
+        putchar('\n');
+        return NULL;
+    }
+    s->line[strcspn(s->line, "\r\n")] = '\0';
+    return s->line;
+}
+
+static const char *choose_device(const struct given *g)
+{
+    const char *variable = getenv("NESO_DEVICE");
+    if (g->options[OPTION_device])
+        return g->options[OPTION_device];
+    if (g->options[OPTION_break] || is_switched_on("TRITON_INTERPRET"))
+        return "interpreter";
+    return variable && *variable ? variable : "best";
+}
+
+static bool choose_races(const struct given *g, int *out)
+{
+    static const char *const words[] = {"start", "off", "all"};
+    const char *variable = getenv("NESO_RACES"), *word = g->options[OPTION_races];
+    word = word ? word : variable && *variable ? variable : "start";
+    for (*out = 0; *out < 3; (*out)++)
+        if (strcmp(words[*out], word) == 0)
+            return true;
+    complain("--races: expected start, all or off, found '%s'", word);
+    return false;
+}
+
+static int run_program(struct session *s, const char *path, const char *text, size_t length)
+{
+    const struct given *g = s->given;
+    neso_run_options o = {.size = sizeof o, .argc = g->argc, .argv = (const char *const *)g->argv};
+    o.write = write_program;
+    o.getenv = get_variable;
+    o.find = find_module;
+    o.compiled = keeps_texts(g) ? compiled : NULL;
+    o.user = s;
+    o.save = save_file;
+    o.load = load_file;
+    const char *cache = getenv("NESO_CACHE_DIR");
+    o.cache = cache && *cache ? cache : NULL;
+    o.break_at = g->options[OPTION_break];
+    o.skip = g->options[OPTION_skip];
+    o.keep_device = g->options[OPTION_device] != NULL;
+    o.ask = ask;
+    int sample;
+    if (!choose_races(g, &o.races) || !number(g, OPTION_sample, &sample))
+        return BAD;
+    neso_status status = neso_context_use_device(s->ctx, choose_device(g), NULL);
+    if (status != NESO_OK)
+        return report(g, s->ctx, status);
+    if (g->options[OPTION_counts] && (status = neso_counts_start(s->ctx, sample)) != NESO_OK)
+        return report(g, s->ctx, status);
+    if (g->options[OPTION_verbose])
+        fprintf(stderr, "neso: running %s on %s\n", path, neso_context_device_text(s->ctx));
+    status = neso_program_run(s->ctx, path, text, length, &o);
+    int result = report(g, s->ctx, status);
+    if (status == NESO_OUT_OF_MEMORY)
+        result = FAILED; /* a limit that the program came to, rather than bad input */
+    int counted = g->options[OPTION_counts] ? counts_report(g, s->ctx) : GOOD;
+    return result ? result : counted;
+}
+
+/* Objects of a program live until its end, and a benchmark launches many times: three quarters of
+ * what the machine has. */
+static size_t memory_most(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    const size_t most = (size_t)32 << 30,
+                 here = pages > 0 && page > 0 ? (size_t)pages / 4 * 3 * (size_t)page : most;
+    return here < most ? here : most;
+}
+
+/* --memory-limit, 0 where it is not given; false: it is none, and the user was told. */
+static bool read_size(const struct given *g, size_t *bytes)
+{
+    const char *s = g->options[OPTION_memory_limit];
+    static const char units[] = "KMGT";
+    char *end;
+    *bytes = 0;
+    if (!s)
+        return true;
+    double n = strtod(s, &end);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    if (unit)
+        n = ldexp(n, 10 * (int)(unit - units + 1));
+    if (end != s && !end[unit != NULL] && n >= 1 && n < 0x1p62) {
+        *bytes = (size_t)n;
+        return true;
+    }
+    complain("--memory-limit: expected a size such as 500K, 64M or 2G, found '%s'", s);
+    return false;
+}
+
+/* --time-limit, likewise. */
+static bool read_time(const struct given *g, int64_t *ms)
+{
+    const char *s = g->options[OPTION_time_limit];
+    char *end;
+    *ms = 0;
+    if (!s)
+        return true;
+    double seconds = strtod(s, &end);
+    if (end != s && !*end && seconds >= 0.001 && seconds < 1e12) {
+        *ms = (int64_t)(seconds * 1e3);
+        return true;
+    }
+    complain("--time-limit: expected a number of seconds from 0.001 up, found '%s'", s);
+    return false;
+}
+
+int run_command(const struct given *g)
+{
+    struct session s = {.given = g};
+    const char *path = g->argv[0];
+    size_t length = 0, memory;
+    int64_t time_ms;
+    if (!read_size(g, &memory) || !read_time(g, &time_ms) || keep_folders(g) != GOOD)
+        return BAD;
+    char *text = read_file(path, &length);
+    if (!text)
+        return complain("cannot read %s: %s", path, strerror(errno));
+    beside_open(&s.beside, path);
+    int result = context_open(g, memory ? memory : memory_most(), time_ms, &s.ctx) ? GOOD : BAD;
+    if (result == GOOD) {
+        result = run_program(&s, path, text, length);
+        neso_context_release(s.ctx);
+    }
+    beside_close(&s.beside);
+    free(s.loaded);
+    free(text);
+    return result;
+}
+
+/* -- doctor -- */
+
+/* The last call's first message. */
+static const char *first_message(neso_context *ctx, neso_diagnostic *d)
+{
+    *d = (neso_diagnostic){.size = sizeof *d};
+    return neso_diagnostic_get(ctx, 0, d) ? d->message : "no memory to look for it";
+}
+
+static void doctor_gpu(neso_context *ctx, int i)
+{
+    neso_diagnostic why;
+    neso_gpu gpu = {.size = sizeof gpu};
+    if (neso_gpu_get(ctx, i, &gpu) != NESO_OK) {
+        printf("cuda:%-7d %s\n", i, first_message(ctx, &why));
+        return;
+    }
+    printf("cuda:%-7d %s, compute capability %d.%d, target %s, %.0f GiB, %d multiprocessors\n", i, gpu.name,
+           gpu.major, gpu.minor, gpu.target ? gpu.target : "none", (double)gpu.memory_bytes / (1 << 30),
+           gpu.multiprocessors);
+}
+
+static void doctor_gpus(neso_context *ctx)
+{
+    neso_diagnostic why;
+    int version = 0, gpus = 0;
+    if (neso_find_gpus(ctx, &version, &gpus) != NESO_OK) {
+        printf("%-12s none: %s\n", "GPU", first_message(ctx, &why));
+        printf("%-12s %s\n", "",
+               "programs run on the interpreter; a GPU needs NVIDIA's driver (Debian: nvidia-driver)");
+        return;
+    }
+    printf("%-12s CUDA %d.%d\n", "driver", version / 1000, version % 1000 / 10);
+    for (int i = 0; i < gpus; i++)
+        doctor_gpu(ctx, i);
+}
+
+static void doctor_tool(const char *name, const char *use)
+{
+    char path[PATH_MAX];
+    if (find_tool(name, path, sizeof path))
+        printf("%-12s %s\n", name, path);
+    else
+        printf("%-12s not found: only %s; it is in %s\n", name, use, TOOLKIT);
+}
+
+static void doctor_cache(void)
+{
+    char folder[PATH_MAX];
+    if (!cache_folder(folder, sizeof folder))
+        printf("%-12s off: set NESO_CACHE_DIR to keep what was compiled\n", "cache");
+    else
+        printf("%-12s %s%s\n", "cache", folder,
+               access(folder, F_OK) == 0 ? "" : ", once there is something to keep");
+}
+
+int doctor_command(const struct given *g)
+{
+    neso_context *ctx;
+    int version, gpus;
+    if (neso_context_create(NULL, &ctx) != NESO_OK)
+        return complain("out of memory");
+    if (g->options[OPTION_devices]) {
+        if (neso_find_gpus(ctx, &version, &gpus) == NESO_OK && gpus > 0)
+            puts("cuda");
+        puts("interpreter");
+        puts("emulator");
+    } else {
+        printf("%-12s %s\n", "neso", neso_version());
+        doctor_gpus(ctx);
+        printf("%-12s on this machine's CPU\n", "interpreter");
+        printf("%-12s on this machine's CPU, for what is compiled\n", "emulator");
+        doctor_tool("ptxas", "--emit cubin needs it");
+        doctor_tool("nvdisasm", "--emit sass needs it");
+        doctor_cache();
+    }
+    neso_context_release(ctx);
+    return GOOD;
+}

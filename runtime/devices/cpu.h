@@ -1,0 +1,64 @@
+/* cpu.h: memory of this process as a device's memory: what the interpreter and the emulator have in common.
+ * Allocations are known by their bounds, with room that is nobody's between them; addresses are pointers;
+ * what was asked is done when a function returns. A device's state begins with a struct cpu. */
+#ifndef NESO_RUNTIME_CPU_H
+#define NESO_RUNTIME_CPU_H
+
+#include "runtime/devices/device.h"
+
+#include <pthread.h>
+
+/* Memory that programs may touch; named after the argument in reports. */
+struct cpu_buffer {
+    uint64_t base;
+    uint64_t bytes;
+    const char *name;
+    struct race_shadow *shadow; /* who touched it; NULL: not watched */
+};
+
+struct cpu_allocation {
+    struct cpu_buffer buffer;
+    char *block; /* what the allocator gave, `bytes` long */
+    size_t bytes;
+};
+
+struct cpu {
+    pthread_mutex_t lock; /* of the list */
+    struct cpu_allocation *list; /* sorted by base, not overlapping */
+    int n, cap;
+    struct race *race; /* the interpreter's, shared by launches; its shadows are the allocations'. NULL: none */
+    struct emu_counts *counts; /* the emulator's; NULL: nobody counts */
+};
+
+/* For a device_class: `open` apart, since only the class knows its name. */
+bool cpu_open(struct device *d, int ordinal, struct fault *f);
+void cpu_close(struct device *d);
+bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
+bool cpu_release(struct device *d, uint64_t address, struct fault *f);
+bool cpu_write(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f);
+bool cpu_read(struct device *d, void *to, uint64_t from, size_t bytes, void *stream, struct fault *f);
+bool cpu_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);
+bool cpu_fill(struct device *d, uint64_t to, uint8_t byte, size_t bytes, void *stream, struct fault *f);
+bool cpu_sync(struct device *d, void *stream, struct fault *f);
+void cpu_resources(struct device *d, void *loaded, int *registers, int *local_bytes);
+bool cpu_event_new(struct device *d, void **event, struct fault *f);
+void cpu_event_free(struct device *d, void *event);
+bool cpu_event_record(struct device *d, void *event, void *stream, struct fault *f);
+bool cpu_event_seconds(struct device *d, void *from, void *to, double *seconds, struct fault *f);
+
+/* The buffers as they are now, sorted, in memory of the device's allocator; give them back with their number.
+ * NULL: no memory. `pointers[k]` points into the buffer that names[k] is for; a NULL name is skipped. */
+struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *names, const uint64_t *pointers, int *n);
+void cpu_buffers_free(struct device *d, struct cpu_buffer *list, int n);
+/* The last buffer that does not begin above `at`; NULL: none. */
+const struct cpu_buffer *cpu_buffer_at(const struct cpu_buffer *list, int n, uint64_t at);
+
+static inline bool cpu_is_inside(const struct cpu_buffer *b, uint64_t at, uint64_t bytes)
+{
+    return b && at >= b->base && at - b->base <= b->bytes && b->bytes - (at - b->base) >= bytes;
+}
+
+/* By the system's clock. */
+int64_t cpu_nanoseconds(void);
+
+#endif

@@ -1,0 +1,202 @@
+/* async.c: copies that go on by themselves (PTX ISA, "Data Movement and Conversion
+ * Instructions: Asynchronous copy").
+ *
+ *     cp.async [s], [g], 16;      the bytes at s are nobody's from here on: reading or writing them is a race
+ *     cp.async.commit_group;
+ *     cp.async.wait_group 0;      this warp has seen the end of its copies; others do after a barrier
+ *     cp.async.mbarrier.arrive.noinc [b];      or who waits for b, which gets an arrival of each lane when they are done
+ *
+ * The work under way is done in random order, by the launch's seed: where nobody else can go on, now
+ * and then before, and at the latest when somebody waits for it. What is copied is read at that time,
+ * not at the time of issue. */
+#include "runtime/devices/emulator/machine.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { OPS_MOST = 256 };
+
+size_t emu_async_bytes(const struct emu_code *code)
+{
+    return code->is_async ? OPS_MOST * sizeof(struct emu_op) : 0;
+}
+
+uint32_t emu_random(struct emu_cluster *c, uint32_t below)
+{
+    c->random = c->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)((c->random >> 33) % below);
+}
+
+/* -- the work under way -- */
+
+void emu_finish_op(struct emu_cluster *c, int number)
+{
+    struct emu_op op = c->ops[number];
+    c->ops[number] = c->ops[--c->nops];
+    op.finish(&op);
+}
+
+bool emu_async_step(struct emu_cluster *c)
+{
+    if (!c->nops)
+        return false;
+    emu_finish_op(c, (int)emu_random(c, (uint32_t)c->nops));
+    return true;
+}
+
+struct emu_op *emu_begin_op(struct emu_warp *w, const struct emu_insn *in, int lane)
+{
+    struct emu_cluster *c = w->cta->cluster;
+    if (c->nops == OPS_MOST)
+        emu_async_step(c);
+    struct emu_op *op = &c->ops[c->nops++];
+    op->w = w;
+    op->in = in;
+    op->lane = lane;
+    op->time = c->time;
+    op->number = c->issued++;
+    op->ncopies = 0;
+    return op;
+}
+
+/* -- cp.async, its groups -- */
+
+bool emu_decode_cp_async(struct emu_insn *in)
+{
+    int hint = emu_has_mod(in, MOD_l2_hint), bytes = in->opnds[2].reg < 0 ? (int)in->opnds[2].offset : 0;
+    bool cg = emu_has_mod(in, MOD_cg);
+    in->run = emu_run_cp_async;
+    return in->has_address && in->address == 0 && in->nopnds >= 3 + hint && in->nopnds <= 4 + hint &&
+           (bytes == 16 || ((bytes == 4 || bytes == 8) && !cg)) && (cg || emu_has_mod(in, MOD_ca)) &&
+           emu_has_mod(in, MOD_shared) && emu_has_mod(in, MOD_global);
+}
+
+static void copy(struct emu_op *op)
+{
+    for (int i = 0; i < op->ncopies; i++) {
+        struct emu_copy *x = &op->copies[i];
+        if (x->taken) /* else there may be nothing to read from */
+            memcpy(x->to, x->from, x->taken);
+        memset(x->to + x->taken, 0, (size_t)(x->bytes - x->taken));
+    }
+}
+
+/* How many of the bytes are copied in each lane. */
+static void sizes(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint8_t *taken)
+{
+    int bytes = (int)in->opnds[2].offset;
+    bool has_size = in->nopnds > 3 + emu_has_mod(in, MOD_l2_hint);
+    memset(taken, bytes, LANES);
+    if (!has_size)
+        return;
+    emu_need_defined(w, in, &in->opnds[3], 32, on, "the size");
+    for (; on; on &= on - 1) {
+        int lane = emu_first_lane(on);
+        uint32_t size = (uint32_t)emu_lane(w, &in->opnds[3], lane);
+        if (size > (uint32_t)bytes)
+            emu_fail(w, in, lane, ERR_out_of_bounds, "%" PRIu32 " of %d bytes are to be copied", size, bytes);
+        taken[lane] = (uint8_t)size;
+    }
+}
+
+/* A copy reads the bytes that it takes only, at an address as if it took all. */
+static void check_sources(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *from,
+                          const uint8_t *taken)
+{
+    const struct emu_launch *l = w->cta->launch;
+    int bytes = (int)in->opnds[2].offset;
+    uint32_t whole = 0;
+    for (uint32_t m = on; m; m &= m - 1) {
+        int lane = emu_first_lane(m);
+        bool is_part = taken[lane] < bytes && from[lane] % (uint64_t)bytes == 0 &&
+                       (!taken[lane] || cpu_is_inside(cpu_buffer_at(l->buffers, l->nbuffers, from[lane]),
+                                                      from[lane], taken[lane]));
+        whole |= is_part ? 0 : m & -m;
+        if (is_part && taken[lane] && w->cta->cluster->tallies)
+            emu_count_row(w, in, from[lane], taken[lane]);
+    }
+    if (whole)
+        emu_check_global(w, in, whole, from, bytes);
+}
+
+void emu_run_cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    uint64_t from[LANES], to[LANES];
+    uint8_t taken[LANES];
+    int bytes = (int)in->opnds[2].offset, actor = emu_actor(w->cta, ACTOR_copies, w->index);
+    emu_addresses(w, in, &in->opnds[0], on, to);
+    emu_addresses(w, in, &in->opnds[1], on, from);
+    sizes(w, in, on, taken);
+    check_sources(w, in, on, from, taken);
+    struct emu_op *op = emu_begin_op(w, in, emu_first_lane(on));
+    op->finish = copy;
+    w->unfenced |= on;
+    op->group = w->copy_groups;
+    for (; on; on &= on - 1) {
+        int lane = emu_first_lane(on);
+        unsigned char *p = emu_shared_at(w, in, lane, to[lane], bytes);
+        emu_shared_claim(w, in, lane, w->cta, (int)(p - w->cta->shared), bytes, actor);
+        op->copies[op->ncopies++] =
+            (struct emu_copy){p, (const unsigned char *)(uintptr_t)from[lane], (uint8_t)bytes, taken[lane]};
+    }
+}
+
+/* Groups are counted for the warp. */
+static void need_all(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    uint32_t missing = ~on & ~w->exited;
+    if (missing)
+        emu_fail(w, in, emu_first_lane(missing), ERR_emulator_warp,
+                 "lane %d is not here, and the emulator counts groups of copies for a whole warp",
+                 emu_first_lane(missing));
+}
+
+void emu_run_cp_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    need_all(w, in, on);
+    w->copy_times[w->copy_groups++ % GROUPS_KNOWN] = w->cta->cluster->time++;
+}
+
+/* All groups but the last `running`; with wait_all also what is in no group yet. */
+void emu_run_cp_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    struct emu_cluster *c = w->cta->cluster;
+    need_all(w, in, on);
+    if (in->code == INSN_cp_async_wait_all)
+        emu_run_cp_commit(w, in, on);
+    int running = in->nopnds ? (int)in->opnds[0].offset : 0, done = w->copy_groups - running;
+    for (int i = c->nops - 1; i >= 0; i--)
+        if (c->ops[i].finish == copy && c->ops[i].w == w && c->ops[i].group < done)
+            emu_finish_op(c, i);
+    if (done > 0 && running < GROUPS_KNOWN)
+        emu_see_until(w, emu_actor(w->cta, ACTOR_copies, w->index), w->copy_times[(done - 1) % GROUPS_KNOWN]);
+}
+
+/* -- an mbarrier that waits for copies -- */
+
+/* The lanes' arrivals, which come when all copies that the warp had asked for are done. */
+static void arrive(struct emu_op *op)
+{
+    struct emu_cluster *c = op->w->cta->cluster;
+    for (int i = c->nops - 1; i >= 0; i--)
+        if (c->ops[i].finish == copy && c->ops[i].w == op->w && c->ops[i].number < op->number)
+            emu_finish_op(c, i);
+    emu_mbarrier_arrive_for(op->w, op->in, op->lane, op->arrives, op->ncopies,
+                            emu_actor(op->w->cta, ACTOR_copies, op->w->index), op->time);
+}
+
+void emu_run_cp_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    while (on) {
+        struct emu_mbarrier *m = emu_mbarrier_of(w, in, emu_first_lane(on));
+        struct emu_op *op = emu_begin_op(w, in, emu_first_lane(on));
+        op->finish = arrive;
+        op->arrives = m;
+        for (uint32_t rest = on; rest; rest &= rest - 1)
+            if (emu_mbarrier_of(w, in, emu_first_lane(rest)) == m) {
+                op->ncopies++;
+                on &= ~(rest & -rest);
+            }
+    }
+    w->cta->cluster->time++;
+}

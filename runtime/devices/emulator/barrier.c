@@ -1,0 +1,289 @@
+/* insert_barriers.c: what warps wait for, and what is said where nobody can go on (PTX ISA, "Parallel Synchronization
+ * and Communication Instructions: bar, barrier", "bar.warp.sync", "barrier.cluster").
+ *
+ * A barrier of a CTA counts threads: those that wait (bar.sync) and those that only come by (bar.arrive). The
+ * last one lets all go on, and those that waited have seen what everybody did before. */
+#include "runtime/devices/emulator/machine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void let_go(struct emu_warp *w, int waits, const uint32_t *seen)
+{
+    bool any = false;
+    for (int k = 0; k < w->nwaiting; k++)
+        if (w->waiting[k].waits == waits) {
+            w->waiting[k].waits = WAIT_nothing;
+            any = true;
+        }
+    if (any && seen)
+        emu_see(w, seen);
+}
+
+/* -- bar.sync, bar.arrive -- */
+
+static void come(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    struct emu_cta *c = w->cta;
+    int lane = emu_first_lane(on), all = c->nwarps * LANES;
+    uint64_t number = emu_lane(w, &in->opnds[0], lane),
+             n = in->nopnds > 1 ? emu_lane(w, &in->opnds[1], lane) : 0;
+    emu_need_defined(w, in, &in->opnds[0], 32, on, "the number of the barrier");
+    if (number >= BARRIERS)
+        emu_fail(w, in, lane, ERR_emulator_barrier, "there is no barrier %d", (int)number);
+    int threads = in->nopnds > 1 ? (int)n : all;
+    if (threads <= 0 || threads > all || threads % LANES != 0)
+        emu_fail(w, in, lane, ERR_emulator_barrier, "a barrier for %d of %d threads", threads, all);
+    struct emu_barrier *b = &c->barriers[number];
+    if (b->expected && b->expected != threads)
+        emu_fail(w, in, lane, ERR_emulator_barrier,
+                 "a barrier for %d threads, to which others came as one for %d", threads, b->expected);
+    b->expected = threads;
+    b->arrived += __builtin_popcount(on);
+    if (b->arrived > threads)
+        emu_fail(w, in, lane, ERR_emulator_barrier, "%d threads come to a barrier for %d", b->arrived,
+                 threads);
+    emu_publish(w, b->seen);
+    emu_park(w, w->pc + 1, on, in->code == INSN_bar_arrive ? WAIT_nothing : (int)number);
+    c->cluster->may_release |= b->arrived == threads;
+}
+
+static void open_barrier(struct emu_cta *c, int number)
+{
+    struct emu_barrier *b = &c->barriers[number];
+    for (int i = 0; i < c->nwarps; i++)
+        let_go(&c->warps[i], number, b->seen);
+    b->arrived = b->expected = 0;
+    memset(b->seen, 0, (size_t)c->cluster->nactors * sizeof *b->seen);
+}
+
+/* -- bar.warp.sync -- */
+
+static uint32_t lanes_waiting(const struct emu_warp *w, int waits)
+{
+    uint32_t lanes = 0;
+    for (int k = 0; k < w->nwaiting; k++)
+        lanes |= w->waiting[k].waits == waits ? w->waiting[k].mask : 0;
+    return lanes;
+}
+
+static void meet(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    uint32_t mask = (uint32_t)emu_lane(w, &in->opnds[0], emu_first_lane(on));
+    if (on & ~mask)
+        emu_fail(w, in, emu_first_lane(on & ~mask), ERR_emulator_warp,
+                 "lane %d is not named by the mask 0x%08x", emu_first_lane(on & ~mask), mask);
+    emu_park(w, w->pc + 1, on, WAIT_lanes);
+    if (!(mask & ~w->exited & ~lanes_waiting(w, WAIT_lanes)))
+        let_go(w, WAIT_lanes, NULL);
+}
+
+/* -- barrier.cluster -- */
+
+/* A relaxed arrival shows what was seen before the last fence only. */
+static void come_to_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    struct emu_cluster *c = w->cta->cluster;
+    uint32_t again = (w->cluster_arrived | w->cluster_passed) & on;
+    if (again)
+        emu_fail(w, in, emu_first_lane(again), ERR_emulator_barrier, "a second arrival without a wait");
+    w->cluster_arrived |= on;
+    if (emu_has_mod(in, MOD_relaxed))
+        emu_join(c, c->coming, w->released);
+    else
+        emu_publish(w, c->coming);
+    c->may_release = true;
+    emu_park(w, w->pc + 1, on, WAIT_nothing);
+}
+
+static void open_cluster(struct emu_cluster *c)
+{
+    uint32_t *coming = c->coming;
+    for (int i = 0; i < c->nctas * c->ctas->nwarps; i++) {
+        const struct emu_warp *w = &c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps];
+        if ((w->cluster_arrived | w->exited) != ALL_LANES)
+            return;
+    }
+    for (int i = 0; i < c->nctas * c->ctas->nwarps; i++) {
+        struct emu_warp *w = &c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps];
+        w->cluster_passed |= w->cluster_arrived & ~lanes_waiting(w, WAIT_cluster);
+        w->cluster_arrived = 0;
+        let_go(w, WAIT_cluster, coming);
+    }
+    c->coming = c->done;
+    c->done = coming;
+    memset(c->coming, 0, (size_t)c->nactors * sizeof *c->coming);
+}
+
+/* Lanes whose arrival has been taken need not wait. */
+static void wait_for_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    uint32_t waits = on & w->cluster_arrived, absent = on & ~waits & ~w->cluster_passed;
+    if (absent)
+        emu_fail(w, in, emu_first_lane(absent), ERR_emulator_barrier, "a wait without an arrival");
+    w->cluster_passed &= ~on;
+    if (on & ~waits) {
+        emu_see(w, w->cta->cluster->done);
+        emu_park(w, w->pc + 1, on & ~waits, WAIT_nothing);
+    }
+    if (waits)
+        emu_park(w, w->pc + 1, waits, WAIT_cluster);
+}
+
+/* -- waiting for a phase; the four warps of a warpgroup -- */
+
+static void tally_wait(struct emu_warp *w, uint32_t ready)
+{
+    struct emu_tally *t = &w->cta->cluster->tallies[w->pc];
+    t->executed += ready != 0;
+    t->lanes += (uint64_t)__builtin_popcount(ready);
+}
+
+/* A wait may give up (PTX ISA, "mbarrier.try_wait": after a time limit of the system's); here every other
+ * time. Where costs are counted it never does, so that a wait costs the same however long it takes. */
+static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    bool counts = w->cta->cluster->tallies;
+    uint32_t over = emu_mbarrier_ready(w, in, on),
+             ready = !counts && emu_random(w->cta->cluster, 2) ? on : over;
+    if (counts)
+        tally_wait(w, ready);
+    for (uint32_t m = ready; m; m &= m - 1)
+        emu_set_lane(w, &in->opnds[0], emu_first_lane(m), over >> emu_first_lane(m) & 1, 0);
+    if (ready)
+        emu_park(w, w->pc + 1, ready, WAIT_nothing);
+    if (on & ~ready)
+        emu_park(w, w->pc, on & ~ready, WAIT_mbarrier);
+}
+
+enum { WARPGROUP = 4 };
+
+/* One multiplies for all four: a group ends when all have committed it, and what each did itself before that is
+ * over. Kernels rely on it where one thread arrives for the warpgroup. What one of them has waited for the
+ * others do not know, nor what it did since, though it may wait for the same group. */
+static void open_warpgroup(struct emu_cta *c, int first)
+{
+    for (int i = first; i < first + WARPGROUP; i++) {
+        struct emu_warp *w = &c->warps[i];
+        int awaited = w->mma_awaited;
+        bool is_done = lanes_waiting(w, WAIT_warpgroup) == ALL_LANES;
+        for (int k = first; k < first + WARPGROUP; k++)
+            is_done &= c->warps[k].mma_groups >= awaited;
+        if (!is_done)
+            continue;
+        for (int k = first; awaited && k < first + WARPGROUP; k++)
+            emu_see_until(w, c->warps[k].actor, c->warps[k].mma_times[(awaited - 1) % GROUPS_KNOWN]);
+        let_go(w, WAIT_warpgroup, NULL);
+    }
+}
+
+void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    switch (in->code) {
+    case INSN_bar_warp: meet(w, in, on); break;
+    case INSN_cluster_arrive: come_to_cluster(w, in, on); break;
+    case INSN_cluster_wait: wait_for_cluster(w, in, on); break;
+    case INSN_mbarrier_try_wait: wait_for_phase(w, in, on); break;
+    case INSN_wgmma_wait:
+        emu_wgmma_wait(w, in, on);
+        w->cta->cluster->may_release = true;
+        emu_park(w, w->pc + 1, on, WAIT_warpgroup);
+        break;
+    case INSN_setmaxnreg_inc:
+    case INSN_setmaxnreg_dec:
+        if (emu_set_registers(w, in, on))
+            emu_park(w, w->pc + 1, on, WAIT_nothing);
+        else
+            emu_park(w, w->pc, on, WAIT_registers);
+        break;
+    default: come(w, in, on);
+    }
+}
+
+/* -- letting go -- */
+
+/* Lanes may have ended since others began to wait for them. */
+static void let_go_last_lanes(struct emu_warp *w)
+{
+    uint32_t waiting = lanes_waiting(w, WAIT_lanes);
+    if (waiting && (waiting | w->exited) == ALL_LANES)
+        let_go(w, WAIT_lanes, NULL);
+}
+
+bool emu_release(struct emu_cluster *c)
+{
+    bool any = false, has_news = c->may_release;
+    c->may_release = false;
+    if (c->coming)
+        open_cluster(c);
+    for (int i = 0; i < c->nctas; i++) {
+        struct emu_cta *cta = &c->ctas[i];
+        for (int k = 0; k < BARRIERS; k++)
+            if (cta->barriers[k].expected && cta->barriers[k].arrived == cta->barriers[k].expected)
+                open_barrier(cta, k);
+        for (int k = 0; c->code->has_wgmma && k + WARPGROUP <= cta->nwarps; k += WARPGROUP)
+            open_warpgroup(cta, k);
+        for (int k = 0; k < cta->nwarps; k++) {
+            if (has_news) { /* to look again */
+                let_go(&cta->warps[k], WAIT_mbarrier, NULL);
+                let_go(&cta->warps[k], WAIT_registers, NULL);
+            }
+            let_go_last_lanes(&cta->warps[k]);
+            for (int g = 0; g < cta->warps[k].nwaiting; g++)
+                any |= cta->warps[k].waiting[g].waits == WAIT_nothing;
+        }
+    }
+    return any;
+}
+
+/* -- nobody can go on -- */
+
+static int threads_ended(const struct emu_cta *c)
+{
+    int n = 0;
+    for (int i = 0; i < c->nwarps; i++)
+        n += __builtin_popcount(c->warps[i].exited);
+    return n;
+}
+
+static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes)
+{
+    const struct emu_cta *c = w->cta;
+    switch (g->waits) {
+    case WAIT_lanes: snprintf(text, bytes, "lanes wait for others of their warp"); break;
+    case WAIT_warpgroup: snprintf(text, bytes, "a warp waits for the others of its warpgroup"); break;
+    case WAIT_cluster: snprintf(text, bytes, "threads wait for others of their cluster"); break;
+    case WAIT_mbarrier: emu_mbarrier_say(w, g, text, bytes); break;
+    case WAIT_registers:
+        snprintf(text, bytes, "more registers than the %d a thread that others have given back",
+                 c->spare_registers);
+        break;
+    default:
+        snprintf(text, bytes, "%d of %d threads wait at barrier %d, %d have ended",
+                 c->barriers[g->waits].arrived, c->barriers[g->waits].expected, g->waits, threads_ended(c));
+    }
+}
+
+/* Who waits for others of its warp or warpgroup tells less than what those wait for. */
+void emu_deadlock(struct emu_cluster *c)
+{
+    static const struct emu_group nobody = {.pc = 1, .waits = WAIT_lanes};
+    struct emu_warp *first = c->ctas->warps;
+    const struct emu_group *g = &nobody;
+    char what[160];
+    for (int i = 0; i < c->nctas * c->ctas->nwarps; i++) {
+        struct emu_warp *w = &c->ctas[i / c->ctas->nwarps].warps[i % c->ctas->nwarps];
+        for (int k = 0; k < w->nwaiting; k++) {
+            if (w->waiting[k].waits == WAIT_mbarrier)
+                emu_mbarrier_say(w, &w->waiting[k], what, sizeof what);
+            bool tells_more = w->waiting[k].waits != WAIT_lanes && w->waiting[k].waits != WAIT_warpgroup;
+            if (g == &nobody || ((g->waits == WAIT_lanes || g->waits == WAIT_warpgroup) && tells_more)) {
+                first = w;
+                g = &w->waiting[k];
+            }
+        }
+    }
+    say_wait(first, g, what, sizeof what);
+    emu_fail(first, &c->code->insns.at[g->waits >= WAIT_mbarrier ? g->pc : g->pc - 1],
+             emu_first_lane(g->mask), ERR_emulator_barrier, "%s", what);
+}

@@ -1,0 +1,258 @@
+/* float.c: floats (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions").
+ *
+ * f32 and f64 round as IEEE 754 says, in the mode that is spelled. 16-bit floats are computed in double,
+ * where the result is exact or rounded to odd, and then rounded once: f16x2 is 64 of them. Approximate
+ * functions are the nearest float to the exact value; results that are NaN have the bits that GPUs give. */
+#include "runtime/devices/emulator/machine.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+
+/* Its macros end without a semicolon, which the formatter takes for unfinished lines. */
+/* clang-format off */
+
+#define FUNCTION(name)                                                                                       \
+    static void name(void *restrict pd, const void *pa, const void *pb, const void *pc,                      \
+                     const struct emu_insn *in)
+
+/* Not a number: the one that GPUs make. */
+static float canonical_f32(float x)
+{
+    const uint32_t bits = 0x7fffffff;
+    float nan;
+    memcpy(&nan, &bits, sizeof nan);
+    return x == x ? x : nan;
+}
+
+static double canonical_f64(double x)
+{
+    const uint64_t bits = 0x7fffffffffffffff;
+    double nan;
+    memcpy(&nan, &bits, sizeof nan);
+    return x == x ? x : nan;
+}
+
+static float flush(float x)
+{
+    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+}
+
+/* d = EXPR of x, y, z. Toward zero, down, up: `volatile` keeps the operation between the changes of mode. */
+#define LANEWISE(name, T, suffix, EXPR)                                                                      \
+    FUNCTION(name##_##suffix)                                                                                \
+    {                                                                                                        \
+        (void)in;                                                                                            \
+        T *restrict d = pd;                                                                                  \
+        const T *a = pa, *b = pb, *c = pc;                                                                   \
+        for (int i = 0; i < LANES; i++) {                                                                    \
+            const T x = a[i], y = b[i], z = c[i];                                                            \
+            (void)x, (void)y, (void)z;                                                                       \
+            d[i] = canonical_##suffix((T)(EXPR));                                                            \
+        }                                                                                                    \
+    }
+static void set_rounding(const struct emu_insn *in)
+{
+    fesetround(in->mods[0] == MOD_rn   ? FE_TONEAREST
+               : in->mods[0] == MOD_rz ? FE_TOWARDZERO
+               : in->mods[0] == MOD_rm ? FE_DOWNWARD
+                                       : FE_UPWARD);
+}
+
+#define LANEWISE_TOWARD(name, T, suffix, FLUSH, EXPR)                                                        \
+    FUNCTION(name##_##suffix)                                                                         \
+    {                                                                                                        \
+        T *restrict d = pd;                                                                                  \
+        const T *a = pa, *b = pb, *c = pc;                                                                   \
+        set_rounding(in);                                                                                    \
+        for (int i = 0; i < LANES; i++) {                                                                    \
+            volatile T x = FLUSH(a[i]), y = FLUSH(b[i]), z = FLUSH(c[i]), r;                                 \
+            (void)y, (void)z;                                                                                \
+            r = EXPR;                                                                                        \
+            d[i] = canonical_##suffix(FLUSH(r));                                                             \
+        }                                                                                                    \
+        fesetround(FE_TONEAREST);                                                                            \
+    }
+#define BOTH(name, EXPR32, EXPR64) LANEWISE(name, float, f32, EXPR32) LANEWISE(name, double, f64, EXPR64)
+
+BOTH(add, x + y, x + y)
+BOTH(sub, x - y, x - y)
+BOTH(mul, x * y, x * y)
+BOTH(div, x / y, x / y)
+BOTH(fma, fmaf(x, y, z), fma(x, y, z))
+BOTH(sqrt, sqrtf(x), sqrt(x))
+#define BOTH_TOWARD(name, EXPR32, EXPR64)                                                                    \
+    LANEWISE_TOWARD(name##_toward, float, f32, , EXPR32)                                                     \
+    LANEWISE_TOWARD(name##_toward, double, f64, , EXPR64)                                                    \
+    LANEWISE_TOWARD(name##_exact_ftz, float, f32, flush, EXPR32)
+BOTH_TOWARD(add, x + y, x + y)
+BOTH_TOWARD(sub, x - y, x - y)
+BOTH_TOWARD(mul, x * y, x * y)
+BOTH_TOWARD(div, x / y, x / y)
+BOTH_TOWARD(fma, fmaf(x, y, z), fma(x, y, z))
+BOTH_TOWARD(sqrt, sqrtf(x), sqrt(x))
+
+/* -- min, max: a NaN loses, unless .NaN is spelled; -0 is below +0 -- */
+
+#define LESS(x, y) ((x) < (y) || ((x) == (y) && signbit(x) && !signbit(y)))
+#define PICK(x, y, first) ((x) != (x) ? (y) : (y) != (y) ? (x) : (first) ? (x) : (y))
+#define PICK_NAN(x, y, first) ((x) != (x) ? (x) : (y) != (y) ? (y) : (first) ? (x) : (y))
+BOTH(min, PICK(x, y, LESS(x, y)), PICK(x, y, LESS(x, y)))
+BOTH(max, PICK(x, y, LESS(y, x)), PICK(x, y, LESS(y, x)))
+LANEWISE(min_nan, float, f32, PICK_NAN(x, y, LESS(x, y)))
+LANEWISE(max_nan, float, f32, PICK_NAN(x, y, LESS(y, x)))
+
+/* -- neg, abs: the sign bit; the ISA leaves NaNs open: GPUs make theirs of those below f64 -- */
+
+#define SIGN_BIT(name, T, n, infinity, nan, EXPR)                                                            \
+    FUNCTION(name)                                                                                           \
+    {                                                                                                        \
+        (void)in;                                                                                            \
+        T *restrict d = pd;                                                                                  \
+        const T *a = pa;                                                                                     \
+        (void)pb, (void)pc;                                                                                  \
+        for (int i = 0; i < (n)*LANES; i++) {                                                                \
+            const T x = a[i];                                                                                \
+            d[i] = (T)((x & (nan)) > (infinity) ? (nan) : (EXPR));                                           \
+        }                                                                                                    \
+    }
+#define HALF_SIGN_BIT(type, infinity)                                                                        \
+    SIGN_BIT(neg_##type, uint16_t, 1, infinity, 0x7fff, x ^ 0x8000u)                                         \
+    SIGN_BIT(abs_##type, uint16_t, 1, infinity, 0x7fff, x & 0x7fffu)                                         \
+    SIGN_BIT(neg_##type##x2, uint16_t, 2, infinity, 0x7fff, x ^ 0x8000u)                                     \
+    SIGN_BIT(abs_##type##x2, uint16_t, 2, infinity, 0x7fff, x & 0x7fffu)
+SIGN_BIT(neg_f32, uint32_t, 1, 0x7f800000u, 0x7fffffffu, x ^ 0x80000000u)
+SIGN_BIT(abs_f32, uint32_t, 1, 0x7f800000u, 0x7fffffffu, x & 0x7fffffffu)
+SIGN_BIT(neg_f64, uint64_t, 1, UINT64_MAX, UINT64_MAX >> 1, x ^ 0x8000000000000000u)
+SIGN_BIT(abs_f64, uint64_t, 1, UINT64_MAX, UINT64_MAX >> 1, x & 0x7fffffffffffffffu)
+HALF_SIGN_BIT(f16, 0x7c00)
+HALF_SIGN_BIT(bf16, 0x7f80)
+
+/* -- approximate functions; .ftz makes zeros of subnormal operands and results -- */
+
+LANEWISE(ex2, float, f32, exp2((double)x))
+LANEWISE(lg2, float, f32, log2((double)x))
+LANEWISE(rsqrt, float, f32, 1 / sqrt((double)x))
+LANEWISE(rcp, float, f32, 1 / x)
+LANEWISE(rcp_ftz, float, f32, flush(1 / flush(x)))
+LANEWISE(ex2_ftz, float, f32, flush((float)exp2((double)flush(x))))
+LANEWISE(lg2_ftz, float, f32, flush((float)log2((double)flush(x))))
+LANEWISE(rsqrt_ftz, float, f32, flush((float)(1 / sqrt((double)flush(x)))))
+LANEWISE(sqrt_ftz, float, f32, flush((float)sqrt((double)flush(x))))
+
+/* -- 16-bit floats: lanes of f16 and bf16, or twice as many halves of f16x2 and bf16x2 -- */
+
+/* p + c, where it is not exact rounded to odd, so that rounding it again cannot go wrong. */
+static double add_to_odd(double p, double c)
+{
+    double s = p + c;
+    if (!isfinite(s))
+        return s;
+    double back = s - p, error = (p - (s - back)) + (c - back);
+    uint64_t bits;
+    memcpy(&bits, &s, sizeof bits);
+    return error != 0 && !(bits & 1) ? nextafter(s, error > 0 ? INFINITY : -INFINITY) : s;
+}
+
+#define HALVES(name, suffix, type, n, EXPR)                                                                  \
+    FUNCTION(name##_##suffix)                                                                                \
+    {                                                                                                        \
+        (void)in;                                                                                            \
+        uint16_t *restrict d = pd;                                                                           \
+        const uint16_t *a = pa, *b = pb, *c = pc;                                                            \
+        for (int i = 0; i < (n)*LANES; i++) {                                                                \
+            const double x = emu_half_value(type, a[i]), y = emu_half_value(type, b[i]);                     \
+            const double z = emu_half_value(type, c[i]);                                                     \
+            (void)z;                                                                                         \
+            d[i] = emu_half_round(type, EXPR);                                                               \
+        }                                                                                                    \
+    }
+#define HALF_TYPES(name, EXPR)                                                                               \
+    HALVES(name, f16, PT_f16, 1, EXPR)                                                                       \
+    HALVES(name, f16x2, PT_f16, 2, EXPR)                                                                     \
+    HALVES(name, bf16, PT_bf16, 1, EXPR)                                                                     \
+    HALVES(name, bf16x2, PT_bf16, 2, EXPR)
+HALF_TYPES(add, add_to_odd(x, y))
+HALF_TYPES(sub, add_to_odd(x, -y))
+HALF_TYPES(mul, x * y)
+HALF_TYPES(fma, add_to_odd(x * y, z))
+HALF_TYPES(min, PICK(x, y, LESS(x, y)))
+HALF_TYPES(max, PICK(x, y, LESS(y, x)))
+HALF_TYPES(min_nan, PICK_NAN(x, y, LESS(x, y)))
+HALF_TYPES(max_nan, PICK_NAN(x, y, LESS(y, x)))
+
+/* -- which -- */
+
+#define FLOATS(code, op)                                                                                     \
+    {code, PT_f32, op##_f32},                                                                                \
+    {                                                                                                        \
+        code, PT_f64, op##_f64                                                                               \
+    }
+#define SMALL(code, op)                                                                                      \
+    {code, PT_f16, op##_f16}, {code, PT_f16x2, op##_f16x2}, {code, PT_bf16, op##_bf16},                      \
+    {                                                                                                        \
+        code, PT_bf16x2, op##_bf16x2                                                                         \
+    }
+static const struct emu_row nearest[] = {
+    FLOATS(INSN_add, add), SMALL(INSN_add, add),    FLOATS(INSN_sub, sub), SMALL(INSN_sub, sub),
+    FLOATS(INSN_mul, mul), SMALL(INSN_mul, mul),    FLOATS(INSN_fma, fma), SMALL(INSN_fma, fma),
+    FLOATS(INSN_div, div), FLOATS(INSN_sqrt, sqrt),
+};
+static const struct emu_row toward[] = {
+    FLOATS(INSN_add, add_toward), FLOATS(INSN_sub, sub_toward), FLOATS(INSN_mul, mul_toward),
+    FLOATS(INSN_div, div_toward), FLOATS(INSN_fma, fma_toward), FLOATS(INSN_sqrt, sqrt_toward),
+};
+static const struct emu_row flushing_toward[] = {
+    {INSN_add, PT_f32, add_exact_ftz_f32}, {INSN_sub, PT_f32, sub_exact_ftz_f32},
+    {INSN_mul, PT_f32, mul_exact_ftz_f32}, {INSN_div, PT_f32, div_exact_ftz_f32},
+    {INSN_fma, PT_f32, fma_exact_ftz_f32}, {INSN_sqrt, PT_f32, sqrt_exact_ftz_f32},
+};
+static const struct emu_row unrounded[] = {
+    FLOATS(INSN_min, min), SMALL(INSN_min, min),      FLOATS(INSN_max, max), SMALL(INSN_max, max),
+    FLOATS(INSN_neg, neg), SMALL(INSN_neg, neg), FLOATS(INSN_abs, abs), SMALL(INSN_abs, abs),
+    SMALL(INSN_add, add),  SMALL(INSN_sub, sub),      SMALL(INSN_mul, mul),
+    FLOATS(INSN_add, add), FLOATS(INSN_sub, sub),     FLOATS(INSN_mul, mul),
+};
+static const struct emu_row seeing_nan[] = {
+    {INSN_min, PT_f32, min_nan_f32},
+    SMALL(INSN_min, min_nan),
+    {INSN_max, PT_f32, max_nan_f32},
+    SMALL(INSN_max, max_nan),
+};
+static const struct emu_row approximate[] = {
+    {INSN_ex2, PT_f32, ex2_f32},
+    {INSN_lg2, PT_f32, lg2_f32},
+    {INSN_rsqrt, PT_f32, rsqrt_f32},
+    {INSN_sqrt, PT_f32, sqrt_f32},
+    {INSN_rcp, PT_f32, rcp_f32},
+};
+static const struct emu_row flushing[] = {
+    {INSN_ex2, PT_f32, ex2_ftz_f32},
+    {INSN_lg2, PT_f32, lg2_ftz_f32},
+    {INSN_rsqrt, PT_f32, rsqrt_ftz_f32},
+    {INSN_sqrt, PT_f32, sqrt_ftz_f32},
+    {INSN_rcp, PT_f32, rcp_ftz_f32},
+};
+static const struct emu_row full_range[] = {{INSN_div, PT_f32, div_f32}};
+
+emu_compute *emu_float(const struct emu_insn *in)
+{
+    if (in->mods[0] == MOD_approx && in->mods[1] == MOD_ftz && !in->mods[2])
+        return EMU_FIND(flushing, in->code, in->type);
+    bool rounds = in->mods[0] == MOD_rn || in->mods[0] == MOD_rz || in->mods[0] == MOD_rm || in->mods[0] == MOD_rp;
+    if (rounds && in->mods[1] == MOD_ftz && !in->mods[2])
+        return EMU_FIND(flushing_toward, in->code, in->type);
+    if (in->mods[0] && in->mods[1])
+        return NULL;
+    switch (in->mods[0]) {
+    case MOD_none: return EMU_FIND(unrounded, in->code, in->type);
+    case MOD_rn: return EMU_FIND(nearest, in->code, in->type);
+    case MOD_rz:
+    case MOD_rm:
+    case MOD_rp: return EMU_FIND(toward, in->code, in->type);
+    case MOD_prop_nan: return EMU_FIND(seeing_nan, in->code, in->type);
+    case MOD_approx: return EMU_FIND(approximate, in->code, in->type);
+    case MOD_full: return EMU_FIND(full_range, in->code, in->type);
+    default: return NULL;
+    }
+}

@@ -1,0 +1,125 @@
+/* live.c: how many registers of a thread are live at once, as the PTX has them: what an
+ * assembler has to find room for.
+ *
+ *     mul.f32 %f3, %f1, %f2;      live before: %f1 %f2; behind: %f3, and what is read later
+ *
+ * Backwards over the text until nothing changes: a register is live where a way leads to a read of it with
+ * no write before. A guarded write may leave the old value, so it ends nothing. A 64-bit register counts
+ * twice, a predicate not at all.
+ *
+ * What is computed from parameters and constants alone is the same in all lanes: an assembler has
+ * uniform registers for it, or makes it again where it is read. Where only what is surely needed counts,
+ * such registers do not. */
+#include "runtime/devices/emulator/machine.h"
+
+#include <string.h>
+
+struct live {
+    const struct emu_code *code;
+    int nwords;     /* of a set */
+    uint64_t *sets; /* live before each instruction */
+    uint64_t *now;  /* ... before the one looked at */
+    bool *varies;   /* of each register: lanes may have different values; NULL: all count */
+};
+
+static uint64_t *set_of(const struct live *l, int i)
+{
+    return l->sets + (size_t)i * (size_t)l->nwords;
+}
+
+static void add(uint64_t *to, const uint64_t *from, int n)
+{
+    for (int i = 0; i < n; i++)
+        to[i] |= from[i];
+}
+
+static bool goes_on(const struct emu_insn *in)
+{
+    return in->guard >= 0 || (in->code != INSN_bra && in->code != INSN_ret);
+}
+
+/* Special registers and addresses of variables take none. */
+static void set(const struct live *l, int reg, bool is_live)
+{
+    if (reg < SPECIAL_count)
+        return;
+    uint64_t bit = UINT64_C(1) << reg % 64;
+    if (is_live)
+        l->now[reg / 64] |= bit;
+    else
+        l->now[reg / 64] &= ~bit;
+}
+
+/* What is live before instruction i, to l->now. */
+static void step(const struct live *l, int i)
+{
+    const struct emu_insn *in = &l->code->insns.at[i];
+    memset(l->now, 0, (size_t)l->nwords * sizeof *l->now);
+    if (goes_on(in) && i + 1 < l->code->insns.n)
+        add(l->now, set_of(l, i + 1), l->nwords);
+    if (in->code == INSN_bra)
+        add(l->now, set_of(l, in->target), l->nwords);
+    bool adds = emu_wgmma_adds(in); /* its results are what it adds to */
+    for (int k = 0; k < in->ndefs && in->guard < 0 && !adds; k++)
+        set(l, in->opnds[k].reg, false);
+    for (int k = adds ? 0 : in->ndefs; k < in->nopnds; k++)
+        set(l, in->opnds[k].reg, true);
+    set(l, in->guard, true);
+}
+
+static int weight(const struct live *l, const uint64_t *set)
+{
+    int n = 0;
+    for (int w = 0; w < l->nwords; w++)
+        for (uint64_t m = set[w]; m; m &= m - 1) {
+            int reg = 64 * w + __builtin_ctzll(m);
+            n += !l->varies || l->varies[reg] ? class_info[l->code->regs.at[reg].cls].regs : 0;
+        }
+    return n;
+}
+
+/* Does one of the registers that `in` reads? */
+static bool reads_varying(const struct emu_insn *in, const bool *varies)
+{
+    bool any = in->guard >= 0 && varies[in->guard];
+    for (int k = in->ndefs; k < in->nopnds; k++)
+        any |= in->opnds[k].reg >= 0 && varies[in->opnds[k].reg];
+    return any || !(insn_info[in->code].traits & PURE) || insn_info[in->code].traits & WARP;
+}
+
+static bool *find_varying(struct arena *a, const struct emu_code *code)
+{
+    bool *varies = NEW_ARRAY(a, code->regs.n, bool);
+    varies[SPECIAL_tid] = varies[SPECIAL_laneid] = true;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < code->insns.n; i++) {
+            const struct emu_insn *in = &code->insns.at[i];
+            for (int k = 0; k < in->ndefs && reads_varying(in, varies); k++) {
+                changed |= !varies[in->opnds[k].reg];
+                varies[in->opnds[k].reg] = true;
+            }
+        }
+    }
+    return varies;
+}
+
+uint16_t *emu_live_registers(struct arena *a, const struct emu_code *code, bool surely)
+{
+    struct live l = {.code = code, .nwords = code->regs.n / 64 + 1};
+    uint16_t *live = NEW_ARRAY(a, code->insns.n, uint16_t);
+    l.sets = NEW_ARRAY(a, code->insns.n * l.nwords, uint64_t);
+    l.varies = surely ? find_varying(a, code) : NULL;
+    l.now = NEW_ARRAY(a, l.nwords, uint64_t);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = code->insns.n - 1; i >= 0; i--) {
+            step(&l, i);
+            changed |= memcmp(l.now, set_of(&l, i), (size_t)l.nwords * sizeof *l.now) != 0;
+            memcpy(set_of(&l, i), l.now, (size_t)l.nwords * sizeof *l.now);
+        }
+    }
+    for (int i = 0; i < code->insns.n; i++)
+        live[i] = (uint16_t)weight(&l, set_of(&l, i));
+    return live;
+}

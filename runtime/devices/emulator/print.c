@@ -1,0 +1,96 @@
+/* print.c: vprintf (CUDA C++ Programming Guide, "Formatted Output"): each lane in turn writes its format,
+ * with what lies at the address of its arguments, one behind the other, each at a multiple of its size. */
+#include "runtime/devices/emulator/machine.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+struct printing {
+    struct emu_warp *w;
+    const struct emu_insn *in;
+    int lane;
+    uint64_t args; /* the next one's address, generic */
+    char line[1024];
+    size_t used;
+};
+
+static void put(struct printing *p, const char *s, size_t n)
+{
+    size_t room = sizeof p->line - p->used;
+    n = n < room ? n : room;
+    memcpy(p->line + p->used, s, n);
+    p->used += n;
+}
+
+static uint64_t next_arg(struct printing *p, unsigned bytes)
+{
+    uint64_t bits = 0;
+    p->args = (p->args + bytes - 1) / bytes * bytes;
+    memcpy(&bits, emu_local_at(p->w, p->in, p->lane, p->args - LOCAL_WINDOW, (int)bytes), bytes);
+    p->args += bytes;
+    return bits;
+}
+
+/* `%3d` and the like; s is behind the percent sign. Returns what follows. */
+static const char *put_conversion(struct printing *p, const char *s)
+{
+    char piece[64];
+    int n = 0;
+    size_t flags = strspn(s, "0123456789");
+    int width = 0;
+    for (size_t i = 0; i < flags && width < 32; i++)
+        width = 10 * width + s[i] - '0';
+    bool zeros = s[0] == '0', is_long = strncmp(s + flags, "ll", 2) == 0;
+    s += flags + (is_long ? 2 : 0);
+    uint64_t x = next_arg(p, is_long || *s == 'f' || *s == 'p' ? 8 : 4);
+    double number;
+    memcpy(&number, &x, sizeof number);
+    switch (*s) {
+    case 'd': n = snprintf(piece, sizeof piece, "%*" PRId64, width, is_long ? (int64_t)x : (int32_t)x); break;
+    case 'u': n = snprintf(piece, sizeof piece, "%*" PRIu64, width, x); break;
+    case 'x': n = snprintf(piece, sizeof piece, zeros ? "%0*" PRIx64 : "%*" PRIx64, width, x); break;
+    case 'p': n = snprintf(piece, sizeof piece, "0x%" PRIx64, x); break;
+    case 'f': {
+        char wide[400];
+        int length = snprintf(wide, sizeof wide, "%f", number);
+        put(p, wide, (size_t)length);
+        return s + 1;
+    }
+    default: emu_fail(p->w, p->in, p->lane, ERR_emulator_ptx, "vprintf knows no conversion '%c'", *s);
+    }
+    put(p, piece, (size_t)n);
+    return s + 1;
+}
+
+static void print_lane(struct printing *p, const char *format)
+{
+    for (const char *s = format; *s;) {
+        size_t plain = strcspn(s, "%");
+        put(p, s, plain);
+        s += plain;
+        if (*s && s[1] == '%') {
+            put(p, s, 1);
+            s += 2;
+        } else if (*s) {
+            s = put_conversion(p, s + 1);
+        }
+    }
+}
+
+void emu_run_vprintf(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    const struct emu_code *code = w->cta->code;
+    const struct emu_launch *l = w->cta->launch;
+    emu_need_defined(w, in, &in->opnds[1], 2, on, "an address");
+    for (; on; on &= on - 1) {
+        int lane = emu_first_lane(on);
+        struct printing p = {.w = w, .in = in, .lane = lane, .args = emu_lane(w, &in->opnds[2], lane)};
+        uint64_t format = emu_lane(w, &in->opnds[1], lane);
+        if (format >= (uint64_t)code->texts.n)
+            emu_fail(w, in, lane, ERR_out_of_bounds, "the format is no constant of the module");
+        print_lane(&p, code->texts.at + format);
+        if (l->write)
+            l->write(l->write_ctx, p.line, p.used);
+    }
+}

@@ -1,0 +1,265 @@
+/* lower_tma_store.c: mma.sync (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions: mma",
+ * "Matrix Fragments for mma").
+ *
+ * The 32 lanes hold the matrices together: lane = 4 group + member.
+ *
+ *     D, C (16 x 8)     register i: row group + 8 (i / 2), column 2 member + i % 2
+ *     A (16 x k)        word i:     row group + 8 (i % 2), the elements of a word at columns (member + 4 (i / 2)) per word and on
+ *     B (k x 8)         word i:     rows (member + 4 i) per word and on, column group
+ *
+ * where `per word` elements lie in 32 bits, the first lowest: 2 of f16 and bf16, 4 of s8 and fp8, 1 of tf32.
+ * The order in which hardware adds is not specified: here a sum is exact in double over one instruction,
+ * where it can be, and rounded once. */
+#include "runtime/devices/emulator/machine.h"
+
+#include <string.h>
+
+enum { ROWS = 16, COLUMNS = 8, DEPTH_MOST = 32, MEMBERS = 4 };
+
+struct shape {
+    uint8_t code;
+    int depth; /* k */
+    enum ptype elem, elem_b;
+    int bits;
+};
+
+static const struct shape shapes[] = {
+    {INSN_m16n8k16_f16, 16, PT_f16, PT_f16, 16},
+    {INSN_m16n8k16_bf16, 16, PT_bf16, PT_bf16, 16},
+    {INSN_m16n8k8_tf32, 8, PT_f32, PT_f32, 32},
+    {INSN_m16n8k32_s8, 32, PT_s8, PT_s8, 8},
+    {INSN_m16n8k16_s8, 16, PT_s8, PT_s8, 8},
+    {INSN_m16n8k32_e4m3, 32, PT_e4m3x2, PT_e4m3x2, 8},
+    {INSN_m16n8k32_e5m2, 32, PT_e5m2x2, PT_e5m2x2, 8},
+    {INSN_m16n8k32_e4m3_e5m2, 32, PT_e4m3x2, PT_e5m2x2, 8},
+    {INSN_m16n8k32_e5m2_e4m3, 32, PT_e5m2x2, PT_e4m3x2, 8},
+};
+
+static const struct shape *shape_of(const struct emu_insn *in)
+{
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (shapes[i].code == in->code)
+            return &shapes[i];
+    return NULL;
+}
+
+static int words_of_a(const struct shape *s)
+{
+    return ROWS * s->depth * s->bits / 32 / LANES;
+}
+
+static int words_of_b(const struct shape *s)
+{
+    return COLUMNS * s->depth * s->bits / 32 / LANES;
+}
+
+/* 4 of D, A, B, 4 of C. */
+bool emu_is_mma(const struct emu_insn *in)
+{
+    const struct shape *s = shape_of(in);
+    return s && in->nopnds == 4 + words_of_a(s) + words_of_b(s) + 4 && !in->has_address && !in->mods[0] &&
+           !in->type;
+}
+
+int emu_mma_operations(const struct emu_insn *in)
+{
+    const struct shape *s = shape_of(in);
+    return s ? 2 * ROWS * COLUMNS * s->depth : 0;
+}
+
+static void elements(enum ptype elem, uint32_t word, double *x)
+{
+    uint16_t halves[2] = {(uint16_t)word, (uint16_t)(word >> 16)};
+    uint32_t bits = word & 0xffffe000; /* tf32: 10 bits of mantissa are looked at */
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    switch (elem) {
+    case PT_s8:
+        for (int i = 0; i < 4; i++)
+            x[i] = (int8_t)(word >> 8 * i);
+        break;
+    case PT_f32: x[0] = (double)f; break;
+    case PT_e4m3x2:
+    case PT_e5m2x2:
+        for (int i = 0; i < 4; i++)
+            x[i] = emu_small_value(elem, (uint8_t)(word >> 8 * i));
+        break;
+    default: emu_half_values(elem, 2, halves, x);
+    }
+}
+
+static double accumulator(const struct shape *s, uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return s->elem == PT_s8 ? (double)(int32_t)bits : (double)x;
+}
+
+struct matrices {
+    double a[ROWS][DEPTH_MOST], b[DEPTH_MOST][COLUMNS], c[ROWS][COLUMNS];
+    bool bad_row[ROWS], bad_column[COLUMNS], bad[ROWS][COLUMNS]; /* depends on something never written */
+};
+
+static bool is_bad(const struct emu_warp *w, const struct emu_opnd *o, int lane)
+{
+    return emu_defined(w, o) != ALL_LANES && emu_undefined_opnd(w, o, lane) != 0;
+}
+
+static void gather_a(const struct emu_warp *w, const struct emu_opnd *a, const struct shape *s,
+                     struct matrices *m)
+{
+    int per_word = 32 / s->bits;
+    for (int i = 0; i < words_of_a(s); i++) {
+        const uint32_t *words = emu_read(w, &a[i]);
+        for (int lane = 0; lane < LANES; lane++) {
+            int row = lane / MEMBERS + 8 * (i % 2);
+            elements(s->elem, words[lane], &m->a[row][(lane % MEMBERS + MEMBERS * (i / 2)) * per_word]);
+            m->bad_row[row] |= is_bad(w, &a[i], lane);
+        }
+    }
+}
+
+static void gather_b(const struct emu_warp *w, const struct emu_opnd *b, const struct shape *s,
+                     struct matrices *m)
+{
+    int per_word = 32 / s->bits;
+    for (int i = 0; i < words_of_b(s); i++) {
+        const uint32_t *words = emu_read(w, &b[i]);
+        for (int lane = 0; lane < LANES; lane++) {
+            double x[4];
+            elements(s->elem_b, words[lane], x);
+            for (int k = 0; k < per_word; k++)
+                m->b[(lane % MEMBERS + MEMBERS * i) * per_word + k][lane / MEMBERS] = x[k];
+            m->bad_column[lane / MEMBERS] |= is_bad(w, &b[i], lane);
+        }
+    }
+}
+
+static void gather_c(const struct emu_warp *w, const struct emu_opnd *c, const struct shape *s,
+                     struct matrices *m)
+{
+    for (int i = 0; i < 4; i++) {
+        const uint32_t *words = emu_read(w, &c[i]);
+        for (int lane = 0; lane < LANES; lane++) {
+            int row = lane / MEMBERS + 8 * (i / 2), column = 2 * (lane % MEMBERS) + i % 2;
+            m->c[row][column] = accumulator(s, words[lane]);
+            m->bad[row][column] = is_bad(w, &c[i], lane);
+        }
+    }
+}
+
+static uint32_t result(const struct shape *s, double sum)
+{
+    float x = (float)sum;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (s->elem == PT_s8)
+        return (uint32_t)(int64_t)sum; /* wraps: no .satfinite */
+    return x == x ? bits : 0x7fffffff;
+}
+
+static void multiply(const struct shape *s, struct matrices *m)
+{
+    for (int i = 0; i < ROWS; i++) {
+        double sum[COLUMNS] = {0};
+        for (int k = 0; k < s->depth; k++)
+            for (int j = 0; j < COLUMNS; j++)
+                sum[j] += m->a[i][k] * m->b[k][j];
+        for (int j = 0; j < COLUMNS; j++)
+            m->c[i][j] += sum[j];
+    }
+}
+
+static void scatter(struct emu_warp *w, const struct emu_opnd *d, const struct shape *s,
+                    const struct matrices *m)
+{
+    for (int i = 0; i < 4; i++)
+        for (int lane = 0; lane < LANES; lane++) {
+            int row = lane / MEMBERS + 8 * (i / 2), column = 2 * (lane % MEMBERS) + i % 2;
+            bool bad = m->bad[row][column] || m->bad_row[row] || m->bad_column[column];
+            emu_set_lane(w, &d[i], lane, result(s, m->c[row][column]), bad ? ~UINT64_C(0) : 0);
+        }
+}
+
+void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    const struct shape *s = shape_of(in);
+    const struct emu_opnd *a = &in->opnds[4], *b = a + words_of_a(s);
+    struct matrices m;
+    if (on != ALL_LANES)
+        emu_fail(w, in, emu_first_lane(~on), ERR_emulator_warp, "lane %d is not here, and all have to be",
+                 emu_first_lane(~on));
+    memset(m.bad_row, 0, sizeof m.bad_row);
+    memset(m.bad_column, 0, sizeof m.bad_column);
+    gather_a(w, a, s, &m);
+    gather_b(w, b, s, &m);
+    gather_c(w, b + words_of_b(s), s, &m);
+    multiply(s, &m);
+    scatter(w, in->opnds, s, &m);
+}
+
+/* -- ldmatrix, stmatrix (PTX ISA, the sections of these names): matrices of 8 x 8 halves -- */
+
+/* Lane 8 j + i has the address of row i of matrix j; lane l has row l / 4 of each matrix, columns 2 (l % 4)
+ * and the next; transposed, columns are rows. */
+enum { SIDE = 8, HALF_BYTES = 2, ROW_BYTES = SIDE * HALF_BYTES };
+
+/* Where the rows are: all of them before a result may overwrite the address. */
+static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on, unsigned char *rows[LANES])
+{
+    const struct emu_opnd *address = &in->opnds[in->address];
+    if (on != ALL_LANES)
+        emu_fail(w, in, emu_first_lane(~on), ERR_emulator_warp, "lane %d is not here, and all have to be",
+                 emu_first_lane(~on));
+    emu_need_defined(w, in, address, class_info[address->cls].bits, ALL_LANES >> (LANES - SIDE * in->nvec),
+                     "the address");
+    uint64_t at[LANES] = {0};
+    int n = SIDE * in->nvec;
+    for (int i = 0; i < n; i++) {
+        at[i] = emu_lane(w, address, i) + (uint64_t)address->offset;
+        rows[i] = emu_shared_at(w, in, i, at[i], ROW_BYTES);
+    }
+    if (w->cta->cluster->tallies)
+        emu_count_shared(w, in, ALL_LANES >> (LANES - n), at, ROW_BYTES);
+}
+
+/* Where half k of a lane is. */
+static unsigned char *half_at(unsigned char *const *row, bool transposed, int lane, int k)
+{
+    int at = lane / MEMBERS, beside = 2 * (lane % MEMBERS) + k;
+    return transposed ? row[beside] + HALF_BYTES * at : row[at] + HALF_BYTES * beside;
+}
+
+void emu_run_ldmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    unsigned char *rows[LANES];
+    find_rows(w, in, on, rows);
+    for (int j = 0; j < in->nvec; j++)
+        for (int lane = 0; lane < LANES; lane++) {
+            uint64_t bits = 0, undefined = 0;
+            for (int k = 0; k < 2; k++) {
+                const unsigned char *p = half_at(rows + SIDE * j, emu_has_mod(in, MOD_trans), lane, k);
+                uint64_t bad = 0;
+                uint16_t half;
+                emu_shared_read(w, in, lane, p, HALF_BYTES, &bad);
+                memcpy(&half, p, sizeof half);
+                bits |= (uint64_t)half << 16 * k;
+                undefined |= bad << 16 * k;
+            }
+            emu_set_lane(w, &in->opnds[j], lane, bits, undefined);
+        }
+}
+
+void emu_run_stmatrix(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    unsigned char *rows[LANES];
+    find_rows(w, in, on, rows);
+    for (int j = 0; j < in->nvec; j++)
+        for (int lane = 0; lane < LANES; lane++) {
+            const struct emu_opnd *x = &in->opnds[1 + j];
+            uint64_t bits = emu_lane(w, x, lane), undefined = emu_undefined_opnd(w, x, lane);
+            for (int k = 0; k < 2; k++)
+                emu_shared_write(w, in, lane, half_at(rows + SIDE * j, emu_has_mod(in, MOD_trans), lane, k),
+                                 HALF_BYTES, bits >> 16 * k, undefined >> 16 * k);
+        }
+}

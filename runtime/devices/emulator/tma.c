@@ -1,0 +1,550 @@
+/* raise_tma_load.c: bulk copies, with tensor maps and without (PTX ISA, "Data Movement and Conversion Instructions:
+ * Tensor copy", "cp.async.bulk", "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "Swizzling modes").
+ *
+ *     load    global ─► shared memory of one CTA or several: an mbarrier counts the bytes, in each of them
+ *     store   shared ─► global: the thread that issued it waits for its groups
+ *
+ * A box lies in shared memory row by row, dimension 0 first; with a swizzle of W bytes the 16-byte pieces of
+ * each 8 rows of W bytes change places: address bits 4 and up ^= bits 7 and up, of the absolute address. What
+ * lies outside the tensor reads as zero and counts; it is not written. */
+#include "runtime/devices/emulator/machine.h"
+#include "runtime/devices/tensormap.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { PARAM_ALIGN = 64, BOX_ALIGN = 128, BULK_ALIGN = 16, CHUNK = 16 };
+
+/* -- operands -- */
+
+static uint64_t value(struct emu_warp *w, const struct emu_insn *in, int i, int lane, const char *what)
+{
+    const struct emu_opnd *o = &in->opnds[i];
+    emu_need_defined(w, in, o, class_info[o->cls].bits, UINT32_C(1) << lane, what);
+    return emu_lane(w, o, lane);
+}
+
+static uint64_t address(struct emu_warp *w, const struct emu_insn *in, int i, int lane)
+{
+    const struct emu_opnd *o = &in->opnds[i];
+    uint64_t at = value(w, in, i, lane, "the address") + (uint64_t)o->offset;
+    return o->cls == CLASS_b32 ? (uint32_t)at : at;
+}
+
+/* A parameter of the kernel, or in global memory. */
+static const struct packed_map *find_map(struct emu_warp *w, const struct emu_insn *in, int i, int lane)
+{
+    const struct emu_launch *l = w->cta->launch;
+    uint64_t at = address(w, in, i, lane), number = (at - PARAM_BASE) / PARAM_STEP;
+    if (at >= PARAM_BASE && number < (uint64_t)w->cta->code->nparams && at % PARAM_STEP == 0)
+        at = l->args[number];
+    else if (!cpu_is_inside(cpu_buffer_at(l->buffers, l->nbuffers, at), at, MAP_BYTES))
+        emu_fail(w, in, lane, ERR_out_of_bounds, "no tensor map is at address 0x%" PRIx64, at);
+    if (at % PARAM_ALIGN)
+        emu_fail(w, in, lane, ERR_misaligned, "the tensor map at 0x%" PRIx64 " is at no multiple of %d", at,
+                 PARAM_ALIGN);
+    const struct packed_map *m = (const void *)(uintptr_t)at;
+    if (m->magic != MAP_MAGIC)
+        emu_fail(w, in, lane, ERR_out_of_bounds, "what is at address 0x%" PRIx64 " is no tensor map", at);
+    return m;
+}
+
+static int box_bytes(const struct packed_map *m)
+{
+    int bytes = map_elem_bytes(m->type);
+    for (int d = 0; d < m->rank; d++)
+        bytes *= m->box[d];
+    return bytes;
+}
+
+static int row_bytes(const struct packed_map *m)
+{
+    return m->box[0] * map_elem_bytes(m->type);
+}
+
+static bool holds_float(const struct packed_map *m)
+{
+    return m->type == MAP_f16 || m->type == MAP_bf16 || m->type == MAP_f32 || m->type == MAP_f64;
+}
+
+/* What cuTensorMapEncodeTiled would refuse, and what traps on an H200. */
+static bool is_valid(const struct packed_map *m)
+{
+    bool good = m->rank >= 1 && m->rank <= MAP_RANK_MAX && m->type < MAP_type_count &&
+                m->swizzle < SWIZZLE_count && m->base % 16 == 0;
+    for (int d = 0; good && d < m->rank; d++)
+        good = m->extent[d] >= 1 && m->extent[d] <= MAP_EXTENT_MOST && m->box[d] >= 1 &&
+               m->box[d] <= MAP_BOX_MOST && m->step[d] == 1 &&
+               (d == 0 || (m->stride[d - 1] % 16 == 0 && m->stride[d - 1] < UINT64_C(1) << 40));
+    int inner = good ? row_bytes(m) : 0;
+    return good && inner % 16 == 0 && (!m->swizzle || inner <= 16 << m->swizzle) &&
+           (!m->fills_nan || holds_float(m));
+}
+
+/* -- boxes -- */
+
+/* Where the piece of 16 bytes at `at` of a CTA's shared memory is (PTX ISA, "Swizzling modes"). */
+static int swizzled(const struct packed_map *m, int at)
+{
+    int address = at + SHARED_BASE, mask = m && m->swizzle ? (1 << m->swizzle) - 1 : 0;
+    return (address ^ (address >> 7 & mask) << 4) - SHARED_BASE;
+}
+
+/* Copies between shared memory and one row of the box, of which elements from `first` to `end`
+ * lie inside the tensor. */
+struct row {
+    const struct emu_op *op;
+    unsigned char *global; /* of element 0 of the row */
+    int at, first, end;    /* at: byte of shared memory */
+};
+
+/* A NaN, in halves of 32 or quarters of 64 bits as in 16. */
+static void fill_nan(unsigned char *line, int bytes)
+{
+    static const uint16_t nan = 0x7ff7;
+    for (int i = 0; i < bytes; i += 2)
+        memcpy(line + i, &nan, sizeof nan);
+}
+
+static void load_row(const struct row *r)
+{
+    const struct packed_map *m = r->op->bulk.map;
+    int elem = map_elem_bytes(m->type), bytes = row_bytes(m);
+    unsigned char line[MAP_BOX_MOST * 8] = {0};
+    if (m->fills_nan)
+        fill_nan(line, bytes);
+    if (r->end > r->first)
+        memcpy(line + r->first * elem, r->global + r->first * elem, (size_t)((r->end - r->first) * elem));
+    for (int i = 0; i < bytes; i += CHUNK)
+        memcpy(r->op->bulk.cta->shared + swizzled(m, r->at + i), line + i, CHUNK);
+}
+
+static void store_row(const struct row *r)
+{
+    static const enum ptype types[MAP_type_count] = {PT_u8,  PT_u16, PT_u32, PT_s32, PT_u64,
+                                                     PT_s64, PT_f16, PT_f32, PT_f64, PT_bf16};
+    const struct packed_map *m = r->op->bulk.map;
+    int elem = map_elem_bytes(m->type), bytes = row_bytes(m);
+    unsigned char line[MAP_BOX_MOST * 8];
+    for (int i = 0; i < bytes; i += CHUNK)
+        memcpy(line + i, r->op->bulk.cta->shared + swizzled(m, r->at + i), CHUNK);
+    if (r->op->in->code == INSN_tma_store && r->end > r->first)
+        memcpy(r->global + r->first * elem, line + r->first * elem, (size_t)((r->end - r->first) * elem));
+    for (int i = r->first; i < r->end && r->op->in->code == INSN_tma_reduce; i++) {
+        uint64_t x = 0;
+        memcpy(&x, line + i * elem, (size_t)elem);
+        emu_combine_at(r->global + i * elem, r->op->in->mods[0], types[m->type], x);
+    }
+}
+
+/* Elements of dimension 0 from first to end are read or written. */
+static void check_row(const struct row *r)
+{
+    const struct emu_launch *l = r->op->w->cta->launch;
+    int elem = map_elem_bytes(r->op->bulk.map->type);
+    uint64_t from = (uint64_t)(uintptr_t)r->global + (uint64_t)(int64_t)(r->first * elem),
+             bytes = (uint64_t)((r->end - r->first) * elem);
+    if (r->end > r->first && r->op->w->cta->cluster->tallies)
+        emu_count_row(r->op->w, r->op->in, from, bytes);
+    if (r->end > r->first && !cpu_is_inside(cpu_buffer_at(l->buffers, l->nbuffers, from), from, bytes))
+        emu_fail(r->op->w, r->op->in, r->op->lane, ERR_out_of_bounds,
+                 "the tensor map leads to address 0x%" PRIx64 " (%" PRIu64 " bytes), which no tensor has",
+                 from, bytes);
+}
+
+static void for_rows(struct emu_op *op, void (*act)(const struct row *r))
+{
+    const struct packed_map *m = op->bulk.map;
+    int elem = map_elem_bytes(m->type), index[MAP_RANK_MAX] = {0}, d;
+    int64_t x0 = op->bulk.coords[0], left = (int64_t)m->extent[0] - x0;
+    struct row r = {.op = op, .at = op->bulk.at};
+    do {
+        uint64_t at = m->base + (uint64_t)(x0 * elem);
+        bool inside = true;
+        for (d = 1; d < m->rank; d++) {
+            int64_t x = (int64_t)op->bulk.coords[d] + index[d];
+            inside &= x >= 0 && (uint64_t)x < m->extent[d];
+            at += (uint64_t)x * m->stride[d - 1];
+        }
+        r.global = (unsigned char *)(uintptr_t)at;
+        r.first = !inside || x0 <= -m->box[0] ? 0 : x0 < 0 ? (int)-x0 : 0;
+        r.end = !inside || x0 <= -m->box[0] || left <= 0 ? 0 : left < m->box[0] ? (int)left : m->box[0];
+        act(&r);
+        r.at += m->box[0] * elem;
+        for (d = 1; d < m->rank && ++index[d] == m->box[d]; d++)
+            index[d] = 0;
+    } while (d < m->rank);
+}
+
+/* -- at the end of a copy -- */
+
+static void finish_load(struct emu_op *op)
+{
+    if (op->bulk.map)
+        for_rows(op, load_row);
+    else
+        memcpy(op->bulk.cta->shared + op->bulk.at, (const void *)(uintptr_t)op->bulk.global,
+               (size_t)op->bulk.bytes);
+    emu_mbarrier_land(op);
+}
+
+static void reduce_bytes(const struct emu_op *op)
+{
+    enum ptype t = (enum ptype)op->in->type;
+    int elem = ptype_info[t].bits / 8;
+    for (int i = 0; i < op->bulk.bytes; i += elem) {
+        uint64_t x = 0;
+        memcpy(&x, op->bulk.cta->shared + op->bulk.at + i, (size_t)elem);
+        emu_combine_at((unsigned char *)(uintptr_t)(op->bulk.global + (uint64_t)i), op->in->mods[0], t, x);
+    }
+}
+
+static void finish_store(struct emu_op *op)
+{
+    if (op->bulk.map)
+        for_rows(op, store_row);
+    else if (op->in->code == INSN_bulk_reduce)
+        reduce_bytes(op);
+    else
+        memcpy((void *)(uintptr_t)op->bulk.global, op->bulk.cta->shared + op->bulk.at,
+               (size_t)op->bulk.bytes);
+}
+
+/* -- loads -- */
+
+/* To the CTA of `rank`: the address and the mbarrier's are those of the issuing one, in that CTA. */
+static void load_to(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, uint64_t to,
+                    uint64_t mbarrier, int align)
+{
+    struct emu_cta *c, *at_mbarrier;
+    struct emu_mbarrier *m = emu_mbarrier_at(w, in, lane, mbarrier, true, &at_mbarrier);
+    int at = emu_shared_range(w, in, lane, to, what->bulk.bytes, align, &c);
+    if (c != at_mbarrier)
+        emu_fail(w, in, lane, ERR_emulator_barrier, "the mbarrier is in another CTA than the bytes");
+    emu_shared_claim(w, in, lane, c, at, what->bulk.bytes,
+                     emu_actor(c, ACTOR_mbarrier, (int)(m - c->mbarriers)));
+    for (int i = 0; i < what->bulk.bytes && what->bulk.map; i++)
+        c->shadow[at + i].laid = (uint8_t)(1 + what->bulk.map->swizzle);
+    struct emu_op *op = emu_begin_op(w, in, lane);
+    op->finish = finish_load;
+    op->bulk = what->bulk;
+    op->bulk.at = at;
+    op->bulk.cta = c;
+    op->bulk.mbarrier = m;
+}
+
+static uint64_t in_rank(uint64_t address, int rank)
+{
+    return (address & ((UINT64_C(1) << RANK_SHIFT) - 1)) | (uint64_t)rank << RANK_SHIFT;
+}
+
+/* `mask`: number of the operand that says to which CTAs. */
+static void load(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, int mbarrier,
+                 int mask, int align)
+{
+    struct emu_cluster *c = w->cta->cluster;
+    uint64_t to = address(w, in, 0, lane), counts = address(w, in, mbarrier, lane);
+    if (!emu_has_mod(in, MOD_multicast)) {
+        load_to(w, in, lane, what, to, counts, align);
+        return;
+    }
+    uint64_t ranks = value(w, in, mask, lane, "the mask");
+    if (!ranks || ranks >> c->nctas)
+        emu_fail(w, in, lane, ERR_out_of_bounds, "a mask of CTAs 0x%" PRIx64 " in a cluster of %d", ranks,
+                 c->nctas);
+    for (int r = 0; r < c->nctas; r++)
+        if (ranks >> r & 1)
+            load_to(w, in, lane, what, in_rank(to, r), in_rank(counts, r), align);
+}
+
+static struct emu_op tensor_op(struct emu_warp *w, const struct emu_insn *in, int lane, int map)
+{
+    struct emu_op op = {.w = w, .in = in, .lane = lane};
+    const struct packed_map *m = op.bulk.map = find_map(w, in, map, lane);
+    if (!is_valid(m))
+        emu_fail(w, in, lane, ERR_out_of_bounds, "the tensor map is none that the driver would make");
+    if (m->rank != in->number)
+        emu_fail(w, in, lane, ERR_out_of_bounds, "the tensor map has %d dimensions", m->rank);
+    if (m->swizzle && row_bytes(m) < 16 << m->swizzle)
+        emu_fail(w, in, lane, ERR_emulator_swizzle,
+                 "rows of %d bytes, narrower than the swizzle: an H200 leaves gaps between them",
+                 row_bytes(m));
+    for (int d = 0; d < m->rank; d++)
+        op.bulk.coords[d] = (int32_t)value(w, in, map + 1 + d, lane, "a coordinate");
+    int64_t byte = (int64_t)op.bulk.coords[0] * map_elem_bytes(m->type);
+    if (byte % BULK_ALIGN)
+        emu_fail(w, in, lane, ERR_misaligned, "a box from byte %" PRId64 " of rows, no multiple of %d", byte,
+                 BULK_ALIGN);
+    op.bulk.bytes = box_bytes(m);
+    for_rows(&op, check_row);
+    return op;
+}
+
+void emu_run_tma_load(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    for (; on; on &= on - 1) {
+        int lane = emu_first_lane(on);
+        struct emu_op op = tensor_op(w, in, lane, 1);
+        load(w, in, lane, &op, 2 + in->number, 3 + in->number, BOX_ALIGN);
+    }
+}
+
+static void check_range(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes)
+{
+    const struct emu_launch *l = w->cta->launch;
+    if (at % BULK_ALIGN || bytes % BULK_ALIGN)
+        emu_fail(w, in, lane, ERR_misaligned, "address 0x%" PRIx64 " or %d bytes are no multiple of %d", at,
+                 bytes, BULK_ALIGN);
+    if (bytes <= 0 || !cpu_is_inside(cpu_buffer_at(l->buffers, l->nbuffers, at), at, (uint64_t)bytes))
+        emu_fail(w, in, lane, ERR_out_of_bounds, "%d bytes at address 0x%" PRIx64 " are in no tensor", bytes,
+                 at);
+    if (w->cta->cluster->tallies && in->code != INSN_bulk_prefetch)
+        emu_count_row(w, in, at, (uint64_t)bytes);
+}
+
+void emu_run_bulk_prefetch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    for (; on; on &= on - 1) {
+        int lane = emu_first_lane(on);
+        check_range(w, in, lane, address(w, in, 0, lane), (int)value(w, in, 1, lane, "the number of bytes"));
+    }
+}
+
+void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    for (; on; on &= on - 1) {
+        int lane = emu_first_lane(on);
+        struct emu_op op = {.bulk = {.global = address(w, in, 1, lane),
+                                     .bytes = (int)value(w, in, 2, lane, "the number of bytes")}};
+        check_range(w, in, lane, op.bulk.global, op.bulk.bytes);
+        load(w, in, lane, &op, 3, 4, BULK_ALIGN);
+    }
+}
+
+/* To another CTA, or this one: what is sent is being read until the mbarrier has its bytes. */
+void emu_run_bulk_send(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    for (; on; on &= on - 1) {
+        struct emu_cta *from, *c;
+        int lane = emu_first_lane(on), bytes = (int)value(w, in, 2, lane, "the number of bytes");
+        if (bytes <= 0 || bytes % BULK_ALIGN)
+            emu_fail(w, in, lane, ERR_misaligned, "%d bytes are no multiple of %d", bytes, BULK_ALIGN);
+        int at = emu_shared_range(w, in, lane, address(w, in, 1, lane), bytes, BULK_ALIGN, &from);
+        const struct emu_mbarrier *m = emu_mbarrier_at(w, in, lane, address(w, in, 3, lane), true, &c);
+        if (from != w->cta)
+            emu_fail(w, in, lane, ERR_out_of_bounds, "what is sent lies in another CTA");
+        if (emu_shared_lend(w, in, lane, from, at, bytes,
+                            emu_actor(c, ACTOR_mbarrier, (int)(m - c->mbarriers)), w->cta->cluster->time))
+            emu_fail(w, in, lane, ERR_emulator_undefined,
+                     "the value sent depends on something never written");
+        struct emu_op op = {.bulk = {.global = (uint64_t)(uintptr_t)(from->shared + at), .bytes = bytes}};
+        load_to(w, in, lane, &op, address(w, in, 0, lane), address(w, in, 3, lane), BULK_ALIGN);
+    }
+}
+
+/* -- stores -- */
+
+static void store(struct emu_warp *w, const struct emu_insn *in, int lane, const struct emu_op *what,
+                  int from, int align)
+{
+    struct emu_cta *c;
+    int at = emu_shared_range(w, in, lane, address(w, in, from, lane), what->bulk.bytes, align, &c);
+    if (emu_shared_lend(w, in, lane, c, at, what->bulk.bytes, emu_actor(w->cta, ACTOR_stores, w->index),
+                        w->cta->cluster->time))
+        emu_fail(w, in, lane, ERR_emulator_undefined, "the value stored depends on something never written");
+    struct emu_op *op = emu_begin_op(w, in, lane);
+    op->finish = finish_store;
+    op->group = w->store_groups;
+    op->bulk = what->bulk;
+    op->bulk.at = at;
+    op->bulk.cta = c;
+    w->stored = op->time;
+    w->last_store = in;
+}
+
+void emu_run_tma_store(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    for (; on; on &= on - 1) {
+        int lane = emu_first_lane(on);
+        struct emu_op op = tensor_op(w, in, lane, 0);
+        const struct packed_map *m = op.bulk.map;
+        int64_t elem = map_elem_bytes(m->type), extent = (int64_t)m->extent[0];
+        for (int d = 0; d < m->rank; d++)
+            if (op.bulk.coords[d] < 0)
+                emu_fail(w, in, lane, ERR_out_of_bounds,
+                         "a box from %d along dimension %d, which only a load may: an H200 traps",
+                         op.bulk.coords[d], d);
+        if (op.bulk.coords[0] + (int64_t)m->box[0] > extent && extent * elem % BULK_ALIGN)
+            emu_fail(w, in, lane, ERR_misaligned,
+                     "rows end after %" PRId64 " bytes, no multiple of %d: an H200 writes on to the next",
+                     extent * elem, BULK_ALIGN);
+        store(w, in, lane, &op, 1 + in->number, BOX_ALIGN);
+    }
+}
+
+void emu_run_bulk_store(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    for (; on; on &= on - 1) {
+        int lane = emu_first_lane(on);
+        struct emu_op op = {.bulk = {.global = address(w, in, 0, lane),
+                                     .bytes = (int)value(w, in, 2, lane, "the number of bytes")}};
+        check_range(w, in, lane, op.bulk.global, op.bulk.bytes);
+        store(w, in, lane, &op, 1, BULK_ALIGN);
+    }
+}
+
+/* Groups are a thread's; the warp keeps when each was committed, and by which lane. */
+void emu_run_bulk_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    (void)in;
+    for (; on; on &= on - 1)
+        w->store_times[w->store_groups++ % GROUPS_KNOWN] =
+            (struct emu_group_time){w->cta->cluster->time, emu_first_lane(on)};
+    w->cta->cluster->time++;
+}
+
+static void wait_lane(struct emu_warp *w, int lane, int running)
+{
+    struct emu_cluster *c = w->cta->cluster;
+    for (int g = w->store_groups - 1; g >= 0 && g > w->store_groups - 1 - GROUPS_KNOWN; g--) {
+        const struct emu_group_time *t = &w->store_times[g % GROUPS_KNOWN];
+        if (t->lane != lane || running-- > 0)
+            continue;
+        for (int i = c->nops - 1; i >= 0; i--)
+            if (c->ops[i].finish == finish_store && c->ops[i].w == w && c->ops[i].lane == lane &&
+                c->ops[i].group <= g)
+                emu_finish_op(c, i);
+        emu_see_until(w, emu_actor(w->cta, ACTOR_stores, w->index), t->time);
+        return;
+    }
+}
+
+void emu_run_bulk_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    for (; on; on &= on - 1)
+        wait_lane(w, emu_first_lane(on), (int)in->opnds[0].offset);
+}
+
+/* -- the end of a CTA -- */
+
+static bool is_seen(const struct emu_cta *c, int actor, uint32_t time)
+{
+    for (int i = 0; i < c->nwarps; i++)
+        if (time <= c->warps[i].seen[actor])
+            return true;
+    return false;
+}
+
+/* Shared memory is gone when its CTA is: whoever stores from it waits until it is read (PTX ISA,
+ * "cp.async.bulk"), and somebody waits for each copy into it, and for each arrival of another CTA at its mbarriers:
+ * those are under way until then (PTX ISA, "mbarrier.arrive" on shared::cluster, "barrier.cluster": a relaxed
+ * arrival there orders nothing). */
+static void check_end(struct emu_cta *c)
+{
+    for (int i = 0; i < c->nwarps; i++) {
+        struct emu_warp *w = &c->warps[i];
+        if (w->stored > w->seen[emu_actor(c, ACTOR_stores, i)])
+            emu_fail(w, w->last_store, 0, ERR_emulator_race,
+                     "the CTA ends, and nobody has waited until its shared memory is read");
+    }
+    for (int i = 0; i < c->nmbarriers; i++) {
+        const struct emu_event *e = &c->mbarriers[i].copy;
+        if (e->time && !is_seen(c, emu_actor(c, ACTOR_mbarrier, i), e->time))
+            emu_fail(e->w, e->in, 0, ERR_emulator_race,
+                     "the CTA of rank %d ends, and nobody in it has waited for this copy", c->rank);
+    }
+    for (int i = 0; i < c->cluster->nactors; i++)
+        if (c->arrivals[i].time && !is_seen(c, i, c->arrivals[i].time))
+            emu_fail(c->arrivals[i].w, c->arrivals[i].in, 0, ERR_emulator_race,
+                     "the CTA of rank %d ends, and nobody in it has waited for this arrival", c->rank);
+}
+
+void emu_check_end(struct emu_cluster *c)
+{
+    while (emu_async_step(c))
+        ;
+    for (int i = 0; c->code->is_async && i < c->nctas; i++)
+        check_end(&c->ctas[i]);
+}
+
+/* -- maps of a launch -- */
+
+static enum map_type packed_type(int dtype)
+{
+    switch (dtype) {
+    case DT_f16: return MAP_f16;
+    case DT_bf16: return MAP_bf16;
+    case DT_f32: return MAP_f32;
+    case DT_f64: return MAP_f64;
+    case DT_i16: return MAP_u16;
+    case DT_i32: return MAP_s32;
+    case DT_i64: return MAP_s64;
+    default: return MAP_u8;
+    }
+}
+
+void map_pack(const struct tensor_map_values *v, struct packed_map *m)
+{
+    int bytes = v->swizzle;
+    *m = (struct packed_map){.magic = MAP_MAGIC,
+                             .type = (uint8_t)packed_type(v->dtype),
+                             .rank = (uint8_t)v->rank,
+                             .fills_nan = v->nan,
+                             .base = v->base};
+    m->swizzle = bytes == 128  ? SWIZZLE_128
+                 : bytes == 64 ? SWIZZLE_64
+                 : bytes == 32 ? SWIZZLE_32
+                               : SWIZZLE_none;
+    for (int d = 0; d < v->rank; d++) {
+        int from = v->rank - 1 - d;
+        m->extent[d] = v->extents[from];
+        m->box[d] = (uint16_t)v->box[from];
+        m->step[d] = 1;
+        if (d > 0)
+            m->stride[d - 1] = v->strides[from];
+    }
+}
+
+/* -- what instructions do -- */
+
+void emu_run_nothing(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    (void)w, (void)in, (void)on;
+}
+
+static bool is_reduction(const struct emu_insn *in)
+{
+    static const enum mod known[] = {MOD_add, MOD_min, MOD_max, MOD_and, MOD_or, MOD_xor, MOD_inc, MOD_dec};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (in->mods[0] == known[i])
+            return true;
+    return false;
+}
+
+/* Of 32 and 64 bits; sums of 16-bit floats, which say that they keep small numbers. */
+static bool reduces_bytes(const struct emu_insn *in)
+{
+    enum ptype t = (enum ptype)in->type;
+    bool is_half = t == PT_f16 || t == PT_bf16;
+    return is_reduction(in) && (is_half ? in->mods[0] == MOD_add && emu_has_mod(in, MOD_noftz)
+                                        : ptype_info[t].bits >= 32 && t != PT_f16x2 && t != PT_bf16x2);
+}
+
+bool emu_decode_bulk(struct emu_insn *in)
+{
+    int hint = emu_has_mod(in, MOD_l2_hint), multicast = emu_has_mod(in, MOD_multicast), n = in->number;
+    bool fits = n <= MAP_RANK_MAX;
+    switch (in->code) {
+    case INSN_tma_load: in->run = emu_run_tma_load; return fits && in->nopnds == 3 + n + multicast + hint;
+    case INSN_tma_store: in->run = emu_run_tma_store; return fits && in->nopnds == 2 + n + hint;
+    case INSN_tma_reduce:
+        in->run = emu_run_tma_store;
+        return fits && in->nopnds == 2 + n + hint && is_reduction(in) && emu_has_mod(in, MOD_bulk_group);
+    case INSN_bulk_load: in->run = emu_run_bulk_load; return in->nopnds == 4 + multicast + hint;
+    case INSN_bulk_store: in->run = emu_run_bulk_store; return in->nopnds == 3 + hint;
+    case INSN_bulk_send: in->run = emu_run_bulk_send; return in->nopnds == 4;
+    case INSN_bulk_reduce: in->run = emu_run_bulk_store; return in->nopnds == 3 + hint && reduces_bytes(in);
+    case INSN_bulk_commit: in->run = emu_run_bulk_commit; return true;
+    default: in->run = emu_run_bulk_wait; return in->nopnds == 1 && in->opnds[0].reg < 0;
+    }
+}

@@ -1,0 +1,454 @@
+/* wgmma.c: wgmma, and who may touch the registers that it uses (PTX ISA, "Asynchronous Warpgroup Level Matrix
+ * Instructions": "wgmma.mma_async", "Register Fragments", "Shared Memory Matrix Layout", "Matrix Descriptor
+ * Format", "wgmma.fence").
+ *
+ *     D (64 x n) = A (64 x k) B (k x n) + D       each of the 4 warps has 16 rows; A in shared memory or registers, B in shared memory
+ *
+ *     D   register i: row lane / 4 + 8 (i / 2 % 2), column 2 (lane % 4) + i % 2 + 8 (i / 4), of f16 two columns in a register
+ *     A   register i: row lane / 4 + 8 (i % 2), words at word lane % 4 + 4 (i / 2) of the row
+ *
+ * Where element (mn, k) of an operand in shared memory lies is said at `chunk_at`. The sums are made when the
+ * instruction is issued, and nobody may look before the wait: its registers are `flying` until then, and what
+ * it reads in shared memory is being read by an actor of its own. Registers that ordinary instructions wrote
+ * are `fresh` until the next wgmma.fence. */
+#include "runtime/devices/emulator/machine.h"
+#include "runtime/devices/tensormap.h"
+
+#include <string.h>
+
+enum { ROWS = 16, COLUMNS_MOST = 256, DEPTH_MOST = 32, WARPGROUP = 4, MEMBERS = 4, CHUNK = 16, A_WORDS = 4 };
+
+struct shape {
+    uint8_t code, a, b, d; /* enum ptype; a tf32 is PT_f32, an fp8 its pair */
+    int depth;
+};
+
+static const struct shape shapes[] = {
+    {INSN_wgmma_f32_f16, PT_f16, PT_f16, PT_f32, 16},
+    {INSN_wgmma_f16_f16, PT_f16, PT_f16, PT_f16, 16},
+    {INSN_wgmma_f32_bf16, PT_bf16, PT_bf16, PT_f32, 16},
+    {INSN_wgmma_f32_tf32, PT_f32, PT_f32, PT_f32, 8},
+    {INSN_wgmma_f32_e4m3, PT_e4m3x2, PT_e4m3x2, PT_f32, 32},
+    {INSN_wgmma_f32_e4m3_e5m2, PT_e4m3x2, PT_e5m2x2, PT_f32, 32},
+    {INSN_wgmma_f32_e5m2_e4m3, PT_e5m2x2, PT_e4m3x2, PT_f32, 32},
+    {INSN_wgmma_f32_e5m2, PT_e5m2x2, PT_e5m2x2, PT_f32, 32},
+    {INSN_wgmma_f16_e4m3, PT_e4m3x2, PT_e4m3x2, PT_f16, 32},
+    {INSN_wgmma_f16_e4m3_e5m2, PT_e4m3x2, PT_e5m2x2, PT_f16, 32},
+    {INSN_wgmma_f16_e5m2_e4m3, PT_e5m2x2, PT_e4m3x2, PT_f16, 32},
+    {INSN_wgmma_f16_e5m2, PT_e5m2x2, PT_e5m2x2, PT_f16, 32},
+    {INSN_wgmma_s32_s8, PT_s8, PT_s8, PT_s32, 32},
+    {INSN_wgmma_s32_s8_u8, PT_s8, PT_u8, PT_s32, 32},
+    {INSN_wgmma_s32_u8_s8, PT_u8, PT_s8, PT_s32, 32},
+    {INSN_wgmma_s32_u8, PT_u8, PT_u8, PT_s32, 32},
+};
+
+static const struct shape *shape_of(const struct emu_insn *in)
+{
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (shapes[i].code == in->code)
+            return &shapes[i];
+    return NULL;
+}
+
+bool emu_is_wgmma(const struct emu_insn *in)
+{
+    return shape_of(in) != NULL;
+}
+
+int emu_wgmma_operations(const struct emu_insn *in)
+{
+    const struct shape *s = shape_of(in);
+    return s ? 2 * ROWS * in->number * s->depth : 0;
+}
+
+/* -- operands -- */
+
+/* d..., A or 4 registers of it, B, scale-d, then of floats the signs of A and B, then of 16
+ * bits what is transposed. */
+struct operands {
+    int nd;
+    bool a_in_registers;
+    const struct emu_opnd *d, *a, *b, *scale, *rest;
+    int nrest;
+};
+
+static struct operands operands_of(const struct emu_insn *in)
+{
+    struct operands x = {.nd = in->nvec, .d = in->opnds, .a = in->opnds + in->nvec};
+    x.a_in_registers = x.a->cls != CLASS_b64;
+    x.b = x.a + (x.a_in_registers ? A_WORDS : 1);
+    x.scale = x.b + 1;
+    x.rest = x.scale + 1;
+    x.nrest = in->nopnds - (int)(x.rest - in->opnds);
+    return x;
+}
+
+bool emu_wgmma_adds(const struct emu_insn *in)
+{
+    if (!emu_is_wgmma(in))
+        return false;
+    const struct emu_opnd *scale = operands_of(in).scale;
+    return scale->reg >= 0 || scale->offset != 0;
+}
+
+static int bits_of(enum ptype t)
+{
+    return t == PT_e4m3x2 || t == PT_e5m2x2 ? 8 : ptype_info[t].bits;
+}
+
+bool emu_decode_wgmma(struct emu_insn *in)
+{
+    const struct shape *s = shape_of(in);
+    if (in->nopnds < in->nvec + 3)
+        return false;
+    struct operands x = operands_of(in);
+    int n = in->number, signs = s->d == PT_s32 ? 0 : 2;
+    int majors = bits_of(s->a) == 16 ? 2 - x.a_in_registers : 0;
+    bool is_multiple = n % 8 == 0 && (s->d != PT_s32 || n < 32 || n % 16 == 0);
+    in->run = emu_run_wgmma;
+    for (int i = 0; i < x.nrest; i++)
+        if (x.rest[i].reg >= 0 || x.rest[i].offset > 1 || x.rest[i].offset < (i < signs ? -1 : 0) ||
+            (i < signs && x.rest[i].offset == 0))
+            return false;
+    return n >= 8 && n <= COLUMNS_MOST && is_multiple && in->nvec == (s->d == PT_f16 ? n / 4 : n / 2) &&
+           x.nrest == signs + majors && x.b->cls == CLASS_b64 && !in->mods[0];
+}
+
+/* -- matrices in shared memory -- */
+
+/* A descriptor's fields, in bytes. */
+struct place {
+    uint64_t start;
+    int lbo, sbo, width, mask; /* of the swizzle; width 0: none */
+    enum map_swizzle swizzle;
+    bool is_mn_major;
+    enum ptype type;
+};
+
+static struct place place_of(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o,
+                             enum ptype type, bool is_mn_major)
+{
+    static const int widths[] = {0, 128, 64, 32}, masks[] = {0, 7, 3, 1};
+    static const enum map_swizzle swizzles[] = {SWIZZLE_none, SWIZZLE_128, SWIZZLE_64, SWIZZLE_32};
+    emu_need_defined(w, in, o, 64, ALL_LANES, "the descriptor");
+    uint64_t x = emu_lane(w, o, 0);
+    for (int lane = 1; lane < LANES; lane++)
+        if (emu_lane(w, o, lane) != x)
+            emu_fail(w, in, lane, ERR_emulator_warp, "the descriptor is not the same in all lanes");
+    if (x >> 49 & 7)
+        emu_fail(w, in, 0, ERR_emulator_ptx, "the emulator knows no base offset in a descriptor");
+    return (struct place){.start = (x & 0x3fff) << 4,
+                          .lbo = (int)(x >> 16 & 0x3fff) << 4,
+                          .sbo = (int)(x >> 32 & 0x3fff) << 4,
+                          .width = widths[x >> 62],
+                          .mask = masks[x >> 62],
+                          .swizzle = swizzles[x >> 62],
+                          .is_mn_major = is_mn_major,
+                          .type = type};
+}
+
+/* Address of the 16 bytes that begin with element (mn, k): along k, or along mn where that is the major
+ * dimension.
+ *
+ *     major  swizzle   offset, with kb and mb: k and mn in bytes
+ *     k      none      (mn % 8) 16 + kb % 16 + (kb / 16) LBO + (mn / 8) SBO
+ *     k      W         (mn % 8) W + kb + (mn / 8) SBO
+ *     mn     none      mb % 16 + (k % 8) 16 + (k / 8) LBO + (mb / 16) SBO
+ *     mn     W         mb % W + (k % 8) W + (k / 8) SBO + (mb / W) LBO
+ *
+ * then, of the absolute address, bits 4 and up ^= bits 7 and up, as many as the swizzle has. */
+static uint64_t chunk_at(const struct place *p, int mn, int k)
+{
+    int elem = bits_of(p->type) / 8, major = (p->is_mn_major ? mn : k) * elem,
+        minor = p->is_mn_major ? k : mn;
+    int row = p->width ? p->width : CHUNK;
+    int offset = minor % 8 * row + major % row;
+    if (!p->width)
+        offset += p->is_mn_major ? minor / 8 * p->lbo + major / CHUNK * p->sbo
+                                 : major / CHUNK * p->lbo + minor / 8 * p->sbo;
+    else
+        offset += minor / 8 * p->sbo + (p->is_mn_major ? major / p->width * p->lbo : 0);
+    uint64_t at = p->start + (uint64_t)offset;
+    return at ^ (at >> 7 & (uint64_t)p->mask) << 4;
+}
+
+static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
+{
+    uint16_t halves[CHUNK / 2];
+    uint32_t word;
+    float f;
+    if (t == PT_f16 || t == PT_bf16) {
+        memcpy(halves, bytes, (size_t)n * sizeof *halves);
+        emu_half_values(t, n, halves, x);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        switch (t) {
+        case PT_f32:
+            memcpy(&word, bytes + 4 * i, sizeof word);
+            word &= 0xffffe000; /* tf32: 10 bits of mantissa are looked at */
+            memcpy(&f, &word, sizeof f);
+            x[i] = (double)f;
+            break;
+        case PT_s8: x[i] = (int8_t)bytes[i]; break;
+        case PT_u8: x[i] = bytes[i]; break;
+        default: x[i] = emu_half_value(t, bytes[i]);
+        }
+}
+
+struct matrices {
+    double a[DEPTH_MOST][ROWS], b[DEPTH_MOST][COLUMNS_MOST], sum[COLUMNS_MOST];
+    bool is_bad; /* something in A or B depends on what was never written */
+};
+
+/* What threads wrote lies as they will; what a tensor map laid out is told by its swizzle. */
+static void check_laid(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int at)
+{
+    static const char *const names[] = {"without a swizzle", "with a swizzle of 32 bytes",
+                                        "with a swizzle of 64 bytes", "with a swizzle of 128 bytes"};
+    int laid = w->cta->shadow[at].laid;
+    if (laid && laid != 1 + (int)p->swizzle)
+        emu_fail(w, in, 0, ERR_emulator_swizzle, "byte %d was loaded %s (line %d), and is read %s", at,
+                 names[laid - 1], w->cta->shadow[at].write_line, names[p->swizzle]);
+}
+
+/* Elements [first, first + n) x [0, depth) to to[k * pitch + mn - first]. */
+static bool gather(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int first, int n,
+                   int depth, double *to, int pitch)
+{
+    struct emu_cta *c = w->cta;
+    int chunk = CHUNK * 8 / bits_of(p->type), actor = emu_actor(c, ACTOR_warpgroup, w->index / WARPGROUP);
+    int step_mn = p->is_mn_major ? chunk : 1, step_k = p->is_mn_major ? 1 : chunk;
+    uint32_t time = c->cluster->began + (uint32_t)w->mma_groups;
+    bool bad = false;
+    for (int mn = 0; mn < n; mn += step_mn)
+        for (int k = 0; k < depth; k += step_k) {
+            double x[CHUNK];
+            uint64_t at = chunk_at(p, first + mn, k) - SHARED_BASE;
+            if (at + CHUNK > (uint64_t)c->shared_bytes)
+                emu_fail(w, in, 0, ERR_out_of_bounds,
+                         "element (%d, %d) is at byte %d of shared memory, which has %d", first + mn, k,
+                         (int)at, c->shared_bytes);
+            bad |= emu_shared_lend(w, in, 0, c, (int)at, CHUNK, actor, time);
+            check_laid(w, in, p, (int)at);
+            values(p->type, chunk, c->shared + at, x);
+            for (int i = 0; i < chunk; i++)
+                to[p->is_mn_major ? k * pitch + mn + i : (k + i) * pitch + mn] = x[i];
+        }
+    return bad;
+}
+
+static bool gather_registers(struct emu_warp *w, const struct operands *x, const struct shape *s,
+                             struct matrices *m)
+{
+    int per_word = 32 / bits_of(s->a);
+    bool bad = false;
+    for (int i = 0; i < A_WORDS; i++)
+        for (int lane = 0; lane < LANES; lane++) {
+            double v[4];
+            uint32_t word = (uint32_t)emu_lane(w, &x->a[i], lane);
+            unsigned char bytes[4];
+            memcpy(bytes, &word, sizeof bytes);
+            values(s->a, per_word, bytes, v);
+            for (int k = 0; k < per_word; k++)
+                m->a[(lane % MEMBERS + MEMBERS * (i / 2)) * per_word + k][lane / MEMBERS + 8 * (i % 2)] =
+                    v[k];
+            bad |= emu_undefined_opnd(w, &x->a[i], lane) != 0;
+        }
+    return bad;
+}
+
+/* -- sums -- */
+
+static double accumulator(const struct shape *s, uint32_t bits, int half)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return s->d == PT_s32   ? (double)(int32_t)bits
+           : s->d == PT_f32 ? (double)f
+                            : emu_half_value(PT_f16, (uint16_t)(bits >> 16 * half));
+}
+
+static uint32_t rounded(const struct shape *s, double sum)
+{
+    float x = (float)sum;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (s->d == PT_s32)
+        return (uint32_t)(int64_t)sum;
+    return s->d == PT_f16 ? emu_half_round(PT_f16, sum) : x == x ? bits : 0x7fffffff;
+}
+
+/* What lane l keeps of a row: register i, of f16 half h, of column `column`. */
+static void add_to(struct emu_warp *w, const struct operands *x, const struct shape *s, int row, double sign,
+                   bool adds, const double *sum)
+{
+    int halves = s->d == PT_f16 ? 2 : 1, group = 4 / halves; /* registers of 8 columns */
+    for (int i = 0; i < x->nd; i++) {
+        if ((halves == 2 ? i % 2 : i / 2 % 2) != row / 8)
+            continue;
+        uint32_t *words = (void *)(w->values + x->d[i].at);
+        for (int member = 0; member < MEMBERS; member++) {
+            int lane = row % 8 * MEMBERS + member;
+            uint32_t old = words[lane], bits = 0;
+            for (int h = 0; h < halves; h++) {
+                int column = 8 * (i / group) + 2 * member + (halves == 2 ? h : i % 2);
+                bits |= rounded(s, sign * sum[column] + (adds ? accumulator(s, old, h) : 0)) << 16 * h;
+            }
+            words[lane] = bits;
+        }
+    }
+}
+
+static void multiply(struct emu_warp *w, const struct operands *x, const struct shape *s, int n, double sign,
+                     bool adds, struct matrices *m)
+{
+    for (int row = 0; row < ROWS; row++) {
+        memset(m->sum, 0, (size_t)n * sizeof *m->sum);
+        for (int k = 0; k < s->depth; k++) {
+            double a = m->a[k][row];
+            for (int j = 0; j < n; j++)
+                m->sum[j] += a * m->b[k][j];
+        }
+        add_to(w, x, s, row, sign, adds, m->sum);
+    }
+}
+
+/* -- registers -- */
+
+static void use_registers(struct emu_warp *w, const struct emu_insn *in, const struct operands *x)
+{
+    uint32_t tag = 2 * ((uint32_t)w->mma_groups + 1);
+    for (int i = 0; i < x->nd + (x->a_in_registers ? A_WORDS : 0); i++) {
+        int reg = in->opnds[i].reg;
+        bool is_d = i < x->nd;
+        if (reg < 0)
+            continue;
+        if (w->fresh[reg])
+            emu_fail(w, in, 0, ERR_emulator_race,
+                     "register %d of %s was written, and no wgmma.fence stands between", is_d ? i : i - x->nd,
+                     is_d ? "D" : "A");
+        if (!is_d && (w->flying[reg] & 1))
+            emu_fail(w, in, 0, ERR_emulator_race,
+                     "register %d of A is the result of a wgmma that is under way", i - x->nd);
+        w->flying[reg] = tag | is_d;
+    }
+}
+
+void emu_wgmma_watch(struct emu_warp *w, const struct emu_insn *in)
+{
+    if (emu_is_wgmma(in))
+        return;
+    for (int i = 0; i < in->nopnds; i++) {
+        int reg = in->opnds[i].reg;
+        if (reg < 0)
+            continue;
+        if (w->flying[reg] && (i < in->ndefs || (w->flying[reg] & 1)))
+            emu_fail(w, in, 0, ERR_emulator_race,
+                     "operand %d is a register that a wgmma %s, and it has not been waited for", i,
+                     w->flying[reg] & 1 ? "writes" : "reads");
+        w->fresh[reg] |= i < in->ndefs;
+    }
+}
+
+static void need_warpgroup(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    if (on != ALL_LANES)
+        emu_fail(w, in, emu_first_lane(~on), ERR_emulator_warp, "lane %d is not here, and all have to be",
+                 emu_first_lane(~on));
+    if (w->index / WARPGROUP * WARPGROUP + WARPGROUP > w->cta->nwarps)
+        emu_fail(w, in, 0, ERR_emulator_warp, "a warpgroup has %d warps", WARPGROUP);
+}
+
+static void define(struct emu_warp *w, const struct operands *x, bool adds, bool is_bad)
+{
+    for (int i = 0; i < x->nd; i++)
+        for (int lane = 0; lane < LANES; lane++) {
+            bool bad = is_bad || (adds && emu_undefined_opnd(w, &x->d[i], lane));
+            if (!bad) {
+                w->defined[x->d[i].reg] |= UINT32_C(1) << lane;
+                continue;
+            }
+            w->defined[x->d[i].reg] &= ~(UINT32_C(1) << lane);
+            w->undefined[x->d[i].reg][lane] = ~UINT64_C(0);
+        }
+}
+
+/* -- instructions -- */
+
+void emu_run_wgmma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    const struct shape *s = shape_of(in);
+    struct operands x = operands_of(in);
+    struct matrices m;
+    bool has_signs = s->d != PT_s32, a_mn = bits_of(s->a) == 16 && !x.a_in_registers && x.rest[2].offset;
+    bool b_mn = bits_of(s->a) == 16 && x.rest[x.nrest - 1].offset;
+    need_warpgroup(w, in, on);
+    emu_need_defined(w, in, x.scale, 1, on, "the predicate");
+    use_registers(w, in, &x);
+    bool adds = emu_lane(w, x.scale, 0) & 1;
+    double sign = has_signs && x.rest[0].offset != x.rest[1].offset ? -1 : 1;
+    if (x.a_in_registers) {
+        m.is_bad = gather_registers(w, &x, s, &m);
+    } else {
+        struct place a = place_of(w, in, x.a, (enum ptype)s->a, a_mn);
+        m.is_bad = gather(w, in, &a, w->index % WARPGROUP * ROWS, ROWS, s->depth, &m.a[0][0], ROWS);
+    }
+    struct place b = place_of(w, in, x.b, (enum ptype)s->b, b_mn);
+    m.is_bad |= gather(w, in, &b, 0, in->number, s->depth, m.b[0], COLUMNS_MOST);
+    define(w, &x, adds, m.is_bad);
+    multiply(w, &x, s, in->number, sign, adds, &m);
+}
+
+void emu_run_wgmma_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    need_warpgroup(w, in, on);
+    memset(w->fresh, false, (size_t)w->cta->code->regs.n * sizeof *w->fresh);
+}
+
+void emu_run_wgmma_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    need_warpgroup(w, in, on);
+    w->mma_times[w->mma_groups++ % GROUPS_KNOWN] = w->cta->cluster->time++;
+}
+
+void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    need_warpgroup(w, in, on);
+    int done = w->mma_groups - (int)in->opnds[0].offset;
+    w->mma_awaited = done > 0 ? done : 0;
+    if (done <= 0)
+        return;
+    for (int i = 0; i < w->cta->code->regs.n; i++)
+        if (w->flying[i] >> 1 <= (uint32_t)done)
+            w->flying[i] = 0;
+    emu_see_until(w, emu_actor(w->cta, ACTOR_warpgroup, w->index / WARPGROUP),
+                  w->cta->cluster->began + (uint32_t)done - 1);
+}
+
+/* What ptxas gives a thread at first: an equal part, in eights, of what a multiprocessor has. */
+int emu_first_registers(const struct emu_code *c)
+{
+    enum { REGISTERS = 65536, MOST = 255 };
+    int n =
+        c->max_registers ? c->max_registers : REGISTERS / (c->num_threads * (c->min_ctas ? c->min_ctas : 1));
+    return (n < MOST ? n : MOST) & ~7;
+}
+
+/* PTX ISA, "setmaxnreg": what a CTA has does not grow, so that who wants more waits until others have less.
+ * What the warp keeps is then checked against what is live in the PTX. */
+bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
+{
+    int n = (int)in->opnds[0].offset, had = w->budget ? w->budget : emu_first_registers(w->cta->code);
+    need_warpgroup(w, in, on);
+    if (n < 24 || n > 256 || n % 8 != 0)
+        emu_fail(w, in, 0, ERR_emulator_ptx,
+                 "a budget of %d registers: a multiple of 8 from 24 to 256 is needed", n);
+    if (n > had && n - had > w->cta->spare_registers &&
+        !w->cta->cluster->tallies) /* counted once, it never waits */
+        return false;
+    w->cta->spare_registers += had - n;
+    w->cta->cluster->may_release = true;
+    w->budget = n;
+    return true;
+}

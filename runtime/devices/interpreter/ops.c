@@ -1,0 +1,661 @@
+/* ops.c: what each op does to the slots of a frame; control flow is in interpreter.c, the
+ * arithmetic of elements in ir/scalar.c. One step function per op, in the order of ops.h's families; the
+ * table at the end names them all. */
+#include "runtime/devices/interpreter/interpreter.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int64_t elems(const struct frame *f, const struct step *s)
+{
+    return f->width ? f->width : s->n;
+}
+
+/* Fills n elements with copies of the first `bytes` at p. */
+static void fill(char *p, size_t bytes, int64_t n)
+{
+    size_t total = bytes * (size_t)n;
+    for (size_t done = bytes; done < total; done *= 2)
+        memcpy(p + done, p, done < total - done ? done : total - done);
+}
+
+/* -- create -- */
+
+static void step_const(struct frame *f, const struct step *s)
+{
+    int64_t bits = op_int(s->op, ATTR_value);
+    size_t bytes = (size_t)type_elem_bytes(s->op->results[0].type);
+    if (type_elem_bits(s->op->results[0].type) == 1)
+        bits &= 1;
+    memcpy(step_out(f, s), &bits, bytes);
+    fill(step_out(f, s), bytes, elems(f, s));
+}
+
+static void step_program_id(struct frame *f, const struct step *s)
+{
+    int32_t id = f->pid[op_int(s->op, ATTR_axis)];
+    memcpy(step_out(f, s), &id, sizeof id);
+}
+
+static void step_num_programs(struct frame *f, const struct step *s)
+{
+    int32_t n = f->launch->grid[op_int(s->op, ATTR_axis)];
+    memcpy(step_out(f, s), &n, sizeof n);
+}
+
+/* As if there were one. */
+static void step_sm_id(struct frame *f, const struct step *s)
+{
+    memset(step_out(f, s), 0, sizeof(int32_t));
+}
+
+static void step_clock(struct frame *f, const struct step *s)
+{
+    int64_t now = cpu_nanoseconds();
+    memcpy(step_out(f, s), &now, sizeof now);
+}
+
+static void step_range(struct frame *f, const struct step *s)
+{
+    int32_t *out = (int32_t *)(void *)step_out(f, s), start = (int32_t)op_int(s->op, ATTR_start);
+    for (int64_t i = 0; i < s->n; i++)
+        out[i] = (int32_t)((uint32_t)start + (uint32_t)i);
+}
+
+static void step_splat(struct frame *f, const struct step *s)
+{
+    size_t bytes = (size_t)type_elem_bytes(s->op->results[0].type);
+    memcpy(step_out(f, s), step_in(f, s, 0), bytes);
+    fill(step_out(f, s), bytes, elems(f, s));
+}
+
+/* -- arith, math, cast -- */
+
+static void step_elementwise(struct frame *f, const struct step *s)
+{
+    const struct op *o = s->op;
+    const void *x[3] = {step_in(f, s, 0), step_in(f, s, 1), step_in(f, s, 2)};
+    /* The type that the op computes in: a select's is its choices', not its condition's. */
+    enum dtype type = step_dtype(op_opnd(o, o->code == OP_select ? 1 : 0));
+    if (!scalar_eval(&op_info[o->code], o->code, type, step_dtype(&o->results[0]), o->attrs, o->nattrs,
+                     elems(f, s), step_out(f, s), x))
+        interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[o->code].name);
+}
+
+/* Arithmetic of an address, in i32. */
+void step_address(struct frame *f, const struct step *s)
+{
+    step_elementwise(f, s);
+    if (!f->wrapped)
+        f->wrapped = interpreter_wraps(f, s);
+}
+
+static void step_addptr(struct frame *f, const struct step *s)
+{
+    const struct type *pointer = type_elem(s->op->results[0].type);
+    const uint64_t *p = (const void *)step_in(f, s, 0);
+    uint64_t *out = (void *)step_out(f, s), bytes = (uint64_t)type_elem_bytes(pointer->elem);
+    const char *i = step_in(f, s, 1);
+    int64_t n = elems(f, s);
+    switch (type_elem_bytes(op_opnd(s->op, 1)->type)) {
+#define WIDTH(width, type)                                                                                   \
+    case width:                                                                                              \
+        for (int64_t k = 0; k < n; k++)                                                                      \
+            out[k] = p[k] + (uint64_t)(int64_t)((const type *)(const void *)i)[k] * bytes;                   \
+        break;
+        WIDTH(1, int8_t)
+        WIDTH(2, int16_t)
+        WIDTH(4, int32_t)
+        WIDTH(8, int64_t)
+#undef WIDTH
+    default: break;
+    }
+}
+
+/* -- shape -- */
+
+/* Copies with one stride per result dimension (in operand elements). */
+static void copy_strided(char *out, const char *in, size_t bytes, int rank, const int *shape,
+                         const int64_t *stride)
+{
+    if (rank == 0) {
+        memcpy(out, in, bytes);
+        return;
+    }
+    size_t inner = bytes;
+    for (int d = 1; d < rank; d++)
+        inner *= (size_t)shape[d];
+    for (int i = 0; i < shape[0]; i++)
+        if (rank == 1 && stride[0] == 1) {
+            memcpy(out, in, bytes * (size_t)shape[0]);
+            return;
+        } else {
+            copy_strided(out + inner * (size_t)i, in + stride[0] * i * (int64_t)bytes, bytes, rank - 1,
+                         shape + 1, stride + 1);
+        }
+}
+
+static void strides_of(const struct type *t, int64_t *stride)
+{
+    int64_t n = 1;
+    for (int d = t->rank - 1; d >= 0; d--) {
+        stride[d] = n;
+        n *= t->shape[d];
+    }
+}
+
+static void step_broadcast(struct frame *f, const struct step *s)
+{
+    const struct type *from = op_opnd(s->op, 0)->type, *to = s->op->results[0].type;
+    int64_t stride[RANK_MAX];
+    strides_of(from, stride);
+    for (int d = 0; d < to->rank; d++)
+        if (from->shape[d] == 1)
+            stride[d] = 0;
+    copy_strided(step_out(f, s), step_in(f, s, 0), (size_t)type_elem_bytes(to), to->rank, to->shape, stride);
+}
+
+static void step_trans(struct frame *f, const struct step *s)
+{
+    const struct type *from = op_opnd(s->op, 0)->type, *to = s->op->results[0].type;
+    const struct attr *order = op_attr(s->op, ATTR_order);
+    int64_t stride[RANK_MAX], permuted[RANK_MAX];
+    strides_of(from, stride);
+    for (int d = 0; d < to->rank; d++)
+        permuted[d] = stride[order ? order->list[d] : d];
+    copy_strided(step_out(f, s), step_in(f, s, 0), (size_t)type_elem_bytes(to), to->rank, to->shape,
+                 permuted);
+}
+
+static void step_join(struct frame *f, const struct step *s)
+{
+    size_t bytes = (size_t)type_elem_bytes(s->op->results[0].type);
+    for (int64_t i = 0; i < s->n; i++)
+        memcpy(step_out(f, s) + (size_t)i * bytes, step_in(f, s, (int)(i % 2)) + (size_t)(i / 2) * bytes,
+               bytes);
+}
+
+static void step_split(struct frame *f, const struct step *s)
+{
+    size_t bytes = (size_t)type_elem_bytes(s->op->results[0].type);
+    for (int64_t i = 0; i < 2 * s->n; i++)
+        memcpy(f->mem + s->out[i % 2] + (size_t)(i / 2) * bytes, step_in(f, s, 0) + (size_t)i * bytes, bytes);
+}
+
+static int64_t index_at(const char *p, int bytes, int64_t i)
+{
+    int64_t x = 0;
+    memcpy(&x, p + i * bytes, (size_t)bytes);
+    return (int64_t)((uint64_t)x << (64 - 8 * bytes)) >> (64 - 8 * bytes);
+}
+
+static void step_gather(struct frame *f, const struct step *s)
+{
+    const struct type *from = op_opnd(s->op, 0)->type, *to = s->op->results[0].type;
+    int axis = (int)op_int(s->op, ATTR_axis), index_bytes = type_elem_bytes(op_opnd(s->op, 1)->type);
+    size_t bytes = (size_t)type_elem_bytes(to);
+    int64_t inner = 1, most = from->shape[axis];
+    for (int d = axis + 1; d < to->rank; d++)
+        inner *= to->shape[d];
+    for (int64_t i = 0; i < s->n; i++) {
+        int64_t at = index_at(step_in(f, s, 1), index_bytes, i);
+        if (at < 0 || at >= most)
+            interpreter_fail(f, s, ERR_gather_index, "%" PRId64 " of %" PRId64, at, most);
+        int64_t outer = i / inner / to->shape[axis];
+        memcpy(step_out(f, s) + (size_t)i * bytes,
+               step_in(f, s, 0) + (size_t)((outer * most + at) * inner + i % inner) * bytes, bytes);
+    }
+}
+
+/* -- reduce: the region runs on vectors of elements -- */
+
+/* Runs the region on `width` pairs; results are where its yield's operands are. */
+static const struct step *run_region(struct frame *f, const struct code *body, int64_t width)
+{
+    int64_t outer = f->width;
+    f->width = width;
+    interpreter_block(f, body);
+    f->width = outer;
+    return &body->steps[body->nsteps - 1];
+}
+
+struct pairs {
+    const struct step *s;
+    const struct code *body;
+    int n;       /* operands */
+    char *x[16]; /* current values, combined in place */
+    size_t bytes[16];
+};
+
+/* x[to + i] = region(x[a + i], x[b + i]) for i < width, for all operands. Forward copies: to may equal a or
+ * b. */
+static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int64_t a, int64_t b,
+                         int64_t width)
+{
+    int64_t most = p->body->one_by_one ? 1 : width;
+    for (int64_t done = 0; done < width; done += most) {
+        for (int k = 0; k < p->n; k++) {
+            memcpy(f->mem + p->body->args[k], p->x[k] + (size_t)(a + done) * p->bytes[k],
+                   (size_t)most * p->bytes[k]);
+            memcpy(f->mem + p->body->args[p->n + k], p->x[k] + (size_t)(b + done) * p->bytes[k],
+                   (size_t)most * p->bytes[k]);
+        }
+        const struct step *yield = run_region(f, p->body, most);
+        for (int k = 0; k < p->n; k++)
+            memcpy(p->x[k] + (size_t)(to + done) * p->bytes[k], f->mem + yield->in[k],
+                   (size_t)most * p->bytes[k]);
+    }
+}
+
+/* Elements before, along and behind the axis. */
+static void axis_sizes(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner)
+{
+    const struct type *t = op_opnd(s->op, 0)->type;
+    int axis = (int)op_int(s->op, ATTR_axis);
+    *outer = *inner = 1;
+    *along = t->shape[axis];
+    for (int d = 0; d < t->rank; d++)
+        *(d < axis ? outer : inner) *= d == axis ? 1 : t->shape[d];
+}
+
+static struct pairs open_pairs(struct frame *f, const struct step *s)
+{
+    struct pairs p = {.s = s, .body = s->body[0], .n = s->nin};
+    int64_t n = type_elems(op_opnd(s->op, 0)->type);
+    if (s->nin > 16)
+        interpreter_fail(f, s, ERR_no_interpreter, "%s of %d tiles", op_info[s->op->code].name, s->nin);
+    size_t total = 0;
+    for (int k = 0; k < p.n; k++) {
+        p.bytes[k] = (size_t)type_elem_bytes(op_opnd(s->op, k)->type);
+        total += (size_t)n * p.bytes[k];
+    }
+    char *at = interpreter_hold(f, s, total);
+    for (int k = 0; k < p.n; k++) {
+        p.x[k] = at;
+        memcpy(at, step_in(f, s, k), (size_t)n * p.bytes[k]);
+        at += (size_t)n * p.bytes[k];
+    }
+    return p;
+}
+
+/* As a tree of halves: x[0..h) with x[h..2h), so that each step is one run of the region. */
+static void step_reduce(struct frame *f, const struct step *s)
+{
+    int64_t outer, along, inner;
+    axis_sizes(s, &outer, &along, &inner);
+    struct pairs p = open_pairs(f, s);
+    for (int64_t o = 0; o < outer; o++) {
+        int64_t at = o * along * inner;
+        for (int64_t half = along / 2; half >= 1; half /= 2)
+            combine_runs(f, &p, at, at, at + half * inner, half * inner);
+        for (int k = 0; k < p.n; k++)
+            memcpy(f->mem + s->out[k] + (size_t)(o * inner) * p.bytes[k], p.x[k] + (size_t)at * p.bytes[k],
+                   (size_t)inner * p.bytes[k]);
+    }
+    interpreter_drop(f);
+}
+
+/* One element after the other along the axis; the accumulator is the region's first argument. */
+static void step_scan(struct frame *f, const struct step *s)
+{
+    int64_t outer, along, inner;
+    axis_sizes(s, &outer, &along, &inner);
+    struct pairs p = open_pairs(f, s);
+    bool reverse = op_int(s->op, ATTR_reverse);
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 1; i < along; i++) {
+            int64_t row = reverse ? along - 1 - i : i, before = reverse ? row + 1 : row - 1;
+            combine_runs(f, &p, (o * along + row) * inner, (o * along + before) * inner,
+                         (o * along + row) * inner, inner);
+        }
+    for (int k = 0; k < p.n; k++)
+        memcpy(f->mem + s->out[k], p.x[k], (size_t)(outer * along * inner) * p.bytes[k]);
+    interpreter_drop(f);
+}
+
+static void step_map(struct frame *f, const struct step *s)
+{
+    const struct code *body = s->body[0];
+    int64_t most = body->one_by_one ? 1 : s->n;
+    for (int64_t done = 0; done < s->n; done += most) {
+        for (int k = 0; k < s->nin; k++) {
+            size_t bytes = (size_t)type_elem_bytes(op_opnd(s->op, k)->type);
+            memcpy(f->mem + body->args[k], step_in(f, s, k) + (size_t)done * bytes, (size_t)most * bytes);
+        }
+        const struct step *yield = run_region(f, body, most);
+        for (int k = 0; k < s->nout; k++) {
+            size_t bytes = (size_t)type_elem_bytes(s->op->results[k].type);
+            memcpy(f->mem + s->out[k] + (size_t)done * bytes, f->mem + yield->in[k], (size_t)most * bytes);
+        }
+    }
+}
+
+static void step_histogram(struct frame *f, const struct step *s)
+{
+    const struct type *t = op_opnd(s->op, 0)->type;
+    const char *mask = step_in(f, s, 1);
+    int32_t *out = (void *)step_out(f, s);
+    memset(out, 0, (size_t)s->n * sizeof *out);
+    for (int64_t i = 0; i < type_elems(t); i++) {
+        int64_t x = index_at(step_in(f, s, 0), type_elem_bytes(t), i);
+        if (x >= 0 && x < s->n && (!mask || mask[i]))
+            out[x]++;
+    }
+}
+
+/* -- dot -- */
+
+static void widen(double *out, const char *in, enum dtype t, int64_t n)
+{
+    scalar_eval(&op_info[dtype_info[t].kind == DTYPE_float ? OP_fext : OP_stof],
+                dtype_info[t].kind == DTYPE_float ? OP_fext : OP_stof, t, DT_f64, NULL, 0, n, out,
+                (const void *const[]){in});
+}
+
+/* Budget for one row of a product, whose multiply-adds are cheap; false: the step after the dot will say
+ * that there is none. */
+static bool spend_row(struct frame *f, int64_t n, int64_t k)
+{
+    enum { MULTIPLY_ADDS = 8 };
+    return frame_spend(f, n * k / MULTIPLY_ADDS);
+}
+
+/* One product of the batch: floats accumulate in f32 (f64 for f64), integers wrap. */
+static void dot_rows(struct frame *f, float *acc, const double *a, const double *b, int64_t m, int64_t n,
+                     int64_t k)
+{
+    for (int64_t i = 0; i < m && spend_row(f, n, k); i++)
+        for (int64_t l = 0; l < k; l++) {
+            float x = (float)a[i * k + l];
+            for (int64_t j = 0; j < n; j++)
+                acc[i * n + j] += x * (float)b[l * n + j];
+        }
+}
+
+static void dot_rows_double(struct frame *f, double *acc, const double *a, const double *b, int64_t m,
+                            int64_t n, int64_t k)
+{
+    for (int64_t i = 0; i < m && spend_row(f, n, k); i++)
+        for (int64_t l = 0; l < k; l++)
+            for (int64_t j = 0; j < n; j++)
+                acc[i * n + j] += a[i * k + l] * b[l * n + j];
+}
+
+static void dot_rows_int(struct frame *f, int32_t *acc, const int8_t *a, const int8_t *b, int64_t m,
+                         int64_t n, int64_t k)
+{
+    for (int64_t i = 0; i < m && spend_row(f, n, k); i++)
+        for (int64_t l = 0; l < k; l++)
+            for (int64_t j = 0; j < n; j++)
+                acc[i * n + j] =
+                    (int32_t)((uint32_t)acc[i * n + j] + (uint32_t)(a[i * k + l] * b[l * n + j]));
+}
+
+static void dot_float(struct frame *f, const struct step *s, int64_t batch, int64_t m, int64_t n, int64_t k)
+{
+    enum dtype in = step_dtype(op_opnd(s->op, 0)), out = step_dtype(&s->op->results[0]);
+    const struct memory *mem = f->launch->mem;
+    size_t total = (size_t)(batch * (m * k + k * n + m * n)) * sizeof(double);
+    double *a = mem->alloc(mem->ctx, total), *b = a + batch * m * k, *acc = b + batch * k * n;
+    if (!a)
+        interpreter_fail(f, s, ERR_out_of_memory, "%zu", total);
+    widen(a, step_in(f, s, 0), in, batch * m * k);
+    widen(b, step_in(f, s, 1), step_dtype(op_opnd(s->op, 1)), batch * k * n);
+    if (in == DT_f32 && op_int(s->op, ATTR_precision) == PREC_tf32)
+        for (double *x = a; x < acc; x++)
+            *x = float_to_tf32((float)*x);
+    if (out == DT_f64) {
+        memcpy(acc, step_in(f, s, 2), (size_t)(batch * m * n) * sizeof *acc);
+        for (int64_t i = 0; i < batch; i++)
+            dot_rows_double(f, acc + i * m * n, a + i * m * k, b + i * k * n, m, n, k);
+        memcpy(step_out(f, s), acc, (size_t)(batch * m * n) * sizeof *acc);
+    } else {
+        float *sum = (float *)(void *)acc;
+        enum opcode up = OP_fext, down = OP_ftrunc;
+        if (out == DT_f32)
+            memcpy(sum, step_in(f, s, 2), (size_t)(batch * m * n) * sizeof *sum);
+        else
+            scalar_eval(&op_info[up], up, out, DT_f32, NULL, 0, batch * m * n, sum,
+                        (const void *const[]){step_in(f, s, 2)});
+        for (int64_t i = 0; i < batch; i++)
+            dot_rows(f, sum + i * m * n, a + i * m * k, b + i * k * n, m, n, k);
+        if (out == DT_f32)
+            memcpy(step_out(f, s), sum, (size_t)(batch * m * n) * sizeof *sum);
+        else
+            scalar_eval(&op_info[down], down, DT_f32, out, NULL, 0, batch * m * n, step_out(f, s),
+                        (const void *const[]){sum});
+    }
+    mem->free(mem->ctx, a, total);
+}
+
+static void step_dot(struct frame *f, const struct step *s)
+{
+    const struct type *a = op_opnd(s->op, 0)->type, *r = s->op->results[0].type;
+    int64_t m = r->shape[r->rank - 2], n = r->shape[r->rank - 1], k = a->shape[a->rank - 1],
+            batch = s->n / (m * n);
+    if (type_is_float(r)) {
+        dot_float(f, s, batch, m, n, k);
+        return;
+    }
+    memcpy(step_out(f, s), step_in(f, s, 2), (size_t)s->n * sizeof(int32_t));
+    for (int64_t i = 0; i < batch; i++)
+        dot_rows_int(f, (int32_t *)(void *)step_out(f, s) + i * m * n,
+                     (const int8_t *)step_in(f, s, 0) + i * m * k,
+                     (const int8_t *)step_in(f, s, 1) + i * k * n, m, n, k);
+}
+
+/* -- debug -- */
+
+void interpreter_value(char *out, size_t room, const struct type *t, const char *p, bool hex,
+                       bool is_unsigned)
+{
+    uint64_t bits = 0;
+    int bytes = type_elem_bytes(t);
+    memcpy(&bits, p, (size_t)bytes);
+    if (hex)
+        snprintf(out, room, "0x%0*" PRIx64, 2 * bytes, bits);
+    else if (type_is_float(t))
+        snprintf(out, room, "%f", bits_to_double(type_elem(t)->dtype, bits));
+    else if (type_is_ptr(t))
+        snprintf(out, room, "0x%" PRIx64, bits);
+    else if (is_unsigned)
+        snprintf(out, room, "%" PRIu64, bits);
+    else
+        snprintf(out, room, "%" PRId64, index_at(p, bytes, 0));
+}
+
+static int digits(int n)
+{
+    int d = 1;
+    while (n >= 10) {
+        n /= 10;
+        d++;
+    }
+    return d;
+}
+
+/* `(i, j)`, each as wide as its dimension's largest index. */
+static void print_index(char *out, size_t room, const struct type *t, int64_t i)
+{
+    size_t used = (size_t)snprintf(out, room, "(");
+    int rank = type_is_tile(t) ? t->rank : 0;
+    int64_t inner = type_elems(t);
+    for (int d = 0; d < rank && used < room; d++) {
+        inner /= t->shape[d];
+        used += (size_t)snprintf(out + used, room - used, "%s%*d", d ? ", " : "", digits(t->shape[d] - 1),
+                                 (int)(i / inner % t->shape[d]));
+    }
+    if (used < room)
+        snprintf(out + used, room - used, ")");
+}
+
+/* language.md 5.15: a line per element and operand. */
+static void step_print(struct frame *f, const struct step *s)
+{
+    const struct attr *a = op_attr(s->op, ATTR_text);
+    const char *prefix = a ? a->s : "";
+    char line[1024], index[256], value[64], which[32] = "";
+    if (s->nin == 0) {
+        int n = snprintf(line, sizeof line, "pid (%d, %d, %d)%s\n", f->pid[0], f->pid[1], f->pid[2], prefix);
+        interpreter_write(f, line, n < (int)sizeof line ? (size_t)n : sizeof line - 1);
+    }
+    for (int k = 0; k < s->nin; k++) {
+        const struct type *t = op_opnd(s->op, k)->type;
+        bool is_unsigned = k < 63 && op_int(s->op, ATTR_unsigned) >> k & 1;
+        if (s->nin > 1)
+            snprintf(which, sizeof which, "(operand %d) ", k);
+        for (int64_t i = 0; i < type_elems(t); i++) {
+            print_index(index, sizeof index, t, i);
+            interpreter_value(value, sizeof value, t, step_in(f, s, k) + i * type_elem_bytes(t),
+                              op_int(s->op, ATTR_hex), is_unsigned);
+            int n = snprintf(line, sizeof line, "pid (%d, %d, %d) idx %s%s%s%s\n", f->pid[0], f->pid[1],
+                             f->pid[2], index, prefix, which, value);
+            interpreter_write(f, line, n < (int)sizeof line ? (size_t)n : sizeof line - 1);
+        }
+    }
+}
+
+static void step_host_call(struct frame *f, const struct step *s)
+{
+    const struct interp_launch *l = f->launch;
+    const char *small[32], **values = small;
+    size_t bytes = (size_t)s->nin * sizeof *values;
+    if (s->nin > 32 && !(values = l->mem->alloc(l->mem->ctx, bytes)))
+        interpreter_fail(f, s, ERR_out_of_memory, "%zu", bytes);
+    for (int i = 0; i < s->nin; i++)
+        values[i] = step_in(f, s, i);
+    struct host_call call = {.op = s->op,
+                             .site = (int)op_int(s->op, ATTR_site),
+                             .values = values,
+                             .result = s->nout ? step_out(f, s) : NULL};
+    memcpy(call.pid, f->pid, sizeof call.pid);
+    bool goes_on = l->host && l->host(l->host_ctx, &call);
+    if (values != small)
+        l->mem->free(l->mem->ctx, values, bytes);
+    if (!goes_on)
+        interpreter_fail(f, s, ERR_host_call, "%s", "it needs the program's host part");
+}
+
+static void step_asm(struct frame *f, const struct step *s)
+{
+    interpreter_fail(f, s, ERR_asm_interpreter, "%s",
+                     "the interpreter has no PTX: use --device emulator or a GPU");
+}
+
+static void step_assert(struct frame *f, const struct step *s)
+{
+    const char *c = step_in(f, s, 0), *mask = step_in(f, s, 1);
+    const struct attr *text = op_attr(s->op, ATTR_text);
+    for (int64_t i = 0; i < elems(f, s); i++)
+        if (!c[i] && (!mask || mask[i]))
+            interpreter_fail(f, s, ERR_device_assert, "%s", text && text->s[0] ? text->s : "no message");
+}
+
+static void step_nothing(struct frame *f, const struct step *s)
+{
+    (void)f;
+    (void)s;
+}
+
+/* Ops of later degrees never reach the interpreter; a table entry names them all the same. */
+static void step_unsupported(struct frame *f, const struct step *s)
+{
+    interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[s->op->code].name);
+}
+
+step_function *const interpreter_steps[OP_count] = {
+#define E(op) [OP_##op] = step_elementwise
+    E(add),
+    E(sub),
+    E(mul),
+    E(neg),
+    E(abs),
+    E(divs),
+    E(divu),
+    E(rems),
+    E(remu),
+    E(mulhu),
+    E(and),
+    E(or),
+    E(xor),
+    E(shl),
+    E(shrs),
+    E(shru),
+    E(mins),
+    E(maxs),
+    E(minu),
+    E(maxu),
+    E(fadd),
+    E(fsub),
+    E(fmul),
+    E(ffma),
+    E(fdiv),
+    E(frem),
+    E(min),
+    E(max),
+    E(fma),
+    E(cmp),
+    E(select),
+    E(exp),
+    E(exp2),
+    E(log),
+    E(log2),
+    E(sin),
+    E(cos),
+    E(sqrt),
+    E(rsqrt),
+    E(erf),
+    E(floor),
+    E(ceil),
+    E(sext),
+    E(zext),
+    E(trunc),
+    E(fext),
+    E(ftrunc),
+    E(stof),
+    E(utof),
+    E(ftos),
+    E(ftou),
+    E(bitcast),
+#undef E
+    [OP_const] = step_const,
+    [OP_program_id] = step_program_id,
+    [OP_num_programs] = step_num_programs,
+    [OP_sm_id] = step_sm_id,
+    [OP_clock] = step_clock,
+    [OP_range] = step_range,
+    [OP_splat] = step_splat,
+    [OP_addptr] = step_addptr,
+    [OP_broadcast] = step_broadcast,
+    [OP_expand_dims] = step_nothing,
+    [OP_reshape] = step_nothing,
+    [OP_trans] = step_trans,
+    [OP_join] = step_join,
+    [OP_split] = step_split,
+    [OP_hint] = step_nothing,
+    [OP_gather] = step_gather,
+    [OP_load] = step_load,
+    [OP_store] = step_store,
+    [OP_atomic_rmw] = step_atomic,
+    [OP_atomic_cas] = step_atomic,
+    [OP_reduce] = step_reduce,
+    [OP_scan] = step_scan,
+    [OP_map] = step_map,
+    [OP_histogram] = step_histogram,
+    [OP_dot] = step_dot,
+    [OP_for] = step_for,
+    [OP_while] = step_while,
+    [OP_if] = step_if,
+    [OP_yield] = step_nothing,
+    [OP_condition] = step_nothing,
+    [OP_return] = step_return,
+    [OP_print] = step_print,
+    [OP_assert] = step_assert,
+    [OP_asm] = step_asm,
+    [OP_asm_effect] = step_asm,
+    [OP_host_call] = step_host_call,
+    [OP_barrier] = step_nothing,
+    [OP_convert] = step_unsupported,
+};

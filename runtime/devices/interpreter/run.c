@@ -1,0 +1,473 @@
+/* run.c: deals the programs of a grid out to threads, and lets programs wait for each other.
+ *
+ *     programs 0, 1, 2, ...   one at a time, in order, watched for races, until CHECKED_WORK is done   ┐ a worker: a thread
+ *     the rest                on all cores, unwatched                                                  ┘ with a frame
+ *
+ * Programs that print, or ask the host part, run one after the other to the end, in the order in which
+ * Triton's interpreter takes them: the last axis of the grid turns fastest. Of others the first axis does.
+ *
+ * A worker runs while it has a turn; there is one turn during the check, later one per
+ * core. A program that spins in
+ * a loop on memory passes its turn on: to a new worker with the next program, else to the worker
+ * that has waited longest. If nothing in memory changes while every worker spins, they wait in vain,
+ * and that is reported. */
+#include "runtime/devices/interpreter/interpreter.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    PROGRAMS_AT_ONCE = 8,
+    THREADS_MOST = 1024,
+    STACK_BYTES = 1 << 20,
+    HOST_STACK_BYTES = 8 << 20, /* where the evaluator may run on it */
+    CHECKED_WORK = 32 << 20,    /* elements computed: about a tenth of a second */
+    /* A worker spins in vain after so much patience, of which a round takes 1 if it counts
+     * something, else many. */
+    PATIENCE = 100000,
+    QUIET_ROUND = 5000,
+    CONFIRMATIONS = 3,
+    POLITE_ROUNDS = 32, /* with several turns: rounds to spin before giving up one's own */
+};
+
+struct worker {
+    struct frame frame;
+    struct worker *next;         /* all */
+    struct worker *next_waiting; /* for a turn */
+    pthread_cond_t turn;
+    bool has_turn;
+    const struct step *spins_at;
+    unsigned rounds;
+    long long generation; /* that the following belong to */
+    int patience_used;
+    bool in_vain;
+};
+
+struct interp_shared {
+    const struct code *code;
+    struct interp_launch *launch;
+    const struct cpu_buffer **homes;
+    long long next, total; /* program to be taken next */
+    atomic_llong failed;   /* the lowest program that has failed; programs above it need not go on */
+    pthread_mutex_t lock;  /* of all below, of the report and of output */
+    int turns;             /* how many workers may run */
+    struct race *race;     /* NULL: no longer watched */
+    long long work;        /* done under the check */
+    struct worker *workers, *first_waiting, *last_waiting;
+    int nworkers, nthreads;
+    pthread_t threads[THREADS_MOST];
+    long long generation; /* of memory, as far as those know who spin */
+    int nin_vain, confirmations;
+};
+
+bool interpreter_is_over(const struct frame *f)
+{
+    return atomic_load_explicit(&f->shared->failed, memory_order_relaxed) < f->program;
+}
+
+/* -- reports -- */
+
+static bool note_failure(struct frame *f, struct loc loc, enum error e)
+{
+    if (f->program >= atomic_load(&f->shared->failed))
+        return false;
+    atomic_store(&f->shared->failed, f->program);
+    f->launch->report =
+        (struct interp_report){.error = e, .loc = loc, .pid = {f->pid[0], f->pid[1], f->pid[2]}};
+    return true;
+}
+
+static _Noreturn void fail(struct frame *f, struct loc loc, enum error e, const char *format, va_list args)
+{
+    pthread_mutex_lock(&f->shared->lock);
+    if (note_failure(f, loc, e))
+        vsnprintf(f->launch->report.what, sizeof f->launch->report.what, format, args);
+    pthread_mutex_unlock(&f->shared->lock);
+    longjmp(*f->fail, 1);
+}
+
+void interpreter_fail(struct frame *f, const struct step *s, enum error e, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(f, s->op->loc, e, format, args);
+}
+
+void interpreter_fail_at(struct frame *f, struct loc loc, enum error e, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail(f, loc, e, format, args);
+}
+
+void interpreter_write(struct frame *f, const char *s, size_t n)
+{
+    pthread_mutex_lock(&f->shared->lock);
+    if (f->launch->write)
+        f->launch->write(f->launch->write_ctx, s, n);
+    pthread_mutex_unlock(&f->shared->lock);
+}
+
+static void no_memory(struct interp_shared *s)
+{
+    pthread_mutex_lock(&s->lock);
+    atomic_store(&s->failed, -1);
+    s->launch->report = (struct interp_report){.error = ERR_out_of_memory};
+    pthread_mutex_unlock(&s->lock);
+}
+
+bool interpreter_ask(struct frame *f)
+{
+    struct budget *b = f->launch->budget;
+    f->spent = b ? budget_spend(b, (ELEMS_UNASKED - f->unasked) / STEP_ELEMS) : ERR_count;
+    f->unasked = f->spent != ERR_count ? -1 : budget_is_limited(b) ? ELEMS_UNASKED : INT64_MAX;
+    return f->spent == ERR_count;
+}
+
+/* No program goes on, so what this one has to say is said, whichever it is. */
+void interpreter_stop(struct frame *f, const struct step *s)
+{
+    struct interp_report *r = &f->launch->report;
+    pthread_mutex_lock(&f->shared->lock);
+    if (atomic_exchange(&f->shared->failed, -1) != -1) {
+        *r = (struct interp_report){.error = f->spent, .loc = s->op->loc};
+        budget_text(f->launch->budget, f->spent, r->what, sizeof r->what);
+    }
+    pthread_mutex_unlock(&f->shared->lock);
+    longjmp(*f->fail, 1);
+}
+
+/* -- scratch memory -- */
+
+struct held {
+    struct held *outer;
+    size_t bytes;
+    max_align_t contents[];
+};
+
+void *interpreter_hold(struct frame *f, const struct step *s, size_t bytes)
+{
+    const struct memory *m = f->launch->mem;
+    struct held *h = m->alloc(m->ctx, sizeof *h + bytes);
+    if (!h)
+        interpreter_fail(f, s, ERR_out_of_memory, "%zu", bytes);
+    *h = (struct held){f->held, sizeof *h + bytes};
+    f->held = h;
+    return h->contents;
+}
+
+void interpreter_drop(struct frame *f)
+{
+    const struct memory *m = f->launch->mem;
+    struct held *h = f->held;
+    f->held = h->outer;
+    m->free(m->ctx, h, h->bytes);
+}
+
+/* -- workers; the lock is held where not said otherwise -- */
+
+static void *work(void *shared);
+
+/* A worker that has a turn from the start. */
+static bool start_worker(struct interp_shared *s)
+{
+    pthread_attr_t attr;
+    if (s->nthreads == THREADS_MOST || pthread_attr_init(&attr) != 0)
+        return false;
+    pthread_attr_setstacksize(&attr, s->code->in_order ? HOST_STACK_BYTES : STACK_BYTES);
+    bool started = pthread_create(&s->threads[s->nthreads], &attr, work, s) == 0;
+    pthread_attr_destroy(&attr);
+    s->nthreads += started;
+    s->nworkers += started;
+    return started;
+}
+
+static int core_count(const struct interp_launch *l)
+{
+    long n = l->num_threads ? l->num_threads : sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > THREADS_MOST ? THREADS_MOST : (int)n;
+}
+
+/* The check is over: the other cores join. */
+static void open_up(struct interp_shared *s)
+{
+    s->race = NULL;
+    s->turns = s->code->in_order ? 1 : core_count(s->launch);
+    int useful = s->total - s->next < s->turns ? (int)(s->total - s->next) : s->turns;
+    for (int i = 1; i < useful && start_worker(s); i++)
+        continue;
+}
+
+static bool pass_turn(struct interp_shared *s)
+{
+    struct worker *w = s->first_waiting;
+    if (!w)
+        return false;
+    s->first_waiting = w->next_waiting;
+    w->has_turn = true;
+    pthread_cond_signal(&w->turn);
+    return true;
+}
+
+static void await_turn(struct interp_shared *s, struct worker *w)
+{
+    w->has_turn = false;
+    w->next_waiting = NULL;
+    if (s->first_waiting)
+        s->last_waiting->next_waiting = w;
+    else
+        s->first_waiting = w;
+    s->last_waiting = w;
+    while (!w->has_turn)
+        pthread_cond_wait(&w->turn, &s->lock);
+}
+
+static void memory_changed(struct interp_shared *s)
+{
+    s->generation++;
+    s->nin_vain = s->confirmations = 0;
+}
+
+/* The next programs for a worker; false: there are none. */
+static bool take(struct interp_shared *s, struct frame *f, long long *first, long long *end)
+{
+    pthread_mutex_lock(&s->lock);
+    if (f->race) /* it has finished one */
+        s->work += f->work;
+    f->work = 0;
+    memory_changed(s);
+    if (s->race && s->work > CHECKED_WORK && !s->launch->races_all)
+        open_up(s);
+    bool one = s->race || s->code->waits || s->code->in_order;
+    *first = s->next;
+    *end = s->total - s->next < PROGRAMS_AT_ONCE || one ? s->next + 1 : s->next + PROGRAMS_AT_ONCE;
+    bool any = s->next < s->total && s->next <= atomic_load(&s->failed);
+    if (any)
+        s->next = *end;
+    pthread_mutex_unlock(&s->lock);
+    return any;
+}
+
+void interpreter_pid(const struct frame *f, long long i, int *pid)
+{
+    const int *grid = f->launch->grid;
+    int fastest = f->code->in_order ? 2 : 0, slowest = 2 - fastest;
+    pid[fastest] = (int)(i % grid[fastest]);
+    pid[1] = (int)(i / grid[fastest] % grid[1]);
+    pid[slowest] = (int)(i / grid[fastest] / grid[1]);
+}
+
+static void run_program(struct frame *f, struct interp_shared *s, long long i)
+{
+    f->program = i;
+    if (interpreter_is_over(f))
+        return;
+    interpreter_pid(f, i, f->pid);
+    f->returned = false;
+    f->wrapped = f->wrapped_once;
+    f->race = s->race && race_program(s->race, f) ? s->race : NULL;
+    interpreter_block(f, s->code);
+}
+
+static void load_params(struct frame *f, const struct code *c)
+{
+    for (int i = 0; i < c->nargs; i++)
+        memcpy(f->mem + c->args[i], &f->launch->args[i], c->arg_bytes[i]);
+    for (int i = 0; i < c->nhoisted; i++)
+        c->hoisted[i].run(f, &c->hoisted[i]);
+    f->wrapped_once = f->wrapped;
+}
+
+static void run_programs(struct frame *f, struct interp_shared *s)
+{
+    long long first, end;
+    load_params(f, s->code);
+    while (take(s, f, &first, &end))
+        for (long long i = first; i < end; i++)
+            run_program(f, s, i);
+}
+
+static void enter(struct interp_shared *s, struct worker *w)
+{
+    pthread_mutex_lock(&s->lock);
+    pthread_cond_init(&w->turn, NULL);
+    w->next = s->workers;
+    s->workers = w;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void leave(struct interp_shared *s, struct worker *w)
+{
+    pthread_mutex_lock(&s->lock);
+    struct worker **at = &s->workers;
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    s->nworkers--;
+    memory_changed(s);
+    pass_turn(s);
+    pthread_mutex_unlock(&s->lock);
+    pthread_cond_destroy(&w->turn);
+}
+
+static void *work(void *shared)
+{
+    struct interp_shared *s = shared;
+    const struct memory *m = s->launch->mem;
+    size_t bytes = s->code->frame_bytes + FRAME_ALIGN;
+    char *block = m->alloc(m->ctx, bytes);
+    jmp_buf fail_here;
+    struct worker w = {
+        .frame = {.code = s->code, .launch = s->launch, .shared = s, .homes = s->homes, .fail = &fail_here}};
+    w.frame.worker = &w;
+    w.frame.unasked = ELEMS_UNASKED;
+    enter(s, &w);
+    if (block) {
+        w.frame.mem = block + (FRAME_ALIGN - (uintptr_t)block % FRAME_ALIGN) % FRAME_ALIGN;
+        if (setjmp(fail_here) == 0)
+            run_programs(&w.frame, s);
+        while (w.frame.held)
+            interpreter_drop(&w.frame);
+        m->free(m->ctx, block, bytes);
+    } else {
+        no_memory(s);
+    }
+    leave(s, &w);
+    return NULL;
+}
+
+/* -- waiting for each other -- */
+
+/* Every worker spins, and nothing changes: told of the lowest program. */
+static void report_deadlock(struct interp_shared *s)
+{
+    struct worker *lowest = s->workers;
+    for (struct worker *w = s->workers; w; w = w->next)
+        if (w->frame.program < lowest->frame.program)
+            lowest = w;
+    if (!lowest->spins_at || !note_failure(&lowest->frame, lowest->spins_at->op->loc, ERR_deadlock))
+        return;
+    size_t room = sizeof s->launch->report.what;
+    int others = s->nworkers - 1;
+    if (others)
+        snprintf(s->launch->report.what, room,
+                 "it and %d more program%s wait in loops, and nothing changes what they read", others,
+                 others > 1 ? "s" : "");
+    else
+        snprintf(s->launch->report.what, room, "its loop waits for what no other program will change");
+}
+
+/* Counts one more round; true: this worker and all others spin in vain. */
+static bool is_in_vain(struct interp_shared *s, struct worker *w, bool counts)
+{
+    if (w->frame.wrote)
+        memory_changed(s);
+    w->frame.wrote = false;
+    if (w->generation != s->generation) {
+        w->generation = s->generation;
+        w->patience_used = 0;
+        w->in_vain = false;
+    }
+    w->patience_used += counts ? 1 : QUIET_ROUND;
+    if (!w->in_vain && w->patience_used >= PATIENCE) {
+        w->in_vain = true;
+        s->nin_vain++;
+    }
+    if (s->nin_vain < s->nworkers || (s->next < s->total && s->nthreads < THREADS_MOST))
+        return false;
+    s->generation++;
+    s->nin_vain = 0;
+    return ++s->confirmations == CONFIRMATIONS;
+}
+
+bool interpreter_wait(struct frame *f, const struct step *at, bool counts)
+{
+    struct interp_shared *s = f->shared;
+    struct worker *w = f->worker;
+    pthread_mutex_lock(&s->lock);
+    w->spins_at = at;
+    if (is_in_vain(s, w, counts))
+        report_deadlock(s);
+    bool passed = false, polite = s->turns > 1 && ++w->rounds % POLITE_ROUNDS;
+    if (!polite && atomic_load(&s->failed) == LLONG_MAX &&
+        ((s->next < s->total && start_worker(s)) || pass_turn(s)))
+        await_turn(s, w), passed = true;
+    if (!s->race)
+        f->race = NULL;
+    bool over = atomic_load(&s->failed) != LLONG_MAX;
+    pthread_mutex_unlock(&s->lock);
+    if (over)
+        longjmp(*f->fail, 1);
+    if (!passed)
+        sched_yield();
+    return !passed;
+}
+
+/* -- a launch -- */
+
+/* Where each parameter points to. */
+static bool find_homes(struct interp_shared *s)
+{
+    const struct interp_launch *l = s->launch;
+    const struct block *b = l->func->body;
+    s->homes = l->mem->alloc(l->mem->ctx, (size_t)(b->args.n + 1) * sizeof *s->homes);
+    for (int i = 0; s->homes && i < b->args.n; i++) {
+        const struct cpu_buffer *home =
+            type_is_ptr(b->args.at[i]->type) ? cpu_buffer_at(l->buffers, l->nbuffers, l->args[i]) : NULL;
+        s->homes[i] = home && l->args[i] - home->base <= home->bytes ? home : NULL;
+    }
+    return s->homes != NULL;
+}
+
+/* Joins what was started, also what those start meanwhile. */
+static void join_all(struct interp_shared *s)
+{
+    for (int i = 0;; i++) {
+        pthread_mutex_lock(&s->lock);
+        bool any = i < s->nthreads;
+        pthread_mutex_unlock(&s->lock);
+        if (!any)
+            return;
+        pthread_join(s->threads[i], NULL);
+    }
+}
+
+static void run_all(struct interp_shared *s)
+{
+    struct race *race = s->launch->race;
+    bool watched = race && s->total > 1 && race_begin(race, s->code->granule);
+    pthread_mutex_lock(&s->lock);
+    s->nworkers = 1;
+    s->turns = 1;
+    s->race = race;
+    if (!watched)
+        open_up(s);
+    pthread_mutex_unlock(&s->lock);
+    work(s);
+    join_all(s);
+    if (watched)
+        race_end(race);
+}
+
+bool interpreter_run(const struct code *c, struct interp_launch *l)
+{
+    struct interp_shared s = {
+        .code = c, .launch = l, .total = (long long)l->grid[0] * l->grid[1] * l->grid[2]};
+    l->report = (struct interp_report){.error = ERR_count};
+    atomic_init(&s.failed, LLONG_MAX);
+    if (s.total == 0)
+        return true;
+    pthread_mutex_init(&s.lock, NULL);
+    if (find_homes(&s))
+        run_all(&s);
+    else
+        no_memory(&s);
+    pthread_mutex_destroy(&s.lock);
+    if (s.homes)
+        l->mem->free(l->mem->ctx, s.homes, (size_t)(l->func->body->args.n + 1) * sizeof *s.homes);
+    return l->report.error == ERR_count;
+}

@@ -1,0 +1,42 @@
+/* modules.c: which modules of other people's a host program can import: those written in Python in
+ * modules.py, and those that neso will not have, which are refused with a way out. */
+#include "frontend/python/python.h"
+#include "runtime/host/host.h"
+#include "runtime/runtime.h"
+
+#include <string.h>
+
+/* Packages on the way to a module. */
+static const char *const packages[] = {"IPython", "IPython.core"};
+
+static const char *const absent[] = {"matplotlib", "PIL",     "torchvision", "numpy",  "pandas",
+                                     "scipy",      "IPython", "requests",    "urllib", "tqdm",
+                                     "einops",     "seaborn", "transformers"};
+
+static bool is_beside(const struct program *p, const char *name)
+{
+    size_t length;
+    return p->options.find && p->options.find(p->options.user, name, &length);
+}
+
+static bool is_in(const char *package, const char *name)
+{
+    size_t n = strlen(package);
+    return strncmp(package, name, n) == 0 && (name[n] == 0 || name[n] == '.');
+}
+
+struct obj *modules_import(struct program *p, struct eval *e, const char *name, struct loc at)
+{
+    if (is_beside(p, name))
+        return NULL;
+    struct obj *written = eval_section(e, modules_py, name, name);
+    if (written)
+        return written;
+    for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
+        if (strcmp(packages[i], name) == 0)
+            return obj_module(e, packages[i]);
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        if (is_in(absent[i], name))
+            eval_raise(e, at, "ModuleNotFoundError", ERR_no_library, name);
+    return NULL;
+}

@@ -1,0 +1,470 @@
+/* launch_plan.c: what a launch does for a kernel besides passing its arguments: makes tensor maps, checks guards,
+ * and takes the kernel without either where they fail.
+ *
+ *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► 128 bytes a map, kept for the next launch alike
+ *                              │ an extent of 0, a stride that is no multiple of 16 bytes, a guard below 0
+ *                              └─► the same kernel, compiled without maps for stores, and where that does not help
+ *                                  without any, when that is first needed
+ *
+ * A grid that fits the GPU at once takes a kernel whose CTAs run one program each, made likewise.
+ *
+ * Any thread launches, and none waits: what recent launches made is kept in slots that are read without a
+ * lock. A slot counts what is done to it, odd while somebody writes:
+ *
+ *     reader: count even ── compare, copy ── the same count still: it is whole
+ *     writer: count, even ─► odd (or else somebody else writes: nothing is kept) ── write ── even
+ *
+ * The other kernel is made from the traced IR's text, in memory of its own. */
+#include "runtime/runtime.h"
+
+#include "opt/passes.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VALUES_MOST = 48, SLOTS = 64, PLAN_ARGS_MOST = 512 };
+
+typedef uint64_t map_words[MAP_BYTES / 8];
+
+/* Of a kernel: SLOTS times the count, what the maps are made of (arguments, then the grid), whether they
+ * could be, and the maps. */
+struct map_cache {
+    size_t bytes;
+    int nvalues, slot_words;
+    _Atomic uint64_t words[];
+};
+
+/* The kernel, compiled without some passes. */
+struct general {
+    const char *skip;
+    struct memory mem;
+    struct arena arena, scratch;
+    struct diag diag;
+    struct module module;
+    struct ptx_info info;
+    struct text ptx;
+    void *loaded; /* NULL: it cannot be, for the reason that is in why */
+    struct fault why;
+    bool is_full;
+    struct budget *budget; /* of the launch that needs it */
+    jmp_buf unwind;
+    struct map_cache *_Atomic maps;
+};
+
+/* One of the kernels that a launch may take. */
+struct variant {
+    const struct ptx_info *info;
+    struct map_cache *_Atomic *maps;
+    void *loaded;
+};
+
+bool has_plan(const struct neso_kernel *k)
+{
+    return k->info.nmaps + k->info.nguards > 0 && !k->traced;
+}
+
+/* -- the kernel without maps -- */
+
+struct causes {
+    int ndots, nloops;
+};
+
+static void find_cause(struct op *o, void *ctx)
+{
+    struct causes *c = ctx;
+    c->ndots += o->code == OP_dot;
+    c->nloops += o->code == OP_for;
+}
+
+const char *passes_that_ask(const struct ptx_info *info)
+{
+    return info->nmaps ? "raise_tma_load,raise_tma_store" : "single_trip_loops";
+}
+
+void plan_keep(struct neso_kernel *k, const struct func *f)
+{
+    const struct diag *d = &k->module->diag;
+    const struct target *target = f->target ? f->target : k->spec.target;
+    struct general_source *source = &k->general_source;
+    struct causes c = {0};
+    struct text t;
+    if (!k->device || !target || f->degree != DEGREE_traced)
+        return;
+    block_walk(f->body, find_cause, &c);
+    if (c.ndots ? !target_has(target, HAS_tma) : c.nloops < 2)
+        return;
+    text_init(&t, &k->arena);
+    func_print(f, &t);
+    source->ir = t.s;
+    source->bytes = t.len;
+    source->nfiles = d->sources.n;
+    source->files = NEW_ARRAY(&k->arena, d->sources.n, struct source *);
+    memcpy(source->files, d->sources.at, (size_t)d->sources.n * sizeof *source->files);
+}
+
+static void full(void *ctx, size_t bytes)
+{
+    struct general *g = ctx;
+    (void)bytes;
+    g->is_full = true;
+    longjmp(g->unwind, 1);
+}
+
+static void hurry(void *ctx, struct loc at)
+{
+    struct general *g = ctx;
+    char limit[32];
+    if (budget_spend(g->budget, 0) != ERR_time_limit)
+        return;
+    budget_text(g->budget, ERR_time_limit, limit, sizeof limit);
+    diag_fatal(&g->diag, at, ERR_time_limit, limit);
+}
+
+static void general_free(struct neso_kernel *k, struct general *g)
+{
+    if (g->loaded)
+        k->device->class->unload(k->device, g->loaded);
+    arena_free(&g->arena);
+    arena_free(&g->scratch);
+    struct map_cache *c = g->maps;
+    if (c)
+        g->mem.free(g->mem.ctx, c, c->bytes);
+    g->mem.free(g->mem.ctx, g, sizeof *g);
+}
+
+/* Places keep the numbers of their files. */
+static void compile(struct neso_kernel *k, struct general *g)
+{
+    const struct general_source *from = &k->general_source;
+    struct text skip;
+    text_init(&skip, &g->arena);
+    text_printf(&skip, "%s,%s", g->skip, k->options.skip ? k->options.skip : "");
+    const struct opt_options options = {.skip = skip.s};
+    const struct codegen_options how = {.verbose = k->options.verbose_ptx, .debug_loc = true};
+    diag_init(&g->diag, &g->arena);
+    g->diag.fatal = &g->unwind;
+    g->diag.hurry = budget_is_limited(g->budget) ? hurry : NULL;
+    g->diag.hurry_ctx = g;
+    for (int i = 0; i < from->nfiles; i++)
+        VEC_PUSH(&g->arena, &g->diag.sources, from->files[i]);
+    module_init(&g->module, &g->arena, &g->scratch, &g->diag);
+    const struct source *text = diag_add_source(&g->diag, k->name, from->ir, from->bytes);
+    if (!module_parse(&g->module, text) || g->module.funcs.n != 1)
+        return;
+    struct func *f = g->module.funcs.at[0];
+    f->target = f->target ? f->target : k->spec.target;
+    opt_run(f, &options);
+    text_init(&g->ptx, &g->arena);
+    if (g->diag.nerrors == 0)
+        codegen_emit(f, &how, &g->ptx, &g->info);
+}
+
+static bool is_too_large(const struct diag *d)
+{
+    return d->nerrors == 1 && d->list.n && d->list.at[0].error == ERR_shared_too_large;
+}
+
+static bool load_general(struct neso_kernel *k, struct general *g, struct fault *f)
+{
+    char id[256], limit[32];
+    snprintf(id, sizeof id, "%s-without-%s", neso_kernel_id(k), g->skip);
+    struct image image = {
+        .name = k->name, .id = id, .ptx = g->ptx.s, .ptx_bytes = g->ptx.len, .info = &g->info};
+    if (g->diag.exhausted) {
+        budget_text(g->budget, ERR_time_limit, limit, sizeof limit);
+        return fault_set(f, NESO_OUT_OF_MEMORY, ERR_time_limit, "%s", limit);
+    }
+    if (is_too_large(&g->diag))
+        return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "%s", g->diag.list.at[0].message);
+    if (g->diag.nerrors && g->diag.list.n)
+        return fault_set(f, NESO_INVALID, ERR_not_compiled, "%s without tensor maps: %s", k->name,
+                         g->diag.list.at[0].message);
+    return k->device->class->load(k->device, &image, &g->loaded, f);
+}
+
+static struct general *make_general(struct neso_kernel *k, const char *skip, const struct launch *l,
+                                    struct fault *f)
+{
+    const struct memory *mem = &k->module->context->mem;
+    struct general *g = k->general_source.ir ? mem->alloc(mem->ctx, sizeof *g) : NULL;
+    if (!g) {
+        fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a kernel without tensor maps");
+        return NULL;
+    }
+    memset(g, 0, sizeof *g);
+    g->skip = skip;
+    g->budget = l->budget;
+    g->mem = *mem;
+    arena_init(&g->arena, &g->mem, k->module->context->memory_limit, full, g);
+    arena_init(&g->scratch, &g->mem, k->module->context->memory_limit, full, g);
+    if (setjmp(g->unwind) == 0)
+        compile(k, g);
+    bool good = g->is_full ? fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s",
+                                       "for a kernel without tensor maps")
+                           : load_general(k, g, f);
+    if (good)
+        return g;
+    g->why = *f;
+    if (f->status != NESO_OUT_OF_MEMORY) /* there may be some at the next launch */
+        return g;
+    general_free(k, g);
+    return NULL;
+}
+
+/* Made by the first who needs it; NULL: it cannot be loaded. */
+static struct general *general_of(struct neso_kernel *k, struct general *_Atomic *at, const char *skip,
+                                  const struct launch *l, struct fault *f)
+{
+    struct general *g = *at;
+    if (!g) {
+        pthread_mutex_lock(&k->lock);
+        g = *at ? *at : make_general(k, skip, l, f);
+        *at = g;
+        pthread_mutex_unlock(&k->lock);
+    }
+    if (g && !g->loaded) {
+        *f = g->why;
+        return NULL;
+    }
+    return g;
+}
+
+static bool launch_general(struct neso_kernel *k, const struct launch *l, struct fault *f)
+{
+    struct general *g = general_of(k, &k->general, passes_that_ask(&k->info), l, f);
+    return g && launch_packed(k, &g->info, g->loaded, l, f);
+}
+
+/* -- maps -- */
+
+static int64_t extend(uint64_t value, int bytes)
+{
+    int unused = 64 - 8 * bytes;
+    return (int64_t)(value << unused) >> unused;
+}
+
+/* False: the plan is not fulfilled. */
+static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l,
+                      map_words *maps)
+{
+    int64_t args[PLAN_ARGS_MOST], value;
+    for (int i = 0; i < l->nargs; i++)
+        args[i] = extend(l->args[i], info->params.at[i].bytes);
+    for (int i = 0; i < info->nguards; i++)
+        if (!expr_eval(&info->guards[i], args, l->grid, &value) || value < 0)
+            return false;
+    for (int i = 0; i < info->nmaps; i++) {
+        struct tensor_map_values v;
+        if (!tensor_map_eval(&info->maps[i], args, l->grid, &v) ||
+            !k->device->class->encode(k->device, &v, maps[i]))
+            return false;
+    }
+    return true;
+}
+
+static struct map_cache *cache_of(struct neso_kernel *k, const struct variant *v, int nvalues)
+{
+    struct memory *mem = &k->module->context->mem;
+    int slot_words = 2 + nvalues + v->info->nmaps * (MAP_BYTES / 8); /* a count; is the plan fulfilled? */
+    size_t bytes = sizeof(struct map_cache) + sizeof(uint64_t) * SLOTS * (size_t)slot_words;
+    pthread_mutex_lock(&k->lock);
+    struct map_cache *c = *v->maps ? *v->maps : mem->alloc(mem->ctx, bytes);
+    if (c && !*v->maps) {
+        memset(c, 0, bytes);
+        c->bytes = bytes;
+        c->nvalues = nvalues;
+        c->slot_words = slot_words;
+    }
+    *v->maps = c;
+    pthread_mutex_unlock(&k->lock);
+    return c;
+}
+
+/* Each word read or written orders those after, respectively before it: a reader that saw a
+ * writer's word sees its count. */
+static bool read_slot(const struct map_cache *c, const _Atomic uint64_t *slot, const uint64_t *values,
+                      uint64_t *fulfilled, uint64_t *maps)
+{
+    int nwords = c->slot_words - 2 - c->nvalues;
+    const _Atomic uint64_t *found = &slot[1 + c->nvalues];
+    uint64_t count = atomic_load_explicit(slot, memory_order_acquire);
+    if (count == 0 || count % 2)
+        return false;
+    for (int i = 0; i < c->nvalues; i++)
+        if (atomic_load_explicit(&slot[1 + i], memory_order_acquire) != values[i])
+            return false;
+    *fulfilled = atomic_load_explicit(found, memory_order_acquire);
+    for (int i = 0; i < nwords && *fulfilled; i++)
+        maps[i] = atomic_load_explicit(&found[1 + i], memory_order_acquire);
+    return atomic_load_explicit(slot, memory_order_relaxed) == count;
+}
+
+static void write_slot(const struct map_cache *c, _Atomic uint64_t *slot, const uint64_t *values,
+                       uint64_t fulfilled, const uint64_t *maps)
+{
+    int nwords = fulfilled ? c->slot_words - 2 - c->nvalues : 0;
+    _Atomic uint64_t *found = &slot[1 + c->nvalues];
+    uint64_t count = atomic_load_explicit(slot, memory_order_relaxed);
+    if (count % 2 || !atomic_compare_exchange_strong(slot, &count, count + 1))
+        return;
+    for (int i = 0; i < c->nvalues; i++)
+        atomic_store_explicit(&slot[1 + i], values[i], memory_order_release);
+    atomic_store_explicit(found, fulfilled, memory_order_release);
+    for (int i = 0; i < nwords; i++)
+        atomic_store_explicit(&found[1 + i], maps[i], memory_order_release);
+    atomic_store_explicit(slot, count + 2, memory_order_release);
+}
+
+static uint64_t hash(const uint64_t *values, int n)
+{
+    uint64_t h = 0;
+    for (int i = 0; i < n; i++)
+        h = (h ^ values[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 32;
+    return h;
+}
+
+/* As make_maps, for which a launch before may have done the work. A launch has two slots; the one less
+ * often written is written. */
+static bool find_maps(struct neso_kernel *k, const struct variant *v, const struct launch *l, map_words *maps)
+{
+    uint64_t values[VALUES_MOST], fulfilled;
+    int n = l->nargs + 3;
+    struct map_cache *c = *v->maps;
+    if (!c && n <= VALUES_MOST)
+        c = cache_of(k, v, n);
+    if (!c)
+        return make_maps(k, v->info, l, maps);
+    memcpy(values, l->args, (size_t)l->nargs * sizeof *values);
+    for (int i = 0; i < 3; i++)
+        values[n - 3 + i] = l->grid[i];
+    uint64_t h = hash(values, n);
+    _Atomic uint64_t *first = c->words + h % SLOTS * (unsigned)c->slot_words,
+                     *second = c->words + h / SLOTS % SLOTS * (unsigned)c->slot_words;
+    if (read_slot(c, first, values, &fulfilled, maps[0]) || read_slot(c, second, values, &fulfilled, maps[0]))
+        return fulfilled;
+    fulfilled = make_maps(k, v->info, l, maps);
+    write_slot(c, *first <= *second ? first : second, values, fulfilled, maps[0]);
+    return fulfilled;
+}
+
+/* How many CTAs run the programs, and whether in pairs: not where each has an SM for itself, since pairs
+ * start and end together. */
+static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
+{
+    uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
+             sms = (uint64_t)k->device->multiprocessors * (uint64_t)(info->persistent ? info->persistent : 1);
+    sms = sms ? sms : total;
+    uint64_t dealt = info->persistent ? total : l->grid[0];
+    l->pairs =
+        info->pair_multiple > 0 && dealt % (uint64_t)info->pair_multiple == 0 && total > sms && sms > 1;
+    if (!info->persistent)
+        return;
+    if (l->pairs)
+        sms -= sms % 2;
+    l->grid[0] = (uint32_t)(total < sms ? total : sms);
+    l->grid[1] = l->grid[2] = 1;
+}
+
+/* Where every program has an SM for itself, a kernel whose CTAs could run several, or go in pairs,
+ * starts faster without. */
+static struct variant choose_variant(struct neso_kernel *k, const struct launch *l)
+{
+    struct fault ignored;
+    uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    bool is_single = (k->info.persistent || k->info.pair_multiple) && k->general_source.ir &&
+                     total <= (uint64_t)k->device->multiprocessors;
+    struct general *g =
+        is_single ? general_of(k, &k->single, "persistent_grid,cluster_multicast", l, &ignored) : NULL;
+    return g ? (struct variant){&g->info, &g->maps, g->loaded} : (struct variant){&k->info, &k->maps, NULL};
+}
+
+static bool fulfils(struct neso_kernel *k, const struct variant *v, const struct launch *l, map_words *maps)
+{
+    return v->info->nmaps <= MAPS_MOST && find_maps(k, v, l, maps);
+}
+
+/* Stores ask for more than loads do: without them there may be maps. */
+static bool take_loading(struct neso_kernel *k, struct variant *v, const struct launch *l)
+{
+    struct fault ignored;
+    struct general *g = general_of(k, &k->loading, "raise_tma_store", l, &ignored);
+    if (g)
+        *v = (struct variant){&g->info, &g->maps, g->loaded};
+    return g != NULL;
+}
+
+bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
+{
+    _Alignas(64) map_words maps[MAPS_MOST];
+    enum { AXES = 3 };
+    uint64_t args[PLAN_ARGS_MOST + AXES + MAPS_MOST];
+    struct launch with_maps = *l;
+    if (!k->device)
+        return fault_set(f, NESO_NO_DEVICE, ERR_device_none, "launch kernels on");
+    if (l->nargs > PLAN_ARGS_MOST)
+        return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", l->nargs);
+    struct variant v = choose_variant(k, l);
+    if (!fulfils(k, &v, l, maps) && !(v.info->puts && take_loading(k, &v, l) && fulfils(k, &v, l, maps)))
+        return launch_general(k, l, f);
+    if (!v.loaded && !kernel_load(k, f))
+        return false;
+    memcpy(args, l->args, (size_t)l->nargs * sizeof *args);
+    for (int axis = 0; axis < AXES && v.info->persistent; axis++)
+        args[with_maps.nargs++] = l->grid[axis];
+    choose_grid(k, v.info, &with_maps);
+    for (int i = 0; i < v.info->nmaps; i++)
+        args[with_maps.nargs++] = (uint64_t)(uintptr_t)maps[i];
+    with_maps.args = args;
+    with_maps.nmaps = v.info->nmaps;
+    return launch_packed(k, v.info, v.loaded ? v.loaded : k->loaded, &with_maps, f);
+}
+
+void plan_release(struct neso_kernel *k)
+{
+    struct memory *mem = &k->module->context->mem;
+    if (k->general)
+        general_free(k, k->general);
+    if (k->loading)
+        general_free(k, k->loading);
+    if (k->single)
+        general_free(k, k->single);
+    struct map_cache *c = k->maps;
+    if (c)
+        mem->free(mem->ctx, c, c->bytes);
+}
+
+/* -- as text -- */
+
+static void print_exprs(const struct neso_kernel *k, const char *word, const struct expr *e, int n,
+                        struct text *out)
+{
+    text_printf(out, "\"%s\": [", word);
+    for (int i = 0; i < n; i++) {
+        text_str(out, i ? ", \"" : "\"");
+        expr_print(&e[i], out, ptx_param_name, &k->info);
+        text_char(out, '"');
+    }
+    text_str(out, "], ");
+}
+
+void plan_print(const struct neso_kernel *k, struct text *out)
+{
+    const struct ptx_info *info = &k->info;
+    print_exprs(k, "guards", info->guards, info->nguards, out);
+    if (info->nmaps)
+        text_str(out, "\"maps\": [");
+    for (int i = 0; i < info->nmaps; i++) {
+        const struct tensor_map *m = &info->maps[i];
+        text_printf(out, "%s\n      {\"type\": \"%s\", ", i ? "," : "", dtype_info[m->dtype].name);
+        print_exprs(k, "base", &m->base, 1, out);
+        print_exprs(k, "extents", m->extents, m->rank, out);
+        print_exprs(k, "strides", m->strides, m->rank, out);
+        text_str(out, "\"box\": [");
+        for (int d = 0; d < m->rank; d++)
+            text_printf(out, "%s%d", d ? ", " : "", m->box[d]);
+        text_printf(out, "], \"swizzle\": %d, \"fill\": \"%s\"}", m->swizzle, m->nan ? "nan" : "zero");
+    }
+    if (info->nmaps)
+        text_str(out, "],\n     ");
+}

@@ -1,0 +1,310 @@
+/* ptx_cache.c: what of a kernel the cache keeps: its PTX, by what tracing made of it and the options. What the
+ * driver assembles of it, the driver keeps (jit.c).
+ *
+ *     kernel softmax
+ *     signature Y=*fp32:16, n=i32:1, BLOCK=1024
+ *     options warps=4 stages=3 ...
+ *     target sm_90a
+ *     source 81ab…
+ *     compiler 7d03…
+ *
+ * The source is the traced IR, places and the names of files included: all that the passes and codegen see,
+ * be it a file of kernels or a program whose host part made the constants. Tracing takes a hundredth of
+ * what assembling takes. */
+#include "runtime/runtime.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- the key of a kernel's PTX -- */
+
+/* A look inside, or another list of passes, is no matter for a cache. */
+static bool is_plain(const struct neso_compile_options *o)
+{
+    return !o->passes && !o->skip && !o->stop_after && !o->print_after && !o->explain && !o->print_changed &&
+           !o->verify_each && !o->time;
+}
+
+bool kept_applies(const struct neso_kernel *k)
+{
+    return k->module->context->cache.folder && is_plain(&k->options);
+}
+
+/* One line, whatever is in it. */
+static void line(struct text *out, const char *name, const char *value)
+{
+    text_printf(out, "%s ", name);
+    for (const char *s = value; *s; s++)
+        text_char(out, (unsigned char)*s < ' ' ? ' ' : *s);
+    text_char(out, '\n');
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The end of the string whose quote is at s. */
+static const char *after_string(const char *s)
+{
+    for (s++; *s && *s != '"'; s++)
+        s += *s == '\\' && s[1];
+    return *s ? s + 1 : s;
+}
+
+/* The IR's text with places as the PTX has them: `@2:7:13+4/1`, file 2 being dir/prelude.py, becomes
+ * `@2:7:13+4 prelude.py`: the chain of calls behind a place is numbered through the whole program. */
+static void simplify_places(const struct diag *d, const char *s, struct text *out)
+{
+    text_printf(out, "%s\n", base_name(d->sources.at[0]->name));
+    while (*s) {
+        const char *from = s;
+        bool is_place = s[0] == '@' && s[1] >= '0' && s[1] <= '9';
+        s = *s == '"' ? after_string(s) : s + 1;
+        while (is_place && *s && strchr("0123456789:+", *s))
+            s++;
+        text_bytes(out, from, (size_t)(s - from));
+        if (!is_place)
+            continue;
+        int file = (int)strtol(from + 1, NULL, 10);
+        const char *colon = strchr(from, ':');
+        if (colon && (colon = strchr(colon + 1, ':')) != NULL && colon < s && file < d->sources.n)
+            text_printf(out, " %s", base_name(d->sources.at[file]->name));
+        if (*s == '/')
+            s += 1 + strspn(s + 1, "0123456789");
+    }
+}
+
+const char *kept_key(struct neso_kernel *k, const struct func *f)
+{
+    struct text key, part;
+    const struct diag *d = &k->module->diag;
+    char source[41];
+    text_init(&key, &k->scratch);
+    line(&key, "kernel", k->name);
+    text_init(&part, &k->scratch);
+    spec_print(k, &part);
+    line(&key, "signature", part.s);
+    text_printf(&key, "options warps=%d stages=%d ctas=%d maxnreg=%d fusion=%d debug=%d comments=%d\n",
+                f->num_warps, f->num_stages, f->num_ctas, f->maxnreg, f->fp_fusion, k->spec.debug,
+                k->options.verbose_ptx);
+    line(&key, "target", f->target ? f->target->name : "none");
+    text_init(&part, &k->scratch);
+    func_print(f, &part);
+    struct text places;
+    text_init(&places, &k->scratch);
+    simplify_places(d, part.s, &places);
+    digest_text(places.s, places.len, (int)sizeof source - 1, source);
+    line(&key, "source", source);
+    line(&key, "compiler", compiler_build);
+    return key.s;
+}
+
+/* -- the entry: a line of what codegen learnt, then the PTX -- */
+
+/* A new field fails here: does kept_write keep it? */
+_Static_assert(sizeof(struct ptx_info) == 88 && sizeof(struct tensor_map) == 216 &&
+                   sizeof(struct expr) == 16 && sizeof(struct expr_step) == 16,
+               "all that codegen learnt is kept");
+
+static void write_expr(const struct expr *e, struct text *out)
+{
+    text_printf(out, " %d", e->n);
+    for (int i = 0; i < e->n; i++)
+        text_printf(out, " %d %lld", (int)e->at[i].code, (long long)e->at[i].i);
+}
+
+static void write_plan(const struct ptx_info *info, struct text *out)
+{
+    text_printf(out, " %d %d", info->nmaps, info->nguards);
+    for (int i = 0; i < info->nmaps; i++) {
+        const struct tensor_map *m = &info->maps[i];
+        text_printf(out, " %d %d %d %d", m->dtype, m->rank, m->swizzle, m->nan);
+        write_expr(&m->base, out);
+        for (int d = 0; d < m->rank; d++) {
+            text_printf(out, " %d", m->box[d]);
+            write_expr(&m->extents[d], out);
+            write_expr(&m->strides[d], out);
+        }
+    }
+    for (int i = 0; i < info->nguards; i++)
+        write_expr(&info->guards[i], out);
+}
+
+void kept_write(struct neso_kernel *k, const struct func *f, const char *key)
+{
+    const struct ptx_info *i = &k->info;
+    struct text out;
+    if (i->params.n != f->body->args.n)
+        return; /* read_info has no other names for them */
+    text_init(&out, &k->scratch);
+    text_printf(&out, "%d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
+                i->puts, i->packs, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file,
+                (int)i->peak.line, i->peak.col);
+    for (int p = 0; p < i->params.n; p++)
+        text_printf(&out, " %d %d", i->params.at[p].offset_bytes, i->params.at[p].bytes);
+    write_plan(i, &out);
+    text_char(&out, '\n');
+    text_bytes(&out, k->texts[NESO_TEXT_PTX].s, k->texts[NESO_TEXT_PTX].len);
+    cache_write(&k->module->context->cache, key, out.s, out.len);
+}
+
+/* The line of an entry while it is read. The digest says that the bytes are those that were written, not by
+ * whom, so that every number is checked as well. */
+struct reader {
+    const char *s, *end; /* of the line */
+    bool is_good;        /* all numbers so far were there, and within their bounds */
+};
+
+static int64_t next_number(struct reader *r, int64_t least, int64_t most)
+{
+    char *stop;
+    long long n = strtoll(r->s, &stop, 10);
+    if (stop == r->s || stop > r->end || n < least || n > most) {
+        r->is_good = false;
+        return least;
+    }
+    r->s = stop;
+    return n;
+}
+
+static int next_int(struct reader *r, int least, int most)
+{
+    return (int)next_number(r, least, most);
+}
+
+/* A row of words that each take one or two values off a stack and put one there; nparams: of the kernel. */
+static void read_expr(struct arena *a, struct reader *r, int nparams, struct expr *e)
+{
+    enum { STEPS_MOST = 256, AXES = 3 };
+    int depth = 0;
+    for (int n = next_int(r, 1, STEPS_MOST); n > 0 && r->is_good; n--) {
+        enum expr_code code = (enum expr_code)next_int(r, 0, EXPR_count - 1);
+        int64_t i = next_number(r, INT64_MIN, INT64_MAX);
+        bool is_value = code == EXPR_const || code == EXPR_param || code == EXPR_grid;
+        depth += is_value ? 1 : -1;
+        r->is_good &= depth > 0 && (code != EXPR_param || (i >= 0 && i < nparams)) &&
+                      (code != EXPR_grid || (i >= 0 && i < AXES));
+        expr_push(a, e, code, i);
+    }
+    r->is_good &= depth == 1;
+}
+
+static void read_map(struct arena *a, struct reader *r, int nparams, struct tensor_map *m)
+{
+    m->dtype = next_int(r, 0, DT_count - 1);
+    m->rank = next_int(r, 1, MAP_RANK_MAX);
+    m->swizzle = next_int(r, 0, MAP_BYTES);
+    m->nan = next_int(r, 0, 1) != 0;
+    read_expr(a, r, nparams, &m->base);
+    for (int d = 0; d < m->rank && r->is_good; d++) {
+        m->box[d] = next_int(r, 1, MAP_BOX_MOST);
+        read_expr(a, r, nparams, &m->extents[d]);
+        read_expr(a, r, nparams, &m->strides[d]);
+    }
+}
+
+static void read_plan(struct arena *a, struct reader *r, struct ptx_info *info)
+{
+    enum { GUARDS_MOST = 1000 };
+    int nmaps = next_int(r, 0, MAPS_MOST), nguards = next_int(r, 0, GUARDS_MOST);
+    struct tensor_map *maps = NEW_ARRAY(a, nmaps, struct tensor_map);
+    struct expr *guards = NEW_ARRAY(a, nguards, struct expr);
+    for (int i = 0; i < nmaps && r->is_good; i++)
+        read_map(a, r, info->params.n, &maps[i]);
+    for (int i = 0; i < nguards && r->is_good; i++)
+        read_expr(a, r, info->params.n, &guards[i]);
+    info->nmaps = nmaps;
+    info->nguards = nguards;
+    info->maps = maps;
+    info->guards = guards;
+}
+
+/* Names and types of parameters are those of the traced kernel. False: the line is none that was written. */
+static bool read_info(struct neso_kernel *k, const struct func *f, const char *s, const char *end)
+{
+    enum { THREADS_MOST = 1024, PARAM_BYTES_MOST = 1 << 16 };
+    struct reader r = {s, end, true};
+    struct ptx_info *i = &k->info;
+    *i = (struct ptx_info){0};
+    i->num_threads = next_int(&r, 1, THREADS_MOST);
+    i->shared_bytes = next_int(&r, 0, INT_MAX);
+    i->persistent = next_int(&r, 0, INT_MAX);
+    i->puts = next_int(&r, 0, 1) != 0;
+    i->packs = next_int(&r, 0, THREADS_MOST);
+    i->pair_multiple = next_int(&r, 0, INT_MAX);
+    i->ptx_version = next_int(&r, 0, INT_MAX);
+    i->live_regs = next_int(&r, 0, INT_MAX);
+    i->peak.file = (uint16_t)next_int(&r, 0, k->module->diag.sources.n);
+    i->peak.line = (uint32_t)next_int(&r, 0, INT_MAX);
+    i->peak.col = (uint16_t)next_int(&r, 0, UINT16_MAX);
+    for (int p = 0; p < f->body->args.n; p++) {
+        struct ptx_param param = {.name = f->params.at[p].name, .type = f->body->args.at[p]->type};
+        param.offset_bytes = next_int(&r, 0, PARAM_BYTES_MOST);
+        param.bytes = next_int(&r, 1, (int)sizeof(uint64_t));
+        VEC_PUSH(&k->arena, &i->params, param);
+    }
+    read_plan(&k->arena, &r, i);
+    return r.is_good && r.s == end;
+}
+
+bool kept_read(struct neso_kernel *k, const struct func *f, const char *key)
+{
+    const struct disk_cache *c = &k->module->context->cache;
+    size_t bytes = cache_size(c, key), n;
+    char *memory = bytes ? arena_alloc(&k->arena, bytes) : NULL;
+    const char *s = memory ? cache_read(c, key, memory, bytes, &n) : NULL;
+    const char *newline = s ? memchr(s, '\n', n) : NULL;
+    if (!newline || !read_info(k, f, s, newline)) {
+        k->info = (struct ptx_info){0};
+        return false;
+    }
+    k->texts[NESO_TEXT_PTX].s = newline + 1;
+    k->texts[NESO_TEXT_PTX].len = (size_t)(s + n - newline - 1);
+    /* The digest behind the PTX has been read: its place takes the terminator. */
+    memory[s + n - memory] = '\0';
+    return true;
+}
+
+/* -- a miss that is an error -- */
+
+static int compare(const struct cache_field *a, const struct cache_field *b)
+{
+    return a->value_bytes != b->value_bytes || memcmp(a->value, b->value, (size_t)a->value_bytes) != 0;
+}
+
+/* The fields of a key, each with the nearest entry's where that differs: of the source only where the
+ * signature is the same, for what is traced with another is other IR. */
+static void explain(struct diag *d, const char *key, const char *nearest)
+{
+    struct cache_field x, y;
+    bool is_other = false;
+    while (cache_field_next(&key, &x)) {
+        const char *name = arena_strndup(d->arena, x.name, (size_t)x.name_bytes);
+        const char *value = arena_strndup(d->arena, x.value, (size_t)x.value_bytes);
+        bool has = nearest && cache_field_next(&nearest, &y);
+        bool differs = has && compare(&x, &y) != 0;
+        if (differs && !(is_other && strcmp(name, "source") == 0))
+            diag_note(d, (struct loc){0}, ERR_cache_differs, name, value,
+                      arena_strndup(d->arena, y.value, (size_t)y.value_bytes));
+        else
+            diag_note(d, (struct loc){0}, ERR_cache_field, name, value);
+        is_other |= differs && strcmp(name, "signature") == 0;
+    }
+}
+
+void kept_miss(struct neso_kernel *k, const struct func *f, const char *key)
+{
+    const struct disk_cache *c = &k->module->context->cache;
+    struct diag *d = &k->module->diag;
+    char *nearest = arena_alloc(&k->scratch, CACHE_KEY_MOST);
+    bool is_like = cache_nearest(c, key, nearest);
+    diag_error(d, f->loc, ERR_cache_miss, k->name, c->folder);
+    explain(d, key, is_like ? nearest : NULL);
+    if (is_like && strcmp(key, nearest) == 0)
+        diag_note(d, (struct loc){0}, ERR_cache_damaged);
+    diag_hint(d, ERR_cache_fill);
+}
