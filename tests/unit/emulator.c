@@ -341,7 +341,9 @@ TEST(copy_from_outside)
     check_fault("\tcp.async.ca.shared.global [%r4], [%rd4+4], 4; // HERE\n", ERR_out_of_bounds);
     check_fault("\tcp.async.ca.shared.global [%r4+324], [%rd4], 4; // HERE\n", ERR_out_of_bounds);
     check_fault("\tcp.async.cg.shared.global [%r4], [%rd4], 16; // HERE\n", ERR_misaligned);
-    check_fault("\tcp.async.ca.shared.global [%r4], [%rd4], 4, 5; // HERE\n", ERR_out_of_bounds);
+    check_fault("\tcp.async.ca.shared.global [%r4], [%rd4], 4, 5; // HERE\n", ERR_emulator_ptx);
+    check_fault("\tmov.u32 %r9, 5;\n\tcp.async.ca.shared.global [%r4], [%rd4], 4, %r9; // HERE\n",
+                ERR_out_of_bounds);
 }
 
 /* -- barriers of some of the threads -- */

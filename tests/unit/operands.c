@@ -1,6 +1,7 @@
 /* operands.c (test): the emulator takes no instruction that an assembler refuses. Each statement of
  * tests/ptx/statements.txt, some of every row of insns.h, is taken; then each of its operands is replaced by what may or
- * may not stand there: registers of every class, constants, vectors, addresses, names; left out, or one added.
+ * may not stand there: registers of every class, constants, vectors, addresses, names; left out, or one added. So are the words
+ * between the dots: each left out, put in, replaced by every other word, or standing one place later; and two such changes at once.
  *
  * With TAKEN=FILE in the environment what is taken is written there as PTX, for an assembler (tests/cli/operands.sh). */
 #include "runtime/devices/emulator/machine.h"
@@ -37,7 +38,13 @@ static const char *const others[] = {
     "%zi",
     "%zu",
     "1",
+    "0",
+    "4",
+    "8",
+    "12",
     "16",
+    "32",
+    "48",
     "-1",
     "0f3F800000",
     "0d3FF0000000000000",
@@ -88,6 +95,7 @@ static int split(const char *s, const char **begin, const char **end)
 
 struct tally {
     int statements, variants, taken;
+    uint32_t random;
     FILE *out;
 };
 
@@ -129,6 +137,113 @@ static void vary(struct tally *t, const char *s)
     judge(t, variant);
 }
 
+/* -- words behind the mnemonic -- */
+
+enum { WORDS_MOST = 20, KNOWN_MOST = 160 };
+
+/* Every word that may stand somewhere. */
+static int known_words(const char **known)
+{
+    static const char *const more[] = {"weak", "noinc", "tile", "b64", "b128", "f64", "release", "cluster"};
+    int n = 0;
+    for (int m = 1; m < MOD_count; m++)
+        known[n++] = mod_info[m].text;
+    for (int t = 1; t < PT_count; t++)
+        known[n++] = ptype_info[t].word;
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        known[n++] = more[i];
+    return n;
+}
+
+struct mnemonic {
+    const char *words[WORDS_MOST];
+    int bytes[WORDS_MOST], n;
+    const char *rest; /* operands, with the blank in front */
+};
+
+static struct mnemonic split_words(const char *s)
+{
+    struct mnemonic m = {.n = 0};
+    size_t end = strcspn(s, " ");
+    m.rest = s + end;
+    while (s < m.rest && m.n < WORDS_MOST) {
+        m.words[m.n] = s;
+        m.bytes[m.n] = (int)strcspn(s, ". ");
+        s += m.bytes[m.n++] + 1;
+    }
+    return m;
+}
+
+/* The statement with word `at` left out (`old` 1), and another put there. */
+static void change_words(char *variant, size_t room, const struct mnemonic *m, int at, int old,
+                         const char *new)
+{
+    size_t n = 0;
+    for (int i = 0; i <= m->n; i++) {
+        if (i == at && *new)
+            n += (size_t)snprintf(variant + n, room - n, "%s%s", n ? "." : "", new);
+        if (i < m->n && !(i == at && old))
+            n += (size_t)snprintf(variant + n, room - n, "%s%.*s", n ? "." : "", m->bytes[i], m->words[i]);
+    }
+    snprintf(variant + n, room - n, "%s", m->rest);
+}
+
+static void judge_words(struct tally *t, const struct mnemonic *m, int at, int old, const char *new)
+{
+    static char variant[2 * LINE_MOST];
+    change_words(variant, sizeof variant, m, at, old, new);
+    judge(t, variant);
+}
+
+static void swap_words(struct tally *t, const struct mnemonic *m, int i)
+{
+    struct mnemonic swapped = *m;
+    swapped.words[i] = m->words[i + 1], swapped.bytes[i] = m->bytes[i + 1];
+    swapped.words[i + 1] = m->words[i], swapped.bytes[i + 1] = m->bytes[i];
+    judge_words(t, &swapped, m->n, 0, "");
+}
+
+static uint32_t chance(struct tally *t)
+{
+    return t->random = t->random * 1664525 + 1013904223;
+}
+
+static const char *any_word(struct tally *t, const char *const *known, int nknown)
+{
+    return chance(t) >> 30 ? known[(chance(t) >> 8) % (uint32_t)nknown] : "";
+}
+
+/* Two changes at once. */
+static void change_twice(struct tally *t, const struct mnemonic *m, const char *const *known, int nknown)
+{
+    static char variant[2 * LINE_MOST];
+    int at = 1 + (int)((chance(t) >> 8) % (uint32_t)m->n);
+    change_words(variant, sizeof variant, m, at, chance(t) >> 31 & 1 ? 1 : 0, any_word(t, known, nknown));
+    struct mnemonic changed = split_words(variant);
+    at = 1 + (int)((chance(t) >> 8) % (uint32_t)changed.n);
+    judge_words(t, &changed, at, chance(t) >> 31 & 1 ? 1 : 0, any_word(t, known, nknown));
+}
+
+static void vary_words(struct tally *t, const char *s)
+{
+    const char *known[KNOWN_MOST];
+    int nknown = known_words(known);
+    struct mnemonic m = split_words(s);
+    for (int i = 1; i < m.n; i++) {
+        judge_words(t, &m, i, 1, "");
+        if (i + 1 < m.n)
+            swap_words(t, &m, i);
+    }
+    for (int i = 1; i <= m.n; i++)
+        for (int k = 0; k < nknown; k++) {
+            judge_words(t, &m, i, 0, known[k]);
+            if (i < m.n)
+                judge_words(t, &m, i, 1, known[k]);
+        }
+    for (int i = 0; i < 200 && m.n > 1; i++)
+        change_twice(t, &m, known, nknown);
+}
+
 TEST(no_more_is_taken_than_an_assembler_takes)
 {
     static char line[LINE_MOST];
@@ -145,6 +260,7 @@ TEST(no_more_is_taken_than_an_assembler_takes)
         t.statements++;
         CHECK_STR(is_taken(line) ? "" : line, "");
         vary(&t, line);
+        vary_words(&t, line);
     }
     if (t.out) {
         fputs(tail, t.out);

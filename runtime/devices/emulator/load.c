@@ -592,6 +592,9 @@ static void identify(struct loader *l, struct emu_insn *in, const char *s, size_
     if (!best)
         fail(l, "unknown instruction '%s'", in->text);
     read_words(l, in, s + best, s + len);
+    if (!emu_words_fit(in->code, s + best, s + len))
+        fail(l, "the words of '%.*s' are those of no form of '%s'", (int)len, s,
+             insn_info[in->code].mnemonic);
 }
 
 /* As insns.h orders them; and what a cluster's CTAs wait with. */

@@ -17,6 +17,7 @@
  *     wgmma.c      wgmma, and who may touch its registers device.c     the device `emulator`
  *     counts.c     what launches cost                     live.c       how many registers are live
  *     overflow.c   addresses that 32 bits were too few for    operands.c   do operands fit the instruction's row?
+ *     words.c      do the words behind a mnemonic make one of its forms?
  */
 #ifndef NESO_RUNTIME_EMULATOR_MACHINE_H
 #define NESO_RUNTIME_EMULATOR_MACHINE_H
@@ -155,6 +156,10 @@ struct emu_written {
 /* -- operands.c -- */
 /* False: `text` says what is wrong. */
 bool emu_check_operands(const struct emu_insn *in, struct emu_written *w, char *text, size_t room);
+
+/* -- words.c -- */
+/* The words behind the mnemonic, from s to `end`, a dot before each. */
+bool emu_words_fit(int code, const char *s, const char *end);
 
 /* -- decode.c -- */
 /* Fills in->run and in->compute; false: no instruction that the emulator knows. */

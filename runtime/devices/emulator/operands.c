@@ -235,6 +235,17 @@ static const struct range {
     {INSN_bulk_prefetch, 1, 0, INT32_MAX, 16},
 };
 
+/* cp.async reads no more bytes than it writes. */
+static bool check_source_bytes(const struct emu_insn *in, const struct emu_written *w, struct complaint *c)
+{
+    if (in->code != INSN_cp_async || in->nopnds < 4 || w[3].form != WRITTEN_constant ||
+        w[2].form != WRITTEN_constant)
+        return true;
+    c->number = 4;
+    return (w[3].o.offset >= 0 && w[3].o.offset <= w[2].o.offset) ||
+           complain(c, "%lld bytes, expected 0 to %lld", (long long)w[3].o.offset, (long long)w[2].o.offset);
+}
+
 static bool check_values(const struct emu_insn *in, const struct emu_written *w, struct complaint *c)
 {
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++) {
@@ -247,7 +258,7 @@ static bool check_values(const struct emu_insn *in, const struct emu_written *w,
             return complain(c, "%lld, expected %d to %d in steps of %d", (long long)x, r->least, r->most,
                             r->step);
     }
-    return true;
+    return check_source_bytes(in, w, c);
 }
 
 /* -- all of them -- */
