@@ -3,8 +3,8 @@
     python3 bench/peers/worth.py [OUT.json]
 
 The announcement's matmul in fp16 at n = 4096, plain and with bias + GELU, and rows of softmax, layer norm and RMS norm, in neso's usual
-form, then without passes, then as PTX for sm_80. A pass that others build on takes them along. A form whose PTX is that of `all` is not
-timed: it says so.
+form, then without passes, then as PTX for sm_80. A pass that others build on takes them along. Vectors are no pass's that could be
+left out: without a promise of alignment (`:16`) each access has one element. A form whose PTX is that of `all` is not timed: it says so.
 """
 import os
 import sys
@@ -40,7 +40,7 @@ GELU = {
 }
 ROWS = {
     "all": {},
-    "one element an access": {"skip": "vectorize"},
+    "one element an access": {"promises": ""},
     "each loop reads its row": {"skip": "single_trip_loops"},
     "nothing computed again": {"skip": "remat"},
     "no row comes to L2 ahead": {"skip": "l2_prefetch"},
@@ -50,7 +50,12 @@ ROWS = {
 
 
 def encoded(options):
-    return {k: v.encode() for k, v in options.items()}
+    return {k: v.encode() for k, v in options.items() if k != "promises"}
+
+
+def promised(signature, options):
+    """The signature, without promises of multiples where the form has none."""
+    return signature.replace(":16", options["promises"]) if "promises" in options else signature
 
 
 def differing(ours, forms, source, kernel, signatures):
@@ -59,15 +64,15 @@ def differing(ours, forms, source, kernel, signatures):
         found = []
         for signature, choices in signatures:
             try:
-                found.append(ours.kernel(source, kernel, signature, **choices, **options).text())
+                found.append(ours.kernel(source, kernel, promised(signature, options), **choices, **encoded(options)).text())
             except RuntimeError as e:
                 found.append(str(e))
         return found
-    usual = texts(encoded(forms["all"]))
-    same = [name for name, o in forms.items() if name != "all" and texts(encoded(o)) == usual]
+    usual = texts(forms["all"])
+    same = [name for name, o in forms.items() if name != "all" and texts(o) == usual]
     for name in same:
         print(f"{kernel}, {name}: the same PTX", flush=True)
-    return {name: encoded(o) for name, o in forms.items() if name not in same}
+    return {name: o for name, o in forms.items() if name not in same}
 
 
 def matmul(results, ours, epilogue):
@@ -83,7 +88,7 @@ def matmul(results, ours, epilogue):
     wrong = contest.far_from(product, 2e-3)
     signatures = [products.signature_of(args, more, g, N, N)[:2] for g in CONFIGS]
     contestants = [contest.Contestant(
-        name, {products.label(g): products.ours_of(ours, source, kernel, args, more, g, N, N, **o) for g in CONFIGS}, c, wrong)
+        name, {products.label(g): products.ours_of(ours, source, kernel, args, more, g, N, N, **encoded(o)) for g in CONFIGS}, c, wrong)
         for name, o in differing(ours, forms, source, kernel, signatures).items()]
     contestants.append(contest.Contestant("cublas, plain", {"": lambda: lambda: torch.matmul(a, b, out=c)}, c, lambda _: None))
     name = f"matmul fp16 n={N}" + (" bias GELU" if epilogue else "")
@@ -95,7 +100,7 @@ def rows(results, ours, work):
     output = work.args[0 if work.kernel == "softmax" else 1]
 
     def candidate(warps, options):
-        future = ours.start("kernels", work.kernel, signature, num_warps=warps, **options)
+        future = ours.start("kernels", work.kernel, promised(signature, options), num_warps=warps, **encoded(options))
         values = [a.data_ptr() if torch.is_tensor(a) else a for a in work.args]
         return lambda: future.result().bind(work.grid, *values)
     forms = differing(ours, ROWS, "kernels", work.kernel, [(signature, {"num_warps": w}) for w in work.warps])
