@@ -23,6 +23,16 @@
 #define KIND_layout(...)
 #define KIND_async(...)
 
+#undef KIND_create
+#define KIND_create(...) __VA_ARGS__
+enum create_op {
+#define OP(name, opnds, results, regions, attrs, family, ...) KIND_##family(CREATE_OP_##name = OP_##name, )
+#include "ir/ops.h"
+#undef OP
+};
+#undef KIND_create
+#define KIND_create(...)
+
 #undef KIND_arith
 #define KIND_arith(...) __VA_ARGS__
 enum arith_op {
@@ -32,6 +42,16 @@ enum arith_op {
 };
 #undef KIND_arith
 #define KIND_arith(...)
+
+#undef KIND_math
+#define KIND_math(...) __VA_ARGS__
+enum math_op {
+#define OP(name, opnds, results, regions, attrs, family, ...) KIND_##family(MATH_OP_##name = OP_##name, )
+#include "ir/ops.h"
+#undef OP
+};
+#undef KIND_math
+#define KIND_math(...)
 
 #undef KIND_cast
 #define KIND_cast(...) __VA_ARGS__
@@ -63,6 +83,26 @@ enum memory_op {
 #undef KIND_memory
 #define KIND_memory(...)
 
+#undef KIND_reduce
+#define KIND_reduce(...) __VA_ARGS__
+enum reduce_op {
+#define OP(name, opnds, results, regions, attrs, family, ...) KIND_##family(REDUCE_OP_##name = OP_##name, )
+#include "ir/ops.h"
+#undef OP
+};
+#undef KIND_reduce
+#define KIND_reduce(...)
+
+#undef KIND_dot
+#define KIND_dot(...) __VA_ARGS__
+enum dot_op {
+#define OP(name, opnds, results, regions, attrs, family, ...) KIND_##family(DOT_OP_##name = OP_##name, )
+#include "ir/ops.h"
+#undef OP
+};
+#undef KIND_dot
+#define KIND_dot(...)
+
 #undef KIND_control
 #define KIND_control(...) __VA_ARGS__
 enum control_op {
@@ -73,6 +113,16 @@ enum control_op {
 #undef KIND_control
 #define KIND_control(...)
 
+#undef KIND_debug
+#define KIND_debug(...) __VA_ARGS__
+enum debug_op {
+#define OP(name, opnds, results, regions, attrs, family, ...) KIND_##family(DEBUG_OP_##name = OP_##name, )
+#include "ir/ops.h"
+#undef OP
+};
+#undef KIND_debug
+#define KIND_debug(...)
+
 #undef KIND_layout
 #define KIND_layout(...) __VA_ARGS__
 enum layout_op {
@@ -82,6 +132,16 @@ enum layout_op {
 };
 #undef KIND_layout
 #define KIND_layout(...)
+
+#undef KIND_async
+#define KIND_async(...) __VA_ARGS__
+enum async_op {
+#define OP(name, opnds, results, regions, attrs, family, ...) KIND_##family(ASYNC_OP_##name = OP_##name, )
+#include "ir/ops.h"
+#undef OP
+};
+#undef KIND_async
+#define KIND_async(...)
 
 #undef KIND_create
 #undef KIND_arith

@@ -17,6 +17,8 @@
 
 #include "ir/target/wgmma.h"
 
+#include "ir/families.h"
+
 /* -- who acts -- */
 
 enum { FEEDER = 2 }; /* the role that is a single thread */
@@ -340,29 +342,36 @@ static void select_warps(struct select *s, const struct op *o)
 
 void select_async(struct select *s, const struct op *o)
 {
-    switch (o->code) {
-    case OP_async_copy:
-    case OP_async_commit:
-    case OP_async_wait: select_copy(s, o); break;
-    case OP_wgmma:
-    case OP_dot_wait:
-    case OP_fence_async: select_wgmma(s, o); break;
-    case OP_mbar_init: select_mbar_init(s, o); break;
-    case OP_mbar_expect: select_mbar_expect(s, o); break;
-    case OP_mbar_arrive: select_mbar_arrive(s, o); break;
-    case OP_mbar_wait: select_mbar_wait(s, o); break;
-    case OP_ready: select_ready(s); break;
-    case OP_stagger_wait:
-    case OP_stagger_arrive:
-    case OP_stagger_end: select_stagger(s, o); break;
-    case OP_tensor_copy: select_boxes(s, o, 2, true); break;
-    case OP_tensor_put: select_boxes(s, o, 1, false); break;
-    case OP_bulk_wait: select_bulk_wait(s, o); break;
-    case OP_warps: select_warps(s, o); break;
-    case OP_cluster_rank: tile_new(s, op_result(o))[0] = emit_special(s, SPECIAL_cluster_ctarank); break;
-    case OP_cluster_size: tile_new(s, op_result(o))[0] = emit_special(s, SPECIAL_cluster_nctarank); break;
-    case OP_cluster_arrive: select_cluster_arrive(s); break;
-    case OP_cluster_wait: emit_insn(s, form0(INSN_cluster_wait, PT_none), 0, 0, NULL); break;
-    default: diag_bug(s->diag, o->loc, "%s is not scheduled", op_info[o->code].name);
+    switch ((enum async_op)o->code) {
+    case ASYNC_OP_async_copy: select_copy(s, o); break;
+    case ASYNC_OP_async_commit: emit_insn(s, form0(INSN_cp_async_commit, PT_none), 0, 0, NULL); break;
+    case ASYNC_OP_async_wait: select_copy_wait(s, o); break;
+    case ASYNC_OP_wgmma: select_wgmma(s, o); break;
+    case ASYNC_OP_dot_wait: select_wgmma_wait(s, o); break;
+    case ASYNC_OP_fence_async:
+        emit_insn(s, form1(INSN_fence_async, PT_none, MOD_shared_cta), 0, 0, NULL);
+        break;
+    case ASYNC_OP_mbar_init: select_mbar_init(s, o); break;
+    case ASYNC_OP_mbar_expect: select_mbar_expect(s, o); break;
+    case ASYNC_OP_mbar_arrive: select_mbar_arrive(s, o); break;
+    case ASYNC_OP_mbar_wait: select_mbar_wait(s, o); break;
+    case ASYNC_OP_ready: select_ready(s); break;
+    case ASYNC_OP_stagger_wait:
+    case ASYNC_OP_stagger_arrive:
+    case ASYNC_OP_stagger_end: select_stagger(s, o); break;
+    case ASYNC_OP_tensor_copy: select_boxes(s, o, 2, true); break;
+    case ASYNC_OP_tensor_put: select_boxes(s, o, 1, false); break;
+    case ASYNC_OP_bulk_wait: select_bulk_wait(s, o); break;
+    case ASYNC_OP_warps: select_warps(s, o); break;
+    case ASYNC_OP_cluster_rank:
+        tile_new(s, op_result(o))[0] = emit_special(s, SPECIAL_cluster_ctarank);
+        break;
+    case ASYNC_OP_cluster_size:
+        tile_new(s, op_result(o))[0] = emit_special(s, SPECIAL_cluster_nctarank);
+        break;
+    case ASYNC_OP_cluster_arrive: select_cluster_arrive(s); break;
+    case ASYNC_OP_cluster_wait: emit_insn(s, form0(INSN_cluster_wait, PT_none), 0, 0, NULL); break;
+    case ASYNC_OP_tensor_load:
+    case ASYNC_OP_tensor_store: diag_bug(s->diag, o->loc, "%s is not scheduled", op_info[o->code].name);
     }
 }

@@ -19,7 +19,7 @@ static struct opnd bytes_read(struct select *s, struct opnd mask, int bytes)
     return emit3(s, form0(INSN_selp, PT_b32), opnd_int(CLASS_b32, bytes), opnd_int(CLASS_b32, 0), mask);
 }
 
-static void select_async_copy(struct select *s, const struct op *o)
+void select_copy(struct select *s, const struct op *o)
 {
     const struct value *ptr = op_opnd(o, 1);
     const struct layout *l = ptr->type->layout;
@@ -45,12 +45,8 @@ static void select_async_copy(struct select *s, const struct op *o)
     }
 }
 
-void select_copy(struct select *s, const struct op *o)
+void select_copy_wait(struct select *s, const struct op *o)
 {
     struct opnd pending = opnd_int(CLASS_b32, op_int(o, ATTR_pending));
-    switch (o->code) {
-    case OP_async_copy: select_async_copy(s, o); break;
-    case OP_async_commit: emit_insn(s, form0(INSN_cp_async_commit, PT_none), 0, 0, NULL); break;
-    default: emit_insn(s, form0(INSN_cp_async_wait, PT_none), 0, 1, &pending);
-    }
+    emit_insn(s, form0(INSN_cp_async_wait, PT_none), 0, 1, &pending);
 }

@@ -10,6 +10,8 @@
  */
 #include "codegen/select/dot.h"
 
+#include "ir/families.h"
+
 #include <string.h>
 
 struct matrix matrix_of(struct select *s, const struct value *v)
@@ -188,7 +190,7 @@ static void select_multiply_adds(struct select *s, const struct op *o)
 
 /* -- the op -- */
 
-void select_dot(struct select *s, const struct op *o)
+static void select_product(struct select *s, const struct op *o)
 {
     const struct fragment *g = fragment_for(o);
     for (int i = 0; g && i < DOT_count; i++)
@@ -198,4 +200,11 @@ void select_dot(struct select *s, const struct op *o)
         select_mma(s, o, g);
     else
         select_multiply_adds(s, o);
+}
+
+void select_dot(struct select *s, const struct op *o)
+{
+    switch ((enum dot_op)o->code) {
+    case DOT_OP_dot: select_product(s, o); break;
+    }
 }

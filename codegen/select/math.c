@@ -9,6 +9,8 @@
  */
 #include "codegen/select/select.h"
 
+#include "ir/families.h"
+
 #include <math.h>
 
 static struct opnd f32(float x)
@@ -359,40 +361,43 @@ static struct opnd log_f64(struct select *s, struct opnd x, bool to_base_2)
 static struct opnd math_f32(struct select *s, const struct op *o, struct opnd x)
 {
     bool exact = op_int(o, ATTR_round) != ROUND_none;
-    switch (o->code) {
-    case OP_exp: return exp_f32(s, o, x);
-    case OP_exp2: return emit1(s, form2(INSN_ex2, PT_f32, MOD_approx, MOD_ftz), x);
-    case OP_log: return log_f32(s, x, false);
-    case OP_log2: return log_f32(s, x, true);
-    case OP_sin: return sin_f32(s, x, false);
-    case OP_cos: return sin_f32(s, x, true);
-    case OP_erf: return erf_f32(s, x);
-    case OP_sqrt:
+    switch ((enum math_op)o->code) {
+    case MATH_OP_exp: return exp_f32(s, o, x);
+    case MATH_OP_exp2: return emit1(s, form2(INSN_ex2, PT_f32, MOD_approx, MOD_ftz), x);
+    case MATH_OP_log: return log_f32(s, x, false);
+    case MATH_OP_log2: return log_f32(s, x, true);
+    case MATH_OP_sin: return sin_f32(s, x, false);
+    case MATH_OP_cos: return sin_f32(s, x, true);
+    case MATH_OP_erf: return erf_f32(s, x);
+    case MATH_OP_sqrt:
         if (exact)
             return emit1(s, form2(INSN_sqrt, PT_f32, rounding_mod(o), flush_mod(o)), x);
         return emit1(s, form2(INSN_sqrt, PT_f32, MOD_approx, MOD_ftz), x);
-    case OP_rsqrt: return emit1(s, form2(INSN_rsqrt, PT_f32, MOD_approx, MOD_ftz), x);
-    case OP_floor: return emit1(s, form_cvt2(PT_f32, PT_f32, MOD_rmi, MOD_ftz), x);
-    case OP_ceil: return emit1(s, form_cvt2(PT_f32, PT_f32, MOD_rpi, MOD_ftz), x);
-    default: select_unsupported(s, op_info[o->code].name);
+    case MATH_OP_rsqrt: return emit1(s, form2(INSN_rsqrt, PT_f32, MOD_approx, MOD_ftz), x);
+    case MATH_OP_floor: return emit1(s, form_cvt2(PT_f32, PT_f32, MOD_rmi, MOD_ftz), x);
+    case MATH_OP_ceil: return emit1(s, form_cvt2(PT_f32, PT_f32, MOD_rpi, MOD_ftz), x);
     }
+    diag_bug(s->diag, o->loc, "no instructions for '%s'", op_info[o->code].name);
 }
 
 static struct opnd math_f64(struct select *s, const struct op *o, struct opnd x)
 {
     struct opnd one = f64(1);
-    switch (o->code) {
-    case OP_exp: return exp_f64(s, x, false);
-    case OP_exp2: return exp_f64(s, x, true);
-    case OP_log: return log_f64(s, x, false);
-    case OP_log2: return log_f64(s, x, true);
-    case OP_sqrt: return emit1(s, form1(INSN_sqrt, PT_f64, rounding_mod(o)), x);
-    case OP_rsqrt:
+    switch ((enum math_op)o->code) {
+    case MATH_OP_exp: return exp_f64(s, x, false);
+    case MATH_OP_exp2: return exp_f64(s, x, true);
+    case MATH_OP_log: return log_f64(s, x, false);
+    case MATH_OP_log2: return log_f64(s, x, true);
+    case MATH_OP_sqrt: return emit1(s, form1(INSN_sqrt, PT_f64, rounding_mod(o)), x);
+    case MATH_OP_rsqrt:
         return emit2(s, form1(INSN_div, PT_f64, MOD_rn), one, emit1(s, form1(INSN_sqrt, PT_f64, MOD_rn), x));
-    case OP_floor: return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rmi), x);
-    case OP_ceil: return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rpi), x);
-    default: select_unsupported(s, "this function of float64");
+    case MATH_OP_floor: return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rmi), x);
+    case MATH_OP_ceil: return emit1(s, form_cvt(PT_f64, PT_f64, MOD_rpi), x);
+    case MATH_OP_sin:
+    case MATH_OP_cos:
+    case MATH_OP_erf: select_unsupported(s, "this function of float64");
     }
+    diag_bug(s->diag, o->loc, "no instructions for '%s'", op_info[o->code].name);
 }
 
 struct opnd select_math(struct select *s, const struct op *o, const struct opnd *x)

@@ -9,6 +9,8 @@
  */
 #include "codegen/select/select.h"
 
+#include "ir/families.h"
+
 enum { VALUES_MOST = 8 };
 
 struct reduction {
@@ -229,16 +231,8 @@ static void select_map(struct select *s, const struct op *o)
     }
 }
 
-void select_reduce(struct select *s, const struct op *o)
+static void select_reduction(struct select *s, const struct op *o)
 {
-    if (o->code == OP_scan) {
-        select_scan(s, o);
-        return;
-    }
-    if (o->code == OP_map) {
-        select_map(s, o);
-        return;
-    }
     if (o->nopnds > VALUES_MOST)
         select_unsupported(s, "a reduction of so many values");
     const struct layout *l = op_opnd(o, 0)->type->layout;
@@ -251,4 +245,14 @@ void select_reduce(struct select *s, const struct op *o)
     const struct type *t = o->results[0].type;
     for (int k = 0; k < tile_nregs(t); k++)
         reduce_to(s, &r, t, k, results);
+}
+
+void select_reduce(struct select *s, const struct op *o)
+{
+    switch ((enum reduce_op)o->code) {
+    case REDUCE_OP_reduce: select_reduction(s, o); break;
+    case REDUCE_OP_scan: select_scan(s, o); break;
+    case REDUCE_OP_map: select_map(s, o); break;
+    case REDUCE_OP_histogram: diag_bug(s->diag, o->loc, "a histogram is not counted in shared memory");
+    }
 }

@@ -9,6 +9,8 @@
  */
 #include "codegen/select/select.h"
 
+#include "ir/families.h"
+
 #include <string.h>
 
 /* -- instructions -- */
@@ -261,25 +263,16 @@ static void emit_group_barriers(struct select *s, int threads)
     }
 }
 
-void select_debug(struct select *s, const struct op *o)
+static void select_barrier(struct select *s, const struct op *o)
 {
-    if (o->code == OP_barrier) {
-        if (op_attr(o, ATTR_group))
-            emit_group_barriers(s, 32 * (int)op_int(o, ATTR_group));
-        else
-            emit_barrier(s);
-        return;
-    }
-    if (o->code == OP_print) {
-        select_print(s, o);
-        return;
-    }
-    if (o->code == OP_asm || o->code == OP_asm_effect) {
-        select_asm(s, o);
-        return;
-    }
-    if (o->code == OP_host_call)
-        select_unsupported(s, "a call of plain Python");
+    if (op_attr(o, ATTR_group))
+        emit_group_barriers(s, 32 * (int)op_int(o, ATTR_group));
+    else
+        emit_barrier(s);
+}
+
+static void select_assert(struct select *s, const struct op *o)
+{
     const struct value *v = op_opnd(o, 0), *mask = op_opnd(o, 1);
     const struct opnd *c = tile_of(s, v), *on = mask ? tile_of(s, mask) : NULL;
     struct opnd holds = {0};
@@ -288,6 +281,18 @@ void select_debug(struct select *s, const struct op *o)
         holds = pred_and(s, holds, on ? pred_not(s, pred_and(s, fails, on[i])) : c[i]);
     }
     select_failure(s, o, pred_not(s, holds));
+}
+
+void select_debug(struct select *s, const struct op *o)
+{
+    switch ((enum debug_op)o->code) {
+    case DEBUG_OP_print: select_print(s, o); break;
+    case DEBUG_OP_assert: select_assert(s, o); break;
+    case DEBUG_OP_barrier: select_barrier(s, o); break;
+    case DEBUG_OP_asm:
+    case DEBUG_OP_asm_effect: select_asm(s, o); break;
+    case DEBUG_OP_host_call: select_unsupported(s, "a call of plain Python");
+    }
 }
 
 /* -- ops -- */

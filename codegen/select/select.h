@@ -114,7 +114,9 @@ void select_layout(struct select *s, const struct op *o);
 void select_dot(struct select *s, const struct op *o);
 void select_async(struct select *s, const struct op *o);
 void select_copy(struct select *s, const struct op *o);
+void select_copy_wait(struct select *s, const struct op *o);
 void select_wgmma(struct select *s, const struct op *o);
+void select_wgmma_wait(struct select *s, const struct op *o);
 /* The generic address of a tensor map, which is a parameter of the kernel. */
 struct opnd tensor_map_address(struct select *s, int map);
 void select_control(struct select *s, const struct op *o);

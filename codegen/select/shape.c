@@ -108,23 +108,22 @@ static void select_now(struct select *s, const struct op *o, enum ptype type, en
 
 void select_create(struct select *s, const struct op *o)
 {
-    switch (o->code) {
-    case OP_const: select_const(s, o); break;
-    case OP_program_id: select_program_id(s, o); break;
-    case OP_num_programs: select_num_programs(s, o); break;
-    case OP_cta_id: select_special(s, o, SPECIAL_ctaid_x); break;
-    case OP_cta_count: select_special(s, o, SPECIAL_nctaid_x); break;
-    case OP_sm_id: select_now(s, o, PT_u32, SPECIAL_smid); break;
-    case OP_clock: select_now(s, o, PT_u64, SPECIAL_globaltimer); break;
-    case OP_range: select_range(s, o); break;
-    case OP_splat: {
+    switch ((enum create_op)o->code) {
+    case CREATE_OP_const: select_const(s, o); break;
+    case CREATE_OP_program_id: select_program_id(s, o); break;
+    case CREATE_OP_num_programs: select_num_programs(s, o); break;
+    case CREATE_OP_cta_id: select_special(s, o, SPECIAL_ctaid_x); break;
+    case CREATE_OP_cta_count: select_special(s, o, SPECIAL_nctaid_x); break;
+    case CREATE_OP_sm_id: select_now(s, o, PT_u32, SPECIAL_smid); break;
+    case CREATE_OP_clock: select_now(s, o, PT_u64, SPECIAL_globaltimer); break;
+    case CREATE_OP_range: select_range(s, o); break;
+    case CREATE_OP_splat: {
         struct value *r = op_result(o);
         struct opnd x = tile_of(s, op_opnd(o, 0))[0], *tile = tile_new(s, r);
         for (int i = 0; i < tile_nregs(r->type); i++)
             tile[i] = x;
         break;
     }
-    default: diag_bug(s->diag, o->loc, "no instructions for '%s'", op_info[o->code].name);
     }
 }
 

@@ -205,7 +205,7 @@ struct planned {
     bool fresh;
 };
 
-static void select_start(struct select *s, const struct op *o)
+void select_wgmma(struct select *s, const struct op *o)
 {
     struct warpgroup_dot d = dot_of(s, o);
     const struct value *acc = op_opnd(o, DOT_acc);
@@ -246,7 +246,7 @@ static const struct op *reader_of(const struct value *v)
 
 /* The results are where the sums are, and operands that dots read until now where they were: until now
  * nobody may write there. */
-static void select_wait(struct select *s, const struct op *o)
+void select_wgmma_wait(struct select *s, const struct op *o)
 {
     struct opnd x[UINT8_MAX] = {opnd_int(CLASS_b32, op_int(o, ATTR_pending))};
     int n = 1;
@@ -263,14 +263,4 @@ static void select_wait(struct select *s, const struct op *o)
     for (int i = 0; i < o->nresults; i++)
         memcpy(tile_new(s, &o->results[i]), tile_of(s, op_opnd(o, i)),
                (size_t)tile_nregs(o->results[i].type) * sizeof(struct opnd));
-}
-
-void select_wgmma(struct select *s, const struct op *o)
-{
-    if (o->code == OP_wgmma)
-        select_start(s, o);
-    else if (o->code == OP_dot_wait)
-        select_wait(s, o);
-    else
-        emit_insn(s, form1(INSN_fence_async, PT_none, MOD_shared_cta), 0, 0, NULL);
 }
