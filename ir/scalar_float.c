@@ -158,29 +158,45 @@ static int count_operands(enum opcode code)
 
 /* -- rounding toward zero, down, up; subnormal numbers flushed -- */
 
-/* `volatile` keeps the operation between the changes of mode. */
-#define TOWARD(dtype, type, flush_of, fma_of, sqrt_of)                                                       \
-    static void toward_##dtype(enum opcode code, bool flushes, int64_t n, type *r, const void *const *opnds) \
+/* One operation in the machine's mode, which `volatile` keeps. */
+#define TOWARD(dtype, type, fma_of, sqrt_of)                                                                 \
+    static type toward_##dtype(enum opcode code, volatile type x, volatile type y, volatile type z)          \
     {                                                                                                        \
-        const type *a = opnds[0], *b = opnds[1], *c = opnds[2];                                              \
-        for (int64_t i = 0; i < n; i++) {                                                                    \
-            volatile type x = flushes ? flush_of(a[i]) : a[i], d;                                            \
-            volatile type y = code == OP_sqrt ? 0 : flushes ? flush_of(b[i]) : b[i];                         \
-            volatile type z = code != OP_ffma ? 0 : flushes ? flush_of(c[i]) : c[i];                         \
-            switch (code) {                                                                                  \
-            case OP_fadd: d = x + y; break;                                                                  \
-            case OP_fsub: d = x - y; break;                                                                  \
-            case OP_fmul: d = x * y; break;                                                                  \
-            case OP_fdiv: d = x / y; break;                                                                  \
-            case OP_sqrt: d = sqrt_of(x); break;                                                             \
-            default: d = fma_of(x, y, z); break;                                                             \
-            }                                                                                                \
-            r[i] = flushes ? flush_of(d) : d;                                                                \
+        volatile type d;                                                                                     \
+        switch (code) {                                                                                      \
+        case OP_fadd: d = x + y; break;                                                                      \
+        case OP_fsub: d = x - y; break;                                                                      \
+        case OP_fmul: d = x * y; break;                                                                      \
+        case OP_fdiv: d = x / y; break;                                                                      \
+        case OP_sqrt: d = sqrt_of(x); break;                                                                 \
+        default: d = fma_of(x, y, z); break;                                                                 \
         }                                                                                                    \
+        return d;                                                                                            \
+    }                                                                                                        \
+    static void all_toward_##dtype(enum opcode code, int64_t n, type *r, const type *const *x)               \
+    {                                                                                                        \
+        for (int64_t i = 0; i < n; i++)                                                                      \
+            r[i] = toward_##dtype(code, x[0][i], x[1] ? x[1][i] : 0, x[2] ? x[2][i] : 0);                    \
     }
-TOWARD(f32, float, flushf, fmaf, sqrtf)
-TOWARD(f64, double, flush, fma, sqrt)
+TOWARD(f32, float, fmaf, sqrtf)
+TOWARD(f64, double, fma, sqrt)
 #undef TOWARD
+
+/* With .ftz. GPUs flush what lies below 2^-126 before they round: where rounding gives 2^-126, the result toward zero says
+ * whether it was below. */
+static void all_flushed(enum opcode code, int mode, int64_t n, float *r, const float *const *x)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float a = flushf(x[0][i]), b = x[1] ? flushf(x[1][i]) : 0, c = x[2] ? flushf(x[2][i]) : 0;
+        float d = toward_f32(code, a, b, c);
+        if (fabsf(d) == 0x1p-126f) {
+            fesetround(FE_TOWARDZERO);
+            d = toward_f32(code, a, b, c);
+            fesetround(mode);
+        }
+        r[i] = flushf(d);
+    }
+}
 
 static bool rounds_toward(enum opcode code, int64_t option)
 {
@@ -203,15 +219,15 @@ static bool eval_toward(enum opcode code, enum dtype type, int64_t option, int64
                                 [ROUND_rz] = FE_TOWARDZERO,
                                 [ROUND_rd] = FE_DOWNWARD,
                                 [ROUND_ru] = FE_UPWARD};
-    bool flushes = round_flushes((enum rounding)option);
-    const void *opnds[3] = {x[0]};
-    for (int k = 1; k < count_operands(code); k++)
-        opnds[k] = x[k];
-    fesetround(modes[round_mode((enum rounding)option)]);
-    if (type == DT_f32)
-        toward_f32(code, flushes, n, result, opnds);
+    int mode = modes[round_mode((enum rounding)option)], count = count_operands(code);
+    const void *y = count > 1 ? x[1] : NULL, *z = count > 2 ? x[2] : NULL;
+    fesetround(mode);
+    if (type == DT_f64)
+        all_toward_f64(code, n, result, (const double *const[]){x[0], y, z});
+    else if (round_flushes((enum rounding)option))
+        all_flushed(code, mode, n, result, (const float *const[]){x[0], y, z});
     else
-        toward_f64(code, flushes, n, result, opnds);
+        all_toward_f32(code, n, result, (const float *const[]){x[0], y, z});
     fesetround(FE_TONEAREST);
     return true;
 }

@@ -140,6 +140,14 @@ static uint64_t flushed(struct form f, uint64_t bits)
     return f.mods[1] == MOD_ftz && !(bits & 0x7f800000) ? bits & 0x80000000 : bits;
 }
 
+/* With .ftz, GPUs decide before they round: what lies below 2^-126 is 0, also where rounding would make it 2^-126. */
+static uint64_t rounded(struct form f, enum ptype t, struct real x)
+{
+    uint64_t zero = flushed(f, real_round(t, x, MOD_rz, false));
+    bool is_zero = f.mods[1] == MOD_ftz && !(zero & 0x7fffffff);
+    return is_zero ? zero : real_round(t, x, (enum mod)f.mods[0], false);
+}
+
 /* Down, a sum of two numbers that leave nothing is -0. */
 static struct real sum(struct real x, struct real y, enum mod how)
 {
@@ -159,12 +167,12 @@ static uint64_t want_float(struct form f, enum ptype t, const uint64_t *bits)
     for (int k = 0; k < OPERANDS; k++)
         x[k] = real_of(t, flushed(f, bits[k]));
     switch (f.code) {
-    case INSN_add: return flushed(f, real_round(t, sum(x[0], x[1], how), how, false));
-    case INSN_sub: return flushed(f, real_round(t, sum(x[0], real_neg(x[1]), how), how, false));
-    case INSN_mul: return flushed(f, real_round(t, real_mul(x[0], x[1]), how, false));
-    case INSN_div: return flushed(f, real_round(t, real_div(x[0], x[1]), how, false));
-    case INSN_fma: return flushed(f, real_round(t, sum(real_mul(x[0], x[1]), x[2], how), how, false));
-    case INSN_sqrt: return flushed(f, real_round(t, real_sqrt(x[0]), how, false));
+    case INSN_add: return rounded(f, t, sum(x[0], x[1], how));
+    case INSN_sub: return rounded(f, t, sum(x[0], real_neg(x[1]), how));
+    case INSN_mul: return rounded(f, t, real_mul(x[0], x[1]));
+    case INSN_div: return rounded(f, t, real_div(x[0], x[1]));
+    case INSN_fma: return rounded(f, t, sum(real_mul(x[0], x[1]), x[2], how));
+    case INSN_sqrt: return rounded(f, t, real_sqrt(x[0]));
     case INSN_min: return least(f, t, x, false);
     case INSN_max: return least(f, t, x, true);
     case INSN_neg: return x[0].nan ? nan : bits[0] ^ sign;
@@ -234,7 +242,7 @@ static uint64_t want_conversion(struct form f, const uint64_t *bits)
     bool to_whole = how == MOD_rni || how == MOD_rzi || how == MOD_rmi || how == MOD_rpi;
     if (to_whole)
         x = real_whole(x, how);
-    return holds_float(t) ? flushed(f, real_round(t, x, how, false)) : whole_of(t, from, x);
+    return holds_float(t) ? rounded(f, t, x) : whole_of(t, from, x);
 }
 
 static uint64_t want_predicate(struct form f, const uint64_t *bits)

@@ -242,8 +242,8 @@ FUNCTION(float_to_int)
             (uint64_t)extend(clamp(to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), t, from), t));
 }
 
-/* To f32 and f64 toward zero, down or up, or with subnormal results made zeros: in that mode of the machine, which
- * `volatile` keeps around the conversion. */
+/* To f32 and f64 toward zero, down or up, or with results made zeros that are subnormal before they are
+ * rounded: in that mode of the machine, which `volatile` keeps around the conversion. */
 FUNCTION(to_float_toward)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;
@@ -258,7 +258,7 @@ FUNCTION(to_float_toward)
         volatile float f = from == PT_f64    ? (float)x
                            : is_signed(from) ? (float)whole
                                              : (float)(uint64_t)whole;
-        if (in->mods[1] == MOD_ftz && fabsf(f) < 0x1p-126f)
+        if (in->mods[1] == MOD_ftz && fabs(x) < 0x1p-126)
             f = copysignf(0, f);
         volatile double d64 = from == PT_f64 ? x : is_signed(from) ? (double)whole : (double)(uint64_t)whole;
         put(d, t, i, t == PT_f64 ? double_bits(d64) : float_bits(PT_f32, (double)f, in));

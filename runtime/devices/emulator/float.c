@@ -38,6 +38,12 @@ static float flush(float x)
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
 }
 
+/* GPUs flush what lies below 2^-126 before they round it: rounding never makes 2^-126 of such a number. */
+static float flush_rounded(double exact)
+{
+    return fabs(exact) < 0x1p-126 ? copysignf(0, (float)exact) : (float)exact;
+}
+
 /* d = EXPR of x, y, z. Toward zero, down, up: `volatile` keeps the operation between the changes of mode. */
 #define LANEWISE(name, T, suffix, EXPR)                                                                      \
     FUNCTION(name##_##suffix)                                                                                \
@@ -59,17 +65,37 @@ static void set_rounding(const struct emu_insn *in)
                                        : FE_UPWARD);
 }
 
-#define LANEWISE_TOWARD(name, T, suffix, FLUSH, EXPR)                                                        \
-    FUNCTION(name##_##suffix)                                                                         \
+#define LANEWISE_TOWARD(name, T, suffix, EXPR)                                                               \
+    FUNCTION(name##_##suffix)                                                                                \
     {                                                                                                        \
         T *restrict d = pd;                                                                                  \
         const T *a = pa, *b = pb, *c = pc;                                                                   \
         set_rounding(in);                                                                                    \
         for (int i = 0; i < LANES; i++) {                                                                    \
-            volatile T x = FLUSH(a[i]), y = FLUSH(b[i]), z = FLUSH(c[i]), r;                                 \
+            volatile T x = a[i], y = b[i], z = c[i], r;                                                      \
             (void)y, (void)z;                                                                                \
             r = EXPR;                                                                                        \
-            d[i] = canonical_##suffix(FLUSH(r));                                                             \
+            d[i] = canonical_##suffix(r);                                                                    \
+        }                                                                                                    \
+        fesetround(FE_TONEAREST);                                                                            \
+    }
+/* With .ftz. A result of 2^-126 may have been below it before rounding: toward zero, it then stays there. */
+#define LANEWISE_FTZ(name, EXPR)                                                                             \
+    FUNCTION(name##_exact_ftz_f32)                                                                           \
+    {                                                                                                        \
+        float *restrict d = pd;                                                                              \
+        const float *a = pa, *b = pb, *c = pc;                                                               \
+        set_rounding(in);                                                                                    \
+        for (int i = 0; i < LANES; i++) {                                                                    \
+            volatile float x = flush(a[i]), y = flush(b[i]), z = flush(c[i]), r;                             \
+            (void)y, (void)z;                                                                                \
+            r = EXPR;                                                                                        \
+            if (fabsf(r) == 0x1p-126f) {                                                                     \
+                fesetround(FE_TOWARDZERO);                                                                   \
+                r = EXPR;                                                                                    \
+                set_rounding(in);                                                                            \
+            }                                                                                                \
+            d[i] = canonical_f32(flush(r));                                                                  \
         }                                                                                                    \
         fesetround(FE_TONEAREST);                                                                            \
     }
@@ -82,9 +108,9 @@ BOTH(div, x / y, x / y)
 BOTH(fma, fmaf(x, y, z), fma(x, y, z))
 BOTH(sqrt, sqrtf(x), sqrt(x))
 #define BOTH_TOWARD(name, EXPR32, EXPR64)                                                                    \
-    LANEWISE_TOWARD(name##_toward, float, f32, , EXPR32)                                                     \
-    LANEWISE_TOWARD(name##_toward, double, f64, , EXPR64)                                                    \
-    LANEWISE_TOWARD(name##_exact_ftz, float, f32, flush, EXPR32)
+    LANEWISE_TOWARD(name##_toward, float, f32, EXPR32)                                                       \
+    LANEWISE_TOWARD(name##_toward, double, f64, EXPR64)                                                      \
+    LANEWISE_FTZ(name, EXPR32)
 BOTH_TOWARD(add, x + y, x + y)
 BOTH_TOWARD(sub, x - y, x - y)
 BOTH_TOWARD(mul, x * y, x * y)
@@ -134,11 +160,11 @@ LANEWISE(ex2, float, f32, exp2((double)x))
 LANEWISE(lg2, float, f32, log2((double)x))
 LANEWISE(rsqrt, float, f32, 1 / sqrt((double)x))
 LANEWISE(rcp, float, f32, 1 / x)
-LANEWISE(rcp_ftz, float, f32, flush(1 / flush(x)))
-LANEWISE(ex2_ftz, float, f32, flush((float)exp2((double)flush(x))))
-LANEWISE(lg2_ftz, float, f32, flush((float)log2((double)flush(x))))
-LANEWISE(rsqrt_ftz, float, f32, flush((float)(1 / sqrt((double)flush(x)))))
-LANEWISE(sqrt_ftz, float, f32, flush((float)sqrt((double)flush(x))))
+LANEWISE(rcp_ftz, float, f32, flush_rounded(1 / (double)flush(x)))
+LANEWISE(ex2_ftz, float, f32, flush_rounded(exp2((double)flush(x))))
+LANEWISE(lg2_ftz, float, f32, flush_rounded(log2((double)flush(x))))
+LANEWISE(rsqrt_ftz, float, f32, flush_rounded(1 / sqrt((double)flush(x))))
+LANEWISE(sqrt_ftz, float, f32, flush_rounded(sqrt((double)flush(x))))
 
 /* -- 16-bit floats: lanes of f16 and bf16, or twice as many halves of f16x2 and bf16x2 -- */
 
