@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton-interpret (not triton: not tried there yet)
+# runs: interpreter emulator cuda triton triton-interpret
 # Tiles that one CTA multiplies in turn, two warpgroups and one: no round of K, one, two, more; counted up and down; a remainder; sums that
 # begin with something else, or are touched in each round.
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton-interpret (not triton: not tried there yet)
+# runs: interpreter emulator cuda triton triton-interpret
 # Attention as the sixth tutorial writes it: block pointers, stages, exp2, configurations that are filtered.
 import pytest
 import torch

@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton-interpret (not triton: not tried there yet)
+# runs: interpreter emulator cuda triton triton-interpret
 # Routing to the best expert, counts by histogram, tokens sorted by expert, and the product with each its own weights.
 import torch, triton
 import triton.language as tl

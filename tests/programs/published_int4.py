@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton-interpret (not triton: not tried there yet)
+# runs: interpreter emulator cuda triton triton-interpret
 # A product with weights of four bits, unpacked in the kernel, autotuned with pruning and a heuristic.
 import torch, triton
 import triton.language as tl

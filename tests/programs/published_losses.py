@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton: not tried there yet)
+# runs: interpreter emulator cuda triton
 # Cross entropy in the two forms that libraries of kernels have: capped and scaled logits, and in blocks with gradients.
 import torch
 import torch.nn.functional as F

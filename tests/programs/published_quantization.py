@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda (not triton: not tried there yet)
+# runs: interpreter emulator cuda triton
 # Quantization to int8 and fp8 by rows and groups, and back.
 # spills: a tile of 128x128 takes 128 elements a thread, and their offsets
 import torch, triton
