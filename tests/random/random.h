@@ -333,7 +333,7 @@ struct config {
     int device;
     const char *target;
     int warps, stages;
-    char skip[64]; /* passes, with commas between */
+    char skip[128]; /* three passes at most, with commas between */
     bool ptxas;    /* assemble, rather than run */
 };
 
