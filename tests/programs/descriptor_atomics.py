@@ -1,6 +1,6 @@
 # runs: interpreter emulator cuda triton (not triton-interpret: it has no reductions into descriptors)
 # Reductions into memory through tensor descriptors: every operation on every type, several programs on one block, blocks that
-# hang over the array.
+# hang over the array. and, or, xor of int64 are in descriptor_atomics_int64.py.
 import torch
 import triton
 import triton.language as tl
@@ -27,8 +27,9 @@ def reduce(X, Y, S, at, OP: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.conste
 
 halves = [torch.float16, torch.bfloat16]
 ints = [torch.int32, torch.int64, torch.uint32, torch.uint64]
+bitwise = [torch.int32, torch.uint32, torch.uint64]
 types = {"add": [torch.int32, torch.uint32, torch.uint64, torch.float32] + halves, "min": ints + halves, "max": ints + halves,
-         "and": ints, "or": ints, "xor": ints}
+         "and": bitwise, "or": bitwise, "xor": bitwise}
 combine = {"add": lambda a, b: a + b, "min": torch.minimum, "max": torch.maximum, "and": torch.bitwise_and,
            "or": torch.bitwise_or, "xor": torch.bitwise_xor}
 ROWS, COLUMNS, S, N = 16, 16, 32, 3
