@@ -1,6 +1,6 @@
-/* build.c: making and changing ops. Everything that alters the IR goes through here, so that uses,
- * names, owners and places always agree: a value's list of uses holds exactly the operands that name it,
- * in no order that matters. */
+/* build.c: making and changing ops. Everything that alters the IR goes through here, so that uses, names,
+ * defining ops and indices always agree. A value's list of uses holds exactly the operands that refer to it,
+ * in any order. */
 #include "ir/ir.h"
 
 #include <stdlib.h>
@@ -86,7 +86,7 @@ struct name {
     uintptr_t number;
 };
 
-/* Takes a name apart; a number only counts as we would write it. */
+/* Splits a name into base and number. A number counts only in the form in which neso writes it. */
 static struct name split_name(const char *s, size_t n)
 {
     size_t dot = n;
@@ -122,7 +122,7 @@ const char *func_name_value(struct func *f, const char *hint)
     return name.s;
 }
 
-/* Gives a name back if it is the newest of its base, so that a value renamed at once leaves no gap. */
+/* Releases a name if it is the newest of its base, so that a value that is renamed at once leaves no gap. */
 static void release_name(struct func *f, const char *s)
 {
     struct name x = split_name(s, strlen(s));
@@ -263,7 +263,7 @@ static void count_op(struct module *m, struct loc at)
         diag_hurry(m->diag, at);
 }
 
-/* Results without types and names, regions without ops. */
+/* The results have no types or names yet, and the regions no ops. */
 static struct op *op_new(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds,
                          int nresults, int nregions)
 {
@@ -306,7 +306,7 @@ struct op *build_op(struct builder *b, enum opcode code, int nopnds, struct valu
     return o;
 }
 
-/* Gives the results the types that the op's rule says. */
+/* Gives the results the types that the op's rule infers. */
 static void infer_types(struct op *o)
 {
     struct module *m = module_of(o->block);
@@ -368,7 +368,7 @@ static void set_attr(struct op *o, struct attr x)
     o->nattrs++;
 }
 
-/* An attribute at its default is absent, so that it is equal to one that was never set. */
+/* An attribute at its default is absent, so that it equals one that was never set. */
 void op_set_int(struct op *o, enum attr_key key, int64_t i)
 {
     enum attr_kind kind = attr_info[key].kind;
@@ -537,8 +537,8 @@ struct value *build_cast(struct builder *b, enum opcode code, struct value *x, c
     return build_given(b, code, x, type_with_elem(module_of(b->block), x->type, elem));
 }
 
-/* As the attribute `value` holds it: integers sign-extended from their width (i1: 0 or 1),
- * floats zero-extended. */
+/* The bits as the attribute `value` holds them: integers sign-extended from their width (i1: 0 or 1), floats
+ * zero-extended. */
 static int64_t canonical_bits(const struct type *t, uint64_t bits)
 {
     int width = type_elem_bits(t);
@@ -643,7 +643,7 @@ struct value *build_trans(struct builder *b, struct value *x, const int *order)
     return finish(o);
 }
 
-/* Absent operands at the end are left out: the text cannot tell them from none. */
+/* Leaves out absent operands at the end: the text cannot distinguish them from none. */
 static struct op *build_memory(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds,
                                int nresults)
 {
@@ -671,7 +671,7 @@ struct value *build_convert(struct builder *b, struct value *x, const struct lay
 
 /* -- control and reductions -- */
 
-/* An op with `inits` as its last operands and results of their types. */
+/* Makes an op whose last operands are `inits` and whose results have their types. */
 static struct op *build_loop(struct builder *b, enum opcode code, int nfixed, struct value *const *fixed,
                              int ninit, struct value *const *init, int nregions)
 {

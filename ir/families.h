@@ -1,10 +1,11 @@
-/* families.h: the ops of each family as an enumeration of their own. A switch over it without `default` has to name each,
- * or it does not build (-Wswitch):
+/* families.h: for each family of ops an enumeration of its own, so that a switch over it without `default`
+ * has to name each op, or it does not build (-Wswitch):
  *
  *     switch ((enum cast_op)o->code) {
  *     case CAST_OP_sext: ...
  *
- * Made from ops.h: a word KIND_family(...) is what it holds where the family is the one that is being made, else nothing. */
+ * The enumerations expand from ops.h: for one family, KIND_family(...) expands to its argument, for all
+ * others to nothing. */
 #ifndef NESO_IR_FAMILIES_H
 #define NESO_IR_FAMILIES_H
 

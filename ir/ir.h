@@ -1,16 +1,21 @@
-/* ir.h: the tile IR: types, values, ops, functions, modules. Every structure is here, then every function
- * under the name of the file that holds it.
+/* ir.h: the tile IR: types, values, ops, functions and modules. It defines every structure, then declares
+ * every function under the name of the file that defines it.
  *
- * SSA with structured control flow: an op has operands, results, attributes, a place in the source,
- * and regions; a region is one block, and blocks have arguments. There is no phi and no jump. One IR,
- * three degrees of detail:
+ * SSA with structured control flow: an op has operands, results, attributes, a place in the source, and
+ * regions; a region is one block, and blocks have arguments. There is no phi and no jump. One IR, three
+ * degrees of detail:
  *
  *     traced      tiles have no layout
  *     laid_out    every tile has a layout, conversions are explicit
  *     scheduled   shared memory, barriers and vector widths are explicit; codegen takes this one only
  *
  * Everything lives in the module's arena; opt's scratch arena is reset after each pass.
- */
+ *
+ * The files of ir/ in reading order: ops.h (the table of ops), type.c (types and tables), build.c (making and
+ * changing ops), walk.c (questions about uses, dominance and effects), rules.c and verify.c (which IR is
+ * valid), print.c and parse.c (the text form), scalar*.c (what one element of each op computes), plan.h
+ * (tensor maps and guards of a launch). layout/ holds the algebra of layouts, target/ the GPUs as data,
+ * support/ arenas, maps, text buffers and diagnostics. */
 #ifndef NESO_IR_IR_H
 #define NESO_IR_IR_H
 
@@ -55,7 +60,7 @@ struct dtype_info {
     const char *word; /* as the IR prints it */
     int bits, bytes;  /* i1 takes a byte in memory */
     enum dtype_kind kind;
-    const char *name; /* as the language calls it */
+    const char *name; /* the language's name for it */
 };
 extern const struct dtype_info dtype_info[DT_count];
 
@@ -81,7 +86,7 @@ struct op;
 struct block;
 struct func;
 
-/* One operand: a place in its value's list of uses. */
+/* One operand: an entry in its value's list of uses. */
 struct use {
     struct value *value; /* NULL: an optional operand that is absent */
     struct op *user;
@@ -92,10 +97,10 @@ struct value {
     const struct type *type;
     const char *name; /* without '%'; unique in the function, from the user's variable where there is one */
     struct op *def;      /* NULL: a block argument */
-    struct block *block; /* of the definition */
+    struct block *block; /* where the value is defined */
     int index;           /* which result, or which argument */
     struct use *uses;
-    void *scratch; /* a pass's own note; NULL at its start */
+    void *scratch; /* for the notes of the running pass; NULL when a pass starts */
 };
 
 enum opcode {
@@ -113,13 +118,13 @@ enum attr_key {
 };
 
 /* Kinds of attribute values. `bits` prints by the result's type; it and `index` print even at their default.
- * The others that are no C type are words of WORDS. */
+ * The remaining kinds that are no C type take one of the words of their WORDS_ list. */
 enum attr_kind {
     ATTRK_int, ATTRK_index, ATTRK_bits, ATTRK_list, ATTRK_str,
     ATTRK_pred, ATTRK_cache, ATTRK_evict, ATTRK_round, ATTRK_sem, ATTRK_scope, ATTRK_rmw, ATTRK_prec
 };
 
-/* Words that attributes take; the first is the default and is omitted in text. */
+/* Words that attributes take; the first one is the default, and the text omits it. */
 #define WORDS_pred(X)  X(eq) X(ne) X(slt) X(sle) X(sgt) X(sge) X(ult) X(ule) X(ugt) X(uge) X(lt) X(le) X(gt) X(ge)
 #define WORDS_cache(X) X(none) X(ca) X(cg) X(cs) X(cv) X(wb) X(wt)
 #define WORDS_evict(X) X(normal) X(first) X(last)
@@ -191,19 +196,19 @@ struct op {
 
 struct block {
     struct func *func;
-    struct op *parent; /* whose region this is; NULL: the function's body */
+    struct op *parent; /* the op whose region this is; NULL: the function's body */
     struct op *first, *last;
     VEC(struct value *) args;
 };
 
 enum degree { DEGREE_traced, DEGREE_laid_out, DEGREE_scheduled };
 
-/* What is known of a parameter, index by index with body->args. */
+/* Properties of a parameter; params[i] belongs to body->args[i]. */
 struct param {
     const char *name;
-    int divisible; /* of the value, or of the address in bytes; 1: nothing known */
-    bool is_const; /* a pointer that is only read through */
-    bool is_unsigned; /* how the user's type spells an integer, for signatures */
+    int divisible; /* of the value, or of the address in bytes; 1: unknown */
+    bool is_const; /* a pointer through which the kernel only reads */
+    bool is_unsigned; /* signatures spell this integer as unsigned */
     struct loc loc;
 };
 
@@ -223,12 +228,14 @@ struct func {
     struct block *body;
     VEC(struct param) params;
     int num_warps, num_stages, num_ctas;
-    int extra_warps;  /* those of roles beside the program's own; set by opt */
-    bool persistent;  /* CTAs run several programs; set by opt */
-    int packs; /* of a kernel of one warp: so many programs may share a CTA, a warp each; 0: one; set by opt */
-    int pair_multiple; /* programs go in pairs if axis 0 (persistent: the grid) has such a multiple; 0: not; set by opt */
+    int extra_warps;  /* warps of further roles, beyond the program's own num_warps; set by opt */
+    bool persistent;  /* each CTA runs several programs; set by opt */
+    int packs; /* how many programs share a CTA, one warp each (kernels of one warp); 0: one; set by opt */
+    /* programs are launched in pairs if axis 0 (persistent: the grid) is a multiple of this; 0: never; set by
+     * opt */
+    int pair_multiple;
     int maxnreg;      /* 0: no cap */
-    bool fp_fusion;   /* mul and add may become fma */
+    bool fp_fusion;   /* mul and add may be contracted to fma */
     const struct target *target;
     enum degree degree;
     int shared_bytes; /* dynamic shared memory; set by opt */
@@ -239,13 +246,13 @@ struct func {
 };
 
 struct module {
-    struct arena *arena;   /* what is kept */
+    struct arena *arena;   /* memory that lives as long as the module */
     struct arena *scratch; /* reset by opt's driver after each pass */
     struct diag *diag;
     struct interner strings;
     struct map types, layouts;
     VEC(struct func *) funcs;
-    const struct opt_options *opt; /* while opt runs: for opt_explain */
+    const struct opt_options *opt; /* the options of the running opt, for opt_explain */
     int64_t nops, ops_most; /* ops made so far, erased ones included; 0: no limit */
 };
 
@@ -260,14 +267,14 @@ enum family {
 
 struct op_info {
     const char *name;
-    const char *operands, *results; /* as in the table */
+    const char *operands, *results; /* operand and result names as in the table */
     int nregions;
-    uint64_t attrs; /* bit per attr_key */
+    uint64_t attrs; /* bit i: the op may carry attr_key i */
     enum family family;
     unsigned traits;
-    /* Checks operands and attributes of `o`, and says in types[i] what result i must be (NULL: as given,
-     * which is then checked against o->results[i].type when that is set). Returns NULL, or what is wrong, in
-     * the module's arena. The builder infers with it, the verifier compares with it. */
+    /* Checks operands and attributes of `o`, and sets types[i] to the required type of result i (NULL: any
+     * type; o->results[i].type is then checked where it is set). Returns NULL, or the error, in the module's
+     * arena. The builder infers types with it, and the verifier compares with it. */
     const char *(*rule)(struct module *m, const struct op *o, const struct type **types);
     const char *meaning;
 };
@@ -280,7 +287,7 @@ struct attr_info {
     const char *meaning;
 };
 extern const struct attr_info attr_info[ATTR_count];
-/* The words of a kind that has them: NULL-terminated; NULL for the other kinds. */
+/* The NULL-terminated words of a kind that has words; NULL for other kinds. */
 const char *const *attr_words(enum attr_kind kind);
 
 /* -- type.c: types and tables -- */
@@ -291,28 +298,29 @@ const struct type *type_tile(struct module *m, const struct type *elem, int rank
 const struct type *type_shared(struct module *m, const struct type *elem, int rank, const int *shape,
                                const struct layout *l, int nstages);
 const struct layout *layout_intern(struct module *m, const struct layout *l);
-/* The element of a tile, or the type itself. */
+/* The element type of a tile; any other type itself. */
 const struct type *type_elem(const struct type *t);
-/* `t` with another element, keeping shape and layout; with a layout; with another shape (no
- * layout). Rank 0: a scalar. */
+/* `t` with another element type and the same shape and layout; with another layout; with another shape and no
+ * layout. Rank 0 gives a scalar. */
 const struct type *type_with_elem(struct module *m, const struct type *t, const struct type *elem);
 const struct type *type_with_layout(struct module *m, const struct type *t, const struct layout *l);
 const struct type *type_with_shape(struct module *m, const struct type *t, int rank, const int *shape);
 int64_t type_elems(const struct type *t); /* 1 for a scalar */
 int type_elem_bytes(const struct type *t);
 int type_elem_bits(const struct type *t);  /* pointers: 64 */
-int tile_nregs(const struct type *t);      /* elements of it that a thread holds; of a scalar 1 */
-int tile_regs(const struct type *t);       /* 32-bit registers that these fill, small ones side by side */
-bool type_is_int(const struct type *t);    /* element; i1 too */
+int tile_nregs(const struct type *t);      /* elements of it that a thread holds; 1 for a scalar */
+/* 32-bit registers that these elements fill when small ones are packed */
+int tile_regs(const struct type *t);
+bool type_is_int(const struct type *t);    /* the type or its element is an integer, i1 included */
 bool type_is_float(const struct type *t);
 bool type_is_ptr(const struct type *t);
 bool type_is_tile(const struct type *t);
 bool type_same_shape(const struct type *a, const struct type *b);
-/* `tile<512xf32,#l0>`; layouts as #name if `names` has them (else in full, in braces). */
+/* Prints `tile<512xf32,#l0>`; layouts print as #name if `layout_names` has them, else in full, in braces. */
 void type_print(const struct type *t, struct text *out, const struct map *layout_names);
-bool op_has(const struct op *o, unsigned traits); /* all of them */
+bool op_has(const struct op *o, unsigned traits); /* all of the traits */
 enum opcode op_by_name(const char *name, size_t n); /* OP_count: none */
-/* How many operands, or results, the table allows: `list` is op_info.operands or .results. */
+/* How many operands or results the table allows: `list` is op_info.operands or .results. */
 void arity_of(const char *list, int *least, int *most);
 
 /* -- build.c: making and changing ops; keeps uses, names and locations right -- */
@@ -323,26 +331,26 @@ struct builder {
     struct loc loc;
 };
 struct func *func_new(struct module *m, const char *name);
-/* Makes `to` what `from` is; of one module, which lists neither for that. */
+/* Makes `to` a copy of `from`. Both belong to one module, and its list of functions does not change. */
 void func_copy(struct func *to, const struct func *from);
 struct value *func_add_param(struct func *f, const struct type *t, struct param p);
 struct block *block_new(struct func *f, struct op *parent);
 struct value *block_add_arg(struct block *b, const struct type *t, const char *hint);
-/* A name not yet in use: hint, hint.1, hint.2, ... */
+/* Returns a name not yet in use: hint, hint.1, hint.2, ... */
 const char *func_name_value(struct func *f, const char *hint);
 void value_rename(struct value *v, const char *hint);
-/* v gets the name of `old`, which is gone. */
+/* Gives v the name of `old`, which must be erased already. */
 void value_take_name(struct value *v, const struct value *old);
-/* Exactly this name, which no other value may have. */
+/* Gives v exactly this name; no other value may have it. */
 void value_set_name(struct value *v, const char *name);
 
 struct builder build_at_end(struct block *b, struct loc loc);
 struct builder build_before(struct op *o); /* with o's loc */
 struct builder build_after(struct op *o);
-/* The general form. Absent optional operands are NULL. `result_types` are given for every result. */
+/* The general form. Absent optional operands are NULL; `result_types` gives the type of every result. */
 struct op *build_op(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds, int nresults,
                     const struct type *const *result_types, int nregions);
-/* One result. The type follows from operands where the op's rule says so. */
+/* Builders of ops with one result. The type follows from the operands where the op's rule infers it. */
 struct value *build_unary(struct builder *b, enum opcode code, struct value *x);
 struct value *build_binary(struct builder *b, enum opcode code, struct value *x, struct value *y);
 struct value *build_fma(struct builder *b, struct value *x, struct value *y, struct value *z);
@@ -354,7 +362,8 @@ struct value *build_const_int(struct builder *b, const struct type *t, int64_t i
 struct value *build_const_float(struct builder *b, const struct type *t, double x);   /* rounded to t's element */
 struct value *build_const_bits(struct builder *b, const struct type *t, uint64_t bits);
 struct value *build_const_i32(struct builder *b, int64_t i);
-struct value *build_i32(struct builder *b, enum opcode code); /* what the machine says: cta_count, cluster_rank, ... */
+/* an op without operands that gives an i32: cta_count, cluster_rank, ... */
+struct value *build_i32(struct builder *b, enum opcode code);
 struct value *build_program_id(struct builder *b, int axis);
 struct value *build_num_programs(struct builder *b, int axis);
 struct value *build_range(struct builder *b, int start, int end);
@@ -366,11 +375,13 @@ struct value *build_trans(struct builder *b, struct value *x, const int *order);
 struct value *build_load(struct builder *b, struct value *ptr, struct value *mask, struct value *other);
 struct op *build_store(struct builder *b, struct value *ptr, struct value *value, struct value *mask);
 struct value *build_convert(struct builder *b, struct value *x, const struct layout *l);
-/* Regions come with their block (arguments added, no ops): fill them, then end each with build_yield etc. */
+/* Regions have their block with its arguments, but no ops: the caller fills each, and ends it with
+ * build_yield or another terminator. */
 struct op *build_for(struct builder *b, struct value *lo, struct value *hi, struct value *step, int ninit,
                      struct value *const *init);
 struct op *build_if(struct builder *b, struct value *c, int nresults, const struct type *const *types);
-struct op *build_reduce(struct builder *b, int n, struct value *const *x, int axis); /* region args: scalars, 2n */
+/* region arguments: 2n scalars */
+struct op *build_reduce(struct builder *b, int n, struct value *const *x, int axis);
 struct op *build_yield(struct builder *b, int n, struct value *const *x);
 struct op *build_condition(struct builder *b, struct value *c, int n, struct value *const *x);
 struct op *build_return(struct builder *b);
@@ -383,8 +394,8 @@ void op_set_list(struct op *o, enum attr_key key, int n, const int *list);
 void op_set_str(struct op *o, enum attr_key key, const char *s, int n);
 void op_drop_attr(struct op *o, enum attr_key key);
 
-struct value *op_opnd(const struct op *o, int i); /* NULL: absent, or i past the end */
-/* Elements of inline assembly that share a register. */
+struct value *op_opnd(const struct op *o, int i); /* NULL if operand i is absent or past the end */
+/* How many elements of inline assembly share a register. */
 static inline int asm_elems_per_register(int bits, int pack)
 {
     int most = bits < 32 ? 32 / bits : 1;
@@ -394,55 +405,58 @@ struct value *op_result(const struct op *o);      /* the first */
 void op_set_opnd(struct op *o, int i, struct value *v);
 /* Replaces the whole operand list. */
 void op_set_opnds(struct op *o, int n, struct value *const *opnds);
-void value_replace(struct value *old, struct value *with); /* in all uses; types must be equal */
-void op_erase(struct op *o);   /* no result may have uses; regions go too */
+void value_replace(struct value *old, struct value *with); /* replaces all uses; the types must be equal */
+void op_erase(struct op *o);   /* no result may have uses; erases its regions too */
 /* Gives op o the detached block b (from block_new with no parent) as its region i, in place of an empty
  * one. */
 void op_set_region(struct op *o, int i, struct block *b);
 void block_drop_arg(struct block *b, int i); /* which has no uses */
 void op_move_before(struct op *o, struct op *before);
 void op_move_to_end(struct op *o, struct block *b);
-/* A copy in front of b's place, operands looked up in `map` (struct value * to struct value *; absent: the
- * same), results entered there; regions are copied too. */
+/* Inserts a copy at b. Operands are looked up in `map` (struct value * to struct value *; absent: unchanged),
+ * results are entered there; regions are copied too. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map);
-struct value *value_mapped(const struct map *map, struct value *v); /* v where the map says nothing */
-/* Changes a value's type in place (a pass that assigns layouts). */
+/* the map's value for v, or v itself if there is none */
+struct value *value_mapped(const struct map *map, struct value *v);
+/* Changes a value's type in place, for passes that assign layouts. */
 void value_set_type(struct value *v, const struct type *t);
 
 /* -- walk.c -- */
 bool has_uses(const struct value *v);
 int value_nuses(const struct value *v);
-bool is_pure(const struct op *o);     /* with everything in its regions */
-/* May the op be dropped if its results are unused? Pure, or a load that is not volatile, also by a tensor map. */
+bool is_pure(const struct op *o);     /* the op with everything in its regions */
+/* May the op be erased if its results are unused? True for pure ops and for loads, by tensor maps too, that
+ * are not volatile. */
 bool is_removable(const struct op *o);
-bool op_may_write(const struct op *o); /* or anything in its regions; atomics, barriers, effects too */
-/* Does definition `v` stand before and around `at`, so that `at` may use it? */
+/* the op or anything in its regions, atomics, barriers and other effects included */
+bool op_may_write(const struct op *o);
+/* Does the definition of v dominate `at`, so that `at` may use it? */
 bool value_dominates(const struct value *v, const struct op *at);
 /* Is `o` inside a region of `ancestor`, at any depth? */
 bool op_is_inside(const struct op *o, const struct op *ancestor);
-/* Is `b` outer itself, or inside a region of one of its ops, at any depth? */
+/* Is `b` equal to `outer`, or inside a region of one of its ops, at any depth? */
 bool block_is_inside(const struct block *b, const struct block *outer);
 /* Is v defined outside of every region of `loop`? */
 bool value_is_outside(const struct value *v, const struct op *loop);
-/* Calls visit for every op, outer before inner, in order. The op visited may be erased. */
+/* Calls `visit` for every op in order, an op before those in its regions. The callback may erase that op. */
 void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx);
 void block_walk(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);
-struct op *block_terminator(const struct block *b); /* NULL: not yet there */
-/* Makes every value's `scratch` NULL, in regions too. */
+struct op *block_terminator(const struct block *b); /* NULL if the block is not terminated yet */
+/* Sets every value's `scratch` to NULL, in regions too. */
 void block_clear_notes(struct block *b);
-/* If v is a constant (through splats of constants), its bits. */
+/* If v is a constant (also a splat of one), gives its bits. */
 bool value_const_bits(const struct value *v, uint64_t *bits);
 bool value_const_int(const struct value *v, int64_t *i); /* sign-extended */
 
 /* -- scalar.c: what an element of each pure op is; n elements at once, as arrays of the type's memory form
  * (i1: bytes 0 and 1, the rest as C's types; f16, bf16 and fp8 as their bits) -- */
-/* Operands x[0..]; `type` is the operands' dtype (a select's: that of its choices; pointers: i64), `to` the
- * result's. The result overlaps no operand. Used by the folder, by constexprs and by the interpreter. Returns
- * false if the op has no element meaning. */
+/* x[0..] are the operands; `type` is the operands' dtype (a select's: that of its choices; pointers: i64),
+ * `to` the result's. The result may not overlap an operand. The folder, constexprs and the interpreter use
+ * it. Returns false if the op is not computed element by element. */
 bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to, const struct attr *attrs,
                  int nattrs, int64_t n, void *result, const void *const *x);
-/* Its parts: scalar_float.c (`option` is the op's attribute: a predicate, or whether NaNs are
- * seen), scalar_cast.c. */
+/* The parts of scalar_eval: scalar_float.c (`option` is the op's attribute: a predicate, or whether NaNs
+ * propagate) and scalar_cast.c. */
 bool scalar_float(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result, const void *const *x);
 bool scalar_cast(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n, void *result, const void *x);
 
@@ -457,21 +471,21 @@ float f8e4_to_float(uint8_t h);
 float f8e5_to_float(uint8_t h);
 uint8_t double_to_f8e5(double x, bool rz);
 float float_to_tf32(float x); /* truncated to 10 bits of mantissa */
-/* The bits of x rounded to a float dtype; the value of such bits. */
+/* x rounded to a float dtype, as bits; the value of such bits. */
 uint64_t double_to_bits(enum dtype dtype, double x);
 double bits_to_double(enum dtype dtype, uint64_t bits);
 
 /* -- print.c, parse.c: the text form; parse(print(x)) prints the same, byte for byte -- */
 void func_print(const struct func *f, struct text *out);
 void module_print(const struct module *m, struct text *out);
-void op_print(const struct op *o, struct text *out); /* one line, without regions' bodies, for messages */
-/* Adds the text's functions to m. Errors are reported to m->diag at places in `src`; false if there were
+void op_print(const struct op *o, struct text *out); /* one line for messages, without the regions' bodies */
+/* Adds the text's functions to m. Reports errors to m->diag at places in `src`; returns false if there were
  * any. */
 bool module_parse(struct module *m, const struct source *src);
 
 /* -- verify.c -- */
-/* Checks f at its degree: structure, dominance, types by each op's rule, layouts. NULL, or what is
- * wrong; *at is the op. */
+/* Checks f at its degree: structure, dominance, types by each op's rule, layouts. Returns NULL, or the error;
+ * *at is the op. */
 const char *func_verify(const struct func *f, const struct op **at);
 
 #endif

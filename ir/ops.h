@@ -4,19 +4,19 @@
  *
  *   operands, results   names, in order: `x`, optional `mask?` (may be absent: NULL operand, `_` in text when a later one is
  *                       present), any number `init*` (last only). results "r", "" or "r*".
- *   regions             how many
+ *   regions             number of regions
  *   attributes          A(a)|A(b): those that the op may carry; others are errors. In text, those equal to the
  *                       attribute's default are omitted.
- *   family              codegen's and the interpreter's file for it
+ *   family              the file of codegen and of the interpreter that implements the op
  *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
  *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (order matters
- *                       besides memory), TERMINATOR, FREE (moves no data: shape changes), COSTLY (worth keeping once)
+ *                       besides memory), TERMINATOR, FREE (moves no data: shape changes), COSTLY (not worth recomputing)
  *   rule                rules.c's function rule_NAME: checks operand types and, where it can, says the result's.
- *                       "given": the result type is the builder's or text's, checked by the rule.
+ *                       "given": the builder or the text sets the result type, and the rule checks it.
  *   meaning             one line, for `neso help ops`
  *
- * Signedness is in the op: divs/divu. `add`, `sub`, `mul`, `neg`, `abs` serve integers (wrapping) and floats.
- */
+ * Signedness is in the op: divs/divu. `add`, `sub`, `mul`, `neg`, `abs` serve integers (wrapping) and
+ * floats. */
 
 #ifdef ATTR
 /*   word       kind   default  meaning */
@@ -35,36 +35,36 @@ ATTR(sem,       sem,   0,  "memory order of an atomic")
 ATTR(scope,     scope, 0,  "threads among which an atomic is atomic")
 ATTR(rmw,       rmw,   0,  "what an atomic computes")
 ATTR(vec,       int,   1,  "elements accessed at once; set by opt")
-ATTR(tail,      int,   0,  "1: a vector may straddle the mask's edge: whole where all its elements are on, else one by one")
-ATTR(same,      int,   1,  "registers side by side, from a multiple on, that hold equal values; set by opt")
+ATTR(tail,      int,   0,  "1: a vector may contain enabled and masked elements: it is accessed whole where all are enabled, else element by element")
+ATTR(same,      int,   1,  "consecutive registers, from a multiple of this number, that hold equal values; set by opt")
 ATTR(divisible, list,  0,  "promised: each value (pointer: address in bytes) is a multiple, per dimension")
 ATTR(contiguous,list,  0,  "promised: runs of consecutive values, per dimension")
 ATTR(constant,  list,  0,  "promised: runs of equal values, per dimension")
 ATTR(text,      str,   0,  "text of a print or assertion")
-ATTR(constraints,str,0, "of inline assembly: a register each for its results, then its operands")
-ATTR(pack,      int,   1,  "elements that inline assembly takes at once")
+ATTR(constraints,str,0, "of inline assembly: the registers of its results, then of its operands")
+ATTR(pack,      int,   1,  "elements that each call of inline assembly takes")
 ATTR(hex,       int,   0,  "1: print in hexadecimal")
 ATTR(unsigned,  int,   0,  "bit k: operand k of a print is unsigned")
 ATTR(stages,    int,   0,  "pipeline depth asked for by the user, 0: the kernel's")
 ATTR(unroll,    int,   0,  "unroll factor asked for")
 ATTR(offset,    int,  -1,  "byte offset in shared memory; set by opt")
 ATTR(at,        list,  0,  "the tile is a part of the buffer: its first index, per dimension")
-ATTR(pending,   int,   0,  "groups, the newest ones, that may still be under way after a wait")
+ATTR(pending,   int,   0,  "newest groups that may still be in flight after a wait")
 ATTR(arrivals,  index, 1,  "arrivals that end a phase of a barrier")
-ATTR(bytes,     index, 0,  "bytes that asynchronous copies will bring in this phase")
+ATTR(bytes,     index, 0,  "bytes that asynchronous copies transfer in this phase")
 ATTR(map,       index, 0,  "which of the function's tensor maps")
-ATTR(parts,     index, 1,  "into how many boxes at least a copy is cut")
-ATTR(group,     index, 1,  "warps that arrive as one")
-ATTR(last,      int,   0,  "1: only a partner waits for this arrival, before it leaves")
-ATTR(multicast, int,   0,  "1: each of a pair copies half, and both get all")
+ATTR(parts,     index, 1,  "least number of boxes that a copy is split into")
+ATTR(group,     index, 1,  "warps that make one arrival together")
+ATTR(last,      int,   0,  "1: only the partner CTA waits for this arrival, before it exits")
+ATTR(multicast, int,   0,  "1: each CTA of a pair copies half, and the copy goes to both")
 ATTR(read,      int,   0,  "1: wait only until the source has been read")
 ATTR(warps,     list,  0,  "warps of each role")
 ATTR(regs,      list,  0,  "registers a thread of each role; 0: as the kernel was launched")
 ATTR(reverse,   int,   0,  "1: a scan from the end")
-ATTR(precision, prec,  0,  "how a dot of f32 treats its inputs")
+ATTR(precision, prec,  0,  "precision of a dot with f32 inputs")
 ATTR(limit,     int,   0,  "max_num_imprecise_acc")
 ATTR(bins,      index, 0,  "histogram bins")
-ATTR(site,      int,  -1,  "which of the places where the kernel asks the host part; numbered by the tracer")
+ATTR(site,      int,  -1,  "number of the place where the kernel calls the host; set by the tracer")
 #endif
 
 #ifdef OP
@@ -113,7 +113,7 @@ OP(cmp,   "x y",   "r", 0, A(pred)|A(same), arith, PURE|ELEMENTWISE,          cm
 OP(select,"c x y", "r", 0, 0,        arith, PURE|ELEMENTWISE,          select,"c ? x : y, element by element; c i1")
 OP(addptr,"p i",   "r", 0, 0,        arith, PURE|ELEMENTWISE,          addptr,"p + i * size of its element; i signed")
 
-/* -- math: f32 and f64; accuracy as language.md 3.7 -- */
+/* -- math: f32 and f64; approximations have an error of a few ulp -- */
 OP(exp,   "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "e^x")
 OP(exp2,  "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "2^x")
 OP(log,   "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "natural logarithm")
@@ -151,14 +151,14 @@ OP(gather,      "x i", "r",   0, A(axis),  shape, PURE,      gather,      "x at 
 /* -- memory -- */
 OP(load,  "ptr mask? other?",  "r", 0, A(cache)|A(evict)|A(volatile)|A(vec)|A(tail), memory, READS, load, "where mask is 0: other, or 0")
 OP(store, "ptr value mask?",   "",  0, A(cache)|A(evict)|A(vec)|A(tail), memory, WRITES, store, "where mask is 0: nothing")
-OP(prefetch, "ptr n", "",          0, 0, memory, EFFECT, prefetch, "n bytes from there on, 0 or 16s, come to L2")
+OP(prefetch, "ptr n", "",          0, 0, memory, EFFECT, prefetch, "fetches n bytes from ptr into L2; n is a multiple of 16")
 OP(atomic_rmw, "ptr value mask?", "r", 0, A(rmw)|A(sem)|A(scope), memory, READS|WRITES, atomic_rmw, "the old value; where mask is 0: 0")
 OP(atomic_cas, "ptr cmp value",   "r", 0, A(sem)|A(scope),        memory, READS|WRITES, atomic_cas, "the old value; bits are compared")
 
 /* -- reduce: regions take scalars (a1..an, b1..bn) and yield n -- */
 OP(reduce, "x*", "r*", 1, A(axis),            reduce, PURE|COSTLY, reduce, "combines along axis, any order; the axis disappears")
 OP(scan,   "x*", "r*", 1, A(axis)|A(reverse), reduce, PURE|COSTLY, scan,   "inclusive scan along axis")
-OP(map,    "x*", "r*", 1, 0,                  reduce, PURE|COSTLY, map,    "the region for each element of tiles of one shape: takes one of each, yields one of each result")
+OP(map,    "x*", "r*", 1, 0,                  reduce, PURE|COSTLY, map,    "runs the region for each element of tiles of one shape; it yields an element of each result")
 OP(histogram, "x mask?", "r", 0, A(bins),     reduce, PURE|COSTLY, histogram, "counts of 0 .. bins-1 as i32")
 
 /* -- dot -- */
@@ -175,47 +175,47 @@ OP(return,    "",      "",   0, 0, control, TERMINATOR, none, "this program inst
 /* -- debug -- */
 OP(print,   "x*",      "", 0, A(text)|A(hex)|A(unsigned), debug, EFFECT, none,   "device_print")
 OP(assert,  "c mask?", "", 0, A(text),        debug, EFFECT, assert, "stops the launch where c is 0 and mask is not")
-OP(barrier, "",        "", 0, A(group),       debug, EFFECT, none,   "all threads of the program, or of each group of warps, meet; memory before is seen after")
+OP(barrier, "",        "", 0, A(group),       debug, EFFECT, none,   "all threads of the program, or of each group of warps, wait for each other; earlier writes are visible afterwards")
 OP(asm, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, PURE|COSTLY, none, "PTX on the elements of tiles of one shape and layout")
-OP(asm_effect, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, EFFECT, none, "the same, where more than its results counts")
-OP(host_call, "x*",    "r*", 0, A(site),      debug, EFFECT, none,   "plain Python of the host part runs, on these values; on the interpreter only")
+OP(asm_effect, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, EFFECT, none, "the same, with effects besides its results")
+OP(host_call, "x*",    "r*", 0, A(site),      debug, EFFECT, none,   "calls plain Python on the host with these values; on the interpreter only")
 
 /* -- layout and shared memory: after assignment of layouts -- */
 OP(convert,      "x",       "r", 0, 0,         layout, PURE,           convert,      "the same tile in another layout")
-OP(shared_alloc, "",        "r", 0, A(offset)|A(group), layout, EFFECT, shared_alloc, "a buffer in shared memory (given type); each group of so many warps keeps to its own part")
+OP(shared_alloc, "",        "r", 0, A(offset)|A(group), layout, EFFECT, shared_alloc, "a buffer in shared memory (given type); with group=n, each n warps access only their own part")
 OP(shared_store, "buf x",   "",  0, A(vec),    layout, WRITES,         shared_store, "a whole tile into a buffer, by its owners")
 OP(shared_load,  "buf",     "r", 0, A(vec)|A(at), layout, READS,       shared_load,  "a whole tile, or a part, from a buffer (given type)")
 OP(shared_gather,"buf i",   "r", 0, A(axis),   layout, READS,          shared_gather,"the buffer's elements at index i along axis; it is laid out in order (given type)")
-OP(shared_count, "buf x mask?", "", 0, 0,      layout, WRITES,         shared_count, "one more at element x of the buffer, where x is inside and mask is not 0")
+OP(shared_count, "buf x mask?", "", 0, 0,      layout, WRITES,         shared_count, "adds 1 to element x of the buffer, where x is in range and mask is not 0")
 OP(shared_slot,  "buf i",   "r", 0, 0,         layout, PURE|FREE,      shared_slot,  "stage i of a buffer with several, as a buffer of one")
-OP(hold,         "x",       "r", 0, 0,         layout, PURE,           same,         "x, as something that no later stage knows to be x")
-OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "the tile in shared memory (given type), for units that read it there; in buf, or wherever")
+OP(hold,         "x",       "r", 0, 0,         layout, PURE,           same,         "x, opaque to the assembler: ptxas does not know that the result equals x")
+OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "the tile in shared memory (given type), for units that read it there; in buf if given")
 
-/* -- async: units that work beside the threads. `buf`, `bar`: a buffer of one stage. Barriers
+/* -- async: units that work asynchronously to the threads. `buf`, `bar`: a buffer of one stage. Barriers
  * are shared<1xi64>, one a
- *    stage; all threads of the role reach each op, and who of them acts is said here -- */
+ *    stage; all threads of the role reach each op, and the meaning says which of them acts -- */
 OP(async_copy,   "buf ptr mask?",   "",  0, A(vec),          async, READS|WRITES, async_copy, "a tile from global into shared memory, by its owners; where mask is 0: 0")
-OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "the copies since the last one are a group")
+OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "the copies since the last commit form a group")
 OP(async_wait,   "",                "",  0, A(pending),      async, EFFECT, none,      "each thread waits for its groups of copies")
-OP(fence_async,  "",                "",  0, 0,               async, EFFECT, none,      "what threads wrote to shared memory is seen by asynchronous units after the next barrier")
-OP(wgmma,        "a b acc",         "r", 0, 0,               async, READS|EFFECT, wgmma, "acc + a b under way, one group; b and, if it is one, a: buffers")
+OP(fence_async,  "",                "",  0, 0,               async, EFFECT, none,      "the threads' writes to shared memory are visible to asynchronous units after the next barrier")
+OP(wgmma,        "a b acc",         "r", 0, 0,               async, READS|EFFECT, wgmma, "starts acc + a b as one group; b is a buffer, a a buffer or a tile")
 OP(dot_wait,     "x*",              "r*",0, A(pending),      async, EFFECT, dot_wait,  "results of wgmma, when all but `pending` groups are done")
-OP(tensor_load,  "x*",              "r", 0, A(map),          async, READS,  given,     "the map's box at coordinates x, outermost first; traced and laid out only")
-OP(tensor_store, "value x*",        "",  0, A(map),          async, WRITES, tensor_store, "a tile into the map's box at x; what is outside is dropped; traced and laid out only")
-OP(cluster_rank, "",                "r", 0, 0,               async, PURE, i32,        "0 or 1: which of a pair of programs this is; 0 where they are not launched in pairs")
+OP(tensor_load,  "x*",              "r", 0, A(map),          async, READS,  given,     "loads the map's box at coordinates x, outermost first; traced and laid_out only")
+OP(tensor_store, "value x*",        "",  0, A(map),          async, WRITES, tensor_store, "stores a tile into the map's box at x; elements outside are dropped; traced and laid_out only")
+OP(cluster_rank, "",                "r", 0, 0,               async, PURE, i32,        "0 or 1: this program's rank in its pair; 0 where programs are not launched in pairs")
 OP(cluster_size, "",                "r", 0, 0,               async, PURE, i32,        "2 where programs are launched in pairs, else 1")
-OP(cluster_arrive, "",              "",  0, 0,               async, EFFECT, none,     "each thread tells the pair's that it has come here")
-OP(cluster_wait, "",                "",  0, 0,               async, EFFECT, none,     "until all threads of the pair have arrived")
-OP(tensor_copy,  "buf bar x*",      "",  0, A(map)|A(order)|A(parts)|A(multicast),        async, READS|WRITES|EFFECT, tensor_copy, "the map's box at x into a buffer whose dimension order[i] is the map's i-th; bar counts the bytes; by one thread")
-OP(tensor_put,   "buf x*",          "",  0, A(map)|A(order)|A(group), async, READS|WRITES|EFFECT, tensor_put, "a buffer into the map's box at x, one bulk group; by one thread, or its own rows by one of each group of warps")
-OP(bulk_wait,    "",                "",  0, A(pending)|A(read)|A(group), async, EFFECT, none, "the thread that puts waits for its bulk groups")
+OP(cluster_arrive, "",              "",  0, 0,               async, EFFECT, none,     "each thread arrives at the barrier of the pair (cluster)")
+OP(cluster_wait, "",                "",  0, 0,               async, EFFECT, none,     "waits until all threads of the pair have arrived")
+OP(tensor_copy,  "buf bar x*",      "",  0, A(map)|A(order)|A(parts)|A(multicast),        async, READS|WRITES|EFFECT, tensor_copy, "copies the map's box at x into a buffer whose dimension order[i] is the map's i-th; bar counts the bytes; by one thread")
+OP(tensor_put,   "buf x*",          "",  0, A(map)|A(order)|A(group), async, READS|WRITES|EFFECT, tensor_put, "copies a buffer into the map's box at x as one bulk group; by one thread, or by one thread of each group of warps for the group's rows")
+OP(bulk_wait,    "",                "",  0, A(pending)|A(read)|A(group), async, EFFECT, none, "the thread that executes tensor_put waits for its bulk groups")
 OP(mbar_init,    "bar times?",      "",  0, A(arrivals),     async, EFFECT, mbar_init, "all stages of a barrier (arrivals times so many), by one thread; `ready`, or the pair's barrier, must follow")
 OP(mbar_expect,  "bar",             "",  0, A(bytes),        async, EFFECT, mbar,      "one arrival, with bytes to come; by one thread")
-OP(mbar_arrive,  "bar on? pair?",   "",  0, A(group)|A(last),        async, EFFECT, mbar,      "one arrival of each warp of the role (of each `group` warps), if on (an i1); if pair (an i1), at both programs' barriers")
-OP(ready,        "",                "",  0, 0,               async, EFFECT, none,      "who feeds has made the barriers, and goes on; the program's own warps wait for that")
+OP(mbar_arrive,  "bar on? pair?",   "",  0, A(group)|A(last),        async, EFFECT, mbar,      "each warp of the role (each `group` warps) arrives once, if on (an i1); if pair (an i1), at the barriers of both CTAs")
+OP(ready,        "",                "",  0, 0,               async, EFFECT, none,      "the producer has initialized the barriers and goes on; the consumer warps wait for that")
 OP(stagger_wait, "",             "",  0, 0,               async, EFFECT, none,      "each warpgroup but the first waits for the stagger_arrive of the one before it")
 OP(stagger_arrive, "",           "",  0, 0,               async, EFFECT, none,      "each warpgroup but the last lets the next one go on; behind its stagger_wait")
-OP(stagger_end,  "",             "",  0, 0,               async, EFFECT, none,      "each warpgroup but the last waits until the next one has gone on; behind its stagger_arrive, so that both may stagger again")
-OP(mbar_wait,    "bar parity",      "",  0, 0,               async, EFFECT, mbar_wait, "until the phase of this parity (bit 0 of an i32) is over")
-OP(warps,        "",                "",  2, A(warps)|A(regs), async, EFFECT, none,   "roles that run at once: first the program's own warps, then one that feeds them; no values go out")
+OP(stagger_end,  "",             "",  0, 0,               async, EFFECT, none,      "each warpgroup but the last waits until the next one has passed stagger_wait; follows stagger_arrive, so that the barriers can be reused")
+OP(mbar_wait,    "bar parity",      "",  0, 0,               async, EFFECT, mbar_wait, "waits until the phase of this parity (bit 0 of an i32) completes")
+OP(warps,        "",                "",  2, A(warps)|A(regs), async, EFFECT, none,   "concurrent roles: first the consumers (the program's own warps), then the producer; there are no results")
 #endif

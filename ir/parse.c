@@ -1,9 +1,8 @@
-/* parse.c: the text form of the IR, back to the IR (the grammar stands at the head of print.c).
+/* parse.c: how the text form of the IR is read back (the head of print.c has the grammar).
  *
- * The parser reads the text itself, without tokens: each function reads its production at p->at and leaves
- * p->at behind it. The first error is reported and ends the parsing; `failed` then makes every later step
- * return at once. What the text can say but the verifier rejects is left to the verifier, except what would
- * make an op of the wrong form. */
+ * The parser reads the text itself, without tokens: each function reads its production at p->at and moves
+ * p->at behind it. The first error is reported and ends the parsing: `failed` then makes every later step
+ * return at once. The parser checks the form of ops; the verifier checks everything else. */
 #include "ir/ir.h"
 
 #include <limits.h>
@@ -19,12 +18,12 @@ struct parser {
     uint32_t line;
     struct func *f;
     struct map values;  /* of the kernel, by name */
-    struct map layouts; /* likewise */
+    struct map layouts; /* of the kernel, by name */
     int depth;
     bool failed;
 };
 
-/* An op as it is read, before it can be built. */
+/* An op that has been read but not yet built. */
 struct pending {
     enum opcode code;
     struct loc loc;
@@ -32,7 +31,7 @@ struct pending {
     VEC(struct value *) opnds;
     VEC(const struct type *) types;
     VEC(struct attr) attrs;
-    const char *bits; /* text of an attribute of kind bits, nbits bytes */
+    const char *bits; /* text of an attribute of kind bits, `nbits` bytes long */
     size_t nbits;
     VEC(const char *) carried; /* names of the first region's arguments */
 };
@@ -73,7 +72,7 @@ static void skip_lines(struct parser *p)
     }
 }
 
-/* What stands at p->at, for a message. */
+/* Describes the text at p->at, for a message. */
 static const char *describe(struct parser *p)
 {
     if (p->at >= p->end)
@@ -187,7 +186,7 @@ static int64_t read_int(struct parser *p, int64_t least, int64_t most)
     return value;
 }
 
-/* A name after its sign: %x, #l0, @add. */
+/* Reads a name with its sign: %x, #l0, @add. */
 static const char *read_name(struct parser *p, char sign)
 {
     expect(p, sign);
@@ -293,7 +292,7 @@ static int read_shape(struct parser *p, int *shape)
     return rank;
 }
 
-/* Behind "tile<" or "shared<". */
+/* Reads what follows "tile<" or "shared<". */
 static const struct type *read_shaped(struct parser *p, bool is_shared)
 {
     int shape[RANK_MAX] = {1};
@@ -496,7 +495,7 @@ static uint64_t read_hex(struct parser *p)
     return bits;
 }
 
-/* The constant's text, now that its type is known. */
+/* Converts the constant's text, now that its type is known. */
 static int64_t parse_bits(struct parser *p, const struct pending *x, const struct type *t)
 {
     struct parser at = *p;
@@ -607,7 +606,7 @@ static void fail_form(struct parser *p, enum opcode code, const char *what, cons
     p->failed = true;
 }
 
-/* What the table says of the op's form. A control op's operands have been read by its own notation. */
+/* Checks the op's form against the table. The operands of a control op were read by its own notation. */
 static void check_form(struct parser *p, const struct pending *x)
 {
     const struct op_info *info = &op_info[x->code];
@@ -637,7 +636,7 @@ static void read_block(struct parser *p, struct block *b)
     p->depth--;
 }
 
-/* (%a: f32, %b: f32), or without types where the results give them. */
+/* (%a: f32, %b: f32), or without types where the results imply them. */
 static void read_args(struct parser *p, struct block *b, const struct op *typed_by)
 {
     expect(p, '(');
@@ -697,7 +696,7 @@ static void build(struct parser *p, struct block *b, const struct pending *x)
     struct op *o =
         build_op(&at, x->code, x->opnds.n, x->opnds.at, x->names.n, x->types.at, op_info[x->code].nregions);
     set_attrs(p, o, x);
-    /* The results come after the regions, which cannot see them. */
+    /* The results are named after the regions, which cannot see them. */
     if (!p->failed)
         read_regions(p, o, x);
     for (int i = 0; i < o->nresults && !p->failed; i++)
@@ -735,7 +734,7 @@ static void read_op(struct parser *p, struct block *b)
         expect_line_end(p);
 }
 
-/* Ops up to the brace. */
+/* Reads ops up to the closing brace. */
 static void read_body(struct parser *p, struct block *b)
 {
     for (skip_lines(p); !p->failed && !peek(p, '}'); skip_lines(p))
@@ -799,7 +798,7 @@ static void read_degree(struct parser *p)
     fail_expected(p, "traced, laid_out or scheduled");
 }
 
-/* The number of a setting, or NULL for those that are no number. */
+/* Where the number of a setting is stored; NULL for settings that are no number. */
 static int *setting(struct func *f, const char *word, size_t n)
 {
     const struct {
@@ -869,7 +868,7 @@ static void read_expr_step(struct parser *p, struct expr *e)
     fail_expected(p, "a parameter, a number or an operator");
 }
 
-/* [%M 2 *, 64]: at most `most`; returns how many. */
+/* Reads [%M 2 *, 64], at most `most` expressions; returns how many. */
 static int read_exprs(struct parser *p, struct expr *e, int most)
 {
     int n = 0;

@@ -1,4 +1,5 @@
-/* launch_plan.c: the values of a launch plan's expressions, and their text. */
+/* plan.c: what are the values of a launch plan's expressions for given arguments, and how are they
+ * printed? */
 #include "ir/ir.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* print.c: the IR as text. The text is complete: parse.c reads it back, and printing that gives the same
- * bytes.
+/* print.c: how the IR is written as text. The text is complete: parse.c reads it back, and printing the
+ * result gives the same bytes.
  *
  *     kernel @max(%p: ptr<f32> {divisible=16 const} @1:9, %n: i32) warps=4 stages=3 target=sm_90a degree=traced {
  *       %offs = range start=0 end=512 : tile<512xi32> @3:12
@@ -27,8 +27,7 @@
  *   operand value, or "_" for one that is absent;  value "%" name
  *   types   as type_print; layouts are named in order of first use
  *   values of attributes: 12   word   [1 2]   "text"   and for constants 1.5, 1e-06, -inf, or a float's bits 0x7fc00001
- *   comments run from // to the end of the line; one op stands on one line
- */
+ *   comments run from // to the end of the line; one op stands on one line */
 #include "ir/ir.h"
 
 #include <inttypes.h>
@@ -37,7 +36,7 @@
 
 struct printer {
     struct text *out;
-    struct map layouts; /* to their names, in order of first use */
+    struct map layouts; /* layouts and their names, in order of first use */
     int depth;
 };
 
@@ -94,7 +93,7 @@ static void print_place(struct printer *p, struct loc at)
         text_printf(p->out, "/%d", at.call);
 }
 
-/* A float's bits as a decimal if that gives the same bits back, as it does for all but NaNs. */
+/* Prints a float as a decimal if that reads back as the same bits (all floats but NaNs), else as bits. */
 static void print_bits(struct printer *p, const struct type *t, int64_t value)
 {
     if (!type_is_float(t)) {
@@ -140,7 +139,7 @@ static void print_attrs(struct printer *p, const struct op *o)
         print_attr(p, o, &o->attrs[i]);
 }
 
-/* What stands after the operands of every op. */
+/* Prints what follows the operands of every op. */
 static void print_tail(struct printer *p, const struct op *o)
 {
     print_attrs(p, o);
@@ -187,7 +186,8 @@ static void print_operands(struct printer *p, const struct op *o)
     }
 }
 
-/* A control op whose parts fit the notation of its own; a broken one prints in the general form. */
+/* Does the op have the form that its control notation can write? A malformed op prints in the general
+ * form. */
 static bool is_regular(const struct op *o)
 {
     switch (o->code) {
@@ -200,7 +200,7 @@ static bool is_regular(const struct op *o)
     }
 }
 
-/* The first line, up to where the regions start. */
+/* The first line, up to the first region. */
 static void print_head(struct printer *p, const struct op *o)
 {
     for (int i = 0; i < o->nresults; i++) {

@@ -1,12 +1,11 @@
-/* rules.c: what operands each op takes, and what its results then are. One function per word in the
- * rule column of ops.h; the builder infers with them, the verifier compares with them (the contract
- * stands at op_info in ir.h).
+/* rules.c: which operand types each op takes, and which types its results have. There is one function for
+ * each word in the rule column of ops.h; the builder infers types with it, and the verifier compares with it
+ * (op_info in ir.h has the contract).
  *
- * Layouts follow the shape: an elementwise op has one layout throughout, a change of shape has the
- * layout that layout.h computes from its operand's. Where the result holds fewer elements, or the
- * operand does (reduce, split, broadcast, join), registers that only repeat others may be there or not,
- * on either side. What a region must be is not checked here but in verify.c, since ops are built before
- * their regions are filled. */
+ * Layouts follow the shape: operands and result of an elementwise op have one layout; the result of a change
+ * of shape has the layout that layout.h computes from the operand's. Where the result or the operand holds
+ * fewer elements (reduce, split, broadcast, join), either side may have or lack replicated registers.
+ * verify.c checks regions, since ops are built before their regions are filled. */
 #include "ir/ir.h"
 #include "ir/support/span.h"
 
@@ -30,7 +29,7 @@ PRINTF_LIKE(2, 3) static const char *wrong(struct module *m, const char *format,
     return t.s;
 }
 
-/* The type as the IR prints it. */
+/* The type in the notation of the IR's text. */
 static const char *ir(struct module *m, const struct type *t)
 {
     struct text out;
@@ -51,7 +50,7 @@ static bool has_opnd(const struct op *o, int i)
     return op_opnd(o, i) != NULL;
 }
 
-/* The result's type if the text or the builder gave it. */
+/* The result's type if the text or the builder has set it, else NULL. */
 static const struct type *given(const struct op *o)
 {
     return o->results[0].type;
@@ -76,7 +75,7 @@ static const char *want_type(struct module *m, const char *what, const struct ty
     return wrong(m, "%s is %s, expected %s", what, ir(m, t), ir(m, expected));
 }
 
-/* Optional operand i must be of this type. */
+/* Optional operand i, if present, must have this type. */
 static const char *want_optional(struct module *m, const struct op *o, int i, const char *what,
                                  const struct type *t)
 {
@@ -106,7 +105,7 @@ static bool is_same_but_layout(const struct type *a, const struct type *b)
     return a->kind == b->kind && type_elem(a) == type_elem(b) && type_same_shape(a, b);
 }
 
-/* The result is t in whatever layout is given; t itself where none is. */
+/* t with the layout of the result's type if that is set; else t. */
 static const struct type *in_given_layout(const struct op *o, const struct type *t)
 {
     return given(o) && is_same_but_layout(given(o), t) ? given(o) : t;
@@ -167,7 +166,7 @@ const char *rule_range(struct module *m, const struct op *o, const struct type *
 {
     int64_t start = op_int(o, ATTR_start), end = op_int(o, ATTR_end);
     if (start < INT_MIN || end > INT_MAX || end <= start || !is_power_of_two(end - start))
-        return wrong(m, "a range of no power of two of numbers of 32 bits");
+        return wrong(m, "the size of a range must be a power of two, its numbers must fit 32 bits");
     int shape[] = {(int)(end - start)};
     types[0] = in_given_layout(o, type_tile(m, type_scalar(m, DT_i32), 1, shape, NULL));
     return NULL;
@@ -216,14 +215,14 @@ const char *rule_rounded(struct module *m, const struct op *o, const struct type
     if (round <= ROUND_rn)
         return rule_floats(m, o, types);
     if (round_flushes(round) && type_elem_bits(opnd(o, 0)) != 32)
-        return wrong(m, "subnormal numbers are kept but in f32");
+        return wrong(m, "only f32 can flush subnormal numbers");
     return elementwise(m, o, is_single_or_double(opnd(o, 0)), "f32 or f64", types);
 }
 
 const char *rule_toward(struct module *m, const struct op *o, const struct type **types)
 {
     if (op_int(o, ATTR_round) <= ROUND_rn)
-        return wrong(m, "rounded to nearest, or not said how");
+        return wrong(m, "expected rounding to nearest, or none");
     return rule_rounded(m, o, types);
 }
 
@@ -312,7 +311,7 @@ CAST_RULE(bitcast)
 
 /* -- shape -- */
 
-/* x's type in another shape, and in the layout that computing the shape gave. */
+/* x's type with another shape, and with the layout computed for that shape. */
 static const struct type *reshaped(struct module *m, const struct type *x, int rank, const int *shape,
                                    const struct layout *l)
 {
@@ -413,7 +412,7 @@ const char *rule_trans(struct module *m, const struct op *o, const struct type *
     return NULL;
 }
 
-/* Does `part` hold, in every thread, the elements that `whole` holds but for dimension dim? */
+/* Does `part` hold, in every thread, the elements of `whole` without dimension dim? */
 static bool is_slice(const struct layout *part, const struct layout *whole, int dim)
 {
     struct layout l;
@@ -439,7 +438,7 @@ const char *rule_join(struct module *m, const struct op *o, const struct type **
     return NULL;
 }
 
-/* Has every thread that holds an even element of the last dimension the odd one beside it? */
+/* Does every thread that holds an even element of the last dimension also hold the odd one beside it? */
 static bool has_pairs(const struct layout *l)
 {
     struct span registers = {0};
@@ -478,7 +477,7 @@ const char *rule_hint(struct module *m, const struct op *o, const struct type **
     return NULL;
 }
 
-/* Elements of x, a tile or a buffer, at indices along the axis. */
+/* The rule of gathers: elements of x, a tile or a buffer, at indices along the axis. */
 static const char *gathered(struct module *m, const struct op *o, const struct type *x,
                             const struct type **types)
 {
@@ -503,7 +502,7 @@ const char *rule_gather(struct module *m, const struct op *o, const struct type 
 
 /* -- memory -- */
 
-/* What operand 0 points to, in its shape and layout; NULL: it is no pointer. */
+/* The pointee type of operand 0, in its shape and layout; NULL if it is not a pointer. */
 static const struct type *pointee(struct module *m, const struct op *o)
 {
     const struct type *p = opnd(o, 0);
@@ -572,7 +571,7 @@ const char *rule_atomic_cas(struct module *m, const struct op *o, const struct t
 
 /* -- reductions, dot -- */
 
-/* Operands of one shape and layout, as many as results. */
+/* Operands have one shape and layout, and there are as many as results. */
 static const char *reduced_opnds(struct module *m, const struct op *o)
 {
     if (o->nopnds == 0 || o->nresults != o->nopnds)
@@ -583,7 +582,7 @@ static const char *reduced_opnds(struct module *m, const struct op *o)
     return error ? error : want_axis(m, o, opnd(o, 0)->rank);
 }
 
-/* x without a dimension; a layout that is given may repeat registers. */
+/* x's type without a dimension; a layout that the result already has may replicate registers. */
 static const char *slice_type(struct module *m, const struct type *x, int axis, const struct type *shown,
                               const struct type **type)
 {
@@ -618,7 +617,7 @@ const char *rule_scan(struct module *m, const struct op *o, const struct type **
     return error;
 }
 
-/* Results have the operands' shape and layout, and elements of any types. */
+/* Results have the operands' shape and layout, and any element types. */
 const char *rule_map(struct module *m, const struct op *o, const struct type **types)
 {
     if (o->nopnds == 0 || o->nresults == 0)
@@ -649,7 +648,7 @@ const char *rule_histogram(struct module *m, const struct op *o, const struct ty
     return want_optional(m, o, 1, "the mask", bool_like(m, x));
 }
 
-/* Inputs of one width and kind; sums of integers in i32, of floats in a float no narrower. */
+/* Inputs have one width and kind; integers accumulate in i32, floats in a float that is no narrower. */
 static bool dot_elems_fit(const struct type *a, const struct type *b, const struct type *acc)
 {
     if (type_elem_bits(a) != type_elem_bits(b))
@@ -691,7 +690,7 @@ const char *rule_for(struct module *m, const struct op *o, const struct type **t
     return NULL;
 }
 
-/* The loop may hand on other values than it carries: condition's operands. */
+/* The loop's results may differ from the carried values: they are the operands of `condition`. */
 const char *rule_while(struct module *m, const struct op *o, const struct type **types)
 {
     return rule_none(m, o, types);
@@ -756,7 +755,8 @@ const char *rule_shared_store(struct module *m, const struct op *o, const struct
     return buffer_and_tile(m, o, opnd(o, 1));
 }
 
-/* The tile that a part stands for: as large as the buffer. NULL: there is no such part. */
+/* The type of the tile that the op reads a part of: as large as the buffer. NULL if the buffer has no such
+ * part. */
 static const struct type *whole_of(struct module *m, const struct type *buf, const struct type *t,
                                    const struct attr *at)
 {
@@ -781,7 +781,7 @@ const char *rule_shared_load(struct module *m, const struct op *o, const struct 
                  : wrong(m, "%s is no part of %s", ir(m, given(o)), ir(m, opnd(o, 0)));
 }
 
-/* A view of one stage. */
+/* The result is a view of one stage. */
 const char *rule_shared_slot(struct module *m, const struct op *o, const struct type **types)
 {
     const struct type *buf = opnd(o, 0);
@@ -895,7 +895,7 @@ const char *rule_mbar_wait(struct module *m, const struct op *o, const struct ty
     return error ? error : want_type(m, "the parity", opnd(o, 1), type_scalar(m, DT_i32));
 }
 
-/* Its buffer's elements stand in order of their coordinates. */
+/* Are the buffer's elements in order of their coordinates? */
 static bool is_in_order(const struct type *buf)
 {
     for (int i = 0; i < buf->layout->nbits[IN_offset]; i++)

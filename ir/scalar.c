@@ -1,14 +1,15 @@
-/* scalar.c: what one element of each pure op is, for integers; the ways to scalar_float.c and scalar_cast.c.
+/* scalar.c: what each pure op computes for one element of integers; scalar_float.c does it for floats,
+ * scalar_cast.c for casts.
  *
- * The folder, constexprs and the interpreter all compute with these, so an op means the same in all three.
- * Elements come as arrays of n in their memory form, n = 1 to fold a scalar, n = a tile's size to interpret.
- * So the choice of op and type stands outside of the loops, and the compiler makes vector code of most. The
+ * The folder, constexprs and the interpreter all use these functions, so an op means the same in all three.
+ * Elements come as arrays of n in their memory form: n is 1 to fold a scalar, and a tile's size to interpret.
+ * The choice of op and type is outside of the loops, so that the C compiler vectorizes most of them. The
  * result may not overlap an operand.
  *
  * `type` is that of the operands x[0], x[1], ...; for a select that of its choices x[1] and x[2]. `to` is the
- * result's. Pointers are given as i64. addptr has no element meaning here: it needs the size of what is
- * pointed at, which is no dtype; so it says false, like any op that is not elementwise. fp8 is moved, cast
- * and selected, but there is no arithmetic.
+ * result's. Pointers are given as i64. addptr has no element meaning here: it needs the pointee's size, which
+ * is not a dtype, so the function returns false, as for any op that is not elementwise. fp8 elements can be
+ * copied, cast and selected, but have no arithmetic.
  *
  * Integers: every operation wraps; i1 is a number of one bit, whose signed values are 0 and -1. */
 #include "ir/ir.h"
@@ -21,7 +22,7 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
     return (uint64_t)((wide)x * y >> bits);
 }
 
-/* Word, value of x and y: unsigned numbers of W bits, in P; sx, sy are the same, signed. */
+/* op, value for x and y: unsigned numbers of W bits, in P; sx, sy are the same, signed. */
 #define BINARY(X)                                                                                            \
     X(add, x + y)                                                                                            \
     X(sub, x - y)                                                                                            \
@@ -58,7 +59,7 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
     X(ugt, x > y)                                                                                            \
     X(uge, x >= y)
 
-/* The number of W bits in the low bits of x, signed; its type has at least those. */
+/* The number in the low W bits of x, as signed; S has at least W bits. */
 #define SIGNED(S, P, x) ((S)((S)((P)(x) << (8 * (int)sizeof(P) - W)) >> (8 * (int)sizeof(P) - W)))
 
 #define CASE2(name, value)                                                                                   \
@@ -89,7 +90,8 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
         }                                                                                                    \
         return true;
 
-/* For each width: U as in memory; P and S to compute in, unsigned and signed, wide enough not to promote. */
+/* For each width: U is the type in memory; the computation uses P and S, unsigned and signed, which are wide
+ * enough not to be promoted. */
 #define WIDTH(bits, unsigned_type, compute_type, signed_type)                                                \
     static bool unary_i##bits(enum opcode code, int64_t n, unsigned_type *restrict r,                        \
                               const unsigned_type *a)                                                        \
@@ -169,7 +171,7 @@ static bool eval_int(enum opcode code, enum dtype type, enum pred pred, int64_t 
 #define SELECT(type)                                                                                         \
     static void select_##type(int64_t n, type *restrict r, const uint8_t *c, const type *x, const type *y)   \
     {                                                                                                        \
-        for (int64_t i = 0; i < n; i++) /* without a branch, so that it is vector code */                    \
+        for (int64_t i = 0; i < n; i++) /* without a branch, so that the loop is vectorized */               \
             r[i] = (type)(y[i] ^ ((x[i] ^ y[i]) & (type)(0 - (type)(c[i] & 1))));                            \
     }
 SELECT(uint8_t)
@@ -194,7 +196,7 @@ bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, 
 {
     if (!(info->traits & ELEMENTWISE) || code == OP_addptr)
         return false;
-    int64_t option = 0; /* the only attribute that an elementwise op can have; each one's default is 0 */
+    int64_t option = 0; /* the one attribute that an elementwise op can have; its default is 0 */
     for (int i = 0; i < nattrs; i++)
         if (attrs[i].key == ATTR_pred || attrs[i].key == ATTR_nan || attrs[i].key == ATTR_round)
             option = attrs[i].i;

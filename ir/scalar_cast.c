@@ -1,13 +1,13 @@
-/* scalar_cast.c: what one element of each cast is (see scalar.c).
+/* scalar_cast.c: what each cast computes for one element (see scalar.c).
  *
- * A cast goes through the widest number that holds both ends: int64_t for integers, double for floats, some
- * elements at a time. So there is a loop for each type, not for each pair.
+ * A cast goes through a type that holds source and result: int64_t for integers, double for floats, a block
+ * of elements at a time. So there is a loop for each type, not for each pair of types.
  *
  * From integers, f32 and f64 are rounded once. f16, bf16 and fp8 are rounded from an f32, as the GPU does it
- * (for f16 that makes no difference: integers that an f32 does not hold are infinite).
- * To integers, out of range: results of 32 and 64 bits saturate, results of 8 and 16 saturate to 16 and
- * keep the low bits, i1 is the lowest bit of an i32. NaN is 0, but the smallest signed number where source
- * or result has 64 bits. */
+ * (for f16 this makes no difference: integers that an f32 does not represent exactly are infinite). Floats
+ * out of an integer's range: results of 32 and 64 bits saturate; results of 8 and 16 bits saturate to 16 bits
+ * and keep the low bits; i1 is the lowest bit of an i32. NaN gives 0, but the smallest signed number where
+ * source or result has 64 bits. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -81,8 +81,8 @@ static void read_floats(enum dtype type, int64_t n, double *restrict r, const vo
     }
 }
 
-/* Is f, which lies above x (order > 0), below it or on it, on the wrong side of it? The limit then
- * that the next f lies toward; NaN: it is not. */
+/* If the rounded f is on the wrong side of x for this mode (order > 0: f is above x; < 0: below), returns the
+ * limit in whose direction the right neighbour of f lies; NaN if f is right. */
 static double wrong_side(enum rounding round, double x, int order)
 {
     bool down = round == ROUND_rd || (round == ROUND_rz && x > 0),
@@ -139,7 +139,7 @@ static void ints_to_floats(enum dtype to, bool with_sign, enum rounding round, i
     }
 }
 
-/* What the result is cut to, from lo to below `end`; and what a NaN gives. */
+/* The range to which the result is clamped, from lo to below `end`, and the result for NaN. */
 struct int_range {
     double lo, end;
     int64_t first, last, nan;

@@ -1,15 +1,15 @@
-/* scalar_float.c: what one element of each pure op is, for floats (see scalar.c).
+/* scalar_float.c: what each pure op computes for one element of floats (see scalar.c).
  *
- * f32 and f64 are C's own. f16 and bf16 are computed as f32, some elements at a time, and rounded once
- * per op: an f32 has more than twice their bits and two, so for + - * / and square root rounding twice is
- * rounding once. For fma it is not: there the sum is made in f64 and rounded to odd, which keeps what
- * lies beyond in its last bit.
+ * f32 and f64 are C's own. f16 and bf16 are computed as f32, a block of elements at a time, and rounded after
+ * each op. An f32 has more than 2p + 2 bits of mantissa for their p bits, so for + - * / and square root
+ * rounding twice equals rounding once. For fma it does not: the sum is computed in f64 and rounded to odd, so
+ * that its last bit tells whether it is exact.
  *
- * What rounds otherwise than to nearest is computed in that mode of the machine, f32 and f64 only; so is
- * what flushes subnormal numbers, f32 only.
+ * Ops with another rounding mode (f32 and f64 only) run under that mode of the CPU. Ops that flush subnormal
+ * numbers (f32 only) flush operands and result in C.
  *
- * Where the GPU is approximate (division, exp2, sine...), here is libm's result, correctly
- * rounded or nearly so. */
+ * Where the GPU is approximate (division, exp2, sine...), the result is libm's, correctly rounded or nearly
+ * so. */
 #include "ir/ir.h"
 
 #include <fenv.h>
@@ -18,7 +18,7 @@
 
 enum { CHUNK = 256 };
 
-/* A subnormal f32 as GPUs take it with .ftz. */
+/* A subnormal f32 becomes zero, as with .ftz on the GPU. */
 static float flushf(float x)
 {
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
@@ -29,7 +29,7 @@ static double flush(double x)
     return x;
 }
 
-/* Word, value of x and y. F(name) is the math function for the type. */
+/* op, value for x and y. F(name) is the math function for the type. */
 #define BINARY(X)                                                                                            \
     X(add, x + y)                                                                                            \
     X(sub, x - y)                                                                                            \
@@ -52,7 +52,7 @@ static double flush(double x)
     X(neg, -x)                                                                                               \
     X(abs, F(fabs)(x))
 
-/* The smaller (or larger) of two; -0 < +0. One NaN: the other, unless NaNs are to be seen. */
+/* The smaller (or larger) of two; -0 < +0. If one is NaN the result is the other, unless NaNs propagate. */
 #define EXTREMES(X)                                                                                          \
     X(min, x < y || (x == y && signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan))                       \
     X(max, x > y || (x == y && !signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan))
@@ -286,7 +286,7 @@ static void narrow(enum dtype type, int64_t n, uint16_t *restrict r, const float
             r[i] = float_to_bf16(x[i], false);
 }
 
-/* p + z rounded to odd: if the sum is not exact, of its two neighbours the one whose last bit is 1. */
+/* p + z rounded to odd: if the sum is not exact, the one of its two neighbours whose last bit is 1. */
 static double add_to_odd(double p, double z)
 {
     double sum = p + z, back = sum - p;
@@ -309,7 +309,7 @@ static void fma_small(enum dtype type, int64_t n, uint16_t *restrict r, const fl
     }
 }
 
-/* neg and abs are of the sign bit alone, NaN's too. */
+/* neg and abs change only the sign bit, also that of NaNs. */
 static bool flip_signs(enum opcode code, int64_t n, uint16_t *restrict r, const uint16_t *x)
 {
     for (int64_t i = 0; i < n; i++)

@@ -1,13 +1,13 @@
-/* verify.c: is a function what ir.h says it is? Passes rely on it, and it is run between them.
+/* verify.c: is a function valid IR of its degree? The driver verifies it between passes.
  *
  * In order: the header; each block's links and terminator; each op's form, attributes, operands (defined
- * before and around the op), types by its rule, regions; and what the degree of detail demands:
+ * before and around the op), types by its rule, regions; and the requirements of the degree of detail:
  *
  *     traced      no tile has a layout, no op of the layout family
  *     laid_out    every tile has a layout of its shape for the function's lanes and warps
- *     scheduled   also, no convert that needs shared memory
+ *     scheduled   additionally, no convert that needs shared memory
  *
- * Stops at the first thing that is wrong, and says it with the op. */
+ * The verifier stops at the first error, and reports it with the op. */
 #include "ir/target/wgmma.h"
 
 #include <limits.h>
@@ -18,10 +18,10 @@ enum { NESTING_MOST = 120, WARPS_MOST = 32, CTAS_MOST = 16 };
 struct verifier {
     const struct func *f;
     struct module *m;
-    struct map order; /* of every op in the function: its number, from 1, in order of text */
+    struct map order; /* numbers every op of the function from 1, in order of the text */
     struct map names;
-    struct map types;    /* those already checked */
-    const struct op *at; /* now being checked */
+    struct map types;    /* types that were already checked */
+    const struct op *at; /* the op that is being checked */
     const char *wrong;
 };
 
@@ -76,7 +76,7 @@ static bool check_shape(struct verifier *v, const struct type *t)
     int64_t elems = 1;
     for (int i = 0; i < t->rank; i++) {
         if (!is_power_of_two(t->shape[i]) || t->shape[i] > (1 << COORD_BITS_MAX) / elems)
-            return fail(v, "sizes of %s are no powers of two, or too large", type_text(v, t));
+            return fail(v, "sizes of %s are not powers of two, or too large", type_text(v, t));
         elems *= t->shape[i];
     }
     return true;
@@ -112,7 +112,7 @@ static bool check_value(struct verifier *v, const struct value *x, const struct 
         return fail(v, "two values are called %%%s", x->name);
     *seen = v;
     if (x->block != b || x->def != def || x->index != index)
-        return fail(v, "%%%s does not know its place", x->name);
+        return fail(v, "%%%s has a wrong back link", x->name);
     for (const struct use *u = x->uses; u; u = u->next)
         if (u->value != x || *u->prev != u || !map_get_ptr(&v->order, u->user))
             return fail(v, "the uses of %%%s are broken", x->name);
@@ -125,7 +125,7 @@ static uintptr_t order_of(const struct verifier *v, const struct op *o)
     return place ? (uintptr_t)*place : 0;
 }
 
-/* As value_dominates, by the numbers of ops. */
+/* The same as value_dominates, by the numbers of the ops. */
 static bool is_defined_before(const struct verifier *v, const struct value *x, const struct op *o)
 {
     while (o && o->block != x->block)
@@ -190,11 +190,11 @@ static bool check_attrs(struct verifier *v, const struct op *o)
             return fail(v, "attributes are out of order at %s", word);
         enum attr_kind kind = attr_info[a->key].kind;
         if (attr_words(kind) && (a->i < 0 || a->i >= count_words(kind)))
-            return fail(v, "%s has no word of number %d", word, (int)a->i);
+            return fail(v, "%s has no word with number %d", word, (int)a->i);
         if (kind == ATTRK_list && (a->n < 1 || !a->list))
             return fail(v, "%s is an empty list", word);
         if (!attr_words(kind) && kind == ATTRK_int && a->i == attr_info[a->key].dflt)
-            return fail(v, "%s is there with its default value", word);
+            return fail(v, "%s is present with its default value", word);
     }
     return true;
 }
@@ -213,7 +213,7 @@ static bool check_rule(struct verifier *v, const struct op *o)
     return ok;
 }
 
-/* Is `degree` enough detail, and not too much, for o? */
+/* Does `degree` allow the op? */
 static bool check_degree(struct verifier *v, const struct op *o)
 {
     bool is_tensor = o->code == OP_tensor_load || o->code == OP_tensor_store;
@@ -229,7 +229,7 @@ static bool check_degree(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Coordinates for every dimension of a map that is there. */
+/* An op that names a tensor map must name one that exists, and give coordinates for each dimension. */
 static bool check_map(struct verifier *v, const struct op *o)
 {
     if (!(op_info[o->code].attrs >> ATTR_map & 1))
@@ -244,7 +244,7 @@ static bool check_map(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* A role is ready once: in its own block, or where it returns before. */
+/* Is `ready` executed exactly once by its role: in the role's own block, or before the role returns? */
 static bool is_in_role(const struct op *o)
 {
     const struct op *p = o->block->parent;
@@ -254,22 +254,22 @@ static bool is_in_role(const struct op *o)
            (o->block->parent == p || block_terminator(o->block)->code == OP_return);
 }
 
-/* Roles: the program's own warps, and those that the kernel has beside them. */
+/* The op has the program's own warps as first role, then the extra warps of the kernel. */
 static bool check_roles(struct verifier *v, const struct op *o)
 {
     if (o->code == OP_ready && !is_in_role(o))
-        return fail(v, "ready stands in no role");
+        return fail(v, "ready is outside of every role");
     if (o->code != OP_warps)
         return true;
     const struct attr *a = op_attr(o, ATTR_warps);
     if (!a || a->n != 2 || a->list[0] != v->f->num_warps || a->list[1] != v->f->extra_warps)
-        return fail(v, "roles of other warps than the kernel's %d and %d", v->f->num_warps,
+        return fail(v, "the roles' warps differ from the kernel's %d and %d", v->f->num_warps,
                     v->f->extra_warps);
     return true;
 }
 
-/* Does anybody wait at o for what a warpgroup that is held back does later? */
-static bool is_free_of_meetings(const struct op *o)
+/* Does no thread wait at o for something that a warpgroup that waits at stagger_wait does later? */
+static bool synchronizes_nothing(const struct op *o)
 {
     return is_pure(o) || o->code == OP_wgmma || o->code == OP_dot_wait;
 }
@@ -282,7 +282,8 @@ static bool is_fed_here(const struct op *o)
     return !p || block_is_inside(o->block, p->regions[0]);
 }
 
-/* Between the two, a warpgroup that waits for the one before would keep that one from coming to its arrival. */
+/* Between stagger_wait and stagger_arrive no other synchronization is allowed: the previous warpgroup could
+ * then not reach its arrival. */
 static bool check_stagger(struct verifier *v, const struct op *o)
 {
     if (o->code != OP_stagger_wait && o->code != OP_stagger_arrive && o->code != OP_stagger_end)
@@ -292,14 +293,14 @@ static bool check_stagger(struct verifier *v, const struct op *o)
         return fail(v, "%s for %d warpgroups, expected 2 to %d", op_info[o->code].name, groups,
                     STAGGER_GROUPS_MOST);
     if (!is_fed_here(o))
-        return fail(v, "%s in the role that feeds, which has no warpgroups", op_info[o->code].name);
+        return fail(v, "%s in the producer role, which has no warpgroups", op_info[o->code].name);
     if (o->code != OP_stagger_wait)
         return true;
     const struct op *next = o->next;
-    while (next && is_free_of_meetings(next))
+    while (next && synchronizes_nothing(next))
         next = next->next;
     if (!next || next->code != OP_stagger_arrive)
-        return fail(v, "%s stands between stagger_wait and stagger_arrive",
+        return fail(v, "%s is between stagger_wait and stagger_arrive",
                     next ? op_info[next->code].name : "the end of the block");
     while (next && next->code != OP_stagger_end)
         next = next->next;
@@ -308,7 +309,7 @@ static bool check_stagger(struct verifier *v, const struct op *o)
 
 /* -- regions -- */
 
-/* n types: those of values, or of operands from `first` on. */
+/* n types, either of values or of operands from `first` on. */
 struct type_list {
     const struct op *o;
     enum { OF_operands, OF_results, OF_elements, OF_result_elements } what;
@@ -321,13 +322,13 @@ static const struct type *type_at(const struct type_list *list, int i)
         return list->o->results[i].type;
     if (list->what == OF_result_elements)
         return type_elem(list->o->results[i].type);
-    /* A reduction's region takes every operand's element twice, and yields it once. */
+    /* A reduction's region takes every operand's element type twice, and yields it once. */
     if (list->what == OF_elements)
         return type_elem(op_opnd(list->o, i % list->o->nopnds)->type);
     return op_opnd(list->o, list->first + i)->type;
 }
 
-/* What region i of o takes besides a loop's counter, and what its terminator hands on. */
+/* Which arguments region i of o takes besides a loop's counter, and which values its terminator yields. */
 static void region_form(const struct op *o, int i, struct type_list *args, struct type_list *yields)
 {
     struct type_list results = {o, OF_results, 0, o->nresults};
@@ -382,7 +383,7 @@ static bool check_terminator(struct verifier *v, const struct block *b, int regi
     const struct op *o = b->parent, *end = block_terminator(b);
     v->at = end ? end : o;
     if (!end)
-        return fail(v, "a block of %s has no end", op_info[o->code].name);
+        return fail(v, "a block of %s has no terminator", op_info[o->code].name);
     if (end->code == OP_return && o->code == OP_if && !is_in_loop(o))
         return true;
     bool is_condition = o->code == OP_while && region == 0;
@@ -390,7 +391,7 @@ static bool check_terminator(struct verifier *v, const struct block *b, int regi
         return fail(v, "a region of %s ends in %s", op_info[o->code].name, op_info[end->code].name);
     int first = is_condition ? 1 : 0;
     if (end->nopnds - first != yields->n)
-        return fail(v, "%s hands on %d values, expected %d", op_info[end->code].name, end->nopnds - first,
+        return fail(v, "%s yields %d values, expected %d", op_info[end->code].name, end->nopnds - first,
                     yields->n);
     for (int i = 0; i < yields->n; i++) {
         const struct value *x = op_opnd(end, first + i);
@@ -440,12 +441,12 @@ static bool check_block(struct verifier *v, const struct block *b)
     return true;
 }
 
-/* Numbers the ops, and checks the links that everything else follows. */
+/* Numbers the ops, and checks the links on which all other checks rely. */
 static bool number_ops(struct verifier *v, const struct block *b, const struct op *parent, int depth)
 {
     v->at = parent;
     if (b->func != v->f || b->parent != parent)
-        return fail(v, "a block does not know its place");
+        return fail(v, "a block has a wrong back link");
     if (depth > NESTING_MOST)
         return fail(v, "regions nested more than %d deep", NESTING_MOST);
     const struct op *last = NULL;
@@ -453,14 +454,14 @@ static bool number_ops(struct verifier *v, const struct block *b, const struct o
         v->at = o;
         if (o->block != b || o->prev != last || (unsigned)o->code >= OP_count ||
             o->nregions != op_info[o->code].nregions)
-            return fail(v, "an op does not know its place");
+            return fail(v, "an op has a wrong back link");
         void **number = map_at_ptr(&v->order, o);
         *number = (void *)(uintptr_t)v->order.n;
         for (int i = 0; i < o->nregions; i++)
             if (!number_ops(v, o->regions[i], o, depth + 1))
                 return false;
     }
-    return b->last == last || fail(v, "a block does not know its end");
+    return b->last == last || fail(v, "a block has a wrong last op");
 }
 
 static bool check_header(struct verifier *v)
@@ -480,7 +481,7 @@ static bool check_header(struct verifier *v)
     return true;
 }
 
-/* Does e come to one value? */
+/* Does evaluating e leave exactly one value? */
 static bool is_whole(const struct expr *e)
 {
     int n = 0;
@@ -499,7 +500,7 @@ static bool check_plan(struct verifier *v)
         return fail(v, "%d tensor maps, of %d that a launch can make", f->maps.n, MAPS_MOST);
     for (int i = 0; i < f->guards.n; i++)
         if (!is_whole(&f->guards.at[i]))
-            return fail(v, "guard %d is no expression", i);
+            return fail(v, "guard %d is not an expression", i);
     for (int i = 0; i < f->maps.n; i++) {
         const struct tensor_map *m = &f->maps.at[i];
         if (m->swizzle != 0 && m->swizzle != 32 && m->swizzle != 64 && m->swizzle != 128)
@@ -511,7 +512,7 @@ static bool check_plan(struct verifier *v)
                 return fail(v, "map #m%d has a box of %d", i, m->box[d]);
         }
         if (!whole)
-            return fail(v, "map #m%d has no expression where one should be", i);
+            return fail(v, "map #m%d lacks an expression", i);
     }
     return true;
 }

@@ -1,4 +1,4 @@
-/* walk.c: questions about uses, order, dominance and effects, and walks in order. */
+/* walk.c: questions about uses, order, dominance and effects of ops, and walks over them in order. */
 #include "ir/ir.h"
 
 /* -- uses -- */
@@ -18,14 +18,14 @@ int value_nuses(const struct value *v)
 
 /* -- effects -- */
 
-/* The op adds nothing to what its regions do: control that ends, and what hands values on.
- * (A while may not end.) */
+/* Is the op a control op without effects beyond those of its regions, or a terminator that passes values on?
+ * (A while may not end, so it counts as an effect.) */
 static bool is_frame(const struct op *o)
 {
     return o->code == OP_for || o->code == OP_if || o->code == OP_yield || o->code == OP_condition;
 }
 
-/* Is `holds` true of o and of everything in its regions? */
+/* Is `holds` true of o and of every op in its regions? */
 static bool all_ops(const struct op *o, bool (*holds)(const struct op *o))
 {
     if (!holds(o))
@@ -42,15 +42,15 @@ static bool is_pure_itself(const struct op *o)
     return op_has(o, PURE) || is_frame(o);
 }
 
-/* An arrival that nobody waits for: the last one, without a partner. */
-static bool is_for_nobody(const struct op *o)
+/* Is the arrival the last one of a program without a partner, for which nobody waits? */
+static bool has_no_waiter(const struct op *o)
 {
     return o->code == OP_mbar_arrive && op_int(o, ATTR_last) && !op_opnd(o, 2);
 }
 
 static bool is_removable_itself(const struct op *o)
 {
-    return is_pure_itself(o) || is_for_nobody(o) || (o->code == OP_load && !op_int(o, ATTR_volatile)) ||
+    return is_pure_itself(o) || has_no_waiter(o) || (o->code == OP_load && !op_int(o, ATTR_volatile)) ||
            o->code == OP_tensor_load || o->code == OP_shared_load || o->code == OP_shared_gather ||
            o->code == OP_shared_count;
 }
@@ -77,7 +77,7 @@ bool op_may_write(const struct op *o)
 
 /* -- order and dominance -- */
 
-/* The op of block b that is `o` or has it inside; NULL: o is not in b. */
+/* The op of block b that is `o` or contains it; NULL if o is not in b. */
 static const struct op *ancestor_in(const struct block *b, const struct op *o)
 {
     while (o && o->block != b)
@@ -146,7 +146,7 @@ struct op *block_terminator(const struct block *b)
 
 /* -- constants -- */
 
-/* Do all elements of the result equal those of the operand, if those are all equal? */
+/* If all elements of the operand are equal, are all elements of the result equal to them? */
 static bool keeps_elements(enum opcode code)
 {
     switch (code) {

@@ -1,5 +1,5 @@
-/* conversion.c: what it takes to convert a tile from one layout of threads to another, and how to shuffle
- * it.
+/* conversion.c: which data movement (none, register renaming, warp shuffles, shared memory) converts a tile
+ * from one distributed layout to another, and which sequence of shuffles does it within a warp.
  *
  * 4 elements in 2 lanes of 2 registers, to be transposed (A is reg[1] lane[2], B is reg[2] lane[1]):
  *
@@ -8,32 +8,34 @@
  *     reg 1      1        3           reg 1      2        3
  *
  * A shuffle lets every lane offer one register and take what some lane offers. Filling B's registers one
- * after the other fails: for register 0, lane 0 must offer both 0 and 1. Instead, in round k let lane l
- * fill its register l ^ k:
+ * after the other fails: for register 0, lane 0 would have to offer both 0 and 1. Instead, in round k let
+ * lane l fill its register l ^ k:
  *
- *     round 0: lane 0 fills reg 0 with 0 of itself, lane 1 fills reg 1 with 3 of itself      (no shuffle needed)
- *     round 1: lane 0 fills reg 1 with 2 of lane 1, lane 1 fills reg 0 with 1 of lane 0
+ *     round 0: lane 0 fills reg 0 with its own element 0, lane 1 fills reg 1 with its own element 3  (no shuffle)
+ *     round 1: lane 0 fills reg 1 with element 2 of lane 1, lane 1 fills reg 0 with element 1 of lane 0
  *
- * So a round is a subspace C of B's places (register, lane), or that moved by a constant, with
- *   - one register for each lane: C is a complement of the places of lane 0, U;
- *   - one register offered by each source lane: let M map B's places to A's. Where M's lane is zero on C, so is its register.
- *     Let W be all places that come from lane 0: C meets W only in the kernel K of M.
- * C is K with a common complement of U + K and W. It exists unless W is larger than U + K, that is, unless a
- * lane holds more of what others lack than all can take. When A is replicated, M is chosen to take from lanes
- * nearby: from the lane itself, moved by the difference of the two layouts.
+ * So a round is a subspace C of B's places (register, lane), or that subspace XORed with a constant, where
+ *   - each lane fills one register: C is a complement of U, the places of lane 0;
+ *   - each source lane offers one register: let M map B's places to A's. Where M's lane is zero on C, M's register is zero too.
+ *     Let W be all places whose source is lane 0: C meets W only in the kernel K of M.
+ * C is K with a common complement of U + K and W. C exists unless W is larger than U + K, that is, unless one
+ * lane holds more elements for the other lanes than those can take in the given number of rounds. Where A
+ * replicates elements, M picks the source lane that differs from the destination lane by as few bits as
+ * possible.
  *
- * Costs, in issue slots of a warp, as an estimate: a shuffle per round, and selects where a lane's choice of
- * register depends on the lane; against a store and a load a register and a barrier. */
+ * The cost estimate counts issue slots of a warp. Shuffles cost one slot a round, plus selects where the
+ * register that a lane offers depends on the lane. Shared memory costs a store and a load for each register,
+ * plus a barrier. */
 #include "ir/layout/layout.h"
 
 #include "ir/support/span.h"
 
 #include <string.h>
 
-/* A warp's barrier, and the latency of shared memory, in issue slots that other warps could not fill. */
+/* The cost of a barrier and of the latency of shared memory, in issue slots that other warps cannot fill. */
 enum { SHARED_SLOTS = 32, SHARED_SLOTS_PER_REG = 2 };
 
-/* A place in a warp as one word: the register's bits, then the lane's. */
+/* A place in a warp as one word: the register's bits are lowest, the lane's bits follow. */
 struct places {
     int reg_bits, lane_bits;
 };
@@ -48,7 +50,7 @@ static uint32_t lane_part(const struct places *p, uint32_t place)
     return place >> p->reg_bits;
 }
 
-/* M: for each of B's bits (registers, lanes, warps), A's place moves by this. */
+/* M: basis[i] of B's bits (registers, lanes, warps) moves the place in A by of[i]. */
 struct moves {
     struct places from, to;
     int nwarp; /* bits of warps and CTAs */
@@ -83,7 +85,7 @@ static bool find_moves(struct moves *m, const struct layout *from, const struct 
     return true;
 }
 
-/* The subspace of places where the images `of` have none of the bits `mask` set. */
+/* Gives the subspace of places whose images under `of` have no bit of `mask` set. */
 static void kernel(struct basis *out, const struct moves *m, uint32_t mask)
 {
     struct span images = {0};
@@ -100,7 +102,8 @@ static void kernel(struct basis *out, const struct moves *m, uint32_t mask)
     }
 }
 
-/* C, as the register that each lane bit fills. */
+/* Finds C: put[i] is the register that bit i of the lane's number adds to the register that the lane
+ * fills. */
 static bool find_round(uint32_t *put, const struct moves *m)
 {
     uint32_t regs = ((UINT32_C(1) << m->to.reg_bits) - 1) & ~m->free_regs;
@@ -128,8 +131,8 @@ static bool find_round(uint32_t *put, const struct moves *m)
     return true;
 }
 
-/* Which register each source lane offers, when lane l fills register put(l) of its own. False if a lane would
- * have to offer two at once. */
+/* Finds which register each source lane offers when lane l fills its register put(l). Returns false if a lane
+ * would have to offer two registers in one round. */
 static bool find_offers(struct span *offer, const struct moves *m, const uint32_t *put)
 {
     *offer = (struct span){0};
@@ -143,12 +146,12 @@ static bool find_offers(struct span *offer, const struct moves *m, const uint32_
             return false;
         span_add(offer, lane_part(&m->from, place), reg_part(&m->from, place));
     }
-    for (int i = 0; i < m->from.lane_bits; i++) /* lanes that nobody takes from offer anything */
+    for (int i = 0; i < m->from.lane_bits; i++) /* lanes from which no lane takes may offer any register */
         span_add(offer, UINT32_C(1) << i, 0);
     return true;
 }
 
-/* What a step that moves the source by `place` adds. */
+/* What a step adds that moves the source by `place`. */
 static struct shuffle_step step_for(const struct moves *m, const struct span *offer, uint32_t place,
                                     uint32_t put)
 {
@@ -205,7 +208,7 @@ struct shuffle_step shuffle_at(const struct shuffle *s, uint32_t round, uint32_t
 
 /* -- classes -- */
 
-/* Does every round take from the lane itself? */
+/* Does every round take its elements from the lane itself? */
 static bool stays_in_lane(const struct shuffle *s, int lane_bits)
 {
     uint32_t moved = s->first.source;
@@ -216,7 +219,7 @@ static bool stays_in_lane(const struct shuffle *s, int lane_bits)
     return moved == 0;
 }
 
-/* Shuffles, and selects where threads differ in what they offer and put. */
+/* Counts the shuffles, and the selects for threads that offer or fill different registers. */
 static int shuffle_slots(const struct shuffle *s)
 {
     struct span offers = {0}, puts = {0};

@@ -1,7 +1,8 @@
-/* layout.c: where each element of a tile lives, as a linear map over GF(2).
+/* layout.c: how layouts are made, applied, inverted, sliced, divided and printed. A layout is a linear map
+ * over GF(2) from hardware places to elements of a tile.
  *
- * A tile of 4x4 elements, spread over 2 warps of (to keep it small) 4 lanes with 2 registers each. Write in
- * each element's square who holds it, as warp.lane.register:
+ * A tile of 4x4 elements, spread over 2 warps of (to keep it small) 4 lanes with 2 registers each. Each
+ * element's square names its place, as warp.lane.register:
  *
  *              column 0   1   2   3
  *     row 0         000 001 010 011          coordinate = row-major index: row r, column c is 4r + c
@@ -9,40 +10,38 @@
  *     row 2         100 101 110 111
  *     row 3         120 121 130 131
  *
- * Number the registers, lanes and warps in bits too: each bit that is set moves us by a fixed amount in the
- * tile. Register bit 0 moves by (0,1), lane bit 0 by (0,2), lane bit 1 by (1,0), warp bit 0 by (2,0). That is
- * all there is to know; the tile's 16 squares follow by XOR, and the layout is these four numbers:
+ * Number the registers, lanes and warps in bits too: each bit that is set moves by a fixed amount in the
+ * tile. Register bit 0 moves by (0,1), lane bit 0 by (0,2), lane bit 1 by (1,0), warp bit 0 by (2,0). The 16
+ * squares of the tile follow by XOR, so the layout is these four vectors:
  *
  *     reg[(0,1)] lane[(0,2) (1,0)] warp[(2,0)]       or, as coordinates,      reg[1] lane[2 4] warp[8]
  *
- * Lane 3 = 11b of warp 1 with register 1 holds 1 ^ 2 ^ 4 ^ 8 = 15, which is (3,3): see the table. As
- * sizes are powers of two and bits do not carry into each other here, XOR is addition; but XOR also
- * describes what addition cannot:
+ * Register 1 of lane 3 = 11b of warp 1 holds 1 ^ 2 ^ 4 ^ 8 = 15, which is (3,3), as the table says. As sizes
+ * are powers of two and bits do not carry into each other here, XOR is addition; but XOR also describes what
+ * addition cannot:
  *
  *     row 0    0 1 2 3       offsets in shared memory of a 4x4 tile, XOR-swizzled: row r stores column c at c ^ r.
  *     row 1    5 4 7 6       As a layout: offset[(0,1) (0,2) (1,1) (2,2)]. Offset 4 holds coordinate (1,1), as 100b
  *     row 2   10 11 8 9      picks the third vector. With 4 banks (offset mod 4), the four elements of each row are in
  *     row 3   15 14 13 12    four banks, and so are the four of each column.
  *
- * Why the map goes from the place in the hardware to the coordinate, and not the other way: because
- * an element may be in several places, but a place holds one element. A row of 4 elements in the
- * same 2 warps of 4 lanes:
+ * The map goes from the hardware place to the coordinate, and not the other way, because an element may be in
+ * several places, but a place holds one element. A row of 4 elements in the same 2 warps of 4 lanes:
  *
- *     lane[1 2] warp[0]           warp 1 holds what warp 0 holds: the zero vector means replication. The map is not
+ *     lane[1 2] warp[0]           warp 1 holds the elements of warp 0: the zero vector replicates. The map is not
  *                                 invertible, but surjective, and its inverse may pick the place where all replicated
- *                                 bits are zero: the *owner*, who stores, counts and prints the element.
+ *                                 bits are zero: the *owner*, which stores, counts and prints the element.
  *
- * Everything asked of layouts is then linear algebra on some twenty words:
+ * Every question about layouts is then linear algebra on about twenty words:
  *
  *   - transpose, reshape, expand_dims permute bits of the coordinate; a reduction drops them (lanes that differed in
  *     them now hold the same: zero vectors); broadcasting is the reverse. No data moves.
- *   - a conversion from A to B: divide. B's place for what A holds at x is B^-1(A(x)), again a matrix. If it leaves lane
+ *   - a conversion from A to B is a division: B's place for A's element at x is B^-1(A(x)), a matrix too. If it leaves lane
  *     and warp alone, the conversion renames registers; if it leaves the warp alone, it shuffles; else it goes through
  *     shared memory.
  *   - a vector access of 4 elements needs four neighbours in one thread: two register vectors that are 1 and 2.
  *   - lanes that access shared memory together hit different banks if the vectors of their addresses are independent
- *     also after cutting all but the bank's bits: a rank. (allocate_shared.c)
- */
+ *     when only the bank's bits are kept: a rank (shared.c). */
 #include "ir/layout/layout.h"
 
 #include "ir/support/span.h"
@@ -73,7 +72,7 @@ void layout_add(struct layout *l, enum in kind, uint32_t vector)
     l->nbits[kind]++;
 }
 
-/* The bits of the coordinate that are dimension d's: its lowest one's number. */
+/* The number of the lowest of dimension d's coordinate bits. */
 static int dim_first_bit(const struct layout *l, int d)
 {
     int first = 0;
@@ -82,7 +81,7 @@ static int dim_first_bit(const struct layout *l, int d)
     return first;
 }
 
-/* Deals out up to n bits of the dimensions in turn, at most most[d] (NULL: all that are left) of each. */
+/* Deals out up to n bits to the dimensions in turn, at most most[d] of each (NULL: all that are left). */
 struct dealer {
     struct layout *l;
     const int *order;
@@ -139,7 +138,8 @@ uint32_t layout_basis(const struct layout *l, enum in kind, int bit)
     return l->basis[layout_first(l, kind) + bit];
 }
 
-/* The XOR of a kind's vectors picked by `in`; bits past the kind's last count for nothing. */
+/* The XOR of the kind's vectors that the bits of `in` select; bits past the kind's last vector are
+ * ignored. */
 static uint32_t apply_kind(const struct layout *l, enum in kind, uint32_t in)
 {
     uint32_t coord = 0;
@@ -175,8 +175,8 @@ bool layout_equal(const struct layout *a, const struct layout *b)
            memcmp(a->basis, b->basis, (size_t)count_bits(a) * sizeof a->basis[0]) == 0;
 }
 
-/* All vectors, each with its input bit as combo. A vector that depends on earlier ones is left out, so that
- * its bit is in no combo: solving gives owners. */
+/* Enters all vectors, each with its input bit as combo. A vector that depends on earlier ones is left out, so
+ * that its bit is in no combo: solving then gives owners. */
 static void span_of_layout(const struct layout *l, struct span *s)
 {
     *s = (struct span){0};
@@ -240,7 +240,7 @@ void layout_trans(struct layout *out, const struct layout *l, const int *order)
     *out = r;
 }
 
-/* A coordinate without the bits of dimension d. */
+/* The coordinate without the bits of dimension d. */
 static uint32_t drop_dim(const struct layout *l, uint32_t coord, int d)
 {
     int first = dim_first_bit(l, d);
@@ -297,7 +297,7 @@ void layout_expand(struct layout *out, const struct layout *l, int dim)
     *out = r;
 }
 
-/* The low bits of x, put one after the other where `mask` has none. */
+/* Distributes the low bits of x over the positions that are zero in `mask`. */
 static int spread_around(uint32_t x, uint32_t mask)
 {
     uint32_t r = 0;
@@ -365,7 +365,8 @@ static void print_vector(const struct layout *l, uint32_t v, struct text *t)
     text_char(t, ')');
 }
 
-/* The flip is printed if it says something; without any vector, it says the rank. */
+/* The flip is printed if it is not zero; if there are no vectors, it is printed too, since it then shows the
+ * rank. */
 void layout_print(const struct layout *l, struct text *t)
 {
     const char *space = "";
@@ -388,7 +389,7 @@ void layout_print(const struct layout *l, struct text *t)
     }
 }
 
-/* What is read before the shape is known: each vector by dimension. */
+/* What the parser has read before it knows the shape: each vector by dimension. */
 struct reader {
     const char *s;
     int rank; /* -1: not yet known */

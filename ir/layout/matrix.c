@@ -1,23 +1,22 @@
-/* matrix.c: when can ldmatrix load a tile from shared memory?
+/* matrix.c: can ldmatrix load a tile of some layout from shared memory, and with which row addresses?
  *
- * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8, 16
- * bytes, of matrix l / 8; register i then has of matrix i, in lane l, the 32-bit word l mod 4 of
- * row l / 4. As bits of places:
+ * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8, 16 bytes, of
+ * matrix l / 8; register i of lane l then holds the 32-bit word l mod 4 of row l / 4 of matrix i. As bits of
+ * places:
  *
  *     in a row of 16 bytes:    the elements of a word, lane bits 0 and 1
  *     which row:               lane bits 2, 3, 4                              (trans: row and column change places, so
  *     which matrix:            two bits of the registers                       that a word has elements of two rows)
  *
- * So a layout is loaded by ldmatrix if, divided by that of shared memory, the first line's bits give the
- * lowest bits of the offset, one each, and no others do. The layout of whoever gives addresses has the first
- * line in registers and the others in lanes: shared memory that serves accesses of 16 bytes in this layout
- * without conflicts serves ldmatrix too.
- */
+ * So ldmatrix can load a layout if, after division by the layout of shared memory, the bits of the first line
+ * give the lowest bits of the offset, one each, and no other bits do. The threads that supply the row
+ * addresses have a layout with the first line in registers and the others in lanes: if accesses of 16 bytes
+ * in this layout have no bank conflicts, neither has ldmatrix. */
 #include "ir/layout/layout.h"
 
 enum { ROW_BYTES = 16, WORD_BYTES = 4, COLUMN_LANES = 2, ROW_LANES = 3 };
 
-/* Numbers of l's place bits: those inside a row, those of the row. */
+/* Which of l's place bits count the elements of a row, and which count rows. */
 struct split {
     int column[ROW_LANES + 1], ncolumns, row[ROW_LANES];
 };
@@ -74,7 +73,7 @@ bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct 
     return true;
 }
 
-/* Do the column bits make the lowest bits of the offset, in order, and nobody else? */
+/* Do the column bits give the lowest bits of the offset, in order, and do no other bits? */
 static bool rows_line_up(const struct layout *shared, const struct layout *rows, int elem_bytes)
 {
     int n = ROW_BYTES / elem_bytes, reg_of[ROW_BYTES];

@@ -1,25 +1,24 @@
-/* allocate_shared.c: how shared memory is best laid out between two layouts of threads, and what an access
- * costs.
+/* shared.c: which layout of shared memory converts between two distributed layouts with the fewest bank
+ * conflicts, and how many wavefronts an access costs.
  *
- * Shared memory has 32 banks of 4 bytes: word w is in bank w mod 32. A warp's access is done in phases: all
- * lanes at once for up to 4 bytes a lane, 16 lanes for 8 bytes, 8 lanes for 16. A phase takes as many
+ * Shared memory has 32 banks of 4 bytes: word w is in bank w mod 32. A warp's access is split into phases:
+ * all lanes at once for up to 4 bytes a lane, 16 lanes for 8 bytes, 8 lanes for 16. A phase takes as many
  * wavefronts as there are different words in its fullest bank. By linearity all banks that are hit are
  * equally full. Let S be the span of the word addresses (of the phase's lanes, and the words of one vector):
- * the phase touches 2^rank(S) words in
- * 2^rank(S mod 32) banks. Not the lanes' numbers, only the span matters.
+ * the phase touches 2^rank(S) words in 2^rank(S mod 32) banks. Only the span matters, not the order of the
+ * lanes.
  *
- * So the layout of shared memory that serves two layouts A and B of threads, one that stores and one that
- * loads, is found by three choices of vectors for the bits of the offset, low ones first:
+ * Let A be the layout of the threads that store and B that of the threads that load. The layout of shared
+ * memory between them follows from three choices of vectors for the bits of the offset, low ones first:
  *
  *     offset bits    [ V: vector ][ bank: the rest of 128 bytes ][ R: which row of 128 bytes ]
  *
- * V: register vectors that A and B have in common; then, where it costs no conflicts, further ones of either.
- * R must meet neither the span S of A's phase nor that of B's: then no two of a phase's words differ in the
- * row alone. Two subspaces of equal dimension always have such a common complement: let a_i, b_i extend a
- * basis of their intersection to A's and B's span. The vectors a_i ^ b_i, and those outside both spans, make
- * R. For a transposition, where the a_i are columns and the b_i rows, that is the XOR swizzle; where A and B
- * agree, R is plain and there is no swizzle at all.
- */
+ * V takes the register vectors that A and B have in common; then, where that costs no conflicts, further ones
+ * of either. R must meet neither the span S of A's phase nor that of B's: then no two words of a phase differ
+ * only in the row. Two subspaces of equal dimension always have such a common complement: let a_i, b_i extend
+ * a basis of their intersection to A's and B's span. The vectors a_i ^ b_i, and those outside both spans,
+ * make R. For a transposition, where the a_i are columns and the b_i rows, that is the XOR swizzle; where A
+ * and B agree, R is plain and there is no swizzle at all. */
 #include "ir/layout/layout.h"
 
 #include "ir/support/span.h"
@@ -30,8 +29,8 @@ enum { BANKS_BITS = 5, WORD_BITS = 2, ACCESS_BITS = 4 }; /* log2: 32 banks, 4 by
 
 /* -- vectors -- */
 
-/* The input bit of a kind whose vector is the coordinate bit `bit` alone, while no other vector and not the
- * flip has that bit; -1: none. */
+/* The input bit of a kind whose vector is the coordinate bit `bit` alone, if no other vector and not the flip
+ * contains that bit; else -1. */
 static int clean_bit(const struct layout *l, enum in kind, int bit)
 {
     int found = -1, first = layout_first(l, kind);
@@ -81,7 +80,7 @@ int layout_shared_vector(const struct layout *shared, const struct layout *l, in
 
 /* -- wavefronts -- */
 
-/* Accesses of `vector` elements that a lane makes. */
+/* How many accesses of `vector` elements a lane makes. */
 static int count_accesses(const struct layout *l, int vector)
 {
     int regs = 1 << (l->nbits[IN_reg] - __builtin_popcount(layout_free_bits(l, IN_reg)));
@@ -115,12 +114,12 @@ int layout_wavefronts(const struct layout *shared, const struct layout *l, int e
 
 /* -- the swizzle -- */
 
-/* Coordinate bits for the offset's low bits: `common` ones serve both sides as vector, the rest one side
- * only. */
+/* Coordinate bits for the offset's low bits: the first `common` ones extend the vectors of both sides, the
+ * others those of one side only. */
 struct vector_bits {
     int n;
     int bit[ACCESS_BITS];
-    int for_from, for_to; /* how many of them, from the lowest */
+    int for_from, for_to; /* how many of the others each side uses, from the lowest */
 };
 
 static uint32_t mask_of(const int *bit, int n)
@@ -131,7 +130,7 @@ static uint32_t mask_of(const int *bit, int n)
     return mask;
 }
 
-/* Adds to v coordinate bits that are clean register bits of l and, if `other`, of other too,
+/* Adds to v the coordinate bits that are clean register bits of l and, if `other` is given, of `other` too,
  * in order of registers. */
 static void add_vector_bits(struct vector_bits *v, const struct layout *l, const struct layout *other,
                             int most)
@@ -144,9 +143,10 @@ static void add_vector_bits(struct vector_bits *v, const struct layout *l, const
                 v->bit[v->n++] = bit;
 }
 
-/* The span of a phase's words that R must not meet. Bits in `ignored` tell apart what stands in one word or
- * vector. A vector with one of the bits `elsewhere` (of the other side's vector) is told apart by its bank
- * already: take the part of the span that has none of them, by eliminating these first. */
+/* Gives the span of a phase's words that R must not meet. Vectors in `ignored` only distinguish elements of
+ * one word or vector, so they are left out. A vector with one of the bits `elsewhere` (of the other side's
+ * vector) already reaches another bank: the result is the part of the span without these bits, found by
+ * eliminating them first. */
 static void phase_span(struct basis *out, const struct layout *l, int nlanes, uint32_t ignored,
                        uint32_t elsewhere, int most)
 {
@@ -162,7 +162,7 @@ static void phase_span(struct basis *out, const struct layout *l, int nlanes, ui
     basis_extend(out, s.vector, COORD_BITS_MAX, most);
 }
 
-/* The best layout for given vectors. */
+/* Builds the best layout for given vectors. */
 static void swizzle(struct layout *out, const struct layout *from, const struct layout *to, int elem_bits,
                     const struct vector_bits *vector)
 {
@@ -214,8 +214,8 @@ static void add_cost(struct cost *c, const struct layout *shared, const struct l
     c->accesses += count_accesses(l, vector);
 }
 
-/* Vectors in common never cost conflicts, so take all there are. A vector of one side only leaves fewer banks
- * for the other: try each number of them on each side. */
+/* Vectors in common never cost conflicts, so all are used. A vector of one side only leaves fewer banks for
+ * the other side: every number of them is tried on each side. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to, int elem_bytes)
 {
     int elem_bits = log2_floor(elem_bytes), most = ACCESS_BITS - elem_bits;

@@ -1,5 +1,5 @@
-/* arena.c: memory that is freed all at once (see arena.h). A list of chunks, each at least
- * twice its predecessor. */
+/* arena.c: how an arena allocates: a list of chunks, each at least twice as large as its predecessor (see
+ * arena.h). */
 #include "ir/support/arena.h"
 
 #include <stdint.h>

@@ -1,9 +1,9 @@
-/* diag.c: what went wrong, kept as data and shown as text (see diag.h).
+/* diag.c: how diagnostics are recorded, and rendered as text and JSON (see diag.h).
  *
- * Reporting formats the message at once, in the user's language, and keeps it. Showing reads the
- * source again for the line and the caret. Columns count bytes, the caret is placed by characters;
- * whatever a terminal might obey (control characters, marks that turn the writing direction, bytes
- * that are no UTF-8) shows as '?'. */
+ * Reporting formats the message at once, in the user's language, and keeps it. Rendering reads the line in
+ * the source for the caret. Columns count bytes; the caret is placed by characters. Whatever a terminal might
+ * interpret (control characters, marks that change the writing direction, bytes that are not UTF-8) shows as
+ * '?'. */
 #include "ir/support/diag.h"
 #include "ir/ir.h"
 
@@ -59,7 +59,7 @@ uint16_t diag_push_call(struct diag *d, struct loc at, const char *callee)
 
 /* -- messages -- */
 
-/* As the language spells types: fp32, pointer<fp32>, fp32[128, 64]. */
+/* Formats types as the language spells them: fp32, pointer<fp32>, fp32[128, 64]. */
 static void format_type(struct text *t, const struct type *type)
 {
     if (!type) {
@@ -78,7 +78,7 @@ static void format_type(struct text *t, const struct type *type)
         text_printf(t, "%s%d%s", i ? ", " : "[", type->shape[i], i + 1 < type->rank ? "" : "]");
 }
 
-/* The user's variable: what stands before the number that made the name unique. */
+/* Formats the name of the user's variable: the value's name without the number that made it unique. */
 static void format_value(struct text *t, const struct value *v)
 {
     const char *name = v ? v->name : "nothing";
@@ -130,7 +130,7 @@ void diag_forget(struct diag *d, int n, int nerrors)
     d->nerrors = nerrors;
 }
 
-/* A note on a dropped error is dropped with it. */
+/* A note that belongs to a dropped error is dropped too. */
 static bool is_full(const struct diag *d)
 {
     return d->nerrors > DIAG_ERRORS_MOST;
@@ -163,7 +163,8 @@ void diag_warn(struct diag *d, struct loc at, enum error e, ...)
     va_end(args);
 }
 
-/* Traced again, a call is another one of the same place. */
+/* Are the two places equal but for their calls? A kernel that is traced a second time has other calls for the
+ * same place. */
 static bool same_place(const struct diag *d, struct loc a, struct loc b)
 {
     while (a.call && b.call && a.file == b.file && a.line == b.line && a.col == b.col) {
@@ -249,7 +250,7 @@ static bool is_continuation(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* How many of the n bytes at s make one UTF-8 character; 0: they make none. */
+/* How many of the n bytes at s make one UTF-8 character; 0 if they are not UTF-8. */
 static size_t utf8_bytes(const char *s, size_t n)
 {
     unsigned char c = (unsigned char)s[0];
@@ -265,7 +266,8 @@ static size_t utf8_bytes(const char *s, size_t n)
     return overlong || beyond ? 0 : want;
 }
 
-/* Control characters of ASCII and Latin 1, and the marks that turn the direction of writing. */
+/* False for control characters of ASCII and Latin 1, and for the marks that change the direction of
+ * writing. */
 static bool is_shown(const char *s, size_t nbytes)
 {
     unsigned char c = (unsigned char)s[0];
@@ -281,7 +283,7 @@ static bool is_shown(const char *s, size_t nbytes)
     return true;
 }
 
-/* Appends the character at s, or '?'; returns its bytes. */
+/* Appends the character at s, or '?'; returns how many bytes it has. */
 static size_t show_char(struct text *out, const char *s, size_t n)
 {
     size_t nbytes = utf8_bytes(s, n);
@@ -333,7 +335,7 @@ static void render_place(const struct diag *d, struct loc at, struct text *out)
         text_printf(out, ":%d", at.col);
 }
 
-/* The line's first byte, and its length without the line's end; NULL if there is no such line. */
+/* Finds the first byte of a line, and its length without the line's end; NULL if there is no such line. */
 static const char *find_line(const struct source *source, uint32_t line, size_t *len)
 {
     const char *s = source->text, *end = s + source->len;
@@ -350,10 +352,10 @@ static const char *find_line(const struct source *source, uint32_t line, size_t 
     return s;
 }
 
-/* Of a longer line than this, only the part around the caret shows. */
+/* Of a line longer than this, only the part around the caret shows. */
 enum { LINE_CHARS_MOST = 120 };
 
-/* The first character shown of a line of nchars, whose caret is at `caret`. */
+/* The first character to show of a line of nchars characters whose caret is at `caret`. */
 static size_t cut_at(size_t nchars, size_t caret)
 {
     if (nchars <= LINE_CHARS_MOST || caret <= LINE_CHARS_MOST / 2)

@@ -1,5 +1,5 @@
-/* map.c: a hash map that iterates in order of insertion (see map.h). Open addressing over indices into
- * `entries`; nothing is ever removed. */
+/* map.c: how the hash map of map.h works: open addressing over indices into `entries`, which keeps the order
+ * of insertion. Entries are never removed. */
 #include "ir/support/map.h"
 
 #include <stdbool.h>
@@ -47,7 +47,7 @@ static bool key_is(const struct map_entry *e, const void *key, size_t key_bytes,
     return key_bytes ? memcmp(e->key, key, key_bytes) == 0 : e->key == key;
 }
 
-/* The slot of the key, or the empty one where it belongs. */
+/* The slot of the key, or the empty slot where it would go. */
 static int *find_slot(const struct map *m, const void *key, size_t key_bytes, uint64_t hash)
 {
     size_t mask = (size_t)m->nslots - 1;

@@ -1,5 +1,5 @@
 /* map.h: a hash map from byte strings (or pointers, or integers) to pointers. Iteration is in order of
- * insertion, so that nothing that walks a map depends on addresses. */
+ * insertion, so that its order never depends on addresses. */
 #ifndef NESO_IR_MAP_H
 #define NESO_IR_MAP_H
 
@@ -23,8 +23,8 @@ struct map {
 };
 
 void map_init(struct map *m, struct arena *a);
-/* The value's place for a key: map_get gives NULL where it is absent, map_at inserts it (value NULL). Places
- * move at the next insertion. Byte keys are not copied: the caller keeps them alive. */
+/* The address of a key's value: map_get returns NULL if the key is absent, map_at inserts it with the value
+ * NULL. Addresses change at the next insertion. Byte keys are not copied: the caller keeps them alive. */
 void **map_get(const struct map *m, const void *key, size_t key_bytes);
 void **map_at(struct map *m, const void *key, size_t key_bytes);
 void **map_get_ptr(const struct map *m, const void *key);

@@ -1,9 +1,9 @@
-/* span.c: a common complement of two subspaces.
+/* span.c: what is a common complement of two subspaces?
  *
  * Let a1..ap and b1..bp extend a basis of the intersection of A and B to bases of A and of B, and u1..uk
  * extend a basis of A + B to the whole space. Then a1^b1 .. ap^bp, u1..uk span a subspace that meets A only
- * in zero: in a sum of them that is in A, the b's and u's must cancel, so there are none. The same for B.
- * With A = rows, B = columns of a tile it is the diagonal. */
+ * in zero: if a sum of them is in A, the b's and u's in it must cancel, so the sum is empty. The same holds
+ * for B. If A is the rows and B the columns of a tile, the complement is the diagonal. */
 #include "ir/support/span.h"
 
 bool basis_add(struct basis *b, uint32_t v)
@@ -26,7 +26,7 @@ void basis_complement(struct basis *out, struct basis *a, struct basis *b, uint3
     for (int i = 0; i < SPAN_BITS; i++)
         if (space >> i & 1)
             basis_add(&units, UINT32_C(1) << i);
-    /* By each other first: the larger the intersection, the fewer XORs. */
+    /* a and b extend each other first: the larger their intersection, the fewer XORs. */
     basis_extend(a, b->vector, b->n, n);
     basis_extend(b, a->vector, a->n, n);
     basis_extend(a, units.vector, units.n, n);

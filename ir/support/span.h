@@ -1,7 +1,7 @@
-/* span.h: subspaces of bit vectors under XOR, kept in echelon form, and solving in them.
+/* span.h: subspaces of bit vectors under XOR, in echelon form, and solving linear equations in them.
  *
- * Each vector put in carries a word, its `combo`, that is XORed along with it. So whoever puts basis[i] in
- * with the combo 1 << i can ask of any vector: which of the basis vectors make it? */
+ * Each added vector carries a word, its `combo`, which is XORed whenever the vector is. If basis[i] is added
+ * with the combo 1 << i, the combo of any vector tells which basis vectors XOR to it. */
 #ifndef NESO_IR_SPAN_H
 #define NESO_IR_SPAN_H
 
@@ -21,7 +21,7 @@ static inline int bits_top(uint32_t v)
     return 31 - __builtin_clz(v);
 }
 
-/* What is left of v; 0 if it is in the span. The combos of what was taken off are XORed into *combo. */
+/* The remainder of v; 0 if v is in the span. XORs the combos of the subtracted vectors into *combo. */
 static inline uint32_t span_reduce(const struct span *s, uint32_t v, uint64_t *combo)
 {
     for (uint32_t rest = v; rest;) {
@@ -42,7 +42,7 @@ static inline bool span_has(const struct span *s, uint32_t v)
     return span_reduce(s, v, &combo) == 0;
 }
 
-/* False if v was in it already. */
+/* Returns false if v was in the span already. */
 static inline bool span_add(struct span *s, uint32_t v, uint64_t combo)
 {
     v = span_reduce(s, v, &combo);
@@ -63,12 +63,12 @@ struct basis {
     struct span span;
 };
 
-/* False if v depends on the others. */
+/* Returns false if v depends on the others. */
 bool basis_add(struct basis *b, uint32_t v);
-/* Adds vectors, those that are independent, until the basis has n. */
+/* Adds those of the vectors that are independent, until the basis has n. */
 void basis_extend(struct basis *b, const uint32_t *vectors, int nvectors, int n);
-/* Of the space of the bits in `space`, a subspace that meets neither a nor b but in zero, of the space's
- * dimension less n. a and b have at most n vectors and grow to n. */
+/* Of the space spanned by the bits of `space`, finds a subspace that meets a and b only in zero, and whose
+ * dimension is the space's less n. a and b have at most n vectors and are extended to n. */
 void basis_complement(struct basis *out, struct basis *a, struct basis *b, uint32_t space, int n);
 
 #endif

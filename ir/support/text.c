@@ -1,7 +1,7 @@
-/* text.c: string buffers, floats as text whatever the locale, interned strings (see text.h).
+/* text.c: string buffers, conversion of floats to text and back in any locale, interned strings (see text.h).
  *
- * The C library's number conversions write and read the locale's decimal point. Here they only ever see
- * numbers without one: digits and an exponent, 1234e-3. */
+ * The C library's number conversions write and read the locale's decimal point. These functions therefore
+ * only give it numbers without a point: digits and an exponent, 1234e-3. */
 #include "ir/support/text.h"
 
 #include <math.h>
@@ -106,11 +106,11 @@ enum { DIGITS_MOST = 17 };
 struct decimal {
     char digits[DIGITS_MOST + 1];
     int ndigits;
-    int exponent; /* of the first digit: 1.5 is "15", 0 */
+    int exponent; /* of the first digit: 1.5 is "15" with exponent 0 */
 };
 
-/* Rounds |x| to n digits. Skips the point in what snprintf writes, of however many bytes the locale makes
- * it. */
+/* Rounds |x| to n digits. Skips the decimal point that snprintf writes, which the locale makes one or more
+ * bytes. */
 static void round_decimal(struct decimal *d, double x, int n)
 {
     char s[64];
@@ -136,7 +136,7 @@ static bool reads_back(const struct decimal *d, double x, bool single)
 /* Fixed notation for exponents -4 to 15, as Python's repr. */
 static void print_fixed(struct text *t, const struct decimal *d)
 {
-    int point = d->exponent + 1; /* digits before it */
+    int point = d->exponent + 1; /* how many digits stand before the point */
     if (point <= 0)
         text_str(t, "0.");
     for (int i = point; i < 0; i++)
@@ -183,7 +183,7 @@ void text_double(struct text *t, double x, int single)
         print_scientific(t, &d);
 }
 
-/* No double needs more significant digits than this to be rounded rightly, given a last digit that is not 0
+/* No double needs more significant digits than this for correct rounding, provided the last digit is not 0
  * where digits were cut off. */
 enum { SIGNIFICANT_MOST = 780, EXPONENT_MOST = 100000000 };
 
@@ -198,8 +198,8 @@ static int digit_of(char c, int base)
     return -1;
 }
 
-/* Copies the significant digits at s to out, with the point taken out; *scale is how many digits it moved.
- * Returns the end, or NULL where there is no digit. */
+/* Copies the significant digits at s to out without the point; *scale is how many digits the point moved.
+ * Returns the end, or NULL if there is no digit. */
 static const char *read_digits(const char *s, int base, char *out, int *scale)
 {
     int n = 0;
@@ -232,7 +232,7 @@ static const char *read_digits(const char *s, int base, char *out, int *scale)
     return any ? s : NULL;
 }
 
-/* Reads `e-12` after the digits; where there is no exponent, leaves s. */
+/* Reads `e-12` after the digits; returns s if there is no exponent. */
 static const char *read_exponent(const char *s, char letter, int *exponent)
 {
     *exponent = 0;

@@ -25,18 +25,18 @@ void text_char(struct text *t, char c);
 void text_bytes(struct text *t, const char *s, size_t n);
 void text_str(struct text *t, const char *s);
 void text_code(struct text *t, uint32_t code); /* a character, as UTF-8 */
-/* Between two such quotes, with escapes for what is not printed. */
+/* Appends the string between two such quotes, with escapes for characters that cannot be printed. */
 void text_quoted(struct text *t, const char *s, int n, char quote);
 void text_printf(struct text *t, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_vprintf(struct text *t, const char *format, va_list args);
 
-/* The shortest decimal that reads back to the same double (or float, if `single`), in the C locale whatever
- * the process's is, always with a '.', an exponent, "inf" or "nan": 1.0, 1e-06, -inf. */
+/* Appends the shortest decimal that reads back as the same double (or float, if `single`), in the C locale
+ * whatever the process's locale is, always with a '.', an exponent, "inf" or "nan": 1.0, 1e-06, -inf. */
 void text_double(struct text *t, double x, int single);
 /* Reads a decimal or hexadecimal floating number as strtod does, but in the C locale. Returns the end. */
 const char *text_read_double(const char *s, double *out);
 
-/* Equal strings become equal pointers, for the life of the arena. */
+/* Gives equal strings one pointer, for the life of the arena. */
 struct interner {
     struct arena *arena;
     struct map map;

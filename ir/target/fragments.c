@@ -1,23 +1,22 @@
-/* fragments.c: which register of which lane holds what of a tensor core's operands, as data.
+/* fragments.c: which register of which lane holds which element of an mma instruction's operands, as data.
  *
- * mma.sync multiplies a 16 x K by a K x 8 matrix; the lanes of a warp hold them by a linear map, like
- * any layout. For f16 (K = 16), the elements of A as (row, column), with e0, e1, .. the bits of the
- * element's number in a lane:
+ * mma.sync multiplies a 16 x K by a K x 8 matrix; the lanes of a warp hold them by a linear map, like any
+ * layout. For f16 (K = 16), the elements of A as (row, column), with e0, e1, .. the bits of the element's
+ * number in a lane:
  *
  *     e0 (0,1)  e1 (8,0)  e2 (0,8)        lane bits (0,2) (0,4) (1,0) (2,0) (4,0)
  *
  * Elements go into 32-bit registers in order of e, the first one lowest. The layout of a whole tile has the
- * instruction's bits first, then those that repeat it inside a warp, then the warps'. An operand that several
- * warps need is replicated: their bits are zero vectors there.
+ * instruction's bits first, then the bits of further instructions of the same warp, then the warps' bits. An
+ * operand that several warps need is replicated: the vectors of these warp bits are zero.
  *
- *     64x32 A, 4 warps as 2 x 2     reg[(0,1) (8,0) (0,8) (0,16) (16,0)] lane[..] warp[(32,0) (0,0)]
- */
+ *     64x32 A, 4 warps as 2 x 2     reg[(0,1) (8,0) (0,8) (0,16) (16,0)] lane[..] warp[(32,0) (0,0)] */
 #include "ir/target/fragments.h"
 
 enum { ROWS_A = 16, COLUMNS_B = 8 };
 
 // clang-format off
-/* The accumulator is the same for all, and operands are by the width of their elements. */
+/* The accumulator is the same for all; the operands depend on the width of their elements. */
 #define ACC      {16, 8, 2, {{0, 1}, {8, 0}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}}
 #define HALVES_A {16, 16, 3, {{0, 1}, {8, 0}, {0, 8}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}}
 #define HALVES_B {16, 8, 2, {{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}}
@@ -68,7 +67,8 @@ struct warp_split warp_split_for(const struct fragment *g, const struct type *ac
     int warps = log2_floor(num_warps);
     struct warp_split s = {.batch = batch < warps ? batch : warps};
     for (warps -= s.batch; warps > 0; warps--) {
-        bool tall = m - s.m >= n - s.n - 1 || rows_first; /* 16 rows for 8 columns: square is one bit less */
+        /* an instruction has 16 rows for 8 columns, so a square part has one bit more for columns */
+        bool tall = m - s.m >= n - s.n - 1 || rows_first;
         if (s.m < m && (tall || s.n == n))
             s.m++;
         else if (s.n < n)
@@ -92,15 +92,15 @@ static void add_steps(struct layout *l, enum in kind, const struct fragment_step
         layout_add(l, kind, coord_of(l, x[i].row, x[i].column));
 }
 
-/* n bits of the coordinate from `low` on. */
+/* Adds n bits of the coordinate from bit `low` on. */
 static void add_bits(struct layout *l, enum in kind, int low, int n)
 {
     for (int i = 0; i < n; i++)
         layout_add(l, kind, UINT32_C(1) << (low + i));
 }
 
-/* The bits that a role has of dimension d, above the instruction's: its lowest one, those in
- * registers, those of warps. */
+/* Which of dimension d's bits above the instruction's a role has: the lowest one, how many in registers, how
+ * many for warps. */
 struct dim_share {
     int low, regs, warps;
 };
@@ -110,7 +110,8 @@ static void add_regs(struct layout *l, const struct dim_share *x)
     add_bits(l, IN_reg, x->low, x->regs);
 }
 
-/* The warps that share a dimension have its highest bits; where the operand lacks it, zeros. */
+/* Warps divide a dimension by its highest bits; in an operand without the dimension their vectors are
+ * zero. */
 static void add_warps(struct layout *l, const struct dim_share *x, int warps)
 {
     add_bits(l, IN_warp, x->low + x->regs, x->warps);
@@ -166,7 +167,7 @@ static int least(int x, int y)
     return x < y ? x : y;
 }
 
-/* Bits of a dimension as they are given away, from the lowest. */
+/* The bits of a dimension that are not yet assigned, from the lowest. */
 struct supply {
     int low, left;
 };
@@ -180,7 +181,8 @@ static int give(struct layout *l, enum in kind, struct supply *x, int n)
     return n;
 }
 
-/* n bits of columns, rows and batches, in this order of preference; zeros where there are no more. */
+/* Assigns n bits of columns, rows and batches, in this order of preference; zero vectors when none are
+ * left. */
 static void give_all(struct layout *l, enum in kind, struct supply *const *x, int n)
 {
     for (int i = 0; i < 3; i++)
@@ -205,7 +207,7 @@ void layout_fma_acc(struct layout *out, const struct type *t, int num_warps)
                   batch = {rows + columns, t->rank > 2 ? out->dim_bits[0] : 0};
     give(out, IN_reg, &column, least(own_columns, VECTOR));
     own_columns -= least(own_columns, VECTOR);
-    column.left -= own_columns; /* kept for the registers behind lanes and warps */
+    column.left -= own_columns; /* the registers take these bits, after lanes and warps */
     row.left -= own_rows;
     int lanes = LANE_BITS - give(out, IN_lane, &column, LANE_COLUMNS);
     give_all(out, IN_lane, (struct supply *[]){&row, &column, &batch}, lanes);
@@ -217,7 +219,8 @@ void layout_fma_acc(struct layout *out, const struct type *t, int num_warps)
     give(out, IN_reg, &batch, batch.left);
 }
 
-/* An accumulator's vector without what operand `role` lacks, K being zero: coordinates of `to`. */
+/* A vector of the accumulator as a coordinate of `to`, the operand `role`: without the dimension that the
+ * operand lacks; K is zero. */
 static uint32_t operand_coord(const struct layout *to, enum dot_role role, const struct layout *acc,
                               uint32_t v)
 {

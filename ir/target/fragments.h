@@ -1,5 +1,5 @@
-/* fragments.h: how the tensor cores of a warp want their operands in registers: data, and
- * the layouts made of it. */
+/* fragments.h: in which registers and lanes mma instructions of a warp expect their operands: data, and the
+ * layouts made from it. */
 #ifndef NESO_IR_FRAGMENTS_H
 #define NESO_IR_FRAGMENTS_H
 
@@ -19,7 +19,7 @@ struct fragment_part {
 
 /* An mma instruction: M x N x K. */
 struct fragment {
-    const char *name; /* as codegen's row: m16n8k16_f16 */
+    const char *name; /* codegen's instruction: m16n8k16_f16 */
     enum dtype dtype; /* of a */
     enum dtype dtype_b;
     int k;
@@ -30,28 +30,30 @@ struct fragment {
 extern const struct fragment fragments[];
 extern const int nfragments;
 
-/* The instruction with the largest K for a dot of these operands; NULL: none has its types or is so small. */
+/* The instruction with the largest K for a dot of these operands; NULL if none takes its types, or the tile
+ * is too small. */
 const struct fragment *fragment_for(const struct op *dot);
 
-/* How warps share the accumulator of a dot: exponents. Idle warps compute what others compute. A `group` of
- * warps does one instruction, each the matrix below the one before (wgmma); m and n then count groups. */
+/* How warps divide the accumulator of a dot: exponents. Excess warps compute what others compute. A `group`
+ * of warps executes one instruction, each warp 16 rows further down (wgmma); m and n then count groups. */
 struct warp_split {
     int batch, m, n, idle, group;
 };
-/* Square parts, so that operands are read least often; `rows_first`: rows of one warp stay together where
- * they can, so that what follows along a row needs no other warp. */
+/* Divides into parts that are as square as possible, so that operands are read least often. `rows_first`
+ * keeps the rows of a warp whole where it can, so that reductions along a row need no other warp. */
 struct warp_split warp_split_for(const struct fragment *g, const struct type *acc, int num_warps, bool rows_first);
 
-/* The layout of a whole tile, of operand `role`: each warp its part, made of the instruction's matrices. */
+/* The layout of a whole tile as operand `role`: each warp holds its part, which consists of the instruction's
+ * matrices. */
 void layout_fragment(struct layout *out, const struct fragment *g, enum dot_role role, const struct type *t,
                      struct warp_split split);
-/* Do the instruction's matrices stand in l's lowest registers and in its lanes, as `role` wants them? */
+/* Are the instruction's matrices in l's lowest registers and in its lanes, as `role` requires? */
 bool fragment_matches(const struct fragment *g, enum dot_role role, const struct layout *l);
-/* Without tensor cores: each thread computes its own elements of the accumulator, about as
- * many rows as columns. */
+/* The accumulator's layout without tensor cores: each thread computes its own elements, about as many rows as
+ * columns. */
 void layout_fma_acc(struct layout *out, const struct type *t, int num_warps);
-/* What operand `role` (a or b) needs for that: all of K in registers, and what the accumulator's registers,
- * lanes and warps have of the other dimension. */
+/* The layout of operand `role` (a or b) for it: all of K in registers, and the accumulator's registers, lanes
+ * and warps for the other dimension. */
 void layout_fma_operand(struct layout *out, enum dot_role role, const struct type *t, const struct layout *acc);
 
 #endif

@@ -1,5 +1,5 @@
 /* target.c: the GPUs, one row each (see target.h). Limits are those of NVIDIA's tables of compute
- * capabilities; ptx_version is the first version of the PTX language that knows the name. */
+ * capabilities; ptx_version is the first version of PTX that has the target. */
 #include "ir/target/target.h"
 
 #include <stddef.h>
@@ -7,8 +7,8 @@
 
 #define BIT(feature) (UINT64_C(1) << HAS_##feature)
 
-/* What each generation adds to the one before. wgmma, clusters and tensor cores that take fp8 from registers
- * (elsewhere ptxas widens it for them, each time) do not carry over to every later GPU. */
+/* What each generation adds to the previous one. wgmma, clusters, and tensor cores that take fp8 from
+ * registers (on other GPUs ptxas converts fp8 to f16 for every mma) do not carry over to every later GPU. */
 #define AMPERE (BIT(cp_async) | BIT(ldmatrix) | BIT(mma_bf16) | BIT(redux) | BIT(ex2_bf16))
 #define ADA (AMPERE | BIT(mma_fp8) | BIT(cvt_fp8))
 #define SM90                                                                                                 \
@@ -105,8 +105,8 @@ const struct target *target_by_name(const char *name)
     return NULL;
 }
 
-/* Plain targets also run on later devices of the same major number, the "a" ones on their own capability
- * only. */
+/* Targets without "a" also run on later devices of the same major number, those with "a" only on their own
+ * capability. */
 static bool runs_on(const struct target *t, int capability)
 {
     if (t->arch_specific)
@@ -128,7 +128,10 @@ bool target_has(const struct target *t, enum feature f)
     return (t->features & UINT64_C(1) << f) != 0;
 }
 
-enum { WARP = 32, QUARTERS = 4 /* of an SM: each has its registers, and every fourth warp */ };
+enum {
+    WARP = 32,
+    QUARTERS = 4 /* QUARTERS: an SM has four partitions, each with its own registers and every fourth warp */
+};
 
 int target_regs(const struct target *t, int threads)
 {

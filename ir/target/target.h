@@ -1,12 +1,13 @@
-/* target.h: GPUs as data. Generic code asks target_has() or reads a limit; it never compares
- * architecture numbers. */
+/* target.h: the GPUs as data. Generic code asks target_has() or reads a limit; it never compares architecture
+ * numbers. The files of ir/target/: target.c (the GPUs), fragments.h (operands of mma), wgmma.h (operands of
+ * wgmma). */
 #ifndef NESO_IR_TARGET_H
 #define NESO_IR_TARGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a GPU can do; one row each: word, meaning. */
+/* Features of GPUs, one row each: word, meaning. */
 #define FEATURES(X) \
     X(cp_async, "asynchronous copies global to shared (cp.async)") \
     X(ldmatrix, "matrix loads from shared memory") \
@@ -35,12 +36,12 @@ enum feature {
 struct target {
     const char *name;        /* "sm_90a" */
     const char *generation;  /* "Hopper" */
-    int capability;          /* 90: major * 10 + minor, to match a device; not for decisions */
-    bool arch_specific;      /* runs on exactly this capability (the "a") */
-    int ptx_version;         /* lowest .version that accepts it: 80 is 8.0 */
+    int capability;          /* 90: major * 10 + minor, to match a device; no pass decides by it */
+    bool arch_specific;      /* runs only on exactly this capability (the "a") */
+    int ptx_version;         /* the lowest .version that accepts the target: 80 is 8.0 */
     uint64_t features;       /* bit per enum feature */
-    int smem_bytes;          /* dynamic shared memory of a CTA, most */
-    int smem_sm_bytes;       /* of an SM */
+    int smem_bytes;          /* most dynamic shared memory of a CTA */
+    int smem_sm_bytes;       /* shared memory of an SM */
     int regs_sm;             /* 32-bit registers of an SM */
     int regs_thread;         /* most per thread */
     int threads_sm, ctas_sm;
@@ -50,17 +51,17 @@ extern const struct target targets[];
 extern const int ntargets;
 
 const struct target *target_by_name(const char *name);
-/* The best row for a device of this compute capability, NULL if none. */
+/* The best row for a device of this compute capability, NULL if there is none. */
 const struct target *target_for_capability(int major, int minor);
 bool target_has(const struct target *t, enum feature f);
-/* CTAs that an SM holds at once, by their threads and each thread's registers, which come
- * in steps of REGS_UNIT. */
+/* How many CTAs fit an SM at once, by their threads and each thread's registers, which are allocated in
+ * multiples of REGS_UNIT. */
 enum { REGS_UNIT = 8 };
 int target_ctas(const struct target *t, int threads, int regs);
-/* The same by their shared memory, of which the system takes some of its own for each. */
+/* How many fit by their shared memory; the system reserves some for each CTA. */
 int target_ctas_by_memory(const struct target *t, int64_t smem_bytes);
-/* Registers of each thread where so many share an SM, in such steps: of the last a thread cannot
- * name all (regs_thread). */
+/* How many registers each thread can have if so many threads share an SM, a multiple of REGS_UNIT and at most
+ * regs_thread. */
 int target_regs(const struct target *t, int threads);
 
 #endif

@@ -1,20 +1,18 @@
-/* wgmma.c: which dots a warpgroup's tensor cores do, and how their operands lie in
- * registers and in shared memory.
+/* wgmma.c: which dots can wgmma do, and how do its operands lie in registers and in shared memory?
  *
- * Four warps multiply 64 x K by K x N, N up to 256. Each warp has 16 rows of the accumulator, laid out as
- * mma.sync's, with 8 columns after 8 columns in further registers; A in registers is mma.sync's too. B, and A
- * where it does not come from registers, is read from shared memory, where the unit expects this, in bytes,
- * before the swizzle (W: 128, 64, 32; 16 without swizzle), with the indices along k and along m or n
- * exchanged if it is contiguous along the latter (16-bit types only):
+ * Four warps multiply 64 x K by K x N, N up to 256. Each warp has 16 rows of the accumulator, laid out as for
+ * mma.sync, each further 8 columns in further registers; A in registers is laid out as for mma.sync too. B,
+ * and A where it does not come from registers, is read from shared memory. There the unit expects the
+ * following byte offsets before the swizzle (W: 128, 64, 32; 16 without swizzle), with k exchanged for m or n
+ * if the operand is contiguous along the latter (16-bit types only):
  *
- *     k's byte bits below W     themselves: a row of W bytes
+ *     k's byte bits below W     the same bits: a row of W bytes
  *     m's bits 0, 1, 2          W, 2W, 4W: eight rows
- *     m's further bits          S, 2S, ..     any power of two, told in the descriptor
- *     k's further bits          L, 2L, ..     the same
+ *     m's further bits          S, 2S, ..     any power of two, a field of the descriptor
+ *     k's further bits          L, 2L, ..     likewise
  *
  * The swizzle flips bits 4.. of the address by bits 7.., one for each doubling of W over 16. All this is
- * linear, so whether a buffer can be read so is found by asking where it has each single bit of an index.
- */
+ * linear, so the offset of each single bit of an index decides whether a descriptor can describe a buffer. */
 #include "ir/target/wgmma.h"
 
 #include "ir/target/target.h"
@@ -65,25 +63,25 @@ const struct wgmma *wgmma_for(const struct op *dot, const char **why_not)
     else if (!g)
         why = "it does not take these types";
     else if (g->a == DT_f32 && op_int(dot, ATTR_precision) != PREC_tf32)
-        why = "f32 is to be exact";
+        why = "f32 inputs must not be rounded";
     else if (acc->rank != 2)
         why = "a batch of matrices";
     else if (f->num_warps % WGMMA_WARPS != 0)
-        why = "it takes four warps";
+        why = "it needs four warps";
     else if (acc->shape[0] < WGMMA_ROWS)
-        why = "it takes 64 rows";
+        why = "it needs 64 rows";
     else if (acc->shape[1] >> wgmma_split(acc, f->num_warps).n < COLUMNS_LEAST)
         why = "too few columns for all warpgroups";
     else if (a->shape[1] < g->k)
         why = "k is less than an instruction's";
     else if (limit > 0 && limit < a->shape[1])
-        why = "its sums of fp8 are less precise than asked for";
+        why = "its sums of fp8 are less precise than requested";
     if (why_not)
         *why_not = why;
     return why ? NULL : g;
 }
 
-/* With fewer ptxas 13.0 gives up (C7602), for every type and n. */
+/* With fewer registers ptxas 13.0 gives up (C7602), for every type and n. */
 int wgmma_regs_least(int columns, bool a_in_regs)
 {
     enum { OTHER_REGS = 26, A_REGS = 4 };
@@ -97,7 +95,7 @@ static int row_bytes(int inner_bytes)
     return inner_bytes < ROW_BYTES_MOST ? inner_bytes : ROW_BYTES_MOST;
 }
 
-/* How many bits of the address the swizzle flips. */
+/* How many bits of the address the swizzle changes. */
 static int swizzle_bits(int width_bytes)
 {
     return log2_floor(width_bytes / ROW_BYTES_LEAST);
@@ -119,7 +117,7 @@ void layout_wgmma_operand(struct layout *out, const int *shape, int elem_bytes, 
         out->basis[from + i] ^= out->basis[to + i];
 }
 
-/* Where the buffer has each bit of a coordinate, in bytes. */
+/* Finds the offset in bytes that each coordinate bit has in the buffer. */
 static bool find_places(uint32_t *bytes, const struct layout *l, int elem_bytes)
 {
     struct layout bits = *l;
@@ -141,8 +139,8 @@ static bool is_single_bit(uint32_t x)
     return x && !(x & (x - 1));
 }
 
-/* Bits of an index along the contiguous dimension of an instruction's part: themselves below the width, then
- * doubling from a stride, which is found. */
+/* Checks the bits of an index along the contiguous dimension of an instruction's part: below the width they
+ * map to themselves, above it to multiples that double from a stride, which *stride returns. */
 static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width, int *stride)
 {
     for (int i = 0, past = 0; i < nbits; i++)
@@ -157,7 +155,7 @@ static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width,
     return true;
 }
 
-/* And along the other one: eight rows, then doubling from a stride. */
+/* Checks the bits along the other dimension: eight rows, then multiples that double from a stride. */
 static bool fits_rows(const uint32_t *at, int nbits, int width, int *stride)
 {
     for (int i = 0; i < nbits; i++) {
@@ -171,7 +169,8 @@ static bool fits_rows(const uint32_t *at, int nbits, int width, int *stride)
 
 static bool fits(struct wgmma_view *v, int elem_bytes, int width, int mn_bits, int k_bits)
 {
-    int inner = ROW_BYTES_LEAST, rows = ROW_BYTES_LEAST; /* strides; those that do not occur are anything */
+    /* strides; one that does not occur may have any value */
+    int inner = ROW_BYTES_LEAST, rows = ROW_BYTES_LEAST;
     if (!fits_inner(v->trans ? v->mn : v->k, v->trans ? mn_bits : k_bits, elem_bytes, width, &inner) ||
         !fits_rows(v->trans ? v->k : v->mn, v->trans ? k_bits : mn_bits, width, &rows))
         return false;
@@ -184,8 +183,8 @@ static bool fits(struct wgmma_view *v, int elem_bytes, int width, int mn_bits, i
     return true;
 }
 
-/* The bits of one dimension, without the swizzle; each must be one bit of the address, so
- * that starts can be added. */
+/* Gives the offsets of one dimension's bits without the swizzle. Each must be one bit of the address, so that
+ * start addresses can be added. */
 static bool take_bits(uint32_t *to, const uint32_t *bytes, int n, int width)
 {
     uint32_t flips = (UINT32_C(1) << swizzle_bits(width)) - 1;

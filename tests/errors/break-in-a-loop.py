@@ -12,6 +12,6 @@ def k(x, n):
         tl.store(x + i, 0.0)
 
 # expect: exit 2
-# break-in-a-loop.py:11:13: error: unsupported AST node type: Break: make it `while` with a condition that ends it, or a flag that the rest of the body and the next rounds ask by `if` [kernel-break]
+# break-in-a-loop.py:11:13: error: unsupported AST node type: Break: use `while` with a condition that ends it, or a flag that the rest of the body and later iterations test with `if` [kernel-break]
 #    11 |             break
 #       |             ^~~~~

@@ -10,6 +10,6 @@ def square(A, B, C, N: tl.constexpr):
     tl.store(C + i, tl.dot(tl.load(A + i), tl.load(B + i)))
 
 # expect: exit 2
-# dot-with-too-few-registers.py:10:21: error: a dot of warpgroups takes 30 registers of a thread at least, and here a thread has 24: allow more (maxnreg), or use fewer warps [dot-registers]
+# dot-with-too-few-registers.py:10:21: error: wgmma needs at least 30 registers per thread, and a thread has 24 here: allow more (maxnreg), or use fewer warps [dot-registers]
 #    10 |     tl.store(C + i, tl.dot(tl.load(A + i), tl.load(B + i)))
 #       |                     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~

@@ -45,19 +45,19 @@ def k(x):
     tl.store(x + i, y + N)
 
 # expect: exit 2
-# global-variable.py:39:31: error: 'N' is a global variable that is no constexpr: what a kernel has compiled would not change with it [global]
+# global-variable.py:39:31: error: 'N' is a global variable but not a constexpr: a compiled kernel would not notice that its value changes [global]
 #    39 |     tl.store(x + tl.arange(0, N), y)
 #       |                               ^
 # hint: write `N = tl.constexpr(...)` where it is defined (annotating it does not do), or give it to the kernel as a tl.constexpr parameter
-# global-variable.py:40:25: error: 'ANNOTATED' is a global variable that is no constexpr: what a kernel has compiled would not change with it [global]
+# global-variable.py:40:25: error: 'ANNOTATED' is a global variable but not a constexpr: a compiled kernel would not notice that its value changes [global]
 #    40 |     tl.store(x + i, y + ANNOTATED)
 #       |                         ^~~~~~~~~
 # hint: write `ANNOTATED = tl.constexpr(...)` where it is defined (annotating it does not do), or give it to the kernel as a tl.constexpr parameter
-# global-variable.py:41:8: error: 'NAME' is a global variable that is no constexpr: what a kernel has compiled would not change with it [global]
+# global-variable.py:41:8: error: 'NAME' is a global variable but not a constexpr: a compiled kernel would not notice that its value changes [global]
 #    41 |     if NAME == "leaky":
 #       |        ^~~~
 # hint: write `NAME = tl.constexpr(...)` where it is defined (annotating it does not do), or give it to the kernel as a tl.constexpr parameter
-# global-variable.py:26:20: error: 'M' is a global variable that is no constexpr: what a kernel has compiled would not change with it [global]
+# global-variable.py:26:20: error: 'M' is a global variable but not a constexpr: a compiled kernel would not notice that its value changes [global]
 #    26 |         return x + M
 #       |                    ^
 #       in inner, called at global-variable.py:43:21

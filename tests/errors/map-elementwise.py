@@ -32,7 +32,7 @@ def wrong(X, N: tl.constexpr):
     tl.store(X + i, tl.map_elementwise(i, small))
 
 # expect: exit 2
-# map-elementwise.py:28:21: error: a function of single elements may only compute: it contains store [combine-effects]
+# map-elementwise.py:28:21: error: a function that is applied to single elements cannot have effects: it contains store [combine-effects]
 #    28 |     tl.store(X + i, tl.map_elementwise(writes, i, X))
 #       |                     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 # map-elementwise.py:29:21: error: the function that is mapped must return numbers, found <[2], int32> [map-result]

@@ -14,9 +14,9 @@ flags = torch.zeros(2, dtype=torch.int32, device='cuda')
 stuck[(2,)](flags)
 
 # expect: exit 1
-# programs-that-wait-in-vain.py:9:5: error: programs wait in vain in program (0, 0, 0): it and 1 more program wait in loops, and nothing changes what they read [deadlock]
+# programs-that-wait-in-vain.py:9:5: error: deadlock between programs in program (0, 0, 0): it and 1 more program wait in loops, and nothing changes what they read [deadlock]
 #     9 |     while tl.atomic_add(flags + 1 - pid, 0) == 0:
 #       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-# programs-that-wait-in-vain.py:14:1: error: RuntimeError: programs wait in vain in program (0, 0, 0): it and 1 more program wait in loops, and nothing changes what they read [launch-failed]
+# programs-that-wait-in-vain.py:14:1: error: RuntimeError: deadlock between programs in program (0, 0, 0): it and 1 more program wait in loops, and nothing changes what they read [launch-failed]
 #    14 | stuck[(2,)](flags)
 #       | ^~~~~~~~~~~~~~~~~~

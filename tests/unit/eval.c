@@ -221,8 +221,8 @@ TEST(kernels_refuse_what_the_language_lacks)
     } rows[] = {
         {"    tl.store(X, C + n)\n", ""},
         {"    for i in range(n): break\n",
-         "13:24 unsupported AST node type: Break: make it `while` with a condition that ends it, or a flag "
-         "that the rest of the body and the next rounds ask by `if`\n"},
+         "13:24 unsupported AST node type: Break: use `while` with a condition that ends it, or a flag "
+         "that the rest of the body and later iterations test with `if`\n"},
         {"    try: pass\n    except: pass\n", "13:5 unsupported AST node type: Try\n"},
         {"    raise ValueError\n", "13:5 unsupported AST node type: Raise\n"},
         {"    import math\n", "13:5 unsupported AST node type: Import\n"},

@@ -54,7 +54,8 @@ TEST(types_follow_the_rules)
         {"%a = bitcast %p : i32", "bitcast does not make i32 of ptr<f32>"},
         {"%a = bitcast %n : tile<1xf32>", "bitcast does not make tile<1xf32> of i32"},
         {"%a = program_id axis=3 : i32", "axis is 3, expected 0 to 2"},
-        {"%a = range start=0 end=3 : tile<4xi32>", "a range of no power of two of numbers of 32 bits"},
+        {"%a = range start=0 end=3 : tile<4xi32>",
+         "the size of a range must be a power of two, its numbers must fit 32 bits"},
         {"%a = range start=0 end=4 : tile<8xi32>", "%a is tile<8xi32>, and should be tile<4xi32>"},
         {"%a = splat %n : tile<4xf32>", "splat of i32 gives no tile<4xf32>"},
         {"%a = splat %n : i32", "splat of i32 gives no i32"},
@@ -106,7 +107,7 @@ TEST(tiles_follow_the_rules)
          "the region of reduce has 1 arguments, expected 2"},
         {"%a = reduce %t axis=1 : tile<4xi32> (%d: i32, %e: f32) {\nyield %d\n}", "%e is f32, expected i32"},
         {"%a = reduce %t axis=1 : tile<4xi32> (%d: i32, %e: i32) {\nyield %d, %e\n}",
-         "yield hands on 2 values, expected 1"},
+         "yield yields 2 values, expected 1"},
         {"%a = reduce %t, %i axis=0 : tile<8xi32>, tile<8xi32> (%d: i32, %e: i32) {\nyield %d\n}", NULL},
         {"%a = reduce %t axis=1 : tile<4xi32> (%d: i32, %e: i32) {\nyield %e\n}", ""},
     };
@@ -127,10 +128,10 @@ TEST(control_is_whole)
     } rows[] = {
         {"", "the kernel does not end in return"},
         {"return\nreturn", "return is not at the end of its block"},
-        {"if %c {\nyield\n} else {\n}\nreturn", "a block of if has no end"},
+        {"if %c {\nyield\n} else {\n}\nreturn", "a block of if has no terminator"},
         {"if %c {\nreturn\n} else {\nyield\n}\nreturn", ""},
         {"if %n {\nyield\n} else {\nyield\n}\nreturn", "the condition is i32, expected i1"},
-        {"%r = if %c : i32 {\nyield %n\n} else {\nyield\n}\nreturn", "yield hands on 0 values, expected 1"},
+        {"%r = if %c : i32 {\nyield %n\n} else {\nyield\n}\nreturn", "yield yields 0 values, expected 1"},
         {"%r = if %c : i32 {\nyield %n\n} else {\nyield %x\n}\nreturn", "%x is f32, expected i32"},
         {"for %i = %n to %n step %n {\nif %c {\nreturn\n} else {\nyield\n}\nyield\n}\nreturn",
          "a region of if ends in return"},
@@ -188,7 +189,7 @@ TEST(broken_structures_are_found)
 
     f = parsed(&w);
     f->body->last->prev = NULL;
-    CHECK_STR(verified(f), "an op does not know its place");
+    CHECK_STR(verified(f), "an op has a wrong back link");
     world_free(&w);
 
     f = parsed(&w);
@@ -292,7 +293,7 @@ TEST(degrees_demand_and_forbid)
     expect("scheduled", layouts, convert, "a convert through shared memory in a function that is scheduled");
     expect("traced", layouts, "%a = splat %n : tile<512xi32,#v>\nreturn",
            "tile<512xi32,{reg[1 2] lane[4 8 16 32 64] warp[128 256]}> in a function that is traced");
-    expect("scheduled", layouts, "ready\nreturn", "ready stands in no role");
+    expect("scheduled", layouts, "ready\nreturn", "ready is outside of every role");
     expect("traced", layouts, "%a = shared_alloc : shared<16xi32,#off>\nreturn",
            "shared_alloc in a function that is traced");
 }
@@ -311,6 +312,6 @@ TEST(warpgroups_stagger_where_there_are_some)
     const char *wrong = func_verify(w.m.funcs.at[0], &at);
     CHECK(wrong != NULL);
     if (wrong)
-        CHECK_STR(wrong, "barrier stands between stagger_wait and stagger_arrive");
+        CHECK_STR(wrong, "barrier is between stagger_wait and stagger_arrive");
     world_free(&w);
 }
