@@ -1,4 +1,5 @@
-/* branch_over_masked.c: what only a masked store needs is jumped over where the store is off.
+/* branch_over_masked.c: branch over the instructions that only a masked store needs, in threads where the
+ * mask is false.
  *
  *     a = ...                                        a = ...
  *     b = cvt a                                      @!p bra L
@@ -7,31 +8,32 @@
  *     @p st [q], c                                   @p st [q], c
  *                                                 L: d = add a, 1
  *
- * A row that ends within its tile leaves threads, and often whole warps, without elements in the last
- * vectors: a layer norm of 5120 columns in a tile of 8192 computed 37 percent of its results for nothing. And
- * a vector leaves as soon as it is done, where the assembler would mix what all of them need.
+ * If a row ends within its tile, threads and often whole warps have no elements in the last vectors: a layer
+ * norm of 5120 columns in a tile of 8192 computed 37 percent of its results for nothing. The branches also
+ * make each store follow its own computation, where ptxas would interleave the computations of all stores.
  *
- * Such are pure instructions of the store's block whose results nobody else uses. They move down to the
- * store, so nothing that they read may change on the way. Threads of a warp may part here, and meet behind
- * the store. Needs: the final order, and registers enough. Not where warps have roles: their units want all
- * threads of a warp together.
- */
+ * The instructions are pure, in the store's block, and only the store uses their results. They move down to
+ * the store, so the registers that they read may not change in between. Threads of a warp may diverge at the
+ * branch, and reconverge behind the store. The pass needs the final order and enough registers. It leaves
+ * kernels with warp roles alone, whose asynchronous instructions need converged warps. */
 #include "codegen/mir.h"
 
 #include <string.h>
 
-enum { LEAST = 48 /* instructions worth a jump */, LOOK_BACK = 2048, NOWHERE = -1 };
+enum { LEAST = 48 /* least number of instructions that is worth a branch */, LOOK_BACK = 2048, NOWHERE = -1 };
 
 struct skip_reg {
-    int uses, ndefs;   /* in the kernel; a definition that keeps what was there is a use too */
-    int inside;        /* uses by what moves to the store that is looked at */
-    int store, change; /* for which store `inside` counts; for which one a definition stays behind */
+    /* uses and definitions in the kernel; a definition that keeps the old value also counts as a use */
+    int uses, ndefs;
+    int inside; /* uses by instructions that move to the current store */
+    /* number of the store for which `inside` counts; number of the one for which a definition stays behind */
+    int store, change;
 };
 
 struct skip {
     struct mir *m;
     struct skip_reg *regs;
-    int *at; /* the first of each old block's */
+    int *at; /* at[b]: the first new block of old block b */
 };
 
 static void count(struct skip *s)
@@ -69,7 +71,7 @@ static void take_inside(struct skip *s, const struct insn *in, int store)
         use_inside(s, in->guard, store);
 }
 
-/* Between here and the store, does something that stays change the register? */
+/* Does an instruction that stays in place between here and the store change the register? */
 static bool changes(const struct skip *s, int reg, int store)
 {
     return s->regs[reg].ndefs > 1 && s->regs[reg].change == store;
@@ -100,13 +102,13 @@ static bool may_move(const struct skip *s, const struct insn *in, int store)
     return true;
 }
 
-/* Notes in `to` what moves to the store at `at`; returns how many do. `number`: of the
- * store, in the kernel. */
+/* Marks in `to` the instructions that move to the store at `at`; returns how many do. `number` is the store's
+ * number in the kernel. */
 static int find_needs(struct skip *s, const struct mblock *b, int at, int number, int *to)
 {
     int n = 0;
     struct insn store = *b->insns.at[at];
-    store.guard = -1; /* the jump asks for it, in front of all */
+    store.guard = -1; /* the branch in front of the block tests the guard */
     take_inside(s, &store, number);
     for (int i = at - 1; i >= 0 && at - i < LOOK_BACK; i--) {
         const struct insn *in = b->insns.at[i];
@@ -139,7 +141,7 @@ static void jump_over(struct skip *s, struct mblock *from, const struct insn *st
     jump->op = store->op;
 }
 
-/* The block anew; to[i]: the store that an instruction moves to. */
+/* Rebuilds the block; to[i] is the store to which instruction i moves. */
 static void split(struct skip *s, const struct mblock *b, const int *to)
 {
     struct mblock *now = mir_block(s->m, b->dominator < 0 ? b->dominator : s->at[b->dominator], b->depth);
@@ -168,8 +170,8 @@ static void mend_labels(struct skip *s, const struct mblock *b)
                 b->insns.at[i]->opnds[k].n = s->at[b->insns.at[i]->opnds[k].n];
 }
 
-/* Which instructions of a block move to which stores: the positions of these in to[], where it is worth
- * it. */
+/* Finds which instructions of a block move to which stores: to[i] is the store's position where the branch
+ * pays off. */
 static int *find_stores(struct skip *s, const struct mblock *b, int *number, int *nfound)
 {
     int *to = NEW_ARRAY(s->m->arena, b->insns.n + 1, int);
@@ -202,7 +204,7 @@ bool skip(struct mir *m)
     s.at = NEW_ARRAY(m->arena, nold, int);
     for (int b = 0; b < nold; b++)
         split(&s, old[b], to[b]);
-    for (int b = 0; b < nold; b++) /* not the new jumps */
+    for (int b = 0; b < nold; b++) /* the new branches are right already */
         mend_labels(&s, old[b]);
     return true;
 }

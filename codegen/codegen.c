@@ -1,4 +1,5 @@
-/* codegen.c: the stages in order (twice, if registers are short), and the instruction table as help. */
+/* codegen.c: runs the stages of code generation in order (twice if registers are short), and prints the
+ * instruction table for help. */
 #include "codegen/mir.h"
 
 static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_info *info,
@@ -17,8 +18,7 @@ static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_i
     if (frugal)
         remat(m);
     *live = schedule(m);
-    bool has_room =
-        (*live)->peak_regs <= func_regs_most(f) * 3 / 4; /* across jumps the assembler wants more */
+    bool has_room = (*live)->peak_regs <= func_regs_most(f) * 3 / 4; /* ptxas needs more across jumps */
     if (has_room && skip(m))
         *live = liveness_of(m);
     diag_hurry(d, f->loc);
@@ -27,7 +27,7 @@ static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_i
     return m;
 }
 
-/* What no GPU takes is said here, before an assembler does. */
+/* Reports what exceeds the limits of every GPU before ptxas refuses it. */
 static void check_limits(const struct func *f, const struct ptx_info *info)
 {
     enum { PARAMS_MOST_BYTES = 4352 };

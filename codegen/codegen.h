@@ -1,4 +1,10 @@
-/* codegen.h: from scheduled IR to PTX text. */
+/* codegen.h: code generation: from scheduled IR to PTX text.
+ *
+ * The files of codegen/ in reading order: mir.h (machine IR and the stages), insns.h (PTX instructions as
+ * data), select/ (tile ops to instructions), peephole.c with simplify.c and fuse.c (fewer instructions),
+ * remat.c (rematerialization), schedule.c (order within blocks), branch_over_masked.c (branches around masked
+ * stores), liveness.c, pressure.c (register reports), regalloc.c (register names), emit.c (PTX text),
+ * codegen.c (the driver). */
 #ifndef NESO_CODEGEN_CODEGEN_H
 #define NESO_CODEGEN_CODEGEN_H
 
@@ -11,20 +17,23 @@ struct ptx_param {
     int offset_bytes, bytes;
 };
 
-/* What codegen learnt. */
+/* What codegen tells the runtime about the PTX. */
 struct ptx_info {
     int num_threads;
     int shared_bytes;
-    int persistent;    /* CTAs on each SM run all programs; the grid's three axes, as u32, follow the parameters (maps
-                        * come after); 0: a CTA a program */
-    bool puts;         /* some maps are stored through */
-    int packs;         /* a CTA of n warps runs as many programs along axis 0, for n up to this; 0: one program */
-    int pair_multiple; /* CTAs go in pairs where axis 0 (persistent: the grid) is a multiple of it; 0: never */
-    int ptx_version;   /* the lowest that suffices: 80 is 8.0 */
-    int live_regs;     /* most 32-bit registers live at once, as computed here */
-    struct loc peak;   /* where */
+    /* CTAs on each SM that together run all programs; the grid's three axes, as u32, follow the parameters,
+     * the tensor maps follow these; 0: each CTA runs one program */
+    int persistent;
+    bool puts;         /* TMA stores use some of the maps */
+    int packs;         /* a CTA of n warps runs n programs along axis 0, for n up to this; 0: one program */
+    /* CTAs are launched in pairs where axis 0 (persistent: the grid) is a multiple of this; 0: never */
+    int pair_multiple;
+    int ptx_version;   /* the lowest version that suffices: 80 is 8.0 */
+    int live_regs;     /* most 32-bit registers live at once, by neso's count */
+    struct loc peak;   /* the place where that is */
     VEC(struct ptx_param) params;
-    /* The launch plan: tensor maps follow the parameters, 128 bytes each; guards that must hold. */
+    /* The launch plan: tensor maps follow the parameters, 128 bytes each; guards are conditions on the
+     * arguments. */
     const struct tensor_map *maps;
     const struct expr *guards;
     int nmaps, nguards;
@@ -34,14 +43,14 @@ struct codegen_options {
     bool verbose;           /* a comment per tile op */
     bool debug_loc;         /* .loc lines (default on) */
     bool emit_mir;          /* print machine IR instead of PTX */
-    struct text *registers; /* gets how many are live where; NULL: nobody asks */
+    struct text *registers; /* gets a report of the live registers; NULL: none */
 };
 
 /* Appends the text of f (one .entry) with its module header to `out`. f must be scheduled. Errors unwind or
- * stand in diag. */
+ * are in diag. */
 void codegen_emit(struct func *f, const struct codegen_options *o, struct text *out, struct ptx_info *info);
 
-/* Of a struct ptx_info, as expr_print asks for it. */
+/* The name of parameter i of a struct ptx_info; the callback of expr_print. */
 const char *ptx_param_name(const void *info, int64_t i);
 
 /* Prints the instruction table, for `neso help insns`. */

@@ -1,7 +1,5 @@
-/* emit.c: machine IR to text. The only file that spells PTX, and it decides nothing: words come from
- * insns.h, names from the allocation. The .version is the lowest that knows the target and every instruction
- * in use.
- */
+/* emit.c: prints machine IR as PTX text. No other file spells PTX: words come from insns.h, names from the
+ * allocation. The .version is the lowest that has the target and every instruction in use. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -11,10 +9,10 @@ struct emitter {
     const struct allocation *alloc;
     const struct codegen_options *o;
     struct text *out;
-    int ctas; /* that an SM should have room for; 0: ptxas decides */
+    int ctas; /* CTAs for which an SM should have enough registers; 0: ptxas decides */
 };
 
-/* -- numbers, without printf: most of the text is these -- */
+/* -- numbers, without printf, since most of the text is numbers -- */
 
 static void put_uint(struct text *out, uint64_t x)
 {
@@ -72,7 +70,7 @@ static void put_imm(struct text *out, struct opnd x)
     }
 }
 
-/* Names of ours have a '$', which no kernel's name has. */
+/* neso's names contain a '$'; names of kernels do not. */
 static void put_label(struct text *out, int block)
 {
     text_str(out, "$L");
@@ -111,7 +109,7 @@ static void put_opnd(const struct emitter *e, struct opnd x)
     }
 }
 
-/* n operands with commas between. */
+/* n operands, separated by commas. */
 static void put_list(const struct emitter *e, const struct opnd *x, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -120,7 +118,7 @@ static void put_list(const struct emitter *e, const struct opnd *x, int n)
     }
 }
 
-/* What one word of a row stands for; returns how many operands that are. */
+/* Prints the operands that one word of a row describes; returns how many these are. */
 static int put_word(const struct emitter *e, const struct insn *in, const struct insn_word *w,
                     const struct opnd *x)
 {
@@ -140,8 +138,8 @@ static int put_word(const struct emitter *e, const struct insn *in, const struct
     return n;
 }
 
-/* By the words of the row; of its optional operands there may be fewer. What stands behind them is
- * read, but not spelled. */
+/* Prints the operands that the words of the row describe; the row's optional ones may be missing. Operands
+ * behind them are read but not printed. */
 static void put_opnds(const struct emitter *e, const struct insn *in)
 {
     struct insn_word w;
@@ -170,7 +168,7 @@ static void put_loc(const struct emitter *e, const struct insn *in)
     text_char(e->out, '\n');
 }
 
-/* PTX declares functions that it calls, and the call names what comes back and what is passed. */
+/* PTX needs a declaration of each called function; the call lists its results and arguments. */
 static void put_call(const struct emitter *e, const struct insn *in)
 {
     text_str(e->out, "call (");
@@ -180,7 +178,7 @@ static void put_call(const struct emitter *e, const struct insn *in)
     text_str(e->out, ");\n");
 }
 
-/* A user's text, in which $0, $1, ... are the operands, and $$ a dollar. */
+/* A user's text, in which $0, $1, ... are the operands, and $$ is a dollar. */
 static void put_asm(const struct emitter *e, const struct insn *in)
 {
     struct text *out = e->out;
@@ -247,7 +245,7 @@ static void put_insn(const struct emitter *e, const struct insn *in)
     text_str(out, ";\n");
 }
 
-/* Which blocks are jumped to. */
+/* Which blocks are jump targets. */
 static const bool *find_labels(const struct mir *m)
 {
     bool *labels = NEW_ARRAY(m->arena, m->blocks.n + 1, bool);
@@ -289,7 +287,9 @@ static void put_body(const struct emitter *e)
             const struct insn *in = e->m->blocks.at[b]->insns.at[i];
             bool moves = in->form.code == INSN_setmaxnreg_inc || in->form.code == INSN_setmaxnreg_dec;
             if (moves &&
-                e->ctas > 1) /* each has too few then for what its roles would ask for, and enough without */
+                /* with several CTAs each has too few registers for the counts that its roles would request,
+                 * and enough without */
+                e->ctas > 1)
                 continue;
             if (e->o->verbose && in->op && in->op != last_op)
                 put_op_comment(e, last_op = in->op);
@@ -318,7 +318,7 @@ static int version_of(const struct mir *m)
     return version;
 }
 
-/* The path's last part, without what a PTX string cannot hold. */
+/* The path's last part, without characters that a PTX string cannot contain. */
 static void put_base_name(struct text *out, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -326,7 +326,7 @@ static void put_base_name(struct text *out, const char *path)
         text_char(out, *p == '"' || *p == '\\' || (unsigned char)*p < ' ' ? '_' : *p);
 }
 
-/* Files by number as .loc uses them. */
+/* Declares the files with the numbers that .loc uses. */
 static void put_files(const struct emitter *e)
 {
     const struct diag *d = e->m->func->module->diag;
@@ -376,9 +376,9 @@ static int threads_most(const struct ptx_info *info)
     return info->num_threads * (info->packs ? info->packs : 1);
 }
 
-/* Left to itself, ptxas trades registers for more threads on an SM, and may spill then; where dots are,
- * threads matter less than registers. `info` gets how many CTAs of a persistent kernel an SM has room for:
- * one alone leaves the tensor cores idle between the steps of a small tile. */
+/* How many CTAs an SM should have registers for. If ptxas decides, it prefers more threads on an SM over
+ * registers, and may then spill; for dots, registers matter more than threads. `info` gets how many CTAs of a
+ * persistent kernel fit an SM: with only one, the tensor cores idle between the steps of a small tile. */
 static int ctas_wanted(const struct mir *m, struct ptx_info *info)
 {
     enum { CTAS_MOST = 2, REGS_LEAST = 64, SPARE = 8, SPARE_WGMMA = 3 };
@@ -386,8 +386,8 @@ static int ctas_wanted(const struct mir *m, struct ptx_info *info)
     bool warpgroups = mir_has(m, OP_wgmma);
     if (!warpgroups && !mir_has(m, OP_dot))
         return 0;
-    /* About what ptxas needs besides what is counted here; where two dots follow each other
-     * it gets by with less. */
+    /* an estimate of the registers that ptxas needs beyond the live ones; it needs fewer of them where two
+     * dots follow each other */
     int regs = info->live_regs + (warpgroups ? SPARE_WGMMA : SPARE);
     int room = target_ctas(t, threads_most(info), regs < REGS_LEAST ? REGS_LEAST : regs);
     bool shared_out = m->func->extra_warps > 1; /* by setmaxnreg */
@@ -410,7 +410,8 @@ const char *ptx_param_name(const void *info, int64_t i)
     return ((const struct ptx_info *)info)->params.at[i].name;
 }
 
-/* Who launches this text by hand would not miss them, as one misses a map. */
+/* Prints the guards as comments: whoever launches this text by hand notices a missing map, but not a broken
+ * guard. */
 static void put_guards(const struct emitter *e, const struct ptx_info *info)
 {
     for (int i = 0; i < info->nguards && !info->nmaps; i++) {

@@ -1,24 +1,24 @@
-/* fuse.c: two instructions into one, where the first is there for the second only.
+/* fuse.c: which two instructions can become one? The first one must have no other use.
  *
  *     mul t, a, b; add d, t, c         =>     mad d, a, b, c         floats: fma, if the kernel allows it; also shifts
  *     setp q, x, y; and d, q, s        =>     setp.and d, x, y, s
  *     setp q, x < y; not d, q          =>     setp d, x >= y         integers
  *     ld x; add t, x, y; selp d, t, x, p  =>  ld d; @p add d, d, y
  *
- * and cheaper ones for powers of two, where no addition wanted the product.
- */
+ * It also replaces multiplications and divisions by powers of two that were not fused. */
 #include "codegen/peephole.h"
 
 #include <string.h>
 
-/* The definition of x, a register or not, if it stands in this block and so many uses are all there are. */
+/* The definition of x, if x is a register, the definition is in this block, and x has exactly so many
+ * uses. */
 static struct insn *def_for(const struct peep *p, const struct mblock *b, struct opnd x, int nuses)
 {
     const struct reg_info *r = is_reg(x) ? &p->regs.at[x.n] : NULL;
     return r && r->nuses == nuses && r->block == b->index ? r->def : NULL;
 }
 
-/* The same, if it is this instruction, and nobody else uses it. */
+/* Likewise, if the definition is this instruction and x has one use. */
 static struct insn *only_for(const struct peep *p, const struct mblock *b, struct opnd x, enum insn_code code)
 {
     struct insn *in = def_for(p, b, x, 1);
@@ -44,8 +44,8 @@ static void drop_use(struct peep *p, struct opnd x)
         p->regs.at[x.n].nuses--;
 }
 
-/* x * y + z in one instruction, if x * y is there for this only. The product's own operands get the use
- * instead. */
+/* x * y + z in one instruction, if this is the only use of x * y. The uses of the product's operands move to
+ * the new instruction. */
 static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in, struct opnd product,
                          struct opnd z)
 {
@@ -68,7 +68,7 @@ static bool fuse_product(struct peep *p, const struct mblock *b, struct insn *in
     } else {
         mul = p->m->func->fp_fusion ? only_for(p, b, product, INSN_mul) : NULL;
         bool nearest = (form.mods[0] == MOD_none || form.mods[0] == MOD_rn) &&
-                       !form.mods[1]; /* flushing: libdevice's own */
+                       !form.mods[1]; /* flushing: only libdevice uses it */
         if (!mul || !nearest || mul->form.type != form.type ||
             memcmp(mul->form.mods, form.mods, sizeof form.mods))
             return false;
@@ -90,7 +90,7 @@ static bool fuse_add(struct peep *p, const struct mblock *b, struct insn *in)
                              fuse_product(p, b, in, in->opnds[2], in->opnds[1]));
 }
 
-/* setp q, x, y; not r, q  =>  setp of the contrary, which floats do not have (NaN). */
+/* setp q, x, y; not r, q  =>  setp of the inverse comparison; floats have none (NaN). */
 static void fuse_not(struct peep *p, const struct mblock *b, struct insn *in)
 {
     static const uint8_t contrary[MOD_count] = {[MOD_eq] = MOD_ne, [MOD_ne] = MOD_eq, [MOD_lt] = MOD_ge,
@@ -136,7 +136,7 @@ static void fuse_and(struct peep *p, const struct mblock *b, struct insn *in)
         fuse_setp(p, b, in, in->opnds[2], in->opnds[1]);
 }
 
-/* Is it x and something else that it computes with, and can it be done later? */
+/* Does the instruction compute from x and another operand, and can it execute later? */
 static bool computes_from(const struct peep *p, const struct insn *in, struct opnd x)
 {
     return in->guard < 0 && in->ndefs == 1 && in->nopnds == 3 && insn_has(in, PURE) && !insn_has(in, WARP) &&
@@ -144,7 +144,8 @@ static bool computes_from(const struct peep *p, const struct insn *in, struct op
            (!is_reg(in->opnds[2]) || p->regs.at[in->opnds[2].n].stable);
 }
 
-/* A choice between x and what is computed from x, which nobody else wants: computed in its place, or not. */
+/* A choice between x and a value computed from x that has no other use: becomes a guarded computation in
+ * place. */
 static void fuse_selp(struct peep *p, const struct mblock *b, struct insn *in)
 {
     struct opnd *x = in->opnds;
@@ -174,7 +175,7 @@ static int log2_exact(int64_t x)
     return is_power_of_two(x) ? log2_floor(x) : -1;
 }
 
-/* By powers of two: multiplications that found no addition, and unsigned divisions. */
+/* Multiplications that were not fused, and unsigned divisions, by powers of two. */
 static void cheapen(struct insn *in)
 {
     struct opnd *y = &in->opnds[2];
@@ -195,7 +196,7 @@ static void cheapen(struct insn *in)
     }
 }
 
-/* Backwards: an addition takes its product before the product becomes a shift. */
+/* Goes backwards, so that an addition takes its product before the product becomes a shift. */
 void peep_fuse_block(struct peep *p, const struct mblock *b)
 {
     for (int i = b->insns.n - 1; i >= 0; i--) {

@@ -1,30 +1,29 @@
-/* insns.h: the vocabulary of PTX, as data: register classes, types, words between the dots, instructions.
- * Included with one of CLASS, PTYPE, MOD, LATENCY or INSN defined; see mir.h. Selection, liveness, emission
- * and help read the same rows, and an instruction's text is mnemonic, then its modifiers in the order in
- * which it holds them, then its types, each after a dot.
+/* insns.h: the instructions of PTX as data: register classes, types, modifiers (the words between dots),
+ * instructions. It is included with one of CLASS, PTYPE, MOD, LATENCY or INSN defined; see mir.h. Selection,
+ * liveness, emission and help read the same rows, and an instruction's text is mnemonic, then its modifiers
+ * in the order in which it holds them, then its types, each after a dot.
  *
  *   INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning)
  *
  *   mnemonic   `#` in it: the form's number, as the 256 of m64n256k16 and the 2 of tensor.2d
- *   operands   in order, results first; emit.c spells them so, and the emulator refuses what does not fit:
+ *   operands   in order, results first; emit.c prints them so, and the emulator refuses text that does not match:
  *                  d        a result, in a register           [p]      an address
  *                  a        a register or a constant          [p:s]    an address in space s
  *                  %a       a register                        [t{x}]   a tensor map's address and as many coordinates
  *                  #n       a constant                                 as the number says
- *                  &a       also what stands for a place: a   _        a result that nobody wants (no operand)
- *                           variable, a parameter             _|d      that and a predicate
+ *                  &a       also an address constant: a            _        an unused result (no operand)
+ *                           variable, a parameter             _|d      an unused result and a predicate
  *                  {x}      a vector in braces, as long as the instruction says; {x4}: always 4
  *                  a|{%a4}  either                            x?       may be absent
- *              Behind a colon stands an operand's type where it is not the instruction's: a PTYPE; wide (twice its
+ *              A colon precedes an operand's type where it is not the instruction's: a PTYPE; wide (twice its
  *              bits), from (its second type), piece (of its bits, an equal part for each of a vector)
  *   result     class of the register `d`: own (of the instruction's type), wide (twice its bits), pred, or none
  *   traits     those of ir.h's tile ops: PURE (depends on its operands only), COMMUTES (a and b), READS, WRITES
- *              (memory), EFFECT (keeps its place), TERMINATOR (leaves the block), and WARP (all lanes of the warp
- *              take part: it stays in its block), TIED (its results are operands too, unless it is `fresh`), PINNED (what
- *              is before stays before, what is behind stays behind)
- *   ptx        first version of the language that has it, on targets that have it at all: 70 is 7.0
- *   latency    row of LATENCY
- */
+ *              (memory), EFFECT (is not moved), TERMINATOR (leaves the block), and WARP (all lanes of the warp
+ *              take part: it stays in its block), TIED (it also reads its results, unless it is `fresh`), PINNED (no
+ *              instruction moves past it)
+ *   ptx        first version of PTX that has it, on targets that have it: 70 is 7.0
+ *   latency    row of LATENCY */
 
 #ifdef CLASS
 /*    word  prefix  type    bits  32-bit registers that one takes */
@@ -63,7 +62,7 @@ PTYPE(e5m2x2, b16,  16, 81)
 #endif
 
 #ifdef MOD
-/*  word           spelled              ptx */
+/* word           spelling             ptx */
 MOD(global,        "global",            70)
 MOD(shared,        "shared",            70)
 MOD(param,         "param",             70)
@@ -147,7 +146,7 @@ MOD(l2_256,        "L2::256B",          74)
 #endif
 
 #ifdef LATENCY
-/*      word    cycles until the result can be used, roughly */
+/* word    approximate cycles until the result can be used */
 LATENCY(alu,    5)
 LATENCY(wide,   8)
 LATENCY(slow,   40)
@@ -194,8 +193,8 @@ INSN(shl,      "shl",        "d a b:u32", own,  PURE,          70, alu,  "d = a 
 INSN(shr,      "shr",        "d a b:u32", own,  PURE,          70, alu,  "d = a >> b, with a's sign if the type has one")
 INSN(shf_l,    "shf.l.wrap", "d a b c:u32", own,  PURE,          70, alu,  "d = upper half of (b:a) << c")
 INSN(prmt,     "prmt",       "d a b c", own,  PURE,          70, alu,  "d = the bytes of b:a that c's digits choose")
-INSN(setp,     "setp",       "d a b",   pred, PURE,          70, alu,  "d = does a stand so to b?")
-INSN(setp_and, "setp",       "d a b %c:pred", pred, PURE,         70, alu,  "d = does a stand so to b, and is c?")
+INSN(setp,     "setp",       "d a b",   pred, PURE,          70, alu,  "d = comparison of a and b")
+INSN(setp_and, "setp",       "d a b %c:pred", pred, PURE,         70, alu,  "d = comparison of a and b, and c")
 
 /* -- floats (add, sub, min, max, neg, abs serve them too) -- */
 INSN(mul,   "mul",   "d a b",   own, PURE|COMMUTES, 70, alu, "d = a * b")
@@ -219,7 +218,7 @@ INSN(redux,          "redux.sync",                       "d:u32 a:u32 m:u32", ow
 INSN(bar,            "bar.sync",                         "a:u32 n:u32?", none, READS|WRITES|EFFECT,      70, none, "wait for all threads, or for n, at barrier a")
 INSN(bar_arrive,     "bar.arrive",                       "a:u32 n:u32", none, READS|WRITES|EFFECT|PINNED, 70, none, "arrive at barrier a for n threads, and go on")
 INSN(bar_warp,       "bar.warp.sync",                    "m:u32",     none, READS|WRITES|EFFECT|WARP, 70, none, "wait for the lanes of m")
-INSN(barrier,        "barrier.sync",                     "a:u32 n:u32?", none, READS|WRITES|EFFECT,      70, none, "as bar.sync, and lanes may come apart")
+INSN(barrier,        "barrier.sync",                     "a:u32 n:u32?", none, READS|WRITES|EFFECT,      70, none, "as bar.sync, but lanes may be diverged")
 INSN(cluster_arrive, "barrier.cluster.arrive",           "",          none, READS|WRITES|EFFECT,      78, none, "arrive at the cluster's barrier")
 INSN(cluster_wait,   "barrier.cluster.wait",             "",          none, READS|WRITES|EFFECT,      78, none, "wait for all threads of the cluster")
 INSN(vote,           "vote.sync",                        "d a:pred m:u32", own,  PURE|WARP,                70, warp, "d = a of all lanes together")
@@ -227,12 +226,12 @@ INSN(activemask,     "activemask",                       "d",         own,  EFFE
 INSN(elect,          "elect.sync",                       "_|d m:u32", pred, EFFECT|WARP,              80, warp, "d = is this the lane that was elected?")
 INSN(setmaxnreg_inc, "setmaxnreg.inc.sync.aligned",      "#n:u32",    none, READS|WRITES|EFFECT|WARP, 80, none, "a thread of this warpgroup has n registers, more than before")
 INSN(setmaxnreg_dec, "setmaxnreg.dec.sync.aligned",      "#n:u32",    none, READS|WRITES|EFFECT|WARP, 80, none, "a thread of this warpgroup has n registers, fewer than before")
-INSN(grid_wait,      "griddepcontrol.wait",              "",          none, READS|WRITES|EFFECT,      78, none, "wait for what the grids before this one wrote")
+INSN(grid_wait,      "griddepcontrol.wait",              "",          none, READS|WRITES|EFFECT,      78, none, "wait until earlier grids' writes are visible")
 INSN(grid_launch,    "griddepcontrol.launch_dependents", "",          none, READS|WRITES|EFFECT,      78, none, "the grids after this one may begin")
 INSN(cvta,           "cvta",                             "d &a",      own,  PURE,                     70, alu,  "d = an address, between a space and the generic one")
 INSN(mapa,           "mapa.shared::cluster",             "d &a b:u32", own,  PURE,                     78, alu,  "d = address a in the CTA of rank b")
 INSN(stmatrix,       "stmatrix.sync.aligned.m8n8",       "[p:shared] {%x:b32}", none, WRITES|WARP,              78, none, "memory at p = 8x8 matrices of 16-bit elements")
-INSN(vprintf,        "vprintf",                          "d:b32 f:u64 a:u64", none, READS|WRITES|EFFECT,      70, none, "print by format f what lies at a; spelled as a call")
+INSN(vprintf,        "vprintf",                          "d:b32 f:u64 a:u64", none, READS|WRITES|EFFECT,      70, none, "print the arguments at a by format f; printed as a call")
 INSN(asm,            "asm",                              "d %a?",     none, READS|WRITES|EFFECT,      70, none, "a text of the user's")
 INSN(trap,           "trap",                             "",          none, READS|WRITES|EFFECT,      70, none, "stop the launch")
 
@@ -253,29 +252,29 @@ INSN(m16n8k32_e5m2_e4m3, MMA("m16n8k32", "f32.e5m2.e4m3.f32"), "{d4:f32} {%a4:b3
 
 #define ASYNC READS|WRITES|EFFECT
 
-/* -- copies that go on by themselves, in groups of a thread -- */
+/* -- asynchronous copies, in groups of a thread -- */
 INSN(cp_async,          "cp.async",                       "[p:shared] [q:global] #n:u32 m:u32? policy:u64?", none, ASYNC, 70, none, "shared p = n bytes of global q, zeros from m on")
 INSN(cp_async_commit,   "cp.async.commit_group",          "",                     none, ASYNC, 70, none, "the copies until now are a group")
-INSN(cp_async_wait,     "cp.async.wait_group",            "#n:u32",               none, ASYNC, 70, none, "wait until n groups at most are under way")
+INSN(cp_async_wait,     "cp.async.wait_group",            "#n:u32",               none, ASYNC, 70, none, "wait until at most n groups are in flight")
 INSN(cp_async_wait_all, "cp.async.wait_all",              "",                     none, ASYNC, 70, none, "wait until all copies are done")
 INSN(cp_async_arrive,   "cp.async.mbarrier.arrive.noinc", "[b:shared]",           none, ASYNC, 70, none, "arrive at b when the copies until now are done")
 
 /* -- mbarriers -- */
-INSN(mbarrier_init,      "mbarrier.init",             "[b:shared] n:u32", none, ASYNC, 70, none,   "b waits for n arrivals a phase")
+INSN(mbarrier_init,      "mbarrier.init",             "[b:shared] n:u32", none, ASYNC, 70, none,   "initialize b for n arrivals a phase")
 INSN(mbarrier_inval,     "mbarrier.inval",            "[b:shared]", none, ASYNC, 70, none,   "b is a barrier no longer")
 INSN(mbarrier_arrive,    "mbarrier.arrive",           "_ [b:shared] n:u32?", none, ASYNC, 80, none,   "1 or n arrivals")
-INSN(mbarrier_arrive_tx, "mbarrier.arrive.expect_tx", "_ [b:shared] n:u32", none, ASYNC, 80, none,   "the phase waits for n bytes more; 1 arrival")
-INSN(mbarrier_expect_tx, "mbarrier.expect_tx",        "[b:shared] n:u32", none, ASYNC, 80, none,   "the phase waits for n bytes more")
+INSN(mbarrier_arrive_tx, "mbarrier.arrive.expect_tx", "_ [b:shared] n:u32", none, ASYNC, 80, none,   "adds n bytes to the phase's expected bytes; 1 arrival")
+INSN(mbarrier_expect_tx, "mbarrier.expect_tx",        "[b:shared] n:u32", none, ASYNC, 80, none,   "adds n bytes to the phase's expected bytes")
 INSN(mbarrier_try_wait,  "mbarrier.try_wait.parity",  "d [b:shared] q:u32 t:u32?", pred, ASYNC, 78, shared, "d = is the phase of parity q over? perhaps after a while")
 INSN(mbarrier_test_wait, "mbarrier.test_wait.parity", "d [b:shared] q:u32", pred, ASYNC, 71, shared, "d = is the phase of parity q over?")
 
 /* -- fences -- */
 INSN(fence,       "fence",                             "",      none, ASYNC, 70, none, "memory before and after, for all of a scope")
 INSN(fence_init,  "fence.mbarrier_init.release.cluster", "",      none, ASYNC, 80, none, "mbarriers are ready, for all of the cluster")
-INSN(fence_async, "fence.proxy.async",                 "",      none, ASYNC, 80, none, "what threads wrote, before what copies and wgmma read")
+INSN(fence_async, "fence.proxy.async",                 "",      none, ASYNC, 80, none, "orders threads' writes before reads of copies and wgmma")
 INSN(fence_map,   "fence.proxy.tensormap::generic",    "[t] #n:u32", none, ASYNC, 83, none, "the tensor map at t was changed")
 
-/* -- bulk copies: `t` a tensor map, b an mbarrier that waits for the bytes -- */
+/* -- bulk copies: `t` is a tensor map, b an mbarrier that counts the bytes -- */
 INSN(tma_load,       "cp.async.bulk.tensor.#d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", "[p:shared] [t{x:u32}] [b:shared] m:u16? policy:u64?", none, ASYNC, 80, none, "shared p = a box, in the CTAs of m")
 INSN(tma_store,      "cp.async.bulk.tensor.#d.global.shared::cta.tile.bulk_group", "[t{x:u32}] [p:shared] policy:u64?", none, ASYNC, 80, none, "a box = shared p")
 INSN(tma_reduce,     "cp.reduce.async.bulk.tensor.#d.global.shared::cta", "[t{x:u32}] [p:shared] policy:u64?", none, ASYNC, 80, none, "a box is combined with shared p")
@@ -286,8 +285,8 @@ INSN(bulk_store,     "cp.async.bulk.global.shared::cta.bulk_group", "[p:global] 
 INSN(bulk_send,      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", "[p:shared] [q:shared] n:u32 [b:shared]", none, ASYNC, 80, none, "another CTA's p = n bytes of shared q")
 INSN(bulk_reduce,        "cp.reduce.async.bulk.global.shared::cta.bulk_group", "[p:global] [q:shared] n:u32 policy:u64?", none, ASYNC, 80, none, "n bytes of global p are combined with shared q")
 INSN(bulk_commit,    "cp.async.bulk.commit_group",        "",                        none, ASYNC, 80, none, "the stores until now are a group")
-INSN(bulk_wait,      "cp.async.bulk.wait_group",          "#n:u32",                  none, ASYNC, 80, none, "wait until n groups at most are under way")
-INSN(bulk_wait_read, "cp.async.bulk.wait_group.read",     "#n:u32",                  none, ASYNC, 80, none, "wait until all but n groups have read")
+INSN(bulk_wait,      "cp.async.bulk.wait_group",          "#n:u32",                  none, ASYNC, 80, none, "wait until at most n groups are in flight")
+INSN(bulk_wait_read, "cp.async.bulk.wait_group.read",     "#n:u32",                  none, ASYNC, 80, none, "wait until all but n groups have read their source")
 INSN(map_prefetch,   "prefetch.tensormap",                "[t]",                     none, ASYNC, 80, none, "the tensor map at t is used soon")
 
 /* -- wgmma: d = a b + d or, without p, a b; s 1 or -1; t: transposed. A number `#` of columns -- */
@@ -313,7 +312,7 @@ INSN(wgmma_s32_u8,        WGMMA("32", "s32.u8.u8"),      WGMMA_OPERANDS, none, A
 #undef WGMMA_OPERANDS
 INSN(wgmma_fence,  "wgmma.fence.sync.aligned",        "",  none, ASYNC|WARP|PINNED, 80, none, "registers before wgmma that uses them")
 INSN(wgmma_commit, "wgmma.commit_group.sync.aligned", "",  none, ASYNC|WARP, 80, none, "wgmmas until now are a group")
-INSN(wgmma_wait,   "wgmma.wait_group.sync.aligned",   "#n:u32", none, ASYNC|WARP|PINNED, 80, none, "wait until n groups at most are under way")
+INSN(wgmma_wait,   "wgmma.wait_group.sync.aligned",   "#n:u32", none, ASYNC|WARP|PINNED, 80, none, "wait until at most n groups are in flight")
 
 #undef ASYNC
 

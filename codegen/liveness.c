@@ -1,9 +1,7 @@
-/* liveness.c: where each virtual register's value is still needed, and where most registers are (see mir.h).
+/* liveness.c: where is each virtual register live, and where are most registers live (see mir.h)?
  *
- * Backwards over each block from what its successors need, until nothing changes; then once more, writing
- * down segments. A guarded definition keeps what was there for the threads that it leaves out, so it also
- * counts as a use.
- */
+ * A backward dataflow analysis over the blocks runs until nothing changes; a last pass then records segments.
+ * A guarded definition keeps the old value in threads whose guard is false, so it also counts as a use. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -13,7 +11,8 @@ enum { WORD = 64 };
 /* Sets of registers, one bit each. */
 struct sets {
     int nwords;
-    uint64_t *uses, *defs, *in, *out; /* per block: nwords each; uses: before any definition there */
+    /* nwords for each block; uses: registers that the block reads before it defines them */
+    uint64_t *uses, *defs, *in, *out;
 };
 
 static uint64_t *set_at(const struct sets *s, uint64_t *base, int block)
@@ -56,7 +55,7 @@ static void gather(struct sets *s, const struct mblock *b)
     }
 }
 
-/* Registers that a block defines under guards only still let values through; `uses` has them. */
+/* Registers that a block defines only under guards stay live through it; `uses` contains them. */
 static bool flow(const struct mir *m, struct sets *s, const struct mblock *b)
 {
     int successors[2], n = mblock_successors(m, b, successors);
@@ -78,14 +77,15 @@ static void close_segment(struct arena *a, struct liveness *l, int reg, int from
     VEC_PUSH(a, &l->ranges[reg].segments, ((struct segment){from, to}));
 }
 
-/* What is live right now, on the way back through a block. */
+/* The live registers at the current position of the walk backward through a block. */
 struct walk {
     const struct mir *m;
     struct liveness *l;
     uint64_t *live;
-    int *until;         /* of each live register: where its open segment ends */
-    int regs;           /* 32-bit registers live */
-    uint8_t *halves_of; /* of each register: as the assembler has it, in 16 bits; parameters take none */
+    int *until; /* until[r]: where the open segment of live register r ends */
+    int regs;   /* live 32-bit registers */
+    /* halves_of[r]: the 16-bit halves that r takes in the assembler; parameters take none */
+    uint8_t *halves_of;
     int halves, preds;
 };
 
@@ -109,11 +109,11 @@ static void end(struct walk *w, int reg, int at)
         w->halves -= w->halves_of[reg];
         w->preds -= w->m->regs.at[reg] == CLASS_pred;
     } else {
-        close_segment(w->m->arena, w->l, reg, at, at + 1); /* a result that nobody wants has a place too */
+        close_segment(w->m->arena, w->l, reg, at, at + 1); /* an unused result takes a register too */
     }
 }
 
-/* Halves of registers that the assembler takes for itself where it makes many instructions of one. */
+/* Halves of registers that ptxas needs as temporaries where it expands one instruction into many. */
 static int temps_of(const struct insn *in)
 {
     enum { DIVISION = 12 };
@@ -142,7 +142,7 @@ static void walk_insn(struct walk *w, const struct insn *in, int at)
     w->l->peak_halves = halves > w->l->peak_halves ? halves : w->l->peak_halves;
 }
 
-/* Calls for each register of a set. */
+/* Calls a function for each register of a set. */
 static void each_reg(struct walk *w, const uint64_t *set, int nwords,
                      void (*f)(struct walk *w, int reg, int at), int at)
 {
@@ -166,7 +166,7 @@ static void walk_block(struct walk *w, const struct sets *s, const struct mblock
     each_reg(w, w->live, s->nwords, enter, first);
 }
 
-/* Two halves that came as one register stay in it. */
+/* Two halves that were unpacked from one register stay in it. */
 static uint8_t *halves_of(const struct mir *m, struct liveness *l)
 {
     uint8_t *halves = NEW_ARRAY(m->arena, m->regs.n + 1, uint8_t);
@@ -186,7 +186,7 @@ static uint8_t *halves_of(const struct mir *m, struct liveness *l)
     return halves;
 }
 
-/* Segments were written last first. */
+/* Segments were recorded last first. */
 static void reverse(struct live_range *r)
 {
     for (int i = 0, k = r->segments.n - 1; i < k; i++, k--) {

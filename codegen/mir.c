@@ -1,4 +1,4 @@
-/* mir.c: the tables of machine IR, and making it (see mir.h). */
+/* mir.c: the tables of machine IR, and functions that build it (see mir.h). */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -154,7 +154,7 @@ int insn_word_opnds(const struct insn_word *w, int nvec)
     return n ? n : 1;
 }
 
-/* The kind of operand k, where the row's vectors are as long as it says, or nvec. */
+/* The kind of operand k; a vector's length is the row's, or nvec. */
 static enum word_kind kind_of(const char *row, int k, int nvec)
 {
     struct insn_word w;
@@ -164,7 +164,8 @@ static enum word_kind kind_of(const char *row, int k, int nvec)
     return WORD_value;
 }
 
-/* `cvt` has its operand's type in `from`; what a pack is made of the peephole looks for in registers. */
+/* The operand type of `cvt` is in `from`; the peephole looks for the operands of a pack in registers, so
+ * these take no constants. */
 bool form_takes_imm(struct form form, int k, int nvec)
 {
     enum ptype t = form.from != PT_none ? form.from : form.type;

@@ -1,27 +1,26 @@
 /* mir.h: machine IR: a kernel as PTX instructions on virtual registers, in basic blocks.
  *
- *     select       tile ops       -> instructions, one register element at a time, as plain as they come
- *     peephole     fewer of them: equal ones once, fused, constants moved into addresses, dead ones gone
+ *     select       tile ops       -> instructions, one register element at a time, not optimized
+ *     peephole     fewer instructions: CSE, fusion, constants moved into addresses, dead code removed
  *     schedule     in a better order within each block
- *     skip         what only a masked store needs, only where it is on
- *     regalloc     virtual registers -> few, named by class
+ *     branch_over_masked   instructions that only a masked store needs, behind a branch on the mask
+ *     regalloc     virtual registers -> fewer registers, named by class
  *     emit         -> text
  *
- * Most registers have one definition. Those with several are the values that loops and branches carry, and
- * the destinations of guarded loads, which are given their other value first. A guarded instruction may
- * leave its results as they were, so it counts as a use of them (unless it is marked
- * `fresh`); a TIED one reads them.
+ * Most registers have one definition. Registers with several definitions are the values that loops and
+ * branches carry, and the destinations of guarded loads, to which `other` is assigned first. A guarded
+ * instruction may leave its results unchanged, so it counts as a use of them (unless it is marked `fresh`); a
+ * TIED one reads them.
  *
- * Blocks stand in an order in which a block comes after its dominators. A block falls through to the next
- * one unless it ends in an unguarded jump.
- */
+ * In the order of blocks, every block follows its dominators. A block falls through to the next one unless it
+ * ends in an unguarded jump. */
 #ifndef NESO_CODEGEN_MIR_H
 #define NESO_CODEGEN_MIR_H
 
 #include "codegen/codegen.h"
 #include "ir/ir.h"
 
-/* -- the vocabulary (insns.h) -- */
+/* -- the tables of insns.h -- */
 
 enum reg_class {
 #define CLASS(word, prefix, type, bits, regs) CLASS_##word,
@@ -38,7 +37,7 @@ enum ptype {
 };
 
 enum mod {
-    MOD_none, /* ends a list */
+    MOD_none, /* ends a list of modifiers */
 #define MOD(word, text, ptx) MOD_##word,
 #include "codegen/insns.h"
 #undef MOD
@@ -82,7 +81,7 @@ struct insn_info {
     enum latency latency;
     const char *meaning;
 };
-enum { WARP = 512, TIED = 1024, PINNED = 2048 }; /* more than ir.h's traits */
+enum { WARP = 512, TIED = 1024, PINNED = 2048 }; /* further traits beside ir.h's */
 
 /* One word of a row's operands. */
 enum word_kind {
@@ -92,22 +91,24 @@ enum word_kind {
     WORD_constant,
     WORD_place,    /* register, constant, variable or parameter */
     WORD_address,
-    WORD_map,      /* and the coordinates behind it */
-    WORD_nothing   /* stands for no operand */
+    WORD_map,      /* an address of a tensor map with the coordinates that follow */
+    WORD_nothing   /* no operand */
 };
 enum { VECTOR_as_written = -1 };
 struct insn_word {
     enum word_kind kind;
     bool optional;
-    bool drops;        /* a result that nobody wants stands before it */
-    const char *name;  /* and what is behind it */
-    int vector;        /* operands in braces: a number, or VECTOR_as_written; 0: it is none */
-    const char *type;  /* up to what is no letter or digit; of an address: the space; NULL: the instruction's */
-    const char *other; /* the word that may stand for it instead; NULL: none */
+    bool drops;        /* an unused result precedes it */
+    const char *name;  /* the letter, with the row's remaining text */
+    int vector;        /* number of operands in braces, or VECTOR_as_written; 0: no braces */
+    /* text that ends before the next character that is no letter or digit; for an address, the space; NULL:
+     * the instruction's type */
+    const char *type;
+    const char *other; /* the alternative word; NULL: none */
 };
 /* Reads the first word; returns where the next one begins, NULL behind the last. */
 const char *insn_word(const char *operands, struct insn_word *w);
-/* How many operands it stands for, but for a map's coordinates; nvec: how many stand in braces. */
+/* How many operands the word describes, without a map's coordinates; nvec: how many are in braces. */
 int insn_word_opnds(const struct insn_word *w, int nvec);
 
 extern const struct class_info class_info[CLASS_count];
@@ -121,13 +122,13 @@ extern const struct insn_info insn_info[INSN_count];
 enum opnd_kind {
     OPND_none,
     OPND_reg,    /* register n */
-    OPND_imm,    /* i, spelled as class cls wants: f32 and f64 hold the float's bits */
+    OPND_imm,    /* i, as class cls represents it: f32 and f64 hold the float's bits */
     OPND_addr,   /* [register n + i] */
     OPND_param,  /* [parameter n] */
-    OPND_place,  /* the address of parameter n, in the parameters' space */
+    OPND_place,  /* the address of parameter n, in the parameter space */
     OPND_smem,   /* the address of dynamic shared memory */
     OPND_text,   /* the address of mir.texts[n] */
-    OPND_local,  /* the address of the thread\'s own memory */
+    OPND_local,  /* the address of the thread's local memory */
     OPND_label,  /* block n */
     OPND_special /* special register n */
 };
@@ -159,38 +160,38 @@ struct opnd {
     int64_t i;
 };
 
-/* Does the operand name a register, its own or an address's? */
+/* Does the operand contain a register, by itself or in an address? */
 static inline bool opnd_has_reg(const struct opnd *x)
 {
     return x->kind == OPND_reg || x->kind == OPND_addr;
 }
 
-/* What an instruction is, without its operands. */
+/* An instruction without its operands. */
 enum { MODS_MOST = 5 };
 struct form {
     uint8_t code;            /* enum insn_code */
-    uint8_t type, from;      /* enum ptype; PT_none: not spelled */
-    uint8_t mods[MODS_MOST]; /* enum mod, as they are spelled; MOD_none ends them */
-    uint16_t number;         /* that `#` of the mnemonic stands for */
+    uint8_t type, from;      /* enum ptype; PT_none: not printed */
+    uint8_t mods[MODS_MOST]; /* enum mod, in order of printing; MOD_none ends them */
+    uint16_t number;         /* the number that replaces `#` in the mnemonic */
 };
 
 struct insn {
     struct form form;
     uint8_t ndefs, nopnds; /* results are the first operands (of a store the address is first) */
-    uint8_t nvec;          /* operands in braces; 0: none */
+    uint8_t nvec;          /* number of operands in braces; 0: none */
     bool guard_not;
-    bool needed; /* the peephole's mark */
-    bool fresh;  /* guarded or TIED, but what its results held before does not matter */
+    bool needed; /* for the peephole's dead code removal */
+    bool fresh;  /* guarded or TIED, but the old values of its results are dead */
     int guard;   /* predicate register, or -1 */
     struct opnd *opnds;
     struct loc loc;
-    const struct op *op; /* the tile op it came from */
+    const struct op *op; /* the tile op for which it was selected */
 };
 
 struct mblock {
-    int index;     /* in mir.blocks, which is the order of the text */
-    int dominator; /* the block that all paths here went through, -1 for the first */
-    int depth;     /* of loops */
+    int index;     /* index in mir.blocks, which is the order of the text */
+    int dominator; /* the immediate dominator; -1 for the first block */
+    int depth;     /* loop nesting depth */
     VEC(struct insn *) insns;
 };
 
@@ -200,37 +201,38 @@ struct mir {
     VEC(struct mblock *) blocks;
     VEC(uint8_t) regs; /* class of each virtual register */
     int nthreads;
-    int regs_most;           /* that the assembler shall give a thread; 0: as it likes */
-    int regs_least;          /* that an instruction needs; with fewer the assembler gives up */
+    int regs_most;           /* register limit of a thread for ptxas; 0: none */
+    int regs_least;          /* registers that an instruction needs; with fewer ptxas gives up */
     VEC(const char *) texts; /* constants in global memory */
-    int local_bytes;         /* of a thread's own memory */
+    int local_bytes;         /* size of a thread's local memory */
 };
 
 /* -- mir.c -- */
 struct mir *mir_new(struct func *f, struct arena *a);
 struct mblock *mir_block(struct mir *m, int dominator, int depth);
 struct opnd mir_reg(struct mir *m, enum reg_class cls);
-/* Appends; defs are the first ndefs operands. */
+/* Appends an instruction; the first ndefs operands are its results. */
 struct insn *mir_append(struct mir *m, struct mblock *b, struct form form, int ndefs, int nopnds,
                         const struct opnd *opnds);
-enum reg_class form_class(struct form form); /* of the result */
+enum reg_class form_class(struct form form); /* the class of the result */
 struct form form_mov(enum reg_class cls);
-/* Can operand k be a constant? Not one of 16-bit floats, and not where the row says so; nvec as in insn. */
+/* Can operand k be a constant? Operands of 16-bit floats cannot, nor those for which the row forbids it; nvec
+ * as in insn. */
 bool form_takes_imm(struct form form, int k, int nvec);
 struct opnd opnd_int(enum reg_class cls, int64_t i);
-/* The bits of a constant as another class holds them. */
+/* The bits of a constant as another class represents them. */
 struct opnd opnd_as(enum reg_class cls, struct opnd x);
 bool opnd_same(struct opnd a, struct opnd b);
 bool opnd_is_imm(struct opnd o, int64_t i);
-/* Blocks that control may go to from here: at most two; returns how many. */
+/* The blocks that can follow this one, at most two; returns how many. */
 int mblock_successors(const struct mir *m, const struct mblock *b, int successors[2]);
-/* Is there an instruction of such a tile op? */
+/* Is there an instruction that was selected for such a tile op? */
 bool mir_has(const struct mir *m, enum opcode code);
 static inline bool insn_has(const struct insn *in, unsigned traits)
 {
     return (insn_info[in->form.code].traits & traits) == traits;
 }
-/* Does what the results held before matter? */
+/* Do the old values of the results matter? */
 static inline bool insn_keeps_old(const struct insn *in)
 {
     return (in->guard >= 0 || insn_has(in, TIED)) && !in->fresh;
@@ -249,12 +251,13 @@ struct mir *select_func(struct func *f, struct arena *a, struct ptx_info *info);
 /* -- peephole.c -- */
 void peephole(struct mir *m);
 
-/* -- remat.c: what is cheap is computed again for each op -- */
+/* -- remat.c: rematerializes cheap values for each op -- */
 void remat(struct mir *m);
 
-/* -- liveness.c: where each register's value is needed -- */
-/* Positions count instructions in text order; a segment [from, to) says that the value is in the register
- * after the instruction at `from` has read its operands until the one at `to` reads its. Sorted, apart. */
+/* -- liveness.c: where each register is live -- */
+/* Positions count instructions in text order; a segment [from, to) says that the register holds the value
+ * from when the instruction at `from` has read its operands until the one at `to` reads its operands.
+ * Segments are sorted and disjoint. */
 struct segment {
     int from, to;
 };
@@ -266,35 +269,35 @@ struct liveness {
     struct live_range *ranges; /* of each virtual register */
     int peak_regs;             /* most 32-bit registers live at once */
     struct loc peak;
-    int peak_halves; /* the most as the assembler counts, in 16 bits */
+    int peak_halves; /* the most by ptxas's count, in 16-bit halves */
     int peak_preds;
-    bool unpacks; /* are there registers of two halves? */
+    bool unpacks; /* are there registers that are unpacked into two halves? */
 };
 struct liveness *liveness_of(const struct mir *m);
 
 /* -- schedule.c -- */
-struct liveness *schedule(struct mir *m); /* and where registers are live then */
-/* Registers that a thread of this kernel can have. */
+struct liveness *schedule(struct mir *m); /* reorders instructions; returns the liveness of the new order */
+/* The register limit of a thread of this kernel. */
 int func_regs_most(const struct func *f);
 
-/* -- branch_over_masked.c: false: nothing changed -- */
+/* -- branch_over_masked.c: returns false if nothing changed -- */
 bool skip(struct mir *m);
 
-/* -- pressure.c: where registers are live, in words -- */
+/* -- pressure.c: reports where registers are live -- */
 void pressure_explain(const struct mir *m, const struct liveness *live, struct text *out);
-/* Where each register is live, as comments behind machine IR. */
+/* Prints the live ranges of registers as comments behind machine IR. */
 void pressure_ranges(const struct mir *m, const struct liveness *live, struct text *out);
 
 /* -- regalloc.c -- */
 struct allocation {
-    int *number;            /* of each virtual register, in its class, from 1; 0: never used */
+    int *number;            /* number[r]: of virtual register r in its class, from 1; 0: never used */
     int count[CLASS_count]; /* registers of each class */
 };
-/* Also drops moves between registers that became the same. */
+/* Also removes moves between registers that became equal. */
 struct allocation *regalloc(struct mir *m, const struct liveness *live);
 
 /* -- emit.c -- */
-/* With allocation NULL, registers have their virtual numbers. */
+/* With allocation NULL, registers print with their virtual numbers. */
 void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct codegen_options *o,
               struct ptx_info *info, struct text *out);
 

@@ -1,12 +1,12 @@
-/* peephole.c: fewer instructions.
+/* peephole.c: which instructions can be removed or simplified by looking at the definitions of their
+ * operands?
  *
  *     shl t, %tid, 2; add a, t, 1; add b, pid512, a        shl t, %tid, 2; mad s, pid, 512, t
  *     mul.wide c, b, 4; add q, p, c; ld x, [q]        =>    mul.wide c, s, 4; add q, p, c; ld x, [q+4]
  *
- * Forwards: copies and constants go into their uses, constants move outwards through additions until they
- * reach an address, and what has been computed in a dominating place is not computed again. Then fusions
- * that need to know how often a value is used (mad, fma, setp with and), and what nobody uses goes.
- */
+ * A forward walk propagates copies and constants, moves constants outwards through additions until they reach
+ * an address, and reuses results of equal instructions in dominating blocks (CSE). Then follow the fusions
+ * that depend on the number of uses (mad, fma, setp with and) and the removal of dead instructions. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code)
 /* [x + c] where x is (y + d): [y + (c + d)] */
 static void fold_address(const struct peep *p, struct opnd *at)
 {
-    enum { FAR = 1 << 23 }; /* what the hardware's loads can add */
+    enum { FAR = 1 << 23 }; /* the largest offset in an address */
     const struct insn *add;
     while ((add = peep_def(p, (struct opnd){.kind = OPND_reg, .cls = at->cls, .n = at->n}, INSN_add)) &&
            is_imm(add->opnds[2]) && is_reg(add->opnds[1])) {
@@ -34,7 +34,7 @@ static void fold_address(const struct peep *p, struct opnd *at)
     }
 }
 
-/* False if the guard is known to be off: the instruction never happens. */
+/* Returns false if the guard is known to be false: the instruction never executes. */
 static bool resolve_guard(const struct peep *p, struct insn *in)
 {
     while (in->guard >= 0) {
@@ -71,7 +71,7 @@ static void resolve_opnds(const struct peep *p, struct insn *in)
     }
 }
 
-/* -- what was computed before -- */
+/* -- common subexpressions -- */
 
 static bool same_work(const struct insn *a, const struct insn *b)
 {
@@ -135,7 +135,7 @@ static void grow_table(struct peep *p)
     }
 }
 
-/* True if an equal instruction stands where this one can use its results. */
+/* Returns true if an equal instruction exists whose results this one can use. */
 static bool shared_before(struct peep *p, struct insn *in)
 {
     if (2 * p->table_used >= p->table_size)
@@ -245,7 +245,7 @@ static void count_uses(struct peep *p)
         }
 }
 
-/* -- what nobody uses -- */
+/* -- dead code -- */
 
 static bool is_needed(const struct insn *in)
 {
@@ -253,7 +253,7 @@ static bool is_needed(const struct insn *in)
            form_has_mod(in->form, MOD_volatile);
 }
 
-/* An instruction that writes some register, and the next one that does (-1: none). */
+/* An instruction that writes a register, and the next one that writes it (-1: none). */
 struct writer {
     struct insn *insn;
     int next;
@@ -261,9 +261,9 @@ struct writer {
 
 struct marker {
     struct arena *arena;
-    int *first; /* of each register's writers */
+    int *first; /* first[r]: the first of register r's writers */
     VEC(struct writer) writers;
-    VEC(struct insn *) work; /* needed, and what they read is to be marked */
+    VEC(struct insn *) work; /* needed instructions whose operands are not yet marked */
 };
 
 static void mark(struct marker *m, struct insn *in)
@@ -289,7 +289,8 @@ static void note_writers(struct marker *m, struct insn *in)
     }
 }
 
-/* From the effects backwards; so values that a loop carries for themselves only go too. */
+/* Marks backwards from the instructions with effects; so values that only feed themselves around a loop are
+ * removed too. */
 static void drop_unneeded(struct peep *p)
 {
     struct marker m = {.arena = p->m->arena};

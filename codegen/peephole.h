@@ -1,28 +1,27 @@
-/* peephole.h: what the files of the peephole share: peephole.c (the walk, what was computed before, what is
- * dead), simplify.c (one instruction by itself and the definitions of its operands), fuse.c (two
- * instructions into one).
- */
+/* peephole.h: what the files of the peephole share: peephole.c (the walk, CSE, dead code removal), simplify.c
+ * (one instruction and the definitions of its operands), fuse.c (two instructions into one). */
 #ifndef NESO_CODEGEN_PEEPHOLE_H
 #define NESO_CODEGEN_PEEPHOLE_H
 
 #include "codegen/mir.h"
 
 struct reg_info {
-    struct opnd alias;   /* OPND_none, or what to use instead */
-    struct insn *def;    /* the only definition, already rewritten; NULL: several, or not yet seen */
-    uint64_t bits;       /* those that may be set */
+    struct opnd alias;   /* OPND_none, or the operand that replaces it */
+    struct insn *def;    /* the only definition, already rewritten; NULL: several, or not reached yet */
+    uint64_t bits;       /* bits that may be 1 */
     int block;           /* of def */
     int ndefs, nuses;
-    bool stable;         /* every use sees the same value: one definition, and guarded ones right after it */
+    /* every use reads the same value: there is one definition, perhaps with guarded ones right after it */
+    bool stable;
 };
 
 struct peep {
     struct mir *m;
     VEC(struct reg_info) regs;
-    struct mblock *b;              /* being rewritten */
+    struct mblock *b;              /* the block that is being rewritten */
     VEC(struct insn *) out;        /* its new instructions */
-    struct insn **table;           /* open addressing: instructions that compute something anew */
-    int *table_block;              /* where they stand */
+    struct insn **table;           /* open addressing: instructions for CSE */
+    int *table_block;              /* the blocks of these instructions */
     int table_size, table_used;
 };
 
@@ -47,17 +46,17 @@ static inline int insn_bits(const struct insn *in)
 }
 
 /* -- peephole.c -- */
-/* The result of a new instruction in front of the one that is being looked at. */
+/* The result of a new instruction in front of the current one. */
 struct opnd peep_make(struct peep *p, struct form form, int n, const struct opnd *x);
-/* The single definition of x by this instruction, or NULL. */
+/* The single definition of x, if it is this instruction; else NULL. */
 struct insn *peep_def(const struct peep *p, struct opnd x, enum insn_code code);
 
 /* -- simplify.c -- */
 bool insn_is_integer(const struct insn *in);
-uint64_t peep_result_bits(const struct peep *p, const struct insn *in); /* those that may be set */
-/* Of a register that a loop steps by constants, what the constants leave zero. */
+uint64_t peep_result_bits(const struct peep *p, const struct insn *in); /* bits of the result that may be 1 */
+/* Bits that may be 1 in a register that a loop steps by constants, as far as the constants tell. */
 uint64_t peep_step_bits(const struct insn *in);
-/* True if the instruction is no longer needed. */
+/* Returns true if the instruction is no longer needed. */
 bool peep_simplify(struct peep *p, struct insn *in);
 
 /* -- fuse.c -- */

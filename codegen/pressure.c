@@ -1,22 +1,21 @@
-/* pressure.c: how many registers are live where, in words, for --explain=registers; and the live
- * ranges behind machine IR.
+/* pressure.c: how many registers are live at which line, for --explain=registers, and which live ranges
+ * follow the machine IR?
  *
  *     registers: 207 live at most, of 255: at 308:16; no spills expected
  *     registers:   there %acc 128, %shared_load.1 36, %offs_a.9 16, %offs_b.9 16, 11 more
  *     registers: line 306: 169
  *
- * A line of the source counts as many as the most that are live at any of its instructions.
+ * The number of a source line is the maximum over its instructions.
  *
  *     // live %rd20 2: 4-9 12-15 %addptr
  *
- * says that this register, which is two of 32 bits, is live from instruction 4 on (counted from 0) until 9
- * reads it, and so on, and whose value it has.
- */
+ * says that this register, of two 32-bit registers, is live from instruction 4 on (counted from 0) until
+ * instruction 9 reads it, and from 12 to 15, and that it holds the value %addptr. */
 #include "codegen/mir.h"
 
-enum { SHOWN = 6, SPARE = 6 /* that the assembler wants for itself */ };
+enum { SHOWN = 6, SPARE = 6 /* registers that ptxas needs for itself */ };
 
-/* Registers live in front of each position. */
+/* The number of live registers in front of each position. */
 static int *pressure_of(const struct mir *m, const struct liveness *live)
 {
     int *regs = NEW_ARRAY(m->arena, live->npositions + 2, int);
@@ -31,14 +30,14 @@ static int *pressure_of(const struct mir *m, const struct liveness *live)
     return regs;
 }
 
-/* -- what is live at a place -- */
+/* -- live registers at a position -- */
 
 struct holder {
     const struct op *op;
     int regs;
 };
 
-/* The op that gives each register its (last) value. */
+/* The op that gives each register its last value. */
 static const struct op **owners_of(const struct mir *m)
 {
     const struct op **owner = NEW_ARRAY(m->arena, m->regs.n + 1, const struct op *);

@@ -1,37 +1,37 @@
-/* regalloc.c: few PTX registers for many virtual ones.
+/* regalloc.c: which virtual registers can share one PTX register?
  *
  *     add.f32 v9, v4, v8            add.f32 %f4, %f4, %f3
  *     mov.f32 v4, v9          =>
  *
- * ptxas allocates the real registers; this is for readers, and to drop the moves that loops and branches
- * needed. First, registers joined by a move become one where their lives do not overlap, or hold the same
- * value; then each gets the lowest number that is free from its first definition to its last use.
- */
+ * ptxas allocates the hardware registers; this allocation makes the text readable and removes the moves of
+ * loops and branches. First, registers that a move joins are coalesced if their live ranges do not overlap or
+ * they hold the same value; then each gets the lowest number that is free from its first definition to its
+ * last use. */
 #include "codegen/mir.h"
 
 #include <stdlib.h>
 
-/* Virtual registers that become one. */
+/* Virtual registers that are coalesced into one. */
 struct web {
-    int parent; /* itself: a representative */
+    int parent; /* a representative is its own parent */
     struct live_range range;
     VEC(int) defs;            /* positions */
-    int tuple, slot;          /* of which wgmma registers it is one, and which; -1: of none */
+    int tuple, index;         /* the wgmma tuple that contains it, and its index there; -1: none */
     const struct insn *start; /* the first definition */
 };
 
-/* The registers of a wgmma's sum, or of its operand, which stand side by side. */
+/* The registers of a wgmma's accumulator or operand, which are in order. */
 struct tuple {
     enum reg_class cls;
     bool is_sum;
     int n, *regs;
-    bool begun; /* one of them has its number */
+    bool begun; /* one of its registers has a number already */
     int model;  /* the tuple that had that number before; -1: none */
 };
 
 struct allocator {
     struct mir *m;
-    struct web *webs; /* of each virtual register */
+    struct web *webs; /* indexed by virtual register */
     VEC(struct tuple) tuples;
 };
 
@@ -72,7 +72,7 @@ static struct live_range merged(struct arena *arena, const struct live_range *x,
     return r;
 }
 
-/* A copy and its source may live at once, as long as neither changes while the copy lives. */
+/* A copy and its source may be live at once, as long as neither changes while the copy is live. */
 static bool stays_equal(const struct web *copy, const struct web *source)
 {
     if (copy->defs.n != 1)
@@ -123,8 +123,8 @@ static void note_defs(struct allocator *a)
         }
 }
 
-/* A sum that begins with its first wgmma has its registers from the fence before on: between the two nobody else may
- * read or write them. */
+/* An accumulator that begins with its first wgmma occupies its registers from the preceding fence on: no
+ * other value may use them in between. */
 static void begin_at_fence(struct allocator *a, int reg, int start, int fence)
 {
     struct live_range *r = &a->webs[reg].range;
@@ -162,7 +162,7 @@ static void drop_copies(struct mblock *b, const struct allocation *alloc)
     b->insns.n = n;
 }
 
-/* A representative with the span of its life, to be sorted by start. */
+/* A representative with its live range, to be sorted by start. */
 struct span {
     int from, to, reg;
 };
@@ -188,7 +188,7 @@ static void add_tuple(struct allocator *a, const struct opnd *x, int n, bool is_
     }
     for (int k = 0; k < n; k++) {
         a->webs[t.regs[k]].tuple = a->tuples.n;
-        a->webs[t.regs[k]].slot = k;
+        a->webs[t.regs[k]].index = k;
     }
     VEC_PUSH(a->m->arena, &a->tuples, t);
 }
@@ -210,7 +210,8 @@ static void find_tuples(struct allocator *a)
         }
 }
 
-/* Of each number of a class: until where it is taken, the tuple that had it last, or -1, and whether it is for sums. */
+/* For each number of a class: until where it is taken, the tuple that had it last, or -1, and whether it is
+ * reserved for accumulators. */
 struct number {
     int busy_until, tuple;
     bool for_sums;
@@ -234,7 +235,7 @@ static bool is_of_sum(const struct allocator *a, int reg)
     return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
 }
 
-/* May number n, which is free, go to reg? Of tuples, the one that had it last matters. */
+/* May number n, which is free, go to reg? For registers of tuples, the tuple that had it last matters. */
 static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
                      int reg)
 {
@@ -246,11 +247,11 @@ static bool may_have(const struct allocator *a, const struct allocation *alloc, 
     if (t->begun)
         return false;
     const struct tuple *old = &a->tuples.at[x->tuple];
-    return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].slot]] == n + 1;
+    return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].index]] == n + 1;
 }
 
-/* What suits a tuple's register: the number in its place of what the tuple's first register follows, else that of
- * the register from which its first value is computed. -1: none does. */
+/* The preferred number of a tuple's register: the one at its index in the tuple that the tuple's first
+ * register follows, else that of the register from which its first value is computed. -1: none. */
 static int wanted_number(struct allocator *a, const struct allocation *alloc, const struct span *s)
 {
     const struct web *w = &a->webs[s->reg];
@@ -258,22 +259,24 @@ static int wanted_number(struct allocator *a, const struct allocation *alloc, co
     if (!t || !w->start)
         return -1;
     if (t->model >= 0)
-        return alloc->number[a->tuples.at[t->model].regs[w->slot]] - 1;
+        return alloc->number[a->tuples.at[t->model].regs[w->index]] - 1;
     for (int k = w->start->ndefs; k < w->start->nopnds; k++) {
         const struct opnd *x = &w->start->opnds[k];
         int from = x->kind == OPND_reg && x->cls == t->cls ? find(a, x->n) : -1;
-        if (from >= 0 && tuple_of(a, from) && is_alike(tuple_of(a, from), t) && a->webs[from].slot == w->slot)
+        if (from >= 0 && tuple_of(a, from) && is_alike(tuple_of(a, from), t) &&
+            a->webs[from].index == w->index)
             return alloc->number[from] - 1;
     }
     return -1;
 }
 
-/* The lowest that is free. ptxas would not care for numbers, but for wgmma, whose registers it does not rename:
- *  - it lets wgmmas wait for each other where a number stands first among the registers of one and second among those
+/* Assigns the lowest free number. The numbers do not matter to ptxas except for wgmma, whose registers it
+ * does not rename:
+ *  - it serializes wgmmas if a number is first among the registers of one and second among those
  *    of another (C7511);
- *  - it makes wrong code, without a word, where a register of a sum has held, or later holds, what no wgmma sums: of
- *    distinct shuffles one remains, or a sum comes out wrong where registers are spilled (ptxas 13.0, driver 580;
- *    tests/programs/sums_apart.py). So the numbers of sums are nobody else's. Those of operands may be: the code of
+ *  - it silently makes wrong code if a register of an accumulator holds another value before or afterwards: of
+ *    distinct shuffles one remains, or a sum is wrong where registers are spilled (ptxas 13.0, driver 580;
+ *    tests/programs/sums_apart.py). So accumulators share their numbers with no other values. Operands may: the code of
  *    ptxas is the same. */
 static void number_spans(struct allocator *a, struct allocation *alloc, const struct span *spans, int nspans)
 {

@@ -1,13 +1,14 @@
-/* remat.c: where registers are short, what is cheap is computed again for each op that wants it.
+/* remat.c: rematerialize cheap values for each op that uses them, if registers are short.
  *
  *     %m = n < size; store p, x, %m; store q, y, %m  =>  ...; store p, x, %m; %m2 = n < size; store q, y, %m2
  *
- * Tiles of addresses and masks that two accesses share would else be kept from the one to the other, a
- * register or more for each element. The first op keeps what there is, each other one gets copies of its own:
- * of what stands in the same block (so that nothing moves into a loop), and of what that is made from.
+ * Tiles of addresses and masks that two accesses share would otherwise stay live from one to the other, in a
+ * register or more for each element. The first op uses the original instructions; every other op gets copies
+ * of those in the same block (so that nothing moves into a loop), and of the instructions from which they are
+ * computed.
  *
- * An operand of a wgmma gets its copies in front of the wgmma.fence, which orders what was written to registers before.
- */
+ * Copies for an operand of a wgmma are inserted in front of the wgmma.fence, which orders earlier writes to
+ * registers. */
 #include "codegen/mir.h"
 
 #include <string.h>
@@ -17,16 +18,16 @@ enum { DEPTH_MOST = 12 };
 struct remat_reg {
     struct insn *def;
     int ndefs, block;
-    const struct op *first, *copy_for; /* the op that wanted it first; the last one that got a copy */
+    const struct op *first, *copy_for; /* the op that used it first; the last op that got a copy */
     int copy;
 };
 
 struct remat {
     struct mir *m;
-    struct remat_reg *regs; /* those that there were before */
+    struct remat_reg *regs; /* indexed by the registers that existed before */
     int nregs;
-    struct mblock *b;    /* being written again */
-    const struct op *op; /* that wants something */
+    struct mblock *b;    /* the block that is being rewritten */
+    const struct op *op; /* the op whose operands are being rewritten */
 };
 
 static void note_defs(struct remat *r)
@@ -54,7 +55,7 @@ static bool is_cheap(const struct remat *r, const struct insn *in)
     return true;
 }
 
-/* The register that r->op takes for `reg`. */
+/* The register that r->op uses instead of `reg`. */
 static int reg_for(struct remat *r, int reg, int depth)
 {
     if (reg >= r->nregs)
@@ -98,7 +99,7 @@ static void rewrite(struct remat *r, struct insn *in)
     VEC_PUSH(r->m->arena, &r->b->insns, in);
 }
 
-/* Those of the group that the fence at `fence` begins. */
+/* Rewrites the wgmmas of the group that begins with the fence at `fence`. */
 static void rewrite_wgmmas(struct remat *r, const struct mblock *b, int fence)
 {
     for (int i = fence + 1; i < b->insns.n && b->insns.at[i]->form.code != INSN_wgmma_commit; i++)

@@ -1,22 +1,20 @@
-/* schedule.c: a better order within each block.
+/* schedule.c: in which order should the instructions of each block execute?
  *
  *     ld a; add x, a, 1; ld b; add y, b, 1     =>     ld a; ld b; add x, a, 1; add y, b, 1
  *
- * List scheduling from the top: of the instructions whose operands are there, the one with the longest way
- * (in cycles) to the block's end goes first, so that loads stand together before the first use and what
- * nothing waits for comes late. When many registers are live, the one that frees most goes first instead,
- * and what takes more than it frees (loads, shuffles, constants) goes only when nothing else can: the most
- * urgent, which brings what waits for it, and no more. If that leaves more live than there are registers, it
- * is done again, and where registers are short, what comes next is what the block's first store still waits
- * for, then what the second does.
- * ptxas schedules again, knowing more of the hardware; what it is given should not need large changes, nor
- * more registers than there are.
- */
+ * This is list scheduling from the top: of the ready instructions the one with the longest latency path (in
+ * cycles) to the block's end goes first, so that loads precede the first use and instructions without
+ * dependents come late. When many registers are live, the instruction that frees most goes first instead; one
+ * that takes more registers than it frees (loads, shuffles, constants) goes only when no other is ready, the
+ * most urgent first. If more registers are live than a thread has, the block is scheduled a second time:
+ * where registers are short, the instructions that the block's first store depends on go first, then those of
+ * the second store. ptxas reorders instructions with more knowledge of the hardware; the order that it gets
+ * should not need large changes, nor more registers than a thread has. */
 #include "codegen/mir.h"
 
 #include <string.h>
 
-enum { MANY_READY = 32 }; /* candidates looked at when registers are short */
+enum { MANY_READY = 32 }; /* candidates that are compared when registers are short */
 
 struct edge {
     int to, cycles;
@@ -24,26 +22,28 @@ struct edge {
 
 struct node {
     struct insn *insn;
-    VEC(struct edge) after; /* who waits for this one */
-    int waits;              /* for how many, not yet scheduled */
-    int height;             /* cycles from here to the end */
-    VEC(int) before;        /* for which; only where ranks are wanted */
-    int rank;               /* place in an order of stores, each behind what it waits for */
+    VEC(struct edge) after; /* the instructions that depend on this one */
+    int waits;              /* number of unscheduled instructions that this one depends on */
+    int height;             /* cycles from here to the block's end */
+    VEC(int) before;        /* the instructions that this one depends on; only if ranks are used */
+    /* position in the order by stores, each store behind the instructions that it depends on */
+    int rank;
     bool done;
 };
 
-/* What is known of a register while a block is looked at. */
+/* What is known of a register in the current block. */
 struct reg_use {
-    int block;      /* to which the rest belongs; others start afresh */
-    int def;        /* node that defined it last, or -1 */
-    VEC(int) reads; /* nodes that read it since */
-    int remaining;  /* reads in this block that are not yet scheduled */
-    int changes; /* unguarded definitions in this block that are not: what others want comes from the last */
-    bool elsewhere; /* used in other blocks too */
+    int block;      /* the block for which the other fields are valid */
+    int def;        /* the node that defined it last, or -1 */
+    VEC(int) reads; /* nodes that read it since then */
+    int remaining;  /* reads in this block that are not scheduled yet */
+    /* unguarded definitions in this block that are not scheduled yet: other blocks read the last one */
+    int changes;
+    bool elsewhere; /* other blocks use it too */
     bool live;
 };
 
-/* The highest first, then the earliest; or by rank. */
+/* Orders by height, then by position; or by rank. */
 struct heap {
     VEC(int) nodes;
     bool by_rank;
@@ -54,14 +54,14 @@ struct scheduler {
     struct reg_use *regs;
     struct node *nodes;
     int nnodes;
-    struct heap ready[2]; /* what may go next; apart: what takes registers */
-    struct heap ranked;   /* both, by rank */
-    bool ranks;           /* when registers are short, that is the order */
+    struct heap ready[2]; /* ready instructions: [1] those that take registers, [0] the others */
+    struct heap ranked;   /* all of them, by rank */
+    bool ranks;           /* when registers are short, the rank decides */
     int live_regs, limit_regs;
-    bool keeps_pipelines; /* there are registers enough for their order */
+    bool keeps_pipelines; /* there are enough registers for the order of pipelined blocks */
 };
 
-/* -- who waits for whom -- */
+/* -- dependences -- */
 
 static void add_edge(struct scheduler *s, int from, int to, int cycles)
 {
@@ -86,7 +86,7 @@ static struct reg_use *reg_use(struct scheduler *s, int reg, int block)
     return r;
 }
 
-/* The row's, but shared memory answers sooner. */
+/* The row's latency, but shared memory has a lower one. */
 static int cycles_of(const struct insn *in)
 {
     enum latency row = insn_info[in->form.code].latency;
@@ -97,7 +97,7 @@ static void add_read(struct scheduler *s, int reg, int at, int block)
 {
     struct reg_use *r = reg_use(s, reg, block);
     if (r->def < 0 && r->remaining == 0) {
-        r->live = true; /* it comes from another block */
+        r->live = true; /* it is live on entry */
         s->live_regs += class_info[s->m->regs.at[reg]].regs;
     }
     if (r->def >= 0)
@@ -110,7 +110,8 @@ static void add_def(struct scheduler *s, int reg, int at, int block)
 {
     struct reg_use *r = reg_use(s, reg, block);
     bool is_read =
-        r->reads.n > 0 && r->reads.at[r->reads.n - 1] == at; /* then it waits for the last one already */
+        /* it reads the register itself, so it depends on the last definition already */
+        r->reads.n > 0 && r->reads.at[r->reads.n - 1] == at;
     add_edge(s, is_read ? -1 : r->def, at, 1);
     for (int i = 0; i < r->reads.n; i++)
         add_edge(s, r->reads.at[i], at, 0);
@@ -131,7 +132,7 @@ static void add_registers(struct scheduler *s, int at, int block)
         add_def(s, in->opnds[i].n, at, block);
 }
 
-/* Accesses of one memory: reads change places with reads only. */
+/* Accesses of one memory space: reads may only be reordered with reads. */
 struct memory_order {
     int last_write;
     VEC(int) reads;
@@ -150,7 +151,7 @@ static void order_access(struct scheduler *s, struct memory_order *o, int at, bo
     o->last_write = at;
 }
 
-/* Barriers and traps order both memories; a volatile load counts as a write. */
+/* Barriers and traps order both spaces; a volatile load counts as a write. */
 static void add_memory(struct scheduler *s, struct memory_order memories[2], int at)
 {
     const struct insn *in = s->nodes[at].insn;
@@ -164,7 +165,7 @@ static void add_memory(struct scheduler *s, struct memory_order memories[2], int
             order_access(s, &memories[i], at, writes);
 }
 
-/* What is PINNED parts the block: nothing passes it. Returns it, or the last one before. */
+/* A PINNED instruction splits the block: no instruction moves past it. Returns it, or the previous one. */
 static int add_pin(struct scheduler *s, int at, int last)
 {
     add_edge(s, last, at, 0);
@@ -185,13 +186,13 @@ static bool goes_before(const struct scheduler *s, const struct heap *h, int a, 
     return x->height != y->height ? x->height > y->height : a < b;
 }
 
-/* Will nobody want what the register holds, once its reads in this block are done? */
+/* Is the register dead after its reads in this block? */
 static bool is_private(const struct reg_use *r)
 {
     return !r->elsewhere || r->changes > 0;
 }
 
-/* Registers that an instruction takes, less those that it frees. */
+/* How many registers an instruction takes, less those that it frees. */
 static int growth(const struct scheduler *s, const struct insn *in)
 {
     int n = 0;
@@ -226,7 +227,7 @@ static void push_ready(struct scheduler *s, int node)
         heap_push(s, &s->ranked, node);
 }
 
-/* Down, or up if it came from elsewhere in the heap. */
+/* Moves an entry down the heap, or up if it was elsewhere in the heap. */
 static int take_ready(struct scheduler *s, struct heap *h, int i)
 {
     int *heap = h->nodes.at, node = heap[i], last = VEC_POP(&h->nodes), n = h->nodes.n;
@@ -245,7 +246,7 @@ static int take_ready(struct scheduler *s, struct heap *h, int i)
     return node;
 }
 
-/* The place in the heap of the one that frees most. */
+/* The heap's index of the instruction that frees most. */
 static int thriftiest(const struct scheduler *s, const struct heap *h)
 {
     const int *nodes = h->nodes.at;
@@ -260,7 +261,7 @@ static int thriftiest(const struct scheduler *s, const struct heap *h)
     return best;
 }
 
-/* What was taken from one heap is still in another. */
+/* Removes instructions that were taken from another heap. */
 static void forget_done(struct scheduler *s, struct heap *h)
 {
     while (h->nodes.n && s->nodes[h->nodes.at[0]].done)
@@ -326,7 +327,7 @@ static void measure_heights(struct scheduler *s)
     }
 }
 
-/* Gives a rank to what `node` waits for, then to it. */
+/* Ranks the instructions that `node` depends on, then `node`. */
 static void rank_node(struct scheduler *s, int node, int *rank)
 {
     VEC(int) path = {0};
@@ -350,9 +351,9 @@ static void rank_nodes(struct scheduler *s)
         rank_node(s, i, &rank);
 }
 
-/* Does a wait for copies stand behind products? Then the order is that of a pipeline (opt/pipeline/pipeline_loops.c), in
- * which each part of the operands is loaded while the part before is multiplied: by design, with no more
- * registers than that takes. */
+/* Does a wait for copies follow dots? The block then keeps the order of a pipelined loop
+ * (opt/pipeline/pipeline_loops.c), which loads each part of the operands while the previous part is
+ * multiplied, and needs no more registers than that. */
 static bool is_pipelined(const struct mblock *b)
 {
     bool multiplies = false;
@@ -408,7 +409,7 @@ static void note_block(struct scheduler *s, int reg, int block)
     r->block = block;
 }
 
-/* Which registers more than one block mentions. */
+/* Finds the registers that more than one block uses. */
 static void find_elsewhere(struct scheduler *s)
 {
     for (int r = 0; r < s->m->regs.n; r++)
@@ -434,7 +435,7 @@ int func_regs_most(const struct func *f)
     return f->maxnreg && f->maxnreg < regs ? f->maxnreg : regs;
 }
 
-/* May blocks that are pipelines stay as they are? ptxas wants some registers for itself. */
+/* Can pipelined blocks keep their order? ptxas needs some registers for itself. */
 static bool has_room(const struct mir *m)
 {
     enum { SPARE = 2 };
@@ -444,7 +445,7 @@ static bool has_room(const struct mir *m)
     return true;
 }
 
-/* -- twice, if need be -- */
+/* -- two schedules, if necessary -- */
 
 static struct insn **order_of(const struct mblock *b, struct arena *a)
 {
@@ -454,7 +455,7 @@ static struct insn **order_of(const struct mblock *b, struct arena *a)
     return order;
 }
 
-/* Every block's order, and back to it. */
+/* Saves every block's order, to restore it. */
 static struct insn ***keep_orders(const struct mir *m)
 {
     struct insn ***kept = NEW_ARRAY(m->arena, m->blocks.n + 1, struct insn **);
@@ -518,8 +519,8 @@ static int regs_held(const struct liveness *live)
     return live->peak_halves < 2 ? 1 : (live->peak_halves + 1) / 2;
 }
 
-/* Is there one reduction of a whole tile, and no loop? Then all that is loaded is wanted right behind it; of
- * more, one hides the loads that the next needs. */
+/* Is there one reduction of a whole tile, and no loop? Then all loaded values are used right behind it; with
+ * more reductions, each hides the loads of the next. */
 static bool reduces_once(const struct mir *m)
 {
     const struct op *seen = NULL;
@@ -544,9 +545,9 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
-/* Registers with which the assembler surely gets by. Where halves are unpacked it finds a little more than
- * this order has, but loads that are not guarded it moves down to their use rather than be short of
- * registers; around loops it wants some for itself. */
+/* A number of registers with which ptxas surely succeeds. Where halves are unpacked ptxas needs a little more
+ * than this order, but instead of exceeding the limit it moves unguarded loads down to their use; around
+ * loops it needs some registers for itself. */
 static int regs_needed(const struct mir *m, const struct liveness *live)
 {
     enum { SAVED = 1, KEEPS_LOADS = 2, SPARE = 5, SPARE_OF = 16 };
@@ -556,16 +557,15 @@ static int regs_needed(const struct mir *m, const struct liveness *live)
     return reduces_once(m) && loads_unguarded(m) ? regs + KEEPS_LOADS : regs - SAVED;
 }
 
-enum { PREDS_MOST = 12 /* more are kept in registers, nobody knows how many */ };
+enum { PREDS_MOST = 12 /* more live predicates are kept in an unknown number of registers */ };
 
-/* Programs on an SM where each thread has so many. */
+/* Programs that fit an SM if each thread has so many registers. */
 static int programs_of(const struct mir *m, int regs)
 {
     return target_ctas(m->func->target, m->nthreads, regs);
 }
 
-/* The order in which most is under way, of those that leave room for n programs: loads stand
- * together as far as that goes. */
+/* Of the orders that leave room for n programs on an SM, finds the one with most loads in flight. */
 static struct liveness *schedule_in_room(struct mir *m, struct insn **const *before, bool keeps_pipelines,
                                          int n)
 {
@@ -581,9 +581,9 @@ static struct liveness *schedule_in_room(struct mir *m, struct insn **const *bef
     return live;
 }
 
-/* While a program reduces, it asks memory for nothing, so others must be there that do: as many as an order
- * for few registers leaves room for, if these are many more. The assembler then moves loads up again, as far
- * as it has room; left to itself it takes more registers, or fewer and spills. */
+/* While a program reduces, it requests nothing from memory, so other programs on the SM have to: as many as
+ * an order for few registers leaves room for, if these are many more. ptxas then moves loads up again, as far
+ * as registers allow; without a limit it takes more registers, or fewer and spills. */
 static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
                                   bool keeps_pipelines)
 {
@@ -601,9 +601,9 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
     return reduces_once(m) ? schedule_in_room(m, before, keeps_pipelines, n) : thrifty;
 }
 
-/* Is a tile of so many registers carried through shared memory? Left to itself, the assembler
- * rather spills a little than has fewer programs on an SM, and of the memory, which has room for no
- * more, it does not know. */
+/* Is a tile of many registers stored to shared memory, which then limits the programs on an SM? ptxas,
+ * which does not know about the shared memory, would rather spill a little than have fewer programs on an
+ * SM. */
 static bool carries_much(const struct mir *m)
 {
     enum { MUCH = 64 };

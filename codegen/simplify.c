@@ -1,13 +1,12 @@
-/* simplify.c: one instruction by itself: constants computed, identities, constants moved outwards.
+/* simplify.c: how can one instruction be simplified: constant folding, identities, constants moved outwards?
  *
- *     (x + 1) + y          =>     (x + y) + 1        so that the rest is computed once for a whole tile,
+ *     (x + 1) + y          =>     (x + y) + 1        so that a whole tile shares the rest,
  *     (x + 1) * 4          =>     x * 4 + 4          and the constant ends up in an address
- *     wide((x + 1) * 4)    =>     wide(x * 4) + 4    where x + 1 cannot wrap
+ *     wide((x + 1) * 4)    =>     wide(x * 4) + 4    where x + 1 cannot overflow
  *
- * A sum with a constant cannot wrap where the constant's bits are zero in the other operand. For each
- * register it is known which bits may be set; as the sizes of tiles are powers of two, that suffices for the
- * offsets of a layout's registers.
- */
+ * A sum with a constant cannot overflow if the constant's bits are zero in the other operand. The peephole
+ * knows for each register which bits may be 1; as sizes of tiles are powers of two, that suffices for the
+ * offsets of a layout's registers. */
 #include "codegen/peephole.h"
 
 #include <string.h>
@@ -34,14 +33,14 @@ static uint64_t low_mask(int bits)
     return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-/* An integer as a type of so many bits holds it, sign-extended. */
-static int64_t wrap(uint64_t x, int bits)
+/* The low bits of an integer, sign-extended. */
+static int64_t sign_extend(uint64_t x, int bits)
 {
     uint64_t sign = UINT64_C(1) << (bits - 1);
     return (int64_t)(((x & low_mask(bits)) ^ sign) - sign);
 }
 
-/* -- bits that may be set -- */
+/* -- bits that may be 1 -- */
 
 static uint64_t bits_of(const struct peep *p, struct opnd x)
 {
@@ -63,7 +62,7 @@ static uint64_t param_bits(const struct peep *p, int index)
     return low ? ~(low - 1) : UINT64_MAX;
 }
 
-/* All from the lowest that may be set. */
+/* A mask from bit 0 to the highest bit that may be 1. */
 static uint64_t from_lowest(uint64_t bits)
 {
     return bits ? ~((bits & (0 - bits)) - 1) : 0;
@@ -108,7 +107,8 @@ uint64_t peep_step_bits(const struct insn *in)
 
 /* -- simplification: true if the instruction is no longer needed -- */
 
-/* The result is x. A constant is also kept in the register, for instructions that take no constants. */
+/* Replaces the result by x. A constant also stays in the register, for instructions that take no
+ * constants. */
 static bool becomes(struct peep *p, struct insn *in, struct opnd x)
 {
     struct reg_info *d = &p->regs.at[in->opnds[0].n];
@@ -139,7 +139,7 @@ static void rewrite(struct insn *in, enum insn_code code, int nopnds, struct opn
     in->opnds[2] = b;
 }
 
-/* add x, y where x is (z + c): (z + y) + c, so that constants come last. */
+/* add x, y where x is (z + c): becomes (z + y) + c, so that constants come last. */
 static bool move_constant_out(struct peep *p, struct insn *in, struct opnd x, struct opnd y)
 {
     const struct insn *inner = peep_def(p, x, INSN_add);
@@ -148,7 +148,7 @@ static bool move_constant_out(struct peep *p, struct insn *in, struct opnd x, st
     struct opnd c = inner->opnds[2];
     if (is_imm(y)) {
         in->opnds[1] = inner->opnds[1];
-        in->opnds[2] = imm_like(y, wrap((uint64_t)c.i + (uint64_t)y.i, insn_bits(in)));
+        in->opnds[2] = imm_like(y, sign_extend((uint64_t)c.i + (uint64_t)y.i, insn_bits(in)));
         return true;
     }
     in->opnds[1] = peep_make(p, in->form, 2, (struct opnd[]){inner->opnds[1], y});
@@ -162,7 +162,8 @@ static bool simplify_add(struct peep *p, struct insn *in)
     if (!insn_is_integer(in))
         return false;
     if (is_imm(x[1]) && is_imm(x[2]))
-        return becomes(p, in, imm_like(x[1], wrap((uint64_t)x[1].i + (uint64_t)x[2].i, insn_bits(in))));
+        return becomes(p, in,
+                       imm_like(x[1], sign_extend((uint64_t)x[1].i + (uint64_t)x[2].i, insn_bits(in))));
     if (p->regs.at[x[0].n].ndefs == 1)
         while (move_constant_out(p, in, x[1], x[2]) || (is_reg(x[2]) && move_constant_out(p, in, x[2], x[1])))
             ;
@@ -173,7 +174,7 @@ static bool simplify_sub(struct peep *p, struct insn *in)
 {
     if (!insn_is_integer(in) || !is_imm(in->opnds[2]))
         return false;
-    struct opnd negated = imm_like(in->opnds[2], wrap(0 - (uint64_t)in->opnds[2].i, insn_bits(in)));
+    struct opnd negated = imm_like(in->opnds[2], sign_extend(0 - (uint64_t)in->opnds[2].i, insn_bits(in)));
     rewrite(in, INSN_add, 3, in->opnds[1], negated);
     return simplify_add(p, in);
 }
@@ -188,7 +189,7 @@ static bool distribute(struct peep *p, struct insn *in, uint64_t factor)
     struct opnd product = peep_make(p, in->form, 2, (struct opnd[]){inner->opnds[1], in->opnds[2]});
     int bits = insn_bits(in);
     in->form.type = (uint8_t)(bits == 16 ? PT_s16 : bits == 32 ? PT_s32 : PT_s64);
-    rewrite(in, INSN_add, 3, product, imm_like(c, wrap((uint64_t)c.i * factor, bits)));
+    rewrite(in, INSN_add, 3, product, imm_like(c, sign_extend((uint64_t)c.i * factor, bits)));
     return true;
 }
 
@@ -198,7 +199,8 @@ static bool simplify_mul(struct peep *p, struct insn *in)
     if (!is_imm(x[2]))
         return false;
     if (is_imm(x[1]))
-        return becomes(p, in, imm_like(x[1], wrap((uint64_t)x[1].i * (uint64_t)x[2].i, insn_bits(in))));
+        return becomes(p, in,
+                       imm_like(x[1], sign_extend((uint64_t)x[1].i * (uint64_t)x[2].i, insn_bits(in))));
     if (x[2].i == 1)
         return becomes(p, in, x[1]);
     if (x[2].i == 0)
@@ -214,12 +216,11 @@ static bool simplify_shl(struct peep *p, struct insn *in)
     if (x[2].i == 0)
         return becomes(p, in, x[1]);
     if (is_imm(x[1]))
-        return becomes(p, in, imm_like(x[1], wrap((uint64_t)x[1].i << x[2].i, insn_bits(in))));
+        return becomes(p, in, imm_like(x[1], sign_extend((uint64_t)x[1].i << x[2].i, insn_bits(in))));
     return distribute(p, in, UINT64_C(1) << x[2].i) && simplify_add(p, in);
 }
 
-/* The addition of a constant that sets bits which are zero in the other operand, of s32 or u32: it cannot
- * wrap. */
+/* The addition (s32 or u32) of a constant whose bits are zero in the other operand: it cannot overflow. */
 static const struct insn *exact_add(const struct peep *p, struct opnd x)
 {
     const struct insn *add = peep_def(p, x, INSN_add);
@@ -229,7 +230,7 @@ static const struct insn *exact_add(const struct peep *p, struct opnd x)
     return c > 0 && c <= INT32_MAX && !(bits_of(p, add->opnds[1]) & (uint64_t)c) ? add : NULL;
 }
 
-/* Widening (x + c): the widened x, plus the constant (times factor). */
+/* Widening x + c becomes the widened x plus the constant, both times `factor`. */
 static bool widen_apart(struct peep *p, struct insn *in, int64_t factor, const struct opnd *rest, int nrest)
 {
     const struct insn *add = exact_add(p, in->opnds[1]);
@@ -265,7 +266,7 @@ static bool simplify_cvt(struct peep *p, struct insn *in)
     return widen_apart(p, in, 1, NULL, 0) && simplify_add(p, in);
 }
 
-/* x as y + c that cannot wrap; c is 0 if x is no such sum. */
+/* Splits x into y + c that cannot overflow; c is 0 if x is not such a sum. */
 static struct opnd split_exact(const struct peep *p, struct opnd x, int64_t *c)
 {
     const struct insn *add = exact_add(p, x);
@@ -273,7 +274,7 @@ static struct opnd split_exact(const struct peep *p, struct opnd x, int64_t *c)
     return add ? add->opnds[1] : x;
 }
 
-/* Does predicate a imply b? So it is for x + 3 < n and x + 1 < n: masks of neighbours. */
+/* Does predicate a imply b? For example x + 3 < n implies x + 1 < n: masks of neighbouring elements. */
 static bool implies(const struct peep *p, struct opnd a, struct opnd b)
 {
     const struct insn *m = peep_def(p, a, INSN_setp), *n = peep_def(p, b, INSN_setp);
@@ -316,8 +317,8 @@ static bool simplify_logic(struct peep *p, struct insn *in)
     if (is_imm(x)) {
         uint64_t a = (uint64_t)x.i & all;
         uint64_t r = code == INSN_and ? a & b : code == INSN_or ? a | b : a ^ b;
-        return becomes(p, in,
-                       imm_like(x, y.cls == CLASS_pred ? (int64_t)r : wrap(r, class_info[y.cls].bits)));
+        return becomes(
+            p, in, imm_like(x, y.cls == CLASS_pred ? (int64_t)r : sign_extend(r, class_info[y.cls].bits)));
     }
     if (y.cls == CLASS_pred && b && code == INSN_xor) {
         in->form.code = INSN_not;
@@ -377,7 +378,7 @@ static const struct insn *any_def(const struct peep *p, struct opnd x)
     return is_reg(x) ? p->regs.at[x.n].def : NULL;
 }
 
-/* Both of one form, on 16-bit floats, that pairs have too? */
+/* Do both have one form, on 16-bit floats, that has a packed version? */
 static bool pairs_up(const struct insn *a, const struct insn *b)
 {
     if (!a || !b || a->ndefs != 1 || memcmp(&a->form, &b->form, sizeof a->form))
@@ -394,7 +395,7 @@ static bool pairs_up(const struct insn *a, const struct insn *b)
     }
 }
 
-/* Are low and high the halves of a register, or can they be computed as a pair from such? */
+/* Are low and high the halves of one register, or can they be computed as a pair from such halves? */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth)
 {
     enum { DEPTH_MOST = 8 };
@@ -411,10 +412,9 @@ static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int
     return true;
 }
 
-/*      unpack {a, b}, x; unpack {c, d}, y         (x, y the same; without them dead:)
+/* unpack {a, b}, x; unpack {c, d}, y         (unpacks and additions stay while they are used)
  *      add.f16 e, a, c; add.f16 f, b, d     =>    add.f16x2 z, x, y
- *      pack z, {e, f}
- */
+ *      pack z, {e, f} */
 static bool simplify_pack(struct peep *p, struct insn *in)
 {
     enum { OPNDS_MOST = 3 };

@@ -204,7 +204,7 @@ struct value *block_add_arg(struct block *b, const struct type *t, const char *h
     return v;
 }
 
-/* -- placing ops -- */
+/* -- inserting ops -- */
 
 static void insert(struct op *o, struct block *b, struct op *before)
 {

@@ -448,7 +448,7 @@ void block_clear_notes(struct block *b);
 bool value_const_bits(const struct value *v, uint64_t *bits);
 bool value_const_int(const struct value *v, int64_t *i); /* sign-extended */
 
-/* -- scalar.c: what an element of each pure op is; n elements at once, as arrays of the type's memory form
+/* -- scalar.c: computes pure ops for n elements, as arrays of the type's memory form
  * (i1: bytes 0 and 1, the rest as C's types; f16, bf16 and fp8 as their bits) -- */
 /* x[0..] are the operands; `type` is the operands' dtype (a select's: that of its choices; pointers: i64),
  * `to` the result's. The result may not overlap an operand. The folder, constexprs and the interpreter use
@@ -460,7 +460,7 @@ bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, 
 bool scalar_float(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result, const void *const *x);
 bool scalar_cast(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n, void *result, const void *x);
 
-/* -- smallfloat.c: formats that C has no type for; rounding to nearest even unless `rz` -- */
+/* -- smallfloat.c: formats that C has no type for; rounds to nearest even unless `rz` -- */
 float f16_to_float(uint16_t h);
 uint16_t float_to_f16(float x, bool rz);
 uint16_t double_to_f16(double x, bool rz);

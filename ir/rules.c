@@ -38,7 +38,7 @@ static const char *ir(struct module *m, const struct type *t)
     return out.s;
 }
 
-/* -- pieces of rules -- */
+/* -- parts of rules -- */
 
 static const struct type *opnd(const struct op *o, int i)
 {

@@ -14,7 +14,7 @@
 
 enum { CHUNK = 256 };
 
-/* -- reading and writing any type -- */
+/* -- elements of any type in memory -- */
 
 static const void *at(const void *x, enum dtype type, int64_t i)
 {

@@ -208,7 +208,7 @@ const struct type *type_with_shape(struct module *m, const struct type *t, int r
     return rank ? type_tile(m, type_elem(t), rank, shape, NULL) : type_elem(t);
 }
 
-/* -- asking -- */
+/* -- queries -- */
 
 int64_t type_elems(const struct type *t)
 {

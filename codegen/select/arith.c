@@ -1,14 +1,14 @@
-/* arith.c: integer and float arithmetic, comparisons, selection, addresses: one element of each op.
+/* arith.c: how one element of integer and float arithmetic, comparisons, selects and address computations is
+ * selected.
  *
- * The table says which instruction serves an op on integers and on floats, and how it reads its operands;
- * what has no instruction of its own (i1, bf16 before Hopper, minima of f64 that pass on NaN) is put
- * together below.
- */
+ * The table gives each op its instruction for integers and for floats, and how that reads its operands. Ops
+ * without an instruction (on i1, on bf16 before Hopper, minima of f64 that propagate NaN) are expanded
+ * below. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
 /* clang-format off */
-/*    op     for integers  how they are read  an i8's upper bits matter  for floats */
+/* op     for integers  how they are read  upper bits of an i8 matter  for floats */
 #define ROWS(X) \
     X(ARITH_OP_add, INSN_add, READ_signed, false, INSN_add) \
     X(ARITH_OP_sub, INSN_sub, READ_signed, false, INSN_sub) \
@@ -47,7 +47,7 @@
 static const struct row {
     uint8_t whole;   /* instruction for integers, */
     uint8_t reading; /* how it reads them, */
-    bool exact;      /* and whether bits above an i8's eight matter to it */
+    bool exact;      /* and whether it needs an i8's upper bits extended */
     uint8_t real;    /* instruction for floats */
 } rows[OP_count] = {
 #define X(op, whole, reading, exact, real) [op] = {whole, reading, exact, real},
@@ -55,7 +55,7 @@ static const struct row {
 #undef X
 };
 
-/* An op without a row does not build. */
+/* Fails to build if an op has no row. */
 static bool has_row(enum arith_op op)
 {
     switch (op) {
@@ -89,7 +89,7 @@ static struct opnd pred_without(struct select *s, struct opnd x, struct opnd y)
     return pred_op(s, INSN_and, x, pred_not(s, y));
 }
 
-/* Integers of one bit: signed ones are 0 and -1. */
+/* Arithmetic on integers of one bit: signed ones are 0 and -1. */
 static struct opnd arith_i1(struct select *s, enum opcode code, const struct opnd *x)
 {
     switch (code) {
@@ -135,7 +135,7 @@ static struct opnd cmp_i1(struct select *s, enum pred pred, struct opnd x, struc
 
 /* -- integers -- */
 
-/* A shift count as PTX wants it: 32 bits, which it clamps itself. */
+/* A shift count in the 32 bits that PTX expects; PTX clamps it. */
 static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
 {
     enum { WIDEST = 64 };
@@ -154,16 +154,16 @@ static struct opnd shift_count(struct select *s, enum dtype dt, struct opnd n)
     }
 }
 
-/* x - x / y * y: where y may be 0 that is x, as the language has it: all ones times 0;
- * PTX's own rem gives all ones there (seen on sm_90). */
+/* x - x / y * y. For y = 0 that is x, as the IR requires, since the quotient is then all ones times 0; PTX's
+ * rem gives all ones there (seen on sm_90). */
 static struct opnd remainder_of(struct select *s, enum ptype type, const struct opnd *x)
 {
     struct opnd quotient = emit2(s, form0(INSN_div, type), x[0], x[1]);
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_mul_lo, type), quotient, x[1]));
 }
 
-/* Division by 2^k of 32 or 64 bits: a shift, toward zero also below it. The assembler
- * sometimes divides in full. */
+/* Signed division by 2^k, of 32 or 64 bits, by shifts that round toward zero. ptxas sometimes uses a full
+ * division. */
 static struct opnd by_power(struct select *s, const struct op *o, enum ptype type, const struct opnd *x,
                             int k)
 {
@@ -187,8 +187,8 @@ static struct opnd by_power(struct select *s, const struct op *o, enum ptype typ
     return emit2(s, form0(INSN_sub, type), x[0], emit2(s, form0(INSN_and, plain), biased, mask));
 }
 
-/* 0 - x, |x| and x - y of 16 bits. ptxas 13.0 negates `neg.s16`, `abs.s16` and `sub.s16 0, x` of -32768 to 32768 where
- * another instruction reads the result as signed; not so where it is unsigned. */
+/* 0 - x, |x| and x - y of 16 bits. ptxas 13.0 computes 32768 for `neg.s16`, `abs.s16` and `sub.s16 0, x` of
+ * -32768 if another instruction reads the result as signed; not if that reads it as unsigned. */
 static struct opnd minus_16(struct select *s, enum opcode code, const struct opnd *x)
 {
     const struct form sub = form0(INSN_sub, PT_u16);
@@ -224,7 +224,8 @@ static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt
 
 /* -- floats -- */
 
-/* An op of a format that has no instruction for it, done in f32, which is exact enough for one operation. */
+/* An op on a format without an instruction for it, computed in f32, which is exact enough for one
+ * operation. */
 static struct opnd through_f32(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x,
                                struct opnd (*f)(struct select *s, const struct op *o, enum dtype dt,
                                                 const struct opnd *x))
@@ -235,7 +236,7 @@ static struct opnd through_f32(struct select *s, const struct op *o, enum dtype 
     return narrow_from_f32(s, dt, f(s, o, DT_f32, wide), ROUND_rn);
 }
 
-/* f64 has no minimum that passes on NaN. */
+/* PTX has no minimum of f64 that propagates NaN. */
 static struct opnd minmax_f64_nan(struct select *s, enum insn_code code, const struct opnd *x)
 {
     struct opnd least = emit2(s, form0(code, PT_f64), x[0], x[1]);
@@ -244,7 +245,7 @@ static struct opnd minmax_f64_nan(struct select *s, enum insn_code code, const s
     return emit3(s, form0(INSN_selp, PT_f64), nan, least, is_nan);
 }
 
-/* bf16 before Hopper has fma only: x * 1 + y, x * y + -0, y * -1 + x round as the op itself does. */
+/* bf16 before Hopper has fma only: x * 1 + y, x * y + -0 and y * -1 + x round as the op itself does. */
 static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct opnd *x)
 {
     enum { ONE = 0x3f80, MINUS_ONE = 0xbf80, MINUS_ZERO = 0x8000 };
@@ -256,8 +257,8 @@ static struct opnd bf16_by_fma(struct select *s, enum opcode code, const struct 
     }
 }
 
-/* Sign bits of 16-bit floats: flipped, or cleared. Not cleared by and.b16: where ptxas 13.0 packs two `cvt.rn.f16.f32` into one word, it
- * forgets the mask of the lower half. */
+/* Flips or clears the sign bits of 16-bit floats. It does not clear them by and.b16: where ptxas 13.0 packs
+ * two `cvt.rn.f16.f32` into one word, it forgets the mask of the lower half. */
 static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, struct opnd x)
 {
     enum { SIGN = 0x8000 };
@@ -268,7 +269,7 @@ static struct opnd sign_op(struct select *s, enum opcode code, enum dtype dt, st
 
 static struct opnd arith_float(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x);
 
-/* 1 / (c + a power), as of a sigmoid: a divisor that is no tiny number. */
+/* 1 / (c + a power), as in a sigmoid: the divisor is not a tiny number. */
 static bool is_inverse_of_more(const struct op *o)
 {
     const struct op *sum = op_opnd(o, 1)->def;
@@ -283,8 +284,8 @@ static bool is_inverse_of_more(const struct op *o)
     return false;
 }
 
-/* A quarter of the inverse of a quarter: for divisors over 2^126 too no step gives or takes a number
- * below 2^-126 but the last. */
+/* A quarter of the inverse of a quarter: for divisors over 2^126, too, only the last step has an operand or
+ * result below 2^-126. */
 static struct opnd inverse(struct select *s, struct opnd x)
 {
     struct opnd quarter = opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, 0.25));

@@ -1,11 +1,10 @@
-/* asm.c: a user's own PTX, for `pack` elements of each operand at a time.
+/* asm.c: how inline assembly of the user is emitted, for `pack` elements of each operand at a time.
  *
  *     asm %x text="shl.b32 $0, $1, 3;" constraints="=r,r"     =>     { .reg .b32 $a0; shl.b32 $a0, %r1, 3; mov.b32 %r2, $a0; }
  *
- * Elements narrower than 32 bits share registers, as many as are packed. Results have registers of
- * their own inside the braces: a text may write one before it has read all operands. The frontend has
- * checked the constraints.
- */
+ * Elements narrower than 32 bits share registers, `pack` of them at most. Results get their own registers
+ * inside the braces, since a text may write one before it has read all operands. The frontend has checked the
+ * constraints. */
 #include "codegen/select/select.h"
 
 #include <string.h>
@@ -19,7 +18,7 @@ static enum reg_class class_of_letter(char letter)
                            : CLASS_b32;
 }
 
-/* The same bits in a register of another class, the upper ones zero or dropped. */
+/* The same bits in a register of another class; upper bits are zero or dropped. */
 static struct opnd as_class(struct select *s, enum reg_class cls, struct opnd x)
 {
     x = in_reg(s, x);
@@ -35,7 +34,7 @@ static struct word_shape shape_of(const struct value *v, int pack)
     return word_shape(elem_dtype(v->type), per);
 }
 
-/* The letter of the next constraint, past `=` and `&`. */
+/* The letter of the next constraint, after `=` and `&`. */
 static char next_letter(const char **constraints)
 {
     const char *s = *constraints + strspn(*constraints, "=&, ");

@@ -1,5 +1,4 @@
-/* async.c: units that work beside the threads: barriers in memory, copies by tensor maps, roles of
- * warps.
+/* async.c: how mbarriers, TMA copies, warp roles and the staggering of warpgroups are selected.
  *
  *     mbar_wait %bar, %parity      =>      L: mbarrier.try_wait.parity... %p1, [%r1], %r2;  @!%p1 bra L;
  *
@@ -10,18 +9,17 @@
  *     stagger_arrive               =>      @first bar.arrive 4, 256;
  *     stagger_end                  =>      @first bar.sync 5, 256;
  *
- * Roles never meet again, so that the assembler may give each its own number of registers (setmaxnreg). The
- * second role only starts copies and waits: one thread does.
- */
+ * The roles never join again, so that each can have its own number of registers (setmaxnreg). The second
+ * role, the producer, only starts copies and waits, so one thread executes it. */
 #include "codegen/select/select.h"
 
 #include "ir/target/wgmma.h"
 
 #include "ir/families.h"
 
-/* -- who acts -- */
+/* -- which thread acts -- */
 
-enum { FEEDER = 2 }; /* the role that is a single thread */
+enum { PRODUCER = 2 }; /* the second role, which is a single thread */
 
 static struct opnd thread_is(struct select *s, uint32_t mask, int64_t value)
 {
@@ -29,28 +27,28 @@ static struct opnd thread_is(struct select *s, uint32_t mask, int64_t value)
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), x, opnd_int(CLASS_b32, value));
 }
 
-/* Is this the thread that acts for all of the role? */
+/* Is this the thread that acts for the whole role? */
 static struct opnd acts(struct select *s)
 {
-    if (s->role == FEEDER)
-        return s->feeds;
+    if (s->role == PRODUCER)
+        return s->elected;
     return emit2(s, form1(INSN_setp, PT_s32, MOD_eq), s->thread, opnd_int(CLASS_b32, 0));
 }
 
-/* The same for each group of its warps, if it acts in groups. */
+/* The thread that acts for its group of warps, if the op acts by groups. */
 static struct opnd acts_for_group(struct select *s, const struct op *o)
 {
     const struct attr *warps = op_attr(o, ATTR_group);
     return warps ? thread_is(s, 32 * (uint32_t)warps->i - 1, 0) : acts(s);
 }
 
-/* Which of the pair; 0 where there is none. */
+/* The rank in the pair; 0 if there is none. */
 static struct opnd pair_rank(struct select *s)
 {
     return emit_special(s, SPECIAL_cluster_ctarank);
 }
 
-/* -- barriers in memory -- */
+/* -- mbarriers -- */
 
 static struct opnd address_of(struct select *s, const struct value *buf, int64_t more)
 {
@@ -91,12 +89,12 @@ static struct opnd distance_to_peer(struct select *s)
     return emit2(s, form0(INSN_sub, PT_s32), emit2(s, form0(INSN_mapa, PT_u32), smem, peer), smem);
 }
 
-/* One lane of each warp, or of each group of warps whose ends a dot's wait has joined. */
+/* One lane of each warp arrives, or of each group of warps that a dot's wait has synchronized. */
 static void select_mbar_arrive(struct select *s, const struct op *o)
 {
     uint32_t others = 32 * (uint32_t)op_int(o, ATTR_group) - 1;
     struct opnd x = address_of(s, op_opnd(o, 0), 0);
-    struct opnd mine = s->role == FEEDER ? acts(s) : thread_is(s, others, 0);
+    struct opnd mine = s->role == PRODUCER ? acts(s) : thread_is(s, others, 0);
     if (op_opnd(o, 1))
         mine = pred_and(s, mine, tile_of(s, op_opnd(o, 1))[0]);
     set_guard(emit_insn(s, mbar_form(INSN_mbarrier_arrive), 0, 1, &x), mine);
@@ -118,11 +116,12 @@ static void select_mbar_wait(struct select *s, const struct op *o)
     s->b = mir_block(s->m, again->index, before->depth);
 }
 
-/* -- warpgroups one after the other -- */
+/* -- staggered warpgroups -- */
 
-/* Two named barriers for each warpgroup and the next: at GO the next one waits, at GONE the first. Without GONE, the first
- * could come to GO twice before the next has come once (a loop of one round in a loop over tiles), and both arrivals would
- * be taken for one of each. They come behind the barriers of everybody, of the role and of its groups. */
+/* Each pair of neighbouring warpgroups has two named barriers: the second warpgroup waits at GO, the first at
+ * GONE. Without GONE, the first could come to GO twice before the second has come once (a loop of one
+ * iteration in a loop over tiles), and the barrier would count both of its arrivals in one phase. Their
+ * numbers follow those of the CTA's barrier and of the barriers of roles and groups. */
 enum { GO, GONE, PAIR_BARRIERS, ROLES = 1, NAMED_BARRIERS = 16 };
 _Static_assert(1 + ROLES + STAGGER_GROUPS_MOST + PAIR_BARRIERS * (STAGGER_GROUPS_MOST - 1) <= NAMED_BARRIERS,
                "a CTA has 16 named barriers");
@@ -169,8 +168,8 @@ static struct boxes boxes_of(struct select *s, const struct op *o, const struct 
     return b;
 }
 
-/* Coordinates of box `number`, innermost first; `first` is the operand with the outermost. Dimensions of the
- * map in front of the tile's are as they are. */
+/* Coordinates of box `number`, innermost first; `first` is the operand with the outermost. The map's
+ * dimensions in front of the tile's keep their coordinates. */
 static void box_coords(struct select *s, const struct op *o, int first, const struct type *t,
                        const int *order, uint32_t coord, struct opnd *x)
 {
@@ -185,8 +184,9 @@ static void box_coords(struct select *s, const struct op *o, int first, const st
     }
 }
 
-/* Of the copies that a pair shares, each program does the half with its rank in the box's highest bit; of the
- * rows that two groups of warps put, each does its own: moves the address and the coordinates there. */
+/* Moves address and coordinates to a CTA's share: of copies that a pair shares, each CTA does the half whose
+ * boxes have its rank in their highest bit; of rows that two groups of warps store, each group does its own
+ * half. */
 static void take_half(struct select *s, const struct type *t, const int *order, const struct boxes *b,
                       int top, struct opnd rank, struct opnd *at, struct opnd *x)
 {
@@ -203,7 +203,7 @@ static void take_half(struct select *s, const struct type *t, const int *order, 
         }
 }
 
-/* For each box of the buffer: its address, its coordinates. */
+/* For each box of the buffer: its address and its coordinates. */
 static void select_boxes(struct select *s, const struct op *o, int first, bool load)
 {
     enum { BOTH = 3, GROUP_BITS = 7 };
@@ -275,44 +275,45 @@ static void set_registers(struct select *s, const struct op *o, int role)
     emit_insn(s, form0(role == 0 ? INSN_setmaxnreg_inc : INSN_setmaxnreg_dec, PT_u32), 0, 1, &n);
 }
 
-/* One fence serves all barriers that the feeder made. */
+/* One fence covers all barriers that the producer initialized. */
 static void end_making(struct select *s)
 {
-    set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), s->feeds);
+    set_guard(emit_insn(s, form0(INSN_fence_init, PT_none), 0, 0, NULL), s->elected);
 }
 
-/* The feeder's other threads leave. */
+/* The other threads of the producer's warp exit. */
 static void go_alone(struct select *s)
 {
     struct insn *end = emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
-    end->guard = s->feeds.n;
+    end->guard = s->elected.n;
     end->guard_not = true;
     s->b = mir_block(s->m, s->b->index, s->b->depth);
-    s->feeds = (struct opnd){.kind = OPND_none};
+    s->elected = (struct opnd){.kind = OPND_none};
 }
 
 static void select_ready(struct select *s)
 {
     struct opnd x[] = {opnd_int(CLASS_b32, 0), opnd_int(CLASS_b32, 32 * (s->f->num_warps + 1))};
-    if (s->role == FEEDER)
+    if (s->role == PRODUCER)
         end_making(s);
-    emit_insn(s, form0(s->role == FEEDER ? INSN_bar_arrive : INSN_bar, PT_none), 0, 2, x);
-    if (s->role == FEEDER && s->op->block->parent->code == OP_warps) /* else the role returns */
+    emit_insn(s, form0(s->role == PRODUCER ? INSN_bar_arrive : INSN_bar, PT_none), 0, 2, x);
+    if (s->role == PRODUCER && s->op->block->parent->code == OP_warps) /* in other blocks the role returns */
         go_alone(s);
 }
 
-/* What is ordered by it are barriers in memory, which have a fence of their own; a release
- * would wait for all stores. */
+/* The arrivals order mbarriers, which have their own fence; with release semantics they would wait for all
+ * stores. */
 static void select_cluster_arrive(struct select *s)
 {
-    if (s->feeds.kind == OPND_reg) {
+    if (s->elected.kind == OPND_reg) {
         end_making(s);
-        go_alone(s); /* who leaves has arrived */
+        go_alone(s); /* a thread that exits must have arrived before */
     }
     emit_insn(s, form1(INSN_cluster_arrive, PT_none, MOD_relaxed), 0, 0, NULL);
 }
 
-/* The feeder's code comes first: what it asks for takes long, and instructions are not yet in a cache. */
+/* The producer's code comes first: the latency of its copies is long, and instructions are not yet in the
+ * instruction cache. */
 static void select_warps(struct select *s, const struct op *o)
 {
     struct opnd own = opnd_int(CLASS_b32, 32 * s->f->num_warps);
@@ -322,13 +323,13 @@ static void select_warps(struct select *s, const struct op *o)
     struct insn *to_own = emit_jump(s, is_own, false);
     s->b = mir_block(s->m, before->index, before->depth);
     set_registers(s, o, 1);
-    s->role = FEEDER;
+    s->role = PRODUCER;
     struct opnd idle = emit2(s, form1(INSN_setp, PT_s32, MOD_ne), s->leader, own);
     emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL)->guard = idle.n;
     s->b = mir_block(s->m, s->b->index, before->depth);
-    /* By its number ptxas would not know that one thread goes on, and put a loop over
-     * threads around each copy. */
-    s->feeds = emit1(s, form0(INSN_elect, PT_none), opnd_int(CLASS_b32, -1));
+    /* If the thread were chosen by its number, ptxas would not know that only one thread continues, and would
+     * put a loop over threads around each copy. */
+    s->elected = emit1(s, form0(INSN_elect, PT_none), opnd_int(CLASS_b32, -1));
     select_inline(s, o->regions[1]);
     emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL);
 

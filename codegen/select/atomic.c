@@ -1,17 +1,18 @@
-/* atomic.c: atomic operations in global memory, one element at a time, by the elements' owners.
+/* atomic.c: how atomic operations in global memory are selected: the owner of each element executes one
+ * instruction.
  *
  *     %old = atomic_rmw %p, %v, %m rmw=add     =>     mov.b32 %r5, 0;
  *                                                     @%p0 atom.acq_rel.gpu.global.add.u32 %r5, [%rd1], %r4;
  *
- * Lanes that hold the same element as their owner get its result by a shuffle. PTX has no atomic maximum of
- * floats: as integers, positive floats stand in their order and negative ones in the reverse; those of 16 bits, and what
- * a target lacks of them, are exchanged until nobody came between.
- */
+ * Lanes that hold replicas of an element get the owner's result by a shuffle. PTX has no atomic maximum of
+ * floats, so it is computed on integers: the bits of positive floats are ordered as the floats are, those of
+ * negative floats in reverse. 16-bit floats, and operations that a target lacks, use a compare-and-swap
+ * loop. */
 #include "codegen/select/select.h"
 
 static const struct row {
     uint8_t mod;
-    uint8_t kind; /* of type: how the value is read */
+    uint8_t kind; /* PTX type with which the value is read */
 } rmw_rows[RMW_count] = {
     [RMW_add] = {MOD_add, READ_unsigned},  [RMW_maxs] = {MOD_max, READ_signed},
     [RMW_maxu] = {MOD_max, READ_unsigned}, [RMW_mins] = {MOD_min, READ_signed},
@@ -41,8 +42,8 @@ static struct form atomic_form(const struct op *o, enum insn_code code, enum mod
     return f;
 }
 
-/* One atomic instruction; its old value goes to `old`, or is not asked for (OPND_none) where the order
- * allows it. */
+/* One atomic instruction; its old value goes to `old`. With OPND_none no old value is requested, where the
+ * memory order allows that. */
 static void emit_atomic(struct select *s, struct form f, struct opnd old, struct opnd at, struct opnd x,
                         struct opnd guard)
 {
@@ -62,7 +63,8 @@ static void emit_atomic(struct select *s, struct form f, struct opnd old, struct
     in->fresh = true;
 }
 
-/* Maximum (or minimum) of floats: by sign, of their bits as signed or, in reverse, as unsigned integers. */
+/* Maximum (or minimum) of floats: by their sign, on their bits as signed or, with the order reversed, as
+ * unsigned integers. */
 static void float_extreme(struct select *s, const struct op *o, enum dtype dt, struct opnd old,
                           struct opnd at, struct opnd x, struct opnd guard)
 {
@@ -84,15 +86,14 @@ static struct opnd combine_halves(struct select *s, enum rmw rmw, enum dtype dt,
     return emit2(s, form0(rmw == RMW_fmax ? INSN_max : INSN_min, type), a, b);
 }
 
-/*      seen = 0                        a guess of what is there: where it is wrong, one turn more
- *      if (!guard) goto exit
- *  body:
- *      expected = seen
- *      seen = cas at, expected, combine(expected, x)
- *      if (seen != expected) goto body
- *  exit:
- *      old = seen
- */
+/*     seen = 0                        a guess of the old value: a wrong guess costs one iteration
+ *     if (!guard) goto exit
+ * body:
+ *     expected = seen
+ *     seen = cas at, expected, combine(expected, x)
+ *     if (seen != expected) goto body
+ * exit:
+ *     old = seen */
 static void exchange_halves(struct select *s, const struct op *o, enum dtype dt, struct opnd old,
                             struct opnd at, struct opnd x, struct opnd guard)
 {
@@ -116,7 +117,7 @@ static void exchange_halves(struct select *s, const struct op *o, enum dtype dt,
         emit_mov(s, old, seen);
 }
 
-/* Does one instruction do it? */
+/* Does a single instruction do it? */
 static bool is_atomic_of(struct select *s, enum dtype dt, enum rmw rmw)
 {
     bool is_half = dt == DT_f16 || dt == DT_bf16;
@@ -158,8 +159,8 @@ static void cas_elem(struct select *s, const struct op *o, enum dtype dt, struct
     set_guard(emit_insn(s, atomic_form(o, INSN_atom, MOD_cas, type), 1, 4, all), guard);
 }
 
-/* From the one thread that did it to all others, through a word of shared memory behind the buffers. The
- * barrier in front lets everybody have read what was there before. */
+/* Broadcasts from the one thread that executed the atomic to all others, through a word of shared memory
+ * behind the buffers. The barrier in front lets all threads read the previous contents first. */
 static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x)
 {
     enum { ALIGN = 16 };
@@ -180,7 +181,7 @@ static struct opnd to_all_threads(struct select *s, enum dtype dt, struct opnd x
     return result;
 }
 
-/* What the owner got, in the threads that hold the same element. */
+/* The owner's result, in the threads that hold replicas of its element. */
 static struct opnd from_owner(struct select *s, enum dtype dt, const struct layout *l, struct opnd x)
 {
     uint32_t lanes = layout_free_bits(l, IN_lane), all = (UINT32_C(1) << LANE_BITS) - 1;
@@ -195,7 +196,8 @@ static struct opnd from_owner(struct select *s, enum dtype dt, const struct layo
     return shuffle(s, MOD_idx, x, owner);
 }
 
-/* The register for the old value: 0 where nothing will be read. Float extremes work on integers. */
+/* The register for the old value: 0 if the value is never read. Maxima and minima of floats work on
+ * integers. */
 static struct opnd old_register(struct select *s, const struct op *o, enum dtype dt, struct opnd guard)
 {
     bool extreme = o->code == OP_atomic_rmw && dtype_info[dt].bytes >= 4 &&
@@ -207,7 +209,7 @@ static struct opnd old_register(struct select *s, const struct op *o, enum dtype
     return old;
 }
 
-/* Is all that happens to v that its owners put it into a buffer? */
+/* Is v only stored into a buffer by its owners? */
 static bool is_only_stored(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)

@@ -1,15 +1,14 @@
-/* control.c: loops and branches, from regions to blocks and jumps.
+/* control.c: how loops and branches, which have regions, become blocks and jumps.
  *
- * What a region carries or yields lives in variables: registers that are written in several places. Inside,
- * copies of them are used, so that whatever is computed from a value sees that value only; regalloc.c drops
- * the copies again.
- */
+ * The values that a region carries or yields are in variables: registers with several definitions. The region
+ * uses copies of them, so that computations read one definition only; regalloc.c coalesces the copies with
+ * the variables. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
 /* -- variables -- */
 
-/* How a tile is carried: two elements of 16 bits in a register. */
+/* The registers of a carried tile: a register holds two 16-bit elements. */
 static struct word_shape carried_shape(const struct type *t)
 {
     enum { PAIR = 2 };
@@ -18,7 +17,7 @@ static struct word_shape carried_shape(const struct type *t)
     return dtype_info[dt].bits == 16 && tile_nregs(t) % PAIR == 0 ? word_shape(dt, tile_nregs(t)) : a;
 }
 
-/* Registers of their own, which may be written several times. */
+/* Registers that may have several definitions. */
 static struct opnd *tile_variable(struct select *s, const struct type *t)
 {
     struct word_shape a = carried_shape(t);
@@ -44,8 +43,8 @@ void jump_to(struct insn *jump, const struct mblock *b)
     jump->opnds[0].n = b->index;
 }
 
-/* What v is here: a copy of a variable, so that nothing after sees the variable change. The copies of those
- * that do not outlive the change are dropped when registers are allocated. */
+/* Sets v to a copy of a variable, so that later instructions do not see the variable change. Register
+ * allocation drops copies that do not outlive the change. */
 static void set_copy(struct select *s, struct value *v, const struct opnd *variable)
 {
     struct word_shape a = carried_shape(v->type);
@@ -91,13 +90,12 @@ static bool const_below(const struct value *lo, const struct value *hi)
     return value_const_int(lo, &l) && value_const_int(hi, &h) && l < h;
 }
 
-/*      i = lo, carried = init             The test stands at the end, so that one jump a turn is enough;
- *      if (!(i < hi)) goto exit           the one in front goes where the bounds are constants.
- *  body:
- *      ...; carried = yielded; i += step
- *      if (i < hi) goto body
- *  exit:
- */
+/*     i = lo, carried = init             The test is at the end, so that an iteration needs one jump;
+ *     if (!(i < hi)) goto exit           constant bounds make the test in front unnecessary.
+ * body:
+ *     ...; carried = yielded; i += step
+ *     if (i < hi) goto body
+ * exit: */
 static void select_for(struct select *s, const struct op *o)
 {
     struct block *region = o->regions[0];
@@ -179,7 +177,8 @@ static bool is_empty_arm(const struct block *b)
     return b->first->code == OP_yield && b->first->nopnds == 0;
 }
 
-/* Where one arm is a mere return: the threads are done, the rest goes on with the other arm. */
+/* An `if` with one arm that only returns: threads that take it exit, the others continue with the other
+ * arm. */
 static bool select_exit(struct select *s, const struct op *o)
 {
     for (int arm = 0; arm < 2; arm++) {
@@ -234,6 +233,6 @@ void select_control(struct select *s, const struct op *o)
     case CONTROL_OP_if: select_if(s, o); break;
     case CONTROL_OP_return: emit_insn(s, form0(INSN_ret, PT_none), 0, 0, NULL); break;
     case CONTROL_OP_yield:
-    case CONTROL_OP_condition: break; /* their parent looks at them */
+    case CONTROL_OP_condition: break; /* the loop reads their operands */
     }
 }

@@ -1,10 +1,9 @@
-/* convert.c: the same tile in another layout, and tiles in shared memory.
+/* convert.c: how layout conversions, and loads and stores of tiles in shared memory, are selected.
  *
- * Dividing one layout by another says, for each place of the result, the place where its element is now; all
- * that follows is XOR of constants for the register and of the thread's bits. A conversion within warps goes
- * in rounds (see layout_shuffle): where the register that a lane offers, or the one that it fills, depends
- * on which lane it is, registers are exchanged by selects before, or after.
- */
+ * Dividing one layout by another gives for each place of the result the place that holds its element now.
+ * Addresses are then XORs of a constant for the register and of the thread's bits. A conversion within warps
+ * goes in rounds (see layout_shuffle). Where the register that a lane offers or fills depends on the lane,
+ * selects permute the registers before or after the shuffles. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -69,9 +68,9 @@ struct opnd choose_elem(struct select *s, enum dtype dt, struct opnd c, struct o
     return emit3(s, form0(INSN_selp, dtype_ptype(dt, READ_bits)), yes, no, c);
 }
 
-/* Registers x[0..n) such that the thread finds at i what stood at i ^ (XOR of step[b] over its bits b): for
- * each bit that matters, all registers change places in pairs, or do not. Empty registers (OPND_none) stay
- * so. */
+/* Permutes registers x[0..n) so that the thread finds at i what was at i ^ (XOR of step[b] over the thread's
+ * bits b that are set): for each bit, all registers are swapped in pairs, or none is. Empty registers
+ * (OPND_none) stay empty. */
 static void exchange(struct select *s, int n, struct opnd *x, int nbits, const uint32_t *step)
 {
     enum dtype dt = elem_dtype(op_result(s->op)->type);
@@ -87,7 +86,7 @@ static void exchange(struct select *s, int n, struct opnd *x, int nbits, const u
     }
 }
 
-/* The lane that a round takes from: is it one's own, but for a constant XOR? */
+/* Is the source lane of a round the lane itself XOR a constant? */
 static bool is_own_lane(const struct shuffle *g)
 {
     for (int b = 0; b < g->nthread; b++)
@@ -181,7 +180,7 @@ struct buffer buffer_of(struct select *s, const struct op *o, const struct layou
     return b;
 }
 
-/* Bits that threads have too are flipped in the thread's part, others added. */
+/* Register bits that overlap with the thread's bits are XORed to the thread's part, others are added. */
 struct opnd buffer_address(struct select *s, const struct buffer *b, int reg)
 {
     uint32_t part = (uint32_t)place_apply(&b->map, (uint64_t)reg) * (uint32_t)b->elem_bytes;
@@ -244,7 +243,7 @@ static void load_vector(struct select *s, const struct buffer *b, const struct w
 
 /* -- matrices -- */
 
-/* The buffer as lanes see it that give addresses of rows. */
+/* The buffer as seen by the lanes that supply row addresses. */
 static struct buffer matrix_buffer(struct select *s, const struct op *o, const struct layout *l,
                                    const struct matrix_load *x)
 {
@@ -259,7 +258,7 @@ static struct buffer matrix_buffer(struct select *s, const struct op *o, const s
     return b;
 }
 
-/* Words come as b32; elements of 32 bits may be floats. */
+/* Words are loaded as b32; elements of 32 bits may be floats. */
 static void split_matrix_word(struct select *s, const struct word_shape *a, struct opnd word,
                               struct opnd *elems)
 {
@@ -285,7 +284,8 @@ static struct form matrix_form(enum insn_code code, const struct matrix_load *x)
     return f;
 }
 
-/* The inverse of a load. Worth it where an ordinary store would write less than 16 bytes at once. */
+/* The inverse of a matrix load. It pays off where an ordinary store would write less than 16 bytes at
+ * once. */
 static bool select_matrix_store(struct select *s, const struct op *o)
 {
     const struct value *v = op_opnd(o, 1);
@@ -316,7 +316,7 @@ static void select_matrix_load(struct select *s, const struct op *o, const struc
     struct word_shape a = word_shape(elem_dtype(r->type), 1 << x->word_bits);
     struct form f = matrix_form(INSN_ldmatrix, x);
     struct opnd *tile = tile_new(s, r);
-    int step = x->nmatrices << x->word_bits; /* the matrices' bits stand above the word's */
+    int step = x->nmatrices << x->word_bits; /* the bits of the matrix's number are above those of the word */
     for (int k = 0; k < tile_nregs(r->type); k += step) {
         struct opnd words[MATRICES_MOST + 1];
         for (int i = 0; i < x->nmatrices; i++)
@@ -361,10 +361,10 @@ static void select_shared_load(struct select *s, const struct op *o)
         tile[k] = tile[k & ~free_bits];
 }
 
-/* -- holding -- */
+/* -- opaque values -- */
 
-/* Something is added that is 0, which neither ptxas nor the peepholes know: to pairs of 16 bits,
- * which are in one register. */
+/* Adds a zero that neither ptxas nor the peephole recognizes as zero; pairs of 16-bit elements are added as
+ * one register. */
 static void select_hold(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
@@ -396,7 +396,7 @@ void select_layout(struct select *s, const struct op *o)
     case LAYOUT_OP_shared_gather: select_shared_gather(s, o); break;
     case LAYOUT_OP_shared_count: select_shared_count(s, o); break;
     case LAYOUT_OP_shared_alloc:
-    case LAYOUT_OP_shared_slot: break; /* their users look at them */
+    case LAYOUT_OP_shared_slot: break; /* the ops that use it look at its operands */
     case LAYOUT_OP_to_shared: diag_bug(s->diag, o->loc, "a tile has not been stored to shared memory");
     }
 }

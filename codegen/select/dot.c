@@ -1,13 +1,12 @@
-/* dot.c: dots, by tensor cores or by fused multiply-adds.
+/* dot.c: how dots are selected: as mma instructions of the tensor cores, or as fused multiply-adds.
  *
  *     %d = dot %a, %b, %c     =>     mma.sync.aligned.m16n8k16... {%f1..%f4}, {%r1..%r4}, {%r5, %r6}, {%f5..%f8};
  *                                    for each 16 x 8 of the warp's accumulator, for each 16 of K
  *
- * Which register holds what is asked of the layouts: the threads' part of an element's coordinate is the
- * same in the accumulator and, but for K, in the operands. So it is enough to find, in the first thread,
- * the register of a coordinate. Nothing moves here: the pass that assigned layouts gave the operands those
- * that the instruction needs.
- */
+ * The layouts tell which register holds which element: the threads' part of an element's coordinate is the
+ * same in the accumulator and, except for K, in the operands. So it suffices to find the register of a
+ * coordinate in the first thread. No data moves here: assign_layouts gave the operands the layouts that the
+ * instruction needs. */
 #include "codegen/select/dot.h"
 
 #include "ir/families.h"
@@ -31,7 +30,7 @@ struct spot matrix_spot(const struct matrix *acc, int reg)
     return (struct spot){.batch = rank > 2 ? index[0] : 0, .m = index[rank - 2], .n = index[rank - 1]};
 }
 
-/* The register of the first thread that holds what operand `role` has at a spot. */
+/* The register of the first thread that holds the element of operand `role` at a spot. */
 static int matrix_reg(struct select *s, const struct matrix *a, enum dot_role role, struct spot at)
 {
     int row = role == DOT_a ? at.m : at.k, column = role == DOT_a ? at.k : at.n, rank = a->l->rank;
@@ -109,8 +108,8 @@ static void emit_mma(struct select *s, const struct fragment *g, enum insn_code 
     emit_insn(s, form0(code, PT_none), RESULTS, n, x);
 }
 
-/* How far along K a sum may grow in the tensor core before it is added in f32: all the way, but for what the
- * program says of fp8, whose sums some tensor cores round. */
+/* How far along K the tensor core accumulates before the sum is added in f32: over all of K, except where the
+ * program limits it for fp8, whose sums some tensor cores round. */
 static int part_of_k(const struct op *o, const struct fragment *g)
 {
     const struct type *t = op_opnd(o, DOT_a)->type;

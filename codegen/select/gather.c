@@ -1,10 +1,9 @@
-/* gather.c: elements of a buffer in shared memory at places that are known only when the kernel runs.
+/* gather.c: how accesses to elements of a shared memory buffer at run-time indices are selected.
  *
- *     shared_gather    what stands at index i of the axis, the other coordinates being one's own
- *     shared_count     one more at x: a histogram's bins
+ *     shared_gather    the element at index i of the axis; the other coordinates are those of the result's element
+ *     shared_count     adds 1 at index x: a histogram's bins
  *
- * These buffers are laid out in order, so that a place is a coordinate.
- */
+ * The elements of these buffers are in order of their coordinates. */
 #include "codegen/select/select.h"
 
 static struct opnd buffer_start(struct select *s, const struct value *buf, struct opnd offset, int64_t more)
@@ -14,7 +13,7 @@ static struct opnd buffer_start(struct select *s, const struct value *buf, struc
     return (struct opnd){.kind = OPND_addr, .cls = CLASS_b32, .n = x.n, .i = place.bytes + more};
 }
 
-/* An integer as 32 bits: its own, or the lowest. */
+/* An integer as 32 bits: extended, or its lowest. */
 static struct opnd as_b32(struct select *s, enum dtype dt, struct opnd x)
 {
     if (dt == DT_i64)
@@ -26,7 +25,7 @@ static struct opnd as_b32(struct select *s, enum dtype dt, struct opnd x)
 
 /* -- gather -- */
 
-/* Bits of the coordinates behind the axis. */
+/* How many coordinate bits the dimensions behind the axis have. */
 static int bits_below(const struct type *t, int axis)
 {
     int n = 0;
@@ -35,7 +34,8 @@ static int bits_below(const struct type *t, int axis)
     return n;
 }
 
-/* A coordinate of the indices as one of the buffer, 0 along the axis; either may be of size 1 there. */
+/* Converts a coordinate of the indices to one of the buffer, with 0 along the axis; either may have size 1
+ * there. */
 static uint32_t place_of(const struct type *index, const struct type *buf, int axis, uint32_t coord)
 {
     int below = bits_below(buf, axis), index_bits = __builtin_ctz((unsigned)index->shape[axis]),

@@ -1,12 +1,11 @@
-/* math.c: elementary functions, one element at a time.
+/* math.c: how elementary functions of one element are computed, and with which error.
  *
- * Where the language asks for the hardware's approximation, that is one or two instructions. The others are
- * reduced to a small interval, where a polynomial (through Chebyshev's points of the interval) stands for
- * the function; errors were measured over all floats, in units of the last place:
+ * Functions that the language defines as hardware approximations are one or two instructions. The others
+ * reduce the argument to a small interval, where a polynomial (interpolating at Chebyshev points)
+ * approximates the function. Errors were measured over all floats, in units of the last place:
  *
  *     log 0.9    log2 1.6    sin, cos 1.5    erf 1.1        remainder: exact
- *     exp, exp2, log, log2 of f64: at most 1 from the C library's, over the operands that tests draw
- */
+ *     exp, exp2, log, log2 of f64: at most 1 from the C library's results, over the operands of the tests */
 #include "codegen/select/select.h"
 
 #include "ir/families.h"
@@ -56,7 +55,8 @@ double const_f32(const struct value *v)
     return is_const ? bits_to_double(DT_f32, bits) : (double)NAN;
 }
 
-/* Is v only added to constants next to which tiny numbers are nothing? Then they may as well be 0. */
+/* Is v only added to constants so large that tiny values of v do not change the sum? Tiny values may then be
+ * flushed to 0. */
 static bool is_lost_where_tiny(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -100,7 +100,8 @@ static struct opnd log_f32(struct select *s, struct opnd x, bool to_base_2)
     struct opnd from_one = emit2(s, form0(INSN_sub, PT_s32), emit_bits(s, CLASS_b32, x), b32(1));
     struct opnd ordinary = emit2(s, form1(INSN_setp, PT_u32, MOD_lt), from_one, b32(LAST_FINITE));
     return select_f32(s, ordinary, sum,
-                      emit1(s, form1(INSN_lg2, PT_f32, MOD_approx), x)); /* of 0, infinity, less, NaN */
+                      /* for 0, infinity, negative numbers, NaN */
+                      emit1(s, form1(INSN_lg2, PT_f32, MOD_approx), x));
 }
 
 /* -- sine and cosine: x = q pi/2 + r with |r| at most pi/4 -- */
@@ -121,7 +122,7 @@ static struct quarter reduce_near(struct select *s, struct opnd x)
     return t;
 }
 
-/* Word i of 2/pi for i of 0 to 4 in a register, counted from `first` on; the integer part comes first. */
+/* Word i (0 to 4, in a register) of 2/pi, counted from `first`; the integer part comes first. */
 static struct opnd word_of_two_over_pi(struct select *s, struct opnd i, int first)
 {
     static const uint32_t words[] = {0,          0xa2f9836e, 0x4e441529, 0xfc2757d1,
@@ -145,8 +146,8 @@ static struct opnd high_word(struct select *s, struct opnd x)
     return emit1(s, form_cvt(PT_u32, PT_u64, MOD_none), x);
 }
 
-/* Large x = m 2^e: the 96 bits of 2/pi that, times m, give the lowest two integer bits and the fraction of x
- * / (pi/2). */
+/* Large x = m 2^e: selects the 96 bits of 2/pi whose product with m gives the lowest two integer bits and the
+ * fraction of x / (pi/2). */
 static struct quarter reduce_far(struct select *s, struct opnd x)
 {
     struct opnd bits = emit_bits(s, CLASS_b32, x),
@@ -154,7 +155,8 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
     struct opnd m = emit2(s, form0(INSN_and, PT_b32), bits, b32(0x7fffff));
     m = emit2(s, form0(INSN_or, PT_b32), m, b32(0x800000));
     struct opnd at = emit2(s, form0(INSN_shr, PT_u32), n, b32(23));
-    at = emit2(s, form0(INSN_add, PT_s32), at, b32(30 - 150)); /* where those bits begin in the words */
+    /* the position where those bits begin in the words */
+    at = emit2(s, form0(INSN_add, PT_s32), at, b32(30 - 150));
     struct opnd i = emit2(s, form0(INSN_shr, PT_u32), at, b32(5)),
                 shift = emit2(s, form0(INSN_and, PT_b32), at, b32(31));
     struct opnd w[4];
@@ -185,7 +187,7 @@ static struct quarter reduce_far(struct select *s, struct opnd x)
     return t;
 }
 
-/* Few arguments are large, and for those it takes three times as long. */
+/* Few arguments are large, and the reduction of large ones takes three times as long. */
 static struct quarter reduce_quarter(struct select *s, struct opnd x)
 {
     struct quarter near = reduce_near(s, x);
@@ -222,7 +224,8 @@ static struct opnd sin_f32(struct select *s, struct opnd x, bool cosine)
     struct opnd v = select_f32(s, odd, cosine_of_r, sine);
     v = select_f32(s, lower, emit1(s, form0(INSN_neg, PT_f32), v), v);
     return cosine ? v
-                  : select_f32(s, emit2(s, form1(INSN_setp, PT_f32, MOD_eq), x, f32(0)), x, v); /* -0 too */
+                  /* also for -0 */
+                  : select_f32(s, emit2(s, form1(INSN_setp, PT_f32, MOD_eq), x, f32(0)), x, v);
 }
 
 /* -- error function: x + x P(x^2) below 1; above, 1 - 2^Q(|x|), where Q goes on to 4 -- */
@@ -283,8 +286,8 @@ static struct opnd power_of_2(struct select *s, struct opnd n)
     return emit_bits(s, CLASS_f64, emit2(s, form0(INSN_shl, PT_b64), n, b32(MANTISSA)));
 }
 
-/* Beyond +-760 (of 2: 1100) the result is infinite or 0 anyway; twice half the exponent, so that subnormal
- * results are rounded once. */
+/* Beyond +-760 (of 2: 1100) the result is infinite or 0 anyway. The power is multiplied in two halves of the
+ * exponent, so that subnormal results are rounded once. */
 static struct opnd exp_f64(struct select *s, struct opnd x, bool of_2)
 {
     static const double taylor[] = {0x1.0000000000000p+0,  0x1.0000000000000p+0,  0x1.0000000000000p-1,
@@ -335,7 +338,8 @@ static struct opnd log_f64(struct select *s, struct opnd x, bool to_base_2)
     struct opnd q =
         emit2(s, form1(INSN_div, PT_f64, MOD_rn), f, emit2(s, form1(INSN_add, PT_f64, MOD_rn), f, f64(2)));
     struct opnd z = times_f64(s, q, q), rest = times_f64(s, z, polynomial_f64(s, 10, series, z));
-    rest = times_f64(s, q, emit2(s, form1(INSN_sub, PT_f64, MOD_rn), f, rest)); /* what f is too large by */
+    /* the amount by which f is too large */
+    rest = times_f64(s, q, emit2(s, form1(INSN_sub, PT_f64, MOD_rn), f, rest));
     struct opnd sum;
     if (to_base_2) {
         sum = emit2(s, form1(INSN_sub, PT_f64, MOD_rn), f, rest);
@@ -345,7 +349,7 @@ static struct opnd log_f64(struct select *s, struct opnd x, bool to_base_2)
         sum = emit2(s, form1(INSN_sub, PT_f64, MOD_rn), f, rest);
         sum = fused_f64(s, n, f64(ln_2_high), sum);
     }
-    struct opnd special = emit_bits(s, CLASS_b64, x); /* infinity and NaN: themselves */
+    struct opnd special = emit_bits(s, CLASS_b64, x); /* infinity and NaN give themselves */
     special = emit2(s, form1(INSN_setp, PT_s64, MOD_ge), special, opnd_int(CLASS_b64, infinity));
     sum = emit3(s, form0(INSN_selp, PT_f64), x, sum, special);
     struct opnd zero = emit2(s, form1(INSN_setp, PT_f64, MOD_eq), x, f64(0)),
@@ -410,13 +414,13 @@ struct opnd select_math(struct select *s, const struct op *o, const struct opnd 
 
 /* -- remainder -- */
 
-/* Formats whose division rounds toward zero: r - trunc(r / d) d is then exact, though only the quotient's
- * leading bits went into it, so it is done again while r >= d. Where r / d overflows, a multiple of d by a
- * power of two is d's turn first. */
+/* Formats whose division rounds toward zero: r - trunc(r / d) d is then exact, even though the quotient keeps
+ * only its leading bits, so the step repeats while r >= d. Where r / d overflows, the first step uses a
+ * multiple of d by a power of two. */
 struct remainder {
     enum ptype type;
     enum reg_class cls;
-    int64_t far, infinity, nan; /* bits of that power of two, etc. */
+    int64_t far, infinity, nan; /* the bits of that power of two, of infinity and of NaN */
 };
 
 static const struct remainder remainder_f32 = {PT_f32, CLASS_f32, 0x7e800000, 0x7f800000,

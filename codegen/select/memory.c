@@ -1,14 +1,13 @@
-/* memory.c: loads, stores and atomics in global memory.
+/* memory.c: how loads, stores and prefetches of global memory are selected.
  *
  *     %x = load %p, %m, %o vec=4     =>     mov.f32 %f1..%f4, (the elements of %o);
  *                                           @%m0 ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%p0];
  *
- * Elements of under 32 bits travel in words of up to 32 and are taken apart afterwards. The other value is
- * left out where nothing that can be observed depends on it: every use of the load ends in a store under the
- * same mask. With `tail`, a vector whose mask is not all on is accessed element by element:
+ * Elements below 32 bits are loaded in words of up to 32 bits and unpacked afterwards. The other value is
+ * omitted if nothing observable depends on it: every use of the load ends in a store under the same mask.
+ * With `tail`, a vector with a partly false mask is accessed element by element:
  *
- *     @%all ld.v4 ...;  @(%m0 xor %all) ld ...;  @(%m1 xor %all) ld ...; ...
- */
+ *     @%all ld.v4 ...;  @(%m0 xor %all) ld ...;  @(%m1 xor %all) ld ...; ... */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -44,7 +43,7 @@ static struct opnd address(struct select *s, struct opnd p)
 
 /* -- words and their elements -- */
 
-/* Two bytes of which the upper halves are anything, as 16 bits. */
+/* Joins two bytes, whose registers have arbitrary upper halves, to 16 bits. */
 static struct opnd join_bytes(struct select *s, struct opnd low, struct opnd high)
 {
     low = emit2(s, form0(INSN_and, PT_b16), low, opnd_int(CLASS_b16, 0xff));
@@ -67,7 +66,7 @@ static bool all_imm(int n, const struct opnd *x)
     return true;
 }
 
-/* i1 is a byte of 0 or 1 in memory. */
+/* i1 is a byte with value 0 or 1 in memory. */
 static struct opnd to_memory(struct select *s, enum dtype dt, struct opnd x)
 {
     if (dt != DT_i1)
@@ -143,7 +142,7 @@ static void add_mod(struct form *f, enum mod m)
     f->mods[i] = (uint8_t)m;
 }
 
-/* The instruction of an access with this op's cache attributes; *policy is its last operand or OPND_none. */
+/* The instruction of an access with the op's cache attributes; *policy is its last operand, or OPND_none. */
 static struct form access_form(struct select *s, const struct op *o, enum insn_code code, struct opnd *policy)
 {
     static const uint8_t cache_mods[CACHE_count] = {
@@ -193,7 +192,8 @@ static bool is_never(struct opnd p)
 
 /* -- masks -- */
 
-/* One predicate for a whole group, and for `tail` one for each element where that one is false. */
+/* One predicate for a whole vector; with `tail`, also one for each element, for the case that the first is
+ * false. */
 struct guards {
     struct opnd whole;
     struct opnd each[GROUP_MOST];
@@ -216,8 +216,8 @@ static struct guards guards_of(struct select *s, const struct opnd *mask, int ve
     return g;
 }
 
-/* Can nothing be seen of v's elements where `mask` is 0? Where the program goes is seen.
- * *budget bounds the search. */
+/* Do v's elements where `mask` is 0 have no observable effect? Control flow counts as observable. *budget
+ * bounds the search. */
 static bool only_under_mask(const struct value *v, const struct value *mask, int *budget)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -241,10 +241,10 @@ static bool only_under_mask(const struct value *v, const struct value *mask, int
 struct load {
     const struct op *op;
     struct word_shape shape;
-    struct form form; /* without type and vector */
+    struct form form; /* without type and vector length */
     struct opnd policy;
     const struct opnd *ptr, *mask, *other; /* tiles, or NULL */
-    bool needs_other;                      /* where the mask is 0, the result is other or 0 */
+    bool needs_other;                      /* elements where the mask is 0 must be other, or 0 */
 };
 
 static struct opnd other_elem(const struct load *l, int reg)
@@ -268,7 +268,8 @@ static void emit_ld(struct select *s, const struct load *l, enum ptype type, int
     in->fresh = !l->needs_other && type == l->shape.type && nwords == l->shape.nwords;
 }
 
-/* Elements where the vector was not loaded as one, each on its own; they then have registers of their own. */
+/* Loads the elements of vectors that were not loaded as one, each by itself; every element then has its own
+ * register. */
 static void load_tail(struct select *s, const struct load *l, int first, const struct guards *g,
                       struct opnd *elems)
 {
@@ -283,7 +284,7 @@ static void load_tail(struct select *s, const struct load *l, int first, const s
     }
 }
 
-/* All elements at once where `guard` is true; else they are what the load gives there. */
+/* Loads all elements at once where `guard` is true; elsewhere they get the value of `other`. */
 static void load_vector(struct select *s, const struct load *l, int first, struct opnd guard,
                         struct opnd *elems)
 {
@@ -323,7 +324,7 @@ static void load_group(struct select *s, const struct load *l, int first, struct
         result[i] = from_memory(s, a, elems[i]);
 }
 
-/* Registers of a tile that repeat others: those with one of these bits set. */
+/* A mask of the registers' bits that only replicate others. */
 static int free_regs(const struct type *t)
 {
     return t->kind == TY_tile ? (int)layout_free_bits(t->layout, IN_reg) : 0;
@@ -398,7 +399,7 @@ static void select_store(struct select *s, const struct op *o)
             store_group(s, o, &a, k, owner);
 }
 
-/* One thread asks for all. */
+/* One thread executes the prefetch. */
 static void select_prefetch(struct select *s, const struct op *o)
 {
     struct opnd n = tile_of(s, op_opnd(o, 1))[0], zero = opnd_int(CLASS_b32, 0);

@@ -1,19 +1,18 @@
-/* print.c: what a kernel prints, by the driver's vprintf.
+/* print.c: how prints and failures of assertions are selected: as calls of the driver's vprintf.
  *
  *     print %x text=" x: "     =>     st.local.u32 [args], pid; ...; st.local.f64 [args+24], x
  *                                     call ($r), vprintf, (format, args);       for each of the thread's elements
  *
- * Every thread that holds an element prints it. The format has all that is known here: text,
- * and how wide indices are.
- */
+ * Every thread that owns an element prints it. The format contains everything that is known at compile time:
+ * the text, and the width of indices. */
 #include "codegen/select/select.h"
 
 #include <string.h>
 
-/* The call's arguments, being stored. */
+/* The arguments of the call, as they are stored. */
 struct printing {
     struct select *s;
-    struct opnd args; /* their place */
+    struct opnd args; /* the address of the arguments */
     int bytes;
 };
 
@@ -27,7 +26,7 @@ static void put_arg(struct printing *p, struct opnd x, enum ptype type)
     p->s->m->local_bytes = p->bytes > p->s->m->local_bytes ? p->bytes : p->s->m->local_bytes;
 }
 
-/* -- values: how they are written, and as what they are passed -- */
+/* -- values: their formats, and the types with which they are passed -- */
 
 static const char *conversion(const struct type *t, bool hex, bool is_unsigned)
 {
@@ -83,7 +82,7 @@ static void index_format(struct text *out, const struct type *t)
         text_printf(out, "%s%%%dd", d ? ", " : "", digits(t->shape[d] - 1));
 }
 
-/* The thread's part of the element's coordinate. */
+/* The thread's part of an element's coordinate. */
 static struct opnd thread_part(struct select *s, const struct layout *l)
 {
     uint32_t basis[LAYOUT_BITS_MAX];
@@ -106,7 +105,7 @@ static void put_index(struct printing *p, const struct type *t, struct opnd thre
 
 /* -- the op -- */
 
-/* The prefix, in a format. */
+/* Appends the prefix to a format. */
 static void put_escaped(struct text *out, const char *s)
 {
     for (; *s; s++)
@@ -176,7 +175,7 @@ void select_print(struct select *s, const struct op *o)
     call_vprintf(s, format.s, begin(s).args);
 }
 
-/* Where `fails` is so, it is said as CUDA's assert says it, and the launch ends. */
+/* Where `fails` is true, reports it as CUDA's assert does; the launch then ends. */
 void select_failure(struct select *s, const struct op *o, struct opnd fails)
 {
     const struct attr *a = op_attr(o, ATTR_text);
@@ -184,7 +183,8 @@ void select_failure(struct select *s, const struct op *o, struct opnd fails)
     text_init(&format, s->m->arena);
     if (o->loc.line && o->loc.file < s->diag->sources.n) {
         const char *name = s->diag->sources.at[o->loc.file]->name, *slash = strrchr(name, '/');
-        put_escaped(&format, slash ? slash + 1 : name); /* the same text in every folder */
+        /* the base name, so that the text is the same in every folder */
+        put_escaped(&format, slash ? slash + 1 : name);
         text_printf(&format, ":%d: ", (int)o->loc.line);
     }
     text_printf(&format, "%s: block: [%%d,%%d,%%d], thread: [%%d,0,0] Assertion `", s->f->name);

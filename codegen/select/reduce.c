@@ -1,12 +1,12 @@
-/* reduce.c: reductions along an axis that lies in registers and lanes only; functions of single elements.
+/* reduce.c: how reductions along an axis within registers and lanes, and maps over single elements, are
+ * selected.
  *
- *     registers    pairs of neighbours, then pairs of pairs, ... until each result has one value in each thread; of
- *                  products that are summed, runs of neighbours first: an fma takes in each but a run's first
- *     lanes        for each lane bit of the axis: one's own value, combined with that of the lane that differs
+ *     registers    pairs of neighbours, then pairs of pairs, ... until each result has one value in each thread; for
+ *                  sums of products, runs of neighbours first: an fma adds each product but the run's first
+ *     lanes        for each lane bit of the axis: combine with the value of the lane whose bit differs
  *
- * after which all those lanes hold the result. Registers and lanes that only repeat others take no part. A
- * combination of i32 by one instruction that the warp can do at once (redux) is done so.
- */
+ * All these lanes then hold the result. Replicated registers and lanes take no part. Combinations of i32 for
+ * which the GPU has a warp-wide instruction (redux) use that. */
 #include "codegen/select/select.h"
 
 #include "ir/families.h"
@@ -16,10 +16,10 @@ enum { VALUES_MOST = 8 };
 struct reduction {
     const struct op *op;
     struct block *region;
-    int n;                       /* values that go together */
-    const struct layout *layout; /* of the operands */
-    uint32_t axis_mask;          /* the axis' bits in a coordinate */
-    uint32_t lane_mask;          /* lane bits to go over */
+    int n;                       /* number of values that are reduced together */
+    const struct layout *layout; /* the operands' layout */
+    uint32_t axis_mask;          /* bits of the axis in a coordinate */
+    uint32_t lane_mask;          /* lane bits of the axis */
 };
 
 /* -- combining -- */
@@ -52,7 +52,7 @@ uint32_t coord_mask(const struct layout *l, int axis)
     return ((UINT32_C(1) << l->dim_bits[axis]) - 1) << below;
 }
 
-/* A coordinate of the result as one of the operand, at 0 along the axis. */
+/* Converts a coordinate of the result to one of the operand, at 0 along the axis. */
 static uint32_t with_axis(const struct reduction *r, uint32_t coord)
 {
     uint32_t low = (r->axis_mask & (0 - r->axis_mask)) - 1;
@@ -62,8 +62,8 @@ static uint32_t with_axis(const struct reduction *r, uint32_t coord)
     return (coord & low) | (coord & ~low) << axis_bits;
 }
 
-/* The operands' values in this thread that belong to the result at `coord`, n after n; returns how many
- * groups. */
+/* Gathers the operands' values in this thread that belong to the result at `coord`, in groups of n; returns
+ * how many groups. */
 static int gather(struct select *s, const struct reduction *r, uint32_t coord, struct opnd *values)
 {
     uint32_t free_bits = layout_free_bits(r->layout, IN_reg);
@@ -81,7 +81,7 @@ static int gather(struct select *s, const struct reduction *r, uint32_t coord, s
     return found;
 }
 
-/* Its one operand, seen through changes of shape, is a product that nothing else wants. */
+/* Is the one operand, seen through changes of shape, a product without other uses? */
 static bool sums_products(const struct reduction *r)
 {
     const struct op *add = r->region->first;
@@ -92,7 +92,7 @@ static bool sums_products(const struct reduction *r)
            add->next == block_terminator(r->region) && type_is_float(v->type);
 }
 
-/* Runs of neighbours into their first ones, which stand together then; returns how many. */
+/* Reduces runs of neighbours to their first ones, which are then consecutive; returns how many. */
 static int reduce_runs(struct select *s, const struct reduction *r, int count, struct opnd *values)
 {
     enum { RUN = 8 };
@@ -151,7 +151,7 @@ static enum mod redux_mod(enum opcode code)
     }
 }
 
-/* The instruction that combines i32 over a whole warp as the region does; code 0 (mov): none. */
+/* The instruction that combines i32 over a whole warp as the region does; code 0 (mov): there is none. */
 static struct form redux_form(const struct select *s, const struct reduction *r)
 {
     struct form none = {0};
@@ -208,7 +208,7 @@ static void reduce_to(struct select *s, const struct reduction *r, const struct 
         results[i][reg] = values[i];
 }
 
-/* The region in place, for each element that a thread holds. */
+/* Selects the region in place, for each element that a thread holds. */
 static void select_map(struct select *s, const struct op *o)
 {
     const struct type *t = o->results[0].type;

@@ -1,13 +1,12 @@
-/* scan.c: scans along an axis that lies in registers, then lanes.
+/* scan.c: how scans along an axis within registers and lanes are selected.
  *
  *     registers    x0, x0 + x1, x0 + x1 + x2, ...: the last one is the thread's sum
  *     lanes        sums of 2, 4, .. threads: each thread of the upper half adds the last one of the lower half's
- *     registers    all of a thread's get what the threads before it have
+ *     registers    the sum of all threads before is added to each of a thread's values
  *
- * Opt has seen to it that the axis' lowest bits are registers' and the next ones lanes', in order.
- * A scan from the end is the same with all bits of the axis flipped. "First" and "before" are meant
- * in the order of the scan.
- */
+ * lower_scan has made the axis' lowest bits register bits and the next ones lane bits, in order. A scan from
+ * the end is the same with all bits of the axis flipped. "First" and "before" refer to the order of the
+ * scan. */
 #include "codegen/select/select.h"
 
 #include <string.h>
@@ -16,10 +15,10 @@ enum { VALUES_MOST = 16, ALL_LANES = 31 };
 
 struct scan {
     const struct op *op;
-    int n; /* values that go together */
+    int n; /* number of values that are scanned together */
     bool reverse;
-    int nregs, nlanes;                        /* bits of the axis */
-    int reg[COORD_BITS_MAX], lane[LANE_BITS]; /* which register and lane bits these are, lowest first */
+    int nregs, nlanes;                        /* number of the axis' bits */
+    int reg[COORD_BITS_MAX], lane[LANE_BITS]; /* the numbers of these register and lane bits, lowest first */
     uint32_t lane_mask;
 };
 
@@ -38,7 +37,7 @@ static struct opnd b32_with(struct select *s, enum insn_code code, struct opnd x
     return mask ? emit2(s, form0(code, PT_b32), x, opnd_int(CLASS_b32, mask)) : x;
 }
 
-/* The lane's number with the axis in the order of the scan, or back. */
+/* Converts the lane's number to one whose axis bits are in the order of the scan, or back. */
 static struct opnd in_order(struct select *s, const struct scan *x, struct opnd lane)
 {
     return b32_with(s, INSN_xor, lane, x->reverse ? x->lane_mask : 0);
@@ -65,7 +64,7 @@ static void shuffle_all(struct select *s, const struct scan *x, const struct opn
         to[i] = shuffle(s, MOD_idx, in_reg(s, from[i]), lane);
 }
 
-/* sums[] of one's own thread become those up to its end. */
+/* Turns sums[] of each thread into sums up to the thread's end. */
 static void scan_lanes(struct select *s, const struct scan *x, struct opnd *sums)
 {
     struct opnd own = in_order(s, x, lane_bits(s, ALL_LANES));
@@ -84,7 +83,7 @@ static void scan_lanes(struct select *s, const struct scan *x, struct opnd *sums
     }
 }
 
-/* The lane before one's own along the axis: its bits there, as a number, less one. */
+/* The preceding lane along the axis: the axis bits of the lane, as a number, less one. */
 static struct opnd lane_before(struct select *s, const struct scan *x)
 {
     struct opnd own = in_order(s, x, lane_bits(s, ALL_LANES));
@@ -95,7 +94,7 @@ static struct opnd lane_before(struct select *s, const struct scan *x)
     return in_order(s, x, emit2(s, form0(INSN_or, PT_b32), axis, rest));
 }
 
-/* One line of the axis, from the register that is its start. */
+/* Scans one line of the axis that starts at register `leader`. */
 static void scan_line(struct select *s, const struct scan *x, int leader, struct opnd *const *from,
                       struct opnd *const *to)
 {

@@ -1,8 +1,7 @@
-/* shape.c: where tiles begin, and changes of their shape.
+/* shape.c: how constants, ranges, program ids, splats and changes of shape are selected.
  *
- * A range computes its elements from the thread's index: XOR of what each bit of the index and of the
- * register adds. A change of shape moves nothing: its result is the operand's registers, in another order.
- */
+ * A range computes its elements from the thread's number: each bit of the number and of the register XORs a
+ * constant. A change of shape moves no data: its result is the operand's registers in another order. */
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
@@ -27,7 +26,7 @@ static uint32_t reg_part(const struct layout *l, int reg)
     return layout_apply(l, (uint32_t)reg, 0, 0, 0);
 }
 
-/* The vectors of the thread's bits, lanes then warps. */
+/* The vectors of the thread's bits: lanes, then warps. */
 int layout_threads(const struct layout *l, uint32_t *basis)
 {
     int n = 0;
@@ -38,8 +37,8 @@ int layout_threads(const struct layout *l, uint32_t *basis)
     return n;
 }
 
-/* start + (thread's part XOR register's part); the XOR is a sum where their bits are apart, as in blocked
- * layouts. */
+/* start + (thread's part XOR register's part); the XOR is an addition where they have no bits in common, as
+ * in blocked layouts. */
 static void select_range(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
@@ -67,7 +66,7 @@ static struct opnd emit_warp_number(struct select *s, enum special threads)
     return emit2(s, form0(INSN_shr, PT_u32), emit_special(s, (int)threads), opnd_int(CLASS_b32, 5));
 }
 
-/* Where each warp of a CTA runs a program of its own. */
+/* Each warp of the CTA runs its own program. */
 static void select_packed(struct select *s, const struct op *o)
 {
     bool counts = o->code == OP_num_programs;
@@ -85,7 +84,7 @@ static void select_program_id(struct select *s, const struct op *o)
         select_special(s, o, SPECIAL_ctaid_x);
 }
 
-/* Where CTAs run several programs, the grid comes behind the parameters. */
+/* If CTAs run several programs, the grid's sizes follow the parameters. */
 static void select_num_programs(struct select *s, const struct op *o)
 {
     if (!s->f->persistent) {
@@ -129,8 +128,8 @@ void select_create(struct select *s, const struct op *o)
 
 /* -- shapes: the same elements, found in the operand's registers -- */
 
-/* The operand's register that holds what register i of the result holds, given the coordinate that it has
- * there; most often it is register i as well. */
+/* The operand's register that holds the same element as register i of the result, which is at `coord`; most
+ * often it is register i too. */
 static int reg_at(struct select *s, const struct layout *l, uint32_t coord, int i)
 {
     int n = 1 << l->nbits[IN_reg];
@@ -142,7 +141,8 @@ static int reg_at(struct select *s, const struct layout *l, uint32_t coord, int 
     diag_bug(s->diag, s->op->loc, "'%s' would move data between threads", op_info[s->op->code].name);
 }
 
-/* A coordinate of the broadcast tile in the operand: dimensions that were 1 have no bits there. */
+/* Converts a coordinate of the broadcast tile to one of the operand: dimensions of size 1 have no bits
+ * there. */
 static uint32_t unbroadcast(const struct layout *to, const struct layout *from, uint32_t coord)
 {
     uint32_t result = 0;

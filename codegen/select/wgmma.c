@@ -1,4 +1,4 @@
-/* wgmma.c: dots by a warpgroup's tensor core instructions.
+/* wgmma.c: how asynchronous dots of warpgroups (wgmma) and the waits for them are selected.
  *
  *     %d = wgmma %a, %b, %c     =>     wgmma.fence.sync.aligned;
  *                                      wgmma.mma_async.sync.aligned.m64n256k16... {%f1..%f128}, %rd1, %rd2, 1, 1, 1, 0, 1;
@@ -6,30 +6,29 @@
  *                                      wgmma.commit_group.sync.aligned;
  *     %e = dot_wait %d          =>     wgmma.wait_group.sync.aligned 0;
  *
- * The sum stays in its registers: the copy in front of the fence is dropped when registers are allocated,
- * unless the old sum is needed again. A sum that is known to be zero is not read at all. Buffers are
- * described by 64 bits: where the warpgroup's part begins and how it is laid out (wgmma_view); instructions
- * further on add a constant. ptxas keeps in uniform registers what is plainly equal in all lanes of a warp,
- * so the warp's number comes from its first lane.
- */
+ * The accumulator stays in its registers: register allocation drops the copy in front of the fence unless the
+ * old value is used later. An accumulator that is known to be zero is not read. A descriptor of 64 bits says
+ * where the warpgroup's part of a buffer begins and how it is laid out (wgmma_view); later instructions add a
+ * constant to it. ptxas keeps values in uniform registers if they are obviously equal in all lanes of a warp,
+ * so the warp's number is read from its first lane. */
 #include "codegen/select/dot.h"
 
 #include "ir/target/wgmma.h"
 
 #include <string.h>
 
-/* A descriptor counts in 16 bytes; above its 18 bits stand other CTAs of the cluster. Four warps are a
- * group. */
+/* A descriptor counts in units of 16 bytes; address bits above its 18 select other CTAs of the cluster. Four
+ * warps are a warpgroup. */
 enum { UNIT_BITS = 4, ADDRESS_BITS = 18, GROUP_BITS = 2, OPNDS_MOST = 9 };
 
-/* A buffer as the instructions of this warpgroup see it. */
+/* A buffer as seen by the instructions of this warpgroup. */
 struct operand {
     struct wgmma_view view;
     struct opnd first; /* the descriptor of its first part */
 };
 
-/* What each bit of the thread's number adds to the start of dimension `dim`, which
- * warpgroups share as in the sum. */
+/* What each bit of the thread's number adds to the start in dimension `dim`, which warpgroups divide as in
+ * the accumulator. */
 static struct opnd warpgroup_start(struct select *s, const struct layout *acc, const struct wgmma_view *v,
                                    int dim)
 {
@@ -47,13 +46,14 @@ static struct opnd warpgroup_start(struct select *s, const struct layout *acc, c
     return start;
 }
 
-/* In the first stage's descriptor only the place differs from stage to stage, by a multiple of its unit. */
+/* The descriptors of two stages differ only in their address, by a multiple of its unit. */
 static struct opnd descriptor_of_stage(struct select *s, struct opnd first, const struct value *stage)
 {
     const struct type *t = stage->type;
     int64_t skip = type_elems(t) * type_elem_bytes(t) >> UNIT_BITS;
-    struct opnd slot = in_reg(s, tile_of(s, op_opnd(stage->def, 1))[0]), d = mir_reg(s->m, CLASS_b64);
-    struct opnd x[] = {d, slot, opnd_int(CLASS_b32, skip), first};
+    struct opnd stage_address = in_reg(s, tile_of(s, op_opnd(stage->def, 1))[0]),
+                d = mir_reg(s->m, CLASS_b64);
+    struct opnd x[] = {d, stage_address, opnd_int(CLASS_b32, skip), first};
     emit_insn(s, form0(INSN_mad_wide, PT_u32), 1, 4, x);
     return d;
 }
@@ -91,18 +91,19 @@ static struct opnd descriptor_at(struct select *s, const struct operand *x, int 
     return skip ? emit2(s, form0(INSN_add, PT_s64), x->first, opnd_int(CLASS_b64, skip)) : x->first;
 }
 
-/* One dot's operands, and what its instructions have in common. */
+/* The operands of one dot, and the properties that its instructions share. */
 struct warpgroup_dot {
     const struct wgmma *g;
     struct form form;
-    int nsum; /* registers of an instruction's sum */
+    int nsum; /* number of registers of an instruction's accumulator */
     bool a_in_regs;
-    struct matrix words; /* a, if so */
-    struct operand a, b; /* those in buffers */
+    struct matrix words; /* a, if it is in registers */
+    struct operand a, b; /* the operands that are in buffers */
     struct opnd *sum;
 };
 
-/* An instruction's operands behind the sum. `adds`: to what the sum was. */
+/* Appends an instruction's operands behind the accumulator. `adds`: the instruction adds to the accumulator's
+ * old value. */
 static int put_operands(struct select *s, const struct warpgroup_dot *d, struct spot at, bool adds,
                         struct opnd *x)
 {
@@ -133,7 +134,7 @@ static bool is_zero(const struct opnd *x, int n)
     return true;
 }
 
-/* The sum's registers, which hold what there is to be added to. */
+/* Sets the accumulator's registers to the value to which the dot adds. */
 static void set_sum(struct select *s, struct opnd *sum, const struct opnd *from, int n, bool zero)
 {
     for (int i = 0; i < n; i++) {
@@ -143,9 +144,9 @@ static void set_sum(struct select *s, struct opnd *sum, const struct opnd *from,
     }
 }
 
-/* A's registers. Those of f32 are copied by an instruction that does nothing, as the unit does not read
- * these bits: mere moves ptxas leaves out, and then finds no registers in which the values stand as the
- * instruction wants them (C7511). */
+/* A's registers. Those of f32 are copied by an instruction that has no effect, since the unit ignores the
+ * bits that it changes. ptxas drops plain moves, and then finds no registers in which the values are in the
+ * order that the instruction needs (C7511). */
 static struct matrix words_of(struct select *s, const struct value *a, const struct fragment *g)
 {
     enum { UNREAD_BITS = 13 };
@@ -157,7 +158,7 @@ static struct matrix words_of(struct select *s, const struct value *a, const str
     return words;
 }
 
-/* Columns of an instruction: as many as a warpgroup has, or as a thread has registers for. */
+/* Columns of an instruction: all of a warpgroup's, or as many as a thread has registers for. */
 static int columns_of(struct select *s, const struct op *o, int columns, bool a_in_regs)
 {
     enum { COLUMNS_LEAST = 8 };
@@ -197,8 +198,8 @@ static struct warpgroup_dot dot_of(struct select *s, const struct op *o)
     return d;
 }
 
-/* What a sum or A has in registers is there before the fence, so that nothing parts the instructions but what
- * makes descriptors, of which all together would take registers. */
+/* Registers for the accumulator and A are set before the fence, so that between the instructions only
+ * descriptors are computed; computing those before too would take too many registers. */
 struct planned {
     struct spot at;
     struct opnd *x;
@@ -235,7 +236,7 @@ void select_wgmma(struct select *s, const struct op *o)
     emit_insn(s, form0(INSN_wgmma_commit, PT_none), 0, 0, NULL);
 }
 
-/* The dot under way that reads v from registers; NULL: v is a sum. */
+/* The dot in flight that reads v from registers; NULL: v is an accumulator. */
 static const struct op *reader_of(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)
@@ -244,8 +245,8 @@ static const struct op *reader_of(const struct value *v)
     return NULL;
 }
 
-/* The results are where the sums are, and operands that dots read until now where they were: until now
- * nobody may write there. */
+/* The results are in the accumulators' registers, and operands that dots read keep their registers until now:
+ * no earlier instruction may write these. */
 void select_wgmma_wait(struct select *s, const struct op *o)
 {
     struct opnd x[UINT8_MAX] = {opnd_int(CLASS_b32, op_int(o, ATTR_pending))};

@@ -49,7 +49,7 @@
 
 #include <string.h>
 
-/* -- making -- */
+/* -- construction -- */
 
 void layout_init(struct layout *l, int rank, const int *shape)
 {
@@ -115,7 +115,7 @@ void layout_blocked(struct layout *l, int rank, const int *shape, const int *ele
         layout_add(l, IN_warp, 0);
 }
 
-/* -- asking -- */
+/* -- queries -- */
 
 int layout_coord_bits(const struct layout *l)
 {

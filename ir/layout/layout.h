@@ -46,7 +46,7 @@ struct layout {
     uint32_t flip;
 };
 
-/* -- making -- */
+/* -- construction -- */
 /* Makes an empty layout for a shape (rank sizes, powers of two). The caller then adds bits, the lowest first,
  * in order of IN_. */
 void layout_init(struct layout *l, int rank, const int *shape);
@@ -58,7 +58,7 @@ void layout_add(struct layout *l, enum in kind, uint32_t vector);
 void layout_blocked(struct layout *l, int rank, const int *shape, const int *elems_per_thread,
                     const int *order, int num_warps);
 
-/* -- asking -- */
+/* -- queries -- */
 int layout_coord_bits(const struct layout *l);
 uint32_t layout_basis(const struct layout *l, enum in kind, int bit);
 /* The index in basis[] of a kind's first bit. */
@@ -167,7 +167,7 @@ bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct 
 bool layout_matrix_load(struct matrix_load *x, const struct layout *shared, const struct layout *l,
                         int elem_bytes);
 
-/* -- boxes of tensor maps (lower_tma_store.c) -- */
+/* -- boxes of tensor maps (tensor.c) -- */
 /* How TMA copies fill a buffer: by boxes. Each box is a block of the tile that is contiguous in the buffer,
  * its rows swizzled. */
 struct boxes {
