@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-enum { LEAST = 48 /* least number of instructions that is worth a branch */, LOOK_BACK = 2048, NOWHERE = -1 };
+enum { NOWHERE = -1 };
 
 struct skip_reg {
     /* uses and definitions in the kernel; a definition that keeps the old value also counts as a use */
@@ -106,11 +106,12 @@ static bool may_move(const struct skip *s, const struct insn *in, int store)
  * number in the kernel. */
 static int find_needs(struct skip *s, const struct mblock *b, int at, int number, int *to)
 {
+    const int distance = s->m->func->module->params->branch_over_masked_distance;
     int n = 0;
     struct insn store = *b->insns.at[at];
     store.guard = -1; /* the branch in front of the block tests the guard */
     take_inside(s, &store, number);
-    for (int i = at - 1; i >= 0 && at - i < LOOK_BACK; i--) {
+    for (int i = at - 1; i >= 0 && at - i < distance; i--) {
         const struct insn *in = b->insns.at[i];
         if (to[i] == NOWHERE && may_move(s, in, number)) {
             take_inside(s, in, number);
@@ -174,12 +175,13 @@ static void mend_labels(struct skip *s, const struct mblock *b)
  * pays off. */
 static int *find_stores(struct skip *s, const struct mblock *b, int *number, int *nfound)
 {
+    const int least = s->m->func->module->params->branch_over_masked_insns;
     int *to = NEW_ARRAY(s->m->arena, b->insns.n + 1, int);
     for (int i = 0; i < b->insns.n; i++) {
         to[i] = NOWHERE;
         if (!is_masked_vector(b->insns.at[i]))
             continue;
-        bool pays = find_needs(s, b, i, ++*number, to) >= LEAST;
+        bool pays = find_needs(s, b, i, ++*number, to) >= least;
         *nfound += pays;
         to[i] = pays ? i : NOWHERE;
         for (int k = 0; k < i && !pays; k++)

@@ -18,7 +18,9 @@ static struct mir *select_and_schedule(struct func *f, bool frugal, struct ptx_i
     if (frugal)
         remat(m);
     *live = schedule(m);
-    bool has_room = (*live)->peak_regs <= func_regs_most(f) * 3 / 4; /* ptxas needs more across jumps */
+    bool has_room = (*live)->peak_regs <= func_regs_most(f) *
+                                              f->module->params->branch_over_masked_regs_percent /
+                                              100; /* across jumps the assembler wants more */
     if (has_room && skip(m))
         *live = liveness_of(m);
     diag_hurry(d, f->loc);
@@ -64,7 +66,9 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
     check_limits(f, info);
     if (o->registers)
         pressure_explain(m, live, o->registers);
-    emit_ptx(m, o->emit_mir ? NULL : regalloc(m, live), o, info, out);
+    const struct allocation *alloc = o->emit_mir ? NULL : regalloc(m, live);
+    resources_choose(m, live, info);
+    emit_ptx(m, alloc, o, info, out);
     if (o->emit_mir)
         pressure_ranges(m, live, out);
     d->stage = stage;

@@ -9,7 +9,6 @@ struct emitter {
     const struct allocation *alloc;
     const struct codegen_options *o;
     struct text *out;
-    int ctas; /* CTAs for which an SM should have enough registers; 0: ptxas decides */
 };
 
 /* -- numbers, without printf, since most of the text is numbers -- */
@@ -285,12 +284,6 @@ static void put_body(const struct emitter *e)
         }
         for (int i = 0; i < e->m->blocks.at[b]->insns.n; i++) {
             const struct insn *in = e->m->blocks.at[b]->insns.at[i];
-            bool moves = in->form.code == INSN_setmaxnreg_inc || in->form.code == INSN_setmaxnreg_dec;
-            if (moves &&
-                /* with several CTAs each has too few registers for the counts that its roles would request,
-                 * and enough without */
-                e->ctas > 1)
-                continue;
             if (e->o->verbose && in->op && in->op != last_op)
                 put_op_comment(e, last_op = in->op);
             if (e->o->debug_loc && in->loc.line && !same_place(in->loc, last))
@@ -371,40 +364,6 @@ static const char *param_type(const struct type *t)
     }
 }
 
-static int threads_most(const struct ptx_info *info)
-{
-    return info->num_threads * (info->packs ? info->packs : 1);
-}
-
-/* How many CTAs an SM should have registers for. If ptxas decides, it prefers more threads on an SM over
- * registers, and may then spill; for dots, registers matter more than threads. `info` gets how many CTAs of a
- * persistent kernel fit an SM: with only one, the tensor cores idle between the steps of a small tile. */
-static int ctas_wanted(const struct mir *m, struct ptx_info *info)
-{
-    enum { CTAS_MOST = 2, REGS_LEAST = 64, SPARE = 8, SPARE_WGMMA = 3 };
-    const struct target *t = m->func->target;
-    bool warpgroups = mir_has(m, OP_wgmma);
-    if (!warpgroups && !mir_has(m, OP_dot))
-        return 0;
-    /* an estimate of the registers that ptxas needs beyond the live ones; it needs fewer of them where two
-     * dots follow each other */
-    int regs = info->live_regs + (warpgroups ? SPARE_WGMMA : SPARE);
-    int room = target_ctas(t, threads_most(info), regs < REGS_LEAST ? REGS_LEAST : regs);
-    bool shared_out = m->func->extra_warps > 1; /* by setmaxnreg */
-    if (warpgroups && !shared_out && room == 1 &&
-        target_ctas(t, threads_most(info), info->live_regs * 4 / 5) > 1)
-        room = 2;
-    while (room > 1 && target_regs(t, room * threads_most(info)) < m->regs_least)
-        room--;
-    int ctas = room < 1 ? 1 : room < CTAS_MOST ? room : CTAS_MOST;
-    int by_memory = target_ctas_by_memory(t, info->shared_bytes);
-    if (!info->persistent)
-        return ctas;
-    room = room < by_memory ? room : by_memory;
-    info->persistent = room < 1 ? 1 : room;
-    return room > ctas ? room : ctas;
-}
-
 const char *ptx_param_name(const void *info, int64_t i)
 {
     return ((const struct ptx_info *)info)->params.at[i].name;
@@ -438,9 +397,9 @@ static void put_signature(const struct emitter *e, const struct ptx_info *info)
         put_param(e, n + i);
         text_printf(e->out, "[%d]", MAP_BYTES);
     }
-    text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", threads_most(info));
-    if (e->ctas)
-        text_printf(e->out, ".minnctapersm %d\n", e->ctas);
+    text_printf(e->out, "\n)\n.maxntid %d, 1, 1\n", e->m->nthreads);
+    if (e->m->ctas)
+        text_printf(e->out, ".minnctapersm %d\n", e->m->ctas);
     if (e->m->regs_most)
         text_printf(e->out, ".maxnreg %d\n", e->m->regs_most);
 }
@@ -457,7 +416,7 @@ void emit_ptx(const struct mir *m, const struct allocation *alloc, const struct 
               struct ptx_info *info, struct text *out)
 {
     enum { VECTOR_BYTES = 16, SWIZZLE_BYTES = 1024 };
-    struct emitter e = {m, alloc, o, out, ctas_wanted(m, info)};
+    struct emitter e = {m, alloc, o, out};
     info->ptx_version = version_of(m);
     text_printf(out, ".version %d.%d\n.target %s\n.address_size 64\n", info->ptx_version / 10,
                 info->ptx_version % 10, m->func->target->name);

@@ -113,11 +113,10 @@ static void end(struct walk *w, int reg, int at)
     }
 }
 
-/* Halves of registers that ptxas needs as temporaries where it expands one instruction into many. */
-static int temps_of(const struct insn *in)
+/* Halves of registers that the assembler takes for itself where it makes many instructions of one. */
+static int temps_of(const struct mir *m, const struct insn *in)
 {
-    enum { DIVISION = 12 };
-    return in->form.code == INSN_div ? DIVISION : 0;
+    return in->form.code == INSN_div ? m->func->module->params->ptxas_division_halves : 0;
 }
 
 static void walk_insn(struct walk *w, const struct insn *in, int at)
@@ -137,7 +136,7 @@ static void walk_insn(struct walk *w, const struct insn *in, int at)
         w->l->peak_regs = w->regs;
         w->l->peak = in->loc;
     }
-    int halves = w->halves + temps_of(in);
+    int halves = w->halves + temps_of(w->m, in);
     w->l->peak_preds = w->preds > w->l->peak_preds ? w->preds : w->l->peak_preds;
     w->l->peak_halves = halves > w->l->peak_halves ? halves : w->l->peak_halves;
 }

@@ -200,9 +200,10 @@ struct mir {
     struct func *func;
     VEC(struct mblock *) blocks;
     VEC(uint8_t) regs; /* class of each virtual register */
-    int nthreads;
-    int regs_most;           /* register limit of a thread for ptxas; 0: none */
-    int regs_least;          /* registers that an instruction needs; with fewer ptxas gives up */
+    int nthreads; /* of a CTA, most */
+    int ctas;                /* that the assembler shall leave room for on an SM; 0: as it likes */
+    int regs_most;           /* that the assembler shall give a thread; 0: as it likes */
+    int regs_least;          /* that an instruction needs; with fewer the assembler gives up */
     VEC(const char *) texts; /* constants in global memory */
     int local_bytes;         /* size of a thread's local memory */
 };
@@ -276,9 +277,29 @@ struct liveness {
 struct liveness *liveness_of(const struct mir *m);
 
 /* -- schedule.c -- */
-struct liveness *schedule(struct mir *m); /* reorders instructions; returns the liveness of the new order */
-/* The register limit of a thread of this kernel. */
+struct liveness *schedule(struct mir *m); /* and where registers are live then */
+
+/* -- resources.c -- */
+/* Registers that a thread of this kernel can have. */
 int func_regs_most(const struct func *f);
+/* Registers of a thread that ptxas needs. Each answer is right for one kind of kernel, of which it was measured: */
+enum ptxas_kernel {
+    PTXAS_counted,       /* what is live as ptxas counts it, without what it needs besides */
+    PTXAS_rows,          /* kernels that reduce rows: surely enough, or ptxas spills */
+    PTXAS_pipeline,      /* blocks that keep the order of a pipeline */
+    PTXAS_mma,           /* kernels of mma.sync */
+    PTXAS_wgmma,         /* kernels of wgmma */
+    PTXAS_chained_wgmma, /* with two wgmma that follow each other: what it gets by with where it must */
+    PTXAS_any            /* any kernel: from here on --explain=registers speaks of spills */
+};
+int ptxas_regs(const struct mir *m, const struct liveness *live, enum ptxas_kernel kernel);
+/* CTAs on an SM where each thread has so many registers. */
+int resources_ctas(const struct mir *m, int regs);
+/* Is there one reduction of a whole tile, and no loop? */
+bool reduces_once(const struct mir *m);
+/* Sets m->ctas and info->persistent, and drops setmaxnreg where several CTAs share an SM. Behind regalloc, which counts
+ * instructions. */
+void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info);
 
 /* -- branch_over_masked.c: returns false if nothing changed -- */
 bool skip(struct mir *m);

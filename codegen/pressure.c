@@ -13,7 +13,7 @@
  * instruction 9 reads it, and from 12 to 15, and that it holds the value %addptr. */
 #include "codegen/mir.h"
 
-enum { SHOWN = 6, SPARE = 6 /* registers that ptxas needs for itself */ };
+enum { SHOWN = 6 };
 
 /* The number of live registers in front of each position. */
 static int *pressure_of(const struct mir *m, const struct liveness *live)
@@ -123,7 +123,7 @@ void pressure_explain(const struct mir *m, const struct liveness *live, struct t
     for (int b = 0, first = 0; b < m->blocks.n; first += m->blocks.at[b++]->insns.n)
         if (at >= first && at < first + m->blocks.at[b]->insns.n)
             loc = m->blocks.at[b]->insns.at[at - first]->loc;
-    int most = func_regs_most(m->func), spilled = peak + SPARE - most;
+    int most = func_regs_most(m->func), spilled = ptxas_regs(m, live, PTXAS_any) - most;
     text_printf(out, "registers: %d live at most, of %d: at %d:%d; ", peak, most, (int)loc.line,
                 (int)loc.col);
     if (spilled > 0)

@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-enum { DEPTH_MOST = 12 };
-
 struct remat_reg {
     struct insn *def;
     int ndefs, block;
@@ -61,7 +59,8 @@ static int reg_for(struct remat *r, int reg, int depth)
     if (reg >= r->nregs)
         return reg;
     struct remat_reg *x = &r->regs[reg];
-    if (x->ndefs != 1 || x->block != r->b->index || depth == DEPTH_MOST || !is_cheap(r, x->def))
+    if (x->ndefs != 1 || x->block != r->b->index || depth == r->m->func->module->params->remat_insns_depth ||
+        !is_cheap(r, x->def))
         return reg;
     if (!x->first)
         x->first = r->op;

@@ -14,8 +14,6 @@
 
 #include <string.h>
 
-enum { MANY_READY = 32 }; /* candidates that are compared when registers are short */
-
 struct edge {
     int to, cycles;
 };
@@ -251,7 +249,7 @@ static int thriftiest(const struct scheduler *s, const struct heap *h)
 {
     const int *nodes = h->nodes.at;
     int best = 0, least = growth(s, s->nodes[nodes[0]].insn);
-    for (int i = 1; i < h->nodes.n && i < MANY_READY; i++) {
+    for (int i = 1; i < h->nodes.n && i < s->m->func->module->params->schedule_ready_most; i++) {
         int g = growth(s, s->nodes[nodes[i]].insn);
         if (g < least || (g == least && goes_before(s, h, nodes[i], nodes[best]))) {
             least = g;
@@ -427,21 +425,12 @@ static void find_elsewhere(struct scheduler *s)
         s->regs[r].block = -1;
 }
 
-int func_regs_most(const struct func *f)
-{
-    const struct target *t = f->target;
-    int regs = target_regs(t, 32 * f->num_warps);
-    regs = regs < t->regs_thread ? regs : t->regs_thread;
-    return f->maxnreg && f->maxnreg < regs ? f->maxnreg : regs;
-}
-
-/* Can pipelined blocks keep their order? ptxas needs some registers for itself. */
+/* May blocks that are pipelines stay as they are? */
 static bool has_room(const struct mir *m)
 {
-    enum { SPARE = 2 };
     for (int b = 0; b < m->blocks.n; b++)
         if (is_pipelined(m->blocks.at[b]))
-            return liveness_of(m)->peak_regs <= func_regs_most(m->func) - SPARE;
+            return ptxas_regs(m, liveness_of(m), PTXAS_pipeline) <= func_regs_most(m->func);
     return true;
 }
 
@@ -488,7 +477,7 @@ static struct liveness *schedule_blocks(struct mir *m, bool keeps_pipelines, boo
 static struct liveness *schedule_once_or_twice(struct mir *m, struct insn **const *before,
                                                bool keeps_pipelines)
 {
-    int limit = func_regs_most(m->func) * 3 / 4;
+    int limit = func_regs_most(m->func) * m->func->module->params->schedule_regs_percent / 100;
     struct liveness *live = schedule_blocks(m, keeps_pipelines, false, limit);
     if (live->peak_regs <= func_regs_most(m->func))
         return live;
@@ -514,68 +503,20 @@ static bool has_tensor_cores(const struct mir *m)
     return false;
 }
 
-static int regs_held(const struct liveness *live)
-{
-    return live->peak_halves < 2 ? 1 : (live->peak_halves + 1) / 2;
-}
-
-/* Is there one reduction of a whole tile, and no loop? Then all loaded values are used right behind it; with
- * more reductions, each hides the loads of the next. */
-static bool reduces_once(const struct mir *m)
-{
-    const struct op *seen = NULL;
-    for (int i = 0; m->blocks.n == 1 && i < m->blocks.at[0]->insns.n; i++) {
-        const struct op *o = m->blocks.at[0]->insns.at[i]->op;
-        if (!o || o->code != OP_reduce || o == seen || type_elems(op_opnd(o, 0)->type) < m->nthreads)
-            continue;
-        if (seen)
-            return false;
-        seen = o;
-    }
-    return seen;
-}
-
-static bool loads_unguarded(const struct mir *m)
-{
-    for (int i = 0; i < m->blocks.at[0]->insns.n; i++) {
-        const struct insn *in = m->blocks.at[0]->insns.at[i];
-        if (in->form.code == INSN_ld && in->guard < 0 && in->op && in->op->code == OP_load)
-            return true;
-    }
-    return false;
-}
-
-/* A number of registers with which ptxas surely succeeds. Where halves are unpacked ptxas needs a little more
- * than this order, but instead of exceeding the limit it moves unguarded loads down to their use; around
- * loops it needs some registers for itself. */
-static int regs_needed(const struct mir *m, const struct liveness *live)
-{
-    enum { SAVED = 1, KEEPS_LOADS = 2, SPARE = 5, SPARE_OF = 16 };
-    int regs = regs_held(live);
-    if (m->blocks.n > 1 || !live->unpacks)
-        return regs + SPARE + regs / SPARE_OF;
-    return reduces_once(m) && loads_unguarded(m) ? regs + KEEPS_LOADS : regs - SAVED;
-}
-
-enum { PREDS_MOST = 12 /* more live predicates are kept in an unknown number of registers */ };
-
-/* Programs that fit an SM if each thread has so many registers. */
-static int programs_of(const struct mir *m, int regs)
-{
-    return target_ctas(m->func->target, m->nthreads, regs);
-}
-
-/* Of the orders that leave room for n programs on an SM, finds the one with most loads in flight. */
+/* The order in which most is under way, of those that leave room for n programs: loads stand
+ * together as far as that goes. */
 static struct liveness *schedule_in_room(struct mir *m, struct insn **const *before, bool keeps_pipelines,
                                          int n)
 {
-    enum { STEPS = 8 };
+    const struct params *params = m->func->module->params;
+    const int steps = params->schedule_steps;
     struct liveness *live = NULL;
-    for (int eighths = STEPS; eighths >= 0; eighths--) {
+    for (int step = steps; step >= 0; step--) {
         int most = m->func->target->regs_sm / (m->nthreads * n);
         restore_orders(m, before);
-        live = schedule_blocks(m, keeps_pipelines, true, most * eighths / STEPS);
-        if (programs_of(m, regs_needed(m, live)) >= n && live->peak_preds <= PREDS_MOST)
+        live = schedule_blocks(m, keeps_pipelines, true, most * step / steps);
+        if (resources_ctas(m, ptxas_regs(m, live, PTXAS_rows)) >= n &&
+            live->peak_preds <= params->schedule_preds_most)
             break;
     }
     return live;
@@ -587,12 +528,13 @@ static struct liveness *schedule_in_room(struct mir *m, struct insn **const *bef
 static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
                                   bool keeps_pipelines)
 {
-    enum { GAIN_OF = 8 };
+    const struct params *params = m->func->module->params;
     struct insn ***urgent = keep_orders(m);
     restore_orders(m, before);
     struct liveness *thrifty = schedule_blocks(m, keeps_pipelines, true, 0);
-    int n = programs_of(m, regs_needed(m, thrifty)), was = programs_of(m, regs_held(live));
-    if (n - was <= was / GAIN_OF || thrifty->peak_preds > PREDS_MOST) {
+    int n = resources_ctas(m, ptxas_regs(m, thrifty, PTXAS_rows));
+    int was = resources_ctas(m, ptxas_regs(m, live, PTXAS_counted));
+    if (n - was <= was / params->schedule_gain_part || thrifty->peak_preds > params->schedule_preds_most) {
         restore_orders(m, urgent);
         return live;
     }
@@ -606,12 +548,11 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
  * SM. */
 static bool carries_much(const struct mir *m)
 {
-    enum { MUCH = 64 };
     for (int b = 0; b < m->blocks.n; b++)
         for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
             const struct op *o = m->blocks.at[b]->insns.at[i]->op;
             const struct type *t = o && o->code == OP_shared_store ? op_opnd(o, 1)->type : NULL;
-            if (t && tile_regs(t) >= MUCH)
+            if (t && tile_regs(t) >= m->func->module->params->schedule_carried_regs)
                 return true;
         }
     return false;

@@ -398,13 +398,12 @@ static bool pairs_up(const struct insn *a, const struct insn *b)
 /* Are low and high the halves of one register, or can they be computed as a pair from such halves? */
 static bool is_pair(const struct peep *p, struct opnd low, struct opnd high, int depth)
 {
-    enum { DEPTH_MOST = 8 };
     const struct insn *a = any_def(p, low), *b = any_def(p, high);
     if (a && a == b && a->form.code == INSN_unpack && a->form.type == PT_b32)
         return opnd_same(a->opnds[0], low) && opnd_same(a->opnds[1], high);
     if (is_reg(low) && opnd_same(low, high))
         return true;
-    if (depth >= DEPTH_MOST || !pairs_up(a, b))
+    if (depth >= p->m->func->module->params->peephole_pair_depth || !pairs_up(a, b))
         return false;
     for (int i = 1; i < a->nopnds && a->form.code != INSN_cvt; i++)
         if (!is_pair(p, a->opnds[i], b->opnds[i], depth + 1))

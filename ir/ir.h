@@ -23,6 +23,7 @@
 #include "ir/support/diag.h"
 #include "ir/layout/layout.h"
 #include "ir/support/map.h"
+#include "ir/params.h"
 #include "ir/plan.h"
 #include "ir/target/target.h"
 #include "ir/support/text.h"
@@ -252,7 +253,8 @@ struct module {
     struct interner strings;
     struct map types, layouts;
     VEC(struct func *) funcs;
-    const struct opt_options *opt; /* the options of the running opt, for opt_explain */
+    const struct opt_options *opt; /* while opt runs: for opt_explain */
+    const struct params *params;   /* thresholds of optimisations; never NULL */
     int64_t nops, ops_most; /* ops made so far, erased ones included; 0: no limit */
 };
 
@@ -289,6 +291,16 @@ struct attr_info {
 extern const struct attr_info attr_info[ATTR_count];
 /* The NULL-terminated words of a kind that has words; NULL for other kinds. */
 const char *const *attr_words(enum attr_kind kind);
+
+/* The thresholds that hold where v, or o, stands. */
+static inline const struct params *value_params(const struct value *v)
+{
+    return v->block->func->module->params;
+}
+static inline const struct params *op_params(const struct op *o)
+{
+    return o->block->func->module->params;
+}
 
 /* -- type.c: types and tables -- */
 void module_init(struct module *m, struct arena *arena, struct arena *scratch, struct diag *diag);

@@ -97,7 +97,7 @@ void arity_of(const char *list, int *least, int *most)
 
 void module_init(struct module *m, struct arena *arena, struct arena *scratch, struct diag *diag)
 {
-    *m = (struct module){.arena = arena, .scratch = scratch, .diag = diag};
+    *m = (struct module){.arena = arena, .scratch = scratch, .diag = diag, .params = &params_default};
     interner_init(&m->strings, arena);
     map_init(&m->types, arena);
     map_init(&m->layouts, arena);

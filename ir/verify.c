@@ -224,7 +224,8 @@ static bool check_degree(struct verifier *v, const struct op *o)
         return fail(v, "%s in a function that is scheduled", op_info[o->code].name);
     if (v->f->degree != DEGREE_scheduled || o->code != OP_convert)
         return true;
-    if (layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) == CONVERSION_shared)
+    if (layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout, op_params(o)) ==
+        CONVERSION_shared)
         return fail(v, "a convert through shared memory in a function that is scheduled");
     return true;
 }

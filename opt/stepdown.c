@@ -10,21 +10,23 @@
 
 #include <string.h>
 
+/* How large the rounds of conversions are: without rounds, or by which threshold. */
+enum rounds { ROUNDS_none, ROUNDS_large, ROUNDS_small };
+
 struct level {
     const char *skip; /* passes, or NULL */
-    int64_t conversion_bytes_most;
+    enum rounds rounds;
     bool no_wgmma;
     int stages_least;
-    const char *given_up;
+    const char *given_up; /* besides */
 };
 
 static const struct level levels[] = {
-    {NULL, 0, false, 2, ""},
-    {NULL, 32 << 10, false, 2, "conversions in rounds of 32 KB; "},
-    {"raise_tma_store", 8 << 10, false, 2, "conversions in rounds of 8 KB; no stores by tensor maps; "},
-    {"raise_tma_store,raise_tma_load", 8 << 10, false, 1, "conversions in rounds of 8 KB; no tensor maps; "},
-    {"raise_tma_store,raise_tma_load", 8 << 10, true, 1,
-     "conversions in rounds of 8 KB; no tensor maps; mma, not wgmma; "},
+    {NULL, ROUNDS_none, false, 2, ""},
+    {NULL, ROUNDS_large, false, 2, ""},
+    {"raise_tma_store", ROUNDS_small, false, 2, "no stores by tensor maps; "},
+    {"raise_tma_store,raise_tma_load", ROUNDS_small, false, 1, "no tensor maps; "},
+    {"raise_tma_store,raise_tma_load", ROUNDS_small, true, 1, "no tensor maps; mma, not wgmma; "},
 };
 enum { NLEVELS = sizeof levels / sizeof levels[0] };
 
@@ -59,13 +61,14 @@ static void count(struct op *o, void *ctx)
 /* Without dots only conversions use shared memory. What is far too large for registers too is refused at once. */
 bool stepdown_is_needed(const struct func *f)
 {
-    enum { REG_BYTES = 4, REGISTERS_OVER = 4 };
+    enum { REG_BYTES = 4 };
+    const struct params *params = f->module->params;
     struct tiles t = {0};
     if (!f->target || f->degree != DEGREE_traced)
         return false;
     block_walk(f->body, count, &t);
-    return t.largest <= (int64_t)REGISTERS_OVER * REG_BYTES * f->target->regs_sm &&
-           (t.ndots > 0 || 2 * t.bytes > f->target->smem_bytes);
+    return t.largest <= (int64_t)params->stepdown_registers_over * REG_BYTES * f->target->regs_sm &&
+           (t.ndots > 0 || 100 * t.bytes > (int64_t)f->target->smem_bytes * params->stepdown_shared_percent);
 }
 
 /* -- the runs -- */
@@ -87,6 +90,14 @@ static const char *join_names(struct func *f, const char *x, const char *y)
     return t.s;
 }
 
+static int64_t conversion_bytes(const struct stepdown *d, const struct level *l)
+{
+    const struct params *params = d->func->module->params;
+    return l->rounds == ROUNDS_none    ? 0
+           : l->rounds == ROUNDS_large ? params->stepdown_conversion_bytes
+                                       : params->stepdown_conversion_bytes_least;
+}
+
 /* Silent, unless options->write is set. */
 static void run(struct stepdown *d, const struct level *l, int stages)
 {
@@ -95,7 +106,7 @@ static void run(struct stepdown *d, const struct level *l, int stages)
     f->module->nops = d->nops;
     func_copy(f, d->kept);
     d->now.skip = join_names(f, d->given->skip, l->skip);
-    d->now.conversion_bytes_most = l->conversion_bytes_most;
+    d->now.conversion_bytes_most = conversion_bytes(d, l);
     d->now.no_wgmma = l->no_wgmma;
     d->now.stages_most = stages;
     d->run(f, &d->now);
@@ -144,6 +155,8 @@ static void say(struct stepdown *d, const struct level *l, int stages, int asked
     text_init(&less, f->module->scratch);
     if (stages < asked)
         text_printf(&less, "%d stages of %d; ", stages, asked);
+    if (l->rounds)
+        text_printf(&less, "conversions in rounds of %lld KB; ", (long long)conversion_bytes(d, l) >> 10);
     opt_explain(f, NULL, "%lld bytes of shared memory, of %lld: %s%sall passes again", (long long)bytes,
                 (long long)f->target->smem_bytes, less.s ? less.s : "", l->given_up);
     d->now.write = d->given->write;

@@ -11,7 +11,7 @@
 #include "codegen/select/select.h"
 #include "ir/families.h"
 
-enum { WORD_BITS = 32, GROUP_MOST = 16, MASK_USES_MOST = 200 };
+enum { WORD_BITS = 32, GROUP_MOST = 16 };
 
 static enum ptype elem_type(enum dtype dt)
 {
@@ -333,7 +333,8 @@ static int free_regs(const struct type *t)
 static void select_load(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o), *mask = op_opnd(o, 1), *other = op_opnd(o, 2);
-    int vec = (int)op_int(o, ATTR_vec), free_bits = free_regs(r->type), budget = MASK_USES_MOST;
+    int vec = (int)op_int(o, ATTR_vec), free_bits = free_regs(r->type);
+    int budget = op_params(o)->select_mask_uses;
     struct load l = {
         .op = o, .shape = word_shape(elem_dtype(r->type), vec), .ptr = tile_of(s, op_opnd(o, 0))};
     l.mask = mask ? tile_of(s, mask) : NULL;

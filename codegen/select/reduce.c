@@ -95,13 +95,13 @@ static bool sums_products(const struct reduction *r)
 /* Reduces runs of neighbours to their first ones, which are then consecutive; returns how many. */
 static int reduce_runs(struct select *s, const struct reduction *r, int count, struct opnd *values)
 {
-    enum { RUN = 8 };
+    const int run = op_params(r->op)->select_sum_run;
     for (int i = 0; i < count; i++)
-        if (i % RUN)
-            select_combine(s, r->op, values + i / RUN, values + i);
+        if (i % run)
+            select_combine(s, r->op, values + i / run, values + i);
         else
-            values[i / RUN] = values[i];
-    return (count + RUN - 1) / RUN;
+            values[i / run] = values[i];
+    return (count + run - 1) / run;
 }
 
 static void reduce_registers(struct select *s, const struct reduction *r, int count, struct opnd *values)

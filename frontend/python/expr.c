@@ -10,28 +10,6 @@ enum { YIELDS_MOST = 1000000 };
 
 /* -- names -- */
 
-/* Changes of one character that make b of a; more than `most`: most + 1. */
-static int distance(const char *a, const char *b, int most)
-{
-    enum { LENGTH_MOST = 40 };
-    int row[LENGTH_MOST + 1], n = (int)strlen(a), m = (int)strlen(b);
-    if (n > LENGTH_MOST || m > LENGTH_MOST || n - m > most || m - n > most)
-        return most + 1;
-    for (int j = 0; j <= m; j++)
-        row[j] = j;
-    for (int i = 1; i <= n; i++) {
-        int diagonal = row[0];
-        row[0] = i;
-        for (int j = 1; j <= m; j++) {
-            int above = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
-            best = above + 1 < best ? above + 1 : best;
-            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            diagonal = above;
-        }
-    }
-    return row[m];
-}
-
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name)
 {
     const char *nearest = NULL;
@@ -41,7 +19,8 @@ const char *nearest_name(struct eval *e, const struct scope *s, const char *name
         for (const struct scope *at = chain[c]; at; at = at->parent)
             for (int i = 0; i < at->names.n; i++) {
                 const char *other = at->names.entries[i].key;
-                int d = at->names.entries[i].value && other != name ? distance(name, other, best) : best + 1;
+                int d =
+                    at->names.entries[i].value && other != name ? text_distance(name, other, best) : best + 1;
                 if (d < best || (d == best && !nearest)) {
                     best = d;
                     nearest = other;

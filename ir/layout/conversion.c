@@ -28,14 +28,12 @@
  * plus a barrier. */
 #include "ir/layout/layout.h"
 
+#include "ir/params.h"
 #include "ir/support/span.h"
 
 #include <string.h>
 
-/* The cost of a barrier and of the latency of shared memory, in issue slots that other warps cannot fill. */
-enum { SHARED_SLOTS = 32, SHARED_SLOTS_PER_REG = 2 };
-
-/* A place in a warp as one word: the register's bits are lowest, the lane's bits follow. */
+/* A place in a warp as one word: the register's bits, then the lane's. */
 struct places {
     int reg_bits, lane_bits;
 };
@@ -236,7 +234,8 @@ static bool is_same_map(const struct layout *a, const struct layout *b)
            memcmp(a->basis, b->basis, (size_t)layout_first(a, IN_count) * sizeof a->basis[0]) == 0;
 }
 
-enum conversion layout_conversion(const struct layout *from, const struct layout *to)
+enum conversion layout_conversion(const struct layout *from, const struct layout *to,
+                                  const struct params *params)
 {
     struct shuffle s;
     if (is_same_map(from, to))
@@ -245,6 +244,8 @@ enum conversion layout_conversion(const struct layout *from, const struct layout
         return CONVERSION_shared;
     if (stays_in_lane(&s, to->nbits[IN_lane]))
         return CONVERSION_registers;
-    bool cheap = shuffle_slots(&s) <= SHARED_SLOTS + (SHARED_SLOTS_PER_REG << s.nround);
+    int shared_slots = params->lower_layout_conversion_shared_slots +
+                       (params->lower_layout_conversion_register_slots << s.nround);
+    bool cheap = shuffle_slots(&s) <= shared_slots;
     return cheap ? CONVERSION_shuffle : CONVERSION_shared;
 }

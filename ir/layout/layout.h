@@ -113,12 +113,14 @@ enum conversion {
     CONVERSION_shuffle,   /* elements move between lanes of a warp */
     CONVERSION_shared     /* elements move between warps, or shuffles cost more */
 };
-enum conversion layout_conversion(const struct layout *from, const struct layout *to);
-/* A conversion within threads or warps, in 2^nround rounds. In each round every lane offers one of from's
- * registers, takes the register that the lane `source` of its warp offers, and puts that into one of to's
- * registers. All three numbers are XORs of one step for each set bit of the round's number and of the thread
- * (lanes, warps, CTAs). A round whose source is the lane itself needs no shuffle. The rounds do not fill to's
- * replicated registers: each equals the register with the replicated bits zero. */
+struct params;
+enum conversion layout_conversion(const struct layout *from, const struct layout *to,
+                                  const struct params *params);
+/* A conversion within threads or warps, in 2^nround rounds. In each, every lane offers one of from's
+ * registers, takes what the lane `source` of its warp offers, and puts it into one of to's registers. All
+ * three are XORs of one step per bit of the round's number and per bit of the thread (lanes, warps, CTAs). If
+ * a round's source is the lane itself, no shuffle is needed. To's replicated registers are not put: they
+ * equal the register with those bits zero. */
 struct shuffle_step {
     uint32_t offer, source, put;
 };

@@ -405,6 +405,9 @@ ERROR(descriptor_rows, "%s needs a descriptor of blocks of shape [1, n], and a 1
 
 /* -- opt -- */
 ERROR(pass_unknown, "there is no pass '%s'; see 'neso help passes'")
+ERROR(param_unknown, "--param: there is no parameter '%s'; 'neso help params' lists all")
+ERROR(param_near, "parameters with near names: %s")
+ERROR(param_value, "--param %s=VALUE takes a number from %d to %d (%s), found '%s'; the default is %d")
 ERROR(pass_degree, "%s takes a function that is %s, and '%s' is %s")
 ERROR(pass_order, "pass %s does not run behind pass %s; 'neso help passes' has the order")
 ERROR(pass_left_out, "pass %s cannot be left out: nothing else does what it does (%s)")

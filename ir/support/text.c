@@ -292,6 +292,27 @@ const char *text_read_double(const char *s, double *out)
     return end == s ? start : end;
 }
 
+int text_distance(const char *a, const char *b, int most)
+{
+    enum { LENGTH_MOST = 64 };
+    int row[LENGTH_MOST + 1], n = (int)strlen(a), m = (int)strlen(b);
+    if (n > LENGTH_MOST || m > LENGTH_MOST || n - m > most || m - n > most)
+        return most + 1;
+    for (int j = 0; j <= m; j++)
+        row[j] = j;
+    for (int i = 1; i <= n; i++) {
+        int diagonal = row[0];
+        row[0] = i;
+        for (int j = 1; j <= m; j++) {
+            int above = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
+            best = above + 1 < best ? above + 1 : best;
+            row[j] = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            diagonal = above;
+        }
+    }
+    return row[m];
+}
+
 /* -- interned strings -- */
 
 void interner_init(struct interner *in, struct arena *a)

@@ -36,7 +36,10 @@ void text_double(struct text *t, double x, int single);
 /* Reads a decimal or hexadecimal floating number as strtod does, but in the C locale. Returns the end. */
 const char *text_read_double(const char *s, double *out);
 
-/* Gives equal strings one pointer, for the life of the arena. */
+/* How many letters to change, drop or add to make `a` of `b`; more than `most`: most + 1. */
+int text_distance(const char *a, const char *b, int most);
+
+/* Equal strings become equal pointers, for the life of the arena. */
 struct interner {
     struct arena *arena;
     struct map map;

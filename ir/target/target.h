@@ -45,6 +45,7 @@ struct target {
     int regs_sm;             /* 32-bit registers of an SM */
     int regs_thread;         /* most per thread */
     int threads_sm, ctas_sm;
+    int wgmma_rate; /* rows times columns times bytes of K that wgmma multiplies in a cycle; 0: there is none */
 };
 
 extern const struct target targets[];

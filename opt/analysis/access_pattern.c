@@ -29,9 +29,8 @@ static bool is_nonnegative_opnd(struct affine_table *t, const struct op *o, int 
 
 static bool is_nonnegative_value(struct affine_table *t, const struct value *v)
 {
-    enum { DEPTH_MOST = 40 };
     const struct op *o = v->def;
-    if (!o || t->depth > DEPTH_MOST)
+    if (!o || t->depth > t->f->module->params->access_pattern_depth)
         return false;
     t->depth++;
     bool yes = false;

@@ -30,8 +30,6 @@ struct affine_scope {
     struct affine_scope *outer;
 };
 
-enum { DEPTH_MOST = 200 };
-
 /* -- atoms -- */
 
 struct atom atom_of(const struct affine_table *t, int atom)
@@ -573,7 +571,7 @@ static const struct affine *lookup(struct affine_table *t, const struct value *v
         return r->is_known ? r : NULL;
     r->base = -1;
     t->scope = s;
-    if (t->depth++ < DEPTH_MOST)
+    if (t->depth++ < t->f->module->params->affine_depth)
         r->is_known = v->def ? result_of(t, v->def, r) : argument_of(t, v, r);
     else
         refuse(t, v, "is computed in too many steps");

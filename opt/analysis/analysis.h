@@ -5,8 +5,7 @@
  *     axis_info.c         divisibility, contiguity and constancy of each value, per dimension
  *     value_range.c       between which numbers a value lies (value_range.h)
  *     depends.c           what a scalar depends on besides parameters and the size of the grid
- *     alias.c             may two accesses touch the same memory?
- *     occupancy.c         how many CTAs an SM has room for */
+ *     alias.c             may two accesses touch the same memory? */
 #ifndef NESO_OPT_ANALYSIS_ANALYSIS_H
 #define NESO_OPT_ANALYSIS_ANALYSIS_H
 
@@ -37,9 +36,6 @@ int axis_mask(const struct axis_table *t, const struct op *access, int dim);
 /* -- alias.c -- */
 /* Does the program return behind what stands where o does, and never come to the load? */
 bool is_on_way_out(const struct op *o, const struct op *load);
-
-/* Do two CTAs fit on an SM, by their rings and accumulators?  */
-bool opt_has_room_for_two(struct func *f);
 
 /* -- depends.c: what a scalar depends on besides parameters and the grid's size -- */
 enum {

@@ -20,8 +20,7 @@
 #include "opt/passes.h"
 
 enum {
-    LOG_MOST = 62,   /* what divides 0 */
-    ROUNDS_MOST = 8, /* around a loop, then give up */
+    LOG_MOST = 62, /* what divides 0 */
     ACCESS_LOG_BYTES = 4
 };
 
@@ -545,7 +544,7 @@ static bool weaken(struct axis_table *t, const struct value *v, const struct val
     struct axis both = meet(&x, &y);
     if (same(&both, x.a, v->type))
         return false;
-    set(t, v, round < ROUNDS_MOST ? both : nothing_known);
+    set(t, v, round < value_params(v)->axis_info_rounds ? both : nothing_known);
     return true;
 }
 

@@ -5,9 +5,6 @@
  */
 #include "opt/analysis/analysis.h"
 
-/* Ops that are looked at; behind them the answer is DEPENDS_ON_more. */
-enum { LOOK_MOST = 64 };
-
 static int depends_on(const struct value *v, int *budget)
 {
     const struct op *o = v->def;
@@ -25,6 +22,6 @@ static int depends_on(const struct value *v, int *budget)
 
 int value_depends_on(const struct value *v)
 {
-    int budget = LOOK_MOST;
+    int budget = value_params(v)->depends_ops; /* behind so many ops the answer is DEPENDS_ON_more */
     return depends_on(v, &budget);
 }

@@ -126,6 +126,6 @@ static struct bounds look(const struct value *v, int *budget)
 
 struct bounds bounds_of(const struct value *v)
 {
-    int budget = LOOK_MOST;
+    int budget = value_params(v)->value_range_ops;
     return look(v, &budget);
 }

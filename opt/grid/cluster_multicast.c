@@ -36,11 +36,6 @@
 
 #include <string.h>
 
-enum { STRIDE_MOST = 64, SAMPLES = 96, DISAGREE_MOST = SAMPLES / 8 };
-
-/* What must be asked for, and one part in how many must be shared: by CTAs that run one program, and many. */
-enum { BYTES_PER_CYCLE = 80, SHARE_LEAST = 4, BYTES_PER_CYCLE_MANY = 40, SHARE_LEAST_MANY = 2 };
-
 struct pairing {
     struct func *func;
     struct arena *arena;
@@ -163,8 +158,11 @@ static int64_t value_in(const struct sample *s, const struct value *v)
 static bool agree(const struct op *copy, int stride)
 {
     static const int64_t args[] = {4096, 5000, 8192};
+    const struct params *params = op_params(copy);
+    const int samples = params->cluster_multicast_samples,
+              most = samples / params->cluster_multicast_disagree_part;
     int differ = 0;
-    for (int i = 0; i < SAMPLES && differ <= DISAGREE_MOST; i++) {
+    for (int i = 0; i < samples && differ <= most; i++) {
         int64_t pid = i & ~stride;
         struct sample a = {{pid, i % 5, i % 3}, args[i % 3]}, b = {{pid + stride, i % 5, i % 3}, args[i % 3]};
         bool same = true;
@@ -172,7 +170,7 @@ static bool agree(const struct op *copy, int stride)
             same &= value_in(&a, op_opnd(copy, k)) == value_in(&b, op_opnd(copy, k));
         differ += !same;
     }
-    return differ <= DISAGREE_MOST;
+    return differ <= most;
 }
 
 /* -- the choice -- */
@@ -217,7 +215,7 @@ static void choose(struct pairing *p)
     block_walk(p->roles->regions[1], find_obstacle, p);
     if (p->stride)
         return;
-    for (int s = 1; s <= STRIDE_MOST; s *= 2) {
+    for (int s = 1; s <= p->func->module->params->cluster_multicast_stride_most; s *= 2) {
         int64_t bytes = 0;
         for (int i = 0; i < p->copies.n; i++)
             if (agree(p->copies.at[i], s) && can_be_cut(p->copies.at[i]))
@@ -231,20 +229,21 @@ static void choose(struct pairing *p)
 
 static bool pays(const struct pairing *p)
 {
-    if (p->round_bytes >= BYTES_PER_CYCLE * p->round_cycles)
-        return SHARE_LEAST * p->shared_bytes >= p->round_bytes;
-    return p->func->persistent && SHARE_LEAST_MANY * p->shared_bytes >= p->round_bytes;
+    const struct params *params = p->func->module->params;
+    if (p->round_bytes >= params->cluster_multicast_bytes_per_cycle * p->round_cycles)
+        return params->cluster_multicast_share_part * p->shared_bytes >= p->round_bytes;
+    return p->func->persistent &&
+           params->cluster_multicast_persistent_share_part * p->shared_bytes >= p->round_bytes;
 }
 
-/* A warpgroup's instruction with 256 columns and 32 bytes of k takes 128 cycles. */
 static void count_cycles(struct op *o, void *ctx)
 {
-    enum { BYTES_A_CYCLE = 4096 };
     struct pairing *p = ctx;
     if (o->code != OP_wgmma || !outermost_loop(o))
         return;
     const struct type *b = op_opnd(o, 1)->type;
-    p->round_cycles += type_elems(op_opnd(o, 2)->type) * b->shape[0] * type_elem_bytes(b) / BYTES_A_CYCLE;
+    p->round_cycles +=
+        type_elems(op_opnd(o, 2)->type) * b->shape[0] * type_elem_bytes(b) / p->func->target->wgmma_rate;
 }
 
 /* -- the rewrite -- */
@@ -503,7 +502,10 @@ void opt_cluster_multicast(struct func *f)
         return;
     block_walk(p.roles->regions[1], find_copies, &p);
     block_walk(p.roles->regions[0], count_cycles, &p);
-    if (p.round_bytes < (f->persistent ? BYTES_PER_CYCLE_MANY : BYTES_PER_CYCLE) * p.round_cycles)
+    const struct params *params = f->module->params;
+    int least = f->persistent ? params->cluster_multicast_persistent_bytes_per_cycle
+                              : params->cluster_multicast_bytes_per_cycle;
+    if (p.round_bytes < least * p.round_cycles)
         return;
     choose(&p);
     if (p.stride > 0 && pays(&p))

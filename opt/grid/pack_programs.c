@@ -13,8 +13,6 @@
  */
 #include "opt/passes.h"
 
-enum { PACKS = 4 };
-
 /* Prints and assertions say which thread of its program they speak of. */
 static void look_at(struct op *o, void *ctx)
 {
@@ -31,6 +29,6 @@ void opt_pack_programs(struct func *f)
         func_walk(f, look_at, &forbidden);
     if (forbidden)
         return;
-    f->packs = PACKS;
-    opt_explain(f, NULL, "up to %d programs share a CTA", PACKS);
+    f->packs = f->module->params->pack_programs_most;
+    opt_explain(f, NULL, "up to %d programs share a CTA", f->packs);
 }

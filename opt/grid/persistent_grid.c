@@ -22,9 +22,8 @@
  *     for %i = 0 to (%m + 1) * 128    =>     for %i = 0 to (%m + 1) * 128
  */
 #include "opt/analysis/analysis.h"
+#include "opt/cost.h"
 #include "opt/passes.h"
-
-enum { LOOK_MOST = 64 };
 
 struct look {
     bool feeds, forbidden, uneven;
@@ -68,7 +67,7 @@ static void look_at_loop(struct look *l, const struct op *loop)
     l->feeds = true;
     for (int i = 0; i < 3; i++)
         l->uneven |= value_depends_on(op_opnd(loop, i)) != 0;
-    int looks = LOOK_MOST;
+    int looks = op_params(loop)->persistent_grid_ops;
     l->grows |= growth_of(op_opnd(loop, 1), &looks) | turned(growth_of(op_opnd(loop, 0), &looks));
 }
 
@@ -166,7 +165,7 @@ void opt_persistent_grid(struct func *f)
             longest_first(f);
         opt_explain(f, NULL, "a CTA a program: their loops are not equally long%s",
                     l.grows == GROWS ? "; the longest first" : "");
-    } else if (opt_has_room_for_two(f))
+    } else if (cost_two_ctas_fit(f))
         opt_explain(f, NULL, "a CTA a program: two fit on an SM");
     else
         wrap(f);

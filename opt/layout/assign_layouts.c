@@ -590,10 +590,10 @@ static const struct layout *own_layout(struct assign *a, struct class *c, const 
  * vectors: the largest such. NULL: there is none. */
 static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
 {
-    enum { DEPTH_MOST = 4 };
     const struct layout *best = NULL;
     int64_t size = 0;
-    for (int i = 0; i < a->links.n && depth < DEPTH_MOST && !c->reduced; i++) {
+    const int most = a->m->params->assign_layouts_inherit_depth;
+    for (int i = 0; i < a->links.n && depth < most && !c->reduced; i++) {
         const struct link *k = &a->links.at[i];
         struct class *from = find(k->from);
         const struct site *s = leader_of(a, from);
@@ -758,7 +758,7 @@ static struct value *converted(struct assign *a, struct value *v, const struct l
     value_rename(found, v->name);
     add_copy(a, n, l, found);
     opt_explain(a->func, user, "%%%s is converted for this %s: %s", v->name, op_info[user->code].name,
-                how[layout_conversion(v->type->layout, l)]);
+                how[layout_conversion(v->type->layout, l, value_params(v))]);
     return found;
 }
 

@@ -44,8 +44,6 @@ bool dot_is_wgmma(const struct op *dot)
 
 /* -- chains -- */
 
-enum { CHAIN_MOST = 256 };
-
 /* As below, looking at no more than *left ops. */
 static const struct op *dot_near(const struct value *v, int *left)
 {
@@ -62,7 +60,7 @@ static const struct op *dot_near(const struct value *v, int *left)
 /* The dot from which v follows by ops that stay near it; NULL: none. Loops' values count as unrelated. */
 static const struct op *dot_behind(const struct value *v)
 {
-    int left = CHAIN_MOST;
+    int left = value_params(v)->legalize_dot_chain_ops;
     return dot_near(v, &left);
 }
 
@@ -133,7 +131,7 @@ const struct type *dot_operand_buffer(const struct op *o, int i, const struct la
     struct value *v = op_opnd(o, i);
     struct module *m = o->block->func->module;
     if (i == DOT_a && dot_behind(v) &&
-        layout_conversion(x, dot_operand_layout(o, i, NULL, true)) != CONVERSION_shared)
+        layout_conversion(x, dot_operand_layout(o, i, NULL, true), op_params(o)) != CONVERSION_shared)
         return NULL;
     int bytes = type_elem_bytes(v->type);
     struct layout l;
@@ -207,14 +205,15 @@ static bool wants_warps(const struct op *dot)
     return regs > f->target->regs_thread ||
            (first && first->code == OP_dot && dot_is_wgmma(dot) && dot_is_wgmma(first) &&
             op_result(dot)->type->shape[0] >= 2 * f->num_warps * WARP_ROWS &&
-            regs + acc_regs(first) > f->target->regs_thread / 2);
+            regs + acc_regs(first) >
+                f->target->regs_thread * f->module->params->legalize_dot_chain_percent / 100);
 }
 
 static void add_warps(struct op *o, void *ctx)
 {
-    enum { WARPS_MOST = 8 }; /* of more, each has fewer registers */
     struct func *f = ctx;
-    while (o->code == OP_dot && f->num_warps < WARPS_MOST && wants_warps(o)) {
+    const int most = f->module->params->legalize_dot_warps_most; /* of more, each has fewer registers */
+    while (o->code == OP_dot && f->num_warps < most && wants_warps(o)) {
         opt_explain(f, o, "%%%s takes %d registers of a thread: %d warps instead of %d", op_result(o)->name,
                     (int)acc_regs(o), 2 * f->num_warps, f->num_warps);
         f->num_warps *= 2;

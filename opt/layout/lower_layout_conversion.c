@@ -130,8 +130,8 @@ struct value *buffer_load(struct builder *b, struct value *buf, const struct typ
 
 bool convert_is_shared(const struct op *o)
 {
-    return o->code == OP_convert &&
-           layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout) == CONVERSION_shared;
+    return o->code == OP_convert && layout_conversion(op_opnd(o, 0)->type->layout, op_result(o)->type->layout,
+                                                      op_params(o)) == CONVERSION_shared;
 }
 
 static int64_t bytes_most(const struct op *o)

@@ -18,8 +18,6 @@
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
-enum { PARTS_IN_REGS_BITS = 2 };
-
 /* -- which bits of the axis belong to warps -- */
 
 struct axis_bits {
@@ -130,8 +128,8 @@ static struct value *split_axis(struct builder *b, struct value *x, int axis, co
 /* -- the layout in which partial results meet -- */
 
 /* l with the bits of dimension `axis` taken from warps and given to registers, and, beyond
- * a few, to idle lanes. */
-static struct layout gathered(const struct layout *l, int axis, const int *shape)
+ * own_bits, to idle lanes. */
+static struct layout gathered(const struct layout *l, int axis, const int *shape, int own_bits)
 {
     struct axis_bits a = bits_of_axis(l, axis);
     uint32_t mask = ((1u << a.n) - 1) << a.low;
@@ -141,7 +139,7 @@ static struct layout gathered(const struct layout *l, int axis, const int *shape
         layout_add(&out, IN_reg, layout_basis(l, IN_reg, i));
     int next = 0, in_regs = a.n;
     uint32_t idle = layout_free_bits(l, IN_lane);
-    while (in_regs > PARTS_IN_REGS_BITS && in_regs > a.n - count_bits(idle))
+    while (in_regs > own_bits && in_regs > a.n - count_bits(idle))
         in_regs--;
     for (; next < in_regs; next++)
         layout_add(&out, IN_reg, 1u << (a.low + next));
@@ -210,7 +208,7 @@ static void split_reduce(struct op *o, const struct axis_bits *a)
         x[i] = split_axis(&b, op_opnd(o, i), axis, a);
     struct op *partial = reduce_like(&b, o, n, x, axis);
     const struct type *t = partial->results[0].type;
-    struct layout meeting = gathered(t->layout, axis, t->shape);
+    struct layout meeting = gathered(t->layout, axis, t->shape, f->module->params->lower_reduce_parts_log2);
     for (int i = 0; i < n; i++)
         x[i] = build_convert(&b, &partial->results[i], layout_intern(f->module, &meeting));
     struct op *whole = reduce_like(&b, o, n, x, axis);

@@ -17,8 +17,6 @@
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
-enum { VECTOR_BITS = 2 };
-
 /* -- the layout -- */
 
 static int least(int x, int y)
@@ -74,7 +72,8 @@ const struct layout *scan_layout(const struct op *o)
             others.bit[others.n++] = i;
     /* Neighbours in memory go to lanes; where that is the axis, a few of them to each thread. */
     bool fast = low == 0 || others.n == 0;
-    int own = fast ? least(VECTOR_BITS, all - LANE_BITS - warps > 0 ? all - LANE_BITS - warps : 0) : n;
+    int most = f->module->params->lower_scan_own_log2;
+    int own = fast ? least(most, all - LANE_BITS - warps > 0 ? all - LANE_BITS - warps : 0) : n;
     int axis_lanes = fast ? least(LANE_BITS, n - least(own, n)) : LANE_BITS - least(LANE_BITS, others.n);
     axis_lanes = least(axis_lanes, n);
     int other_lanes = least(LANE_BITS - axis_lanes, others.n);

@@ -14,7 +14,7 @@
 #include "opt/passes.h"
 
 /* A swizzle goes by the address: its pattern is 1024 bytes long at most, and no longer than the buffer. */
-enum { ALIGN_BYTES = 128, SWIZZLE_BYTES = 1024, CHEAP_BYTES = 4096 };
+enum { ALIGN_BYTES = 128, SWIZZLE_BYTES = 1024 };
 
 struct buffer {
     struct op *alloc;
@@ -187,7 +187,7 @@ static void place(struct placement *p)
         find_lifetime(p, &p->buffers.at[i]);
         total += round_up(p->buffers.at[i].bytes, p->buffers.at[i].bytes);
     }
-    bool overlap = total > CHEAP_BYTES;
+    bool overlap = total > p->func->module->params->allocate_shared_cheap_bytes;
     if (overlap)
         sort_by_size(p->buffers.at, p->buffers.n);
     for (int i = 0; i < p->buffers.n; i++) {

@@ -89,7 +89,7 @@ static void append(struct walker *w, accesses *to, const accesses *from)
 /* What v is if `known` is i; false: it depends on something else. */
 static bool evaluate(const struct value *v, const struct value *known, int64_t i, int depth, int64_t *result)
 {
-    enum { DEPTH_MOST = 4, OPNDS_MOST = 3 };
+    enum { OPNDS_MOST = 3 };
     const struct op *o = v->def;
     if (v == known) {
         *result = i;
@@ -97,8 +97,8 @@ static bool evaluate(const struct value *v, const struct value *known, int64_t i
     }
     if (value_const_int(v, result))
         return true;
-    if (!o || depth == DEPTH_MOST || o->nopnds > OPNDS_MOST || !op_has(o, PURE | ELEMENTWISE) ||
-        v->type->kind != TY_scalar)
+    if (!o || depth == value_params(v)->insert_barriers_depth || o->nopnds > OPNDS_MOST ||
+        !op_has(o, PURE | ELEMENTWISE) || v->type->kind != TY_scalar)
         return false;
     int64_t x[OPNDS_MOST] = {0};
     const void *opnds[OPNDS_MOST];

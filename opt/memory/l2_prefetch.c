@@ -6,7 +6,7 @@
  *
  * Between its loads and its stores a program asks memory for nothing, and how many others there are to ask
  * meanwhile is limited by registers. A prefetch takes none, and one thread asks for a whole row. `n` programs
- * later is NEAR_BYTES or FAR_BYTES of rows: about what an H200's SMs have in registers, so that the row is
+ * later is l2_prefetch_near_bytes or _far_bytes of rows (ir/params.h): about what an H200's SMs have in registers, so that the row is
  * there when its program begins. More did not stay in L2 until it was read, and where many programs share an
  * SM some always ask. Where a row is found to end in the tile's first three quarters, n is a third more. The
  * last programs prefetch nothing.
@@ -14,7 +14,7 @@
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
  *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
  *
- * A loop that reads its row tile by tile waits for each; it asks for the row at once: for LOOP_BYTES, or a
+ * A loop that reads its row tile by tile waits for each; it asks for the row at once: for l2_prefetch_loop_bytes, or a
  * tile if that is more. Where each round waits for a reduction as well, it asks for what comes as far behind
  * its own tile. The last of several loops over a row finds it in L2; where tiles are long, the first of a
  * later program's row is asked for in front of it.
@@ -25,14 +25,7 @@
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
-enum {
-    VECTOR_BYTES = 16,
-    NEAR_BYTES = 5 << 20,
-    FAR_BYTES = 7 << 20,
-    LOOP_BYTES = 32 << 10,
-    SHORT_ELEMS = 2 << 10,
-    LONG_ELEMS = 8 << 10
-};
+enum { VECTOR_BYTES = 16 };
 
 struct row {
     struct value *start, *cols, *bound; /* NULL: all elems */
@@ -123,7 +116,10 @@ static int64_t bytes_ahead(const struct func *f, const struct type *tile)
     for (const struct op *o = f->body->first; o; o = o->next)
         reductions += o->code == OP_reduce && type_elems(op_opnd(o, 0)->type) >= type_elems(tile);
     int64_t elems = reductions * type_elems(tile) / type_elem_bytes(tile);
-    return elems >= LONG_ELEMS ? FAR_BYTES : elems >= SHORT_ELEMS ? NEAR_BYTES : 0;
+    const struct params *params = f->module->params;
+    return elems >= params->l2_prefetch_long_elems    ? params->l2_prefetch_far_bytes
+           : elems >= params->l2_prefetch_short_elems ? params->l2_prefetch_near_bytes
+                                                      : 0;
 }
 
 /* Programs ahead: n, if rows fill their tiles. */
@@ -132,8 +128,11 @@ static struct value *programs_ahead(struct builder *b, const struct row *r, int6
     struct value *ahead = build_const_i32(b, n);
     if (!r->bound)
         return ahead;
-    struct value *is_short = build_cmp(b, PRED_sle, r->bound, build_const_i32(b, r->elems / 4 * 3));
-    return build_select(b, is_short, build_const_i32(b, n + n / 3), ahead);
+    const struct params *params = b->func->module->params;
+    const int64_t filled = r->elems * params->l2_prefetch_filled_percent / 100;
+    struct value *is_short = build_cmp(b, PRED_sle, r->bound, build_const_i32(b, filled));
+    struct value *further = build_const_i32(b, n + n / params->l2_prefetch_further_part);
+    return build_select(b, is_short, further, ahead);
 }
 
 /* Are the rows of all programs as long? */
@@ -205,7 +204,8 @@ static void further(struct op *loop, struct op *load, const struct row *r, int64
 static void ask(struct ahead *a, struct op *loop, struct op *load, const struct row *r)
 {
     struct builder b = build_before(loop);
-    int64_t first = LOOP_BYTES / r->elem_bytes, far = first > r->elems ? first : r->elems;
+    int64_t first = a->func->module->params->l2_prefetch_loop_bytes / r->elem_bytes,
+            far = first > r->elems ? first : r->elems;
     bool each = waits(loop, r);
     prefetch(&b, r, r->start, each ? far : first, NULL);
     if (each)
@@ -226,11 +226,13 @@ static bool is_read_behind(const struct op *loop, const struct value *start)
 /* The last of several asks for the first tile of a later program's row. */
 static void ask_for_later(struct ahead *a, struct op *loop, struct op *load, struct row *r)
 {
-    int64_t bytes = r->elems * r->elem_bytes;
-    if (bytes < LOOP_BYTES || bytes > FAR_BYTES || is_read_behind(loop, r->start) || !is_as_long(r))
+    const struct params *params = a->func->module->params;
+    const int64_t bytes = r->elems * r->elem_bytes, far = params->l2_prefetch_far_bytes;
+    if (bytes < params->l2_prefetch_loop_bytes || bytes > far || is_read_behind(loop, r->start) ||
+        !is_as_long(r))
         return;
     struct builder b = build_before(loop);
-    int64_t n = FAR_BYTES / bytes;
+    int64_t n = far / bytes;
     struct value *pid = build_program_id(&b, 0);
     prefetch_later(a, &b, r, build_const_i32(&b, n), pid);
     opt_explain(a->func, load, "%%%s of %d programs later comes to L2", op_result(load)->name, (int)n);

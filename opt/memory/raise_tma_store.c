@@ -88,12 +88,10 @@ static void visit_follower(struct op *o, void *ctx)
 
 /* -- does it pay, and is it certain? -- */
 
-enum { DEPTH_MOST = 16 };
-
 static bool comes_of_dot(const struct value *v, int depth)
 {
     const struct op *o = v->def;
-    if (!o || depth == DEPTH_MOST)
+    if (!o || depth == value_params(v)->raise_tma_store_depth)
         return false;
     if (o->code == OP_for)
         return comes_of_dot(op_opnd(block_terminator(o->regions[0]), v->index), depth + 1);
@@ -145,18 +143,21 @@ static const char *find_doubt(struct putting *x, const struct op *store, struct 
 
 /* -- the rewrite -- */
 
-/* Of a tile that takes more shared memory than this, its columns are stored one part after the other:
- * half of it holds two. */
-enum { STAGED_BYTES_MOST = 32 * 1024, ROW_BYTES_LEAST = 128, ROWS_PER_WARP = 16 };
+enum { ROWS_PER_WARP = 16 };
 
+/* Of a tile that takes more shared memory than raise_tma_store_staged_bytes, the columns are stored one part after
+ * the other, through two buffers. */
 static int parts_of(const struct func *f, const struct type *t)
 {
+    const struct params *params = f->module->params;
     int64_t bytes = type_elems(t) * type_elem_bytes(t),
             row = (int64_t)t->shape[t->rank - 1] * type_elem_bytes(t);
     int parts = 1;
-    if (bytes <= STAGED_BYTES_MOST || t->rank != 2 || t->shape[0] < ROWS_PER_WARP * f->num_warps)
+    if (bytes <= params->raise_tma_store_staged_bytes || t->rank != 2 ||
+        t->shape[0] < ROWS_PER_WARP * f->num_warps)
         return 1;
-    while (bytes / parts > STAGED_BYTES_MOST / 2 && row / parts > ROW_BYTES_LEAST)
+    while (bytes / parts > params->raise_tma_store_staged_bytes / 2 &&
+           row / parts > params->raise_tma_store_row_bytes)
         parts *= 2;
     return parts;
 }

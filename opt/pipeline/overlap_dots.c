@@ -176,12 +176,12 @@ static bool is_split(struct rotation *r)
 /* Both sums, the operand, and what the arithmetic between takes. */
 static bool has_registers(const struct rotation *r)
 {
-    enum { ARITHMETIC = 56 };
     const struct func *f = r->loop->block->func;
     const struct op *roles = func_roles(f), *second = r->effects[SECOND];
     const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
-    int needed = ARITHMETIC + tile_regs(op_result(r->effects[FIRST])->type) +
-                 tile_regs(op_result(second)->type) + tile_regs(op_opnd(second, DOT_a)->type);
+    int needed = f->module->params->overlap_dots_arithmetic_regs +
+                 tile_regs(op_result(r->effects[FIRST])->type) + tile_regs(op_result(second)->type) +
+                 tile_regs(op_opnd(second, DOT_a)->type);
     return needed <=
            (given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps)));
 }

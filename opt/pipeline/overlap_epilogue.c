@@ -34,9 +34,7 @@
 #include "opt/pipeline/pipeline.h"
 #include "opt/simplify/simplify.h"
 
-/* Registers for what is neither sum nor tile: descriptors of each instruction's operands,
- * along K, and counters. */
-enum { SLOTS = 2, STEP_BYTES = 32, REGS_PER_STEP = 3, OTHER_REGS = 26 };
+enum { SLOTS = 2, STEP_BYTES = 32 /* of K, that one wgmma multiplies */ };
 
 struct piece {
     struct op *wait, *stage, *put; /* bulk_wait, to_shared, tensor_put */
@@ -113,11 +111,12 @@ static bool take_turns(const struct defer *d)
 static bool fits(const struct defer *d, const struct op *roles)
 {
     const struct attr *given = op_attr(roles, ATTR_regs);
-    int regs = OTHER_REGS;
+    const struct params *params = op_params(roles);
+    int regs = params->overlap_epilogue_other_regs;
     for (const struct op *o = d->loop->regions[0]->first; o; o = o->next)
         if (o->code == OP_wgmma) {
             const struct type *a = op_opnd(o, 0)->type;
-            regs += REGS_PER_STEP * a->shape[1] * type_elem_bytes(a) / STEP_BYTES;
+            regs += params->overlap_epilogue_step_regs * a->shape[1] * type_elem_bytes(a) / STEP_BYTES;
         }
     for (int i = 0; i < d->pieces.n; i++)
         regs += tile_regs(op_opnd(d->pieces.at[i].stage, 0)->type);

@@ -97,10 +97,9 @@ static bool passes_on(const struct op *o, enum way way)
 /* Does v go to dots only, so? */
 static bool ends_in_dots(const struct value *v, const struct block *b, enum way way, int depth)
 {
-    enum { DEPTH_MOST = 12 };
     for (const struct use *u = v->uses; u; u = u->next) {
         const struct op *o = u->user;
-        bool passes = depth < DEPTH_MOST && passes_on(o, way);
+        bool passes = depth < value_params(v)->pipeline_loops_depth && passes_on(o, way);
         if (o->block != b || (o->code != OP_dot && o->code != OP_to_shared &&
                               !(passes && ends_in_dots(op_result(o), b, way, depth + 1))))
             return false;
@@ -333,12 +332,14 @@ static void count_bytes(struct op *o, void *ctx)
  * not anyway, nearly all. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {
-    const int64_t all = p->s->func->target->smem_bytes, reserve = all / 16;
+    const struct params *params = p->s->module->params;
+    const int64_t all = p->s->func->target->smem_bytes, reserve = all / params->pipeline_loops_reserve_part,
+                  share = all * params->pipeline_loops_shared_percent / 100;
     int64_t others = 0;
     func_walk(p->s->func, count_bytes, &others);
     for (int i = 0; i < p->loads.n; i++)
         others += buffer_bytes(p->loads.at[i].ring_type);
-    return others + buffer_bytes(x->ring_type) <= (others > all / 2 ? all - reserve : all / 2);
+    return others + buffer_bytes(x->ring_type) <= (others > share ? all - reserve : share);
 }
 
 /* Is there something to pipeline, and can it be? */

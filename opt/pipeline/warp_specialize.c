@@ -38,6 +38,7 @@
  * loop that is no `for` has no feeder; the pass that makes tensor_load asks first.
  */
 #include "opt/analysis/analysis.h"
+#include "opt/cost.h"
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -47,8 +48,6 @@
 #include "ir/target/wgmma.h"
 
 #include <string.h>
-
-enum { REGS_WARPGROUP = 512, FEEDER_REGS = 40, OWN_WARPS_MOST = 8, RESERVE_BYTES = 1024 };
 
 /* One tile on its way: tensor_load, perhaps trans, to_shared. */
 struct take {
@@ -245,7 +244,8 @@ bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoo
     const struct func *f = load->block->func;
     struct map needed;
     map_init(&needed, f->module->scratch);
-    if (f->num_warps % WGMMA_WARPS != 0 || f->num_warps > OWN_WARPS_MOST || !stands_in_loops(load))
+    if (f->num_warps % WGMMA_WARPS != 0 ||
+        f->num_warps > f->module->params->warp_specialize_consumer_warps_most || !stands_in_loops(load))
         return false;
     for (int i = 0; i < ncoords; i++)
         if (!need(&needed, coords[i]))
@@ -387,7 +387,9 @@ static int64_t other_bytes(const struct feed *w, const struct block *b)
 /* As many stages as asked for, or as there is room for. */
 static void choose_stages(struct feed *w)
 {
-    const int64_t room = w->func->target->smem_bytes - RESERVE_BYTES - other_bytes(w, w->func->body);
+    const int64_t room = w->func->target->smem_bytes -
+                         w->func->module->params->warp_specialize_reserve_bytes -
+                         other_bytes(w, w->func->body);
     int64_t total = 0;
     for (int i = 0; i < w->rings.n; i++) {
         struct ring *r = &w->rings.at[i];
@@ -925,13 +927,14 @@ static struct op *build_warps(struct func *f, struct builder *b)
 {
     const int own = f->num_warps, groups = own / WGMMA_WARPS;
     const bool alone =
-        groups > 1 && !opt_has_room_for_two(f); /* then the roles share out all registers of an SM */
+        groups > 1 && !cost_two_ctas_fit(f); /* then the roles share out all registers of an SM */
     const int other = alone ? WGMMA_WARPS : 1;
     struct op *o = build_op(b, OP_warps, 0, NULL, 0, NULL, 2);
     op_set_list(o, ATTR_warps, 2, (int[]){own, other});
     if (alone) {
-        int regs = (REGS_WARPGROUP - FEEDER_REGS) / groups / 8 * 8;
-        op_set_list(o, ATTR_regs, 2, (int[]){regs < 240 ? regs : 240, FEEDER_REGS});
+        int roles[2];
+        cost_role_regs(f, groups, roles);
+        op_set_list(o, ATTR_regs, 2, roles);
     }
     f->extra_warps = other;
     return o;

@@ -17,10 +17,11 @@
  */
 #include "opt/passes.h"
 
-enum { REGS_LEAST = 16, OPS_MOST = 5, NARROW_BITS = 16, WIDE_BITS = 32, SMALL = 4, BYTE_BITS = 8 };
+enum { NARROW_BITS = 16, WIDE_BITS = 32, BYTE_BITS = 8 };
 
 struct again {
     struct func *func;
+    const struct params *params;
     struct block *block;
     struct map part;   /* op of the block to the part it is in: they end with reductions */
     struct map copies; /* value to the latest that was computed again */
@@ -51,7 +52,8 @@ static bool is_cheap(const struct again *a, const struct op *o)
     switch (o->code) {
     case OP_exp:
     case OP_exp2:
-        return 2 * tile_nregs(op_result(o)->type) > target_regs(a->func->target, 32 * a->func->num_warps);
+        return a->params->remat_exp_part * tile_nregs(op_result(o)->type) >
+               target_regs(a->func->target, 32 * a->func->num_warps);
     case OP_add:
     case OP_sub:
     case OP_mul:
@@ -72,7 +74,8 @@ static bool is_at_hand(const struct again *a, const struct value *v)
         return true;
     bool widened = v->def->code == OP_broadcast || v->def->code == OP_expand_dims;
     return type_elem_bits(v->type) == 1 ||
-           (widened && SMALL * tile_nregs(op_opnd(v->def, 0)->type) <= tile_nregs(v->type));
+           (widened &&
+            a->params->remat_small_part * tile_nregs(op_opnd(v->def, 0)->type) <= tile_nregs(v->type));
 }
 
 static const struct value *narrow_root(const struct value *v)
@@ -105,10 +108,10 @@ static bool follows(const struct again *a, const struct value *v, const struct v
 static bool is_worth_it(const struct again *a, const struct value *v, int part)
 {
     const struct value *from = NULL;
-    int ops = OPS_MOST;
-    return type_is_tile(v->type) && tile_nregs(v->type) >= REGS_LEAST && type_is_float(v->type) &&
-           type_elem_bits(v->type) == WIDE_BITS && !is_at_hand(a, v) && part_of(a, v) < part &&
-           follows(a, v, &from, &ops) && from;
+    int ops = a->params->remat_ops;
+    return type_is_tile(v->type) && tile_nregs(v->type) >= a->params->remat_tile_elems &&
+           type_is_float(v->type) && type_elem_bits(v->type) == WIDE_BITS && !is_at_hand(a, v) &&
+           part_of(a, v) < part && follows(a, v, &from, &ops) && from;
 }
 
 /* -- computing it -- */
@@ -156,9 +159,9 @@ static struct value *again(struct again *a, struct builder *b, struct value *v, 
 
 /* -- is there room to keep it? -- */
 
-static bool ends_part(const struct op *o)
+static bool ends_part(const struct again *a, const struct op *o)
 {
-    return o->code == OP_reduce && tile_nregs(op_opnd(o, 0)->type) >= REGS_LEAST;
+    return o->code == OP_reduce && tile_nregs(op_opnd(o, 0)->type) >= a->params->remat_tile_elems;
 }
 
 static bool is_kept_over(const struct again *a, const struct value *v, int part)
@@ -175,7 +178,6 @@ static bool is_kept_over(const struct again *a, const struct value *v, int part)
  * what they do over the end of this part. */
 static int bytes_under_way(const struct again *a, int part)
 {
-    enum { OTHER_REGS = 14 };
     const struct target *t = a->func->target;
     int bits = 0, row_bits = 0, threads = 32 * a->func->num_warps;
     for (const struct op *o = a->block->first; o; o = o->next)
@@ -184,7 +186,7 @@ static int bytes_under_way(const struct again *a, int part)
             if (is_worth_it(a, op_result(o), part + 1))
                 row_bits += tile_nregs(op_result(o)->type) * NARROW_BITS;
         }
-    int regs = bits / WIDE_BITS + OTHER_REGS;
+    int regs = bits / WIDE_BITS + a->params->remat_other_regs;
     if (regs > t->regs_thread / REGS_UNIT * REGS_UNIT)
         return 0;
     return target_ctas(t, threads, regs) * threads * (row_bits / BYTE_BITS);
@@ -192,9 +194,8 @@ static int bytes_under_way(const struct again *a, int part)
 
 static bool has_room(const struct again *a, int nparts)
 {
-    enum { ENOUGH_BYTES = 24 << 10 /* for each part */ };
     for (int part = 0; part < nparts - 1; part++)
-        if (bytes_under_way(a, part) < nparts * ENOUGH_BYTES)
+        if (bytes_under_way(a, part) < nparts * a->params->remat_enough_bytes)
             return false;
     return true;
 }
@@ -203,7 +204,7 @@ static bool has_room(const struct again *a, int nparts)
 
 static void visit_block(struct func *f, struct block *block)
 {
-    struct again a = {.func = f, .block = block};
+    struct again a = {.func = f, .params = f->module->params, .block = block};
     map_init(&a.part, f->module->scratch);
     map_init(&a.copies, f->module->scratch);
     map_init(&a.held, f->module->scratch);
@@ -213,7 +214,7 @@ static void visit_block(struct func *f, struct block *block)
             if (op_info[o->code].family != FAMILY_reduce)
                 visit_block(f, o->regions[i]);
         set_part(&a, o, nparts - 1);
-        nparts += ends_part(o);
+        nparts += ends_part(&a, o);
     }
     if (has_room(&a, nparts))
         return;

@@ -23,7 +23,7 @@
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
-enum { LOOPS_MOST = 8, LOADS_MOST = 32, BUDGET = 200, LANES = 32, REGISTER_BITS = 32, HALF_BITS = 16 };
+enum { LOOPS_MOST = 8, LOADS_MOST = 32, LANES = 32, REGISTER_BITS = 32, HALF_BITS = 16 };
 
 struct merged {
     struct op *load, *with; /* with NULL: it is read */
@@ -181,7 +181,7 @@ static void add_load(struct once *x, struct op *load)
     *m = (struct merged){.load = load};
     for (int i = x->nloads - 1; i >= 0 && !m->with; i--) {
         struct merged *first = &x->loads[i];
-        x->budget = BUDGET;
+        x->budget = x->f->module->params->single_trip_loops_ops;
         if (first->with || !equal_opnds(x, first->load, load))
             continue;
         if (may_have_changed(x, first->load, load)) {
@@ -223,7 +223,7 @@ static int registers_kept(const struct func *f, const struct op *load)
 
 static const char *find_no_room(struct once *x)
 {
-    int n = 0, most = registers_most(x->f) / 4;
+    int n = 0, most = registers_most(x->f) * x->f->module->params->single_trip_loops_kept_percent / 100;
     for (int i = 0; i < x->nloads; i++)
         n += x->loads[i].stays ? registers_kept(x->f, x->loads[i].load) : 0;
     struct text why;
@@ -295,14 +295,14 @@ static void read_early(struct once *x)
 {
     struct op *last = NULL;
     bool may_end = false;
-    int n = 0, most = registers_most(x->f) * 3 / 4;
+    int n = 0, most = registers_most(x->f) * x->f->module->params->single_trip_loops_read_percent / 100;
     func_walk(x->f, find_end, &may_end);
     for (int i = 0; i < x->nloads; i++)
         n += x->loads[i].stays ? registers_of(x->f, x->loads[i].load, 0) : 0;
     for (int i = 0; i < x->nloads && !may_end; i++) {
         const struct merged *m = &x->loads[i];
         int more = registers_of(x->f, m->load, 0);
-        x->budget = BUDGET;
+        x->budget = x->f->module->params->single_trip_loops_ops;
         if (!last && m->stays)
             last = m->load;
         else if (last && !m->stays && !m->with && n + more <= most &&

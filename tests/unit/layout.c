@@ -1,5 +1,6 @@
 /* layout.c: the layout algebra against brute force: places enumerated, tokens moved, banks counted. */
 #include "ir/layout/layout.h"
+#include "ir/params.h"
 #include "ir/support/text.h"
 #include "tests/unit/test.h"
 
@@ -438,7 +439,7 @@ TEST(conversion_classes)
         random_pair(&from, &to);
         if (to.nbits[IN_reg] > 6)
             continue;
-        enum conversion c = layout_conversion(&from, &to);
+        enum conversion c = layout_conversion(&from, &to, &params_default);
         count[c]++;
         bool in_lane = is_within(&from, &to, true), in_warp = is_within(&from, &to, false);
         bool same = from.nbits[IN_reg] == to.nbits[IN_reg];

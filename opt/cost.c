@@ -1,9 +1,13 @@
-/* occupancy.c: do two CTAs fit on an SM, by what their rings and accumulators take? Then one multiplies while the
- * other stores its tile or begins the next, and needs no other program's work in between (persistent_grid.c), nor all
- * registers of an SM (warp_specialize.c). Loops that follow each other share rings where they load tiles of the same
- * types, and registers of accumulators. */
-#include "opt/analysis/analysis.h"
+/* cost.c: the cost model that passes share (cost.h): a GPU's facts are those of its target (ir/target/target.h), thresholds
+ * the rows of ir/params.h.
+ *
+ * Do two CTAs fit on an SM? That is asked before there are layouts or buffers, of what rings and accumulators will take.
+ * Loops that follow each other share rings where they load tiles of the same types, and registers of accumulators. */
+#include "opt/cost.h"
 #include "opt/passes.h"
+#include "ir/target/wgmma.h"
+
+/* -- two CTAs on an SM -- */
 
 struct room {
     const struct func *func;
@@ -61,12 +65,26 @@ static int64_t sums(const struct block *b)
     return own + most;
 }
 
-bool opt_has_room_for_two(struct func *f)
+bool cost_two_ctas_fit(struct func *f)
 {
-    enum { BARRIERS_BYTES = 1 << 10, FEEDER_WARPS = 1 };
+    enum { PRODUCER_WARPS = 1, PERMILLE = 1000 };
+    const struct params *params = f->module->params;
     struct room r = {.func = f};
     func_walk(f, take, &r);
     const struct target *t = f->target;
-    int regs = target_regs(t, 2 * 32 * (f->num_warps + FEEDER_WARPS));
-    return sums(f->body) <= regs * 2 / 3 && target_ctas_by_memory(t, r.ring_bytes + BARRIERS_BYTES) >= 2;
+    int regs = target_regs(t, 2 * 32 * (f->num_warps + PRODUCER_WARPS));
+    return sums(f->body) <= regs * params->persistent_grid_sums_permille / PERMILLE &&
+           target_ctas_by_memory(t, r.ring_bytes + params->persistent_grid_barrier_bytes) >= 2;
+}
+
+/* -- registers of roles -- */
+
+void cost_role_regs(const struct func *f, int groups, int regs[2])
+{
+    enum { CONSUMER, PRODUCER, THREADS_WARPGROUP = 32 * WGMMA_WARPS };
+    const struct params *params = f->module->params;
+    regs[PRODUCER] = params->warp_specialize_producer_regs / REGS_UNIT * REGS_UNIT;
+    int left = f->target->regs_sm / THREADS_WARPGROUP - regs[PRODUCER];
+    int each = left / groups, most = params->warp_specialize_consumer_regs_most;
+    regs[CONSUMER] = (each < most ? each : most) / REGS_UNIT * REGS_UNIT;
 }

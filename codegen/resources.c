@@ -1,0 +1,140 @@
+/* resources.c: the registers and CTAs that a kernel asks for.
+ *
+ *     func_regs_most     what a thread can have
+ *     ptxas_regs         what ptxas will need of that, beside what is counted as live
+ *     resources_ctas     how many CTAs then share an SM
+ *     resources_choose   so what the PTX asks for: .minnctapersm, and setmaxnreg where roles share out an SM's registers
+ *
+ * schedule.c asks the first three for .maxnreg, since the order of instructions depends on it. Each number here is a row of
+ * ir/params.h.
+ */
+#include "codegen/mir.h"
+
+int func_regs_most(const struct func *f)
+{
+    const struct target *t = f->target;
+    int regs = target_regs(t, 32 * f->num_warps);
+    regs = regs < t->regs_thread ? regs : t->regs_thread;
+    return f->maxnreg && f->maxnreg < regs ? f->maxnreg : regs;
+}
+
+/* -- what ptxas needs -- */
+
+/* One reduction without a loop: all that is loaded is wanted right behind it. Of several, one hides the loads that the next
+ * needs. */
+bool reduces_once(const struct mir *m)
+{
+    const struct op *seen = NULL;
+    for (int i = 0; m->blocks.n == 1 && i < m->blocks.at[0]->insns.n; i++) {
+        const struct op *o = m->blocks.at[0]->insns.at[i]->op;
+        if (!o || o->code != OP_reduce || o == seen || type_elems(op_opnd(o, 0)->type) < m->nthreads)
+            continue;
+        if (seen)
+            return false;
+        seen = o;
+    }
+    return seen;
+}
+
+static bool loads_unguarded(const struct mir *m)
+{
+    for (int i = 0; i < m->blocks.at[0]->insns.n; i++) {
+        const struct insn *in = m->blocks.at[0]->insns.at[i];
+        if (in->form.code == INSN_ld && in->guard < 0 && in->op && in->op->code == OP_load)
+            return true;
+    }
+    return false;
+}
+
+/* Where halves are unpacked, ptxas finds a few registers more than this order has, but moves loads that are not guarded
+ * down to their use rather than be short of registers; around loops it wants some for itself. */
+static int regs_of_rows(const struct mir *m, const struct liveness *live)
+{
+    const struct params *p = m->func->module->params;
+    int regs = ptxas_regs(m, live, PTXAS_counted);
+    if (m->blocks.n > 1 || !live->unpacks)
+        return regs + p->ptxas_loop_regs + regs / p->ptxas_loop_part;
+    return reduces_once(m) && loads_unguarded(m) ? regs + p->ptxas_load_regs : regs - p->ptxas_saved_regs;
+}
+
+int ptxas_regs(const struct mir *m, const struct liveness *live, enum ptxas_kernel kernel)
+{
+    enum { PERCENT = 100 };
+    const struct params *p = m->func->module->params;
+    switch (kernel) {
+    case PTXAS_counted: return live->peak_halves < 2 ? 1 : (live->peak_halves + 1) / 2;
+    case PTXAS_rows: return regs_of_rows(m, live);
+    case PTXAS_pipeline: return live->peak_regs + p->schedule_pipeline_spare_regs;
+    case PTXAS_mma: return live->peak_regs + p->ptxas_spare_regs;
+    case PTXAS_wgmma: return live->peak_regs + p->ptxas_spare_regs_wgmma;
+    case PTXAS_chained_wgmma: return live->peak_regs * p->ptxas_chained_percent / PERCENT;
+    case PTXAS_any: break;
+    }
+    return live->peak_regs + p->ptxas_report_regs;
+}
+
+/* -- CTAs on an SM -- */
+
+int resources_ctas(const struct mir *m, int regs)
+{
+    return target_ctas(m->func->target, m->nthreads, regs);
+}
+
+/* CTAs that registers leave room for, where dots are. Two dots that follow each other get by with less than is counted,
+ * unless setmaxnreg gives registers to the roles. */
+static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_wgmma)
+{
+    const struct params *p = m->func->module->params;
+    int regs = ptxas_regs(m, live, has_wgmma ? PTXAS_wgmma : PTXAS_mma);
+    int ctas = resources_ctas(m, regs < p->resources_regs_least ? p->resources_regs_least : regs);
+    bool has_setmaxnreg = m->func->extra_warps > 1;
+    if (has_wgmma && !has_setmaxnreg && ctas == 1 &&
+        resources_ctas(m, ptxas_regs(m, live, PTXAS_chained_wgmma)) > 1)
+        ctas = 2;
+    while (ctas > 1 && target_regs(m->func->target, ctas * m->nthreads) < m->regs_least)
+        ctas--;
+    return ctas < 1 ? 1 : ctas;
+}
+
+/* Left to itself, ptxas trades registers for more threads on an SM, and may spill then; where dots are, threads matter
+ * less than registers. A persistent kernel asks for as many CTAs as fit: one alone leaves the tensor cores idle between
+ * the steps of a small tile. */
+static int choose_ctas(const struct mir *m, const struct liveness *live, struct ptx_info *info)
+{
+    const bool has_wgmma = mir_has(m, OP_wgmma);
+    if (!has_wgmma && !mir_has(m, OP_dot))
+        return 0;
+    const int most = m->func->module->params->resources_ctas_most;
+    int fit = ctas_by_registers(m, live, has_wgmma), ctas = fit < most ? fit : most;
+    if (!info->persistent)
+        return ctas;
+    int by_memory = target_ctas_by_memory(m->func->target, info->shared_bytes);
+    fit = fit < by_memory ? fit : by_memory;
+    info->persistent = fit < 1 ? 1 : fit;
+    return fit > ctas ? fit : ctas;
+}
+
+static bool is_setmaxnreg(const struct insn *in)
+{
+    return in->form.code == INSN_setmaxnreg_inc || in->form.code == INSN_setmaxnreg_dec;
+}
+
+static void drop_setmaxnreg(struct mir *m)
+{
+    for (int b = 0; b < m->blocks.n; b++) {
+        struct mblock *block = m->blocks.at[b];
+        int n = 0;
+        for (int i = 0; i < block->insns.n; i++)
+            if (!is_setmaxnreg(block->insns.at[i]))
+                block->insns.at[n++] = block->insns.at[i];
+        block->insns.n = n;
+    }
+}
+
+void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info)
+{
+    m->ctas = choose_ctas(m, live, info);
+    if (m->ctas >
+        1) /* a CTA has too few registers then for what its roles would ask for, and enough without */
+        drop_setmaxnreg(m);
+}

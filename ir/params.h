@@ -1,0 +1,215 @@
+/* params.h: the compiler's thresholds, one row each: every number that steers an optimisation and that is neither a
+ * fact of a GPU (ir/target/target.h) nor of the PTX language.
+ *
+ *   PARAM(name, default, least, most, unit, meaning, measured)
+ *
+ *   name       begins with the pass or stage that asks (a pass of opt/passes.h, or schedule, select, launch, ...)
+ *   least      to most: the values that --param takes; within them every kernel still compiles to right code
+ *   unit       of the value; "one part in" N is the fraction 1/N; "log2 ..." is an exponent
+ *   measured   the measurement that set the default, on an H200 unless it says otherwise, or "not measured"
+ *
+ * A module holds its values (module.params); `neso help params` prints the table, `--param NAME=VALUE` changes a
+ * value for one compilation, and the key of the cache contains what was changed. */
+#ifdef PARAM
+
+/* -- analyses: how far they look before they give up -- */
+PARAM(affine_depth, 200, 1, 1000, "ops", "affine forms follow a chain of definitions so far", "not measured")
+PARAM(access_pattern_depth, 40, 1, 1000, "ops", "an address is taken apart along a chain so long", "not measured")
+PARAM(axis_info_rounds, 8, 1, 100, "rounds", "a loop's divisibility is iterated so often before it is given up", "not measured")
+PARAM(value_range_ops, 64, 1, 1000, "ops", "definitions that one value range looks at", "not measured")
+PARAM(depends_ops, 64, 1, 1000, "ops", "definitions that one question for a dependence on the program looks at", "not measured")
+
+/* -- single_trip_loops -- */
+PARAM(single_trip_loops_ops, 200, 1, 10000, "ops", "definitions that one comparison of two values looks at", "not measured")
+PARAM(single_trip_loops_kept_percent, 25, 0, 100, "percent of a thread's registers",
+      "tiles that stay from one loop to the next take at most so many",
+      "not measured: two more tiles as large are worked on, and a spill costs more than a second read from a cache")
+PARAM(single_trip_loops_read_percent, 75, 0, 100, "percent of a thread's registers",
+      "tiles that are read early, with those that stay, take at most so many", "not measured")
+
+/* -- legalize_dot -- */
+PARAM(legalize_dot_chain_ops, 256, 1, 10000, "ops", "definitions looked at for the dot that an operand comes from", "not measured")
+PARAM(legalize_dot_warps_most, 8, 1, 32, "warps", "a dot whose accumulator needs more registers doubles the warps up to here",
+      "128 x 256 in 4 warps spilled, and ptxas serialized its wgmma (C7511)")
+PARAM(legalize_dot_chain_percent, 50, 1, 100, "percent of a thread's registers",
+      "accumulators of two chained dots that take more double the warps",
+      "attention D=64, 128 x 64: 335 us in 4 warps, 307 in 8")
+
+/* -- raise_tma_store -- */
+PARAM(raise_tma_store_depth, 16, 1, 1000, "ops", "a stored tile is followed so far to the dot that it comes from", "not measured")
+PARAM(raise_tma_store_staged_bytes, 32768, 1024, 262144, "bytes",
+      "a larger tile is stored in parts, of which this holds two",
+      "128 x 256 f32 took 128 KB and left room for 2 stages; in parts 64 KB, and 3 stages")
+PARAM(raise_tma_store_row_bytes, 128, 16, 1024, "bytes", "a part's rows are not cut shorter", "not measured")
+
+/* -- persistent_grid -- */
+PARAM(persistent_grid_ops, 64, 1, 1000, "ops", "definitions looked at for how a loop's length grows with the program", "not measured")
+PARAM(persistent_grid_sums_permille, 667, 0, 1000, "per mille of a thread's registers",
+      "two CTAs fit on an SM where accumulators take at most so many of the registers that two leave a thread",
+      "not measured: two CTAs of five warps leave a thread 168 registers")
+PARAM(persistent_grid_barrier_bytes, 1024, 0, 16384, "bytes", "shared memory beside the rings, where it is asked whether two CTAs fit",
+      "not measured")
+
+/* -- assign_layouts -- */
+PARAM(assign_layouts_inherit_depth, 4, 0, 100, "ops", "a tile without accesses inherits a layout over so many changes of shape",
+      "not measured")
+
+/* -- lower_layout_conversion, and ir/layout/conversion.c -- */
+PARAM(lower_layout_conversion_shared_slots, 32, 0, 10000, "issue slots of a warp",
+      "the barrier and latency of a conversion through shared memory", "not measured: an estimate")
+PARAM(lower_layout_conversion_register_slots, 2, 0, 100, "issue slots of a warp",
+      "one register's store and load in a conversion through shared memory", "not measured: an estimate")
+
+/* -- lower_scan, lower_reduce -- */
+PARAM(lower_scan_own_log2, 2, 0, 5, "log2 elements", "neighbours along a fast axis that a thread scans by itself", "not measured")
+PARAM(lower_reduce_parts_log2, 2, 0, 5, "log2 values", "partial results of warps that a thread reduces in registers, the others by lanes",
+      "not measured")
+
+/* -- warp_specialize -- */
+PARAM(warp_specialize_consumer_warps_most, 8, 4, 16, "warps", "kernels with more warps get no producer warp", "not measured")
+PARAM(warp_specialize_producer_regs, 40, 24, 248, "registers", "setmaxnreg leaves a producer's thread so many (rounded down to 8)",
+      "not measured")
+PARAM(warp_specialize_consumer_regs_most, 240, 24, 248, "registers", "setmaxnreg gives a consumer's thread so many at most (rounded down to 8)",
+      "not measured")
+PARAM(warp_specialize_reserve_bytes, 1024, 0, 65536, "bytes", "shared memory that rings leave to barriers and alignment", "not measured")
+
+/* -- overlap_dots, overlap_epilogue -- */
+PARAM(overlap_dots_arithmetic_regs, 56, 0, 255, "registers", "what a thread needs between two chained dots, beside both accumulators and the operand",
+      "attention D=128, 128 x 128, 8 warps, with the overlap: 240 us became 216")
+PARAM(overlap_epilogue_step_regs, 3, 0, 100, "registers", "descriptors of a wgmma's operands for one step of K", "not measured")
+PARAM(overlap_epilogue_other_regs, 26, 0, 255, "registers", "counters and addresses of a loop beside sum, tile and descriptors",
+      "not measured")
+
+/* -- pipeline_loops -- */
+PARAM(pipeline_loops_depth, 12, 1, 1000, "ops", "a load is followed so far to the dots that read it", "not measured")
+PARAM(pipeline_loops_shared_percent, 50, 0, 100, "percent of a CTA's shared memory",
+      "rings take at most so much, so that two CTAs fit on an SM, unless other buffers prevent that", "not measured")
+PARAM(pipeline_loops_reserve_part, 16, 1, 1000, "one part in", "shared memory that rings leave free where two CTAs do not fit", "not measured")
+
+/* -- cluster_multicast -- */
+PARAM(cluster_multicast_stride_most, 64, 1, 1024, "programs", "partners stand at most so far apart along axis 0", "not measured")
+PARAM(cluster_multicast_samples, 96, 1, 10000, "programs", "sample programs whose coordinates are compared for each stride", "not measured")
+PARAM(cluster_multicast_disagree_part, 8, 1, 10000, "one part in", "of the sample programs may load other tiles than their partners", "not measured")
+PARAM(cluster_multicast_bytes_per_cycle, 80, 0, 100000, "bytes a cycle of an SM",
+      "dots that ask for more wait for L2: pairs pay where a CTA runs one program too",
+      "64 x 128 tiles (96 bytes a cycle) gain a third, 128 x 128 lose 3 to 8 percent, 128 x 256 gain nothing")
+PARAM(cluster_multicast_persistent_bytes_per_cycle, 40, 0, 100000, "bytes a cycle of an SM",
+      "the same where a CTA runs many programs and starts once", "128 x 256 x 64 tiles (48 bytes a cycle) gain 3 percent at 4096 and 8192")
+PARAM(cluster_multicast_share_part, 4, 1, 1000, "one part in", "of the loaded bytes must be shared where dots wait for L2", "not measured")
+PARAM(cluster_multicast_persistent_share_part, 2, 1, 1000, "one part in",
+      "of the loaded bytes must be shared where they do not, by CTAs that run many programs",
+      "128 x 256 x 64 (48 bytes a cycle) gains 3 percent where two thirds are shared, loses 1 to 3 where one third is")
+
+/* -- remat -- */
+PARAM(remat_tile_elems, 16, 1, 1024, "elements of a thread", "smaller tiles are kept, and their reductions do not count", "not measured")
+PARAM(remat_ops, 5, 0, 100, "ops", "a tile that takes more ops to recompute is kept", "not measured")
+PARAM(remat_small_part, 4, 1, 1024, "one part in", "a broadcast of so few registers counts as available everywhere", "not measured")
+PARAM(remat_exp_part, 2, 1, 1024, "one part in", "of a thread's registers: exponentials of larger tiles are recomputed", "not measured")
+PARAM(remat_other_regs, 14, 0, 255, "registers", "what a thread needs beside kept tiles",
+      "not measured")
+PARAM(remat_enough_bytes, 24576, 0, 1048576, "bytes", "with so many in flight on an SM for each part of a program, all is kept",
+      "RMS norm fp16 of 4096 to 15872 columns: 0.95 to 0.99 of Triton with remat, 0.99 to 1.02 without; 64 KiB in flight suffice")
+
+/* -- l2_prefetch -- */
+PARAM(l2_prefetch_near_bytes, 5242880, 0, 1073741824, "bytes", "distance of a prefetched row of short rows, in bytes of rows",
+      "2 to 9 MB measured: layer norm of 2048 columns 0.934 of a copy became 0.984, of 4096 0.920 became 0.970")
+PARAM(l2_prefetch_far_bytes, 7340032, 0, 1073741824, "bytes", "the same of long rows",
+      "2 to 9 MB measured: RMS norms of 10240 to 15872 columns take 0.90 to 0.98 of the time")
+PARAM(l2_prefetch_loop_bytes, 32768, 16, 1048576, "bytes", "of a row that a loop reads, prefetched before the loop",
+      "layer norms with loops take 0.95 to 1.007 of the time, 0.985 in the mean")
+PARAM(l2_prefetch_short_elems, 2048, 1, 1048576, "elements", "reductions times elements by bytes of one: shorter rows are not prefetched",
+      "shorter rows gained at no distance; RMS norm of 8192 0.966 of a copy became 0.995, softmax of 8192 0.973 became 0.994")
+PARAM(l2_prefetch_long_elems, 8192, 1, 1048576, "elements", "the same: longer rows are prefetched from far",
+      "where many programs share an SM it cost up to 9 percent (softmax of 4096 and 8192 columns)")
+PARAM(l2_prefetch_filled_percent, 75, 0, 100, "percent of a tile", "a row that ends before counts as short: it is prefetched from further ahead",
+      "not measured")
+PARAM(l2_prefetch_further_part, 3, 1, 1000, "one part in", "of the distance is added for rows that do not fill their tiles", "not measured")
+
+/* -- allocate_shared, insert_barriers, pack_programs -- */
+PARAM(allocate_shared_cheap_bytes, 4096, 0, 262144, "bytes", "buffers that take no more together do not overlap: reuse costs a barrier",
+      "not measured")
+PARAM(insert_barriers_depth, 4, 0, 100, "ops", "stage numbers are evaluated along a chain so long to tell stages apart", "not measured")
+PARAM(pack_programs_most, 4, 1, 32, "programs", "programs of one warp that share a CTA",
+      "4096 rows of 1 KB: 6.9 us a CTA each, 6.35 us a copy of the same bytes")
+
+/* -- stepdown -- */
+PARAM(stepdown_conversion_bytes, 32768, 1024, 262144, "bytes", "conversions go in rounds of so many first", "not measured")
+PARAM(stepdown_conversion_bytes_least, 8192, 1024, 262144, "bytes", "and of so many where that is too much", "not measured")
+PARAM(stepdown_registers_over, 4, 1, 1000, "times an SM's registers", "a kernel with a larger tile is refused at once", "not measured")
+PARAM(stepdown_shared_percent, 50, 0, 100, "percent of a CTA's shared memory",
+      "a kernel without dots whose tiles take less together is not kept for another attempt", "not measured")
+
+/* -- select -- */
+PARAM(select_mask_uses, 200, 1, 10000, "uses", "looked at for whether a masked load's other elements are read", "not measured")
+PARAM(select_sum_run, 8, 1, 256, "elements", "a sum of products is a chain of so many fma, then a tree",
+      "RMS norm of 8192 columns: 283 instructions became 271")
+
+/* -- peephole, branch_over_masked, remat of machine IR -- */
+PARAM(peephole_pair_depth, 8, 0, 100, "instructions", "halves of a register are paired along a chain so long", "not measured")
+PARAM(branch_over_masked_insns, 48, 1, 100000, "instructions", "a masked store that needs fewer is not worth a jump",
+      "layer norm f16 of 5120 in 8192 27.6 to 25.5 us; RMS norm (about 36) gained nothing, rows of 8192 lost 1 percent")
+PARAM(branch_over_masked_distance, 2048, 1, 1000000, "instructions", "looked at before a store for what only the store needs", "not measured")
+PARAM(branch_over_masked_regs_percent, 75, 0, 100, "percent of a thread's registers", "kernels with more live get no jumps",
+      "where registers are nearly used up ptxas spilled")
+PARAM(remat_insns_depth, 12, 0, 100, "instructions", "where registers are short, chains so long are computed again for each use", "not measured")
+
+/* -- schedule -- */
+PARAM(schedule_ready_most, 32, 1, 10000, "instructions", "candidates compared where registers are short", "not measured")
+PARAM(schedule_regs_percent, 75, 0, 100, "percent of a thread's registers", "with more live, what frees registers goes first", "not measured")
+PARAM(schedule_pipeline_spare_regs, 2, 0, 255, "registers", "blocks that are pipelines keep their order where so many are left to ptxas", "not measured")
+PARAM(schedule_gain_part, 8, 1, 1000, "one part in", "more CTAs on an SM are worth an order for few registers",
+      "layer norm of 16384 in 16 warps: 2 programs on an SM instead of 1; of 8192 in 8 warps: 4 instead of 3")
+PARAM(schedule_steps, 8, 1, 100, "steps", "register limits tried between all and none for the order with most loads in flight", "not measured")
+PARAM(schedule_preds_most, 12, 0, 1000, "predicates", "of more, ptxas keeps some in registers: such an order is not taken", "not measured")
+PARAM(schedule_carried_regs, 64, 1, 1024, "registers", "a thread that carries so many through shared memory may use all registers",
+      "a transpose of 128 x 128 halves spilled 48 bytes of a thread for a seventh program, where shared memory holds six")
+
+/* -- resources: estimates of what ptxas needs, and CTAs asked for -- */
+PARAM(ptxas_spare_regs, 8, 0, 255, "registers", "ptxas needs beside the live ones in a kernel with mma.sync",
+      "counted as live and then used: 155 and 160, 252 and 254, 144 and 136")
+PARAM(ptxas_spare_regs_wgmma, 3, 0, 255, "registers", "the same in a kernel with wgmma", "counted as live and then used: 213 and 214")
+PARAM(ptxas_chained_percent, 80, 1, 100, "percent of the live registers", "ptxas gets by with so many where two wgmma follow each other",
+      "causal attention: 96 of 118 without spills; 158 of 197")
+PARAM(ptxas_saved_regs, 1, 0, 255, "registers", "ptxas finds so many in a straight kernel that unpacks halves", "not measured")
+PARAM(ptxas_load_regs, 2, 0, 255, "registers", "ptxas needs so many to keep loads before their one reduction", "not measured")
+PARAM(ptxas_loop_regs, 5, 0, 255, "registers", "ptxas needs so many in a kernel with branches", "no kernel of the tests or benches spills")
+PARAM(ptxas_loop_part, 16, 1, 1000, "one part in", "of the live registers ptxas needs besides in a kernel with branches",
+      "no kernel of the tests or benches spills")
+PARAM(ptxas_division_halves, 12, 0, 255, "16-bit registers", "ptxas needs for a division", "no kernel of the tests or benches spills")
+PARAM(ptxas_report_regs, 6, 0, 255, "registers", "--explain=registers counts for ptxas before it speaks of spills", "not measured")
+PARAM(resources_regs_least, 64, 1, 255, "registers", "a kernel with dots counts as needing so many", "not measured")
+PARAM(resources_ctas_most, 2, 1, 32, "CTAs", "on an SM that a kernel with dots asks ptxas for", "not measured")
+
+/* -- launch -- */
+PARAM(launch_pack_ctas, 4, 1, 10000, "CTAs an SM", "programs are packed only as far as this many CTAs remain",
+      "4096 rows of 1 KB: 6.9 us a CTA each, 6.35 us a copy of the same bytes")
+
+#else
+#ifndef NESO_IR_PARAMS_H
+#define NESO_IR_PARAMS_H
+
+#include "ir/support/diag.h"
+#include "ir/support/text.h"
+
+struct params {
+#define PARAM(name, dflt, least, most, unit, meaning, measured) int name;
+#include "ir/params.h"
+#undef PARAM
+};
+extern const struct params params_default;
+
+struct param_info {
+    const char *name;
+    int dflt, least, most;
+    const char *unit, *meaning, *measured;
+};
+extern const struct param_info param_info[];
+extern const int nparam_info;
+
+/* Reads "NAME=VALUE,NAME=VALUE" (NULL: nothing) over the defaults; false: what is wrong is reported. */
+bool params_read(struct params *p, const char *text, struct diag *d);
+/* "NAME=VALUE NAME=VALUE": the values that are not the defaults, in the order of the table; "default" if there is none. */
+void params_print(const struct params *p, struct text *out);
+
+#endif
+#endif
