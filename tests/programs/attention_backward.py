@@ -1,7 +1,7 @@
 # runs: interpreter emulator cuda triton triton-interpret
 # Attention's backward pass in one kernel: a program computes dK and dV of a block of keys, then dQ of a block of queries, with the
 # blocks on the diagonal in loops of their own. Five dots, two sums carried round a loop, probabilities from registers.
-# Arguments: head dimension, causal (0 or 1), lengths; without any, small ones of each kind.
+# Arguments: head dimension, causal (0 or 1), lengths; without any, small ones of each kind; `time`: what each takes at sizes of models.
 # spills: five dots of 64 x 64 x 128 by 4 warps take more than 255 registers, here as in Triton
 import sys
 
@@ -167,7 +167,28 @@ def far(x, y):
     return float(torch.max(torch.abs(x.float() - y)) / torch.max(torch.abs(y)))
 
 
-if len(sys.argv) > 3:
+def row(name, call):
+    try:
+        print('%-44s %9.2f us' % (name, 1000 * triton.testing.do_bench(call, warmup=20, rep=100)))
+    except triton.runtime.errors.OutOfResources as e:
+        print('%s: %s' % (name, str(e).split('\n')[0]))
+
+
+def times(D, causal, short, long, warps, stages):
+    N, H = 4096, 2048 // D
+    q, k, v, do, *found = (torch.randn((H, N, D), device='cuda', dtype=torch.float16) for _ in range(7))
+    lse, delta = (torch.zeros((H, N), device='cuda') for _ in range(2))
+    row('attention backward %d%s, %dx%d, %d warps, %d stages' % (D, ' causal' if causal else '', short, long, warps, stages),
+        lambda: backward[(N // long, 1, H)](q, k, v, 0.1, do, *found, lse, delta, H * N * D, N * D, D, 1, H, N, CAUSAL=causal,
+                                            SHORT=short, LONG=long, D=D, num_warps=warps, num_stages=stages))
+
+
+if sys.argv[1:] == ['time']:
+    for D in 64, 128:
+        for causal in False, True:
+            for tile in (32, 128, 4, 5), (64, 128, 8, 2), (64, 64, 4, 3):
+                times(D, causal, *tile)
+elif len(sys.argv) > 3:
     D, causal = int(sys.argv[1]), bool(int(sys.argv[2]))
     tiles = [(32, 128, 4, 5), (32, 128, 4, 3), (64, 128, 8, 2), (64, 64, 4, 3), (64, 128, 4, 2)]
     assert sum(check(int(n), D, causal, tiles) for n in sys.argv[3:]) == 0
