@@ -29,6 +29,7 @@ ATTR(pred,      pred,  0,  "comparison")
 ATTR(cache,     cache, 0,  "cache operator")
 ATTR(evict,     evict, 0,  "L2 eviction priority")
 ATTR(volatile,  int,   0,  "1: not cached, merged or moved")
+ATTR(invariant, int,   0,  "1: no store of the loop around a load writes what the load reads; set by opt")
 ATTR(nan,       int,   0,  "1: min and max give NaN if either is NaN")
 ATTR(round,     round, 0,  "rounding")
 ATTR(sem,       sem,   0,  "memory order of an atomic")
@@ -149,7 +150,7 @@ OP(hint,        "x",   "r",   0, A(divisible)|A(contiguous)|A(constant), shape, 
 OP(gather,      "x i", "r",   0, A(axis),  shape, PURE,      gather,      "x at index i along axis")
 
 /* -- memory -- */
-OP(load,  "ptr mask? other?",  "r", 0, A(cache)|A(evict)|A(volatile)|A(vec)|A(tail), memory, READS, load, "where mask is 0: other, or 0")
+OP(load,  "ptr mask? other?",  "r", 0, A(cache)|A(evict)|A(volatile)|A(invariant)|A(vec)|A(tail), memory, READS, load, "where mask is 0: other, or 0")
 OP(store, "ptr value mask?",   "",  0, A(cache)|A(evict)|A(vec)|A(tail), memory, WRITES, store, "where mask is 0: nothing")
 OP(prefetch, "ptr n", "",          0, 0, memory, EFFECT, prefetch, "fetches n bytes from ptr into L2; n is a multiple of 16")
 OP(atomic_rmw, "ptr value mask?", "r", 0, A(rmw)|A(sem)|A(scope), memory, READS|WRITES, atomic_rmw, "the old value; where mask is 0: 0")

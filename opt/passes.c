@@ -26,6 +26,7 @@ static const char *const order[] = {
     "legalize_dot",
     "raise_tma_load",
     "raise_tma_store",
+    "invariant_loads",
     "persistent_grid",
     "dedup_loads",
     "fold",

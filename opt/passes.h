@@ -30,6 +30,7 @@ PASS(raise_tma_load, traced, traced, nobody, "make loads of tiles copies by tens
 PASS(raise_tma_store, traced, traced, nobody, "make stores of dots' results copies by tensor maps")
 PASS(dedup_loads, traced, traced, nobody, "load once what neighbours share")
 PASS(modulo_contiguity, traced, traced, nobody, "say which indices stay side by side where they wrap")
+PASS(invariant_loads, traced, traced, nobody, "mark loads of loops with dots that no store of the loop overwrites")
 PASS(persistent_grid, traced, traced, nobody, "let a CTA run one program after the other")
 PASS(assign_layouts, traced, laid_out, codegen, "give every tile a layout, from the memory accesses outwards")
 PASS(lower_scan, laid_out, laid_out, codegen, "split scans over warps into two steps")

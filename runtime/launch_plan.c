@@ -79,7 +79,7 @@ static void find_cause(struct op *o, void *ctx)
 
 const char *passes_that_ask(const struct ptx_info *info)
 {
-    return info->nmaps ? "raise_tma_load,raise_tma_store" : "single_trip_loops";
+    return info->nmaps ? "raise_tma_load,raise_tma_store,invariant_loads" : "single_trip_loops,invariant_loads";
 }
 
 void plan_keep(struct neso_kernel *k, const struct func *f)
@@ -92,7 +92,7 @@ void plan_keep(struct neso_kernel *k, const struct func *f)
     if (!k->device || !target || f->degree != DEGREE_traced)
         return;
     block_walk(f->body, find_cause, &c);
-    if (c.ndots ? !target_has(target, HAS_tma) : c.nloops < 2)
+    if (c.ndots ? !target_has(target, HAS_cp_async) : c.nloops < 2)
         return;
     text_init(&t, &k->arena);
     func_print(f, &t);

@@ -19,15 +19,13 @@ struct conditions {
 
 /* -- signs -- */
 
-static bool is_nonnegative_value(struct affine_table *t, const struct value *v);
-
-static bool is_nonnegative_opnd(struct affine_table *t, const struct op *o, int i)
+static bool is_nonnegative_opnd(struct affine_table *t, const struct op *o, int i, struct access *a)
 {
     const struct affine *x = affine_of(t, op_opnd(o, i));
-    return x && poly_is_nonnegative(t, &x->p, NULL);
+    return x && poly_is_nonnegative(t, &x->p, a);
 }
 
-static bool is_nonnegative_value(struct affine_table *t, const struct value *v)
+static bool is_nonnegative_value(struct affine_table *t, const struct value *v, struct access *a)
 {
     const struct op *o = v->def;
     if (!o || t->depth > t->f->module->params->access_pattern_depth)
@@ -38,23 +36,23 @@ static bool is_nonnegative_value(struct affine_table *t, const struct value *v)
     case OP_program_id:
     case OP_num_programs: yes = true; break;
     case OP_divs:
-    case OP_rems: yes = is_nonnegative_opnd(t, o, 0); break;
+    case OP_rems: yes = is_nonnegative_opnd(t, o, 0, a); break;
     case OP_mul:
-    case OP_mins: yes = is_nonnegative_opnd(t, o, 0) && is_nonnegative_opnd(t, o, 1); break;
+    case OP_mins: yes = is_nonnegative_opnd(t, o, 0, a) && is_nonnegative_opnd(t, o, 1, a); break;
     case OP_maxs:
-    case OP_and: yes = is_nonnegative_opnd(t, o, 0) || is_nonnegative_opnd(t, o, 1); break;
-    case OP_select: yes = is_nonnegative_opnd(t, o, 1) && is_nonnegative_opnd(t, o, 2); break;
+    case OP_and: yes = is_nonnegative_opnd(t, o, 0, NULL) || is_nonnegative_opnd(t, o, 1, NULL); break;
+    case OP_select: yes = is_nonnegative_opnd(t, o, 1, a) && is_nonnegative_opnd(t, o, 2, a); break;
     default: break;
     }
     t->depth--;
     return yes;
 }
 
-static bool is_nonnegative_atom(struct affine_table *t, int atom)
+static bool is_nonnegative_atom(struct affine_table *t, int atom, struct access *by)
 {
     struct atom a = atom_of(t, atom);
     if (a.kind == ATOM_uniform || a.kind == ATOM_varying)
-        return is_nonnegative_value(t, a.value);
+        return is_nonnegative_value(t, a.value, by);
     return a.kind != ATOM_carried;
 }
 
@@ -65,7 +63,7 @@ static bool is_nonnegative_factor(struct affine_table *t, const struct poly *p, 
     for (int i = 0; i < p->n; i++) {
         known = known && p->at[i].factor > 0;
         for (int k = 0; k < p->at[i].natoms; k++)
-            known = known && is_nonnegative_atom(t, p->at[i].atoms[k]);
+            known = known && is_nonnegative_atom(t, p->at[i].atoms[k], NULL);
     }
     if (known)
         return true;
@@ -85,7 +83,7 @@ bool poly_is_nonnegative(struct affine_table *t, const struct poly *p, struct ac
             i++;
         int atom = term_atom(t, &rest.at[i]);
         struct poly factor = poly_take(&rest, atom, &rest);
-        if (!is_nonnegative_atom(t, atom) || !is_nonnegative_factor(t, &factor, a))
+        if (!is_nonnegative_atom(t, atom, a) || !is_nonnegative_factor(t, &factor, a))
             return false;
     }
     return is_nonnegative_factor(t, &rest, a);
@@ -180,6 +178,7 @@ struct finder {
     struct access *a;
     struct poly rest;         /* of the address */
     bool has_start[RANK_MAX]; /* a condition has said where the box starts */
+    bool any_stride;          /* broadcast and scattered dimensions are boxes, too */
     const char *why;
 };
 
@@ -312,14 +311,14 @@ static bool find_strides(struct finder *x, const struct type *tile)
     for (int d = 0; d < tile->rank; d++) {
         struct access_dim *dim = &x->a->dims[d];
         dim->stride = poly_take(&x->rest, d, &x->rest);
-        if (dim->stride.n == 0)
+        if (dim->stride.n == 0 && !x->any_stride)
             return refuse(x, "dimension %d is broadcast, or has one element", d);
         if (!poly_is_uniform(x->t, &dim->stride))
             return refuse(x, "the stride of dimension %d is not one for the launch", d);
         if (poly_const(&dim->stride, &bytes) && bytes == type_elem_bytes(type_elem(tile)->elem))
             x->a->contiguous = d;
     }
-    return !tile->rank || x->a->contiguous >= 0 || refuse(x, "no dimension is contiguous");
+    return !tile->rank || x->a->contiguous >= 0 || x->any_stride || refuse(x, "no dimension is contiguous");
 }
 
 /* What the conditions have placed goes from the address. */
@@ -340,7 +339,7 @@ static bool divide(struct finder *x, int d, int atom, struct poly *factor)
     struct access_dim *dim = &x->a->dims[d];
     struct poly q, self = poly_atom(atom);
     int64_t bytes;
-    if (x->has_start[d])
+    if (x->has_start[d] || !dim->stride.n)
         return true;
     if (!poly_divide(x->t, factor, &dim->stride, &q, factor))
         return refuse(x, "the address has too many terms");
@@ -392,27 +391,48 @@ static bool check_starts(struct finder *x)
     return true;
 }
 
-const char *access_of(struct affine_table *t, const struct op *o, struct access *out)
+/* With the mask's conditions c. */
+static const char *find(struct affine_table *t, const struct op *o, const struct conditions *c,
+                        bool any_stride, struct access *out)
 {
-    const struct value *ptr = op_opnd(o, 0), *mask = op_opnd(o, o->code == OP_store ? 2 : 1);
-    const struct type *tile = ptr->type;
+    const struct type *tile = op_opnd(o, 0)->type;
     *out = (struct access){.ndims = tile->rank, .tile_rank = tile->rank};
     if (tile->rank > ACCESS_DIMS_MOST)
         return "it is no tile of 1 to 5 dimensions";
     for (int d = 0; d < tile->rank; d++)
         out->dims[d].tile_dim = d;
     t->why = NULL;
-    const struct affine *address = affine_of(t, ptr);
+    const struct affine *address = affine_of(t, op_opnd(o, 0));
     if (!address || address->base < 0)
         return t->why ? t->why : "the address starts from no parameter";
-    struct finder x = {.t = t, .a = out, .rest = address->p};
-    struct conditions c;
+    struct finder x = {.t = t, .a = out, .rest = address->p, .any_stride = any_stride};
     out->base = address->base;
-    if (!conditions_of(t, tile->rank ? mask : NULL, &c))
+    if (!c)
         return no_bounds;
-    bool found = unwrap(&x) && find_strides(&x, tile) && add_conditions(&x, &c) && subtract_starts(&x) &&
+    bool found = unwrap(&x) && find_strides(&x, tile) && add_conditions(&x, c) && subtract_starts(&x) &&
                  distribute(&x) && check_starts(&x);
     return found ? NULL : x.why;
+}
+
+/* False: the mask is no conjunction of bounds. */
+static bool conditions_of_access(struct affine_table *t, const struct op *o, struct conditions *c)
+{
+    const struct value *mask = op_opnd(o, o->code == OP_store ? 2 : 1);
+    return conditions_of(t, type_is_tile(op_opnd(o, 0)->type) ? mask : NULL, c);
+}
+
+const char *access_of(struct affine_table *t, const struct op *o, struct access *out)
+{
+    struct conditions c;
+    return find(t, o, conditions_of_access(t, o, &c) ? &c : NULL, false, out);
+}
+
+const char *extents_of(struct affine_table *t, const struct op *o, struct access *out)
+{
+    struct conditions c, none = {0};
+    if (conditions_of_access(t, o, &c) && !find(t, o, &c, true, out))
+        return NULL;
+    return find(t, o, &none, true, out);
 }
 
 void access_print(const struct affine_table *t, const struct access *a, struct text *out)

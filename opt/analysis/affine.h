@@ -131,6 +131,9 @@ struct access {
 
 /* NULL, or why the access (a load or a store) has no such form. */
 const char *access_of(struct affine_table *t, const struct op *access, struct access *out);
+/* The same for who asks only how far the access reaches: dimensions may be broadcast or have any stride, and a mask that is no
+ * conjunction of bounds counts as all ones. */
+const char *extents_of(struct affine_table *t, const struct op *access, struct access *out);
 void access_print(const struct affine_table *t, const struct access *a, struct text *out);
 /* Is the mask 0 wherever f < 0 does not hold? f counts along its index 0, which is the
  * mask's dimension `dim`. */
@@ -170,6 +173,8 @@ bool share_a_loop(const struct affine_table *t, const struct op *a, const struct
  * nobody knows what it reads. */
 bool may_be_written(struct affine_table *t, const struct op *from, const struct op *load,
                     const struct access *a, struct guards *g);
+/* May some iteration of the loop around the load write what the load reads? `g` gets what the launch has to check. */
+bool may_be_written_in_loop(struct affine_table *t, const struct op *load, struct guards *g);
 
 /* -- tma_alignment.c: is p * bytes a multiple of 16? What only the launch knows becomes a guard;
  * false: it may be none -- */

@@ -37,32 +37,133 @@ bool base_expr(struct affine_table *t, const struct access *a, struct expr *out)
     return good;
 }
 
-/* One term of a start, as large as it comes; programs are what it may hang on. */
-static bool largest_expr(struct affine_table *t, const struct term *x, struct expr *out)
+/* -- the largest value of what programs and iterations differ in -- */
+
+enum { LARGEST_DEPTH_MOST = 8 };
+
+static bool largest_expr(struct affine_table *t, const struct poly *p, int depth, struct guards *g,
+                         struct expr *out);
+
+static bool largest_opnd(struct affine_table *t, const struct op *o, int i, int depth, struct guards *g,
+                         struct expr *out)
+{
+    const struct affine *x = affine_of(t, op_opnd(o, i));
+    return x && x->base < 0 && largest_expr(t, &x->p, depth + 1, g, out);
+}
+
+/* x / y and x % y of x that is at least 0, and y that the launcher computes and index arithmetic takes as positive. */
+static bool largest_quotient(struct affine_table *t, const struct op *o, int depth, struct guards *g,
+                             struct expr *out)
+{
+    struct arena *arena = t->f->module->arena;
+    const struct affine *x = affine_of(t, op_opnd(o, 0)), *y = affine_of(t, op_opnd(o, 1));
+    if (!x || !y || !poly_is_uniform(t, &y->p) || !poly_is_nonnegative(t, &x->p, NULL))
+        return false;
+    bool is_quotient = o->code == OP_divs, good = !is_quotient || largest_opnd(t, o, 0, depth, g, out);
+    good = good && poly_expr(t, &y->p, out);
+    expr_push(arena, out, is_quotient ? EXPR_div : EXPR_const, is_quotient ? 0 : 1);
+    if (!is_quotient)
+        expr_push(arena, out, EXPR_sub, 0);
+    return good;
+}
+
+static bool largest_value(struct affine_table *t, const struct value *v, int depth, struct guards *g,
+                          struct expr *out)
+{
+    struct arena *arena = t->f->module->arena;
+    const struct op *o = v->def;
+    if (!o)
+        return false;
+    switch (o->code) {
+    case OP_program_id:
+        expr_push(arena, out, EXPR_grid, op_int(o, ATTR_axis));
+        expr_push(arena, out, EXPR_const, 1);
+        expr_push(arena, out, EXPR_sub, 0);
+        return true;
+    case OP_divs:
+    case OP_rems: return largest_quotient(t, o, depth, g, out);
+    case OP_mins:
+    case OP_maxs: {
+        bool good = largest_opnd(t, o, 0, depth, g, out) && largest_opnd(t, o, 1, depth, g, out);
+        expr_push(arena, out, o->code == OP_mins ? EXPR_min : EXPR_max, 0);
+        return good;
+    }
+    default: return false;
+    }
+}
+
+/* The number of the last iteration, of a loop that counts upwards from 0 or more by constant steps. */
+static bool last_trip(struct affine_table *t, const struct op *loop, int depth, struct guards *g,
+                      struct expr *out)
+{
+    struct arena *arena = t->f->module->arena;
+    const struct affine *lo = affine_of(t, op_opnd(loop, 0));
+    int64_t step;
+    if (!lo || !value_const_int(op_opnd(loop, 2), &step) || step < 1 ||
+        !largest_opnd(t, loop, 1, depth, g, out))
+        return false;
+    if (poly_is_uniform(t, &lo->p)) {
+        if (!poly_expr(t, &lo->p, out))
+            return false;
+        expr_push(arena, out, EXPR_sub, 0);
+    } else if (!poly_is_nonnegative(t, &lo->p, NULL)) {
+        return false;
+    }
+    expr_push(arena, out, EXPR_const, 1);
+    expr_push(arena, out, EXPR_sub, 0);
+    if (step > 1) {
+        expr_push(arena, out, EXPR_const, step);
+        expr_push(arena, out, EXPR_div, 0);
+    }
+    return true;
+}
+
+/* One term, as large as it comes. What is not uniform in it counts from 0 (access_pattern.c sees to it), so that it must have a
+ * factor of at least 0: a number, or what the launch checks. */
+static bool largest_term(struct affine_table *t, const struct term *x, int depth, struct guards *g,
+                         struct expr *out)
 {
     struct arena *arena = t->f->module->arena;
     struct poly p = {.n = 1, .at = {*x}};
     int own = term_atom(t, x);
-    int64_t factor;
+    int64_t factor = 1;
     if (own < 0)
         return poly_expr(t, &p, out);
-    const struct value *v = atom_of(t, own).value;
+    struct atom a = atom_of(t, own);
     p = poly_take(&p, own, &(struct poly){0});
-    if (!v || !v->def || v->def->code != OP_program_id || !poly_const(&p, &factor) || factor < 0)
+    struct expr *sign = poly_const(&p, &factor) ? NULL : guard_new(g);
+    if (sign ? !poly_expr(t, &p, sign) : !poly_const(&p, &factor) || factor < 0)
         return false;
-    expr_push(arena, out, EXPR_grid, op_int(v->def, ATTR_axis));
-    expr_push(arena, out, EXPR_const, 1);
-    expr_push(arena, out, EXPR_sub, 0);
-    if (factor != 1) {
-        expr_push(arena, out, EXPR_const, factor);
-        expr_push(arena, out, EXPR_mul, 0);
+    if (a.kind == ATOM_trips ? !last_trip(t, a.loop, depth, g, out)
+                             : a.kind != ATOM_varying || !largest_value(t, a.value, depth, g, out))
+        return false;
+    if (poly_const(&p, &factor) && factor == 1)
+        return true;
+    bool good = poly_expr(t, &p, out);
+    expr_push(arena, out, EXPR_mul, 0);
+    return good;
+}
+
+static bool largest_expr(struct affine_table *t, const struct poly *p, int depth, struct guards *g,
+                         struct expr *out)
+{
+    struct arena *arena = t->f->module->arena;
+    if (depth > LARGEST_DEPTH_MOST)
+        return false;
+    for (int i = 0; i < p->n; i++) {
+        if (!largest_term(t, &p->at[i], depth, g, out))
+            return false;
+        if (i)
+            expr_push(arena, out, EXPR_add, 0);
     }
+    if (!p->n)
+        expr_push(arena, out, EXPR_const, 0);
     return true;
 }
 
 /* The last index along a dimension of an access to tiles of this type. */
 static bool last_expr(struct affine_table *t, const struct access_dim *d, const struct type *tile,
-                      struct expr *out)
+                      struct guards *g, struct expr *out)
 {
     struct arena *arena = t->f->module->arena;
     if (d->nbounds) {
@@ -72,24 +173,21 @@ static bool last_expr(struct affine_table *t, const struct access_dim *d, const 
         return good;
     }
     expr_push(arena, out, EXPR_const, d->tile_dim < 0 ? 0 : tile->shape[d->tile_dim] - 1);
-    for (int i = 0; i < d->start.n; i++) {
-        if (!largest_expr(t, &d->start.at[i], out))
-            return false;
-        expr_push(arena, out, EXPR_add, 0);
-    }
-    return true;
+    bool good = largest_expr(t, &d->start, 0, g, out);
+    expr_push(arena, out, EXPR_add, 0);
+    return good;
 }
 
 /* Behind the array's last byte. False: nobody knows. */
 static bool end_expr(struct affine_table *t, const struct access *a, const struct op *access,
-                     struct expr *out)
+                     struct guards *g, struct expr *out)
 {
     struct arena *arena = t->f->module->arena;
     const struct type *tile = op_opnd(access, 0)->type;
     if (!base_expr(t, a, out))
         return false;
     for (int d = 0; d < a->ndims; d++) {
-        if (!last_expr(t, &a->dims[d], tile, out) || !poly_expr(t, &a->dims[d].stride, out))
+        if (!last_expr(t, &a->dims[d], tile, g, out) || !poly_expr(t, &a->dims[d].stride, out))
             return false;
         expr_push(arena, out, EXPR_mul, 0);
         expr_push(arena, out, EXPR_add, 0);
@@ -146,14 +244,15 @@ static bool guard_apart(struct affine_table *t, const struct op *load, const str
 {
     struct access to;
     struct arena *arena = t->f->module->arena;
-    struct expr *e = guard_new(g);
-    if (!e || access_of(t, store, &to) || to.base == a->base || to.nguards)
+    struct expr *guard = guard_new(g), e = {0};
+    if (!guard || extents_of(t, store, &to) || to.base == a->base || !guards_of(t, &to, g))
         return false;
-    bool good = base_expr(t, &to, e) && end_expr(t, a, load, e);
-    expr_push(arena, e, EXPR_sub, 0);
-    good = good && base_expr(t, a, e) && end_expr(t, &to, store, e);
-    expr_push(arena, e, EXPR_sub, 0);
-    expr_push(arena, e, EXPR_max, 0);
+    bool good = base_expr(t, &to, &e) && end_expr(t, a, load, g, &e);
+    expr_push(arena, &e, EXPR_sub, 0);
+    good = good && base_expr(t, a, &e) && end_expr(t, &to, store, g, &e);
+    expr_push(arena, &e, EXPR_sub, 0);
+    expr_push(arena, &e, EXPR_max, 0);
+    *guard = e;
     return good && guard_forward(t, &to, g);
 }
 
@@ -205,5 +304,31 @@ bool may_be_written(struct affine_table *t, const struct op *from, const struct 
     func_walk(t->f, visit_write, &w);
     for (int i = 0; i < w.n && !w.unknown; i++)
         w.unknown = !a || !guard_apart(t, load, a, w.stores[i], g);
+    return w.unknown;
+}
+
+/* -- stores of the same loop -- */
+
+static void note_store(struct op *o, void *ctx)
+{
+    struct writes *w = ctx;
+    if (!op_has(o, WRITES))
+        return;
+    if (o->code == OP_store && w->n < GUARDS_MOST)
+        w->stores[w->n++] = o;
+    else
+        w->unknown = true;
+}
+
+bool may_be_written_in_loop(struct affine_table *t, const struct op *load, struct guards *g)
+{
+    struct writes w = {.t = t, .load = load};
+    struct access a;
+    const struct op *loop = load->block->parent;
+    block_walk(loop->regions[0], note_store, &w);
+    if (w.n && !w.unknown)
+        w.unknown = extents_of(t, load, &a) || !guards_of(t, &a, g) || !guard_forward(t, &a, g);
+    for (int i = 0; i < w.n && !w.unknown; i++)
+        w.unknown = !guard_apart(t, load, &a, w.stores[i], g);
     return w.unknown;
 }

@@ -74,6 +74,7 @@ struct pipeline {
     VEC(struct staged) loads;
     struct map slice; /* ops of the body that say where copies read; carried arguments that they need */
     VEC(struct value *) ahead; /* these arguments, in order */
+    bool writes;               /* the loop writes memory: only loads that invariant_loads marked are staged */
     bool fenced;               /* asynchronous units read the ring */
     bool fed;       /* another warp feeds dots here, and one of them may be under way all the time */
     struct op *dot; /* that is done in steps; NULL: none */
@@ -83,9 +84,9 @@ struct pipeline {
 
 /* -- which loads -- */
 
-/* How a load becomes a dot's operand: by casts and the like, or else by arithmetic with others
- * and changes of shape. */
-enum way { BY_CASTS, BY_ARITHMETIC, WAYS };
+/* How a load becomes a dot's operand: by casts and the like, by arithmetic with others and changes of shape, or not at all:
+ * an iteration of a loop with dots waits for its other tiles just the same. */
+enum way { BY_CASTS, BY_ARITHMETIC, OTHERS, WAYS };
 
 static bool passes_on(const struct op *o, enum way way)
 {
@@ -126,6 +127,8 @@ static bool goes_to_dots(const struct op *load, enum way way, const struct value
             fragment = op_result(o);
     }
     *target = buffer ? buffer : all_direct ? fragment : x;
+    if (way == OTHERS)
+        return *target != NULL;
     return all_direct ? *target != NULL : ends_in_dots(x, load->block, way, 0);
 }
 
@@ -168,7 +171,8 @@ static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct st
     struct value *r = op_result(load);
     if (load->code != OP_load || op_int(load, ATTR_volatile) || !type_is_tile(r->type) ||
         type_is_ptr(r->type) || !is_zero(op_opnd(load, 2)) || !goes_to_dots(load, way, &target) ||
-        is_known(p, load) || (p->fed && target->type->kind == TY_shared))
+        is_known(p, load) || (p->fed && target->type->kind == TY_shared) ||
+        (p->writes && !op_int(load, ATTR_invariant)))
         return false;
     const struct layout *ring = target->type->layout;
     int bytes = type_elem_bytes(r->type);
@@ -241,15 +245,28 @@ static void find_slice(struct pipeline *p)
 }
 
 /* Dots of warpgroups and their barriers keep their order, but write nothing. */
-static bool writes_memory(struct pipeline *p)
+static bool is_in_order(const struct op *o)
 {
+    return o->code == OP_wgmma || o->code == OP_dot_wait || o->code == OP_mbar_wait ||
+           o->code == OP_mbar_arrive;
+}
+
+static void look_at_copies(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= o->code == OP_async_copy;
+}
+
+/* False: no copies can be staged in the loop. Groups of copies are counted, and those of a loop inside are others. */
+static bool look_at_body(struct pipeline *p)
+{
+    bool has_dot = false, has_copies = false;
+    block_walk(p->body, look_at_copies, &has_copies);
     for (const struct op *o = p->body->first; o; o = o->next) {
         p->fed |= o->code == OP_mbar_wait;
-        if (op_may_write(o) && o->code != OP_wgmma && o->code != OP_dot_wait && o->code != OP_mbar_wait &&
-            o->code != OP_mbar_arrive)
-            return true;
+        p->writes |= op_may_write(o) && !is_in_order(o);
+        has_dot |= o->code == OP_dot || o->code == OP_wgmma;
     }
-    return false;
+    return has_dot && !has_copies;
 }
 
 /* -- steps of a dot -- */
@@ -319,13 +336,26 @@ static struct value *load_step(struct pipeline *p, struct builder *b, struct val
 
 /* -- the plan -- */
 
+struct bytes {
+    const struct pipeline *p;
+    const struct staged *more; /* besides p->loads */
+    int64_t n;
+};
+
+/* Does o read a staged load? Then it reads the ring. */
+static bool reads_ring(const struct bytes *x, const struct op *o)
+{
+    const struct op *load = op_opnd(o, 0) ? op_opnd(o, 0)->def : NULL;
+    return load && (load == x->more->load || is_known(x->p, load));
+}
+
 static void count_bytes(struct op *o, void *ctx)
 {
-    int64_t *bytes = ctx;
-    if (o->code == OP_shared_alloc || o->code == OP_to_shared)
-        *bytes += buffer_bytes(op_result(o)->type);
-    else if (convert_is_shared(o))
-        *bytes += type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type);
+    struct bytes *x = ctx;
+    if (o->code == OP_shared_alloc || (o->code == OP_to_shared && !reads_ring(x, o)))
+        x->n += buffer_bytes(op_result(o)->type);
+    else if (convert_is_shared(o) && !reads_ring(x, o))
+        x->n += type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type);
 }
 
 /* Is there shared memory for this ring too? Half of it, so that two CTAs fit on an SM; if they do
@@ -335,8 +365,9 @@ static bool has_room(const struct pipeline *p, const struct staged *x)
     const struct params *params = p->s->module->params;
     const int64_t all = p->s->func->target->smem_bytes, reserve = all / params->pipeline_loops_reserve_part,
                   share = all * params->pipeline_loops_shared_percent / 100;
-    int64_t others = 0;
-    func_walk(p->s->func, count_bytes, &others);
+    struct bytes bytes = {.p = p, .more = x};
+    func_walk(p->s->func, count_bytes, &bytes);
+    int64_t others = bytes.n;
     for (int i = 0; i < p->loads.n; i++)
         others += buffer_bytes(p->loads.at[i].ring_type);
     return others + buffer_bytes(x->ring_type) <= (others > share ? all - reserve : share);
@@ -348,7 +379,7 @@ static bool plan(struct pipeline *p)
     p->nstages = opt_stages(p->s->func, p->loop);
     if (p->nstages < 2 || !target_has(p->s->func->target, HAS_cp_async) ||
         !value_const_int(op_opnd(p->loop, 2), &p->step) || p->step == 0 ||
-        llabs(p->step) > INT32_MAX / p->nstages || writes_memory(p))
+        llabs(p->step) > INT32_MAX / p->nstages || !look_at_body(p))
         return false;
     for (enum way way = BY_CASTS; way < WAYS; way++)
         for (struct op *o = p->body->first; o; o = o->next) {

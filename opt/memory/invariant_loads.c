@@ -1,0 +1,61 @@
+/* invariant_loads.c: mark loads of loops with dots whose memory no store of the loop writes.
+ *
+ *     for %k ... {                                       guard: New and W are apart
+ *       %w = load %W + ...                               for %k ... {
+ *       %d = dot %w, ...                         =>        %w = load %W + ... invariant=1
+ *       store %New + ..., %d                               %d = dot %w, ...
+ *     }                                                    store %New + ..., %d
+ *
+ * pipeline_loops.c then copies such tiles iterations ahead, past the stores. Different parameters may point to the
+ * same array: a guard lets the launch compare the ranges of bytes that the load and each store reach (alias.c), and
+ * where ranges overlap, the launch takes the kernel without this pass. Loads of loops without stores need no mark.
+ * Needs: traced ops. */
+#include "opt/analysis/affine.h"
+#include "opt/passes.h"
+
+#include "ir/target/target.h"
+
+struct contents {
+    bool dot, writes;
+};
+
+static void look(struct op *o, void *ctx)
+{
+    struct contents *c = ctx;
+    c->dot |= o->code == OP_dot;
+    c->writes |= op_has(o, WRITES);
+}
+
+static void mark(struct affine_table *t, struct op *loop)
+{
+    struct contents c = {0};
+    struct block *body = loop->regions[0];
+    block_walk(body, look, &c);
+    if (!c.dot || !c.writes || opt_stages(t->f, loop) < 2)
+        return;
+    for (struct op *o = body->first; o; o = o->next) {
+        struct guards g = {0};
+        if (o->code != OP_load || op_int(o, ATTR_volatile))
+            continue;
+        if (may_be_written_in_loop(t, o, &g)) {
+            opt_explain(t->f, o, "%%%s is not loaded ahead: the loop may write there", op_result(o)->name);
+            continue;
+        }
+        op_set_int(o, ATTR_invariant, 1);
+        guards_add(t->f, &g);
+        opt_explain(t->f, o, "no store of the loop writes what %%%s reads; the launch compares addresses",
+                    op_result(o)->name);
+    }
+}
+
+static void visit(struct op *o, void *ctx)
+{
+    if (o->code == OP_for)
+        mark(ctx, o);
+}
+
+void opt_invariant_loads(struct func *f)
+{
+    if (f->target && target_has(f->target, HAS_cp_async))
+        func_walk(f, visit, affine_new(f));
+}
