@@ -1,5 +1,5 @@
-# The part of the library that is written in the language itself. A row of builtins.h names each function; ops of its body
-# stand at the place of the user's call. Each section is a module, read when one of its functions is first needed.
+# prelude.py: the functions of the library that are written in the language itself. A row of builtins.h names each function;
+# the ops of its body get the place of the user's call. Each section is a module, which is read when it is first needed.
 
 # -- combine functions of reductions and scans --
 import triton
@@ -36,7 +36,7 @@ def _or_combine(a, b):
     return a | b
 
 
-# Of equal values the one with the smaller index wins.
+# Of equal values, the one with the smaller index is the result.
 @triton.jit
 def _argmax_combine_left(v1, i1, v2, i2):
     first = (v1 > v2) | ((v1 == v2) & (i1 < i2))
@@ -83,7 +83,7 @@ def softmax(x, dim, keep_dims, ieee_rounding):
     return tl.fdiv(num, den, ieee_rounding)
 
 
-# Indices of a size_i by size_j matrix in row-major order become those of groups of size_g rows, column by column.
+# Converts row-major indices of a size_i by size_j matrix to an order by groups of size_g rows, column by column.
 @triton.jit
 def swizzle2d(i, j, size_i, size_j, size_g):
     ij = i * size_j + j
@@ -225,13 +225,13 @@ def randn4x(seed, offset, n_rounds):
     return n0, n1, n2, n3
 
 
-# -- sorting: bitonic networks along the last of the dimensions, all rows as one --
+# -- sorting: bitonic networks along the last dimension, all rows at once --
 import triton
 import triton.language as tl
 
 
-# Pairs whose indices differ in bit j change places where they are out of order: descending where bit i is set or, where i is
-# None, everywhere or nowhere. An element's partner is what both have, less its own: exclusive or is plus and minus.
+# Swaps pairs whose indices differ in bit j if they are out of order: descending where bit i is set or, if i is None,
+# everywhere or nowhere. An element's partner is the exclusive or of the pair and the element, as integers.
 @triton.jit
 def exchange(x, j, i, descending):
     shape: tl.constexpr = (x.numel >> (j + 1), 2, 1 << j)
@@ -249,7 +249,7 @@ def exchange(x, j, i, descending):
     return tl.where(tl.where(turned, x < partner, x > partner), partner, x)
 
 
-# Bitonic blocks of 2^(i+1) become sorted ones.
+# Sorts bitonic blocks of 2^(i+1) elements.
 @triton.jit
 def merge(x, i, alternate, descending):
     for j in tl.static_range(i, -1, -1):
@@ -257,7 +257,7 @@ def merge(x, i, alternate, descending):
     return x
 
 
-# Of two sorted blocks side by side, one ascending and one descending, the better ones of each pair are the best, and bitonic.
+# Of two adjacent sorted blocks, one ascending and one descending, the winners of all pairs are the best half, in bitonic order.
 @triton.jit
 def halve(x, log_k, descending):
     half: tl.constexpr = x.numel >> 1
@@ -296,7 +296,7 @@ def polynomial(x, c):
     return y
 
 
-# The first n items of w, or those that follow `by` items later where i has that bit.
+# The first n items of w; where i has the bit `by`, the n items that begin `by` items later.
 @triton.jit
 def later(w, i, by, n):
     chosen = ()
@@ -305,8 +305,8 @@ def later(w, i, by, n):
     return chosen + w[n:]
 
 
-# The bits of 2/pi that, times the 53-bit integer m of |x| = m 2^e, give |x| / (pi/2) modulo 4 to 190 bits: the quarter, and
-# what is over it, from -1/2 to 1/2 of one.
+# Multiplies the 53-bit integer m of |x| = m 2^e by those bits of 2/pi that give |x| / (pi/2) modulo 4 to 190 bits: the
+# quarter, and the rest from -1/2 to 1/2.
 @triton.jit
 def far_quarter(x):
     bits = x.to(tl.uint64, bitcast=True)
@@ -339,7 +339,7 @@ def far_quarter(x):
     return tl.where(x < 0, -q, q), tl.where((x < 0) != (flip < 0), -r, r)
 
 
-# x = q pi/2 + r with |r| at most pi/4. A block in which an element is large pays for it.
+# x = q pi/2 + r with |r| at most pi/4. Only a block with a large element executes the slow path.
 @triton.jit
 def quarter(x):
     k = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
@@ -373,7 +373,7 @@ def sine(x, more):
     return tl.where((q & 2) == 0, y, -y)
 
 
-# 1 - z/2 + z^2 p, with what the rounding of 1 - z/2 lost.
+# 1 - z/2 + z^2 p, plus the rounding error of 1 - z/2.
 @triton.jit
 def cosine_of(z, p):
     h = 0.5 * z
@@ -402,7 +402,7 @@ def erfcx_f64(x):
     return polynomial((x - 3.0) / (x + 3.0), c) / (1.0 + 2.0 * x)
 
 
-# Below 1 odd powers of x; above, 1 less erfc, which is nothing from 6 on.
+# Below 1 a polynomial in odd powers of x; above, 1 - erfc, which is 1 from 6 on.
 @triton.jit
 def erf_f64(x):
     c: tl.constexpr = (-7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07, 1.6447424703317362e-06,
@@ -413,7 +413,7 @@ def erf_f64(x):
     return tl.where(tl.abs(x) >= 1.0, tl.where(x < 0.0, -far, far), x + x * polynomial(x * x, c))
 
 
-# exp(-x^2), with what the rounding of x^2 lost.
+# exp(-x^2), corrected by the rounding error of x^2.
 @triton.jit
 def gauss(x):
     s = x * x
@@ -443,7 +443,7 @@ def libdevice_erfcx(x):
     return tl.where(tl.abs(w) < 0.5, e * (1.0 - erf_f64(w)), tl.where(w == w, y, w)).to(x.dtype)
 
 
-# erfc(-x / sqrt 2) / 2, where erfc falls steeply with what the rounding of its argument lost.
+# erfc(-x / sqrt 2) / 2; where erfc is steep, corrected by the rounding error of its argument.
 @triton.jit
 def libdevice_normcdf(x):
     w = -x.to(tl.float64)
@@ -454,7 +454,7 @@ def libdevice_normcdf(x):
     return (0.5 * tl.where((u > 1.0) & (u < 30.0), y - 2.0 * u * rest * y, y)).to(x.dtype)
 
 
-# The y > 0 with erf(y) = a and erfc(y) = c: a guess that is right to 1 in 500, and steps of Halley's.
+# The y > 0 with erf(y) = a and erfc(y) = c: a guess with an error of 1 in 500, then steps of Halley's method.
 @triton.jit
 def inverse(a, c):
     w = tl.log(c) + tl.log(1.0 + a)
@@ -539,7 +539,7 @@ def libdevice_llround(x):
     return libdevice_round(x).to(tl.int64)
 
 
-# b^x of x = n log_b 2 + r, where log_b 2 = high + low: 2^n in two steps, of which the second one may round.
+# b^x for x = n log_b 2 + r, where log_b 2 = high + low: multiplies by 2^n in two steps, of which only the second may round.
 @triton.jit
 def power(x, log2_b, high, low):
     n = libdevice_rint(tl.minimum(tl.maximum(x * log2_b, -1100.0), 1100.0))
@@ -583,7 +583,7 @@ def libdevice_log10(x):
     return tl.log2(x) * 0.3010299956639812
 
 
-# Near 0 the Taylor series, which exp(x) - 1 would lose to cancellation.
+# Near 0 by the Taylor series, since exp(x) - 1 would cancel.
 @triton.jit
 def libdevice_expm1(x):
     p = x * 0.0 + 1.0 / 18
@@ -592,7 +592,7 @@ def libdevice_expm1(x):
     return tl.where(tl.abs(x) < 0.5, x * (1.0 + x * p), tl.exp(x) - 1.0)
 
 
-# log(u) / (u - 1) is right for the u that 1 + x was rounded to.
+# log(u) / (u - 1) is accurate for u, the rounded 1 + x.
 @triton.jit
 def libdevice_log1p(x):
     u = 1.0 + x
@@ -685,7 +685,7 @@ def libdevice_hypot(x, y):
     return tl.where(big == float("inf"), big, big * tl.sqrt(1.0 + r * r))
 
 
-# The sign follows odd integer exponents of negative bases; other exponents of these have no result.
+# Negative bases give negative results for odd integer exponents, and NaN for exponents that are not integers.
 @triton.jit
 def libdevice_pow(x, y):
     y = y.to(x.dtype)
@@ -708,7 +708,7 @@ import triton
 import triton.language as tl
 
 
-# Pairs of 4-bit floats in bytes, side by side; an f32 whose exponent and mantissa begin with their bits is 2^126 times less.
+# Unpacks pairs of 4-bit floats from bytes; an f32 whose exponent and mantissa begin with their bits is too small by 2^126.
 @triton.jit
 def unpack_e2m1(x):
     y = tl.interleave(x & 15, x >> 4).to(tl.int32)
@@ -766,7 +766,7 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 
-# Of 0 to 1: pi/4 plus that of (t - 1) / (t + 1) from tan(pi/8) on.
+# atan of 0 to 1: from tan(pi/8) on it is pi/4 + atan((t - 1) / (t + 1)).
 @triton.jit
 def atan_of(t):
     far = t > 0.41421356237309503
@@ -812,7 +812,7 @@ def libdevice_acos(x):
     return 2.0 * libdevice.atan2(tl.sqrt_rn(1.0 - x), tl.sqrt_rn(1.0 + x))
 
 
-# A step of Newton's after a guess by logarithms, the cube to twice the precision; small x are multiplied by 2^72 before.
+# One step of Newton's method after a guess by logarithms, with the cube to twice the precision; small x are scaled by 2^72.
 @triton.jit
 def libdevice_cbrt(x):
     a = tl.abs(x)
@@ -902,7 +902,7 @@ def libdevice_nextafter(x, y):
     return tl.where(x == y, y, tl.where((x != x) | (y != y), x + y, next_))
 
 
-# 2^n, of an n that gives no subnormal.
+# 2^n for an n whose result is not subnormal.
 @triton.jit
 def power_of_2(n, dtype):
     if dtype == tl.float32:
@@ -911,7 +911,7 @@ def power_of_2(n, dtype):
         return ((n.to(tl.int64) + 1023) << 52).to(tl.float64, bitcast=True)
 
 
-# In three steps where one does not do; only the last one rounds.
+# In three steps where one does not suffice; only the last one rounds.
 @triton.jit
 def libdevice_ldexp(x, n):
     most: tl.constexpr = 120 if x.dtype == tl.float32 else 1000
@@ -944,7 +944,7 @@ def libdevice_rsqrt_rn(x):
     return (1.0 / tl.sqrt(x.to(tl.float64))).to(tl.float32)
 
 
-# A product that is not fused with a sum behind it, and a sum that is not with a product before it.
+# A product that is not contracted with a following sum, and a sum that is not contracted with a preceding product.
 @triton.jit
 def libdevice_mul_rn(x, y):
     return tl.fma(x, y, tl.full(x.shape, -0.0, x.dtype))
@@ -1002,8 +1002,8 @@ def lgamma_factor(x):
     return tl.where(x < 2.0, polynomial(low, x - 1.5), polynomial(high, x - 2.5))
 
 
-# Of x > 0: below 13 by x gamma(x) = gamma(x + 1) from a number between 1 and 3, whose logarithm has factors that are
-# exact; above by Stirling's series. Of others by the reflection gamma(x) gamma(-x) = -pi / (x sin(pi x)).
+# For x > 0: below 13 by x gamma(x) = gamma(x + 1) from a number between 1 and 3, whose logarithm has exact factors;
+# above by Stirling's series. For other x by the reflection gamma(x) gamma(-x) = -pi / (x sin(pi x)).
 @triton.jit
 def lgamma_f64(x):
     a = tl.abs(x)
@@ -1024,8 +1024,8 @@ def lgamma_f64(x):
     return tl.where((x < 0.0) & (a > 1e-17), reflected, r)
 
 
-# Lanczos' approximation: gamma(z) = (v / e)^(z - 1/2) n(z) / d(z) with v = z + 5.52468...; the whole powers are products of
-# pairs of numbers, of which the second is what the first lacks. Of x < 0 by -pi / (x sin(pi x) gamma(-x)).
+# Lanczos' approximation: gamma(z) = (v / e)^(z - 1/2) n(z) / d(z) with v = z + 5.52468...; integer powers are products of
+# pairs of numbers, the second of which is the rounding error of the first. For x < 0 by -pi / (x sin(pi x) gamma(-x)).
 @triton.jit
 def tgamma_f64(x):
     n: tl.constexpr = (56906521.913471565, 103794043.11634454, 86363131.2881386, 43338889.32467614, 14605578.087685067,
@@ -1087,14 +1087,14 @@ def polynomial(c: tl.constexpr, t):
     return r
 
 
-# log(x / z), z in two parts, of which the second is what the first lacks; right also where x is near z.
+# log(x / z), accurate also for x near z; z is given in two parts, the second of which is the rounding error of the first.
 @triton.jit
 def log_ratio(x, z: tl.constexpr, low: tl.constexpr, log_z: tl.constexpr):
     near = libdevice.log1p((x - z - low) * (1.0 / z))
     return tl.where((x > 0.5 * z) & (x < 2.0 * z), near, tl.log(x) - log_z)
 
 
-# Of x >= 8: sqrt(2 / (pi x)) times p cos(t) - q sin(t), and p sin(t) + q cos(t), with t = x - pi / 4.
+# For x >= 8: sqrt(2 / (pi x)) times p cos(t) - q sin(t), and p sin(t) + q cos(t), with t = x - pi / 4.
 @triton.jit
 def far_0(x, is_y: tl.constexpr):
     p: tl.constexpr = (0.9994572757882519, -0.0005363673192130031, 6.137416080162966e-06, -2.0527448162213505e-07,
@@ -1114,7 +1114,7 @@ def far_0(x, is_y: tl.constexpr):
     return tl.where(x == float("inf"), 0.0, r * tl.sqrt(0.3183098861837907 / x))
 
 
-# Of x >= 8: sqrt(2 / (pi x)) times p cos(t) - q sin(t), and p sin(t) + q cos(t), with t = x - 3 pi / 4.
+# For x >= 8: sqrt(2 / (pi x)) times p cos(t) - q sin(t), and p sin(t) + q cos(t), with t = x - 3 pi / 4.
 @triton.jit
 def far_1(x, is_y: tl.constexpr):
     p: tl.constexpr = (1.0009070262780821, 0.0008988049416705562, -7.959694698494747e-06, 2.4536766228894186e-07,
@@ -1177,7 +1177,7 @@ def j1_of(a):
     return tl.where(a < 8.0, near, far_1(tl.where(a < 8.0, 8.0, a), False))
 
 
-# 2 / pi log(x / z) j0(x), and what is left of the zero z of y0.
+# 2 / pi log(x / z) j0(x) plus the remaining function, for the zero z of y0.
 @triton.jit
 def y0_near(x, j, c: tl.constexpr, low: tl.constexpr, high: tl.constexpr, z: tl.constexpr, rest: tl.constexpr, log_z: tl.constexpr):
     t = (x * x - low) * (2.0 / (high - low)) - 1.0
@@ -1236,7 +1236,7 @@ def y1_of(a):
     return tl.where(a < 0.0, float("nan"), tl.where(a < 8.0, near, far_1(tl.where(a < 8.0, 8.0, a), True)))
 
 
-# Series below 8; above exp(a) / sqrt(a) times a function of 1 / a, the power in halves, of which each is a number.
+# Below 8 a series; above, exp(a) / sqrt(a) times a function of 1 / a, with exp(a) as two factors, since it may overflow.
 @triton.jit
 def modified(a, low: tl.constexpr, high: tl.constexpr):
     half = a * 0.5
@@ -1306,7 +1306,8 @@ def libdevice_y1(x):
     return y1_of(x.to(tl.float64)).to(x.dtype)
 
 
-# Up from orders 0 and 1 where that is stable; else down from a far order, scaled so that the even orders sum to 1.
+# Recurrence upwards from orders 0 and 1 where that is stable; else downwards from a high order, scaled so that the even
+# orders sum to 1.
 @triton.jit
 def jn_scalar(n, x, j0, j1):
     if n < 2 or x == 0.0:

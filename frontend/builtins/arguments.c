@@ -1,5 +1,5 @@
-/* arguments.c: the arguments of builtins as what they must be: constants, types, shapes, axes, tensors. Each
- * function reports what it finds instead, at the argument's place. */
+/* arguments.c: how arguments of builtins are converted to constants, types, shapes, axes or tensors. Each
+ * function reports an argument of another kind at its place. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>

@@ -1,20 +1,21 @@
-/* block.c: block pointers and tensor descriptors (language.md 5.6, 5.7): boxes
- * that move over an array.
+/* block.c: block pointers and tensor descriptors, which are boxes that move over an array, and the accesses
+ * through them.
  *
  *     p = tl.make_block_ptr(A, (M, K), (sm, 1), (m, 0), (64, 32), (1, 0))    the tuple (A, (M, K), (sm, 1), (64, 32), (m, 0))
  *     tl.load(p, boundary_check=(0,))        the pointers A + m sm + 0 + i0 sm + i1, the mask 0 <= m + i0 < M
  *     d.load([m, k])                         the same of a descriptor: every dimension is checked
  *
- * Both are tuples of a class (value.h), so that loops, branches and calls carry them as they do tuples.
- * Whatever reads or writes through them is addresses and a mask like any other, of which passes make boxes
- * again. What does not depend on where the box is stays apart from what does: loops compute it once. */
+ * Both are tuples with a class (value.h), so that loops, branches and calls carry them as they carry tuples.
+ * Accesses through them become addresses and a mask like all others; passes turn these into TMA copies. The
+ * parts that do not depend on the box's position are computed separately, so that they can be hoisted out of
+ * loops. */
 #include "frontend/builtins/handlers.h"
 #include "frontend/python/python.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The last is a block pointer's offsets; of a descriptor, how it pads. */
+/* The last member is a block pointer's offsets, or a descriptor's padding. */
 enum { BOX_base, BOX_shape, BOX_strides, BOX_block, BOX_last, BOX_count };
 
 static const struct obj block_pointer_class = {.kind = OBJ_class, .class.name = "block_pointer"};
@@ -47,7 +48,7 @@ static struct obj *cast_index(struct eval *e, struct obj *x, enum dtype d, struc
     return tensor_cast(e, x, lang_number(e, d, false), ROUND_none, false, at);
 }
 
-/* An integer: signed, of 32 or 64 bits; constants stay what they are. */
+/* An integer: signed, of 32 or 64 bits; constants stay constants. */
 static struct obj *as_index(struct eval *e, struct obj *x, const char *what, struct loc at)
 {
     bool is_number = x->kind == OBJ_int || x->kind == OBJ_bool;
@@ -87,7 +88,7 @@ static struct obj *arg_indices(struct eval *e, struct obj *x, int n, const char 
     return out;
 }
 
-/* As arg_indices; tensors all, for loops to carry. */
+/* As arg_indices, but all become tensors, which loops can carry. */
 static struct obj *arg_offsets(struct eval *e, struct obj *x, int n, struct loc at)
 {
     struct obj *out = arg_indices(e, x, n, "offsets", at);
@@ -114,7 +115,7 @@ static bool arg_base(struct eval *e, struct obj *x, const struct args *call)
     return fits;
 }
 
-/* The padding's element; NULL: an error is reported. */
+/* The padding's value; NULL: an error is reported. */
 static struct obj *arg_padding(struct eval *e, struct obj *x, const struct lang_type *elem, struct loc at)
 {
     static const char *const words[] = {"", "zero", "nan", NULL};
@@ -143,7 +144,7 @@ struct obj *descriptor_new(struct eval *e, struct obj *const *fields)
     return box_new(e, &descriptor_class, fields);
 }
 
-/* The fields that both have, from the arguments base, shape, strides and, at[3], block_shape. */
+/* The fields that both kinds have, from the arguments base, shape, strides and, at[3], block_shape. */
 static bool arg_array(struct eval *e, struct obj *const *at, struct obj *block, const struct args *call,
                       int block_at, struct obj **fields)
 {
@@ -211,7 +212,7 @@ struct obj *builtin_advance(struct eval *e, struct obj **args, const struct args
     for (int d = 0; d < box_rank(p); d++) {
         int64_t n;
         struct obj *sum = p->seq.at[BOX_last]->seq.at[d];
-        /* What stays is nothing for loops to carry. */
+        /* An offset that does not move stays a constant, which loops need not carry. */
         if (!obj_as_int(by->seq.at[d], &n) || n != 0)
             sum = tensor_binary(e, OPER_add, sum, by->seq.at[d], call->loc);
         if (is_error(sum))
@@ -259,7 +260,7 @@ static bool fits_32_bits(const struct obj *stride, int64_t n)
     return obj_as_int(stride, &by) && !__builtin_mul_overflow(by, n, &product) && product == (int32_t)product;
 }
 
-/* How far from the array's start the index x is along a dimension. */
+/* The distance of index x from the array's start along a dimension. */
 static struct obj *distance(struct eval *e, struct obj *x, struct obj *stride, int64_t most, struct loc at)
 {
     int64_t by;
@@ -283,8 +284,8 @@ static struct obj *is_inside(struct eval *e, struct obj *index, struct obj *size
     return tensor_binary(e, OPER_bitand, low, tensor_compare(e, OPER_lt, index, size, at), at);
 }
 
-/* The pointers of a box, and in the dimensions that are checked the mask of what is inside of the array
- * (NULL: none are). An offset that is a 1-D tensor is the indices themselves. */
+/* The pointers of a box, and, for the dimensions that are checked, the mask of the elements inside the array
+ * (NULL: no dimension is checked). An offset that is a 1-D tensor is the indices themselves. */
 static void find_box(struct eval *e, const struct obj *box, struct obj *const *offsets, unsigned checked,
                      struct loc at, struct obj **ptrs, struct obj **mask)
 {
@@ -364,7 +365,7 @@ static struct obj *arg_descriptor(struct eval *e, struct obj *x, const struct ar
     return NULL;
 }
 
-/* Where a block of a descriptor lies; false: an error is reported. */
+/* The position of a block of a descriptor; returns false if it reported an error. */
 static bool find_block(struct eval *e, struct obj *x, struct obj *offsets, const struct args *call, int i,
                        struct obj **ptrs, struct obj **mask)
 {
@@ -397,7 +398,7 @@ struct obj *builtin_descriptor_load(struct eval *e, struct obj **args, const str
                                                                   : obj_error;
 }
 
-/* The value for pointers of equal shape, cast to what they point to; NULL: an error is reported. */
+/* The value for pointers of equal shape, cast to the pointee's type; NULL: an error is reported. */
 static struct obj *arg_block_value(struct eval *e, struct obj *x, const struct obj *ptrs,
                                    const struct args *call, int i)
 {
@@ -441,7 +442,7 @@ struct obj *builtin_descriptor_atomic(struct eval *e, struct obj **args, const s
     return value && !is_error(atomic_update(e, rest, call, true)) ? obj_none : obj_error;
 }
 
-/* Rows of a matrix by their indices, and columns from y on. */
+/* The rows of a matrix with the given indices, and its columns from y on. */
 static bool find_rows(struct eval *e, struct obj *x, struct obj *rows, struct obj *y, const struct args *call,
                       int i, struct obj **ptrs, struct obj **mask)
 {

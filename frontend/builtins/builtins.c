@@ -1,7 +1,7 @@
-/* builtins.c: triton and its submodules: which names they have, and members of types.
+/* builtins.c: which names triton and its submodules have, and which members types have.
  *
- * A module has no names until somebody asks: `find` looks the name up in the table (builtins.h)
- * and makes the object. */
+ * A module creates its names when they are first used: `find` looks the name up in the table (builtins.h) and
+ * makes the object. */
 #include "frontend/builtins/handlers.h"
 #include "frontend/python/python.h"
 
@@ -71,7 +71,7 @@ static const struct row rows[] = {
 };
 enum { NROWS = sizeof rows / sizeof *rows };
 
-/* A row's builtin is its first member. */
+/* The builtin is the row's first member. */
 static struct obj *run_row(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct row *r = (const struct row *)(const void *)call->callee;
@@ -157,7 +157,7 @@ static struct obj *find_nan_word(struct eval *e, const struct obj *module, const
     return strcmp(name, "NONE") == 0 || strcmp(name, "ALL") == 0 ? obj_cstr(e, name) : NULL;
 }
 
-/* What is no function. */
+/* The names that are not functions. */
 static struct obj *find_value(struct eval *e, unsigned where, const char *name)
 {
     if (where & IN_tl) {
@@ -268,7 +268,7 @@ static int64_t type_numel(const struct lang_type *t)
     return n;
 }
 
-/* Bits of the mantissa that are stored, and the exponent's bias. */
+/* The stored bits of the mantissa, and the exponent's bias. */
 static const struct {
     int mantissa, bias;
 } float_shape[DT_count] = {
@@ -350,7 +350,7 @@ bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct
     case CLASS_tensor: return x->kind == OBJ_tensor || is_block_pointer(x);
     case CLASS_tuple: return x->kind == OBJ_tuple && !is_box(x);
     case CLASS_tensor_descriptor: return is_box(x) && !is_block_pointer(x);
-    /* Python's functions in a kernel get what constants hold. */
+    /* Python functions that a kernel calls get the constants' values. */
     case CLASS_constexpr: return x->is_constexpr && !e->trace;
     case CLASS_dtype: return kind >= 0 && kind != LT_const;
     case CLASS_pointer_type: return kind == LT_ptr;

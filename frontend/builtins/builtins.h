@@ -5,12 +5,11 @@
  *   where       tl: tl.NAME. method: also x.NAME on tensors. math: these and tl.math.NAME. constant: tl.NAME,
  *               also usable outside of kernels. only_method: x.NAME alone. type: NAME of dtypes. libdevice,
  *               cuda, triton: their modules. descriptor: x.NAME on tensor descriptors. core: tl.core and
- *               tl.standard alone. bare: without a module, in kernels. hidden: by us only.
+ *               tl.standard alone. bare: without a module, in kernels. hidden: only neso's own code.
  *   parameters  a Python parameter list (value.h, struct builtin)
  *   handler     the C function builtin_HANDLER; `prelude`: the function of prelude.py that data names, or that
  *               has the name itself; `unsupported`: a located error
- *   data        a word for the handler: an op of the IR, say
- */
+ *   data        a word for the handler: an op of the IR, for example */
 
 /* -- the program, creation -- */
 ROW(tl,        program_id,    "axis",                              program_index, "program_id")

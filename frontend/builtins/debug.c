@@ -1,5 +1,5 @@
-/* debug.c: loops' ranges, promises to the optimizer, prints and assertions
- * (language.md 4.2, 5.15). */
+/* debug.c: builtins for ranges of loops, promises to the optimizer, prints, assertions and inline
+ * assembly. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
@@ -113,7 +113,7 @@ struct obj *builtin_debug_barrier(struct eval *e, struct obj **args, const struc
 
 /* -- at compile time -- */
 
-/* A tensor shows as its type: "int32[]", "fp32[constexpr[4], constexpr[8]]". */
+/* A tensor prints as its type: "int32[]", "fp32[constexpr[4], constexpr[8]]". */
 static void show(struct eval *e, struct obj *x, struct text *out)
 {
     if (x->kind != OBJ_tensor) {
@@ -167,7 +167,7 @@ struct obj *builtin_static_assert(struct eval *e, struct obj **args, const struc
 
 /* -- at run time -- */
 
-/* The prefix as it is printed: "x" gives " x: ". */
+/* The prefix as it is printed: " x: " for "x". */
 static const char *printed_prefix(struct eval *e, const char *s, bool has_operands)
 {
     struct text t;
@@ -197,8 +197,8 @@ static bool is_ascii(const struct obj *x)
     return true;
 }
 
-/* Unsigned values are widened where the IR has a wider type, since it keeps no signs; for
- * 64 bits the op says it. */
+/* Unsigned values are widened if the IR has a wider type, since its types have no signedness; for 64 bits the
+ * op has an attribute. */
 static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -235,7 +235,7 @@ struct obj *builtin_device_print(struct eval *e, struct obj **args, const struct
     return obj_none;
 }
 
-/* Typed always, but code only in debug mode. */
+/* The arguments are always checked, but code is made only in debug mode. */
 struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct lang_type *i1 = lang_number(e, DT_i1, true);
@@ -259,7 +259,7 @@ struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struc
 
 /* -- inline assembly -- */
 
-/* The next `n` constraints; NULL: one is not a register that holds so many bits. Blanks may stand around them. */
+/* Skips `n` constraints, with blanks around them; NULL: one is not a register of so many bits. */
 static const char *skip_constraints(const char *s, int n, bool is_result, int bits)
 {
     for (; n > 0 && s; n--) {
@@ -305,7 +305,7 @@ static bool is_asm_type(struct eval *e, const struct lang_type *t, struct loc at
 
 enum { ASM_RESULTS = 8, ASM_OPNDS = 16 };
 
-/* The items of a list or tuple, or the one that is none. */
+/* The items of a list or tuple; or the object itself as the only item. */
 static int items_of(struct obj **x, struct obj ***items)
 {
     int n = 1;
@@ -315,7 +315,7 @@ static int items_of(struct obj **x, struct obj ***items)
     return n;
 }
 
-/* The operands in one shape; -1: an error is reported. */
+/* The operands, broadcast to one shape; -1: an error is reported. */
 static int asm_operands(struct eval *e, struct obj **items, const struct args *call, struct obj **x)
 {
     struct loc at = arg_loc(call, 2, "args");

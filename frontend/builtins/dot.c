@@ -1,10 +1,10 @@
-/* legalize_dot.c: tl.dot (language.md 5.11): which operands go together, what accumulates in what.
+/* dot.c: tl.dot: which operand types it accepts, and in which type it accumulates.
  *
  *     tl.dot(a, b)          %dot = dot %a, %b, %zero precision=tf32
  *     tl.dot(a, b, acc)     %dot = dot %a, %b, %acc
  *
- * A sum of f16 that is asked for in f16 is accumulated in f16 tiles; who lowers it may keep it
- * in f32 until the end. */
+ * If the program asks for f16 results, the accumulator is an f16 tile; lowering may keep it in f32 until the
+ * end. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
@@ -60,7 +60,7 @@ static bool check_types(struct eval *e, const struct dot *d, const struct args *
     return false;
 }
 
-/* What operands of type t may accumulate in. */
+/* May operands of type t accumulate in type `out`? */
 static bool can_give(const struct lang_type *t, const struct lang_type *out)
 {
     if (is_int_type(t))
@@ -70,7 +70,7 @@ static bool can_give(const struct lang_type *t, const struct lang_type *out)
     return is_dtype(out, DT_f32) || (is_dtype(out, DT_f16) && (is_dtype(t, DT_f16) || is_fp8_type(t)));
 }
 
-/* The type of the result: fixed by the operands, or out_dtype, the accumulator's type, f32. */
+/* The result's type: the operands fix it, or it is out_dtype, the accumulator's type, or f32. */
 static bool find_out_type(struct eval *e, struct dot *d, struct obj *asked, const struct obj *acc,
                           const struct args *call)
 {
@@ -104,7 +104,7 @@ static const char *lower_case(struct eval *e, const char *s)
     return copy;
 }
 
-/* allow_tf32 as it was given: False, None mean ieee, True tf32; input_precision None is the default. */
+/* allow_tf32 False and None mean ieee, True means tf32; input_precision None means the default. */
 static bool find_precision(struct eval *e, struct dot *d, struct obj *precision, struct obj *allow_tf32,
                            const struct args *call)
 {
@@ -146,7 +146,7 @@ static bool find_limit(struct eval *e, struct dot *d, struct obj *limit, const s
     return true;
 }
 
-/* The accumulator, zeros where none is given; NULL: an error is reported. */
+/* The accumulator, or zeros; NULL: an error is reported. */
 static struct obj *find_acc(struct eval *e, const struct dot *d, struct obj *acc, const struct args *call)
 {
     const struct lang_type *t = lang_block(e, d->out, d->rank, d->shape);

@@ -1,8 +1,8 @@
-/* math.c: elementwise mathematics, selection, minimum and maximum (language.md 5.3, 5.4, 5.14).
+/* math.c: builtins for elementwise mathematics, selection, minimum and maximum.
  *
  *     tl.exp(x)          exp, of f32 and f64 only
- *     tl.maximum(a, b)   numbers become tensors, bf16 becomes f32, then the types meet, then max
- *     tl.where(c, x, y)  x and y meet by 3.1, c is broadcast with them, then select */
+ *     tl.maximum(a, b)   numbers become tensors, bf16 becomes f32, both get a common type, then max
+ *     tl.where(c, x, y)  x and y get a common type (promote.c), c is broadcast with them, then select */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ struct obj *builtin_sqrt_rn(struct eval *e, struct obj **args, const struct args
     return r;
 }
 
-/* Of a float of 8 bits, NaN included: its bits without the sign's. */
+/* The absolute value of an 8-bit float, NaN included: clears the sign bit. */
 static struct obj *abs_fp8(struct eval *e, const struct obj *x, struct loc at)
 {
     enum { NO_SIGN = 0x7f };
@@ -166,7 +166,7 @@ struct obj *builtin_float_binary(struct eval *e, struct obj **args, const struct
     return tensor_like(e, x, v, scalar_of(x));
 }
 
-/* Three operands in one type and shape; which may be ints. */
+/* Converts three operands to one type and shape; ints are allowed. */
 static bool promote_three(struct eval *e, struct obj **x, struct loc at)
 {
     for (int round = 0; round < 2; round++)
@@ -197,7 +197,7 @@ struct obj *builtin_fma(struct eval *e, struct obj **args, const struct args *ca
     return tensor_binary(e, OPER_add, tensor_binary(e, OPER_mul, x[0], x[1], call->loc), x[2], call->loc);
 }
 
-/* The high half of the product: for narrower types than 64 bits through the wide product. */
+/* The high half of the product; for types narrower than 64 bits, taken from the product in 64 bits. */
 struct obj *builtin_umulhi(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x"), *y = arg_tensor(e, args[1], call, 1, "y");
@@ -284,7 +284,7 @@ struct obj *builtin_clamp(struct eval *e, struct obj **args, const struct args *
     return is_error(low) ? low : extremum(e, false, low, x[2], propagate, call);
 }
 
-/* min(a, b, ...) by its bare name: Python's on constants. */
+/* min(a, b, ...) by its bare name: on constants it is Python's. */
 struct obj *builtin_bare_extremum(struct eval *e, struct obj **args, const struct args *call)
 {
     bool propagate;
@@ -362,7 +362,7 @@ static int count_params(const struct args *call)
     return n;
 }
 
-/* A function of the prelude on floats of f32 or f64; integers may be among those behind the first. */
+/* A function of the prelude on operands of f32 or f64; operands behind the first may be integers. */
 struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     static const char *const names[] = {"x", "y", "z", "w"};
@@ -382,7 +382,7 @@ struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struc
     return trace_call_prelude(e, call->callee->data, n, x, call->loc);
 }
 
-/* An order, which is an i32, and a number. */
+/* A function of the prelude on an order, which is an i32, and a number. */
 struct obj *builtin_order_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x[2] = {arg_tensor(e, args[0], call, 0, "n"), arg_float(e, args, call, 1, "x")};
@@ -411,7 +411,8 @@ static enum rounding rounding_of(char letter)
     return letter == 'z' ? ROUND_rz : letter == 'd' ? ROUND_rd : letter == 'u' ? ROUND_ru : ROUND_rn;
 }
 
-/* The same where a result of f32 may be subnormal: Triton links libdevice so that such numbers are 0. */
+/* The rounding for functions whose f32 results may be subnormal: Triton links libdevice so that subnormals
+ * become 0. */
 static enum rounding flushing_of(char letter)
 {
     return letter == 'z'   ? ROUND_rz_ftz
@@ -420,7 +421,8 @@ static enum rounding flushing_of(char letter)
                            : ROUND_rn_ftz;
 }
 
-/* To nearest, operations on f64 are those of the language, but that products and sums are not fused with others. */
+/* Rounded to nearest, operations on f64 are the language's own, but products and sums must not be contracted
+ * to fma. */
 static struct obj *round_to_nearest_f64(struct eval *e, enum opcode code, int n, struct value **opnds,
                                         struct obj **x, struct loc at)
 {
@@ -437,7 +439,8 @@ static struct obj *round_to_nearest_f64(struct eval *e, enum opcode code, int n,
     return tensor_like(e, x[0], op_result(o), scalar_of(x[0]));
 }
 
-/* data: how (to nearest, toward zero, down, up), and the op. With fewer operands than the op has, 1 is the first. */
+/* data: the rounding (to nearest, toward zero, down, up), and the op. If the op has more operands than the
+ * call, its first one is 1. */
 struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct args *call)
 {
     static const char *const names[] = {"x", "y", "z"};
@@ -454,7 +457,8 @@ struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct
         if (!lang_equal(scalar_of(x[0]), scalar_of(x[i])))
             return wrong_type(e, call, lang_text(e, scalar_of(x[0])), x[i], arg_loc(call, i, names[i]));
     }
-    for (int i = 1; i < 2 * n && n > 1; i++) /* the first grows with each, then each to the first */
+    /* the first operand is broadcast with each other, then each other with the first */
+    for (int i = 1; i < 2 * n && n > 1; i++)
         tensor_broadcast(e, &x[0], &x[i % n ? i % n : 1], call->loc);
     if (is_error(x[0]))
         return x[0];
@@ -471,8 +475,8 @@ struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct
     return tensor_like(e, x[0], op_result(o), scalar_of(x[0]));
 }
 
-/* data: how a float is rounded to a whole number, or a number to a float (to nearest, to zero, down, up), and the
- * type that it becomes. */
+/* data: how a float is rounded to an integer, or a number to a float (to nearest, to zero, down, up), and the
+ * result's type. */
 struct obj *builtin_convert_rounded(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x");
@@ -503,7 +507,7 @@ static bool all_pointers(const struct obj *x, const struct obj *y)
            lang_equal(scalar_of(x), scalar_of(y));
 }
 
-/* x and y in one type; numbers by rule 1. */
+/* Converts x and y to one type; a number takes the other's type. */
 static bool promote_sides(struct eval *e, struct obj **x, struct obj **y, struct loc at)
 {
     if (all_pointers(*x, *y)) {

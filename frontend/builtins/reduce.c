@@ -1,6 +1,6 @@
-/* reduce.c: reductions and scans (language.md 5.9, 5.10).
+/* reduce.c: builtins for reductions, scans, sorting and histograms.
  *
- *     tl.sum(x, 0)      %sum = reduce %x axis=0 : f32 {        every one is a region that combines two scalars; the
+ *     tl.sum(x, 0)      %sum = reduce %x axis=0 : f32 {        each has a region that combines two scalars; the
  *                         ^(%a: f32, %b: f32)                  combine functions are written in the language (prelude.py)
  *                         %add = add %a, %b
  *                         yield %add
@@ -22,7 +22,7 @@ static struct obj *function_named(struct eval *e, const char *name)
     return prelude_function(e, name);
 }
 
-/* Operands of one shape; false: an error is reported. */
+/* Converts the operands to one shape; returns false if it reported an error. */
 static bool arg_operands(struct eval *e, struct obj *x, const struct args *call, struct operands *out)
 {
     struct obj *one[1] = {x}, **items = one;
@@ -84,7 +84,7 @@ static struct obj *results_of(struct eval *e, const struct operands *in, struct 
     return in->is_tuple ? obj_tuple(e, in->n, results) : results[0];
 }
 
-/* One axis; it disappears, or stays as 1. */
+/* Reduces along one axis, which disappears or, with keep_dims, gets size 1. */
 static struct obj *reduce_axis(struct eval *e, const struct operands *in, int axis, struct obj *f, bool keep,
                                struct loc at)
 {
@@ -104,7 +104,7 @@ static struct obj *reduce_axis(struct eval *e, const struct operands *in, int ax
     return results_of(e, in, results);
 }
 
-/* All elements: as one row. */
+/* Reduces all elements, as one row. */
 static struct obj *reduce_all(struct eval *e, const struct operands *in, struct obj *f, bool keep,
                               struct loc at)
 {
@@ -152,7 +152,7 @@ struct obj *builtin_reduce(struct eval *e, struct obj **args, const struct args 
 
 /* -- sum, max, min -- */
 
-/* Integers narrower than 32 bits widen: keeping their sign, or always to i32. */
+/* Widens integers of less than 32 bits: with their sign, or always to i32. */
 static struct obj *widen_ints(struct eval *e, struct obj *x, bool keep_sign, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -169,7 +169,7 @@ static struct obj *to_float(struct eval *e, struct obj *x, bool f16_too, struct 
     return tensor_cast(e, x, lang_number(e, DT_f32, false), ROUND_none, false, at);
 }
 
-/* An operand of numbers. */
+/* An operand of numbers, not pointers. */
 static struct obj *arg_numbers(struct eval *e, struct obj *x, const struct args *call)
 {
     x = arg_block(e, x, call, 0, "input");
@@ -180,7 +180,7 @@ static struct obj *arg_numbers(struct eval *e, struct obj *x, const struct args 
     return NULL;
 }
 
-/* Widened as the result of a sum is; NULL: an error is reported. */
+/* x widened as the result of a sum is; NULL: an error is reported. */
 static struct obj *summand(struct eval *e, struct obj *x, struct obj *dtype, const struct args *call,
                            int dtype_at)
 {
@@ -218,7 +218,7 @@ static const char *const index_functions[2][2] = {
     {"_argmax_combine_fast", "_argmax_combine_left"},
 };
 
-/* (values, indices) of the largest or smallest along an axis. */
+/* (values, indices) of the largest or smallest elements along an axis. */
 static struct obj *with_indices(struct eval *e, struct obj *x, struct obj *axis, struct obj *left,
                                 struct obj *keep, bool is_max, const struct args *call)
 {
@@ -324,7 +324,7 @@ struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct a
 
 /* -- sorting -- */
 
-/* A block, and that its last dimension is the one meant; NULL: an error is reported. */
+/* A block whose last dimension is the one to sort; NULL: an error is reported. */
 static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct args *call, int at)
 {
     struct obj *x = arg_block(e, args[0], call, 0, "x");
@@ -347,7 +347,7 @@ static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct ar
     return x;
 }
 
-/* The function of the prelude on rows of which k elements are wanted. */
+/* Calls a function of the prelude on rows, of which k elements are wanted. */
 static struct obj *sorted(struct eval *e, const char *function, struct obj *x, int64_t k, struct obj *down,
                           const struct args *call, int at)
 {
@@ -365,7 +365,7 @@ struct obj *builtin_sort(struct eval *e, struct obj **args, const struct args *c
     return x ? sorted(e, call->callee->data, x, shape_of(x)[rank_of(x) - 1], args[2], call, 2) : obj_error;
 }
 
-/* Where elements are dropped, narrow ones come back as tl.max makes them. */
+/* If elements are dropped, narrow types are widened as by tl.max. */
 struct obj *builtin_topk(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_sorted(e, args, call, 2);

@@ -1,7 +1,6 @@
-/* shape.c: making tiles and changing their shape: tl.arange, tl.full, tl.reshape, x[:,
- * None] (language.md 5.1, 5.2).
+/* shape.c: builtins that make tiles and change their shape: tl.arange, tl.full, tl.reshape, x[:, None].
  *
- * Most are one op without work: the elements keep their row-major order. */
+ * Most are one op that moves no data: the elements keep their row-major order. */
 #include "frontend/builtins/handlers.h"
 
 #include <limits.h>
@@ -71,7 +70,7 @@ struct obj *builtin_arange(struct eval *e, struct obj **args, const struct args 
     return tensor_new(e, v, lang_number(e, DT_i32, false), 1, &n);
 }
 
-/* A number as a constant of type t, by the rules of tl.full. */
+/* A number as a constant of type t, as tl.full converts it. */
 static struct obj *full_number(struct eval *e, struct obj *x, const struct lang_type *t, int rank,
                                const int *shape, struct loc at)
 {
@@ -205,7 +204,7 @@ struct obj *expand_at(struct eval *e, struct obj *x, int axis, struct loc at)
                       rank + 1, shape);
 }
 
-/* The axes, relative to the result's rank, inserted from the lowest up. */
+/* The axes are relative to the result's rank, and are inserted from the lowest up. */
 struct obj *builtin_expand_dims(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "input"), **items = &args[1];
@@ -415,7 +414,7 @@ struct obj *builtin_split(struct eval *e, struct obj **args, const struct args *
 
 /* -- functions of single elements -- */
 
-/* x with its last dimension times or over 2, next to one of 2. */
+/* x with its last dimension split into pairs, or its pairs merged into the last dimension. */
 static struct obj *with_pairs(struct eval *e, struct obj *x, bool apart, struct loc at)
 {
     int shape[RANK_MAX + 1], rank = rank_of(x) - !apart;
@@ -445,7 +444,7 @@ static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step,
     return with_pairs(e, join(e, a, b, at), false, at);
 }
 
-/* The operands in one shape, apart for a function that takes `pack` elements of each; NULL: an error is
+/* The operands in one shape, split for a function that takes `pack` elements of each; NULL: an error is
  * reported. */
 static struct obj **mapped_operands(struct eval *e, struct obj *list, int64_t pack, const struct args *call)
 {
@@ -499,7 +498,7 @@ struct obj *builtin_map_elementwise(struct eval *e, struct obj **args, const str
     return out->seq.n == 1 ? out->seq.at[0] : out;
 }
 
-/* join puts the halves last; they are moved in front of dim and flattened into it. */
+/* join makes the two parts the last dimension; this is moved in front of dim and merged with it. */
 struct obj *builtin_cat(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *a = arg_block(e, args[0], call, 0, "input"), *b = arg_block(e, args[1], call, 1, "other");
@@ -615,7 +614,8 @@ static struct obj *shape_object(struct eval *e, const struct obj *x)
     return obj_tuple(e, rank_of(x), items);
 }
 
-/* A plain constant has the members of the tensor that it decays to: an argument of value 1 is one. */
+/* A plain constant has the members of the tensor that it becomes: an argument of value 1 is such a
+ * constant. */
 struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *method = tensor_method(e, x, name);

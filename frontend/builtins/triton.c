@@ -1,6 +1,6 @@
-/* triton.c: what programs do with kernels before they launch them: decorators, Config, small
- * functions of ints (language.md 6.1, 6.3 to 6.5). Launching itself, tuning and heuristics are the runtime's:
- * here the decorators' arguments are only kept on the kernel (struct jit). */
+/* triton.c: the functions of the module triton that programs use outside of kernels: decorators, Config,
+ * small functions of ints. This file only stores the decorators' arguments on the kernel (struct jit); the
+ * runtime implements launches, tuning and heuristics. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static struct obj *make_jit(struct eval *e, struct obj *options, struct obj *fn,
     return x;
 }
 
-/* The arguments from args[first] on, by the names of the row's parameters. */
+/* The arguments from args[first] on, as a dict with the names of the row's parameters. */
 static struct obj *keywords(struct eval *e, struct obj **args, const struct args *call, int first)
 {
     struct obj *d = obj_dict(e);
@@ -50,7 +50,7 @@ static struct obj *keywords(struct eval *e, struct obj **args, const struct args
     return d;
 }
 
-/* A function that decorates: `hidden` with its first argument bound. */
+/* A decorator function: the builtin `hidden` with its first argument bound. */
 static struct obj *decorator(struct eval *e, const char *hidden, struct obj *options)
 {
     return obj_method(e, options, builtin_hidden(e, hidden));
@@ -81,7 +81,7 @@ struct obj *builtin_heuristics(struct eval *e, struct obj **args, const struct a
     return decorator(e, "decorate_heuristics", args[0]);
 }
 
-/* Keeps (name, options) on the kernel; the decorator nearest the def comes first. */
+/* Stores (name, options) on the kernel; the decorator nearest the def comes first. */
 struct obj *builtin_decorate(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *fn = args[1];
@@ -166,7 +166,7 @@ struct obj *builtin_all_kwargs(struct eval *e, struct obj **args, const struct a
 
 /* -- functions of ints -- */
 
-/* (x + y - 1) // y by Python's rules; in a kernel by the tensors'. */
+/* (x + y - 1) // y by Python's rules; in a kernel by the rules of tensors. */
 struct obj *builtin_host_cdiv(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *sum = eval_binary(e, OPER_add, args[0], args[1], call->loc);
@@ -198,7 +198,7 @@ struct obj *builtin_constexpr_function(struct eval *e, struct obj **args, const 
     return args[0]->kind == OBJ_function ? obj_constexpr(e, args[0]) : args[0];
 }
 
-/* must_use_result(f), or must_use_result("hint")(f): the result is f. */
+/* must_use_result(f), or must_use_result("hint")(f): returns f. */
 struct obj *builtin_must_use_result(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)call;

@@ -1,11 +1,11 @@
-/* ast.c: the syntax tree's tables, its text, and walking it.
+/* ast.c: the tables of syntax tree nodes, and how a tree is printed and walked.
  *
  *     if x:              (if@1:1+5 (name@1:4+1 x)
  *         y = -1           body
  *                            (assign@2:5+6 [(name@2:5+1 y)] (unary@2:9+2 -@2:9 (int@2:10+1 1))))
  *
- * Nothing here knows a kind of node: the rows of nodes.h are expanded into one case each, and their fields
- * into the same few calls. A place is line:column+length; `_` stands for an absent part, [] holds a list. */
+ * The code has no case for a single kind of node: each row of nodes.h expands into one case, and its fields
+ * into the same few calls. A place is line:column+length; `_` is an absent part, [] a list. */
 #include "frontend/python/ast.h"
 
 #include <inttypes.h>
@@ -64,7 +64,7 @@ static void new_line(struct printer *p)
         text_char(p->out, ' ');
 }
 
-/* A part that has no statements is left out. */
+/* A part without statements is omitted. */
 static void print_body(struct printer *p, const char *part, const struct ast_list *list)
 {
     if (list->n == 0)
@@ -188,8 +188,8 @@ void ast_print(const struct ast *n, struct text *out)
 
 /* -- children -- */
 
-/* `field` counts the fields that hold nodes; the cursor says at which of them, and where in a list, to go
- * on. */
+/* `field` counts the fields that contain nodes; the cursor says in which field, and where in a list, to
+ * continue. */
 #define EXPR(x)                                                                                              \
     if (field++ == at->field) {                                                                              \
         at->field++;                                                                                         \

@@ -1,11 +1,10 @@
-/* ast.h: the syntax tree of a Python source, as the parser makes it and the evaluator reads it.
+/* ast.h: the syntax tree of Python source, which the parser builds and the evaluator reads.
  *
  *     x = a + 1          (assign [(name x)] (binary (name a) add (int 1)))
  *
  * A node is a kind, a place, and the fields of its kind (nodes.h): `n->binary.left` where n->kind is
- * AST_binary. Names are interned: equal names are equal pointers. The tree is constant once parsed and
- * lives as long as its arena.
- */
+ * AST_binary. Names are interned: equal names are equal pointers. The tree is constant once parsed and lives
+ * as long as its arena. */
 #ifndef NESO_FRONTEND_AST_H
 #define NESO_FRONTEND_AST_H
 
@@ -30,7 +29,7 @@ enum oper {
     OPER_count
 };
 
-/* What recursion over a tree can count on. */
+/* The greatest height of a tree, which bounds recursion over it. */
 enum { AST_HEIGHT_MOST = 1000 };
 
 enum oper_class { OPER_CLASS_binary, OPER_CLASS_unary, OPER_CLASS_compare, OPER_CLASS_boolean };
@@ -43,7 +42,7 @@ struct oper_info {
 };
 extern const struct oper_info oper_info[OPER_count];
 
-/* What a comprehension makes. */
+/* The kinds of comprehensions. */
 enum ast_form { FORM_list, FORM_set, FORM_dict, FORM_generator };
 
 /* How a parameter takes its argument: before `/`, plain, `*args`, after `*`, `**kwargs`. */
@@ -61,22 +60,22 @@ struct ast_int {
     uint64_t low, high;
 };
 
-/* `s` is terminated, and may hold zero bytes; equal contents are equal pointers. */
+/* `s` is terminated, and may contain zero bytes; equal contents are equal pointers. */
 struct ast_bytes {
     const char *s;
     int len;
 };
 
-/* Byte offsets into the source's text: from `def` (or `async`) to the end of the last statement. */
+/* Byte offsets into the source's text, from `def` (or `async`) to the end of the last statement. */
 struct ast_range {
     uint32_t start, end;
 };
 
-/* `loc` is where the node starts, and its span on its first line. Parentheses around an expression are not
- * part of it; decorators are not part of a def. */
+/* `loc` is the node's start, and its length on its first line. Parentheses around an expression are not part
+ * of it; decorators are not part of a def. */
 struct ast {
     enum ast_kind kind;
-    uint16_t height; /* levels of the tree from here down: 1 for a leaf, AST_HEIGHT_MOST at most */
+    uint16_t height; /* height of the tree below: 1 for a leaf, AST_HEIGHT_MOST at most */
     struct loc loc;
     union {
 #define EXPR(x) struct ast *x;
@@ -115,20 +114,21 @@ struct ast {
 
 /* -- parse.c -- */
 
-/* A whole file: always a module; statements with errors (reported to d) are missing from it. */
+/* Parses a whole file; the result is always a module. Statements with errors (reported to d) are missing from
+ * it. */
 struct ast *parse_module(struct arena *a, struct interner *strings, struct diag *d, const struct source *src);
-/* One expression, as eval() takes it; NULL where it has an error. */
+/* Parses one expression, as eval() does; NULL if it has an error. */
 struct ast *parse_expression(struct arena *a, struct interner *strings, struct diag *d, const struct source *src);
 
 /* -- ast.c -- */
 
 const char *ast_kind_name(enum ast_kind kind); /* "binary" */
-/* The whole tree as text, a statement a line, every node with its line:column+length. */
+/* Prints the whole tree, a statement a line, every node with its line:column+length. */
 void ast_print(const struct ast *n, struct text *out);
-/* The source of a def from its `def` on, dedented: what a compiled kernel's key is made of. */
+/* The source of a def from its `def` on, dedented: the key of a compiled kernel contains it. */
 void ast_def_text(const struct ast *def, const struct source *src, struct text *out);
 
-/* The children of a node in source order, one a call, absent ones left out; NULL at the end:
+/* Each call returns the next child of a node in source order, without absent ones; NULL at the end:
  *     struct ast_cursor at = {0};
  *     for (struct ast *c; (c = ast_child(n, &at));) ... */
 struct ast_cursor {

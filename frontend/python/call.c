@@ -1,13 +1,13 @@
-/* specialize.c: calling, and making what can be called: arguments find their parameters, functions close over
- * scopes, classes run their bodies.
+/* call.c: how functions and classes are defined and called: binding of arguments, closures, bodies of
+ * classes.
  *
- * Functions written in the language and rows of tables bind alike: both have a signature, made from syntax or
- * from the row's parameter list as text, which says of each parameter its name, its role and its default. */
+ * Arguments of Python functions and of builtins bind alike: both have a signature with each parameter's name,
+ * role and default, made from the syntax or from the row's parameter list. */
 #include "frontend/python/python.h"
 
 #include <string.h>
 
-enum { CALL_DEPTH = 8 }; /* of what e->depth counts */
+enum { CALL_DEPTH = 8 }; /* a call's share of the limit of e->depth */
 
 struct parameter {
     const char *name; /* interned */
@@ -17,10 +17,10 @@ struct parameter {
 };
 
 struct signature {
-    const char *name; /* of the function, for messages */
+    const char *name; /* the function's name, for messages */
     int n;
     struct parameter *at;
-    struct note note; /* where it is defined */
+    struct note note; /* where the function is defined */
 };
 
 /* -- binding -- */
@@ -38,7 +38,7 @@ static struct loc argument_loc(const struct args *args, int i)
     return args->locs && args->locs[i].line ? args->locs[i] : args->loc;
 }
 
-/* takes 1 positional argument / takes from 1 to 2 positional arguments */
+/* "takes 1 positional argument", "takes from 1 to 2 positional arguments" */
 static _Noreturn void too_many_arguments(struct eval *e, const struct signature *sig, const struct args *args,
                                          int most)
 {
@@ -73,7 +73,7 @@ static void bind_positional(struct eval *e, const struct signature *sig, const s
         too_many_arguments(e, sig, args, most);
 }
 
-/* The parameter most like a keyword that no parameter has. */
+/* Suggests the parameter most similar to an unexpected keyword. */
 static _Noreturn void unexpected_keyword(struct eval *e, const struct signature *sig, const char *name,
                                          struct loc at)
 {
@@ -117,7 +117,7 @@ static bool is_missing(const struct signature *sig, struct obj *const *out, int 
     return !out[p] && !sig->at[p].is_optional && takes_position == is_positional;
 }
 
-/* 'a' / 'a' and 'b' / 'a', 'b', and 'c' */
+/* "'a'", "'a' and 'b'", "'a', 'b', and 'c'" */
 static _Noreturn void missing_arguments(struct eval *e, const struct signature *sig, struct obj *const *out,
                                         struct loc at)
 {
@@ -204,7 +204,7 @@ static struct obj *literal(struct eval *e, const char *s, size_t n)
     return is_float ? obj_float(e, x) : obj_int(e, (wide)x);
 }
 
-/* The end of a default: a comma outside of quotes. */
+/* The length of a default: it ends at a comma outside of quotes. */
 static size_t default_length(const char *s)
 {
     if (*s == '\'' || *s == '"')
@@ -212,8 +212,8 @@ static size_t default_length(const char *s)
     return strcspn(s, ",");
 }
 
-/* One parameter of a row's list; `*` alone only changes the role of those that follow. Returns
- * where the next begins. */
+/* Parses one parameter of a row's list; `*` alone only changes the role of those that follow. Returns where
+ * the next begins. */
 static const char *parse_parameter(struct eval *e, const char *s, struct signature *sig, enum ast_role *role)
 {
     struct parameter p = {.role = *role};
@@ -299,7 +299,7 @@ static struct obj *call_function(struct eval *e, struct function *f, const struc
     return result;
 }
 
-/* @triton.constexpr_function: plain Python, run while a kernel is traced, on what is known then. */
+/* @triton.constexpr_function: plain Python that runs while a kernel is traced, on constants. */
 static struct obj *call_at_compile_time(struct eval *e, struct obj *callee, const struct args *args)
 {
     for (int i = 0; i < args->n + args->nkw; i++) {
@@ -455,7 +455,7 @@ static bool has_yield(const struct ast *x)
     return false;
 }
 
-/* Without a host, a default that only a host knows does not keep the function from being there. */
+/* Without a host, a default value that only a host knows does not prevent the definition. */
 static struct obj *default_value(struct eval *e, struct scope *s, const struct ast *param)
 {
     if (!e->definitions_only)
@@ -493,7 +493,7 @@ struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def
     return x;
 }
 
-/* A decorator that only a host knows leaves what it decorates as it is, if that is a function. */
+/* A decorator that only a host knows leaves a function unchanged. */
 static struct obj *decorate(struct eval *e, struct scope *s, const struct ast *decorator, struct obj *x)
 {
     struct obj *made = eval_call1(e, eval_expr(e, s, decorator), x, decorator->loc);
@@ -521,8 +521,8 @@ struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_l
     return x;
 }
 
-/* The first argument that is a class of the program; others (object, the host's classes) give
- * nothing that is known. */
+/* The first argument that is a class of the program; other classes (object, the host's) contribute no
+ * attributes. */
 static struct obj *base_class(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct args args = {.loc = x->loc};

@@ -1,18 +1,20 @@
-/* eval.c: executing statements of host code: modules, functions, `try` and `with`; and how errors travel.
+/* eval.c: how statements of host code are executed (modules, functions, `try`, `with`), and how exceptions
+ * unwind.
  *
- * A statement either falls through or says how its block ends (enum flow). Exceptions unwind by longjmp to
- * the innermost handler, which is a `try`, a `with`, or the top; nothing on the way owns anything but arena
+ * A statement either falls through or tells how its block ends (enum flow). Exceptions unwind by longjmp to
+ * the innermost handler, which is a `try`, a `with`, or the top level; the frames in between own only arena
  * memory. In a kernel the same eval_block hands each statement to kernel.c. Expressions are in expr.c, calls
- * and definitions in specialize.c. */
+ * and definitions in call.c. */
 #include "frontend/python/python.h"
 
 #include <string.h>
 
 enum {
-    DEPTH_MOST = 9000, /* a call counts 8, an expression 1: about Python's thousand calls */
+    DEPTH_MOST = 9000, /* a call counts 8, an expression 1: about a thousand calls, as in Python */
     STEPS_OF_STATEMENT =
-        1 << 17,             /* when a file is loaded for its kernels only: of one statement at the top, */
-    STEPS_OF_FILE = 1 << 22, /* and of all */
+        /* when a file is loaded for its kernels only: limit for one statement at the top level, */
+    1 << 17,
+    STEPS_OF_FILE = 1 << 22, /* and for all statements */
 };
 
 /* -- errors -- */
@@ -69,7 +71,7 @@ static void report(struct eval *e, enum severity severity, struct loc at, enum e
         VEC_PUSH(d->arena, &d->list, (struct diagnostic){severity, error, at, message});
 }
 
-/* What helps is a hint where it has no place of its own. */
+/* Reports the note as a hint if it has no place of its own. */
 static void report_note(struct eval *e, struct note note)
 {
     if (note.name && note.at.line)
@@ -83,7 +85,7 @@ static bool is_own(const struct eval *e, struct loc at)
     return at.line && e->diag->sources.at[at.file]->is_own;
 }
 
-/* Leaves the calls around the place that is found. */
+/* Removes the calls around the place that was found. */
 static struct loc outside(const struct eval *e, struct loc at, const struct call_record **calls)
 {
     for (; *calls && is_own(e, at); *calls = (*calls)->outer)
@@ -103,7 +105,7 @@ struct loc eval_place(const struct eval *e, struct loc at)
     return e->trace ? trace_loc(e, at) : eval_outside(e, at);
 }
 
-/* The exception itself, then where each call on the way was. */
+/* Reports the exception itself, then the place of each call. */
 static void report_exception(struct eval *e, const struct exception *x)
 {
     struct text message;
@@ -121,7 +123,7 @@ static void report_exception(struct eval *e, const struct exception *x)
         }
 }
 
-/* In a kernel the error is reported at once, and only its statement ends. */
+/* In a kernel the error is reported at once, and ends only its statement. */
 _Noreturn static void raise_in_kernel(struct eval *e, struct loc at, struct note note, enum error error,
                                       const char *message)
 {
@@ -170,7 +172,7 @@ void eval_deeper(struct eval *e, int by, struct loc at)
         eval_raise(e, at, "RecursionError", ERR_recursion_depth);
 }
 
-/* What one statement makes may be large: the time is looked at for each megabyte too. */
+/* One statement can create much data, so the time is also checked for each megabyte. */
 static bool is_time_to_look(struct eval *e)
 {
     enum { STEPS = 64, BYTES = 1 << 20 };
@@ -213,7 +215,7 @@ struct outcome {
     bool is_raised;
     enum flow flow;
     struct exception raised;
-    int ndiagnostics, nerrors; /* before it */
+    int ndiagnostics, nerrors; /* counts before the block */
 };
 
 static void run_guarded(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result,
@@ -252,7 +254,7 @@ static const struct ast *find_handler(struct eval *e, struct scope *s, const str
     return NULL;
 }
 
-/* A kernel's errors that the program catches are no longer the program's: their diagnostics go. */
+/* If the program catches errors of a kernel, their diagnostics are dropped. */
 static void run_handler(struct eval *e, struct scope *s, const struct ast *h, struct obj **result,
                         struct outcome *o)
 {
@@ -334,7 +336,7 @@ static struct obj *enter(struct eval *e, struct obj *context, struct loc at)
     return inside;
 }
 
-/* True: the exception, if any, is dealt with. */
+/* Returns true if the exception, if any, is handled. */
 static bool leave(struct eval *e, struct obj *context, struct exception *raised, struct loc at)
 {
     if (context->kind == OBJ_native) {
@@ -377,7 +379,7 @@ static enum flow exec_with(struct eval *e, struct scope *s, const struct ast *x,
 
 /* -- loops -- */
 
-/* Runs the body once; true: the loop ends, as *flow says. */
+/* Executes the body once; returns true if the loop ends, as *flow says. */
 static bool ends_loop(struct eval *e, struct scope *s, const struct ast_list *body, struct obj **result,
                       enum flow *flow)
 {
@@ -427,7 +429,7 @@ static void assign_sequence(struct eval *e, struct scope *s, const struct ast *t
                    parts->n - (star >= 0), n);
     if (star < 0 && n > parts->n)
         eval_raise(e, target->loc, "ValueError", ERR_unpack_many, parts->n);
-    items = obj_list(e, n, items->seq.at); /* the targets may change it */
+    items = obj_list(e, n, items->seq.at); /* the assignments may change the list */
     for (int i = 0; i < parts->n; i++) {
         if (i == star)
             eval_assign(e, s, parts->at[i]->starred.value,
@@ -479,7 +481,7 @@ static void exec_augmented(struct eval *e, struct scope *s, const struct ast *x)
     }
 }
 
-/* Annotated names of a class body are its fields, if it is to have fields. */
+/* Annotated names of a class body are its fields, if the class has fields. */
 static void exec_annotated(struct eval *e, struct scope *s, const struct ast *x)
 {
     const struct ast *target = x->annotated.target;
@@ -588,7 +590,7 @@ enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *blo
 
 /* -- modules -- */
 
-/* Would executing it only do what a host does? A method call may complete what kernels need
+/* Would the statement only do work of the host? A method call may complete data that kernels need
  * (configs.append). */
 static bool is_for_host_only(const struct ast *x)
 {
@@ -600,7 +602,7 @@ static bool is_for_host_only(const struct ast *x)
 
 static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step);
 
-/* A condition that only the host could tell counts as true: the kernels under it are there to be compiled. */
+/* A condition that only the host knows counts as true, so that the kernels under it can be compiled. */
 static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x, int64_t last_step)
 {
     struct handler h;
@@ -613,7 +615,7 @@ static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x
     exec_lenient(e, s, is_taken ? &x->if_.body : &x->if_.orelse, last_step);
 }
 
-/* Loading a file for its kernels: a statement that fails leaves its names as unknown values. */
+/* Loads a file for its kernels only: if a statement fails, its names get unknown values. */
 static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step)
 {
     for (volatile int i = 0; i < block->n; i++) {
@@ -637,7 +639,7 @@ static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list 
     }
 }
 
-/* Under a limit of steps of its own. */
+/* Executes under its own limit of steps. */
 static void load_definitions(struct eval *e, struct scope *s, const struct ast_list *block)
 {
     int64_t limit = e->step_limit;
@@ -668,7 +670,7 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
     return module;
 }
 
-/* True: the program's own failure. Errors in a kernel or in syntax are reported already. */
+/* Returns true for a failure of the program itself. Errors in a kernel or in syntax are reported already. */
 static bool report_uncaught(struct eval *e, struct handler *h)
 {
     struct exception *x = &h->raised;

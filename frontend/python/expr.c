@@ -1,7 +1,7 @@
-/* expr.c: the value of an expression: one switch over syntax, for host code and for kernels.
+/* expr.c: how expressions are evaluated, by one switch over syntax for host code and kernels.
  *
- * In a kernel (e->trace) names go through trace_name, displays make tuples, and conditions that only run time
- * knows go to trace.c; operators on tensors find their way through eval_binary and its kin. */
+ * In a kernel (e->trace) trace_name looks up names, displays make tuples, and trace.c handles run-time
+ * conditions; eval_binary and similar functions dispatch operators on tensors. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ const char *nearest_name(struct eval *e, const struct scope *s, const char *name
     return nearest;
 }
 
-/* The 1.0 dialect uses these without importing them. */
+/* Programs in the 1.0 dialect use these names without importing them. */
 static struct obj *old_name(struct eval *e, const char *name)
 {
     static const char *const names[] = {"jit", "autotune", "heuristics"};
@@ -144,7 +144,7 @@ static void comprehend(struct eval *e, struct scope *s, const struct ast *x, int
     }
 }
 
-/* A generator expression is evaluated at once, and iterates over what came out. */
+/* A generator expression is evaluated at once; it then iterates over the values. */
 static struct obj *comprehension(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *first = eval_expr(e, s, x->comprehension.clauses.at[0]->clause.iter);
@@ -162,7 +162,7 @@ static struct obj *comprehension(struct eval *e, struct scope *s, const struct a
 
 static bool put_field(struct eval *e, struct scope *s, const struct ast *field, struct text *out);
 
-/* False: a value in it is an error that was reported. */
+/* Returns false if a value in it is an error that was reported. */
 static bool put_parts(struct eval *e, struct scope *s, const struct ast *x, struct text *out)
 {
     for (int i = 0; i < x->fstring.parts.n; i++) {
@@ -215,7 +215,7 @@ static struct obj *boolean(struct eval *e, struct scope *s, const struct ast *x)
     return value;
 }
 
-/* a < b < c: each operand once, up to the first link that is false. */
+/* a < b < c: evaluates each operand once, up to the first comparison that is false. */
 static struct obj *compare(struct eval *e, struct scope *s, const struct ast *x)
 {
     if (e->trace && x->compare.links.n > 1)
@@ -328,7 +328,7 @@ static void push_keywords(struct eval *e, struct args *args, loc_list *locs, str
     }
 }
 
-/* Arguments in the order of their evaluation; places of positional ones come first in locs. */
+/* Collects arguments in the order of their evaluation; in locs, the places of positional ones come first. */
 void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *items, struct args *out)
 {
     struct obj *list = obj_list(e, 0, NULL);
@@ -357,7 +357,7 @@ void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *item
     out->locs = locs.at;
 }
 
-/* super() in a method: its class, and its first argument. */
+/* super() in a method: uses the method's class and first argument. */
 static struct obj *bare_super(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *class = scope_find(s, intern_str(e->strings, "__class__"));
@@ -398,7 +398,7 @@ static struct obj *sequence(struct eval *e, struct scope *s, const struct ast *x
 
 static struct obj *evaluate(struct eval *e, struct scope *s, const struct ast *x);
 
-/* What stands before the dot may be unknown: the message then names the whole, torch.float32. */
+/* The object before the dot may be unknown: the message then names the whole expression, torch.float32. */
 static struct obj *attribute(struct eval *e, struct scope *s, const struct ast *x)
 {
     const struct ast *of = x->attribute.value;

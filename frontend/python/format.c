@@ -1,8 +1,8 @@
 /* format.c: Python's three ways of formatting: `{x:>8.3f}` in f-strings and str.format, and `'%8.3f' % x`.
  *
- * All three become a struct field. A number is made as sign, prefix and digits, so that zeros and
- * fills can go between. The C library's digits are taken with whatever decimal point the locale gives,
- * which is then set to '.'. */
+ * All three are parsed into a struct field. A number is built as sign, prefix and digits, so that zeros and
+ * fill characters can go between them. The C library formats digits with the locale's decimal point, which is
+ * then replaced by '.'. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ enum { WIDTH_MOST = 1 << 20, PRECISION_MOST = 1100 };
 struct field {
     const char *fill;
     int fill_bytes;
-    char align;     /* < > ^ =, 0: by kind */
+    char align;     /* < > ^ =; 0: the default of the value's type */
     char sign;      /* + - or space */
     bool alternate; /* # */
     bool zero;
@@ -91,7 +91,7 @@ static char sign_of(bool negative, const struct field *s)
 
 /* -- floats -- */
 
-/* Sets the decimal point, of however many bytes, to one '.'. */
+/* Replaces the decimal point, which may have several bytes, by '.'. */
 static void fix_point(struct text *t)
 {
     size_t at = strspn(t->s, "0123456789");
@@ -117,7 +117,7 @@ static void drop_zeros(struct text *t)
     t->len -= mantissa - end;
 }
 
-/* Like g; with `point`, as str() would: 3 shows as 3.0, and the exponent comes a digit earlier. */
+/* Formats like g; with `point`, as str() does: 3 shows as 3.0, and the exponent begins one digit earlier. */
 static void general(struct text *t, double x, int precision, bool alternate, bool point)
 {
     if (precision == 0)
@@ -221,7 +221,7 @@ static bool is_align(char c)
     return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-/* [[fill]align][sign][#][0][width][,_][.precision][type]; false: not that. */
+/* [[fill]align][sign][#][0][width][,_][.precision][type]; returns false on a syntax error. */
 static bool parse_spec(const char *s, size_t n, struct field *out)
 {
     const char *end = s + n;
@@ -261,7 +261,7 @@ static bool parse_spec(const char *s, size_t n, struct field *out)
     return s == end;
 }
 
-/* A tensor of the host's with one element formats as the number in it. */
+/* A tensor of the host with one element is formatted as its number. */
 static struct obj *unwrap_native(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind != OBJ_native || !x->native.class->getattr)

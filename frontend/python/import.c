@@ -1,8 +1,9 @@
-/* import.c: modules: the language's own, the host's, Python's that we have, and files beside the program.
+/* import.c: how imports find modules: the language's own, the host's, those of Python's library that neso
+ * has, and files beside the program.
  *
- * Without a host (a file loaded for its kernels only) every other module is unknown: it has any attribute,
- * which is unknown too. So `import torch` and what host code does with it never keep a kernel from being
- * compiled; a kernel that uses such a value gets an error where it does. */
+ * Without a host (a file loaded for its kernels only) every other module is unknown: each of its attributes
+ * exists and is unknown too. So `import torch` and host code that uses it never prevent the compilation of a
+ * kernel; a kernel that uses such a value gets an error at that place. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -142,7 +143,7 @@ static struct obj *from_file(struct eval *e, const char *name)
     return src ? eval_module(e, src, name) : NULL;
 }
 
-/* Is it the language's own namespace, whose missing members are errors even without a host? */
+/* Is it one of the language's own modules, whose missing members are errors even without a host? */
 static bool is_triton(const char *name)
 {
     return strncmp(name, "triton", 6) == 0 && (name[6] == '.' || name[6] == 0);
@@ -178,7 +179,8 @@ static struct obj *import_module(struct eval *e, const char *name, struct loc at
 
 /* -- import statements -- */
 
-/* a.b.c as an attribute of what `import a.b.c` binds: the modules on the way know each other. */
+/* Links a.b.c to the attribute of what `import a.b.c` binds: each module becomes an attribute of its
+ * parent. */
 static void link_modules(struct eval *e, struct obj *parent, const char *name, struct obj *child)
 {
     if (parent->kind == OBJ_module)
@@ -241,8 +243,8 @@ static struct obj *import_name(struct eval *e, struct obj *module, const char *m
     return found;
 }
 
-/* What `from .a import b` means by a: the module beside this one; every further dot is a package further out.
- * In the program itself that is a file beside it. */
+/* The absolute name of a in `from .a import b`: the module beside this one; every further dot goes one
+ * package up. In the program itself it is a file beside the program. */
 static const char *absolute_name(struct eval *e, struct scope *s, int level, const char *name)
 {
     struct obj *own = scope_get(s->globals, intern_str(e->strings, "__name__"));

@@ -1,8 +1,8 @@
 /* instance.c: classes that programs define, their instances, and exceptions, which are instances too.
  *
- * A class is names and a base. What is found there binds to the instance: a function becomes a method, a
- * property is asked. Classes with fields (named tuples, dataclasses) keep the fields' names in the class, the
- * values in the instance. */
+ * A class has names and a base. An attribute found there binds to the instance: a function becomes a method,
+ * a property's getter is called. Classes with fields (named tuples, dataclasses) keep the names of the fields
+ * in the class, the values in the instance. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ bool class_is_a(const struct obj *class, const struct obj *base)
     return false;
 }
 
-/* Functions of a table take part in binding where their first parameter is called self. */
+/* Builtin functions bind as methods if their first parameter is called self. */
 static bool binds(const struct obj *x)
 {
     return x->kind == OBJ_function || (x->kind == OBJ_builtin && strncmp(x->builtin->params, "self", 4) == 0);
@@ -53,7 +53,8 @@ struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, stru
     return found;
 }
 
-/* x.setter: the property stays as it is, for reading; nothing in a kernel's file sets through one. */
+/* x.setter: the property is unchanged and only used for reading; no code in a kernel's file sets through
+ * one. */
 static struct obj *property_getattr(struct eval *e, struct obj *self, const char *name, struct loc at)
 {
     (void)e, (void)at;
@@ -242,7 +243,7 @@ int64_t instance_len(struct eval *e, struct obj *x, struct loc at)
     return n;
 }
 
-/* What str(exception) is: its arguments. A KeyError shows its key as repr does. */
+/* str(exception): shows its arguments. A KeyError shows its key as repr does. */
 static void show_exception(struct eval *e, struct obj *x, struct text *out, bool repr)
 {
     struct obj *message = scope_get(x->instance.scope, intern_str(e->strings, "__message__"));
@@ -300,7 +301,7 @@ void instance_show(struct eval *e, struct obj *x, struct text *out, bool repr)
 /* -- super -- */
 
 struct super {
-    struct obj *class, *self; /* class: the base to look in */
+    struct obj *class, *self; /* class: the class whose bases are searched */
 };
 
 static struct obj *ignore_init(struct eval *e, struct obj **args, const struct args *call)

@@ -1,20 +1,20 @@
-/* lex.c: Python source text to tokens, at once and in linear time.
+/* lex.c: how Python source text is split into tokens, all at once and in linear time.
  *
  *     if x:          if name : newline
  *         f(1,       indent name ( number ,
  *           2)       number ) newline
  *                    dedent end
  *
- * Indentation becomes indent and dedent; inside brackets a line's end is nothing. An f-string is a small
+ * Indentation becomes indent and dedent tokens; inside brackets line ends are ignored. An f-string is a small
  * state machine on a stack: its text, then (between braces) the ordinary tokens of a field, then perhaps a
  * format that is text again:
  *
  *     f"a{x:{w}d}"   fstring_start text { name : { name } text } fstring_end
  *
- * Every token knows the bracket around it, and every bracket its partner: so the parser can say that a
- * bracket was never closed rather than complain about the line where that was noticed. A word that can only
- * begin a statement, at the start of a line inside brackets, proves the same: there the brackets are given
- * up and lexing goes on. */
+ * Every token refers to the bracket around it, and every bracket to its partner, so that the parser can
+ * report that a bracket was never closed instead of a later consequence. A keyword that can only begin a
+ * statement, at the start of a line inside brackets, proves the same: the lexer then drops the open brackets
+ * and goes on. */
 #include "frontend/python/lex.h"
 
 #include <string.h>
@@ -33,21 +33,21 @@ const struct token_info token_info[TOK_count] = {
 #undef AUGMENT
 };
 
-/* Widths of an indentation: with tabs to the next multiple of 8, and with tabs as one blank. Both must agree
- * on what is deeper, else the file means different things in different editors. */
+/* The width of an indentation, counted in two ways: tabs extend to the next multiple of 8, or count as one
+ * blank. Both must agree on which line is deeper, else editors would show different structures. */
 struct indent {
     int col, alt;
 };
 
 enum frame_kind { FRAME_text, FRAME_field, FRAME_format };
 
-/* Where in an f-string we are. */
+/* The position in an f-string. */
 struct frame {
     enum frame_kind kind;
     char quote;
     bool is_triple, is_raw;
-    uint32_t start, line, col; /* of the f-string */
-    int nbrackets;             /* open, the field's own brace included */
+    uint32_t start, line, col; /* where the f-string starts */
+    int nbrackets;             /* open brackets, the field's own brace included */
 };
 
 struct lexer {
@@ -56,7 +56,7 @@ struct lexer {
     uint32_t n, at;
     uint32_t line, line_start;
     VEC(struct indent) indents;
-    VEC(int) brackets; /* opening tokens */
+    VEC(int) brackets; /* indices of opening tokens */
     VEC(struct frame) frames;
     struct tokens *out;
 };
@@ -78,7 +78,7 @@ static bool is_ascii_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* The code point at s and its length; 0 where the bytes make none. */
+/* The code point at s and its length; 0 if the bytes are not UTF-8. */
 static uint32_t decode_utf8(const char *s, size_t n, uint32_t *nbytes)
 {
     const unsigned char *b = (const unsigned char *)s;
@@ -104,8 +104,8 @@ static uint32_t decode_utf8(const char *s, size_t n, uint32_t *nbytes)
     return c;
 }
 
-/* Code points from 0x80 on that are no part of a name: signs, spaces, arrows, pictures, private use.
- * Everything else counts as a letter. */
+/* Code points from 0x80 on that cannot be in a name: signs, spaces, arrows, pictures, private use. All others
+ * count as letters. */
 static const struct {
     uint32_t first, last;
 } not_letters[] = {
@@ -125,7 +125,7 @@ static bool is_letter(uint32_t c)
     return true;
 }
 
-/* Bytes of the name's character at offset i, 0 if it is none. */
+/* The length of the name's character at offset i; 0 if it is not one. */
 static uint32_t name_char(const struct lexer *l, uint32_t i)
 {
     char c = l->s[i];
@@ -156,7 +156,7 @@ static struct token *emit_at(struct lexer *l, enum token_kind kind, uint32_t sta
     return &l->out->all.at[l->out->all.n - 1];
 }
 
-/* A token from `start`, on this line, to where we are. */
+/* Appends a token from `start`, on this line, to the current position. */
 static struct token *emit(struct lexer *l, enum token_kind kind, uint32_t start)
 {
     return emit_at(l, kind, start, l->line, start - l->line_start + 1);
@@ -189,7 +189,7 @@ static uint32_t newline_bytes(const struct lexer *l, uint32_t i)
     return l->s[i] == '\n' ? 1 : l->s[i] == '\r' && i + 1 < l->n && l->s[i + 1] == '\n' ? 2 : 0;
 }
 
-/* Steps over a line's end. */
+/* Skips a line's end. */
 static void pass_newline(struct lexer *l)
 {
     l->at += newline_bytes(l, l->at);
@@ -228,8 +228,8 @@ static struct indent *top_indent(struct lexer *l)
     return &l->indents.at[l->indents.n - 1];
 }
 
-/* Between two levels: reported, then taken as the inner one, so that what follows at this
- * width is no error again. */
+/* An indentation between two levels is reported, then taken as the inner one, so that further lines of this
+ * width cause no error. */
 static void unmatched_dedent(struct lexer *l, struct indent in)
 {
     emit_error(l, l->line_start, ERR_indent_unmatched, NULL, NULL);
@@ -258,8 +258,7 @@ static void change_indent(struct lexer *l, struct indent in)
         emit_error(l, l->line_start, ERR_indent_tabs, NULL, NULL);
 }
 
-/* At the start of a line outside brackets: passes over lines without tokens, then compares the
- * indentation. */
+/* At the start of a line outside brackets: skips lines without tokens, then compares the indentation. */
 static void begin_line(struct lexer *l)
 {
     for (;;) {
@@ -286,7 +285,7 @@ static enum token_kind find_keyword(const char *s, uint32_t n)
     return TOK_name;
 }
 
-/* Digits with single underscores between them. */
+/* Skips digits with single underscores between them. */
 static void skip_digits(struct lexer *l, bool hex)
 {
     for (;;) {
@@ -315,7 +314,7 @@ static bool is_joined_keyword(const char *s, uint32_t n)
     }
 }
 
-/* Ends a number: a letter right behind it makes it none. `what`: of what sort it would be. */
+/* Ends a number: a letter right behind it is an error. `what` names the kind of number. */
 static void end_number(struct lexer *l, uint32_t start, const char *what)
 {
     uint32_t end = name_end(l, l->at);
@@ -400,8 +399,8 @@ static void lex_number(struct lexer *l)
 
 /* -- strings -- */
 
-/* How many letters before a quote at `i` make a string's prefix: r, b, u, f, rb, fr ... -1:
- * no string begins there. */
+/* How many letters before a quote at `i` are a string's prefix: r, b, u, f, rb, fr ... -1: no string begins
+ * there. */
 static int string_prefix(const struct lexer *l, uint32_t i, bool *is_raw, bool *is_format)
 {
     *is_raw = *is_format = false;
@@ -429,7 +428,7 @@ static bool is_quote(const struct lexer *l, uint32_t i, char quote, bool is_trip
     return s[0] == quote && (!is_triple || (s[1] == quote && s[2] == quote));
 }
 
-/* Steps over a character inside a string, or an escape of two. */
+/* Skips a character inside a string, or an escape. */
 static void pass_string_char(struct lexer *l)
 {
     if (l->s[l->at] == '\\')
@@ -440,8 +439,8 @@ static void pass_string_char(struct lexer *l)
         l->at++;
 }
 
-/* The text of an f-string whose field lacks its brace looks like this: the f-string's own
- * quote, then no other. */
+/* Does the rest of the line look like the text of an f-string whose field lacks its brace: the f-string's own
+ * quote, then no other? */
 static bool ends_fstring(const struct lexer *l, char quote, bool is_triple)
 {
     if (l->frames.n == 0)
@@ -450,7 +449,7 @@ static bool ends_fstring(const struct lexer *l, char quote, bool is_triple)
     return f->quote == quote && f->is_triple == is_triple;
 }
 
-/* Gives up the innermost f-string with all that is open in it. */
+/* Drops the innermost f-string with everything that is open in it. */
 static void leave_fstring(struct lexer *l)
 {
     struct frame f = {.nbrackets = 0};
@@ -508,7 +507,7 @@ static void open_bracket(struct lexer *l, enum token_kind kind)
     VEC_PUSH(l->arena, &l->brackets, index);
 }
 
-/* The f-string's field that we are directly in (in no inner bracket), or NULL. */
+/* The f-string's field that directly contains the position (no bracket between), or NULL. */
 static struct frame *own_field(struct lexer *l)
 {
     struct frame *f = l->frames.n > 0 ? &l->frames.at[l->frames.n - 1] : NULL;
@@ -549,7 +548,7 @@ static void open_field(struct lexer *l)
     VEC_PUSH(l->arena, &l->frames, f);
 }
 
-/* Steps over a character of an f-string's text, an escape, or a doubled brace. A backslash does not hide a
+/* Skips a character of an f-string's text, an escape, or a doubled brace. A backslash does not escape a
  * brace, except in the name of a character, \N{...}. */
 static void pass_fstring_char(struct lexer *l, const struct frame *f)
 {
@@ -566,7 +565,7 @@ static void pass_fstring_char(struct lexer *l, const struct frame *f)
     }
 }
 
-/* A brace at which the text ends: in a format there are no doubled ones. */
+/* Does a brace here end the text? In a format there are no doubled braces. */
 static bool ends_text(const struct lexer *l, const struct frame *f)
 {
     char c = l->s[l->at];
@@ -583,7 +582,7 @@ static void unterminated_fstring(struct lexer *l, const struct frame *f)
     leave_fstring(l);
 }
 
-/* The text up to the next field or the f-string's end, and that. */
+/* Lexes the text up to the next field or the f-string's end, and that token. */
 static void lex_fstring_text(struct lexer *l)
 {
     struct frame f = l->frames.at[l->frames.n - 1];
@@ -695,7 +694,7 @@ static void lex_name(struct lexer *l)
     emit(l, find_keyword(l->s + start, l->at - start), start);
 }
 
-/* Whether the word at offset i can only begin a statement. */
+/* Can the word at offset i only begin a statement? */
 static bool begins_statement(const struct lexer *l, uint32_t i)
 {
     while (l->s[i] == ' ' || l->s[i] == '\t')
@@ -723,7 +722,7 @@ static bool begins_statement(const struct lexer *l, uint32_t i)
     }
 }
 
-/* A line may be nothing but a continuation. */
+/* A line may consist of nothing but a continuation. */
 static bool line_has_tokens(const struct lexer *l)
 {
     enum token_kind last = l->out->all.n > 0 ? l->out->all.at[l->out->all.n - 1].kind : TOK_newline;
@@ -784,7 +783,7 @@ static void finish(struct lexer *l)
     VEC_PUSH(l->arena, &l->out->line_starts, l->n);
 }
 
-/* Whether the bytes are text: UTF-8, without zero bytes. Reports the first that is not. */
+/* Are the bytes text: UTF-8, without zero bytes? Reports the first one that is not. */
 static bool check_text(struct diag *d, const struct source *src)
 {
     uint32_t line = 1, line_start = 0, nbytes = 1;
@@ -810,7 +809,7 @@ static bool check_text(struct diag *d, const struct source *src)
     return true;
 }
 
-/* Offsets, with room to look past the end, and token counts fit their fields. */
+/* With this limit, offsets (also a little past the end) and token counts fit their fields. */
 enum { SOURCE_BYTES_MOST = 64 * 1024 * 1024 };
 
 bool lex(struct arena *a, struct diag *d, const struct source *src, struct tokens *out)

@@ -1,8 +1,7 @@
-/* library.c: what modules of Python's library have that Python cannot say: what asks the host or makes
- * classes. Most of them is in library.py; math is in library_math.c.
+/* library.c: the parts of Python's library that need C: those that call the host or make classes. library.py
+ * has most of the library, library_math.c has math.
  *
- * Only what programs with kernels use, and nothing that reaches out of the program but through struct
- * host. */
+ * The library has only what programs with kernels use, and accesses the outside only through struct host. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -54,7 +53,7 @@ static void fill_sys(struct eval *e, struct obj *m)
     set(e, m, "argv", arguments);
 }
 
-/* perf_counter and the like; data "n": in nanoseconds. */
+/* perf_counter and similar functions; data "n": in nanoseconds. */
 static struct obj *clock_now(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)args;
@@ -75,7 +74,7 @@ static const struct builtin time_rows[] = {
 
 /* -- typing, collections, dataclasses, copy -- */
 
-/* Names of typing stand for themselves in annotations, and do nothing when called or indexed. */
+/* Names of typing can be used in annotations, and have no effect when called or indexed. */
 static void fill_typing(struct eval *e, struct obj *m)
 {
     static const char *const names[] = {
@@ -161,7 +160,7 @@ static const struct builtin collections_rows[] = {
 };
 /* clang-format on */
 
-/* A dataclass takes the annotated names of its base, then its own, as fields. */
+/* The fields of a dataclass are the annotated names of its base, then its own. */
 static struct obj *dataclass(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *class = args[0];
@@ -235,7 +234,7 @@ static const struct builtin copy_rows[] = {
 static const struct {
     const char *name;
     struct builtin_table table;
-    void (*fill)(struct eval *e, struct obj *module); /* what rows cannot say */
+    void (*fill)(struct eval *e, struct obj *module); /* names that table rows cannot define */
 } modules[] = {
     {"os",                ROWS(os_rows),          NULL},
     {"sys",               ROWS(sys_rows),         fill_sys},
@@ -248,7 +247,7 @@ static const struct {
 };
 /* clang-format on */
 
-/* What library.py has of a module, and the names that only C can give. */
+/* Makes a module from its section of library.py and the names defined in C. */
 struct obj *library_module(struct eval *e, const char *name)
 {
     if (strcmp(name, "builtins") == 0)

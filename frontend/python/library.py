@@ -1,5 +1,5 @@
-# library.py: modules of Python's library, as far as programs with kernels use them: a section each, run when it is first
-# imported. What only C can do is in library.c: getenv here is its function.
+# library.py: modules of Python's library, as far as programs with kernels use them: one section each, executed at its first
+# import. library.c has the functions that need C, such as getenv.
 
 # -- os
 import os.path as path
@@ -7,7 +7,7 @@ makedirs = lambda name, mode=511, exist_ok=False: None
 sep = '/'
 name = 'posix'
 
-# What the program set, then what the host has.
+# Variables that the program has set, then those of the host.
 class _Environ:
     own = {}
     def get(self, key, default=None):
@@ -178,14 +178,14 @@ def reduce(function, iterable, *initial):
         total = function(total, x)
     return total
 
-# Decorators that change nothing here: bare, or called with options first.
+# Decorators without effect here: used bare, or called with options first.
 def cached_property(function, /):
     return function
 total_ordering = cached_property
 def lru_cache(function=None, **options):
     return function if callable(function) else cached_property
 cache = lru_cache
-# wraps(f)(g) is g.
+# wraps(f)(g) returns g.
 def wraps(wrapped, *rest, **options):
     return cached_property
 
@@ -202,7 +202,7 @@ def cmp_to_key(compare, /):
     return Key
 
 # -- itertools
-# What combines items does so at once, where Python would wait to be asked; only endless iterators are made item by item.
+# Finite iterators compute all items at once, where Python computes each on demand; only endless ones work item by item.
 def chain(*iterables):
     return iter([x for items in iterables for x in items])
 def product(*iterables, repeat=1):

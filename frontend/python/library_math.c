@@ -1,5 +1,5 @@
-/* library_math.c: Python's module `math`: libm's functions on numbers, with Python's
- * errors, and its few own. */
+/* library_math.c: Python's module `math`: functions of libm with Python's errors, and the functions that libm
+ * lacks. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ static struct obj *math_binary(struct eval *e, struct obj **args, const struct a
                    call->loc);
 }
 
-/* log, log2, log10 of a positive number, the first in any base. */
+/* log, log2, log10 of a positive number; log in any base. */
 static struct obj *math_log(struct eval *e, struct obj **args, const struct args *call)
 {
     char which = *(const char *)call->callee->data;
@@ -127,7 +127,7 @@ static struct obj *math_isqrt(struct eval *e, struct obj **args, const struct ar
     return obj_int(e, root);
 }
 
-/* Products of the items, or of 1 to n. */
+/* The product of the items, or of 1 to n. */
 static struct obj *math_prod(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *total = args[1];

@@ -1,7 +1,8 @@
-/* methods.c: methods of str, list, tuple, dict, set and numbers, a row each; `self` is the first argument.
+/* methods.c: the methods of str, list, tuple, dict, set and numbers, one row each; `self` is the first
+ * argument.
  *
- * Those that Python can say as fast are in library.py. Text is UTF-8. Letters beyond ASCII have no case here
- * and count as letters. Indices and widths count characters. */
+ * Methods that are as fast in Python are in library.py. Text is UTF-8. Characters beyond ASCII count as
+ * letters and have no case. Indices and widths count characters. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -42,7 +43,7 @@ static char to_lower(char c)
     return is_upper(c) ? (char)(c - 'A' + 'a') : c;
 }
 
-/* upper, lower, swapcase, capitalize, title, by the first letter of data. */
+/* upper, lower, swapcase, capitalize, title: chosen by the first letter of data. */
 static struct obj *change_case(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -58,7 +59,7 @@ static struct obj *change_case(struct eval *e, struct obj **args, const struct a
     return obj_str_of(e, s, x->str.n);
 }
 
-/* isdigit and the like: data is the letter of the class. */
+/* isdigit and similar methods: data is the letter of the character class. */
 static struct obj *is_all(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -86,7 +87,7 @@ static struct obj *is_all(struct eval *e, struct obj **args, const struct args *
 
 /* -- searching -- */
 
-/* Does `part` begin at s, where there is room for it? */
+/* Does `part` begin at s, if enough bytes follow? */
 static bool begins(struct eval *e, const char *s, const struct obj *part)
 {
     size_t n = part->str.n;
@@ -107,7 +108,7 @@ int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const 
     return is_found ? i : -1;
 }
 
-/* The bytes between two optional indices of characters. False: the first is past the end. */
+/* The bytes between two optional indices of characters. Returns false if the first is past the end. */
 static bool byte_range(struct eval *e, struct obj *x, struct obj *start, struct obj *end, struct loc at,
                        int64_t *from, int64_t *to)
 {
@@ -155,7 +156,7 @@ static bool has_affix(const struct obj *x, const struct obj *affix, int64_t from
     return to - from >= n && memcmp(x->str.s + (at_end ? to - n : from), affix->str.s, (size_t)n) == 0;
 }
 
-/* startswith, endswith ("e"), of one text or any in a tuple. */
+/* startswith, endswith ("e"), for one text or any of a tuple. */
 static struct obj *affix(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -235,7 +236,7 @@ struct obj *seq_reverse(struct obj *x)
     return x;
 }
 
-/* At runs of white space, from the left. */
+/* Splits at runs of white space, from the left. */
 static struct obj *split_words(struct eval *e, const struct obj *x, int64_t most)
 {
     struct obj *out = obj_list(e, 0, NULL);
@@ -533,7 +534,7 @@ struct obj *dict_items(struct eval *e, const struct dict *d)
     return out;
 }
 
-/* keys, values, items, by data: lists of what is in the dict now. */
+/* keys, values, items, chosen by data: lists of the dict's current contents. */
 static struct obj *dict_list(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *out = dict_items(e, args[0]->dict);
@@ -692,7 +693,7 @@ static const struct builtin float_methods[] = {
 };
 /* clang-format on */
 
-/* From the section of library.py that is called as the type is. */
+/* A method from the section of library.py that has the type's name. */
 static struct obj *written_method(struct eval *e, enum obj_kind kind, const char *name)
 {
     static const char *const sections[OBJ_count] = {
@@ -706,7 +707,7 @@ static struct obj *written_method(struct eval *e, enum obj_kind kind, const char
     struct obj *found = scope_get(module->module.scope, intern_str(e->strings, name));
     if (!found || found->kind != OBJ_function)
         return NULL;
-    found->is_constexpr = true; /* kernels may call it on what they know */
+    found->is_constexpr = true; /* kernels may call it on constants */
     return found;
 }
 

@@ -5,7 +5,7 @@
  *
  *   kind     AST_kind, and the word in the dump
  *   member   n->member.field; differs from the kind where that is a word of C
- *   fields   in source order, as the dump shows them:
+ *   fields   in source order, which is also the order of the dump:
  *     EXPR(x)   a node, NULL where the source has none      LIST(x)   nodes, in order
  *     BODY(x)   statements, in order (empty: no such part)  NAME(x)   an interned name, and its place x_loc; may be NULL
  *     OPER(x)   an operator, and its place x_loc            FLAG(x)   bool
@@ -16,8 +16,7 @@
  *
  *   OPERATOR(name, spelling, precedence, class)
  *
- *   OPER_name; a higher precedence binds tighter; class is binary, unary, compare or boolean.
- */
+ *   OPER_name; a higher precedence binds tighter; class is binary, unary, compare or boolean. */
 
 #ifdef NODE
 /* -- statements -- */

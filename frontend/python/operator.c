@@ -1,14 +1,14 @@
-/* operator.c: what operators do with concrete values, exactly as in Python, except that ints have 128 bits.
+/* operator.c: operators on concrete values, which work exactly as in Python, except that ints have 128 bits.
  *
- * Each operator asks in this order: a value whose error is known stays one; a tensor is traced (promote.c);
- * the host's objects and instances of user classes answer for themselves; then numbers, then text,
- * sequences, dicts and sets. */
+ * Each operator checks its operands in this order: an error value gives an error value; a tensor is traced
+ * (promote.c); the host's objects and instances of user classes use their own methods; then come numbers,
+ * text, sequences, dicts and sets. */
 #include "frontend/python/python.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SEQUENCE_MOST = 1 << 26 }; /* items or bytes that repetition may make */
+enum { SEQUENCE_MOST = 1 << 26 }; /* limit of the items or bytes of a repetition */
 
 /* -- integers -- */
 
@@ -61,7 +61,7 @@ static struct obj *int_shift(struct eval *e, enum oper op, wide a, wide count, s
     return int_checked(e, count > 126 || result >> (int)count != a, result, at);
 }
 
-/* Correctly rounded where both are doubles already, which is nearly always. */
+/* Correctly rounded if both ints are exact as doubles, which is nearly always so. */
 static struct obj *int_true_div(struct eval *e, wide a, wide b)
 {
     return obj_float(e, (double)((long double)a / (long double)b));
@@ -224,7 +224,7 @@ static struct obj *sequence_binary(struct eval *e, enum oper op, struct obj *a, 
 
 /* -- dicts and sets -- */
 
-/* Those of `from` that `other` has, or has not. */
+/* Adds the items of `from` that `other` contains, or those that it does not contain. */
 static void add_where(struct eval *e, struct dict *into, const struct dict *from, const struct dict *other,
                       bool has)
 {
@@ -292,7 +292,7 @@ static const struct {
 #undef X
 };
 
-/* What instances of user classes make of it; NULL: no method does. */
+/* The result of the methods of a user class; NULL: no method handles the operator. */
 static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     struct obj *r = NULL;
@@ -303,7 +303,7 @@ static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, 
     return r == obj_not_implemented ? NULL : r;
 }
 
-/* By the left operand's class, or else the right one's; NULL: neither says. */
+/* The result by the left operand's class, or else the right one's; NULL: neither handles the operator. */
 static struct obj *ask_native(struct eval *e, enum oper op, bool compares, struct obj *a, struct obj *b,
                               struct loc at)
 {
@@ -481,7 +481,7 @@ bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at)
     return obj_truth(e, eval_compare(e, OPER_lt, a, b, at), at);
 }
 
-/* Equality of instances asks __eq__ in obj_equal; `!=` is its opposite where there is no __ne__. */
+/* Equality of instances calls __eq__ in obj_equal; `!=` is its opposite if there is no __ne__. */
 static struct obj *asked_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     struct obj *r = NULL;

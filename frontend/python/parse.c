@@ -1,13 +1,13 @@
-/* parse.c: from a source to its syntax tree: the cursor over tokens, errors, and going on after them.
+/* parse.c: how a source becomes a syntax tree: the cursor over tokens, errors, and recovery after errors.
  *
  *     if x            (error: expected ':')
- *         y = = 1     (error: expected an expression; its own, the block is parsed although its head is lost)
- *     else: ...       (nothing: belongs to the statement that was given up)
+ *         y = = 1     (error: expected an expression; the block is parsed although its head has an error)
+ *     else: ...       (no error: it belongs to the dropped statement)
  *     z = 2           (assign [(name z)] (int 2))
  *
- * An error gives up the innermost statement: the tokens up to its line's end are skipped, its block (if it
- * has one) and the clauses that belong to it are parsed for their own errors, and the next statement begins
- * afresh. So one mistake is one message. */
+ * An error drops the innermost statement: the parser skips the tokens up to its line's end, parses its block
+ * (if it has one) and the clauses that belong to it for errors of their own, and goes on with the next
+ * statement. So one mistake causes one message. */
 #include "frontend/python/parse.h"
 
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static void once_a_line(struct parser *p, uint32_t line)
     p->error_line = line;
 }
 
-/* For those who come from other languages. */
+/* Hints for programmers of other languages. */
 static void hint_foreign(struct parser *p, const struct token *t)
 {
     enum token_kind before = t > p->tokens.all.at ? t[-1].kind : TOK_end;
@@ -76,7 +76,8 @@ static _Noreturn void fail_lexical(struct parser *p, const struct token *t)
     give_up(p);
 }
 
-/* An error of the lexer, or a bracket that is never closed, explains whatever is wrong at a token. */
+/* An error of the lexer, or a bracket that is never closed, is the better explanation of an error at a
+ * token. */
 static void fail_deeper(struct parser *p, const struct token *t)
 {
     if (t->kind == TOK_error)
@@ -230,8 +231,8 @@ struct ast_list parse_list(struct parser *p, const ast_vec *v)
 
 /* -- going on after errors -- */
 
-/* To the next line's first token. An error that was noticed there (a block is missing) keeps that line,
- * except what is no token, whose error is reported. */
+/* Skips to the next line's first token. An error that was reported at that token (a missing block) keeps its
+ * line, unless the token is an error itself. */
 static void skip_line(struct parser *p, const struct token *start)
 {
     enum token_kind before = p->t > start ? p->t[-1].kind : TOK_end;
@@ -243,7 +244,7 @@ static void skip_line(struct parser *p, const struct token *start)
     parse_accept(p, TOK_newline);
 }
 
-/* From an indent to behind its dedent. */
+/* Skips from an indent to behind its dedent. */
 static void skip_block(struct parser *p)
 {
     int depth = 0;
@@ -253,7 +254,7 @@ static void skip_block(struct parser *p)
     } while (depth > 0 && !next_is(p, TOK_end));
 }
 
-/* The block under a head that had an error: for the errors of its own. */
+/* Parses the block under a head that had an error, for the block's own errors. */
 static void orphaned_block(struct parser *p)
 {
     if (p->depth >= NESTING_MOST) {
@@ -276,7 +277,7 @@ static bool is_clause(const struct parser *p)
     return next_is(p, TOK_elif) || next_is(p, TOK_else) || next_is(p, TOK_except) || next_is(p, TOK_finally);
 }
 
-/* The rest of a statement that had an error: its block and its clauses. */
+/* Skips the rest of a statement that had an error: its block and its clauses. */
 static void skip_rest(struct parser *p)
 {
     if (next_is(p, TOK_indent))
@@ -299,7 +300,7 @@ void parse_unsupported(struct parser *p, const struct ast *n, const char *what)
     give_up(p);
 }
 
-/* An indent where no block begins: reported, and its lines taken as they are. */
+/* An indent where no block begins is reported; its lines are parsed as they are. */
 static void unexpected_indent(struct parser *p)
 {
     struct token t = *p->t;
@@ -311,7 +312,7 @@ static void unexpected_indent(struct parser *p)
     skip_rest(p);
 }
 
-/* One statement, or none and an error. */
+/* Parses one statement; on an error there is none. */
 static void guarded_statement(struct parser *p, ast_vec *out)
 {
     struct parser before = *p;
@@ -330,7 +331,7 @@ static void guarded_statement(struct parser *p, ast_vec *out)
     p->recover = before.recover;
 }
 
-/* statements: statement*, up to the block's end, which is left */
+/* statements: statement*, up to the block's end, which is not consumed */
 void parse_statements(struct parser *p, ast_vec *out)
 {
     while (!next_is(p, TOK_end) && !next_is(p, TOK_dedent) && p->diag->nerrors <= DIAG_ERRORS_MOST) {

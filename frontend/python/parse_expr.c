@@ -1,10 +1,10 @@
-/* parse_expr.c: the grammar of expressions.
+/* parse_expr.c: how expressions are parsed.
  *
  *     a + b * f(x)[1:]     (binary (name a) + (binary (name b) * (subscript (call ...) (slice ...))))
  *
- * The levels from `|` to `*` are one loop over the table of operators, by precedence; all other
- * productions are functions of their own. Whether an expression may be assigned to is asked afterwards,
- * of the finished node. */
+ * One loop over the table of operators parses the levels from `|` to `*`, by precedence; every other
+ * production has its own function. Whether an expression can be a target is checked afterwards, on the
+ * finished node. */
 #include "frontend/python/parse.h"
 
 #include <string.h>
@@ -75,7 +75,7 @@ const char *parse_describe(const struct ast *n)
 
 /* -- lists -- */
 
-/* Where an expression ended inside brackets: what cannot be there. `what`: what could have followed. */
+/* Reports a token that cannot follow an expression inside brackets. `what` lists what could follow. */
 static _Noreturn void bad_follower(struct parser *p, const char *what)
 {
     if (parse_begins_expression(p) && p->last && p->last->kind != TOK_comma)
@@ -115,7 +115,7 @@ static struct ast *star_named_expression(struct parser *p)
     return next_is(p, TOK_star) ? star_expression(p) : parse_named_expression(p);
 }
 
-/* Whether an item follows a comma; what is no token is met as one, to be reported. */
+/* Does an item follow a comma? A token `error` counts as one, so that it is reported. */
 static bool begins_item(const struct parser *p)
 {
     return parse_begins_expression(p) || next_is(p, TOK_star) || next_is(p, TOK_error);
@@ -170,7 +170,7 @@ struct ast *parse_value(struct parser *p)
 
 /* -- comprehensions -- */
 
-/* Names, attributes, elements, and tuples of them; not what stands before `in` as an operator. */
+/* Accepts names, attributes, elements, and tuples of them; not a comparison with `in`. */
 static void check_targets(struct parser *p, const struct ast *n)
 {
     const char *what = parse_describe(n);
@@ -254,7 +254,7 @@ static struct ast *comprehension(struct parser *p, const struct token *start, en
 
 /* -- displays -- */
 
-/* Items up to the closing bracket, which is taken; the first may be there already. */
+/* Parses items up to the closing bracket, and consumes that; the first item may be parsed already. */
 static void display_items(struct parser *p, ast_vec *items, enum token_kind close,
                           struct ast *(*item)(struct parser *p))
 {
@@ -271,7 +271,7 @@ static void display_items(struct parser *p, ast_vec *items, enum token_kind clos
     close_bracket(p, close);
 }
 
-/* A display or comprehension whose bracket, and first item if it has one, are parsed. */
+/* Parses a display or comprehension after its bracket, and after its first item if it has one. */
 static struct ast *display(struct parser *p, const struct token *start, struct ast *first, enum ast_kind kind,
                            enum ast_form form, enum token_kind close, struct ast *(*item)(struct parser *p))
 {
@@ -285,7 +285,7 @@ static struct ast *display(struct parser *p, const struct token *start, struct a
         VEC_PUSH(p->arena, &items, first);
     display_items(p, &items, close, item);
     struct ast *n = parse_new(p, kind, start);
-    n->tuple.items = parse_list(p, &items); /* list, set and dict hold theirs alike */
+    n->tuple.items = parse_list(p, &items); /* list, set and dict nodes have the same field */
     return parse_done(p, n);
 }
 
@@ -448,7 +448,7 @@ static struct ast *subscript(struct parser *p, const struct token *start, struct
     return parse_done(p, n);
 }
 
-/* What the arguments so far were, to check their order. */
+/* The kinds of the arguments so far, to check their order. */
 struct arguments {
     struct map names;
     bool has_keyword, has_unpacking;
@@ -470,7 +470,7 @@ static struct ast *keyword_argument(struct parser *p, struct arguments *seen)
     return parse_done(p, n);
 }
 
-/* An expression as argument; a generator needs its own parentheses unless it is alone. */
+/* An expression as argument; a generator needs its own parentheses unless it is the only argument. */
 static struct ast *plain_argument(struct parser *p, struct arguments *seen, bool is_first)
 {
     const struct token *start = p->t;
@@ -641,8 +641,8 @@ static enum oper next_binary(const struct parser *p)
     return is_one ? info->oper : OPER_count;
 }
 
-/* bitwise_or: bitwise_or '|' bitwise_xor | bitwise_xor, and so down to term: term '*' factor | factor. Takes
- * the operators of at least this precedence; all of them lean to the left. */
+/* bitwise_or: bitwise_or '|' bitwise_xor | bitwise_xor, and so on to term: term '*' factor | factor. Parses
+ * the operators of at least this precedence, which are all left-associative. */
 static struct ast *binary(struct parser *p, int precedence)
 {
     const struct token *start = p->t;
@@ -655,7 +655,7 @@ static struct ast *binary(struct parser *p, int precedence)
     return left;
 }
 
-/* The next token as a comparison, taken; OPER_count: it is none. */
+/* Consumes a comparison operator; OPER_count: there is none. */
 static enum oper take_comparison(struct parser *p)
 {
     const struct token_info *info = &token_info[p->t->kind];
@@ -703,7 +703,7 @@ static struct ast *inversion(struct parser *p)
     return next_is(p, TOK_not) ? new_unary(p, OPER_not, inversion) : comparison(p);
 }
 
-/* operand (word operand)*, one node for the whole row */
+/* operand (word operand)*, one node for the whole sequence */
 static struct ast *boolean(struct parser *p, enum token_kind word, enum oper op,
                            struct ast *(*operand)(struct parser *p))
 {

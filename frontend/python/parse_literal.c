@@ -1,10 +1,10 @@
-/* parse_literal.c: numbers and strings, from their spelling to their value.
+/* parse_literal.c: how numbers and strings are converted from their spelling to their value.
  *
  *     0xff_ff     (int 65535)
  *     "a" f"b{x}" (fstring [(str 'ab') (field (name x) ...)])
  *
- * The lexer has checked the spelling of numbers and found the ends of strings; here are the values, escapes,
- * and the fields of f-strings. */
+ * The lexer has checked the spelling of numbers and found the ends of strings; this file computes values, and
+ * parses escapes and the fields of f-strings. */
 #include "frontend/python/parse.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static int digit_value(char c)
     return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
 }
 
-/* x = x * base + digit; false: it does not fit. */
+/* x = x * base + digit; returns false on overflow. */
 static bool shift_in(struct ast_int *x, uint64_t base, uint64_t digit)
 {
     uint64_t low = (x->low & 0xffffffffu) * base + digit;
@@ -76,14 +76,14 @@ struct ast *parse_number(struct parser *p)
 
 /* -- escapes -- */
 
-/* A piece of a string's body: offsets into the source, and how to read it. */
+/* A piece of a string's body: offsets into the source, and the kind of literal. */
 struct piece {
     const struct token *token;
     uint32_t start, end;
     bool is_raw, is_bytes, is_fstring;
 };
 
-/* Points at the escape itself, which may stand on a later line of its string. */
+/* Points at the escape itself, which may be on a later line of its string. */
 static _Noreturn void fail_escape(struct parser *p, const struct piece *piece, uint32_t at, const char *why)
 {
     const char *s = p->src->text;
@@ -144,8 +144,8 @@ static uint32_t octal_escape(struct parser *p, const struct piece *piece, uint32
     return i;
 }
 
-/* Appends what the backslash at `at` stands for; returns what follows it. An unknown escape stands for
- * itself. */
+/* Appends the character of the escape at `at`; returns the offset after it. An unknown escape stays as it
+ * is. */
 static uint32_t read_escape(struct parser *p, const struct piece *piece, uint32_t at, struct text *out)
 {
     static const char letters[] = "\\'\"abfnrtv", values[] = "\\'\"\a\b\f\n\r\t\v";
@@ -170,7 +170,7 @@ static uint32_t read_escape(struct parser *p, const struct piece *piece, uint32_
     return at + 1;
 }
 
-/* Appends the value of a piece. Line ends become \n; in an f-string doubled braces are one. */
+/* Appends the value of a piece. Line ends become \n; in an f-string doubled braces become one. */
 static void read_piece(struct parser *p, const struct piece *piece, struct text *out)
 {
     const char *s = p->src->text;
@@ -192,7 +192,7 @@ static void read_piece(struct parser *p, const struct piece *piece, struct text 
 
 /* -- strings -- */
 
-/* What adjacent literals make so far: finished parts, and the text behind the last of them. */
+/* The value of adjacent literals so far: finished parts, and the text behind the last of them. */
 struct joined {
     const struct token *start;
     ast_vec parts;
@@ -225,7 +225,7 @@ static void add_piece(struct parser *p, struct joined *j, const struct piece *pi
     read_piece(p, piece, &j->text);
 }
 
-/* The prefix and quotes of a literal: sets how to read it, and where its body starts. */
+/* Reads the prefix and quotes of a literal: they tell its kind, and where its body starts. */
 static struct piece open_literal(const struct parser *p, const struct token *t)
 {
     struct piece piece = {.token = t, .start = t->start, .end = t->end};
@@ -250,7 +250,7 @@ static void plain_string(struct parser *p, struct joined *j)
 
 static void fstring_parts(struct parser *p, struct joined *j, bool is_raw, enum token_kind end);
 
-/* What a nested format is made of: an f-string of its own. */
+/* A nested format: an f-string of its own. */
 static struct ast *field_format(struct parser *p, bool is_raw)
 {
     struct joined j = {.start = p->t};
@@ -301,7 +301,7 @@ static struct ast *field(struct parser *p, struct joined *j, bool is_raw)
     return parse_done(p, f);
 }
 
-/* fstring_parts: (FSTRING_TEXT | field)*, up to `end`, which is left */
+/* fstring_parts: (FSTRING_TEXT | field)*, up to `end`, which is not consumed */
 static void fstring_parts(struct parser *p, struct joined *j, bool is_raw, enum token_kind end)
 {
     parse_enter(p);

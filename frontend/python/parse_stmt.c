@@ -1,9 +1,9 @@
-/* parse_stmt.c: the grammar of statements.
+/* parse_stmt.c: how statements are parsed.
  *
  *     def f(x):          (def f [(param x)] body (return (binary (name x) + (int 1))))
  *         return x + 1
  *
- * Targets are parsed as expressions and checked afterwards, when `=` shows what they are. */
+ * Targets are parsed as expressions and checked when `=` follows. */
 #include "frontend/python/parse.h"
 
 #include <string.h>
@@ -22,8 +22,8 @@ static void head_end(struct parser *p)
 
 static void simple_statements(struct parser *p, ast_vec *out);
 
-/* block: ':' NEWLINE INDENT statements DEDENT | ':' simple_statements. `what` and `head`: whose block it
- * is. */
+/* block: ':' NEWLINE INDENT statements DEDENT | ':' simple_statements. `what` and `head` name the statement
+ * for messages. */
 static struct ast_list block(struct parser *p, const char *what, const struct token *head)
 {
     head_end(p);
@@ -45,7 +45,7 @@ static struct ast_list block(struct parser *p, const char *what, const struct to
     return parse_list(p, &body);
 }
 
-/* A block that is repeated: break and continue have a meaning. */
+/* A block of a loop, in which break and continue are allowed. */
 static struct ast_list loop_block(struct parser *p, const char *what, const struct token *head)
 {
     bool was_in_loop = p->in_loop;
@@ -68,7 +68,7 @@ static struct ast_list else_block(struct parser *p)
 
 /* -- assignments -- */
 
-/* Checks what is assigned to. `is_direct`: it stands by itself before '=', where '==' may have been meant. */
+/* Checks a target. `is_direct`: it is followed directly by '=', where '==' may have been meant. */
 static void check_target(struct parser *p, const struct ast *n, bool is_direct)
 {
     const char *what = parse_describe(n);
@@ -149,7 +149,7 @@ static bool is_word(const struct ast *n, const char *word)
     return n->kind == AST_name && strcmp(n->name.id, word) == 0;
 }
 
-/* `match x:` and `match (x):` look like other statements until here. */
+/* Up to here, `match x:` and `match (x):` look like other statements. */
 static void check_match(struct parser *p, const struct ast *n)
 {
     if (is_word(n, "match") || (n->kind == AST_call && is_word(n->call.func, "match")))
@@ -274,7 +274,7 @@ static struct ast *scope_statement(struct parser *p, enum ast_kind kind)
         name->name.id = parse_name(p, &name->loc, "a name");
         VEC_PUSH(p->arena, &names, name);
     } while (parse_accept(p, TOK_comma));
-    n->global.names = parse_list(p, &names); /* nonlocal holds its names alike */
+    n->global.names = parse_list(p, &names); /* nonlocal has the same field */
     return parse_done(p, n);
 }
 
@@ -407,8 +407,8 @@ static void simple_statements(struct parser *p, ast_vec *out)
 
 /* -- compound statements -- */
 
-/* 'if' named_expression block ('elif' named_expression block)* ('else' block)?  A loop, so that a long row of elif
- * is no recursion. */
+/* 'if' named_expression block ('elif' named_expression block)* ('else' block)?  A loop parses it, so that
+ * many elif cause no recursion. */
 static struct ast *if_statement(struct parser *p)
 {
     ast_vec ifs = {0};
@@ -471,7 +471,7 @@ static struct ast *with_item(struct parser *p, bool in_parentheses)
     return parse_done(p, n);
 }
 
-/* Whether a parenthesis holds the whole row of items, rather than begin an expression. */
+/* Does the parenthesis contain all items, rather than begin an expression? */
 static bool parentheses_hold_items(const struct parser *p)
 {
     return next_is(p, TOK_lparen) && p->t->close && p->tokens.all.at[p->t->close + 1].kind == TOK_colon &&
@@ -547,12 +547,12 @@ static struct ast *try_statement(struct parser *p)
 
 /* -- parameters -- */
 
-/* What the parameters so far were, to check their order. */
+/* The kinds of the parameters so far, to check their order. */
 struct parameters {
     ast_vec list;
     struct map names;
     bool is_keyword_only; /* after * or *args */
-    bool has_bare_star;   /* and nothing behind it yet */
+    bool has_bare_star;   /* and no parameter follows yet */
     bool has_slash, has_default, has_kwargs;
 };
 
@@ -651,7 +651,7 @@ struct ast_list parse_parameters(struct parser *p, enum token_kind end, bool ann
 
 /* -- definitions -- */
 
-/* What a body is inside of. */
+/* The statements that contain a body. */
 struct context {
     bool in_function, in_loop, in_class;
 };
@@ -739,7 +739,7 @@ static struct ast *decorated(struct parser *p)
     }
 }
 
-/* A clause without its statement, which is most often closed by a wrong indentation. */
+/* Reports a clause without its statement, which wrong indentation has most often closed. */
 static _Noreturn void stray_clause(struct parser *p)
 {
     const char *whose = next_is(p, TOK_elif)   ? "'if'"

@@ -1,12 +1,12 @@
-/* python.c: Python's built-in functions and types, a row each. Methods are in methods.c,
- * modules in library.c. */
+/* python.c: Python's built-in functions and types, one row each. Methods are in methods.c, modules in
+ * library.c. */
 #include "frontend/python/python.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Rows of types bear it: what they construct, isinstance knows. */
+/* The data of rows that are types: isinstance recognizes what they construct. */
 static const char type_mark[] = "type";
 
 bool obj_is_builtin_type(const struct obj *x)
@@ -57,8 +57,7 @@ static struct obj *print(struct eval *e, struct obj **args, const struct args *c
 
 /* -- conversions -- */
 
-/* A number out of an object that stands for one: the host's tensor of one element, an
- * instance with __int__. */
+/* The number of an object that represents one: the host's tensor of one element, an instance with __int__. */
 static struct obj *as_number(struct eval *e, struct obj *x, const char *method, struct loc at)
 {
     struct obj *made = x->kind == OBJ_instance ? instance_special(e, x, method, 0, NULL, at) : NULL;
@@ -82,7 +81,7 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Digits, with _ between; base 0 takes the prefix's. False: not an int. */
+/* Digits, with _ between; base 0 takes the prefix's base. Returns false if the text is not an int. */
 static bool parse_int(const char *s, size_t n, int base, wide *out, bool *overflow)
 {
     while (n && is_space(*s))
@@ -287,7 +286,8 @@ static struct obj *absolute(struct eval *e, struct obj **args, const struct args
     return own;
 }
 
-/* To `digits` after the point; ties as the exact binary value has them, so through its decimal text. */
+/* Rounds to `digits` after the point; whether it is a tie depends on the exact binary value, so it goes
+ * through decimal text. */
 static double round_to(struct eval *e, double x, int64_t digits)
 {
     if (!isfinite(x) || digits > 330)
@@ -341,7 +341,7 @@ static struct obj *divmod(struct eval *e, struct obj **args, const struct args *
     return obj_pair(e, quotient, eval_binary(e, OPER_mod, args[0], args[1], call->loc));
 }
 
-/* pow(a, b, m) multiplies modulo m, which must leave room for the products. */
+/* pow(a, b, m) multiplies modulo m; the products must not overflow. */
 static struct obj *power(struct eval *e, struct obj **args, const struct args *call)
 {
     if (!args[2] || args[2]->kind == OBJ_none)
@@ -406,7 +406,7 @@ static struct obj *by_key(struct eval *e, struct obj *key, struct obj *x, struct
     return key->kind == OBJ_none ? x : call_with(e, key, 1, &x, at);
 }
 
-/* min, max: data says which. */
+/* min, max: data tells which. */
 static struct obj *extreme(struct eval *e, struct obj **args, const struct args *call)
 {
     bool is_max = *(const char *)call->callee->data == 'x';
@@ -436,7 +436,7 @@ static struct obj *sum(struct eval *e, struct obj **args, const struct args *cal
     return total;
 }
 
-/* any, all: data is the truth that decides. */
+/* any, all: data is the truth value that decides. */
 static struct obj *any_all(struct eval *e, struct obj **args, const struct args *call)
 {
     bool decides = *(const char *)call->callee->data == '1';
@@ -493,7 +493,7 @@ static struct obj *reversed(struct eval *e, struct obj **args, const struct args
     return obj_iterator(e, seq_reverse(iter_collect(e, x, call->loc)), call->loc);
 }
 
-/* Several iterations going on together, and what is done with their items. */
+/* Several iterations in parallel, and the function applied to their items. */
 struct zipper {
     int n;
     struct iter *at;
@@ -600,8 +600,8 @@ static struct obj *next(struct eval *e, struct obj **args, const struct args *ca
 
 /* -- types and attributes -- */
 
-/* The rows of types have the names that obj_type_name gives; for kinds without a row a class of
- * that name is made once. */
+/* The rows of types have the names that obj_type_name returns; for kinds without a row, a class of that name
+ * is made once. */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x)
 {
     if (x->kind == OBJ_instance)
@@ -674,7 +674,7 @@ static const char *attribute_name(struct eval *e, struct obj *x, struct loc at)
     return intern(e->strings, x->str.s, x->str.n);
 }
 
-/* An instance's own __getattr__ says by an exception that there is no such attribute. */
+/* An instance's __getattr__ reports a missing attribute by an exception. */
 static struct obj *attribute_or_null(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     if (x->kind != OBJ_instance || e->trace)
@@ -722,7 +722,7 @@ static struct obj *is_callable(struct eval *e, struct obj **args, const struct a
                     x->kind == OBJ_builtin || x->kind == OBJ_method || x->kind == OBJ_class);
 }
 
-/* Numbers in the order of asking: no address shows. */
+/* id() numbers objects in the order of the calls: it shows no addresses. */
 static struct obj *identity(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)call;
@@ -767,7 +767,7 @@ static struct obj *global_names(struct eval *e, struct obj **args, const struct 
     return instance_names(e, &module);
 }
 
-/* staticmethod, classmethod, property: data is the native class that class_bind knows. */
+/* staticmethod, classmethod, property: data is the native class that class_bind recognizes. */
 static struct obj *descriptor(struct eval *e, struct obj **args, const struct args *call)
 {
     return obj_native(e, call->callee->data, args[0]);
@@ -799,7 +799,7 @@ struct obj *eval_text(struct eval *e, struct scope *s, const char *text, size_t 
         eval_raise(e, at, "SyntaxError", ERR_eval_syntax, obj_to_str(e, obj_str(e, text, n), true)->str.s);
     struct obj *value = eval_expr(e, s, x);
     if (obj_is_number(value) && e->diag->sources.n == index + 1)
-        e->diag->sources.n--; /* nothing has a place in it */
+        e->diag->sources.n--; /* no object has a place in it */
     return value;
 }
 

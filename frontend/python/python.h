@@ -1,17 +1,18 @@
-/* python.h: what the files of the evaluator share beyond frontend.h: Python's rules on concrete objects.
+/* python.h: the functions that the files of the evaluator share beyond frontend.h. In reading order: lex.c
+ * and tokens.h (tokens), parse*.c, ast.h and nodes.h (syntax trees), then
  *
- *     value.c repr.c format.c lang.c     objects, their text, the language's types
+ *     value.c repr.c format.c            objects, and how they show as text
  *     operator.c attribute.c instance.c  + and ==, x.y and x[i] and iteration, classes and exceptions
- *     eval.c expr.c specialize.c import.c      statements, expressions, calls, modules
- *     python.c methods.c library.c       tables of builtins: functions, methods of str and list, modules like math
- */
+ *     eval.c expr.c call.c import.c      statements, expressions, calls, imports
+ *     python.c methods.c library.c       tables of builtins: functions, methods, modules like math */
 #ifndef NESO_FRONTEND_PYTHON_H
 #define NESO_FRONTEND_PYTHON_H
 
 #include "frontend/frontend.h"
 
 /* -- value.c -- */
-extern struct obj *const obj_not_implemented; /* what __eq__ and the like return to let the other side answer */
+/* returned by __eq__ and similar methods so that the other operand is asked */
+extern struct obj *const obj_not_implemented;
 struct obj *obj_new(struct eval *e, enum obj_kind kind);
 struct obj *obj_str_of(struct eval *e, const char *s, size_t n); /* the bytes are not copied */
 struct obj *obj_text(struct eval *e, const struct text *t);
@@ -25,16 +26,18 @@ wide obj_wide(const struct obj *x);       /* of an integer */
 double obj_double(const struct obj *x);   /* of a number */
 int number_compare(const struct obj *a, const struct obj *b); /* -1 0 1; 2 with NaN */
 bool obj_same(const struct obj *a, const struct obj *b);      /* `is` */
-int64_t obj_len(struct eval *e, struct obj *x, struct loc at); /* -1: none */
-int64_t range_find(const struct obj *range, const struct obj *x); /* the index of a number; -1: it is none of them */
+int64_t obj_len(struct eval *e, struct obj *x, struct loc at); /* -1: it has no length */
+/* the index of a number; -1: the range does not contain it */
+int64_t range_find(const struct obj *range, const struct obj *x);
 uint64_t obj_hash(struct eval *e, const struct obj *x);
 bool obj_is_hashable(struct eval *e, const struct obj *x);
 void dict_clear(struct dict *d);
-bool scope_binds(const struct scope *s, const char *name); /* has a value in s itself, or is declared there */
+/* the scope itself has a value for the name, or declares it */
+bool scope_binds(const struct scope *s, const char *name);
 void scope_declare(struct scope *s, const char *name, bool global); /* `global name`, else `nonlocal name` */
 
 /* -- repr.c -- */
-int char_bytes(const char *s, size_t left);      /* of the character at s */
+int char_bytes(const char *s, size_t left);      /* length of the character at s */
 uint32_t char_code(const char *s, int n);
 int64_t str_chars(const struct obj *x);
 size_t str_offset(const struct obj *x, int64_t chars); /* in bytes */
@@ -66,7 +69,7 @@ void eval_delitem(struct eval *e, struct obj *x, struct obj *index, struct loc a
 struct slice_range {
     int64_t start, stop, step, n;
 };
-/* What a slice takes out of n items. */
+/* The items that a slice selects from n items. */
 struct slice_range slice_resolve(struct eval *e, const struct obj *slice, int64_t n, struct loc at);
 
 struct iter {
@@ -74,61 +77,68 @@ struct iter {
     int64_t i;
     struct loc at;
 };
-struct iter iter_of(struct eval *e, struct obj *x, struct loc at); /* raises where x cannot be iterated */
+struct iter iter_of(struct eval *e, struct obj *x, struct loc at); /* raises if x cannot be iterated */
 struct obj *iter_next(struct eval *e, struct iter *it);            /* NULL: the end */
 struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at); /* a new list */
-struct obj *obj_iterator(struct eval *e, struct obj *x, struct loc at); /* an object with a position, for next() */
-/* One whose items `next` makes; NULL: the end. */
+/* an object with a position, for next() */
+struct obj *obj_iterator(struct eval *e, struct obj *x, struct loc at);
+/* An iterator whose items the function `next` makes; it returns NULL at the end. */
 struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e, void *state, struct loc at), void *state);
 
 /* -- instance.c: classes, their instances, exceptions -- */
-struct obj *class_find(const struct obj *class, const char *name); /* in it and its bases; name interned; NULL: none */
+/* searches the class and its bases; the name is interned; NULL: none */
+struct obj *class_find(const struct obj *class, const char *name);
 bool class_is_a(const struct obj *class, const struct obj *base);
 struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, struct obj *class, struct loc at);
 struct obj *class_call(struct eval *e, struct obj *class, const struct args *args);
-/* Calls x.name(args) where its class has it, else NULL. */
+/* Calls x.name(args) if its class has that method, else returns NULL. */
 struct obj *instance_special(struct eval *e, struct obj *x, const char *name, int n, struct obj *const *args, struct loc at);
 bool instance_equal(struct eval *e, struct obj *a, struct obj *b);
 int64_t instance_len(struct eval *e, struct obj *x, struct loc at);
 void instance_show(struct eval *e, struct obj *x, struct text *out, bool repr);
 struct obj *instance_find(struct eval *e, struct obj *x, const char *name, struct loc at);
-struct obj *instance_as_tuple(struct eval *e, struct obj *x); /* of a named tuple; others: x itself */
+/* the tuple of a named tuple; for others, x itself */
+struct obj *instance_as_tuple(struct eval *e, struct obj *x);
 struct obj *super_new(struct eval *e, struct obj *class, struct obj *self);
 void exceptions_define(struct eval *e);
-struct obj *exception_value(struct eval *e, struct exception *x); /* the instance, made where there is none yet */
+/* the exception's instance, made on the first call */
+struct obj *exception_value(struct eval *e, struct exception *x);
 const char *exception_message(struct eval *e, const struct exception *x);
 struct obj *builtin_class(struct eval *e, const char *name); /* "ValueError" */
 extern const struct native_class native_property, native_static, native_classmethod;
-/* Gives a class fields by name (a named tuple, a dataclass), for its construction, comparison and text. */
+/* Gives a class fields by name (for a named tuple or dataclass), which define its construction, comparison
+ * and text. */
 void class_set_fields(struct eval *e, struct obj *class, struct obj *names, bool is_tuple);
 struct obj *class_fields(struct eval *e, const struct obj *class, bool *is_tuple); /* tuple of names; NULL: none */
 
 /* -- eval.c -- */
 struct note {
     struct loc at;
-    enum error error; /* with `name` as its argument */
+    enum error error; /* an error whose argument is `name` */
     const char *name; /* NULL: no note */
 };
 _Noreturn void eval_raise_noted(struct eval *e, struct loc at, const char *class_name, struct note note, enum error error, ...);
 void eval_deeper(struct eval *e, int by, struct loc at); /* raises at the limit */
-struct obj *eval_module(struct eval *e, const struct source *src, const char *name); /* parsed and executed; raises */
+/* parses and executes; raises exceptions */
+struct obj *eval_module(struct eval *e, const struct source *src, const char *name);
 
 /* -- expr.c -- */
 typedef VEC(struct loc) loc_list;
 void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *items, struct args *out);
 struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struct loc at);
-/* Of the names in scopes, the one most like `name`, as a note's; NULL: none near. */
+/* The name in these scopes most similar to `name`, for a note; NULL: none is similar. */
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name);
 
 /* -- kernel.c -- */
-void kernel_check_expr(struct eval *e, const struct ast *x); /* refuses what kernels may not have */
+/* reports expressions that kernels cannot contain */
+void kernel_check_expr(struct eval *e, const struct ast *x);
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items);
 bool is_constexpr_annotation(const struct ast *x);
-/* Binds every name that a statement assigns (unknown to which value) to x; NULL: names without a
- * value, to an unknown. */
+/* Binds every name that a statement assigns to x, since its value is unknown; NULL: only names without a
+ * value, to an unknown value. */
 void bind_targets(struct eval *e, struct scope *s, const struct ast *statement, struct obj *x);
 
-/* -- specialize.c -- */
+/* -- call.c -- */
 struct obj *make_class(struct eval *e, struct scope *s, const struct ast *x);
 struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def);
 struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_list *decorators, struct obj *x);
@@ -157,10 +167,10 @@ void dict_update(struct eval *e, struct obj *dict, struct obj *from, struct loc 
 struct obj *instance_names(struct eval *e, struct obj *x);             /* x.__dict__ */
 int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* an int argument */
 struct obj *arg_str(struct eval *e, struct obj *x, struct loc at);     /* x, a str */
-struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* what type(x) is */
-/* Where `part` is in s[from, to), from the left or the right; -1: nowhere. */
+struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* type(x) */
+/* The position of `part` in s[from, to), searched from the left or the right; -1: it is not there. */
 int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const struct obj *part, bool from_right);
-struct obj *seq_reverse(struct obj *x);                                 /* itself */
+struct obj *seq_reverse(struct obj *x);                                 /* an iterator in reverse order */
 struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name); /* of str, list, dict ...; NULL: none */
 struct obj *library_module(struct eval *e, const char *name);          /* math, os ...; NULL: none */
 void fill_math(struct eval *e, struct obj *module);

@@ -1,16 +1,16 @@
-/* repr.c: values as text: what str(x) and repr(x) say, to the byte what Python says, except that
- * nothing shows an address. */
+/* repr.c: how str(x) and repr(x) show values: byte for byte as Python does, except that no text contains an
+ * address. */
 #include "frontend/python/python.h"
 
 #include <string.h>
 
-enum { NESTING_MOST = 60 }; /* a list that holds itself ends there */
+enum { NESTING_MOST = 60 }; /* a list that contains itself ends at this depth */
 
 static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int depth);
 
 /* -- strings -- */
 
-/* Bytes of the character at s. Bytes that are no UTF-8 count as one character each. */
+/* The length of the character at s. A byte that is not UTF-8 counts as one character. */
 int char_bytes(const char *s, size_t left)
 {
     unsigned char c = (unsigned char)*s;

@@ -1,13 +1,13 @@
 /* tokens.h: every token of Python, one row each. Included with the five macros defined; see lex.h.
  *
- *   MARK(name, words)             what has no fixed spelling; words say it in messages
+ *   MARK(name, words)             tokens without a fixed spelling; messages show the words
  *   KEYWORD(name, spelling)
  *   SIGN(name, spelling)          brackets and punctuation
  *   BINARY(name, spelling, oper)  a sign between two operands
  *   AUGMENT(name, spelling, oper) its augmented assignment
  *
- * ORDER: keywords stand together; signs stand last, longer ones before their beginnings (the lexer takes the
- * first that fits), each closing bracket right behind its opening one. */
+ * ORDER: keywords are consecutive; signs come last, longer ones before their prefixes (the lexer takes the
+ * first that matches), each closing bracket right after its opening one. */
 MARK(end, "the end of the file")
 MARK(newline, "the end of the line")
 MARK(indent, "an indent")

@@ -1,18 +1,17 @@
-/* value.c: what values are made of: objects, dicts, names in scopes, and Python's answers to `==`, `bool`,
- * `len`.
+/* value.c: how values are represented: objects, dicts, names in scopes; and `==`, `bool` and `len` on them.
  *
  * An object is a kind and its content. Dicts keep their entries in order of insertion, with an
- * open-addressing table of indices beside them; a deleted entry stays as a hole until the next growth.
- * Numbers that are equal hash alike, whatever their kind (1, 1.0 and True are one key). How values look as
- * text is in repr.c, the language's types in lang.c. */
+ * open-addressing table of indices; a deleted entry stays as a hole until the next growth. Numbers that are
+ * equal hash alike, whatever their kind (1, 1.0 and True are one key). repr.c shows values as text; lang.c
+ * has the language's types. */
 #include "frontend/python/python.h"
 
 #include <math.h>
 #include <string.h>
 
 enum {
-    NESTING_MOST = 2000, /* of tuples in tuples */
-    COMPARE_DEPTH = 4,   /* of what e->depth counts: a level of comparing or hashing */
+    NESTING_MOST = 2000, /* nesting limit of tuples in tuples */
+    COMPARE_DEPTH = 4,   /* share of the limit of e->depth for a level of comparing or hashing */
 };
 
 static const struct obj none = {.kind = OBJ_none}, ellipsis = {.kind = OBJ_ellipsis},
@@ -261,7 +260,7 @@ bool obj_as_int(const struct obj *x, int64_t *out)
     return true;
 }
 
-/* Exact, also where the int has no double. NaN compares as 2: neither less, equal nor greater. */
+/* Exact, also if the int is not exact as a double. NaN gives 2: neither less, equal nor greater. */
 static int compare_int_float(wide i, double f)
 {
     const double edge = 0x1p127;
@@ -308,7 +307,7 @@ bool obj_same(const struct obj *a, const struct obj *b)
     case OBJ_module: return a->module.scope == b->module.scope;
     case OBJ_class: return a->class.scope == b->class.scope;
     case OBJ_instance: return a->instance.scope == b->instance.scope;
-    /* Marked copies of one literal are one object to the user. */
+    /* Constexpr copies of one literal are the same object for the user. */
     case OBJ_int: return (a->is_constexpr || b->is_constexpr) && a->i == b->i;
     case OBJ_str: return a->str.n == b->str.n && memcmp(a->str.s, b->str.s, a->str.n) == 0;
     default: return false;
@@ -369,7 +368,7 @@ static bool range_equal(const struct obj *a, const struct obj *b)
            (n < 2 || a->range.step == b->range.step);
 }
 
-/* Whether containers of one kind hold equal items. */
+/* Do two containers of one kind have equal items? */
 static bool container_equal(struct eval *e, const struct obj *a, const struct obj *b)
 {
     eval_deeper(e, COMPARE_DEPTH, (struct loc){0});
@@ -402,7 +401,7 @@ bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b)
     }
 }
 
-/* What len() says; -1: the object has no length. Strings count characters. */
+/* len(x); -1: the object has no length. Strings count characters. */
 int64_t obj_len(struct eval *e, struct obj *x, struct loc at)
 {
     switch (x->kind) {
@@ -464,7 +463,7 @@ static uint64_t hash_type(const struct lang_type *t)
     return hash_bytes(parts, sizeof parts, t->elem ? hash_type(t->elem) : OBJ_type);
 }
 
-/* Where identity decides, the hash is of something that marked copies share. */
+/* For objects that compare by identity, hashes a pointer that constexpr copies share. */
 static uint64_t hash_identity(const struct obj *x)
 {
     const void *p = x->kind == OBJ_function   ? (const void *)x->function
@@ -523,7 +522,7 @@ bool obj_is_hashable(struct eval *e, const struct obj *x)
     return is_hashable(e, x, 0);
 }
 
-/* The slot of a key, or the free slot where it belongs. */
+/* The slot of a key, or the free slot where it would go. */
 static int *find_slot(struct eval *e, const struct dict *d, const struct obj *key)
 {
     unsigned mask = (unsigned)d->nslots - 1;
@@ -607,7 +606,7 @@ void dict_clear(struct dict *d)
 
 /* -- scopes -- */
 
-/* Stand in a function's scope for a name that it declares `global` or `nonlocal`. */
+/* Values in a function's scope for names that it declares `global` or `nonlocal`. */
 static const struct obj declared_global = {.kind = OBJ_none}, declared_nonlocal = {.kind = OBJ_none};
 
 struct scope *scope_new(struct eval *e, struct scope *parent)

@@ -1,7 +1,7 @@
-/* cast.c: numbers into tensors, tensors into other types (language.md 2.5 and 3.5).
+/* cast.c: how numbers become tensors, and how tensors are cast to other types.
  *
  *     c = 0.5            const value=0.5 : f32         a number decays to the first type that holds it
- *     x.to(tl.int8)      ftos : i16, trunc : i8        a cast is one IR op, or the few that the language's rule spells */
+ *     x.to(tl.int8)      ftos : i16, trunc : i8        a cast is one IR op, or a few */
 #include "frontend/trace/trace.h"
 
 #include <math.h>
@@ -222,7 +222,7 @@ static struct value *to_bool(struct eval *e, struct value *v, const struct lang_
     return build_cmp(at_here(e, at), PRED_ne, v, zero);
 }
 
-/* 8-bit results keep the low bits of a value that saturated to 16. */
+/* 8-bit results are the low bits of a value that saturated to 16 bits. */
 static struct value *float_to_int(struct eval *e, struct value *v, const struct lang_type *from,
                                   const struct lang_type *to, struct loc at)
 {
@@ -243,7 +243,7 @@ static struct value *narrow(struct eval *e, struct value *v, const struct lang_t
     return v;
 }
 
-/* Between floats f16, bf16 and fp8 meet the others in f32, fp8 each other in f16. */
+/* Casts between floats: f16, bf16 and fp8 go through f32 to other types, fp8 to fp8 through f16. */
 static struct value *float_to_float(struct eval *e, struct value *v, const struct lang_type *from,
                                     const struct lang_type *to, enum rounding round, struct loc at)
 {
@@ -329,7 +329,8 @@ static struct obj *bitcast(struct eval *e, struct obj *x, const struct lang_type
     return tensor_like(e, x, v, to);
 }
 
-/* May a number be made a constant of type t at once, with the same result as a cast of what it decays to? */
+/* Can a number be made a constant of type t directly, with the same result as first becoming a tensor of its
+ * own type? */
 static bool is_exact(const struct obj *x, const struct lang_type *t)
 {
     if (is_float_type(t))

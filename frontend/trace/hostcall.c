@@ -1,25 +1,23 @@
-/* hostcall.c: what kernels on the interpreter ask of the host part: plain Python functions, print,
- * breakpoints.
+/* hostcall.c: how kernels on the interpreter call the host: plain Python functions, print, breakpoints.
  *
  *     print_if(f'x = {x}', '=0', [pid])   =>   %0 = host_call %x, %pid site=3 : i64
  *                                              sites[3]: call print_if with (deferred text of x, '=0', [pid])
  *
- * The op carries the values, its site says what they are parts of. When a program reaches it, the arguments
- * are built again around the values, as tiles (tile.h), and the function runs as host code does. Its result
- * is an object that only the host knows: the kernel holds its address, may pass it on, and may ask for its
- * truth, int() or float().
- * But a function whose result is used is traced as if it were @triton.jit, where the
- * language has what it is made of.
+ * The op's operands are the values, and its site has the objects that contain them. When a program reaches
+ * the op, the arguments are rebuilt with the current values, as tiles (tile.h), and the function runs as host
+ * code. Its result is an object of the host: the kernel holds its address, may pass it on, and may ask for
+ * its truth, int() or float(). A function whose result is used is instead traced as if it were @triton.jit,
+ * if the language supports everything in it.
  *
- * A site before each statement names the variables there are, for the debugger; where nothing
- * can stop there, they go. */
+ * For the debugger, a site before each statement records the variables; if no breakpoint can stop there,
+ * these sites are dropped. */
 #include "frontend/python/python.h"
 #include "frontend/trace/tile.h"
 #include "frontend/trace/trace.h"
 
 #include <string.h>
 
-/* An f-string whose text only the running kernel knows. */
+/* An f-string whose text is known only when the kernel runs. */
 struct deferred {
     struct part {
         struct obj *x;    /* NULL: text */
@@ -47,7 +45,7 @@ bool trace_is_host_object(const struct obj *x)
 
 /* -- values out of objects, and back -- */
 
-/* The IR values in x, in a fixed order. Lists and dicts are the program's own, which hold none. */
+/* The IR values in x, in a fixed order. Lists and dicts belong to the host and contain none. */
 static void collect(struct eval *e, const struct obj *x, struct value_list *out)
 {
     if (x->kind == OBJ_tensor) {
@@ -65,7 +63,7 @@ static void collect(struct eval *e, const struct obj *x, struct value_list *out)
     }
 }
 
-/* Walks the values in the same order. */
+/* Reads the values in the same order. */
 struct reader {
     struct eval *e;
     const char *const *next;
@@ -101,7 +99,7 @@ static struct obj *rebuild_text(struct reader *r, const struct deferred *d, stru
     return obj_text(r->e, &out);
 }
 
-/* `inside` a tuple or list a scalar is the number that it holds: print_if(text, '=0', [pid]) compares it. */
+/* `inside` a tuple or list, a scalar becomes a number: print_if(text, '=0', [pid]) compares it. */
 static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
 {
     if (x->kind == OBJ_tensor)
@@ -116,7 +114,7 @@ static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
     if (x->kind != OBJ_tuple)
         return x;
     struct obj *out = x->was_list ? obj_list(r->e, 0, NULL) : obj_tuple(r->e, 0, NULL);
-    out->class_of = is_box(x) ? NULL : x->class_of; /* a box's members are a kernel's business */
+    out->class_of = is_box(x) ? NULL : x->class_of; /* methods of a box only work in kernels */
     for (int i = 0; i < x->seq.n; i++) {
         struct obj *item = rebuild(r, x->seq.at[i], true);
         VEC_PUSH(r->e->arena, &out->seq, item);
@@ -126,7 +124,7 @@ static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
 
 /* -- sites -- */
 
-/* The variables of the function being traced. */
+/* Adds the variables of the function being traced. */
 static void add_names(struct eval *e, struct host_site *site, struct value_list *values)
 {
     const struct scope *s = e->trace->scope;
@@ -213,8 +211,7 @@ void trace_drop_statements(struct block *b, const struct spec *spec)
 
 /* -- which calls are for the host -- */
 
-/* Does an argument depend on the running kernel? `only_host`: on the host part in it,
- * tensors do not count. */
+/* Does an argument depend on the running kernel? `only_host`: only host values count, tensors do not. */
 static bool has_host_value(struct eval *e, const struct args *args, bool only_host)
 {
     bool any = false;
@@ -239,7 +236,7 @@ static bool is_effect(const char *name)
     return false;
 }
 
-/* int(x), float(x), bool(x) of a host function's result; SITE_call: something else. */
+/* int(x), float(x), bool(x) of a host function's result; SITE_call: another call. */
 static enum site_kind conversion_of(const struct obj *callee, const struct args *args)
 {
     if (callee->kind != OBJ_builtin || args->n != 1 || args->nkw || !is_native(args->at[0], &result_class))
@@ -265,7 +262,7 @@ static bool is_for_host(struct eval *e, const struct obj *callee, const struct a
         return false;
     const struct obj *self = callee->method.self;
     bool is_container = self->kind == OBJ_list || self->kind == OBJ_dict || self->kind == OBJ_set;
-    const struct obj *func = callee->method.func; /* constexpr: a method of text that library.py has */
+    const struct obj *func = callee->method.func; /* constexpr: a method of str from library.py */
     return is_container || (func->kind == OBJ_function && !func->is_constexpr) ||
            (self->kind == OBJ_str && has_host_value(e, args, false));
 }
@@ -283,7 +280,7 @@ static bool is_statement(const struct eval *e, struct loc call)
     return at.file == call.file && at.line == call.line && at.col == call.col && at.len == call.len;
 }
 
-/* x with arguments of block b for its tensors. */
+/* x with arguments of block b in place of its tensors. */
 static struct obj *stand_in(struct eval *e, struct block *b, struct obj *x)
 {
     if (x->kind == OBJ_tensor) {
@@ -300,7 +297,7 @@ static struct obj *stand_in(struct eval *e, struct block *b, struct obj *x)
     return out;
 }
 
-/* Traces a call in a function of its own. False: there are errors. */
+/* Traces a call in a separate IR function; returns false if there are errors. */
 static bool passes(struct eval *e, struct function *fn, const struct args *args)
 {
     struct diag *d = e->diag;
@@ -308,7 +305,7 @@ static bool passes(struct eval *e, struct function *fn, const struct args *args)
     jmp_buf here, *fatal = d->fatal;
     volatile bool good = false;
     int nerrors = d->nerrors;
-    d->nerrors = 0; /* up to the most that are reported, whatever was before */
+    d->nerrors = 0; /* allow as many errors as are reported at most */
     d->fatal = &here;
     handler_push(e, &h);
     if (setjmp(here) != 0) {
@@ -328,7 +325,7 @@ static bool passes(struct eval *e, struct function *fn, const struct args *args)
     return good;
 }
 
-/* Is a plain function one of the language too, for these arguments? */
+/* Can the call of a plain function be traced for these arguments? */
 static bool is_traceable(struct eval *e, struct function *fn, const struct args *args)
 {
     struct trace *outer = e->trace, trial = *outer;
@@ -378,7 +375,7 @@ struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct arg
 
 /* -- f-strings -- */
 
-/* {x!r:spec}: the text now, where x is known, else a part for later. False: x is an error that was
+/* {x!r:spec}: formats now if x is known, else makes a deferred part. Returns false if x is an error that was
  * reported. */
 static bool add_field(struct eval *e, struct scope *s, const struct ast *field, struct part *out)
 {
@@ -462,7 +459,7 @@ void host_site_run(struct eval *e, const struct host_site *site, const char *con
     memcpy(result, &bits, 4);
 }
 
-/* Where the names begin among the values. */
+/* The index of the first variable among the values. */
 static int count_arguments(struct eval *e, const struct host_site *site)
 {
     struct value_list values = {0};

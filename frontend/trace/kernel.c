@@ -1,14 +1,13 @@
-/* kernel.c: statements as kernels have them: which are allowed, and who traces them.
+/* kernel.c: which statements are allowed in kernels, and which function traces each.
  *
- * What is decided here needs no tensor: a constant condition chooses its branch, a node that the language
- * lacks is refused by the name that Python's grammar gives it. The rest is trace.c's. Each statement is a
- * place of recovery: after an error the names that it would have bound stand for an error, and nothing
- * that uses them complains. */
+ * This file decides what does not depend on tensors: a constant condition chooses its branch; a node that the
+ * language lacks is refused by its name in Python's grammar. trace.c does the rest. Errors are caught at each
+ * statement: the names that it would have bound become error values, whose uses report nothing. */
 #include "frontend/python/python.h"
 
 #include <string.h>
 
-/* What Python's ast module calls a node that kernels may not have; NULL: they may. */
+/* The name of a node in Python's ast module if kernels may not contain it; NULL: they may. */
 static const char *refused(const struct ast *x)
 {
     switch (x->kind) {
@@ -49,8 +48,7 @@ void kernel_check_expr(struct eval *e, const struct ast *x)
         eval_raise(e, x->loc, "UnsupportedLanguageConstruct", ERR_unsupported_node, name);
 }
 
-/* One `for` without `if`, over a tuple; makes a tuple. Its variable stays, as the compiler of
- * Python kernels has it. */
+/* One `for` without `if`, over a tuple; makes a tuple. Its variable stays bound, as in Triton. */
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items)
 {
     const struct ast *c = x->comprehension.clauses.at[0];
@@ -150,7 +148,7 @@ static void trace_annotated(struct eval *e, struct scope *s, const struct ast *x
         trace_assign(e, s, x->annotated.target, NULL, true);
 }
 
-/* x op= y is x = x op y, of a name only: trace_assign says what is wrong with others. */
+/* x op= y is x = x op y, for names only: trace_assign reports other targets. */
 static void trace_augmented(struct eval *e, struct scope *s, const struct ast *x)
 {
     if (x->augmented.target->kind != AST_name) {
@@ -219,7 +217,7 @@ static enum flow dispatch(struct eval *e, struct scope *s, const struct ast *x, 
     return FLOW_next;
 }
 
-/* An exception from Python code that ran at compile time becomes an error of the kernel's statement. */
+/* An exception of Python code that ran at compile time becomes an error of the kernel's statement. */
 static void report_raised(struct eval *e, const struct ast *x, const struct exception *raised)
 {
     if (!raised->class)

@@ -1,9 +1,8 @@
-/* lang.c: the types that the language knows: what they are called, and how they look in
- * signatures and annotations.
+/* lang.c: the types of the language: their names, and their spelling in signatures and annotations.
  *
- * A type here says more than the IR's: an integer has a sign. Number types are rows of a
- * constant table, so that most comparisons are of pointers; pointers and blocks are made in the
- * arena and compared by content. */
+ * A type here includes an integer's signedness, which an IR type lacks. Number types are rows of a constant
+ * table, so that most comparisons are of pointers; pointer and block types are made in the arena and compared
+ * by content. */
 #include "frontend/python/python.h"
 
 #include <string.h>

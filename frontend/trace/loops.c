@@ -1,4 +1,4 @@
-/* loops.c: run-time loops, and what they carry from one iteration to the next (language.md 4.2 to 4.4).
+/* loops.c: how run-time loops are traced, and which variables they carry from one iteration to the next.
  *
  *     for k in range(0, K, BLOCK):        %acc.2 = for %k = %c0 to %K step %BLOCK carry(%acc.1 = %acc) {
  *         acc += tl.load(p + k)             %load = ...
@@ -6,9 +6,9 @@
  *                                           yield %acc.3
  *                                         }
  *
- * Names that the body assigns and that exist before are carried: the body is traced with arguments in their
- * place, then those that did not change are taken out again. A plain constant that the body turns out to
- * change (an argument that happened to be 1) becomes a tensor, and the body is traced anew. */
+ * Names that the body assigns and that exist before the loop are carried: the body is traced with block
+ * arguments as their values, and arguments that did not change are then removed. If the body changes a plain
+ * constant (an argument with value 1), the constant becomes a tensor and the body is traced a second time. */
 #include "frontend/python/python.h"
 #include "frontend/trace/trace.h"
 
@@ -57,18 +57,18 @@ static void collect(struct eval *e, const struct ast *n, struct names *out)
 
 struct carried {
     int index;        /* of the scope's entry */
-    struct obj *init; /* before the loop */
-    int first, n;     /* its values among all */
+    struct obj *init; /* the object before the loop */
+    int first, n;     /* the range of its values in the lists of values */
 };
 
 struct loop {
     struct scope *s;
     const struct ast *stmt;
     const struct ast_list *body;
-    const char *target; /* of `for`; NULL */
+    const char *target; /* loop variable of a `for`; else NULL */
     struct snapshot before;
-    struct names assigned, forced; /* forced: constants that must become tensors, */
-    VEC(struct obj *) like;        /* or must meet what stands here for them; else NULL */
+    struct names assigned, forced; /* forced: names of constants that must become tensors, */
+    VEC(struct obj *) like;        /* or must agree in type with the object here; else NULL */
     VEC(struct carried) carried;
     struct value_list init, next; /* values before the loop, and after an iteration */
     VEC(struct obj *) after;      /* objects after an iteration, in the order of `carried` */
@@ -85,7 +85,7 @@ static bool can_carry(const struct obj *x)
     return any;
 }
 
-/* Chooses what may be carried. */
+/* Chooses the names that may be carried. */
 static void choose(struct eval *e, struct loop *l)
 {
     l->carried.n = l->init.n = 0;
@@ -129,14 +129,16 @@ static void report_type(struct eval *e, const struct loop *l, const char *name, 
     diag_hint(e->diag, ERR_hint_loop_type);
 }
 
-/* The body must be traced again, with a tensor for this name, or with what meets `like`. */
+/* The body must be traced a second time, with a tensor for this name, or with a type that agrees with
+ * `like`. */
 static void force(struct eval *e, struct loop *l, const char *name, struct obj *like)
 {
     VEC_PUSH(e->arena, &l->forced.list, name);
     VEC_PUSH(e->arena, &l->like, like);
 }
 
-/* A carried name after an iteration, in the type that it had before it; an error where it cannot have that. */
+/* A carried name after an iteration, converted to the type that it had before; an error value if that is
+ * impossible. */
 static struct obj *settle(struct eval *e, struct loop *l, const char *name, struct obj *old, struct obj *now,
                           const struct carried *c, struct block *b, bool *again)
 {
@@ -154,7 +156,8 @@ static struct obj *settle(struct eval *e, struct loop *l, const char *name, stru
     return obj_error;
 }
 
-/* A name that is not carried changed. True: the body must be traced again with it as a tensor. */
+/* A name that is not carried has changed. Returns true if the body must be traced a second time with a tensor
+ * for it. */
 static bool changed_constant(struct eval *e, struct loop *l, const char *name, struct obj *old,
                              struct obj *now)
 {
@@ -169,7 +172,7 @@ static bool changed_constant(struct eval *e, struct loop *l, const char *name, s
     return false;
 }
 
-/* Looks at the names after an iteration. True: once more. */
+/* Checks the names after an iteration. Returns true if the body must be traced a second time. */
 static bool leave(struct eval *e, struct loop *l, struct block *b, const struct snapshot *inside)
 {
     bool again = false;
@@ -211,8 +214,8 @@ static void run_body(struct eval *e, struct loop *l, struct block *b)
     e->trace = outer;
 }
 
-/* Which values change: those that do not are taken out of the blocks' arguments (from
- * argument `first` on). */
+/* Finds the values that change, and removes the others from the blocks' arguments (from argument `first`
+ * on). */
 static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct block *b,
                                         struct block *condition, int first, bool *kept)
 {
@@ -238,7 +241,7 @@ static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct b
     return yields;
 }
 
-/* Operands of the op: `fixed` ones, then the initial values that are kept. */
+/* The op's operands: the `fixed` ones, then the initial values that are kept. */
 static struct op *make_loop(struct eval *e, struct loop *l, enum opcode code, int nfixed,
                             struct value *const *fixed, const bool *kept, int nregions)
 {
@@ -255,7 +258,7 @@ static struct op *make_loop(struct eval *e, struct loop *l, enum opcode code, in
     return build_op(trace_builder(e, l->stmt->loc), code, opnds.n, opnds.at, n, types, nregions);
 }
 
-/* After the loop: carried names have the results, all others what they had before. */
+/* After the loop, carried names have the results as values; all others keep what they had before. */
 static void bind(struct eval *e, struct loop *l, struct op *o, const bool *kept)
 {
     snapshot_restore(l->s, &l->before);
@@ -281,7 +284,7 @@ static void bind(struct eval *e, struct loop *l, struct op *o, const bool *kept)
     }
 }
 
-/* No error about names that a loop that could not be traced would have assigned. */
+/* If a loop could not be traced, uses of the names that it would have assigned report no errors. */
 enum flow trace_give_up(struct eval *e, struct scope *s, const struct ast *stmt)
 {
     bind_targets(e, s, stmt, obj_error);
@@ -296,7 +299,7 @@ static void loop_init(struct eval *e, struct loop *l, struct scope *s, const str
         collect(e, body->at[i], &l->assigned);
 }
 
-/* Forgets the first tracing of a body. */
+/* Discards the first trace of a body. */
 static void start_over(struct eval *e, struct loop *l, struct block *b, int nerrors, int ndiagnostics)
 {
     erase_block(b);
@@ -458,7 +461,8 @@ enum flow trace_for(struct eval *e, struct scope *s, const struct ast *stmt, str
 
 /* -- while -- */
 
-/* Traces the condition into its own block, whose arguments it passes on. False: an error is reported. */
+/* Traces the condition in its own block, which passes its arguments on. Returns false if it reported an
+ * error. */
 static bool trace_condition(struct eval *e, struct loop *l, struct block *b)
 {
     struct trace *outer = e->trace, inner = *outer;

@@ -1,29 +1,29 @@
-/* merge_values.c: where control flow meets: names after a run-time `if`, and returns from inside of it.
+/* merge_values.c: which values names have after a run-time `if`, and how a `return` inside of one is traced.
  *
  *     if c:                       %x.1 = if %c {        a name that a branch changes becomes a result;
  *         x = x + 1                 %x.2 = add ...      both branches must give it one type
  *                                   yield %x.2
  *                                 } else { yield %x }
  *
- * A kernel's `return` in a branch is the op `return` at its region's end. An inlined function has no such way
- * out: the code after the `if` is traced into the branch that goes on, which stays open (a `struct pending`)
- * until the function ends, and then both branches yield what the function returns:
+ * A kernel's `return` in a branch is the op `return` at its region's end. An inlined function cannot use that
+ * op: the code after the `if` is traced into the branch that goes on, which stays open (a `struct pending`)
+ * until the function ends; then both branches yield the function's result:
  *
  *     if c: return a              %r = if %c { yield %a } else { ...rest...; yield %b }
  *     ...rest...
  *     return b
  *
- * Where such an `if` ends inside another branch that may also go on without having returned, the branch
- * yields a flag and the value, and the code after is guarded by the flag. */
+ * If such an `if` is inside another branch that may also go on without returning, this branch yields a flag
+ * and the value, and the flag guards the code that follows. */
 #include "frontend/trace/trace.h"
 
 struct pending {
     struct pending *outer;
     struct value *cond;
-    struct block *parent;    /* where the `if` will stand */
-    struct block *blocks[2]; /* its branches, detached so far; one is open */
+    struct block *parent;    /* the block to which the `if` will be appended */
+    struct block *blocks[2]; /* its branches, not yet attached; one is open */
     int open;
-    struct obj *returned; /* by the other branch */
+    struct obj *returned; /* the other branch's return value */
     struct snapshot before;
     struct loc loc;
 };
@@ -122,7 +122,7 @@ struct obj *meet(struct eval *e, struct obj *x, struct obj *with, struct block *
     return x;
 }
 
-/* Both of what two branches give, in one type where their types agree. */
+/* The results of both branches, converted to one type if their types agree. */
 static void meet_both(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
 {
     struct obj *first = x[0];
@@ -154,7 +154,7 @@ const char *type_text(struct eval *e, const struct obj *x)
 
 /* -- making the op -- */
 
-/* An `if` with finished branches (those that end in `return` stay so), yielding values. */
+/* Makes an `if` of finished branches that yields values; branches that end in `return` are left so. */
 static struct op *finish_if(struct eval *e, struct value *cond, struct block *const *blocks,
                             const struct value_list *values, struct loc at)
 {
@@ -179,7 +179,7 @@ static struct value *bool_value(struct eval *e, bool x, struct loc at)
     return build_const_int(trace_builder(e, at), type_scalar(e->trace->module, DT_i1), x);
 }
 
-/* What stands for x where it is never looked at. */
+/* A placeholder of x's type for a path on which x is never used. */
 static struct obj *dummy(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind == OBJ_tensor)
@@ -194,7 +194,7 @@ static struct obj *dummy(struct eval *e, struct obj *x, struct loc at)
 
 /* -- returned values -- */
 
-/* x as the result of an `if`, made in block b: tensors, or what is equal in both branches. */
+/* x as the result of an `if`, appended to block b: tensors, or a constant that is equal in both branches. */
 static struct obj *as_result(struct eval *e, struct obj *x, struct block *b, struct loc at)
 {
     struct block *here = e->trace->block;
@@ -204,8 +204,8 @@ static struct obj *as_result(struct eval *e, struct obj *x, struct block *b, str
     return x;
 }
 
-/* Makes the values that two branches return one type; either may be None: the branch falls off the function's
- * end, or goes on. False: an error is reported. */
+/* Converts the values that two branches return to one type. Either may be None: the branch reaches the
+ * function's end, or goes on. Returns false if it reported an error. */
 static bool unify(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
 {
     if (is_error(x[0]) || is_error(x[1]))
@@ -271,9 +271,9 @@ struct branch {
     struct block *block;
     const struct ast_list *body;
     struct snapshot after;
-    bool goes_on;         /* at least on some paths */
-    struct obj *returned; /* on the others; NULL: there are none */
-    struct value *flag;   /* with both: true where it returned */
+    bool goes_on;         /* it goes on at least on some paths */
+    struct obj *returned; /* the value returned on the other paths; NULL: there are none */
+    struct value *flag;   /* if some paths go on and others return: true if it returned */
 };
 
 static bool in_kernel(const struct eval *e)
@@ -334,7 +334,7 @@ void report_return_in_loop(struct eval *e, const struct ast *stmt)
     diag_hint(e->diag, ERR_hint_return_in_loop);
 }
 
-/* A name's objects in the branches, brought to one type; NULL: it does not exist after the `if`. */
+/* A name's objects in the branches, converted to one type; NULL: the name does not exist after the `if`. */
 static struct obj *join_name(struct eval *e, const char *name, struct obj *old, struct obj **x,
                              const struct branch *br, struct loc at)
 {
@@ -377,7 +377,7 @@ static struct obj *join_name(struct eval *e, const char *name, struct obj *old, 
     return x[0];
 }
 
-/* A branch that only returns has nothing to say of names: something of the other's type stands there. */
+/* A branch that always returns defines no names: it yields placeholders of the other branch's types. */
 static void dummy_for(struct eval *e, const struct branch *br, struct obj **x, struct loc at)
 {
     for (int i = 0; i < 2; i++) {
@@ -390,7 +390,7 @@ static void dummy_for(struct eval *e, const struct branch *br, struct obj **x, s
     }
 }
 
-/* Which names are results, and their objects: like[k] for scope entry index[k]. */
+/* The names that are results, and their objects: like[k] is the one of scope entry index[k]. */
 struct joined {
     VEC(int) index;
     VEC(struct obj *) like;
@@ -419,7 +419,7 @@ static void join_names(struct eval *e, struct scope *s, const struct snapshot *b
     }
 }
 
-/* Gives the names their values after the `if`: its results from `first` on. */
+/* Binds the names to their values after the `if`: its results from `first` on. */
 static void bind_results(struct eval *e, struct scope *s, const struct joined *j, struct op *o, int first)
 {
     struct value **results = NEW_ARRAY(e->arena, o->nresults, struct value *);
@@ -446,7 +446,7 @@ static void push_pending(struct eval *e, struct scope *s, struct value *cond, st
     e->trace->block = blocks[open];
 }
 
-/* An `if` after which some paths have returned: it yields the flag, the value returned, and the names. */
+/* An `if` after which some paths have returned: it yields the flag, the returned value, and the names. */
 static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond,
                              const struct snapshot *before, struct branch *br, struct obj **returned,
                              struct loc at)
@@ -478,7 +478,7 @@ static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond
     return o;
 }
 
-/* The end of a branch that goes on but has open `if`s inside: they close, yielding flags. */
+/* Ends a branch that goes on but has open `if`s inside: closes these, yielding flags. */
 static void close_pending(struct eval *e, struct scope *s, struct branch *out)
 {
     for (struct pending *p; (p = e->trace->pending);) {

@@ -1,9 +1,10 @@
-/* promote.c: operators on tensors: the type that operands meet in, the shape that they meet in,
- * and the op (language.md 3).
+/* promote.c: operators on tensors: which common type and shape the operands get, and which op the operator
+ * becomes.
  *
- *     i32[] + i32[512]      splat, add : i32[512]        shapes meet
- *     f16[512] * 0.5        const 0.5 : f16[512], mul    a number takes the tensor's type (rule 1)
- *     i8 + u8               add : u8                     types meet (rules 2 and 3)
+ *     i32[] + i32[512]      splat, add : i32[512]        both are broadcast to one shape
+ *     f16[512] * 0.5        const 0.5 : f16[512], mul    rule 1: a number takes the tensor's type
+ *     f16 + f32             fext, add : f32              rule 2: with a float, the wider float wins
+ *     i8 + u8               add : u8                     rule 3: of integers the wider, at equal width the unsigned
  *     p + u8[64]            zext : i64[64], addptr       offsets are signed in the IR */
 #include "frontend/builtins/handlers.h"
 
@@ -35,7 +36,7 @@ static wide most_of(const struct lang_type *t)
     return ((wide)1 << (bits_of(t) - !t->is_unsigned)) - 1;
 }
 
-/* Rule 1: the number takes the tensor's type t. */
+/* Rule 1: a number takes the tensor's type t; of a different kind (an int tensor and a float) it does not. */
 static const struct lang_type *number_meets(struct eval *e, const struct obj *number,
                                             const struct lang_type *t, bool is_division, struct loc at)
 {
@@ -50,7 +51,7 @@ static const struct lang_type *number_meets(struct eval *e, const struct obj *nu
     return NULL;
 }
 
-/* Rule 3. */
+/* Rule 3: the wider type; at equal width the unsigned one. */
 static const struct lang_type *ints_meet(struct eval *e, const struct lang_type *a, const struct lang_type *b)
 {
     if (a->is_unsigned == b->is_unsigned)
@@ -60,7 +61,7 @@ static const struct lang_type *ints_meet(struct eval *e, const struct lang_type 
     return bits_of(u) >= bits_of(s) ? u : s;
 }
 
-/* Rule 2, for two that are not both ints. */
+/* Rule 2: the wider float; two bf16 stay bf16; divisions of 16-bit floats happen in f32. */
 static const struct lang_type *floats_meet(struct eval *e, const struct lang_type *a,
                                            const struct lang_type *b, bool is_division)
 {
@@ -133,7 +134,7 @@ static struct obj *splat(struct eval *e, struct obj *x, int rank, const int *sha
     return tensor_new(e, v, t, rank, shape);
 }
 
-/* x with dimensions repeated; its shape is known to fit. */
+/* x broadcast to a shape that is known to fit. */
 static struct obj *stretch(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at)
 {
     if (rank == 0)
@@ -156,7 +157,7 @@ struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *
     return stretch(e, x, rank, shape, at);
 }
 
-/* The shape that a and b meet in; -1: an error is reported. */
+/* The common shape of a and b; -1: an error is reported. */
 static int common_shape(struct eval *e, const struct obj *a, const struct obj *b, int *shape, struct loc at)
 {
     int ra = rank_of(a), rb = rank_of(b), rank = ra > rb ? ra : rb;
@@ -198,8 +199,8 @@ void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc
 
 /* -- both -- */
 
-/* Both operands of type t and one shape. Numbers are made in the other's shape at once, so
- * that no splat is left. */
+/* Converts both operands to type t and one shape. Numbers become constants of the other's shape directly,
+ * without a splat. */
 static bool convert_pair(struct eval *e, struct obj **a, struct obj **b, const struct lang_type *t,
                          bool decay, struct loc at)
 {
@@ -228,7 +229,7 @@ void tensor_promote(struct eval *e, struct obj **a, struct obj **b, bool is_divi
 /* -- arithmetic -- */
 
 /* clang-format off */
-/*        operator   signed       unsigned     int1         float: OP_count: no such */
+/* operator   signed       unsigned     int1         float; OP_count: there is none */
 static const struct {
     enum opcode on_signed, on_unsigned, on_bool, on_float;
 } arithmetic[OPER_count] = {
@@ -272,7 +273,8 @@ static struct obj *unexpected(struct eval *e, enum oper op, const struct lang_ty
     return obj_error;
 }
 
-/* An offset as the IR wants it, signed: unsigned ones narrower than 64 bits are zero-extended. */
+/* An offset as the signed integer that the IR expects: unsigned ones narrower than 64 bits are
+ * zero-extended. */
 static struct obj *offset_of(struct eval *e, struct obj *x, bool negate, struct loc at)
 {
     x = to_tensor(e, x, at);
@@ -323,14 +325,14 @@ static struct obj *divide(struct eval *e, struct obj *a, struct obj *b, const st
     return tensor_like(e, a, v, t);
 }
 
-/* The constant behind an operand that is one; NULL: none, or not an int. */
+/* The int constant of an operand; NULL: it is not a constant, or not an int. */
 static struct obj *constant_of(struct obj *x)
 {
     x = x->kind == OBJ_tensor ? x->tensor.constant : x;
     return x && x->kind == OBJ_int ? x : NULL;
 }
 
-/* A local assigned from a constant still serves as one (the 1.0 dialect), and so does what is computed from
+/* A local assigned from a constant can still be used as one (1.0 dialect), and so can results computed from
  * it. */
 static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj *b, const struct lang_type *t,
                         struct loc at)
@@ -347,7 +349,7 @@ static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj 
     return constant_tensor(e, r, t, at);
 }
 
-/* In debug mode: an assertion that the result of + - * on narrow integers is that of 64 bits. */
+/* In debug mode: asserts that the result of + - * on narrow integers equals that in 64 bits. */
 static void assert_no_overflow(struct eval *e, enum oper op, const struct obj *a, const struct obj *b,
                                const struct lang_type *t, struct loc at)
 {
@@ -373,7 +375,7 @@ static void assert_no_overflow(struct eval *e, enum oper op, const struct obj *a
 static struct obj *arithmetic_op(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     bool is_division = op == OPER_div || op == OPER_floordiv || op == OPER_mod;
-    const struct obj *left = is_number(a) ? b : a; /* whose sign a right shift follows */
+    const struct obj *left = is_number(a) ? b : a; /* its sign decides the kind of right shift */
     const struct lang_type *t = common_type(e, a, b, is_division, false, at);
     if (!t)
         return obj_error;

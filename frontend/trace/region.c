@@ -1,8 +1,8 @@
-/* region.c: functions of the language that become regions on scalars: the combine functions of reductions and scans, and
- * what tl.map_elementwise maps.
+/* region.c: how functions become regions on scalars: the combine functions of reductions and scans, and the
+ * function of tl.map_elementwise.
  *
- * A region only computes. What asserts in it is a value more: the number of the assertion that failed, 0 for none,
- * combined as the others are, and looked at when the op is done:
+ * A region may not have effects. An assertion in it becomes an additional value: the number of the assertion
+ * that failed, or 0, which is combined like the other values and checked after the op:
  *
  *     reduce %x (%a, %b) {               %r, %failed = reduce %x, %zero (%a, %m, %b, %n) {
  *       assert %a_small "too large"        %code = select %a_small, 0, 1
@@ -11,7 +11,7 @@
  *                                        }
  *                                        assert (%failed != 1) "too large"
  *
- * so that no lane's assertion stops a launch for values that are not part of the result. */
+ * so that values that are not part of the result cannot fail an assertion. */
 #include "frontend/trace/trace.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static struct value *code_of_assertion(struct eval *e, struct op *o, assertions 
     return code;
 }
 
-/* The `if` again, which yields the code of the branch taken too. */
+/* Replaces an `if` by one that also yields the code of the branch that ran. */
 static struct value *code_of_branches(struct eval *e, struct op *o, assertions *all)
 {
     int n = o->nresults;
@@ -77,7 +77,7 @@ static struct value *code_of_branches(struct eval *e, struct op *o, assertions *
     return &with->results[n];
 }
 
-/* The number of an assertion in the block that failed; NULL: it has none. */
+/* The number of the failed assertion in the block; NULL: the block has no assertions. */
 static struct value *code_of_block(struct eval *e, struct block *b, assertions *all)
 {
     struct value *worst = NULL;
@@ -96,7 +96,7 @@ static struct value *code_of_block(struct eval *e, struct block *b, assertions *
     return worst;
 }
 
-/* A reduction or scan with an operand, a result and two arguments of its region more. */
+/* A reduction or scan with one more operand, result and pair of region arguments. */
 static struct op *with_operand(struct eval *e, struct op *o, struct value *x, struct loc at)
 {
     int n = o->nopnds + 1;
@@ -155,7 +155,7 @@ struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at)
 
 /* -- tracing -- */
 
-/* An op that does more than compute or assert; NULL: there is none. */
+/* An op with effects other than an assertion; NULL: there is none. */
 static const struct op *find_effect(const struct block *b)
 {
     for (const struct op *o = b->first; o->next; o = o->next) {
@@ -169,7 +169,7 @@ static const struct op *find_effect(const struct block *b)
     return NULL;
 }
 
-/* What fn returns for the region's arguments, of types[i % n]. */
+/* The result of fn for the region's arguments, of types[i % n]. */
 static struct obj *run(struct eval *e, struct obj *fn, struct block *b, int n,
                        const struct lang_type *const *types, struct loc at)
 {
@@ -193,7 +193,7 @@ static struct trace into_region(const struct eval *e, struct block *b)
     return inner;
 }
 
-/* Ends the region; false: an effect in it is reported. */
+/* Ends the region; returns false if it reported an effect in it. */
 static bool end_region(struct eval *e, struct block *b, int n, struct value *const *values, struct loc at)
 {
     struct builder end = build_at_end(b, trace_loc(e, at));
@@ -204,7 +204,7 @@ static bool end_region(struct eval *e, struct block *b, int n, struct value *con
     return !effect;
 }
 
-/* What a combine function returned, as n values of the types given. */
+/* The result of a combine function, as n values of the given types. */
 static bool region_values(struct eval *e, struct obj *r, int n, const struct lang_type *const *types,
                           struct value **out, struct loc at)
 {
@@ -259,7 +259,7 @@ static struct obj *mapped_values(struct eval *e, struct obj *r, struct loc at)
     return list->seq.n ? list : NULL;
 }
 
-/* Of scalars: a call. */
+/* On scalars it is a plain call. */
 static struct obj *mapped_scalars(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at)
 {
     struct loc *locs = NEW_ARRAY(e->arena, n, struct loc);
@@ -270,7 +270,7 @@ static struct obj *mapped_scalars(struct eval *e, struct obj *fn, struct obj *co
     return list ? list : obj_error;
 }
 
-/* An op of the operands' shape, made once its region is known. */
+/* An op of the operands' shape, made when its region is complete. */
 static struct op *map_op(struct eval *e, struct obj *const *x, int n, struct block *region,
                          const struct obj *list, struct loc at)
 {

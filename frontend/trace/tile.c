@@ -1,8 +1,7 @@
-/* tile.c: values of a running kernel as objects of the host part: shown as numpy shows arrays, indexed and
- * compared as Python does, element by element with Python's own rules for numbers.
+/* tile.c: values of a running kernel as objects of the host: they print as numpy arrays, and support
+ * indexing, operators and comparisons element by element, by Python's rules for numbers.
  *
- *     offs       [0 1 2 3]          offs * 2 > 3   [False False  True  True]          offs[1]   1
- */
+ *     offs       [0 1 2 3]          offs * 2 > 3   [False False  True  True]          offs[1]   1 */
 #include "frontend/trace/tile.h"
 #include "frontend/python/python.h"
 
@@ -71,7 +70,7 @@ static bool is_float(const struct lang_type *t)
     return dtype_info[t->dtype].kind == DTYPE_float;
 }
 
-/* The type that an operand brings; NULL: a Python number, which takes the other's. */
+/* The type of an operand; NULL: a Python number, which takes the other operand's type. */
 static const struct lang_type *type_of(const struct obj *x)
 {
     const struct tile *t = obj_tile(x);
@@ -87,7 +86,7 @@ static const struct lang_type *wider(const struct lang_type *a, const struct lan
     return dtype_info[b->dtype].bits > dtype_info[a->dtype].bits ? b : a;
 }
 
-/* What holds results like `sample` of operands whose common type is `t`. */
+/* The type of results like `sample` for operands whose common type is `t`. */
 static const struct lang_type *result_type(struct eval *e, const struct lang_type *t,
                                            const struct obj *sample)
 {
@@ -105,7 +104,7 @@ static void put(const struct lang_type *type, char *data, int64_t i, const struc
     memcpy(data + i * bytes, &bits, (size_t)bytes);
 }
 
-/* Operands and the shape that they are broadcast to. */
+/* Two operands and the shape to which they are broadcast. */
 struct pair {
     struct obj *x[2];
     int rank, shape[RANK_MAX];
@@ -206,7 +205,7 @@ static struct obj *unary(struct eval *e, enum oper op, struct obj *self, struct 
 
 /* -- parts -- */
 
-/* What an index leaves of one dimension. */
+/* The part of one dimension that an index selects. */
 struct taken {
     int64_t start, step, n;
     bool keeps;
@@ -229,7 +228,7 @@ static struct taken take(struct eval *e, struct obj *index, int n, struct loc at
     return (struct taken){i < 0 ? i + n : i, 0, 1, false};
 }
 
-/* A scalar counts as one element: numpy's array of it is [x]. */
+/* A scalar counts as one element, since numpy's array of it is [x]. */
 static struct obj *getitem(struct eval *e, struct obj *self, struct obj *index, struct loc at)
 {
     const struct tile *t = obj_tile(self);
@@ -291,7 +290,7 @@ static struct obj *item(struct eval *e, struct obj **args, const struct args *ca
     return tile_item(e, t, 0);
 }
 
-/* min, max, sum, any, all over all elements: data is the comparison, or an operator that joins two. */
+/* min, max, sum, any, all over all elements: data is the comparison, or the operator that combines two. */
 static struct obj *fold(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct tile *t = obj_tile(args[0]);
@@ -332,7 +331,7 @@ static struct obj *getattr(struct eval *e, struct obj *self, const char *name, s
     return NULL;
 }
 
-/* Addresses differ from run to run: pointers show as their type. */
+/* Pointers print as their type, since addresses differ from run to run. */
 static void show(struct eval *e, struct obj *self, struct text *out, bool repr)
 {
     const struct tile *t = obj_tile(self);

@@ -1,5 +1,4 @@
-/* trace.c: the rules of a kernel where they differ from plain Python's: names, assignments,
- * calls (language.md 1, 4.5).
+/* trace.c: how names, assignments and calls are traced, where kernels differ from plain Python.
  *
  *     @triton.jit                              kernel @add(%x: ptr<f32> {divisible=16}, %n: i32) ... {
  *     def add(x, n, BLOCK: tl.constexpr):        %pid = program_id axis=0 : i32
@@ -7,9 +6,9 @@
  *         ...                                    return
  *                                              }
  *
- * The evaluator walks the syntax; an operation on a tensor emits ops at the end of e->trace->block.
- * Calls of jit functions are inlined, a kernel parameter is a constant or an argument of the IR
- * function as the spec says. */
+ * The evaluator walks the syntax; an operation on a tensor appends ops to e->trace->block. Calls of jit
+ * functions are inlined. A kernel parameter is a constant or an argument of the IR function, as the spec
+ * says. */
 #include "frontend/python/python.h"
 #include "frontend/trace/trace.h"
 
@@ -52,7 +51,7 @@ void trace_lose(struct eval *e, const char *name, struct loc at, bool in_loop)
     *map_at_ptr(e->trace->lost, name) = l;
 }
 
-/* Gives values that bear no user's name yet the variable's. */
+/* Gives values without a name from the user's source the variable's name. */
 static void give_name(struct obj *x, const char *name)
 {
     if (x->kind == OBJ_tuple)
@@ -64,7 +63,7 @@ static void give_name(struct obj *x, const char *name)
     x->tensor.is_named = true;
 }
 
-/* Does a file import the language under a name? If not, it is written in the 1.0 dialect. */
+/* Does a file import the language under a name? If not, it uses the 1.0 dialect. */
 static bool imports_language(const struct scope *globals)
 {
     for (int i = 0; i < globals->names.n; i++) {
@@ -75,7 +74,7 @@ static bool imports_language(const struct scope *globals)
     return false;
 }
 
-/* Python builtins that kernels know. */
+/* Builtins of Python that kernels can use. */
 static bool is_usable(const struct eval *e, const char *name)
 {
     static const char *const names[] = {"len",   "int",  "float",      "bool",    "str",     "list",
@@ -98,7 +97,7 @@ static struct obj *library_name(struct eval *e, struct scope *s, const char *nam
     return find_language(e, name);
 }
 
-/* Why a name is not defined: where it ended, or what was meant. */
+/* Explains why a name is not defined: where it ceased to exist, or which similar name exists. */
 static void explain_missing(struct eval *e, struct scope *s, const char *name)
 {
     void **lost = map_get_ptr(e->trace->lost, name);
@@ -113,7 +112,8 @@ static void explain_missing(struct eval *e, struct scope *s, const char *name)
     }
 }
 
-/* What a kernel's own scopes have; names beyond them are globals and variables around it. */
+/* Is the name in one of the kernel's own scopes? Other names are globals and variables of enclosing
+ * functions. */
 static bool is_local(const struct eval *e, const struct scope *s, const char *name)
 {
     for (const struct scope *closure = e->trace->frame->fn->closure; s && s != closure; s = s->parent)
@@ -122,7 +122,7 @@ static bool is_local(const struct eval *e, const struct scope *s, const char *na
     return false;
 }
 
-/* Data that a compiled kernel would freeze without a word. */
+/* Data whose value a compiled kernel would silently keep. */
 static bool is_plain_data(const struct obj *x)
 {
     return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;
@@ -157,7 +157,7 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
 
 /* -- assignment -- */
 
-/* `x: tl.constexpr` alone: the scope remembers it in a name that no program can spell. */
+/* `x: tl.constexpr` alone: the scope stores it under a name that no program can write. */
 static const char *declared_name(struct eval *e, const char *name)
 {
     struct text t;
@@ -198,7 +198,7 @@ static void assign_name(struct eval *e, struct scope *s, const struct ast *targe
         return;
     }
     bool is_wanted = is_constexpr || (!is_error(value) && scope_get(s, declared_name(e, name)));
-    if (is_wanted && is_known(value)) { /* of a run-time value the annotation says nothing, in Triton too */
+    if (is_wanted && is_known(value)) { /* on a run-time value the annotation has no effect, as in Triton */
         scope_set(s, name, trace_constexpr(e, value, target->loc));
         return;
     }
@@ -269,7 +269,7 @@ enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, stru
     return trace_give_up(e, s, stmt);
 }
 
-/* One side of `a if c else b`, in a block of its own. */
+/* One side of `a if c else b`, in its own block. */
 static struct obj *side(struct eval *e, struct scope *s, const struct ast *x, struct block *b)
 {
     struct trace *outer = e->trace, inner = *outer;
@@ -341,7 +341,7 @@ static bool same_arguments(struct eval *e, const struct scope *a, const struct s
     return true;
 }
 
-/* Is this call, with the same types and constants, running already? */
+/* Is this call, with the same types and constants, already being inlined? */
 static bool is_recursive(struct eval *e, const struct function *fn, const struct scope *args)
 {
     for (const struct trace_frame *f = e->trace->frame; f; f = f->outer)
@@ -350,8 +350,8 @@ static bool is_recursive(struct eval *e, const struct function *fn, const struct
     return false;
 }
 
-/* A copy of the arguments, as they are before the body assigns to them; and constants out of locals that hold
- * one, where the parameter asks for a constant. */
+/* A copy of the arguments before the body assigns to them; locals with a known constant become constants if
+ * the parameter is a constexpr. */
 static struct scope *settle_arguments(struct eval *e, const struct function *fn, struct scope *s)
 {
     const struct ast_list *params = &fn->def->def.params;
@@ -487,8 +487,8 @@ static struct obj *meta_dict(struct eval *e, const struct spec *spec)
     return d;
 }
 
-/* One parameter: a constant, or an argument of the IR function. An argument of value 1 is a constant that may
- * be used as the i32 that it is, hence not marked as a constexpr. */
+/* Binds one parameter: a constant, or an argument of the IR function. An argument of value 1 is a constant
+ * that can be used as an i32, so it is not marked as a constexpr. */
 static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p, const struct spec_arg *a)
 {
     if (a->equals_one)
@@ -506,9 +506,9 @@ static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p
     return x;
 }
 
-/* The arguments that a parameter takes, from *n on; those of a tuple are named after it and their place in
- * it, a descriptor's tensor as the descriptor. NULL: there are
- * too few, or they make no descriptor. */
+/* Binds the arguments of a parameter, from *n on. Those of a tuple get names from the parameter and their
+ * index, the tensor of a descriptor that of the descriptor. NULL: there are too few, or they make no
+ * descriptor. */
 static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
                               const struct obj *parts, const char *name, int *n)
 {

@@ -1,34 +1,36 @@
-/* unfilled.c: warns of reductions and dots that take in what a mask left undefined.
+/* unfilled.c: which reductions and dots include elements that a mask left undefined? It warns of them.
  *
  *     x = tl.load(X + i, mask=i < n)        where the mask is False, x is undefined;
- *     s = tl.sum(x, axis=0)                 the sum takes it in: a warning
+ *     s = tl.sum(x, axis=0)                 the sum includes it: a warning
  *
- *     s = tl.sum(tl.where(i < n, x, 0.0))   none: a choice by something that varies is taken to leave it out,
- *     tl.store(Y + i, x, mask=i < n)        and what is stored under a mask does not matter
+ *     s = tl.sum(tl.where(i < n, x, 0.0))   none: a select by a varying condition is assumed to replace it,
+ *     tl.store(Y + i, x, mask=i < n)        and stores under a mask are ignored
  *
- * Follows, op by op and around loops until nothing changes, along which dimensions of a tile elements may be undefined: those along
- * which the mask varies. A mask of rows leaves whole rows undefined: sums along rows mix nothing, and their results
- * are undefined where nobody looks. What is not followed (gathers, sorts, atomics) counts as defined, and a mask that is
- * True everywhere by its constants leaves nothing out: a warning has to be right. */
+ * A forward dataflow analysis, iterated around loops, computes along which dimensions of a tile elements may
+ * be undefined: those along which the mask varies. A mask of rows leaves whole rows undefined: sums along
+ * rows then do not mix defined and undefined elements, and the program ignores the undefined sums. Results of
+ * ops that the analysis does not model (gathers, sorts, atomics) count as defined, and so do loads whose mask
+ * is True everywhere by its constants, since a warning must never be wrong. */
 #include "frontend/trace/trace.h"
 
-/* What is known of a value; dimensions as a set of bits. */
+/* The facts known of a value; sets of dimensions are bit masks. */
 struct fact {
     uint32_t varies;       /* dimensions along which elements may differ */
     uint32_t undefined;    /* dimensions along which some elements may be undefined and others not */
-    const struct op *load; /* that left them so; NULL: everything is defined */
+    const struct op *load; /* the load that left them undefined; NULL: everything is defined */
     bool
-        is_index; /* made of something that is defined and varies: a condition may tell masked elements by it */
-    bool is_direct;  /* just as loaded, but for its type and shape */
-    bool is_true;    /* a mask that leaves nothing out */
-    bool is_bounded; /* an integer from lo to hi */
+        /* computed from defined values that vary: a condition may recognize masked elements by it */
+        is_index;
+    bool is_direct;  /* as loaded, except for its type and shape */
+    bool is_true;    /* a mask that is true everywhere */
+    bool is_bounded; /* an integer with known bounds lo to hi */
     int64_t lo, hi;
 };
 
 struct search {
     struct eval *e;
     struct arena *arena;
-    const struct map *loads; /* that users wrote, with a mask and without `other` */
+    const struct map *loads; /* loads that the user wrote with a mask and without `other` */
     bool changed, warns;
 };
 
@@ -39,7 +41,7 @@ static struct fact *fact_of(struct search *s, struct value *v)
     return v->scratch;
 }
 
-/* v is `new` too. Bounds and the like are known of what is made once only. */
+/* Merges `new` into v's facts. Bounds and similar facts are dropped if v gets several values. */
 static void join(struct search *s, struct value *v, const struct fact *new, bool is_only)
 {
     struct fact *f = fact_of(s, v), before = *f;
@@ -80,7 +82,7 @@ static uint32_t remove_dim(uint32_t dims, int axis)
     return (dims & below) | (dims >> 1 & ~below);
 }
 
-/* Of an index into the tile in row-major order, the bits that dimension d is. */
+/* The bits of a row-major index of the tile that belong to dimension d. */
 static uint64_t index_bits(const struct type *t, int d)
 {
     int64_t below = 1;
@@ -109,7 +111,7 @@ static uint32_t trans_dims(uint32_t dims, const struct op *o)
     return out;
 }
 
-/* A set of the operand's dimensions as one of the result's; the op changes shapes. */
+/* Converts a set of the operand's dimensions to one of the result's; the op changes shapes. */
 static uint32_t moved_dims(const struct op *o, uint32_t dims)
 {
     const struct type *from = op_opnd(o, 0)->type, *to = o->results[0].type;
@@ -133,7 +135,7 @@ static void bound(struct fact *f, int64_t lo, int64_t hi)
     f->hi = hi;
 }
 
-/* Of an op on two integers that are bounded. */
+/* The bounds of an op on two bounded integers. */
 static void bound_result(struct fact *f, enum opcode code, const struct fact *x, const struct fact *y)
 {
     if (code == OP_add)
@@ -170,8 +172,8 @@ static struct fact constant(const struct value *v)
 
 /* -- ops of one element after another -- */
 
-/* A product with 0, or a conjunction with False, is defined whatever the other one is: of integers only, for what is
- * undefined may be a NaN. */
+/* A product with 0, or a conjunction with False, is defined whatever the other operand is; only for integers,
+ * since an undefined float may be a NaN. */
 static bool may_leave_out(const struct op *o)
 {
     return !type_is_float(o->results[0].type) && (o->code == OP_and || o->code == OP_or || o->code == OP_mul);
@@ -242,7 +244,7 @@ static struct fact loaded(struct search *s, const struct op *o)
 /* -- what mixes elements -- */
 
 struct advice {
-    const char *what, *other; /* NULL: nobody knows */
+    const char *what, *other; /* NULL: unknown */
 };
 
 static const char *least_or_most(enum opcode code, const struct type *t)
@@ -264,7 +266,7 @@ static const char *least_or_most(enum opcode code, const struct type *t)
     }
 }
 
-/* What it is called, and what changes nothing in it. */
+/* The name of the reduction, and its neutral element. */
 static struct advice advice_for(const struct op *o)
 {
     const struct type *t = op_opnd(o, 0)->type;
@@ -303,7 +305,8 @@ static void warn(struct search *s, const struct op *o, const struct fact *x)
         diag_hint(d, ERR_hint_some_other);
 }
 
-/* Along the axis of a reduction (of a dot: K). True: some elements are undefined there, and this is said. */
+/* Checks the operand along the axis of a reduction (of a dot: K). Returns true, with a warning, if some
+ * elements are undefined there. */
 static bool takes_in(struct search *s, const struct op *o, int i, int axis)
 {
     const struct fact *x = fact_of(s, op_opnd(o, i));
@@ -355,7 +358,7 @@ static struct fact multiplied(struct search *s, const struct op *o)
 
 static void visit_block(struct search *s, struct block *b);
 
-/* Operands from `first` on go to values of a block, or results. */
+/* Passes facts of operands from `first` on to values of a block, or to results. */
 static void hand_over(struct search *s, const struct op *from, int first, int n, struct value *const *to)
 {
     for (int i = 0; i < n && first + i < from->nopnds; i++)
