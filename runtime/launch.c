@@ -137,7 +137,11 @@ neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *strea
     struct fault f;
     const struct neso_context *c = kernel->module->context;
     struct budget budget;
-    struct launch l = {.grid = {grid[0], grid[1], grid[2]}, .stream = stream, .budget = &budget};
+    struct launch l = {.grid = {grid[0], grid[1], grid[2]},
+                       .stream = stream,
+                       .budget = &budget,
+                       .write = c->write,
+                       .write_ctx = c->write_user};
     budget_init(&budget, &c->mem);
     budget_begin(&budget, c->time_limit_ms, c->run_step_limit);
     budget.limit_bytes = c->whole_limit;
@@ -187,6 +191,20 @@ neso_status neso_memory_release(neso_context *context, uint64_t address)
     struct fault f;
     struct device *d = begin(context, "have memory on", &f);
     return report(context, d && d->class->release(d, address, &f), &f);
+}
+
+neso_status neso_memory_lend(neso_context *context, uint64_t address, size_t bytes)
+{
+    struct fault f;
+    struct device *d = begin(context, "lend memory to", &f);
+    return report(context, d && (!d->class->lend || d->class->lend(d, address, bytes, &f)), &f);
+}
+
+void neso_context_on_print(neso_context *context, void (*write)(void *user, const char *text, size_t length),
+                           void *user)
+{
+    context->write = write;
+    context->write_user = user;
 }
 
 neso_status neso_memory_write(neso_context *context, uint64_t address, const void *from, size_t bytes)

@@ -261,10 +261,19 @@ NESO_API neso_status neso_kernel_load(neso_kernel *kernel);
 NESO_API neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                                  neso_error *error);
 
+/* From now on `write` gets what kernels print on a CPU that are launched by neso_launch, in the thread that
+ * launches. NULL, as in the beginning: nobody does. A GPU's driver writes to standard output. */
+NESO_API void neso_context_on_print(neso_context *context, void (*write)(void *user, const char *text, size_t length),
+                                    void *user);
+
 /* Memory of the context's device, for callers who have no other way to it. The interpreter's is plain memory
  * of this process. Copies are in order with launches on the default stream, and are done when they return. */
 NESO_API neso_status neso_memory_allocate(neso_context *context, size_t bytes, uint64_t *address);
 NESO_API neso_status neso_memory_release(neso_context *context, uint64_t address);
+/* On a CPU, kernels may touch what was allocated here, and nothing else. This lends them memory of the caller's,
+ * until neso_memory_release(address), which does not free it. NESO_INVALID: it overlaps what the device has
+ * already. On a GPU, kernels reach whatever the driver lets them: nothing is to be done there. */
+NESO_API neso_status neso_memory_lend(neso_context *context, uint64_t address, size_t bytes);
 NESO_API neso_status neso_memory_write(neso_context *context, uint64_t address, const void *from, size_t bytes);
 NESO_API neso_status neso_memory_read(neso_context *context, void *to, uint64_t address, size_t bytes);
 /* Waits for everything launched on the stream, and reports what went wrong there. */

@@ -35,6 +35,8 @@ struct neso_context {
     int64_t run_step_limit; /* likewise; 0: none was given */
     struct disk_cache cache;
     struct device device;
+    void (*write)(void *user, const char *text, size_t length); /* what kernels print; NULL: nowhere */
+    void *write_user;
     /* What the last call left. */
     neso_status status;
     int driver_code;

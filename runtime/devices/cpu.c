@@ -28,7 +28,8 @@ bool cpu_open(struct device *d, int ordinal, struct fault *f)
 static void free_allocation(struct device *d, struct cpu_allocation *a)
 {
     race_shadow_free(a->buffer.shadow, d->mem);
-    d->mem->free(d->mem->ctx, a->block, a->bytes);
+    if (a->block)
+        d->mem->free(d->mem->ctx, a->block, a->bytes);
 }
 
 void cpu_close(struct device *d)
@@ -100,6 +101,32 @@ bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *
     }
     *address = base;
     return true;
+}
+
+/* Do bytes from `base` on lie in no allocation? The caller holds the lock. */
+static bool is_free(const struct cpu *m, uint64_t base, uint64_t bytes)
+{
+    int i = position(m, base);
+    if (i < m->n && m->list[i].buffer.base - base < (bytes ? bytes : 1))
+        return false;
+    return i == 0 || base - m->list[i - 1].buffer.base >= m->list[i - 1].buffer.bytes;
+}
+
+bool cpu_lend(struct device *d, uint64_t address, size_t bytes, struct fault *f)
+{
+    struct cpu *m = d->state;
+    struct cpu_allocation a = {.buffer = {.base = address, .bytes = bytes}};
+    pthread_mutex_lock(&m->lock);
+    bool is_new = is_free(m, address, bytes);
+    pthread_mutex_unlock(&m->lock);
+    if (!is_new)
+        return fault_set(f, NESO_INVALID, ERR_device_lent, "%zu bytes at 0x%llx", bytes,
+                         (unsigned long long)address);
+    a.buffer.shadow = m->race ? race_shadow_new(d->mem) : NULL;
+    if (insert(d, m, a))
+        return true;
+    free_allocation(d, &a);
+    return fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "for a lent address");
 }
 
 bool cpu_release(struct device *d, uint64_t address, struct fault *f)

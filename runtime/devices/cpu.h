@@ -18,7 +18,7 @@ struct cpu_buffer {
 
 struct cpu_allocation {
     struct cpu_buffer buffer;
-    char *block; /* what the allocator gave, `bytes` long */
+    char *block; /* what the allocator gave, `bytes` long; NULL: the memory is lent */
     size_t bytes;
 };
 
@@ -35,6 +35,7 @@ bool cpu_open(struct device *d, int ordinal, struct fault *f);
 void cpu_close(struct device *d);
 bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
 bool cpu_release(struct device *d, uint64_t address, struct fault *f);
+bool cpu_lend(struct device *d, uint64_t address, size_t bytes, struct fault *f);
 bool cpu_write(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f);
 bool cpu_read(struct device *d, void *to, uint64_t from, size_t bytes, void *stream, struct fault *f);
 bool cpu_copy(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);

@@ -117,6 +117,9 @@ struct device_class {
     /* Addresses are aligned to 256 bytes. Freeing waits for what runs. */
     bool (*alloc)(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
     bool (*release)(struct device *d, uint64_t address, struct fault *f);
+    /* From now on the caller's bytes are memory of the device, until they are released: kernels may
+     * touch them, and nobody frees them. NULL: kernels touch whatever the driver lets them. */
+    bool (*lend)(struct device *d, uint64_t address, size_t bytes, struct fault *f);
     /* In order on the stream; to and from the host they are done when they return. */
     bool (*write)(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f);
     bool (*read)(struct device *d, void *to, uint64_t from, size_t bytes, void *stream, struct fault *f);

@@ -125,6 +125,7 @@ const struct device_class device_interpreter = {
     .close = cpu_close,
     .alloc = cpu_alloc,
     .release = cpu_release,
+    .lend = cpu_lend,
     .write = cpu_write,
     .read = cpu_read,
     .copy = cpu_copy,
