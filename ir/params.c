@@ -55,7 +55,7 @@ static bool shares_word(const char *name, const char *word, size_t n)
 /* Is a name what was meant: nearly the same letters, or all words of what was written among its own? */
 static bool is_near(const char *name, const char *written)
 {
-    enum { LETTERS = 3 };
+    enum { LETTERS = 2 };
     if (text_distance(name, written, LETTERS) <= LETTERS)
         return true;
     for (const char *at = written; *at;) {
@@ -70,7 +70,7 @@ static bool is_near(const char *name, const char *written)
 static bool begins_alike(const char *name, const char *written)
 {
     size_t n = strcspn(written, "_");
-    return n && strncmp(name, written, n) == 0;
+    return n && strncmp(name, written, n) == 0 && name[n] == '_';
 }
 
 /* Names near `written`; where there are none, those that begin with the same word. */

@@ -6,7 +6,7 @@
  *   name       begins with the pass or stage that asks (a pass of opt/passes.h, or schedule, select, launch, ...)
  *   least      to most: the values that --param takes; within them every kernel still compiles to right code
  *   unit       of the value; "one part in" N is the fraction 1/N; "log2 ..." is an exponent
- *   measured   the measurement that set the default, on an H200 unless it says otherwise, or "not measured"
+ *   measured   the measurement that set the default, on an H200 unless it says otherwise, or "not measured", perhaps with a reason
  *
  * A module holds its values (module.params); `neso help params` prints the table, `--param NAME=VALUE` changes a
  * value for one compilation, and the key of the cache contains what was changed. */
@@ -66,7 +66,7 @@ PARAM(lower_reduce_parts_log2, 2, 0, 5, "log2 values", "partial results of warps
       "not measured")
 
 /* -- warp_specialize -- */
-PARAM(warp_specialize_consumer_warps_most, 8, 4, 16, "warps", "kernels with more warps get no producer warp", "not measured")
+PARAM(warp_specialize_consumer_warps_most, 8, 4, 8, "warps", "kernels with more warps get no producer warp", "not measured")
 PARAM(warp_specialize_producer_regs, 40, 24, 248, "registers", "setmaxnreg leaves a producer's thread so many (rounded down to 8)",
       "not measured")
 PARAM(warp_specialize_consumer_regs_most, 240, 24, 248, "registers", "setmaxnreg gives a consumer's thread so many at most (rounded down to 8)",

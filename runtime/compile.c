@@ -25,6 +25,7 @@ struct neso_kernel *kernel_new(struct neso_module *m)
     k->refs = 1;
     k->module = m;
     k->device = m->context->device.class ? &m->context->device : NULL;
+    k->thresholds = params_default;
     m->refs++;
     module_arena(m, &k->arena);
     module_arena(m, &k->scratch);
@@ -99,6 +100,7 @@ static struct func *trace(struct neso_kernel *k)
     k->ir = NEW(&k->arena, struct module);
     module_init(k->ir, &k->arena, &k->scratch, &m->diag);
     k->ir->ops_most = m->context->ir_limit;
+    k->ir->params = &k->thresholds;
     struct func *f = m->is_ir ? parse_ir(k) : frontend_trace(&m->eval, k->jit, &k->spec, k->ir);
     m->eval.at = f ? f->loc : (struct loc){0};
     k->seconds[STAGE_trace] = seconds_now() - start;
@@ -435,6 +437,7 @@ static bool spec_options(struct neso_kernel *k)
         diag_error(d, (struct loc){0}, ERR_num_stages, s->num_stages);
     if (s->maxnreg < 0 || s->maxnreg > 255)
         diag_error(d, (struct loc){0}, ERR_max_registers, s->maxnreg);
+    params_read(&k->thresholds, o->params, d);
     return d->nerrors == 0;
 }
 
@@ -578,8 +581,8 @@ static bool find_kernel(struct neso_kernel *k, const char *name)
 static void copy_strings(struct neso_kernel *k)
 {
     struct neso_compile_options *o = &k->options;
-    const char **strings[] = {&o->signature,  &o->target,      &o->passes, &o->skip,
-                              &o->stop_after, &o->print_after, &o->explain};
+    const char **strings[] = {&o->signature,  &o->target,      &o->passes,  &o->skip,
+                              &o->stop_after, &o->print_after, &o->explain, &o->params};
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
         if (*strings[i])
             *strings[i] = arena_strndup(&k->arena, *strings[i], strlen(*strings[i]));

@@ -37,6 +37,18 @@ static void help_passes(struct text *out)
     text_str(out, "\n");
 }
 
+static void help_params(struct text *out)
+{
+    text_str(out,
+             "thresholds of optimisations; --param NAME=VALUE,... changes them for one compilation or run\n");
+    for (int i = 0; i < nparam_info; i++) {
+        const struct param_info *p = &param_info[i];
+        bool is_measured = strncmp(p->measured, "not measured", strlen("not measured")) != 0;
+        text_printf(out, "\n%s = %d (%d to %d, %s)\n    %s\n    %s%s\n", p->name, p->dflt, p->least, p->most,
+                    p->unit, p->meaning, is_measured ? "measured: " : "", p->measured);
+    }
+}
+
 static void help_errors(struct text *out)
 {
     for (int i = 0; i < ERR_count; i++) {
@@ -72,9 +84,10 @@ static const struct {
     const char *topic;
     void (*write)(struct text *out);
 } topics[] = {
-    {"ops", help_ops},           {"passes", help_passes},   {"insns", codegen_help_insns},
-    {"errors", help_errors},     {"targets", help_targets}, {"language", builtins_help},
-    {"counts", emu_counts_help},
+    {"ops", help_ops},           {"passes", help_passes},
+    {"params", help_params},     {"insns", codegen_help_insns},
+    {"errors", help_errors},     {"targets", help_targets},
+    {"language", builtins_help}, {"counts", emu_counts_help},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 

@@ -49,12 +49,11 @@ bool kernel_load(struct neso_kernel *k, struct fault *f)
 bool launch_packed(struct neso_kernel *k, const struct ptx_info *info, void *loaded,
                    const struct launch *whole, struct fault *f)
 {
-    enum { CTAS_LEAST = 4 };
     if (!info->packs || k->traced)
         return k->device->class->launch(k->device, loaded, whole, f);
     struct launch packed = *whole, *l = &packed;
     uint64_t programs = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    uint64_t least = (uint64_t)CTAS_LEAST * (uint64_t)k->device->multiprocessors;
+    uint64_t least = (uint64_t)k->thresholds.launch_pack_ctas * (uint64_t)k->device->multiprocessors;
     int n = 1;
     while (2 * n <= info->packs && l->grid[0] % (2u * (unsigned)n) == 0 &&
            programs / (2u * (unsigned)n) >= least)

@@ -149,6 +149,7 @@ static void compile(struct neso_kernel *k, struct general *g)
     for (int i = 0; i < from->nfiles; i++)
         VEC_PUSH(&g->arena, &g->diag.sources, from->files[i]);
     module_init(&g->module, &g->arena, &g->scratch, &g->diag);
+    g->module.params = &k->thresholds;
     const struct source *text = diag_add_source(&g->diag, k->name, from->ir, from->bytes);
     if (!module_parse(&g->module, text) || g->module.funcs.n != 1)
         return;

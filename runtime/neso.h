@@ -191,6 +191,8 @@ typedef struct neso_compile_options {
     /* Gets dumps, explanations and times; `pass` names the writer. NULL: they go nowhere. */
     void (*write)(void *user, const char *pass, const char *text, size_t length);
     void *user;
+    /* "NAME=VALUE,NAME=VALUE": other thresholds of optimisations than the defaults, for experiments. See `neso help params`. */
+    const char *params;
 } neso_compile_options;
 
 /* Compiles one kernel. `name` may be NULL where the module has just one, and for all of an IR
@@ -366,6 +368,7 @@ typedef struct neso_run_options {
     /* Told of each call that was timed and launched a kernel. NULL: nobody asks. */
     void (*measured)(void *user, const neso_measurement *m);
     const char *skip; /* passes that kernels are compiled without; see `neso help passes` */
+    const char *params; /* as in neso_compile_options, of all kernels */
 } neso_run_options;
 
 /* Runs a program, host part and kernels, on the context's device. NESO_FAILED: it raised an exception or left
@@ -376,8 +379,8 @@ NESO_API neso_status neso_program_run(neso_context *context, const char *name, c
 
 /* -- what is here -- */
 
-/* A table of the language or compiler, as text: "ops", "passes", "insns", "errors", "targets",
- * "language", "counts". */
+/* A table of the language or compiler, as text: "ops", "passes", "params", "insns", "errors",
+ * "targets", "language", "counts". */
 NESO_API neso_status neso_help(neso_context *context, const char *topic, const char **text);
 /* The topics; NULL past the end. */
 NESO_API const char *neso_help_topic(size_t index);

@@ -4,6 +4,7 @@
  *     kernel softmax
  *     signature Y=*fp32:16, n=i32:1, BLOCK=1024
  *     options warps=4 stages=3 ...
+ *     params default
  *     target sm_90a
  *     source 81ab…
  *     compiler 7d03…
@@ -91,6 +92,9 @@ const char *kept_key(struct neso_kernel *k, const struct func *f)
     text_printf(&key, "options warps=%d stages=%d ctas=%d maxnreg=%d fusion=%d debug=%d comments=%d\n",
                 f->num_warps, f->num_stages, f->num_ctas, f->maxnreg, f->fp_fusion, k->spec.debug,
                 k->options.verbose_ptx);
+    text_init(&part, &k->scratch);
+    params_print(f->module->params, &part);
+    line(&key, "params", part.s);
     line(&key, "target", f->target ? f->target->name : "none");
     text_init(&part, &k->scratch);
     func_print(f, &part);

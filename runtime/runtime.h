@@ -72,6 +72,7 @@ struct neso_kernel {
     bool whole_file; /* of an IR file, all kernels together: no kernel was named, and no PTX is wanted */
     struct spec spec;
     struct neso_compile_options options; /* strings copied */
+    struct params thresholds; /* what options.params says */
     struct module *ir;  /* of the latest making */
     struct func *traced; /* for a device that runs it so; else NULL */
     struct {
@@ -267,6 +268,7 @@ struct program {
     struct neso_module *module;
     struct device *device;
     struct neso_run_options options;
+    struct params thresholds; /* what options.params says */
     struct host host;
     struct map callees; /* struct obj * of a jit function to specialize.c's record of it */
     struct map kernels; /* specialization's key to struct neso_kernel * */

@@ -446,6 +446,7 @@ static void compile(struct call *c, void **slot)
     k->jit = c->jit;
     k->spec = c->spec;
     k->options.skip = p->options.skip;
+    k->thresholds = p->thresholds;
     int nerrors = e->diag->nerrors;
     kernel_build(k);
     if (e->diag->nerrors > nerrors) {

@@ -178,6 +178,7 @@ static neso_status run_text(struct bencher *b, const char *text, size_t length, 
     o.compiled = compiled;
     o.measured = measured;
     o.timing = timing;
+    o.params = b->given->options[OPTION_param];
     b->nmeasured = 0;
     return neso_program_run(b->ctx, b->path, text, length, &o);
 }
@@ -269,7 +270,7 @@ extern char **environ;
 static int call_build(const struct bencher *b, const char *build, struct bench_set *set)
 {
     const struct given *g = b->given;
-    char record[PATH_MAX], program[PATH_MAX];
+    char record[PATH_MAX], program[PATH_MAX], *params = NULL;
     pid_t pid;
     temporary_name(record, sizeof record);
     int status, file = mkstemp(record), n = 0;
@@ -277,7 +278,7 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
         return complain("cannot make a temporary file: %s", strerror(errno));
     close(file);
     snprintf(program, sizeof program, "%s", build);
-    char **argv = grow(NULL, (size_t)(g->argc + 12) * sizeof *argv);
+    char **argv = grow(NULL, (size_t)(g->argc + 14) * sizeof *argv);
     argv[n++] = program;
     argv[n++] = (char[]){"bench"};
     argv[n++] = (char[]){"--rounds=1"};
@@ -289,6 +290,10 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
         argv[n++] = (char[]){"--counts"};
     if (g->options[OPTION_no_cache])
         argv[n++] = (char[]){"--no-cache"};
+    if (g->options[OPTION_param] && set == &b->set) { /* the base keeps its own */
+        argv[n++] = (char[]){"--param"};
+        argv[n++] = params = copy_text(g->options[OPTION_param]);
+    }
     for (int i = 0; i < g->argc; i++)
         argv[n++] = g->argv[i];
     argv[n] = NULL;
@@ -306,6 +311,7 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
                      ? complain("%s bench failed", build)
                      : set_read(set, record);
     free(argv[6]);
+    free(params);
     free(argv);
     unlink(record);
     return result;

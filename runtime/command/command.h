@@ -55,8 +55,10 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(to_num_stages, 0,    "to-num-stages", "N",       DIFF,          "likewise") \
     X(to_maxnreg,    0,    "to-maxnreg",    "N",       DIFF,          "likewise") \
     X(to_target,     0,    "to-target",     "NAME",    DIFF,          "likewise") \
+    X(to_param,      0,    "to-param",      "NAME=VALUE,...", DIFF,   "likewise") \
     X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the list; see `neso help passes`") \
     X(skip,          0,    "skip",          "NAMES",   RUN | COMPILE | INSPECT, "leave these passes out: see `neso help passes`") \
+    X(param,         0,    "param",         "NAME=VALUE,...", RUN | COMPILE | INSPECT | DIFF | BENCH, "other thresholds of optimisations: see `neso help params`") \
     X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "run no further than this pass") \
     X(print_after,   0,    "print-after",   "NAMES",   COMPILE,       "the IR after these passes, or after all, to standard error") \
     X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "only where a pass changed something") \
@@ -87,6 +89,7 @@ extern const struct option_row option_rows[OPTIONS_END];
 /* What the command line says; an option without argument has "". */
 struct given {
     const char *options[OPTIONS_END];
+    char params[2][2048]; /* all that --param and --to-param say, where they are given several times */
     int argc; /* what is no option */
     char **argv;
 };

@@ -107,6 +107,7 @@ bool read_options(const struct given *g, neso_compile_options *o)
     o->target = s[OPTION_target];
     o->passes = s[OPTION_passes];
     o->skip = s[OPTION_skip];
+    o->params = s[OPTION_param];
     o->no_fp_fusion = s[OPTION_no_fp_fusion] != NULL;
     o->stop_after = s[OPTION_stop_after];
     o->print_after = s[OPTION_print_after];

@@ -46,11 +46,10 @@ static int take_build(const struct given *g, const struct build *b, void *out)
 /* The options of the second build: those that are not given anew are the first's. */
 static struct given given_for(const struct given *g, int side)
 {
-    static const enum option pairs[][2] = {{OPTION_signature, OPTION_to_signature},
-                                           {OPTION_num_warps, OPTION_to_num_warps},
-                                           {OPTION_num_stages, OPTION_to_num_stages},
-                                           {OPTION_maxnreg, OPTION_to_maxnreg},
-                                           {OPTION_target, OPTION_to_target}};
+    static const enum option pairs[][2] = {
+        {OPTION_signature, OPTION_to_signature},   {OPTION_num_warps, OPTION_to_num_warps},
+        {OPTION_num_stages, OPTION_to_num_stages}, {OPTION_maxnreg, OPTION_to_maxnreg},
+        {OPTION_target, OPTION_to_target},         {OPTION_param, OPTION_to_param}};
     struct given x = *g;
     x.options[OPTION_verbose] = NULL; /* here it means the difference, not the PTX */
     for (size_t i = 0; side == TO && i < sizeof pairs / sizeof *pairs; i++)

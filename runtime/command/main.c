@@ -201,6 +201,21 @@ static enum option find_option(const struct command_row *c, const char *arg, con
     return OPTIONS_END;
 }
 
+/* An option that is given again replaces what it said before, but --param adds to it. False: there is no room. */
+static bool keep_value(struct given *g, enum option o, const char *value)
+{
+    if (g->options[o] && (o == OPTION_param || o == OPTION_to_param)) {
+        char *all = g->params[o == OPTION_to_param], before[sizeof g->params[0]];
+        snprintf(before, sizeof before, "%s", g->options[o]);
+        int n = snprintf(all, sizeof g->params[0], "%s,%s", before, value);
+        value = all;
+        if (n < 0 || (size_t)n >= sizeof g->params[0])
+            return false;
+    }
+    g->options[o] = value;
+    return true;
+}
+
 /* Reads options up to the end, or up to the first argument of a command that passes the rest on. */
 static int parse(const struct command_row *c, int argc, char **argv, struct given *g)
 {
@@ -229,7 +244,9 @@ static int parse(const struct command_row *c, int argc, char **argv, struct give
         bool needs = row->argument && *row->argument != '[';
         if (!value && needs && i + 1 == argc)
             return complain("--%s needs %s: %s", row->word, row->argument, row->meaning);
-        g->options[o] = value ? value : needs ? argv[++i] : "";
+        value = value ? value : needs ? argv[++i] : "";
+        if (!keep_value(g, o, value))
+            return complain("--%s: more than %zu characters in all", row->word, sizeof g->params[0] - 1);
     }
     if (g->argc < c->least)
         return complain("usage: neso %s %s", c->word, c->arguments);
@@ -363,7 +380,7 @@ static int help_command(const struct given *g)
 
 static int dispatch(int argc, char **argv)
 {
-    struct given g = {{0}, 0, NULL};
+    struct given g = {.argc = 0};
     const char *word = argc > 1 ? argv[1] : "";
     if (argc < 2) {
         print_usage(stderr);

@@ -140,6 +140,7 @@ static int run_program(struct session *s, const char *path, const char *text, si
     o.cache = cache && *cache ? cache : NULL;
     o.break_at = g->options[OPTION_break];
     o.skip = g->options[OPTION_skip];
+    o.params = g->options[OPTION_param];
     o.keep_device = g->options[OPTION_device] != NULL;
     o.ask = ask;
     int sample;

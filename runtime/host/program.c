@@ -116,7 +116,8 @@ static void run(void *arg)
     struct running *r = arg;
     struct program *p = r->program;
     struct neso_module *m = p->module;
-    if (!module_add_source(m, r->name, r->text, r->length))
+    if (!params_read(&p->thresholds, p->options.params, &m->diag) ||
+        !module_add_source(m, r->name, r->text, r->length))
         return;
     map_init(&p->callees, &m->arena);
     map_init(&p->kernels, &m->arena);

@@ -431,6 +431,8 @@ static const char *choice_path(const struct level *l, const struct obj *options,
         return NULL;
     text_init(&all, l->e->arena);
     text_str(&all, l->p->device->text);
+    if (l->p->options.params)
+        params_print(&l->p->thresholds, &all);
     ast_def_text(l->jit->jit->fn.def, l->jit->jit->fn.src, &all);
     obj_print(l->e, key, &all, true);
     for (int i = 0; i < configs->seq.n; i++)

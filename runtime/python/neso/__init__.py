@@ -19,7 +19,8 @@ class _CompileOptions(ctypes.Structure):
                 ("num_stages", c_int), ("max_registers", c_int), ("no_fp_fusion", c_int), ("debug", c_int),
                 ("until", c_int), ("passes", c_char_p), ("skip", c_char_p), ("stop_after", c_char_p),
                 ("print_after", c_char_p), ("explain", c_char_p), ("print_changed", c_int), ("verify_each", c_int),
-                ("verbose_ptx", c_int), ("time", c_int), ("write", c_void_p), ("user", c_void_p)]
+                ("verbose_ptx", c_int), ("time", c_int), ("write", c_void_p), ("user", c_void_p),
+                ("params", c_char_p)]
 
 
 class _Param(ctypes.Structure):
