@@ -1,5 +1,5 @@
 /* insns.h: the instructions of PTX as data: register classes, types, modifiers (the words between dots),
- * instructions. It is included with one of CLASS, PTYPE, MOD, LATENCY or INSN defined; see mir.h. Selection,
+ * instructions. It is included with one of CLASS, PTYPE, MOD or INSN defined; see mir.h. Selection,
  * liveness, emission and help read the same rows, and an instruction's text is mnemonic, then its modifiers
  * in the order in which it holds them, then its types, each after a dot.
  *
@@ -23,7 +23,7 @@
  *              take part: it stays in its block), TIED (it also reads its results, unless it is `fresh`), PINNED (no
  *              instruction moves past it)
  *   ptx        first version of PTX that has it, on targets that have it: 70 is 7.0
- *   latency    row of LATENCY */
+ *   latency    row of LATENCIES (ir/target/target.h); a target says how many cycles each takes */
 
 #ifdef CLASS
 /*    word  prefix  type    bits  32-bit registers that one takes */
@@ -143,21 +143,6 @@ MOD(bulk_group,    "bulk_group",        80)
 MOD(l2_64,         "L2::64B",           74)
 MOD(l2_128,        "L2::128B",          74)
 MOD(l2_256,        "L2::256B",          74)
-#endif
-
-#ifdef LATENCY
-/* word    approximate cycles until the result can be used */
-LATENCY(alu,    5)
-LATENCY(wide,   8)
-LATENCY(slow,   40)
-LATENCY(sfu,    20)
-LATENCY(param,  20)
-LATENCY(global, 400)
-LATENCY(shared, 30)
-LATENCY(warp,   25)
-LATENCY(mma,    33)
-LATENCY(wgmma,  130)
-LATENCY(none,   1)
 #endif
 
 #ifdef INSN

@@ -22,12 +22,6 @@ const struct mod_info mod_info[MOD_count] = {
 #undef MOD
 };
 
-const int latency_cycles[LATENCY_count] = {
-#define LATENCY(word, cycles) cycles,
-#include "codegen/insns.h"
-#undef LATENCY
-};
-
 const struct insn_info insn_info[INSN_count] = {
 #define INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning)                                \
     {#name, mnemonic, operands, RESULT_##result, traits, ptx, LATENCY_##latency, meaning},

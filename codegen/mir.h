@@ -44,13 +44,6 @@ enum mod {
     MOD_count
 };
 
-enum latency {
-#define LATENCY(word, cycles) LATENCY_##word,
-#include "codegen/insns.h"
-#undef LATENCY
-    LATENCY_count
-};
-
 enum insn_code {
 #define INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning) INSN_##name,
 #include "codegen/insns.h"
@@ -114,7 +107,6 @@ int insn_word_opnds(const struct insn_word *w, int nvec);
 extern const struct class_info class_info[CLASS_count];
 extern const struct ptype_info ptype_info[PT_count];
 extern const struct mod_info mod_info[MOD_count];
-extern const int latency_cycles[LATENCY_count];
 extern const struct insn_info insn_info[INSN_count];
 
 /* -- instructions -- */

@@ -44,8 +44,9 @@ static void note_defs(struct remat *r)
 
 static bool is_cheap(const struct remat *r, const struct insn *in)
 {
+    const int *cycles = r->m->func->target->latency_cycles;
     if (!insn_has(in, PURE) || insn_has(in, WARP) || in->guard >= 0 || in->ndefs != 1 ||
-        latency_cycles[insn_info[in->form.code].latency] > latency_cycles[LATENCY_wide])
+        cycles[insn_info[in->form.code].latency] > cycles[LATENCY_wide])
         return false;
     for (int i = 1; i < in->nopnds; i++)
         if (in->opnds[i].kind == OPND_reg && in->opnds[i].n < r->nregs && r->regs[in->opnds[i].n].ndefs != 1)

@@ -12,10 +12,7 @@
 
 int func_regs_most(const struct func *f)
 {
-    const struct target *t = f->target;
-    int regs = target_regs(t, 32 * f->num_warps);
-    regs = regs < t->regs_thread ? regs : t->regs_thread;
-    return f->maxnreg && f->maxnreg < regs ? f->maxnreg : regs;
+    return func_regs(f, 32 * f->num_warps, true);
 }
 
 /* -- what ptxas needs -- */
@@ -77,7 +74,7 @@ int ptxas_regs(const struct mir *m, const struct liveness *live, enum ptxas_kern
 
 int resources_ctas(const struct mir *m, int regs)
 {
-    return target_ctas(m->func->target, m->nthreads, regs);
+    return target_ctas(m->func->target, m->nthreads, regs, 0);
 }
 
 /* CTAs that registers leave room for, where dots are. Two dots that follow each other get by with less than is counted,
@@ -108,7 +105,7 @@ static int choose_ctas(const struct mir *m, const struct liveness *live, struct 
     int fit = ctas_by_registers(m, live, has_wgmma), ctas = fit < most ? fit : most;
     if (!info->persistent)
         return ctas;
-    int by_memory = target_ctas_by_memory(m->func->target, info->shared_bytes);
+    int by_memory = target_ctas(m->func->target, 0, 0, info->shared_bytes);
     fit = fit < by_memory ? fit : by_memory;
     info->persistent = fit < 1 ? 1 : fit;
     return fit > ctas ? fit : ctas;

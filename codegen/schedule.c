@@ -84,11 +84,12 @@ static struct reg_use *reg_use(struct scheduler *s, int reg, int block)
     return r;
 }
 
-/* The row's latency, but shared memory has a lower one. */
-static int cycles_of(const struct insn *in)
+/* The latency of the row, but shared memory has a lower one. */
+static int cycles_of(const struct target *t, const struct insn *in)
 {
     enum latency row = insn_info[in->form.code].latency;
-    return latency_cycles[row == LATENCY_global && form_has_mod(in->form, MOD_shared) ? LATENCY_shared : row];
+    bool is_shared = row == LATENCY_global && form_has_mod(in->form, MOD_shared);
+    return t->latency_cycles[is_shared ? LATENCY_shared : row];
 }
 
 static void add_read(struct scheduler *s, int reg, int at, int block)
@@ -99,7 +100,7 @@ static void add_read(struct scheduler *s, int reg, int at, int block)
         s->live_regs += class_info[s->m->regs.at[reg]].regs;
     }
     if (r->def >= 0)
-        add_edge(s, r->def, at, cycles_of(s->nodes[r->def].insn));
+        add_edge(s, r->def, at, cycles_of(s->m->func->target, s->nodes[r->def].insn));
     VEC_PUSH(s->m->arena, &r->reads, at);
     r->remaining++;
 }
@@ -512,7 +513,7 @@ static struct liveness *schedule_in_room(struct mir *m, struct insn **const *bef
     const int steps = params->schedule_steps;
     struct liveness *live = NULL;
     for (int step = steps; step >= 0; step--) {
-        int most = m->func->target->regs_sm / (m->nthreads * n);
+        int most = target_regs(m->func->target, m->nthreads * n);
         restore_orders(m, before);
         live = schedule_blocks(m, keeps_pipelines, true, most * step / steps);
         if (resources_ctas(m, ptxas_regs(m, live, PTXAS_rows)) >= n &&
@@ -538,7 +539,7 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
         restore_orders(m, urgent);
         return live;
     }
-    int most = m->func->target->regs_sm / (m->nthreads * n) / REGS_UNIT * REGS_UNIT;
+    int most = target_regs(m->func->target, m->nthreads * n) / REGS_UNIT * REGS_UNIT;
     m->regs_most = most < m->func->target->regs_thread ? most : 0;
     return reduces_once(m) ? schedule_in_room(m, before, keeps_pipelines, n) : thrifty;
 }
@@ -552,7 +553,7 @@ static bool carries_much(const struct mir *m)
         for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
             const struct op *o = m->blocks.at[b]->insns.at[i]->op;
             const struct type *t = o && o->code == OP_shared_store ? op_opnd(o, 1)->type : NULL;
-            if (t && tile_regs(t) >= m->func->module->params->schedule_carried_regs)
+            if (t && tile_regs(t, m->func->num_warps, 0) >= m->func->module->params->schedule_carried_regs)
                 return true;
         }
     return false;

@@ -302,6 +302,17 @@ static inline const struct params *op_params(const struct op *o)
     return o->block->func->module->params;
 }
 
+/* -- registers.c -- */
+/* 32-bit registers of a thread that hold a tile: those of its layout, or while it has none an equal part for each thread of
+ * the program's warps. Small elements lie side by side, unless they are said to take bits_least each: sums and what is
+ * computed with have a register for each element, and so has what sink.c compares, since operands of other types come
+ * unpacked. */
+int tile_regs(const struct type *t, int num_warps, int bits_least);
+/* Registers of a thread where so many threads share an SM, within what the kernel is capped to. is_named: no more than an
+ * instruction can name (255), which is what a thread's values have room for; else what the SM has (256), of which parts
+ * are taken. */
+int func_regs(const struct func *f, int threads, bool is_named);
+
 /* -- type.c: types and tables -- */
 void module_init(struct module *m, struct arena *arena, struct arena *scratch, struct diag *diag);
 const struct type *type_scalar(struct module *m, enum dtype dtype);
@@ -321,8 +332,6 @@ int64_t type_elems(const struct type *t); /* 1 for a scalar */
 int type_elem_bytes(const struct type *t);
 int type_elem_bits(const struct type *t);  /* pointers: 64 */
 int tile_nregs(const struct type *t);      /* elements of it that a thread holds; 1 for a scalar */
-/* 32-bit registers that these elements fill when small ones are packed */
-int tile_regs(const struct type *t);
 bool type_is_int(const struct type *t);    /* the type or its element is an integer, i1 included */
 bool type_is_float(const struct type *t);
 bool type_is_ptr(const struct type *t);

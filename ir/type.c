@@ -235,12 +235,6 @@ int tile_nregs(const struct type *t)
     return t->kind == TY_tile ? 1 << t->layout->nbits[IN_reg] : 1;
 }
 
-int tile_regs(const struct type *t)
-{
-    enum { REGISTER_BITS = 32 };
-    return tile_nregs(t) * type_elem_bits(t) / REGISTER_BITS;
-}
-
 bool type_is_int(const struct type *t)
 {
     const struct type *elem = type_elem(t);

@@ -52,11 +52,12 @@ static void take(struct op *o, void *ctx)
 /* Registers of a thread that hold accumulators of dots in loops. */
 static int64_t sums(const struct block *b)
 {
+    enum { REGISTER_BITS = 32 };
     const bool in_loop = b->parent && b->parent->code == OP_for;
     int64_t own = 0, most = 0;
     for (const struct op *o = b->first; o; o = o->next) {
         if (in_loop && (o->code == OP_dot || o->code == OP_wgmma))
-            own += type_elems(op_result(o)->type) / (32 * b->func->num_warps);
+            own += tile_regs(op_result(o)->type, b->func->num_warps, REGISTER_BITS);
         for (int i = 0; i < o->nregions; i++) {
             int64_t inner = sums(o->regions[i]);
             most = inner > most ? inner : most;
@@ -74,7 +75,7 @@ bool cost_two_ctas_fit(struct func *f)
     const struct target *t = f->target;
     int regs = target_regs(t, 2 * 32 * (f->num_warps + PRODUCER_WARPS));
     return sums(f->body) <= regs * params->persistent_grid_sums_permille / PERMILLE &&
-           target_ctas_by_memory(t, r.ring_bytes + params->persistent_grid_barrier_bytes) >= 2;
+           target_ctas(t, 0, 0, r.ring_bytes + params->persistent_grid_barrier_bytes) >= 2;
 }
 
 /* -- registers of roles -- */

@@ -163,8 +163,7 @@ static int columns_of(struct select *s, const struct op *o, int columns, bool a_
 {
     enum { COLUMNS_LEAST = 8 };
     const struct func *f = s->f;
-    int regs = target_regs(f->target, 32 * (f->num_warps + f->extra_warps));
-    regs = f->maxnreg && f->maxnreg < regs ? f->maxnreg : regs;
+    int regs = func_regs(f, 32 * (f->num_warps + f->extra_warps), false);
     columns = columns < WGMMA_COLUMNS ? columns : WGMMA_COLUMNS;
     while (columns > COLUMNS_LEAST && wgmma_regs_least(columns, a_in_regs) > regs)
         columns /= 2;

@@ -20,6 +20,13 @@
 
 enum { KIB = 1024 };
 
+/* All GPUs here are taken to be alike: the scheduler needs which kind is longer, not by how much. */
+static const int cycles[LATENCY_count] = {
+    [LATENCY_alu] = 5,    [LATENCY_wide] = 8,     [LATENCY_slow] = 40,   [LATENCY_sfu] = 20,
+    [LATENCY_param] = 20, [LATENCY_global] = 400, [LATENCY_shared] = 30, [LATENCY_warp] = 25,
+    [LATENCY_mma] = 33,   [LATENCY_wgmma] = 130,  [LATENCY_none] = 1,
+};
+
 const struct target targets[] = {
     {.name = "sm_80",
      .generation = "Ampere",
@@ -32,7 +39,8 @@ const struct target targets[] = {
      .regs_sm = 64 * KIB,
      .regs_thread = 255,
      .threads_sm = 2048,
-     .ctas_sm = 32},
+     .ctas_sm = 32,
+     .latency_cycles = cycles},
     {.name = "sm_86",
      .generation = "Ampere",
      .capability = 86,
@@ -44,7 +52,8 @@ const struct target targets[] = {
      .regs_sm = 64 * KIB,
      .regs_thread = 255,
      .threads_sm = 1536,
-     .ctas_sm = 16},
+     .ctas_sm = 16,
+     .latency_cycles = cycles},
     {.name = "sm_89",
      .generation = "Ada",
      .capability = 89,
@@ -56,7 +65,8 @@ const struct target targets[] = {
      .regs_sm = 64 * KIB,
      .regs_thread = 255,
      .threads_sm = 1536,
-     .ctas_sm = 24},
+     .ctas_sm = 24,
+     .latency_cycles = cycles},
     {.name = "sm_90a",
      .generation = "Hopper",
      .capability = 90,
@@ -69,6 +79,7 @@ const struct target targets[] = {
      .regs_thread = 255,
      .threads_sm = 2048,
      .ctas_sm = 32,
+     .latency_cycles = cycles,
      .wgmma_rate = 4096 /* m64n256 with 32 bytes of K takes 128 cycles */},
     {.name = "sm_100a",
      .generation = "Blackwell",
@@ -81,7 +92,8 @@ const struct target targets[] = {
      .regs_sm = 64 * KIB,
      .regs_thread = 255,
      .threads_sm = 2048,
-     .ctas_sm = 32},
+     .ctas_sm = 32,
+     .latency_cycles = cycles},
     {.name = "sm_120a",
      .generation = "Blackwell",
      .capability = 120,
@@ -93,7 +105,8 @@ const struct target targets[] = {
      .regs_sm = 64 * KIB,
      .regs_thread = 255,
      .threads_sm = 1536,
-     .ctas_sm = 24},
+     .ctas_sm = 24,
+     .latency_cycles = cycles},
 };
 
 const int ntargets = (int)(sizeof targets / sizeof targets[0]);
@@ -141,16 +154,16 @@ int target_regs(const struct target *t, int threads)
     return n < t->regs_thread ? n : t->regs_thread + 1;
 }
 
-int target_ctas(const struct target *t, int threads, int regs)
+int target_ctas(const struct target *t, int threads, int regs, int64_t smem_bytes)
 {
+    enum { UNIT_BYTES = 128, SYSTEM_BYTES = KIB };
+    int64_t cta_bytes = (smem_bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES + SYSTEM_BYTES;
+    int by_memory = (int)(t->smem_sm_bytes / cta_bytes);
+    if (!threads)
+        return by_memory;
     int warps = t->regs_sm / (WARP * QUARTERS) / ((regs + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT);
     int n = warps * QUARTERS / ((threads + WARP - 1) / WARP), most = t->threads_sm / threads;
     most = most < t->ctas_sm ? most : t->ctas_sm;
-    return n < most ? n : most;
-}
-
-int target_ctas_by_memory(const struct target *t, int64_t smem_bytes)
-{
-    enum { UNIT_BYTES = 128, SYSTEM_BYTES = KIB };
-    return (int)(t->smem_sm_bytes / ((smem_bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES + SYSTEM_BYTES));
+    n = n < most ? n : most;
+    return n < by_memory ? n : by_memory;
 }

@@ -33,6 +33,17 @@ enum feature {
     HAS_count
 };
 
+/* Kinds of instructions by how long a result takes until it can be used; codegen/insns.h says which kind each is of. */
+#define LATENCIES(X) \
+    X(alu) X(wide) X(slow) X(sfu) X(param) X(global) X(shared) X(warp) X(mma) X(wgmma) X(none)
+
+enum latency {
+#define X(word) LATENCY_##word,
+    LATENCIES(X)
+#undef X
+    LATENCY_count
+};
+
 struct target {
     const char *name;        /* "sm_90a" */
     const char *generation;  /* "Hopper" */
@@ -45,6 +56,7 @@ struct target {
     int regs_sm;             /* 32-bit registers of an SM */
     int regs_thread;         /* most per thread */
     int threads_sm, ctas_sm;
+    const int *latency_cycles; /* by enum latency, roughly */
     int wgmma_rate; /* rows times columns times bytes of K that wgmma multiplies in a cycle; 0: there is none */
 };
 
@@ -55,12 +67,11 @@ const struct target *target_by_name(const char *name);
 /* The best row for a device of this compute capability, NULL if there is none. */
 const struct target *target_for_capability(int major, int minor);
 bool target_has(const struct target *t, enum feature f);
-/* How many CTAs fit an SM at once, by their threads and each thread's registers, which are allocated in
- * multiples of REGS_UNIT. */
+/* How many CTAs fit an SM at once, by their threads, each thread's registers, which are allocated in multiples of
+ * REGS_UNIT, and their shared memory, of which the system reserves some for each CTA. `threads` 0: by shared memory alone;
+ * `smem_bytes` 0: shared memory does not limit them. */
 enum { REGS_UNIT = 8 };
-int target_ctas(const struct target *t, int threads, int regs);
-/* How many fit by their shared memory; the system reserves some for each CTA. */
-int target_ctas_by_memory(const struct target *t, int64_t smem_bytes);
+int target_ctas(const struct target *t, int threads, int regs, int64_t smem_bytes);
 /* How many registers each thread can have if so many threads share an SM, a multiple of REGS_UNIT and at most
  * regs_thread. */
 int target_regs(const struct target *t, int threads);

@@ -187,11 +187,9 @@ static void accumulate(struct op *o, void *ctx)
 }
 
 /* Registers of a thread that hold the accumulator. */
-static int64_t acc_regs(const struct op *dot)
+static int acc_regs(const struct op *dot)
 {
-    enum { THREADS_PER_WARP = 32, REG_BYTES = 4 };
-    const struct type *t = op_result(dot)->type;
-    return type_elems(t) * type_elem_bytes(t) / (THREADS_PER_WARP * dot->block->func->num_warps * REG_BYTES);
+    return tile_regs(op_result(dot)->type, dot->block->func->num_warps, 0);
 }
 
 /* Too many, or with those of the dot before it over a half where twice the warps would split both by rows? What
@@ -200,7 +198,7 @@ static bool wants_warps(const struct op *dot)
 {
     enum { WARP_ROWS = 16 };
     const struct func *f = dot->block->func;
-    const int64_t regs = acc_regs(dot);
+    const int regs = acc_regs(dot);
     const struct op *first = dot_behind(op_opnd(dot, DOT_a));
     return regs > f->target->regs_thread ||
            (first && first->code == OP_dot && dot_is_wgmma(dot) && dot_is_wgmma(first) &&
@@ -215,7 +213,7 @@ static void add_warps(struct op *o, void *ctx)
     const int most = f->module->params->legalize_dot_warps_most; /* of more, each has fewer registers */
     while (o->code == OP_dot && f->num_warps < most && wants_warps(o)) {
         opt_explain(f, o, "%%%s takes %d registers of a thread: %d warps instead of %d", op_result(o)->name,
-                    (int)acc_regs(o), 2 * f->num_warps, f->num_warps);
+                    acc_regs(o), 2 * f->num_warps, f->num_warps);
         f->num_warps *= 2;
     }
 }

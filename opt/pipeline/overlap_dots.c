@@ -180,8 +180,9 @@ static bool has_registers(const struct rotation *r)
     const struct op *roles = func_roles(f), *second = r->effects[SECOND];
     const struct attr *given = roles ? op_attr(roles, ATTR_regs) : NULL;
     int needed = f->module->params->overlap_dots_arithmetic_regs +
-                 tile_regs(op_result(r->effects[FIRST])->type) + tile_regs(op_result(second)->type) +
-                 tile_regs(op_opnd(second, DOT_a)->type);
+                 tile_regs(op_result(r->effects[FIRST])->type, f->num_warps, 0) +
+                 tile_regs(op_result(second)->type, f->num_warps, 0) +
+                 tile_regs(op_opnd(second, DOT_a)->type, f->num_warps, 0);
     return needed <=
            (given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps)));
 }

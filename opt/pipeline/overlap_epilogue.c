@@ -111,7 +111,8 @@ static bool take_turns(const struct defer *d)
 static bool fits(const struct defer *d, const struct op *roles)
 {
     const struct attr *given = op_attr(roles, ATTR_regs);
-    const struct params *params = op_params(roles);
+    const struct func *f = roles->block->func;
+    const struct params *params = f->module->params;
     int regs = params->overlap_epilogue_other_regs;
     for (const struct op *o = d->loop->regions[0]->first; o; o = o->next)
         if (o->code == OP_wgmma) {
@@ -119,10 +120,10 @@ static bool fits(const struct defer *d, const struct op *roles)
             regs += params->overlap_epilogue_step_regs * a->shape[1] * type_elem_bytes(a) / STEP_BYTES;
         }
     for (int i = 0; i < d->pieces.n; i++)
-        regs += tile_regs(op_opnd(d->pieces.at[i].stage, 0)->type);
+        regs += tile_regs(op_opnd(d->pieces.at[i].stage, 0)->type, f->num_warps, 0);
     for (int i = 0; i < d->loop->nresults; i++)
         if (type_is_tile(d->loop->results[i].type))
-            regs += tile_regs(d->loop->results[i].type);
+            regs += tile_regs(d->loop->results[i].type, f->num_warps, 0);
     return given && regs <= given->list[0];
 }
 

@@ -189,7 +189,7 @@ static int bytes_under_way(const struct again *a, int part)
     int regs = bits / WIDE_BITS + a->params->remat_other_regs;
     if (regs > t->regs_thread / REGS_UNIT * REGS_UNIT)
         return 0;
-    return target_ctas(t, threads, regs) * threads * (row_bits / BYTE_BITS);
+    return target_ctas(t, threads, regs, 0) * threads * (row_bits / BYTE_BITS);
 }
 
 static bool has_room(const struct again *a, int nparts)

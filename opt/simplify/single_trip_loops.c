@@ -197,18 +197,10 @@ static void add_load(struct once *x, struct op *load)
 
 /* -- registers -- */
 
-static int registers_most(const struct func *f)
+/* So many percent of what a thread has. */
+static int registers_most(const struct func *f, int percent)
 {
-    int n = target_regs(f->target, LANES * f->num_warps);
-    return f->maxnreg && f->maxnreg < n ? f->maxnreg : n;
-}
-
-/* Of a thread, for a tile of elements of at least so many bits. */
-static int registers_of(const struct func *f, const struct op *load, int bits_least)
-{
-    const struct type *t = op_result(load)->type;
-    int bits = type_elem_bits(t) > bits_least ? type_elem_bits(t) : bits_least;
-    return (int)(type_elems(t) * bits / REGISTER_BITS / (LANES * f->num_warps));
+    return func_regs(f, LANES * f->num_warps, false) * percent / 100;
 }
 
 /* A tile that stays from one loop to the next is in registers over all that stands between, reductions
@@ -218,12 +210,12 @@ static int registers_of(const struct func *f, const struct op *load, int bits_le
 static int registers_kept(const struct func *f, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
-    return registers_of(f, load, type_is_float(t) && type_elem_bits(t) == HALF_BITS ? 0 : REGISTER_BITS);
+    return tile_regs(t, f->num_warps, type_is_float(t) && type_elem_bits(t) == HALF_BITS ? 0 : REGISTER_BITS);
 }
 
 static const char *find_no_room(struct once *x)
 {
-    int n = 0, most = registers_most(x->f) * x->f->module->params->single_trip_loops_kept_percent / 100;
+    int n = 0, most = registers_most(x->f, x->f->module->params->single_trip_loops_kept_percent);
     for (int i = 0; i < x->nloads; i++)
         n += x->loads[i].stays ? registers_kept(x->f, x->loads[i].load) : 0;
     struct text why;
@@ -295,13 +287,13 @@ static void read_early(struct once *x)
 {
     struct op *last = NULL;
     bool may_end = false;
-    int n = 0, most = registers_most(x->f) * x->f->module->params->single_trip_loops_read_percent / 100;
+    int n = 0, most = registers_most(x->f, x->f->module->params->single_trip_loops_read_percent);
     func_walk(x->f, find_end, &may_end);
     for (int i = 0; i < x->nloads; i++)
-        n += x->loads[i].stays ? registers_of(x->f, x->loads[i].load, 0) : 0;
+        n += x->loads[i].stays ? tile_regs(op_result(x->loads[i].load)->type, x->f->num_warps, 0) : 0;
     for (int i = 0; i < x->nloads && !may_end; i++) {
         const struct merged *m = &x->loads[i];
-        int more = registers_of(x->f, m->load, 0);
+        int more = tile_regs(op_result(m->load)->type, x->f->num_warps, 0);
         x->budget = x->f->module->params->single_trip_loops_ops;
         if (!last && m->stays)
             last = m->load;

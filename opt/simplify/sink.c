@@ -35,12 +35,12 @@ static void set_number(struct map *m, const struct op *o, int n)
  * of a scalar, count so. */
 static int regs_of(const struct value *v)
 {
+    enum { REGISTER_BITS = 32 };
     if (v->def && (v->def->code == OP_range || v->def->code == OP_const))
         return 0;
     if (v->def && v->def->code == OP_splat)
         v = op_opnd(v->def, 0);
-    int bits = type_elem_bits(v->type);
-    return tile_nregs(v->type) * (bits > 32 ? 2 : 1);
+    return tile_regs(v->type, v->block->func->num_warps, REGISTER_BITS);
 }
 
 /* The op of block b that is u's user or has it inside. */

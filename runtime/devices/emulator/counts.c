@@ -299,9 +299,7 @@ static uint64_t occupancy(const struct emu_code *code, int live, int shared_byte
     if (!t)
         return 0;
     int most = code->max_registers ? code->max_registers : t->regs_thread;
-    int by_shared = target_ctas_by_memory(t, shared_bytes);
-    int n = target_ctas(t, code->num_threads, live > most ? most : live);
-    n = n < by_shared ? n : by_shared;
+    int n = target_ctas(t, code->num_threads, live > most ? most : live, shared_bytes);
     return (uint64_t)(100 * n * code->num_threads / t->threads_sm);
 }
 
