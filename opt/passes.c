@@ -1,13 +1,12 @@
-/* passes.c: in which order do passes run, and what happens around each: degrees are checked, the result is
- * verified and read back from its own text, dumped, timed, and scratch memory and notes are cleared. */
+/* passes.c: in which order do passes run, and what happens around each: the order is checked (contracts.c), the result
+ * is verified and read back from its own text, dumped, timed, and scratch memory and notes are cleared. */
 #include "opt/passes.h"
 
 #include <string.h>
 #include <time.h>
 
 const struct pass_info pass_info[] = {
-#define PASS(name, needs, leaves, needed_by, meaning)                                                        \
-    {#name, DEGREE_##needs, DEGREE_##leaves, #needed_by, opt_##name, meaning},
+#define PASS(name, needs, provides, breaks, meaning) {#name, needs, provides, breaks, opt_##name, meaning},
 #include "opt/passes.h"
 #undef PASS
 };
@@ -92,14 +91,6 @@ int opt_stages(const struct func *f, const struct op *loop)
 
 /* -- around a pass -- */
 
-static void check_degree(struct func *f, const struct pass_info *p)
-{
-    static const char *const words[] = {"traced", "laid out", "scheduled"};
-    if (p->needs != DEGREE_any && p->needs != (int)f->degree)
-        diag_fatal(f->module->diag, f->loc, ERR_pass_degree, p->name, words[p->needs], f->name,
-                   words[f->degree]);
-}
-
 static void verify(struct func *f)
 {
     const struct op *at = NULL;
@@ -167,13 +158,22 @@ static struct text print_func(const struct func *f)
     return t;
 }
 
-static void run_pass(struct func *f, const struct opt_options *o, const struct pass_info *p)
+/* The degree that is among the properties; f's own, if none is. */
+static enum degree degree_of(const struct func *f, uint32_t properties)
+{
+    return properties & P(traced)      ? DEGREE_traced
+           : properties & P(laid_out)  ? DEGREE_laid_out
+           : properties & P(scheduled) ? DEGREE_scheduled
+                                       : f->degree;
+}
+
+/* What f has in front of p, and behind it. */
+static void run_pass(struct func *f, const struct opt_options *o, const struct pass_info *p, uint32_t *claims)
 {
     struct module *m = f->module;
     struct arena_mark mark = arena_mark(m->scratch);
     m->diag->stage = p->name;
     diag_hurry(m->diag, f->loc);
-    check_degree(f, p);
     bool dumps = wants_text(o, p->name);
     struct text before = {0};
     if (dumps && o->print_changed)
@@ -181,8 +181,8 @@ static void run_pass(struct func *f, const struct opt_options *o, const struct p
     double start = o->time ? seconds_now() : 0;
     p->run(f);
     double seconds = o->time ? seconds_now() - start : 0;
-    if (p->leaves != DEGREE_any)
-        f->degree = (enum degree)p->leaves;
+    f->degree = degree_of(f, p->provides);
+    *claims = contract_behind(*claims, p);
     block_clear_notes(f->body);
     if (m->diag->nerrors == 0 && (dumps || checks_each(o))) {
         struct text after = print_func(f);
@@ -190,6 +190,7 @@ static void run_pass(struct func *f, const struct opt_options *o, const struct p
             write_out(o, p->name, &after);
         if (checks_each(o)) {
             verify(f);
+            contract_verify(f, *claims);
             round_trip(f, &after);
         }
     }
@@ -214,14 +215,6 @@ static const struct pass_info *next_named(struct func *f, const char **names)
     return p;
 }
 
-/* Runs p unless skipped; false: the run ends here. */
-static bool step(struct func *f, const struct opt_options *o, const struct pass_info *p)
-{
-    if (!opt_is_listed(o->skip, p->name))
-        run_pass(f, o, p);
-    return f->module->diag->nerrors == 0 && !(o->stop_after && strcmp(o->stop_after, p->name) == 0);
-}
-
 /* Names in options that are no pass's, nor among `also`, are the user's error. */
 static void check_names(struct func *f, const char *names, const char *also)
 {
@@ -234,75 +227,36 @@ static void check_names(struct func *f, const char *names, const char *also)
     }
 }
 
-/* -- what is left out -- */
-
-static int place_in_order(const char *name, int from)
+/* Adds p unless it is skipped; false: the list ends with it. */
+static bool add(struct func *f, const struct opt_options *o, pass_list *list, const struct pass_info *p)
 {
-    while (from < NORDER && strcmp(order[from], name) != 0)
-        from++;
-    return from;
-}
-
-static bool runs(const struct opt_options *o, const struct pass_info *p)
-{
-    if (opt_is_listed(o->skip, p->name))
-        return false;
-    if (o->passes)
-        return opt_is_listed(o->passes, p->name);
-    return !o->stop_after || place_in_order(p->name, 0) <= place_in_order(o->stop_after, 0);
-}
-
-/* Does a pass that runs need p, or codegen? */
-static bool is_needed(const struct opt_options *o, const struct pass_info *p)
-{
-    const struct pass_info *by = pass_by_name(p->needed_by, strlen(p->needed_by));
-    return by ? runs(o, by) : strcmp(p->needed_by, "codegen") == 0;
-}
-
-/* Passes before the degree that f has were run before. */
-static void check_left_out(struct func *f, const struct opt_options *o)
-{
-    for (const struct pass_info *p = pass_info; p < pass_info + npasses; p++) {
-        bool is_skipped = opt_is_listed(o->skip, p->name);
-        if (p->needs < (int)f->degree || runs(o, p) || !is_needed(o, p) || !(is_skipped || o->makes_code))
-            continue;
-        diag_fatal(f->module->diag, (struct loc){0},
-                   strcmp(p->needed_by, "codegen") == 0 ? ERR_pass_left_out : ERR_pass_left_out_alone,
-                   p->name, p->meaning, p->needed_by);
-    }
-}
-
-/* Passes that change a function's degree, or need one, have their place in the list. */
-static int check_order(struct func *f, const struct pass_info *p, int at)
-{
-    if (p->needs == DEGREE_any)
-        return at;
-    check_degree(f, p);
-    int place = place_in_order(p->name, at);
-    if (place == NORDER)
-        diag_fatal(f->module->diag, (struct loc){0}, ERR_pass_order, p->name, order[at - 1]);
-    return place + 1;
-}
-
-static void run_named(struct func *f, const struct opt_options *o)
-{
-    const char *names = o->passes;
-    int at = 0;
-    for (const struct pass_info *p = next_named(f, &names); p; p = next_named(f, &names)) {
-        at = check_order(f, p, at);
-        if (!step(f, o, p))
-            return;
-    }
+    if (!opt_is_listed(o->skip, p->name))
+        VEC_PUSH(f->module->arena, list, p);
+    return !(o->stop_after && strcmp(o->stop_after, p->name) == 0);
 }
 
 /* The list, or the passes that options name. */
+static pass_list list_of(struct func *f, const struct opt_options *o)
+{
+    pass_list list = {0};
+    const char *names = o->passes;
+    const struct pass_info *p;
+    for (int i = 0; !names && i < NORDER && add(f, o, &list, pass_by_name(order[i], strlen(order[i]))); i++)
+        continue;
+    while (names && (p = next_named(f, &names)) && add(f, o, &list, p))
+        continue;
+    return list;
+}
+
 static void run_list(struct func *f, const struct opt_options *o)
 {
+    const pass_list list = list_of(f, o);
+    const bool is_whole = !o->passes && !o->stop_after;
     f->module->opt = o;
-    if (o->passes)
-        run_named(f, o);
-    for (int i = 0; !o->passes && i < NORDER && step(f, o, pass_by_name(order[i], strlen(order[i]))); i++)
-        continue;
+    contract_check(f, &list, o->makes_code || is_whole ? CODEGEN_NEEDS : 0);
+    uint32_t claims = checks_each(o) ? contract_claims(f) : 0;
+    for (int i = 0; i < list.n && f->module->diag->nerrors == 0; i++)
+        run_pass(f, o, list.at[i], &claims);
 }
 
 void opt_run(struct func *f, const struct opt_options *o)
@@ -314,7 +268,6 @@ void opt_run(struct func *f, const struct opt_options *o)
     check_names(f, o->stop_after, "");
     check_names(f, o->skip, "");
     check_names(f, o->passes, "");
-    check_left_out(f, o);
     check_names(f, o->print_after, "");
     check_names(f, o->explain, "registers,stepdown"); /* code generation's, stepdown.c's */
     struct func kept;

@@ -1,7 +1,6 @@
-/* passes.h: the passes, one row each. PASS(name, needs, leaves, needed by, what it does) with the degree of detail that a
- * pass needs and leaves (see ir.h; `any`: works at every degree and keeps it), and who needs it: nobody (it may be left
- * out), another pass (it may be left out where that is too), or codegen. The order in which they run is the array in
- * passes.c.
+/* passes.h: the passes, one row each. PASS(name, needs, provides, breaks, what it does): the properties (properties.h) that
+ * a function must have in front of the pass, those that the pass gives it, and those that it may take from it; 0: none. The
+ * order in which they run is the array in passes.c, which the driver checks by this table (contracts.c).
  * Each is `void opt_NAME(struct func *f)` in opt/NAME.c, uses f->module->scratch for its notes, finds every value's
  * `scratch` NULL, and leaves a verifiable function; the driver does the rest.
  *
@@ -19,39 +18,59 @@
  *     With `tail` they may not: the vector is accessed whole where all its elements are on, else one by one.
  *   - cmp: `same` registers from a multiple of it on hold equal values. */
 #ifdef PASS
-PASS(fold, any, any, nobody, "compute constants, apply exact identities")
-PASS(cse, any, any, nobody, "compute equal pure ops once")
-PASS(licm, any, any, nobody, "move invariant pure ops out of loops")
-PASS(dce, any, any, nobody, "drop ops without use or effect")
-PASS(unroll, traced, traced, nobody, "do several rounds of a loop in one where the program asks for that")
-PASS(single_trip_loops, traced, traced, nobody, "read a row once where the launch sees that loops over it run once")
-PASS(legalize_dot, traced, traced, codegen, "widen what tensor cores cannot multiply")
-PASS(raise_tma_load, traced, traced, nobody, "make loads of tiles copies by tensor maps")
-PASS(raise_tma_store, traced, traced, nobody, "make stores of dots' results copies by tensor maps")
-PASS(dedup_loads, traced, traced, nobody, "load once what neighbours share")
-PASS(modulo_contiguity, traced, traced, nobody, "say which indices stay side by side where they wrap")
-PASS(invariant_loads, traced, traced, nobody, "mark loads of loops with dots that no store of the loop overwrites")
-PASS(persistent_grid, traced, traced, nobody, "let a CTA run one program after the other")
-PASS(assign_layouts, traced, laid_out, codegen, "give every tile a layout, from the memory accesses outwards")
-PASS(lower_scan, laid_out, laid_out, codegen, "split scans over warps into two steps")
-PASS(lower_reduce, laid_out, laid_out, codegen, "split reductions over warps into two steps")
-PASS(lower_tma_store, laid_out, laid_out, raise_tma_store, "let tiles leave through shared memory and tensor maps")
-PASS(warp_specialize, laid_out, laid_out, raise_tma_load, "let a warp of its own feed tensor cores by copies that run ahead")
-PASS(overlap_dots, laid_out, laid_out, nobody,
+PASS(fold, 0, P(canonical), P(tidy), "compute constants, apply exact identities")
+PASS(cse, P(canonical), P(unique), P(tidy), "compute equal pure ops once")
+PASS(licm, 0, 0, 0, "move invariant pure ops out of loops")
+PASS(dce, 0, P(tidy), 0, "drop ops without use or effect")
+PASS(unroll, P(traced) | P(tidy), 0, P(canonical) | P(tidy),
+     "do several rounds of a loop in one where the program asks for that")
+PASS(single_trip_loops, P(traced) | P(one_program), 0, P(canonical) | P(tidy),
+     "read a row once where the launch sees that loops over it run once")
+PASS(legalize_dot, P(traced), P(legal_dots), P(canonical) | P(tidy),
+     "widen what tensor cores cannot multiply")
+PASS(raise_tma_load, P(traced) | P(one_program) | P(legal_dots), P(loads_raised),
+     P(canonical) | P(tidy) | P(tensor_loads_lowered), "make loads of tiles copies by tensor maps")
+PASS(raise_tma_store, P(traced) | P(one_program) | P(legal_dots) | P(loads_raised), 0,
+     P(canonical) | P(tidy) | P(tensor_stores_lowered), "make stores of dots' results copies by tensor maps")
+PASS(dedup_loads, P(traced), 0, P(canonical) | P(tidy), "load once what neighbours share")
+PASS(modulo_contiguity, P(traced), 0, 0, "say which indices stay side by side where they wrap")
+PASS(invariant_loads, P(traced), 0, 0, "mark loads of loops with dots that no store of the loop overwrites")
+PASS(persistent_grid, P(traced) | P(loads_raised), 0, P(one_program) | P(canonical) | P(tidy),
+     "let a CTA run one program after the other")
+PASS(assign_layouts, P(traced) | P(legal_dots), P(laid_out), P(traced) | P(tidy) | P(unique),
+     "give every tile a layout, from the memory accesses outwards")
+PASS(lower_scan, P(laid_out), P(scans_lowered), P(tidy), "split scans over warps into two steps")
+PASS(lower_reduce, P(laid_out), P(reduces_lowered), P(tidy), "split reductions over warps into two steps")
+PASS(lower_tma_store, P(laid_out), P(tensor_stores_lowered), P(tidy) | P(offsets) | P(barriers),
+     "let tiles leave through shared memory and tensor maps")
+PASS(warp_specialize, P(laid_out) | P(tensor_stores_lowered) | P(unique), P(tensor_loads_lowered),
+     P(tidy) | P(offsets) | P(barriers), "let a warp of its own feed tensor cores by copies that run ahead")
+PASS(overlap_dots, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barriers),
      "let a dot run beside the one that follows from that of the round before")
-PASS(pipeline_loops, laid_out, laid_out, nobody, "pipeline loops: copies to shared memory run ahead of dots")
-PASS(overlap_epilogue, laid_out, laid_out, nobody, "store a program's tile under the dots of the next")
-PASS(peel_first_dot, laid_out, laid_out, nobody, "let a loop's first dot begin its sum, rather than add to zeros")
-PASS(sink, laid_out, laid_out, nobody, "compute what only the code behind a loop uses behind the loop")
-PASS(cluster_multicast, laid_out, laid_out, nobody, "let pairs of programs share what both load")
-PASS(lower_layout_conversion, laid_out, scheduled, codegen, "carry conversions across warps through shared memory")
-PASS(remat, scheduled, scheduled, nobody, "compute again what takes fewer registers so than kept")
-PASS(vectorize, scheduled, scheduled, codegen, "choose vector widths of memory accesses")
-PASS(eviction_hints, scheduled, scheduled, nobody, "let what is read for the last time leave the caches first")
-PASS(l2_prefetch, scheduled, scheduled, nobody, "let rows come to L2 before they are asked for")
-PASS(allocate_shared, scheduled, scheduled, codegen, "place buffers in shared memory by liveness")
-PASS(insert_barriers, scheduled, scheduled, codegen, "order shared memory accesses of different threads")
-PASS(pack_programs, scheduled, scheduled, nobody, "let programs of one warp share a CTA")
+PASS(pipeline_loops, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(unique) | P(offsets) | P(barriers),
+     "pipeline loops: copies to shared memory run ahead of dots")
+PASS(overlap_epilogue, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barriers),
+     "store a program's tile under the dots of the next")
+PASS(peel_first_dot, P(laid_out) | P(tensor_loads_lowered) | P(sunk), 0, P(tidy) | P(barriers),
+     "let a loop's first dot begin its sum, rather than add to zeros")
+PASS(sink, P(laid_out) | P(tidy), P(sunk), 0, "compute what only the code behind a loop uses behind the loop")
+PASS(cluster_multicast, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barriers),
+     "let pairs of programs share what both load")
+PASS(lower_layout_conversion,
+     P(laid_out) | P(tidy) | P(unique) | P(scans_lowered) | P(reduces_lowered) | P(tensor_loads_lowered) |
+         P(tensor_stores_lowered),
+     P(scheduled), P(laid_out) | P(tidy) | P(offsets) | P(barriers),
+     "carry conversions across warps through shared memory")
+PASS(remat, P(scheduled), 0, P(tidy) | P(offsets) | P(barriers),
+     "compute again what takes fewer registers so than kept")
+PASS(vectorize, P(scheduled), P(vectorized), 0, "choose vector widths of memory accesses")
+PASS(eviction_hints, P(scheduled) | P(vectorized), 0, 0,
+     "let what is read for the last time leave the caches first")
+PASS(l2_prefetch, P(scheduled), 0, P(tidy), "let rows come to L2 before they are asked for")
+PASS(allocate_shared, P(scheduled), P(offsets), P(barriers), "place buffers in shared memory by liveness")
+PASS(insert_barriers, P(scheduled) | P(offsets), P(barriers), 0,
+     "order shared memory accesses of different threads")
+PASS(pack_programs, P(scheduled) | P(offsets) | P(barriers), 0, 0, "let programs of one warp share a CTA")
 #else
 #ifndef NESO_OPT_PASSES_H
 #define NESO_OPT_PASSES_H
@@ -83,17 +102,47 @@ struct opt_options {
  * diag, and end the run after the pass that found them; bugs unwind to diag's fatal. */
 void opt_run(struct func *f, const struct opt_options *o);
 
-enum { DEGREE_any = -1 };
+/* -- contracts.c: may passes run in this order, and is true what they say? -- */
+enum property {
+#define PROPERTY(name, kind, find, meaning) PROPERTY_##name,
+#include "opt/properties.h"
+#undef PROPERTY
+    PROPERTY_count
+};
+#define P(name) (UINT32_C(1) << PROPERTY_##name)
 
+/* What code generation needs. */
+#define CODEGEN_NEEDS                                                                                        \
+    (P(scheduled) | P(legal_dots) | P(scans_lowered) | P(reduces_lowered) | P(tensor_stores_lowered) |       \
+     P(tensor_loads_lowered) | P(offsets) | P(barriers))
+
+struct property_info {
+    const char *name, *kind, *meaning;
+};
+extern const struct property_info property_info[PROPERTY_count];
+
+/* Masks of properties. */
 struct pass_info {
     const char *name;
-    int needs, leaves;     /* enum degree, or DEGREE_any */
-    const char *needed_by; /* "nobody", a pass, or "codegen" */
+    uint32_t needs, provides, breaks;
     void (*run)(struct func *f);
     const char *meaning;
 };
 extern const struct pass_info pass_info[];
 extern const int npasses;
+
+typedef VEC(const struct pass_info *) pass_list;
+
+/* May they run on f in this order, none missing? Else fatal: the message names the pass, the property, who needs it, and
+ * the way out. `more`: what f must have behind the last. */
+void contract_check(struct func *f, const pass_list *list, uint32_t more);
+/* The properties that f's ops show it to have; those that no op can show are left out. */
+uint32_t contract_claims(struct func *f);
+/* What `claims` become behind p. */
+uint32_t contract_behind(uint32_t claims, const struct pass_info *p);
+/* Is each of the claims true? Else a bug of the pass that has just run. */
+void contract_verify(struct func *f, uint32_t claims);
+
 /* The i-th pass that runs; NULL behind the last. */
 const char *opt_order(int i);
 
@@ -114,7 +163,7 @@ bool stepdown_is_needed(const struct func *f);
 void stepdown_run(struct func *f, const struct func *kept, const struct opt_options *o,
                   void (*run)(struct func *f, const struct opt_options *o));
 
-#define PASS(name, needs, leaves, needed_by, meaning) void opt_##name(struct func *f);
+#define PASS(name, needs, provides, breaks, meaning) void opt_##name(struct func *f);
 #include "opt/passes.h"
 #undef PASS
 

@@ -131,7 +131,7 @@ static bool optimize(struct neso_kernel *k, struct func *f, neso_text which)
     if (which == NESO_TEXT_PTX)
         plan_keep(k, f);
     double start = seconds_now();
-    if (!f->target && !o.passes)
+    if (!f->target && (!o.passes || o.makes_code))
         f->target = k->spec.target;
     if (f->degree != DEGREE_scheduled || o.passes)
         opt_run(f, &o);

@@ -23,18 +23,38 @@ static void help_ops(struct text *out)
         text_printf(out, "  %-14s %s\n", attr_info[i].word, attr_info[i].meaning);
 }
 
+static void help_properties(struct text *out, const char *word, uint32_t properties)
+{
+    const char *comma = "";
+    for (int p = 0; p < PROPERTY_count; p++)
+        if (properties >> p & 1) {
+            text_printf(out, "%s%s", *comma ? comma : word, property_info[p].name);
+            comma = ", ";
+        }
+    if (properties)
+        text_str(out, "\n");
+}
+
 static void help_passes(struct text *out)
 {
-    static const char *const words[] = {"any", "traced", "laid_out", "scheduled"};
-    const char *const *degrees = &words[-DEGREE_any];
-    text_printf(out, "%-10s %-10s %-10s %-10s %s\n", "pass", "needs", "leaves", "needed by", "");
-    for (int i = 0; i < npasses; i++)
-        text_printf(out, "%-10s %-10s %-10s %-10s %s\n", pass_info[i].name, degrees[pass_info[i].needs],
-                    degrees[pass_info[i].leaves], pass_info[i].needed_by, pass_info[i].meaning);
+    for (int i = 0; i < npasses; i++) {
+        const struct pass_info *p = &pass_info[i];
+        text_printf(out, "%s: %s\n", p->name, p->meaning);
+        help_properties(out, "    needs     ", p->needs);
+        help_properties(out, "    provides  ", p->provides);
+        help_properties(out, "    breaks    ", p->breaks);
+    }
+    help_properties(out, "code generation\n    needs     ", CODEGEN_NEEDS);
     text_str(out, "\nin this order:");
     for (int i = 0; opt_order(i); i++)
-        text_printf(out, "%s%s", i % 16 ? " " : "\n  ", opt_order(i));
-    text_str(out, "\n");
+        text_printf(out, "%s%s", i % 8 ? " " : "\n  ", opt_order(i));
+    text_str(
+        out,
+        "\n\nproperties (degree: a function has one of them; must: it is wrong without; order: it is slower "
+        "without)\n");
+    for (int p = 0; p < PROPERTY_count; p++)
+        text_printf(out, "  %-22s %-7s %s\n", property_info[p].name, property_info[p].kind,
+                    property_info[p].meaning);
 }
 
 static void help_params(struct text *out)

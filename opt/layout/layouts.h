@@ -28,6 +28,8 @@ struct value *buffer_load(struct builder *b, struct value *buf, const struct typ
 
 /* Is it one for a warpgroup's tensor cores, which read shared memory? (wgmma_for says why not) */
 bool dot_is_wgmma(const struct op *dot);
+/* Has it an operand of 8-bit floats, which no engine of the target takes? */
+bool dot_is_narrow(const struct op *dot);
 /* Does an operand of some dot follow from another's result? */
 bool dots_are_chained(struct func *f);
 /* The layout that the dot's accumulator must have. */

@@ -144,14 +144,24 @@ const struct type *dot_operand_buffer(const struct op *o, int i, const struct la
 
 /* -- the pass -- */
 
+static bool is_narrow(const struct op *dot, int i)
+{
+    return type_is_float(op_opnd(dot, i)->type) && type_elem_bits(op_opnd(dot, i)->type) == 8;
+}
+
+bool dot_is_narrow(const struct op *dot)
+{
+    return (is_narrow(dot, DOT_a) || is_narrow(dot, DOT_b)) && !dot_is_wgmma(dot) && !fragment_for(dot);
+}
+
 static void widen(struct op *o, void *ctx)
 {
     (void)ctx;
-    if (o->code != OP_dot || !type_is_float(op_opnd(o, DOT_a)->type) || dot_is_wgmma(o) || fragment_for(o))
+    if (o->code != OP_dot || !dot_is_narrow(o))
         return;
     struct builder b = build_before(o);
     for (int i = DOT_a; i <= DOT_b; i++)
-        if (type_elem_bits(op_opnd(o, i)->type) == 8)
+        if (is_narrow(o, i))
             op_set_opnd(o, i,
                         build_cast(&b, OP_fext, op_opnd(o, i), type_scalar(o->block->func->module, DT_f16)));
 }

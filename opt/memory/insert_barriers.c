@@ -56,10 +56,11 @@ struct known {
 
 struct walker {
     struct arena *arena;
-    struct map *known;    /* of each loop, until a barrier is inserted */
-    bool insert;          /* false: only find what a walk leaves, */
-    int nbarriers;        /* how many it would insert, */
-    enum meeting largest; /* and of what kind */
+    struct map *known;      /* of each loop, until a barrier is inserted */
+    bool insert;            /* false: only find what a walk leaves, */
+    int nbarriers;          /* how many it would insert, */
+    enum meeting largest;   /* and of what kind */
+    const struct op *first; /* in front of which the first of them would stand */
 };
 
 static void add(struct walker *w, accesses *list, struct access x)
@@ -228,6 +229,7 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
 {
     forget(since, m);
     tally(w, 1, m);
+    w->first = w->first ? w->first : o;
     if (!w->insert)
         return;
     if (o->prev && o->prev->code == OP_stagger_wait) /* who is held back there must meet the others before */
@@ -417,11 +419,22 @@ static void walk(struct walker *w, struct block *b, accesses *since)
     }
 }
 
-void opt_insert_barriers(struct func *f)
+static const struct op *order_accesses(struct func *f, bool insert)
 {
     struct map known;
     map_init(&known, f->module->scratch);
-    struct walker w = {.arena = f->module->scratch, .known = &known, .insert = true};
+    struct walker w = {.arena = f->module->scratch, .known = &known, .insert = insert};
     accesses none = {0};
     walk(&w, f->body, &none);
+    return w.nbarriers ? w.first : NULL;
+}
+
+const struct op *barrier_missing(struct func *f)
+{
+    return order_accesses(f, false);
+}
+
+void opt_insert_barriers(struct func *f)
+{
+    order_accesses(f, true);
 }

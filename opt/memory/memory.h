@@ -10,6 +10,10 @@
 struct op *buffer_alloc(const struct value *buf, struct value **slot);
 int64_t buffer_bytes(const struct type *t); /* of all stages */
 
+/* -- insert_barriers.c -- */
+/* The first access, or loop, that lacks a barrier in front of it; NULL: none does. Buffers have their offsets. */
+const struct op *barrier_missing(struct func *f);
+
 /* -- lower_tma_store.c -- */
 /* Gives the map of o the box that goes with a buffer whose dimension order[i] is the map's i-th, in `parts` boxes or more. */
 void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts);

@@ -9,12 +9,12 @@
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
-static bool is_unused(const struct op *o)
+bool op_is_dead(const struct op *o)
 {
     for (int i = 0; i < o->nresults; i++)
         if (has_uses(&o->results[i]))
             return false;
-    return true;
+    return !op_has(o, TERMINATOR) && is_removable(o);
 }
 
 /* -- carried values -- */
@@ -148,7 +148,7 @@ static void sweep(struct block *b)
             o = drop_carried(o);
         for (int i = 0; i < o->nregions; i++)
             sweep(o->regions[i]);
-        if (is_unused(o) && !op_has(o, TERMINATOR) && is_removable(o))
+        if (op_is_dead(o))
             op_erase(o);
     }
 }

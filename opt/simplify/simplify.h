@@ -9,6 +9,7 @@
 bool attrs_equal(const struct op *a, const struct op *b);
 
 /* -- dce.c -- */
+bool op_is_dead(const struct op *o); /* has it neither a use nor an effect? */
 /* The `for` again in front of `old`, which is left empty, to be erased: it carries what `keep` says (NULL: all) and more;
  * what it yields for these is to be added (loop_yield). */
 struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value *const *more);

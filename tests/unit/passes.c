@@ -105,10 +105,51 @@ TEST(wrong_names_and_degrees_are_errors)
     CHECK_INT(w.m.funcs.at[0]->degree, DEGREE_traced);
     world_free(&w);
     run(&w, (struct opt_options){.passes = "vectorize"});
-    CHECK(reports(&w, ERR_pass_degree));
+    CHECK(reports(&w, ERR_pass_left_out));
     world_free(&w);
     run(&w, (struct opt_options){.passes = "assign_layouts,assign_layouts"});
-    CHECK(reports(&w, ERR_pass_degree));
+    CHECK(reports(&w, ERR_pass_before));
+    world_free(&w);
+    run(&w, (struct opt_options){.passes = "vectorize,lower_layout_conversion"});
+    CHECK(reports(&w, ERR_pass_behind));
+    world_free(&w);
+    run(&w, (struct opt_options){.passes = "fold,dedup_loads,cse"});
+    CHECK(reports(&w, ERR_pass_between));
+    CHECK_INT(w.m.funcs.at[0]->degree, DEGREE_traced);
+    world_free(&w);
+    run(&w,
+        (struct opt_options){.passes = "dedup_loads,cse"}); /* nobody makes it canonical: cse finds less */
+    CHECK_INT(w.diag.nerrors, 0);
+    world_free(&w);
+}
+
+/* What the table says of a pass is one property or more, and needs and provides no two degrees. */
+TEST(contracts_are_consistent)
+{
+    const uint32_t degrees = P(traced) | P(laid_out) | P(scheduled);
+    for (int i = 0; i < npasses; i++) {
+        const struct pass_info *p = &pass_info[i];
+        CHECK(!(p->provides & p->breaks));
+        CHECK(!(p->provides & degrees) == !(p->breaks & degrees));
+        CHECK(!(p->breaks & degrees & ~p->needs));
+        CHECK(((p->needs & degrees) & ((p->needs & degrees) - 1)) == 0);
+    }
+}
+
+TEST(claims_are_looked_for_in_the_ops)
+{
+    struct world w;
+    world_init(&w);
+    CHECK(world_parse(&w, source));
+    struct func *f = w.m.funcs.at[0];
+    uint32_t claims = contract_claims(f);
+    CHECK(claims & P(traced) && claims & P(scans_lowered) && claims & P(offsets) && claims & P(one_program));
+    CHECK(!(claims & (P(laid_out) | P(canonical) | P(vectorized))));
+    contract_verify(f, claims);
+    f->persistent = true;
+    CHECK(!(contract_claims(f) & P(one_program)));
+    WORLD_CATCH(&w, { contract_verify(f, P(one_program)); });
+    CHECK(reports(&w, ERR_internal));
     world_free(&w);
 }
 

@@ -1,0 +1,285 @@
+/* contracts.c: may passes run in the order that is asked for, and is true what they say of a function?
+ *
+ *     allocate_shared   provides offsets, breaks barriers          allocate_shared, insert_barriers    right
+ *     insert_barriers   needs offsets, provides barriers     =>    insert_barriers, allocate_shared    refused
+ *     code generation   needs offsets, barriers                    allocate_shared                     refused
+ *
+ * The order is checked before the first pass runs, from the table alone. What a function has at the start is what no pass of
+ * the list provides, as far as its ops show nothing to the contrary. So a list that has a pass must have it in front of
+ * those that need it, and a function that has gone through that pass before needs it no more.
+ *
+ * A property of kind `must` that nobody provides is an error. One of kind `order` is not: without the pass that provides
+ * it the others do their work less well.
+ *
+ * In debug builds, and under --verify-each, each property that holds is looked for in the ops behind each pass.
+ */
+#include "ir/target/fragments.h"
+#include "opt/layout/layouts.h"
+#include "opt/memory/memory.h"
+#include "opt/passes.h"
+#include "opt/simplify/simplify.h"
+
+#include <string.h>
+
+const struct property_info property_info[PROPERTY_count] = {
+#define PROPERTY(name, kind, find, meaning) {#name, #kind, meaning},
+#include "opt/properties.h"
+#undef PROPERTY
+};
+
+static const uint32_t DEGREES = P(traced) | P(laid_out) | P(scheduled),
+                      ALL = (UINT32_C(1) << PROPERTY_count) - 1;
+
+/* -- what the ops show: each `find` returns the first op that contradicts the property -- */
+
+struct search {
+    bool (*contradicts)(const struct op *o);
+    const struct op *found;
+};
+
+static void look_at(struct op *o, void *ctx)
+{
+    struct search *s = ctx;
+    if (!s->found && s->contradicts(o))
+        s->found = o;
+}
+
+static const struct op *find_op(struct func *f, bool (*contradicts)(const struct op *o))
+{
+    struct search s = {.contradicts = contradicts};
+    func_walk(f, look_at, &s);
+    return s.found;
+}
+
+static const struct op *find_nothing(struct func *f)
+{
+    (void)f;
+    return NULL;
+}
+
+static const struct op *find_dead_op(struct func *f)
+{
+    return find_op(f, op_is_dead);
+}
+
+static const struct op *find_persistent_loop(struct func *f)
+{
+    return f->persistent ? f->body->first : NULL;
+}
+
+static bool is_narrow_dot(const struct op *o)
+{
+    return o->code == OP_dot && dot_is_narrow(o);
+}
+
+static const struct op *find_narrow_dot(struct func *f)
+{
+    return find_op(f, is_narrow_dot);
+}
+
+/* Without a layout nobody knows: they may. */
+static bool has_axis_over_warps(const struct op *o)
+{
+    const struct layout *l = op_opnd(o, 0)->type->layout;
+    int axis = (int)op_int(o, ATTR_axis), low = 0;
+    for (int d = axis + 1; l && d < l->rank; d++)
+        low += l->dim_bits[d];
+    for (int i = 0; l && i < l->nbits[IN_warp]; i++)
+        if (layout_basis(l, IN_warp, i) >> low & ((UINT32_C(1) << l->dim_bits[axis]) - 1))
+            return true;
+    return !l;
+}
+
+static bool is_scan_over_warps(const struct op *o)
+{
+    return o->code == OP_scan && has_axis_over_warps(o);
+}
+
+static const struct op *find_scan_over_warps(struct func *f)
+{
+    return find_op(f, is_scan_over_warps);
+}
+
+static bool is_reduce_over_warps(const struct op *o)
+{
+    return o->code == OP_reduce && has_axis_over_warps(o);
+}
+
+static const struct op *find_reduce_over_warps(struct func *f)
+{
+    return find_op(f, is_reduce_over_warps);
+}
+
+static bool is_tensor_store(const struct op *o)
+{
+    return o->code == OP_tensor_store;
+}
+
+static const struct op *find_tensor_store(struct func *f)
+{
+    return find_op(f, is_tensor_store);
+}
+
+static bool is_tensor_load(const struct op *o)
+{
+    return o->code == OP_tensor_load;
+}
+
+static const struct op *find_tensor_load(struct func *f)
+{
+    return find_op(f, is_tensor_load);
+}
+
+static bool is_unplaced_buffer(const struct op *o)
+{
+    return o->code == OP_shared_alloc && op_int(o, ATTR_offset) < 0;
+}
+
+static const struct op *find_unplaced_buffer(struct func *f)
+{
+    return find_op(f, is_unplaced_buffer);
+}
+
+static const struct op *find_unordered_access(struct func *f)
+{
+    return find_unplaced_buffer(f) ? f->body->first : barrier_missing(f);
+}
+
+static const struct op *(*const find[PROPERTY_count])(struct func *f) = {
+#define PROPERTY(name, kind, find, meaning) find_##find,
+#include "opt/properties.h"
+#undef PROPERTY
+};
+
+static const struct op *contradiction(struct func *f, enum property p)
+{
+    struct arena_mark mark = arena_mark(f->module->scratch);
+    const struct op *o = find[p](f);
+    arena_reset(f->module->scratch, mark);
+    return o;
+}
+
+/* -- what f is said to have -- */
+
+/* Is it a matter of quality only? */
+static bool is_order(enum property p)
+{
+    return strcmp(property_info[p].kind, "order") == 0;
+}
+
+uint32_t contract_behind(uint32_t claims, const struct pass_info *p)
+{
+    return (claims & ~p->breaks) | p->provides;
+}
+
+uint32_t contract_claims(struct func *f)
+{
+    uint32_t claims = UINT32_C(1) << f->degree;
+    for (enum property p = 0; p < PROPERTY_count; p++)
+        if (find[p] != find_nothing && !contradiction(f, p))
+            claims |= UINT32_C(1) << p;
+    return claims;
+}
+
+void contract_verify(struct func *f, uint32_t claims)
+{
+    for (enum property p = 0; p < PROPERTY_count; p++) {
+        const struct op *o = claims >> p & 1 ? contradiction(f, p) : NULL;
+        if (o)
+            diag_bug(f->module->diag, o->loc, "%s contradicts property %s: %s", op_info[o->code].name,
+                     property_info[p].name, property_info[p].meaning);
+    }
+}
+
+/* -- the order -- */
+
+struct check {
+    struct func *func;
+    const pass_list *list;
+    uint32_t provided; /* by passes of the list */
+    uint32_t now;      /* in front of the pass that is looked at */
+    uint32_t assumed;  /* those of `now` that are so from the start, if the ops do not show otherwise */
+};
+
+static const struct pass_info *provider_of(enum property p)
+{
+    for (const struct pass_info *x = pass_info; x < pass_info + npasses; x++)
+        if (x->provides >> p & 1)
+            return x;
+    return NULL;
+}
+
+/* The last pass of the list in front of the i-th that breaks p; NULL: none. */
+static const struct pass_info *breaker_of(const struct check *c, enum property p, int i)
+{
+    while (i-- > 0)
+        if (c->list->at[i]->breaks >> p & 1)
+            return c->list->at[i];
+    return NULL;
+}
+
+/* May x be left out: does it provide nothing that must be? */
+static bool is_optional(const struct pass_info *x)
+{
+    for (enum property p = 0; p < PROPERTY_count; p++)
+        if (x->provides >> p & 1 && !is_order(p))
+            return false;
+    return true;
+}
+
+/* The i-th pass of the list, or behind the last of them code generation, needs p and does not find it. */
+static void refuse(const struct check *c, int i, enum property p)
+{
+    struct diag *d = c->func->module->diag;
+    struct text who;
+    text_init(&who, c->func->module->arena);
+    text_printf(&who, "%s%s", i < c->list->n ? "pass " : "",
+                i < c->list->n ? c->list->at[i]->name : "code generation");
+    const struct pass_info *by = provider_of(p), *breaker = breaker_of(c, p, i);
+    const char *name = property_info[p].name, *meaning = property_info[p].meaning;
+    const struct loc nowhere = {0};
+    if (by && breaker && c->provided >> p & 1)
+        diag_fatal(d, nowhere, ERR_pass_between, who.s, name, meaning, breaker->name, by->name);
+    if (by && c->provided >> p & 1)
+        diag_fatal(d, nowhere, ERR_pass_behind, who.s, name, meaning, by->name);
+    if (!by && breaker)
+        diag_fatal(d, nowhere, ERR_pass_before, who.s, name, meaning, breaker->name);
+    if (!by)
+        diag_fatal(d, c->func->loc, ERR_pass_property, who.s, name, meaning, c->func->name);
+    if (breaker && is_optional(breaker))
+        diag_fatal(d, nowhere, ERR_pass_left_out_alone, by->name, who.s, name, meaning, breaker->name,
+                   breaker->name);
+    diag_fatal(d, nowhere, ERR_pass_left_out, by->name, who.s, name, meaning);
+}
+
+/* Is p there? A property of kind `order` that only passes outside of the list provide is not asked for. */
+static bool is_met(const struct check *c, enum property p)
+{
+    const uint32_t bit = UINT32_C(1) << p;
+    if (!(c->now & bit))
+        return is_order(p) && !(c->provided & bit) && provider_of(p);
+    return !(c->assumed & bit) || is_order(p) || !contradiction(c->func, p);
+}
+
+static void check_needs(const struct check *c, int i, uint32_t needs)
+{
+    for (enum property p = 0; p < PROPERTY_count; p++)
+        if (needs >> p & 1 && !is_met(c, p))
+            refuse(c, i, p);
+}
+
+void contract_check(struct func *f, const pass_list *list, uint32_t more)
+{
+    struct check c = {.func = f, .list = list};
+    for (int i = 0; i < list->n; i++)
+        c.provided |= list->at[i]->provides;
+    c.assumed = ALL & ~DEGREES & ~c.provided;
+    c.now = c.assumed | UINT32_C(1) << f->degree;
+    for (int i = 0; i < list->n; i++) {
+        const struct pass_info *x = list->at[i];
+        check_needs(&c, i, x->needs);
+        c.now = contract_behind(c.now, x);
+        c.assumed &= ~(x->breaks | x->provides);
+    }
+    check_needs(&c, list->n, more);
+}
