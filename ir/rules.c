@@ -781,13 +781,34 @@ const char *rule_shared_load(struct module *m, const struct op *o, const struct 
                  : wrong(m, "%s is no part of %s", ir(m, given(o)), ir(m, opnd(o, 0)));
 }
 
-/* The result is a view of one stage. */
+/* A view of one stage; NULL: `order` (may be NULL) is no permutation of the buffer's dimensions. */
+static const struct type *type_shared_slot(struct module *m, const struct type *buf, const struct attr *order)
+{
+    int shape[RANK_MAX];
+    unsigned seen = 0;
+    struct layout l;
+    if (!order)
+        return type_shared(m, type_elem(buf), buf->rank, buf->shape, buf->layout, 1);
+    for (int d = 0; d < order->n && d < buf->rank; d++) {
+        if (order->list[d] < 0 || order->list[d] >= buf->rank)
+            return NULL;
+        seen |= 1u << order->list[d];
+        shape[d] = buf->shape[order->list[d]];
+    }
+    if (order->n != buf->rank || seen != (1u << buf->rank) - 1)
+        return NULL;
+    layout_trans(&l, buf->layout, order->list);
+    return type_shared(m, type_elem(buf), buf->rank, shape, layout_intern(m, &l), 1);
+}
+
 const char *rule_shared_slot(struct module *m, const struct op *o, const struct type **types)
 {
     const struct type *buf = opnd(o, 0);
     if (buf->kind != TY_shared)
         return wrong(m, "%s is no buffer", ir(m, buf));
-    types[0] = type_shared(m, type_elem(buf), buf->rank, buf->shape, buf->layout, 1);
+    types[0] = type_shared_slot(m, buf, op_attr(o, ATTR_order));
+    if (!types[0])
+        return wrong(m, "order permutes other dimensions than those of %s", ir(m, buf));
     return want_type(m, "the stage", opnd(o, 1), type_scalar(m, DT_i32));
 }
 

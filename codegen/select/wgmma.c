@@ -67,7 +67,7 @@ static struct operand operand_of(struct select *s, const struct op *o, int i, in
         buf = op_opnd(buf->def, 0);
     }
     struct operand x;
-    if (!wgmma_view(&x.view, buf->type->layout, type_elem_bytes(buf->type), i, mn, k))
+    if (!wgmma_view(&x.view, op_opnd(o, i)->type->layout, type_elem_bytes(buf->type), i, mn, k))
         diag_bug(s->diag, o->loc, "no descriptor tells how operand %d is laid out", i);
     struct place place = buffer_place(s, buf);
     if (place.bytes % x.view.align_bytes)

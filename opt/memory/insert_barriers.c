@@ -405,7 +405,7 @@ static void walk(struct walker *w, struct block *b, accesses *since)
 {
     for (struct op *o = b->first; o; o = o->next) {
         if (o->code == OP_barrier || o->code == OP_ready)
-            forget(since, ALL);
+            forget(since, o->code == OP_barrier && op_int(o, ATTR_group) > 1 ? GROUP : ALL);
         else if (o->code == OP_async_wait || o->code == OP_dot_wait || o->code == OP_bulk_wait)
             land(since, o);
         else if (o->code == OP_for || o->code == OP_while)

@@ -40,47 +40,43 @@ struct raising {
 
 /* -- does it pay? -- */
 
-/* The warpgroup dot that alone reads v, as it is or transposed. */
-static const struct op *dot_that_reads(const struct value *v)
+/* Do warpgroups' dots read v, as it is or transposed? Other ops of the block may read it, too: into registers. */
+static bool feeds_dots(const struct value *v, const struct block *b)
 {
-    const struct op *o = value_nuses(v) == 1 ? v->uses->user : NULL;
-    if (o && o->code == OP_trans)
-        return dot_that_reads(op_result(o));
-    return o && o->code == OP_dot && v->uses != &o->opnds[2] && dot_is_wgmma(o) ? o : NULL;
+    bool any = false;
+    for (const struct use *u = v->uses; u; u = u->next) {
+        const struct op *o = u->user;
+        if (o->block != b)
+            return false;
+        any |= o->code == OP_trans ? feeds_dots(op_result(o), b)
+                                   : o->code == OP_dot && u != &o->opnds[2] && dot_is_wgmma(o);
+    }
+    return any;
 }
 
-/* Operands of types other than these are read along k. */
-static bool is_read_along(const struct op *load, int dim)
-{
-    enum { EITHER_MAJOR_BYTES = 2 };
-    const struct value *v = op_result(load);
-    for (; v->uses->user->code == OP_trans; v = op_result(v->uses->user))
-        for (int i = 0, from = dim; i < v->type->rank; i++)
-            if (op_attr(v->uses->user, ATTR_order)->list[i] == from)
-                dim = i;
-    return type_elem_bytes(v->type) == EITHER_MAJOR_BYTES || dim == (v->uses == &v->uses->user->opnds[0]);
-}
-
-/* So far only such operands pay: they are read from shared memory anyway. */
+/* So far only such loads pay: dots read shared memory anyway. */
 static bool may_pay(const struct op *load)
 {
-    const struct op *dot = dot_that_reads(op_result(load));
-    return dot && dot->block == load->block;
+    return feeds_dots(op_result(load), load->block);
 }
 
 /* Warpgroups take operands of 16 bits either way; others must be contiguous along k. A map writes what is
- * contiguous in memory contiguously: is that dimension `dim` of v as the dot wants it? */
+ * contiguous in memory contiguously: is that dimension `dim` of v as all dots want it? */
 static bool major_fits(const struct value *v, int dim)
 {
     enum { EITHER_MAJOR_BYTES = 2 };
-    const struct op *o = v->uses->user;
-    if (o->code == OP_trans) {
-        const struct attr *order = op_attr(o, ATTR_order);
-        for (int i = 0; i < order->n; i++)
-            if (order->list[i] == dim)
-                return major_fits(op_result(o), i);
+    bool fits = true;
+    for (const struct use *u = v->uses; u && fits; u = u->next) {
+        const struct op *o = u->user;
+        if (o->code == OP_trans) {
+            const struct attr *order = op_attr(o, ATTR_order);
+            for (int i = 0; i < order->n; i++)
+                fits = fits && (order->list[i] != dim || major_fits(op_result(o), i));
+        } else if (o->code == OP_dot && type_elem_bytes(v->type) != EITHER_MAJOR_BYTES) {
+            fits = dim == (u == &o->opnds[0]);
+        }
     }
-    return type_elem_bytes(v->type) == EITHER_MAJOR_BYTES || dim == (v->uses == &o->opnds[0]);
+    return fits;
 }
 
 /* -- wrapped rows -- */
@@ -233,11 +229,11 @@ int map_add(struct func *f, const struct tensor_map *m)
 static const char *why_not(struct raising *r, struct candidate *c)
 {
     struct op *o = c->load;
-    const char *why =
-        may_pay(o) ? access_of(r->t, o, &c->a) : "it is not only an operand of a warpgroup's dot";
+    const char *why = may_pay(o) ? access_of(r->t, o, &c->a)
+                                 : "no warpgroup's dot of its block reads it, or another block does";
     if (why)
         return why;
-    if (!is_read_along(o, c->a.contiguous))
+    if (!major_fits(op_result(o), c->a.contiguous))
         return "the dot sums along a dimension that is not contiguous, which its type does not allow";
     if (op_int(o, ATTR_volatile))
         return "it is volatile";
@@ -247,8 +243,6 @@ static const char *why_not(struct raising *r, struct candidate *c)
         return "the kernel may write before it";
     if (!wraps_are_masked(r, o, &c->a))
         return "rows beyond the bound are wrapped, and may reach more than masked stores";
-    if (!major_fits(op_result(o), c->a.contiguous))
-        return "it is not contiguous along k, which warpgroups want of this type";
     map_order(&c->a, c->dims);
     why = map_of(r->t, &c->a, op_result(o)->type, c->dims, &c->map);
     if (why || !guards_of(r->t, &c->a, &c->guards))
@@ -305,29 +299,34 @@ static void keep_together(struct raising *r)
 
 /* -- the rewrite -- */
 
-/* Transpositions between a load and its dot: what they give in the end, and order[d], the dimension of the load's tile
- * that its d-th is. */
-static struct value *skip_trans(struct op *load, int *order)
+/* Users of v, whose d-th dimension is the copied tile's order[d], read the tile, or one transposition of it: a warp that feeds
+ * others can copy so. */
+static void read_tile(struct value *v, struct value *tile, const int *order)
 {
-    struct value *v = op_result(load);
+    struct value *moved = NULL;
+    bool moves = false;
     for (int d = 0; d < v->type->rank; d++)
-        order[d] = d;
-    for (; v->uses->user->code == OP_trans; v = op_result(v->uses->user)) {
-        const int *next = op_attr(v->uses->user, ATTR_order)->list;
+        moves = moves || order[d] != d;
+    while (v->uses) {
+        struct op *o = v->uses->user;
+        if (o->code != OP_trans) {
+            struct builder b = build_after(tile->def);
+            moved = moved ? moved : moves ? build_trans(&b, tile, order) : tile;
+            op_set_opnd(o, (int)(v->uses - o->opnds), moved);
+            continue;
+        }
+        const int *next = op_attr(o, ATTR_order)->list;
         int all[RANK_MAX] = {0};
         for (int d = 0; d < v->type->rank; d++)
             all[d] = order[next[d]];
-        memcpy(order, all, (size_t)v->type->rank * sizeof *order);
+        read_tile(op_result(o), tile, all);
+        op_erase(o);
     }
-    return v;
 }
 
-/* A load with the transpositions behind it becomes a copy with one, if any: a warp that feeds others can copy so. */
 static void rewrite(struct raising *r, struct candidate *c)
 {
     struct op *load = c->load;
-    int order[RANK_MAX];
-    struct value *last = skip_trans(load, order);
     struct builder b = build_before(load);
     const struct type *tile = op_result(load)->type, *t;
     int nouter = c->a.ndims - c->a.tile_rank, shape[RANK_MAX], back[RANK_MAX] = {0};
@@ -338,20 +337,11 @@ static void rewrite(struct raising *r, struct candidate *c)
     t = type_with_shape(r->f->module, tile, tile->rank, shape);
     struct op *o = build_op(&b, OP_tensor_load, c->a.ndims, c->starts, 1, &t, 0);
     op_set_int(o, ATTR_map, map_add(r->f, &c->map));
+    read_tile(op_result(load), op_result(o), back);
     struct value *v = op_result(o);
-    bool moves = false;
-    for (int i = 0; i < tile->rank; i++) {
-        order[i] = back[order[i]];
-        moves = moves || order[i] != i;
-    }
-    v = moves ? build_trans(&b, v, order) : v;
-    value_replace(last, v);
+    if (value_nuses(v) == 1 && v->uses->user->code == OP_trans)
+        v = op_result(v->uses->user);
     value_take_name(v, op_result(load));
-    for (struct op *trans = last->def; trans != load;) {
-        struct op *before = op_opnd(trans, 0)->def;
-        op_erase(trans);
-        trans = before;
-    }
     op_erase(load);
 }
 

@@ -5,7 +5,7 @@
 
 #include "ir/ir.h"
 
-/* -- warp_specialize.c -- */
+/* -- warp_specialize.c, producer_slice.c -- */
 struct op *func_roles(const struct func *f); /* its `warps`, NULL: none */
 bool is_over_programs(const struct op *o); /* the loop over programs, where a CTA runs several (persistent_grid.c)? */
 /* Could a warp of its own load a tile where `load` stands, at these coordinates? Loads that are to become tensor_load must

@@ -31,11 +31,8 @@
  * next begins: the wait leaves one pending, the slot given back is the one before, and behind the
  * loop comes a wait for all.
  *
- * The feeder is the backward slice of coordinates, of the loops around them, and of the conditions of early
- * returns: scalars only. A scalar that comes from memory it loads itself, where nothing that the kernel writes can come in
- * between (can_load_twice): before the first dot the program's own warps write nothing until the feeder has said that
- * it is ready, and that it says behind the last such load; in a loop of dots they wait for what is fed behind the load. A
- * loop that is no `for` has no feeder; the pass that makes tensor_load asks first.
+ * Which scalars the feeder computes for itself is producer_slice.c's question. A loop that is no `for` has no feeder;
+ * the pass that makes tensor_load asks first.
  */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
@@ -43,25 +40,31 @@
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
+#include "opt/pipeline/producer_slice.h"
 
 #include "ir/target/target.h"
 #include "ir/target/wgmma.h"
 
 #include <string.h>
 
-/* One tile on its way: tensor_load, perhaps trans, to_shared. */
+/* One tile on its way. Its buffer is as the first to_shared wants it, of the tile or of a transposition of it; every other reader
+ * sees the buffer transposed as the reader wants it, or reads it into registers. */
 struct take {
-    struct op *load, *trans, *put;
+    struct op *load, *put;
+    struct op *first; /* the first reader in the block, transpositions aside */
     struct value *buf;
-    int order[RANK_MAX]; /* with trans: the buffer's dimension that is the loaded tile's i-th */
+    int dim[RANK_MAX];   /* the tile's dimension that is the buffer's i-th */
+    int order[RANK_MAX]; /* the buffer's dimension that is the loaded tile's i-th */
+    bool into_registers; /* some reader takes it so */
 };
 
 struct batch {
     struct block *block; /* where its takes stand */
     VEC(struct take) takes;
-    int ring;        /* its number; batches that share one have as many takes, of the same types */
-    int fed;         /* takes: while the feeder is written, of this round */
-    struct op *wait; /* of the dot that stays under way around the loop */
+    int ring;                  /* its number; batches that share one have as many takes, of the same types */
+    int fed;                   /* takes: while the feeder is written, of this round */
+    struct op *wait;           /* of the dot that stays under way around the loop */
+    VEC(struct value *) views; /* of the slots of a round */
 };
 
 struct ring {
@@ -90,199 +93,67 @@ struct op *func_roles(const struct func *f)
     return o;
 }
 
-bool is_over_programs(const struct op *o)
-{
-    const struct value *lo = o->code == OP_for ? op_opnd(o, 0) : NULL;
-    return lo && lo->def && lo->def->code == OP_cta_id;
-}
-
-/* -- what can be fed -- */
-
-/* Do all loops around o count, up to the function's body? */
-static bool stands_in_loops(const struct op *o)
-{
-    for (const struct op *p = o->block->parent; p; p = p->block->parent)
-        if (p->code != OP_for)
-            return false;
-    return true;
-}
-
-static bool is_noted(struct map *m, const void *key)
-{
-    void **at = map_get_ptr(m, key);
-    return at && *at;
-}
-
-/* -- scalars from memory -- */
-
-struct look {
-    const struct op *load;
-    bool passed;  /* the load */
-    bool written; /* memory, before it, or around a loop with it */
-    bool dot;     /* one stands before it */
-};
-
-static bool is_around_both(const struct op *a, const struct op *b)
-{
-    for (const struct op *o = a->block->parent; o && o->code != OP_warps; o = o->block->parent)
-        if (o->code != OP_if && !is_over_programs(o) && op_is_inside(b, o))
-            return true;
-    return false;
-}
-
-static void look_at(struct op *o, void *ctx)
-{
-    struct look *l = ctx;
-    l->passed |= o == l->load;
-    if (l->passed && !is_around_both(o, l->load))
-        return;
-    l->dot |= o->code == OP_dot || o->code == OP_wgmma;
-    l->written |= op_has(o, WRITES) && !is_on_way_out(o, l->load);
-}
-
-static bool has_dot_behind(const struct op *o)
-{
-    for (; o; o = o->next)
-        if (o->code == OP_dot || o->code == OP_wgmma)
-            return true;
-    return false;
-}
-
-/* Do both roles see the same where each loads this scalar? */
-static bool can_load_twice(const struct op *o)
-{
-    struct look l = {.load = o};
-    if (o->code != OP_load || op_int(o, ATTR_volatile))
-        return false;
-    const struct op *loop = o->block->parent;
-    bool is_in_loop = loop && loop->code == OP_for && !is_over_programs(loop);
-    func_walk(o->block->func, look_at, &l);
-    return !l.written && (is_in_loop ? has_dot_behind(o) : !l.dot && (!loop || loop->code != OP_if));
-}
-
-/* -- the feeder's slice -- */
-
-static bool need(struct map *m, const struct value *v);
-
-static bool need_carried(struct map *m, const struct op *loop, int i)
-{
-    const struct block *body = loop->regions[0];
-    return need(m, body->args.at[1 + i]) && need(m, op_opnd(loop, 3 + i)) &&
-           need(m, op_opnd(block_terminator(body), i));
-}
-
-static bool need_bounds(struct map *m, const struct op *loop)
-{
-    return need(m, op_opnd(loop, 0)) && need(m, op_opnd(loop, 1)) && need(m, op_opnd(loop, 2));
-}
-
-/* Notes v and all that it comes from. False: there is a tile, memory that may change, or a loop without count behind
- * it. */
-static bool need(struct map *m, const struct value *v)
-{
-    if (is_noted(m, v))
-        return true;
-    if (v->type->kind == TY_tile || v->type->kind == TY_shared)
-        return false;
-    *map_at_ptr(m, v) = (void *)1;
-    const struct op *o = v->def;
-    if (!o) {
-        const struct op *loop = v->block->parent;
-        return !loop || (loop->code == OP_for && need_bounds(m, loop) &&
-                         (v->index == 0 || need_carried(m, loop, v->index - 1)));
-    }
-    if (o->code == OP_for)
-        return need_bounds(m, o) && need_carried(m, o, v->index);
-    if ((!op_has(o, PURE) && !can_load_twice(o)) || o->nregions)
-        return false;
-    for (int i = 0; i < o->nopnds; i++)
-        if (op_opnd(o, i) && !need(m, op_opnd(o, i)))
-            return false;
-    return true;
-}
-
-static void note_return(struct op *o, void *ctx)
-{
-    *(bool *)ctx |= o->code == OP_return;
-}
-
-/* A program that returns early does so in both roles. */
-static bool is_exit(const struct op *o)
-{
-    bool found = false;
-    for (int i = 0; i < o->nregions; i++)
-        block_walk(o->regions[i], note_return, &found);
-    return found;
-}
-
-/* The conditions of early returns. */
-static bool need_exits(struct map *m, const struct block *b)
-{
-    for (const struct op *o = b->first; o; o = o->next) {
-        if (!is_exit(o))
-            continue;
-        if (o->code != OP_if || !need(m, op_opnd(o, 0)) || !need_exits(m, o->regions[0]) ||
-            !need_exits(m, o->regions[1]))
-            return false;
-    }
-    return true;
-}
-
-static bool need_place(struct map *m, const struct op *load)
-{
-    for (int i = 0; i < load->nopnds; i++)
-        if (!need(m, op_opnd(load, i)))
-            return false;
-    for (const struct op *p = load->block->parent; p; p = p->block->parent)
-        if (!need_bounds(m, p))
-            return false;
-    return true;
-}
-
-bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords)
-{
-    const struct func *f = load->block->func;
-    struct map needed;
-    map_init(&needed, f->module->scratch);
-    if (f->num_warps % WGMMA_WARPS != 0 ||
-        f->num_warps > f->module->params->warp_specialize_consumer_warps_most || !stands_in_loops(load))
-        return false;
-    for (int i = 0; i < ncoords; i++)
-        if (!need(&needed, coords[i]))
-            return false;
-    for (const struct op *p = load->block->parent; p; p = p->block->parent)
-        if (!need_bounds(&needed, p))
-            return false;
-    return need_exits(&needed, f->body);
-}
-
 /* -- the rings -- */
+
+/* Of one block. */
+static bool is_before(const struct op *a, const struct op *b)
+{
+    while (a && a != b)
+        a = a->next;
+    return a == b;
+}
 
 /* The dot, in its block, for which a buffer is filled. */
 static struct op *dot_for(const struct op *put)
 {
     struct op *first = NULL;
     for (const struct use *u = op_result(put)->uses; u; u = u->next)
-        if (u->user->code == OP_wgmma)
+        if (u->user->code == OP_wgmma && (!first || is_before(u->user, first)))
             first = u->user;
     return first;
+}
+
+/* The first reader of v in its block. */
+static void find_first(struct take *t, const struct value *v)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if (u->user->code == OP_trans)
+            find_first(t, op_result(u->user));
+        else if (!t->first || is_before(u->user, t->first))
+            t->first = u->user;
+}
+
+/* Where a buffer comes from: the load, and by[d], the tile's dimension that is the buffer's d-th. */
+static struct op *loaded_by(const struct op *put, int *by)
+{
+    struct op *o = op_opnd(put, 0)->def;
+    for (int d = 0; d < RANK_MAX; d++)
+        by[d] = d;
+    for (; o && o->code == OP_trans; o = op_opnd(o, 0)->def)
+        for (int d = 0; d < op_result(o)->type->rank; d++)
+            by[d] = op_attr(o, ATTR_order)->list[by[d]];
+    return o && o->code == OP_tensor_load ? o : NULL;
+}
+
+static bool load_is_known(const struct feed *w, const struct op *load)
+{
+    for (int i = 0; i < w->batches.n; i++)
+        for (int k = 0; k < w->batches.at[i].takes.n; k++)
+            if (w->batches.at[i].takes.at[k].load == load)
+                return true;
+    return false;
 }
 
 static void note_take(struct op *o, void *ctx)
 {
     struct feed *w = ctx;
-    if (o->code != OP_to_shared)
+    struct take t = {.put = o};
+    t.load = o->code == OP_to_shared ? loaded_by(o, t.dim) : NULL;
+    if (!t.load || load_is_known(w, t.load))
         return;
-    struct op *load = op_opnd(o, 0)->def, *trans = NULL;
-    if (load && load->code == OP_trans) {
-        trans = load;
-        load = op_opnd(load, 0)->def;
-    }
-    if (!load || load->code != OP_tensor_load)
-        return;
-    if (load->block != o->block || value_nuses(op_result(load)) != 1 || !stands_in_loops(load) ||
-        !need_place(&w->needed, load))
-        diag_bug(w->func->module->diag, load->loc, "nobody can feed %%%s", op_result(load)->name);
+    if (t.load->block != o->block || !stands_in_loops(t.load) || !slice_add_place(&w->needed, t.load))
+        diag_bug(w->func->module->diag, t.load->loc, "nobody can feed %%%s", op_result(t.load)->name);
+    find_first(&t, op_result(t.load));
     const struct op *dot = dot_for(o);
     struct batch *g = NULL;
     for (int i = 0; i < w->batches.n; i++)
@@ -292,7 +163,7 @@ static void note_take(struct op *o, void *ctx)
         VEC_PUSH(w->arena, &w->batches, ((struct batch){.block = o->block}));
         g = &w->batches.at[w->batches.n - 1];
     }
-    VEC_PUSH(w->arena, &g->takes, ((struct take){.load = load, .trans = trans, .put = o}));
+    VEC_PUSH(w->arena, &g->takes, t);
 }
 
 /* Can batch k go through the ring of batch i, which stands before it? Not where one holds its slot while the other
@@ -334,15 +205,6 @@ static void choose_rings(struct feed *w)
     }
 }
 
-static bool take_is_known(const struct feed *w, const struct op *put)
-{
-    for (int i = 0; i < w->batches.n; i++)
-        for (int k = 0; k < w->batches.at[i].takes.n; k++)
-            if (w->batches.at[i].takes.at[k].put == put)
-                return true;
-    return false;
-}
-
 static int stages_asked(const struct feed *w, const struct batch *g)
 {
     const struct op *loop = g->block->parent;
@@ -361,9 +223,10 @@ static bool enters_a_loop(const struct op *o)
 static int64_t other_bytes_of(const struct feed *w, const struct op *o)
 {
     const struct op *loop = o->block->parent;
+    int by[RANK_MAX];
     if (o->code == OP_shared_alloc)
         return op_result(o)->uses->user->block != o->block ? buffer_bytes(op_result(o)->type) : 0;
-    if (o->code == OP_to_shared && !op_opnd(o, 1) && !take_is_known(w, o))
+    if (o->code == OP_to_shared && !op_opnd(o, 1) && !load_is_known(w, loaded_by(o, by)))
         return loop || enters_a_loop(o) ? buffer_bytes(op_result(o)->type) : 0;
     return loop && convert_is_shared(o) ? type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type)
                                         : 0;
@@ -440,9 +303,8 @@ static struct value *build_buffer(struct builder *b, const struct type *t, const
 static void fit_take(struct take *take)
 {
     const struct type *t = take->buf->type;
-    const struct attr *by = take->trans ? op_attr(take->trans, ATTR_order) : NULL;
-    for (int d = 0; d < t->rank; d++) /* dimension d of the buffer is the tile's by[d] */
-        take->order[by ? by->list[d] : d] = d;
+    for (int d = 0; d < t->rank; d++)
+        take->order[take->dim[d]] = d;
     tensor_fit_map(take->load, t, take->order, 1);
 }
 
@@ -517,7 +379,7 @@ static const struct op *last_load(struct feed *w)
 {
     const struct op *last = NULL;
     for (const struct op *o = w->func->body->first; o; o = o->next)
-        if (o->code == OP_load && is_noted(&w->needed, op_result(o)))
+        if (o->code == OP_load && slice_has(&w->needed, op_result(o)))
             last = o;
     return last;
 }
@@ -601,12 +463,12 @@ static void yield_rings(struct feed *w, struct block *body, int nkept, struct va
 /* -- the program's own warps -- */
 
 /* The last op in the ring's block that needs what the buffers hold: a dot's wait, or a load. */
-static struct op *last_user(struct feed *w, const struct batch *g, struct value *const *views)
+static struct op *last_user(struct feed *w, const struct batch *g)
 {
     struct op *last = NULL;
     for (struct op *o = g->block->first; o; o = o->next)
-        for (int i = 0; i < g->takes.n; i++)
-            for (const struct use *u = views[i]->uses; u; u = u->next) {
+        for (int i = 0; i < g->views.n; i++)
+            for (const struct use *u = g->views.at[i]->uses; u; u = u->next) {
                 bool is_dot = u->user->code == OP_wgmma;
                 if (!is_dot && u->user == o)
                     last = o;
@@ -643,6 +505,8 @@ static struct op *wait_that_goes_around(const struct batch *g, const struct ring
         ndots += o->code == OP_wgmma || o->nregions > 0;
         dot = o->code == OP_wgmma ? o : dot;
     }
+    for (int i = 0; i < g->takes.n; i++)
+        ndots += g->takes.at[i].into_registers;
     if (ndots != 1 || !dot || !end || r->stages < 2)
         return NULL;
     const struct value *acc = op_opnd(dot, 2), *sum = op_result(dot);
@@ -709,32 +573,100 @@ static void end_last_dot(const struct feed *w, const struct batch *g, struct rin
         op_set_int(arrive, ATTR_last, 1);
 }
 
+/* -- readers of a slot -- */
+
+/* The slot of take t, its dimension d being the tile's by[d]; behind *at, which becomes the view. */
+static struct value *view_slot(struct feed *w, struct batch *g, const struct take *t, struct op **at,
+                               const int *by)
+{
+    struct builder b = build_after(*at);
+    const struct type *buf = t->buf->type;
+    struct value *x[] = {t->buf, w->rings.at[g->ring].slot};
+    int order[RANK_MAX], shape[RANK_MAX];
+    bool moves = false;
+    for (int d = 0; d < buf->rank; d++) {
+        order[d] = t->order[by[d]];
+        shape[d] = buf->shape[order[d]];
+        moves = moves || order[d] != d;
+    }
+    struct layout l = *buf->layout;
+    if (moves)
+        layout_trans(&l, buf->layout, order);
+    const struct type *type =
+        type_shared(w->func->module, type_elem(buf), buf->rank, shape, layout_intern(w->func->module, &l), 1);
+    struct op *o = *at = build_op(&b, OP_shared_slot, 2, x, 1, &type, 0);
+    if (moves)
+        op_set_list(o, ATTR_order, buf->rank, order);
+    VEC_PUSH(w->arena, &g->views, op_result(o));
+    return op_result(o);
+}
+
+/* Readers of v, whose dimension d is the tile's by[d], read the slot; what they share stands behind *at. */
+static void read_slot(struct feed *w, struct batch *g, struct take *t, struct op **at, struct value *v,
+                      const int *by)
+{
+    struct value *view = NULL, *tile = NULL;
+    while (v->uses) {
+        struct op *o = v->uses->user;
+        int opnd = (int)(v->uses - o->opnds);
+        if (o->code == OP_trans) {
+            const int *next = op_attr(o, ATTR_order)->list;
+            int all[RANK_MAX] = {0};
+            for (int d = 0; d < v->type->rank; d++)
+                all[d] = by[next[d]];
+            read_slot(w, g, t, at, op_result(o), all);
+            op_erase(o);
+            continue;
+        }
+        view = view ? view : view_slot(w, g, t, at, by);
+        if (o->code == OP_to_shared && op_result(o)->type == view->type) {
+            value_replace(op_result(o), view);
+            op_erase(o);
+            continue;
+        }
+        t->into_registers = true;
+        struct builder here = build_before(o);
+        if (o->code == OP_convert) {
+            value_replace(op_result(o), buffer_load(&here, view, op_result(o)->type));
+            op_erase(o);
+            continue;
+        }
+        if (!tile) {
+            here = build_after(*at);
+            tile = buffer_load(&here, view, v->type);
+            *at = tile->def;
+        }
+        op_set_opnd(o, opnd, tile);
+    }
+}
+
 /* Waits in front of the first use, gives the slot back behind the last. */
 static void use_ring(struct feed *w, struct batch *g)
 {
     struct ring *r = &w->rings.at[g->ring];
-    struct value **views = NEW_ARRAY(w->arena, g->takes.n, struct value *);
-    struct builder b = build_before(g->takes.at[0].put);
+    static const int same[RANK_MAX] = {0, 1, 2, 3, 4};
+    bool into_registers = false;
+    struct op *first = g->takes.at[0].first;
+    for (int i = 1; i < g->takes.n; i++)
+        first = is_before(g->takes.at[i].first, first) ? g->takes.at[i].first : first;
+    struct builder b = build_before(first);
     build_wait(&b, r->full, r);
+    struct op *at = first->prev;
     for (int i = 0; i < g->takes.n; i++) {
         struct take *t = &g->takes.at[i];
-        b = build_before(g->takes.at[0].put);
-        views[i] = build_slot(&b, t->buf, r->slot);
-        value_replace(op_result(t->put), views[i]);
+        read_slot(w, g, t, &at, op_result(t->load), same);
+        into_registers |= t->into_registers;
     }
-    for (int i = 0; i < g->takes.n; i++) {
-        struct take *t = &g->takes.at[i];
-        op_erase(t->put);
-        if (t->trans)
-            op_erase(t->trans);
-        op_erase(t->load);
-    }
+    for (int i = 0; i < g->takes.n; i++)
+        op_erase(g->takes.at[i].load);
     g->wait = wait_that_goes_around(g, r);
     if (g->wait) {
         leave_one_under_way(g, r);
         return;
     }
-    b = build_after(last_user(w, g, views));
+    b = build_after(last_user(w, g));
+    if (into_registers) /* one thread gives back what all of its group have read */
+        op_set_int(build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0), ATTR_group, WGMMA_WARPS);
     give_back(&b, r, r->slot, NULL);
     struct op *end = block_terminator(g->block);
     b = end ? build_before(end) : build_at_end(g->block, b.loc);
@@ -817,8 +749,9 @@ static void feed_load(struct feed *w, struct builder *b, struct batch *g, const 
         x[2 + i] = copy_of(w, op_opnd(t->load, i));
     struct op *copy = build_op(b, OP_tensor_copy, 2 + t->load->nopnds, x, 0, NULL, 0);
     op_set_int(copy, ATTR_map, op_int(t->load, ATTR_map));
-    if (t->trans)
-        op_set_list(copy, ATTR_order, op_result(t->trans)->type->rank, t->order);
+    for (int d = 0, rank = t->buf->type->rank; d < rank; d++)
+        if (t->order[d] != d)
+            op_set_list(copy, ATTR_order, rank, t->order);
     if (g->fed < g->takes.n)
         return;
     g->fed = 0;
@@ -833,7 +766,7 @@ static void feed_loop(struct feed *w, struct builder *b, struct op *old)
     int ninside = find_inside(w, old, inside), nkept = 0, *kept = NEW_ARRAY(w->arena, old->nresults + 1, int);
     struct block *from = old->regions[0];
     for (int i = 0; i < old->nresults; i++)
-        if (is_noted(&w->needed, from->args.at[1 + i]) || is_noted(&w->needed, &old->results[i]))
+        if (slice_has(&w->needed, from->args.at[1 + i]) || slice_has(&w->needed, &old->results[i]))
             kept[nkept++] = i;
     if (!ninside && !nkept)
         return;
@@ -892,7 +825,7 @@ static void feed_block(struct feed *w, struct builder *b, struct block *from)
         const struct take *t = o->code == OP_tensor_load ? take_of(w, o, &g) : NULL;
         bool needed = false;
         for (int i = 0; i < o->nresults; i++)
-            needed |= is_noted(&w->needed, &o->results[i]);
+            needed |= slice_has(&w->needed, &o->results[i]);
         b->loc = o->loc;
         if (t)
             feed_load(w, b, g, t);
@@ -961,7 +894,7 @@ void opt_warp_specialize(struct func *f)
     func_walk(f, note_take, &w);
     if (!w.batches.n)
         return;
-    if (!need_exits(&w.needed, f->body))
+    if (!slice_add_exits(&w.needed, f->body))
         diag_bug(f->module->diag, f->loc, "nobody can feed a program that returns so");
     choose_rings(&w);
     choose_stages(&w);
