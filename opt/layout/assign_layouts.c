@@ -14,6 +14,7 @@
  * alignment allows; what reductions and changes of shape link to it gets what moves nothing. Between two wishes a `convert` stands. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
+#include "opt/pipeline/pipeline.h"
 #include "opt/passes.h"
 
 enum { THREADS_PER_WARP = 1 << LANE_BITS, SEGMENT_BYTES = 128 };
@@ -29,6 +30,7 @@ struct class
     int fast_dim;                /* the dimension in which its accesses are consecutive, -1: no wish */
     uint32_t reduced;            /* a mask: the dimensions that reductions drop */
     int nvalues;
+    const struct op *access; /* one of its loads and stores; NULL: none */
     const struct op *reason; /* the access that decided, or the op that linked it to a decided class */
 };
 
@@ -98,12 +100,12 @@ static void unite(struct class *a, struct class *b)
     b->joined = a;
     a->nvalues += b->nvalues;
     a->reduced |= b->reduced;
+    a->access = a->access ? a->access : b->access;
     if (!a->anchor) {
         a->anchor = b->anchor;
         a->reason = b->reason;
     }
-    if (a->fast_dim < 0)
-        a->fast_dim = b->fast_dim;
+    a->fast_dim = a->fast_dim < 0 ? b->fast_dim : a->fast_dim;
 }
 
 /* Unless their accesses run along different dimensions, or one has accesses and the other is a dot's. */
@@ -311,6 +313,7 @@ static void add_access(struct assign *a, struct op *o)
     struct class *c = o->nresults ? class_of(op_result(o)) : add_class(a, ptr->type, op_opnd(o, 1)->name);
     struct site *s = add_site(a, o, c);
     s->is_access = true;
+    find(c)->access = o;
     order_dims(a, ptr, s->order);
     s->vector = axis_access(a->axes, o, s->order[0]);
     if (axis_of(a->axes, ptr)->log_adjacent[s->order[0]] > 0)
@@ -431,9 +434,7 @@ static void gather_op(struct assign *a, struct op *o)
     else if (o->code == OP_gather)
         join(class_of(op_result(o)),
              class_of(op_opnd(o, 1)) ? class_of(op_opnd(o, 1)) : class_of(op_result(o)));
-    else if (o->code == OP_histogram)
-        join_operands(o, add_site(a, o, add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name))->class);
-    else if (o->code == OP_assert)
+    else if (o->code == OP_histogram || o->code == OP_assert)
         join_operands(o, add_site(a, o, add_class(a, op_opnd(o, 0)->type, op_opnd(o, 0)->name))->class);
     else if (op_has(o, ELEMENTWISE) || o->code == OP_hint)
         join_operands(o, class_of(op_result(o)));
@@ -452,11 +453,6 @@ static void gather_block(struct assign *a, struct block *b)
 }
 
 /* -- deciding -- */
-
-static int threads_of(const struct assign *a)
-{
-    return a->func->num_warps * THREADS_PER_WARP;
-}
 
 /* The tile's coordinate bits as they are given away, dimension by dimension from the lowest. */
 struct dealer {
@@ -493,7 +489,7 @@ static const struct layout *blocked(struct assign *a, const struct class *c, con
     struct layout l;
     struct dealer x = {.l = &l};
     start_dealing(&x, t);
-    int64_t share = type_elems(t) / threads_of(a);
+    int64_t share = type_elems(t) / (a->func->num_warps * THREADS_PER_WARP);
     deal(&x, IN_reg, order[0], log2_floor(n < share ? n : share));
     int lanes = LANE_BITS, warps = log2_floor(a->func->num_warps);
     for (int i = 0; i < t->rank; i++)
@@ -644,7 +640,7 @@ static int run_of_warp(const struct layout *l, int dim)
 static bool serves_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     if (c->fast_dim < 0)
-        return true;
+        return !c->access || !repeats_staged_vector(c->access, l);
     const struct op *reason;
     const struct layout *own = own_layout(a, c, &reason);
     if (!reason || l == own)

@@ -12,6 +12,12 @@ bool is_over_programs(const struct op *o); /* the loop over programs, where a CT
  * be such. */
 bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords);
 
+/* -- pipeline_loops.c -- */
+/* Is the op a load of a vector for which copies would run ahead, and would threads, with this layout, copy elements that others
+ * copy, too? From shared memory its readers take the vector in any layout. */
+bool repeats_staged_vector(const struct op *o, const struct layout *l);
+
+/* -- warp_specialize.c -- */
 /* To a ring's next slot; behind the last comes the first, in the other phase. */
 void ring_advance(struct builder *b, int stages, struct value **slot, struct value **phase);
 

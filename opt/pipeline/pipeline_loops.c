@@ -194,6 +194,25 @@ static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct st
     return true;
 }
 
+static void look_for_dot(struct op *o, void *ctx)
+{
+    *(bool *)ctx |= o->code == OP_dot;
+}
+
+bool repeats_staged_vector(const struct op *o, const struct layout *l)
+{
+    enum { WARP = 32 };
+    const struct func *f = o->block->func;
+    const struct op *loop = o->block->parent;
+    bool has_dot = false;
+    if (o->code != OP_load || op_result(o)->type->rank != 1 || !loop || loop->code != OP_for || !f->target ||
+        !target_has(f->target, HAS_cp_async) || opt_stages(f, loop) < 2)
+        return false;
+    block_walk(loop->regions[0], look_for_dot, &has_dot);
+    int64_t copied = (int64_t)f->num_warps * WARP << l->nbits[IN_reg];
+    return has_dot && l->nbits[IN_reg] > 0 && copied > type_elems(op_result(o)->type);
+}
+
 /* -- what says where they read -- */
 
 /* Puts what v follows from, inside the loop, into the slice; false: it cannot be computed ahead. */
@@ -339,7 +358,6 @@ static struct value *load_step(struct pipeline *p, struct builder *b, struct val
 struct bytes {
     const struct pipeline *p;
     const struct staged *more; /* besides p->loads */
-    int64_t n;
 };
 
 /* Does o read a staged load? Then it reads the ring. */
@@ -349,28 +367,30 @@ static bool reads_ring(const struct bytes *x, const struct op *o)
     return load && (load == x->more->load || is_known(x->p, load));
 }
 
-static void count_bytes(struct op *o, void *ctx)
+static int64_t bytes_of(const struct op *o, void *ctx)
 {
-    struct bytes *x = ctx;
+    const struct bytes *x = ctx;
     if (o->code == OP_shared_alloc || (o->code == OP_to_shared && !reads_ring(x, o)))
-        x->n += buffer_bytes(op_result(o)->type);
-    else if (convert_is_shared(o) && !reads_ring(x, o))
-        x->n += type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type);
+        return buffer_bytes(op_result(o)->type);
+    if (convert_is_shared(o) && !reads_ring(x, o))
+        return type_elems(op_result(o)->type) * type_elem_bytes(op_result(o)->type);
+    return 0;
 }
 
 /* Is there shared memory for this ring too? Half of it, so that two CTAs fit on an SM; if they do
- * not anyway, nearly all. */
+ * not anyway, or the ring is small, nearly all. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {
     const struct params *params = p->s->module->params;
     const int64_t all = p->s->func->target->smem_bytes, reserve = all / params->pipeline_loops_reserve_part,
                   share = all * params->pipeline_loops_shared_percent / 100;
     struct bytes bytes = {.p = p, .more = x};
-    func_walk(p->s->func, count_bytes, &bytes);
-    int64_t others = bytes.n;
+    int64_t others = shared_pressure(p->s->func->body, bytes_of, &bytes), own = buffer_bytes(x->ring_type);
     for (int i = 0; i < p->loads.n; i++)
         others += buffer_bytes(p->loads.at[i].ring_type);
-    return others + buffer_bytes(x->ring_type) <= (others > share ? all - reserve : share);
+    if (own <= params->pipeline_loops_small_bytes)
+        return others + own <= all - params->warp_specialize_reserve_bytes;
+    return others + own <= (others > share ? all - reserve : share);
 }
 
 /* Is there something to pipeline, and can it be? */

@@ -220,10 +220,23 @@ static bool enters_a_loop(const struct op *o)
     return false;
 }
 
-static int64_t other_bytes_of(const struct feed *w, const struct op *o)
+/* A short vector that a loop of dots loads comes by copies that run ahead, too (pipeline_loops.c). */
+static int64_t vector_bytes(const struct feed *w, const struct op *load)
 {
+    const struct type *t = op_result(load)->type;
+    int64_t bytes = type_is_ptr(t) ? 0 : type_elems(t) * type_elem_bytes(t);
+    return bytes <= w->func->module->params->warp_specialize_vector_bytes ? bytes * opt_stages(w->func, load->block->parent) : 0;
+}
+
+/* What o needs of shared memory while rings live: all of it if a loop goes on to the next tile; else what comes behind the
+ * rings may lie where they were. */
+static int64_t other_bytes_of(const struct op *o, void *ctx)
+{
+    const struct feed *w = ctx;
     const struct op *loop = o->block->parent;
     int by[RANK_MAX];
+    if (o->code == OP_load && loop && loop->code == OP_for && type_is_tile(op_result(o)->type))
+        return vector_bytes(w, o);
     if (o->code == OP_shared_alloc)
         return op_result(o)->uses->user->block != o->block ? buffer_bytes(op_result(o)->type) : 0;
     if (o->code == OP_to_shared && !op_opnd(o, 1) && !load_is_known(w, loaded_by(o, by)))
@@ -232,27 +245,12 @@ static int64_t other_bytes_of(const struct feed *w, const struct op *o)
                                         : 0;
 }
 
-/* What else needs shared memory while rings live: all of it if a loop goes on to the next tile; else what
- * comes behind the rings may lie where they were, and so may loops that follow each other share. */
-static int64_t other_bytes(const struct feed *w, const struct block *b)
-{
-    int64_t own = 0, most = 0;
-    for (const struct op *o = b->first; o; o = o->next) {
-        own += other_bytes_of(w, o);
-        for (int i = 0; i < o->nregions; i++) {
-            int64_t inner = other_bytes(w, o->regions[i]);
-            most = inner > most ? inner : most;
-        }
-    }
-    return own + most;
-}
-
 /* As many stages as asked for, or as there is room for. */
 static void choose_stages(struct feed *w)
 {
     const int64_t room = w->func->target->smem_bytes -
                          w->func->module->params->warp_specialize_reserve_bytes -
-                         other_bytes(w, w->func->body);
+                         shared_pressure(w->func->body, other_bytes_of, w);
     int64_t total = 0;
     for (int i = 0; i < w->rings.n; i++) {
         struct ring *r = &w->rings.at[i];

@@ -1,0 +1,58 @@
+/* shared_pressure.c: how many bytes of shared memory live at once.
+ *
+ *     %k = to_shared          8 KB  |
+ *     for { ... %k ... }            | 8 KB, and what the body has at once
+ *     %q = to_shared          8 KB    |
+ *     for { ... %q ... }              | 8 KB again, not 16
+ *
+ * A buffer lives from the op that makes it to the last op of its block that reads it, or has a reader inside. This is what
+ * allocate_shared.c comes close to: it knows no gaps that are too small. */
+#include "opt/memory/memory.h"
+
+static const struct op *ancestor_in(const struct block *b, const struct op *o)
+{
+    while (o && o->block != b)
+        o = o->block->parent;
+    return o;
+}
+
+static int place_of(const struct block *b, const struct op *o)
+{
+    int n = 0;
+    for (const struct op *x = b->first; x && x != o; x = x->next)
+        n++;
+    return n;
+}
+
+/* The place of the last reader of a buffer or of its views. */
+static int last_place(const struct block *b, const struct value *buf, int last)
+{
+    for (const struct use *u = buf->uses; u; u = u->next) {
+        const struct op *at = ancestor_in(b, u->user);
+        int place = at ? place_of(b, at) : last;
+        last = place > last ? place : last;
+        if (u->user->code == OP_shared_slot)
+            last = last_place(b, op_result(u->user), last);
+    }
+    return last;
+}
+
+int64_t shared_pressure(const struct block *b, int64_t (*bytes_of)(const struct op *o, void *ctx), void *ctx)
+{
+    int n = place_of(b, NULL), i = 0;
+    int64_t most = 0, *live = NEW_ARRAY(b->func->module->scratch, n + 1, int64_t);
+    for (const struct op *o = b->first; o; o = o->next, i++) {
+        int64_t bytes = bytes_of(o, ctx), inner = 0;
+        int last = bytes && op_result(o)->type->kind == TY_shared ? last_place(b, op_result(o), i) : i;
+        for (int k = i; bytes && k <= last; k++)
+            live[k] += bytes;
+        for (int k = 0; k < o->nregions; k++) {
+            int64_t in_region = shared_pressure(o->regions[k], bytes_of, ctx);
+            inner = in_region > inner ? in_region : inner;
+        }
+        live[i] += inner;
+    }
+    for (i = 0; i < n; i++)
+        most = live[i] > most ? live[i] : most;
+    return most;
+}
