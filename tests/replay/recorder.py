@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import shutil
+import sys
 import threading
 import time
 import traceback
@@ -19,7 +20,8 @@ import triton
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
-import source
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "runtime", "python"))
+from neso import source
 
 TYPES = {torch.float16: "fp16", torch.bfloat16: "bf16", torch.float32: "fp32", torch.float64: "fp64", torch.bool: "bool",
          torch.int8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.uint8: "u8",
@@ -196,7 +198,7 @@ class Specialization:
 
     def class_name(self, kind):
         line, name = source.import_class(type(kind), self.texts)
-        self.texts[self.main] = line + "\n" + self.texts[self.main]
+        self.texts[self.main] = source.with_line(self.texts[self.main], line)
         return name
 
     def values(self, arguments, memory):

@@ -1,12 +1,14 @@
 """source.py: the source of a jit function, made to stand alone.
 
-Triton's JITFunction knows its text and the globals that it sees. Here each function becomes a small module of its own:
-imports of what it uses of triton, values of its globals, imports of the functions that it calls, then its text,
-unchanged. neso is given the kernel's module and finds the others by their names (`neso_find`).
+A JITFunction knows its text and the globals that it sees. Here each function becomes a small module of its own: on
+its first line imports of what it uses of triton, values of its globals, imports of the functions that it calls; then its text, unchanged,
+on the line where it stands in the user's file, so that messages point there. neso is given the kernel's module and
+finds the others by their names (`neso_find`). It serves neso's own triton and the original one (tests/replay).
 """
 import ast
 import hashlib
 import inspect
+import re
 import textwrap
 import types
 
@@ -53,14 +55,19 @@ class Sources:
 
     def add(self, fn):
         """Makes the module of a jit function (once), and returns its name."""
-        return self._define(fn, fn.fn.__name__, self._decorator(fn) + text_of(fn), scope_of(fn))
+        return self._define(fn, fn.fn.__name__, self._decorator(fn), text_of(fn), scope_of(fn), line_of(fn))
 
     def _decorator(self, fn):
         if not isinstance(fn, JITFunction):
-            return "@triton.constexpr_function\n"
-        return "@triton.jit(noinline=True)\n" if fn.noinline else "@triton.jit\n"
+            return "@triton.constexpr_function"
+        options = ["noinline=True" if fn.noinline else "", "debug=True" if fn.debug else ""]
+        options += [f"{name}={list(x)!r}" for name in ("do_not_specialize", "do_not_specialize_on_alignment")
+                    for x in [getattr(fn, name, None)] if x]
+        text = ", ".join(filter(None, options))
+        return f"@triton.jit({text})" if text else "@triton.jit"
 
-    def _define(self, key, name, text, scope):
+    def _define(self, key, name, decorator, text, scope, line=1):
+        """A module in which the function stands on its line in the user's file, where there is room above it."""
         if id(key) in self.known:
             return self.known[id(key)][1]
         module = f"m{len(self.known)}_{name}"
@@ -69,7 +76,8 @@ class Sources:
         for used, attributes in names_used(text).items():
             if used in scope and used != name:
                 head += self._bind(used, scope[used], attributes, scope)
-        self.texts[module] = "\n".join(head) + "\n\n\n" + text + "\n"
+        between = "\n" * max(1, line - (1 if decorator else 0) - 1)
+        self.texts[module] = "; ".join(head) + between + (decorator + "\n" if decorator else "") + text + "\n"
         return module
 
     def _bind(self, name, value, attributes, scope):
@@ -109,6 +117,8 @@ class Sources:
             if is_tritons(value.fn.__module__):
                 return value.fn.__module__, value.fn.__name__
             return self.add(value), value.fn.__name__
+        if getattr(value, "__triton_builtin__", False) and inspect.isfunction(value) and not is_tritons(value.__module__):
+            return self._builtin_of_user(value)
         module = getattr(value, "__module__", None) or ""
         name = getattr(value, "__name__", None)
         if not name or not (inspect.isfunction(value) or inspect.isclass(value) or inspect.isbuiltin(value)):
@@ -126,7 +136,16 @@ class Sources:
         scope = dict(getattr(value, "__globals__", None) or vars(inspect.getmodule(value) or types))
         if inspect.isfunction(value) and getattr(value, "__closure__", None):
             scope.update(inspect.getclosurevars(value).nonlocals)
-        return self._define(value, name, text, scope), name
+        return self._define(value, name, "", text, scope, inspect.getsourcelines(value)[1]), name
+
+    def _builtin_of_user(self, value):
+        """A Python function that Triton calls while it compiles, with the kernel's values: here it becomes part of the kernel."""
+        scope = inspect.getclosurevars(value).nonlocals
+        inner = [x for x in scope.values() if inspect.isfunction(x)]
+        value = inner[0] if len(inner) == 1 else value
+        text = textwrap.dedent(inspect.getsource(value))
+        text = text[re.search(r"^def\s", text, re.MULTILINE).start():]
+        return self._define(value, value.__name__, "@triton.jit", text, value.__globals__, value.__code__.co_firstlineno), value.__name__
 
     def value(self, x):
         """A constant as an expression: (lines that it needs, text), or ([], None)."""
@@ -164,6 +183,17 @@ def dtype_text(x):
     return "tl." + name if hasattr(tl, name) else "tl." + name.replace("i", "int", 1) if name[0] in "iu" else None
 
 
+def line_of(fn):
+    """Where its `def` stands."""
+    before = next((i for i, line in enumerate(fn.raw_src) if line.strip().startswith("def ")), 0)
+    return fn.starting_line_number + before
+
+
+def with_line(text, line):
+    """A module with one more import, its other lines staying where they are."""
+    return f"{line}; {text}"
+
+
 def scope_of(fn):
     scope = dict(fn.fn.__globals__)
     scope.update(inspect.getclosurevars(fn.fn).nonlocals)
@@ -180,7 +210,7 @@ def stand_alone(fn, constants):
         lines += more
         written[name] = text
     if lines:
-        sources.texts[main] = "\n".join(lines) + "\n" + sources.texts[main]
+        sources.texts[main] = with_line(sources.texts[main], "; ".join(lines))
     return main, sources.texts, written
 
 

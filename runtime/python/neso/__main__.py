@@ -1,0 +1,56 @@
+"""python -m neso [run] [OPTION...] PROGRAM ARGS, or python -m neso -m MODULE ARGS: a program with neso where Triton was."""
+import os
+import runpy
+import sys
+
+from . import door
+
+HELP = """python -m neso [run] [OPTION...] PROGRAM.py [ARG...]    run a program with neso in place of Triton
+python -m neso [run] [OPTION...] -m MODULE [ARG...]     the same for a module: -m pytest tests
+
+  --device NAME   where kernels run: cuda, interpreter, emulator, or best (the default: cuda, or without a GPU the interpreter)
+  --help          this text
+
+Environment: NESO_DEVICE is --device; NESO_TRITON=1 does all this for every Python program, where neso is installed by pip;
+NESO_LIBRARY is libneso.so, where it does not lie in the package; NESO_CACHE=off keeps nothing of what was compiled.
+"""
+
+
+def fail(text):
+    sys.stderr.write(f"neso: {text}\n")
+    sys.exit(2)
+
+
+def options(args):
+    """What stands before the program: sets the environment, and returns the rest."""
+    while args and args[0].startswith("-") and args[0] != "-m":
+        word, _, value = args.pop(0).partition("=")
+        if word in ("-h", "--help"):
+            sys.stdout.write(HELP)
+            sys.exit(0)
+        if word != "--device":
+            fail(f"unknown option '{word}'; `python -m neso --help` lists them")
+        if not value and not args:
+            fail("--device needs a name: cuda, interpreter, emulator or best")
+        os.environ["NESO_DEVICE"] = value or args.pop(0)
+    return args
+
+
+def main():
+    args = options(sys.argv[2:] if sys.argv[1:2] == ["run"] else sys.argv[1:])
+    if not args or args == ["-m"]:
+        fail("expected a program or -m MODULE; `python -m neso --help` says more")
+    door.install()
+    if args[0] == "-m":
+        sys.argv = args[1:]
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(args[1], run_name="__main__", alter_sys=True)
+        return
+    if not os.path.exists(args[0]):
+        fail(f"there is no file '{args[0]}'")
+    sys.argv = args
+    sys.path.insert(0, os.path.dirname(os.path.abspath(args[0])))
+    runpy.run_path(args[0], run_name="__main__")
+
+
+main()

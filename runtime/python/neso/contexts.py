@@ -1,0 +1,56 @@
+"""contexts.py: where kernels run, and the library's contexts for it, one for each device and process.
+
+NESO_DEVICE says where: cuda, interpreter, emulator, or best (the default: cuda, or where the driver sees no GPU the interpreter).
+TRITON_INTERPRET=1 is the interpreter.
+"""
+import os
+import sys
+import threading
+
+from . import library
+
+_lock = threading.RLock()
+_contexts = {}
+_chosen = {}
+CPU = ("interpreter", "emulator")
+
+
+def choice():
+    """cuda, interpreter or emulator."""
+    word = os.environ.get("NESO_DEVICE") or "best"
+    if os.environ.get("TRITON_INTERPRET", "0") not in ("", "0") and word == "best":
+        word = "interpreter"
+    if word not in ("best", "cuda") + CPU:
+        raise ValueError(f"NESO_DEVICE: expected cuda, interpreter, emulator or best, found '{word}'")
+    if word == "best":
+        if "best" not in _chosen:
+            _chosen["best"] = "cuda" if compiling().gpus() else "interpreter"
+        word = _chosen["best"]
+    return word
+
+
+def show(text):
+    sys.stdout.write(text)
+
+
+def get(device):
+    """The context of "cuda:0", "interpreter" and so on; None: one to compile only."""
+    key = os.getpid(), device
+    context = _contexts.get(key)
+    if context is None:
+        with _lock:
+            context = _contexts.get(key)
+            if context is None:
+                context = library.Context(device, library.cache_folder())
+                if device in CPU:
+                    context.on_print(show)
+                _contexts[key] = context
+    return context
+
+
+def compiling():
+    return get(None)
+
+
+def is_open(device):
+    return (os.getpid(), device) in _contexts

@@ -1,0 +1,34 @@
+"""triton, as neso offers it: what programs and torch.compile import, with neso's compiler below.
+
+It imitates the version that __version__ says. What is absent raises an ImportError or AttributeError.
+"""
+__version__ = "3.6.0"
+
+from .errors import TritonError
+from .runtime import (Config, InterpreterError, JITFunction, KernelInterface, MockTensor, OutOfResources, TensorWrapper, autotune,
+                      heuristics, reinterpret)
+from .runtime.jit import constexpr_function, jit
+from .runtime._allocation import set_allocator
+from .compiler import CompilationError, compile
+from . import backends, knobs, language, testing, tools
+
+must_use_result = language.core.must_use_result
+
+__all__ = ["autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "heuristics", "InterpreterError", "jit",
+           "JITFunction", "KernelInterface", "language", "MockTensor", "must_use_result", "next_power_of_2", "OutOfResources",
+           "reinterpret", "runtime", "set_allocator", "TensorWrapper", "TritonError", "testing", "tools"]
+
+
+@constexpr_function
+def cdiv(x: int, y: int):
+    return (x + y - 1) // y
+
+
+@constexpr_function
+def next_power_of_2(n: int):
+    """The smallest power of 2 that is not below n."""
+    return 1 << (n - 1).bit_length() if n > 0 else 0
+
+
+def __getattr__(name):
+    raise AttributeError(f"neso's triton has no '{name}'")

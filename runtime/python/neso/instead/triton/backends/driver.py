@@ -1,0 +1,14 @@
+"""triton.backends.driver in neso: what a driver answers."""
+
+
+class DriverBase:
+    @classmethod
+    def is_active(cls):
+        raise NotImplementedError
+
+    def get_current_target(self):
+        raise NotImplementedError
+
+
+class GPUDriver(DriverBase):
+    pass

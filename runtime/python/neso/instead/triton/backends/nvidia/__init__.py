@@ -1,0 +1,1 @@
+"""triton.backends.nvidia in neso."""

@@ -1,0 +1,296 @@
+"""triton.compiler.compiler in neso: from a kernel and its types to a CompiledKernel.
+
+    ASTSource(fn, types, constants, promises) ─► texts and a signature of neso's (Recipe) ─► PTX ─► loaded by the launch's device
+
+A CompiledKernel carries its recipe: pickled, and unpickled in another process, it is compiled there again, in milliseconds.
+"""
+import hashlib
+import json
+from collections import namedtuple
+
+from .. import __version__, knobs
+from ..backends.compiler import GPUTarget
+from ..backends.nvidia.compiler import CUDABackend, target_name
+from ..runtime.cache import get_cache_key, get_cache_manager, triton_key  # noqa: F401  (torch takes triton_key from here too)
+from ..runtime.driver import driver
+from ..runtime.errors import OutOfResources
+from .errors import CompilationError, CompileTimeAssertionFailure
+
+
+class ASTSource:
+    """A kernel with the types of its arguments: {"x": "*fp32", "n": "i32", "BLOCK": "constexpr"}."""
+
+    def __init__(self, fn, signature, constexprs=None, attrs=None):
+        self.fn, self.signature, self.name, self.ext = fn, signature, fn.__name__, "ttir"
+        self.constants = {}
+        for k, x in (constexprs or {}).items():
+            self.constants[(fn.arg_names.index(k),) if isinstance(k, str) else k] = x
+        self.attrs = attrs or {}
+        if not all(isinstance(k, str) for k in signature):
+            raise TypeError("Signature keys must be string")
+
+    def hash(self):
+        constants = "-".join(getattr(x, "cache_key", None) or str(x) for _, x in sorted(self.constants.items()))
+        types = [x for _, x in sorted(self.signature.items())]
+        return hashlib.sha256(f"{self.fn.cache_key}-{self.attrs}-{types}-{constants}".encode()).hexdigest()
+
+    def parse_options(self):
+        return {}
+
+
+class IRSource:
+    """A file of MLIR, which neso does not read."""
+
+    def __init__(self, path, context=None, backend=None):
+        raise CompilationError(str(path), None, f"neso cannot compile {path}: it reads kernels in Python, not MLIR or PTX files")
+
+
+# -- in neso's words --
+
+class Recipe:
+    """What neso's library is given: the kernel's module and those that it imports, a signature, options. It pickles."""
+
+    def __init__(self, src, options):
+        from neso import source
+        fn = src.fn
+        self.kernel, self.file = fn.fn.__name__, fn.fn.__code__.co_filename
+        self.main, self.texts, self.written = source.stand_alone(fn, src.constants)
+        self.constants, self.attrs, self.source = src.constants, src.attrs, source
+        kinds = {name: src.signature.get(name, "constexpr") for name in fn.arg_names}
+        self.signature = ", ".join(f"{p.name}={self._entry((i,), kinds[p.name], p.is_constexpr)}" for i, p in enumerate(fn.params)
+                                   if (i,) in self.constants or p.name in src.signature)
+        self.options = {"num_warps": options.num_warps, "num_stages": options.num_stages, "max_registers": options.maxnreg or 0,
+                        "no_fp_fusion": int(not options.enable_fp_fusion), "debug": int(bool(options.debug))}
+        del self.constants, self.attrs, self.source, self.written
+
+    def _entry(self, path, kind, is_constexpr=False):
+        """One entry of the signature; a tuple's parts have longer paths."""
+        if isinstance(kind, (tuple, list)):
+            parts = [self._entry(path + (i,), k) for i, k in enumerate(kind)]
+            name = self._class_name(kind) if hasattr(kind, "_fields") else ""
+            return f"{name}({', '.join(parts)}{',' if len(parts) == 1 and not name else ''})"
+        if path in self.constants and (kind == "constexpr" or not kind.startswith("tensordesc")):
+            x = self.constants[path]
+            if not is_constexpr and type(x) is int and x == 1:
+                return "i32:1"
+            if self.written.get(path) is None:
+                raise CompilationError(self.kernel, None, f"neso cannot write the constant {x!r} of parameter {path} of "
+                                                          f"'{self.kernel}' as an expression of the language")
+            return self.written[path]
+        if kind.startswith("nvTmaDesc"):
+            raise CompilationError(self.kernel, None, f"'{self.kernel}' takes a tensor map made by the program; neso takes "
+                                                      "triton.tools.tensor_descriptor.TensorDescriptor")
+        divides = any(name == "tt.divisibility" and n % 16 == 0 for name, n in self.attrs.get(path, []))
+        return {"u1": "i1", "B": "i1"}.get(kind, kind) + (":16" if divides else "")
+
+    def _class_name(self, kind):
+        line, name = self.source.import_class(type(kind), self.texts)
+        self.texts[self.main] = self.source.with_line(self.texts[self.main], line)
+        return name
+
+    def build(self, context, target):
+        """neso's kernel."""
+        from neso import library
+        texts = dict(self.texts)
+        main = texts.pop(self.main)
+        with context.lock:
+            try:
+                module = context.source(self.file, main, texts)
+                return module.kernel(self.kernel, self.signature, load=False, **(dict(self.options, target=target) if target else self.options))
+            except library.NesoError as e:
+                raise error_of(e, self.kernel) from None
+
+
+def error_of(e, kernel):
+    text = str(e)
+    if e.status == 1 and "static_assert" in text.splitlines()[0]:
+        return CompileTimeAssertionFailure(kernel, None, text)
+    if e.status == 1:
+        return CompilationError(kernel, None, text)
+    return e
+
+
+# -- compiled kernels --
+
+class LazyDict:
+    """A dictionary, parts of which are computed when it is asked for."""
+
+    def __init__(self, data):
+        self.data, self.extras = data, []
+
+    def get(self):
+        for func, args in self.extras:
+            self.data = {**self.data, **func(*args)}
+        self.extras.clear()
+        return self.data
+
+    def add(self, func, args):
+        self.extras.append((func, args))
+
+
+class AsmDict(dict):
+    """A kernel's texts: "ptx", "source"; "cubin" holds the PTX text, which the driver assembles by the same call."""
+
+    def __missing__(self, key):
+        raise KeyError(f"Unknown key: '{key}'; neso's kernels have {', '.join(self)}")
+
+
+_METADATA = {}
+
+
+def metadata_of(values):
+    """A named tuple, one class for each set of fields."""
+    names = tuple(sorted(values))
+    kind = _METADATA.setdefault(names, namedtuple("KernelMetadata", names))
+    return kind(**values)
+
+
+def compile(src, target=None, options=None, _env_vars=None):
+    """A CompiledKernel of an ASTSource."""
+    if target is None:
+        target = driver.active.get_current_target()
+    assert isinstance(target, GPUTarget), "target must be of GPUTarget type"
+    backend = make_backend(target)
+    if not isinstance(src, ASTSource):
+        src = IRSource(src)
+    parsed = backend.parse_options(dict(options or {}, **src.parse_options()))
+    key = get_cache_key(src, backend, parsed, {})
+    return CompiledKernel(src, parsed, target, hashlib.sha256(key.encode()).hexdigest())
+
+
+def make_backend(target):
+    if not CUDABackend.supports_target(target):
+        raise RuntimeError(f"0 compatible backends for target ({target.backend}): neso compiles for cuda")
+    return CUDABackend(target)
+
+
+def _context_here(target):
+    """(the context that is open for this device, its name) if it is what the target says; else one to compile only."""
+    from neso import contexts
+    active = driver._active
+    if active is not None and active.get_current_target() == target:
+        name = active.context_name(active.get_current_device())
+        if name in contexts.CPU or contexts.is_open(name) or getattr(active, "torch", None) is None or \
+                active.torch.cuda.is_initialized():
+            return contexts.get(name), name
+    return contexts.compiling(), None
+
+
+class CompiledKernel:
+    """A kernel, compiled for types and a target. Loaded by the first launch or _init_handles()."""
+
+    def __init__(self, src, options, target, hash):
+        from neso import contexts
+        self.src, self.hash, self.name = src, hash, src.name
+        self.recipe = Recipe(src, options)
+        self.module = self.function = self._run = None
+        where = "interpreter" if getattr(src.fn, "device", None) else None
+        self._device = where
+        context, name = _context_here(target) if where is None else (contexts.get(where), where)
+        on_cpu = name == "interpreter"
+        kernel = self.recipe.build(context, None if name and name not in ("interpreter", "emulator") else target_name(target.arch))
+        self._built = {name: kernel} if name else {}
+        resources = kernel.resources
+        self.asm = AsmDict({"source": src.fn.src})
+        if not on_cpu:
+            ptx = kernel.text("ptx")
+            self.asm.update(ptx=ptx, cubin=ptx.encode() + b"\0")
+        plain = not on_cpu and is_plain(json.loads(kernel.text("json")))
+        self.metadata = metadata_of({**options.__dict__, "hash": hash, "target": target, "name": self.name,
+                                     "shared": resources["shared_bytes"], "triton_version": __version__, "tensordesc_meta": [],
+                                     "tmem_size": 0, "launches_plainly": plain})
+        self.packed_metadata = (options.num_warps, options.num_ctas, resources["shared_bytes"])
+        self.metadata_group = self._keep() if not on_cpu else {}
+
+    def _keep(self):
+        """The files by which torch's launcher and its caches find a kernel; no cubin where only neso's launcher will do."""
+        if not self.metadata.launches_plainly or knobs.compilation.always_compile:
+            return {}
+        manager = get_cache_manager(self.hash)
+        name = self.name[:150]
+        texts = {f"{name}.cubin": self.asm["cubin"], f"{name}.ptx": self.asm["ptx"], f"{name}.source": self.asm["source"],
+                 f"{name}.json": json.dumps(self.metadata._asdict(), default=vars)}
+        return {k: manager.get_file(k) or manager.put(x, k) for k, x in texts.items()}
+
+    def __getstate__(self):
+        return {**self.__dict__, "_built": {}, "_run": None, "module": None, "function": None,
+                "metadata": self.metadata._asdict()}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if isinstance(self.metadata, dict):
+            self.metadata = metadata_of(self.metadata)
+
+    def _kernel_here(self):
+        """(neso's kernel for the current device, its context's name)"""
+        from neso import contexts
+        active = driver.active
+        name = self._device or active.context_name(active.get_current_device())
+        built = self.__dict__.setdefault("_built", {})
+        if name not in built:
+            built[name] = self.recipe.build(contexts.get(name), target_name(self.metadata.target.arch) if name in contexts.CPU else None)
+        return built[name], name
+
+    def _init_handles(self):
+        if self.module is not None:
+            return
+        from neso import launches
+        kernel, name = self._kernel_here()
+        if name.startswith("cuda"):
+            most = driver.active.utils.get_device_properties(driver.active.get_current_device())["max_shared_mem"]
+            if self.metadata.shared > most:
+                raise OutOfResources(self.metadata.shared, most, "shared memory")
+        hook = knobs.runtime.kernel_load_start_hook
+        if not knobs.is_empty(hook):
+            hook(self.module, self.function, self.name, self.metadata_group, self.hash)
+        try:
+            with kernel.module.context.lock:
+                kernel.load()
+        except Exception as e:
+            raise launches.error_of(e, self.metadata) from None
+        resources = kernel.resources
+        self.n_regs, self.n_spills = resources["registers"], max(0, resources["local_bytes"]) // 4
+        if self.n_regs < 0:
+            self.n_regs = resources["live_registers"]
+        self.n_max_threads = 1024
+        self._run = launches.Launcher(kernel, name, self.src.signature, self.src.constants, self.src.fn.arg_names)
+        self.module, self.function = kernel, kernel._as_parameter_.value
+        hook = knobs.runtime.kernel_load_end_hook
+        if not knobs.is_empty(hook):
+            hook(self.module, self.function, self.name, self.metadata_group, self.hash)
+
+    @property
+    def run(self):
+        if self._run is None:
+            self._init_handles()
+        return self._run
+
+    def launch_metadata(self, grid, stream, *args):
+        if knobs.is_empty(knobs.runtime.launch_enter_hook):
+            return None
+        self._init_handles()
+        found = LazyDict({"name": self.name, "function": self.function, "stream": stream})
+        if getattr(self.src.fn, "launch_metadata", None) is not None:
+            found.add(self.src.fn.launch_metadata, (grid, self.metadata, dict(zip(self.src.fn.arg_names, args))))
+        return found
+
+    def __getitem__(self, grid):
+        self._init_handles()
+        grid = tuple(grid) + (1, 1)
+
+        def runner(*args, stream=None):
+            if stream is None:
+                stream = driver.active.get_current_stream(driver.active.get_current_device())
+            self.run(grid[0], grid[1], grid[2], stream, self.function, self.packed_metadata,
+                     self.launch_metadata(grid[:3], stream, *args), knobs.runtime.launch_enter_hook,
+                     knobs.runtime.launch_exit_hook, *args)
+
+        return runner
+
+
+def is_plain(plan):
+    """Is a launch of this plan no more than its arguments and its grid, so that anybody may make it?"""
+    if len(plan.get("variants", [])) != 1 or plan.get("maps"):
+        return False
+    v = plan["variants"][0]
+    return not v.get("guards") and v.get("grid") == "logical" and not v.get("pairs") and not v.get("maps")

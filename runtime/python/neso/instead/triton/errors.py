@@ -1,0 +1,5 @@
+"""triton.errors in neso."""
+
+
+class TritonError(Exception):
+    """What all errors of triton have in common."""

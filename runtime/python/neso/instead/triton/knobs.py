@@ -1,0 +1,186 @@
+"""triton.knobs in neso: settings, from the environment until a program sets them."""
+import contextlib
+import os
+
+_UNSET = object()
+
+
+class _Env:
+    """A setting: what was set, else the variable of the environment, else a default."""
+
+    def __init__(self, variable, default=None, read=str):
+        self.variable, self.default, self.read = variable, default, read
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, obj, kind=None):
+        if obj is None:
+            return self
+        value = obj.__dict__.get(self.name, _UNSET)
+        if value is not _UNSET:
+            return value
+        text = os.environ.get(self.variable)
+        return self.default if text is None or text == "" and self.read is not _flag else self.read(text)
+
+    def __set__(self, obj, value):
+        obj.__dict__[self.name] = value
+
+    def __delete__(self, obj):
+        obj.__dict__.pop(self.name, None)
+
+
+def _flag(text):
+    return text.lower() in ("1", "true", "yes", "on", "y")
+
+
+def _bool(variable, default=False):
+    return _Env(variable, default, _flag)
+
+
+class base_knobs:
+    @property
+    def knobs(self):
+        return {name: getattr(self, name) for kind in type(self).__mro__ for name, x in vars(kind).items() if isinstance(x, _Env)}
+
+    def copy(self):
+        new = type(self)()
+        new.__dict__.update(self.__dict__)
+        return new
+
+    def reset(self):
+        self.__dict__.clear()
+        return self
+
+    @contextlib.contextmanager
+    def scope(self):
+        """Sets back at the end what is set inside."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        finally:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+
+
+class HookChain:
+    """Functions that are called in order, or in reverse."""
+
+    def __init__(self, reversed=False):
+        self.calls, self.reversed = [], reversed
+
+    def add(self, func):
+        if func not in self.calls:
+            self.calls.append(func)
+
+    def remove(self, func):
+        if func in self.calls:
+            self.calls.remove(func)
+
+    def __call__(self, *args, **kwargs):
+        for call in self.calls[::-1] if self.reversed else list(self.calls):
+            call(*args, **kwargs)
+
+
+class build_knobs(base_knobs):
+    cc = _Env("CC")
+    cudacrt_path = _Env("TRITON_CUDACRT_PATH")
+    cudart_path = _Env("TRITON_CUDART_PATH")
+    impl = None
+
+    @property
+    def backend_dirs(self):
+        return set()
+
+
+def _home(*parts):
+    return os.path.join(os.environ.get("TRITON_HOME") or os.path.expanduser("~"), ".triton", *parts)
+
+
+class cache_knobs(base_knobs):
+    home_dir = _Env("TRITON_HOME", os.path.expanduser("~/"))
+    dir = _Env("TRITON_CACHE_DIR", _home("cache"))
+    dump_dir = _Env("TRITON_DUMP_DIR", _home("dump"))
+    override_dir = _Env("TRITON_OVERRIDE_DIR", _home("override"))
+    manager_class = None
+    remote_manager_class = None
+
+
+class compilation_knobs(base_knobs):
+    override = _bool("TRITON_KERNEL_OVERRIDE")
+    dump_ir = _bool("TRITON_KERNEL_DUMP")
+    store_binary_only = _bool("TRITON_STORE_BINARY_ONLY")
+    always_compile = _bool("TRITON_ALWAYS_COMPILE")
+    use_ir_loc = _Env("USE_IR_LOC")
+    enable_asan = _bool("TRITON_ENABLE_ASAN")
+    disable_line_info = _bool("TRITON_DISABLE_LINE_INFO")
+    front_end_debugging = _bool("TRITON_FRONT_END_DEBUGGING")
+    allow_non_constexpr_globals = _bool("TRITON_ALLOW_NON_CONSTEXPR_GLOBALS")
+    instrumentation_mode = _Env("TRITON_INSTRUMENTATION_MODE", "")
+    listener = None
+
+
+class autotuning_knobs(base_knobs):
+    cache = _bool("TRITON_CACHE_AUTOTUNING")
+    print = _bool("TRITON_PRINT_AUTOTUNING")
+
+
+_HOOKS = ("launch_enter_hook", "launch_exit_hook")
+
+
+class runtime_knobs(base_knobs):
+    interpret = _bool("TRITON_INTERPRET")
+    debug = _bool("TRITON_DEBUG")
+    sanitize_overflow = _bool("TRITON_SANITIZE_OVERFLOW")
+    override_arch = _Env("TRITON_OVERRIDE_ARCH")
+    launch_enter_hook = HookChain()
+    launch_exit_hook = HookChain(reversed=True)
+    kernel_load_start_hook = HookChain()
+    kernel_load_end_hook = HookChain(reversed=True)
+    jit_cache_hook = None
+    jit_post_compile_hook = None
+    add_stages_inspection_hook = None
+
+
+def is_empty(hook):
+    """Is there nothing to call?"""
+    return hook is None or isinstance(hook, HookChain) and not hook.calls
+
+
+class language_knobs(base_knobs):
+    fp32_default = _Env("TRITON_F32_DEFAULT")
+    default_fp_fusion = _bool("TRITON_DEFAULT_FP_FUSION", True)
+
+
+class nvidia_knobs(base_knobs):
+    ptxas_path = _Env("TRITON_PTXAS_PATH")
+    libdevice_path = _Env("TRITON_LIBDEVICE_PATH")
+    libcuda_path = _Env("TRITON_LIBCUDA_PATH")
+    disable_ptxas_opt = _bool("DISABLE_PTXAS_OPT")
+    ptxas_options = _Env("PTXAS_OPTIONS")
+    dump_nvptx = _bool("NVPTX_ENABLE_DUMP")
+    mock_ptx_version = _Env("TRITON_MOCK_PTX_VERSION")
+
+
+class amd_knobs(base_knobs):
+    use_buffer_ops = _bool("AMDGCN_USE_BUFFER_OPS", True)
+
+
+class proton_knobs(base_knobs):
+    disable = _bool("TRITON_PROTON_DISABLE")
+
+
+build = build_knobs()
+cache = cache_knobs()
+compilation = compilation_knobs()
+autotuning = autotuning_knobs()
+runtime = runtime_knobs()
+language = language_knobs()
+nvidia = nvidia_knobs()
+amd = amd_knobs()
+proton = proton_knobs()
+propagate_env = True
+
+
+def refresh_knobs():
+    """Settings follow the environment by themselves."""

@@ -1,0 +1,242 @@
+"""triton.runtime.autotuner in neso: configurations tried out, and parameters computed from others."""
+import hashlib
+import inspect
+import json
+import time
+import warnings
+from functools import cached_property
+
+from .. import knobs
+from .cache import get_cache_manager, triton_key
+from .driver import driver
+from .errors import AutotunerError, OutOfResources, PTXASError
+from .jit import JITFunction, KernelInterface
+
+
+class Config:
+    """Values of parameters, and options of the launch, for an autotuner to try."""
+
+    def __init__(self, kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None):
+        self.kwargs = kwargs
+        self.num_warps, self.num_ctas, self.num_stages = num_warps, num_ctas, num_stages
+        self.maxnreg, self.pre_hook, self.ir_override = maxnreg, pre_hook, ir_override
+
+    def __setstate__(self, state):
+        self.__init__(state.get("kwargs", {}), **{k: x for k, x in state.items() if k != "kwargs"})
+
+    def all_kwargs(self):
+        options = {"num_warps": self.num_warps, "num_ctas": self.num_ctas, "num_stages": self.num_stages, "maxnreg": self.maxnreg,
+                   "ir_override": self.ir_override}
+        return {**self.kwargs, **{k: x for k, x in options.items() if x is not None}}
+
+    def __str__(self):
+        shown = {**self.kwargs, "num_warps": self.num_warps, "num_ctas": self.num_ctas, "num_stages": self.num_stages,
+                 "maxnreg": self.maxnreg}
+        return ", ".join(f"{k}: {x}" for k, x in shown.items())
+
+    def _parts(self):
+        return (*self.all_kwargs().items(), self.pre_hook)
+
+    def __hash__(self):
+        return hash(self._parts())
+
+    def __eq__(self, other):
+        return isinstance(other, Config) and self._parts() == other._parts()
+
+
+class Autotuner(KernelInterface):
+    def __init__(self, fn, arg_names, configs, key, reset_to_zero, restore_value, pre_hook=None, post_hook=None,
+                 prune_configs_by=None, warmup=None, rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
+        self.configs = configs or [Config({}, num_warps=4, num_stages=3, num_ctas=1)]
+        self.fn, self.arg_names, self.keys = fn, arg_names, key
+        self.cache = {}
+        self.cache_results = (cache_results or knobs.autotuning.cache) and not knobs.runtime.interpret
+        self.reset_to_zero, self.restore_value = list(reset_to_zero or []), list(restore_value or [])
+        self.user_defined_pre_hook, self.user_defined_post_hook = bool(pre_hook), bool(post_hook)
+        self.pre_hook = pre_hook or (self._prepare if self.reset_to_zero or self.restore_value else lambda kwargs, reset_only=False: 0)
+        self.post_hook = post_hook or (self._restore if self.restore_value else lambda kwargs, exception: 0)
+        prune = prune_configs_by or {}
+        self.perf_model, self.early_config_prune = prune.get("perf_model"), prune.get("early_config_prune")
+        self.configs_top_k = prune.get("top_k", 1.0)
+        self.base_fn = fn
+        while not inspect.isfunction(self.base_fn):
+            self.base_fn = self.base_fn.fn
+        self._do_bench = do_bench
+        self.num_warmups, self.num_reps, self.use_cuda_graph = warmup, rep, use_cuda_graph
+        if warmup is not None or rep is not None or use_cuda_graph:
+            self._bench_as_before(warmup, rep)
+
+    def _bench_as_before(self, warmup, rep):
+        warnings.warn("warmup, rep, and use_cuda_graph parameters are deprecated. See "
+                      "https://github.com/triton-lang/triton/pull/4496 for details.", DeprecationWarning, stacklevel=1)
+        from .. import testing
+        rep = 100 if rep is None else rep
+        if self.use_cuda_graph:
+            self._do_bench = lambda call, quantiles: testing.do_bench_cudagraph(call, rep=rep, quantiles=quantiles)
+        else:
+            self._do_bench = lambda call, quantiles: testing.do_bench(call, warmup=25 if warmup is None else warmup, rep=rep,
+                                                                      quantiles=quantiles)
+
+    # Tensors that a kernel adds to, or overwrites, are the same before each try.
+
+    def _prepare(self, kwargs, reset_only=False):
+        for name in self.reset_to_zero:
+            kwargs[name].zero_()
+        if not reset_only:
+            self.restore_copies = {name: kwargs[name].clone() for name in self.restore_value}
+
+    def _restore(self, kwargs, exception):
+        for name in self.restore_value:
+            kwargs[name].copy_(self.restore_copies[name])
+        self.restore_copies = {}
+
+    @cached_property
+    def do_bench(self):
+        return driver.active.get_benchmarker() if self._do_bench is None else self._do_bench
+
+    def _bench(self, *args, config, **meta):
+        from ..compiler.errors import CompileTimeAssertionFailure
+        if knobs.autotuning.print:
+            print(f"Autotuning kernel {self.base_fn.__name__} with config {config}")
+        conflicts = meta.keys() & config.kwargs.keys()
+        if conflicts:
+            raise ValueError(f"Conflicting meta-parameters: {', '.join(conflicts)}. "
+                             "Make sure that you don't re-define auto-tuned symbols.")
+        current = dict(meta, **config.all_kwargs())
+        named = {**self.nargs, **current}
+
+        def call():
+            if config.pre_hook:
+                config.pre_hook(named)
+            self.pre_hook(named)
+            try:
+                self.fn.run(*args, **current)
+            except Exception as e:
+                self.post_hook(named, exception=e)
+                raise
+            self.post_hook(named, exception=None)
+
+        try:
+            return self.do_bench(call, quantiles=(0.5, 0.2, 0.8))
+        except (OutOfResources, CompileTimeAssertionFailure, PTXASError) as e:
+            if knobs.autotuning.print:
+                print(f"Autotuning failed with {e}")
+            return [float("inf")] * 3
+
+    def _disk_key(self, key, configs):
+        fn = self.fn
+        while not isinstance(fn, JITFunction):
+            fn = fn.fn
+        from ..compiler import make_backend
+        parts = [triton_key(), make_backend(driver.active.get_current_target()).hash(), fn.cache_key, str(key)] + [str(c) for c in configs]
+        return fn, hashlib.sha256("-".join(parts).encode()).hexdigest()
+
+    def check_disk_cache(self, tuning_key, configs, bench_fn):
+        """True: the times of an earlier process are taken."""
+        if not tuning_key or any(c.pre_hook for c in configs):
+            bench_fn()
+            return False
+        fn, digest = self._disk_key(tuning_key, configs)
+        manager, name = get_cache_manager(digest), f"{fn.__name__[:150]}.autotune.json"
+        path = manager.get_file(name)
+        if path:
+            with open(path) as f:
+                timings = {Config(**c): t for c, t in json.load(f)["configs_timings"]}
+            self.cache[tuning_key] = min(timings, key=timings.get)
+            self.configs_timings = timings
+            return True
+        bench_fn()
+        manager.put(json.dumps({"key": tuning_key, "configs_timings": [(c.__dict__, t) for c, t in self.configs_timings.items()]}),
+                    name, binary=False)
+        return False
+
+    def _key(self, kwargs):
+        named = {k: x for k, x in {**self.nargs, **kwargs}.items() if k in self.arg_names}
+        return tuple([named[k] for k in self.keys if k in named] + [str(x.dtype) for x in named.values() if hasattr(x, "dtype")])
+
+    def _tune(self, key, args, kwargs):
+        configs = self.prune_configs(kwargs)
+
+        def benchmark():
+            start = time.time()
+            timings = {c: self._bench(*args, config=c, **kwargs) for c in configs}
+            self.bench_time = time.time() - start
+            self.cache[key] = min(timings, key=timings.get)
+            self.pre_hook({**self.nargs, **kwargs, **self.cache[key].all_kwargs()}, reset_only=True)
+            self.configs_timings = timings
+
+        if self.cache_results:
+            return self.check_disk_cache(key, configs, benchmark)
+        benchmark()
+        return False
+
+    def run(self, *args, **kwargs):
+        self.nargs = dict(zip(self.arg_names, args))
+        known, key = True, None
+        if len(self.configs) > 1:
+            key = self._key(kwargs)
+            if key not in self.cache:
+                known = self._tune(key, args, kwargs)
+            config = self.cache[key]
+        else:
+            config = self.configs[0]
+        self.best_config = config
+        if knobs.autotuning.print and not known:
+            print(f"Triton autotuning for function {self.base_fn.__name__},\nwith key as {key},\n"
+                  f"finished after {self.bench_time:.2f}s,\nbest config selected: {self.best_config};")
+        if config.pre_hook is not None:
+            config.pre_hook({**self.nargs, **kwargs, **config.all_kwargs()})
+        result = self.fn.run(*args, **kwargs, **config.all_kwargs())
+        self.nargs = None
+        return result
+
+    def prune_configs(self, kwargs):
+        configs = self.configs
+        if self.early_config_prune:
+            configs = self.early_config_prune(self.configs, self.nargs, **kwargs)
+            if not configs:
+                raise AutotunerError("No valid autotuner configs after pruning. `early_config_prune` should return at least one "
+                                     "config.")
+        if not self.perf_model:
+            return configs
+        most = self.configs_top_k
+        if isinstance(most, float) and most <= 1.0:
+            most = int(len(self.configs) * most)
+        elif not isinstance(most, int):
+            raise TypeError("Error while pruning configs, top_k must be either 1) a float <= 1.0 or 2) an int")
+        if len(configs) <= most:
+            return configs
+        return sorted(configs, key=lambda c: self.perf_model(**self.nargs, **kwargs, **c.all_kwargs()))[:most]
+
+    def warmup(self, *args, **kwargs):
+        self.nargs = dict(zip(self.arg_names, args))
+        kernels = [self.fn.warmup(*args, **kwargs, **c.all_kwargs()) for c in self.prune_configs(kwargs)]
+        self.nargs = None
+        return kernels
+
+
+def autotune(configs, key, prune_configs_by=None, reset_to_zero=None, restore_value=None, pre_hook=None, post_hook=None, warmup=None,
+             rep=None, use_cuda_graph=False, do_bench=None, cache_results=False):
+    """A decorator: for each value of the arguments named in `key` the fastest of `configs` is found, and kept."""
+
+    def decorate(fn):
+        return Autotuner(fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook=pre_hook, post_hook=post_hook,
+                         prune_configs_by=prune_configs_by, warmup=warmup, rep=rep, use_cuda_graph=use_cuda_graph,
+                         do_bench=do_bench, cache_results=cache_results)
+
+    return decorate
+
+
+class Heuristics(KernelInterface):
+    def __init__(self, fn, arg_names, values):
+        self.fn, self.arg_names, self.values = fn, arg_names, values
+
+    def run(self, *args, **kwargs):
+        for name, compute in self.values.items():
+            kwargs[name] = compute({**dict(zip(self.arg_names, args)), **kwargs})
+        return self.fn.run(*args, **kwargs)
+
+
+def heuristics(values):
+    """A decorator: parameters by name, each computed from the arguments of the launch."""
+    return lambda fn: Heuristics(fn, fn.arg_names, values)

@@ -1,0 +1,7 @@
+"""triton.runtime.interpreter in neso: under TRITON_INTERPRET=1 kernels run on neso's interpreter, on the CPU."""
+from .jit import JITFunction
+
+
+class InterpretedFunction(JITFunction):
+    """A kernel that the interpreter runs, tensors on a GPU being copied there and back."""
+    device = "interpreter"

@@ -1,0 +1,222 @@
+"""launches.py: a compiled kernel's arguments onto its device.
+
+    run(grid_0, grid_1, grid_2, stream, function, metadata, launch metadata, hooks, *arguments)
+        arguments ─► without constants, tuples and descriptors taken apart ─► addresses and numbers ─► neso_launch
+
+On a CPU the arrays' memory is lent to the device for the length of a launch, a GPU's tensors being copied there and back.
+"""
+import ctypes
+import struct
+
+from . import contexts, library
+
+
+class Leaf:
+    """One value among the arguments: where it stands, and its type."""
+
+    def __init__(self, path, kind):
+        self.path, self.kind = path, kind
+        self.is_pointer, self.is_descriptor = kind.startswith("*"), kind.startswith("tensordesc")
+
+    def of(self, args):
+        x = args[self.path[0]]
+        for i in self.path[1:]:
+            x = x[i]
+        return x
+
+
+def leaves_of(signature, constants, names):
+    """The values that a launch passes, in order."""
+    found = []
+
+    def walk(path, kind):
+        if isinstance(kind, (tuple, list)):
+            for i, k in enumerate(kind):
+                walk(path + (i,), k)
+        elif kind != "constexpr" and path not in constants:
+            found.append(Leaf(path, kind))
+
+    for i, name in enumerate(names):
+        walk((i,), signature.get(name, "constexpr"))
+    return found
+
+
+def address_of(x):
+    """The address of an array's first element; numbers are addresses themselves."""
+    if x is None:
+        return 0
+    if isinstance(x, int):
+        return x
+    if hasattr(x, "data_ptr"):
+        return x.data_ptr()
+    face = getattr(x, "__cuda_array_interface__", None) or getattr(x, "__array_interface__", None)
+    if face is not None:
+        return face["data"][0]
+    if hasattr(x, "unsafe_buffer_pointer"):
+        return x.unsafe_buffer_pointer()
+    raise TypeError(f"expected an array or an address, found {type(x).__name__}: it has no data_ptr(), __cuda_array_interface__ or "
+                    "__array_interface__")
+
+
+def half_bits(x):
+    return struct.unpack("<h", struct.pack("<e", x))[0]
+
+
+def bfloat_bits(x):
+    bits = struct.unpack("<I", struct.pack("<f", x))[0]
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16) - (0x10000 if bits >> 31 else 0) if x == x else 0x7FC0
+
+
+CONVERT = {"fp16": half_bits, "bf16": bfloat_bits}
+
+
+class Launcher:
+    """What CompiledKernel.run is."""
+
+    def __init__(self, kernel, device, signature, constants, names):
+        self.kernel, self.device = kernel, device
+        self.leaves = leaves_of(signature, constants, names)
+        self.kinds = [(held, CONVERT.get(kind), is_one) for kind, held, is_one in kernel.params]
+
+    def flat(self, args):
+        """A value or an array for each parameter of neso's kernel that is no constant."""
+        out = []
+        for leaf in self.leaves:
+            x = leaf.of(args)
+            if leaf.is_descriptor:
+                out.append(x.base)
+                out += [*x.shape, *x.strides[:-1]]
+            else:
+                out.append(x)
+        return out
+
+    def __call__(self, grid_0, grid_1, grid_2, stream, function, packed_metadata, launch_metadata, enter_hook, exit_hook, *args):
+        if enter_hook is not None:
+            enter_hook(launch_metadata)
+        values = self.flat(args)
+        if self.device in contexts.CPU:
+            with Lent(self.kernel.module.context, values) as values:
+                self.launch((grid_0, grid_1, grid_2), None, values)
+        else:
+            self.launch((grid_0, grid_1, grid_2), stream, values)
+        if exit_hook is not None:
+            exit_hook(launch_metadata)
+
+    def launch(self, grid, stream, values):
+        values, held = iter(values), []
+        for kind, convert, is_one in self.kinds:
+            x = 1 if is_one else next(values)
+            if type(x) not in (int, float, bool):
+                x = number_of(x, kind)
+            held.append(kind(convert(x) if convert else x))
+        pointers = (ctypes.c_void_p * max(1, len(held)))(*[ctypes.addressof(v) for v in held])
+        error = library._Error(size=ctypes.sizeof(library._Error))
+        status = library._lib.neso_launch(self.kernel, (ctypes.c_uint32 * 3)(*grid), stream, pointers, ctypes.byref(error))
+        if status != 0:
+            raise error_of(library.NesoError(error.message.decode(errors="replace"), status), None)
+
+
+def number_of(x, kind):
+    if kind in (ctypes.c_float, ctypes.c_double):
+        return float(x)
+    if getattr(x, "is_cpu", False) is True and not x.is_pinned():
+        raise ValueError("Pointer argument cannot be accessed from Triton (cpu tensor?)")
+    return address_of(x) if not hasattr(x, "__index__") or getattr(x, "shape", None) not in (None, ()) else int(x)
+
+
+def error_of(e, metadata):
+    """A failed launch or load as Triton's users know it."""
+    if not isinstance(e, library.NesoError):
+        return e
+    text = str(e)
+    if e.status == 4:
+        return RuntimeError(f"Triton Error [CUDA]: {text}")
+    return e
+
+
+# -- arrays of the host --
+
+class Host:
+    """Memory below an array, as a CPU device may use it."""
+
+    def __init__(self, base, nbytes, shift=0, keep=None, back=None):
+        self.base, self.nbytes, self.shift, self.keep, self.back = base, nbytes, shift, keep, back
+
+
+def host_of(x, copies):
+    """The memory below an array of any library; None: x is a number."""
+    x = getattr(x, "base", x) if type(x).__name__ == "TensorWrapper" else x
+    if hasattr(x, "untyped_storage"):
+        storage = x.untyped_storage()
+        if x.device.type == "cpu":
+            return Host(storage.data_ptr(), storage.nbytes())
+        if storage.data_ptr() not in copies:
+            copies[storage.data_ptr()] = Host(0, storage.nbytes(), keep=storage.cpu(), back=storage)
+        copy = copies[storage.data_ptr()]
+        copy.base, copy.shift = copy.keep.data_ptr(), copy.keep.data_ptr() - storage.data_ptr()
+        return copy
+    if hasattr(x, "__array_interface__") and getattr(x, "shape", ()) != ():
+        low, high = bounds(whole(x))
+        return Host(low, high - low)
+    if hasattr(x, "unsafe_buffer_pointer"):
+        return Host(x.unsafe_buffer_pointer(), x.nbytes)
+    if hasattr(x, "data_ptr") and hasattr(x, "nbytes"):
+        return Host(x.data_ptr(), x.nbytes)
+    return None
+
+
+def whole(x):
+    """The array that owns the memory of a NumPy view."""
+    while hasattr(getattr(x, "base", None), "__array_interface__"):
+        x = x.base
+    return x
+
+
+def bounds(x):
+    """First byte, and the one behind the last."""
+    low = high = x.__array_interface__["data"][0]
+    for n, stride in zip(x.shape, x.strides):
+        low, high = low + min(0, (n - 1) * stride), high + max(0, (n - 1) * stride)
+    return low, high + x.itemsize
+
+
+class Lent:
+    """Arrays' memory, lent to a CPU device; the values with arrays become numbers."""
+
+    def __init__(self, context, values):
+        self.context, self.values, self.copies, self.lent = context, values, {}, []
+
+    def __enter__(self):
+        found, hosts = [], []
+        for x in self.values:
+            host = None if x is None or isinstance(x, (int, float)) else host_of(x, self.copies)
+            found.append(x if host is None else address_of(x) + host.shift)
+            if host is not None and host.nbytes:
+                hosts.append((host.base, host.base + host.nbytes))
+        self.context.lock.acquire()
+        try:
+            for low, high in merged(hosts):
+                self.context.lend(low, high - low)
+                self.lent.append(low)
+        except BaseException:
+            self.__exit__()
+            raise
+        return found
+
+    def __exit__(self, *exc):
+        for low in self.lent:
+            self.context.release(low)
+        self.context.lock.release()
+        for host in self.copies.values():
+            host.back.copy_(host.keep)
+
+
+def merged(ranges):
+    """Ranges that touch or overlap become one."""
+    out = []
+    for low, high in sorted(ranges):
+        if out and low < out[-1][1]:
+            out[-1] = (out[-1][0], max(high, out[-1][1]))
+        else:
+            out.append((low, high))
+    return out

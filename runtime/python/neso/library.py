@@ -1,0 +1,272 @@
+"""library.py: libneso through ctypes: contexts, modules, kernels, launches.
+
+    import neso
+    module = neso.Context("cuda").module("add.py")
+    add = module.kernel("add", "*fp32:16, *fp32:16, *fp32:16, i32:16")
+    add[(grid,)](x.data_ptr(), y.data_ptr(), z.data_ptr(), n)
+
+The library is found inside this package, where NESO_LIBRARY says, or beside the package's source tree (build/libneso.so).
+"""
+import ctypes
+import os
+import threading
+from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+
+_Write = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
+TEXTS = {"ast": 1, "ir": 2, "opt": 3, "mir": 4, "ptx": 5, "json": 6, "explain": 7}
+
+
+class _ContextOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("allocate", c_void_p), ("free", c_void_p), ("user", c_void_p), ("memory_limit", c_size_t),
+                ("source_limit", c_size_t), ("step_limit", c_int64), ("ir_limit", c_int64), ("time_limit_ms", c_int64),
+                ("cache", c_char_p), ("cache_limit", c_size_t), ("cache_strict", c_int)]
+
+
+class _CompileOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("signature", c_char_p), ("target", c_char_p), ("num_warps", c_int),
+                ("num_stages", c_int), ("max_registers", c_int), ("no_fp_fusion", c_int), ("debug", c_int),
+                ("until", c_int), ("passes", c_char_p), ("skip", c_char_p), ("stop_after", c_char_p),
+                ("print_after", c_char_p), ("explain", c_char_p), ("print_changed", c_int), ("verify_each", c_int),
+                ("verbose_ptx", c_int), ("time", c_int), ("write", c_void_p), ("user", c_void_p),
+                ("params", c_char_p)]
+
+
+class _Param(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("type", c_char_p), ("bytes", c_int), ("divisible", c_int),
+                ("equals_one", c_int)]
+
+
+class _Resources(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("num_warps", c_int), ("num_threads", c_int), ("shared_bytes", c_int),
+                ("ptx_version", c_int), ("live_registers", c_int), ("registers", c_int), ("local_bytes", c_int),
+                ("trace_seconds", ctypes.c_double), ("opt_seconds", ctypes.c_double),
+                ("codegen_seconds", ctypes.c_double)]
+
+
+class _Error(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("status", c_int), ("driver_code", c_int), ("message", ctypes.c_char * 496)]
+
+
+_Find = CFUNCTYPE(c_void_p, c_void_p, c_char_p, POINTER(c_size_t))
+
+
+class NesoError(RuntimeError):
+    """status is neso_status: 1 wrong input, 3 no device, 4 the driver refused, 5 out of memory, 6 a defect of neso."""
+
+    def __init__(self, message, status=0):
+        super().__init__(message)
+        self.status = status
+
+
+def _path():
+    here = os.path.dirname(os.path.abspath(__file__))
+    inside = os.path.join(here, "libneso.so")
+    if os.path.exists(inside):
+        return inside
+    return os.environ.get("NESO_LIBRARY") or os.path.normpath(os.path.join(here, "..", "..", "..", "build", "libneso.so"))
+
+
+def _open():
+    path = _path()
+    try:
+        lib = ctypes.CDLL(path)
+    except OSError as e:
+        raise ImportError(f"neso's library cannot be opened: {e}; build it with `make`, or set NESO_LIBRARY to its path") from e
+    lib.neso_version.restype = c_char_p
+    lib.neso_error_text.restype = c_char_p
+    lib.neso_context_device_text.restype = c_char_p
+    lib.neso_kernel_param_count.restype = c_size_t
+    for name in ("neso_error_text", "neso_context_device_text", "neso_kernel_param_count", "neso_context_release",
+                 "neso_module_release", "neso_kernel_release"):
+        getattr(lib, name).argtypes = [c_void_p]
+    lib.neso_context_create.argtypes = [c_void_p, POINTER(c_void_p)]
+    lib.neso_context_use_device.argtypes = [c_void_p, c_char_p, c_void_p]
+    lib.neso_module_from_source.argtypes = [c_void_p, c_char_p, c_char_p, c_size_t, POINTER(c_void_p)]
+    lib.neso_module_from_files.argtypes = [c_void_p, c_char_p, c_char_p, c_size_t, _Find, c_void_p, POINTER(c_void_p)]
+    lib.neso_memory_allocate.argtypes = [c_void_p, c_size_t, POINTER(c_uint64)]
+    lib.neso_memory_release.argtypes = [c_void_p, c_uint64]
+    lib.neso_memory_lend.argtypes = [c_void_p, c_uint64, c_size_t]
+    lib.neso_context_on_print.argtypes = [c_void_p, _Write, c_void_p]
+    lib.neso_context_device.restype = c_char_p
+    lib.neso_context_device.argtypes = [c_void_p]
+    lib.neso_help.argtypes = [c_void_p, c_char_p, POINTER(c_char_p)]
+    lib.neso_find_gpus.argtypes = [c_void_p, POINTER(c_int), POINTER(c_int)]
+    lib.neso_memory_write.argtypes = [c_void_p, c_uint64, c_char_p, c_size_t]
+    lib.neso_memory_read.argtypes = [c_void_p, c_void_p, c_uint64, c_size_t]
+    lib.neso_kernel_compile.argtypes = [c_void_p, c_char_p, POINTER(_CompileOptions), POINTER(c_void_p)]
+    lib.neso_kernel_text.argtypes = [c_void_p, c_int, POINTER(c_char_p), POINTER(c_size_t)]
+    lib.neso_kernel_load.argtypes = [c_void_p]
+    lib.neso_kernel_param.argtypes = [c_void_p, c_size_t, POINTER(_Param)]
+    lib.neso_kernel_resources.argtypes = [c_void_p, POINTER(_Resources)]
+    lib.neso_launch.argtypes = [c_void_p, POINTER(c_uint32), c_void_p, POINTER(c_void_p), POINTER(_Error)]
+    lib.neso_synchronize.argtypes = [c_void_p, c_void_p]
+    return lib
+
+
+_lib = _open()
+
+
+def version():
+    return _lib.neso_version().decode()
+
+
+def help_text(topic):
+    """A table of the language or compiler: "language", "errors", "passes" and so on."""
+    context, text = Context(None), c_char_p()
+    context._check(_lib.neso_help(context, topic.encode(), ctypes.byref(text)))
+    return text.value.decode()
+
+
+def cache_folder():
+    """Where compiled kernels are kept, as the command has it: NESO_CACHE_DIR, XDG_CACHE_HOME/neso, ~/.cache/neso; None: nowhere."""
+    if os.environ.get("NESO_CACHE") == "off":
+        return None
+    if os.environ.get("NESO_CACHE_DIR"):
+        return os.environ["NESO_CACHE_DIR"]
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(home, "neso") if os.path.isabs(home) else None
+
+
+class Context:
+    """Where kernels are compiled for and run: device "cuda", "cuda:1", "interpreter", "emulator", "best", or None to compile only."""
+
+    def __init__(self, device="best", cache=None):
+        self._as_parameter_ = c_void_p()
+        self.lock = threading.RLock()  # a context is for one thread at a time, launches apart
+        options = _ContextOptions(size=ctypes.sizeof(_ContextOptions), cache=cache.encode() if cache else None)
+        if _lib.neso_context_create(ctypes.byref(options), ctypes.byref(self._as_parameter_)) != 0:
+            raise NesoError("neso cannot make a context: out of memory", 5)
+        if device is None:
+            return
+        self._check(_lib.neso_context_use_device(self, device.encode(), None))
+        self.device = _lib.neso_context_device_text(self).decode()
+        self.kind = _lib.neso_context_device(self).decode()
+
+    def _check(self, status):
+        if status != 0:
+            raise NesoError(_lib.neso_error_text(self).decode(errors="replace"), status)
+
+    def gpus(self):
+        """The number of GPUs that the driver sees; 0 without a driver."""
+        driver, count = c_int(), c_int()
+        return count.value if _lib.neso_find_gpus(self, ctypes.byref(driver), ctypes.byref(count)) == 0 else 0
+
+    def on_print(self, write):
+        """write(text) gets what kernels print on a CPU."""
+        self._write = _Write(lambda user, text, length: write(ctypes.string_at(text, length).decode(errors="replace")))
+        _lib.neso_context_on_print(self, self._write, None)
+
+    def lend(self, address, nbytes):
+        """Kernels on a CPU may touch these bytes of the caller's until release(address)."""
+        self._check(_lib.neso_memory_lend(self, address, nbytes))
+
+    def module(self, path):
+        with open(path, "rb") as f:
+            return Module(self, os.path.basename(path), f.read())
+
+    def source(self, name, text, imports=None):
+        """A module from text; `imports` holds the texts of modules that it imports, by their dotted names."""
+        return Module(self, name, text.encode(), imports)
+
+    def allocate(self, nbytes):
+        """Memory of the device: its address, to be given to release()."""
+        address = c_uint64()
+        self._check(_lib.neso_memory_allocate(self, nbytes, ctypes.byref(address)))
+        return address.value
+
+    def release(self, address):
+        self._check(_lib.neso_memory_release(self, address))
+
+    def write(self, address, data):
+        self._check(_lib.neso_memory_write(self, address, data, len(data)))
+
+    def read(self, address, nbytes):
+        data = ctypes.create_string_buffer(max(1, nbytes))
+        self._check(_lib.neso_memory_read(self, data, address, nbytes))
+        return data.raw[:nbytes]
+
+    def synchronize(self, stream=0):
+        self._check(_lib.neso_synchronize(self, stream))
+
+    def __del__(self, release=_lib.neso_context_release):
+        release(self)
+
+
+class Module:
+    def __init__(self, context, name, source, imports=None):
+        self.context, self._as_parameter_ = context, c_void_p()
+        texts = {k.encode(): ctypes.create_string_buffer(v.encode()) for k, v in (imports or {}).items()}
+
+        def find(_, wanted, length):
+            text = texts.get(wanted)
+            length[0] = len(text) - 1 if text else 0
+            return ctypes.addressof(text) if text else None
+
+        context._check(_lib.neso_module_from_files(context, name.encode(), source, len(source), _Find(find), None,
+                                                   ctypes.byref(self._as_parameter_)))
+
+    def kernel(self, name, signature, load=True, **options):
+        """Compiled, and with `load` assembled for the context's device (else by the first launch)."""
+        return Kernel(self, name, signature, options, load)
+
+    def __del__(self, release=_lib.neso_module_release):
+        release(self)
+
+
+class Kernel:
+    def __init__(self, module, name, signature, options, load=True):
+        self.module, self._as_parameter_ = module, c_void_p()
+        options = {k: v.encode() if isinstance(v, str) else v for k, v in options.items()}
+        o = _CompileOptions(size=ctypes.sizeof(_CompileOptions), signature=signature.encode(), **options)
+        context = module.context
+        context._check(_lib.neso_kernel_compile(module, name.encode(), ctypes.byref(o), ctypes.byref(self._as_parameter_)))
+        if load:
+            self.load()
+        self.params = [self._param(i) for i in range(_lib.neso_kernel_param_count(self))]
+        self._types = [kind for _, kind, _ in self.params]
+
+    def load(self):
+        self.module.context._check(_lib.neso_kernel_load(self))
+
+    def _param(self, i):
+        """(type as in the signature, as ctypes has it, whether it is promised to be 1)"""
+        p = _Param(size=ctypes.sizeof(_Param))
+        _lib.neso_kernel_param(self, i, ctypes.byref(p))
+        kind = p.type.decode()
+        if kind in ("fp32", "f32"):
+            held = ctypes.c_float
+        elif kind in ("fp64", "f64"):
+            held = ctypes.c_double
+        else:
+            held = {1: ctypes.c_int8, 2: ctypes.c_int16, 4: c_int, 8: c_int64}[p.bytes]
+        return kind, held, bool(p.equals_one)
+
+    def text(self, which="ptx"):
+        s, n = c_char_p(), c_size_t()
+        self.module.context._check(_lib.neso_kernel_text(self, TEXTS[which], ctypes.byref(s), ctypes.byref(n)))
+        return s.value.decode()
+
+    @property
+    def resources(self):
+        r = _Resources(size=ctypes.sizeof(_Resources))
+        self.module.context._check(_lib.neso_kernel_resources(self, ctypes.byref(r)))
+        return {name: getattr(r, name) for name, _ in _Resources._fields_[1:]}
+
+    def bind(self, grid, *args, stream=0):
+        """A call that launches with these arguments, without the work of packing them again."""
+        values = [kind(x) for kind, x in zip(self._types, args, strict=True)]
+        pointers = (c_void_p * max(1, len(values)))(*[ctypes.addressof(v) for v in values])
+        dims = (c_uint32 * 3)(*(tuple(grid) + (1, 1, 1))[:3])
+        error = _Error(size=ctypes.sizeof(_Error))
+
+        def launch(keep=values):
+            status = _lib.neso_launch(self, dims, stream, pointers, ctypes.byref(error))
+            if status != 0:
+                raise NesoError(error.message.decode(errors="replace"), status)
+        return launch
+
+    def __getitem__(self, grid):
+        return lambda *args, stream=0: self.bind(grid, *args, stream=stream)()
+
+    def __del__(self, release=_lib.neso_kernel_release):
+        release(self)
