@@ -64,8 +64,8 @@ void codegen_emit(struct func *f, const struct codegen_options *o, struct text *
         }
     }
     check_limits(f, info);
-    if (o->registers)
-        pressure_explain(m, live, o->registers);
+    if (o->registers || o->line_registers)
+        pressure_explain(m, live, o);
     const struct allocation *alloc = o->emit_mir ? NULL : regalloc(m, live);
     resources_choose(m, live, info);
     emit_ptx(m, alloc, o, info, out);

@@ -43,7 +43,10 @@ struct codegen_options {
     bool verbose;           /* a comment per tile op */
     bool debug_loc;         /* .loc lines (default on) */
     bool emit_mir;          /* print machine IR instead of PTX */
-    struct text *registers; /* gets a report of the live registers; NULL: none */
+    struct text *registers; /* gets how many are live where; NULL: nobody asks */
+    /* Gets the most that are live in each line of the source; NULL: nobody asks. */
+    void (*line_registers)(void *ctx, int line, int registers);
+    void *ctx;
 };
 
 /* Appends the text of f (one .entry) with its module header to `out`. f must be scheduled. Errors unwind or

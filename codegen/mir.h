@@ -297,7 +297,7 @@ void resources_choose(struct mir *m, const struct liveness *live, struct ptx_inf
 bool skip(struct mir *m);
 
 /* -- pressure.c: reports where registers are live -- */
-void pressure_explain(const struct mir *m, const struct liveness *live, struct text *out);
+void pressure_explain(const struct mir *m, const struct liveness *live, const struct codegen_options *o);
 /* Prints the live ranges of registers as comments behind machine IR. */
 void pressure_ranges(const struct mir *m, const struct liveness *live, struct text *out);
 

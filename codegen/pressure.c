@@ -93,7 +93,7 @@ static void explain_place(const struct mir *m, const struct liveness *live, int 
 
 /* -- the whole -- */
 
-static void explain_lines(const struct mir *m, const int *regs, struct text *out)
+static void explain_lines(const struct mir *m, const int *regs, const struct codegen_options *o)
 {
     int nlines = 0, at = 0;
     for (int b = 0; b < m->blocks.n; b++)
@@ -106,14 +106,17 @@ static void explain_lines(const struct mir *m, const int *regs, struct text *out
             int line = (int)m->blocks.at[b]->insns.at[i]->loc.line;
             most[line] = regs[at] > most[line] ? regs[at] : most[line];
         }
-    for (int i = 1; i < nlines; i++)
-        if (most[i])
-            text_printf(out, "registers: line %d: %d\n", i, most[i]);
+    for (int i = 1; i < nlines; i++) {
+        if (most[i] && o->registers)
+            text_printf(o->registers, "registers: line %d: %d\n", i, most[i]);
+        if (most[i] && o->line_registers)
+            o->line_registers(o->ctx, i, most[i]);
+    }
 }
 
-void pressure_explain(const struct mir *m, const struct liveness *live, struct text *out)
+static void explain_peak(const struct mir *m, const struct liveness *live, const int *regs, struct text *out)
 {
-    int *regs = pressure_of(m, live), peak = 0, at = 0;
+    int peak = 0, at = 0;
     for (int i = 0; i < live->npositions; i++)
         if (regs[i] > peak) {
             peak = regs[i];
@@ -131,7 +134,14 @@ void pressure_explain(const struct mir *m, const struct liveness *live, struct t
     else
         text_str(out, "no spills expected\n");
     explain_place(m, live, at, out);
-    explain_lines(m, regs, out);
+}
+
+void pressure_explain(const struct mir *m, const struct liveness *live, const struct codegen_options *o)
+{
+    int *regs = pressure_of(m, live);
+    if (o->registers)
+        explain_peak(m, live, regs, o->registers);
+    explain_lines(m, regs, o);
 }
 
 void pressure_ranges(const struct mir *m, const struct liveness *live, struct text *out)

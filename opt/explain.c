@@ -1,10 +1,18 @@
-/* explain.c: why a pass decided as it did, a line each, for who asks (--explain=PASS).
+/* explain.c: why a pass decided as it did, a record each, for who asks (--explain=PASS).
  *
- *     pipeline_loops: 12:16: loaded 3 iterations ahead of the dot at 14:9
+ *     {pipelined, at 12:16, values %a, numbers 3 16}  =>  pipeline_loops: 12:16: %a in 3 stages, 16 bytes at once
  */
+#include "opt/explain.h"
+
 #include "opt/passes.h"
 
 #include <string.h>
+
+const struct decision_info decision_info[DECISION_count] = {
+#define DECISION(pass, name, grade, text) {#pass, #name, text},
+#include "opt/decisions.h"
+#undef DECISION
+};
 
 /* Is `name` among the comma-separated `names`, or are they "all"? NULL: none. */
 bool opt_is_listed(const char *names, const char *name)
@@ -23,29 +31,66 @@ bool opt_is_listed(const char *names, const char *name)
     return false;
 }
 
+int explanation_grade(const struct explanation *x)
+{
+    const int number = (int)x->numbers[0];
+    (void)number;
+    switch (x->what) {
+#define DECISION(pass, name, grade, text)                                                                    \
+    case DECISION_##name:                                                                                    \
+        return grade;
+#include "opt/decisions.h"
+#undef DECISION
+    default: return 0;
+    }
+}
+
+void explanation_print(const struct explanation *x, struct text *out)
+{
+    const struct value *const *value = x->values;
+    const int64_t *number = x->numbers;
+    const char *const *words = x->words;
+    for (const char *s = decision_info[x->what].text; *s; s++) {
+        if (*s != '%') {
+            text_char(out, *s);
+            continue;
+        }
+        switch (*++s) {
+        case 'v': text_printf(out, "%%%s", (*value++)->name); break;
+        case 'd': text_printf(out, "%lld", (long long)*number++); break;
+        case 's': text_str(out, *words++); break;
+        default: text_char(out, *s); break;
+        }
+    }
+}
+
 bool opt_explains(const struct func *f)
 {
     const struct opt_options *o = f->module->opt;
-    return o && o->write && opt_is_listed(o->explain, f->module->diag->stage);
+    return o && (o->write || o->note) && opt_is_listed(o->explain, f->module->diag->stage);
 }
 
-void opt_explain(struct func *f, const struct op *o, const char *format, ...)
+static void write_line(const struct opt_options *o, const struct explanation *x, struct arena *scratch)
 {
+    struct text t;
+    text_init(&t, scratch);
+    text_printf(&t, "%s: ", decision_info[x->what].pass);
+    if (x->at && x->at->loc.line && x->at->loc.file)
+        text_printf(&t, "%d:", x->at->loc.file);
+    if (x->at && x->at->loc.line)
+        text_printf(&t, "%d:%d: ", (int)x->at->loc.line, (int)x->at->loc.col);
+    explanation_print(x, &t);
+    text_char(&t, '\n');
+    o->write(o->write_ctx, decision_info[x->what].pass, t.s, t.len);
+}
+
+void opt_explain(struct func *f, struct explanation x)
+{
+    const struct opt_options *o = f->module->opt;
     if (!opt_explains(f))
         return;
-    struct text t;
-    text_init(&t, f->module->scratch);
-    text_str(&t, f->module->diag->stage);
-    text_str(&t, ": ");
-    if (o && o->loc.line && o->loc.file)
-        text_printf(&t, "%d:", o->loc.file);
-    if (o && o->loc.line)
-        text_printf(&t, "%d:%d: ", (int)o->loc.line, (int)o->loc.col);
-    va_list args;
-    va_start(args, format);
-    text_vprintf(&t, format, args);
-    va_end(args);
-    text_char(&t, '\n');
-    const struct opt_options *asked = f->module->opt;
-    asked->write(asked->write_ctx, f->module->diag->stage, t.s, t.len);
+    if (o->note)
+        o->note(o->write_ctx, &x);
+    else
+        write_line(o, &x, f->module->scratch);
 }

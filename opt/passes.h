@@ -75,7 +75,7 @@ PASS(pack_programs, P(scheduled) | P(offsets) | P(barriers), 0, 0, "let programs
 #ifndef NESO_OPT_PASSES_H
 #define NESO_OPT_PASSES_H
 
-#include "ir/ir.h"
+#include "opt/explain.h"
 
 struct opt_options {
     const char *passes;      /* comma-separated names to run instead of the list; NULL: the list */
@@ -96,6 +96,8 @@ struct opt_options {
     /* Where dumps, explanations and times go; NULL: nowhere. `pass` names the writer. */
     void (*write)(void *ctx, const char *pass, const char *s, size_t n);
     void *write_ctx;
+    /* Gets explanations as records, with write_ctx; NULL: their text is written. */
+    void (*note)(void *ctx, const struct explanation *x);
 };
 
 /* Runs the list (or what options say; NULL: the list) on f; f is then scheduled (or as far as asked). User errors stand in
@@ -146,12 +148,8 @@ void contract_verify(struct func *f, uint32_t claims);
 /* The i-th pass that runs; NULL behind the last. */
 const char *opt_order(int i);
 
-/* For passes: a line of explanation, shown under --explain=PASS; `o` (may be NULL) gives the place. */
-void opt_explain(struct func *f, const struct op *o, const char *format, ...) PRINTF_LIKE(3, 4);
 /* Is `name` among comma-separated names, or are they "all"? NULL: none. */
 bool opt_is_listed(const char *names, const char *name);
-/* Would it be shown? */
-bool opt_explains(const struct func *f);
 
 /* Stages of the pipeline of a loop: as many as it asks for, or else the launch, within what options allow. */
 int opt_stages(const struct func *f, const struct op *loop);

@@ -157,9 +157,10 @@ static void say(struct stepdown *d, const struct level *l, int stages, int asked
         text_printf(&less, "%d stages of %d; ", stages, asked);
     if (l->rounds)
         text_printf(&less, "conversions in rounds of %lld KB; ", (long long)conversion_bytes(d, l) >> 10);
-    opt_explain(f, NULL, "%lld bytes of shared memory, of %lld: %s%sall passes again", (long long)bytes,
-                (long long)f->target->smem_bytes, less.s ? less.s : "", l->given_up);
+    opt_explain(f, (struct explanation){DECISION_stepped_down, .numbers = {bytes, f->target->smem_bytes},
+                                        .words = {less.s ? less.s : "", l->given_up}});
     d->now.write = d->given->write;
+    d->now.note = d->given->note;
     run(d, l, stages);
 }
 
@@ -177,11 +178,12 @@ void stepdown_run(struct func *f, const struct func *kept, const struct opt_opti
     f->module->opt = o;
     block_walk(kept->body, find_stages, &asked);
     d.now.write = NULL;
+    d.now.note = NULL;
     for (const struct level *l = levels; l < levels + NLEVELS; l++) {
         int stages = stages_that_fit(&d, l, asked);
         if (!stages)
             continue;
-        if (o->write)
+        if (o->write || o->note)
             say(&d, l, stages, asked, bytes);
         return;
     }

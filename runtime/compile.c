@@ -111,6 +111,42 @@ static struct func *trace(struct neso_kernel *k)
     return f;
 }
 
+/* -- what whoever compiles hears of it -- */
+
+static void forward_text(void *ctx, const char *pass, const char *s, size_t n)
+{
+    const struct neso_kernel *k = ctx;
+    k->options.write(k->options.user, pass, s, n);
+}
+
+static void forward_note(void *ctx, const struct explanation *x)
+{
+    struct neso_kernel *k = ctx;
+    struct text t;
+    text_init(&t, &k->scratch);
+    explanation_print(x, &t);
+    const struct loc at = x->at ? x->at->loc : (struct loc){0};
+    const neso_note note = {sizeof note,
+                            decision_info[x->what].pass,
+                            decision_info[x->what].name,
+                            at.file,
+                            (int)at.line,
+                            (int)at.col,
+                            explanation_grade(x),
+                            x->numbers[0],
+                            t.s};
+    k->options.note(k->options.user, &note);
+}
+
+static void forward_registers(void *ctx, int line, int registers)
+{
+    const struct neso_kernel *k = ctx;
+    char text[64];
+    snprintf(text, sizeof text, "line %d: %d", line, registers);
+    const neso_note note = {sizeof note, "registers", "line_registers", 0, line, 1, 0, registers, text};
+    k->options.note(k->options.user, &note);
+}
+
 static bool optimize(struct neso_kernel *k, struct func *f, neso_text which)
 {
     const struct neso_compile_options *given = &k->options;
@@ -124,8 +160,9 @@ static bool optimize(struct neso_kernel *k, struct func *f, neso_text which)
         .print_changed = given->print_changed,
         .verify_each = given->verify_each,
         .time = given->time,
-        .write = given->write,
-        .write_ctx = given->user,
+        .write = given->write ? forward_text : NULL,
+        .note = given->note ? forward_note : NULL,
+        .write_ctx = k,
         .makes_code = which > NESO_TEXT_OPT && which != NESO_TEXT_EXPLAIN,
     };
     if (which == NESO_TEXT_PTX)
@@ -144,13 +181,17 @@ static bool optimize(struct neso_kernel *k, struct func *f, neso_text which)
 
 static void codegen(struct neso_kernel *k, struct func *f, struct text *out, bool mir)
 {
-    struct codegen_options o = {.verbose = k->options.verbose_ptx, .debug_loc = true, .emit_mir = mir};
+    const bool explains = opt_is_listed(k->options.explain, "registers");
+    struct codegen_options o = {
+        .verbose = k->options.verbose_ptx, .debug_loc = true, .emit_mir = mir, .ctx = k};
     double start = seconds_now();
     k->module->diag.stage = "codegen";
     struct text registers;
     text_init(&registers, &k->arena);
     text_str(&registers, "");
-    if (k->options.write && opt_is_listed(k->options.explain, "registers"))
+    if (explains && k->options.note)
+        o.line_registers = forward_registers;
+    else if (explains && k->options.write)
         o.registers = &registers;
     codegen_emit(f, &o, out, &k->info);
     if (o.registers)
@@ -300,6 +341,7 @@ static void make_explanation(struct neso_kernel *k)
     text_str(&out, "");
     k->options.explain = "all";
     k->options.write = collect;
+    k->options.note = NULL;
     k->options.user = &out;
     struct func *f = trace(k);
     bool good = f && optimize(k, f, NESO_TEXT_EXPLAIN);
@@ -369,6 +411,7 @@ struct asking {
 static void make_asked(void *arg)
 {
     struct asking *a = arg;
+    a->kernel->options.note = NULL;
     a->kernel->options.write = NULL; /* dumps and times are for the compilation, not for a second look */
     kernel_make(a->kernel, a->which);
 }

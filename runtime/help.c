@@ -69,6 +69,15 @@ static void help_params(struct text *out)
     }
 }
 
+static void help_decisions(struct text *out)
+{
+    text_str(out, "what passes say under --explain: %v stands for a value, %d for a number, %s for words\n");
+    for (int i = 0; i < DECISION_count; i++) {
+        const struct decision_info *x = &decision_info[i];
+        text_printf(out, "  %-24s %-22s %s\n", x->pass, x->name, x->text);
+    }
+}
+
 static void help_errors(struct text *out)
 {
     for (int i = 0; i < ERR_count; i++) {
@@ -108,6 +117,7 @@ static const struct {
     {"params", help_params},     {"insns", codegen_help_insns},
     {"errors", help_errors},     {"targets", help_targets},
     {"language", builtins_help}, {"counts", emu_counts_help},
+    {"decisions", help_decisions},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };
 

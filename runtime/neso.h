@@ -161,6 +161,17 @@ typedef enum neso_text {
 /* "ast", "ir", ...; NULL for a number that is none. */
 NESO_API const char *neso_text_name(neso_text text);
 
+/* Why a pass decided as it did, or what code generation found: a record of what --explain prints. */
+typedef struct neso_note {
+    size_t size;
+    const char *pass;     /* or "registers", of code generation */
+    const char *decision; /* a name, see `neso help decisions`; of "registers": "line_registers" */
+    int file, line, column; /* the place; line 0: none. File 0 is the one that was asked for */
+    int grade;            /* of decisions of one pass about one place the best has most; 0: there is no choice, -1: it only tidies */
+    long long number;     /* the first that the text has; of "line_registers" the most that are live there */
+    const char *text;     /* valid until the function returns, as all strings here */
+} neso_note;
+
 typedef struct neso_compile_options {
     size_t size;
     /* One entry a parameter, with commas between: a type ("*fp16" a pointer, "*kfp16" one only read
@@ -193,6 +204,8 @@ typedef struct neso_compile_options {
     void *user;
     /* "NAME=VALUE,NAME=VALUE": other thresholds of optimisations than the defaults, for experiments. See `neso help params`. */
     const char *params;
+    /* Gets explanations as records, with `user`; NULL: their text is written. */
+    void (*note)(void *user, const neso_note *note);
 } neso_compile_options;
 
 /* Compiles one kernel. `name` may be NULL where the module has just one, and for all of an IR

@@ -491,8 +491,8 @@ static void pair_up(struct pairing *p)
     for (int i = 0; i < 2; i++)
         begin_together(p, p->roles->regions[i]);
     p->func->pair_multiple = p->func->persistent ? 2 : 2 * p->stride;
-    opt_explain(p->func, p->roles, "pairs of programs %d apart share %d of %d bytes", p->stride,
-                (int)p->shared_bytes, (int)p->round_bytes);
+    opt_explain(p->func, (struct explanation){DECISION_pairs, .at = p->roles,
+                                              .numbers = {p->stride, p->shared_bytes, p->round_bytes}});
 }
 
 void opt_cluster_multicast(struct func *f)

@@ -151,7 +151,7 @@ static void wrap(struct func *f)
     b = build_at_end(body, f->loc);
     build_yield(&b, 0, NULL);
     f->persistent = true;
-    opt_explain(f, loop, "a CTA runs one program after the other");
+    opt_explain(f, (struct explanation){DECISION_many_programs, .at = loop});
 }
 
 void opt_persistent_grid(struct func *f)
@@ -163,10 +163,10 @@ void opt_persistent_grid(struct func *f)
     if (l.uneven) {
         if (l.grows == GROWS)
             longest_first(f);
-        opt_explain(f, NULL, "a CTA a program: their loops are not equally long%s",
-                    l.grows == GROWS ? "; the longest first" : "");
+        opt_explain(f, (struct explanation){.what = l.grows == GROWS ? DECISION_longest_first
+                                                                     : DECISION_uneven_programs});
     } else if (cost_two_ctas_fit(f))
-        opt_explain(f, NULL, "a CTA a program: two fit on an SM");
+        opt_explain(f, (struct explanation){.what = DECISION_two_ctas_fit});
     else
         wrap(f);
 }

@@ -696,9 +696,10 @@ static void explain(struct assign *a, const struct class *c)
     struct text t;
     text_init(&t, a->arena);
     layout_print(c->layout, &t);
-    opt_explain(a->func, c->reason, "%%%s%s: %s, %s %s", c->name,
-                c->nvalues > 1 ? " and what shares its layout" : "", t.s,
-                c->reason ? "for this" : "by shape alone", c->reason ? op_info[c->reason->code].name : "");
+    const enum decision why = c->reason ? DECISION_layout_for_op : DECISION_layout_by_shape;
+    const char *rest = c->nvalues > 1 ? " and what shares its layout" : "";
+    const char *op = c->reason ? op_info[c->reason->code].name : "";
+    opt_explain(a->func, (struct explanation){why, .at = c->reason, .words = {c->name, rest, t.s, op}});
 }
 
 static void decide(struct assign *a)
@@ -745,16 +746,16 @@ static struct value *converted(struct assign *a, struct value *v, const struct l
 {
     static const char *const how[] = {"free", "within each thread", "within each warp",
                                       "through shared memory"};
-    struct note *n = v->scratch;
-    struct value *found = copy_in(n, l);
+    struct value *found = copy_in(v->scratch, l);
     if (found)
         return found;
     struct builder b = build_before(user_in_block(v, user));
     found = build_convert(&b, v, l);
     value_rename(found, v->name);
-    add_copy(a, n, l, found);
-    opt_explain(a->func, user, "%%%s is converted for this %s: %s", v->name, op_info[user->code].name,
-                how[layout_conversion(v->type->layout, l, value_params(v))]);
+    add_copy(a, v->scratch, l, found);
+    const char *const words[] = {op_info[user->code].name,
+                                 how[layout_conversion(v->type->layout, l, value_params(v))]};
+    opt_explain(a->func, (struct explanation){DECISION_converted, user, {v}, .words = {words[0], words[1]}});
     return found;
 }
 
@@ -781,7 +782,7 @@ static struct value *recomputed(struct assign *a, struct value *v, const struct 
         struct builder b = build_before(o);
         o = op_clone(&b, o, &same);
         op_result(o)->scratch = n;
-        opt_explain(a->func, o, "%%%s is computed again in another layout", v->name);
+        opt_explain(a->func, (struct explanation){DECISION_computed_in_layout, .at = o, .values = {v}});
     }
     value_set_type(op_result(o), type_with_layout(a->m, v->type, l));
     add_copy(a, n, l, op_result(o));

@@ -222,8 +222,8 @@ static void add_warps(struct op *o, void *ctx)
     struct func *f = ctx;
     const int most = f->module->params->legalize_dot_warps_most; /* of more, each has fewer registers */
     while (o->code == OP_dot && f->num_warps < most && wants_warps(o)) {
-        opt_explain(f, o, "%%%s takes %d registers of a thread: %d warps instead of %d", op_result(o)->name,
-                    acc_regs(o), 2 * f->num_warps, f->num_warps);
+        opt_explain(f, (struct explanation){DECISION_more_warps, .at = o, .values = {op_result(o)},
+                                            .numbers = {acc_regs(o), 2 * f->num_warps, f->num_warps}});
         f->num_warps *= 2;
     }
 }
@@ -233,8 +233,7 @@ static void turn(struct op *o, void *ctx)
     struct func *f = ctx;
     struct op at = *o;
     if (o->code == OP_dot && dot_turn(o))
-        opt_explain(f, &at,
-                    "computed transposed: it has too few rows for a warpgroup, but not too few columns");
+        opt_explain(f, (struct explanation){DECISION_transposed_dot, .at = &at});
 }
 
 static void explain(struct op *o, void *ctx)
@@ -246,10 +245,12 @@ static void explain(struct op *o, void *ctx)
     const struct fragment *g = fragment_for(o);
     const struct wgmma *w = wgmma_of(o, &why_not);
     if (w)
-        opt_explain(f, o, "%%%s by %s, %d warpgroups a row", op_result(o)->name, w->name,
-                    1 << wgmma_split(op_result(o)->type, f->num_warps).n);
+        opt_explain(f, (struct explanation){
+                           DECISION_dot_by_wgmma, .at = o, .values = {op_result(o)}, .words = {w->name},
+                           .numbers = {1 << wgmma_split(op_result(o)->type, f->num_warps).n}});
     else
-        opt_explain(f, o, "%%%s by %s, not wgmma: %s", op_result(o)->name, g ? g->name : "fma", why_not);
+        opt_explain(f, (struct explanation){DECISION_dot_not_by_wgmma, .at = o, .values = {op_result(o)},
+                                            .words = {g ? g->name : "fma", why_not}});
 }
 
 void opt_legalize_dot(struct func *f)

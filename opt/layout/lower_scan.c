@@ -369,7 +369,8 @@ static void split_scan(struct split *s)
         r = build_reshape(&s->b, build_select(&s->b, first, &local->results[i], r), t->rank, t->shape);
         value_replace(&s->scan->results[i], in_layout(&s->b, r, t->layout));
     }
-    opt_explain(s->b.func, s->scan, "%d warps' parts meet through shared memory", nwarps);
+    opt_explain(s->b.func,
+                (struct explanation){DECISION_scan_over_warps, .at = s->scan, .numbers = {nwarps}});
     op_erase(s->scan);
 }
 

@@ -47,7 +47,7 @@ static void visit(struct op *o, void *ctx)
     op_set_list(hint, ATTR_divisible, rank, runs);
     value_replace(r, op_result(hint));
     op_set_opnd(hint, 0, r);
-    opt_explain(w->t->f, o, "%%%s stays side by side where it wraps", r->name);
+    opt_explain(w->t->f, (struct explanation){DECISION_contiguous, .at = o, .values = {r}});
 }
 
 void opt_modulo_contiguity(struct func *f)

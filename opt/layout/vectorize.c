@@ -66,8 +66,11 @@ static void visit(struct op *o, void *ctx)
         op_set_int(o, ATTR_vec, width);
     if (mask < width)
         op_set_int(o, ATTR_tail, 1);
-    opt_explain(o->block->func, o, "%d element%s at once%s%s", width, width > 1 ? "s" : "",
-                mask < width ? ", one by one at the mask's edge" : "", limit_of(axes, o, dim, width));
+    const enum decision how = mask < width ? DECISION_vectors_with_tail
+                              : width > 1  ? DECISION_vectors
+                                           : DECISION_scalars;
+    opt_explain(o->block->func, (struct explanation){how, .at = o, .numbers = {width},
+                                                     .words = {limit_of(axes, o, dim, width)}});
 }
 
 void opt_vectorize(struct func *f)

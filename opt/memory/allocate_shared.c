@@ -195,7 +195,8 @@ static void place(struct placement *p)
         b->offset = first_fit(p->buffers.at, i, b, overlap);
         op_set_int(b->alloc, ATTR_offset, b->offset);
         top = b->offset + b->bytes > top ? b->offset + b->bytes : top;
-        opt_explain(p->func, b->alloc, "%lld bytes at %lld", (long long)b->bytes, (long long)b->offset);
+        opt_explain(p->func,
+                    (struct explanation){DECISION_placed, .at = b->alloc, .numbers = {b->bytes, b->offset}});
     }
     p->func->shared_bytes = (int)top;
 }

@@ -159,7 +159,8 @@ static void row_of_later(struct ahead *a, struct op *load, const struct row *r)
     struct builder b = build_after(load);
     struct value *pid = build_program_id(&b, 0);
     prefetch_later(a, &b, r, programs_ahead(&b, r, n), pid);
-    opt_explain(a->func, load, "%%%s of %d programs later comes to L2", op_result(load)->name, (int)n);
+    opt_explain(a->func, (struct explanation){DECISION_prefetch_programs, .at = load,
+                                              .values = {op_result(load)}, .numbers = {n}});
 }
 
 /* -- rows of loops -- */
@@ -210,7 +211,8 @@ static void ask(struct ahead *a, struct op *loop, struct op *load, const struct 
     prefetch(&b, r, r->start, each ? far : first, NULL);
     if (each)
         further(loop, load, r, far);
-    opt_explain(a->func, load, "%%%s comes to L2 before the loop", op_result(load)->name);
+    opt_explain(a->func,
+                (struct explanation){DECISION_prefetch_row, .at = load, .values = {op_result(load)}});
 }
 
 static bool is_read_behind(const struct op *loop, const struct value *start)
@@ -235,7 +237,8 @@ static void ask_for_later(struct ahead *a, struct op *loop, struct op *load, str
     int64_t n = far / bytes;
     struct value *pid = build_program_id(&b, 0);
     prefetch_later(a, &b, r, build_const_i32(&b, n), pid);
-    opt_explain(a->func, load, "%%%s of %d programs later comes to L2", op_result(load)->name, (int)n);
+    opt_explain(a->func, (struct explanation){DECISION_prefetch_programs, .at = load,
+                                              .values = {op_result(load)}, .numbers = {n}});
 }
 
 static void rows_of_loop(struct ahead *a, struct op *loop, struct map *asked)

@@ -483,9 +483,10 @@ static bool visit(struct block *b, bool is_staggered)
         if (!plan(&r))
             continue;
         r.staggers = !is_staggered && has_groups_of_rows(&r);
-        opt_explain(b->func, r.effects[FIRST], "%%%s is computed a round ahead, beside %%%s%s",
-                    op_result(r.effects[FIRST_DONE])->name, op_result(r.effects[SECOND_DONE])->name,
-                    r.staggers ? "; warpgroups begin one after the other" : "");
+        const enum decision how = r.staggers ? DECISION_dot_ahead_staggered : DECISION_dot_ahead;
+        opt_explain(b->func, (struct explanation){how, .at = r.effects[FIRST],
+                                                  .values = {op_result(r.effects[FIRST_DONE]),
+                                                             op_result(r.effects[SECOND_DONE])}});
         is_staggered |= r.staggers;
         rotate(&r);
     }

@@ -283,7 +283,7 @@ static void peel(struct op *loop)
 {
     struct peel p = {.loop = loop, .arena = loop->block->func->module->scratch};
     int64_t lo, hi, by;
-    opt_explain(loop->block->func, loop, "the first round begins the sum, in front of the loop");
+    opt_explain(loop->block->func, (struct explanation){DECISION_peeled, .at = loop});
     if (value_const_int(op_opnd(loop, 0), &lo) && value_const_int(op_opnd(loop, 1), &hi) &&
         value_const_int(op_opnd(loop, 2), &by) && (by < 0 ? lo > hi : lo < hi)) {
         struct builder b = build_before(loop);

@@ -183,8 +183,8 @@ static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct st
     }
     int vec = copy_width(p->s->axes, load, ring);
     if (vec * bytes < LEAST_BYTES) {
-        opt_explain(p->s->func, load, "%%%s is loaded by threads: %d bytes at once are too few to copy",
-                    r->name, vec * bytes);
+        opt_explain(p->s->func, (struct explanation){DECISION_too_few_bytes, .at = load, .values = {r},
+                                                     .numbers = {vec * bytes}});
         return false;
     }
     p->fenced |= target->type->kind == TY_shared;
@@ -254,8 +254,8 @@ static void find_slice(struct pipeline *p)
         }
         if (add_to_slice(p, op_opnd(load, 0)) && add_to_slice(p, op_opnd(load, 1)))
             continue;
-        opt_explain(p->s->func, load, "%%%s is loaded by threads: its addresses are not known ahead",
-                    op_result(load)->name);
+        opt_explain(p->s->func,
+                    (struct explanation){DECISION_unknown_ahead, .at = load, .values = {op_result(load)}});
         for (int k = i + 1; k < p->loads.n; k++)
             p->loads.at[k - 1] = p->loads.at[k];
         p->loads.n--;
@@ -686,9 +686,11 @@ static void visit(struct stager *s, struct block *b)
         if (!plan(&p))
             continue;
         for (int i = 0; i < p.loads.n; i++)
-            opt_explain(s->func, p.loads.at[i].load, "%%%s in %d stages, %d bytes at once",
-                        op_result(p.loads.at[i].load)->name, p.nstages,
-                        p.loads.at[i].vec * type_elem_bytes(p.loads.at[i].ring_type));
+            opt_explain(
+                s->func,
+                (struct explanation){
+                    DECISION_pipelined, .at = p.loads.at[i].load, .values = {op_result(p.loads.at[i].load)},
+                    .numbers = {p.nstages, p.loads.at[i].vec * type_elem_bytes(p.loads.at[i].ring_type)}});
         rewrite(&p);
     }
 }

@@ -272,13 +272,12 @@ static void choose_stages(struct feed *w)
     for (int k = 0; k < w->batches.n; k++) {
         const struct batch *g = &w->batches.at[k];
         const struct ring *r = &w->rings.at[g->ring];
-        opt_explain(w->func, g->takes.at[0].load,
-                    r->first == k ? "a ring of %d stages, %d bytes each, fed by a warp of its own"
-                                  : "a ring of %d stages, %d bytes each, that of an earlier loop",
-                    r->stages, r->bytes);
+        const enum decision which = r->first == k ? DECISION_ring : DECISION_ring_shared;
+        opt_explain(w->func,
+                    (struct explanation){which, .at = g->takes.at[0].load, .numbers = {r->stages, r->bytes}});
         if (stages_asked(w, g) > r->stages)
-            opt_explain(w->func, g->takes.at[0].load, "shared memory has no room for %d stages",
-                        stages_asked(w, g));
+            opt_explain(w->func, (struct explanation){DECISION_ring_short, .at = g->takes.at[0].load,
+                                                      .numbers = {stages_asked(w, g)}});
     }
 }
 

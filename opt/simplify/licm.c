@@ -39,7 +39,8 @@ static void hoist(struct op *loop)
             next = o->next;
             if (!can_move(o, loop))
                 continue;
-            opt_explain(loop->block->func, o, "%%%s leaves the loop", o->results[0].name);
+            opt_explain(loop->block->func,
+                        (struct explanation){DECISION_hoisted, .at = o, .values = {&o->results[0]}});
             op_move_before(o, loop);
         }
     }

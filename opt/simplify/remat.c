@@ -153,7 +153,7 @@ static struct value *again(struct again *a, struct builder *b, struct value *v, 
     set_part(a, o, part);
     copy = op_result(o);
     *map_at_ptr(&a->copies, v) = copy;
-    opt_explain(a->func, o, "%%%s is computed again rather than kept", v->name);
+    opt_explain(a->func, (struct explanation){DECISION_recomputed, .at = o, .values = {v}});
     return copy;
 }
 

@@ -185,8 +185,8 @@ static void add_load(struct once *x, struct op *load)
         if (first->with || !equal_opnds(x, first->load, load))
             continue;
         if (may_have_changed(x, first->load, load)) {
-            opt_explain(x->f, load, "%%%s is read again: the kernel may write between",
-                        op_result(load)->name);
+            opt_explain(x->f,
+                        (struct explanation){DECISION_read_again, .at = load, .values = {op_result(load)}});
             break;
         }
         first->stays = true;
@@ -243,7 +243,8 @@ static void unroll(struct op *loop)
 
 static void merge(struct once *x, struct merged *m)
 {
-    opt_explain(x->f, m->load, "%%%s was read as %%%s", op_result(m->load)->name, op_result(m->with)->name);
+    opt_explain(x->f, (struct explanation){DECISION_read_once, .at = m->load,
+                                           .values = {op_result(m->load), op_result(m->with)}});
     value_replace(op_result(m->load), op_result(m->with));
     op_erase(m->load);
 }
@@ -300,7 +301,8 @@ static void read_early(struct once *x)
         else if (last && !m->stays && !m->with && n + more <= most &&
                  is_early(x, op_opnd(m->load, 0), last) && is_early(x, op_opnd(m->load, 1), last) &&
                  is_early(x, op_opnd(m->load, 2), last) && !may_have_changed(x, last, m->load)) {
-            opt_explain(x->f, m->load, "%%%s is read early", op_result(m->load)->name);
+            opt_explain(x->f, (struct explanation){DECISION_read_early, .at = m->load,
+                                                   .values = {op_result(m->load)}});
             last = move_early(m->load, last);
             n += more;
         }
@@ -358,8 +360,8 @@ static void visit(struct func *f, struct op **all, int i, int n)
     x->t->nonce = x->nloops;
     const char *why = why_not(x);
     for (i = 0; i < x->nloops; i++)
-        opt_explain(f, x->loops[i], "%s%s",
-                    why ? "stays a loop: " : "taken to run once; other launches keep it", why ? why : "");
+        opt_explain(f, (struct explanation){why ? DECISION_stays_a_loop : DECISION_runs_once,
+                                            .at = x->loops[i], .words = {why}});
     if (!why)
         rewrite(x);
 }
@@ -381,7 +383,7 @@ void opt_single_trip_loops(struct func *f)
     func_walk(f, look_at, &why);
     for (struct op *o = f->body->first; o; o = o->next)
         if (o->code == OP_for && why)
-            opt_explain(f, o, "stays a loop: %s", why);
+            opt_explain(f, (struct explanation){DECISION_stays_a_loop, .at = o, .words = {why}});
         else if (o->code == OP_for)
             VEC_PUSH(f->module->scratch, &loops, o);
     for (int i = 0; i < loops.n; i++)

@@ -105,8 +105,8 @@ static void unroll(struct op *loop, int64_t factor)
     else
         middle = build_middle(&b, loop, factor);
     struct op *to = build_long(&b, loop, middle, factor);
-    opt_explain(b.func, loop, "%d rounds at once%s", (int)factor,
-                is_known && !left ? "" : "; what is left has a loop of its own");
+    const enum decision how = is_known && !left ? DECISION_unrolled_whole : DECISION_unrolled_with_rest;
+    opt_explain(b.func, (struct explanation){how, .at = loop, .numbers = {factor}});
     for (int i = 0; i < loop->nresults && is_known && !left; i++)
         value_replace(&loop->results[i], &to->results[i]);
     if (is_known && !left) {

@@ -29,72 +29,51 @@ struct stage *build_add_stage(struct build *b, const char *name, const char *kin
     return s;
 }
 
-/* What the library writes while it compiles: dumps of IR, and lines of explanation. */
+/* What the library says while it compiles: dumps of IR, and why passes decide as they do. */
 struct listening {
     struct build *build;
-    struct buffer notes;
     size_t nbefore; /* stages */
 };
 
 /* All passes run again, with less shared memory: what they said and left before is void. */
 static void forget(struct listening *l)
 {
-    buffer_free(&l->notes);
-    l->notes = (struct buffer){0};
-    while (l->build->nstages > l->nbefore)
-        buffer_free(&l->build->stages[--l->build->nstages].text);
+    struct build *b = l->build;
+    notes_free(b->notes, b->nnotes);
+    b->notes = NULL;
+    b->nnotes = 0;
+    while (b->nstages > l->nbefore)
+        buffer_free(&b->stages[--b->nstages].text);
 }
 
 static void listen(void *user, const char *pass, const char *text, size_t length)
 {
     struct listening *l = user;
-    size_t n = strlen(pass);
-    bool is_note = length > n && memcmp(text, pass, n) == 0 && text[n] == ':';
-    if (is_note && strcmp(pass, "stepdown") == 0)
+    build_add_stage(l->build, pass, "ir", text, length);
+}
+
+static void listen_to_note(void *user, const neso_note *note)
+{
+    struct listening *l = user;
+    if (strcmp(note->decision, "stepped_down") == 0)
         forget(l);
-    if (is_note)
-        put_bytes(&l->notes, text, length);
-    else
-        build_add_stage(l->build, pass, "ir", text, length);
+    notes_add(&l->build->notes, &l->build->nnotes, note);
 }
 
-/* "12:3: " or "2:12:3: " at *s, which moves behind it. */
-static struct place read_place(const char **s)
+void notes_add(struct note **notes, size_t *n, const neso_note *note)
 {
-    int numbers[3] = {0}, n = 0;
-    const char *p = *s;
-    while (n < 3 && isdigit((unsigned char)*p)) {
-        numbers[n++] = (int)strtol(p, (char **)&p, 10);
-        if (*p != ':')
-            return (struct place){0};
-        p++;
-    }
-    if (n < 2 || *p != ' ')
-        return (struct place){0};
-    *s = p + 1;
-    return n == 3 ? (struct place){numbers[0], numbers[1], numbers[2]}
-                  : (struct place){0, numbers[0], numbers[1]};
-}
-
-void notes_read(struct note **notes, size_t *n, const char *text)
-{
-    for (const char *s = text, *end; s && *s; s = *end ? end + 1 : end) {
-        struct note x = {.text = NULL};
-        struct buffer words = {0};
-        size_t pass = strcspn(s, ":\n");
-        end = s + strcspn(s, "\n");
-        if (*end == '\0' || s[pass] != ':')
-            continue;
-        snprintf(x.pass, sizeof x.pass, "%.*s", (int)pass, s);
-        s += pass + 1 + strspn(s + pass + 1, " ");
-        x.at = read_place(&s);
-        put_bytes(&words, s, (size_t)(end - s));
-        while (words.n && words.s[words.n - 1] == ' ')
-            words.s[--words.n] = '\0';
-        x.text = words.s;
-        *notes = array_grown(*notes, *n, sizeof **notes);
-        (*notes)[(*n)++] = x;
-    }
+    struct buffer words = {0};
+    size_t length = strlen(note->text);
+    while (length && note->text[length - 1] == ' ')
+        length--;
+    put_bytes(&words, note->text, length);
+    struct note x = {.at = {note->file, note->line, note->column},
+                     .grade = note->grade,
+                     .number = (int)note->number,
+                     .text = words.s};
+    snprintf(x.pass, sizeof x.pass, "%s", note->pass);
+    *notes = array_grown(*notes, *n, sizeof **notes);
+    (*notes)[(*n)++] = x;
 }
 
 void notes_free(struct note *notes, size_t n)
@@ -109,11 +88,7 @@ void notes_free(struct note *notes, size_t n)
 
 bool note_decides(const struct note *n)
 {
-    static const char *const tidying[] = {"cse", "licm", "sink", "dce", "fold", "registers"};
-    for (size_t i = 0; i < sizeof tidying / sizeof *tidying; i++)
-        if (strcmp(n->pass, tidying[i]) == 0)
-            return false;
-    return true;
+    return n->grade >= 0 && strcmp(n->pass, "registers") != 0;
 }
 
 /* -- lines -- */
@@ -344,15 +319,12 @@ bool build_make(struct build *b, const struct given *g, neso_context *ctx, neso_
         o.print_changed = 1;
         l.nbefore = b->nstages;
         o.write = listen;
+        o.note = listen_to_note;
         o.user = &l;
         status = neso_kernel_compile(module, kernel, &o, &b->kernel_object);
     }
-    if (report(g, ctx, status)) {
-        buffer_free(&l.notes);
+    if (report(g, ctx, status))
         return false;
-    }
-    notes_read(&b->notes, &b->nnotes, l.notes.s);
-    buffer_free(&l.notes);
     take_params(b);
     b->options = *options;
     b->kernel = neso_kernel_name(b->kernel_object);

@@ -163,11 +163,10 @@ struct notes {
     size_t n;
 };
 
-static void take_note(void *user, const char *pass, const char *text, size_t length)
+static void take_note(void *user, const neso_note *note)
 {
-    size_t n = strlen(pass);
-    if (length > n && text[n] == ':' && memcmp(text, pass, n) == 0)
-        put_bytes(user, text, length);
+    struct notes *found = user;
+    notes_add(&found->at, &found->n, note);
 }
 
 struct trial {
@@ -180,50 +179,26 @@ struct trial {
 static struct notes try_entries(const struct trial *t)
 {
     struct notes found = {0};
-    struct buffer signature = {0}, text = {0};
+    struct buffer signature = {0};
     neso_kernel *kernel;
     neso_compile_options o = t->build->options;
     put_signature(&t->entries, &signature);
     o.signature = signature.s;
     o.until = NESO_TEXT_OPT;
     o.explain = "legalize_dot,raise_tma_load,raise_tma_store,pipeline_loops,warp_specialize,vectorize";
-    o.write = take_note;
-    o.user = &text;
+    o.note = take_note;
+    o.user = &found;
     if (neso_kernel_compile(t->module, t->build->kernel, &o, &kernel) == NESO_OK) {
-        notes_read(&found.at, &found.n, text.s);
         neso_kernel_release(kernel);
+    } else {
+        notes_free(found.at, found.n);
+        found = (struct notes){0};
     }
     buffer_free(&signature);
-    buffer_free(&text);
     return found;
 }
 
 /* -- better and worse -- */
-
-/* How good is a decision? 0: it is no choice between ways. What says more comes in front of what says
- * less. */
-static int grade(const struct note *x)
-{
-    static const struct {
-        const char *pass, *words;
-        int grade;
-    } ways[] = {
-        {"raise_tma_load", "a copy by a tensor map", 2},
-        {"raise_tma_load", "stays a load", 1},
-        {"raise_tma_store", "a copy by a tensor map", 2},
-        {"raise_tma_store", "stays a store", 1},
-        {"legalize_dot", "not wgmma", 1},
-        {"legalize_dot", "by wgmma", 2},
-        {"pipeline_loops", "is loaded by threads", 1},
-        {"pipeline_loops", " stages", 2},
-    };
-    if (strcmp(x->pass, "vectorize") == 0)
-        return 4 * atoi(x->text) + (strstr(x->text, "one by one") ? 0 : 1);
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (strcmp(x->pass, ways[i].pass) == 0 && strstr(x->text, ways[i].words))
-            return ways[i].grade;
-    return 0;
-}
 
 static bool same_place(const struct note *x, const struct note *y)
 {
@@ -234,7 +209,7 @@ static bool same_place(const struct note *x, const struct note *y)
 static const struct note *same_question(const struct notes *n, const struct note *x)
 {
     for (size_t i = 0; i < n->n; i++)
-        if (strcmp(n->at[i].pass, x->pass) == 0 && same_place(&n->at[i], x) && grade(&n->at[i]))
+        if (strcmp(n->at[i].pass, x->pass) == 0 && same_place(&n->at[i], x) && n->at[i].grade > 0)
             return &n->at[i];
     return NULL;
 }
@@ -242,7 +217,7 @@ static const struct note *same_question(const struct notes *n, const struct note
 static int grade_at(const struct notes *n, const struct note *x)
 {
     const struct note *y = same_question(n, x);
-    return y ? grade(y) : 0;
+    return y ? y->grade : 0;
 }
 
 /* Is some decision of the build better in y than in x, and none worse? */
@@ -252,7 +227,7 @@ static bool is_better(const struct build *b, const struct notes *x, const struct
     for (size_t i = 0; i < b->nnotes; i++) {
         const struct note *q = &b->notes[i];
         int before = grade_at(x, q), after = grade_at(y, q);
-        if (!grade(q) || (!after && strcmp(q->pass, "raise_tma_load") != 0))
+        if (q->grade <= 0 || (!after && strcmp(q->pass, "raise_tma_load") != 0))
             continue;
         if (after < before)
             return false;
@@ -295,7 +270,7 @@ static void ask_without(struct trial *t, struct build *b, const struct notes *be
     for (size_t i = 0; i < b->nnotes; i++) {
         const struct note *q = &b->notes[i];
         int best_grade = grade_at(best, q);
-        if (grade(q) && best_grade > grade(q) && grade_at(&without, q) < best_grade)
+        if (q->grade > 0 && best_grade > q->grade && grade_at(&without, q) < best_grade)
             put_format(&needs[i], "%s%s:%s", needs[i].n ? ", " : "", x->param,
                        promised == PROMISE_1 ? "1" : "16");
     }

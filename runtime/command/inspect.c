@@ -49,14 +49,10 @@ static void put_note(struct buffer *out, const struct note *x, const char *margi
 
 static int line_pressure(const struct build *b, int line)
 {
-    char start[40];
-    int n = 0;
-    snprintf(start, sizeof start, "line %d: ", line);
     for (size_t i = 0; i < b->nnotes; i++)
-        if (strcmp(b->notes[i].pass, "registers") == 0 &&
-            strncmp(b->notes[i].text, start, strlen(start)) == 0)
-            n = atoi(b->notes[i].text + strlen(start));
-    return n;
+        if (strcmp(b->notes[i].pass, "registers") == 0 && b->notes[i].at.line == line)
+            return b->notes[i].number;
+    return 0;
 }
 
 /* How many instructions of PTX come from each line; `lines` of them. */

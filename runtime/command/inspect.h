@@ -49,6 +49,7 @@ struct stage {
 struct note {
     char pass[32];
     struct place at;
+    int grade, number; /* as neso_note has them */
     char *text;
     char *better, *needs; /* what it would say if the signature promised what `needs` lists; NULL: nothing better is known */
 };
@@ -84,10 +85,10 @@ bool build_make(struct build *b, const struct given *g, neso_context *ctx, neso_
 void build_free(struct build *b);
 struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n);
 const struct stage *build_stage(const struct build *b, const char *kind);
-/* Is it one that decides, rather than one that only tidies? */
+/* Is it a pass's that decides, rather than one that only tidies? */
 bool note_decides(const struct note *n);
-/* Reads the notes of a text, as --explain has them. */
-void notes_read(struct note **notes, size_t *n, const char *text);
+/* Adds one. */
+void notes_add(struct note **notes, size_t *n, const neso_note *note);
 void notes_free(struct note *notes, size_t n);
 /* Where each line of a stage comes from; as many as there are lines. */
 struct place *stage_places(const struct build *b, const struct stage *s, size_t *nlines);

@@ -94,6 +94,64 @@ TEST(explanations_name_pass_and_reason)
     world_free(&w);
 }
 
+static void count_notes(void *ctx, const struct explanation *x)
+{
+    int *n = ctx;
+    n[x->what]++;
+    CHECK(x->what != DECISION_vectors_with_tail || (x->numbers[0] == 4 && x->at));
+}
+
+TEST(explanations_are_records)
+{
+    struct world w;
+    int n[DECISION_count] = {0};
+    struct opt_options o = {.explain = "cse,vectorize", .note = count_notes, .write_ctx = n};
+    world_init(&w);
+    CHECK(world_parse(&w, source));
+    WORLD_CATCH(&w, { opt_run(w.m.funcs.at[0], &o); });
+    CHECK(n[DECISION_replaced] > 0);
+    CHECK_INT(n[DECISION_vectors_with_tail], 2);
+    CHECK_INT(n[DECISION_placed], 0);
+    world_free(&w);
+}
+
+static int verbs(const char *text, char verb)
+{
+    int n = 0;
+    for (const char *s = text; (s = strchr(s, '%')) != NULL; s += 2)
+        n += s[1] == verb;
+    return n;
+}
+
+/* Each decision is of a pass, and has no more verbs than a record has operands. */
+TEST(decisions_fit_their_records)
+{
+    const struct explanation *x = NULL;
+    for (int i = 0; i < DECISION_count; i++) {
+        const struct decision_info *d = &decision_info[i];
+        bool is_known = strcmp(d->pass, "stepdown") == 0;
+        for (int k = 0; k < npasses; k++)
+            is_known |= strcmp(d->pass, pass_info[k].name) == 0;
+        CHECK(is_known);
+        CHECK(verbs(d->text, 'v') <= (int)(sizeof x->values / sizeof x->values[0]));
+        CHECK(verbs(d->text, 'd') <= (int)(sizeof x->numbers / sizeof x->numbers[0]));
+        CHECK(verbs(d->text, 's') <= (int)(sizeof x->words / sizeof x->words[0]));
+    }
+}
+
+/* Wider vectors are better, and of two as wide the one without a tail. */
+TEST(grades_rank_decisions)
+{
+    struct explanation one = {.what = DECISION_scalars, .numbers = {1}},
+                       tail = {.what = DECISION_vectors_with_tail, .numbers = {4}},
+                       four = {.what = DECISION_vectors, .numbers = {4}}, tidy = {.what = DECISION_replaced},
+                       map = {.what = DECISION_load_by_map}, load = {.what = DECISION_stays_a_load};
+    CHECK(explanation_grade(&one) < explanation_grade(&tail));
+    CHECK(explanation_grade(&tail) < explanation_grade(&four));
+    CHECK(explanation_grade(&load) < explanation_grade(&map));
+    CHECK_INT(explanation_grade(&tidy), TIDIES);
+}
+
 TEST(wrong_names_and_degrees_are_errors)
 {
     struct world w;
