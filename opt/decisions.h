@@ -28,6 +28,9 @@ DECISION(raise_tma_store, store_by_map, 2, "a copy by a tensor map")
 DECISION(raise_tma_store, stays_a_store, 1, "stays a store: %s")
 DECISION(dedup_loads, neighbours_share, 0, "%v: %d neighbours along dimension %d are loaded once")
 DECISION(modulo_contiguity, contiguous, 0, "%v stays side by side where it wraps")
+DECISION(invariant_loads, not_ahead, 0, "%v is not loaded ahead: the loop may write there")
+DECISION(invariant_loads, never_written, 0,
+         "no store of the loop writes what %v reads; the launch compares addresses")
 DECISION(persistent_grid, many_programs, 0, "a CTA runs one program after the other")
 DECISION(persistent_grid, uneven_programs, 0, "a CTA a program: their loops are not equally long")
 DECISION(persistent_grid, longest_first, 0,

@@ -255,6 +255,21 @@ static void plan_constants(const struct neso_kernel *k, struct text *out)
     text_str(out, "},\n");
 }
 
+static void plan_variants(const struct neso_kernel *k, struct text *out)
+{
+    const struct launch_traits t = plan_traits(&k->info);
+    for (enum variant v = 0; v < VARIANT_count; v++) {
+        const struct variant_info *x = &variant_info[v];
+        const bool is_last = v == variant_fallback(&t);
+        if (!x->exists(&t) || (is_last && !has_plan(k)))
+            continue;
+        text_printf(out, ",\n    {%s\"without\": \"%s\"", is_last ? "\"guards\": [], " : "", x->without);
+        if (*x->where)
+            text_printf(out, ", \"where\": \"%s\"", x->where);
+        text_str(out, "}");
+    }
+}
+
 /* What the signature promises is checked at every launch. `pairs`: CTAs go in pairs where axis 0 of the
  * grid, or with "grid": "persistent" (in `ctas_per_sm` CTAs an SM) the number of programs, is a
  * multiple of it. Where a guard fails, or a tensor map cannot be made, the kernel is compiled again
@@ -272,15 +287,9 @@ static void make_plan(struct neso_kernel *k, const struct func *f, struct text *
         "\"threads\": %d, ",
         k->info.persistent ? "persistent" : "logical", k->info.persistent, k->info.pair_multiple,
         k->info.packs, f->num_warps, k->info.num_threads);
-    text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}%s%s",
-                k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10,
-                k->info.persistent || k->info.pair_multiple
-                    ? ",\n    {\"without\": \"persistent_grid,cluster_multicast\", \"where\": \"programs <= "
-                      "multiprocessors\"}"
-                    : "",
-                k->info.puts ? ",\n    {\"without\": \"raise_tma_store\"}" : "");
-    if (has_plan(k))
-        text_printf(out, ",\n    {\"guards\": [], \"without\": \"%s\"}", passes_that_ask(&k->info));
+    text_printf(out, "\"shared_bytes\": %d, \"live_registers\": %d, \"ptx_version\": \"%d.%d\"}",
+                k->info.shared_bytes, k->info.live_regs, k->info.ptx_version / 10, k->info.ptx_version % 10);
+    plan_variants(k, out);
     text_str(out, "\n  ]\n}\n");
 }
 

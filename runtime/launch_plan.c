@@ -37,7 +37,7 @@ struct map_cache {
 
 /* The kernel, compiled without some passes. */
 struct general {
-    const char *skip;
+    enum variant which;
     struct memory mem;
     struct arena arena, scratch;
     struct diag diag;
@@ -53,7 +53,7 @@ struct general {
 };
 
 /* One of the kernels that a launch may take. */
-struct variant {
+struct candidate {
     const struct ptx_info *info;
     struct map_cache *_Atomic *maps;
     void *loaded;
@@ -66,20 +66,13 @@ bool has_plan(const struct neso_kernel *k)
 
 /* -- the kernel without maps -- */
 
-struct causes {
-    int ndots, nloops;
-};
-
-static void find_cause(struct op *o, void *ctx)
+struct launch_traits plan_traits(const struct ptx_info *info)
 {
-    struct causes *c = ctx;
-    c->ndots += o->code == OP_dot;
-    c->nloops += o->code == OP_for;
-}
-
-const char *passes_that_ask(const struct ptx_info *info)
-{
-    return info->nmaps ? "raise_tma_load,raise_tma_store,invariant_loads" : "single_trip_loops,invariant_loads";
+    return (struct launch_traits){.is_persistent = info->persistent != 0,
+                                  .goes_in_pairs = info->pair_multiple != 0,
+                                  .has_maps = info->nmaps > 0,
+                                  .stores_by_maps = info->puts,
+                                  .has_guards = info->nguards > 0};
 }
 
 void plan_keep(struct neso_kernel *k, const struct func *f)
@@ -87,12 +80,8 @@ void plan_keep(struct neso_kernel *k, const struct func *f)
     const struct diag *d = &k->module->diag;
     const struct target *target = f->target ? f->target : k->spec.target;
     struct general_source *source = &k->general_source;
-    struct causes c = {0};
     struct text t;
-    if (!k->device || !target || f->degree != DEGREE_traced)
-        return;
-    block_walk(f->body, find_cause, &c);
-    if (c.ndots ? !target_has(target, HAS_cp_async) : c.nloops < 2)
+    if (!k->device || !target || f->degree != DEGREE_traced || !variants_are_possible(f, target))
         return;
     text_init(&t, &k->arena);
     func_print(f, &t);
@@ -139,7 +128,7 @@ static void compile(struct neso_kernel *k, struct general *g)
     const struct general_source *from = &k->general_source;
     struct text skip;
     text_init(&skip, &g->arena);
-    text_printf(&skip, "%s,%s", g->skip, k->options.skip ? k->options.skip : "");
+    text_printf(&skip, "%s,%s", variant_info[g->which].without, k->options.skip ? k->options.skip : "");
     const struct opt_options options = {.skip = skip.s};
     const struct codegen_options how = {.verbose = k->options.verbose_ptx, .debug_loc = true};
     diag_init(&g->diag, &g->arena);
@@ -169,7 +158,7 @@ static bool is_too_large(const struct diag *d)
 static bool load_general(struct neso_kernel *k, struct general *g, struct fault *f)
 {
     char id[256], limit[32];
-    snprintf(id, sizeof id, "%s-without-%s", neso_kernel_id(k), g->skip);
+    snprintf(id, sizeof id, "%s-without-%s", neso_kernel_id(k), variant_info[g->which].without);
     struct image image = {
         .name = k->name, .id = id, .ptx = g->ptx.s, .ptx_bytes = g->ptx.len, .info = &g->info};
     if (g->diag.exhausted) {
@@ -184,7 +173,7 @@ static bool load_general(struct neso_kernel *k, struct general *g, struct fault 
     return k->device->class->load(k->device, &image, &g->loaded, f);
 }
 
-static struct general *make_general(struct neso_kernel *k, const char *skip, const struct launch *l,
+static struct general *make_general(struct neso_kernel *k, enum variant which, const struct launch *l,
                                     struct fault *f)
 {
     const struct memory *mem = &k->module->context->mem;
@@ -194,7 +183,7 @@ static struct general *make_general(struct neso_kernel *k, const char *skip, con
         return NULL;
     }
     memset(g, 0, sizeof *g);
-    g->skip = skip;
+    g->which = which;
     g->budget = l->budget;
     g->mem = *mem;
     arena_init(&g->arena, &g->mem, k->module->context->memory_limit, full, g);
@@ -214,13 +203,14 @@ static struct general *make_general(struct neso_kernel *k, const char *skip, con
 }
 
 /* Made by the first who needs it; NULL: it cannot be loaded. */
-static struct general *general_of(struct neso_kernel *k, struct general *_Atomic *at, const char *skip,
-                                  const struct launch *l, struct fault *f)
+static struct general *general_of(struct neso_kernel *k, enum variant which, const struct launch *l,
+                                  struct fault *f)
 {
+    struct general *_Atomic *at = &k->variants[which];
     struct general *g = *at;
     if (!g) {
         pthread_mutex_lock(&k->lock);
-        g = *at ? *at : make_general(k, skip, l, f);
+        g = *at ? *at : make_general(k, which, l, f);
         *at = g;
         pthread_mutex_unlock(&k->lock);
     }
@@ -233,7 +223,8 @@ static struct general *general_of(struct neso_kernel *k, struct general *_Atomic
 
 static bool launch_general(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
-    struct general *g = general_of(k, &k->general, passes_that_ask(&k->info), l, f);
+    const struct launch_traits t = plan_traits(&k->info);
+    struct general *g = general_of(k, variant_fallback(&t), l, f);
     return g && launch_packed(k, &g->info, g->loaded, l, f);
 }
 
@@ -264,7 +255,7 @@ static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const 
     return true;
 }
 
-static struct map_cache *cache_of(struct neso_kernel *k, const struct variant *v, int nvalues)
+static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate *v, int nvalues)
 {
     struct memory *mem = &k->module->context->mem;
     int slot_words = 2 + nvalues + v->info->nmaps * (MAP_BYTES / 8); /* a count; is the plan fulfilled? */
@@ -327,7 +318,8 @@ static uint64_t hash(const uint64_t *values, int n)
 
 /* As make_maps, for which a launch before may have done the work. A launch has two slots; the one less
  * often written is written. */
-static bool find_maps(struct neso_kernel *k, const struct variant *v, const struct launch *l, map_words *maps)
+static bool find_maps(struct neso_kernel *k, const struct candidate *v, const struct launch *l,
+                      map_words *maps)
 {
     uint64_t values[VALUES_MOST], fulfilled;
     int n = l->nargs + 3;
@@ -369,29 +361,30 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
 
 /* Where every program has an SM for itself, a kernel whose CTAs could run several, or go in pairs,
  * starts faster without. */
-static struct variant choose_variant(struct neso_kernel *k, const struct launch *l)
+static struct candidate choose_variant(struct neso_kernel *k, const struct launch *l)
 {
     struct fault ignored;
+    const struct launch_traits t = plan_traits(&k->info);
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    bool is_single = (k->info.persistent || k->info.pair_multiple) && k->general_source.ir &&
+    bool is_single = variant_info[VARIANT_one_program_each].exists(&t) && k->general_source.ir &&
                      total <= (uint64_t)k->device->multiprocessors;
-    struct general *g =
-        is_single ? general_of(k, &k->single, "persistent_grid,cluster_multicast", l, &ignored) : NULL;
-    return g ? (struct variant){&g->info, &g->maps, g->loaded} : (struct variant){&k->info, &k->maps, NULL};
+    struct general *g = is_single ? general_of(k, VARIANT_one_program_each, l, &ignored) : NULL;
+    return g ? (struct candidate){&g->info, &g->maps, g->loaded}
+             : (struct candidate){&k->info, &k->maps, NULL};
 }
 
-static bool fulfils(struct neso_kernel *k, const struct variant *v, const struct launch *l, map_words *maps)
+static bool fulfils(struct neso_kernel *k, const struct candidate *v, const struct launch *l, map_words *maps)
 {
     return v->info->nmaps <= MAPS_MOST && find_maps(k, v, l, maps);
 }
 
 /* Stores ask for more than loads do: without them there may be maps. */
-static bool take_loading(struct neso_kernel *k, struct variant *v, const struct launch *l)
+static bool take_loading(struct neso_kernel *k, struct candidate *v, const struct launch *l)
 {
     struct fault ignored;
-    struct general *g = general_of(k, &k->loading, "raise_tma_store", l, &ignored);
+    struct general *g = general_of(k, VARIANT_loads_by_maps_only, l, &ignored);
     if (g)
-        *v = (struct variant){&g->info, &g->maps, g->loaded};
+        *v = (struct candidate){&g->info, &g->maps, g->loaded};
     return g != NULL;
 }
 
@@ -405,7 +398,7 @@ bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
         return fault_set(f, NESO_NO_DEVICE, ERR_device_none, "launch kernels on");
     if (l->nargs > PLAN_ARGS_MOST)
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", l->nargs);
-    struct variant v = choose_variant(k, l);
+    struct candidate v = choose_variant(k, l);
     if (!fulfils(k, &v, l, maps) && !(v.info->puts && take_loading(k, &v, l) && fulfils(k, &v, l, maps)))
         return launch_general(k, l, f);
     if (!v.loaded && !kernel_load(k, f))
@@ -424,12 +417,9 @@ bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
 void plan_release(struct neso_kernel *k)
 {
     struct memory *mem = &k->module->context->mem;
-    if (k->general)
-        general_free(k, k->general);
-    if (k->loading)
-        general_free(k, k->loading);
-    if (k->single)
-        general_free(k, k->single);
+    for (int i = 0; i < VARIANT_count; i++)
+        if (k->variants[i])
+            general_free(k, k->variants[i]);
     struct map_cache *c = k->maps;
     if (c)
         mem->free(mem->ctx, c, c->bytes);

@@ -12,6 +12,7 @@
 
 #include "codegen/codegen.h"
 #include "frontend/frontend.h"
+#include "opt/variants.h"
 #include "runtime/budget.h"
 #include "runtime/cache.h"
 #include "runtime/devices/interpreter/debugger.h"
@@ -92,9 +93,7 @@ struct neso_kernel {
         int nfiles;
     } general_source;
     struct map_cache *_Atomic maps;   /* NULL: it has none; made when it is first launched */
-    struct general *_Atomic general;  /* the kernel without maps and guards; NULL: nobody needed it yet */
-    struct general *_Atomic loading;  /* the kernel whose maps are only for loads, likewise */
-    struct general *_Atomic single;   /* the kernel whose CTAs run one program each, likewise */
+    struct general *_Atomic variants[VARIANT_count]; /* NULL: nobody needed it yet */
 };
 
 /* -- api.c -- */
@@ -173,8 +172,8 @@ bool has_plan(const struct neso_kernel *k);
  * may come to have some. */
 void plan_keep(struct neso_kernel *k, const struct func *f);
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
-/* Which passes, left out, leave a kernel that asks nothing of its launch. */
-const char *passes_that_ask(const struct ptx_info *info);
+/* What decides which variants a kernel has (opt/variants.h). */
+struct launch_traits plan_traits(const struct ptx_info *info);
 void plan_release(struct neso_kernel *k);
 /* For the launch plan's text. */
 void plan_print(const struct neso_kernel *k, struct text *out);

@@ -38,13 +38,12 @@ static void mark(struct affine_table *t, struct op *loop)
         if (o->code != OP_load || op_int(o, ATTR_volatile))
             continue;
         if (may_be_written_in_loop(t, o, &g)) {
-            opt_explain(t->f, o, "%%%s is not loaded ahead: the loop may write there", op_result(o)->name);
+            opt_explain(t->f, (struct explanation){DECISION_not_ahead, .at = o, .values = {op_result(o)}});
             continue;
         }
         op_set_int(o, ATTR_invariant, 1);
         guards_add(t->f, &g);
-        opt_explain(t->f, o, "no store of the loop writes what %%%s reads; the launch compares addresses",
-                    op_result(o)->name);
+        opt_explain(t->f, (struct explanation){DECISION_never_written, .at = o, .values = {op_result(o)}});
     }
 }
 

@@ -2,6 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "opt/passes.h"
+#include "opt/variants.h"
 #include "tests/unit/world.h"
 
 static const char source[] =
@@ -209,6 +210,25 @@ TEST(claims_are_looked_for_in_the_ops)
     WORLD_CATCH(&w, { contract_verify(f, P(one_program)); });
     CHECK(reports(&w, ERR_internal));
     world_free(&w);
+}
+
+/* Each names passes that may be left out together. */
+TEST(variants_compile)
+{
+    struct world w;
+    for (int i = 0; i < VARIANT_count; i++) {
+        run(&w, (struct opt_options){.skip = variant_info[i].without, .makes_code = true});
+        CHECK_INT(w.diag.nerrors, 0);
+        CHECK_INT(w.m.funcs.at[0]->degree, DEGREE_scheduled);
+        world_free(&w);
+    }
+    const struct launch_traits none = {0}, loops = {.has_guards = true},
+                               maps = {.has_maps = true, .has_guards = true, .stores_by_maps = true};
+    for (int i = 0; i < VARIANT_count; i++)
+        CHECK(!variant_info[i].exists(&none));
+    CHECK_INT(variant_fallback(&loops), VARIANT_fallback_of_loops);
+    CHECK_INT(variant_fallback(&maps), VARIANT_fallback);
+    CHECK(variant_info[VARIANT_loads_by_maps_only].exists(&maps));
 }
 
 TEST(scratch_is_given_back)

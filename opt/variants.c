@@ -1,0 +1,43 @@
+/* variants.c: which variants has a kernel, and what does each leave out? The table is in variants.h. */
+#include "opt/variants.h"
+
+#include "ir/target/target.h"
+
+#define VARIANT(name, exists, without, where, meaning)                                                       \
+    static bool exists_##name(const struct launch_traits *t)                                                 \
+    {                                                                                                        \
+        return exists;                                                                                       \
+    }
+#include "opt/variants.h"
+#undef VARIANT
+
+const struct variant_info variant_info[VARIANT_count] = {
+#define VARIANT(name, exists, without, where, meaning) {#name, without, where, exists_##name},
+#include "opt/variants.h"
+#undef VARIANT
+};
+
+enum variant variant_fallback(const struct launch_traits *t)
+{
+    return t->has_maps ? VARIANT_fallback : VARIANT_fallback_of_loops;
+}
+
+struct causes {
+    int ndots, nloops;
+};
+
+static void find_cause(struct op *o, void *ctx)
+{
+    struct causes *c = ctx;
+    c->ndots += o->code == OP_dot;
+    c->nloops += o->code == OP_for;
+}
+
+/* Maps and guards are for what dots read and give; guards, also for several loops over one row. */
+bool variants_are_possible(const struct func *f, const struct target *target)
+{
+    enum { LOOPS_OVER_A_ROW = 2 };
+    struct causes c = {0};
+    block_walk(f->body, find_cause, &c);
+    return c.ndots ? target_has(target, HAS_cp_async) : c.nloops >= LOOPS_OVER_A_ROW;
+}
