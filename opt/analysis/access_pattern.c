@@ -9,6 +9,7 @@
  * divided by the strides of the other dimensions; what no stride divides (a batch: pid times its own stride)
  * becomes a dimension more. */
 #include "opt/analysis/affine.h"
+#include "opt/analysis/value_range.h"
 
 #include <string.h>
 
@@ -25,27 +26,31 @@ static bool is_nonnegative_opnd(struct affine_table *t, const struct op *o, int 
     return x && poly_is_nonnegative(t, &x->p, a);
 }
 
+/* Must operand i be at least 0 for o to be? Then the launch may be asked whether it is. */
+static bool may_guard(const struct op *o, int i)
+{
+    switch (o->code) {
+    case OP_divs:
+    case OP_rems: return i == 0;
+    case OP_mul:
+    case OP_mins: return true;
+    case OP_select: return i > 0;
+    default: return false;
+    }
+}
+
 static bool is_nonnegative_value(struct affine_table *t, const struct value *v, struct access *a)
 {
+    enum { OPNDS_MOST = 3 };
     const struct op *o = v->def;
     if (!o || t->depth > t->f->module->params->access_pattern_depth)
         return false;
+    bool x[OPNDS_MOST] = {false};
     t->depth++;
-    bool yes = false;
-    switch (o->code) {
-    case OP_program_id:
-    case OP_num_programs: yes = true; break;
-    case OP_divs:
-    case OP_rems: yes = is_nonnegative_opnd(t, o, 0, a); break;
-    case OP_mul:
-    case OP_mins: yes = is_nonnegative_opnd(t, o, 0, a) && is_nonnegative_opnd(t, o, 1, a); break;
-    case OP_maxs:
-    case OP_and: yes = is_nonnegative_opnd(t, o, 0, NULL) || is_nonnegative_opnd(t, o, 1, NULL); break;
-    case OP_select: yes = is_nonnegative_opnd(t, o, 1, a) && is_nonnegative_opnd(t, o, 2, a); break;
-    default: break;
-    }
+    for (int i = 0; i < o->nopnds && o->nopnds <= OPNDS_MOST && op_has(o, ELEMENTWISE); i++)
+        x[i] = is_nonnegative_opnd(t, o, i, may_guard(o, i) ? a : NULL);
     t->depth--;
-    return yes;
+    return op_is_nonnegative(o, x, true);
 }
 
 static bool is_nonnegative_atom(struct affine_table *t, int atom, struct access *by)

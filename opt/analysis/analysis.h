@@ -43,6 +43,9 @@ enum {
     DEPENDS_ON_other_axes = 2,
     DEPENDS_ON_more = 4 /* memory, what a loop carries; or there is too much to look at */
 };
-int value_depends_on(const struct value *v);
+/* through_loops: what a loop carries is followed, rather than DEPENDS_ON_more. Passes that compute the scalar anew for another
+ * program (l2_prefetch) cannot do that with a loop, and those that ask how long a loop is (persistent_grid) take a bound that
+ * another loop computes for one that differs; cluster_multicast, whose loops are there anyway, asks through them. */
+int value_depends_on(const struct value *v, bool through_loops);
 
 #endif

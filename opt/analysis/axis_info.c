@@ -331,31 +331,6 @@ static void elementwise_dim(struct axis *r, const struct op *o, const struct vie
     }
 }
 
-static bool is_nonnegative(const struct op *o, const struct view *x)
-{
-    bool first = x[0].a->nonnegative;
-    int64_t y;
-    switch (o->code) {
-    case OP_zext: return true;
-    case OP_sext:
-    case OP_rems:
-    case OP_remu:
-    case OP_shrs:
-    case OP_shru:
-    case OP_divu: return first && (o->code != OP_divu || (value_const_int(x[1].value, &y) && y > 0));
-    case OP_divs: return first && value_const_int(x[1].value, &y) && y > 0;
-    case OP_and: return first || x[1].a->nonnegative;
-    case OP_maxs: return first || x[1].a->nonnegative;
-    case OP_or:
-    case OP_xor:
-    case OP_mins:
-    case OP_minu:
-    case OP_maxu: return first && x[1].a->nonnegative;
-    case OP_select: return x[1].a->nonnegative && x[2].a->nonnegative;
-    default: return false;
-    }
-}
-
 enum { ELEMENTWISE_MOST = 3 };
 
 static struct axis elementwise(const struct axis_table *t, const struct op *o)
@@ -372,7 +347,10 @@ static struct axis elementwise(const struct axis_table *t, const struct op *o)
         r.log_constant[d] = (uint8_t)equal;
         elementwise_dim(&r, o, x, d);
     }
-    r.nonnegative = type_is_int(type) && is_nonnegative(o, x);
+    bool are_nonnegative[ELEMENTWISE_MOST] = {false};
+    for (int i = 0; i < o->nopnds; i++)
+        are_nonnegative[i] = x[i].a->nonnegative;
+    r.nonnegative = type_is_int(type) && op_is_nonnegative(o, are_nonnegative, false);
     return r;
 }
 

@@ -129,3 +129,30 @@ struct bounds bounds_of(const struct value *v)
     int budget = value_params(v)->value_range_ops;
     return look(v, &budget);
 }
+
+bool op_is_nonnegative(const struct op *o, const bool *x, bool in_address)
+{
+    int64_t y;
+    switch (o->code) {
+    case OP_program_id:
+    case OP_num_programs:
+    case OP_zext: return true;
+    case OP_sext:
+    case OP_rems:
+    case OP_remu:
+    case OP_shrs:
+    case OP_shru: return x[0];
+    case OP_divs: return x[0] && (in_address || (value_const_int(op_opnd(o, 1), &y) && y > 0));
+    case OP_divu: return x[0] && value_const_int(op_opnd(o, 1), &y) && y > 0;
+    case OP_mul: return in_address && x[0] && x[1];
+    case OP_and:
+    case OP_maxs: return x[0] || x[1];
+    case OP_or:
+    case OP_xor:
+    case OP_mins:
+    case OP_minu:
+    case OP_maxu: return x[0] && x[1];
+    case OP_select: return x[1] && x[2];
+    default: return false;
+    }
+}

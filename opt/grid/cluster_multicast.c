@@ -30,6 +30,7 @@
  * Partners must go through the same rounds: bounds of loops must not depend on the program's number. Each touches
  * the other's barriers, so nobody leaves before the other has given back the last slots.
  */
+#include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
@@ -49,40 +50,6 @@ struct pairing {
     struct value *dealt; /* is the partner `stride` away? */
     VEC(struct op *) users;
 };
-
-/* -- what a value depends on -- */
-
-/* Does v depend on the program's number? Values of loops: if what they begin with, or become, does. */
-static bool uses_pid(struct map *seen, const struct value *v)
-{
-    if (map_get_ptr(seen, v))
-        return false; /* under way: whoever asks first finds out */
-    *map_at_ptr(seen, v) = (void *)1;
-    const struct op *o = v->def;
-    if (!o) {
-        const struct op *loop = v->block->parent;
-        if (!loop || loop->code != OP_for)
-            return loop != NULL && loop->code != OP_warps;
-        for (int i = 0; v->index == 0 && i < 3; i++)
-            if (uses_pid(seen, op_opnd(loop, i)))
-                return true;
-        return v->index > 0 && (uses_pid(seen, op_opnd(loop, 2 + v->index)) ||
-                                uses_pid(seen, op_opnd(block_terminator(loop->regions[0]), v->index - 1)));
-    }
-    if (o->code == OP_program_id || o->code == OP_cta_id || !op_has(o, PURE) || o->nregions)
-        return true;
-    for (int i = 0; i < o->nopnds; i++)
-        if (op_opnd(o, i) && uses_pid(seen, op_opnd(o, i)))
-            return true;
-    return false;
-}
-
-static bool depends(struct pairing *p, const struct value *v)
-{
-    struct map seen;
-    map_init(&seen, p->arena);
-    return uses_pid(&seen, v);
-}
 
 static struct op *outermost_loop(const struct op *o)
 {
@@ -183,7 +150,7 @@ static void find_copies(struct op *o, void *ctx)
         return;
     p->round_bytes += buffer_bytes(op_opnd(o, 0)->type);
     for (int k = 2; k < o->nopnds; k++)
-        if (depends(p, op_opnd(o, k)) && !value_is_outside(op_opnd(o, k), loop))
+        if (value_depends_on(op_opnd(o, k), true) && !value_is_outside(op_opnd(o, k), loop))
             return;
     VEC_PUSH(p->arena, &p->copies, o);
 }
@@ -192,7 +159,8 @@ static void find_obstacle(struct op *o, void *ctx)
 {
     struct pairing *p = ctx;
     bool differs = o->code == OP_for && !is_over_programs(o) &&
-                   (depends(p, op_opnd(o, 0)) || depends(p, op_opnd(o, 1)) || depends(p, op_opnd(o, 2)));
+                   (value_depends_on(op_opnd(o, 0), true) || value_depends_on(op_opnd(o, 1), true) ||
+                    value_depends_on(op_opnd(o, 2), true));
     if (o->code == OP_return || o->code == OP_while || (differs && op_is_inside(o, p->roles)))
         p->stride = -1;
 }
@@ -317,7 +285,7 @@ static struct value *in_peer(struct pairing *p, struct builder *b, struct map *c
     void **at = map_get_ptr(copies, v);
     if (at && *at)
         return *at;
-    if (!depends(p, v) || o->code == OP_program_id)
+    if (!value_depends_on(v, true) || o->code == OP_program_id)
         return v;
     for (int i = 0; i < o->nopnds; i++)
         if (op_opnd(o, i))
@@ -333,7 +301,7 @@ static void share(struct pairing *p, struct op *copy)
     map_init(&copies, p->arena);
     *map_at_ptr(&copies, p->pid) = peer;
     for (int k = 2; k < copy->nopnds; k++)
-        if (depends(p, op_opnd(copy, k))) {
+        if (value_depends_on(op_opnd(copy, k), true)) {
             struct value *other = in_peer(p, &b, &copies, op_opnd(copy, k));
             same = build_binary(&b, OP_and, same, build_cmp(&b, PRED_eq, op_opnd(copy, k), other));
         }

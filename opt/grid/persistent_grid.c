@@ -42,7 +42,7 @@ static int growth_of(const struct value *v, int *looks)
 {
     int64_t c;
     const struct op *o = v->def;
-    if (!value_depends_on(v))
+    if (!value_depends_on(v, false))
         return 0;
     if (--*looks < 0 || !o)
         return GROWS | SHRINKS;
@@ -66,7 +66,7 @@ static void look_at_loop(struct look *l, const struct op *loop)
 {
     l->feeds = true;
     for (int i = 0; i < 3; i++)
-        l->uneven |= value_depends_on(op_opnd(loop, i)) != 0;
+        l->uneven |= value_depends_on(op_opnd(loop, i), false) != 0;
     int looks = op_params(loop)->persistent_grid_ops;
     l->grows |= growth_of(op_opnd(loop, 1), &looks) | turned(growth_of(op_opnd(loop, 0), &looks));
 }

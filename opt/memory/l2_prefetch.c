@@ -66,7 +66,7 @@ static bool row_of(const struct op *load, struct row *r)
     r->bound = bound ? op_opnd(bound, 0) : NULL;
     r->elems = fixed && most < r->elems ? most : r->elems;
     return op_int(load, ATTR_vec) * r->elem_bytes == VECTOR_BYTES &&
-           value_depends_on(r->start) == DEPENDS_ON_axis_0;
+           value_depends_on(r->start, false) == DEPENDS_ON_axis_0;
 }
 
 static bool counts_from_0(const struct value *v)
@@ -138,7 +138,7 @@ static struct value *programs_ahead(struct builder *b, const struct row *r, int6
 /* Are the rows of all programs as long? */
 static bool is_as_long(const struct row *r)
 {
-    return !r->bound || !value_depends_on(r->bound);
+    return !r->bound || !value_depends_on(r->bound, false);
 }
 
 /* If there is such a program. */
