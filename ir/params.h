@@ -18,6 +18,7 @@ PARAM(access_pattern_depth, 40, 1, 1000, "ops", "an address is taken apart along
 PARAM(axis_info_rounds, 8, 1, 100, "rounds", "a loop's divisibility is iterated so often before it is given up", "not measured")
 PARAM(value_range_ops, 64, 1, 1000, "ops", "definitions that one value range looks at", "not measured")
 PARAM(depends_ops, 64, 1, 1000, "ops", "definitions that one question for a dependence on the program looks at", "not measured")
+PARAM(dot_chain_ops, 256, 1, 10000, "ops", "definitions looked at for the dot that a tile follows from", "not measured")
 
 /* -- single_trip_loops -- */
 PARAM(single_trip_loops_ops, 200, 1, 10000, "ops", "definitions that one comparison of two values looks at", "not measured")
@@ -28,7 +29,6 @@ PARAM(single_trip_loops_read_percent, 75, 0, 100, "percent of a thread's registe
       "tiles that are read early, with those that stay, take at most so many", "not measured")
 
 /* -- legalize_dot -- */
-PARAM(legalize_dot_chain_ops, 256, 1, 10000, "ops", "definitions looked at for the dot that an operand comes from", "not measured")
 PARAM(legalize_dot_warps_most, 8, 1, 32, "warps", "a dot whose accumulator needs more registers doubles the warps up to here",
       "128 x 256 in 4 warps spilled, and ptxas serialized its wgmma (C7511)")
 PARAM(legalize_dot_chain_percent, 50, 1, 100, "percent of a thread's registers",
@@ -36,7 +36,6 @@ PARAM(legalize_dot_chain_percent, 50, 1, 100, "percent of a thread's registers",
       "attention D=64, 128 x 64: 335 us in 4 warps, 307 in 8")
 
 /* -- raise_tma_store -- */
-PARAM(raise_tma_store_depth, 16, 1, 1000, "ops", "a stored tile is followed so far to the dot that it comes from", "not measured")
 PARAM(raise_tma_store_staged_bytes, 32768, 1024, 262144, "bytes",
       "a larger tile is stored in parts, of which this holds two",
       "128 x 256 f32 took 128 KB and left room for 2 stages; in parts 64 KB, and 3 stages")

@@ -5,6 +5,7 @@
  *     axis_info.c         divisibility, contiguity and constancy of each value, per dimension
  *     value_range.c       between which numbers a value lies (value_range.h)
  *     depends.c           what a scalar depends on besides parameters and the size of the grid
+ *     slice.c             from which dot a tile follows
  *     alias.c             may two accesses touch the same memory? */
 #ifndef NESO_OPT_ANALYSIS_ANALYSIS_H
 #define NESO_OPT_ANALYSIS_ANALYSIS_H
@@ -36,6 +37,12 @@ int axis_mask(const struct axis_table *t, const struct op *access, int dim);
 /* -- alias.c -- */
 /* Does the program return behind what stands where o does, and never come to the load? */
 bool is_on_way_out(const struct op *o, const struct op *load);
+
+/* -- slice.c -- */
+/* The dot from which v follows by pure ops that stay near it; NULL: none. through_loops: also what a loop leaves; without it
+ * values of loops count as unrelated, since what one iteration leaves the next is no operand of the same dot. `accepts`, if
+ * not NULL, says which dots are meant; others end the search on their side. */
+const struct op *dot_behind(const struct value *v, bool through_loops, bool (*accepts)(const struct op *dot));
 
 /* -- depends.c: what a scalar depends on besides parameters and the grid's size -- */
 enum {

@@ -22,6 +22,7 @@
  * second without leaving its warp, and reductions along rows stay in a warp too.
  */
 #include "ir/target/wgmma.h"
+#include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
@@ -44,31 +45,11 @@ bool dot_is_wgmma(const struct op *dot)
 
 /* -- chains -- */
 
-/* As below, looking at no more than *left ops. */
-static const struct op *dot_near(const struct value *v, int *left)
-{
-    const struct op *o = v->def, *found = NULL;
-    if (!o || --*left < 0 || !type_is_tile(v->type) || o->nregions)
-        return NULL;
-    if (o->code == OP_dot || o->code == OP_dot_wait)
-        return o;
-    for (int i = 0; i < o->nopnds && !found && op_has(o, PURE); i++)
-        found = op_opnd(o, i) ? dot_near(op_opnd(o, i), left) : NULL;
-    return found;
-}
-
-/* The dot from which v follows by ops that stay near it; NULL: none. Loops' values count as unrelated. */
-static const struct op *dot_behind(const struct value *v)
-{
-    int left = value_params(v)->legalize_dot_chain_ops;
-    return dot_near(v, &left);
-}
-
 static void visit_chain(struct op *o, void *ctx)
 {
     bool *chained = ctx;
     if (o->code == OP_dot && !*chained)
-        *chained = dot_behind(op_opnd(o, 0)) || dot_behind(op_opnd(o, 1));
+        *chained = dot_behind(op_opnd(o, 0), false, NULL) || dot_behind(op_opnd(o, 1), false, NULL);
 }
 
 bool dots_are_chained(struct func *f)
@@ -130,7 +111,7 @@ const struct type *dot_operand_buffer(const struct op *o, int i, const struct la
     enum { EITHER_MAJOR_BYTES = 2 };
     struct value *v = op_opnd(o, i);
     struct module *m = o->block->func->module;
-    if (i == DOT_a && dot_behind(v) &&
+    if (i == DOT_a && dot_behind(v, false, NULL) &&
         layout_conversion(x, dot_operand_layout(o, i, NULL, true), op_params(o)) != CONVERSION_shared)
         return NULL;
     int bytes = type_elem_bytes(v->type);
@@ -209,7 +190,7 @@ static bool wants_warps(const struct op *dot)
     enum { WARP_ROWS = 16 };
     const struct func *f = dot->block->func;
     const int regs = acc_regs(dot);
-    const struct op *first = dot_behind(op_opnd(dot, DOT_a));
+    const struct op *first = dot_behind(op_opnd(dot, DOT_a), false, NULL);
     return regs > f->target->regs_thread ||
            (first && first->code == OP_dot && dot_is_wgmma(dot) && dot_is_wgmma(first) &&
             op_result(dot)->type->shape[0] >= 2 * f->num_warps * WARP_ROWS &&

@@ -12,6 +12,7 @@
  * So far only what comes of dots pays, which does not lie in registers as memory wants it.
  * Needs: traced ops. Leaves: the addresses' ops, for dce. */
 #include "opt/analysis/affine.h"
+#include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
@@ -87,21 +88,6 @@ static void visit_follower(struct op *o, void *ctx)
 }
 
 /* -- does it pay, and is it certain? -- */
-
-static bool comes_of_dot(const struct value *v, int depth)
-{
-    const struct op *o = v->def;
-    if (!o || depth == value_params(v)->raise_tma_store_depth)
-        return false;
-    if (o->code == OP_for)
-        return comes_of_dot(op_opnd(block_terminator(o->regions[0]), v->index), depth + 1);
-    if (o->code == OP_dot)
-        return dot_is_wgmma(o);
-    for (int i = 0; op_has(o, PURE) && !o->nregions && i < o->nopnds; i++)
-        if (op_opnd(o, i) && type_is_tile(op_opnd(o, i)->type) && comes_of_dot(op_opnd(o, i), depth + 1))
-            return true;
-    return false;
-}
 
 /* Does the row end at a multiple of 16 bytes? On an H200 a copy of elements of 32 bits with an odd
  * bound wrote one more. */
@@ -216,7 +202,7 @@ static const char *put(struct putting *x, struct op *o)
     struct access a;
     struct tensor_map m = {0};
     int dims[MAP_RANK_MAX];
-    if (!comes_of_dot(op_opnd(o, 1), 0))
+    if (!dot_behind(op_opnd(o, 1), true, dot_is_wgmma))
         return "it is no result of a warpgroup's dot";
     const char *why = access_of(x->t, o, &a);
     struct guards g = {0};

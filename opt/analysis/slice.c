@@ -1,0 +1,36 @@
+/* slice.c: from which dot does a tile follow? The backward slice of the tile over pure ops, the first operand first.
+ *
+ *     %d = dot ...
+ *     %x = trunc %d
+ *     %y = add %x, %bias           %y follows from %d
+ */
+#include "opt/analysis/analysis.h"
+
+struct slice {
+    bool through_loops;
+    bool (*accepts)(const struct op *dot);
+    int left; /* ops that are still looked at */
+};
+
+static const struct op *find(struct slice *s, const struct value *v)
+{
+    const struct op *o = v->def, *found = NULL;
+    if (!o || --s->left < 0 || !type_is_tile(v->type))
+        return NULL;
+    if (o->code == OP_for && s->through_loops)
+        return find(s, op_opnd(block_terminator(o->regions[0]), v->index));
+    if (o->nregions)
+        return NULL;
+    if (o->code == OP_dot || o->code == OP_dot_wait)
+        return !s->accepts || s->accepts(o) ? o : NULL;
+    for (int i = 0; i < o->nopnds && !found && op_has(o, PURE); i++)
+        found = op_opnd(o, i) ? find(s, op_opnd(o, i)) : NULL;
+    return found;
+}
+
+const struct op *dot_behind(const struct value *v, bool through_loops, bool (*accepts)(const struct op *dot))
+{
+    struct slice s = {
+        .through_loops = through_loops, .accepts = accepts, .left = value_params(v)->dot_chain_ops};
+    return find(&s, v);
+}
