@@ -28,8 +28,8 @@ DECISION(raise_tma_store, store_by_map, 2, "a copy by a tensor map")
 DECISION(raise_tma_store, stays_a_store, 1, "stays a store: %s")
 DECISION(dedup_loads, neighbours_share, 0, "%v: %d neighbours along dimension %d are loaded once")
 DECISION(modulo_contiguity, contiguous, 0, "%v stays side by side where it wraps")
-DECISION(invariant_loads, not_ahead, 0, "%v is not loaded ahead: the loop may write there")
-DECISION(invariant_loads, never_written, 0,
+DECISION(invariant_loads, may_be_written, 0, "%v is not loaded ahead: the loop may write there")
+DECISION(invariant_loads, marked_invariant, 0,
          "no store of the loop writes what %v reads; the launch compares addresses")
 DECISION(persistent_grid, many_programs, 0, "a CTA runs one program after the other")
 DECISION(persistent_grid, uneven_programs, 0, "a CTA a program: their loops are not equally long")
@@ -54,6 +54,7 @@ DECISION(pipeline_loops, too_few_bytes, 1,
          "%v is loaded by threads: %d bytes at once are too few to copy")
 DECISION(pipeline_loops, unknown_ahead, 1,
          "%v is loaded by threads: its addresses are not known ahead")
+DECISION(pipeline_loops, loaded_ahead, 0, "%v is loaded an iteration ahead")
 DECISION(overlap_epilogue, stored_under_dots, 0, "stored under the next program's dots, in %d pieces")
 DECISION(overlap_epilogue, stored_before_dots, 0,
          "stored before the next dots begin: a thread has too few registers to keep it")

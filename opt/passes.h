@@ -34,7 +34,8 @@ PASS(raise_tma_store, P(traced) | P(one_program) | P(legal_dots) | P(loads_raise
      P(canonical) | P(tidy) | P(tensor_stores_lowered), "make stores of dots' results copies by tensor maps")
 PASS(dedup_loads, P(traced), 0, P(canonical) | P(tidy), "load once what neighbours share")
 PASS(modulo_contiguity, P(traced), 0, 0, "say which indices stay side by side where they wrap")
-PASS(invariant_loads, P(traced), 0, 0, "mark loads of loops with dots that no store of the loop overwrites")
+PASS(invariant_loads, P(traced) | P(one_program) | P(loads_raised), 0, 0,
+     "mark loads of loops with dots that no store of the loop overwrites")
 PASS(persistent_grid, P(traced) | P(loads_raised), 0, P(one_program) | P(canonical) | P(tidy),
      "let a CTA run one program after the other")
 PASS(assign_layouts, P(traced) | P(legal_dots), P(laid_out), P(traced) | P(tidy) | P(unique),

@@ -47,6 +47,8 @@
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
+#include "opt/pipeline/pipeline.h"
+#include "opt/pipeline/rotate_loads.h"
 #include "opt/simplify/simplify.h"
 
 #include <stdlib.h>
@@ -76,6 +78,8 @@ struct pipeline {
     VEC(struct value *) ahead; /* these arguments, in order */
     bool writes;               /* the loop writes memory: only loads that invariant_loads marked are staged */
     bool fenced;               /* asynchronous units read the ring */
+    bool loads_ahead;          /* the slice has loads (rotate_loads.c), */
+    struct value *live;        /* which are done where the iteration that they serve exists */
     bool fed;       /* another warp feeds dots here, and one of them may be under way all the time */
     struct op *dot; /* that is done in steps; NULL: none */
     struct staged *operand[2]; /* of it, */
@@ -128,7 +132,7 @@ static bool goes_to_dots(const struct op *load, enum way way, const struct value
     }
     *target = buffer ? buffer : all_direct ? fragment : x;
     if (way == OTHERS)
-        return *target != NULL;
+        return *target != NULL && x->uses->user != load->block->last;
     return all_direct ? *target != NULL : ends_in_dots(x, load->block, way, 0);
 }
 
@@ -215,6 +219,13 @@ bool repeats_staged_vector(const struct op *o, const struct layout *l)
 
 /* -- what says where they read -- */
 
+/* Does a load serve the next iteration only (rotate_loads.c)? */
+static bool is_rotated(const struct pipeline *p, const struct op *o)
+{
+    const struct value *r = o->code == OP_load ? op_result(o) : NULL;
+    return r && r->uses && value_nuses(r) == 1 && r->uses->user == p->body->last;
+}
+
 /* Puts what v follows from, inside the loop, into the slice; false: it cannot be computed ahead. */
 static bool add_to_slice(struct pipeline *p, struct value *v)
 {
@@ -222,8 +233,9 @@ static bool add_to_slice(struct pipeline *p, struct value *v)
         return true;
     if (v->def) {
         struct op *o = v->def;
-        if (o->block != p->body || !op_has(o, PURE) || o->nregions)
+        if (o->block != p->body || !(op_has(o, PURE) || is_rotated(p, o)) || o->nregions)
             return false;
+        p->loads_ahead |= o->code == OP_load;
         void **at = map_at_ptr(&p->slice, o);
         if (*at)
             return true;
@@ -249,6 +261,7 @@ static void find_slice(struct pipeline *p)
     for (int i = 0; i < p->loads.n; i++) {
         struct op *load = p->loads.at[i].load;
         if (i == 0) {
+            p->loads_ahead = false;
             map_init(&p->slice, p->s->module->scratch);
             p->ahead.n = 0;
         }
@@ -378,7 +391,7 @@ static int64_t bytes_of(const struct op *o, void *ctx)
 }
 
 /* Is there shared memory for this ring too? Half of it, so that two CTAs fit on an SM; if they do
- * not anyway, or the ring is small, nearly all. */
+ * not anyway, another warp feeds dots here, or the ring is small, nearly all. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {
     const struct params *params = p->s->module->params;
@@ -390,7 +403,7 @@ static bool has_room(const struct pipeline *p, const struct staged *x)
         others += buffer_bytes(p->loads.at[i].ring_type);
     if (own <= params->pipeline_loops_small_bytes)
         return others + own <= all - params->warp_specialize_reserve_bytes;
-    return others + own <= (others > share ? all - reserve : share);
+    return others + own <= (others > share || p->fed ? all - reserve : share);
 }
 
 /* Is there something to pipeline, and can it be? */
@@ -401,6 +414,8 @@ static bool plan(struct pipeline *p)
         !value_const_int(op_opnd(p->loop, 2), &p->step) || p->step == 0 ||
         llabs(p->step) > INT32_MAX / p->nstages || !look_at_body(p))
         return false;
+    p->loop = rotate_loads(p->loop, p->step, p->writes);
+    p->body = p->loop->regions[0];
     for (enum way way = BY_CASTS; way < WAYS; way++)
         for (struct op *o = p->body->first; o; o = o->next) {
             struct staged x;
@@ -447,7 +462,11 @@ static struct value *compute(struct pipeline *p, struct builder *b, struct map *
         return value_mapped(map, v);
     for (int i = 0; i < v->def->nopnds; i++)
         compute(p, b, map, op_opnd(v->def, i));
-    op_clone(b, v->def, map);
+    struct op *o = op_clone(b, v->def, map);
+    if (o->code == OP_load) {
+        struct builder before = build_before(o);
+        op_set_opnd(o, 1, load_mask(&before, op_opnd(o, 1), p->live, op_opnd(o, 0)->type));
+    }
     return value_mapped(map, v);
 }
 
@@ -455,16 +474,13 @@ static struct value *compute(struct pipeline *p, struct builder *b, struct map *
 static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, struct value *live,
                        struct value *slot)
 {
-    struct module *m = p->s->module;
     struct loc loc = b->loc;
     for (int i = 0; i < p->loads.n; i++) {
         struct staged *x = &p->loads.at[i];
         b->loc = x->load->loc;
         struct value *ptr = compute(p, b, map, op_opnd(x->load, 0)),
                      *mask = compute(p, b, map, op_opnd(x->load, 1));
-        const struct type *bools = type_with_elem(m, ptr->type, type_scalar(m, DT_i1));
-        struct value *all = op_result(build_op(b, OP_splat, 1, &live, 1, &bools, 0));
-        mask = mask ? build_binary(b, OP_and, mask, all) : all;
+        mask = load_mask(b, mask, live, ptr->type);
         struct op *copy = build_op(b, OP_async_copy, 3,
                                    (struct value *[]){slot_of(b, x->ring, slot), ptr, mask}, 0, NULL, 0);
         op_set_int(copy, ATTR_vec, x->vec);
@@ -510,6 +526,7 @@ static void build_prologue(struct pipeline *p, struct value **now)
         start_map(p, &map, k, now);
         struct value *slot = number(&b, i32, i);
         copy_stage(p, &b, &map, exists(p, &b, lo, i, false), slot);
+        p->live = p->loads_ahead ? exists(p, &b, lo, i + 1, false) : NULL;
         advance(p, &b, &map, now);
     }
 }
@@ -530,6 +547,7 @@ static void copy_ahead(struct pipeline *p, struct builder *b, struct value *slot
     struct map map;
     start_map(p, &map, build_binary(b, OP_add, k, number(b, k->type, n * p->step)), now);
     copy_stage(p, b, &map, exists(p, b, k, n, true), freed);
+    p->live = p->loads_ahead ? exists(p, b, k, n + 1, true) : NULL;
     advance(p, b, &map, now);
 }
 
@@ -545,16 +563,32 @@ static void build_wait(struct pipeline *p, struct builder *b, int pending)
 
 /* -- loads and dots in one piece -- */
 
-/* Warpgroups' dots read the ring itself, if it lies as they want it. */
-static void share_ring(struct staged *x, struct value *slot)
+/* Warpgroups' dots read the ring itself, if it lies as they want it, perhaps transposed: v is the loaded tile, or a transposition
+ * of it whose dimension d is the tile's order[d]. */
+static void share_ring(struct staged *x, struct value *slot, struct value *v, const int *order)
 {
-    for (struct use *u = op_result(x->load)->uses, *next; u; u = next) {
+    for (struct use *u = v->uses, *next; u; u = next) {
         struct op *o = u->user;
         next = u->next;
-        if (o->code != OP_to_shared || !layout_equal(op_result(o)->type->layout, x->ring->type->layout))
+        if (o->code == OP_trans) {
+            int all[RANK_MAX] = {0};
+            for (int d = 0; d < v->type->rank; d++)
+                all[d] = order[op_attr(o, ATTR_order)->list[d]];
+            share_ring(x, slot, op_result(o), all);
+            if (!op_result(o)->uses)
+                op_erase(o);
+        }
+        struct layout l;
+        layout_trans(&l, x->ring->type->layout, order);
+        if (o->code != OP_to_shared || !layout_equal(op_result(o)->type->layout, &l))
             continue;
         struct builder b = build_before(o);
-        value_replace(op_result(o), slot_of(&b, x->ring, slot));
+        struct op *view = slot_of(&b, x->ring, slot)->def;
+        value_set_type(op_result(view), op_result(o)->type);
+        for (int d = 0; d < v->type->rank; d++)
+            if (order[d] != d)
+                op_set_list(view, ATTR_order, v->type->rank, order);
+        value_replace(op_result(o), op_result(view));
         op_erase(o);
     }
 }
@@ -562,8 +596,9 @@ static void share_ring(struct staged *x, struct value *slot)
 /* The loop's value x is read from the ring where it was converted. */
 static void read_ring(struct staged *x, struct value *slot)
 {
+    static const int same[RANK_MAX] = {0, 1, 2, 3, 4};
     struct value *r = op_result(x->load);
-    share_ring(x, slot);
+    share_ring(x, slot, r, same);
     while (r->uses) {
         struct op *o = r->uses->user;
         struct builder b = build_before(o);

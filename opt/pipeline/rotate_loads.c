@@ -1,0 +1,198 @@
+/* rotate_loads.c: load the scalars that an iteration needs in the iteration before.
+ *
+ *     for %k = %lo to %hi step %s {                  %first = load %p + %lo, %lo < %hi
+ *       %g = load %p + %k                            for %k = %lo to %hi step %s carry(%g = %first) {
+ *       ... %g ...                             =>      %next = load %p + (%k + %s), (is there such an iteration?)
+ *     }                                                ... %g ...
+ *                                                      yield %next
+ *                                                    }
+ *
+ * Copies to shared memory take tiles; a scalar, or an index of few elements a thread, waits in registers. What such a load gives
+ * may say where copies read (a page's number, an expert's): pipeline_loops.c then loads it as many iterations ahead as copies
+ * run. Legal where the address follows from the loop's counter and carried values by pure ops, and the loop does not write what is
+ * read. */
+#include "opt/pipeline/rotate_loads.h"
+
+#include "opt/passes.h"
+#include "opt/simplify/simplify.h"
+
+enum { REGS_MOST = 4, LOADS_MOST = 16, DEPTH_MOST = 32 };
+
+struct rotation {
+    struct module *m;
+    struct op *loop;
+    struct block *body;
+    int64_t step;
+    struct op *loads[LOADS_MOST];
+    int n;
+};
+
+/* Does v follow from what an iteration begins with? */
+static bool is_known_at_start(const struct rotation *r, const struct value *v, int depth)
+{
+    if (!v || value_is_outside(v, r->loop) || !v->def)
+        return !v || !v->def || value_is_outside(v, r->loop);
+    const struct op *o = v->def;
+    if (o->block != r->body || !op_has(o, PURE) || o->nregions || depth == DEPTH_MOST)
+        return false;
+    for (int i = 0; i < o->nopnds; i++)
+        if (!is_known_at_start(r, op_opnd(o, i), depth + 1))
+            return false;
+    return true;
+}
+
+/* The same of the next iteration. */
+static bool is_known_before(const struct rotation *r, const struct value *v, int depth)
+{
+    if (!v || value_is_outside(v, r->loop))
+        return true;
+    const struct op *o = v->def;
+    if (!o)
+        return v->index == 0 || is_known_at_start(r, op_opnd(r->body->last, v->index - 1), depth);
+    if (o->block != r->body || !op_has(o, PURE) || o->nregions || depth == DEPTH_MOST)
+        return false;
+    for (int i = 0; i < o->nopnds; i++)
+        if (!is_known_before(r, op_opnd(o, i), depth + 1))
+            return false;
+    return true;
+}
+
+static bool says_where(const struct value *v, int depth)
+{
+    for (const struct use *u = v->uses; u; u = u->next)
+        if ((u->user->code == OP_load && u == &u->user->opnds[0]) ||
+            (depth < DEPTH_MOST && op_has(u->user, PURE) && u->user->nresults == 1 &&
+             says_where(op_result(u->user), depth + 1)))
+            return true;
+    return false;
+}
+
+/* Scalars, and tiles of few registers that say where others are loaded from: of the rest shared memory has room. */
+static bool is_small(const struct value *v)
+{
+    const struct type *t = v->type;
+    if (!type_is_tile(t))
+        return true;
+    return t->layout && t->layout->nbits[IN_reg] <= log2_floor(REGS_MOST) && type_is_int(t) &&
+           says_where(v, 0);
+}
+
+static bool can_rotate(const struct rotation *r, const struct op *o, bool writes)
+{
+    if (o->code != OP_load || op_int(o, ATTR_volatile) || (writes && !op_int(o, ATTR_invariant)) ||
+        !is_small(op_result(o)) || !op_result(o)->uses)
+        return false;
+    bool varies = false;
+    for (int i = 0; i < o->nopnds; i++) {
+        if (!is_known_before(r, op_opnd(o, i), 0))
+            return false;
+        varies |= op_opnd(o, i) && !value_is_outside(op_opnd(o, i), r->loop);
+    }
+    return varies;
+}
+
+/* -- the rewrite -- */
+
+struct value *load_mask(struct builder *b, struct value *mask, struct value *live, const struct type *ptr)
+{
+    const struct type *bools = type_with_elem(b->func->module, ptr, type_scalar(b->func->module, DT_i1));
+    if (type_is_tile(ptr))
+        live = op_result(build_op(b, OP_splat, 1, &live, 1, &bools, 0));
+    return mask ? build_binary(b, OP_and, mask, live) : live;
+}
+
+/* v with what `map` has for the loop's arguments; those that it has not are what the iteration `now` hands on (NULL: themselves). */
+static struct value *compute(const struct rotation *r, struct builder *b, struct map *map, struct map *now,
+                             struct value *v)
+{
+    if (!v || value_mapped(map, v) != v || value_is_outside(v, r->loop))
+        return value_mapped(map, v);
+    if (!v->def) {
+        struct value *next = now ? compute(r, b, now, NULL, op_opnd(r->body->last, v->index - 1)) : v;
+        *map_at_ptr(map, v) = next;
+        return next;
+    }
+    for (int i = 0; i < v->def->nopnds; i++)
+        compute(r, b, map, now, op_opnd(v->def, i));
+    op_clone(b, v->def, map);
+    return value_mapped(map, v);
+}
+
+static struct value *load_masked(const struct rotation *r, struct builder *b, struct map *map,
+                                 struct map *now, const struct op *o, struct value *live)
+{
+    b->loc = o->loc;
+    struct value *ptr = compute(r, b, map, now, op_opnd(o, 0)),
+                 *mask = compute(r, b, map, now, op_opnd(o, 1)),
+                 *other = compute(r, b, map, now, op_opnd(o, 2));
+    struct value *x[] = {ptr, load_mask(b, mask, live, ptr->type), other};
+    struct op *load = build_op(b, OP_load, 3, x, 1, &op_result(o)->type, 0);
+    for (int i = 0; i < o->nattrs; i++)
+        if (o->attrs[i].key != ATTR_vec)
+            op_set_int(load, o->attrs[i].key, o->attrs[i].i);
+    return op_result(load);
+}
+
+static struct value *step_of(struct builder *b, const struct value *k, int64_t step)
+{
+    return build_const_int(b, k->type, step);
+}
+
+/* In front of the loop, what its first iteration loads. */
+static void load_first(const struct rotation *r, struct value **first)
+{
+    struct builder b = build_before(r->loop);
+    struct value *lo = op_opnd(r->loop, 0), *hi = op_opnd(r->loop, 1);
+    struct value *live = build_cmp(&b, PRED_slt, r->step > 0 ? lo : hi, r->step > 0 ? hi : lo);
+    struct map map;
+    map_init(&map, r->m->scratch);
+    *map_at_ptr(&map, r->body->args.at[0]) = lo;
+    for (int i = 1; i < r->body->args.n; i++)
+        *map_at_ptr(&map, r->body->args.at[i]) = op_opnd(r->loop, i + 2);
+    for (int i = 0; i < r->n; i++)
+        first[i] = load_masked(r, &b, &map, NULL, r->loads[i], live);
+}
+
+/* At the start of an iteration, what the next one loads. */
+static void load_next(const struct rotation *r, struct value **next)
+{
+    struct builder b = build_before(r->body->first);
+    struct value *k = r->body->args.at[0], *hi = op_opnd(r->loop, 1);
+    struct map now, map;
+    map_init(&now, r->m->scratch);
+    map_init(&map, r->m->scratch);
+    b.loc = r->loop->loc;
+    struct value *left = build_binary(&b, OP_sub, r->step > 0 ? hi : k, r->step > 0 ? k : hi);
+    struct value *live = build_cmp(&b, PRED_ugt, left, step_of(&b, k, r->step > 0 ? r->step : -r->step));
+    *map_at_ptr(&map, k) = build_binary(&b, OP_add, k, step_of(&b, k, r->step));
+    for (int i = 0; i < r->n; i++)
+        next[i] = load_masked(r, &b, &map, &now, r->loads[i], live);
+}
+
+struct op *rotate_loads(struct op *loop, int64_t step, bool writes)
+{
+    struct rotation r = {
+        .m = loop->block->func->module, .loop = loop, .body = loop->regions[0], .step = step};
+    for (struct op *o = r.body->first; o && r.n < LOADS_MOST; o = o->next)
+        if (can_rotate(&r, o, writes))
+            r.loads[r.n++] = o;
+    if (!r.n)
+        return loop;
+    struct value *values[LOADS_MOST];
+    load_first(&r, values);
+    const int nold = loop->nresults;
+    r.loop = loop_carry(loop, NULL, r.n, values);
+    op_erase(loop);
+    r.body = r.loop->regions[0];
+    load_next(&r, values);
+    for (int i = 0; i < r.n; i++) {
+        struct value *carried = r.body->args.at[1 + nold + i], *old = op_result(r.loads[i]);
+        opt_explain(r.loop->block->func,
+                    (struct explanation){DECISION_loaded_ahead, .at = r.loads[i], .values = {old}});
+        value_replace(old, carried);
+        value_take_name(carried, old);
+        op_erase(r.loads[i]);
+    }
+    loop_yield(r.loop, r.n, values);
+    return r.loop;
+}
