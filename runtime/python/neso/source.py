@@ -121,6 +121,8 @@ class Sources:
             return self._builtin_of_user(value)
         module = getattr(value, "__module__", None) or ""
         name = getattr(value, "__name__", None)
+        if name and is_tritons(module) and getattr(value, "__triton_builtin__", False):
+            return "triton.language" if getattr(tl, name, None) is value else module, name
         if not name or not (inspect.isfunction(value) or inspect.isclass(value) or inspect.isbuiltin(value)):
             return None
         if module.endswith(".libdevice"):

@@ -1,6 +1,6 @@
 """triton._utils in neso: walks over tuples, and the names of types."""
 type_canonicalisation_dict = {
-    "bool": "i1", "int1": "i1", "uint1": "u1", "i1": "i1", "u1": "u1",
+    "bool": "u1", "int1": "i1", "uint1": "u1", "i1": "i1", "u1": "u1",
     "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "int": "i32", "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64",
     "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "u8": "u8", "u16": "u16", "u32": "u32", "u64": "u64",
     "float8e4nv": "fp8e4nv", "float8e5": "fp8e5", "float8e4b15": "fp8e4b15", "float8_e4m3fn": "fp8e4nv", "float8e4b8": "fp8e4b8",

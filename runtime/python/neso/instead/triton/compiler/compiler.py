@@ -6,6 +6,7 @@ A CompiledKernel carries its recipe: pickled, and unpickled in another process, 
 """
 import hashlib
 import json
+import re
 from collections import namedtuple
 
 from .. import __version__, knobs
@@ -47,6 +48,9 @@ class IRSource:
 
 # -- in neso's words --
 
+BOOLS = {"u1": "i1", "*u1": "*i1", "*ku1": "*ki1"}
+
+
 class Recipe:
     """What neso's library is given: the kernel's module and those that it imports, a signature, options. It pickles."""
 
@@ -71,7 +75,7 @@ class Recipe:
             return f"{name}({', '.join(parts)}{',' if len(parts) == 1 and not name else ''})"
         if path in self.constants and (kind == "constexpr" or not kind.startswith("tensordesc")):
             x = self.constants[path]
-            if not is_constexpr and type(x) is int and x == 1:
+            if not is_constexpr and isinstance(x, int) and x == 1 and not isinstance(x, bool):
                 return "i32:1"
             if self.written.get(path) is None:
                 raise CompilationError(self.kernel, None, f"neso cannot write the constant {x!r} of parameter {path} of "
@@ -81,7 +85,7 @@ class Recipe:
             raise CompilationError(self.kernel, None, f"'{self.kernel}' takes a tensor map made by the program; neso takes "
                                                       "triton.tools.tensor_descriptor.TensorDescriptor")
         divides = any(name == "tt.divisibility" and n % 16 == 0 for name, n in self.attrs.get(path, []))
-        return {"u1": "i1", "B": "i1"}.get(kind, kind) + (":16" if divides else "")
+        return BOOLS.get(kind, kind) + (":16" if divides else "")
 
     def _class_name(self, kind):
         line, name = self.source.import_class(type(kind), self.texts)
@@ -103,8 +107,11 @@ class Recipe:
 
 def error_of(e, kernel):
     text = str(e)
-    if e.status == 1 and "static_assert" in text.splitlines()[0]:
+    if e.status == 1 and "[static-assert]" in text:
         return CompileTimeAssertionFailure(kernel, None, text)
+    room = re.search(r"needs ([\d,]+) bytes of shared memory, and \S+ has ([\d,]+)", text)
+    if room and "[shared-too-large]" in text:
+        return OutOfResources(*(int(n.replace(",", "")) for n in room.groups()), "shared memory")
     if e.status == 1:
         return CompilationError(kernel, None, text)
     return e
@@ -251,7 +258,7 @@ class CompiledKernel:
         resources = kernel.resources
         self.n_regs, self.n_spills = resources["registers"], max(0, resources["local_bytes"]) // 4
         if self.n_regs < 0:
-            self.n_regs = resources["live_registers"]
+            self.n_regs = resources["live_registers"] or 32  # on a CPU nobody assembles: what a simple kernel needs
         self.n_max_threads = 1024
         self._run = launches.Launcher(kernel, name, self.src.signature, self.src.constants, self.src.fn.arg_names)
         self.module, self.function = kernel, kernel._as_parameter_.value

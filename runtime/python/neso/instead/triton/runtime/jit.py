@@ -36,7 +36,7 @@ def pointer_to(dtype, is_const=False):
     found = _POINTERS.get((dtype, is_const))
     if found is None:
         name = dtype.mangle() if hasattr(dtype, "mangle") else canonicalize_dtype(dtype)
-        found = _POINTERS[dtype, is_const] = ("*k" if is_const else "*") + {"u1": "i1"}.get(name, name)
+        found = _POINTERS[dtype, is_const] = ("*k" if is_const else "*") + {"i1": "u1"}.get(name, name)
     return found
 
 
@@ -76,15 +76,15 @@ def specialize_impl(backend, arg, is_const=False, specialize_value=True, align=T
     if isinstance(arg, core.constexpr):
         return "constexpr", arg
     if isinstance(arg, tuple):
-        parts = [specialize_impl(backend, x, is_const, specialize_value, align) for x in arg]
+        parts = [specialize_impl(backend, x) for x in arg]
         make = (lambda xs: kind(*xs)) if is_namedtuple(arg) else tuple
         return make([p[0] for p in parts]), make([p[1] for p in parts])
     if hasattr(arg, "tma_desc_cpu_ptr"):
         return "nvTmaDesc", None
-    return _specialize_object(arg, is_const, specialize_value, align, core)
+    return _specialize_object(arg, is_const, specialize_value, align)
 
 
-def _specialize_object(arg, is_const, specialize_value, align, core):
+def _specialize_object(arg, is_const, specialize_value, align):
     from ..tools.tensor_descriptor import TensorDescriptor
     if isinstance(arg, TensorDescriptor):
         inner = canonicalize_dtype(arg.base.dtype)
@@ -94,11 +94,10 @@ def _specialize_object(arg, is_const, specialize_value, align, core):
     if address is not None:
         return pointer_to(arg.dtype, is_const), ("D" if align and address % 16 == 0 else "") if specialize_value else None
     if isinstance(arg, int):  # an IntEnum's member, say
-        return _specialize_int(int(arg), specialize_value, align)
+        kind, promise = _specialize_int(int(arg), specialize_value, align)
+        return kind, arg if kind == "constexpr" else promise
     if isinstance(arg, float):
         return "fp32", None
-    if isinstance(arg, core.dtype):
-        return "constexpr", arg
     if hasattr(arg, "__index__") and getattr(arg, "shape", None) == ():  # a NumPy integer
         return _specialize_int(int(arg), specialize_value, align)
     if hasattr(arg, "__float__") and getattr(arg, "shape", None) == ():
