@@ -10,7 +10,7 @@ const struct class_info class_info[CLASS_count] = {
 };
 
 const struct ptype_info ptype_info[PT_count] = {
-#define PTYPE(word, cls, bits, ptx) {#word, CLASS_##cls, bits, ptx},
+#define PTYPE(word, cls, bits, kind, ptx) {#word, CLASS_##cls, bits, KIND_##kind, ptx},
 #include "codegen/insns.h"
 #undef PTYPE
 };
@@ -23,8 +23,10 @@ const struct mod_info mod_info[MOD_count] = {
 };
 
 const struct insn_info insn_info[INSN_count] = {
-#define INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning)                                \
-    {#name, mnemonic, operands, RESULT_##result, traits, ptx, LATENCY_##latency, meaning},
+#define INSN(name, mnemonic, operands, result, traits, ptx, latency, counts, overflow, undefined, meaning)   \
+    {#name,  mnemonic,          operands,        RESULT_##result,     traits,                                \
+     ptx,    LATENCY_##latency, COUNTS_##counts, OVERFLOW_##overflow, UNDEFINED_##undefined,                 \
+     meaning},
 #include "codegen/insns.h"
 #undef INSN
 };

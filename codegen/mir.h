@@ -30,7 +30,7 @@ enum reg_class {
 };
 
 enum ptype {
-#define PTYPE(word, cls, bits, ptx) PT_##word,
+#define PTYPE(word, cls, bits, kind, ptx) PT_##word,
 #include "codegen/insns.h"
 #undef PTYPE
     PT_count
@@ -45,10 +45,30 @@ enum mod {
 };
 
 enum insn_code {
-#define INSN(name, mnemonic, operands, result, traits, ptx, latency, meaning) INSN_##name,
+#define INSN(name, mnemonic, operands, result, traits, ptx, latency, counts, overflow, undefined, meaning) INSN_##name,
 #include "codegen/insns.h"
 #undef INSN
     INSN_count
+};
+
+enum ptype_kind { KIND_none, KIND_pred, KIND_bits, KIND_unsigned, KIND_signed, KIND_float };
+
+/* What the emulator's counters file an instruction under: access is split by what it does to which memory, arithmetic by
+ * its type. */
+#define INSN_COUNTS(X) \
+    X(arithmetic) X(conversions) X(moves) X(special) X(access) X(shared) X(copies) X(tensor) X(warp) X(barriers) \
+    X(waits) X(synchronization) X(control)
+enum insn_counts {
+#define X(word) COUNTS_##word,
+    INSN_COUNTS(X)
+#undef X
+};
+enum insn_overflow {
+    OVERFLOW_none, OVERFLOW_copies, OVERFLOW_computes, OVERFLOW_shifts, OVERFLOW_widens, OVERFLOW_converts
+};
+enum insn_undefined {
+    UNDEFINED_whole, UNDEFINED_bits, UNDEFINED_and, UNDEFINED_or, UNDEFINED_chosen, UNDEFINED_and_also, UNDEFINED_shifted,
+    UNDEFINED_permuted, UNDEFINED_pair, UNDEFINED_converted
 };
 
 enum insn_result { RESULT_none, RESULT_own, RESULT_wide, RESULT_pred };
@@ -60,7 +80,9 @@ struct class_info {
 struct ptype_info {
     const char *word;
     enum reg_class cls;
-    int bits, ptx;
+    int bits;
+    enum ptype_kind kind;
+    int ptx;
 };
 struct mod_info {
     const char *text;
@@ -72,9 +94,12 @@ struct insn_info {
     unsigned traits; /* PURE etc. */
     int ptx;
     enum latency latency;
+    enum insn_counts counts;
+    enum insn_overflow overflow;
+    enum insn_undefined undefined;
     const char *meaning;
 };
-enum { WARP = 512, TIED = 1024, PINNED = 2048 }; /* further traits beside ir.h's */
+enum { WARP = 512, TIED = 1024, PINNED = 2048, ASYNC = 4096 }; /* further traits beside ir.h's */
 
 /* One word of a row's operands. */
 enum word_kind {

@@ -8,6 +8,7 @@
  *   unit       of the value; "one part in" N is the fraction 1/N; "log2 ..." is an exponent
  *   measured   the measurement that set the default, on an H200 unless it says otherwise, or "not measured", perhaps with a reason
  *
+ * How many elements a fixed array has (TERMS_MOST of affine.h, ...) is no row: --param cannot make it longer.
  * A module holds its values (module.params); `neso help params` prints the table, `--param NAME=VALUE` changes a
  * value for one compilation, and the key of the cache contains what was changed. */
 #ifdef PARAM

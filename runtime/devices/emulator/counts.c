@@ -83,75 +83,24 @@ static enum counter access_class(const struct emu_insn *in)
                                        : COUNT_global_stores;
 }
 
-static bool is_float(enum ptype t)
-{
-    return t >= PT_f16;
-}
-
 static enum counter class_of(const struct emu_insn *in)
 {
-    switch (in->code) {
-    case INSN_ld:
-    case INSN_st:
-    case INSN_atom:
-    case INSN_red: return access_class(in);
-    case INSN_ldmatrix:
-    case INSN_stmatrix: return COUNT_shared_accesses;
-    case INSN_mov:
-    case INSN_pack:
-    case INSN_unpack:
-    case INSN_selp:
-    case INSN_createpolicy:
-    case INSN_ld_param:
-    case INSN_cvta:
-    case INSN_mapa: return COUNT_moves;
-    case INSN_cvt:
-    case INSN_cvt2: return COUNT_conversions;
-    case INSN_sqrt:
-    case INSN_rcp:
-    case INSN_rsqrt:
-    case INSN_ex2:
-    case INSN_lg2: return COUNT_special;
-    case INSN_shfl:
-    case INSN_redux:
-    case INSN_bar_warp:
-    case INSN_vote:
-    case INSN_activemask:
-    case INSN_elect: return COUNT_warp;
-    case INSN_bar:
-    case INSN_bar_arrive:
-    case INSN_barrier:
-    case INSN_cluster_arrive: return COUNT_barriers;
-    case INSN_cluster_wait:
-    case INSN_grid_wait:
-    case INSN_mbarrier_try_wait:
-    case INSN_mbarrier_test_wait:
-    case INSN_cp_async_wait:
-    case INSN_cp_async_wait_all:
-    case INSN_bulk_wait:
-    case INSN_bulk_wait_read:
-    case INSN_wgmma_wait: return COUNT_waits;
-    case INSN_cp_async:
-    case INSN_tma_load:
-    case INSN_tma_store:
-    case INSN_tma_reduce:
-    case INSN_map_prefetch:
-    case INSN_tma_prefetch:
-    case INSN_bulk_prefetch:
-    case INSN_bulk_load:
-    case INSN_bulk_store:
-    case INSN_bulk_reduce:
-    case INSN_bulk_send: return COUNT_copies;
-    case INSN_bra:
-    case INSN_ret:
-    case INSN_vprintf:
-    case INSN_trap: return COUNT_control;
-    default: break;
+    switch (insn_info[in->code].counts) {
+    case COUNTS_access: return access_class(in);
+    case COUNTS_arithmetic: return ptype_info[in->type].kind == KIND_float ? COUNT_floating : COUNT_integer;
+    case COUNTS_shared: return COUNT_shared_accesses;
+    case COUNTS_conversions: return COUNT_conversions;
+    case COUNTS_moves: return COUNT_moves;
+    case COUNTS_special: return COUNT_special;
+    case COUNTS_copies: return COUNT_copies;
+    case COUNTS_tensor: return COUNT_tensor;
+    case COUNTS_warp: return COUNT_warp;
+    case COUNTS_barriers: return COUNT_barriers;
+    case COUNTS_waits: return COUNT_waits;
+    case COUNTS_control: return COUNT_control;
+    case COUNTS_synchronization: break;
     }
-    if (emu_is_wgmma(in) || emu_mma_operations(in))
-        return COUNT_tensor;
-    bool is_arithmetic = in->code < INSN_ld;
-    return !is_arithmetic ? COUNT_synchronization : is_float(in->type) ? COUNT_floating : COUNT_integer;
+    return COUNT_synchronization;
 }
 
 /* -- tallies -- */

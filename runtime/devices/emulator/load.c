@@ -597,12 +597,6 @@ static void identify(struct loader *l, struct emu_insn *in, const char *s, size_
              insn_info[in->code].mnemonic);
 }
 
-/* As insns.h orders them; and what a cluster's CTAs wait with. */
-static bool is_async(int code)
-{
-    return (code >= INSN_cp_async && code <= INSN_wgmma_wait) || code == INSN_cluster_arrive;
-}
-
 /* Of a constant: floats' bits stand as those of integers do. */
 static enum reg_class constant_class(enum ptype t)
 {
@@ -735,7 +729,7 @@ static void read_insn(struct loader *l)
         fail(l, "unknown instruction '%s'", in.text);
     if (in.code == INSN_mov && in.opnds[1].reg == SPECIAL_globaltimer)
         in.run = emu_run_timer;
-    l->code->is_async |= is_async(in.code);
+    l->code->is_async |= ((insn_info[in.code].traits & ASYNC) != 0);
     l->code->has_wgmma |= uses_wgmma(&in);
     l->code->has_atomics |= in.code == INSN_atom || in.code == INSN_red || in.code == INSN_fence ||
                             (in.code == INSN_ld && !is_plain(&in));

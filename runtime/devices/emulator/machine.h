@@ -3,8 +3,8 @@
  *     PTX text ──load──► emu_code: instructions on numbered registers ──run──► every CTA of the grid, on all cores
  *
  * A register is an array of 32 lanes, so one instruction is one loop. What is shared with codegen is
- * the spelling (codegen/insns.h); what an instruction means is written here from the PTX ISA, whose
- * sections the files name.
+ * the spelling, and what each instruction counts as (codegen/insns.h); what an instruction computes is written here from the
+ * PTX ISA, whose sections the files name.
  *
  *     load.c       text to emu_code                       memory.c     ld, st, atom: bounds, alignment
  *     decode.c     which function executes an instruction allocate_shared.c     shared memory, who touched it and when

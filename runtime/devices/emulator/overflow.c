@@ -12,29 +12,22 @@
 #include <string.h>
 
 /* What an instruction makes of numbers that addresses are made of. */
-enum kind { KIND_other, KIND_narrow, KIND_wide };
+enum kind { MAKES_other, MAKES_narrow, MAKES_wide };
 
 static enum kind kind_of(const struct emu_insn *in)
 {
-    bool is_32 = in->type == PT_s32 || in->type == PT_b32, is_64 = in->type == PT_s64 || in->type == PT_b64;
-    switch (in->code) {
-    case INSN_mov:
-    case INSN_selp:
-        is_32 |= in->type == PT_u32;
-        is_64 |= in->type == PT_u64;
-        break;
-    case INSN_add:
-    case INSN_sub:
-    case INSN_neg:
-    case INSN_mul_lo:
-    case INSN_mad_lo: is_64 |= in->type == PT_u64; break;
-    case INSN_shl: break;
-    case INSN_mul_wide:
-    case INSN_mad_wide: return in->type == PT_s32 ? KIND_wide : KIND_other;
-    case INSN_cvt: return in->type == PT_s64 && in->from == PT_s32 ? KIND_wide : KIND_other;
-    default: return KIND_other;
+    const enum ptype_kind kind = ptype_info[in->type].kind;
+    const int bits = ptype_info[in->type].bits;
+    bool is_signed = kind == KIND_signed || kind == KIND_bits;
+    switch (insn_info[in->code].overflow) {
+    case OVERFLOW_copies: is_signed |= kind == KIND_unsigned; break;
+    case OVERFLOW_computes: is_signed |= kind == KIND_unsigned && bits == 64; break;
+    case OVERFLOW_shifts: break;
+    case OVERFLOW_widens: return in->type == PT_s32 ? MAKES_wide : MAKES_other;
+    case OVERFLOW_converts: return in->type == PT_s64 && in->from == PT_s32 ? MAKES_wide : MAKES_other;
+    case OVERFLOW_none: return MAKES_other;
     }
-    return is_32 ? KIND_narrow : is_64 ? KIND_wide : KIND_other;
+    return !is_signed ? MAKES_other : bits == 32 ? MAKES_narrow : bits == 64 ? MAKES_wide : MAKES_other;
 }
 
 /* -- at loading -- */
@@ -59,7 +52,7 @@ static bool mark_sources(bool *followed, const struct emu_insn *in)
 {
     int address = address_of(in);
     bool any = address >= 0 && mark(followed, &in->opnds[address]);
-    if (in->ndefs != 1 || !followed[in->opnds[0].reg] || kind_of(in) == KIND_other)
+    if (in->ndefs != 1 || !followed[in->opnds[0].reg] || kind_of(in) == MAKES_other)
         return any;
     for (int k = 1; k < in->nopnds; k++)
         any |= in->opnds[k].cls != CLASS_pred && mark(followed, &in->opnds[k]);
@@ -78,7 +71,7 @@ void emu_find_addresses(struct arena *a, struct emu_code *code)
         struct emu_insn *in = &code->insns.at[i];
         for (int k = 0; k < in->ndefs; k++)
             in->follows |= followed[in->opnds[k].reg];
-        code->follows |= in->follows && kind_of(in) == KIND_narrow;
+        code->follows |= in->follows && kind_of(in) == MAKES_narrow;
     }
     for (int i = 0; i < code->insns.n && !code->follows; i++)
         code->insns.at[i].follows = false;
@@ -178,14 +171,14 @@ static uint32_t follow_wide(const struct emu_warp *w, const struct emu_insn *in)
 void emu_follow(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     enum kind kind = kind_of(in);
-    uint32_t mask = kind == KIND_other ? 0 : follow_wide(w, in);
-    if (kind == KIND_narrow) {
+    uint32_t mask = kind == MAKES_other ? 0 : follow_wide(w, in);
+    if (kind == MAKES_narrow) {
         const struct emu_opnd *o = in->opnds;
         const void *x = emu_read(w, &o[1]), *y = emu_read(w, &o[in->nopnds > 2 ? 2 : 1]),
                    *z = emu_read(w, &o[in->nopnds > 3 ? 3 : 1]);
         mask = !mask && fits(in, x, y, z) ? 0 : follow_narrow(w, in);
     }
-    if (mask & on && kind == KIND_narrow)
+    if (mask & on && kind == MAKES_narrow)
         w->wrapping = in;
     for (int k = 0; k < in->ndefs; k++) {
         uint32_t *d = &w->wrapped[in->opnds[k].reg];

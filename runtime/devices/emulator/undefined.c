@@ -24,7 +24,7 @@ static uint64_t shifted(const struct emu_insn *in, uint64_t undefined, uint64_t 
     uint64_t width = ~UINT64_C(0) >> (64 - bits);
     if (in->code == INSN_shl)
         return count >= (uint64_t)bits ? 0 : undefined << count & width;
-    bool is_signed = in->type == PT_s16 || in->type == PT_s32 || in->type == PT_s64;
+    bool is_signed = ptype_info[in->type].kind == KIND_signed;
     uint64_t from = count >= (uint64_t)bits ? (uint64_t)bits - 1 : count;
     if (is_signed)
         return (uint64_t)((int64_t)(undefined << (64 - bits)) >> (64 - bits) >> from) & width;
@@ -66,26 +66,24 @@ uint64_t emu_undefined_result(const struct emu_warp *w, const struct emu_insn *i
         x[i] = emu_lane(w, &in->opnds[i + 1], lane);
     }
     uint64_t any = u[0] | u[1] | u[2], all = ~UINT64_C(0);
-    switch (in->code) {
-    case INSN_mov:
-    case INSN_not:
-    case INSN_xor: return u[0] | u[1];
-    case INSN_and: return (u[0] & u[1]) | (u[0] & x[1]) | (u[1] & x[0]);
-    case INSN_or: return (u[0] & u[1]) | (u[0] & ~x[1]) | (u[1] & ~x[0]);
-    case INSN_selp: return u[2] ? all : x[2] ? u[0] : u[1];
-    case INSN_setp_and: return u[2] || (x[2] && any) ? all : 0;
-    case INSN_shl:
-    case INSN_shr: return u[1] ? all : shifted(in, u[0], x[1]);
-    case INSN_prmt: return u[2] ? all : permuted(u[0], u[1], x[2]);
-    case INSN_cvt2:
+    switch (insn_info[in->code].undefined) {
+    case UNDEFINED_bits: return u[0] | u[1];
+    case UNDEFINED_and: return (u[0] & u[1]) | (u[0] & x[1]) | (u[1] & x[0]);
+    case UNDEFINED_or: return (u[0] & u[1]) | (u[0] & ~x[1]) | (u[1] & ~x[0]);
+    case UNDEFINED_chosen: return u[2] ? all : x[2] ? u[0] : u[1];
+    case UNDEFINED_and_also: return u[2] || (x[2] && any) ? all : 0;
+    case UNDEFINED_shifted: return u[1] ? all : shifted(in, u[0], x[1]);
+    case UNDEFINED_permuted: return u[2] ? all : permuted(u[0], u[1], x[2]);
+    case UNDEFINED_pair:
         return (u[0] ? all << ptype_info[in->type].bits / 2 : 0) |
                (u[1] ? all >> (64 - ptype_info[in->type].bits / 2) : 0);
-    case INSN_cvt:
+    case UNDEFINED_converted:
         if (is_packed(in->type))
             return (u[0] & 0xff00 ? 0xffff0000 : 0) | (u[0] & 0xff ? 0xffff : 0);
         return u[0] & bits_read(in->from) ? all : 0;
-    default: return is_packed(in->type) ? by_halves(any) : any ? all : 0;
+    case UNDEFINED_whole: break;
     }
+    return is_packed(in->type) ? by_halves(any) : any ? all : 0;
 }
 
 void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, int bits,
