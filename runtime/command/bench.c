@@ -270,7 +270,8 @@ extern char **environ;
 static int call_build(const struct bencher *b, const char *build, struct bench_set *set)
 {
     const struct given *g = b->given;
-    char record[PATH_MAX], program[PATH_MAX], *params = NULL;
+    char record[PATH_MAX], program[PATH_MAX], *values = NULL;
+    char counts[] = "--counts", no_cache[] = "--no-cache", param[] = "--param";
     pid_t pid;
     temporary_name(record, sizeof record);
     int status, file = mkstemp(record), n = 0;
@@ -287,12 +288,12 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     argv[n++] = (char[]){"--device"};
     argv[n++] = copy_text(choose_device(g));
     if (g->options[OPTION_counts])
-        argv[n++] = (char[]){"--counts"};
+        argv[n++] = counts;
     if (g->options[OPTION_no_cache])
-        argv[n++] = (char[]){"--no-cache"};
+        argv[n++] = no_cache;
     if (g->options[OPTION_param] && set == &b->set) { /* the base keeps its own */
-        argv[n++] = (char[]){"--param"};
-        argv[n++] = params = copy_text(g->options[OPTION_param]);
+        argv[n++] = param;
+        argv[n++] = values = copy_text(g->options[OPTION_param]);
     }
     for (int i = 0; i < g->argc; i++)
         argv[n++] = g->argv[i];
@@ -311,7 +312,7 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
                      ? complain("%s bench failed", build)
                      : set_read(set, record);
     free(argv[6]);
-    free(params);
+    free(values);
     free(argv);
     unlink(record);
     return result;

@@ -108,6 +108,11 @@ refuse pack_programs_most "found ''"
 refuse remat_ops=-1 "found '-1'"
 "$NESO" run --device interpreter --param nothing=2 kernels.py 2>err; [ $? = 2 ] && grep -q "no parameter 'nothing'" err || say "run --param: $(cat err)"
 
+"$NESO" bench --device emulator --counts --rounds 1 --param nothing=2 kernels.py >out 2>err; [ $? = 2 ] || say "bench takes an unknown name"
+"$NESO" bench --device emulator --counts --rounds 1 --against "$NESO" --param pack_programs_most=2 kernels.py >out 2>err || say "bench --against: $(cat err)"
+"$NESO" bench --device emulator --counts --rounds 1 --against "$NESO" --param nothing=2 kernels.py >out 2>err; [ $? = 2 ] || say "bench --against drops --param"
+grep -q "no parameter 'nothing'" err || say "bench --against: $(cat err)"
+
 # The cache keeps other values apart.
 unset NESO_CACHE
 export NESO_CACHE_DIR=$PWD/cache
