@@ -301,7 +301,7 @@ static struct site *add_site(struct assign *a, struct op *o, struct class *c)
 static void join_operands(struct op *o, struct class *c)
 {
     for (int i = 0; i < o->nopnds; i++)
-        if (class_of(op_opnd(o, i)))
+        if (class_of(op_opnd(o, i)) && !readers_choose_layout(op_opnd(o, i)->def))
             join(find(c), class_of(op_opnd(o, i)));
 }
 

@@ -13,6 +13,9 @@ bool is_over_programs(const struct op *o); /* the loop over programs, where a CT
 bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords);
 
 /* -- pipeline_loops.c -- */
+/* Is the op a load that copies would bring to shared memory ahead of time, from where its readers take the tile in their own layout: of
+ * a vector, or of what is added to a dot's result and the like? */
+bool readers_choose_layout(const struct op *o);
 /* Is the op a load of a vector for which copies would run ahead, and would threads, with this layout, copy elements that others
  * copy, too? From shared memory its readers take the vector in any layout. */
 bool repeats_staged_vector(const struct op *o, const struct layout *l);

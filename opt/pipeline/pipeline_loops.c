@@ -198,23 +198,64 @@ static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct st
     return true;
 }
 
+/* -- for the pass that chooses layouts -- */
+
+enum { LOOK_MOST = 8 };
+
 static void look_for_dot(struct op *o, void *ctx)
 {
     *(bool *)ctx |= o->code == OP_dot;
 }
 
+static bool is_in_loop_of_dots(const struct op *load)
+{
+    const struct func *f = load->block->func;
+    const struct op *loop = load->block->parent;
+    bool has_dot = false;
+    if (!loop || loop->code != OP_for || !f->target || !target_has(f->target, HAS_cp_async) ||
+        opt_stages(f, loop) < 2)
+        return false;
+    block_walk(loop->regions[0], look_for_dot, &has_dot);
+    return has_dot;
+}
+
+static bool comes_of_dot(const struct value *v, int depth)
+{
+    const struct op *o = v->def;
+    bool comes = o && o->code == OP_dot;
+    for (int i = 0; o && op_has(o, ELEMENTWISE) && depth < LOOK_MOST && i < o->nopnds && !comes; i++)
+        comes = comes_of_dot(op_opnd(o, i), depth + 1);
+    return comes;
+}
+
+static bool meets_dot(const struct value *v, int depth)
+{
+    for (const struct use *u = v->uses; u && depth < LOOK_MOST; u = u->next) {
+        const struct op *o = u->user;
+        if (!op_has(o, ELEMENTWISE))
+            continue;
+        for (int i = 0; i < o->nopnds; i++)
+            if (op_opnd(o, i) != v && comes_of_dot(op_opnd(o, i), 0))
+                return true;
+        if (meets_dot(op_result(o), depth + 1))
+            return true;
+    }
+    return false;
+}
+
+bool readers_choose_layout(const struct op *o)
+{
+    return o && o->code == OP_load && type_is_tile(op_result(o)->type) &&
+           (op_result(o)->type->rank == 1 || meets_dot(op_result(o), 0)) && is_in_loop_of_dots(o);
+}
+
 bool repeats_staged_vector(const struct op *o, const struct layout *l)
 {
     enum { WARP = 32 };
-    const struct func *f = o->block->func;
-    const struct op *loop = o->block->parent;
-    bool has_dot = false;
-    if (o->code != OP_load || op_result(o)->type->rank != 1 || !loop || loop->code != OP_for || !f->target ||
-        !target_has(f->target, HAS_cp_async) || opt_stages(f, loop) < 2)
+    if (o->code != OP_load || op_result(o)->type->rank != 1 || !is_in_loop_of_dots(o))
         return false;
-    block_walk(loop->regions[0], look_for_dot, &has_dot);
-    int64_t copied = (int64_t)f->num_warps * WARP << l->nbits[IN_reg];
-    return has_dot && l->nbits[IN_reg] > 0 && copied > type_elems(op_result(o)->type);
+    int64_t copied = (int64_t)o->block->func->num_warps * WARP << l->nbits[IN_reg];
+    return l->nbits[IN_reg] > 0 && copied > type_elems(op_result(o)->type);
 }
 
 /* -- what says where they read -- */
