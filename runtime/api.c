@@ -1,12 +1,12 @@
-/* api.c: the boundary: the functions of neso.h, over objects that the user holds, and the one setjmp that
- * the compiler unwinds to.
+/* api.c: the functions of neso.h on contexts, modules and kernels, and the one setjmp to which the compiler
+ * unwinds.
  *
  *     neso_kernel_compile ─► guard ─► setjmp ─► kernel_build ─► frontend, opt, codegen
  *                              ▲                                      │ longjmp: a fatal diagnostic, a bug, no memory
  *                              └──────────────────────────────────────┘
  *
- * Below guard, nothing but arenas is owned, so unwinding leaks nothing. What a call has to say stays in the
- * diag of its module, which the context keeps for that purpose until the next call. */
+ * The code below guard owns nothing but arenas, so unwinding leaks nothing. The messages of a call stay in
+ * the diag of its module, which the context therefore keeps until the next call. */
 #include "runtime/runtime.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ static void default_free(void *ctx, void *p, size_t bytes)
     free(p);
 }
 
-/* A zeroed object of the user's, or NULL. */
+/* Allocates a zeroed object, or returns NULL. */
 static void *object_new(const struct memory *mem, size_t bytes)
 {
     void *p = mem->alloc(mem->ctx, bytes);
@@ -62,7 +62,7 @@ static neso_status diag_status(const struct diag *d)
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
 {
     struct diag *d = &m->diag;
-    /* What an unwinding would leave pointing into frames that are gone. */
+    /* fields of the evaluator that point into stack frames, which unwinding removes */
     const struct eval before = m->eval;
     size_t limit = m->arena.limit_bytes;
     jmp_buf here, *outer = d->fatal;
@@ -83,7 +83,8 @@ neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
     return diag_status(d);
 }
 
-/* A module's memory is the context's; a refusal is noted, to tell it from the limit. */
+/* A module's memory comes from the context; it notes refusals, to distinguish them from the module's own
+ * limit. */
 static void *module_alloc(void *ctx, size_t bytes)
 {
     struct neso_module *m = ctx;
@@ -98,7 +99,8 @@ static void module_free(void *ctx, void *p, size_t bytes)
     m->context->mem.free(m->context->mem.ctx, p, bytes);
 }
 
-/* Says so with the limit lifted; where even that fails, this is entered again and unwinds without a word. */
+/* Reports the failure with the limit lifted. If that fails too, this function is entered a second time and
+ * unwinds without a message. */
 static void memory_failed(void *ctx, size_t asked_bytes)
 {
     struct neso_module *m = ctx;
@@ -235,7 +237,7 @@ void report_begin(struct neso_context *c)
         module_drop(m);
 }
 
-/* Unwinds where the time of the call under way is over. */
+/* Unwinds if the time limit of the current call is over. */
 static void check_deadline(void *ctx, struct loc at)
 {
     struct neso_module *m = ctx;
@@ -246,7 +248,7 @@ static void check_deadline(void *ctx, struct loc at)
     diag_fatal(&m->diag, at, ERR_time_limit, limit);
 }
 
-/* A call inside another one (from a program's callback) leaves the outer one's messages alone. */
+/* A call inside another one (from a program's callback) keeps the outer call's messages. */
 void report_enter(struct neso_module *m)
 {
     struct neso_context *c = m->context;
@@ -286,7 +288,7 @@ static void complain(void *arg)
     diag_error(x->diag, x->fault->loc, x->fault->error, x->fault->detail);
 }
 
-/* Between report_enter and report_leave. */
+/* To be called between report_enter and report_leave. */
 void report_add_fault(struct neso_module *m, const struct fault *f)
 {
     guard(m, complain, &(struct complaint){&m->diag, f});
@@ -321,7 +323,7 @@ static void render(void *arg)
     r->result = out.s;
 }
 
-/* Shown in the module's own memory, its limit lifted for the purpose. */
+/* Renders in the module's own memory, with its limit lifted. */
 static const char *show(struct neso_context *c, void (*how)(const struct diag *d, struct text *out))
 {
     struct rendering r = {c->reported, how, NULL};
@@ -388,7 +390,7 @@ static void start(void *arg)
 {
     struct neso_module *m = arg;
     jmp_buf *fatal = m->diag.fatal;
-    /* The first chunk: from here on, a diagnostic has room to be made in. */
+    /* The first chunk leaves room for a diagnostic from here on. */
     arena_alloc(&m->arena, 1);
     diag_init(&m->diag, &m->arena);
     m->diag.fatal = fatal;
@@ -485,7 +487,7 @@ static void read_module(void *arg)
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, r->find ? &beside : NULL);
     m->eval.step_limit = m->context->step_limit;
     m->object = eval_file(&m->eval, m->source, stem(&m->arena, r->name), NULL);
-    m->eval.host = NULL; /* what was imported is there, and nobody answers any more */
+    m->eval.host = NULL; /* the imports are finished, and the host's functions are no longer valid */
 }
 
 neso_status neso_module_from_source(neso_context *context, const char *name, const char *text, size_t length,

@@ -1,11 +1,12 @@
-/* cache.c: compiled kernels on disk: one file an entry, named by the digest of its key.
+/* cache.c: how entries of the cache are stored on disk: one file for each entry, named by the digest of its
+ * key.
  *
  *     FOLDER/6d1f…c2.neso:   "neso cache 1\n"  key  "\n"  payload  digest of all before it
  *
- * An entry is written beside its place and renamed into it, so that a reader sees all of it or nothing,
- * whoever else writes and whoever is killed. What a reader finds must begin with its key and end with the
- * right digest, else it is not there. A reader marks the entry's file as new; a writer, now and then, removes
- * the oldest until the folder keeps to its limit, and what a killed writer left. */
+ * A writer writes a temporary file and renames it, so that a reader sees all of an entry or nothing, even if
+ * other processes write or a writer is killed. A reader accepts a file only if it begins with the key and
+ * ends with the right digest. A reader updates the file's time stamp; a writer sometimes removes the oldest
+ * entries until the folder keeps to its limit, and temporary files of killed writers. */
 #include "runtime/cache.h"
 
 #include <dirent.h>
@@ -22,7 +23,7 @@
 static const char magic[] = "neso cache 1\n", ending[] = ".neso", unfinished[] = ".neso-";
 enum { MAGIC_BYTES = sizeof magic - 1, NAME_DIGITS = 40, UNFINISHED_SECONDS = 600 };
 
-/* False: the path is too long for any system. */
+/* Returns false if the path is too long for any system. */
 static bool entry_path(const struct disk_cache *c, const char *key, char path[PATH_MAX])
 {
     char name[NAME_DIGITS + 1];
@@ -41,7 +42,7 @@ size_t cache_size(const struct disk_cache *c, const char *key)
     return (size_t)s.st_size;
 }
 
-/* All of the file, which has as many bytes as that; it becomes the newest. */
+/* Reads the whole file of the given size; it becomes the most recently used. */
 static bool read_all(const char *path, char *to, size_t bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -102,7 +103,7 @@ struct census {
     char oldest[NAME_DIGITS + sizeof ending];
 };
 
-/* Counts the entries; what writers that are gone left unfinished is removed. */
+/* Counts the entries; removes temporary files of writers that no longer run. */
 static void take_census(const struct disk_cache *c, struct census *out)
 {
     DIR *folder = opendir(c->folder);
@@ -130,7 +131,7 @@ static void take_census(const struct disk_cache *c, struct census *out)
     closedir(folder);
 }
 
-/* An entry that is read while it goes stays whole for its reader. */
+/* An entry that is removed while a reader reads it stays whole for that reader. */
 static void make_room(const struct disk_cache *c)
 {
     char path[PATH_MAX];
@@ -153,7 +154,7 @@ static bool write_all(int fd, const void *p, size_t bytes)
     return true;
 }
 
-/* The folder, and those above it. */
+/* Creates the folder, and its parents. */
 static void make_folder(const char *path)
 {
     char part[PATH_MAX];
@@ -181,7 +182,7 @@ static bool write_entry(int fd, const char *key, const void *payload, size_t byt
     return write_all(fd, sum, sizeof sum);
 }
 
-/* An unfinished file of our own, beside where entries stand. */
+/* Opens a temporary file in the folder of the entries. */
 static int open_unfinished(const struct disk_cache *c, char path[PATH_MAX])
 {
     for (int attempt = 0; attempt < 2; attempt++) {
@@ -209,8 +210,8 @@ void cache_write(const struct disk_cache *c, const char *key, const void *payloa
         unlink(mine);
         return;
     }
-    /* Counting takes long in a large folder: every writer counts where entries are large against the
-     * limit, else one in 16. */
+    /* Counting takes long in a large folder: a writer counts if its entry is large relative to the limit,
+     * else one time in 16. */
     if (bytes > c->limit_bytes / 64 || ends_with(path, "0.neso"))
         make_room(c);
 }
@@ -233,7 +234,7 @@ static bool same(const struct cache_field *a, const struct cache_field *b)
            memcmp(a->name, b->name, (size_t)(a->value - a->name + a->value_bytes)) == 0;
 }
 
-/* How many fields agree; 0 unless the first does. */
+/* How many fields of two keys agree; 0 unless the first one does. */
 static int likeness(const char *a, const char *b)
 {
     struct cache_field x, y;
@@ -246,7 +247,7 @@ static int likeness(const char *a, const char *b)
     return n;
 }
 
-/* The key at the head of an entry; "": it is none. */
+/* Reads the key at the head of an entry; "" if there is none. */
 static void read_key(int folder, const char *name, char key[CACHE_KEY_MOST])
 {
     char head[MAGIC_BYTES + CACHE_KEY_MOST];
@@ -274,7 +275,7 @@ bool cache_nearest(const struct disk_cache *c, const char *key, char nearest[CAC
             continue;
         read_key(dirfd(folder), e->d_name, found);
         int n = likeness(key, found);
-        /* of equally near ones the first in order, whatever the folder's order is */
+        /* of equally near entries the first by name, so that the folder's order does not matter */
         if (n > most || (n == most && n > 0 && strcmp(found, nearest) < 0)) {
             most = n;
             memcpy(nearest, found, sizeof found);

@@ -1,11 +1,11 @@
-/* compile.c: a kernel from its specialization to its texts, stage by stage, and the questions that
- * neso.h answers about it.
+/* compile.c: how a kernel is compiled from its specialization to its texts, stage by stage, and the functions
+ * of neso.h on compiled kernels.
  *
  *     spec ──trace──► IR ──opt──► scheduled IR ──codegen──► PTX, info ──► plan
  *      or an IR file's kernel ─┘
  *
- * The first build goes as far as is asked and keeps the text it ends with. Any other text is made when asked
- * for, from the start, since passes change the IR in place: looking costs the one who looks. */
+ * The first build goes as far as requested and keeps its last text. Any other text is made on request by
+ * compiling from the start, since passes change the IR in place. */
 #include "runtime/runtime.h"
 
 #include "opt/passes.h"
@@ -56,7 +56,7 @@ void neso_kernel_release(neso_kernel *kernel)
 
 /* -- stages -- */
 
-/* What a user wrote as IR may break rules that the tracer keeps. */
+/* IR written by a user may break rules that the tracer guarantees. */
 static bool is_valid(struct diag *d, const struct func *f)
 {
     const struct op *at = NULL;
@@ -71,7 +71,7 @@ static bool is_valid(struct diag *d, const struct func *f)
     return false;
 }
 
-/* The kernel of an IR file, in a module of its own; NULL: reported. */
+/* The kernel of an IR file, in an IR module of its own; NULL: an error is reported. */
 static struct func *parse_ir(struct neso_kernel *k)
 {
     struct diag *d = &k->module->diag;
@@ -91,7 +91,7 @@ static struct func *parse_ir(struct neso_kernel *k)
     return NULL;
 }
 
-/* The IR as it is before any pass; NULL: errors are reported. */
+/* The IR before any pass; NULL: errors are reported. */
 static struct func *trace(struct neso_kernel *k)
 {
     struct neso_module *m = k->module;
@@ -199,7 +199,7 @@ static void codegen(struct neso_kernel *k, struct func *f, struct text *out, boo
     k->seconds[STAGE_codegen] = seconds_now() - start;
 }
 
-/* An IR file's kernels together, when none was named. */
+/* All kernels of an IR file, if none was named. */
 static void make_file(struct neso_kernel *k, neso_text which, struct text *out)
 {
     for (int i = 0; which == NESO_TEXT_OPT && i < k->ir->funcs.n; i++)
@@ -270,10 +270,10 @@ static void plan_variants(const struct neso_kernel *k, struct text *out)
     }
 }
 
-/* What the signature promises is checked at every launch. `pairs`: CTAs go in pairs where axis 0 of the
- * grid, or with "grid": "persistent" (in `ctas_per_sm` CTAs an SM) the number of programs, is a
- * multiple of it. Where a guard fails, or a tensor map cannot be made, the kernel is compiled again
- * without: that is the last variant. */
+/* The launch plan as JSON, for whoever launches the PTX. The launcher checks at every launch what the
+ * signature promises. `pairs`: CTAs are launched in pairs if axis 0 of the grid, or with "grid": "persistent"
+ * (`ctas_per_sm` CTAs on each SM) the number of programs, is a multiple of it. If a guard fails or a tensor
+ * map cannot be made, the launcher takes a variant that is compiled without: the last one. */
 static void make_plan(struct neso_kernel *k, const struct func *f, struct text *out)
 {
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", f->name, f->target->name);
@@ -310,7 +310,7 @@ static void make_ptx(struct neso_kernel *k, struct func *f, struct text *out, bo
         keep(k, NESO_TEXT_PTX, out);
 }
 
-/* What had something to say is not kept, or it would say it once only. */
+/* A compilation that reported messages is not cached, since a cached one would not report them. */
 static void make_kept(struct neso_kernel *k, struct func *f)
 {
     struct diag *d = &k->module->diag;
@@ -341,7 +341,7 @@ static void collect(void *user, const char *pass, const char *text, size_t lengt
     text_bytes(user, text, length);
 }
 
-/* Why every pass decided as it did. */
+/* The reasons for the decisions of every pass. */
 static void make_explanation(struct neso_kernel *k)
 {
     const struct neso_compile_options asked = k->options;
@@ -421,7 +421,8 @@ static void make_asked(void *arg)
 {
     struct asking *a = arg;
     a->kernel->options.note = NULL;
-    a->kernel->options.write = NULL; /* dumps and times are for the compilation, not for a second look */
+    /* dumps and times were requested for the compilation, not for later texts */
+    a->kernel->options.write = NULL;
     kernel_make(a->kernel, a->which);
 }
 
@@ -469,7 +470,7 @@ static const struct target *find_target(struct neso_kernel *k)
     return NULL;
 }
 
-/* num_warps and such, checked, from options and defaults; target; false: reported. */
+/* Sets num_warps and other options, checked, and the target; returns false if an error is reported. */
 static bool spec_options(struct neso_kernel *k)
 {
     const struct neso_compile_options *o = &k->options;
@@ -509,13 +510,13 @@ static const char *kernel_names(const struct neso_module *m, struct arena *a)
     return t.s;
 }
 
-/* Where a kernel that a file seems to lack may be: inside of a class or function, or behind an import that was
- * not found, of itself or of what decorates it. */
+/* Where a kernel that a file seems to lack may be: inside of a class or function, or in a module that was not
+ * found, its own or that of its decorator. */
 struct search {
     struct neso_module *module;
-    const char *name; /* NULL: any */
+    const char *name; /* NULL: any kernel */
     const struct ast *def, *inside, *import;
-    const char *imported; /* by `import`, and not found */
+    const char *imported; /* a name from an import that was not found */
 };
 
 static const char *root_of(const struct ast *x)
@@ -531,7 +532,7 @@ static bool is_unknown(const struct search *s, const char *name)
     return x && obj_is_unknown(x);
 }
 
-/* A function with a decorator that is, or was to be, triton's. */
+/* Looks at a function whose decorator is, or was meant to be, triton's. */
 static void look_at_def(struct search *s, const struct ast *n, const struct ast *inside)
 {
     if (s->name && strcmp(n->def.name, s->name) != 0)
@@ -557,7 +558,7 @@ static void look(struct search *s, const struct ast *n, const struct ast *inside
         look(s, c, n->kind == AST_def || n->kind == AST_class ? n : inside);
 }
 
-/* The statement that was to import a name. */
+/* Finds the statement that should have imported a name. */
 static void look_for_import(struct search *s, const struct ast *n, const struct ast *statement)
 {
     if (n->kind == AST_import || n->kind == AST_import_from)
@@ -573,7 +574,7 @@ static void look_for_import(struct search *s, const struct ast *n, const struct 
         look_for_import(s, c, statement);
 }
 
-/* True: what keeps the kernel from being found is reported. */
+/* Returns true if it reported why the kernel cannot be found. */
 static bool explain_missing(struct neso_module *m, const char *name)
 {
     struct ast *tree = m->is_ir ? NULL : parse_module(&m->arena, &m->strings, &m->diag, m->source);
@@ -629,7 +630,7 @@ static bool find_kernel(struct neso_kernel *k, const char *name)
     return false;
 }
 
-/* The caller's strings need not outlive the call. */
+/* Copies the caller's strings, which need not outlive the call. */
 static void copy_strings(struct neso_kernel *k)
 {
     struct neso_compile_options *o = &k->options;

@@ -1,15 +1,16 @@
-/* compiled_kernel.c: compiled kernels as host programs hold them: what a launch and kernel.warmup(...) return.
+/* compiled_kernel.c: compiled kernels as objects of host programs, which a launch and kernel.warmup(...)
+ * return.
  *
- *     k = add.warmup(x, y, n, BLOCK=512, grid=(1,))      compiles, and does not launch
+ *     k = add.warmup(x, y, n, BLOCK=512, grid=(1,))      compiles without launching
  *     k.asm['ptx']  k.n_regs  k.n_spills  k.metadata.shared
- *     k[(132,)](x, y, n)                                 launches with the options that k was compiled with
- */
+ *     k[(132,)](x, y, n)                                 launches with the options that k was compiled
+ * with */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 
 #include <string.h>
 
-/* Where nobody assembled the kernel: what a simple one needs, so that divisions by it come out. */
+/* If the kernel was not assembled: the registers of a simple kernel, so that programs can divide by them. */
 enum { REGISTERS_USUAL = 32 };
 
 static struct neso_kernel *kernel_of(const struct obj *self)
@@ -27,7 +28,7 @@ static struct obj *ptx_text(struct eval *e, struct neso_kernel *k, struct loc at
     int nerrors = e->diag->nerrors;
     struct spec spec = k->spec;
     if (!k->texts[NESO_TEXT_PTX].s) {
-        k->spec.interpreter = k->spec.stops = false; /* as for a GPU */
+        k->spec.interpreter = k->spec.stops = false; /* compile as for a GPU */
         kernel_make(k, NESO_TEXT_PTX);
         k->spec = spec;
     }
@@ -75,7 +76,7 @@ static const struct native_class asm_class = {
 
 /* -- what was found out -- */
 
-/*  in metadata and in the kernel itself; the names of numbers */
+/* numbers that both metadata and the kernel have */
 static struct obj *number_named(struct eval *e, const struct neso_kernel *k, const char *name)
 {
     const struct {
@@ -94,7 +95,7 @@ static struct obj *number_named(struct eval *e, const struct neso_kernel *k, con
 
 static struct obj *metadata_get(struct eval *e, struct obj *self, const char *name, struct loc at)
 {
-    if (strcmp(name, "shared") == 0) /* that it has only as for a GPU */
+    if (strcmp(name, "shared") == 0) /* which exist only in a kernel compiled for a GPU */
         ptx_text(e, kernel_of(self), at);
     return strcmp(name, "name") == 0 ? obj_cstr(e, kernel_of(self)->name)
                                      : number_named(e, kernel_of(self), name);
@@ -102,7 +103,8 @@ static struct obj *metadata_get(struct eval *e, struct obj *self, const char *na
 
 static const struct native_class metadata_class = {.name = "KernelMetadata", .getattr = metadata_get};
 
-/* As the driver assembled it, which it does when asked; without a driver, as computed here. */
+/* The number that the driver reports, which assembles the kernel on request; without a driver, neso's own
+ * count. */
 static struct obj *resource(struct eval *e, struct neso_kernel *k, bool spills, struct loc at)
 {
     struct fault f;
@@ -144,7 +146,8 @@ struct launcher {
     struct obj *grid;
 };
 
-/* All parameters in order; constants that the call leaves out are those that it was compiled with. */
+/* All parameters in order; constants that the call omits have the values that the kernel was compiled
+ * with. */
 static struct args filled(struct eval *e, const struct spec *spec, const struct args *args)
 {
     int nconst = 0, given = 0;

@@ -1,5 +1,5 @@
-/* digest.c: SHA-256 (FIPS 180-4): names for keys, and the proof that an entry of the cache
- * is as it was written. */
+/* digest.c: SHA-256 (FIPS 180-4), which names the entries of the cache and verifies that they are
+ * undamaged. */
 #include "runtime/cache.h"
 
 #include <string.h>

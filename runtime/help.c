@@ -1,4 +1,4 @@
-/* help.c: the compiler's tables as text, so that no list of them is written by hand. */
+/* help.c: prints the compiler's tables as help text, so that no list is maintained by hand. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/runtime.h"
 
@@ -148,7 +148,7 @@ static void help(void *arg)
     diag_error(&h->module->diag, (struct loc){0}, ERR_unknown_topic, h->topic, out.s);
 }
 
-/* The text stands in a module that the context keeps until its next call. */
+/* The text belongs to a module that the context keeps until its next call. */
 neso_status neso_help(neso_context *context, const char *topic, const char **text)
 {
     *text = "";

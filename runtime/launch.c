@@ -1,11 +1,11 @@
-/* launch.c: compiled kernels onto devices: loading once, checking what the signature promised, packing
- * values; and the device calls of neso.h.
+/* launch.c: how compiled kernels are loaded and launched: the first launch loads the code; every launch
+ * checks the promises of the signature and packs values. Also the functions of neso.h on devices.
  *
  *     args[0] ─► 0x7f..00 (*fp32:16, checked)  ┐
  *     args[1] ─► 98432    (i32:16, checked)    ├─► values[], 8 bytes each ─► device
- *     args[2] ─► 1        (i32:1, checked)     ┘   without those that are 1
+ *     args[2] ─► 1        (i32:1, checked)     ┘   without arguments that are 1
  *
- * Any thread may launch: a kernel does not change after compiling, but for the code loaded at its first
+ * Any thread may launch: after compilation a kernel does not change, except for the code loaded at its first
  * launch. */
 #include "runtime/runtime.h"
 
@@ -80,8 +80,7 @@ enum { PARAMS_MOST = 512 };
 static uint64_t read_value(const void *from, int bytes)
 {
     uint64_t value = 0;
-    /* The low bytes come first on every machine with a GPU driver; of a known size, a copy is one
-     * instruction. */
+    /* Every machine with a GPU driver is little-endian; with a constant size the copy is one instruction. */
     switch (bytes) {
     case 4: memcpy(&value, from, 4); break;
     case 8: memcpy(&value, from, 8); break;
@@ -157,7 +156,7 @@ static neso_status report(struct neso_context *c, bool good, const struct fault 
     return good ? NESO_OK : report_fault(c, f);
 }
 
-/* The device that a call is for; NULL: there is none. */
+/* The device of a call; NULL: there is none. */
 static struct device *begin(struct neso_context *c, const char *what, struct fault *f)
 {
     report_begin(c);

@@ -1,20 +1,20 @@
-/* launch_plan.c: what a launch does for a kernel besides passing its arguments: makes tensor maps, checks guards,
- * and takes the kernel without either where they fail.
+/* launch_plan.c: what a launch does besides passing arguments: it makes tensor maps and checks guards, and
+ * launches a fallback kernel without these if they fail.
  *
- *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► 128 bytes a map, kept for the next launch alike
- *                              │ an extent of 0, a stride that is no multiple of 16 bytes, a guard below 0
- *                              └─► the same kernel, compiled without maps for stores, and where that does not help
- *                                  without any, when that is first needed
+ *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► 128 bytes a map, cached for equal launches
+ *                              │ an extent of 0, a stride that is not a multiple of 16 bytes, a guard below 0
+ *                              └─► a fallback: the same kernel, compiled without maps for stores, or, if that does
+ *                                  not suffice, without any maps; it is compiled when first needed
  *
- * A grid that fits the GPU at once takes a kernel whose CTAs run one program each, made likewise.
+ * For a grid whose programs all fit the GPU at once, another fallback has CTAs that run one program each.
  *
- * Any thread launches, and none waits: what recent launches made is kept in slots that are read without a
- * lock. A slot counts what is done to it, odd while somebody writes:
+ * Any thread may launch without waiting: the maps of recent launches are in slots that threads read without a
+ * lock. Each slot has a sequence count, which is odd while a thread writes:
  *
- *     reader: count even ── compare, copy ── the same count still: it is whole
- *     writer: count, even ─► odd (or else somebody else writes: nothing is kept) ── write ── even
+ *     reader: count even ── compare, copy ── count unchanged: the copy is valid
+ *     writer: count even ─► odd (if another thread writes: give up) ── write ── even
  *
- * The other kernel is made from the traced IR's text, in memory of its own. */
+ * A fallback is compiled from the text of the traced IR, in its own memory. */
 #include "runtime/runtime.h"
 
 #include "opt/passes.h"
@@ -27,8 +27,8 @@ enum { VALUES_MOST = 48, SLOTS = 64, PLAN_ARGS_MOST = 512 };
 
 typedef uint64_t map_words[MAP_BYTES / 8];
 
-/* Of a kernel: SLOTS times the count, what the maps are made of (arguments, then the grid), whether they
- * could be, and the maps. */
+/* For one kernel: SLOTS times the count, the inputs of the maps (arguments, then the grid), whether they
+ * could be made, and the maps. */
 struct map_cache {
     size_t bytes;
     int nvalues, slot_words;
@@ -36,7 +36,7 @@ struct map_cache {
 };
 
 /* The kernel, compiled without some passes. */
-struct general {
+struct fallback {
     enum variant which;
     struct memory mem;
     struct arena arena, scratch;
@@ -44,10 +44,10 @@ struct general {
     struct module module;
     struct ptx_info info;
     struct text ptx;
-    void *loaded; /* NULL: it cannot be, for the reason that is in why */
+    void *loaded; /* NULL: it cannot be loaded, for the reason in `why` */
     struct fault why;
     bool is_full;
-    struct budget *budget; /* of the launch that needs it */
+    struct budget *budget; /* of the launch that compiles it */
     jmp_buf unwind;
     struct map_cache *_Atomic maps;
 };
@@ -79,7 +79,7 @@ void plan_keep(struct neso_kernel *k, const struct func *f)
 {
     const struct diag *d = &k->module->diag;
     const struct target *target = f->target ? f->target : k->spec.target;
-    struct general_source *source = &k->general_source;
+    struct fallback_source *source = &k->fallback_source;
     struct text t;
     if (!k->device || !target || f->degree != DEGREE_traced || !variants_are_possible(f, target))
         return;
@@ -94,7 +94,7 @@ void plan_keep(struct neso_kernel *k, const struct func *f)
 
 static void full(void *ctx, size_t bytes)
 {
-    struct general *g = ctx;
+    struct fallback *g = ctx;
     (void)bytes;
     g->is_full = true;
     longjmp(g->unwind, 1);
@@ -102,7 +102,7 @@ static void full(void *ctx, size_t bytes)
 
 static void hurry(void *ctx, struct loc at)
 {
-    struct general *g = ctx;
+    struct fallback *g = ctx;
     char limit[32];
     if (budget_spend(g->budget, 0) != ERR_time_limit)
         return;
@@ -110,7 +110,7 @@ static void hurry(void *ctx, struct loc at)
     diag_fatal(&g->diag, at, ERR_time_limit, limit);
 }
 
-static void general_free(struct neso_kernel *k, struct general *g)
+static void fallback_free(struct neso_kernel *k, struct fallback *g)
 {
     if (g->loaded)
         k->device->class->unload(k->device, g->loaded);
@@ -123,9 +123,9 @@ static void general_free(struct neso_kernel *k, struct general *g)
 }
 
 /* Places keep the numbers of their files. */
-static void compile(struct neso_kernel *k, struct general *g)
+static void compile(struct neso_kernel *k, struct fallback *g)
 {
-    const struct general_source *from = &k->general_source;
+    const struct fallback_source *from = &k->fallback_source;
     struct text skip;
     text_init(&skip, &g->arena);
     text_printf(&skip, "%s,%s", variant_info[g->which].without, k->options.skip ? k->options.skip : "");
@@ -155,7 +155,7 @@ static bool is_too_large(const struct diag *d)
     return d->nerrors == 1 && d->list.n && d->list.at[0].error == ERR_shared_too_large;
 }
 
-static bool load_general(struct neso_kernel *k, struct general *g, struct fault *f)
+static bool load_fallback(struct neso_kernel *k, struct fallback *g, struct fault *f)
 {
     char id[256], limit[32];
     snprintf(id, sizeof id, "%s-without-%s", neso_kernel_id(k), variant_info[g->which].without);
@@ -173,11 +173,11 @@ static bool load_general(struct neso_kernel *k, struct general *g, struct fault 
     return k->device->class->load(k->device, &image, &g->loaded, f);
 }
 
-static struct general *make_general(struct neso_kernel *k, enum variant which, const struct launch *l,
+static struct fallback *make_fallback(struct neso_kernel *k, enum variant which, const struct launch *l,
                                     struct fault *f)
 {
     const struct memory *mem = &k->module->context->mem;
-    struct general *g = k->general_source.ir ? mem->alloc(mem->ctx, sizeof *g) : NULL;
+    struct fallback *g = k->fallback_source.ir ? mem->alloc(mem->ctx, sizeof *g) : NULL;
     if (!g) {
         fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s", "for a kernel without tensor maps");
         return NULL;
@@ -192,25 +192,25 @@ static struct general *make_general(struct neso_kernel *k, enum variant which, c
         compile(k, g);
     bool good = g->is_full ? fault_set(f, NESO_OUT_OF_MEMORY, ERR_device_memory, "%s",
                                        "for a kernel without tensor maps")
-                           : load_general(k, g, f);
+                           : load_fallback(k, g, f);
     if (good)
         return g;
     g->why = *f;
-    if (f->status != NESO_OUT_OF_MEMORY) /* there may be some at the next launch */
+    if (f->status != NESO_OUT_OF_MEMORY) /* memory may be available at the next launch */
         return g;
-    general_free(k, g);
+    fallback_free(k, g);
     return NULL;
 }
 
 /* Made by the first who needs it; NULL: it cannot be loaded. */
-static struct general *general_of(struct neso_kernel *k, enum variant which, const struct launch *l,
+static struct fallback *fallback_of(struct neso_kernel *k, enum variant which, const struct launch *l,
                                   struct fault *f)
 {
-    struct general *_Atomic *at = &k->variants[which];
-    struct general *g = *at;
+    struct fallback *_Atomic *at = &k->variants[which];
+    struct fallback *g = *at;
     if (!g) {
         pthread_mutex_lock(&k->lock);
-        g = *at ? *at : make_general(k, which, l, f);
+        g = *at ? *at : make_fallback(k, which, l, f);
         *at = g;
         pthread_mutex_unlock(&k->lock);
     }
@@ -224,7 +224,7 @@ static struct general *general_of(struct neso_kernel *k, enum variant which, con
 static bool launch_general(struct neso_kernel *k, const struct launch *l, struct fault *f)
 {
     const struct launch_traits t = plan_traits(&k->info);
-    struct general *g = general_of(k, variant_fallback(&t), l, f);
+    struct fallback *g = fallback_of(k, variant_fallback(&t), l, f);
     return g && launch_packed(k, &g->info, g->loaded, l, f);
 }
 
@@ -236,7 +236,7 @@ static int64_t extend(uint64_t value, int bytes)
     return (int64_t)(value << unused) >> unused;
 }
 
-/* False: the plan is not fulfilled. */
+/* Returns false if the plan cannot be fulfilled. */
 static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l,
                       map_words *maps)
 {
@@ -258,7 +258,8 @@ static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const 
 static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate *v, int nvalues)
 {
     struct memory *mem = &k->module->context->mem;
-    int slot_words = 2 + nvalues + v->info->nmaps * (MAP_BYTES / 8); /* a count; is the plan fulfilled? */
+    /* the sequence count, and whether the plan can be fulfilled */
+    int slot_words = 2 + nvalues + v->info->nmaps * (MAP_BYTES / 8);
     size_t bytes = sizeof(struct map_cache) + sizeof(uint64_t) * SLOTS * (size_t)slot_words;
     pthread_mutex_lock(&k->lock);
     struct map_cache *c = *v->maps ? *v->maps : mem->alloc(mem->ctx, bytes);
@@ -273,8 +274,8 @@ static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate 
     return c;
 }
 
-/* Each word read or written orders those after, respectively before it: a reader that saw a
- * writer's word sees its count. */
+/* Each read orders later reads behind it, each write earlier writes before it: a reader that saw a word of a
+ * writer also sees its count. */
 static bool read_slot(const struct map_cache *c, const _Atomic uint64_t *slot, const uint64_t *values,
                       uint64_t *fulfilled, uint64_t *maps)
 {
@@ -341,8 +342,8 @@ static bool find_maps(struct neso_kernel *k, const struct candidate *v, const st
     return fulfilled;
 }
 
-/* How many CTAs run the programs, and whether in pairs: not where each has an SM for itself, since pairs
- * start and end together. */
+/* Chooses how many CTAs run the programs, and whether they go in pairs: not if each has an SM for itself,
+ * since the CTAs of a pair start and end together. */
 static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
@@ -366,9 +367,9 @@ static struct candidate choose_variant(struct neso_kernel *k, const struct launc
     struct fault ignored;
     const struct launch_traits t = plan_traits(&k->info);
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    bool is_single = variant_info[VARIANT_one_program_each].exists(&t) && k->general_source.ir &&
+    bool is_single = variant_info[VARIANT_one_program_each].exists(&t) && k->fallback_source.ir &&
                      total <= (uint64_t)k->device->multiprocessors;
-    struct general *g = is_single ? general_of(k, VARIANT_one_program_each, l, &ignored) : NULL;
+    struct fallback *g = is_single ? fallback_of(k, VARIANT_one_program_each, l, &ignored) : NULL;
     return g ? (struct candidate){&g->info, &g->maps, g->loaded}
              : (struct candidate){&k->info, &k->maps, NULL};
 }
@@ -382,7 +383,7 @@ static bool fulfils(struct neso_kernel *k, const struct candidate *v, const stru
 static bool take_loading(struct neso_kernel *k, struct candidate *v, const struct launch *l)
 {
     struct fault ignored;
-    struct general *g = general_of(k, VARIANT_loads_by_maps_only, l, &ignored);
+    struct fallback *g = fallback_of(k, VARIANT_loads_by_maps_only, l, &ignored);
     if (g)
         *v = (struct candidate){&g->info, &g->maps, g->loaded};
     return g != NULL;
@@ -419,7 +420,7 @@ void plan_release(struct neso_kernel *k)
     struct memory *mem = &k->module->context->mem;
     for (int i = 0; i < VARIANT_count; i++)
         if (k->variants[i])
-            general_free(k, k->variants[i]);
+            fallback_free(k, k->variants[i]);
     struct map_cache *c = k->maps;
     if (c)
         mem->free(mem->ctx, c, c->bytes);

@@ -1,5 +1,5 @@
-/* ptx_cache.c: what of a kernel the cache keeps: its PTX, by what tracing made of it and the options. What the
- * driver assembles of it, the driver keeps (jit.c).
+/* ptx_cache.c: how a kernel's PTX is cached: by its traced IR and the options. The driver has its own cache
+ * of the assembled code (jit.c).
  *
  *     kernel softmax
  *     signature Y=*fp32:16, n=i32:1, BLOCK=1024
@@ -9,9 +9,9 @@
  *     source 81ab…
  *     compiler 7d03…
  *
- * The source is the traced IR, places and the names of files included: all that the passes and codegen see,
- * be it a file of kernels or a program whose host part made the constants. Tracing takes a hundredth of
- * what assembling takes. */
+ * The source is a digest of the traced IR, places and the names of files included: the passes and codegen
+ * depend on nothing else, for a file of kernels and for a program whose host code computes the constants.
+ * Tracing takes a hundredth of the time of assembling. */
 #include "runtime/runtime.h"
 
 #include <limits.h>
@@ -21,7 +21,7 @@
 
 /* -- the key of a kernel's PTX -- */
 
-/* A look inside, or another list of passes, is no matter for a cache. */
+/* Compilations with inspection options, or with another list of passes, are not cached. */
 static bool is_plain(const struct neso_compile_options *o)
 {
     return !o->passes && !o->skip && !o->stop_after && !o->print_after && !o->explain && !o->print_changed &&
@@ -33,7 +33,7 @@ bool kept_applies(const struct neso_kernel *k)
     return k->module->context->cache.folder && is_plain(&k->options);
 }
 
-/* One line, whatever is in it. */
+/* Appends a field as one line, whatever the value contains. */
 static void line(struct text *out, const char *name, const char *value)
 {
     text_printf(out, "%s ", name);
@@ -48,7 +48,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The end of the string whose quote is at s. */
+/* The end of the string literal whose opening quote is at s. */
 static const char *after_string(const char *s)
 {
     for (s++; *s && *s != '"'; s++)
@@ -56,8 +56,8 @@ static const char *after_string(const char *s)
     return *s ? s + 1 : s;
 }
 
-/* The IR's text with places as the PTX has them: `@2:7:13+4/1`, file 2 being dir/prelude.py, becomes
- * `@2:7:13+4 prelude.py`: the chain of calls behind a place is numbered through the whole program. */
+/* The IR's text with simplified places: `@2:7:13+4/1`, where file 2 is dir/prelude.py, becomes `@2:7:13+4
+ * prelude.py`. The PTX does not depend on the number of the call chain, which differs between programs. */
 static void simplify_places(const struct diag *d, const char *s, struct text *out)
 {
     text_printf(out, "%s\n", base_name(d->sources.at[0]->name));
@@ -109,7 +109,7 @@ const char *kept_key(struct neso_kernel *k, const struct func *f)
 
 /* -- the entry: a line of what codegen learnt, then the PTX -- */
 
-/* A new field fails here: does kept_write keep it? */
+/* A new field makes this assertion fail: kept_write must store it. */
 _Static_assert(sizeof(struct ptx_info) == 88 && sizeof(struct tensor_map) == 216 &&
                    sizeof(struct expr) == 16 && sizeof(struct expr_step) == 16,
                "all that codegen learnt is kept");
@@ -143,7 +143,7 @@ void kept_write(struct neso_kernel *k, const struct func *f, const char *key)
     const struct ptx_info *i = &k->info;
     struct text out;
     if (i->params.n != f->body->args.n)
-        return; /* read_info has no other names for them */
+        return; /* read_info knows no other names for them */
     text_init(&out, &k->scratch);
     text_printf(&out, "%d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
                 i->puts, i->packs, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file,
@@ -156,11 +156,11 @@ void kept_write(struct neso_kernel *k, const struct func *f, const char *key)
     cache_write(&k->module->context->cache, key, out.s, out.len);
 }
 
-/* The line of an entry while it is read. The digest says that the bytes are those that were written, not by
- * whom, so that every number is checked as well. */
+/* Reads the info line of an entry. The digest proves that the bytes are those that were written, but not by
+ * whom, so every number is also checked. */
 struct reader {
     const char *s, *end; /* of the line */
-    bool is_good;        /* all numbers so far were there, and within their bounds */
+    bool is_good;        /* all numbers so far were present and within their bounds */
 };
 
 static int64_t next_number(struct reader *r, int64_t least, int64_t most)
@@ -180,7 +180,8 @@ static int next_int(struct reader *r, int least, int most)
     return (int)next_number(r, least, most);
 }
 
-/* A row of words that each take one or two values off a stack and put one there; nparams: of the kernel. */
+/* Reads operators and operands that each push one value and pop up to two; nparams: number of the kernel's
+ * parameters. */
 static void read_expr(struct arena *a, struct reader *r, int nparams, struct expr *e)
 {
     enum { STEPS_MOST = 256, AXES = 3 };
@@ -227,7 +228,7 @@ static void read_plan(struct arena *a, struct reader *r, struct ptx_info *info)
     info->guards = guards;
 }
 
-/* Names and types of parameters are those of the traced kernel. False: the line is none that was written. */
+/* Names and types of parameters come from the traced kernel. Returns false if the line is malformed. */
 static bool read_info(struct neso_kernel *k, const struct func *f, const char *s, const char *end)
 {
     enum { THREADS_MOST = 1024, PARAM_BYTES_MOST = 1 << 16 };
@@ -268,7 +269,7 @@ bool kept_read(struct neso_kernel *k, const struct func *f, const char *key)
     }
     k->texts[NESO_TEXT_PTX].s = newline + 1;
     k->texts[NESO_TEXT_PTX].len = (size_t)(s + n - newline - 1);
-    /* The digest behind the PTX has been read: its place takes the terminator. */
+    /* The digest behind the PTX was checked: the terminator overwrites its first byte. */
     memory[s + n - memory] = '\0';
     return true;
 }
@@ -280,8 +281,8 @@ static int compare(const struct cache_field *a, const struct cache_field *b)
     return a->value_bytes != b->value_bytes || memcmp(a->value, b->value, (size_t)a->value_bytes) != 0;
 }
 
-/* The fields of a key, each with the nearest entry's where that differs: of the source only where the
- * signature is the same, for what is traced with another is other IR. */
+/* Reports the fields of a key, each with the nearest entry's value if that differs; the source only if the
+ * signature is the same, since other signatures give other IR. */
 static void explain(struct diag *d, const char *key, const char *nearest)
 {
     struct cache_field x, y;

@@ -1,14 +1,15 @@
-/* signature.c: "*fp32:16, i32:1, 1024, ACC=tl.float32" to a specialization, and a specialization to its name.
+/* signature.c: how a signature, "*fp32:16, i32:1, 1024, ACC=tl.float32", becomes a specialization, and how a
+ * specialization is named.
  *
- * One entry a parameter, commas between. What starts with a type is a type, with a promise after a colon;
- * (entries) with a type among them are a tuple, NAME(entries) a named one; anything else is an expression of the
- * language, evaluated where the kernel stands. Each entry that is no tuple is a leaf: an argument of the
- * kernel, or a constant. The signature is a source of its own, so that messages point into it:
+ * A signature has one entry for each parameter, separated by commas. An entry that starts with a type is a
+ * type, with a promise after a colon; (entries) with a type among them are a tuple, NAME(entries) a named
+ * tuple; anything else is an expression, evaluated in the kernel's module. Each entry that is not a tuple is
+ * a leaf: an argument of the kernel, or a constant. The signature is a source of its own, so that messages
+ * point into it:
  *
  *     signature:1:7: error: unknown type 'i31' [signature-type]
  *         1 | *fp32, i31, 1024
- *           |        ^~~
- */
+ *           |        ^~~ */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 
@@ -27,15 +28,15 @@ struct entry {
 struct leaf {
     struct spec_arg arg;
     const struct param_rule *rule;
-    size_t end;        /* of its entry in the signature; 0: a default */
+    size_t end;        /* the end of its entry in the signature; 0: a default */
     struct obj *block; /* of a tensor descriptor: block_shape; else NULL */
-    bool pads_nan;     /* and what it has outside */
+    bool pads_nan;     /* and whether it pads with NaN */
 };
 
-/* What a parameter was given: leaves, in the order of `tree`, whose items are trees or, for a leaf, None. */
+/* The value of a parameter: leaves, in the order of `tree`, whose items are trees or, for a leaf, None. */
 struct argument {
     bool is_given;
-    int first;        /* leaf */
+    int first;        /* index of the first leaf */
     struct obj *tree; /* a tuple, or NULL: one leaf */
 };
 
@@ -46,7 +47,7 @@ struct reader {
     struct param_rule *rules;
     int nrules; /* without **META */
     bool has_meta;
-    struct argument *arguments; /* by parameter */
+    struct argument *arguments; /* indexed by parameter */
     VEC(struct leaf) leaves;
     VEC(const char *) meta_names;
     VEC(struct obj *) meta_values;
@@ -86,7 +87,7 @@ static void trim(struct entry *x)
 
 /* -- types and promises -- */
 
-/* Bytes of s that spell a type: `*kfp32`, `i32`. */
+/* The length of a type at s: `*kfp32`, `i32`. */
 static size_t type_length(const struct entry *x)
 {
     size_t n = 0;
@@ -97,7 +98,8 @@ static size_t type_length(const struct entry *x)
     return n;
 }
 
-/* Is the entry meant as a type? A star says so; else it is the name of one, alone or before a colon. */
+/* Is the entry meant as a type? It starts with a star, or with the name of a type that ends there or before a
+ * colon. */
 static bool is_type(struct reader *r, const struct entry *x)
 {
     size_t n = type_length(x);
@@ -159,7 +161,8 @@ static bool read_type(struct reader *r, const struct entry *x, const struct para
 
 /* -- values -- */
 
-/* The expression at x: a source with blanks in front, whose columns are the signature's. */
+/* The expression at x: parsed as a source with blanks in front, so that columns are those of the
+ * signature. */
 static struct ast *parse_value(struct reader *r, const struct entry *x)
 {
     struct arena *a = &r->module->arena;
@@ -206,7 +209,7 @@ static bool is_descriptor(const struct entry *x)
     return starts_descriptor(x->s, x->n);
 }
 
-/* `, nan` after the blocks' shape: what loads find outside of the array. */
+/* `, nan` after the block shape: the value of elements outside of the array. */
 static bool read_padding(const char *s, const char *end, struct leaf *leaf)
 {
     struct entry rest = {.s = s, .n = (size_t)(end - s)};
@@ -219,7 +222,7 @@ static bool read_padding(const char *s, const char *end, struct leaf *leaf)
     return rest.s[0] == ',' && (leaf->pads_nan || (word.n == 4 && memcmp(word.s, "zero", 4) == 0));
 }
 
-/* tensordesc<fp16[128, 64]>, and a promise of all its sizes and strides. */
+/* tensordesc<fp16[128, 64]>, with an optional promise for all its sizes and strides. */
 static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf *leaf)
 {
     struct eval *e = &r->module->eval;
@@ -260,8 +263,8 @@ static void add_constant(struct reader *r, const struct spec_arg *like, struct o
     VEC_PUSH(&r->kernel->arena, args, arg);
 }
 
-/* A descriptor's arguments: address, sizes, strides (the last is 1); and the constants
- * block_shape and padding. */
+/* A descriptor's arguments: address, sizes, strides (the last is 1); and the constants block_shape and
+ * padding. */
 static struct obj *add_descriptor(struct reader *r, const struct leaf *leaf, spec_args *args)
 {
     struct eval *e = &r->module->eval;
@@ -280,8 +283,8 @@ static struct obj *add_descriptor(struct reader *r, const struct leaf *leaf, spe
     return descriptor_new(e, (struct obj *[]){obj_none, shape, strides, shape, obj_none});
 }
 
-/* The spec's arguments of a tree whose first leaf is *at; the tree with its descriptors taken apart. NULL: one
- * argument. */
+/* Adds the spec's arguments for a tree whose first leaf is *at; returns the tree with its descriptors
+ * expanded. NULL: one argument. */
 static struct obj *add_tree(struct reader *r, struct obj *tree, int *at, spec_args *args)
 {
     struct eval *e = &r->module->eval;
@@ -319,7 +322,7 @@ static void fill_spec(struct reader *r)
 
 /* -- entries -- */
 
-/* The end of the entry at s, which goes no further than `end`: a comma outside of brackets and quotes. */
+/* The length of the entry at s, up to `end`: it ends at a comma outside of brackets and quotes. */
 static size_t entry_length(struct reader *r, const char *s, const char *end)
 {
     const char *unclosed = NULL, *at = s;
@@ -380,7 +383,7 @@ static bool read_meta(struct reader *r, const struct entry *x)
     return value != NULL;
 }
 
-/* Reads the entry at *s, and goes on behind its comma; false: there is none. */
+/* Reads the entry at *s, and moves behind its comma; returns false at the end. */
 static bool next_entry(struct reader *r, const char **s, const char *end, struct entry *x)
 {
     *x = (struct entry){.s = *s, .n = entry_length(r, *s, end)};
@@ -412,10 +415,10 @@ static bool add_leaf(struct reader *r, const struct entry *x, const struct param
 
 /* -- tuples -- */
 
-/* The entries between the brackets at the end of x, which has some. */
+/* The entries between the brackets at the end of x. */
 typedef VEC(struct entry) entry_list;
 
-/* Bytes in front of the bracket that is closed at x's end; x->n: there is none. */
+/* Bytes in front of the bracket that is closed at x's end; x->n if there is none. */
 static size_t tuple_name_length(const struct entry *x)
 {
     size_t n = 0;
@@ -437,7 +440,7 @@ static void list_members(struct reader *r, const struct entry *x, entry_list *ou
 
 enum { TUPLES_DEEP = 16 };
 
-/* Is x a tuple with a type in it, and not too deep? One of values alone is a value. */
+/* Is x a tuple that contains a type, and not nested too deeply? A tuple of values only is a value. */
 static bool is_tuple(struct reader *r, const struct entry *x, int depth)
 {
     entry_list members = {0};
@@ -451,7 +454,7 @@ static bool is_tuple(struct reader *r, const struct entry *x, int depth)
     return false;
 }
 
-/* The named tuple before the bracket; NULL: it is none, which is reported. */
+/* The named tuple in front of the bracket; NULL: it is none, which is reported. */
 static struct obj *read_class(struct reader *r, const struct entry *x, struct obj **names)
 {
     struct entry name = {.s = x->s, .n = tuple_name_length(x)};
@@ -514,7 +517,7 @@ static struct obj *add_named_tuple(struct reader *r, const struct entry *x, cons
     return NULL;
 }
 
-/* Adds the leaves of an entry. The tree: None for a leaf; NULL: an error is reported. */
+/* Adds the leaves of an entry, and returns its tree: None for a leaf; NULL: an error is reported. */
 static struct obj *add_argument(struct reader *r, const struct entry *x, const struct param_rule *rule,
                                 int depth)
 {
@@ -558,7 +561,7 @@ static bool read_entry(struct reader *r, struct entry *x, int position)
     return tree != NULL;
 }
 
-/* Parameters that the signature leaves out. */
+/* Sets parameters that the signature omits to their defaults. */
 static bool fill_defaults(struct reader *r)
 {
     for (int i = 0; i < r->nrules; i++) {
@@ -628,7 +631,7 @@ bool signature_read(struct neso_kernel *k, const char *signature)
 enum { VARIANTS_MOST = 4096, PROMISES = 3 };
 static const char *const promises[PROMISES] = {":1", ":16", ""};
 
-/* May a launch make this promise for leaf i? One that the signature makes is made by all. */
+/* Can a launch make this promise for leaf i? Promises of the signature hold in every variant. */
 static bool may_promise(const struct reader *r, int i, int promise)
 {
     const struct spec_arg *a = &r->leaves.at[i].arg;
@@ -641,7 +644,7 @@ static bool may_promise(const struct reader *r, int i, int promise)
     return promise == 2 || (is_open && (is_int || a->type->kind == LT_ptr) && !rule->no_divisible);
 }
 
-/* The signature with a promise after each entry that may have one. */
+/* Prints the signature with the given promises. */
 static void print_variant(const struct reader *r, const int *promise, struct text *out)
 {
     const char *s = r->source->text;
@@ -669,7 +672,7 @@ static int next_promise(const struct reader *r, int i, int promise)
     return promise;
 }
 
-/* The next choice of promises, the last leaf's first; false: that was the last. */
+/* The next combination of promises, varying the last leaf first; returns false at the end. */
 static bool next_variant(const struct reader *r, int *promise)
 {
     for (int i = r->leaves.n - 1; i >= 0; i--) {
@@ -705,7 +708,7 @@ bool signature_variants(struct neso_kernel *k, const char *signature, struct tex
 
 /* -- what a jit function wants -- */
 
-/* The word that an annotation ends in: `tl.constexpr`, constexpr, "constexpr", constexpr[int]. */
+/* The last word of an annotation: `tl.constexpr`, constexpr, "constexpr", constexpr[int]. */
 static const char *annotation_word(const struct ast *x)
 {
     switch (x->kind) {
@@ -845,7 +848,7 @@ void spec_print(struct neso_kernel *k, struct text *out)
     }
 }
 
-/* What distinguishes this specialization from the kernel's others, as text. */
+/* The text that distinguishes this specialization from the kernel's others. */
 static void key_text(struct neso_kernel *k, struct text *out)
 {
     const struct spec *s = &k->spec;

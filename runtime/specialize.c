@@ -1,19 +1,18 @@
-/* specialize.c: kernel[grid](arguments) of a host program: each argument becomes a type and a value, or a constant;
- * what this makes of the kernel is compiled once, and launched.
+/* specialize.c: how kernel[grid](arguments) of a host program launches: each argument becomes a type and a
+ * value, or a constant; each specialization is compiled once.
  *
  *     add[grid](x, y, z, 98432, BLOCK=512)
  *        x      tensor at a multiple of 16   *fp32:16    value: its address
  *        98432  an int, multiple of 16       i32:16      value: 98432
  *        BLOCK  tl.constexpr                 constant 512
  *
- * An int that is 1 is a constant too. The rules are language.md's of what a launch argument becomes; the grid
- * may be a function of all arguments by name. */
+ * An int that is 1 is a constant too. The grid may be a function of all arguments by name. */
 #include "runtime/host/host.h"
 #include "runtime/runtime.h"
 
 #include <string.h>
 
-/* What is known of a jit function; found once. */
+/* The record of a jit function, made at its first launch. */
 struct callee {
     struct param_rule *rules;
     int nrules; /* with **META, which is last */
@@ -32,7 +31,7 @@ struct call {
     uint64_t *values; /* of the run-time parameters */
     struct launch_tensor *tensors;
     int nvalues;
-    VEC(struct obj *) leaves; /* what is passed, tuples being taken apart */
+    VEC(struct obj *) leaves; /* the arguments that are passed, after tuples are split */
     VEC(const struct param_rule *) leaf_rules;
     struct launch launch;
 };
@@ -56,7 +55,7 @@ static const struct callee *find_callee(struct program *p, struct eval *e, struc
 
 /* -- launch options -- */
 
-/* Keywords that are neither parameters nor META; `set` NULL: known, and without effect here. */
+/* A keyword that is neither a parameter nor META; `set` NULL: it is accepted without effect. */
 struct launch_option {
     const char *name;
     void (*set)(struct call *c, int64_t value);
@@ -143,8 +142,8 @@ static bool is_parameter(const struct call *c, const char *name)
     return false;
 }
 
-/* Takes the options out of the keywords; one that is a parameter as well stays. The rest is
- * bound as Python binds. */
+/* Takes the options out of the keywords, except for one that is also a parameter; then binds as Python
+ * does. */
 static void bind(struct call *c, const struct args *args)
 {
     struct eval *e = c->eval;
@@ -200,7 +199,7 @@ static bool is_int_type(const struct lang_type *t)
     return t->kind == LT_number && dtype_info[t->dtype].kind == DTYPE_int;
 }
 
-/* An annotation names the type. */
+/* The annotation's type. */
 static void set_forced(struct call *c, struct spec_arg *a, const struct param_rule *rule, struct obj *x)
 {
     const struct lang_type *t = rule->type;
@@ -240,8 +239,7 @@ static void set_int(struct call *c, struct spec_arg *a, const struct param_rule 
               !rule->no_divisible);
 }
 
-/* A tensor's address is a multiple of 16 or not; where the device has no room for the
- * tensor, the program is told. */
+/* Tells whether a tensor's address is a multiple of 16; raises if the device has no memory for the tensor. */
 static void set_pointer(struct call *c, struct spec_arg *a, const struct param_rule *rule, struct pointer p)
 {
     if (p.address == 0 && c->program->fault.status)
@@ -275,7 +273,7 @@ static void set_arg(struct call *c, struct spec_arg *a, const struct param_rule 
         eval_raise(e, c->loc, "TypeError", ERR_launch_argument, rule->name, kernel_name(c), obj_type_name(x));
 }
 
-/* Of a tuple, all that is in it: what it is made of; else NULL. */
+/* Adds all items of a tuple, and returns its structure; NULL if x is not a tuple. */
 static struct obj *take_apart(struct call *c, const struct param_rule *rule, struct obj *x)
 {
     struct eval *e = c->eval;
@@ -383,8 +381,8 @@ static void key_type(const struct lang_type *t, struct text *key)
         key_type(t->elem, key);
 }
 
-/* Two constants with one key are the same to a kernel: kind and text agree, and for what a text may not tell
- * apart, the object itself. */
+/* Two constants with equal keys are equal to a kernel: kind and text agree; for objects whose text may not be
+ * unique, the key contains the object's identity. */
 static void key_const(struct call *c, struct obj *x, struct text *key)
 {
     bool is_plain = x->kind <= OBJ_tuple || x->kind == OBJ_type;
@@ -432,8 +430,8 @@ static struct text make_key(struct call *c)
     return key;
 }
 
-/* Compiles under the program's own guard: the kernel is entered first, so that it is found
- * again however this ends. */
+/* Compiles under the program's own guard. The kernel is entered in the table first, so that it is found again
+ * even if compiling unwinds. */
 static void compile(struct call *c, void **slot)
 {
     struct program *p = c->program;
@@ -490,7 +488,7 @@ struct hosting {
     const struct call_record *outside; /* of the launch */
     const struct stop *stop;           /* the site that runs now */
     struct exception raised;
-    bool has_raised, has_ended; /* the launch is over: with an exception, or as diag_fatal says */
+    bool has_raised, has_ended; /* the launch has ended: by an exception, or by a fatal error */
 };
 
 /* The calls from the launch to a place in the kernel. */
@@ -517,7 +515,7 @@ static void run_site(struct hosting *h, const struct stop *stop)
     e->calls = h->outside;
 }
 
-/* Nothing may unwind past the interpreter, whose thread this may be. */
+/* Code here may run on a thread of the interpreter, so nothing may unwind past it. */
 static bool answer(void *ctx, const struct host_call *call)
 {
     struct hosting *h = ctx;
@@ -554,7 +552,7 @@ void call_breakpoint(void *ctx, struct eval *e, struct loc at)
     debugger_prompt(p, e, p->hosting->stop);
 }
 
-/* Launches; what the host part raised meanwhile goes on here. */
+/* Launches; then rethrows what host code raised during the launch. */
 static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
 {
     struct program *p = c->program;

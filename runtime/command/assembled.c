@@ -1,5 +1,5 @@
-/* assembled.c: what ptxas and a disassembler add to what there is to see of a kernel,
- * where they are found. */
+/* assembled.c: adds the output of ptxas and of a disassembler to an inspected build, if these tools are
+ * found. */
 #include "runtime/command/inspect.h"
 
 #include <limits.h>
@@ -14,7 +14,8 @@ static void read_log(struct build *b, const char *log)
     b->assembled.spill_bytes = tool_number(log, " bytes spill stores");
 }
 
-/* One line of a disassembly: without the bytes of the instruction, and of a file's path the last part. */
+/* Appends one line of a disassembly: without the bytes of the instruction, and with only the last part of a
+ * file's path. */
 static void put_line(struct buffer *out, const char *s, size_t n)
 {
     static const char mark[] = "//## File \"";

@@ -1,17 +1,17 @@
 /* bench.c: `neso bench`: are the kernels of these programs as fast as they were?
  *
- * On a GPU each call that a program times (do_bench, the lines of a perf_report) is measured, and
- * of a program that times nothing, each launch; several rounds, each a run of the whole program.
- * Where there is no GPU, kernels are compiled and their costs compared; with --counts they also run
- * on the emulator, which counts.
+ * On a GPU it measures each call that a program times (do_bench, the lines of a perf_report), or each launch
+ * of a program that times nothing, in several rounds, each a run of the whole program. Without a GPU it
+ * compiles kernels and compares their costs; with --counts they also run on the emulator, which counts
+ * events.
  *
  *     base: a file         candidate                    base: another build (--against)
  *     ┌────────────┐   run, run, run ...                base, candidate, candidate, base, base, candidate
- *     │ baseline   │─►  judge ─► table, files, status   each round a process of its own
+ *     │ baseline   │─►  judge ─► table, files, status   each round is a separate process
  *     └────────────┘   (undecided: more rounds)
  *
- * Exit status: 0 nothing is slower, 1 something is or a bound is broken, 2 bad usage or a
- * program failed, 3 undecided, 4 incomplete: something of the base was not measured, or a bound's cost. */
+ * Exit status: 0 nothing is slower; 1 something is slower, or a bound is broken; 2 bad usage, or a program
+ * failed; 3 undecided; 4 incomplete: something of the base, or the cost of a bound, was not measured. */
 #include "runtime/command/bench.h"
 
 #include <errno.h>
@@ -28,11 +28,11 @@ struct bencher {
     neso_context *ctx;
     struct bench_set set;
     struct beside beside;
-    const char *path; /* of the program that runs */
+    const char *path; /* of the current program */
     bool has_gpu;
-    bool *times_launches; /* of each program: it times nothing itself */
-    size_t nmeasured;     /* calls that it timed */
-    bool measures;        /* not only costs */
+    bool *times_launches; /* by program: it times nothing itself */
+    size_t nmeasured;     /* number of timed calls */
+    bool measures;        /* it measures times, not only costs */
 };
 
 /* -- what a running program asks and tells -- */
@@ -56,7 +56,7 @@ static const char *find_module(void *user, const char *module, size_t *length)
     return beside_find(&((struct bencher *)user)->beside, module, length);
 }
 
-/* Tables and plots of its own are not wanted here. */
+/* The program's own tables and plots are discarded here. */
 static int save_nothing(void *user, const char *path, const char *text, size_t length)
 {
     (void)user;
@@ -84,7 +84,7 @@ static struct bench_row *row_of(struct bencher *b, bool is_kernel, const char *w
     return set_row(&b->set, is_kernel, name);
 }
 
-/* The line of the program that defines the kernel; 0: it is defined elsewhere. */
+/* The program's line that defines the kernel; 0: another file defines it. */
 static uint32_t line_of(const char *path, const char *kernel)
 {
     size_t length, n = strlen(kernel);
@@ -100,7 +100,7 @@ static uint32_t line_of(const char *path, const char *kernel)
     return found;
 }
 
-/* The kernel's row of costs. */
+/* Adds the row of the kernel's costs. */
 static struct bench_row *add_kernel(struct bencher *b, neso_kernel *kernel)
 {
     const char *ptx;
@@ -134,7 +134,7 @@ static void measured(void *user, const neso_measurement *m)
         return;
     for (size_t i = 0; i < m->kernel_count; i++) {
         const char *ptx;
-        add_kernel(b, m->kernels[i]); /* once more: it is assembled now */
+        add_kernel(b, m->kernels[i]); /* a second time, since the kernel is assembled now */
         if (neso_kernel_text(m->kernels[i], NESO_TEXT_PTX, &ptx, NULL) == NESO_OK)
             key = ptx_digest(ptx, key);
     }
@@ -149,7 +149,7 @@ static void counted(void *user, const neso_count *c)
     struct bencher *b = user;
     char name[60];
     struct bench_row *r = row_of(b, true, c->id);
-    if (!r->kernel) { /* a variant that the launch chose */
+    if (!r->kernel) { /* the launch chose a variant of the kernel */
         r->kernel = copy_text(c->kernel);
         row_place(r, b->path, line_of(b->path, r->kernel));
         r->is_counted_only = true;
@@ -158,9 +158,9 @@ static void counted(void *user, const neso_count *c)
         snprintf(name, sizeof name, "run.%s@%u", c->name, (unsigned)c->line);
     else
         snprintf(name, sizeof name, "run.%s", c->name);
-    if (r->is_counted_only) /* nobody has its PTX: what it counts tells whether it is the same */
+    if (r->is_counted_only) /* its PTX is not available: its counts tell whether it is the same */
         r->key = ptx_digest(name, r->key) ^ (uint64_t)c->value * 1099511628211u;
-    const char *slash = strrchr(b->path, '/'); /* counts know the name alone */
+    const char *slash = strrchr(b->path, '/'); /* counts only have the file's name */
     if (!c->line || (rules_tell(name) && strcmp(c->file, slash ? slash + 1 : b->path) == 0))
         row_set_cost(r, name, (double)c->value);
 }
@@ -183,7 +183,7 @@ static neso_status run_text(struct bencher *b, const char *text, size_t length, 
     return neso_program_run(b->ctx, b->path, text, length, &o);
 }
 
-/* A program's round. Each has a context of its own: what the emulator counted belongs to one program. */
+/* One round of a program. Each has its own context, since the emulator's counts belong to one program. */
 static int run_program(struct bencher *b, const char *text, size_t length, bool *times_launches)
 {
     const struct given *g = b->given;
@@ -266,7 +266,7 @@ static int run_round(struct bencher *b)
 
 extern char **environ;
 
-/* A round by another process, whose set is added to ours. */
+/* Runs a round in another process, and adds its set to this one. */
 static int call_build(const struct bencher *b, const char *build, struct bench_set *set)
 {
     const struct given *g = b->given;
@@ -301,7 +301,7 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     fflush(stdout);
     posix_spawn_file_actions_t quiet;
     posix_spawn_file_actions_init(&quiet);
-    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0); /* its table */
+    posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0); /* discards its table */
     int error = posix_spawnp(&pid, program, &quiet, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&quiet);
     while (!error && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -318,7 +318,7 @@ static int call_build(const struct bencher *b, const char *build, struct bench_s
     return result;
 }
 
-/* Base and candidate in turns, each first as often: what drifts meets both. */
+/* Runs base and candidate alternately, each first equally often, so that drift affects both. */
 static int call_both(struct bencher *b, struct bench_set *base, int round)
 {
     const char *against = b->given->options[OPTION_against];
@@ -367,7 +367,7 @@ static int read_baseline(const struct bencher *b, struct bench_set *base)
     return set_read(base, path);
 }
 
-/* Rounds until nothing is undecided, at most three times as many as asked for. */
+/* Runs rounds until no verdict is undecided, at most three times as many as requested. */
 static int run_rounds(struct bencher *b, struct bench_set *base, struct judgement *j,
                       const struct rules *rules, int rounds)
 {

@@ -1,5 +1,6 @@
-/* bench.h: what the files of `neso bench` share: sets of measurements and costs, and
- * what is said of them. */
+/* bench.h: what the files of `neso bench` share: sets of measurements and costs, and verdicts on them. In
+ * reading order: bench.c (the command), bench_cost.c (costs of PTX), bench_set.c (files), bench_pair.c,
+ * bench_rules.c and bench_judge.c (verdicts), bench_report.c (output). */
 #ifndef NESO_RUNTIME_COMMAND_BENCH_H
 #define NESO_RUNTIME_COMMAND_BENCH_H
 
@@ -13,7 +14,7 @@ struct numbers {
     double *at;
 };
 
-/* A cost of a kernel: "registers", "spill_bytes", or what the emulator counts. */
+/* A cost of a kernel: "registers", "spill_bytes", or a count of the emulator. */
 struct cost {
     char name[40];
     double value;
@@ -26,16 +27,16 @@ struct bench_row {
     char *file;
     uint32_t line; /* 0: unknown */
     char *kernel;  /* is_kernel: its name in the source */
-    uint64_t key;  /* digest of the PTX; of the counts where it is a variant that a launch chose */
+    uint64_t key;  /* digest of the PTX; for a variant that a launch chose, of the counts */
     bool is_counted_only;
     struct numbers stretches, values; /* ms, of all rounds; see statistics.h */
-    size_t ndropped, nmeasured;       /* calls: while the clock was held down, and all */
+    size_t ndropped, nmeasured;       /* calls: measured while the clock was throttled, and in total */
     size_t ncosts;
     struct cost *costs;
-    int uses; /* in the round under way: a name that comes again is another's */
+    int uses; /* uses in the current round: a second row of one name is a different call */
 };
 
-/* All that one build has to say about some programs on one device. */
+/* All measurements of one build for some programs on one device. */
 struct bench_set {
     char gpu[128]; /* "none": costs only */
     int clock_khz;
@@ -45,37 +46,37 @@ struct bench_set {
 
 /* -- bench_set.c -- */
 
-/* realloc that ends the process where there is no memory. */
+/* realloc that ends the process if there is no memory. */
 void *grow(void *old, size_t bytes);
 char *copy_text(const char *s);
 void set_begin_round(struct bench_set *s);
-/* The row of that name that this round has not used yet; made where there is none. */
+/* The row of that name that this round has not used yet; makes one if there is none. */
 struct bench_row *set_row(struct bench_set *s, bool is_kernel, const char *name);
 void row_place(struct bench_row *r, const char *file, uint32_t line);
-/* Adds what is kept of a round's times. */
+/* Adds the reduced form of a round's times. */
 void row_add_times(struct bench_row *r, const double *ms, size_t n);
 void row_set_cost(struct bench_row *r, const char *name, double value);
-/* NULL: it was not counted. Of a line of the program, counts are named "run.global_sectors@24". */
+/* NULL: it was not counted. Counts for a line of the program are named "run.global_sectors@24". */
 const double *row_cost(const struct bench_row *r, const char *name);
 void set_free(struct bench_set *s);
-/* As text; GOOD, or BAD and the user was told. Reading adds to the set; its GPU has to be the
- * set's, where that has one. */
+/* Write and read sets as text; return GOOD, or BAD after a message. Reading adds to the set; the file's GPU
+ * must be the set's, if the set has one. */
 int set_write(const struct bench_set *s, const char *path);
 int set_read(struct bench_set *s, const char *path);
-/* FILE, or where that is a folder the GPU's file in it. */
+/* FILE, or, if that is a folder, the GPU's file in it. */
 void set_path(const struct bench_set *s, const char *given, char *out, size_t n);
 
 /* -- bench_cost.c -- */
 
-/* PTX without what says where it comes from. */
+/* Hashes PTX without the parts that only name its source. */
 uint64_t ptx_digest(const char *ptx, uint64_t seed);
-/* What can be said of a kernel without running it; ptxas is asked where there is one and `assemble` says
- * so. */
+/* Adds the costs that are known without running the kernel; uses ptxas if there is one and `assemble` is
+ * set. */
 void cost_kernel(struct bench_row *r, neso_kernel *kernel, const char *ptx, bool assemble);
 
 /* -- bench_pair.c -- */
 
-/* The partner of each row of the candidate, and of each of the base; NULL: it has none. */
+/* Finds the partner of each row of the candidate, and of each row of the base; NULL: it has none. */
 void pair_rows(const struct bench_set *candidate, const struct bench_set *base, const struct bench_row **of_candidate,
                const struct bench_row **of_base);
 
@@ -85,16 +86,16 @@ struct judged {
     const struct bench_row *row, *base; /* base NULL: the row is new */
     enum verdict verdict;
     bool same_key;
-    struct comparison times; /* where the row has times and a base */
+    struct comparison times; /* valid if the row has times and a base */
     char note[200];          /* "registers 32 -> 40"; "" */
-    uint32_t line;           /* of the program, where a count grew the most; 0: none did */
+    uint32_t line;           /* the program's line where a count grew the most; 0: none did */
 };
 
 /* -- bench_rules.c -- */
 
-/* Does a verdict rest on this count (of a line)? */
+/* Can this count (of a line) decide a verdict? */
 bool rules_tell(const char *name);
-/* By costs alone; the note says which changed. */
+/* Compares costs only; the note tells which changed. */
 enum verdict rules_compare(struct judged *x, double threshold);
 
 /* A line "# bench: KERNEL COST <= N" of a program. */
@@ -104,33 +105,33 @@ struct bound {
     char kernel[80], cost[40];
     double most;
     enum { BOUND_kept, BOUND_broken, BOUND_unknown } state;
-    double found; /* the worst */
+    double found; /* the worst found value */
 };
 
 struct judgement {
     const struct bench_set *candidate;
     bool has_base;
     size_t n;
-    struct judged *rows; /* as the candidate's */
+    struct judged *rows; /* in the candidate's order */
     size_t nbounds;
     struct bound *bounds;
-    size_t nmissing; /* rows of the base that nothing measured now */
+    size_t nmissing; /* rows of the base that were not measured now */
     const struct bench_row **missing;
     const char *lacking; /* a cost that the base has and the candidate lacks; NULL: none */
-    bool allow_missing; /* as the rules say */
+    bool allow_missing; /* the option --allow-missing */
     size_t counts[4];   /* of verdicts */
 };
 
 struct rules {
     double threshold; /* 0.02 */
-    bool blind;       /* times are compared where the PTX is the same too */
-    bool allow_missing; /* what is missing changes no exit status */
+    bool blind;       /* compare times even if the PTX is the same */
+    bool allow_missing; /* missing measurements do not change the exit status */
 };
 
-/* GOOD, or BAD: a line of bounds is wrong, and the user was told. */
+/* Returns GOOD, or BAD after a message if a line of bounds is wrong. */
 int bounds_read(struct judgement *j, const char *path, const char *text);
 void judge(struct judgement *j, const struct bench_set *candidate, const struct bench_set *base, const struct rules *rules);
-/* 0, 1, 3 or 4. */
+/* Returns 0, 1, 3 or 4. */
 int judgement_status(const struct judgement *j);
 void judgement_free(struct judgement *j);
 
@@ -138,7 +139,7 @@ void judgement_free(struct judgement *j);
 
 void report_table(const struct judgement *j, FILE *f);
 void report_annotations(const struct judgement *j, FILE *f);
-/* Those files that the command line names. */
+/* Writes the files that the command line names. */
 int report_files(const struct given *g, const struct judgement *j);
 
 #endif

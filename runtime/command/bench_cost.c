@@ -1,16 +1,14 @@
-/* bench_cost.c: what a kernel costs, as far as its PTX, the compiler and ptxas tell without running
- * it.
+/* bench_cost.c: which costs of a kernel are known from its PTX, the compiler and ptxas, without running it?
  *
  *     registers, spill_bytes   as assembled by ptxas or the driver
- *     live_registers           most live at once in the PTX: where nobody assembles
+ *     live_registers           most live at once in the PTX: used if it is not assembled
  *     shared_bytes             of a program instance
- *     instructions             lines of PTX, and of these: integer, floating, tensor, global_loads, ...
- *     bytes_per_access         that a thread moves with one load or store of global memory, on average
- *     instructions_per_byte    of those that a thread moves so
+ *     instructions             lines of PTX, and by class: integer, floating, tensor, global_loads, ...
+ *     bytes_per_access         bytes of an average load or store of global memory by a thread
+ *     instructions_per_byte    instructions for each of these bytes
  *     tensor_copies            copies by tensor maps
  *     warpgroup_products       wgmma instructions
- *     staged_bytes             shared memory of a kernel that copies into it asynchronously
- */
+ *     staged_bytes             shared memory of a kernel that copies into it asynchronously */
 #include "runtime/command/bench.h"
 
 #include <ctype.h>
@@ -20,7 +18,7 @@
 
 /* -- lines of PTX -- */
 
-/* The instruction of a line, without its guard; NULL: it has none. */
+/* The instruction of a line, without its guard; NULL: there is none. */
 static const char *find_instruction(const char *line)
 {
     line += strspn(line, "\t ");
@@ -31,7 +29,7 @@ static const char *find_instruction(const char *line)
     return islower((unsigned char)*line) ? line : NULL;
 }
 
-/* What only says where code comes from: it is no change of the code. */
+/* Does the line only name the source of code? It does not change the code. */
 static bool is_about_source(const char *line)
 {
     line += strspn(line, "\t ");
@@ -54,7 +52,7 @@ static const struct class
 {
     const char *prefix, *name;
 } classes[] = {
-    /* the first that fits; "" is any */
+    /* the first row that matches; "" matches everything */
     {"ld.global", "global_loads"},
     {"st.global", "global_stores"},
     {"atom", "atomics"},
@@ -102,7 +100,7 @@ static const struct class
 };
 enum { CLASSES = sizeof classes / sizeof *classes };
 
-/* "add.rn.f32 ": does an element of the type stand in it? */
+/* "add.rn.f32 ": is one of the types a float? */
 static bool has_float_type(const char *s, size_t n)
 {
     for (size_t i = 0; i + 2 < n; i++)
@@ -134,7 +132,7 @@ static double access_bytes(const char *s)
     return lanes * bits / 8;
 }
 
-/* Adds one to a cost. */
+/* Adds 1 to a cost. */
 static void count(struct bench_row *r, const char *name)
 {
     row_set_cost(r, name, *row_cost(r, name) + 1);

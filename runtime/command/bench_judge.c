@@ -1,13 +1,12 @@
-/* bench_judge.c: what follows from a candidate's set and its base's.
+/* bench_judge.c: which verdicts follow from the candidate's set and the base's set?
  *
- * Rows are paired by bench_pair.c. Times are compared by statistics.c; those of the same PTX are SAME. Where
- * nothing was timed, costs decide by the rules of bench_rules.c. What the base has and nobody measured now
- * is missing: the comparison is incomplete, which has an exit status of its own. Bounds that a program declares
- * hold with and without a base:
+ * bench_pair.c pairs the rows. statistics.c compares times; rows with the same PTX are SAME. If nothing was
+ * timed, the rules of bench_rules.c decide by costs. A row of the base that was not measured now is missing:
+ * the comparison is then incomplete, which has its own exit status. Bounds that a program declares are
+ * checked with and without a base:
  *
  *     # bench: softmax_kernel registers <= 32
- *     # bench: softmax_kernel run.shared_conflicts <= 0
- */
+ *     # bench: softmax_kernel run.shared_conflicts <= 0 */
 #include "runtime/command/bench.h"
 
 #include <math.h>
@@ -98,8 +97,8 @@ static void judge_row(struct judgement *j, struct judged *x, const struct rules 
     j->counts[x->verdict]++;
 }
 
-/* Is a row of the base without partner a measurement that is missing? Kernels' costs are beside the point where calls
- * are timed. */
+/* Is a row of the base without partner a missing measurement? If calls are timed, rows of kernels' costs are
+ * not. */
 static bool is_missed(const struct bench_row *r, const struct bench_set *candidate)
 {
     return !r->is_kernel || strcmp(candidate->gpu, "none") == 0;
@@ -122,7 +121,7 @@ static void judge_rows(struct judgement *j, const struct bench_set *base, const 
     free(of_base);
 }
 
-/* The first cost that a verdict rests on, that the base has, and that was not measured now; NULL: none. */
+/* The first cost that can decide a verdict, that the base has, and that was not measured now; NULL: none. */
 static const char *find_lacking(const struct judgement *j)
 {
     for (size_t i = 0; i < j->n; i++) {

@@ -1,17 +1,17 @@
-/* bench_pair.c: which row of the base a row of the candidate is compared with.
+/* bench_pair.c: with which row of the base is each row of the candidate compared?
  *
- * A kernel's row is named by its specialization, so another tile, another number of warps or a lost promise of the
- * signature gives it another name, and so does renaming the kernel. Rows are therefore paired in three steps, each
- * among what the step before left, in the order in which the rows stand:
+ * A kernel's row is named by its specialization, so another tile size, another number of warps, a lost
+ * promise of the signature, or renaming the kernel changes its name. Rows are therefore paired in three
+ * steps, each among the rows left by the previous step, in their order:
  *
  *     base                   candidate
  *     mm/add-028e       ──►  mm/add-028e            1. the same name
  *     mm/matmul-174c    ──►  mm/matmul-93b0         2. the same program and kernel: a specialization changed
- *     mm/softmax-3f2a   ──►  mm/fused_softmax-77c1  3. the same program, where as many rows are left on both sides
+ *     mm/softmax-3f2a   ──►  mm/fused_softmax-77c1  3. the same program, if equally many rows are left on both sides
  *     mm/layernorm-11aa      (missing)
  *
- * A timed call has its name from the program (a plot's line and size) and is compared with that name alone, but for
- * the launches of a program that times nothing: they are named by their kernels, and step 3 pairs them too. */
+ * The program names its timed calls (by a plot's line and size), so only equal names are paired. Launches of
+ * a program that times nothing are named by their kernels, so step 3 pairs them too. */
 #include "runtime/command/bench.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static bool is_same_program(const struct bench_row *a, const struct bench_row *b
     return strncmp(a->name, b->name, n) == 0 && b->name[n] == a->name[n];
 }
 
-/* Is the row named by a kernel, not by what the program said of a call? */
+/* Is the row named by a kernel, not by the program? */
 static bool is_named_by_kernel(const struct bench_row *r)
 {
     const char *slash = strchr(r->name, '/');

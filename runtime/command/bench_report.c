@@ -1,6 +1,6 @@
-/* bench_report.c: a judgement for people (table, Markdown, figure) and for programs (JSON, Google
- * Benchmark's JSON, JUnit's XML, GitHub's annotations). What a name or note has in it that the form gives
- * a meaning is escaped. */
+/* bench_report.c: writes a judgement for people (table, Markdown, figure) and for programs (JSON, Google
+ * Benchmark's JSON, JUnit's XML, GitHub's annotations). Characters of names and notes that have a meaning in
+ * a format are escaped. */
 #include "runtime/command/bench.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static double median_ms(const struct bench_row *r)
     return r->values.n ? r->values.at[r->values.n / 2] : 0;
 }
 
-/* The median now: of the comparison where there is one, that both texts say the same. */
+/* The candidate's median: that of the comparison if there is one, so that all outputs agree. */
 static double now_ms(const struct judged *x)
 {
     return x->times.candidate > 0 ? x->times.candidate : median_ms(x->row);
@@ -279,7 +279,8 @@ static void write_json(const struct judgement *j, FILE *f)
     fputs("]}\n", f);
 }
 
-/* Each stretch as a repetition: tools that compare two such files find enough of them for their tests. */
+/* Each stretch is written as a repetition, so that tools that compare such files have enough of them for
+ * their tests. */
 static void write_google(const struct judgement *j, FILE *f)
 {
     bool any = false;
@@ -422,7 +423,7 @@ static void put_markdown_table(const struct judgement *j, bool changed, FILE *f)
     }
 }
 
-/* What changed, and folded away the rest. */
+/* Shows what changed, and folds the rest. */
 static void write_markdown(const struct judgement *j, FILE *f)
 {
     fprintf(f, "### neso bench: %zu slower, %zu faster, %zu undecided, %zu same (%s)\n\n",

@@ -1,14 +1,14 @@
-/* bench_rules.c: which costs of a kernel decide that it is slower, without a clock.
+/* bench_rules.c: which changes of a kernel's costs decide that it is slower, if nothing was timed?
  *
  * A rule compares one cost of the base with the candidate's:
  *
- *     any growth of what always costs time             spilled bytes, barriers, what the emulator counts
+ *     any growth of a cost that always takes time      spilled bytes, barriers, counts of the emulator
  *     growth beyond a bound                            registers, instructions, shared accesses, accesses to global memory
- *     loss of what hides or saves time                 bytes an access, tensor maps, warpgroups' products, pipelines, threads
+ *     loss of a feature that hides or saves time       bytes an access, tensor maps, wgmma, pipelines, threads
  *
- * Growth within a rule's bound leaves the kernel UNDECIDED. Where the emulator counted both, its counts say what the
- * instructions in the text stand for. Nobody can tell without a clock whether another tile is better: who changes it on
- * purpose records the base again. */
+ * Growth within a rule's bound leaves the kernel UNDECIDED. If the emulator counted both, its counts decide
+ * instead of the instructions in the text. Without timing it is impossible to tell whether another tile size
+ * is better: whoever changes it on purpose records a new base. */
 #include "runtime/command/bench.h"
 
 #include <math.h>
@@ -18,12 +18,13 @@
 
 enum direction { GROWS, FALLS, VANISHES };
 
-/* TEXT: where the emulator ran both, its counts decide instead. ESTIMATE: only where no assembler told. */
+/* TEXT: if the emulator ran both, its counts decide instead. ESTIMATE: used only if the kernel was not
+ * assembled. */
 enum { TEXT = 1, ESTIMATE = 2 };
 
 static const struct rule {
     const char *cost;
-    enum direction direction; /* that makes a kernel slower */
+    enum direction direction; /* the direction that makes a kernel slower */
     double bound;             /* relative; 0: any change beyond the threshold */
     double least;             /* absolute: smaller differences are within the bound */
     int flags;
@@ -91,7 +92,7 @@ static void note(struct judged *x, const char *what, double from, double to)
     snprintf(x->note + n, sizeof x->note - n, "%s%s %.9g -> %.9g", n ? ", " : "", what, from, to);
 }
 
-/* The line of the program at which count `name` grew the most; 0: counts of lines are not known. */
+/* The program's line at which count `name` grew the most; 0: there are no counts by line. */
 static uint32_t line_of_growth(const struct bench_row *row, const struct bench_row *base, const char *name)
 {
     size_t n = strlen(name);
@@ -120,7 +121,7 @@ static void note_line(struct judged *x, const char *cost)
     x->line = x->line ? x->line : line;
 }
 
-/* What one rule says of a change from `from` to `to`. */
+/* The verdict of one rule on a change. */
 static enum verdict apply(const struct rule *r, double from, double to, double threshold)
 {
     bool is_worse = r->direction == GROWS ? to > from : to < from;

@@ -1,4 +1,4 @@
-/* bench_set.c: sets of measurements, and how they are kept: as text, for git, one file a GPU.
+/* bench_set.c: sets of measurements, and how they are written and read as text, one file for each GPU.
  *
  *     neso bench 1
  *     gpu NVIDIA H200
@@ -11,8 +11,7 @@
  *     kernel softmax/softmax_kernel-174c0c65a8ecdbb4
  *      name softmax_kernel
  *      key 3f2a7cc1a0f3e155
- *      cost registers 26
- */
+ *      cost registers 26 */
 #include "runtime/command/bench.h"
 
 #include <errno.h>
@@ -61,7 +60,7 @@ void set_begin_round(struct bench_set *s)
         s->rows[i].uses = 0;
 }
 
-/* NULL: no such. */
+/* NULL: there is none. */
 static const struct bench_row *set_find(const struct bench_set *s, bool is_kernel, const char *name)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -70,7 +69,7 @@ static const struct bench_row *set_find(const struct bench_set *s, bool is_kerne
     return NULL;
 }
 
-/* A name is one line. */
+/* Copies a name as one line. */
 static void copy_name(char *out, size_t n, const char *name)
 {
     snprintf(out, n, "%s", name);
@@ -205,7 +204,7 @@ void set_path(const struct bench_set *s, const char *given, char *out, size_t n)
 
 /* -- reading -- */
 
-/* What a line says after its word, "" where it says nothing; NULL: it has another word. */
+/* The rest of a line after its first word, "" if nothing follows; NULL: it has another first word. */
 static char *after(char *line, const char *word)
 {
     size_t n = strlen(word);
@@ -214,7 +213,7 @@ static char *after(char *line, const char *word)
     return line + n + (line[n] == ' ');
 }
 
-/* Is this a time in ms? */
+/* Is x a plausible time in ms? */
 static bool is_sane(double x)
 {
     return x >= 0 && x < 1e12;
@@ -252,7 +251,7 @@ static bool read_calls(struct bench_row *r, char *s)
     return !*end;
 }
 
-/* A line of a row; the row is the one before it. */
+/* Reads a line of the row that was begun before it. */
 static bool read_field(struct bench_row *r, char *line)
 {
     char *s, *end;

@@ -1,7 +1,7 @@
-/* build.c: everything that there is to see of one compiled kernel: stages, notes, resources.
+/* build.c: gathers everything that can be shown of one compiled kernel: stages, notes, resources.
  *
- * One compilation tells what every pass changed and why it decided so; the texts of the other stages are
- * asked for after it. What ptxas and a disassembler add is added where they are found. */
+ * One compilation records the changes and explanations of every pass; the texts of the other stages are
+ * requested afterwards. ptxas and a disassembler add their output if they are found. */
 #include "runtime/command/inspect.h"
 
 #include <ctype.h>
@@ -32,10 +32,10 @@ struct stage *build_add_stage(struct build *b, const char *name, const char *kin
 /* What the library says while it compiles: dumps of IR, and why passes decide as they do. */
 struct listening {
     struct build *build;
-    size_t nbefore; /* stages */
+    size_t nbefore; /* number of stages */
 };
 
-/* All passes run again, with less shared memory: what they said and left before is void. */
+/* All passes run a second time, with less shared memory: drops the earlier messages. */
 static void forget(struct listening *l)
 {
     struct build *b = l->build;
@@ -107,7 +107,7 @@ const char *line_instruction(const char *line, size_t n, size_t *length)
     return s;
 }
 
-/* The place behind the last " @" of a line of IR; what follows it is no part of it. */
+/* The place after the last " @" of a line of IR; text behind it is ignored. */
 static struct place place_of_ir(const char *line, size_t n)
 {
     for (size_t i = n; i-- > 1;) {
@@ -128,7 +128,7 @@ static struct place place_of_ir(const char *line, size_t n)
     return (struct place){0};
 }
 
-/* Does a line say where those that follow come from? */
+/* Does a line tell the place of the lines that follow? */
 static bool reads_place(const struct build *b, const char *line, size_t n, struct place *out)
 {
     int file, row, column;
@@ -179,7 +179,7 @@ static const char *skip(const char *s, const char *end, bool spaces)
     return s;
 }
 
-/* Of SASS: behind the address and the guard. */
+/* The instruction of a line of SASS: behind the address and the guard. */
 static const char *sass_instruction(const char *line, size_t n, size_t *length)
 {
     const char *end = line + n, *s = skip(line, end, true);
@@ -283,7 +283,7 @@ static bool take_text(struct build *b, const char *name, neso_text which, const 
     return true;
 }
 
-/* Live ranges stand behind machine IR, as comments. */
+/* Live ranges follow machine IR, as comments. */
 static void cut_live(struct build *b)
 {
     static const char mark[] = "\n// live ";

@@ -1,7 +1,8 @@
-/* command.h: what the files of the command `neso` share: its options, one row each, and reports to the user.
+/* command.h: what the files of the command `neso` share: its options, one row each, and messages to the user.
  *
- * main.c reads the command line, compile.c and run.c do the work; they see neso.h and libc,
- * nothing else: what the command can do, an embedder can do. */
+ * main.c reads the command line; compile.c, run.c, bench.c, inspect.c, diff.c, variants.c and embed.c
+ * implement the commands. They use only neso.h and libc, so an embedder can do everything that the command
+ * does. */
 #ifndef NESO_RUNTIME_COMMAND_H
 #define NESO_RUNTIME_COMMAND_H
 
@@ -9,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* Exit status: good, the program failed, bad usage or bad input. */
+/* Exit status: success, the program failed, bad usage or bad input. */
 enum { GOOD, FAILED, BAD };
 
 enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128 };
@@ -80,64 +81,64 @@ enum option {
 
 struct option_row {
     char letter;
-    const char *word, *argument; /* "[=FILE]": it may be left out */
+    const char *word, *argument; /* "[=FILE]": it is optional */
     int where;
     const char *meaning;
 };
 extern const struct option_row option_rows[OPTIONS_END];
 
-/* What the command line says; an option without argument has "". */
+/* The command line; an option without argument has "". */
 struct given {
     const char *options[OPTIONS_END];
-    char params[2][2048]; /* all that --param and --to-param say, where they are given several times */
-    int argc; /* what is no option */
+    char params[2][2048]; /* everything that --param and --to-param say if they are given several times */
+    int argc; /* arguments that are not options */
     char **argv;
 };
 
 /* -- main.c -- */
 
-/* A line on standard error; returns BAD. */
+/* Prints a line on standard error; returns BAD. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
 #endif
 int complain(const char *format, ...);
-/* Shows what the last call had to say, warnings too; returns the exit status. */
+/* Prints the messages of the last call, warnings too; returns the exit status. */
 int report(const struct given *g, neso_context *ctx, neso_status status);
-/* An option's number, 0 where it is not given; false: it is none, and the user was told. */
+/* The number of an option, 0 if it is not given; returns false after a message if it is not a number. */
 bool number(const struct given *g, enum option o, int *out);
-/* A context with the cache that the environment names. False, the user being told: it cannot be had. */
+/* Opens a context with the cache that the environment names. Returns false after a message if that fails. */
 bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit_ms, neso_context **ctx);
-/* The folder of the cache; false: there is to be none. */
+/* The folder of the cache; false: there is none. */
 bool cache_folder(char *out, size_t n);
-/* Does a variable of the environment say yes, as Triton reads its own? */
+/* Is a variable of the environment set to true, as Triton reads its own? */
 bool is_switched_on(const char *variable);
-/* The whole file, with a terminator; NULL, errno saying why. The caller frees it. */
+/* The whole file, with a terminator; NULL: errno has the reason. The caller frees it. */
 char *read_file(const char *path, size_t *length);
 int write_file(const char *path, const void *bytes, size_t length);
 
 /* -- compile.c -- */
 int compile_command(const struct given *g);
 
-/* What the command line says of how to compile; false: it is wrong, and the user was told. */
+/* Reads the options of a compilation; returns false after a message if they are wrong. */
 bool read_options(const struct given *g, neso_compile_options *o);
 
 /* -- tools.c: tools that others make -- */
-/* Looks through PATH, then where CUDA's toolkit installs itself. */
+/* Searches PATH, then the folder where CUDA's toolkit installs itself. */
 bool find_tool(const char *name, char *out, size_t n);
-/* Runs one, whose output and errors go where ours go, or into a file. */
+/* Runs a tool, with this process's output, or with its output and errors in a file. */
 int tool_run(char *const argv[], const char *output);
-/* The number in front of some words of what a tool reported; 0: they are not there. */
+/* The number in front of some words in a tool's report; 0: it does not contain them. */
 int tool_number(const char *report, const char *words);
-/* A name in the folder for temporary files, for mkstemp and mkdtemp. */
+/* A template in the folder for temporary files, for mkstemp and mkdtemp. */
 void temporary_name(char *out, size_t n);
-/* A private folder for what tools read and write. */
+/* A private folder for files of tools. */
 struct workshop {
     char folder[256], ptx[300], cubin[300], log[300];
 };
-/* False: the user was told. */
+/* Returns false after a message if it fails. */
 bool workshop_open(struct workshop *w);
 void workshop_close(struct workshop *w);
-/* The PTX's cubin in w->cubin, by this ptxas. `logs`: it reports what a kernel takes, in w->log. */
+/* Assembles the PTX by this ptxas into w->cubin. `logs`: it reports the kernel's resources, in w->log. */
 int workshop_assemble(struct workshop *w, const char *ptxas, const char *ptx, size_t length, bool logs);
 /* "sm_90a" of a PTX text. */
 void ptx_target(const char *ptx, char *out, size_t n);
@@ -152,14 +153,14 @@ int embed(const struct given *g, neso_context *ctx, neso_module *module, const c
 int bench_command(const struct given *g);
 
 /* -- bench_rules.c -- */
-/* How costs decide, on standard output. */
+/* Prints how costs decide. */
 void bench_rules_print(void);
 
 /* -- variants.c -- */
 int variants_command(const struct given *g);
 
 /* -- counts.c -- */
-/* What was counted, as --counts asks. */
+/* Reports the counts, as --counts says. */
 int counts_report(const struct given *g, neso_context *ctx);
 
 /* -- inspect.c, diff.c -- */
@@ -168,24 +169,24 @@ int diff_command(const struct given *g);
 
 /* -- keep.c -- */
 bool keeps_texts(const struct given *g);
-/* Makes the folders that are asked for. */
+/* Makes the folders of --keep-ptx and --keep-ir. */
 int keep_folders(const struct given *g);
-/* Leaves a kernel's texts there. */
+/* Writes a kernel's texts there. */
 void keep_texts(const struct given *g, neso_context *ctx, neso_kernel *kernel);
 
 /* -- files.c -- */
-/* For neso_run_options.save: writes a program's file below a folder, made where it is not there. */
+/* For neso_run_options.save: writes a program's file below a folder, which it makes if needed. */
 int save_below(const char *folder, const char *path, const char *text, size_t length);
-/* The same for choices of autotuning, which go into the folder of the cache (NULL: there is none). */
+/* Likewise for choices of autotuning, which go into the folder of the cache (NULL: there is none). */
 int save_choice(const char *cache, const char *path, const char *text, size_t length);
 
 /* -- run.c -- */
 int run_command(const struct given *g);
-/* The files beside a program, that it may import. */
+/* The files beside a program, which it may import. */
 struct beside {
     char folder[4096];
     int nfiles;
-    char *files[64]; /* imported texts, kept until the end */
+    char *files[64]; /* imported texts, valid until the end */
 };
 void beside_open(struct beside *b, const char *path);
 void beside_close(struct beside *b);

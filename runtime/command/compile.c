@@ -1,5 +1,5 @@
-/* compile.c: `neso compile`: one kernel to the stage asked for; to cubin and SASS by the tools
- * of CUDA where they are. */
+/* compile.c: `neso compile`: compiles one kernel to the requested stage; to cubin and SASS by CUDA's tools,
+ * if they are found. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static int write_output(const struct given *g, const void *bytes, size_t length)
                : complain("cannot write the output: %s", strerror(errno));
 }
 
-/* The kernel's cubin in w->cubin. */
+/* Assembles the kernel into w->cubin. */
 static int assemble(const struct given *g, neso_context *ctx, neso_kernel *kernel, struct workshop *w)
 {
     char ptxas[PATH_MAX];
@@ -130,7 +130,7 @@ static void print_times(neso_kernel *kernel)
             1e3 * r.opt_seconds, 1e3 * r.codegen_seconds);
 }
 
-/* What is to be made of which kernel. */
+/* What to make, and of which kernel. */
 struct order {
     const char *kernel; /* NULL: the only one */
     int emit;
@@ -175,7 +175,7 @@ static int compile_file(const struct given *g, const char *path, const struct or
         free(text);
         return BAD;
     }
-    /* Where there is no ptxas, the driver assembles: then the GPU must be the context's device. */
+    /* If there is no ptxas, the driver assembles: then the GPU must be the context's device. */
     if (order->emit >= EMIT_CUBIN && order->emit != EMIT_C && !find_tool("ptxas", tool, sizeof tool))
         neso_context_use_device(ctx, "cuda", NULL);
     struct beside beside;

@@ -1,13 +1,13 @@
-/* counts.c: `neso run --counts`: what the launches of a program cost, as a table on standard
- * error and as JSON in a file.
+/* counts.c: `neso run --counts`: prints what the launches of a program cost, as a table on standard error and
+ * as JSON in a file.
  *
  *     add (add_5d2b60934f6dbf68)
  *         launches                  1    programs                 96    ...
  *         line          instructions       sectors         least  wavefronts   conflicts ...
  *         add.py:12              768           ...
  *
- * The library tells count after count, kernels first, then lines; both writers follow that
- * order and keep nothing. */
+ * The library reports one count after the other, for each kernel first the whole kernel, then its lines; both
+ * writers follow that order and store nothing. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -19,10 +19,10 @@
 
 struct json {
     FILE *f;
-    const char *id; /* of the kernel under way; NULL: none yet */
+    const char *id; /* of the current kernel; NULL: none yet */
     const char *file;
-    uint32_t line; /* of the line under way; 0: the whole kernel */
-    bool any;      /* count in it */
+    uint32_t line; /* the current line; 0: the whole kernel */
+    bool any;      /* it has a count */
 };
 
 static void put_string(FILE *f, const char *s)
@@ -102,7 +102,7 @@ struct table {
     FILE *f;
     const char *id, *file;
     uint32_t line;
-    int across; /* counts in this line */
+    int across; /* counts in the current line of output */
     uint64_t row[COLUMNS];
 };
 

@@ -1,11 +1,10 @@
-/* diff.c: `neso diff`: what differs between two builds of a kernel: resources,
- * decisions, instructions, PTX.
+/* diff.c: `neso diff`: what differs between two builds of a kernel: resources, decisions, instructions, PTX.
  *
  *     neso diff add.py::add --signature "*i32, *i32, *i32, i32" --to-signature "*i32:16, *i32:16, *i32:16, i32:16"
  *     neso diff before.json after.json         (by neso inspect --json)
  *
- * A build that is not saved is compiled, and then compared as JSON too. Exit status: 0 the same, 1
- * different, 2 trouble. */
+ * A build that is not saved is compiled, and then also compared as JSON. Exit status: 0 the same, 1
+ * different, 2 an error. */
 #include "runtime/command/inspect.h"
 
 #include <ctype.h>
@@ -16,7 +15,7 @@
 
 enum { FROM, TO, SIDES };
 
-/* One thing that changed; `was` or `is` NULL: it is on one side only. */
+/* One change; `was` or `is` NULL: only one side has it. */
 struct change {
     const char *section;
     char *name;
@@ -27,7 +26,7 @@ struct comparison {
     struct json *side[SIDES];
     struct change *changes;
     size_t nchanges;
-    struct buffer ptx; /* line by line, as diff shows it */
+    struct buffer ptx; /* line by line, in diff's format */
     int added, removed;
 };
 
@@ -43,7 +42,7 @@ static int take_build(const struct given *g, const struct build *b, void *out)
     return GOOD;
 }
 
-/* The options of the second build: those that are not given anew are the first's. */
+/* The options of the second build: options that are not given for it are those of the first. */
 static struct given given_for(const struct given *g, int side)
 {
     static const enum option pairs[][2] = {
@@ -51,7 +50,8 @@ static struct given given_for(const struct given *g, int side)
         {OPTION_num_stages, OPTION_to_num_stages}, {OPTION_maxnreg, OPTION_to_maxnreg},
         {OPTION_target, OPTION_to_target},         {OPTION_param, OPTION_to_param}};
     struct given x = *g;
-    x.options[OPTION_verbose] = NULL; /* here it means the difference, not the PTX */
+    /* for `diff`, --verbose shows the difference, not comments in the PTX */
+    x.options[OPTION_verbose] = NULL;
     for (size_t i = 0; side == TO && i < sizeof pairs / sizeof *pairs; i++)
         if (g->options[pairs[i][1]])
             x.options[pairs[i][0]] = g->options[pairs[i][1]];
@@ -92,7 +92,7 @@ static void add_change(struct comparison *c, const char *section, const char *na
     c->changes[c->nchanges++] = (struct change){section, copy.s, was, is};
 }
 
-/* Members with a value of their own. */
+/* Compares members of scalar values. */
 static void compare_members(struct comparison *c, const char *section, const struct json *x,
                             const struct json *y)
 {
@@ -117,7 +117,7 @@ static bool is_about_the_same(const struct json *x, const struct json *y)
            same_member(x, y, "column");
 }
 
-/* The decision number `index` (from 0) about what x is about. */
+/* The decision number `index` (from 0) about the same thing as x. */
 static const struct json *find_decision(const struct json *list, const struct json *x, int index)
 {
     for (const struct json *y = list ? list->first : NULL; y; y = y->next)
@@ -126,7 +126,7 @@ static const struct json *find_decision(const struct json *list, const struct js
     return NULL;
 }
 
-/* How many about the same stand in front of x. */
+/* How many decisions about the same thing are in front of x. */
 static int index_of(const struct json *list, const struct json *x)
 {
     int n = 0;
@@ -143,7 +143,7 @@ static void name_decision(struct buffer *out, const struct json *x)
     put_string(out, text_of(json_member(x, "pass")));
 }
 
-/* What only tidies is left out: it follows from the rest. */
+/* Omits passes that only clean up, whose changes follow from other decisions. */
 static void compare_decisions(struct comparison *c)
 {
     for (int side = FROM; side < SIDES; side++) {
@@ -167,7 +167,7 @@ static void compare_decisions(struct comparison *c)
 /* -- PTX line by line: the longest common subsequence, numbers of registers aside -- */
 
 struct lines {
-    char *text, **at, **key; /* key: without numbers of registers */
+    char *text, **at, **key; /* key: the line without numbers of registers */
     size_t n;
 };
 
@@ -225,7 +225,7 @@ static void put_difference(struct comparison *c, char sign, const char *line)
     c->removed += sign == '-';
 }
 
-/* length[i][k]: of the longest in what remains from lines i and k on. */
+/* length[i][k] is the length of the longest common subsequence of the lines from i and from k on. */
 static void walk_lines(struct comparison *c, const struct lines *x, const struct lines *y,
                        const unsigned short *length, size_t i, size_t xn, size_t yn)
 {
@@ -252,7 +252,8 @@ static void compare_ptx(struct comparison *c)
     while (xn > first && yn > first && strcmp(x.key[xn - 1], y.key[yn - 1]) == 0)
         xn--, yn--;
     size_t rows = xn - first + 1, columns = yn - first + 1;
-    if (rows > LINES_MOST || columns > LINES_MOST || rows * columns > CELLS_MOST) { /* all of it is another */
+    /* treats everything as changed */
+    if (rows > LINES_MOST || columns > LINES_MOST || rows * columns > CELLS_MOST) {
         for (size_t i = first; i < xn; i++)
             put_difference(c, '-', x.at[i]);
         for (size_t i = first; i < yn; i++)
@@ -366,7 +367,7 @@ static int show_comparison(const struct given *g, const struct comparison *c)
 int diff_command(const struct given *g)
 {
     struct comparison c = {.changes = NULL};
-    struct buffer path[SIDES] = {{0}, {0}}; /* what is read cuts them */
+    struct buffer path[SIDES] = {{0}, {0}}; /* the JSON reader modifies its text */
     int result = GOOD;
     for (int side = FROM; side < SIDES && result == GOOD; side++) {
         put_string(&path[side], g->argv[side < g->argc ? side : 0]);

@@ -1,11 +1,11 @@
-/* embed.c: `neso compile --emit c`: a kernel as a C file and header that need the CUDA
- * driver and nothing else.
+/* embed.c: `neso compile --emit c`: writes a kernel as a C file and header that need only the CUDA driver.
  *
  *     neso compile add.py::add --signature "*fp32, *fp32, i32, 1024" --variants --emit c -o add
  *         add.h   struct add_module; add_load, add_launch(&module, stream, grid_x, grid_y, grid_z, X, Y, n), add_unload
- *         add.c   the PTX of each variant, and a table of what each promises; a launch takes the first that its arguments keep
+ *         add.c   the PTX of each variant, and a table of their promises; a launch takes the first that its arguments keep
  *
- * The text is C11 and C++17. PTX stands there as numbers, since a string literal may have 4095 bytes. */
+ * The text is C11 and C++17. PTX is written as numbers, since a string literal may have at most 4095
+ * bytes. */
 #include "runtime/command/embed.h"
 
 #include <ctype.h>
@@ -30,7 +30,7 @@ static bool is_identifier(const char *s)
         "signed", "sizeof", "static", "struct", "switch", "template", "this", "throw", "true", "try",
         "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
         "wchar_t", "while", "xor", "unix", "linux", "NULL",
-        /* and ours */
+        /* and names that the generated code uses */
         "module", "stream", "grid_x", "grid_y", "grid_z", "values", "bits", "variants", "keeps", "params",
         "used", "at", "next", "programs", "variant", "storage", "made", "steps", "guards", "maps", "apply",
         "evaluate", "encode", "prepare", "start"};
@@ -148,8 +148,8 @@ static const char driver[] =
     "}\n"
     "#endif\n\n";
 
-/* With NAME for the module's, COUNT for the number of variants, PARAMS for that of
- * parameters, KERNEL for its name. */
+/* NAME is replaced by the module's name, COUNT by the number of variants, PARAMS by that of parameters,
+ * KERNEL by the kernel's name. */
 static const char functions[] =
     "int NAME_load(struct NAME_module *module)\n"
     "{\n"
@@ -205,7 +205,7 @@ static const char launch[] = "    for (int at = 0; at < COUNT; at++) {\n"
                              "    return 1;\n"
                              "}\n";
 
-/* Where there is a plan. MAPS is the most that a variant has; each is 128 bytes, at a multiple of 64. */
+/* Used if there is a launch plan. MAPS is the most that a variant has; each has 128 bytes, aligned to 64. */
 static const char planned_launch[] =
     "    const unsigned programs[3] = {grid_x, grid_y, grid_z};\n"
     "    for (int at = 0; at < COUNT; at++) {\n"
@@ -389,8 +389,8 @@ static int compile_one(struct embedding *e, neso_module *module, const char *ker
     return plan_read(e, image) ? GOOD : BAD;
 }
 
-/* The variants of a signature that its plan names, as runtime/launch_plan.c has them: what is for some
- * grids only goes first. */
+/* Compiles the variants of a signature that its plan names, as runtime/launch_plan.c does: those for some
+ * grids only come first. */
 static int compile_signature(struct embedding *e, neso_module *module, const char *kernel,
                              const neso_compile_options *options)
 {

@@ -1,5 +1,5 @@
-/* embed_plan.c: launch plans in the C that `--emit c` writes: tensor maps and guards as tables, and
- * the few functions that make numbers of them, as runtime/launch_plan.c does for launches of the library.
+/* embed_plan.c: writes launch plans for `--emit c`: tensor maps and guards as tables, and functions that
+ * evaluate them as runtime/launch_plan.c does.
  *
  *     "strides": ["stride_am 2 *", "2"]   ─►   steps[] = {{'a', 6}, {'#', 2}, {'*', 0}, {'#', 2}}, and where each begins
  *
@@ -173,13 +173,13 @@ static const char *word_of(const struct image *image, const char *name)
     return x && x->string ? x->string : "";
 }
 
-/* How many CTAs of each multiprocessor run all programs; 0: each program has its own. */
+/* How many CTAs of each multiprocessor run all programs; 0: each program has its own CTA. */
 static int persistent(const struct image *image)
 {
     return atoi(word_of(image, "ctas_per_sm"));
 }
 
-/* Is there more to its launch than each program in a CTA? */
+/* Does its launch differ from one program for each CTA? */
 static bool is_dealt(const struct image *image)
 {
     return persistent(image) > 0 || atoi(word_of(image, "pairs")) > 0;
@@ -242,7 +242,8 @@ static int steps_of(const struct embedding *e, const char *text, bool puts_them)
     return n;
 }
 
-/* Steps stand in the order in which the tables name them: those of all guards, then those of all maps. */
+/* Writes steps in the order in which the tables refer to them: those of all guards, then those of all
+ * maps. */
 static void put_steps(const struct embedding *e, const struct json *list)
 {
     for (const struct json *x = list ? list->first : NULL; x; x = x->next) {
@@ -276,7 +277,8 @@ static void put_expression(const struct embedding *e, const char *text, int *at)
     *at += n;
 }
 
-/* A list's expressions, last first; `at` is where the steps of the list's begin, and moves behind them. */
+/* Writes a list's expressions, last first; `at` is the index of the list's first step, and moves behind its
+ * last. */
 static void put_reversed(const struct embedding *e, const struct json *list, int *at)
 {
     int first[RANK_MOST] = {0}, count[RANK_MOST] = {0}, n = 0;
@@ -291,7 +293,7 @@ static void put_reversed(const struct embedding *e, const struct json *list, int
     fputs("}, ", e->to);
 }
 
-/* As CUtensorMapDataType numbers them. */
+/* The type's number in CUtensorMapDataType. */
 static int map_type(const char *name)
 {
     static const char *const types[] = {"",      "int16", "",     "int32", "",

@@ -1,9 +1,10 @@
-/* files.c: the files that a running program writes (tables, plots): below one folder, and nowhere else.
+/* files.c: writes the files of a running program (tables, plots) below one folder, and refuses all other
+ * paths.
  *
  *     --output out, save_path='a'           out/a/plot.csv
  *     save_path='..', '/etc', a link        refused
  *
- * A path is walked one name at a time from the folder on, and links are not followed. */
+ * A path is opened one name at a time from the folder on, without following links. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@
 
 enum { SAVED, NOT_SAVED, NOT_BELOW = NESO_SAVE_OUTSIDE };
 
-/* The path from the folder on; NULL: it leads elsewhere from the start. */
+/* The path relative to the folder; NULL: it starts outside of it. */
 static const char *relative(const char *folder, const char *path)
 {
     char real[PATH_MAX];
@@ -34,7 +35,8 @@ static bool is_link(int folder, const char *name)
     return fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(s.st_mode);
 }
 
-/* Goes from an open folder into one of its own, made where it is not there; closes the former. -1: it cannot. */
+/* Opens a folder inside an open folder, which it makes if needed, and closes the outer one. Returns -1 on
+ * failure. */
 static int enter(int folder, const char *name)
 {
     int inner = mkdirat(folder, name, 0777) == 0 || errno == EEXIST
@@ -61,7 +63,7 @@ static int write_in(int folder, const char *name, const char *text, size_t lengt
     return good ? SAVED : NOT_SAVED;
 }
 
-/* `path` from an open folder on, which this closes. */
+/* Writes `path` relative to an open folder, which it closes. */
 static int walk(int folder, const char *path, const char *text, size_t length)
 {
     char name[NAME_MAX + 1];
@@ -107,7 +109,7 @@ int save_below(const char *folder, const char *path, const char *text, size_t le
     return result;
 }
 
-/* Choices of autotuning, in the folder of the cache. */
+/* Is the path a choice of autotuning, in the folder of the cache? */
 static bool is_choice(const char *cache, const char *path)
 {
     size_t n = cache ? strlen(cache) : 0, length = strlen(path);

@@ -1,13 +1,12 @@
-/* hints.c: which promises of the signature would make decisions better? Found by trying,
- * so that each hint is true.
+/* hints.c: which promises of the signature would make decisions better? Each hint is found by compiling with
+ * the promise, so that it is true.
  *
  *     the signature as it is    *fp16, i32, i32        tma: stays a load: no dimension is contiguous
- *     with every promise more   *fp16:16, i32:16, i32:1     tma: a copy by a tensor map
- *     with all but one, in turn                        what falls back needs that one
+ *     with all promises         *fp16:16, i32:16, i32:1     tma: a copy by a tensor map
+ *     with all but one, for each                       decisions that get worse need that promise
  *
- * Integers are promised to be multiples of 16; then, the last first, to be 1 where this improves
- * something more: of an array's strides the last one is mostly the one that is 1. A compilation takes a
- * millisecond or a few. */
+ * Integers are promised to be multiples of 16; then, the last first, to be 1 if that improves a further
+ * decision: usually the last stride of an array is 1. A compilation takes a few milliseconds. */
 #include "runtime/command/inspect.h"
 
 #include <ctype.h>
@@ -19,16 +18,16 @@ enum { ENTRIES_MOST = 64 };
 
 enum promise { PROMISE_as_given, PROMISE_16, PROMISE_1 };
 
-/* The signature's entries, those of tuples too, and what stands around them. */
+/* The signature's entries, those of tuples too, and the text around them. */
 struct entries {
     size_t n;
     struct entry {
         const char *s;
-        size_t length;     /* without what follows the type's colon */
+        size_t length;     /* without the text behind the type's colon */
         size_t whole;      /* with it, up to a comma or a parenthesis */
-        const char *param; /* NULL: it is a constant, or promises all it can */
+        const char *param; /* NULL: it is a constant, or has all possible promises */
         bool is_pointer;
-        enum promise promise; /* tried */
+        enum promise promise; /* the promise to try */
     } at[ENTRIES_MOST];
 };
 
@@ -39,7 +38,7 @@ static bool is_descriptor(const char *s)
     return strncmp(s, "tensordesc<", 11) == 0;
 }
 
-/* Up to a comma or a parenthesis outside of brackets and quotes. */
+/* The length up to a comma or a parenthesis outside of brackets and quotes. */
 static size_t entry_length(const char *s)
 {
     int depth = 0;
@@ -57,7 +56,7 @@ static size_t entry_length(const char *s)
     return n;
 }
 
-/* Is it how a type of the signature is written? Its length then. */
+/* The length of a type at s; 0 if there is none. */
 static size_t type_length(const char *s, size_t n)
 {
     static const char *const words[] = {"i", "u", "fp", "f", "bf", "int", "uint", "float", "bfloat"};
@@ -73,7 +72,7 @@ static size_t type_length(const char *s, size_t n)
     return is_known && (i == n || s[i] == ':') && isdigit((unsigned char)s[i - 1]) ? i : 0;
 }
 
-/* A descriptor is an address, sizes, and strides but the last. */
+/* A descriptor has an address, sizes, and strides but the last. */
 static size_t descriptor_params(const char *s, size_t n)
 {
     size_t rank = 1;
@@ -95,7 +94,8 @@ static const struct neso_param *param_named(const struct build *b, const char *s
     return NULL;
 }
 
-/* What could be promised of the next entry at s, which is `whole` bytes long? Parameters are met in order. */
+/* Finds which promise could be added to the next entry at s, which has `whole` bytes. Parameters come in
+ * order. */
 static void read_entry(struct entries *e, const char *s, size_t whole, const struct build *b, size_t *param)
 {
     struct entry *x = &e->at[e->n++];
@@ -123,8 +123,8 @@ static void read_entry(struct entries *e, const char *s, size_t whole, const str
     x->param = p->name;
 }
 
-/* False: too many, a tuple with names in or before it, whose parameters are in another order, or none that could
- * promise more. */
+/* Returns false if there are too many entries, or a named tuple, whose parameters are in another order, or if
+ * no promise can be added. */
 static bool read_entries(struct entries *e, const struct build *b)
 {
     size_t param = 0;
@@ -175,7 +175,7 @@ struct trial {
     struct entries entries;
 };
 
-/* What would be decided; nothing, if it does not compile. */
+/* The decisions with the promises to try; none, if it does not compile. */
 static struct notes try_entries(const struct trial *t)
 {
     struct notes found = {0};
@@ -259,7 +259,7 @@ static struct notes promise_all(struct trial *t)
     return best;
 }
 
-/* Adds to what each decision needs what it falls back without. */
+/* Adds to each decision's needs the promise without which it gets worse. */
 static void ask_without(struct trial *t, struct build *b, const struct notes *best, struct entry *x,
                         struct buffer *needs)
 {

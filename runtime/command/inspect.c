@@ -1,12 +1,12 @@
-/* inspect.c: `neso inspect`: all that there is to see of one compiled kernel: on the
- * terminal, as JSON, or as a page.
+/* inspect.c: `neso inspect`: shows everything known of one compiled kernel: on the terminal, as JSON, or as
+ * an HTML page.
  *
  *     25 |     x = tl.load(X, mask=mask)
  *        |       vector: 1 element at once; memory is not known to be aligned for more
  *        |         with X:16, Y:16: 4 elements at once
  *        |       8 registers, 2 instructions
  *
- * The page is one file with everything in it: the JSON, and what shows it (inspect.html). */
+ * The page is one file that contains the JSON and the code that shows it (inspect.html). */
 #include "runtime/command/inspect.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ static int line_pressure(const struct build *b, int line)
     return 0;
 }
 
-/* How many instructions of PTX come from each line; `lines` of them. */
+/* Counts the PTX instructions for each of the `lines` lines. */
 static int *count_instructions(const struct build *b, int lines)
 {
     size_t n, i = 0, length;
@@ -81,7 +81,7 @@ static int last_line(const struct build *b)
     return n;
 }
 
-/* Lines that something was decided about or made of, with that below. */
+/* Prints the lines for which there are decisions or instructions, with these below. */
 static void put_source(const struct build *b, struct buffer *out)
 {
     int line = 1, *counts = count_instructions(b, last_line(b));
@@ -103,7 +103,7 @@ static void put_source(const struct build *b, struct buffer *out)
     free(counts);
 }
 
-/* What is about no line of this file. */
+/* Prints the notes without a line in this file. */
 static void put_elsewhere(const struct build *b, struct buffer *out)
 {
     for (size_t i = 0; i < b->nnotes; i++) {

@@ -1,11 +1,10 @@
-/* inspect.h: what there is to see of one compiled kernel, and the files of `neso inspect` and `neso
- * diff` that gather, write and compare it.
+/* inspect.h: the data of one inspected kernel, and the functions of `neso inspect` and `neso diff` that
+ * gather, write and compare it.
  *
  *     inspect.c ──► build.c ──► struct build ──► json.c ──► JSON ──► the page (inspect.html)
  *                               │    ▲                                             └─► diff.c
- *                               └────┴── assembled.c (what ptxas and a disassembler add), hints.c (compiles again,
- *                                        with more promises)
- */
+ *                               └────┴── assembled.c (output of ptxas and a disassembler), hints.c (compiles
+ *                                        with more promises) */
 #ifndef NESO_RUNTIME_COMMAND_INSPECT_H
 #define NESO_RUNTIME_COMMAND_INSPECT_H
 
@@ -15,7 +14,7 @@
 
 /* -- text.c: text that grows -- */
 
-/* `s` is terminated, or NULL while empty. Where memory runs out the command ends, saying so. */
+/* `s` is terminated, or NULL while empty. If memory runs out, the command ends with a message. */
 struct buffer {
     char *s;
     size_t n, room;
@@ -26,15 +25,15 @@ void put_string(struct buffer *b, const char *s);
 __attribute__((format(printf, 2, 3)))
 #endif
 void put_format(struct buffer *b, const char *format, ...);
-/* As JSON has it, quotes included; what is no UTF-8 becomes U+FFFD, and `<` an escape, for pages. */
+/* Appends JSON with quotes; bytes that are not UTF-8 become U+FFFD, and `<` an escape, for HTML pages. */
 void put_json(struct buffer *b, const char *s, size_t n);
 void buffer_free(struct buffer *b);
-/* Room for one more in an array of n that doubles. */
+/* Makes room for one more in an array of n that doubles. */
 void *array_grown(void *array, size_t n, size_t bytes);
 
 /* -- what there is to see -- */
 
-/* A place; line 0: none. File 0 is the one that was asked for. */
+/* A place; line 0: none. File 0 is the inspected file. */
 struct place {
     int file, line, column;
 };
@@ -45,16 +44,17 @@ struct stage {
     struct buffer text;
 };
 
-/* What a pass had to say. */
+/* One explanation of a pass. */
 struct note {
     char pass[32];
     struct place at;
     int grade, number; /* as neso_note has them */
     char *text;
-    char *better, *needs; /* what it would say if the signature promised what `needs` lists; NULL: nothing better is known */
+    /* the explanation if the signature promised what `needs` lists; NULL: nothing better is known */
+    char *better, *needs;
 };
 
-/* What ptxas says; -1: it was not asked. */
+/* The resources reported by ptxas; -1: unknown. */
 struct assembled {
     int registers, spill_bytes, barriers;
 };
@@ -64,12 +64,12 @@ struct build {
     const char *kernel, *signature;
     char target[24];
     neso_compile_options options;
-    struct buffer source, live; /* live: what machine IR says behind itself of live ranges */
+    struct buffer source, live; /* live: the live ranges that follow machine IR */
     struct stage *stages;
     size_t nstages;
     struct note *notes;
     size_t nnotes;
-    neso_param *params; /* strings of `kernel_object` */
+    neso_param *params; /* their strings belong to `kernel_object` */
     size_t nparams;
     neso_resources resources;
     neso_limits limits;
@@ -79,27 +79,28 @@ struct build {
 };
 
 /* -- build.c -- */
-/* Compiles and looks; false: the messages are reported. `module` and options outlive the build. */
+/* Compiles and gathers everything; false: errors are reported. `module` and options must outlive the
+ * build. */
 bool build_make(struct build *b, const struct given *g, neso_context *ctx, neso_module *module, const char *kernel,
                 const neso_compile_options *options);
 void build_free(struct build *b);
 struct stage *build_add_stage(struct build *b, const char *name, const char *kind, const char *text, size_t n);
 const struct stage *build_stage(const struct build *b, const char *kind);
-/* Is it a pass's that decides, rather than one that only tidies? */
+/* Is it a decision, rather than a clean-up? */
 bool note_decides(const struct note *n);
 /* Adds one. */
 void notes_add(struct note **notes, size_t *n, const neso_note *note);
 void notes_free(struct note *notes, size_t n);
-/* Where each line of a stage comes from; as many as there are lines. */
+/* The source place of each line of a stage. */
 struct place *stage_places(const struct build *b, const struct stage *s, size_t *nlines);
-/* Is this line an instruction, of PTX or machine IR? Its name, or NULL. */
+/* The instruction of a line of PTX or machine IR, or NULL. */
 const char *line_instruction(const char *line, size_t n, size_t *length);
 /* The next file that PTX names behind `at`: its number, as places have it, and its name; NULL: there is
  * none. */
 const char *build_next_file(const char *at, int *file, size_t *length);
-/* Programs that fit on a multiprocessor, and what keeps more away. */
+/* How many programs fit on a multiprocessor, and which resource limits them. */
 int build_occupancy(const struct build *b, const char **limit);
-/* The instructions of a text and how often each stands there, by name. */
+/* Counts the instructions of a text by name. */
 struct count {
     char name[48];
     int n;
@@ -107,29 +108,29 @@ struct count {
 struct count *stage_histogram(const struct stage *s, size_t *n);
 
 /* -- assembled.c -- */
-/* Registers and SASS, where ptxas and a disassembler are found. */
+/* Adds registers and SASS, if ptxas and a disassembler are found. */
 void build_assemble(struct build *b);
 
 /* -- hints.c -- */
-/* Which promises of the signature would make notes better? */
+/* Finds the promises of the signature that would make decisions better. */
 void build_hints(struct build *b, neso_module *module);
 
 /* -- json.c -- */
 void build_json(const struct build *b, struct buffer *out);
-/* A value that was read: `first` is an object's or array's first entry. */
+/* A parsed JSON value: `first` is an object's or array's first entry. */
 enum json_kind { JSON_null, JSON_bool, JSON_number, JSON_string, JSON_array, JSON_object };
 struct json {
     enum json_kind kind;
-    char *name, *string; /* in an object; of a string, and of a number as it was written */
+    char *name, *string; /* name in an object; text of a string, and of a number as it was written */
     struct json *first, *next;
 };
-/* NULL: it is none. */
+/* NULL: it is not JSON. */
 struct json *json_read(const char *text);
 void json_free(struct json *j);
 const struct json *json_member(const struct json *j, const char *name);
 
 /* -- inspect.c -- */
-/* Compiles FILE::KERNEL, which is cut at its colons, and lets `use` look. */
+/* Compiles FILE::KERNEL, which it splits at the colons, and calls `use` with the build. */
 int inspect_file(const struct given *g, char *path, const neso_compile_options *options,
                  int (*use)(const struct given *g, const struct build *b, void *ctx), void *ctx);
 

@@ -1,4 +1,4 @@
-/* json.c: a build as JSON, which inspect.schema.json describes; and reading JSON again. */
+/* json.c: writes a build as JSON, which inspect.schema.json describes, and reads JSON. */
 #include "runtime/command/inspect.h"
 
 #include <ctype.h>
@@ -159,8 +159,7 @@ static void put_live_line(const char *line, const char *end, int *pressure, size
     put_string(out, "}");
 }
 
-/* What machine IR says behind itself of live ranges; and how many registers they take,
- * instruction by instruction. */
+/* Writes the live ranges that follow machine IR, and the number of live registers at each instruction. */
 static void put_live(const struct build *b, struct buffer *out)
 {
     const struct stage *mir = build_stage(b, "mir");
@@ -255,7 +254,7 @@ static void put_utf8(struct buffer *b, unsigned c)
                    (int)(0x80 | (c & 0x3f)));
 }
 
-/* What stands behind a backslash. */
+/* Reads an escape behind its backslash. */
 static bool read_escape(struct reader *r, struct buffer *out)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -298,7 +297,7 @@ static char *read_string(struct reader *r)
 
 static bool read_value(struct reader *r, struct json *out);
 
-/* Entries up to `close`. */
+/* Reads entries up to `close`. */
 static bool read_entries(struct reader *r, struct json *out, char close)
 {
     struct json **last = &out->first;

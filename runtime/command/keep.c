@@ -1,10 +1,10 @@
-/* keep.c: the texts of a program's kernels, left in a folder (--keep-ptx, --keep-ir).
+/* keep.c: writes the texts of a program's kernels into a folder (--keep-ptx, --keep-ir).
  *
  *     neso run --keep-ir DIR program.py
  *     neso compile DIR/kernel-0123456789abcdef.ir --target sm_80 --emit ptx
  *
- * A kernel's file is named by its id. The IR is as traced, before any pass: it says all that a compilation
- * depends on but the target. */
+ * A kernel's file is named by its id. The IR is the traced IR, before any pass: a compilation depends only on
+ * it and on the target. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ int keep_folders(const struct given *g)
     return GOOD;
 }
 
-/* A kernel that runs on the interpreter has no PTX before it is asked for, and may have none at all. */
+/* A kernel that runs on the interpreter has no PTX until it is requested, and compiling it may fail. */
 static void keep_text(const struct given *g, neso_context *ctx, neso_kernel *kernel,
                       const struct kept_text *k)
 {

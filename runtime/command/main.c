@@ -1,8 +1,9 @@
-/* main.c: the command `neso`, over neso.h and libc: what the command can do, an embedder can do.
+/* main.c: the command `neso`, which uses only neso.h and libc, so that an embedder can do everything that it
+ * does.
  *
- * Commands and options are two tables, from which parsing, help and messages come. The files of the command
- * are the ones that read the environment, open files, print and exit. Exit status: 0 good, 1 the program
- * failed, 2 bad usage or bad input. */
+ * Parsing, help and messages use two tables, of commands and of options. Only the files of the command read
+ * the environment, open files, print and exit. Exit status: 0 success, 1 the program failed, 2 bad usage or
+ * bad input. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ static int help_command(const struct given *g);
 static const struct command_row {
     enum command bit;
     const char *word, *arguments;
-    int least, most; /* arguments; most -1: all that follow, options too */
+    int least, most; /* number of arguments; most -1: all that follow, options too */
     int (*run)(const struct given *g);
     const char *meaning;
 } command_rows[] = {
@@ -68,7 +69,7 @@ int report(const struct given *g, neso_context *ctx, neso_status status)
     return status == NESO_OK ? GOOD : status == NESO_FAILED ? FAILED : BAD;
 }
 
-/* How many letters to change, drop or add to make one word the other; past the end of small words, many. */
+/* The edit distance of two words; a large number for long words. */
 static size_t distance(const char *a, const char *b)
 {
     enum { MOST = 32 };
@@ -183,7 +184,7 @@ static int unknown_option(const struct command_row *c, const char *word, size_t 
     return complain("see `neso help %s`", c->word);
 }
 
-/* The option that `arg` spells, with what follows `=` in *value; OPTIONS_END: none. */
+/* The option that `arg` names, with the text behind `=` in *value; OPTIONS_END: none. */
 static enum option find_option(const struct command_row *c, const char *arg, const char **value)
 {
     const char *word = arg + 2, *equals = strchr(arg, '=');
@@ -201,7 +202,7 @@ static enum option find_option(const struct command_row *c, const char *arg, con
     return OPTIONS_END;
 }
 
-/* An option that is given again replaces what it said before, but --param adds to it. False: there is no room. */
+/* An option that is given again replaces its earlier value, but --param adds to it. Returns false if there is no room. */
 static bool keep_value(struct given *g, enum option o, const char *value)
 {
     if (g->options[o] && (o == OPTION_param || o == OPTION_to_param)) {
@@ -216,7 +217,7 @@ static bool keep_value(struct given *g, enum option o, const char *value)
     return true;
 }
 
-/* Reads options up to the end, or up to the first argument of a command that passes the rest on. */
+/* Reads options up to the end, or up to the first argument of a command that passes the others on. */
 static int parse(const struct command_row *c, int argc, char **argv, struct given *g)
 {
     g->argv = argv;

@@ -1,5 +1,5 @@
-/* run.c: `neso run`: a whole program, with the process's output, environment and
- * files; and `neso doctor`. */
+/* run.c: `neso run`: runs a whole program, with the process's output, environment and files; and `neso
+ * doctor`. */
 #include "runtime/command/command.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ struct session {
     const struct given *given;
     neso_context *ctx;
     struct beside beside;
-    char *loaded;    /* the latest other file */
-    char line[4096]; /* the latest of the user's */
+    char *loaded;    /* the file loaded last */
+    char line[4096]; /* the user's last line */
 };
 
 static void write_program(void *user, const char *text, size_t length, int to_stderr)
@@ -89,7 +89,7 @@ static void compiled(void *user, neso_kernel *kernel)
     keep_texts(s->given, s->ctx, kernel);
 }
 
-/* A line of standard input. */
+/* Reads a line of standard input. */
 static const char *ask(void *user, const char *prompt)
 {
     struct session *s = user;
@@ -156,13 +156,13 @@ static int run_program(struct session *s, const char *path, const char *text, si
     status = neso_program_run(s->ctx, path, text, length, &o);
     int result = report(g, s->ctx, status);
     if (status == NESO_OUT_OF_MEMORY)
-        result = FAILED; /* a limit that the program came to, rather than bad input */
+        result = FAILED; /* the program reached a limit, which is not bad input */
     int counted = g->options[OPTION_counts] ? counts_report(g, s->ctx) : GOOD;
     return result ? result : counted;
 }
 
-/* Objects of a program live until its end, and a benchmark launches many times: three quarters of
- * what the machine has. */
+/* Objects of a program live until its end, and a benchmark launches many times, so the limit is three
+ * quarters of the machine's memory. */
 static size_t memory_most(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -171,7 +171,7 @@ static size_t memory_most(void)
     return here < most ? here : most;
 }
 
-/* --memory-limit, 0 where it is not given; false: it is none, and the user was told. */
+/* --memory-limit, 0 if it is not given; returns false after a message if it is malformed. */
 static bool read_size(const struct given *g, size_t *bytes)
 {
     const char *s = g->options[OPTION_memory_limit];

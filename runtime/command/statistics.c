@@ -1,20 +1,20 @@
-/* statistics.c: is the candidate slower than the base? For times that are skewed, quantised, drift and have
- * outliers: medians and ranks only, nothing that a few wild values move.
+/* statistics.c: is the candidate slower than the base? Times are skewed, quantised, drift and have outliers,
+ * so it uses only medians and ranks, which a few outliers do not change.
  *
- * Times of one round come in order. Consecutive ones resemble each other (clocks, temperature), so that
- * n of them say less than n independent ones would: intervals are made of the medians of stretches,
- * five a round, which do not.
+ * Times of one round come in order. Consecutive times are correlated (clocks, temperature), so n of them say
+ * less than n independent ones. Intervals are therefore computed from the medians of stretches, five a round,
+ * which are not correlated.
  *
  *     SLOWER     the medians differ by more than the floor, the intervals do not touch, ranks differ (p < 0.001)
  *     FASTER     the same downwards
  *     SAME       the interval of the difference lies within the floor
- *     UNDECIDED  neither can be said: more rounds may tell
+ *     UNDECIDED  none of these: more rounds may decide
  *
  *     base        ├──●──┤
  *     candidate            ├───●───┤        p = 3e-7:  SLOWER
  *
- * Mann & Whitney, On a test of whether one of two random variables is stochastically larger
- * than the other, 1947. */
+ * Mann & Whitney, On a test of whether one of two random variables is stochastically larger than the other,
+ * 1947. */
 #include "runtime/command/statistics.h"
 
 #include <math.h>
@@ -50,8 +50,8 @@ static double median(const double *x, size_t n, double *scratch)
 
 /* -- what is kept of a round -- */
 
-/* A clock that is held down slows all calls for a while: a stretch whose fastest call is 5 % above the median
- * of all stretches' fastest. One slow call is no such thing. */
+/* A throttled clock slows all calls for a while: it is detected as a stretch whose fastest call is 5 % above
+ * the median of all stretches' fastest calls. A single slow call does not count. */
 size_t statistics_steady(double *times, size_t n)
 {
     enum { STRETCH = 16, MOST = 4096 };
@@ -92,8 +92,8 @@ void statistics_keep(const double *times, size_t n, double *scratch, double *str
 
 /* -- comparing -- */
 
-/* The interval in which the median of all times like these lies, 99 times in 100; `scratch` has room for the
- * stretches. Order statistics: the number of stretches below the median of all is binomial. */
+/* The 99 % confidence interval of the median of all times; `scratch` has room for the stretches. Order
+ * statistics: the number of stretches below the median is binomial. */
 static void interval(const struct times *t, double *scratch, double *low, double *high)
 {
     double n = (double)t->nstretches, reach = (n - 2.576 * sqrt(n)) / 2 - 1;
@@ -123,7 +123,7 @@ double statistics_mann_whitney(const double *a, size_t na, const double *b, size
         while (below < na && sorted[below] <= all[i])
             below++;
         double same = (double)(k - i), of_a = (double)(below - here), of_b = same - of_a;
-        u += of_b * ((double)here + of_a / 2); /* pairs in which a is less; half of the equal ones */
+        u += of_b * ((double)here + of_a / 2); /* pairs in which a is less, plus half of the equal ones */
         ties += same * same * same - same;
     }
     double x = (double)na, y = (double)nb, all_n = x + y;

@@ -1,19 +1,20 @@
-/* statistics.h: are two sets of times the same? Pure functions of numbers, for the verdicts of `neso bench`.
+/* statistics.h: the statistics for the verdicts of `neso bench`: pure functions that compare two sets of
+ * times.
  *
- * A set is what is kept of a benchmark's times: medians of stretches of consecutive calls, and
- * evenly spaced quantiles. */
+ * A set is the reduced form of a benchmark's times: medians of stretches of consecutive calls, and evenly
+ * spaced quantiles. */
 #ifndef NESO_RUNTIME_STATISTICS_H
 #define NESO_RUNTIME_STATISTICS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { STATISTICS_STRETCHES = 5, STATISTICS_QUANTILES = 33 }; /* that are kept of one round */
+enum { STATISTICS_STRETCHES = 5, STATISTICS_QUANTILES = 33 }; /* for one round */
 
 struct times {
-    const double *stretches; /* medians */
+    const double *stretches; /* medians of stretches */
     size_t nstretches;
-    const double *values; /* quantiles: they stand for the times themselves */
+    const double *values; /* quantiles, which represent the times */
     size_t nvalues;
 };
 
@@ -24,24 +25,24 @@ struct comparison {
     enum verdict verdict;
     double base, candidate; /* medians */
     double change;          /* candidate over base, less 1 */
-    double low, high;       /* of the change: its interval */
-    double p;               /* Mann and Whitney's: how likely a difference like this is among equals */
+    double low, high;       /* the interval of the change */
+    double p;               /* Mann and Whitney's probability of such a difference if both are equal */
 };
 
 void statistics_sort(double *x, size_t n);
-/* 0 <= q <= 1; of sorted numbers, at least one. */
+/* 0 <= q <= 1; numbers are sorted, and at least one. */
 double statistics_quantile(const double *sorted, size_t n, double q);
-/* Takes the stretches out that ran while the clock was held down, in place and in order;
- * the number that is left. */
+/* Removes stretches that ran while the clock was throttled, in place and in order; returns how many times are
+ * left. */
 size_t statistics_steady(double *times, size_t n);
-/* What is kept of a round's times, in order: `stretches` and `quantiles` get at most the numbers above.
+/* Reduces a round's times, given in order: `stretches` and `quantiles` get at most the numbers above.
  * `scratch` has room for n. */
 void statistics_keep(const double *times, size_t n, double *scratch, double *stretches, size_t *nstretches,
                      double *quantiles, size_t *nquantiles);
 /* Mann-Whitney: the two-sided probability; `scratch` has room for 2 * (na + nb). */
 double statistics_mann_whitney(const double *a, size_t na, const double *b, size_t nb, double *scratch);
-/* `floor` is the least difference that counts, as a time. `scratch` has room for twice the values of
- * both, or the stretches. */
+/* `floor` is the least difference that counts, as a time. `scratch` has room for twice the values of both, or
+ * the stretches. */
 struct comparison statistics_compare(const struct times *base, const struct times *candidate, double floor, double *scratch);
 
 #endif

@@ -1,4 +1,4 @@
-/* text.c: text of the command that grows, and strings as JSON has them. */
+/* text.c: growing text of the command, and strings in JSON's notation. */
 #include "runtime/command/inspect.h"
 
 #include <stdarg.h>
@@ -59,7 +59,7 @@ void buffer_free(struct buffer *b)
     *b = (struct buffer){0};
 }
 
-/* Bytes of the character at s, of which n are there; 0: it is no UTF-8. */
+/* The length of the character at s, where n bytes are left; 0: it is not UTF-8. */
 static size_t character_length(const unsigned char *s, size_t n)
 {
     size_t length = s[0] < 0x80                   ? 1

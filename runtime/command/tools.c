@@ -1,4 +1,4 @@
-/* tools.c: finding and running the assembler and disassemblers of CUDA, in a private folder. */
+/* tools.c: finds and runs CUDA's assembler and disassemblers, in a private folder. */
 #include "runtime/command/command.h"
 
 #include <errno.h>

@@ -1,11 +1,10 @@
-/* variants.c: `neso variants`: what launches can make of one signature, and filling the
- * cache with it ahead of time.
+/* variants.c: `neso variants`: lists the specializations that launches can make of one signature, and
+ * compiles them into the cache ahead of time.
  *
  *     neso variants add.py::add --signature "*fp32, *fp32, i32, 1024"
  *         *fp32:16, *fp32:16, i32:1, 1024
  *         *fp32:16, *fp32:16, i32:16, 1024
- *         *fp32:16, *fp32:16, i32, 1024 ...
- */
+ *         *fp32:16, *fp32:16, i32, 1024 ... */
 #include "runtime/command/command.h"
 
 #include <errno.h>

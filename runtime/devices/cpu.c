@@ -1,4 +1,4 @@
-/* cpu.c: memory of this process as a device's memory, for the interpreter and the emulator. */
+/* cpu.c: how memory of this process serves as a device's memory, for the interpreter and the emulator. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/interpreter/interpreter.h"
 
@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-/* Between two allocations lie at least this many bytes that are nobody's, so that an index
- * just past an end is seen. */
+/* Allocations are separated by at least this many unused bytes, so that an index just past an end is
+ * detected. */
 enum { ADDRESS_ALIGN = 256, GUARD_BYTES = 256 };
 
 bool cpu_open(struct device *d, int ordinal, struct fault *f)
@@ -60,7 +60,7 @@ static bool grow(struct device *d, struct cpu *m)
     return true;
 }
 
-/* Index of the first allocation whose base is not below `base`. */
+/* The index of the first allocation whose base is not below `base`. */
 static int position(const struct cpu *m, uint64_t base)
 {
     int i = 0;

@@ -1,6 +1,6 @@
-/* cpu.h: memory of this process as a device's memory: what the interpreter and the emulator have in common.
- * Allocations are known by their bounds, with room that is nobody's between them; addresses are pointers;
- * what was asked is done when a function returns. A device's state begins with a struct cpu. */
+/* cpu.h: memory of this process as a device's memory, which the interpreter and the emulator share.
+ * Allocations have known bounds and unused bytes between them; addresses are pointers; every function
+ * completes its work before it returns. A device's state begins with a struct cpu. */
 #ifndef NESO_RUNTIME_CPU_H
 #define NESO_RUNTIME_CPU_H
 
@@ -8,29 +8,30 @@
 
 #include <pthread.h>
 
-/* Memory that programs may touch; named after the argument in reports. */
+/* Memory that programs may access; reports name it after the argument. */
 struct cpu_buffer {
     uint64_t base;
     uint64_t bytes;
     const char *name;
-    struct race_shadow *shadow; /* who touched it; NULL: not watched */
+    struct race_shadow *shadow; /* records accesses; NULL: not watched */
 };
 
 struct cpu_allocation {
     struct cpu_buffer buffer;
-    char *block; /* what the allocator gave, `bytes` long; NULL: the memory is lent */
+    char *block; /* the allocator's block, `bytes` long; NULL: the memory is lent */
     size_t bytes;
 };
 
 struct cpu {
-    pthread_mutex_t lock; /* of the list */
+    pthread_mutex_t lock; /* protects the list */
     struct cpu_allocation *list; /* sorted by base, not overlapping */
     int n, cap;
-    struct race *race; /* the interpreter's, shared by launches; its shadows are the allocations'. NULL: none */
-    struct emu_counts *counts; /* the emulator's; NULL: nobody counts */
+    /* of the interpreter, shared by its launches, with the allocations' shadows; NULL: none */
+    struct race *race;
+    struct emu_counts *counts; /* of the emulator; NULL: counting is off */
 };
 
-/* For a device_class: `open` apart, since only the class knows its name. */
+/* The functions of a device_class, except for `open`, since only the class knows its name. */
 bool cpu_open(struct device *d, int ordinal, struct fault *f);
 void cpu_close(struct device *d);
 bool cpu_alloc(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
@@ -47,8 +48,8 @@ void cpu_event_free(struct device *d, void *event);
 bool cpu_event_record(struct device *d, void *event, void *stream, struct fault *f);
 bool cpu_event_seconds(struct device *d, void *from, void *to, double *seconds, struct fault *f);
 
-/* The buffers as they are now, sorted, in memory of the device's allocator; give them back with their number.
- * NULL: no memory. `pointers[k]` points into the buffer that names[k] is for; a NULL name is skipped. */
+/* A sorted snapshot of the buffers in memory of the device's allocator, to be freed with its count. NULL: no
+ * memory. `pointers[k]` points into the buffer that gets names[k]; a NULL name is skipped. */
 struct cpu_buffer *cpu_buffers(struct device *d, int nnames, const char *const *names, const uint64_t *pointers, int *n);
 void cpu_buffers_free(struct device *d, struct cpu_buffer *list, int n);
 /* The last buffer that does not begin above `at`; NULL: none. */
@@ -59,7 +60,7 @@ static inline bool cpu_is_inside(const struct cpu_buffer *b, uint64_t at, uint64
     return b && at >= b->base && at - b->base <= b->bytes && b->bytes - (at - b->base) >= bytes;
 }
 
-/* By the system's clock. */
+/* The time by the system's clock. */
 int64_t cpu_nanoseconds(void);
 
 #endif

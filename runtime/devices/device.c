@@ -1,5 +1,5 @@
-/* device.c: which devices there are, and choosing one by name: "cuda", "cuda:1", "interpreter", "emulator",
- * or "best", the first of the table that opens. */
+/* device.c: lists the devices, and opens one by name: "cuda", "cuda:1", "interpreter", "emulator", or "best",
+ * the first of the list that opens. */
 #include "runtime/devices/device.h"
 
 #include <stdarg.h>

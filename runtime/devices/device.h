@@ -1,14 +1,13 @@
-/* device.h: what kernels run on, behind one interface: cuda (cuda.c, jit.c), interpreter
- * (interpreter.c), emulator (emulator/).
+/* device.h: the interface of devices, on which kernels run. The folders: cuda/ (the driver's API),
+ * interpreter/ (executes traced IR), emulator/ (executes PTX on the CPU).
  *
  *     device_open ─► alloc, write ─► load(image) ─► launch(loaded, args, grid) ─► sync, read ─► unload, close
  *
- * A device that takes PTX gets the compiled kernel; one that does not gets it as traced, before any pass.
- * Nothing here unwinds: each function returns false and fills a fault, since any thread may launch. A device
- * function never keeps a lock or handle over a call into the compiler.
+ * A device that takes PTX gets the compiled kernel; another one gets the traced IR, before any pass. No
+ * function here unwinds: each returns false and fills a fault, since any thread may launch. A device function
+ * never holds a lock or handle while it calls the compiler.
  *
- * To add one: a row in device.c's table, and a `const struct device_class` in a file of its own.
- */
+ * A new device needs a row in device.c's table, and a `const struct device_class` in a file of its own. */
 #ifndef NESO_RUNTIME_DEVICE_H
 #define NESO_RUNTIME_DEVICE_H
 
@@ -18,82 +17,83 @@
 struct budget;
 struct ptx_info;
 
-/* Why a device refused. Its text is the row `error` with `detail` for its %s. */
+/* Why a device failed. Its text is the row `error` with `detail` for its %s. */
 struct fault {
     enum neso_status status;
-    int driver_code; /* NESO_DRIVER: CUresult */
+    int driver_code; /* CUresult, if the status is NESO_DRIVER */
     enum error error;
-    struct loc loc;  /* in the kernel's sources, line 0: nowhere */
+    struct loc loc;  /* in the kernel's sources; line 0: none */
     char detail[640];
 };
-/* Fills f and returns false, so that it ends a function. */
+/* Fills f and returns false, so that a function can return its result. */
 bool fault_set(struct fault *f, enum neso_status status, enum error e, const char *detail, ...) PRINTF_LIKE(4, 5);
-/* At most n bytes, terminated. */
+/* Writes at most n bytes, terminated. */
 void fault_text(const struct fault *f, char *out, size_t n);
 
 struct device {
     const struct device_class *class; /* NULL: not open */
-    const struct memory *mem;         /* for what the class allocates on the host */
-    int multiprocessors;              /* 0: as many as it wants */
-    const struct target *target;      /* what to compile for: the GPU's row; on a CPU: NULL, any will do */
-    void *state;                      /* the class's own */
+    const struct memory *mem;         /* for the class's allocations on the host */
+    int multiprocessors;              /* 0: unlimited */
+    /* the target to compile for: the GPU's row; on a CPU NULL: any target works */
+    const struct target *target;
+    void *state;                      /* private to the class */
     char text[160];                   /* "NVIDIA H200 (cuda:0, sm_90a)" */
 };
 
-/* What is loaded: valid until unloaded. */
+/* Code to load; must stay valid until it is unloaded. */
 struct image {
-    const char *name, *id; /* id: one for each specialization */
-    const char *ptx; /* takes_ptx */
+    const char *name, *id; /* id: unique for each specialization */
+    const char *ptx; /* if the device takes PTX */
     size_t ptx_bytes;
     const struct ptx_info *info;
     const struct func *func; /* else: at the traced degree */
 };
 
-/* How long the interpreter looks for races between the programs of a launch. */
+/* During which part of a launch the interpreter checks for races between programs. */
 enum races { RACES_start, RACES_off, RACES_all };
 
 /* The tensor that an argument points into, for reports. */
 struct launch_tensor {
-    const char *dtype; /* "float32"; NULL: nothing is known */
+    const char *dtype; /* "float32"; NULL: unknown */
     uint64_t elem_bytes;
     int rank;
     const int64_t *shape, *stride; /* in elements */
 };
 
-/* An op host_call that a program has reached; only the interpreter has them. */
+/* An op host_call that a program has reached; only the interpreter executes it. */
 struct host_call {
     const struct op *op;
     int site;
     int pid[3];
     const char *const *values; /* of its operands, row-major */
-    char *result;              /* room for its result; NULL: none */
+    char *result;              /* memory for its result; NULL: it has none */
 };
 
-/* One launch. args[i] is the value of the func's parameter i in its low bytes, the rest 0. */
+/* One launch. args[i] has the value of the func's parameter i in its low bytes; the other bytes are 0. */
 struct launch {
     uint32_t grid[3]; /* none is 0 */
     void *stream;
     const uint64_t *args;
     int nargs;
-    int nmaps; /* the last of args are addresses of tensor maps */
-    bool pairs; /* CTAs in clusters of two along axis 0 */
+    int nmaps; /* the last args are addresses of tensor maps */
+    bool pairs; /* CTAs go in clusters of two along axis 0 */
     int packs;  /* each CTA runs so many programs, a warp each; 0: one */
-    const struct launch_tensor *tensors; /* one per argument; NULL: unknown */
+    const struct launch_tensor *tensors; /* one for each argument; NULL: unknown */
     enum races races;
-    /* Where prints of the kernel go; NULL: nowhere. */
+    /* Gets output of the kernel's prints; NULL: it is discarded. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
-    /* The host part does what such an op asks; false: the launch ends, and the callee knows why. */
+    /* Executes a host_call on the host; false: the launch ends, and the callee has the reason. */
     bool (*host)(void *ctx, const struct host_call *call);
     void *host_ctx;
-    struct budget *budget; /* of memory, time and steps on a CPU; NULL: as much as it takes */
+    struct budget *budget; /* of memory, time and steps on a CPU; NULL: unlimited */
 };
 
-/* out = a b, row-major and contiguous, for `count` matrices; those of a factor stand
- * `batch` elements apart. */
+/* out = a b, row-major and contiguous, for `count` matrices; consecutive matrices of a factor are `batch`
+ * elements apart. */
 struct product {
-    enum dtype dtype; /* of all */
-    bool may_round;   /* float32 as tensor cores take it */
+    enum dtype dtype; /* of all three */
+    bool may_round;   /* float32 may be rounded to TF32 */
     int m, n, k, count;
     struct factor {
         uint64_t address;
@@ -102,7 +102,8 @@ struct product {
         int64_t batch;
     } a, b;
     uint64_t out;
-    const char *const *prefixes; /* where a library may stand too, as it may in /usr/local; NULL at the end */
+    /* further folders in which to search a library, like /usr/local; NULL at the end */
+    const char *const *prefixes;
 };
 
 enum { DEVICE_MEMORY = -1 };
@@ -110,17 +111,17 @@ enum { DEVICE_MEMORY = -1 };
 struct device_class {
     const char *name, *meaning;
     bool takes_ptx;
-    /* Fills d->state, target and text. `ordinal` is the number after the colon, else 0. */
+    /* Sets d->state, target and text. `ordinal` is the number after the colon, else 0. */
     bool (*open)(struct device *d, int ordinal, void *cuda_context, struct fault *f);
     void (*close)(struct device *d);
 
-    /* Addresses are aligned to 256 bytes. Freeing waits for what runs. */
+    /* Addresses are aligned to 256 bytes. Freeing waits for running kernels. */
     bool (*alloc)(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
     bool (*release)(struct device *d, uint64_t address, struct fault *f);
     /* From now on the caller's bytes are memory of the device, until they are released: kernels may
      * touch them, and nobody frees them. NULL: kernels touch whatever the driver lets them. */
     bool (*lend)(struct device *d, uint64_t address, size_t bytes, struct fault *f);
-    /* In order on the stream; to and from the host they are done when they return. */
+    /* In order on the stream; copies to and from the host have finished when they return. */
     bool (*write)(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f);
     bool (*read)(struct device *d, void *to, uint64_t from, size_t bytes, void *stream, struct fault *f);
     bool (*copy)(struct device *d, uint64_t to, uint64_t from, size_t bytes, void *stream, struct fault *f);
@@ -129,24 +130,24 @@ struct device_class {
 
     bool (*load)(struct device *d, const struct image *image, void **loaded, struct fault *f);
     void (*unload)(struct device *d, void *loaded);
-    /* A tensor map as a kernel takes it, MAP_BYTES at a multiple of 64; false: it cannot be.
-     * Any thread. NULL: never. */
+    /* Encodes a tensor map for a kernel, MAP_BYTES at a multiple of 64; false: it cannot be encoded. Any
+     * thread. NULL: never possible. */
     bool (*encode)(struct device *d, const struct tensor_map_values *v, void *map);
     /* Any thread. */
     bool (*launch)(struct device *d, void *loaded, const struct launch *l, struct fault *f);
     /* As assembled; -1: unknown. */
     void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
-    /* The driver's answer to one of its numbered questions, or DEVICE_MEMORY: bytes. NULL: there is no
+    /* The driver's value of a numbered device attribute, or DEVICE_MEMORY: bytes. NULL: there is no
      * driver. */
     bool (*attribute)(struct device *d, int number, int64_t *value, struct fault *f);
-    /* By a library of the vendor's, queued. False with NESO_OK in f: none is here that does it. NULL: never
-     * one. */
+    /* Queues a product on a library of the vendor. Returns false with NESO_OK in f if no library does it.
+     * NULL: there never is one. */
     bool (*multiply)(struct device *d, const struct product *p, struct fault *f);
-    /* What launches cost, as neso.h has it. NULL: it cannot count. */
+    /* Starts and reports counting, as neso.h describes it. NULL: the device cannot count. */
     bool (*count)(struct device *d, int64_t programs, struct fault *f);
     void (*counts)(struct device *d, neso_counts_fn *each, void *user);
 
-    /* Points in time on a stream; seconds waits for `to`. */
+    /* Points in time on a stream; event_seconds waits for `to`. */
     bool (*event_new)(struct device *d, void **event, struct fault *f);
     void (*event_free)(struct device *d, void *event);
     bool (*event_record)(struct device *d, void *event, void *stream, struct fault *f);
@@ -155,7 +156,7 @@ struct device_class {
 
 extern const struct device_class device_cuda, device_interpreter, device_emulator;
 
-/* `name` as neso_context_use_device takes it. */
+/* `name` as for neso_context_use_device. */
 bool device_open(struct device *d, const char *name, void *cuda_context, const struct memory *mem, struct fault *f);
 void device_close(struct device *d);
 

@@ -1,13 +1,13 @@
-/* tensormap.h: a tensor map as the emulator takes it for a kernel's parameter: which box of which tensor a
+/* tensormap.h: the emulator's format of a tensor map as a kernel's parameter: which box of which tensor a
  * bulk copy moves, and how the box lies in shared memory.
  *
- *     cuda      the launcher gives a launch's values (plan.h) to cuTensorMapEncodeTiled: the parameter is what that makes of them
- *     emulator  the parameter is these 128 bytes, which map_pack makes of the same values
+ *     cuda      the launcher passes a launch's values (plan.h) to cuTensorMapEncodeTiled, which makes the parameter
+ *     emulator  map_pack makes the parameter, these 128 bytes, from the same values
  *
- * Dimension 0 is the one whose elements lie side by side. The limits are those of cuTensorMapEncodeTiled:
- * rank 1 to 5, extents up to 2^31 (it takes 2^32, and copies then trap on an H200), base a multiple of 16,
- * strides multiples of 16 below 2^40, boxes up to 256 elements, inner box bytes a multiple of 16 and with a
- * swizzle no wider than it. */
+ * Dimension 0 is the contiguous one. The limits are those of cuTensorMapEncodeTiled: rank 1 to 5, extents up
+ * to 2^31 (it accepts 2^32, but copies then trap on an H200), base a multiple of 16, strides multiples of 16
+ * below 2^40, boxes up to 256 elements, inner box bytes a multiple of 16 and with a swizzle no wider than
+ * it. */
 #ifndef NESO_RUNTIME_TENSORMAP_H
 #define NESO_RUNTIME_TENSORMAP_H
 
@@ -16,7 +16,7 @@
 enum { MAP_MAGIC = 0x4d54534e };
 #define MAP_EXTENT_MOST (UINT64_C(1) << 31)
 
-/* Elements without a type of C's: tf32 and the fp8 types move as f32 and u8. */
+/* Types of elements; tf32 and fp8 are copied as f32 and u8. */
 enum map_type {
     MAP_u8,
     MAP_u16,
@@ -37,13 +37,13 @@ struct packed_map {
     uint32_t magic; /* MAP_MAGIC */
     uint8_t type;   /* enum map_type */
     uint8_t rank, swizzle;
-    uint8_t fills_nan;         /* what lies outside the tensor reads as NaN, not as zero */
+    uint8_t fills_nan;         /* elements outside of the tensor read as NaN, not as zero */
     uint64_t base;             /* address of element 0 */
     uint64_t extent[MAP_RANK_MAX];
-    uint64_t stride[MAP_RANK_MAX - 1]; /* in bytes, of dimensions 1 and on */
+    uint64_t stride[MAP_RANK_MAX - 1]; /* in bytes, for dimensions 1 and up */
     uint16_t box[MAP_RANK_MAX];        /* elements */
-    uint8_t step[MAP_RANK_MAX];        /* every how many-th element: 1 */
-    uint8_t promote; /* L2 promotion: 0, or 64, 128 or 255 (for 256) bytes; changes no value */
+    uint8_t step[MAP_RANK_MAX];        /* element stride: always 1 */
+    uint8_t promote; /* L2 promotion: 0, or 64, 128 or 255 (for 256) bytes; it changes no value */
     uint8_t unused[24];
 };
 _Static_assert(sizeof(struct packed_map) == MAP_BYTES, "as the driver's");
@@ -54,7 +54,7 @@ static inline int map_elem_bytes(enum map_type t)
     return bytes[t];
 }
 
-/* Of a launch's values, whose dimensions stand outermost first. */
+/* Packs a launch's values, whose dimensions are in order from the outermost. */
 void map_pack(const struct tensor_map_values *v, struct packed_map *m);
 
 #endif

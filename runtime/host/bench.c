@@ -1,12 +1,11 @@
-/* bench.c: how long a call takes: the times of many, each between two events of the device, with the
- * L2 cache cleared before, language.md 6.6 step by step. On the CPU events are its clock, and there
- * is no such cache to clear.
+/* bench.c: how calls are timed: many calls, each between two events of the device, each with the L2 cache
+ * cleared before, as triton.testing.do_bench does it. On the CPU events are times of the clock, and no cache
+ * is cleared.
  *
  *     estimate ─► warm up (─► until stretches of calls agree) ─► clear, record, call, record, clear, record, ...
  *
- * A caller who wants a verdict on kernels (neso_run_options.measured) gets the times of what the program
- * times, and where it times nothing, of its launches.
- */
+ * A caller that compares kernels (neso_run_options.measured) gets the times of the calls that the program
+ * times, or, if it times nothing, of its launches. */
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
 
@@ -17,11 +16,11 @@ enum { CACHE_BYTES = 256 << 20 };
 
 /* -- measuring -- */
 
-/* Calls that are under way at once, each between two events: nobody waits in between. */
+/* Calls in flight at once, each between two events: the host does not wait in between. */
 enum { BATCH = 256 };
 
 struct clock {
-    struct clock *outer; /* one that times what this is a part of */
+    struct clock *outer; /* the benchmark inside of which this one runs */
     struct program *p;
     struct eval *e;
     struct loc at;
@@ -35,7 +34,7 @@ static void check(struct clock *c, bool ok)
         program_raise(c->e, c->at, &c->p->fault);
 }
 
-/* Open until it is closed, or the program ends. */
+/* It stays open until it is closed, or the program ends. */
 static struct clock *clock_open(struct program *p, struct eval *e, struct loc at)
 {
     const struct device_class *d = p->device->class;
@@ -90,7 +89,7 @@ static double elapsed_ms(struct clock *c, int i)
     return seconds * 1e3;
 }
 
-/* One call, whose tensors go when it has ended: nobody gets them. */
+/* One call, whose tensors are freed when it has ended. */
 static void call_once(const struct bench *b, struct eval *e, struct loc at)
 {
     struct tensor_pool *pool = host_pool(e);
@@ -129,7 +128,7 @@ static void time_batch(struct clock *c, const struct bench *b, double *times_ms,
         times_ms[i] = elapsed_ms(c, i);
 }
 
-/* Calls until the median of a stretch is that of the one before, to 1 %; not for ever. */
+/* Calls until the medians of two consecutive stretches agree to 1 %, within limits. */
 static void settle(struct clock *c, const struct bench *b, double estimate)
 {
     enum { STRETCH = 32, STRETCHES = 20 };
@@ -147,10 +146,10 @@ static void settle(struct clock *c, const struct bench *b, double estimate)
 
 static int measure(struct clock *c, const struct bench *b, double **times_ms)
 {
-    enum { ENOUGH = 60 }; /* for a verdict */
+    enum { ENOUGH = 60 }; /* calls that suffice for a verdict */
     struct eval *e = c->e;
     c->p->notes = b->notes;
-    b->call(e, b->ctx); /* compiles; what it leaves behind is kept */
+    b->call(e, b->ctx); /* compiles; objects that this call makes stay */
     c->p->notes = NULL;
     host_synchronize(e, c->at);
     double estimate = b->once ? 0 : estimate_ms(c, b);
@@ -254,13 +253,13 @@ int bench_told(struct program *p, struct eval *e, struct bench *b, struct loc at
     return n;
 }
 
-/* A tensor that a launch may write to, and how it was. */
+/* A tensor that a launch may write to, and its earlier contents. */
 struct backup {
     uint64_t at, copy;
     size_t bytes;
 };
 
-/* One that was timed. */
+/* A launch that was timed. */
 struct timed_launch {
     struct timed_launch *next;
     struct neso_kernel *kernel;
@@ -293,7 +292,7 @@ static size_t tensor_span(const struct launch_tensor *t)
     return (size_t)(last + 1) * t->elem_bytes;
 }
 
-/* To the copies, or back. False: there is no room for them, or the device fails. */
+/* Copies to the backups, or back. Returns false if there is no memory for them, or the device fails. */
 static bool copy_tensors(struct program *p, struct backup *backups, int n, bool back)
 {
     struct device *d = p->device;
@@ -319,7 +318,7 @@ static void release_copies(struct program *p, const struct backup *backups, int 
             p->device->class->release(p->device, backups[i].copy, &ignored);
 }
 
-/* Has one like it been timed? It will have been. */
+/* Was an equal launch timed already? Records this one. */
 static bool was_timed(struct program *p, struct eval *e, struct neso_kernel *k, const uint32_t grid[3],
                       struct loc at)
 {

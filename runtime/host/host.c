@@ -1,15 +1,15 @@
-/* host.c: what host programs can import besides the language: torch, and tensors as kernel arguments.
+/* host.c: connects host programs with the runtime: torch and other modules that they import, and tensors as
+ * kernel arguments.
  *
- * A program's tensors live in one pool. Where kernels read host memory (the interpreter) the pool allocates
- * on the device; elsewhere each storage has a mirror there (see tensor.h).
- */
+ * A program's tensors live in one pool. If kernels read host memory (the interpreter), the pool allocates on
+ * the device; else each storage has a mirror on the device (see tensor.h). */
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
 
 #include <string.h>
 
-/* Device memory that tensors have given back, for the next ones of the same size: a benchmark's function
- * makes its output anew at each call, and asking the driver takes longer than many a kernel. */
+/* Device memory of freed tensors, for new ones of the same size: a benchmark's function allocates its output
+ * at each call, and an allocation by the driver takes longer than many kernels. */
 struct spare {
     size_t bytes;
     uint64_t address; /* 0: none */
@@ -20,7 +20,7 @@ struct lent {
     struct spare spares[SPARES];
     struct tensor_pool pool;
     struct mirror mirror;
-    struct memory device_memory; /* the pool's contents, where the device's memory is the host's */
+    struct memory device_memory; /* the pool's contents, if the device's memory is the host's */
     struct program *program;
 };
 
@@ -112,7 +112,7 @@ void host_synchronize(struct eval *e, struct loc at)
 
 void host_raise_fault(struct eval *e, struct loc at)
 {
-    host_pool(e)->failed = false; /* the program may have freed some when it asks again */
+    host_pool(e)->failed = false; /* the program may have freed memory before its next allocation */
     program_raise(e, at, &((struct program *)e->host->ctx)->fault);
 }
 

@@ -1,12 +1,12 @@
-/* modules.c: which modules of other people's a host program can import: those written in Python in
- * modules.py, and those that neso will not have, which are refused with a way out. */
+/* modules.c: which modules of third parties a host program can import: those written in Python in modules.py,
+ * and those that neso does not provide, which are refused with a way out. */
 #include "frontend/python/python.h"
 #include "runtime/host/host.h"
 #include "runtime/runtime.h"
 
 #include <string.h>
 
-/* Packages on the way to a module. */
+/* Packages that contain such modules. */
 static const char *const packages[] = {"IPython", "IPython.core"};
 
 static const char *const absent[] = {"matplotlib", "PIL",     "torchvision", "numpy",  "pandas",

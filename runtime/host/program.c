@@ -1,6 +1,6 @@
-/* program.c: running a whole program: the host part by the evaluator, kernels on the device, and
- * between them what the caller lends: output, environment, other files, a clock. specialize.c has the
- * launches, host.c torch and the like. */
+/* program.c: runs a whole program: the evaluator runs host code, the device runs kernels, and the caller
+ * provides output, environment, other files and a clock. specialize.c has the launches, host.c torch and
+ * other modules. */
 #include "runtime/runtime.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ static bool is_on(const char *value)
     return false;
 }
 
-/* TRITON_INTERPRET says what runs, whoever chose it. */
+/* TRITON_INTERPRET tells what runs, whoever chose it. */
 static const char *host_getenv(void *ctx, const char *name)
 {
     struct program *p = ctx;
@@ -52,7 +52,7 @@ static double host_seconds(void *ctx)
     return seconds_now();
 }
 
-/* "pkg.helpers" is pkg/helpers.py to the reader of messages. */
+/* The file name for messages: pkg/helpers.py for "pkg.helpers". */
 static const char *file_name(struct arena *a, const char *module)
 {
     struct text t;
@@ -121,7 +121,7 @@ static void run(void *arg)
         return;
     map_init(&p->callees, &m->arena);
     map_init(&p->kernels, &m->arena);
-    arena_alloc(&p->scratch, 1); /* a chunk that stays */
+    arena_alloc(&p->scratch, 1); /* a first chunk that stays allocated */
     p->empty = arena_mark(&p->scratch);
     p->host = (struct host){.ctx = p,
                             .find_source = host_find_source,
@@ -140,7 +140,7 @@ static void run(void *arg)
     m->object = eval_file(&m->eval, m->source, "__main__", &r->failed);
 }
 
-/* What went wrong in kernels that nobody has waited for yet. */
+/* Reports errors of kernels for which the program has not waited yet. */
 static neso_status wait_for_kernels(struct program *p)
 {
     struct fault f;
@@ -189,7 +189,7 @@ neso_status neso_program_run(neso_context *context, const char *name, const char
         status = wait_for_kernels(&p);
     if (p.debugger.asked && !p.debugger.was_reached)
         diag_warn(&p.module->diag, (struct loc){0}, ERR_break_missed, p.debugger.asked);
-    budget->limit_bytes = 0; /* what is left to say fits somewhere */
+    budget->limit_bytes = 0; /* the remaining messages must fit */
     bench_close(&p);
     host_close(&p);
     drop_kernels(&p);

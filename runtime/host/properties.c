@@ -1,6 +1,6 @@
-/* properties.c: torch.cuda's questions about the device, and triton.runtime.driver's, which ask the same:
- * answered by the GPU's driver; where kernels run on the CPU, as an H200 would answer, so that a program's
- * choices are the ones it makes there. */
+/* properties.c: the properties of the device for torch.cuda and triton.runtime.driver: the GPU's driver
+ * answers; if kernels run on the CPU, the answers are those of an H200, so that a program makes the same
+ * choices as there. */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 #include "runtime/host/torch.h"
@@ -98,7 +98,7 @@ static struct obj *run_capability(struct eval *e, struct obj **args, const struc
                     properties_get(e, device, "minor", call->loc));
 }
 
-/* One device, which is always the current one: 1, and 0. */
+/* There is one device, which is always the current one: 1, and 0. */
 static struct obj *run_count(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)args;

@@ -1,5 +1,5 @@
-/* lower_tma_store.c: arrays of host programs (tensor.h): storage on two sides, element access, maps over broadcast
- * shapes, products, random numbers. */
+/* tensor.c: arrays of host programs (tensor.h): storage on host and device, element access, maps over
+ * broadcast shapes, products, random numbers. */
 #include "runtime/host/tensor.h"
 
 #include <math.h>
@@ -120,9 +120,9 @@ bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype
         return false;
     *s = (struct storage){.bytes = (size_t)n * (size_t)tensor_elem_bytes(t), .next = p->storages};
     if (s->bytes == 0)
-        s->bytes = 1; /* an address of its own, as an empty tensor has */
+        s->bytes = 1; /* an empty tensor needs an address of its own */
     s->device_stale = true;
-    if (!p->mirror && !materialize(p, s)) { /* kernels read it there */
+    if (!p->mirror && !materialize(p, s)) { /* kernels read it in host memory */
         p->mem->free(p->mem->ctx, s, sizeof *s);
         return false;
     }
@@ -198,7 +198,7 @@ static struct number read_number(const char *p, enum torch_dtype dtype)
     return (struct number){.i = i};
 }
 
-/* As torch casts: float to integer toward zero; to bool: is it nonzero. */
+/* As torch casts: float to integer toward zero; to bool: nonzero is True. */
 static void write_number(char *p, enum torch_dtype dtype, struct number x)
 {
     enum dtype d = torch_dtypes[dtype].dtype;
@@ -256,7 +256,7 @@ struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *s
 
 enum { MAP_OPERANDS_MAX = 4 };
 
-/* Walks all tensors together in row-major order: one place each, moved by strides. */
+/* Walks all tensors together in row-major order: one address for each, moved by strides. */
 struct walk {
     int rank;
     int64_t index[TENSOR_RANK_MAX];
@@ -313,17 +313,17 @@ static void read_row(double *row, const char *host, const struct tensor *t, int6
     }
 }
 
-/* One matrix of a batch, or some of its rows: out = a b in double. */
+/* The product of one matrix of a batch, or of some of its rows: out = a b in double. */
 struct product {
     struct tensor_pool *pool;
     char *out_host;
     const struct tensor *out;
     const double *a, *b;
-    double *row; /* n numbers */
+    double *row; /* room for n numbers */
     int64_t base, first, last, n, k;
 };
 
-/* After so many multiply-adds, which are cheap. */
+/* Asks the budget after so many multiply-adds, which are cheap. */
 static bool ask(struct tensor_pool *p, int64_t *unasked)
 {
     enum { MULTIPLY_ADDS = 8, TURN = MULTIPLY_ADDS * ELEMS_UNASKED };
@@ -332,7 +332,7 @@ static bool ask(struct tensor_pool *p, int64_t *unasked)
     return goes_on;
 }
 
-/* Rows of `out`, one at a time; four rows of b at once, in the order of one after the other. */
+/* Rows of `out`, one at a time; four rows of b at once, added in their order. */
 static void multiply_rows(const struct product *p)
 {
     int64_t n = p->n, k = p->k, unasked = 0;
@@ -376,7 +376,8 @@ static int count_threads(int64_t m, int64_t n, int64_t k)
     return work < 1 ? 1 : (int)work;
 }
 
-/* Each thread has its rows, so the sums are the same however many there are. `rows`: n numbers for each. */
+/* Each thread has its own rows, so the sums do not depend on the number of threads. `rows`: n numbers for
+ * each thread. */
 static void multiply(struct product whole, int64_t m, double *rows, int nthreads)
 {
     struct product parts[THREADS_MAX];

@@ -1,9 +1,8 @@
 /* tensor.h: the tensors of host programs: dense arrays with strides, computed on the CPU in double precision
- * (integers in 64 bits) and rounded once, so that they serve as oracles for kernels.
+ * (integers in 64 bits) and rounded once, so that they can serve as reference results for kernels.
  *
- * A storage has a copy in host memory and, once a kernel on another device used it, one in that device's;
- * whichever was written last is the truth, and is copied to the other side when that side is read.
- */
+ * A storage has a copy in host memory and, once a kernel on another device used it, one in that device's
+ * memory. The copy that was written last is valid, and is copied to the other side when that side is read. */
 #ifndef NESO_RUNTIME_TENSOR_H
 #define NESO_RUNTIME_TENSOR_H
 
@@ -45,7 +44,7 @@ struct torch_dtype_info {
 };
 extern const struct torch_dtype_info torch_dtypes[TORCH_count];
 
-/* The other device's side of a storage; the owner of the device fills it in. */
+/* How storages are mirrored on another device; set by the owner of the device. */
 struct mirror {
     void *ctx;
     bool (*alloc)(void *ctx, size_t bytes, uint64_t *device);
@@ -56,25 +55,27 @@ struct mirror {
 };
 
 struct storage {
-    char *host;          /* NULL until the host side is needed: then all 0, unless the device has more to say */
+    /* NULL until the host side is needed: then all 0, unless the device's copy is valid */
+    char *host;
     size_t bytes;
-    uint64_t device;     /* 0: none there */
+    uint64_t device;     /* 0: it has no copy on the device */
     bool host_stale, device_stale;
-    bool is_undefined; /* nobody relies on zeros: torch.empty */
-    bool is_kept;     /* pool_release leaves it alone */
-    bool is_released; /* its contents are gone (pool_release) */
-    struct storage *next; /* all of a pool */
+    bool is_undefined; /* its contents need not be zero: torch.empty */
+    bool is_kept;     /* pool_release does not free it */
+    bool is_released; /* its contents were freed (pool_release) */
+    struct storage *next; /* list of all storages of a pool */
 };
 
-/* Owns all storages of a program; freed together. */
+/* Owns all storages of a program; they are freed together. */
 struct tensor_pool {
     const struct memory *mem;    /* for the pool's own structures */
-    const struct memory *data;   /* for what tensors hold */
+    const struct memory *data;   /* for the tensors' contents */
     const struct mirror *mirror; /* NULL: kernels read host memory */
     struct storage *storages;
-    uint64_t seed[2];            /* of the random numbers */
-    uint64_t writes;             /* by the host, so far: what it computed */
-    bool failed;                 /* the device had no memory, or a copy failed: the mirror's owner knows why */
+    uint64_t seed[2];            /* state of the random numbers */
+    uint64_t writes;             /* number of writes by the host so far */
+    /* the device had no memory, or a copy failed: the mirror's owner has the reason */
+    bool failed;
     struct budget *budget;       /* of time and steps; NULL: not limited */
 };
 
@@ -84,36 +85,36 @@ struct tensor {
     int rank;
     int64_t shape[TENSOR_RANK_MAX], stride[TENSOR_RANK_MAX]; /* strides in elements */
     int64_t offset;                                          /* in elements */
-    bool on_gpu; /* made with device='cuda': what .device says */
-    void *attributes; /* of this object, not of its views: torch.c's; NULL: none */
+    bool on_gpu; /* made with device='cuda': the value of .device */
+    void *attributes; /* of this object, not of its views: private to torch.c; NULL: none */
 };
 
-/* Elements have been computed, or are about to be, on any thread; false: the budget is spent, and the operation
- * should end. */
+/* Counts elements that any thread has computed or will compute; false: the budget is exhausted, and the
+ * operation should end. */
 bool pool_spend(struct tensor_pool *p, int64_t elems);
 
 void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data, const struct mirror *mirror);
 void pool_free(struct tensor_pool *p);
 void storage_release(struct tensor_pool *p, struct storage *s);
-/* Gives back the contents of all storages that are not kept, made since `mark` (p->storages of then): whoever
- * still asks for them is refused. */
+/* Frees the contents of all storages made since `mark` (an earlier p->storages) that are not kept: later
+ * accesses to them are refused. */
 void pool_release(struct tensor_pool *p, const struct storage *mark);
 
-/* A new contiguous tensor, zeroed. False: no memory. */
+/* A new contiguous tensor of zeros. Returns false if there is no memory. */
 bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype, int rank, const int64_t *shape);
 int64_t tensor_elems(const struct tensor *t);
 int tensor_elem_bytes(const struct tensor *t);
 bool tensor_is_contiguous(const struct tensor *t);
 bool torch_is_float(enum torch_dtype d);
 
-/* Host memory of the first element, up to date; `write`: the host side becomes the truth. NULL: a copy
+/* Host memory of the first element, up to date; `write`: the host's copy becomes the valid one. NULL: a copy
  * failed. */
 char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write);
-/* The address that kernels get (host memory where there is no mirror); `written`: the kernel
- * may write it. 0: failed. */
+/* The address that kernels get (host memory if there is no mirror); `written`: the kernel may write to it. 0:
+ * failed. */
 uint64_t tensor_device(struct tensor_pool *p, const struct tensor *t, bool written);
 
-/* One number; integers are kept whole. */
+/* One number; integers stay exact. */
 struct number {
     bool is_float;
     double f;
@@ -122,11 +123,11 @@ struct number {
 struct number tensor_get(const char *host, const struct tensor *t, int64_t linear); /* row-major index */
 void tensor_set(char *host, const struct tensor *t, int64_t linear, struct number x);
 
-/* out[i] = f(x..., i); operands broadcast to out's shape; converts between dtypes. */
+/* out[i] = f(x..., i); operands are broadcast to out's shape; converts between dtypes. */
 typedef struct number element_function(const struct number *x, void *ctx);
 bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct tensor *const *x, element_function *f, void *ctx);
 bool tensor_broadcast_shape(const struct tensor *a, const struct tensor *b, int *rank, int64_t *shape);
-/* View of t with broadcast strides. */
+/* A view of t with broadcast strides. */
 struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *shape);
 /* out, contiguous: the products of all matrices of a and b, which have its rank. */
 bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tensor *a, const struct tensor *b);
@@ -135,15 +136,15 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
 enum torch_dtype torch_promote(const struct tensor *a, const struct tensor *b);
 enum torch_dtype torch_promote_number(const struct tensor *a, bool number_is_float);
 
-/* Uniform in [0, 1) and normal deviates; the same seed gives the same numbers on every machine. */
+/* Uniform numbers in [0, 1) and normal deviates; a seed gives the same numbers on every machine. */
 uint64_t pool_random(struct tensor_pool *p);
 double pool_uniform(struct tensor_pool *p);
 double pool_normal(struct tensor_pool *p);
 
 /* -- tensor_print.c -- */
 
-/* As torch prints it: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0', dtype=torch.float16). `note` is
- * one more of the words at the end, or NULL. False: a copy failed, or the budget is spent. */
+/* Prints as torch does: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0', dtype=torch.float16). `note` is
+ * a further word at the end, or NULL. Returns false if a copy failed, or the budget is exhausted. */
 bool tensor_print(struct tensor_pool *p, const struct tensor *t, const char *note, struct text *out);
 
 #endif

@@ -1,13 +1,12 @@
-/* tensor_print.c: a tensor as torch prints it: one format for all elements, lines of at most 80 columns, long
- * dimensions by their ends.
+/* tensor_print.c: prints tensors as torch does: one format for all elements, lines of at most 80 columns,
+ * only the ends of long dimensions.
  *
  *     tensor([[   0,    1,    2,  ...,   37,   38,   39],
  *             ...,
  *             [1160, 1161, 1162,  ..., 1197, 1198, 1199]], device='cuda:0')
  *
- * The format follows from the elements that are shown, are finite and are not 0: integers with a point where
- * all of them are whole, four places else, an exponent where they span more than three orders.
- */
+ * The format depends on the shown elements that are finite and not 0: integers with a point if all are whole,
+ * else four places, and an exponent if they span more than three orders of magnitude. */
 #include "runtime/host/tensor.h"
 
 #include <math.h>
@@ -34,7 +33,7 @@ static int element_text(const struct format *f, enum torch_dtype dtype, struct n
     else
         snprintf(text, 64, f->scientific ? "%.4e" : f->all_whole ? "%.0f." : "%.4f", x.f);
     for (char *comma = text; (comma = strchr(comma, ',')); comma++)
-        *comma = '.'; /* the process's locale may write numbers with a comma */
+        *comma = '.'; /* the process's locale may print numbers with a comma */
     return (int)strlen(text);
 }
 
@@ -61,7 +60,7 @@ static bool counts(const struct tensor *t, const struct format *f, int64_t i, st
     return is_shown(t, f, i) && (!f->is_float || (isfinite(x.f) && x.f != 0));
 }
 
-/* False: the pool's budget is spent. */
+/* Returns false if the pool's budget is exhausted. */
 static bool choose_format(struct tensor_pool *p, struct format *f, const struct tensor *t, const char *host)
 {
     int64_t n = tensor_elems(t);
@@ -90,7 +89,7 @@ static bool choose_format(struct tensor_pool *p, struct format *f, const struct 
     return true;
 }
 
-/* One row: as many elements a line as fit. */
+/* Prints one row, with as many elements a line as fit. */
 static void print_row(const struct tensor *t, const char *host, const struct format *f, int64_t first,
                       int indent, struct text *out)
 {
@@ -136,7 +135,7 @@ static void print_dim(const struct tensor *t, const char *host, const struct for
     text_char(out, ']');
 }
 
-/* A word after the elements, on a line of its own where it does not fit. */
+/* Appends a word after the elements, on its own line if it does not fit. */
 static void add_word(struct text *out, int *column, const char *word)
 {
     int n = (int)strlen(word);

@@ -1,7 +1,5 @@
-/* testing.c: what triton.testing needs of the host: times of calls, who computed, files.
- * The rest is in modules.py.
- *
- * bench.c measures. */
+/* testing.c: the functions of triton.testing that need C: times of calls (by bench.c), the library that
+ * computed a call, files. The rest is in modules.py. */
 #include "frontend/python/python.h"
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
@@ -39,7 +37,8 @@ static struct obj *run_times(struct eval *e, struct obj **args, const struct arg
     return list;
 }
 
-/* fn(**keywords), measured under a name, and who computed where no kernel did; what it makes goes with it. */
+/* Calls fn(**keywords), measured under a name, and returns the library that computed it if no kernel did;
+ * objects that it makes are freed afterwards. */
 static struct obj *run_measured(struct eval *e, struct obj **args, const struct args *call)
 {
     struct program *p = program_of(e);

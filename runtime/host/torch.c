@@ -1,8 +1,7 @@
-/* torch.c: the torch that host programs import: enough to make inputs, compute oracles in double precision,
- * and compare. Objects, constructors, classes and modules; arithmetic is in torch_math.c, views and casts in
- * torch_view.c. Every function and method is a row of a table; what is missing is a located error that says
- * to run the file under Python.
- */
+/* torch.c: the torch that host programs import: enough to make inputs, compute reference results in double
+ * precision, and compare. It has objects, constructors, classes and modules; torch_math.c has arithmetic,
+ * torch_view.c views and casts. Every function and method is a row of a table; a missing one is an error that
+ * says to run the file under Python. */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 #include "runtime/host/torch.h"
@@ -400,7 +399,7 @@ static struct obj *run_arange(struct eval *e, struct obj **args, const struct ar
     return placed(e, t, args[4]);
 }
 
-/* Shape and element kind of nested lists. */
+/* Shape and kind of the elements of nested lists. */
 static int list_shape(struct eval *e, struct obj *x, int64_t *shape, bool *is_float, bool *is_bool, int depth,
                       struct loc at)
 {
@@ -591,7 +590,7 @@ static const struct builtin *find_builtin(const struct builtin *table, const cha
 
 /* -- the classes -- */
 
-/* What programs keep on a tensor: .grad and the like, or anything. */
+/* Attributes that programs set on a tensor: .grad, or any other. */
 static struct obj *noted_attribute(struct eval *e, const struct tensor *t, const char *name)
 {
     static const struct {
@@ -607,7 +606,7 @@ static struct obj *noted_attribute(struct eval *e, const struct tensor *t, const
     return found;
 }
 
-/* What modules.py adds to torch and to tensors. */
+/* The names that modules.py adds to torch and to tensors. */
 struct scope *torch_more(struct eval *e)
 {
     return find_module(e, "torch.more", (struct loc){0})->module.scope;
@@ -628,7 +627,7 @@ static struct obj *find_method_of(struct eval *e, struct obj *self, const char *
     return more && more->kind == OBJ_function ? obj_method(e, self, more) : NULL;
 }
 
-/* x.add_(y): what x.add(y) is, written into x. */
+/* x.add_(y): computes x.add(y) and writes it into x. */
 static struct obj *run_inplace(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *method = find_method_of(e, args[0], call->callee->data);
@@ -637,7 +636,7 @@ static struct obj *run_inplace(struct eval *e, struct obj **args, const struct a
     return args[0];
 }
 
-/* "add_" and "__iadd__", for which `x += y` asks. */
+/* The methods "add_" and "__iadd__", which `x += y` calls. */
 static struct obj *inplace_method(struct eval *e, struct obj *self, const char *name)
 {
     static const char *const operators[][2] = {
@@ -689,8 +688,8 @@ static struct obj *class_getattr(struct eval *e, struct obj *self, const char *n
     return find_method_of(e, self, name);
 }
 
-/* What a timed call makes goes when it ends, but for what it leaves on a tensor: a gradient, until the
- * next takes its place. */
+/* Tensors that a timed call makes are freed when it ends, except those that it sets as attributes of a
+ * tensor: a gradient stays until the next one replaces it. */
 static void keep_in_benchmark(struct eval *e, const struct obj *old, const struct obj *value)
 {
     const struct tensor *before = old ? torch_tensor(old) : NULL, *after = torch_tensor(value);

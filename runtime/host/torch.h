@@ -1,4 +1,4 @@
-/* torch.h: between torch.c, torch_math.c and torch_view.c. Tables end with a row without a name. */
+/* torch.h: what the files torch*.c share. Tables end with a row without a name. */
 #ifndef NESO_RUNTIME_TORCH_H
 #define NESO_RUNTIME_TORCH_H
 
@@ -8,11 +8,11 @@ struct elementwise;
 
 /* -- torch.c: objects and arguments; all raise located errors -- */
 struct obj *torch_wrap(struct eval *e, struct tensor t);
-/* Why an operation of the pool failed: limits, memory, a copy. */
+/* Raises the reason why an operation of the pool failed: limits, memory, a copy. */
 _Noreturn void torch_fail(struct eval *e, struct loc at);
-/* Counts elements that are computed here; raises where the budget is spent. */
+/* Counts computed elements; raises if the budget is exhausted. */
 void torch_spend(struct eval *e, int64_t elems, struct loc at);
-/* The same from inside a loop over elements, of which this is number i. */
+/* Likewise inside a loop over elements, for element number i. */
 static inline void torch_tick(struct eval *e, int64_t i, struct loc at)
 {
     enum { TURN = ELEMS_UNASKED / 4 };
@@ -29,17 +29,17 @@ struct obj *torch_number_obj(struct eval *e, struct number x, enum torch_dtype d
 struct tensor torch_operand(struct eval *e, struct obj *x, struct loc at);
 struct tensor torch_self(struct eval *e, struct obj **args, const struct args *call);
 int64_t torch_int_arg(struct eval *e, struct obj *x, const char *what, struct loc at);
-/* Sizes from `(2, 3)`, `[2, 3]` or `2, 3`; the rank. */
+/* Sizes from `(2, 3)`, `[2, 3]` or `2, 3`; returns the rank. */
 int torch_shape_arg(struct eval *e, struct obj *x, int64_t *shape, struct loc at);
 enum torch_dtype torch_dtype_arg(struct eval *e, struct obj *x, enum torch_dtype dflt, struct loc at);
 bool torch_is_cpu(struct eval *e, struct obj *device);
-struct scope *torch_more(struct eval *e); /* what modules.py adds to torch and to tensors */
+struct scope *torch_more(struct eval *e); /* the names that modules.py adds to torch and to tensors */
 
 /* -- torch_math.c -- */
 extern const struct builtin torch_math_functions[], torch_math_methods[];
-const struct elementwise *torch_elementwise(const char *name); /* NULL: none of that name */
+const struct elementwise *torch_elementwise(const char *name); /* NULL: there is none of that name */
 struct obj *torch_apply(struct eval *e, const struct elementwise *f, struct obj *x, struct obj *y, struct loc at);
-/* A row for an operation of the tables ("exp", "sum"); NULL: none. */
+/* The row of an operation of the tables ("exp", "sum"); NULL: there is none. */
 const struct builtin *torch_operation(struct eval *e, const char *prefix, const char *name);
 const char *torch_operation_name(int i);
 const char *torch_shape_text(struct eval *e, const struct tensor *x);
@@ -61,12 +61,12 @@ struct tensor torch_index(struct eval *e, struct obj *self, struct obj *index, s
 void torch_assign(struct eval *e, struct tensor *to, struct obj *value, struct loc at);
 struct obj *torch_transpose(struct eval *e, struct tensor t, int a, int b);
 struct obj *torch_run_t(struct eval *e, struct obj **args, const struct args *call);
-struct number torch_same_element(const struct number *x, void *ctx); /* for tensor_map: a copy */
+struct number torch_same_element(const struct number *x, void *ctx); /* for tensor_map: copies an element */
 struct obj *torch_run_item(struct eval *e, struct obj **args, const struct args *call);
 
 /* -- torch_pick.c -- */
 extern const struct builtin torch_pick_functions[];
-bool torch_picks(struct obj *index); /* is there a tensor among the indices? */
+bool torch_picks(struct obj *index); /* is one of the indices a tensor? */
 struct obj *torch_pick(struct eval *e, struct obj *self, struct obj *index, struct loc at);
 void torch_put(struct eval *e, struct obj *self, struct obj *index, struct obj *value, struct loc at);
 

@@ -1,7 +1,6 @@
-/* torch_math.c: arithmetic on the tensors of host programs: element by element with broadcasting,
- * reductions, softmax, products, comparisons of whole tensors. Everything is computed in double precision
- * (integers in 64 bits) and rounded once.
- */
+/* torch_math.c: arithmetic on the tensors of host programs: elementwise with broadcasting, reductions,
+ * softmax, comparisons of whole tensors. All results are computed in double precision (integers in 64 bits)
+ * and rounded once. */
 #include "runtime/host/torch.h"
 
 #include <math.h>
@@ -41,7 +40,7 @@ static double floored_rem(double x, double y)
     double r = fmod(x, y);
     return r != 0 && (r < 0) != (y < 0) ? r + y : r;
 }
-/* One row a function. */
+/* One row for each function. */
 // clang-format off
 BINARY(add, x + y)
 BINARY(sub, x - y)
@@ -202,8 +201,8 @@ const char *torch_shape_text(struct eval *e, const struct tensor *x)
     return t.s;
 }
 
-/* What most oracles are made of, without asking each element for its type: float32 that lies
- * in a row, and numbers. */
+/* The fast path of most reference results, without dispatch on each element's type: contiguous float32
+ * tensors, and numbers. */
 static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const struct tensor *out,
                            const struct tensor *a, const struct tensor *b, struct loc at)
 {
@@ -297,7 +296,7 @@ struct reduction {
     const char *name;
     double (*combine)(double acc, double x);
     double start;
-    bool mean, index; /* divide by the count; give the index too */
+    bool mean, index; /* divide by the count; also give the index */
     bool to_bool;
 };
 
@@ -335,7 +334,7 @@ static const struct reduction reductions[] = {
     {"any", r_any, 0, false, false, true},
 };
 
-/* Values of one run along a dimension. */
+/* Reduces the values along a dimension. */
 static double reduce_run(struct eval *e, const struct reduction *r, const char *host, const struct tensor *t,
                          int64_t first, int64_t step, int64_t n, int64_t *index, struct loc at)
 {
@@ -396,7 +395,7 @@ static struct obj *reduce(struct eval *e, const struct reduction *r, struct tens
     return both;
 }
 
-/* Along several dimensions: one after the other, rounded at the last. */
+/* Reduces several dimensions one after the other, rounding only at the last. */
 static struct obj *reduce_along(struct eval *e, const struct reduction *r, struct obj *x,
                                 const struct obj *dims, bool keepdim, enum torch_dtype dtype, struct loc at)
 {
@@ -554,7 +553,7 @@ static void default_tolerance(enum torch_dtype d, double *rtol, double *atol)
                                                                             : 0;
 }
 
-/* One of the two lines about the element that is the furthest off. */
+/* One of the two lines about the element with the largest difference. */
 static void say_difference(struct eval *e, const char *kind, struct number most, const struct tensor *t,
                            int64_t at, const double *allowed, struct text *out)
 {
@@ -576,7 +575,7 @@ static void say_difference(struct eval *e, const char *kind, struct number most,
     }
 }
 
-/* As torch says it, differences being of the tensors' type. */
+/* The text of torch's message; differences have the tensors' type. */
 static const char *mismatch_text(struct eval *e, const struct tensor *a, const struct tensor *b,
                                  const struct closeness *c, struct loc at)
 {
@@ -643,7 +642,7 @@ static const char *attribute_text(struct eval *e, struct obj *a, struct obj *b, 
     return NULL;
 }
 
-/* What is wrong, or the program's own message, which may be a function of it. */
+/* Raises with the text, or with the program's own message, which may be a function of the text. */
 _Noreturn static void refuse_close(struct eval *e, const char *text, struct obj *msg, struct loc at)
 {
     struct text own;
@@ -677,7 +676,7 @@ static struct obj *run_assert_close(struct eval *e, struct obj **args, const str
 
 /* -- tables -- */
 
-/* Functions and methods that a table of operations gives: their rows are made when asked for. */
+/* Functions and methods of the table of operations: their rows are made when first used. */
 const struct builtin *torch_operation(struct eval *e, const char *prefix, const char *name)
 {
     const struct elementwise *f = torch_elementwise(name);
@@ -695,7 +694,7 @@ const struct builtin *torch_operation(struct eval *e, const char *prefix, const 
     return b;
 }
 
-/* Names of all operations, one after the other; NULL at the end. */
+/* Names of all operations, one by one; NULL at the end. */
 const char *torch_operation_name(int i)
 {
     size_t k = (size_t)i, n = sizeof elementwise / sizeof *elementwise;

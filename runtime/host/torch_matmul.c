@@ -1,21 +1,20 @@
-/* torch_matmul.c: torch.matmul and its kin: on the CPU in double precision, or by the device's library
- * (cuBLAS) where it has one and the product is timed, or so large that the CPU would take its time.
+/* torch_matmul.c: torch.matmul and similar functions: computed on the CPU in double precision, or by the
+ * device's library (cuBLAS) if there is one and the product is timed or too large for the CPU.
  *
  *     [k] @ [k, n]            is [1, k] @ [k, n] without its first dimension
- *     [b, m, k] @ [k, n]      takes the second for each b
- */
+ *     [b, m, k] @ [k, n]      uses the second matrix for each b */
 #include "runtime/runtime.h"
 #include "runtime/host/torch.h"
 
 #include <limits.h>
 #include <string.h>
 
-/* Multiply-adds that the CPU does before anybody looks up. */
+/* Multiply-adds that the CPU does in an unnoticeable time. */
 static const int64_t cpu_work = (int64_t)1 << 28;
 
 /* -- by a library -- */
 
-/* As the library reads it: rows or columns contiguous, the matrices of a batch at one distance. */
+/* Can the library read it: rows or columns contiguous, the matrices of a batch at equal distances? */
 static bool is_regular(const struct tensor *t, struct factor *f)
 {
     int r = t->rank;
@@ -35,7 +34,7 @@ static bool is_regular(const struct tensor *t, struct factor *f)
     return lead <= INT_MAX && rows <= INT_MAX && columns <= INT_MAX;
 }
 
-/* Where Python environments say that they are. */
+/* The folders that Python environments name. */
 static void find_prefixes(struct eval *e, const char *prefixes[4])
 {
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME"};
@@ -47,7 +46,7 @@ static void find_prefixes(struct eval *e, const char *prefixes[4])
     prefixes[n] = NULL;
 }
 
-/* torch.backends.cuda.matmul.allow_tf32, where a program has set it. */
+/* torch.backends.cuda.matmul.allow_tf32, if the program has set it. */
 static bool may_round(struct eval *e)
 {
     static const char name[] = "torch.backends.cuda.matmul";
@@ -91,7 +90,7 @@ static bool multiply_there(struct eval *e, const struct tensor *out, const struc
 
 /* -- torch's rules -- */
 
-/* Views with the batch's dimensions, and the result's shape; false: they do not fit. */
+/* Views with the batch's dimensions, and the result's shape; false: they do not match. */
 static bool match(struct tensor *a, struct tensor *b, int *rank, int64_t *shape)
 {
     if (a->rank < 2 || b->rank < 2 || a->dtype != b->dtype || a->shape[a->rank - 1] != b->shape[b->rank - 2])
@@ -136,7 +135,7 @@ static void drop_dim(struct tensor *t, int dim)
     t->rank--;
 }
 
-/* The tensor that out= names, where a product of this shape may be written into it as it stands. */
+/* The tensor of out=, if a product of this shape can be written into it directly. */
 static bool takes_whole(struct obj *to, enum torch_dtype dtype, int rank, const int64_t *shape)
 {
     const struct tensor *t = torch_tensor(to);

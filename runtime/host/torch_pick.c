@@ -1,20 +1,19 @@
-/* torch_pick.c: elements chosen by tensors, and tensors put together: x[mask], x[:, indices],
- * x[mask] = 0, cat, stack.
+/* torch_pick.c: indexing by tensors, and concatenation: x[mask], x[:, indices], x[mask] = 0, cat, stack.
  *
- * One tensor may stand among the indices. The others make a view first, with all of its dimension (a mask: of
- * its dimensions) kept; then each place that the tensor names is a smaller view of that, copied on its own.
- */
+ * One of the indices may be a tensor. The others select a view first that keeps the tensor's dimension (for a
+ * mask: its dimensions) whole; each position that the tensor selects is then a smaller view of this, which is
+ * copied separately. */
 #include "runtime/host/torch.h"
 
 #include <string.h>
 
-/* What x[..., tensor, ...] names: n views, `dims` dimensions of `view` from `dim` on being
- * replaced by those of `shape`. */
+/* What x[..., tensor, ...] selects: n views; `dims` dimensions of `view` from `dim` on are replaced by those
+ * of `shape`. */
 struct picked {
     struct tensor view;
     int dim, dims;
-    int64_t n, *offsets; /* of each place, in elements */
-    struct tensor shape; /* its rank and shape only */
+    int64_t n, *offsets; /* of each position, in elements */
+    struct tensor shape; /* only its rank and shape are used */
 };
 
 static const struct tensor *tensor_among(struct obj *index, int *at)
@@ -34,7 +33,7 @@ bool torch_picks(struct obj *index)
     return tensor_among(index, &at) != NULL;
 }
 
-/* The index with `n` full slices in the tensor's place. */
+/* The index with `n` full slices in place of the tensor. */
 static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int n)
 {
     struct obj *items = obj_list(e, 0, NULL), *all = NEW(e->arena, struct obj);
@@ -46,7 +45,7 @@ static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int
     return obj_tuple(e, items->seq.n, items->seq.at);
 }
 
-/* The dimension of the view that the item after `at` others becomes. */
+/* The dimension of the view for the item after `at` others. */
 static int dim_of(const struct tensor *t, struct obj *index, int at, int dims)
 {
     int dim = 0, used = dims;
@@ -124,7 +123,7 @@ static struct picked pick(struct eval *e, struct obj *self, struct obj *index, s
     return p;
 }
 
-/* t without the dimensions from `dim` on, moved by an offset. */
+/* t without `dims` dimensions from `dim` on, moved by an offset. */
 static struct tensor part(const struct tensor *t, int dim, int dims, int64_t offset)
 {
     struct tensor out = *t;
@@ -147,7 +146,7 @@ static int64_t place_in(const struct tensor *t, int dim, int dims, int64_t linea
     return offset;
 }
 
-/* The shape of all that is picked. */
+/* The shape of the whole selection. */
 static struct tensor shape_of(struct eval *e, const struct picked *p, struct loc at)
 {
     struct tensor s = {0};

@@ -81,7 +81,7 @@ static struct obj *run_requires_grad(struct eval *e, struct obj **args, const st
     return args[0];
 }
 
-/* detach: the same elements, without what was noted for their gradient. */
+/* detach: the same elements, without the record for their gradient. */
 static struct obj *run_same(struct eval *e, struct obj **args, const struct args *call)
 {
     return torch_wrap(e, torch_self(e, args, call));
@@ -211,7 +211,7 @@ static struct obj *run_flatten(struct eval *e, struct obj **args, const struct a
     return torch_wrap(e, reshaped(e, t, torch_ints(e, n, shape), call->loc));
 }
 
-/* `t.view(torch.int32)`: the same bytes. */
+/* `t.view(torch.int32)`: reinterprets the bytes. */
 static struct obj *viewed_as(struct eval *e, struct tensor t, enum torch_dtype dtype, struct loc at)
 {
     int64_t old = tensor_elem_bytes(&t);
@@ -295,7 +295,7 @@ static struct obj *run_squeeze(struct eval *e, struct obj **args, const struct a
 {
     struct tensor t = torch_self(e, args, call), out = t;
     bool add = strstr(call->callee->name, "unsqueeze") != NULL;
-    bool all = args[1] == obj_none; /* that have one element */
+    bool all = args[1] == obj_none; /* dimensions of size 1 */
     int at = all ? 0 : torch_dim_arg(e, args[1], t.rank + add, call->loc);
     out.rank = 0;
     for (int d = 0; d < t.rank + add; d++) {
@@ -357,7 +357,7 @@ static void index_one(struct eval *e, const struct tensor *t, struct tensor *out
         stop = stop < 0 ? stop + n : stop > n ? n : stop;
         if (step < 1)
             eval_raise(e, at, "ValueError", ERR_torch_int, "a positive step", "a negative one");
-        step = step <= n ? step : n > 0 ? n : 1; /* longer ones end behind one element, too */
+        step = step <= n ? step : n > 0 ? n : 1; /* longer slices also end behind one element */
         out->offset += start * t->stride[*d];
         out->shape[out->rank] = stop > start ? (stop - start + step - 1) / step : 0;
         out->stride[out->rank++] = t->stride[*d] * step;

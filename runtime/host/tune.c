@@ -1,14 +1,13 @@
-/* tune.c: what the decorators above @triton.jit do at a launch: @triton.autotune chooses among configurations
- * by timing them, @triton.heuristics computes keywords. Each level adds keywords and hands on to the level
- * below, the outermost first.
+/* tune.c: how the decorators above @triton.jit work at a launch: @triton.autotune chooses among
+ * configurations by timing them, @triton.heuristics computes keywords. Each level, the outermost first, adds
+ * keywords and calls the level below.
  *
  *     @triton.autotune(configs=[...], key=['n'])     level 1: the best config for this n: BLOCK=512, num_warps=4
  *     @triton.heuristics({'EVEN': ...})              level 0: EVEN=True
  *     @triton.jit                                    launch_plain(x, n, BLOCK=512, num_warps=4, EVEN=True)
  *
- * Where times mean little (the interpreter) each configuration runs once. Choices are kept for later runs
- * where the caller gives a folder for them. The rules are language.md 6.3 and 6.4.
- */
+ * Where times mean little (the interpreter), each configuration runs once. Choices are stored for later runs
+ * if the caller names a folder for them. */
 #include "frontend/python/python.h"
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
@@ -21,14 +20,14 @@ struct level {
     struct eval *e;
     struct obj *jit, *grid;
     struct launch_how how;
-    int index; /* of the decorator that is to act; -1: none is left */
+    int index; /* of the current decorator; -1: none is left */
 };
 
 static struct obj *launch_level(const struct level *l, const struct args *args);
 
 /* -- arguments by name -- */
 
-/* All that the launch gives, positional and keyword, by the parameters' names. */
+/* All arguments of the launch, positional and keyword, by the names of the parameters. */
 static struct obj *named_args(const struct level *l, const struct args *args)
 {
     struct obj *named = obj_dict(l->e);
@@ -40,7 +39,7 @@ static struct obj *named_args(const struct level *l, const struct args *args)
     return named;
 }
 
-/* The call with more keywords; one that is there already is replaced. */
+/* The call with additional keywords, which replace existing ones. */
 static struct args with_keywords(struct eval *e, const struct args *args, const struct obj *extra)
 {
     const struct dict *d = extra->dict;
@@ -146,7 +145,7 @@ struct obj *tune_attribute(void *program, struct eval *e, struct obj *jit, const
     return NULL;
 }
 
-/* Values of the arguments that `key` names, and the types of all tensors. */
+/* The values of the arguments that `key` names, and the types of all tensors. */
 static struct obj *make_key(const struct level *l, const struct obj *options, const struct obj *named)
 {
     struct eval *e = l->e;
@@ -174,7 +173,7 @@ static struct obj *make_key(const struct level *l, const struct obj *options, co
 struct trial {
     struct level below;
     const struct obj *options;
-    struct obj *config, *named; /* named: with the config's own */
+    struct obj *config, *named; /* named: the arguments with those of the config */
     struct args args;
     struct obj *saved; /* copies of the tensors in restore_value, in its order */
 };
@@ -211,7 +210,7 @@ static void make_trial(struct trial *t, const struct level *l, const struct obj 
     t->args = with_keywords(e, args, keywords);
 }
 
-/* The tensor argument that an option lists as number i; NULL past the end. */
+/* The tensor argument that is number i in an option's list; NULL past the end. */
 static struct tensor *listed(const struct trial *t, const char *name, int i)
 {
     struct eval *e = t->below.e;
@@ -225,7 +224,7 @@ static struct tensor *listed(const struct trial *t, const char *name, int i)
     return torch_tensor(x);
 }
 
-/* Is there a hook of that name? Then it is called, with one keyword more, or with NULL none. */
+/* Calls the hook of that name, if there is one, with one additional keyword (NULL: none). */
 static bool call_hook(struct trial *t, const char *name, const char *keyword, struct obj *value)
 {
     struct eval *e = t->below.e;
@@ -239,7 +238,7 @@ static bool call_hook(struct trial *t, const char *name, const char *keyword, st
     return true;
 }
 
-/* pre_hook(args), or what stands for it: zeroes and copies. */
+/* Calls pre_hook(args), or does the default: zeroes and copies tensors. */
 static void run_pre_hook(struct trial *t, bool reset_only)
 {
     struct eval *e = t->below.e;
@@ -287,8 +286,8 @@ static bool is_refusal(const struct exception *x)
     return false;
 }
 
-/* The median time, then quantiles 0.2 and 0.8. Infinite where the configuration does not compile or fit: its
- * messages are then gone. */
+/* The median time, then quantiles 0.2 and 0.8. Infinite if the configuration does not compile or fit: its
+ * messages are then dropped. */
 static void time_trial(struct trial *t, double times[3])
 {
     struct eval *e = t->below.e;
@@ -345,7 +344,7 @@ static void say(const struct level *l, const char *format, const char *config)
     eval_write(l->e, t.s, t.len);
 }
 
-/* The configs that perf_model thinks best: `top_k` of them, or that part of all. */
+/* The configs that perf_model ranks best: `top_k` of them, or that fraction of all. */
 static struct obj *keep_best(const struct level *l, struct obj *configs, int nall, const struct obj *prune,
                              const struct obj *named, struct loc at)
 {
@@ -410,7 +409,7 @@ static struct obj *prune(const struct level *l, const struct obj *options, struc
     return keep_best(l, configs, nall, by, named, args->loc);
 }
 
-/* The config that is named by its text; NULL: none. */
+/* The config with the given text; NULL: none. */
 static struct obj *config_by_text(struct eval *e, struct obj *configs, const char *text, size_t n)
 {
     for (int i = 0; i < configs->seq.n; i++) {
@@ -421,7 +420,8 @@ static struct obj *config_by_text(struct eval *e, struct obj *configs, const cha
     return NULL;
 }
 
-/* Where a choice is kept: by the device, the kernel's text, the key and all the configs. NULL: nowhere. */
+/* The file for a choice: named by the device, the kernel's text, the key and all configs. NULL: choices are
+ * not stored. */
 static const char *choice_path(const struct level *l, const struct obj *options, struct obj *configs,
                                struct obj *key)
 {
@@ -468,7 +468,7 @@ static struct obj *choose_by_time(const struct level *l, const struct obj *optio
         }
     }
     dict_set(e, record_of(l)->dict, obj_cstr(e, "configs_timings"), timings);
-    if (!isfinite(least[0])) /* the last one's error is the program's */
+    if (!isfinite(least[0])) /* the error of the last one is the program's */
         run_trial(e, &t);
     make_trial(&t, l, options, best, named, args);
     run_pre_hook(&t, true);
@@ -511,7 +511,7 @@ static struct obj *only_config(const struct level *l, struct obj *configs, struc
     return eval_call1(l->e, triton, none, at);
 }
 
-/* Every configuration, compiled. */
+/* Compiles every configuration. */
 static struct obj *warm_all(const struct level *l, const struct obj *options, struct obj *configs,
                             const struct obj *named, const struct args *args)
 {

@@ -1,10 +1,10 @@
-/* cublas.c: products of matrices by cuBLAS, where this machine has it: what a kernel is compared with. It is
- * opened when the first product asks for it, from wherever the loader, a toolkit or a Python environment has
- * it; there is none: the caller multiplies on the CPU.
+/* cublas.c: computes products of matrices by cuBLAS, if this machine has it, as a baseline for kernels. The
+ * first product opens the library, which may belong to the system, a toolkit or a Python environment; without
+ * it, the caller multiplies on the CPU.
  *
- *     row-major  C = A B     is to cuBLAS, which thinks in columns,     C' = B' A'
- *     m x n, from m x k, k x n                                          n x m, from n x k, k x m: the same bytes
- */
+ *     row-major  C = A B     is for cuBLAS, which is column-major,     C' = B' A'
+ *     m x n, from m x k, k x n                                          n x m, from n x k, k x m: the same
+ * bytes */
 #include "runtime/devices/cuda/cuda.h"
 
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ static const struct {
 #undef X
 };
 
-/* cuBLAS's numbers that we use. */
+/* Constants of cuBLAS. */
 enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_TF32 = 77, GEMM_DEFAULT = -1 };
 
 /*  dtype   cudaDataType  computed in */
@@ -53,7 +53,7 @@ static const struct {
 
 /* -- finding it -- */
 
-/* One that opens, has every function and works with this driver. The GPU's context is current. */
+/* Opens the library if it has every function and works with this driver. The GPU's context is current. */
 static bool try_library(struct cublas *c, const char *path)
 {
     *c = (struct cublas){.library = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
@@ -71,7 +71,7 @@ static bool try_library(struct cublas *c, const char *path)
     return false;
 }
 
-/* The newest that stands under a prefix. */
+/* Tries the libraries below a prefix, the newest first. */
 static bool try_pattern(struct cublas *c, const char *prefix, const char *pattern)
 {
     char path[500];

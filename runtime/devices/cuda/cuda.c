@@ -1,7 +1,7 @@
-/* cuda.c: the device `cuda`: the driver's library, opened when asked for, behind the interface of device.h.
+/* cuda.c: the device `cuda`: implements device.h by the driver's library, which is opened when needed.
  *
- * Each call makes our context current for as long as it takes, unless it is already: a caller's thread gets
- * back what it had. Nothing is kept per thread, so any thread may launch. */
+ * Each call makes the device's context current while it runs, unless it is current already, and then restores
+ * the thread's context. There is no state for each thread, so any thread may launch. */
 #include "runtime/devices/cuda/cuda.h"
 
 #include "codegen/codegen.h"
@@ -36,7 +36,7 @@ static bool find_entries(struct driver *d, struct fault *f)
         if (!entry)
             return fault_set(f, NESO_NO_DEVICE, ERR_driver_missing, "libcuda.so.1 is too old: it has no %s",
                              entries[i].symbol);
-        /* ISO C has no cast from object to function pointer; POSIX promises that the bits are right. */
+        /* ISO C has no cast from object to function pointer; POSIX guarantees equal representations. */
         memcpy((char *)d + entries[i].offset, &entry, sizeof entry);
     }
     return true;
@@ -109,7 +109,7 @@ static struct gpu *gpu_of(const struct device *d)
     return d->state;
 }
 
-/* The number of a GPU, or of the one that the caller's context is on. */
+/* Finds the number of a GPU, or of the one to which the caller's context belongs. */
 static bool choose(struct gpu *g, int *ordinal, void *cuda_context, struct fault *f)
 {
     if (!cuda_context)
@@ -196,7 +196,7 @@ static void cuda_close(struct device *d)
     d->mem->free(d->mem->ctx, g, sizeof *g);
 }
 
-/* What a call in our context came to. */
+/* Restores the thread's context, and reports the result of a call in the device's context. */
 static bool finish(struct gpu *g, bool pushed, cu_result r, const char *call, struct fault *f)
 {
     leave(g, pushed);
@@ -338,9 +338,9 @@ static bool grid_fits(const struct launch *l, struct fault *f)
     return true;
 }
 
-enum { ARGS_MOST = 4096 / 4 }; /* a kernel takes 4096 bytes of parameters */
+enum { ARGS_MOST = 4096 / 4 }; /* a kernel takes at most 4096 bytes of parameters */
 
-/* CTAs in pairs along axis 0. */
+/* Launches CTAs in clusters of two along axis 0. */
 static cu_result launch_pairs(struct gpu *g, const struct cuda_code *code, const struct launch *l,
                               void **params)
 {
@@ -364,7 +364,7 @@ static bool cuda_launch(struct device *d, void *loaded, const struct launch *l, 
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", l->nargs);
     if (!grid_fits(l, f) || !enter(g, &pushed, f))
         return false;
-    /* A value stands in the low bytes, which come first; the driver knows how many it wants. */
+    /* A value is in the low bytes, which come first; the driver knows its size. */
     for (int i = 0; i < l->nargs; i++)
         params[i] = i < l->nargs - l->nmaps ? (void *)(uintptr_t)&l->args[i] : (void *)(uintptr_t)l->args[i];
     cu_result r = l->pairs ? launch_pairs(g, code, l, params)

@@ -1,6 +1,6 @@
-/* cuda.h: the CUDA driver as far as neso needs it, one row a function, with prototypes of our own: neither
- * its header nor its library is needed to build. cuda.c opens libcuda.so.1 when a GPU is asked for, and
- * finds every row in it. */
+/* cuda.h: the functions of the CUDA driver that neso uses, one row each, with neso's own prototypes, so that
+ * building needs neither its header nor its library. cuda.c opens libcuda.so.1 when a GPU is chosen, and
+ * looks up every row. */
 #ifndef NESO_RUNTIME_CUDA_H
 #define NESO_RUNTIME_CUDA_H
 
@@ -55,10 +55,10 @@ typedef void *cu_context, *cu_module, *cu_function, *cu_stream, *cu_event;
                                                             cu_stream s, void **params, void **extra)) \
     X(launch_with,         "cuLaunchKernelEx",             (const struct cu_launch *how, cu_function f, void **params, void **extra))
 
-/* As cuda.h has CUlaunchConfig, CUlaunchAttribute. */
+/* The layouts of CUlaunchConfig and CUlaunchAttribute. */
 struct cu_launch_attribute {
     int id;
-    unsigned cluster[17]; /* x, y, z of what is a union of 64 bytes, 8 bytes from the start */
+    unsigned cluster[17]; /* x, y, z of a union of 64 bytes that begins at byte 8 */
 };
 struct cu_launch {
     unsigned grid[3], block[3], shared;
@@ -74,14 +74,15 @@ struct driver {
 #undef X
 };
 
-/* The driver's numbers that we use. */
+/* Constants of the driver. */
 enum {
     CU_OUT_OF_MEMORY = 2, CU_NO_DEVICE = 100,
     CU_CLOCK_KHZ = 13, CU_MULTIPROCESSORS = 16, CU_MAJOR = 75, CU_MINOR = 76,           /* device attributes */
     CU_LOCAL_BYTES = 3, CU_REGISTERS = 4, CU_MAX_DYNAMIC_SHARED = 8, /* function attributes */
     CU_INFO_LOG = 3, CU_INFO_LOG_BYTES = 4, CU_ERROR_LOG = 5, CU_ERROR_LOG_BYTES = 6, CU_LINE_INFO = 13, /* JIT options */
     CU_CLUSTER_DIMENSION = 4,
-    CU_NO_INTERLEAVE = 0, CU_PROMOTE_128 = 2 /* of tensor maps; types, swizzles and fills are numbered as tensormap.h's */
+    /* of tensor maps; types, swizzles and fills have the numbers of tensormap.h */
+    CU_NO_INTERLEAVE = 0, CU_PROMOTE_128 = 2
 };
 
 /* device.state of cuda. */
@@ -89,14 +90,14 @@ struct gpu {
     struct driver driver;
     cu_device device;
     cu_context context;
-    bool owns_context; /* the primary one, retained */
-    struct cublas *cublas; /* NULL: nobody asked for it */
+    bool owns_context; /* the primary context, which was retained */
+    struct cublas *cublas; /* NULL: not opened yet */
 };
 
 /* -- cuda.c -- */
 bool driver_open(struct driver *d, struct fault *f);
 void driver_close(struct driver *d);
-/* True if r is success; else the fault says which call, with the driver's own name and text. */
+/* Returns true on success; else the fault names the call, with the driver's error name and text. */
 bool driver_check(const struct driver *d, cu_result r, const char *call, struct fault *f);
 /* A GPU's name, capability and size. */
 bool driver_gpu(const struct driver *d, int ordinal, struct neso_gpu *out, struct fault *f);

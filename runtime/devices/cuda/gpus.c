@@ -1,5 +1,5 @@
-/* gpus.c: what a machine has: the driver's version and its GPUs, without choosing one. The driver is opened
- * for the length of a question. */
+/* gpus.c: which driver and GPUs does this machine have? It opens the driver only for the query, and chooses
+ * no GPU. */
 #include "runtime/devices/cuda/cuda.h"
 #include "runtime/runtime.h"
 

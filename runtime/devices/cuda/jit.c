@@ -1,16 +1,15 @@
-/* jit.c: PTX to code on the GPU, through the driver's assembler.
+/* jit.c: how PTX is assembled and loaded by the driver, and how the assembler's errors are reported.
  *
  *     PTX ──module_load──► function
  *
- * PTX is loaded as it is, never by way of the driver's linker, which hands back a cubin but assembles code to
- * be linked: there `setmaxnreg` is ignored, and what is the same in a warp is kept in each lane's registers
- * (an announcement's matmul of n = 4096 executes 1.6 times the instructions, and takes 1.5 % longer). The
- * driver keeps what it assembled in a cache of its own. What the assembler complains of names a line of PTX;
- * the `.loc` before that line names the line of Python that it came from:
+ * PTX is loaded directly, never through the driver's linker, which returns a cubin but assembles relocatable
+ * code: there `setmaxnreg` is ignored, and warp-uniform values are kept in each lane's registers (a matmul of
+ * n = 4096 executes 1.6 times the instructions, and takes 1.5 % longer). The driver caches assembled code.
+ * The assembler's messages name a line of PTX; the `.loc` before that line names the line of Python from
+ * which it was compiled:
  *
  *     ptxas application ptx input, line 41; error : Unknown symbol '%q3'
- *       =>  softmax.py:14:11, "line 41 of the PTX: Unknown symbol '%q3' (in `add.f32 %f1, %f2, %q3;`)"
- */
+ *       =>  softmax.py:14:11, "line 41 of the PTX: Unknown symbol '%q3' (in `add.f32 %f1, %f2, %q3;`)" */
 #include "runtime/devices/cuda/cuda.h"
 
 #include "codegen/codegen.h"
@@ -37,7 +36,7 @@ static const char *find_line(const struct image *image, long n, int *len)
     return s;
 }
 
-/* The place that the last `.loc FILE LINE COLUMN` at or before `line` names. */
+/* The place in the last `.loc FILE LINE COLUMN` at or before `line`. */
 static struct loc find_loc(const struct image *image, const char *line)
 {
     for (const char *s = line; s > image->ptx; s--) {
@@ -48,13 +47,13 @@ static struct loc find_loc(const struct image *image, const char *line)
     return (struct loc){0};
 }
 
-/* Copies up to the line's end; returns the bytes. */
+/* The length of the text up to the line's end. */
 static int first_line(const char *s)
 {
     return (int)strcspn(s, "\n");
 }
 
-/* Reads the first error of the log; what has another form is passed on as it is. */
+/* Reports the first error of the log; an unknown format is reported unchanged. */
 static bool refuse(const struct image *image, const char *log, struct fault *f)
 {
     const char *at = strstr(log, "line "), *what = strstr(log, "error");
@@ -92,7 +91,7 @@ static bool load_module(struct gpu *g, const struct memory *mem, const struct im
     return good;
 }
 
-/* Above 48 KiB, dynamic shared memory must be asked for. */
+/* More than 48 KiB of dynamic shared memory must be requested. */
 static bool reserve_shared(struct gpu *g, const struct image *image, struct cuda_code *code, struct fault *f)
 {
     enum { WITHOUT_ASKING = 48 * 1024 };

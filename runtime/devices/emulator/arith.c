@@ -1,8 +1,7 @@
-/* arith.c: integers, bits, comparisons, moves: what each does to 32 lanes.
- * (PTX ISA, "Integer Arithmetic Instructions", "Comparison and Selection Instructions", "Logic
- * and Shift Instructions".)
+/* arith.c: how instructions on integers and bits, comparisons and moves compute 32 lanes. (PTX ISA, "Integer
+ * Arithmetic Instructions", "Comparison and Selection Instructions", "Logic and Shift Instructions".)
  *
- * A function per operation and type, made by the macros below; a table per operation says which. */
+ * Macros make one function for each operation and type; a table for each operation lists them. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -35,9 +34,9 @@ __extension__ typedef __int128 s128;
             d[i] = (D)(EXPR);                                                                                \
         }                                                                                                    \
     }
-/* Operands that an instruction does not have are read as its first. */
+/* Operands that an instruction lacks are read as its first operand. */
 
-/* One type for everything; W is a type in which nothing overflows that is cut off afterwards. */
+/* One type for all operands; W is a wider type, so that overflowing bits are cut off afterwards. */
 #define SAME(name, T, W, EXPR) LANEWISE(name, T, T, T, T, EXPR)
 #define UNSIGNED(op, EXPR)                                                                                   \
     SAME(op##_u16, uint16_t, uint32_t, EXPR)                                                                 \
@@ -103,7 +102,7 @@ LANEWISE(shr_s32, int32_t, int32_t, uint32_t, int32_t, x >> (y > 31 ? 31 : y))
 LANEWISE(shr_s64, int64_t, int64_t, uint32_t, int64_t, x >> (y > 63 ? 63 : y))
 SAME(shf_l, uint32_t, uint64_t, (((uint64_t)y << 32 | x) << (z & 31)) >> 32)
 
-/* Each digit of the selector takes a byte of b:a; its high bit asks for that byte's sign instead. */
+/* Each digit of the selector picks a byte of b:a; its high bit replicates that byte's sign instead. */
 FUNCTION(prmt)
 {
     (void)in;
@@ -193,7 +192,7 @@ COMPARE_FLOATS(neu, x != y)
 COMPARE_FLOATS(nan, x != x || y != y)
 COMPARE_FLOATS(num, x == x && y == y)
 
-/* The types of 16-bit floats compare as their values. */
+/* The 16-bit float types compare by value. */
 #define COMPARE_HALVES(op, type)                                                                             \
     FUNCTION(op##_##type)                                                                                    \
     {                                                                                                        \

@@ -1,14 +1,14 @@
-/* async.c: copies that go on by themselves (PTX ISA, "Data Movement and Conversion
- * Instructions: Asynchronous copy").
+/* async.c: how asynchronous copies execute (PTX ISA, "Data Movement and Conversion Instructions: Asynchronous
+ * copy").
  *
- *     cp.async [s], [g], 16;      the bytes at s are nobody's from here on: reading or writing them is a race
+ *     cp.async [s], [g], 16;      from here on, reading or writing the bytes at s is a race
  *     cp.async.commit_group;
- *     cp.async.wait_group 0;      this warp has seen the end of its copies; others do after a barrier
- *     cp.async.mbarrier.arrive.noinc [b];      or who waits for b, which gets an arrival of each lane when they are done
+ *     cp.async.wait_group 0;      now they are visible to this warp; to others after a barrier
+ *     cp.async.mbarrier.arrive.noinc [b];      or to warps that wait at b: each lane arrives when its copies are done
  *
- * The work under way is done in random order, by the launch's seed: where nobody else can go on, now
- * and then before, and at the latest when somebody waits for it. What is copied is read at that time,
- * not at the time of issue. */
+ * Asynchronous work is done in random order, by the launch's seed: when no warp can continue, sometimes
+ * before, and at the latest when a warp waits for it. The source is read at that time, not at the time of
+ * issue. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -75,13 +75,13 @@ static void copy(struct emu_op *op)
 {
     for (int i = 0; i < op->ncopies; i++) {
         struct emu_copy *x = &op->copies[i];
-        if (x->taken) /* else there may be nothing to read from */
+        if (x->taken) /* otherwise the address may be invalid */
             memcpy(x->to, x->from, x->taken);
         memset(x->to + x->taken, 0, (size_t)(x->bytes - x->taken));
     }
 }
 
-/* How many of the bytes are copied in each lane. */
+/* How many bytes each lane copies. */
 static void sizes(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint8_t *taken)
 {
     int bytes = (int)in->opnds[2].offset;
@@ -99,7 +99,7 @@ static void sizes(struct emu_warp *w, const struct emu_insn *in, uint32_t on, ui
     }
 }
 
-/* A copy reads the bytes that it takes only, at an address as if it took all. */
+/* A copy reads only the bytes that it needs, at an address that is aligned for all. */
 static void check_sources(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *from,
                           const uint8_t *taken)
 {
@@ -141,7 +141,7 @@ void emu_run_cp_async(struct emu_warp *w, const struct emu_insn *in, uint32_t on
     }
 }
 
-/* Groups are counted for the warp. */
+/* Groups are counted for the whole warp. */
 static void need_all(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t missing = ~on & ~w->exited;
@@ -157,7 +157,7 @@ void emu_run_cp_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t o
     w->copy_times[w->copy_groups++ % GROUPS_KNOWN] = w->cta->cluster->time++;
 }
 
-/* All groups but the last `running`; with wait_all also what is in no group yet. */
+/* Completes all groups but the last `running`; with wait_all also copies that are in no group yet. */
 void emu_run_cp_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cluster *c = w->cta->cluster;
@@ -174,7 +174,7 @@ void emu_run_cp_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- an mbarrier that waits for copies -- */
 
-/* The lanes' arrivals, which come when all copies that the warp had asked for are done. */
+/* The lanes' arrivals, which happen when all earlier copies of the warp are done. */
 static void arrive(struct emu_op *op)
 {
     struct emu_cluster *c = op->w->cta->cluster;

@@ -1,8 +1,8 @@
-/* insert_barriers.c: what warps wait for, and what is said where nobody can go on (PTX ISA, "Parallel Synchronization
+/* barrier.c: how warps wait at barriers, and which deadlocks are reported (PTX ISA, "Parallel Synchronization
  * and Communication Instructions: bar, barrier", "bar.warp.sync", "barrier.cluster").
  *
- * A barrier of a CTA counts threads: those that wait (bar.sync) and those that only come by (bar.arrive). The
- * last one lets all go on, and those that waited have seen what everybody did before. */
+ * A barrier of a CTA counts threads: those that wait (bar.sync) and those that only arrive (bar.arrive). The
+ * last one releases all; the earlier accesses of all threads are then visible to those that waited. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <stdio.h>
@@ -80,7 +80,7 @@ static void meet(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- barrier.cluster -- */
 
-/* A relaxed arrival shows what was seen before the last fence only. */
+/* A relaxed arrival only publishes what was done before the warp's last fence. */
 static void come_to_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cluster *c = w->cta->cluster;
@@ -115,7 +115,7 @@ static void open_cluster(struct emu_cluster *c)
     memset(c->coming, 0, (size_t)c->nactors * sizeof *c->coming);
 }
 
-/* Lanes whose arrival has been taken need not wait. */
+/* Lanes whose arrival has completed need not wait. */
 static void wait_for_cluster(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t waits = on & w->cluster_arrived, absent = on & ~waits & ~w->cluster_passed;
@@ -139,8 +139,8 @@ static void tally_wait(struct emu_warp *w, uint32_t ready)
     t->lanes += (uint64_t)__builtin_popcount(ready);
 }
 
-/* A wait may give up (PTX ISA, "mbarrier.try_wait": after a time limit of the system's); here every other
- * time. Where costs are counted it never does, so that a wait costs the same however long it takes. */
+/* The hardware's wait may give up after a time limit (PTX ISA, "mbarrier.try_wait"); the emulator's does so
+ * every other time. When counting, it never gives up, so that a wait costs the same however long it takes. */
 static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     bool counts = w->cta->cluster->tallies;
@@ -158,9 +158,9 @@ static void wait_for_phase(struct emu_warp *w, const struct emu_insn *in, uint32
 
 enum { WARPGROUP = 4 };
 
-/* One multiplies for all four: a group ends when all have committed it, and what each did itself before that is
- * over. Kernels rely on it where one thread arrives for the warpgroup. What one of them has waited for the
- * others do not know, nor what it did since, though it may wait for the same group. */
+/* One warp computes for all four of a warpgroup: a group ends when all four have committed it and completed
+ * their own work before it. Kernels rely on this if one thread arrives for the warpgroup. Waits of one warp
+ * are not visible to the others, nor is its work after the group, even if all wait for the same group. */
 static void open_warpgroup(struct emu_cta *c, int first)
 {
     for (int i = first; i < first + WARPGROUP; i++) {
@@ -202,7 +202,7 @@ void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- letting go -- */
 
-/* Lanes may have ended since others began to wait for them. */
+/* Lanes may have exited since others began to wait for them. */
 static void let_go_last_lanes(struct emu_warp *w)
 {
     uint32_t waiting = lanes_waiting(w, WAIT_lanes);
@@ -224,7 +224,7 @@ bool emu_release(struct emu_cluster *c)
         for (int k = 0; c->code->has_wgmma && k + WARPGROUP <= cta->nwarps; k += WARPGROUP)
             open_warpgroup(cta, k);
         for (int k = 0; k < cta->nwarps; k++) {
-            if (has_news) { /* to look again */
+            if (has_news) { /* checks the others once more */
                 let_go(&cta->warps[k], WAIT_mbarrier, NULL);
                 let_go(&cta->warps[k], WAIT_registers, NULL);
             }
@@ -264,7 +264,8 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
     }
 }
 
-/* Who waits for others of its warp or warpgroup tells less than what those wait for. */
+/* A warp that waits for others of its warp or warpgroup explains less than the cause for which those wait, so
+ * others are reported first. */
 void emu_deadlock(struct emu_cluster *c)
 {
     static const struct emu_group nobody = {.pc = 1, .waits = WAIT_lanes};

@@ -1,4 +1,5 @@
-/* lower_layout_conversion.c: cvt (PTX ISA, "Data Movement and Conversion Instructions: cvt"), and floats of 8 and 16 bits.
+/* convert.c: how cvt executes (PTX ISA, "Data Movement and Conversion Instructions: cvt"), and conversions of
+ * floats of 8 and 16 bits.
  *
  *     lanes of the source type ─► integers of 64 bits, or doubles: both hold every value ─► lanes of the result type
  *
@@ -13,7 +14,7 @@
 
 struct format {
     int exponent_bits, mantissa_bits;
-    uint32_t largest, nan; /* without the sign; infinity is largest + 1, where there is one */
+    uint32_t largest, nan; /* without the sign; infinity is largest + 1, if there is one */
     bool has_infinity;
 };
 
@@ -48,8 +49,8 @@ static inline double value_of(const struct format *f, uint32_t bits)
     return sign ? -x : x;
 }
 
-/* The nearest value, ties to even, or the next one towards zero. `finite`: what is too
- * large becomes the largest. */
+/* The nearest value, ties to even, or the next one toward zero. `finite`: values that are too large become
+ * the largest finite one. */
 static inline uint32_t round_to(const struct format *f, double x, bool to_zero, bool finite)
 {
     int bias = (1 << (f->exponent_bits - 1)) - 1, m = f->mantissa_bits, lowest = 1 - bias;
@@ -81,7 +82,8 @@ double emu_half_value(enum ptype t, uint16_t bits)
     return value_of(&formats[t], bits);
 }
 
-/* f16's bits, put where f32 has them, are its value but for the exponents' biases. */
+/* The bits of an f16, moved to the fields of an f32, have its value up to the difference of the exponents'
+ * biases. */
 void emu_half_values(enum ptype t, int n, const uint16_t *bits, double *x)
 {
     for (int i = 0; i < n; i++) {
@@ -116,7 +118,7 @@ static bool is_float(enum ptype t)
     return formats[t].mantissa_bits || t == PT_f64;
 }
 
-/* Lanes of a type's register; the bits above the type are not looked at. */
+/* Lanes of a type's register, without the bits above the type. */
 static uint64_t lane_bits(const void *p, enum ptype t, int i)
 {
     uint16_t b16;
@@ -170,8 +172,8 @@ static uint64_t float_bits(enum ptype t, double x, const struct emu_insn *in)
                        : round_to(&formats[t], x, in->mods[0] == MOD_rz, emu_has_mod(in, MOD_sat_finite));
 }
 
-/* PTX ISA, cvt, "Integer Notes": clamped to the type; a NaN becomes 0, or the highest bit alone
- * where 64 bits take part. */
+/* PTX ISA, cvt, "Integer Notes": clamped to the type; a NaN becomes 0, or only the highest bit if a type of
+ * 64 bits is involved. */
 static uint64_t clamp(double x, enum ptype t, enum ptype from)
 {
     int bits = ptype_info[t].bits;
@@ -196,7 +198,8 @@ static double to_integer(double x, enum mod mode)
     }
 }
 
-/* A double that rounds to any smaller format as the integer itself does: bits beyond 53 are kept as one. */
+/* A double that rounds to any smaller format as the integer itself does: bits beyond 53 are combined into one
+ * sticky bit. */
 static double integer_value(int64_t x, bool with_sign)
 {
     bool minus = with_sign && x < 0;
@@ -242,8 +245,8 @@ FUNCTION(float_to_int)
             (uint64_t)extend(clamp(to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), t, from), t));
 }
 
-/* To f32 and f64 toward zero, down or up, or with results made zeros that are subnormal before they are
- * rounded: in that mode of the machine, which `volatile` keeps around the conversion. */
+/* To f32 and f64 toward zero, down or up, or with results flushed to zero that are subnormal before rounding: computed in
+ * that mode of the CPU; `volatile` keeps the conversion between the changes of mode. */
 FUNCTION(to_float_toward)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;
@@ -266,7 +269,7 @@ FUNCTION(to_float_toward)
     fesetround(FE_TONEAREST);
 }
 
-/* Bits, so that NaNs stay what they are. */
+/* Copies bits, so that NaNs stay unchanged. */
 FUNCTION(bf16_to_f32)
 {
     const uint16_t *x = a;
@@ -284,7 +287,7 @@ FUNCTION(float_to_float)
         put(d, t, i, float_bits(t, to_integer(lane_value(a, from, i), (enum mod)in->mods[0]), in));
 }
 
-/* Of f32, a subnormal number taken for 0. */
+/* Subnormal numbers of f32 count as 0. */
 FUNCTION(flushed_to_whole)
 {
     (void)b, (void)c;
@@ -296,7 +299,7 @@ FUNCTION(flushed_to_whole)
     }
 }
 
-/* Two values to one register: a above b. */
+/* Packs two values into one register: a above b. */
 FUNCTION(pair)
 {
     enum ptype t = (enum ptype)in->type, half = t == PT_f16x2 ? PT_f16 : t == PT_bf16x2 ? PT_bf16 : t;
@@ -308,7 +311,7 @@ FUNCTION(pair)
                 float_bits(half, lane_value(b, PT_f32, i), in));
 }
 
-/* Two floats of 8 bits to two of 16, which hold them exactly. */
+/* Two 8-bit floats to two 16-bit floats, which is exact. */
 FUNCTION(unpair)
 {
     enum ptype from = (enum ptype)in->from;
@@ -332,7 +335,8 @@ static bool is_plain(enum ptype t)
     return t != PT_none && t != PT_pred && t != PT_f16x2 && t != PT_bf16x2 && !is_small_pair(t);
 }
 
-/* cvt with one source: which modes go with which types (ISA, cvt, "Semantics" and "Notes"). */
+/* cvt with one source: which rounding modes are allowed for which types (ISA, cvt, "Semantics" and
+ * "Notes"). */
 static emu_compute *plain(const struct emu_insn *in)
 {
     enum ptype t = (enum ptype)in->type, from = (enum ptype)in->from;

@@ -1,24 +1,25 @@
-/* counts.c: what launches cost, in numbers that are the same on every machine and run.
+/* counts.c: what do launches cost, in counts that are equal on every machine and in every run?
  *
- *     a warp comes to `ld.global.b32`, lanes 0 to 31 at 32 elements in a row:
+ *     a warp executes `ld.global.b32`, lanes 0 to 31 at 32 contiguous elements:
  *         instructions 1, lane_instructions 32, global_loads 1, global_bytes 128, load_sectors 4, global_sectors_least 4
  *
- * While a launch runs, each instruction keeps a tally; behind it tallies are added to the kernel's, and when
- * somebody asks they are summed into counters, for the kernel and for each line of its source. Nothing
- * depends on time or on how many threads work: CTAs are independent, or, where a kernel has atomics, run in a
- * fixed order; asynchronous work has its seed.
+ * While a launch runs, each instruction has a tally. After the launch, the tallies are added to the kernel's;
+ * a query sums them into counters, for the kernel and for each line of its source. The counts do not depend
+ * on time or on the number of threads: CTAs are independent, or, if a kernel has atomics, run in a fixed
+ * order; asynchronous work has a seed.
  *
- * Sectors are those that a warp's access touches, 32 bytes each; the least are what its distinct bytes would
- * fill. A wavefront is one pass over the 32 banks of shared memory, 4 bytes wide: an access of 8 or 16 bytes
- * a lane goes in 2 or 4 parts (1 or 2 where the words do not collide: an H200 takes two wavefronts to give 16
- * bytes to all lanes), and each part needs as many passes as there are words in its fullest bank. */
+ * Sectors are the units of 32 bytes that a warp's access touches; the least is the number that its distinct
+ * bytes would fill. A wavefront is one pass over the 32 banks of shared memory, 4 bytes wide: an access of 8
+ * or 16 bytes a lane goes in 2 or 4 parts (1 or 2 where the words do not collide: an H200 takes two
+ * wavefronts to give 16 bytes to all lanes), and each part needs as many passes as there are words in its
+ * fullest bank. */
 #include "runtime/devices/emulator/machine.h"
 #include "ir/target/target.h"
 
 #include <pthread.h>
 #include <string.h>
 
-/*  counter               meaning; up to occupancy_percent of kernels only */
+/* counter               meaning; only those up to occupancy_percent are for kernels only */
 #define COUNTERS(X)                                                                                          \
     X(launches, "launches")                                                                                  \
     X(programs, "program instances that ran")                                                                \
@@ -112,7 +113,7 @@ static struct emu_tally *tally_of(struct emu_warp *w, const struct emu_insn *in)
 
 enum { SECTOR = 32 };
 
-/* Of the lanes' addresses, in order, how many differ in the bits from `shift` up. */
+/* How many of the lanes' sorted addresses differ in the bits from `shift` up. */
 static uint64_t distinct(const uint64_t *sorted, int n, int shift)
 {
     uint64_t r = n > 0;
@@ -155,7 +156,7 @@ void emu_count_row(struct emu_warp *w, const struct emu_insn *in, uint64_t at, u
 
 enum { BANKS = 32, WORD = 4 };
 
-/* Words in the fullest bank. */
+/* The number of words in the fullest bank. */
 static int passes(const uint64_t *at, uint32_t on, int bytes)
 {
     uint32_t words[BANKS][LANES];
@@ -202,7 +203,7 @@ struct counted_kernel {
     const char **files;
     int nfiles, ninsns;
     struct counted_insn *insns;
-    uint64_t fixed[COUNTERS_OF_LINES]; /* what no instruction counts */
+    uint64_t fixed[COUNTERS_OF_LINES]; /* counters that do not come from instructions */
 };
 
 struct emu_counts {
@@ -389,7 +390,7 @@ static void tell(const struct counted_kernel *k, uint64_t key, const uint64_t *v
     }
 }
 
-/* The whole kernel first, then the next line of all that are left, until there is none. */
+/* Reports the whole kernel first, then its lines in order. */
 static void tell_kernel(const struct counted_kernel *k, neso_counts_fn *each, void *user)
 {
     for (uint64_t key = 0; key != UINT64_MAX;) {

@@ -1,5 +1,4 @@
-/* decode.c: which function executes an instruction. One that the emulator does not know in
- * every word is refused. */
+/* decode.c: which function executes an instruction? An instruction with an unknown word is refused. */
 #include "runtime/devices/emulator/machine.h"
 
 emu_compute *emu_find(const struct emu_row *rows, size_t n, int key, int type)
@@ -54,7 +53,7 @@ static bool decode_redux(struct emu_insn *in)
     return in->mods[0] < 64 && combines >> in->mods[0] & 1 && !in->mods[1] && ptype_info[in->type].bits == 32;
 }
 
-/* The types say whether it is for integers or for floats. */
+/* The types decide whether it is an integer or a float instruction. */
 static bool decode_arithmetic(struct emu_insn *in)
 {
     emu_compute *f = emu_arith(in);

@@ -1,4 +1,4 @@
-/* device.c: the emulator as a device: loads PTX, launches it, passes on its reports. */
+/* device.c: the emulator as a device: loads PTX, launches it, and passes on its reports. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -103,7 +103,8 @@ static bool machine_launch(struct device *d, void *loaded, const struct launch *
                              .shared_bytes = k->shared_bytes,
                              .packs = l->packs,
                              .pairs = l->pairs,
-                             .num_workers = k->code->texts.n ? 1 : 0, /* what programs print, one by one */
+                             /* prints need one worker, to be in order */
+                             .num_workers = k->code->texts.n ? 1 : 0,
                              .mem = l->budget ? &l->budget->mem : d->mem,
                              .budget = l->budget,
                              .write = l->write,

@@ -1,15 +1,16 @@
-/* exec.c: warps, their control flow, and the CTAs of a grid on all cores.
+/* exec.c: how warps execute, with divergent control flow, and how the CTAs of a grid are distributed to all
+ * cores.
  *
- * A warp runs one group of lanes at a time: the one whose next instruction comes first in the text. So lanes
- * that took different ways meet again where the ways do, as the compiler's order of blocks has it:
+ * A warp runs one group of lanes at a time: the one whose next instruction comes first in the text. So
+ * diverged lanes reconverge where their paths meet, by the compiler's order of blocks:
  *
  *     @%p1 bra L3   =>   { pc L3, lanes of %p1 }   { pc here + 1, the others }: these first; at L3 they join
  *
- * Warps of a cluster take turns: each runs until it has to wait, to its end, or for a while. Where none can
- * go on, asynchronous work does; where there is none, that is a deadlock, and is reported. A cluster that
- * goes on for long may wait for another one, so others get turns between its own; of several that fail the
- * lowest is reported, so every run tells the same.
- * (PTX ISA, "Control Flow Instructions", "Cluster of Cooperative Thread Arrays", "Special Registers".) */
+ * Warps of a cluster alternate: each runs until it has to wait, until its end, or for a time slice. If none
+ * can continue, asynchronous work is done; if there is none, a deadlock is reported. A cluster that runs for
+ * long may wait for another one, so clusters alternate too; of several that fail the lowest is reported, so
+ * every run reports the same. (PTX ISA, "Control Flow Instructions", "Cluster of Cooperative Thread Arrays",
+ * "Special Registers".) */
 #include "runtime/devices/emulator/machine.h"
 
 #include <limits.h>
@@ -22,14 +23,14 @@
 enum { JUMPS_A_TURN = 1024, ROUNDS_A_TURN = 256, RESIDENT_MOST = 512, WORKERS_MOST = 256, ALIGN = 64 };
 enum { RESIDENT_BYTES_MOST = 1 << 29 };
 
-/* Shared by the workers of one launch. */
+/* State shared by the workers of one launch. */
 struct grid {
     const struct emu_code *code;
     struct emu_launch *launch;
-    atomic_llong next;       /* cluster to be taken next */
-    long long total, sample; /* of the grid; how many of them run */
-    atomic_llong failed;     /* the lowest that has failed */
-    pthread_mutex_t lock;    /* of the report, and of the launch's tallies */
+    atomic_llong next;       /* the next cluster to start */
+    long long total, sample; /* total: of the grid; sample: how many of them run */
+    atomic_llong failed;     /* the lowest cluster that has failed */
+    pthread_mutex_t lock;    /* protects the report and the launch's tallies */
 };
 
 /* -- reports -- */
@@ -73,7 +74,7 @@ void emu_park(struct emu_warp *w, int pc, uint32_t mask, int waits)
     w->waiting[w->nwaiting++] = (struct emu_group){pc, mask, waits};
 }
 
-/* Runs the first group in the text's order that can; false: all wait or are done. */
+/* Runs the first group, in the text's order, that can run; false: all wait or have exited. */
 static bool resume(struct emu_warp *w)
 {
     int first = -1;
@@ -110,7 +111,7 @@ static void branch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     }
 }
 
-/* The lanes `on` end here, or come to something that they may have to wait for. The others go on. */
+/* The lanes `on` exit, or reach an instruction at which they may have to wait. The other lanes continue. */
 static void stop(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t off = w->mask & ~on;
@@ -136,7 +137,7 @@ static uint32_t guarded(struct emu_warp *w, const struct emu_insn *in)
     return w->mask & (in->guard_not ? ~mask : mask);
 }
 
-/* A wait may come again and again: for an mbarrier it counts when it is over (insert_barriers.c). */
+/* A wait may execute repeatedly: for an mbarrier it counts only when it is over (barrier.c). */
 static void tally(struct emu_warp *w, uint32_t on)
 {
     struct emu_tally *t = &w->cta->cluster->tallies[w->pc];
@@ -151,7 +152,8 @@ static bool is_limit(enum error e)
     return e == ERR_time_limit || e == ERR_steps;
 }
 
-/* Ends the launch where its budget is spent. Of the slowest instructions so many take some milliseconds. */
+/* Ends the launch if its budget is exhausted. It is called after so many instructions that even the slowest
+ * take only milliseconds. */
 static void ask(struct emu_warp *w, const struct emu_insn *in)
 {
     enum { INSNS_UNASKED = 16 };
@@ -166,11 +168,12 @@ static void ask(struct emu_warp *w, const struct emu_insn *in)
     longjmp(c->fail, 1);
 }
 
-/* What few launches need. ptxas orders instructions anew, and spills a few registers where more are live here: a warp that
- * gave registers away should not need them; one that took as many as there are may compute with large tiles. */
+/* Checks that only some kernels need. ptxas schedules differently, and spills a few registers if more are
+ * live: this is checked for warps that gave registers away, which should not spill; a warp that took as many
+ * as there are may need even more. */
 static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
-    enum { SPARED = 4 }; /* one in so many */
+    enum { SPARED = 4 }; /* one of so many */
     if (--w->cta->cluster->unasked < 0)
         ask(w, in);
     int live = w->budget ? w->cta->code->live[w->pc] : 0;
@@ -183,7 +186,7 @@ static void watch(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         tally(w, on);
 }
 
-/* One turn; false: its time was up. */
+/* Runs a time slice; returns false if it was used up. */
 static bool run_warp(struct emu_warp *w)
 {
     const struct emu_code *code = w->cta->code;
@@ -227,7 +230,7 @@ static bool run_warp(struct emu_warp *w)
 
 /* -- clusters -- */
 
-/* False: nobody could go on. */
+/* Returns false if no warp could continue. */
 static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
 {
     bool running = false;
@@ -242,7 +245,7 @@ static bool run_round(struct emu_cluster *c, bool *waiting, bool *tired)
     return running;
 }
 
-/* False: a warp needs more time; other clusters, which it may be waiting for, should have some. */
+/* Returns false if a warp needs more time; other clusters, for which it may wait, should then run. */
 static bool run_warps(struct emu_cluster *c)
 {
     enum { ASYNC_IS_RARE = 4 };
@@ -369,7 +372,7 @@ static size_t aligned(size_t bytes)
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Takes a piece from the worker's block; with block NULL it only counts. */
+/* Allocates from the worker's block; with block NULL it only counts bytes. */
 static void *piece(char *block, size_t *used, size_t bytes)
 {
     void *p = block ? block + *used : NULL;
@@ -418,7 +421,7 @@ static void lay_out_cta(struct emu_cta *c, char *block, size_t *used)
     }
 }
 
-/* With block NULL it only counts. */
+/* With block NULL it only counts bytes. */
 static size_t lay_out(struct emu_cluster *c, char *block)
 {
     size_t used = 0;
@@ -442,10 +445,10 @@ static size_t lay_out(struct emu_cluster *c, char *block)
     return used;
 }
 
-/* A cluster under way, or room for one. */
+/* A running cluster, or memory for one. */
 struct resident {
     struct emu_cluster cluster;
-    long long number; /* in the grid; -1: none */
+    long long number; /* the cluster's number in the grid; -1: none */
     char *block;
     size_t bytes;
 };
@@ -482,14 +485,14 @@ static void resident_free(const struct grid *g, struct resident *r)
     m->free(m->ctx, r, sizeof *r);
 }
 
-/* The i-th cluster to run: all in order, or some at equal distances. */
+/* The i-th cluster to run: all in order, or a sample at equal distances. */
 static long long spread(const struct grid *g, long long i)
 {
     long long step = g->total / g->sample, rest = g->total % g->sample;
     return i * step + i * rest / g->sample;
 }
 
-/* Has a cluster to run: its own, or the grid's next. */
+/* Is there a cluster to run: the current one, or the grid's next one? */
 static bool has_cluster(struct grid *g, struct resident *r)
 {
     if (r->number < 0) {
@@ -504,7 +507,7 @@ static bool has_cluster(struct grid *g, struct resident *r)
     return false;
 }
 
-/* False: it needs more time. */
+/* Returns false if it needs more time. */
 static bool run_cluster(struct grid *g, struct resident *r)
 {
     const struct emu_report *report = &r->cluster.report;
@@ -516,7 +519,7 @@ static bool run_cluster(struct grid *g, struct resident *r)
     return true;
 }
 
-/* How many clusters a worker has at the same time, where those that it has need more time. */
+/* How many clusters a worker should run concurrently, if the ones that it has need more time. */
 static int wanted_residents(struct resident *const *residents, int n)
 {
     int most = n ? (int)(RESIDENT_BYTES_MOST / residents[0]->bytes) : 1;
@@ -528,7 +531,7 @@ static size_t tallies_bytes(const struct grid *g)
     return (size_t)g->code->insns.n * sizeof(struct emu_tally);
 }
 
-/* A worker counts for itself. */
+/* Each worker has its own tallies. */
 static struct emu_tally *tallies_new(const struct grid *g)
 {
     const struct memory *m = g->launch->mem;
@@ -550,8 +553,8 @@ static void tallies_add(struct grid *g, struct emu_tally *t)
     m->free(m->ctx, t, tallies_bytes(g));
 }
 
-/* One cluster after the other; where one needs more time, as one does that waits for others, those
- * have their turns first. */
+/* Runs one cluster after the other; if one needs more time, as one that waits for others does, further
+ * clusters run in between. */
 static void *work(void *ctx)
 {
     struct grid *g = ctx;
@@ -586,7 +589,7 @@ static int worker_count(const struct grid *g)
 {
     long n = g->launch->num_workers ? g->launch->num_workers : sysconf(_SC_NPROCESSORS_ONLN);
     if (g->launch->tallies && g->code->has_atomics)
-        n = 1; /* in a fixed order */
+        n = 1; /* so that the order is fixed */
     n = n > WORKERS_MOST ? WORKERS_MOST : n;
     n = n > g->sample ? (long)g->sample : n;
     return n < 1 ? 1 : (int)n;
@@ -618,7 +621,7 @@ bool emulator_run(const struct emu_code *code, struct emu_launch *l)
     atomic_init(&g.failed, LLONG_MAX);
     pthread_mutex_init(&g.lock, NULL);
     int n = worker_count(&g), started = 0;
-    /* The caller works too; where no thread can be started it does everything. */
+    /* The calling thread works too; if no thread can be started, it does everything. */
     while (started < n - 1 && pthread_create(&threads[started], NULL, work, &g) == 0)
         started++;
     work(&g);

@@ -1,8 +1,9 @@
-/* float.c: floats (PTX ISA, "Floating Point Instructions", "Half Precision Floating Point Instructions").
+/* float.c: how float instructions compute (PTX ISA, "Floating Point Instructions", "Half Precision Floating
+ * Point Instructions").
  *
- * f32 and f64 round as IEEE 754 says, in the mode that is spelled. 16-bit floats are computed in double,
- * where the result is exact or rounded to odd, and then rounded once: f16x2 is 64 of them. Approximate
- * functions are the nearest float to the exact value; results that are NaN have the bits that GPUs give. */
+ * f32 and f64 round as IEEE 754 says, in the mode of the instruction. 16-bit floats are computed in double,
+ * where the result is exact or rounded to odd, and then rounded once; f16x2 has 64 of them. Approximate
+ * functions give the float nearest to the exact value; NaN results have the same bits as on GPUs. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <fenv.h>
@@ -16,7 +17,7 @@
     static void name(void *restrict pd, const void *pa, const void *pb, const void *pc,                      \
                      const struct emu_insn *in)
 
-/* Not a number: the one that GPUs make. */
+/* A NaN with the bits that GPUs give. */
 static float canonical_f32(float x)
 {
     const uint32_t bits = 0x7fffffff;
@@ -168,7 +169,7 @@ LANEWISE(sqrt_ftz, float, f32, flush_rounded(sqrt((double)flush(x))))
 
 /* -- 16-bit floats: lanes of f16 and bf16, or twice as many halves of f16x2 and bf16x2 -- */
 
-/* p + c, where it is not exact rounded to odd, so that rounding it again cannot go wrong. */
+/* p + c; rounded to odd if it is inexact, so that a second rounding is right. */
 static double add_to_odd(double p, double c)
 {
     double s = p + c;

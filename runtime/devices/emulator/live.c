@@ -1,25 +1,23 @@
-/* live.c: how many registers of a thread are live at once, as the PTX has them: what an
- * assembler has to find room for.
+/* live.c: how many registers of a thread are live at once in the PTX, which an assembler has to allocate?
  *
- *     mul.f32 %f3, %f1, %f2;      live before: %f1 %f2; behind: %f3, and what is read later
+ *     mul.f32 %f3, %f1, %f2;      live before: %f1 %f2; after: %f3, and all registers that are read later
  *
- * Backwards over the text until nothing changes: a register is live where a way leads to a read of it with
- * no write before. A guarded write may leave the old value, so it ends nothing. A 64-bit register counts
+ * A backward dataflow analysis: a register is live if a path leads to a read of it without a write in
+ * between. A guarded write may leave the old value, so it does not end a live range. A 64-bit register counts
  * twice, a predicate not at all.
  *
- * What is computed from parameters and constants alone is the same in all lanes: an assembler has
- * uniform registers for it, or makes it again where it is read. Where only what is surely needed counts,
- * such registers do not. */
+ * Values computed only from parameters and constants are equal in all lanes: an assembler keeps them in
+ * uniform registers, or rematerializes them. The count of surely needed registers excludes them. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
 
 struct live {
     const struct emu_code *code;
-    int nwords;     /* of a set */
-    uint64_t *sets; /* live before each instruction */
-    uint64_t *now;  /* ... before the one looked at */
-    bool *varies;   /* of each register: lanes may have different values; NULL: all count */
+    int nwords;     /* words in a set */
+    uint64_t *sets; /* live registers before each instruction */
+    uint64_t *now;  /* live registers before the current instruction */
+    bool *varies;   /* by register: lanes may have different values; NULL: all registers count */
 };
 
 static uint64_t *set_of(const struct live *l, int i)
@@ -38,7 +36,7 @@ static bool goes_on(const struct emu_insn *in)
     return in->guard >= 0 || (in->code != INSN_bra && in->code != INSN_ret);
 }
 
-/* Special registers and addresses of variables take none. */
+/* Special registers and addresses of variables need no register. */
 static void set(const struct live *l, int reg, bool is_live)
 {
     if (reg < SPECIAL_count)
@@ -50,7 +48,7 @@ static void set(const struct live *l, int reg, bool is_live)
         l->now[reg / 64] &= ~bit;
 }
 
-/* What is live before instruction i, to l->now. */
+/* Computes the registers live before instruction i in l->now. */
 static void step(const struct live *l, int i)
 {
     const struct emu_insn *in = &l->code->insns.at[i];
@@ -59,7 +57,7 @@ static void step(const struct live *l, int i)
         add(l->now, set_of(l, i + 1), l->nwords);
     if (in->code == INSN_bra)
         add(l->now, set_of(l, in->target), l->nwords);
-    bool adds = emu_wgmma_adds(in); /* its results are what it adds to */
+    bool adds = emu_wgmma_adds(in); /* it also reads its results */
     for (int k = 0; k < in->ndefs && in->guard < 0 && !adds; k++)
         set(l, in->opnds[k].reg, false);
     for (int k = adds ? 0 : in->ndefs; k < in->nopnds; k++)
@@ -78,7 +76,7 @@ static int weight(const struct live *l, const uint64_t *set)
     return n;
 }
 
-/* Does one of the registers that `in` reads? */
+/* Does `in` read one of the registers? */
 static bool reads_varying(const struct emu_insn *in, const bool *varies)
 {
     bool any = in->guard >= 0 && varies[in->guard];

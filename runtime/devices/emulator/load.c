@@ -1,11 +1,12 @@
-/* load.c: PTX text to emu_code (PTX ISA, "Syntax", "State Spaces, Types, and Variables", "Directives").
+/* load.c: how PTX text is parsed into emu_code (PTX ISA, "Syntax", "State Spaces, Types, and Variables",
+ * "Directives").
  *
- *     .reg .b32 %r<9>;                         registers %r0 to %r8, one after the other in a warp's values
- *     .loc 1 12 9                              of what follows, until the next
+ *     .reg .b32 %r<9>;                         registers %r0 to %r8, consecutive in a warp's values
+ *     .loc 1 12 9                              place of the instructions up to the next .loc
  *     @%p1 ld.global.v2.b32 {%r1, %r2}, [%rd3+8];
  *         => guard %p1, row `ld` of insns.h, modifiers global and v2, type b32, operands %r1, %r2, address %rd3 offset 8
  *
- * One module with one kernel. Whatever is not understood is an error that shows its line. */
+ * A text has one module with one kernel. Unknown text is an error that shows its line. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <ctype.h>
@@ -16,7 +17,7 @@
 
 enum {
     NAME_MOST = 100,
-    LOCAL_MARK = 1 << 30 /* in the address of a local variable */,
+    LOCAL_MARK = 1 << 30 /* a bit in the address of a local variable */,
     VARIABLES_MOST = 1 << 24 /* bytes */
 };
 
@@ -35,7 +36,7 @@ struct fixup {
 };
 
 struct loader {
-    bool asks_rank; /* %cluster_ctarank stands in it */
+    bool asks_rank; /* %cluster_ctarank occurs */
     struct arena *arena;
     struct emu_code *code;
     struct emu_report *report;
@@ -43,11 +44,11 @@ struct loader {
     int line;
     struct loc loc;
     VEC(struct declaration) declarations;
-    VEC(int) scopes; /* how many declarations there were at each open brace */
+    VEC(int) scopes; /* number of declarations at each open brace */
     VEC(struct fixup) fixups;
-    VEC(const char *) params; /* in the text, ended by what is no name */
-    struct map labels;        /* name to index of instruction + 1 */
-    struct map symbols;       /* of shared and local memory: name to address */
+    VEC(const char *) params; /* pointers into the text, where the names end */
+    struct map labels;        /* maps names to index of instruction + 1 */
+    struct map symbols;       /* of shared and local memory: maps names to addresses */
     jmp_buf fail;
 };
 
@@ -122,8 +123,8 @@ static bool same(const char *s, size_t len, const char *other)
     return strlen(other) == len && memcmp(s, other, len) == 0;
 }
 
-/* PTX ISA, "Constants": decimal, 0x, 0f and 0d with the float's bits; *bits is 32 or 64 for floats, else 0.
- * One with a point is a double that may stand for a float: *bits is EMU_DECIMAL. */
+/* PTX ISA, "Constants": decimal, 0x, 0f and 0d with the float's bits; *bits is 32 or 64 for floats, else 0. A
+ * number with a point is a double that can be converted to a float: *bits is EMU_DECIMAL. */
 static uint64_t number(struct loader *l, int *bits)
 {
     *bits = 0;
@@ -147,7 +148,7 @@ static uint64_t number(struct loader *l, int *bits)
     return minus ? 0 - x : x;
 }
 
-/* What a directive counts. */
+/* The number in a directive. */
 static int count(struct loader *l, int most, const char *what)
 {
     int bits;
@@ -198,8 +199,8 @@ static void declare_registers(struct loader *l)
     expect(l, ';');
 }
 
-/* .shared .align 16 .b8 name[64]; with [] the launch says how much. Addresses begin at `base`;
- * *used is what is taken. */
+/* .shared .align 16 .b8 name[64]; with [] the launch gives the size. Addresses begin at `base`; *used is how
+ * many bytes are allocated. */
 static void declare_variable(struct loader *l, int base, int *used)
 {
     size_t len;
@@ -227,7 +228,7 @@ static void declare_variable(struct loader *l, int base, int *used)
     *map_at(&l->symbols, s, len) = (void *)(uintptr_t)(base + at);
 }
 
-/* .global .align 1 .b8 $text0[3] = {37, 100, 0}; a text for vprintf, which nothing else reads. */
+/* .global .align 1 .b8 $text0[3] = {37, 100, 0}; a text for vprintf, which no other instruction reads. */
 static void declare_text(struct loader *l)
 {
     int bits;
@@ -285,7 +286,7 @@ static void read_loc(struct loader *l)
     l->loc.col = (uint16_t)number(l, &bits);
 }
 
-/* .file 1 "add.py": they are numbered in order. */
+/* .file 1 "add.py": files must be numbered in order. */
 static void read_file(struct loader *l)
 {
     int bits;
@@ -346,7 +347,7 @@ static void directive(struct loader *l)
             l->code->cluster[d++] = count(l, CLUSTER_MOST, ".reqnctapercluster");
         while (accept(l, ',') && d < 3);
     } else if (!same(s, len, ".visible") && !same(s, len, ".extern")) {
-        skip_line(l); /* a declared function too */
+        skip_line(l); /* also skips declarations of functions */
     }
 }
 
@@ -379,7 +380,7 @@ static struct emu_opnd register_opnd(struct loader *l, const char *s, size_t len
     return (struct emu_opnd){.reg = reg, .cls = r->cls, .at = r->at};
 }
 
-/* All lanes of a constant; how wide is decided when the instruction is known. */
+/* A constant in all lanes; its width is decided when the instruction is known. */
 static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_class cls)
 {
     struct emu_code *c = l->code;
@@ -398,7 +399,7 @@ static struct emu_opnd constant_opnd(struct loader *l, uint64_t bits, enum reg_c
     return o;
 }
 
-/* In a cluster the address has the rank of the CTA in it: a register that each CTA has its own value of. */
+/* In a cluster the address contains the rank of the CTA: a register with a different value in each CTA. */
 static struct emu_opnd symbol_opnd(struct loader *l, int address)
 {
     struct emu_code *c = l->code;
@@ -413,7 +414,7 @@ static struct emu_opnd symbol_opnd(struct loader *l, int address)
     return (struct emu_opnd){.reg = reg, .cls = CLASS_b32, .at = c->regs.at[reg].at};
 }
 
-/* Code that asks for its rank may be launched in clusters too. */
+/* Code that reads its rank may also be launched in clusters. */
 static bool is_cluster(const struct loader *l)
 {
     const int *c = l->code->cluster;
@@ -465,7 +466,7 @@ static struct emu_written read_address(struct loader *l)
     return w;
 }
 
-/* `_`, or `_|` before another: a result that nobody wants. */
+/* `_`, or `_|` before another operand: an unused result. */
 static bool accept_nothing(struct loader *l, struct emu_insn *in)
 {
     skip_space(l);
@@ -476,7 +477,7 @@ static bool accept_nothing(struct loader *l, struct emu_insn *in)
     return in->dropped == DROPPED_operand;
 }
 
-/* Braces hold a vector, or the coordinates behind a tensor map's address. */
+/* Braces contain a vector, or the coordinates of a tensor map. */
 static void read_operands(struct loader *l, struct emu_insn *in, struct emu_written *w)
 {
     bool brace = false, bracket = false, first = true, was_vector = false;
@@ -514,8 +515,7 @@ static void read_operands(struct loader *l, struct emu_insn *in, struct emu_writ
 
 /* -- instructions -- */
 
-/* The part of s that is the row's mnemonic; 0: it is another instruction. `#` is a number, which *number
- * gets. */
+/* The length of the row's mnemonic at s; 0: it is another instruction. *number gets the number for `#`. */
 static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, int *number)
 {
     size_t i = 0;
@@ -535,12 +535,12 @@ static size_t match_mnemonic(const char *s, size_t len, const char *mnemonic, in
     return i == len || s[i] == '.' ? i : 0;
 }
 
-/* Several rows may share a mnemonic: the operands tell them apart. */
+/* Several rows may share a mnemonic: the operands distinguish them. */
 static bool fits(const struct emu_insn *in, enum insn_code code, bool unpacks, bool has_and)
 {
     switch (code) {
     case INSN_mov: return in->nvec == 0;
-    case INSN_read_now: return false; /* `mov`, here */
+    case INSN_read_now: return false; /* which the text spells `mov` */
     case INSN_pack: return in->nvec > 0 && !unpacks;
     case INSN_unpack: return in->nvec > 0 && unpacks;
     case INSN_cvt: return in->nopnds == 2;
@@ -573,7 +573,7 @@ static void read_words(struct loader *l, struct emu_insn *in, const char *s, con
     }
 }
 
-/* Finds the row, then reads what stands behind the mnemonic. */
+/* Finds the row, then reads the words behind the mnemonic. */
 static void identify(struct loader *l, struct emu_insn *in, const char *s, size_t len, bool unpacks)
 {
     size_t best = 0;
@@ -597,7 +597,7 @@ static void identify(struct loader *l, struct emu_insn *in, const char *s, size_
              insn_info[in->code].mnemonic);
 }
 
-/* Of a constant: floats' bits stand as those of integers do. */
+/* The class of a constant: bits of floats are stored as integers' bits. */
 static enum reg_class constant_class(enum ptype t)
 {
     int bits = class_info[ptype_info[t].cls].bits;
@@ -612,7 +612,8 @@ static int find_param(struct loader *l, const struct emu_written *w)
     fail(l, "unknown parameter '%.*s'", (int)w->len, w->s);
 }
 
-/* A constant, or the address of a variable or a parameter, as the type has it that the instruction gives it. */
+/* Converts a constant, or the address of a variable or parameter, to the type that the instruction gives
+ * it. */
 static struct emu_opnd settle_constant(struct loader *l, const struct emu_written *w)
 {
     uint64_t bits = (uint64_t)w->o.offset;
@@ -655,13 +656,13 @@ static void count_results(struct emu_insn *in)
         in->ndefs = (uint8_t)insn_word_opnds(&x, in->nvec);
 }
 
-/* Others' stores may be waited for with it. */
+/* Could a warp wait with it for stores of others? */
 static bool is_plain(const struct emu_insn *in)
 {
     return !emu_has_mod(in, MOD_acquire) && !emu_has_mod(in, MOD_relaxed) && !emu_has_mod(in, MOD_volatile);
 }
 
-/* What only orders them too: it asks for what is kept of each register. */
+/* wgmma and the instructions that order it need the state of each register. */
 static bool uses_wgmma(const struct emu_insn *in)
 {
     return emu_is_wgmma(in) || in->code == INSN_wgmma_fence || in->code == INSN_wgmma_commit ||
@@ -680,7 +681,7 @@ static const char *statement_text(struct loader *l, const char *from)
     return s;
 }
 
-/* call (%r1), vprintf, (%rd1, %rd2); Returns the function's name. */
+/* call (%r1), vprintf, (%rd1, %rd2); returns the function's name. */
 static const char *read_call(struct loader *l, struct emu_insn *in, struct emu_written *w, size_t *len)
 {
     expect(l, '(');
@@ -736,7 +737,7 @@ static void read_insn(struct loader *l)
     VEC_PUSH(l->arena, &l->code->insns, in);
 }
 
-/* A label, an instruction or a directive. */
+/* Parses a label, an instruction or a directive. */
 static void statement(struct loader *l)
 {
     if (*l->s == '.') {
@@ -792,7 +793,7 @@ static void load(struct loader *l)
         statement(l);
     if (!l->code->name)
         fail(l, "there is no kernel");
-    /* Behind the last instruction a thread is done, as after ret. */
+    /* After the last instruction a thread exits, as after ret. */
     VEC_PUSH(l->arena, &l->code->insns,
              (struct emu_insn){.code = INSN_ret, .guard = -1, .line = l->line, .text = "ret"});
     link_labels(l);

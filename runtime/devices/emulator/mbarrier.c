@@ -1,12 +1,13 @@
-/* mbarrier.c: mbarriers and fences (PTX ISA, "Parallel Synchronization and Communication Instructions:
- * mbarrier", "membar, fence").
+/* mbarrier.c: how mbarriers and fences execute (PTX ISA, "Parallel Synchronization and Communication
+ * Instructions: mbarrier", "membar, fence").
  *
  *     phase 0 of an mbarrier with count 2      arrivals 2 ─ arrive ─ arrive.expect_tx 64 ─► 0   and
- *                                              bytes    0         +64 ─── a copy lands ───► 0   => phase 1, count 2 again
+ * phase 1, count 2 again =>                                              bytes    0         +64 ─── a copy
+ * ends ────► 0   => phase 1, count 2 => phase 1, count 2 again
  *
- * A wait for parity q ends when the phase of that parity is over. Who waited has then seen what all who
- * arrived had done and seen, and the copies whose bytes it counted. A wait that has to wait is looked at
- * again when some phase has ended. */
+ * A wait for parity q ends when the phase of that parity completes. All accesses that the arriving warps made
+ * or saw, and the copies whose bytes were counted, are then visible to the waiting warp. A blocked wait is
+ * checked when some phase has completed. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -97,8 +98,8 @@ void emu_run_mbarrier_inval(struct emu_warp *w, const struct emu_insn *in, uint3
 
 /* -- phases -- */
 
-/* A wait for the phase before has to be known to who ends this one: at a later time the same parity stands for the
- * next phase, and the wait would not end. */
+/* The warps that end a phase must know that the waits for the previous phase have ended: later the same
+ * parity means the next phase, and such a wait would not end. */
 static void check_asked(struct emu_cta *c, const struct emu_mbarrier *m)
 {
     for (int i = 0; i < c->nwarps; i++) {
@@ -223,7 +224,7 @@ uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint3
         if ((m->phase & 1) == q)
             continue;
         emu_see(w, m->done);
-        if (in->code != INSN_mbarrier_test_wait) /* a question, after which nobody need wait */
+        if (in->code != INSN_mbarrier_test_wait) /* a test, after which no warp needs to wait */
             m->asked[w->index] = (struct emu_ask){m->phase - 1, w->cta->cluster->time, in};
         ready |= UINT32_C(1) << lane;
     }
@@ -237,7 +238,7 @@ void emu_run_mbarrier_test(struct emu_warp *w, const struct emu_insn *in, uint32
         emu_set_lane(w, &in->opnds[0], emu_first_lane(on), ready >> emu_first_lane(on) & 1, 0);
 }
 
-/* Where all arrivals are there and the bytes are wrong, what is wrong is the announcement, or a copy. */
+/* If all arrivals are complete but the bytes are wrong, an expect_tx or a copy is wrong. */
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes)
 {
     const struct emu_insn *in = &w->cta->code->insns.at[g->pc];
@@ -255,8 +256,9 @@ void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text,
 
 /* -- fences -- */
 
-/* A proxy fence counts when all lanes that wrote have made it. Mbarriers are then ready for copies, too. It releases
- * nothing: on an H200 remote arrivals in front of one came later than a relaxed arrival at the cluster's barrier. */
+/* A proxy fence counts when all lanes that wrote have executed it. Mbarriers are then also ready for copies.
+ * It releases nothing: on an H200, remote arrivals before a proxy fence came later than a relaxed arrival at
+ * the cluster's barrier. */
 void emu_run_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cta *c = w->cta;

@@ -1,7 +1,7 @@
-/* memory.c: ld, st, atom and red (PTX ISA, "Data Movement and Conversion Instructions: ld, st", "Parallel
- * Synchronization and Communication Instructions: atom, red"). Every address is checked before it is used:
- * whole inside one buffer of the device, and a multiple of what is accessed at once, all of a vector. Cache
- * hints and policies change no value. */
+/* memory.c: how ld, st, atom and red execute (PTX ISA, "Data Movement and Conversion Instructions: ld, st",
+ * "Parallel Synchronization and Communication Instructions: atom, red"). Every address is checked before it
+ * is used: the access must be inside one buffer of the device, and aligned to its size, that of a whole
+ * vector. Cache hints and policies have no effect. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -10,13 +10,13 @@
 
 /* -- addresses -- */
 
-/* Lanes that access shared memory, and their threads' own; the others' is global. */
+/* Lanes that access shared memory, and those that access local memory; the others access global memory. */
 struct spaces {
     uint32_t shared, local;
 };
 
-/* By the word of the instruction, or where it has none by the address, from which the window's is taken off
- * (PTX ISA, "Generic Addressing"). */
+/* Decided by the instruction's state space, or, if it has none, by the window that contains the address,
+ * whose base is subtracted (PTX ISA, "Generic Addressing"). */
 static struct spaces spaces_of(const struct emu_insn *in, uint32_t on, uint64_t *at)
 {
     struct spaces s = {emu_has_mod(in, MOD_shared) ? on : 0, emu_has_mod(in, MOD_local) ? on : 0};
@@ -76,7 +76,7 @@ static void check_aligned(struct emu_warp *w, const struct emu_insn *in, int lan
         emu_fail(w, in, lane, ERR_misaligned, "address 0x%" PRIx64 " is no multiple of %d", at, bytes);
 }
 
-/* The lowest and the highest address tell it for all lanes where they lie in one buffer. */
+/* If the lowest and the highest address are in one buffer, all lanes are. */
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                       int bytes)
 {
@@ -106,7 +106,7 @@ void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on
 
 /* -- ld, st -- */
 
-/* Where each lane goes, global memory being checked; the others' when it is accessed. */
+/* Determines each lane's memory; global addresses are checked here, others when they are accessed. */
 static struct spaces check_access(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint64_t *at,
                                   int bytes)
 {
@@ -118,7 +118,7 @@ static struct spaces check_access(struct emu_warp *w, const struct emu_insn *in,
     return s;
 }
 
-/* A thread's own memory: where its byte `at` is among those of the warp. */
+/* The offset of byte `at` of a thread's local memory in the warp's. */
 static size_t local_at(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, int bytes)
 {
     size_t size = (size_t)w->cta->code->local_bytes;
@@ -144,7 +144,7 @@ static int access_count(const struct emu_insn *in)
     return in->nvec ? in->nvec : 1;
 }
 
-/* As the register holds it (PTX ISA, ld: signed types extend their sign). */
+/* The value as the register holds it (PTX ISA, ld: signed types are sign-extended). */
 static uint64_t extended(const struct emu_insn *in, uint64_t x)
 {
     return in->type == PT_s8    ? (uint64_t)(int64_t)(int8_t)x
@@ -162,7 +162,7 @@ static uint64_t extended(const struct emu_insn *in, uint64_t x)
         }                                                                                                    \
     } while (0)
 
-/* Element k of every lane's vector, where memory and register have the same width. */
+/* Element k of every lane's vector, if memory and register have the same width. */
 static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at,
                          int k)
 {
@@ -175,7 +175,7 @@ static void load_element(struct emu_warp *w, const struct emu_insn *in, uint32_t
     w->defined[in->opnds[k].reg] |= on;
 }
 
-/* Where they differ, or memory is not global: lane by lane. */
+/* If the widths differ, or memory is not global: lane by lane. */
 static void load_lane(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, struct spaces s)
 {
     int bytes = access_bytes(in), n = access_count(in);
@@ -244,7 +244,7 @@ static void store_element(struct emu_warp *w, const struct emu_insn *in, uint32_
     }
 }
 
-/* To shared memory, or the thread's own. */
+/* To shared or local memory. */
 static void store_lane(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t at, struct spaces s)
 {
     int bytes = access_bytes(in), n = access_count(in);
@@ -289,7 +289,7 @@ static enum mod combining(const struct emu_insn *in)
     return m;
 }
 
-/* A floating sum as the instructions of float.c make it, which work on lanes. */
+/* A float addition by the functions of float.c, which work on lanes. */
 static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
 {
     uint64_t a[LANES] = {x}, b[LANES] = {y}, d[LANES];
@@ -298,7 +298,7 @@ static uint64_t float_sum(enum ptype t, uint64_t x, uint64_t y)
     return d[0] & ~UINT64_C(0) >> (64 - ptype_info[t].bits);
 }
 
-/* PTX ISA, "atom": sums of f32 in global memory take subnormal numbers for zeros, and give none. */
+/* PTX ISA, "atom": f32 additions in global memory flush subnormal operands and results to zero. */
 static uint64_t flushed(const struct emu_insn *in, uint64_t x)
 {
     bool flushes = in->type == PT_f32 && emu_has_mod(in, MOD_global);
@@ -307,12 +307,12 @@ static uint64_t flushed(const struct emu_insn *in, uint64_t x)
 
 static bool is_less(enum ptype t, uint64_t x, uint64_t y)
 {
-    if (t == PT_f16 || t == PT_bf16) /* of tensor reductions only */
+    if (t == PT_f16 || t == PT_bf16) /* only for tensor reductions */
         return emu_half_value(t, (uint16_t)x) < emu_half_value(t, (uint16_t)y);
     return t == PT_s32 ? (int32_t)x < (int32_t)y : t == PT_s64 ? (int64_t)x < (int64_t)y : x < y;
 }
 
-/* What memory holds afterwards. */
+/* The value in memory afterwards. */
 static uint64_t combine(const struct emu_insn *in, uint64_t old, uint64_t x, uint64_t y)
 {
     enum ptype t = (enum ptype)in->type;
@@ -324,14 +324,14 @@ static uint64_t combine(const struct emu_insn *in, uint64_t old, uint64_t x, uin
     case MOD_and: return old & x;
     case MOD_or: return old | x;
     case MOD_xor: return old ^ x;
-    case MOD_inc: return old >= x ? 0 : old + 1; /* "atom": of .u32 only */
+    case MOD_inc: return old >= x ? 0 : old + 1; /* "atom": only for .u32 */
     case MOD_dec: return old == 0 || old > x ? x : old - 1;
     case MOD_exch: return x;
     default: return old == x ? y : old; /* cas */
     }
 }
 
-/* Until nobody came between; returns the old value. */
+/* A compare-and-swap loop; returns the old value. */
 static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x, uint64_t y)
 {
     switch (access_bytes(in)) {

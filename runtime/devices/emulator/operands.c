@@ -1,10 +1,12 @@
-/* operands.c: do an instruction's operands fit the words of its row (codegen/insns.h)? An assembler refuses those that
- * do not, so the emulator does too (PTX ISA, "Instruction Operands", "Type Information for Instructions and Operands").
+/* operands.c: do an instruction's operands fit the words of its row (codegen/insns.h)? An assembler refuses
+ * those that do not, so the emulator does too (PTX ISA, "Instruction Operands", "Type Information for
+ * Instructions and Operands").
  *
  *     shl.b32 %r1, %f1, %rd1        shl: d a b:u32        operand 3 is a register of b64, not of u32
  *
- * A type without sign or format (b32) agrees with every type of its size, a signed integer with an unsigned one, others
- * with themselves alone. Where this is stricter than an assembler (a predicate in a vector of words), nobody means it. */
+ * A type without sign or format (b32) agrees with every type of its size, a signed integer with an unsigned
+ * one, and other types only with themselves. This is stricter than an assembler only for code that is never
+ * intended (a predicate in a vector of words). */
 #include "runtime/devices/emulator/machine.h"
 
 #include <stdio.h>
@@ -47,7 +49,7 @@ static enum ptype wide_type(enum ptype t)
                          : PT_none;
 }
 
-/* Of a word's operands; PT_none: it has no such. */
+/* The type of a word's operands; PT_none: it has none. */
 static enum ptype type_of(const struct emu_insn *in, const struct insn_word *x)
 {
     enum insn_result result = insn_info[in->code].result;
@@ -71,7 +73,7 @@ static int register_bits(enum ptype t)
     return class_info[ptype_info[t].cls].bits;
 }
 
-/* What is loaded, stored or converted may stand in a larger register, but for the newer 16-bit floats. */
+/* Loaded, stored or converted values may be in a larger register, except for the newer 16-bit floats. */
 static bool may_be_wider(const struct emu_insn *in)
 {
     bool moves = in->code == INSN_ld || in->code == INSN_st || in->code == INSN_ld_param;
@@ -93,7 +95,7 @@ static bool agrees(const struct emu_insn *in, enum ptype want, enum ptype have)
 struct complaint {
     char *text;
     size_t room;
-    int number; /* of the operand, from 1 */
+    int number; /* the operand's number, from 1 */
 };
 
 static bool complain(const struct complaint *c, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -123,7 +125,8 @@ static bool check_register(const struct emu_insn *in, enum ptype want, const str
                     ptype_info[want].word);
 }
 
-/* Constants of integers have no point, those of floats are floats of their size, and of 16-bit floats there are none. */
+/* Integer constants have no point; float constants are of the instruction's size; there are no constants of
+ * 16-bit floats. */
 static bool check_constant(enum ptype want, const struct emu_written *w, const struct complaint *c)
 {
     enum sort sort = sort_of(want);
@@ -168,7 +171,8 @@ static bool check_address(const struct emu_insn *in, const struct insn_word *x, 
     return fits || complain(c, "an address in a register of %s", ptype_info[w->type].word);
 }
 
-/* The name of a variable or of a parameter: `cvta` takes it in its own space, and there to the generic one. */
+/* The name of a variable or a parameter: `cvta` takes it in its own space, other instructions as a generic
+ * address. */
 static bool names_place(const struct emu_insn *in, const struct emu_written *w)
 {
     enum mod space = w->form == WRITTEN_name ? MOD_param : (enum mod)w->space;
@@ -178,7 +182,7 @@ static bool names_place(const struct emu_insn *in, const struct emu_written *w)
     return is_name && (in->code != INSN_mapa || space == MOD_shared);
 }
 
-/* Of a value, not an address. */
+/* Checks a value, not an address. */
 static bool check_value(const struct emu_insn *in, const struct insn_word *x, const struct emu_written *w,
                         enum ptype want, const struct complaint *c)
 {
@@ -187,7 +191,7 @@ static bool check_value(const struct emu_insn *in, const struct insn_word *x, co
         return check_register(in, want, w, c);
     if (w->form == WRITTEN_constant && x->kind != WORD_register && x->kind != WORD_result)
         return check_constant(want, w, c);
-    if (w->form == WRITTEN_special && in->code == INSN_mov) /* nothing else reads them */
+    if (w->form == WRITTEN_special && in->code == INSN_mov) /* no other instruction reads them */
         return check_register(in, want, w, c);
     if (is_place && names_place(in, w))
         return sort_of(want) != SORT_other ||
@@ -196,7 +200,7 @@ static bool check_value(const struct emu_insn *in, const struct insn_word *x, co
                     x->kind == WORD_constant ? "constant" : "register", ptype_info[want].word);
 }
 
-/* Operand `at` of those that the word stands for. */
+/* Checks operand `at` of those that the word describes. */
 static bool check_one(const struct emu_insn *in, const struct insn_word *x, int at, struct emu_written *w,
                       const struct complaint *c)
 {
@@ -268,7 +272,7 @@ static bool is_policy(const struct insn_word *x)
     return strncmp(x->name, "policy", 6) == 0;
 }
 
-/* Is an optional operand there? Of those without a modifier that tells, `left` are. */
+/* Is an optional operand present? `left` operands remain; some modifiers tell it exactly. */
 static bool is_there(const struct emu_insn *in, const struct insn_word *x, int left)
 {
     bool hint = emu_has_mod(in, MOD_l2_hint);

@@ -1,15 +1,15 @@
-/* order.c: what is known to be over, and to whom (PTX ISA, "Memory Consistency Model: Causality order").
+/* order.c: which accesses are ordered before which (PTX ISA, "Memory Consistency Model: Causality order").
  *
- *     warp 0: st.shared; arrive ──► barrier ──► warp 1: wait; ld.shared        ordered: warp 1 has seen warp 0's store
- *     warp 2:                                           ld.shared              not: warp 2 never came to the barrier
+ *     warp 0: st.shared; arrive ──► barrier ──► warp 1: wait; ld.shared        ordered: warp 0's store is visible
+ *     warp 2:                                           ld.shared              not ordered: warp 2 was not at the barrier
  *
- * Time is one number for a cluster. Each warp knows, of every actor, until when that one's doings are
- * over for it: `seen`. A warp that arrives somewhere leaves what it has seen, and the time; one that
- * waits there takes it over. An access at a time that the next one has not seen is a race, in whatever
- * order the emulator ran them.
+ * Time is one counter for a cluster. Each warp has a vector clock, `seen`: for every actor the time up to
+ * which its accesses are ordered before the warp's next access. A warp that arrives at a barrier publishes
+ * its vector and the time; a warp that waits there merges them into its own. Two accesses of which neither is
+ * ordered before the other are a race, whatever the emulator's order was.
  *
- * Actors are the warps and what works for them on its own: a warp has not seen the end of its own
- * copies before it waits. */
+ * Actors are the warps and their asynchronous units: a warp's own copies are ordered before it only after it
+ * has waited for them. */
 #include "runtime/devices/emulator/machine.h"
 
 enum { WARPGROUPS_MOST = WARPS_MOST / 4 };

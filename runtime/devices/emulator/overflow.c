@@ -1,17 +1,17 @@
-/* overflow.c: addresses made of 32-bit arithmetic that did not fit.
+/* overflow.c: which addresses were computed by 32-bit arithmetic that overflowed?
  *
- *     mul.lo.s32 %r3, %r1, 40000;      wraps: no error yet, and it may come back into range
- *     mul.wide.s32 %rd2, %r3, 4;       from here on the sign is wrong for good
- *     @%p1 ld.global.b32 ...           an error where a lane that takes part has such an address
+ *     mul.lo.s32 %r3, %r1, 40000;      overflows: no error yet, as a later sum may be in range
+ *     mul.wide.s32 %rd2, %r3, 4;       from here on the result is definitely wrong
+ *     @%p1 ld.global.b32 ...           an error if an enabled lane has such an address
  *
- * At loading, registers that global addresses are made of are found, backwards through sums, products, shifts
- * and signed widening; behind anything else a number is an address no more, so hashes may wrap. While
- * running, lanes whose number did not fit keep the exact one. */
+ * The loader finds the registers from which global addresses are computed, backwards through sums, products,
+ * shifts and signed widening; other instructions end the search, so hashes may wrap. At run time, lanes whose
+ * number overflowed also keep the exact one. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
 
-/* What an instruction makes of numbers that addresses are made of. */
+/* How an instruction computes part of an address. */
 enum kind { MAKES_other, MAKES_narrow, MAKES_wide };
 
 static enum kind kind_of(const struct emu_insn *in)
@@ -32,7 +32,7 @@ static enum kind kind_of(const struct emu_insn *in)
 
 /* -- at loading -- */
 
-/* Its operand that is a global address; -1: none. */
+/* The instruction's operand that is a global address; -1: none. */
 static int address_of(const struct emu_insn *in)
 {
     bool is_access =
@@ -79,7 +79,7 @@ void emu_find_addresses(struct arena *a, struct emu_code *code)
 
 /* -- while running -- */
 
-static const int64_t FAR = INT64_C(1) << 61; /* what is further away is as wrong */
+static const int64_t FAR = INT64_C(1) << 61; /* numbers beyond this limit are wrong anyway */
 
 static int64_t times(int64_t x, int64_t y)
 {
@@ -121,7 +121,7 @@ static int64_t exact(const struct emu_insn *in, int64_t x, int64_t y, int64_t z)
     }                                                                                                        \
     return bad == 0
 
-/* The common case: sources fit, and so do the results of all lanes. */
+/* The common case: sources did not overflow, and the results of all lanes fit. */
 static bool fits(const struct emu_insn *in, const int32_t *x, const int32_t *y, const int32_t *z)
 {
     int64_t bad = 0;

@@ -1,5 +1,5 @@
-/* print.c: vprintf (CUDA C++ Programming Guide, "Formatted Output"): each lane in turn writes its format,
- * with what lies at the address of its arguments, one behind the other, each at a multiple of its size. */
+/* print.c: how vprintf executes (CUDA C++ Programming Guide, "Formatted Output"): each lane in turn prints
+ * its format with its arguments, which are consecutive in memory, each aligned to its size. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@ struct printing {
     struct emu_warp *w;
     const struct emu_insn *in;
     int lane;
-    uint64_t args; /* the next one's address, generic */
+    uint64_t args; /* generic address of the next argument */
     char line[1024];
     size_t used;
 };
@@ -32,7 +32,7 @@ static uint64_t next_arg(struct printing *p, unsigned bytes)
     return bits;
 }
 
-/* `%3d` and the like; s is behind the percent sign. Returns what follows. */
+/* `%3d` and similar conversions; s is behind the percent sign. Returns the text after the conversion. */
 static const char *put_conversion(struct printing *p, const char *s)
 {
     char piece[64];

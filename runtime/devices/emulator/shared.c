@@ -1,10 +1,10 @@
-/* allocate_shared.c: shared memory, with a record of who touched each byte and when.
+/* shared.c: shared memory, with a record of the accesses to each byte that detects races.
  *
- *     warp 0: st.shared [64]        warp 1: ld.shared [64]         between them no barrier: a race, whatever the order was here
+ *     warp 0: st.shared [64]        warp 1: ld.shared [64]         without a barrier: a race, in whatever order they ran
  *
- * Two actors race where they touch the same byte, one of them writes, and the later one has not seen the end
- * of what the other did (order.c; PTX ISA, "Memory Consistency Model": morally strong accesses apart). Two
- * that write the same value do no harm. Within a warp the order is the program's. */
+ * Two actors race if they access the same byte, one of them writes, and the earlier access is not ordered
+ * before the later one (order.c; PTX ISA, "Memory Consistency Model": morally strong accesses do not race).
+ * Writing the value that memory already has is no race. Accesses of one warp are in program order. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <inttypes.h>
@@ -36,7 +36,7 @@ static bool was_written(const struct emu_cta *c, const struct emu_shadow *s)
     return s->written >= c->cluster->began;
 }
 
-/* "warp 3 reads at line 17": an actor and what it did. */
+/* Describes an actor and its access: "warp 3 reads at line 17". */
 static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int lane, int byte,
                            const char *done, int actor, const char *verb, int line)
 {
@@ -51,9 +51,9 @@ static _Noreturn void race(struct emu_warp *w, const struct emu_insn *in, int la
              copies[kind < ACTOR_mbarrier ? kind - ACTOR_copies : 3], verb, line);
 }
 
-/* Keeps the read in place of one that was over for this reader, or of neither the oldest nor the
- * newest, which stands first: who writes behind a barrier for some of the readers mostly has not
- * met one of those two. */
+/* Records the read in place of one that is ordered before it, or else of one that is neither the oldest nor
+ * the newest (the first entry): a writer behind a barrier that lacks some readers is usually unordered with
+ * one of these two. */
 static void add_reader(struct emu_warp *w, struct emu_shadow *s, int actor, uint32_t time, int line)
 {
     int at = 1;
@@ -85,7 +85,8 @@ void emu_shared_read(struct emu_warp *w, const struct emu_insn *in, int lane, co
                      number + i);
         if (!emu_is_over(w, s->writer, s->written))
             race(w, in, lane, number + i, "read", s->writer, "write", s->write_line);
-        if (s->reader[0] != w->actor || s->read[0] != time) /* else: another lane's read, the same again */
+        /* otherwise it is the same read by another lane */
+        if (s->reader[0] != w->actor || s->read[0] != time)
             add_reader(w, s, w->actor, time, in->line);
         *undefined |= (uint64_t)s->undefined << 8 * i;
     }
@@ -101,7 +102,7 @@ static void check_write(struct emu_warp *w, const struct emu_insn *in, int lane,
             race(w, in, lane, byte, "written", s->reader[i], "read", s->read_line[i]);
 }
 
-/* Writing what is there already does no harm. */
+/* Writing the value that memory already has does no harm. */
 void emu_shared_write(struct emu_warp *w, const struct emu_insn *in, int lane, unsigned char *p, int bytes,
                       uint64_t value, uint64_t undefined)
 {
@@ -157,8 +158,7 @@ void emu_shared_claim(struct emu_warp *w, const struct emu_insn *in, int lane, s
     }
 }
 
-/* What threads wrote, or cp.async did for them, has to have passed a proxy fence of theirs
- * (PTX ISA, "Proxies"). */
+/* Writes of threads, or of cp.async, must be followed by a proxy fence (PTX ISA, "Proxies"). */
 bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at,
                      int bytes, int actor, uint32_t time)
 {

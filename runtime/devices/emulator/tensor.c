@@ -1,5 +1,5 @@
-/* lower_tma_store.c: mma.sync (PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions: mma",
- * "Matrix Fragments for mma").
+/* tensor.c: how mma.sync, ldmatrix and stmatrix execute (PTX ISA, "Warp Level Matrix Multiply-Accumulate
+ * Instructions: mma", "Matrix Fragments for mma").
  *
  * The 32 lanes hold the matrices together: lane = 4 group + member.
  *
@@ -7,9 +7,9 @@
  *     A (16 x k)        word i:     row group + 8 (i % 2), the elements of a word at columns (member + 4 (i / 2)) per word and on
  *     B (k x 8)         word i:     rows (member + 4 i) per word and on, column group
  *
- * where `per word` elements lie in 32 bits, the first lowest: 2 of f16 and bf16, 4 of s8 and fp8, 1 of tf32.
- * The order in which hardware adds is not specified: here a sum is exact in double over one instruction,
- * where it can be, and rounded once. */
+ * where `per word` elements are in 32 bits, the first lowest: 2 of f16 and bf16, 4 of s8 and fp8, 1 of tf32.
+ * The order in which hardware adds is not specified: the emulator's sum over one instruction is exact in
+ * double where possible, and rounded once. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -70,7 +70,7 @@ int emu_mma_operations(const struct emu_insn *in)
 static void elements(enum ptype elem, uint32_t word, double *x)
 {
     uint16_t halves[2] = {(uint16_t)word, (uint16_t)(word >> 16)};
-    uint32_t bits = word & 0xffffe000; /* tf32: 10 bits of mantissa are looked at */
+    uint32_t bits = word & 0xffffe000; /* tf32: only 10 bits of mantissa are used */
     float f;
     memcpy(&f, &bits, sizeof f);
     switch (elem) {
@@ -97,7 +97,7 @@ static double accumulator(const struct shape *s, uint32_t bits)
 
 struct matrices {
     double a[ROWS][DEPTH_MOST], b[DEPTH_MOST][COLUMNS], c[ROWS][COLUMNS];
-    bool bad_row[ROWS], bad_column[COLUMNS], bad[ROWS][COLUMNS]; /* depends on something never written */
+    bool bad_row[ROWS], bad_column[COLUMNS], bad[ROWS][COLUMNS]; /* computed from an undefined value */
 };
 
 static bool is_bad(const struct emu_warp *w, const struct emu_opnd *o, int lane)
@@ -154,7 +154,7 @@ static uint32_t result(const struct shape *s, double sum)
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     if (s->elem == PT_s8)
-        return (uint32_t)(int64_t)sum; /* wraps: no .satfinite */
+        return (uint32_t)(int64_t)sum; /* wraps: there is no .satfinite */
     return x == x ? bits : 0x7fffffff;
 }
 
@@ -200,11 +200,11 @@ void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- ldmatrix, stmatrix (PTX ISA, the sections of these names): matrices of 8 x 8 halves -- */
 
-/* Lane 8 j + i has the address of row i of matrix j; lane l has row l / 4 of each matrix, columns 2 (l % 4)
+/* Lane 8 j + i has the address of row i of matrix j; lane l gets row l / 4 of each matrix, columns 2 (l % 4)
  * and the next; transposed, columns are rows. */
 enum { SIDE = 8, HALF_BYTES = 2, ROW_BYTES = SIDE * HALF_BYTES };
 
-/* Where the rows are: all of them before a result may overwrite the address. */
+/* The addresses of all rows, which are read before a result may overwrite the address. */
 static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on, unsigned char *rows[LANES])
 {
     const struct emu_opnd *address = &in->opnds[in->address];
@@ -223,7 +223,7 @@ static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on
         emu_count_shared(w, in, ALL_LANES >> (LANES - n), at, ROW_BYTES);
 }
 
-/* Where half k of a lane is. */
+/* The address of half k of a lane. */
 static unsigned char *half_at(unsigned char *const *row, bool transposed, int lane, int k)
 {
     int at = lane / MEMBERS, beside = 2 * (lane % MEMBERS) + k;

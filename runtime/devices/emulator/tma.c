@@ -1,12 +1,13 @@
-/* raise_tma_load.c: bulk copies, with tensor maps and without (PTX ISA, "Data Movement and Conversion Instructions:
- * Tensor copy", "cp.async.bulk", "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "Swizzling modes").
+/* tma.c: how bulk copies execute, with tensor maps and without (PTX ISA, "Data Movement and Conversion
+ * Instructions: Tensor copy", "cp.async.bulk", "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor",
+ * "Swizzling modes").
  *
  *     load    global ─► shared memory of one CTA or several: an mbarrier counts the bytes, in each of them
- *     store   shared ─► global: the thread that issued it waits for its groups
+ *     store   shared ─► global: the issuing thread waits for its groups
  *
  * A box lies in shared memory row by row, dimension 0 first; with a swizzle of W bytes the 16-byte pieces of
- * each 8 rows of W bytes change places: address bits 4 and up ^= bits 7 and up, of the absolute address. What
- * lies outside the tensor reads as zero and counts; it is not written. */
+ * each 8 rows of W bytes are permuted: address bits 4 and up ^= bits 7 and up, of the absolute address.
+ * Elements outside of the tensor read as zero and count as bytes; they are not written. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -31,7 +32,7 @@ static uint64_t address(struct emu_warp *w, const struct emu_insn *in, int i, in
     return o->cls == CLASS_b32 ? (uint32_t)at : at;
 }
 
-/* A parameter of the kernel, or in global memory. */
+/* A tensor map in a parameter of the kernel, or in global memory. */
 static const struct packed_map *find_map(struct emu_warp *w, const struct emu_insn *in, int i, int lane)
 {
     const struct emu_launch *l = w->cta->launch;
@@ -67,7 +68,7 @@ static bool holds_float(const struct packed_map *m)
     return m->type == MAP_f16 || m->type == MAP_bf16 || m->type == MAP_f32 || m->type == MAP_f64;
 }
 
-/* What cuTensorMapEncodeTiled would refuse, and what traps on an H200. */
+/* False for maps that cuTensorMapEncodeTiled would refuse, or that trap on an H200. */
 static bool is_valid(const struct packed_map *m)
 {
     bool good = m->rank >= 1 && m->rank <= MAP_RANK_MAX && m->type < MAP_type_count &&
@@ -83,22 +84,22 @@ static bool is_valid(const struct packed_map *m)
 
 /* -- boxes -- */
 
-/* Where the piece of 16 bytes at `at` of a CTA's shared memory is (PTX ISA, "Swizzling modes"). */
+/* The offset of the 16-byte piece at `at` of a CTA's shared memory (PTX ISA, "Swizzling modes"). */
 static int swizzled(const struct packed_map *m, int at)
 {
     int address = at + SHARED_BASE, mask = m && m->swizzle ? (1 << m->swizzle) - 1 : 0;
     return (address ^ (address >> 7 & mask) << 4) - SHARED_BASE;
 }
 
-/* Copies between shared memory and one row of the box, of which elements from `first` to `end`
- * lie inside the tensor. */
+/* One row of the box, to be copied from or to shared memory; its elements from `first` to `end` are inside
+ * the tensor. */
 struct row {
     const struct emu_op *op;
-    unsigned char *global; /* of element 0 of the row */
-    int at, first, end;    /* at: byte of shared memory */
+    unsigned char *global; /* address of element 0 of the row */
+    int at, first, end;    /* at: offset in shared memory */
 };
 
-/* A NaN, in halves of 32 or quarters of 64 bits as in 16. */
+/* Fills with NaNs: 16 bits have one; 32 and 64 bits repeat its bits. */
 static void fill_nan(unsigned char *line, int bytes)
 {
     static const uint16_t nan = 0x7ff7;
@@ -137,7 +138,7 @@ static void store_row(const struct row *r)
     }
 }
 
-/* Elements of dimension 0 from first to end are read or written. */
+/* Checks the access to elements of dimension 0 from first to end. */
 static void check_row(const struct row *r)
 {
     const struct emu_launch *l = r->op->w->cta->launch;
@@ -212,7 +213,7 @@ static void finish_store(struct emu_op *op)
 
 /* -- loads -- */
 
-/* To the CTA of `rank`: the address and the mbarrier's are those of the issuing one, in that CTA. */
+/* Loads to the CTA of `rank`: data and mbarrier are at the issuing CTA's offsets, in that CTA. */
 static void load_to(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, uint64_t to,
                     uint64_t mbarrier, int align)
 {
@@ -238,7 +239,7 @@ static uint64_t in_rank(uint64_t address, int rank)
     return (address & ((UINT64_C(1) << RANK_SHIFT) - 1)) | (uint64_t)rank << RANK_SHIFT;
 }
 
-/* `mask`: number of the operand that says to which CTAs. */
+/* `mask`: number of the operand that selects the CTAs. */
 static void load(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_op *what, int mbarrier,
                  int mask, int align)
 {
@@ -321,7 +322,8 @@ void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t o
     }
 }
 
-/* To another CTA, or this one: what is sent is being read until the mbarrier has its bytes. */
+/* A copy to shared memory of another CTA, or of this one: the source is being read until the mbarrier has
+ * counted its bytes. */
 void emu_run_bulk_send(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     for (; on; on &= on - 1) {
@@ -393,7 +395,7 @@ void emu_run_bulk_store(struct emu_warp *w, const struct emu_insn *in, uint32_t 
     }
 }
 
-/* Groups are a thread's; the warp keeps when each was committed, and by which lane. */
+/* Groups belong to a thread; the warp records when each was committed, and by which lane. */
 void emu_run_bulk_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     (void)in;
@@ -435,10 +437,10 @@ static bool is_seen(const struct emu_cta *c, int actor, uint32_t time)
     return false;
 }
 
-/* Shared memory is gone when its CTA is: whoever stores from it waits until it is read (PTX ISA,
- * "cp.async.bulk"), and somebody waits for each copy into it, and for each arrival of another CTA at its mbarriers:
- * those are under way until then (PTX ISA, "mbarrier.arrive" on shared::cluster, "barrier.cluster": a relaxed
- * arrival there orders nothing). */
+/* When a CTA exits, its shared memory is gone: before, its stores from it must have been read (PTX ISA,
+ * "cp.async.bulk"), and some warp must have waited for each copy into it and for each arrival of another CTA
+ * at its mbarriers; until then these are in flight (PTX ISA, "mbarrier.arrive" on shared::cluster,
+ * "barrier.cluster": a relaxed arrival there orders nothing). */
 static void check_end(struct emu_cta *c)
 {
     for (int i = 0; i < c->nwarps; i++) {
@@ -521,7 +523,7 @@ static bool is_reduction(const struct emu_insn *in)
     return false;
 }
 
-/* Of 32 and 64 bits; sums of 16-bit floats, which say that they keep small numbers. */
+/* Reductions of 32 and 64 bits, and sums of 16-bit floats with .noftz. */
 static bool reduces_bytes(const struct emu_insn *in)
 {
     enum ptype t = (enum ptype)in->type;

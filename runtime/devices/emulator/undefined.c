@@ -1,13 +1,14 @@
-/* undefined.c: what depends on registers and shared memory that were never written.
+/* undefined.c: which values are computed from registers and shared memory that were never written, and where
+ * do they matter?
  *
  *     @%p1 ld.global.b32 %r1, [%rd1];      lanes without %p1: all bits of %r1 undefined
- *     add.f32 %f1, %r1, 1.0;               so are %f1's: no error yet
- *     @%p1 st.global.f32 [%rd2], %f1;      only lanes that have %p1: fine
+ *     add.f32 %f1, %r1, 1.0;               %f1 is undefined too: no error yet
+ *     @%p1 st.global.f32 [%rd2], %f1;      only lanes with %p1 store: no error
  *
- * Compiled code computes with such values on purpose, where nothing that can be observed depends on them. So
- * bits are followed, as memory checkers do, and reported where they matter: in an address, a condition, or
- * global memory. Moves and logic are followed bit by bit, halves of packed floats apart; any other result is
- * undefined as a whole. */
+ * Compiled code may compute with such values if no observable result depends on them. So undefined bits are
+ * propagated, as memory checkers do, and reported only in an address, a condition, or a store to global
+ * memory. Moves and logic propagate them bit by bit, packed floats by halves; the result of any other
+ * instruction is undefined as a whole. */
 #include "runtime/devices/emulator/machine.h"
 
 uint64_t emu_undefined_opnd(const struct emu_warp *w, const struct emu_opnd *o, int lane)
@@ -51,7 +52,7 @@ static bool is_packed(enum ptype t)
     return t == PT_f16x2 || t == PT_bf16x2;
 }
 
-/* Bits of a source that the instruction reads: of %h with .u8 the low 8. */
+/* The bits of a source that the instruction reads: for %h with .u8 the low 8. */
 static uint64_t bits_read(enum ptype t)
 {
     int bits = ptype_info[t].bits;

@@ -1,7 +1,7 @@
-/* warp.c: the registers of a warp, and what moves values between them: computing, packing, parameters,
- * shuffles.
+/* warp.c: the registers of a warp, and instructions that move values between them: computations, packing,
+ * parameters, shuffles.
  *
- * An instruction computes all 32 lanes into scratch memory; only those that take part are then stored. */
+ * An instruction computes all 32 lanes into scratch memory; only the enabled lanes are then stored. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
@@ -72,7 +72,7 @@ void emu_commit(struct emu_warp *w, const struct emu_opnd *o, uint32_t on, const
 
 /* -- computing -- */
 
-/* Where an operand is not wholly defined, looks bit by bit at what that means for the result. */
+/* If an operand is partly undefined, computes the undefined bits of the result. */
 static void define_result(struct emu_warp *w, const struct emu_insn *in, uint32_t on, uint32_t defined)
 {
     const struct emu_opnd *d = &in->opnds[0];
@@ -164,7 +164,7 @@ void emu_run_param(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     set_all(w, &in->opnds[0], on, is_signed ? (uint64_t)((int64_t)x >> unused) : x >> unused);
 }
 
-/* A cache policy changes no value. */
+/* A cache policy has no effect. */
 void emu_run_policy(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     set_all(w, &in->opnds[0], on, 0);
@@ -172,7 +172,7 @@ void emu_run_policy(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 
 /* -- lanes of a warp together -- */
 
-/* All lanes that the mask names have to be here (PTX ISA, "shfl.sync": otherwise undefined). */
+/* All lanes in the mask must execute the instruction (PTX ISA, "shfl.sync": otherwise undefined). */
 static void need_members(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *members,
                          uint32_t on)
 {
@@ -271,7 +271,7 @@ void emu_run_activemask(struct emu_warp *w, const struct emu_insn *in, uint32_t 
     set_all(w, &in->opnds[0], on, on);
 }
 
-/* Which lane is chosen is open: here the first. */
+/* The ISA does not say which lane is elected: here it is the first. */
 void emu_run_elect(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     need_members(w, in, &in->opnds[1], on);

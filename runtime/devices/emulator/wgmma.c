@@ -1,16 +1,16 @@
-/* wgmma.c: wgmma, and who may touch the registers that it uses (PTX ISA, "Asynchronous Warpgroup Level Matrix
- * Instructions": "wgmma.mma_async", "Register Fragments", "Shared Memory Matrix Layout", "Matrix Descriptor
- * Format", "wgmma.fence").
+/* wgmma.c: how wgmma executes, and which accesses to the registers that it uses are errors (PTX ISA,
+ * "Asynchronous Warpgroup Level Matrix Instructions": "wgmma.mma_async", "Register Fragments", "Shared Memory
+ * Matrix Layout", "Matrix Descriptor Format", "wgmma.fence").
  *
  *     D (64 x n) = A (64 x k) B (k x n) + D       each of the 4 warps has 16 rows; A in shared memory or registers, B in shared memory
  *
  *     D   register i: row lane / 4 + 8 (i / 2 % 2), column 2 (lane % 4) + i % 2 + 8 (i / 4), of f16 two columns in a register
  *     A   register i: row lane / 4 + 8 (i % 2), words at word lane % 4 + 4 (i / 2) of the row
  *
- * Where element (mn, k) of an operand in shared memory lies is said at `chunk_at`. The sums are made when the
- * instruction is issued, and nobody may look before the wait: its registers are `flying` until then, and what
- * it reads in shared memory is being read by an actor of its own. Registers that ordinary instructions wrote
- * are `fresh` until the next wgmma.fence. */
+ * chunk_at gives the address of element (mn, k) of an operand in shared memory. The sums are computed when
+ * the instruction is issued, but may not be read before the wait: its registers are `flying` until then, and
+ * a separate actor reads its shared memory. Registers that other instructions wrote are `fresh` until the
+ * next wgmma.fence. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 
@@ -63,8 +63,8 @@ int emu_wgmma_operations(const struct emu_insn *in)
 
 /* -- operands -- */
 
-/* d..., A or 4 registers of it, B, scale-d, then of floats the signs of A and B, then of 16
- * bits what is transposed. */
+/* d..., A or 4 registers of it, B, scale-d; for floats then the signs of A and B; for 16 bits then which are
+ * transposed. */
 struct operands {
     int nd;
     bool a_in_registers;
@@ -186,7 +186,7 @@ static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
         switch (t) {
         case PT_f32:
             memcpy(&word, bytes + 4 * i, sizeof word);
-            word &= 0xffffe000; /* tf32: 10 bits of mantissa are looked at */
+            word &= 0xffffe000; /* tf32: only 10 bits of mantissa are used */
             memcpy(&f, &word, sizeof f);
             x[i] = (double)f;
             break;
@@ -198,10 +198,11 @@ static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
 
 struct matrices {
     double a[DEPTH_MOST][ROWS], b[DEPTH_MOST][COLUMNS_MOST], sum[COLUMNS_MOST];
-    bool is_bad; /* something in A or B depends on what was never written */
+    bool is_bad; /* something in A or B is undefined */
 };
 
-/* What threads wrote lies as they will; what a tensor map laid out is told by its swizzle. */
+/* The layout of threads' writes is unknown; data loaded by a tensor map must have the descriptor's
+ * swizzle. */
 static void check_laid(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int at)
 {
     static const char *const names[] = {"without a swizzle", "with a swizzle of 32 bytes",
@@ -212,7 +213,7 @@ static void check_laid(struct emu_warp *w, const struct emu_insn *in, const stru
                  names[laid - 1], w->cta->shadow[at].write_line, names[p->swizzle]);
 }
 
-/* Elements [first, first + n) x [0, depth) to to[k * pitch + mn - first]. */
+/* Reads elements [first, first + n) x [0, depth) into to[k * pitch + mn - first]. */
 static bool gather(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int first, int n,
                    int depth, double *to, int pitch)
 {
@@ -279,11 +280,11 @@ static uint32_t rounded(const struct shape *s, double sum)
     return s->d == PT_f16 ? emu_half_round(PT_f16, sum) : x == x ? bits : 0x7fffffff;
 }
 
-/* What lane l keeps of a row: register i, of f16 half h, of column `column`. */
+/* The accumulator of lane l in a row: register i, for f16 half h, of column `column`. */
 static void add_to(struct emu_warp *w, const struct operands *x, const struct shape *s, int row, double sign,
                    bool adds, const double *sum)
 {
-    int halves = s->d == PT_f16 ? 2 : 1, group = 4 / halves; /* registers of 8 columns */
+    int halves = s->d == PT_f16 ? 2 : 1, group = 4 / halves; /* registers for 8 columns */
     for (int i = 0; i < x->nd; i++) {
         if ((halves == 2 ? i % 2 : i / 2 % 2) != row / 8)
             continue;
@@ -426,7 +427,8 @@ void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
                   w->cta->cluster->began + (uint32_t)done - 1);
 }
 
-/* What ptxas gives a thread at first: an equal part, in eights, of what a multiprocessor has. */
+/* The registers that ptxas gives a thread at first: an equal part, in multiples of eight, of those of a
+ * multiprocessor. */
 int emu_first_registers(const struct emu_code *c)
 {
     enum { REGISTERS = 65536, MOST = 255 };
@@ -435,8 +437,8 @@ int emu_first_registers(const struct emu_code *c)
     return (n < MOST ? n : MOST) & ~7;
 }
 
-/* PTX ISA, "setmaxnreg": what a CTA has does not grow, so that who wants more waits until others have less.
- * What the warp keeps is then checked against what is live in the PTX. */
+/* PTX ISA, "setmaxnreg": the registers of a CTA do not increase, so a warp that wants more waits until others
+ * have released some. Then checks that the registers live in the PTX fit. */
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     int n = (int)in->opnds[0].offset, had = w->budget ? w->budget : emu_first_registers(w->cta->code);
@@ -445,7 +447,7 @@ bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t o
         emu_fail(w, in, 0, ERR_emulator_ptx,
                  "a budget of %d registers: a multiple of 8 from 24 to 256 is needed", n);
     if (n > had && n - had > w->cta->spare_registers &&
-        !w->cta->cluster->tallies) /* counted once, it never waits */
+        !w->cta->cluster->tallies) /* when counting, it never waits */
         return false;
     w->cta->spare_registers += had - n;
     w->cta->cluster->may_release = true;

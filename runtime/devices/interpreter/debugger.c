@@ -1,13 +1,14 @@
-/* debugger.c: stops a kernel on the interpreter, shows its variables, and goes on: breakpoint(),
- * --break FILE:LINE[@pid].
+/* debugger.c: the debugger of kernels on the interpreter: it stops at breakpoint() and --break
+ * FILE:LINE[@pid], shows variables, and continues.
  *
  *     > copy.py:12 in copy_k, program (3, 0, 0)
  *           x = tl.load(x_ptr + offs, mask)
  *     (neso) p offs[0]
  *     6
  *
- * The tracer has put a site before each statement (hostcall.c), which names the variables; specialize.c asks here
- * whether to stop at it. Expressions are evaluated as host code, on copies of the values. */
+ * The tracer has inserted a site before each statement (hostcall.c), which records the variables;
+ * specialize.c asks the debugger whether to stop at it. Expressions are evaluated as host code, on copies of
+ * the values. */
 #include "runtime/devices/interpreter/debugger.h"
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
@@ -47,7 +48,7 @@ bool debugger_open(struct debugger *d, const char *where)
     return d->has_pid ? read_pid(rest + 1, d->pid) : !*rest;
 }
 
-/* `name` ends in the file that was asked for. */
+/* Does `name` end in the file of the breakpoint? */
 static bool is_file(const struct debugger *d, const char *name)
 {
     size_t n = strlen(name);
@@ -99,7 +100,7 @@ static void show_stop(struct program *p, const struct stop *stop)
     say(p, &out);
 }
 
-/* Innermost first: host functions, then the kernel's own and what they are inlined in. */
+/* Innermost first: host functions, then the kernel with the functions inlined into it. */
 static void show_where(struct program *p, struct eval *e, const struct stop *stop)
 {
     struct text out;
@@ -155,7 +156,7 @@ static const struct command {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-/* The letter of the command that a line begins with; 0: it is none. *rest: what follows. */
+/* The letter of the command that begins a line; 0: there is none. *rest is the text behind it. */
 static char command_of(const char *line, const char **rest)
 {
     size_t n = strcspn(line, " ");

@@ -1,4 +1,4 @@
-/* debugger.h: stopping kernels on the interpreter; between specialize.c, program.c and debugger.c. */
+/* debugger.h: how kernels stop on the interpreter, for specialize.c, program.c and debugger.c. */
 #ifndef NESO_RUNTIME_DEBUGGER_H
 #define NESO_RUNTIME_DEBUGGER_H
 
@@ -8,10 +8,10 @@
 struct program;
 
 struct debugger {
-    const char *asked; /* FILE:LINE[@pid]; NULL: no breakpoint was asked for */
-    size_t file_bytes; /* of FILE in it */
+    const char *asked; /* FILE:LINE[@pid]; NULL: there is no breakpoint */
+    size_t file_bytes; /* length of FILE in it */
     int line, pid[3];
-    bool has_pid; /* given, or that of the first program that came */
+    bool has_pid; /* pid was given, or is that of the first program that came */
     bool was_reached;
     bool stepping; /* the next statement stops */
 };
@@ -20,14 +20,14 @@ struct debugger {
 struct stop {
     const struct host_site *site;
     const struct host_call *call;
-    const struct call_record *outside; /* the calls that lead to the site */
+    const struct call_record *outside; /* the calls from host code to the site */
     const char *kernel;
 };
 
-/* False: `where` is no place. */
+/* Returns false if `where` is malformed. */
 bool debugger_open(struct debugger *d, const char *where);
 bool debugger_stops(struct program *p, const struct host_site *site, const int *pid);
-/* Asks until the kernel is to go on; raises SystemExit at `quit` and at the end of the input. */
+/* Executes commands until the kernel continues; raises SystemExit at `quit` and at the end of the input. */
 void debugger_prompt(struct program *p, struct eval *e, const struct stop *stop);
 
 #endif

@@ -1,5 +1,4 @@
-/* device.c: the interpreter as a device: loads traced kernels, launches them,
- * passes on their reports. */
+/* device.c: the interpreter as a device: loads traced kernels, launches them, and passes on their reports. */
 #include "runtime/devices/cpu.h"
 #include "runtime/devices/interpreter/interpreter.h"
 
@@ -67,7 +66,7 @@ static bool may_write(const struct code *c, const struct launch *l, const struct
     return false;
 }
 
-/* Nobody needs to watch what is only read. */
+/* Watches only buffers that the kernel writes. */
 static void watch_written(const struct code *c, const struct launch *l, struct cpu_buffer *list, int n)
 {
     for (int i = 0; i < n; i++)

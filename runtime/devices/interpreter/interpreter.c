@@ -1,19 +1,19 @@
-/* interpreter.c: decodes traced IR into steps, and runs control flow.
+/* interpreter.c: how traced IR is decoded into steps, and how control flow executes.
  *
  *     %s = add %x, %y : tile<512xf32>      =>     step { run = elementwise, n = 512, in = {slot x, slot y}, out = {slot s} }
  *
- * Slots are not shared between values, so a step never overwrites what another still needs; ops that keep the
- * row-major order (reshape, expand_dims, hint) give their result their operand's slot. The ops' own meaning
- * is in ops.c and memory.c, threads are in run.c.
- */
+ * Each value has its own slot, so a step never overwrites an operand of a later step; results of ops that
+ * keep the row-major order (reshape, expand_dims, hint) share their operand's slot. ops.c and memory.c
+ * execute the other ops; run.c has the threads. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <string.h>
 
 enum {
-    STEP_WORK = 16,      /* of a step besides its elements */
-    SPINS_AT_ONCE = 200, /* turns of a loop that may wait for another program, before others are let on */
-    SPINS_AGAIN = 2,     /* when they have had their turn */
+    STEP_WORK = 16, /* cost of a step besides its elements */
+    /* iterations of a loop that may wait for another program, before it yields to others */
+    SPINS_AT_ONCE = 200,
+    SPINS_AGAIN = 2, /* iterations before it yields the next time */
 };
 
 /* -- decoding -- */
@@ -21,14 +21,14 @@ enum {
 struct decoder {
     struct arena *arena;
     size_t frame_bytes;
-    struct map slots;     /* struct value * to its slot + 1 */
-    struct map invariant; /* ops computed once */
-    struct map addresses; /* values that addresses are made of */
+    struct map slots;     /* maps struct value * to its slot + 1 */
+    struct map invariant; /* ops computed once for each worker */
+    struct map addresses; /* values from which addresses are computed */
     VEC(const struct op *) accesses;
     VEC(int) written;
     int granule;
     bool waits, in_order;
-    int64_t region_width; /* elements that region values of a reduction need; 0 outside */
+    int64_t region_width; /* elements computed at once in a reduction's region; 0 outside */
 };
 
 static size_t slot_of(struct decoder *d, const struct value *v)
@@ -88,7 +88,7 @@ static int64_t step_elems(const struct op *o)
     return o->nopnds && op_opnd(o, 0) ? type_elems(op_opnd(o, 0)->type) : 0;
 }
 
-/* Most elements that a region of a reduction and the like computes at once. */
+/* How many elements a region of a reduction, scan or map computes at once at most. */
 static int64_t region_width(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_reduce ? type_elems(op_opnd(o, 0)->type) : 0;
@@ -141,7 +141,7 @@ static struct step decode_op(struct decoder *d, const struct op *o)
         out[i] = slot_of(d, &o->results[i]);
     }
     step_function *run = interpreter_may_wrap(&d->addresses, o) ? step_address : interpreter_steps[o->code];
-    if (!run) /* what comes after tracing */
+    if (!run) /* ops of later degrees */
         run = interpreter_steps[OP_convert];
     struct step s = {
         .op = o, .run = run, .n = step_elems(o), .nin = o->nopnds, .nout = o->nresults, .in = in, .out = out};
@@ -234,7 +234,8 @@ static size_t opnd_bytes(const struct op *o, int i)
     return (size_t)type_elems(t) * (size_t)type_elem_bytes(t);
 }
 
-/* Copies operands first.. of `from` to slots: all are read before any is written, since a yield may swap. */
+/* Copies the operands of `from` from index `first` on to slots: reads all before it writes any, since a yield
+ * may swap values. */
 static void copy_operands(struct frame *f, const struct step *from, int first, const size_t *to, int n)
 {
     size_t total = 0;
@@ -269,7 +270,7 @@ static int64_t read_int(const struct frame *f, size_t slot, const struct type *t
     int64_t i = 0;
     int bytes = type_elem_bytes(t);
     memcpy(&i, p, (size_t)bytes);
-    int shift = 64 - 8 * bytes; /* little-endian, as every machine with a GPU */
+    int shift = 64 - 8 * bytes; /* little-endian, as on every machine with a GPU */
     return (int64_t)((uint64_t)i << shift) >> shift;
 }
 
@@ -297,7 +298,7 @@ void step_for(struct frame *f, const struct step *s)
         memcpy(f->mem + s->out[i], f->mem + body->args[i + 1], body->arg_bytes[i + 1]);
 }
 
-/* What the loop carries, in short. */
+/* A hash of the loop's carried values. */
 static uint64_t carried_hash(const struct frame *f, const struct code *test)
 {
     uint64_t h = 0;
@@ -306,13 +307,14 @@ static uint64_t carried_hash(const struct frame *f, const struct code *test)
     return h;
 }
 
-/* A loop that may wait for another program has turned often: others are let on. Returns when to ask next. */
-static int64_t let_others_on(struct frame *f, const struct step *s, int64_t turns, uint64_t *before)
+/* A loop that may wait for another program has iterated often: yields to others. Returns the iteration at
+ * which to yield next. */
+static int64_t yield_to_others(struct frame *f, const struct step *s, int64_t iterations, uint64_t *before)
 {
     uint64_t now = carried_hash(f, s->body[0]);
     bool alone = interpreter_wait(f, s, now != *before);
     *before = now;
-    return turns + (alone ? SPINS_AT_ONCE : SPINS_AGAIN);
+    return iterations + (alone ? SPINS_AT_ONCE : SPINS_AGAIN);
 }
 
 void step_while(struct frame *f, const struct step *s)
@@ -321,7 +323,7 @@ void step_while(struct frame *f, const struct step *s)
     uint64_t before = 0;
     int64_t next = SPINS_AT_ONCE;
     copy_operands(f, s, 0, test->args, s->nin);
-    for (int64_t turns = 1;; turns++) {
+    for (int64_t iterations = 1;; iterations++) {
         interpreter_block(f, test);
         const struct step *c = terminator(test);
         bool on = f->mem[c->in[0]] != 0;
@@ -330,8 +332,8 @@ void step_while(struct frame *f, const struct step *s)
             return;
         interpreter_block(f, body);
         copy_operands(f, terminator(body), 0, test->args, s->nin);
-        if (s->waits && turns == next)
-            next = let_others_on(f, s, turns, &before);
+        if (s->waits && iterations == next)
+            next = yield_to_others(f, s, iterations, &before);
         if (interpreter_is_over(f))
             longjmp(*f->fail, 1);
     }

@@ -1,10 +1,10 @@
-/* memory.c: loads, stores and atomics. Every address is checked before it is used.
+/* memory.c: how loads, stores and atomics execute. Every address is checked before it is used.
  *
- *     x_ptr + offsets  ─► made from parameter x_ptr (found when decoding)  ─► must lie inside the tensor that x_ptr points into,
- *                                                                            also where some other tensor lies there
+ *     x_ptr + offsets  ─► computed from parameter x_ptr (found when decoding)  ─► must be inside x_ptr's tensor,
+ *                                                                                 even if another tensor is there
  *
- * A pointer that may have been made from several parameters, or from a loaded number, must
- * lie inside any tensor. */
+ * A pointer that may be computed from several parameters, or from a loaded number, must be inside any
+ * tensor. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -28,7 +28,8 @@ static int yielded(struct map *seen, const struct block *b, int i)
     return end && i < end->nopnds ? origin(seen, op_opnd(end, i)) : ORIGIN_none;
 }
 
-/* An argument of a loop's region: what it starts with, and what the last turn leaves. */
+/* An argument of a loop's region: the origin of its initial value, and of the value at the end of an
+ * iteration. */
 static int argument_origin(struct map *seen, const struct value *v)
 {
     const struct op *o = v->block->parent;
@@ -82,7 +83,7 @@ int interpreter_origin(struct arena *a, const struct value *pointer)
 
 /* -- bounds -- */
 
-/* The tensor that `at` must lie in. */
+/* The buffer in which `at` must be. */
 static const struct cpu_buffer *home(struct frame *f, const struct step *s, uint64_t at, uint64_t bytes)
 {
     const struct cpu_buffer *b = s->origin >= 0 ? f->homes[s->origin] : NULL;
@@ -121,7 +122,7 @@ static int64_t index_in(uint64_t base, uint64_t at, uint64_t bytes)
     return d >= 0 ? d / n : -((-d + n - 1) / n);
 }
 
-/* The parameter whose tensor b is, as s came to it; -1: none. */
+/* The parameter whose tensor is b; -1: none. */
 static int parameter_of(const struct frame *f, const struct step *s, const struct cpu_buffer *b)
 {
     const struct func *func = f->launch->func;
@@ -133,8 +134,8 @@ static int parameter_of(const struct frame *f, const struct step *s, const struc
     return -1;
 }
 
-/* The index of a tensor's element `flat` elements after its first, by its strides from the widest down.
- * False: between two of its elements. */
+/* The index of the element `flat` elements after the tensor's first, by its strides from the widest down.
+ * Returns false between two of its elements. */
 static bool unravel(const struct launch_tensor *t, int64_t flat, int64_t *index)
 {
     bool done[8] = {false};
@@ -189,7 +190,7 @@ void interpreter_place(const struct frame *f, const struct step *s, const struct
              view);
 }
 
-/* Tells the first element that is outside, and how many are. */
+/* Reports the first element that is outside, and how many are. */
 static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const struct interp_access *a)
 {
     int64_t first = -1, outside = 0, on = 0;
@@ -226,7 +227,7 @@ static _Noreturn void out_of_bounds(struct frame *f, const struct step *s, const
     interpreter_fail(f, s, ERR_out_of_bounds, "%s is %s%s%s%s", element, place, other, value, count);
 }
 
-/* Length of the run of elements from i on that are all on and lie side by side. */
+/* The length of the run of contiguous, unmasked elements from i on. */
 static int64_t run_length(const struct interp_access *a, int64_t i)
 {
     int64_t k = i + 1;
@@ -235,7 +236,7 @@ static int64_t run_length(const struct interp_access *a, int64_t i)
     return k - i;
 }
 
-/* Elements i .. i + run - 1, which lie side by side, are where they may be. */
+/* Checks that elements i .. i + run - 1, which are contiguous, are inside their buffer. */
 static void check(struct frame *f, const struct step *s, struct interp_access *a, int64_t i, int64_t run)
 {
     a->home = home(f, s, a->p[i], a->bytes);
@@ -323,7 +324,7 @@ void step_store(struct frame *f, const struct step *s)
     }
 }
 
-/* What an atomic stores, given the old value. */
+/* The value that an atomic stores, given the old value. */
 static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
 {
     enum opcode code[RMW_count] = {
@@ -337,7 +338,7 @@ static uint64_t combine(enum rmw rmw, enum dtype t, uint64_t old, uint64_t x)
     return result;
 }
 
-/* Reads, computes and writes until nobody came between; returns the old value. cmp NULL: always writes. */
+/* A compare-and-swap loop; returns the old value. cmp NULL: always writes. */
 static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, const uint64_t *cmp,
                          uint64_t x, bool *changed)
 {
@@ -366,7 +367,7 @@ static uint64_t exchange(char *p, int bytes, const struct op *o, enum dtype t, c
     }
 }
 
-/* Before and after an atomic's accesses, as far as programs are ordered by it. */
+/* Synchronizes before and after an atomic's accesses, as its memory order says. */
 static bool orders(const struct frame *f, const struct step *s, enum sem but)
 {
     enum sem sem = (enum sem)op_int(s->op, ATTR_sem);

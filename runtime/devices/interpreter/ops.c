@@ -1,6 +1,6 @@
-/* ops.c: what each op does to the slots of a frame; control flow is in interpreter.c, the
- * arithmetic of elements in ir/scalar.c. One step function per op, in the order of ops.h's families; the
- * table at the end names them all. */
+/* ops.c: how each op executes on the slots of a frame; interpreter.c has control flow, ir/scalar.c the
+ * arithmetic of elements. There is one step function for each op, in the order of ops.h's families; the table
+ * at the end lists them. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -45,7 +45,7 @@ static void step_num_programs(struct frame *f, const struct step *s)
     memcpy(step_out(f, s), &n, sizeof n);
 }
 
-/* As if there were one. */
+/* As if there were one SM. */
 static void step_sm_id(struct frame *f, const struct step *s)
 {
     memset(step_out(f, s), 0, sizeof(int32_t));
@@ -77,7 +77,7 @@ static void step_elementwise(struct frame *f, const struct step *s)
 {
     const struct op *o = s->op;
     const void *x[3] = {step_in(f, s, 0), step_in(f, s, 1), step_in(f, s, 2)};
-    /* The type that the op computes in: a select's is its choices', not its condition's. */
+    /* The type in which the op computes: for a select that of its choices, not of its condition. */
     enum dtype type = step_dtype(op_opnd(o, o->code == OP_select ? 1 : 0));
     if (!scalar_eval(&op_info[o->code], o->code, type, step_dtype(&o->results[0]), o->attrs, o->nattrs,
                      elems(f, s), step_out(f, s), x))
@@ -211,7 +211,7 @@ static void step_gather(struct frame *f, const struct step *s)
 
 /* -- reduce: the region runs on vectors of elements -- */
 
-/* Runs the region on `width` pairs; results are where its yield's operands are. */
+/* Runs the region on `width` pairs; the operands of its yield have the results. */
 static const struct step *run_region(struct frame *f, const struct code *body, int64_t width)
 {
     int64_t outer = f->width;
@@ -224,13 +224,13 @@ static const struct step *run_region(struct frame *f, const struct code *body, i
 struct pairs {
     const struct step *s;
     const struct code *body;
-    int n;       /* operands */
+    int n;       /* number of operands */
     char *x[16]; /* current values, combined in place */
     size_t bytes[16];
 };
 
-/* x[to + i] = region(x[a + i], x[b + i]) for i < width, for all operands. Forward copies: to may equal a or
- * b. */
+/* x[to + i] = region(x[a + i], x[b + i]) for i < width, for all operands. It copies forward: `to` may equal a
+ * or b. */
 static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int64_t a, int64_t b,
                          int64_t width)
 {
@@ -249,7 +249,7 @@ static void combine_runs(struct frame *f, const struct pairs *p, int64_t to, int
     }
 }
 
-/* Elements before, along and behind the axis. */
+/* Numbers of elements before, along and behind the axis. */
 static void axis_sizes(const struct step *s, int64_t *outer, int64_t *along, int64_t *inner)
 {
     const struct type *t = op_opnd(s->op, 0)->type;
@@ -280,7 +280,7 @@ static struct pairs open_pairs(struct frame *f, const struct step *s)
     return p;
 }
 
-/* As a tree of halves: x[0..h) with x[h..2h), so that each step is one run of the region. */
+/* Combines halves as a tree: x[0..h) with x[h..2h), so that each step runs the region once. */
 static void step_reduce(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -297,7 +297,7 @@ static void step_reduce(struct frame *f, const struct step *s)
     interpreter_drop(f);
 }
 
-/* One element after the other along the axis; the accumulator is the region's first argument. */
+/* Element by element along the axis; the accumulator is the region's first argument. */
 static void step_scan(struct frame *f, const struct step *s)
 {
     int64_t outer, along, inner;
@@ -354,8 +354,8 @@ static void widen(double *out, const char *in, enum dtype t, int64_t n)
                 (const void *const[]){in});
 }
 
-/* Budget for one row of a product, whose multiply-adds are cheap; false: the step after the dot will say
- * that there is none. */
+/* Spends budget for one row of a product, whose multiply-adds are cheap; false: it is exhausted, which the
+ * next step reports. */
 static bool spend_row(struct frame *f, int64_t n, int64_t k)
 {
     enum { MULTIPLY_ADDS = 8 };
@@ -476,7 +476,7 @@ static int digits(int n)
     return d;
 }
 
-/* `(i, j)`, each as wide as its dimension's largest index. */
+/* `(i, j)`, each number as wide as its dimension's largest index. */
 static void print_index(char *out, size_t room, const struct type *t, int64_t i)
 {
     size_t used = (size_t)snprintf(out, room, "(");
@@ -491,7 +491,7 @@ static void print_index(char *out, size_t room, const struct type *t, int64_t i)
         snprintf(out + used, room - used, ")");
 }
 
-/* language.md 5.15: a line per element and operand. */
+/* Prints a line for each element and operand, as device_print does on a GPU. */
 static void step_print(struct frame *f, const struct step *s)
 {
     const struct attr *a = op_attr(s->op, ATTR_text);
@@ -559,7 +559,7 @@ static void step_nothing(struct frame *f, const struct step *s)
     (void)s;
 }
 
-/* Ops of later degrees never reach the interpreter; a table entry names them all the same. */
+/* Ops of later degrees never reach the interpreter, but the table has an entry for every op. */
 static void step_unsupported(struct frame *f, const struct step *s)
 {
     interpreter_fail(f, s, ERR_no_interpreter, "%s", op_info[s->op->code].name);

@@ -1,12 +1,11 @@
-/* overflow.c: addresses whose 32-bit arithmetic did not fit.
+/* overflow.c: which accesses use an address whose 32-bit arithmetic has overflowed?
  *
- *     row = pid * 40000                    fits not, but is that an error? Only if an address that is used comes of it:
- *     x = tl.load(x_ptr + row + cols, m)   here the address is computed once more, without bounds, where m is on
+ *     row = pid * 40000                    overflows; that is an error only if an access uses the address:
+ *     x = tl.load(x_ptr + row + cols, m)   here the unmasked addresses are computed a second time, unbounded
  *
- * When decoding, the additions, multiplications and shifts in i32 that addresses are made of are marked;
- * their steps note that something wrapped (no cost worth naming), and only then accesses are looked at
- * closely. Behind a remainder, a bitwise operation, an unsigned widening or a comparison the numbers are no
- * address any more, so hashes may wrap. */
+ * Decoding marks the additions, multiplications and shifts in i32 from which addresses are computed; their
+ * steps record an overflow at almost no cost, and only then accesses are checked. Operands of a remainder, a
+ * bitwise operation, an unsigned widening or a comparison do not count as addresses, so hashes may wrap. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -52,7 +51,7 @@ static void mark(struct map *seen, const struct value *v)
     const struct op *o = v->def ? v->def : v->block->parent;
     if (!o)
         return;
-    /* A pointer that a loop or branch carries: whatever its values are made of. */
+    /* A pointer that a loop or branch carries: all values that it may have. */
     bool carries = o->nregions > 0 && type_is_ptr(v->type);
     for (int i = 0; (carries || (v->def && is_followed(o))) && i < o->nopnds; i++)
         if (!carries || type_is_ptr(op_opnd(o, i)->type))
@@ -125,7 +124,7 @@ static wide read_elem(const struct frame *f, const struct value *v, int64_t i)
     return type_elem_bits(v->type) == 1 ? x : (int64_t)((uint64_t)x << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 
-/* Which element of its operand a FREE op's element i is, by strides. */
+/* The index of the operand's element that is element i of a FREE op's result, by strides. */
 static int64_t strided_source(const struct op *o, int64_t i)
 {
     const struct type *from = op_opnd(o, 0)->type, *to = o->results[0].type;
@@ -142,7 +141,7 @@ static int64_t strided_source(const struct op *o, int64_t i)
     return at;
 }
 
-/* The operand's element that element i of v is, or is computed from. */
+/* The operand's element from which element i of v is computed. */
 static int64_t source(const struct value *v, int64_t i, int *opnd)
 {
     const struct op *o = v->def;
@@ -169,7 +168,7 @@ static wide exact_arithmetic(const struct frame *f, const struct op *o, int64_t 
     case OP_shl: r = y < 0 || y > 63 ? 0 : x * ((wide)1 << y); break;
     default: r = x * y; break;
     }
-    return type_elem_bits(o->results[0].type) < 64 ? r : (int64_t)r; /* 64 bits are taken for enough */
+    return type_elem_bits(o->results[0].type) < 64 ? r : (int64_t)r; /* 64 bits are assumed to suffice */
 }
 
 static wide exact(const struct frame *f, const struct value *v, int64_t i)
@@ -192,7 +191,7 @@ static wide exact(const struct frame *f, const struct value *v, int64_t i)
     return exact_arithmetic(f, o, i);
 }
 
-/* The first computation behind element i of v that did not fit; *at: its element. */
+/* The first computation behind element i of v that overflowed; *at is its element. */
 static const struct op *find_wrap(const struct frame *f, const struct value *v, int64_t i, int64_t *at)
 {
     const struct op *o = v->def;

@@ -1,17 +1,17 @@
-/* race.c: two programs that touch the same bytes, one of them writing, with
- * nothing that orders them.
+/* race.c: do two programs access the same bytes, one of them writing, without being ordered?
  *
  *     cell of bytes 4..7 of x_ptr:   written by program 0 at its 2nd memory op   ◄── program 1 reads it: a race
  *
- * Each piece of memory that a kernel touches (as large as its smallest element) has a cell that names who
- * wrote and who read it last, and when. Programs under this check run one at a time and in order, so its
- * reports are the same in every run; see run.c for how many do.
+ * Each granule of memory that a kernel accesses (as large as its smallest element) has a cell with the last
+ * write and the last reads. Programs under this check run one at a time and in order, so its reports are the
+ * same in every run; run.c decides how many programs are checked.
  *
- * Time is counted in atomics. A program has an epoch from one atomic to its next; what it did in an epoch
- * comes before what another does if the first has released (an atomic that is not relaxed) after that epoch
- * began, and the other acquired. Which address they met at is not asked, so some races behind unrelated
- * atomics stay unseen, but none is made up. Atomics do not race with each other, and writing the value that
- * is there already is no race with whoever wrote it. Volatile loads are taken for atomic. */
+ * Time is counted in atomics. A program's epoch lasts from one of its atomics to the next. Accesses of an
+ * epoch happen before those of another program if the first program has released (by an atomic that is not
+ * relaxed) after the epoch began, and the other has acquired. The atomics' addresses are not compared, so
+ * some races behind unrelated atomics stay undetected, but every reported race is real. Atomics do not race
+ * with each other, and writing the value that memory already has is no race with its writer. Volatile loads
+ * count as atomic. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <inttypes.h>
@@ -22,15 +22,15 @@
 enum { CELLS_AT_ONCE = 1 << 14, EPOCHS_MOST = 1 << 30, CHUNKS_MOST = 1 << 16 };
 #define ATOMIC_FLAG 0x80000000u
 
-/* Epochs of the last write, the last read, and the last read by another program than that
- * one; which ops they were. */
+/* Epochs of the last write, the last read, and the last read by another program; and the ops of these
+ * accesses. */
 struct cell {
     uint32_t write, read, other_read;
     uint16_t writer, reader;
 };
 
 struct race_shadow {
-    struct cell **chunks; /* made where touched */
+    struct cell **chunks; /* allocated when first accessed */
     size_t nchunks;
 };
 
@@ -40,13 +40,13 @@ struct epoch {
 
 struct race {
     const struct memory *mem;
-    pthread_mutex_t lock; /* one launch at a time */
-    uint32_t base, next;  /* epochs of this launch; a cell's older ones are as good as none */
+    pthread_mutex_t lock; /* only one launch at a time is watched */
+    uint32_t base, next;  /* epochs of this launch; older ones in cells count as none */
     uint32_t time;
     uint64_t granule; /* bytes of a cell */
     struct epoch *epochs;
     size_t epochs_cap;
-    uint32_t *released; /* per program: time of its latest release */
+    uint32_t *released; /* by program: time of its latest release */
     size_t programs_cap;
 };
 
@@ -99,7 +99,7 @@ void race_shadow_free(struct race_shadow *s, const struct memory *m)
     give_back(m, s, sizeof *s);
 }
 
-/* `count` elements of `size` bytes fit; the old ones stay. */
+/* Makes room for `count` elements of `size` bytes; existing ones stay. */
 static bool reserve(const struct memory *m, void **p, size_t *cap, size_t count, size_t size)
 {
     if (count <= *cap)
@@ -116,7 +116,7 @@ static bool reserve(const struct memory *m, void **p, size_t *cap, size_t count,
     return true;
 }
 
-/* The cells from number i on, as many as lie together (*n at most); NULL: this memory is not watched. */
+/* The cells from number i on, as many as are contiguous (at most *n); NULL: this memory is not watched. */
 static struct cell *cells_at(const struct race *r, struct race_shadow *s, uint64_t i, uint64_t *n)
 {
     uint64_t chunk = i / CELLS_AT_ONCE, rest = CELLS_AT_ONCE - i % CELLS_AT_ONCE;
@@ -192,7 +192,7 @@ bool race_release(struct race *r, struct frame *f)
 
 /* -- accesses -- */
 
-/* Is what was done in that epoch another program's, and unordered with what is done now? */
+/* Does the epoch belong to another program, and is it unordered with the current access? */
 static bool conflicts(const struct race *r, const struct frame *f, uint32_t epoch)
 {
     epoch &= ~ATOMIC_FLAG;
@@ -232,8 +232,8 @@ static void note_read(const struct race *r, const struct frame *f, struct cell *
     c->reader = s->place;
 }
 
-/* How many of n cells, from the first on, nobody else has touched in this launch; they become
- * f's. The common case. */
+/* How many of n cells, from the first on, no other program has accessed in this launch; they become f's. This
+ * is the common case. */
 static uint64_t take_untouched(const struct race *r, const struct frame *f, const struct step *s,
                                struct cell *c, uint64_t n, bool writes)
 {
@@ -275,7 +275,7 @@ void race_read(struct frame *f, const struct step *s, const struct interp_access
     }
 }
 
-/* The value is there already. */
+/* Does memory already have the value? */
 static bool is_same(const struct race *r, const struct interp_access *a, int64_t i, uint64_t k,
                     const char *value)
 {

@@ -1,16 +1,15 @@
-/* run.c: deals the programs of a grid out to threads, and lets programs wait for each other.
+/* run.c: how the programs of a grid are distributed to threads, and how programs can wait for each other.
  *
- *     programs 0, 1, 2, ...   one at a time, in order, watched for races, until CHECKED_WORK is done   ┐ a worker: a thread
- *     the rest                on all cores, unwatched                                                  ┘ with a frame
+ *     programs 0, 1, 2, ...   one at a time, in order, checked for races, until CHECKED_WORK is done  ┐ a worker: a thread
+ *     the others              on all cores, unchecked                                                  ┘ with a frame
  *
- * Programs that print, or ask the host part, run one after the other to the end, in the order in which
- * Triton's interpreter takes them: the last axis of the grid turns fastest. Of others the first axis does.
+ * Programs that print, or call the host, run one after the other, in the order of Triton's interpreter: the
+ * last axis of the grid varies fastest. For other kernels the first axis does.
  *
- * A worker runs while it has a turn; there is one turn during the check, later one per
- * core. A program that spins in
- * a loop on memory passes its turn on: to a new worker with the next program, else to the worker
- * that has waited longest. If nothing in memory changes while every worker spins, they wait in vain,
- * and that is reported. */
+ * A worker runs while it has a token; there is one token during the check, later one per core. A program that
+ * spins in a loop on memory passes its token on: to a new worker with the next program, else to the worker
+ * that has waited longest. If memory does not change while every worker spins, that is a deadlock, which is
+ * reported. */
 #include "runtime/devices/interpreter/interpreter.h"
 
 #include <limits.h>
@@ -24,25 +23,25 @@ enum {
     PROGRAMS_AT_ONCE = 8,
     THREADS_MOST = 1024,
     STACK_BYTES = 1 << 20,
-    HOST_STACK_BYTES = 8 << 20, /* where the evaluator may run on it */
+    HOST_STACK_BYTES = 8 << 20, /* enough for the evaluator, which may run on it */
     CHECKED_WORK = 32 << 20,    /* elements computed: about a tenth of a second */
-    /* A worker spins in vain after so much patience, of which a round takes 1 if it counts
-     * something, else many. */
+    /* A worker counts as deadlocked after so many iterations without change; an iteration counts as 1 if it
+     * changes carried values, else as many. */
     PATIENCE = 100000,
     QUIET_ROUND = 5000,
     CONFIRMATIONS = 3,
-    POLITE_ROUNDS = 32, /* with several turns: rounds to spin before giving up one's own */
+    POLITE_ROUNDS = 32, /* with several tokens: iterations to spin before passing the token on */
 };
 
 struct worker {
     struct frame frame;
-    struct worker *next;         /* all */
-    struct worker *next_waiting; /* for a turn */
-    pthread_cond_t turn;
-    bool has_turn;
+    struct worker *next;         /* list of all workers */
+    struct worker *next_waiting; /* list of workers that wait for a token */
+    pthread_cond_t token;
+    bool has_token;
     const struct step *spins_at;
     unsigned rounds;
-    long long generation; /* that the following belong to */
+    long long generation; /* of memory, for which the following fields hold */
     int patience_used;
     bool in_vain;
 };
@@ -51,16 +50,16 @@ struct interp_shared {
     const struct code *code;
     struct interp_launch *launch;
     const struct cpu_buffer **homes;
-    long long next, total; /* program to be taken next */
-    atomic_llong failed;   /* the lowest program that has failed; programs above it need not go on */
-    pthread_mutex_t lock;  /* of all below, of the report and of output */
-    int turns;             /* how many workers may run */
-    struct race *race;     /* NULL: no longer watched */
-    long long work;        /* done under the check */
+    long long next, total; /* next: the program to start next */
+    atomic_llong failed;   /* the lowest program that has failed; programs above it can stop */
+    pthread_mutex_t lock;  /* protects all fields below, the report and output */
+    int tokens;            /* how many workers may run */
+    struct race *race;     /* NULL: the check is over */
+    long long work;        /* work done during the check */
     struct worker *workers, *first_waiting, *last_waiting;
     int nworkers, nthreads;
     pthread_t threads[THREADS_MOST];
-    long long generation; /* of memory, as far as those know who spin */
+    long long generation; /* of memory, as seen by the spinning workers */
     int nin_vain, confirmations;
 };
 
@@ -128,7 +127,7 @@ bool interpreter_ask(struct frame *f)
     return f->spent == ERR_count;
 }
 
-/* No program goes on, so what this one has to say is said, whichever it is. */
+/* No program continues, so this program's error is reported, whichever it is. */
 void interpreter_stop(struct frame *f, const struct step *s)
 {
     struct interp_report *r = &f->launch->report;
@@ -172,7 +171,7 @@ void interpreter_drop(struct frame *f)
 
 static void *work(void *shared);
 
-/* A worker that has a turn from the start. */
+/* Starts a worker that has a token. */
 static bool start_worker(struct interp_shared *s)
 {
     pthread_attr_t attr;
@@ -192,38 +191,38 @@ static int core_count(const struct interp_launch *l)
     return n < 1 ? 1 : n > THREADS_MOST ? THREADS_MOST : (int)n;
 }
 
-/* The check is over: the other cores join. */
+/* Ends the check: the other cores start. */
 static void open_up(struct interp_shared *s)
 {
     s->race = NULL;
-    s->turns = s->code->in_order ? 1 : core_count(s->launch);
-    int useful = s->total - s->next < s->turns ? (int)(s->total - s->next) : s->turns;
+    s->tokens = s->code->in_order ? 1 : core_count(s->launch);
+    int useful = s->total - s->next < s->tokens ? (int)(s->total - s->next) : s->tokens;
     for (int i = 1; i < useful && start_worker(s); i++)
         continue;
 }
 
-static bool pass_turn(struct interp_shared *s)
+static bool pass_token(struct interp_shared *s)
 {
     struct worker *w = s->first_waiting;
     if (!w)
         return false;
     s->first_waiting = w->next_waiting;
-    w->has_turn = true;
-    pthread_cond_signal(&w->turn);
+    w->has_token = true;
+    pthread_cond_signal(&w->token);
     return true;
 }
 
-static void await_turn(struct interp_shared *s, struct worker *w)
+static void await_token(struct interp_shared *s, struct worker *w)
 {
-    w->has_turn = false;
+    w->has_token = false;
     w->next_waiting = NULL;
     if (s->first_waiting)
         s->last_waiting->next_waiting = w;
     else
         s->first_waiting = w;
     s->last_waiting = w;
-    while (!w->has_turn)
-        pthread_cond_wait(&w->turn, &s->lock);
+    while (!w->has_token)
+        pthread_cond_wait(&w->token, &s->lock);
 }
 
 static void memory_changed(struct interp_shared *s)
@@ -232,11 +231,11 @@ static void memory_changed(struct interp_shared *s)
     s->nin_vain = s->confirmations = 0;
 }
 
-/* The next programs for a worker; false: there are none. */
+/* Gives a worker its next programs; false: there are none. */
 static bool take(struct interp_shared *s, struct frame *f, long long *first, long long *end)
 {
     pthread_mutex_lock(&s->lock);
-    if (f->race) /* it has finished one */
+    if (f->race) /* it has finished a program */
         s->work += f->work;
     f->work = 0;
     memory_changed(s);
@@ -294,7 +293,7 @@ static void run_programs(struct frame *f, struct interp_shared *s)
 static void enter(struct interp_shared *s, struct worker *w)
 {
     pthread_mutex_lock(&s->lock);
-    pthread_cond_init(&w->turn, NULL);
+    pthread_cond_init(&w->token, NULL);
     w->next = s->workers;
     s->workers = w;
     pthread_mutex_unlock(&s->lock);
@@ -309,9 +308,9 @@ static void leave(struct interp_shared *s, struct worker *w)
     *at = w->next;
     s->nworkers--;
     memory_changed(s);
-    pass_turn(s);
+    pass_token(s);
     pthread_mutex_unlock(&s->lock);
-    pthread_cond_destroy(&w->turn);
+    pthread_cond_destroy(&w->token);
 }
 
 static void *work(void *shared)
@@ -342,7 +341,7 @@ static void *work(void *shared)
 
 /* -- waiting for each other -- */
 
-/* Every worker spins, and nothing changes: told of the lowest program. */
+/* Reports a deadlock at the lowest program: every worker spins, and memory does not change. */
 static void report_deadlock(struct interp_shared *s)
 {
     struct worker *lowest = s->workers;
@@ -361,7 +360,7 @@ static void report_deadlock(struct interp_shared *s)
         snprintf(s->launch->report.what, room, "its loop waits for what no other program will change");
 }
 
-/* Counts one more round; true: this worker and all others spin in vain. */
+/* Counts one more iteration; returns true if this worker and all others are deadlocked. */
 static bool is_in_vain(struct interp_shared *s, struct worker *w, bool counts)
 {
     if (w->frame.wrote)
@@ -392,10 +391,10 @@ bool interpreter_wait(struct frame *f, const struct step *at, bool counts)
     w->spins_at = at;
     if (is_in_vain(s, w, counts))
         report_deadlock(s);
-    bool passed = false, polite = s->turns > 1 && ++w->rounds % POLITE_ROUNDS;
+    bool passed = false, polite = s->tokens > 1 && ++w->rounds % POLITE_ROUNDS;
     if (!polite && atomic_load(&s->failed) == LLONG_MAX &&
-        ((s->next < s->total && start_worker(s)) || pass_turn(s)))
-        await_turn(s, w), passed = true;
+        ((s->next < s->total && start_worker(s)) || pass_token(s)))
+        await_token(s, w), passed = true;
     if (!s->race)
         f->race = NULL;
     bool over = atomic_load(&s->failed) != LLONG_MAX;
@@ -409,7 +408,7 @@ bool interpreter_wait(struct frame *f, const struct step *at, bool counts)
 
 /* -- a launch -- */
 
-/* Where each parameter points to. */
+/* Finds the buffer of each parameter. */
 static bool find_homes(struct interp_shared *s)
 {
     const struct interp_launch *l = s->launch;
@@ -423,7 +422,7 @@ static bool find_homes(struct interp_shared *s)
     return s->homes != NULL;
 }
 
-/* Joins what was started, also what those start meanwhile. */
+/* Joins all threads, also those that are started meanwhile. */
 static void join_all(struct interp_shared *s)
 {
     for (int i = 0;; i++) {
@@ -442,7 +441,7 @@ static void run_all(struct interp_shared *s)
     bool watched = race && s->total > 1 && race_begin(race, s->code->granule);
     pthread_mutex_lock(&s->lock);
     s->nworkers = 1;
-    s->turns = 1;
+    s->tokens = 1;
     s->race = race;
     if (!watched)
         open_up(s);
