@@ -18,29 +18,29 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
 /*    option         short word            argument    where          meaning */
 #define OPTIONS(X) \
     X(device,        0,    "device",        "NAME",    RUN | BENCH,          "cuda, cuda:1, interpreter, emulator, or best (the default): cuda if there is a GPU") \
-    X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN | BENCH,   "leave each kernel's PTX there") \
-    X(keep_ir,       0,    "keep-ir",       "DIR",     RUN | BENCH,   "leave each kernel's IR there, as traced: `neso compile` takes it, for any target") \
+    X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN | BENCH,   "write each kernel's PTX there") \
+    X(keep_ir,       0,    "keep-ir",       "DIR",     RUN | BENCH,   "write each kernel's traced IR there: `neso compile` compiles it for any target") \
     X(output_folder, 'o',  "output",        "DIR",     RUN,           "tables and plots go below this folder, rather than below the working folder") \
     X(time_limit,    0,    "time-limit",    "SECONDS", RUN,           "end the program after that time: 10, 0.5; exit status 1") \
-    X(memory_limit,  0,    "memory-limit",  "SIZE",    RUN,           "end it when it has taken so much memory, tensors and all: 500K, 64M, 2G; exit status 1") \
+    X(memory_limit,  0,    "memory-limit",  "SIZE",    RUN,           "end it when it has allocated so much memory, tensors included: 500K, 64M, 2G; exit status 1") \
     X(break,         0,    "break",         "PLACE",   RUN,           "stop a kernel at FILE:LINE, in the first program there or in FILE:LINE@3, @1,2,0") \
-    X(races,         0,    "races",         "HOW LONG",RUN,           "watch the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
-    X(counts,        0,    "counts",        "[=FILE]", RUN | BENCH,          "on the emulator: say what launches cost; as JSON in FILE too (see `neso help counts`)") \
+    X(races,         0,    "races",         "HOW LONG",RUN,           "check the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
+    X(counts,        0,    "counts",        "[=FILE]", RUN | BENCH,          "on the emulator: print what launches cost; also as JSON in FILE (see `neso help counts`)") \
     X(sample,        0,    "sample",        "N",       RUN | BENCH,          "with --counts: run N program instances of each launch only; results are incomplete") \
-    X(baseline,      0,    "baseline",      "FILE",    BENCH,         "compare with what --record kept; of a folder, the GPU's file") \
-    X(record,        0,    "record",        "FILE",    BENCH,         "keep what was measured, to compare with later") \
-    X(against,       0,    "against",       "NESO",    BENCH,         "compare with another build, measured in turns with this one") \
-    X(rounds,        0,    "rounds",        "N",       BENCH,         "how often each program runs, 3 unless told; more where that leaves doubts") \
-    X(threshold,     0,    "threshold",     "PCT",     BENCH,         "the least difference that counts; 2 is the default") \
-    X(allow_missing, 0,    "allow-missing", NULL,      BENCH,         "what the base has and this run did not measure is left out on purpose: no exit status 4") \
-    X(blind,         0,    "blind",         NULL,      BENCH,         "compare the times of kernels whose PTX is the same, too") \
+    X(baseline,      0,    "baseline",      "FILE",    BENCH,         "compare with a file of --record; in a folder, with the GPU's file") \
+    X(record,        0,    "record",        "FILE",    BENCH,         "write the measurements, for later comparisons") \
+    X(against,       0,    "against",       "NESO",    BENCH,         "compare with another build, measured alternately with this one") \
+    X(rounds,        0,    "rounds",        "N",       BENCH,         "how often each program runs, 3 by default; more often if verdicts are undecided") \
+    X(threshold,     0,    "threshold",     "PCT",     BENCH,         "the least difference in percent that counts; 2 is the default") \
+    X(allow_missing, 0,    "allow-missing", NULL,      BENCH,         "accept that this run does not measure everything in the base: no exit status 4") \
+    X(blind,         0,    "blind",         NULL,      BENCH,         "also compare the times of kernels with equal PTX") \
     X(json_out,      0,    "json",          "OUT",     BENCH,         "everything, as JSON") \
     X(google,        0,    "google-json",   "OUT",     BENCH,         "the times, as Google Benchmark writes them") \
     X(junit,         0,    "junit",         "OUT",     BENCH,         "a test case for each verdict, as JUnit's XML") \
     X(markdown,      0,    "markdown",      "OUT",     BENCH,         "a table for a pull request") \
     X(svg,           0,    "svg",           "OUT",     BENCH,         "the changes with their intervals, as a figure") \
-    X(annotate,      0,    "annotate",      NULL,      BENCH,         "warnings that GitHub shows beside the source; the default where GITHUB_ACTIONS=true") \
-    X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS | INSPECT | DIFF, "one entry a parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
+    X(annotate,      0,    "annotate",      NULL,      BENCH,         "warnings that GitHub shows beside the source; the default if GITHUB_ACTIONS=true") \
+    X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS | INSPECT | DIFF, "one entry for each parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
     X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS | INSPECT | DIFF, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
     X(num_stages,    0,    "num-stages",    "N",       COMPILE | VARIANTS | INSPECT | DIFF, "depth of software pipelines; 3 is the default") \
     X(maxnreg,       0,    "maxnreg",       "N",       COMPILE | VARIANTS | INSPECT | DIFF, "registers a thread may have") \
@@ -48,27 +48,27 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF, "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
     X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, cubin, sass or c") \
     X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF, "write there rather than to standard output") \
-    X(time,          0,    "time",          NULL,      COMPILE,       "say what each stage and pass took") \
-    X(html,          0,    "html",          "FILE",    INSPECT,       "write a page that shows everything, and needs nothing but itself") \
-    X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "all of it as JSON; runtime/command/inspect.schema.json describes it") \
-    X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "and of the second build, where it is another's") \
-    X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "likewise") \
-    X(to_num_stages, 0,    "to-num-stages", "N",       DIFF,          "likewise") \
-    X(to_maxnreg,    0,    "to-maxnreg",    "N",       DIFF,          "likewise") \
-    X(to_target,     0,    "to-target",     "NAME",    DIFF,          "likewise") \
-    X(to_param,      0,    "to-param",      "NAME=VALUE,...", DIFF,   "likewise") \
+    X(time,          0,    "time",          NULL,      COMPILE,       "print the time of each stage and pass") \
+    X(html,          0,    "html",          "FILE",    INSPECT,       "write a page that shows everything in one file") \
+    X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "everything as JSON; runtime/command/inspect.schema.json describes it") \
+    X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "the signature of the second build, if it differs") \
+    X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "the same option for the second build") \
+    X(to_num_stages, 0,    "to-num-stages", "N",       DIFF,          "the same option for the second build") \
+    X(to_maxnreg,    0,    "to-maxnreg",    "N",       DIFF,          "the same option for the second build") \
+    X(to_target,     0,    "to-target",     "NAME",    DIFF,          "the same option for the second build") \
+    X(to_param,      0,    "to-param",      "NAME=VALUE,...", DIFF,   "the same option for the second build") \
     X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the list; see `neso help passes`") \
     X(skip,          0,    "skip",          "NAMES",   RUN | COMPILE | INSPECT, "leave these passes out: see `neso help passes`") \
     X(param,         0,    "param",         "NAME=VALUE,...", RUN | COMPILE | INSPECT | DIFF | BENCH, "other thresholds of optimisations: see `neso help params`") \
-    X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "run no further than this pass") \
+    X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "stop after this pass") \
     X(print_after,   0,    "print-after",   "NAMES",   COMPILE,       "the IR after these passes, or after all, to standard error") \
-    X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "only where a pass changed something") \
+    X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "dump only after passes that changed something") \
     X(explain,       0,    "explain",       "NAMES",   COMPILE,       "why these passes, or all, decided as they did") \
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
     X(json,          0,    "json",          NULL,      RUN | COMPILE | VARIANTS, "messages as JSON") \
-    X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE | BENCH, "compile what is in the cache too, and keep nothing") \
-    X(variants,      0,    "variants",      NULL,      COMPILE,       "--emit c: all that launches make of the signature; see `neso variants`") \
-    X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile them into the cache, and where there is a GPU assemble them") \
+    X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE | BENCH, "neither read nor write the cache") \
+    X(variants,      0,    "variants",      NULL,      COMPILE,       "--emit c: all specializations that launches can make; see `neso variants`") \
+    X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile them into the cache, and assemble them if there is a GPU") \
     X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE | DIFF | BENCH, "run: name the device; compile: comments in the PTX; diff: PTX line by line") \
     X(devices,       0,    "devices",       NULL,      DOCTOR,        "only the names of the devices that can be used, one a line")
 

@@ -30,19 +30,20 @@ static const struct command_row {
     const char *meaning;
 } command_rows[] = {
     {RUN, "run", "PROGRAM.py [ARG...]", 1, -1, run_command,
-     "run a whole program: host part, and kernels on a device"},
+     "run a whole program: host code, and kernels on a device"},
     {COMPILE, "compile", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, compile_command,
-     "compile one kernel, print a stage of it"},
+     "compile one kernel, and print a stage of it"},
     {VARIANTS, "variants", "FILE.py[::KERNEL]", 1, 1, variants_command,
-     "list what launches can make of a signature: arguments of 1, multiples of 16"},
+     "list the specializations that launches can make of a signature"},
     {INSPECT, "inspect", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, inspect_command,
-     "one compiled kernel: every stage, and why it became what it is"},
+     "show one compiled kernel: every stage, and the reasons for its decisions"},
     {BENCH, "bench", "PROGRAM.py...", 1, 1000, bench_command,
-     "are the kernels as fast as they were? measure, or without a GPU count, and compare"},
+     "compare the kernels' speed with a base; without a GPU, their costs"},
     {DIFF, "diff", "BUILD [BUILD]", 1, 2, diff_command,
-     "what differs between two builds: FILE.py::KERNEL, or what inspect --json saved as FILE.json"},
-    {DOCTOR, "doctor", "", 0, 0, doctor_command, "what is here: driver, GPUs, assembler, disassembler"},
-    {HELP, "help", "[COMMAND | TOPIC]", 0, 1, help_command, "this, or a table"},
+     "compare two builds: FILE.py::KERNEL, or FILE.json of inspect --json"},
+    {DOCTOR, "doctor", "", 0, 0, doctor_command,
+     "show what this machine has: driver, GPUs, assembler, disassembler"},
+    {HELP, "help", "[COMMAND | TOPIC]", 0, 1, help_command, "print this help, or a table"},
 };
 enum { COMMANDS = sizeof command_rows / sizeof *command_rows };
 

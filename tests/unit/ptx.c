@@ -329,7 +329,7 @@ static const struct sown matmul_faults[] = {
     {153, ".multicast::cluster", "",                153, ERR_emulator_ptx, "unknown instruction"},
     {248, "%phase", "1",                            257, ERR_emulator_race, ""},                        /* a consumer's parity */
     {248, "%phase", "2",                            248, ERR_emulator_ptx, "operand 3 is 2"},
-    {252, NULL, NULL,                               257, ERR_emulator_race, "no wgmma.fence"},
+    {252, NULL, NULL,                               257, ERR_emulator_race, "without a wgmma.fence"},
     {273, NULL, NULL,                               150, ERR_emulator_race, "wgmma"},                   /* commit of k-step 0 */
     {351, NULL, NULL,                               150, ERR_emulator_race, "wgmma"},                   /* wait before a stage is freed */
     {352, NULL, NULL,                               146, ERR_emulator_barrier, "arrivals"},             /* arrival that frees it */
@@ -355,21 +355,21 @@ static const struct sown matmul_faults[] = {
 
 static const struct map_fault map_faults[] = {
     {2, FAULT_row,     4,                           474, ERR_misaligned, "writes on to the next"},
-    {0, FAULT_extent,  (UINT64_C(1) << 31) + 1,     150, ERR_out_of_bounds, "none that the driver would make"},
+    {0, FAULT_extent,  (UINT64_C(1) << 31) + 1,     150, ERR_out_of_bounds, "the driver could not have made the tensor map"},
     {0, FAULT_base,    128,                         150, ERR_out_of_bounds, "which no tensor has"},
-    {0, FAULT_pitch,   8,                           150, ERR_out_of_bounds, "none that the driver would make"},
-    {0, FAULT_base,    8,                           150, ERR_out_of_bounds, "none that the driver would make"},
+    {0, FAULT_pitch,   8,                           150, ERR_out_of_bounds, "the driver could not have made the tensor map"},
+    {0, FAULT_base,    8,                           150, ERR_out_of_bounds, "the driver could not have made the tensor map"},
     {1, FAULT_box,     32,                          148, ERR_emulator_barrier, "never come"},
-    {0, FAULT_swizzle, SWIZZLE_64,                  150, ERR_out_of_bounds, "none that the driver would make"},
-    {0, FAULT_nan,     MAP_u16,                     150, ERR_out_of_bounds, "none that the driver would make"},
+    {0, FAULT_swizzle, SWIZZLE_64,                  150, ERR_out_of_bounds, "the driver could not have made the tensor map"},
+    {0, FAULT_nan,     MAP_u16,                     150, ERR_out_of_bounds, "the driver could not have made the tensor map"},
     {0, FAULT_columns, 32,                          150, ERR_emulator_swizzle, "narrower than the swizzle"},
     {0, FAULT_swizzle, SWIZZLE_none,                257, ERR_emulator_swizzle, "without a swizzle"},
     {1, FAULT_swizzle, SWIZZLE_none,                257, ERR_emulator_swizzle, "without a swizzle"},
 };
 
 static const struct sown attention_faults[] = {
-    {357,  NULL, NULL,                              364, ERR_emulator_race, "no wgmma.fence"},
-    {2857, NULL, NULL,                              2862, ERR_emulator_race, "no wgmma.fence"},         /* A in registers */
+    {357,  NULL, NULL,                              364, ERR_emulator_race, "without a wgmma.fence"},
+    {2857, NULL, NULL,                              2862, ERR_emulator_race, "without a wgmma.fence"},         /* A in registers */
     {408,  NULL, NULL,                              547, ERR_emulator_race, "wgmma writes"},
     {1099, NULL, NULL,                              1237, ERR_emulator_race, "wgmma writes"},
     {152,  "16384", "16400",                        152, ERR_emulator_barrier, "16 never come"},

@@ -147,7 +147,7 @@ static void need_all(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     uint32_t missing = ~on & ~w->exited;
     if (missing)
         emu_fail(w, in, emu_first_lane(missing), ERR_emulator_warp,
-                 "lane %d is not here, and the emulator counts groups of copies for a whole warp",
+                 "lane %d does not execute it, and the emulator counts groups of copies for a whole warp",
                  emu_first_lane(missing));
 }
 

@@ -37,11 +37,11 @@ static void come(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     struct emu_barrier *b = &c->barriers[number];
     if (b->expected && b->expected != threads)
         emu_fail(w, in, lane, ERR_emulator_barrier,
-                 "a barrier for %d threads, to which others came as one for %d", threads, b->expected);
+                 "a barrier for %d threads, at which others arrived as for %d", threads, b->expected);
     b->expected = threads;
     b->arrived += __builtin_popcount(on);
     if (b->arrived > threads)
-        emu_fail(w, in, lane, ERR_emulator_barrier, "%d threads come to a barrier for %d", b->arrived,
+        emu_fail(w, in, lane, ERR_emulator_barrier, "%d threads arrive at a barrier for %d", b->arrived,
                  threads);
     emu_publish(w, b->seen);
     emu_park(w, w->pc + 1, on, in->code == INSN_bar_arrive ? WAIT_nothing : (int)number);
@@ -71,8 +71,8 @@ static void meet(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint32_t mask = (uint32_t)emu_lane(w, &in->opnds[0], emu_first_lane(on));
     if (on & ~mask)
-        emu_fail(w, in, emu_first_lane(on & ~mask), ERR_emulator_warp,
-                 "lane %d is not named by the mask 0x%08x", emu_first_lane(on & ~mask), mask);
+        emu_fail(w, in, emu_first_lane(on & ~mask), ERR_emulator_warp, "lane %d is not in the mask 0x%08x",
+                 emu_first_lane(on & ~mask), mask);
     emu_park(w, w->pc + 1, on, WAIT_lanes);
     if (!(mask & ~w->exited & ~lanes_waiting(w, WAIT_lanes)))
         let_go(w, WAIT_lanes, NULL);
@@ -255,7 +255,7 @@ static void say_wait(struct emu_warp *w, const struct emu_group *g, char *text, 
     case WAIT_cluster: snprintf(text, bytes, "threads wait for others of their cluster"); break;
     case WAIT_mbarrier: emu_mbarrier_say(w, g, text, bytes); break;
     case WAIT_registers:
-        snprintf(text, bytes, "more registers than the %d a thread that others have given back",
+        snprintf(text, bytes, "more registers than the %d for each thread that other warps have released",
                  c->spare_registers);
         break;
     default:

@@ -27,9 +27,10 @@
     X(threads, "of a program instance")                                                                      \
     X(shared_bytes, "shared memory of a program instance")                                                   \
     X(live_registers, "most 32-bit registers of a thread live at once, in the PTX")                          \
-    X(occupancy_percent, "threads that a multiprocessor holds at once, estimated from the last three")       \
-    X(instructions, "instructions that warps came to")                                                       \
-    X(lane_instructions, "the same, for each lane that they were done for")                                  \
+    X(occupancy_percent,                                                                                     \
+      "threads that a multiprocessor can hold at once, estimated from the previous three")                   \
+    X(instructions, "instructions that warps executed")                                                      \
+    X(lane_instructions, "the same, counted for each enabled lane")                                          \
     X(integer, "instructions: integers, bits, comparisons")                                                  \
     X(floating, "floats")                                                                                    \
     X(conversions, "cvt")                                                                                    \
@@ -43,18 +44,18 @@
     X(tensor, "mma, wgmma")                                                                                  \
     X(warp, "shuffles, votes, redux")                                                                        \
     X(barriers, "arrivals at barriers of a CTA or cluster")                                                  \
-    X(waits, "for mbarriers, copies, wgmma, clusters: once each, however long")                              \
+    X(waits, "waits for mbarriers, copies, wgmma, clusters: each counts once, however long")                 \
     X(synchronization, "fences, groups, arrivals at mbarriers")                                              \
     X(control, "branches")                                                                                   \
     X(global_bytes, "bytes of global memory that lanes and copies access")                                   \
     X(global_sectors, "sectors of 32 bytes that their accesses touch")                                       \
-    X(global_sectors_least, "sectors that the same bytes would fill, in a row")                              \
+    X(global_sectors_least, "sectors that the same bytes would fill if contiguous")                          \
     X(load_sectors, "global_sectors of ld and cp.async")                                                     \
     X(store_sectors, "global_sectors of st")                                                                 \
     X(atomic_sectors, "global_sectors of atom, red")                                                         \
     X(copy_sectors, "global_sectors of bulk copies")                                                         \
     X(shared_wavefronts, "passes over the banks of shared memory")                                           \
-    X(shared_conflicts, "those that would not be, if no two lanes wanted different words of a bank")         \
+    X(shared_conflicts, "passes that bank conflicts cost")                                                   \
     X(shared_load_wavefronts, "shared_wavefronts of ld, ldmatrix")                                           \
     X(stmatrix_wavefronts, "shared_wavefronts of stmatrix")                                                  \
     X(tensor_operations, "multiplications and additions of mma and wgmma")

@@ -55,7 +55,7 @@ struct emu_mbarrier *emu_mbarrier_at(struct emu_warp *w, const struct emu_insn *
     emu_shared_need_seen(w, in, lane, *cta, at);
     if ((remote || *cta != w->cta) && !m->fenced)
         emu_fail(w, in, lane, ERR_emulator_race,
-                 "the mbarrier at byte %d was initialized with no fence.mbarrier_init behind it", at);
+                 "the mbarrier at byte %d was initialized without a following fence.mbarrier_init", at);
     return m;
 }
 
@@ -106,9 +106,9 @@ static void check_asked(struct emu_cta *c, const struct emu_mbarrier *m)
         const struct emu_ask *a = &m->asked[i];
         if (a->in && a->phase == m->phase - 1 && a->time > m->coming[c->warps[i].actor])
             emu_fail(&c->warps[i], a->in, 0, ERR_emulator_barrier,
-                     "the wait for a phase of the mbarrier at byte %d may come late: the phase behind it "
+                     "the wait for a phase of the mbarrier at byte %d may come too late: the next phase "
                      "ends without "
-                     "knowing that warp %d has asked",
+                     "knowing that warp %d has checked",
                      m->at, i);
     }
 }

@@ -289,7 +289,7 @@ bool emu_check_operands(const struct emu_insn *in, struct emu_written *w, char *
     if (in->dropped != drops)
         return complain(&c, "%s",
                         drops == DROPPED_none ? "'_', expected another"
-                                              : "not '_', which is all that is known here");
+                                              : "not '_', which is not supported here");
     while ((next = insn_word(next, &x))) {
         if (x.kind == WORD_nothing || !is_there(in, &x, in->nopnds - i))
             continue;

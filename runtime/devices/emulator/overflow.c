@@ -191,5 +191,6 @@ void emu_need_fit(struct emu_warp *w, const struct emu_insn *in, const struct em
     uint32_t bad = on & wrapped(w, o);
     if (bad && o->cls == CLASS_b64)
         emu_fail(w, in, emu_first_lane(bad), ERR_address_overflow,
-                 "the address is made of what line %d of the PTX computes in 32 bits", w->wrapping->line);
+                 "the address is computed from line %d of the PTX, which overflows 32 bits",
+                 w->wrapping->line);
 }

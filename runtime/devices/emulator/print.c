@@ -88,7 +88,7 @@ void emu_run_vprintf(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         struct printing p = {.w = w, .in = in, .lane = lane, .args = emu_lane(w, &in->opnds[2], lane)};
         uint64_t format = emu_lane(w, &in->opnds[1], lane);
         if (format >= (uint64_t)code->texts.n)
-            emu_fail(w, in, lane, ERR_out_of_bounds, "the format is no constant of the module");
+            emu_fail(w, in, lane, ERR_out_of_bounds, "the format is not a constant of the module");
         print_lane(&p, code->texts.at + format);
         if (l->write)
             l->write(l->write_ctx, p.line, p.used);

@@ -174,7 +174,7 @@ bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, st
         int fence = s->writer + nwarps * (s->by_copy ? ACTOR_fenced - ACTOR_copies : ACTOR_fenced);
         if (s->by_copy != COPY_async && s->written > w->seen[fence])
             emu_fail(w, in, lane, ERR_emulator_race,
-                     "byte %d is read, which is written at line %d with no fence.proxy.async behind it",
+                     "byte %d is read, which is written at line %d without a following fence.proxy.async",
                      at + i, s->write_line);
         add_reader(w, s, actor, time, in->line);
         undefined |= s->undefined != 0;

@@ -187,8 +187,8 @@ void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     const struct emu_opnd *a = &in->opnds[4], *b = a + words_of_a(s);
     struct matrices m;
     if (on != ALL_LANES)
-        emu_fail(w, in, emu_first_lane(~on), ERR_emulator_warp, "lane %d is not here, and all have to be",
-                 emu_first_lane(~on));
+        emu_fail(w, in, emu_first_lane(~on), ERR_emulator_warp,
+                 "lane %d does not execute it, and all lanes have to", emu_first_lane(~on));
     memset(m.bad_row, 0, sizeof m.bad_row);
     memset(m.bad_column, 0, sizeof m.bad_column);
     gather_a(w, a, s, &m);
@@ -209,8 +209,8 @@ static void find_rows(struct emu_warp *w, const struct emu_insn *in, uint32_t on
 {
     const struct emu_opnd *address = &in->opnds[in->address];
     if (on != ALL_LANES)
-        emu_fail(w, in, emu_first_lane(~on), ERR_emulator_warp, "lane %d is not here, and all have to be",
-                 emu_first_lane(~on));
+        emu_fail(w, in, emu_first_lane(~on), ERR_emulator_warp,
+                 "lane %d does not execute it, and all lanes have to", emu_first_lane(~on));
     emu_need_defined(w, in, address, class_info[address->cls].bits, ALL_LANES >> (LANES - SIDE * in->nvec),
                      "the address");
     uint64_t at[LANES] = {0};

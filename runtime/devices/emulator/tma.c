@@ -46,7 +46,7 @@ static const struct packed_map *find_map(struct emu_warp *w, const struct emu_in
                  PARAM_ALIGN);
     const struct packed_map *m = (const void *)(uintptr_t)at;
     if (m->magic != MAP_MAGIC)
-        emu_fail(w, in, lane, ERR_out_of_bounds, "what is at address 0x%" PRIx64 " is no tensor map", at);
+        emu_fail(w, in, lane, ERR_out_of_bounds, "the data at address 0x%" PRIx64 " is not a tensor map", at);
     return m;
 }
 
@@ -263,7 +263,7 @@ static struct emu_op tensor_op(struct emu_warp *w, const struct emu_insn *in, in
     struct emu_op op = {.w = w, .in = in, .lane = lane};
     const struct packed_map *m = op.bulk.map = find_map(w, in, map, lane);
     if (!is_valid(m))
-        emu_fail(w, in, lane, ERR_out_of_bounds, "the tensor map is none that the driver would make");
+        emu_fail(w, in, lane, ERR_out_of_bounds, "the driver could not have made the tensor map");
     if (m->rank != in->number)
         emu_fail(w, in, lane, ERR_out_of_bounds, "the tensor map has %d dimensions", m->rank);
     if (m->swizzle && row_bytes(m) < 16 << m->swizzle)
@@ -334,7 +334,7 @@ void emu_run_bulk_send(struct emu_warp *w, const struct emu_insn *in, uint32_t o
         int at = emu_shared_range(w, in, lane, address(w, in, 1, lane), bytes, BULK_ALIGN, &from);
         const struct emu_mbarrier *m = emu_mbarrier_at(w, in, lane, address(w, in, 3, lane), true, &c);
         if (from != w->cta)
-            emu_fail(w, in, lane, ERR_out_of_bounds, "what is sent lies in another CTA");
+            emu_fail(w, in, lane, ERR_out_of_bounds, "the source is in another CTA");
         if (emu_shared_lend(w, in, lane, from, at, bytes,
                             emu_actor(c, ACTOR_mbarrier, (int)(m - c->mbarriers)), w->cta->cluster->time))
             emu_fail(w, in, lane, ERR_emulator_undefined,
@@ -447,18 +447,18 @@ static void check_end(struct emu_cta *c)
         struct emu_warp *w = &c->warps[i];
         if (w->stored > w->seen[emu_actor(c, ACTOR_stores, i)])
             emu_fail(w, w->last_store, 0, ERR_emulator_race,
-                     "the CTA ends, and nobody has waited until its shared memory is read");
+                     "the CTA ends, and no thread has waited until its shared memory was read");
     }
     for (int i = 0; i < c->nmbarriers; i++) {
         const struct emu_event *e = &c->mbarriers[i].copy;
         if (e->time && !is_seen(c, emu_actor(c, ACTOR_mbarrier, i), e->time))
             emu_fail(e->w, e->in, 0, ERR_emulator_race,
-                     "the CTA of rank %d ends, and nobody in it has waited for this copy", c->rank);
+                     "the CTA of rank %d ends, and no thread of it has waited for this copy", c->rank);
     }
     for (int i = 0; i < c->cluster->nactors; i++)
         if (c->arrivals[i].time && !is_seen(c, i, c->arrivals[i].time))
             emu_fail(c->arrivals[i].w, c->arrivals[i].in, 0, ERR_emulator_race,
-                     "the CTA of rank %d ends, and nobody in it has waited for this arrival", c->rank);
+                     "the CTA of rank %d ends, and no thread of it has waited for this arrival", c->rank);
 }
 
 void emu_check_end(struct emu_cluster *c)

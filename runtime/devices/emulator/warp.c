@@ -180,9 +180,9 @@ static void need_members(struct emu_warp *w, const struct emu_insn *in, const st
              extra = on & ~mask;
     if (missing)
         emu_fail(w, in, emu_first_lane(missing), ERR_emulator_warp,
-                 "lane %d is named by the mask 0x%08x and is not here", emu_first_lane(missing), mask);
+                 "lane %d is in the mask 0x%08x but does not execute it", emu_first_lane(missing), mask);
     if (extra)
-        emu_fail(w, in, emu_first_lane(extra), ERR_emulator_warp, "lane %d is not named by the mask 0x%08x",
+        emu_fail(w, in, emu_first_lane(extra), ERR_emulator_warp, "lane %d is not in the mask 0x%08x",
                  emu_first_lane(extra), mask);
 }
 
@@ -207,7 +207,7 @@ void emu_run_shfl(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
         int lane = emu_first_lane(m),
             from = source_lane(in, lane, (uint32_t)emu_lane(w, b, lane), (uint32_t)emu_lane(w, c, lane));
         if (!(on >> from & 1))
-            emu_fail(w, in, lane, ERR_emulator_warp, "it reads lane %d, which is not here", from);
+            emu_fail(w, in, lane, ERR_emulator_warp, "it reads lane %d, which does not execute it", from);
         x[lane] = emu_lane(w, a, from);
         undefined[lane] = emu_undefined_opnd(w, a, from);
     }
@@ -253,7 +253,7 @@ void emu_run_vote(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     const struct emu_opnd *a = &in->opnds[1];
     uint32_t yes = 0;
     need_members(w, in, &in->opnds[2], on);
-    emu_need_defined(w, in, a, 1, on, "what is voted on");
+    emu_need_defined(w, in, a, 1, on, "the predicate of the vote");
     for (uint32_t m = on; m; m &= m - 1)
         yes |= emu_lane(w, a, emu_first_lane(m)) & 1 ? m & -m : 0;
     uint64_t r = yes;

@@ -327,11 +327,11 @@ static void use_registers(struct emu_warp *w, const struct emu_insn *in, const s
             continue;
         if (w->fresh[reg])
             emu_fail(w, in, 0, ERR_emulator_race,
-                     "register %d of %s was written, and no wgmma.fence stands between", is_d ? i : i - x->nd,
+                     "register %d of %s was written, without a wgmma.fence in between", is_d ? i : i - x->nd,
                      is_d ? "D" : "A");
         if (!is_d && (w->flying[reg] & 1))
-            emu_fail(w, in, 0, ERR_emulator_race,
-                     "register %d of A is the result of a wgmma that is under way", i - x->nd);
+            emu_fail(w, in, 0, ERR_emulator_race, "register %d of A is the result of a wgmma in flight",
+                     i - x->nd);
         w->flying[reg] = tag | is_d;
     }
 }
@@ -355,8 +355,8 @@ void emu_wgmma_watch(struct emu_warp *w, const struct emu_insn *in)
 static void need_warpgroup(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     if (on != ALL_LANES)
-        emu_fail(w, in, emu_first_lane(~on), ERR_emulator_warp, "lane %d is not here, and all have to be",
-                 emu_first_lane(~on));
+        emu_fail(w, in, emu_first_lane(~on), ERR_emulator_warp,
+                 "lane %d does not execute it, and all lanes have to", emu_first_lane(~on));
     if (w->index / WARPGROUP * WARPGROUP + WARPGROUP > w->cta->nwarps)
         emu_fail(w, in, 0, ERR_emulator_warp, "a warpgroup has %d warps", WARPGROUP);
 }
