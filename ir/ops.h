@@ -188,8 +188,8 @@ OP(shared_store, "buf x",   "",  0, A(vec),    layout, WRITES,         shared_st
 OP(shared_load,  "buf",     "r", 0, A(vec)|A(at), layout, READS,       shared_load,  "a whole tile, or a part, from a buffer (given type)")
 OP(shared_gather,"buf i",   "r", 0, A(axis),   layout, READS,          shared_gather,"the buffer's elements at index i along axis; it is laid out in order (given type)")
 OP(shared_count, "buf x mask?", "", 0, 0,      layout, WRITES,         shared_count, "adds 1 to element x of the buffer, where x is in range and mask is not 0")
-OP(shared_slot,  "buf i",   "r", 0, A(order),  layout, PURE|FREE,      shared_slot,  "stage i of a buffer with several, as a buffer of one; its dimension d is the buffer's order[d]")
-OP(hold,         "x",       "r", 0, 0,         layout, PURE,           same,         "x, opaque to the assembler: ptxas does not know that the result equals x")
+OP(shared_stage,  "buf i",   "r", 0, A(order),  layout, PURE|FREE,      shared_stage,  "stage i of a buffer with several, as a buffer of one; its dimension d is the buffer's order[d]")
+OP(opaque,       "x",       "r", 0, 0,         layout, PURE,           same,         "x, opaque to the assembler: ptxas does not know that the result equals x")
 OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "the tile in shared memory (given type), for units that read it there; in buf if given")
 
 /* -- async: units that work asynchronously to the threads. `buf`, `bar`: a buffer of one stage. Barriers

@@ -782,7 +782,7 @@ const char *rule_shared_load(struct module *m, const struct op *o, const struct 
 }
 
 /* A view of one stage; NULL: `order` (may be NULL) is no permutation of the buffer's dimensions. */
-static const struct type *type_shared_slot(struct module *m, const struct type *buf, const struct attr *order)
+static const struct type *type_shared_stage(struct module *m, const struct type *buf, const struct attr *order)
 {
     int shape[RANK_MAX];
     unsigned seen = 0;
@@ -801,12 +801,12 @@ static const struct type *type_shared_slot(struct module *m, const struct type *
     return type_shared(m, type_elem(buf), buf->rank, shape, layout_intern(m, &l), 1);
 }
 
-const char *rule_shared_slot(struct module *m, const struct op *o, const struct type **types)
+const char *rule_shared_stage(struct module *m, const struct op *o, const struct type **types)
 {
     const struct type *buf = opnd(o, 0);
     if (buf->kind != TY_shared)
         return wrong(m, "%s is no buffer", ir(m, buf));
-    types[0] = type_shared_slot(m, buf, op_attr(o, ATTR_order));
+    types[0] = type_shared_stage(m, buf, op_attr(o, ATTR_order));
     if (!types[0])
         return wrong(m, "order permutes other dimensions than those of %s", ir(m, buf));
     return want_type(m, "the stage", opnd(o, 1), type_scalar(m, DT_i32));

@@ -138,7 +138,7 @@ static void select_convert(struct select *s, const struct op *o)
 struct place buffer_place(struct select *s, const struct value *buf)
 {
     const struct op *o = buf->def;
-    if (o && o->code == OP_shared_slot) {
+    if (o && o->code == OP_shared_stage) {
         const struct type *t = buf->type;
         struct place p = buffer_place(s, op_opnd(o, 0));
         int64_t i, stage = type_elems(t) * type_elem_bytes(t);
@@ -365,7 +365,7 @@ static void select_shared_load(struct select *s, const struct op *o)
 
 /* Adds a zero that neither ptxas nor the peephole recognizes as zero; pairs of 16-bit elements are added as
  * one register. */
-static void select_hold(struct select *s, const struct op *o)
+static void select_opaque(struct select *s, const struct op *o)
 {
     struct value *r = op_result(o);
     const struct opnd *from = tile_of(s, op_opnd(o, 0));
@@ -390,13 +390,13 @@ void select_layout(struct select *s, const struct op *o)
 {
     switch ((enum layout_op)o->code) {
     case LAYOUT_OP_convert: select_convert(s, o); break;
-    case LAYOUT_OP_hold: select_hold(s, o); break;
+    case LAYOUT_OP_opaque: select_opaque(s, o); break;
     case LAYOUT_OP_shared_store: select_shared_store(s, o); break;
     case LAYOUT_OP_shared_load: select_shared_load(s, o); break;
     case LAYOUT_OP_shared_gather: select_shared_gather(s, o); break;
     case LAYOUT_OP_shared_count: select_shared_count(s, o); break;
     case LAYOUT_OP_shared_alloc:
-    case LAYOUT_OP_shared_slot: break; /* the ops that use it look at its operands */
+    case LAYOUT_OP_shared_stage: break; /* the ops that use it look at its operands */
     case LAYOUT_OP_to_shared: diag_bug(s->diag, o->loc, "a tile has not been stored to shared memory");
     }
 }

@@ -62,7 +62,7 @@ static struct operand operand_of(struct select *s, const struct op *o, int i, in
 {
     int64_t number;
     const struct value *buf = op_opnd(o, i), *stage = NULL;
-    if (buf->def && buf->def->code == OP_shared_slot && !value_const_int(op_opnd(buf->def, 1), &number)) {
+    if (buf->def && buf->def->code == OP_shared_stage && !value_const_int(op_opnd(buf->def, 1), &number)) {
         stage = buf;
         buf = op_opnd(buf->def, 0);
     }

@@ -331,7 +331,7 @@ static void note_users(struct pairing *p, const struct value *v, enum opcode cod
     for (const struct use *u = v->uses; u; u = u->next) {
         if (u->user->code == code)
             VEC_PUSH(p->arena, &p->users, u->user);
-        if (u->user->code == OP_shared_slot)
+        if (u->user->code == OP_shared_stage)
             note_users(p, op_result(u->user), code);
     }
 }
@@ -430,7 +430,7 @@ static void wait_for_all_slots(const struct pairing *p, struct builder *b, const
     for (int i = 0; i < 2; i++)
         x[i] = body->args.at[1 + i];
     build_op(&in, OP_mbar_wait, 2,
-             (struct value *[]){build_binary(&in, OP_shared_slot, op_result(ring), x[0]), x[1]}, 0, NULL, 0);
+             (struct value *[]){build_binary(&in, OP_shared_stage, op_result(ring), x[0]), x[1]}, 0, NULL, 0);
     ring_advance(&in, stages, &x[0], &x[1]);
     build_yield(&in, 2, x);
 }

@@ -33,7 +33,7 @@ struct placement {
 
 struct op *buffer_alloc(const struct value *buf, struct value **slot)
 {
-    bool is_view = buf->def && buf->def->code == OP_shared_slot;
+    bool is_view = buf->def && buf->def->code == OP_shared_stage;
     if (slot)
         *slot = is_view ? op_opnd(buf->def, 1) : NULL;
     return is_view ? op_opnd(buf->def, 0)->def : buf->def;
@@ -109,7 +109,7 @@ static void live_until_wait(struct placement *p, struct buffer *b, const struct 
 static void extend_lifetime(struct placement *p, struct buffer *b, const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
-        if (u->user->code == OP_shared_slot) {
+        if (u->user->code == OP_shared_stage) {
             extend_lifetime(p, b, op_result(u->user));
             continue;
         }

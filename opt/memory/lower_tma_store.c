@@ -165,7 +165,7 @@ static void lower_stores(struct op *const *ops, int n)
             build_wait(&b, nslots - 1, group_rows);
         struct value *slot = buf;
         if (nslots > 1)
-            slot = build_binary(&b, OP_shared_slot, buf, build_const_i32(&b, i % nslots));
+            slot = build_binary(&b, OP_shared_stage, buf, build_const_i32(&b, i % nslots));
         lower_store(ops[i], slot, group_rows);
     }
     b = loop ? build_after(loop) : build_before(last);

@@ -31,7 +31,7 @@ static int last_place(const struct block *b, const struct value *buf, int last)
         const struct op *at = ancestor_in(b, u->user);
         int place = at ? place_of(b, at) : last;
         last = place > last ? place : last;
-        if (u->user->code == OP_shared_slot)
+        if (u->user->code == OP_shared_stage)
             last = last_place(b, op_result(u->user), last);
     }
     return last;

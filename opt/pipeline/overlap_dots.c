@@ -113,7 +113,7 @@ static bool becomes_late(const struct rotation *r, const struct op *o)
         if (is_late_value(r, op_opnd(o, i)))
             return true;
     return is_pure(o) && o != r->operand && only_late_uses(r, o) &&
-           (o->code == OP_shared_slot || !uses_carried(r, o));
+           (o->code == OP_shared_stage || !uses_carried(r, o));
 }
 
 /* One step of marking: is there more that is late? */
@@ -196,7 +196,7 @@ static bool is_packed_tile(const struct value *v)
 /* A buffer that copies fill, or that nobody writes in the loop? One that is computed would have to wait for dots. */
 static bool is_filled(const struct rotation *r, const struct value *v)
 {
-    return value_is_outside(v, r->loop) || v->def->code == OP_shared_slot;
+    return value_is_outside(v, r->loop) || v->def->code == OP_shared_stage;
 }
 
 static bool are_dots(const struct rotation *r)
@@ -341,7 +341,7 @@ static void take_over(struct rotation *r, int ncarried)
 static void give_back_by_warps(struct rotation *r, const struct value *bar)
 {
     for (const struct use *u = bar->uses; u; u = u->next) {
-        if (u->user->code == OP_shared_slot)
+        if (u->user->code == OP_shared_stage)
             give_back_by_warps(r, op_result(u->user));
         else if (u->user->code == OP_mbar_arrive)
             op_set_int(u->user, ATTR_group, 1);

@@ -170,7 +170,7 @@ static void build_piece(struct builder *b, const struct defer *d, struct value *
     const struct piece *p = &d->pieces.at[i];
     struct value *slot, *buf = op_result(buffer_alloc(op_opnd(p->stage, 1), &slot)), *x[1 + RANK_MAX];
     const struct type *t = op_result(p->stage)->type;
-    slot = build_binary(b, OP_shared_slot, buf, build_const_i32(b, i % SLOTS));
+    slot = build_binary(b, OP_shared_stage, buf, build_const_i32(b, i % SLOTS));
     x[0] = op_result(build_op(b, OP_to_shared, 2, (struct value *[]){now[i], slot}, 1, &t, 0));
     struct op *wait = build_op(b, OP_bulk_wait, 0, NULL, 0, NULL, 0);
     op_set_int(wait, ATTR_read, 1);

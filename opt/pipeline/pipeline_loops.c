@@ -478,7 +478,7 @@ static struct value *number(struct builder *b, const struct type *t, int64_t i)
 static struct value *slot_of(struct builder *b, struct value *ring, struct value *slot)
 {
     return op_result(
-        build_op(b, OP_shared_slot, 2, (struct value *[]){ring, slot}, 1,
+        build_op(b, OP_shared_stage, 2, (struct value *[]){ring, slot}, 1,
                  (const struct type *[]){type_shared(b->func->module, type_elem(ring->type), ring->type->rank,
                                                      ring->type->shape, ring->type->layout, 1)},
                  0));

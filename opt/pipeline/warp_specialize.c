@@ -336,7 +336,7 @@ static void build_init(struct builder *b, struct value *bar, int arrivals)
 
 static struct value *build_slot(struct builder *b, struct value *buf, struct value *slot)
 {
-    return build_binary(b, OP_shared_slot, buf, slot);
+    return build_binary(b, OP_shared_stage, buf, slot);
 }
 
 static void build_wait(struct builder *b, struct value *bar, const struct ring *r)
@@ -591,7 +591,7 @@ static struct value *view_slot(struct feed *w, struct batch *g, const struct tak
         layout_trans(&l, buf->layout, order);
     const struct type *type =
         type_shared(w->func->module, type_elem(buf), buf->rank, shape, layout_intern(w->func->module, &l), 1);
-    struct op *o = *at = build_op(&b, OP_shared_slot, 2, x, 1, &type, 0);
+    struct op *o = *at = build_op(&b, OP_shared_stage, 2, x, 1, &type, 0);
     if (moves)
         op_set_list(o, ATTR_order, buf->rank, order);
     VEC_PUSH(w->arena, &g->views, op_result(o));

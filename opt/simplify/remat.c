@@ -2,7 +2,7 @@
  *
  *     %x = fext %h : tile<16384xf32,#l>              %x = fext %h
  *     %s = reduce %x ...                             %s = reduce %x ...
- *     ...                                     =>     %h.1 = hold %h
+ *     ...                                     =>     %h.1 = opaque %h
  *     %y = mul %x, %r                                %x.1 = fext %h.1
  *                                                    %y = mul %x.1, %r
  *
@@ -25,7 +25,7 @@ struct again {
     struct block *block;
     struct map part;   /* op of the block to the part it is in: they end with reductions */
     struct map copies; /* value to the latest that was computed again */
-    struct map held;   /* narrow tile to the latest hold of it */
+    struct map held;   /* narrow tile to its latest opaque copy */
 };
 
 static int part_of_op(const struct again *a, const struct op *o)
@@ -80,7 +80,7 @@ static bool is_at_hand(const struct again *a, const struct value *v)
 
 static const struct value *narrow_root(const struct value *v)
 {
-    while (v->def && v->def->code == OP_hold)
+    while (v->def && v->def->code == OP_opaque)
         v = op_opnd(v->def, 0);
     return v;
 }
@@ -130,7 +130,7 @@ static struct value *hold(struct again *a, struct builder *b, struct value *narr
     if (held)
         return held;
     void **before = map_get_ptr(&a->held, root);
-    held = build_unary(b, OP_hold, before ? *before : narrow);
+    held = build_unary(b, OP_opaque, before ? *before : narrow);
     set_part(a, held->def, part);
     *map_at_ptr(&a->held, root) = held;
     return held;
