@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# tests/gpu.sh PART: what only a machine with a GPU can tell. Parts, each well under eight minutes:
+# tests/gpu.sh PART: the tests and measurements that need a GPU. Parts, each well under eight minutes:
 #
 #   tests    build; every test program on the GPU, on the interpreter, and, where marked, under Python with the original
 #            Triton, compiled and interpreted (tests/gpu/interpret.py)
-#   bench [GROUP...]   every row that the README promises, beside cuBLAS, PyTorch, Triton and PTX written by hand: announced, layouts,
+#   bench [GROUP...]   every row of the README's tables, compared with cuBLAS, PyTorch, Triton and PTX written by hand: announced, layouts,
 #            types, decode, softmax, norms, add (bench/peers/bench.py); the last part named
-#   worth    what each transformation is worth: a matmul and a softmax with it left out
-#   users    kernels as people write them (bench/programs/users.py), under neso and under Triton
-#   mma      the announcement's matmul on the way of the GPUs before Hopper (mma.sync, cp.async), for neso and for Triton
-#   random   2,000 random dots against a float64 oracle; 1,000 random kernels beside the interpreter and the emulator
-#   insns    every PTX instruction that we emit, on the GPU, in the emulator, and as the PTX ISA says
+#   worth    the gain of each transformation: a matmul and a softmax without it
+#   users    kernels in the style of users (bench/programs/users.py), under neso and under Triton
+#   mma      a matmul with the instructions of GPUs before Hopper (mma.sync, cp.async), for neso and for Triton
+#   random   2,000 random dots against a float64 oracle; 1,000 random kernels compared with the interpreter and the emulator
+#   insns    every PTX instruction that neso emits, on the GPU, in the emulator, and as the PTX ISA says
 #   interpreter   a launch in neso's interpreter and in Triton's
-#   counts   what the emulator counts beside what ncu measures: sectors, wavefronts, tensor instructions, barriers (needs ncu)
+#   counts   the emulator's counts compared with ncu's: sectors, wavefronts, tensor instructions, barriers (needs ncu)
 #   embed    the C of `--emit c` with the driver alone, and what a launch costs over the driver's
 #   gate     verdicts of neso bench: of 200 calls none is slower than itself, and 3 % more work is found in 19 of 20
 #   sass     disassembly of the kernels that the benches measure (needs nvdisasm)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/same_ptx.sh COMMIT|NESO [TARGET...]: a change that should alter no PTX, alters none. Kernels: those of all programs in tests/ and
+# tests/same_ptx.sh COMMIT|NESO [TARGET...]: checks that a change alters no PTX. Kernels: those of all programs in tests/ and
 # bench/ as they are traced (kept in build/same/ir: remove that folder after programs changed), and the IR files of tests/. Each is
 # compiled by the build of the commit (made in build/same/COMMIT) and by build/neso, for every target: the same bytes, or refused by
 # both. Differences stay in build/same/differs. The last line is `N texts equal, N differ`.

@@ -1,6 +1,7 @@
-/* Each allocation of a compilation, and of whole programs on the interpreter and the emulator, fails in turn, until one run gets through: every failure is
- * NESO_OUT_OF_MEMORY with a word on it, nothing leaks, and every byte goes back with the size that was asked
- * for. The same with a limit on memory, grown step by step. */
+/* allocations.c: each allocation of a compilation, and of whole programs on the interpreter and the emulator,
+ * fails in turn, until one run succeeds: every failure is NESO_OUT_OF_MEMORY with a message, nothing leaks,
+ * and every byte is released with the size that was allocated. Likewise with a limit on memory that grows
+ * step by step. */
 #include "neso.h"
 
 #include <stdio.h>
@@ -27,7 +28,7 @@ static void check(int good, const char *what, long at)
         fprintf(stderr, "failed: %s, at %ld\n", what, at);
 }
 
-/* An allocator that gives out `left` blocks, and knows how many bytes are out; threads of a launch ask it too. */
+/* An allocator that returns `left` blocks, and counts the bytes in use; threads of a launch call it too. */
 struct ration {
     long left, bytes_out;
 };

@@ -31,7 +31,7 @@ static void check(int good, const char *what, long at)
         fprintf(stderr, "failed: %s, at %ld\n", what, at);
 }
 
-/* The PTX and what it needs, with the cache or without; what went wrong goes to `error`. */
+/* The PTX and its resources, compiled with or without the cache; `error` gets messages. */
 static neso_status compile(int block, const neso_context_options *limits, char *ptx, char *error)
 {
     neso_context *ctx;

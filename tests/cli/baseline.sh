@@ -1,5 +1,5 @@
-# What the announcement's kernels cost in the emulator, against the baseline that is kept: a rise fails, and says in which kernel, at which line.
-# Who makes them cost less (or more, with a reason) writes it anew:
+# The costs of the announced kernels in the emulator do not exceed the baseline in git: a rise fails, with its kernel and line.
+# A change that lowers the costs (or raises them for a reason) records the baseline anew:
 #
 #     neso bench bench/programs/announced.py --counts --record FILE && grep -vE '^ (cost [^r]|cost registers)' FILE >bench/baselines/announced.txt
 set -u

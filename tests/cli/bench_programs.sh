@@ -1,5 +1,5 @@
-# What the bench measures on a GPU is right where there is none: products of every layout, type and epilogue, and those that split
-# their sums, at small sizes. What the bench recorded can be judged, and the library
+# The bench's kernels give right results without a GPU: products of every layout, type and epilogue, and those that split
+# their sums, at small sizes. Recorded measurements can be judged, and the library
 # answers Python.
 status=0
 for program in decode matmuls; do

@@ -1,5 +1,5 @@
-# Stopping a kernel on the interpreter: --break FILE:LINE[@pid], breakpoint(), the prompt's commands; how races are looked
-# for, and TRITON_INTERPRET=1 in the program.
+# Stopping a kernel on the interpreter: --break FILE:LINE[@pid], breakpoint(), the prompt's commands; the options for race
+# checks, and TRITON_INTERPRET=1 in the program.
 fail=0
 say() { echo "$*"; fail=1; }
 

@@ -1,5 +1,5 @@
-# The cache as the command has it: where it is, how it is turned off, what `strict` says; variants fill it; processes killed at
-# any point leave nothing that gives other code. What launching needs besides (tensor maps, guards) is kept too.
+# The command's cache: its folder, how it is turned off, messages of `strict`; variants fill it; processes killed at any point
+# leave no entry that gives other code. Launch plans (tensor maps, guards) are cached too.
 fail=0
 say() { echo "$*"; fail=1; }
 cat >add.py <<'PY'
@@ -39,7 +39,7 @@ while read -r signature; do
 done <list
 "$NESO" variants add.py --signature "$(printf '*fp32, *fp32, i32, 256')" --num-warps 3 2>err; [ $? = 2 ] || say "variants with bad options"
 
-# Kernels with tensor maps and guards: the second run compiles nothing, and its launches are the same, be the plan fulfilled or not.
+# Kernels with tensor maps and guards: the second run compiles nothing, and its launches are the same, whether the plan is fulfilled or not.
 for program in tensor_maps dot_warpgroups; do
     file=$NESO_ROOT/tests/programs/$program.py
     rm -r cache
@@ -51,7 +51,7 @@ for program in tensor_maps dot_warpgroups; do
 done
 rm -r cache; compile >out
 
-# A process lives for some milliseconds, and its entry for some of their tenths.
+# A process runs for some milliseconds, and writes its entry for some tenths of one.
 kills=100; [ -n "${EVERY:-}" ] && kills=2000
 for ((i = 0; i < kills; i++)); do
     rm -rf cache/*.neso

@@ -1,4 +1,4 @@
-# neso run --counts: exact numbers, the same however many threads work; --sample runs as many programs as it says.
+# neso run --counts: exact numbers, the same for any number of threads; --sample runs as many programs as it says.
 set -u
 t=$(mktemp -d)
 trap 'rm -rf "$t"' EXIT

@@ -1,12 +1,12 @@
-# torch.matmul in a benchmark is cuBLAS's where there is one: its results are the oracle's for every layout that it takes, the
-# table says who multiplied, and a refusal has its name. The driver and cuBLAS are ones without a GPU (driver/*.c).
+# torch.matmul in a benchmark uses cuBLAS if it is found: its results are right for every layout, the table names the library
+# that multiplied, and a failure names the call. Driver and cuBLAS are replaced by ones without a GPU (driver/*.c).
 fail=0
 say() { echo "$*"; fail=1; }
 build() { ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/$1.c" -o "$2"; }
 mkdir -p env/lib/python3.12/site-packages/nvidia/cublas/lib
 build cuda libcuda.so.1 && build cublas env/lib/python3.12/site-packages/nvidia/cublas/lib/libcublas.so.12 || exit 1
 export LD_LIBRARY_PATH=$PWD
-# What a library leaves behind when it is unloaded has no name in a leak report, and cannot be left out by one.
+# Memory of an unloaded library has no name in a leak report, so a suppression cannot name it.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
 cat >products.py <<'PY'

@@ -1,11 +1,11 @@
 # The PTX of a kernel is the same bytes in every locale, from every folder, for every process, and from gcc's build and clang's (`make
-# test` runs this with either, once both are made): the kernels of some test programs; with EVERY set, of all.
+# test` runs this with either, once both are made): the kernels of some test programs; with EVERY set, of all programs.
 fail=0 n=0
 say() { echo "$*"; fail=1; }
 mkdir -p a/deeper/folder
 other=$NESO_ROOT/build/clang/neso
 [ "$NESO_BUILD" = build ] || other=$NESO_ROOT/build/neso
-# A build that is older is of another source: it is not compared.
+# An older build comes from another source, so it is not compared.
 [ -x "$other" ] && ! [ "$NESO_ROOT/build/neso" -nt "$NESO_ROOT/build/clang/neso" ] || other=
 for ir in "$NESO_ROOT"/tests/codegen/sm_90a/*.ir; do
     name=$(basename "$ir")
@@ -20,7 +20,7 @@ for ir in "$NESO_ROOT"/tests/codegen/sm_90a/*.ir; do
 done
 [ $n -gt 9 ] || say "only $n kernels"
 
-# The kernels of a program: its run on the emulator, or else on the interpreter, keeps them.
+# Writes the kernels of a program, by running it on the emulator, or else on the interpreter.
 keep() { # FOLDER NESO PROGRAM
     local device=interpreter
     head -n 1 "$3" | sed 's/[(;].*//' | grep -q emulator && device=emulator

@@ -1,5 +1,5 @@
-# Every call of the CUDA driver that is refused becomes a message with its name and the driver's own words, and an exit status
-# other than 0; with a driver that does as told, a program runs to its end. The driver is one without a GPU (driver/cuda.c).
+# Every failed call of the CUDA driver becomes a message with its name and the driver's error text, and an exit status other
+# than 0; if no call fails, a program runs to its end. The driver is replaced by one without a GPU (driver/cuda.c).
 fail=0
 say() { echo "$*"; fail=1; }
 ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/cuda.c" -o libcuda.so.1 || exit 1
@@ -44,14 +44,14 @@ for call in cuMemAlloc_v2 cuMemcpyHtoDAsync_v2 cuMemcpyDtoHAsync_v2 cuStreamSync
     got=$?
     [ $got = 1 ] || [ $got = 2 ] || say "$call refused: exit $got"
 done
-# What the assembler says is placed in the source.
+# Messages of the assembler get a place in the source.
 line=$("$NESO" run --keep-ptx kept --device cuda copy.py >out && grep -n 'ld\.global' kept/copy-*.ptx | head -n 1 | cut -d: -f1)
 FAKE_FAIL=cuModuleLoadDataEx FAKE_LOG="ptxas application ptx input, line $line; error   : Unknown symbol 'q'" \
     "$NESO" run --device cuda copy.py >out 2>err && say "a refused kernel ran"
 grep -q "copy.py:8:" err || say "the assembler's complaint has no place: $(cat err)"
 grep -q "line $line of the PTX: Unknown symbol 'q'" err || say "the assembler's complaint: $(cat err)"
 
-# The cache keeps PTX; a strict run takes it from there; what `variants` puts there, a run finds.
+# The cache keeps PTX; a strict run reads it there; a run finds the entries that `variants` wrote.
 unset NESO_CACHE
 export NESO_CACHE_DIR=$PWD/cache
 entries() { find cache -name '*.neso' | wc -l; }

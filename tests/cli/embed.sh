@@ -1,5 +1,5 @@
-# --emit c: the file is C11 and C++17 without a warning, needs the driver only, and launches the best variant that the arguments
-# allow with what that one wants; the driver is one without a GPU that tells of launches (driver/cuda.c).
+# --emit c: the file is C11 and C++17 without a warning, needs only the driver, and launches the best variant that the arguments
+# allow, with its parameters; the driver is replaced by one without a GPU that prints launches (driver/cuda.c).
 fail=0
 say() { echo "$*"; fail=1; }
 ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/cuda.c" -o libcuda.so.1 || exit 1

@@ -1,5 +1,5 @@
-# What a dot leaves is stored by whole 16 bytes of neighbours, so that a warp fills the sectors that it touches: the accumulator goes
-# through shared memory, by vectors there too. (Targets with TMA store whole boxes.)
+# The result of a dot is stored by vectors of 16 bytes, so that a warp fills the sectors that it touches: the accumulator is
+# converted through shared memory, also by vectors. (Targets with TMA store whole boxes.)
 cat >k.py <<'END'
 import triton
 import triton.language as tl
@@ -28,7 +28,7 @@ check fp16 tl.float16 128 128 2
 check fp16 tl.float16 64 128 2
 check fp32 tl.float32 64 64 4
 check bf16 tl.bfloat16 128 64 2
-# So do the warps that multiply where another feeds them.
+# So do consumer warps of warp-specialized kernels.
 "$NESO" compile k.py::k --signature "*fp16:16, *fp16:16, *fp16:16, i32:16, 128, 128, 32, tl.float16" --target sm_90a --skip raise_tma_store -o k.ptx || exit 1
 found=$(grep -c 'st.global.v4.b32' k.ptx)
 [ "$found" = 16 ] && grep -q wgmma k.ptx || { echo "sm_90a: $found wide stores, not 16"; status=1; }

@@ -1,5 +1,5 @@
-# Each allocation and each call of the driver is refused in turn over five kernels, with the cache and without: what fails says so,
-# and nothing leaks (driver/failures.c; the driver is the one without a GPU). Launches allocate nothing (bench/launch.c).
+# Each allocation and each call of the driver fails in turn over five kernels, with the cache and without: every failure is
+# reported, and nothing leaks (driver/failures.c; the driver is replaced by one without a GPU). Launches allocate nothing (bench/launch.c).
 fail=0
 say() { echo "$*"; fail=1; }
 cc=${CC:-cc}

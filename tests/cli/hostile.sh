@@ -1,5 +1,5 @@
-# Inputs that mean no good: signatures, options, files that are none, garbage, lines of 10 MB, nesting, constants and loops without
-# end, IR that lies. Each ends soon, with exit status 1 or 2 and exactly the words in tests/errors/hostile.txt, never by a signal.
+# Hostile inputs: signatures, options, missing files, garbage, lines of 10 MB, nesting, constants and loops without end,
+# invalid IR. Each ends soon, with exit status 1 or 2 and exactly the words in tests/errors/hostile.txt, never by a signal.
 # NESO_ACCEPT=1 tests/run tests/cli/hostile.sh rewrites that file; --all (EVERY=1) takes 10 MB where `make test` takes 1.
 expected=$NESO_ROOT/tests/errors/hostile.txt
 mb=1; [ -n "${EVERY:-}" ] && mb=10
@@ -241,7 +241,7 @@ NESO_CACHE='' NESO_CACHE_DIR=empty.py "$NESO" compile k.py --signature "$ok" >ou
 
 [ $n -gt 99 ] || { echo "only $n cases"; fail=1; }
 [ "${NESO_ACCEPT:-}" != 1 ] || cp found "$expected"
-# Of 10 MB, what is asked first is memory: those that differ by size are compared at 1 MB only.
+# At 10 MB memory runs out first: messages that depend on the size are compared at 1 MB only.
 compared() { awk -v all="$mb" '/^== / { on = all == 1 || !/megabytes/ } on' "$1"; }
 diff -u <(compared "$expected") <(compared found) || fail=1
 exit $fail

@@ -1,4 +1,4 @@
-# The house keeps its shape: includes run one way, the library neither prints nor exits, files stay readable, exports are neso_*.
+# The architecture's rules hold: includes go one way, the library neither prints nor exits, files have a limited length, exports are neso_*.
 set -u
 cd "$NESO_ROOT" || exit 1
 status=0

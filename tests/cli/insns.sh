@@ -1,4 +1,4 @@
-# Every row of insns.h in every form that we emit: the emulator against what the PTX ISA says; tests/gpu.sh runs the same on a GPU.
+# Every row of insns.h in every form that neso emits: the emulator's results are those of the PTX ISA; tests/gpu.sh runs the same on a GPU.
 "$NESO_ROOT/$NESO_BUILD/gpu_insns" >out 2>&1
 status=$?
 tail -n 1 out

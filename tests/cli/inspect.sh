@@ -1,5 +1,5 @@
-# neso inspect: the page needs nothing but itself, its links lead to lines that are there, JSON is as inspect.schema.json says, equal
-# inputs give equal bytes in any folder, and hints name what the signature lacks.
+# neso inspect: the page needs no other file, its links lead to existing lines, JSON follows inspect.schema.json, equal inputs
+# give equal bytes in any folder, and hints name promises that the signature lacks.
 set -u
 status=0
 say() { echo "$*"; status=1; }
@@ -14,7 +14,7 @@ signature() { # KERNEL
     esac
 }
 
-# What of JSON Schema inspect.schema.json uses.
+# A validator for the part of JSON Schema that inspect.schema.json uses.
 cat >validate.py <<'PY'
 import json, sys
 kinds = {'object': dict, 'array': list, 'string': str, 'integer': int, 'number': (int, float), 'boolean': bool, 'null': type(None)}
@@ -70,7 +70,7 @@ grep -q '^   25 |  *x = load(X + idx, mask=mask)$' announcement_add.txt || { say
 grep -q '^      |   legalize_dot: %acc.2 by wgmma' announcement_matmul.txt || { say "no decision"; cat announcement_matmul.txt; }
 grep -q '"name": "assign_layouts", "kind": "ir"' announcement_add.json || say "no stage after assign"
 
-# Hints are true: what they ask for makes the decision what they say.
+# Hints are true: with the promise, the decision is the one that the hint predicts.
 "$NESO" inspect "$add" --signature "*i32:16, *i32, *i32:16, i32" >hints || say "hints: exit $?"
 grep -A1 'vectorize: 1 element at once; memory is not known to be aligned' hints | grep -q 'with Y:16, N:16: 4 elements at once$' || { say "no hint"; cat hints; }
 printf '%s\n' 'import triton, triton.language as tl' '@triton.jit' 'def add(t, z, n, N: tl.constexpr):' '    i = tl.arange(0, N)' \
@@ -83,7 +83,7 @@ grep -A1 'vectorize: 1 element at once; memory is not known' hints | grep -q 'wi
 "$NESO" inspect "$matmul" --num-warps 8 --signature "*fp16, *fp16, *fp32, i32, i32, i32, i32, i32:1, i32, i32:1, i32, i32, $blocks" >follows
 [ "$(grep -c 'raise_tma_load: a copy by a tensor map' follows)" = 2 ] || { say "the hint is wrong"; cat follows; }
 
-# What comes of other files says so.
+# Lines that come from other files name them.
 printf '%s\n' 'import triton, triton.language as tl' '@triton.jit' 'def get(X, i, n):' '    return tl.load(X + i, mask=i < n)' >helpers.py
 printf '%s\n' 'import triton, triton.language as tl' 'from helpers import get' '@triton.jit' 'def k(X, Y, n):' \
     '    "</script><script>alert(1)"' '    i = tl.program_id(0) * 512 + tl.arange(0, 512)' '    tl.store(Y + i, get(X, i, n), mask=i < n)' >k.py
@@ -93,7 +93,7 @@ grep -q '"pass": "vectorize", "file": 2, "line": 4, .*"better": "4 elements at o
 "$NESO" inspect k.py --signature "n=i32, X=*fp32, Y=*fp32:16" | grep -q '^      | helpers.py:4: vectorize: 1 element' || say "not on the terminal"
 [ "$(grep -c '</script>' k.html)" = 2 ] || say "the source ends a script"
 
-# diff: nothing between equals; of others what changed, saved or not.
+# diff: equal builds have no difference; for others it shows the changes, for saved builds too.
 given=$(signature "$add")
 "$NESO" diff announcement_add.json "$add" --signature "$given" --num-warps 4 >same || { say "a difference between equals, $?:"; cat same; }
 [ "$(cat same)" = "no difference" ] || say "$(cat same)"
@@ -112,7 +112,7 @@ printf '{"format": "neso-inspect-1", "stages": 3, "decisions": {"a": [1]}}' >odd
 "$NESO" diff odd.json announcement_add.json >out 2>err; [ $? = 1 ] || say "odd JSON: $(cat err)"
 "$NESO" diff announcement_add.json odd.json >out 2>err; [ $? = 1 ] || say "odd JSON: $(cat err)"
 
-# What ptxas and a disassembler would say, by two that say it always.
+# Replacements for ptxas and a disassembler with constant output.
 mkdir tools
 cat >tools/ptxas <<'SH'
 #!/bin/sh

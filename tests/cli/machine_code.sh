@@ -1,4 +1,4 @@
-# What tests/run asks of assembled kernels finds what vanished: the machine code of a kernel with a shuffle, a barrier and a store less.
+# The check of assembled kernels in tests/run finds missing instructions: machine code without a shuffle, a barrier or a store fails.
 command -v ptxas >/dev/null || exit 77
 counted=$NESO_ROOT/$NESO_BUILD/machine_code status=0
 cat >all.ptx <<'END'
@@ -32,7 +32,7 @@ ptxas -arch=sm_90a less.ptx -o less.cubin || exit 1
 "$counted" all.ptx less.cubin >found && { echo "nothing is said to be missing"; status=1; }
 printf '%s: %s in the PTX, %s in the machine code\n' barriers 1 0 >expected
 diff expected found || status=1
-# Shuffles and stores are judged where there is a wgmma.
+# Shuffles and stores are checked in kernels with wgmma.
 { cat all.ptx; echo '// wgmma.mma_async'; } >with.ptx
 "$counted" with.ptx less.cubin >found
 printf '%s: %s in the PTX, %s in the machine code\n' shuffles 2 1 barriers 1 0 stores 2 1 >expected

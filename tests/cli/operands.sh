@@ -1,7 +1,7 @@
-# What the emulator takes of 20,000 statements with wrong operands, an assembler takes too, where there is one.
+# Of 20,000 statements with wrong operands, an assembler accepts all that the emulator accepts (if there is an assembler).
 TAKEN=taken.ptx "$NESO_ROOT/$NESO_BUILD/tests/operands" >out 2>&1 || { tail -n 20 out; exit 1; }
 command -v ptxas >/dev/null || exit 0
-# With a line that is wrong for certain ptxas ends after reading: none of this should be made into machine code.
+# A line that is certainly wrong makes ptxas stop after parsing, so that it generates no machine code.
 sed 's/^ret;$/add.s32 %zf, %zf, %zf;\nret;/' taken.ptx >taken-and-wrong.ptx
 ptxas -arch=sm_90a taken-and-wrong.ptx -o taken.cubin >refused 2>&1
 [ "$(grep -c ' line [0-9]*; ' refused)" = 1 ] && grep -q "for instruction 'add'" refused && exit 0

@@ -1,5 +1,5 @@
 # What a kernel prints is the same in the interpreter and, by vprintf, in the emulator (there each thread that holds an element
-# prints it, so that lines come again); ptxas takes the calls.
+# prints it, so lines may repeat); ptxas accepts the calls.
 cat >k.py <<'END'
 import torch
 import triton

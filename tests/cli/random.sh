@@ -1,4 +1,4 @@
-# Random kernels: the interpreter and the emulator agree, and ptxas (where found) takes a sample; new ones each time.
+# Random kernels: the interpreter and the emulator agree, and ptxas (where found) accepts a sample; every run has new ones.
 # The seed is printed; build/random_kernels N SEED repeats a run. Fewer where sanitizers slow them down.
 set -u
 cd "$NESO_ROOT" || exit 1

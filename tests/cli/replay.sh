@@ -1,5 +1,5 @@
-# The player judges records: equal, off, refused, one whose program writes outside, one whose order atomics leave open; a
-# record without memory is made up.
+# The player judges records: equal results, wrong results, a refused kernel, a program that writes out of bounds, one whose
+# atomics have no fixed order; for a record without memory it makes up contents.
 set -u
 [ "$NESO_BUILD" = build ] || { echo "left out: a sanitizer's runtime is not in Python"; exit 0; }
 command -v python3 >/dev/null && python3 -c 'import numpy' 2>/dev/null || { echo "left out: no python3 with numpy"; exit 0; }

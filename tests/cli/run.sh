@@ -1,5 +1,5 @@
-# `neso run`: what the program prints is all there is on standard output, its failures are exit status 1, and kernels' PTX
-# can be kept.
+# `neso run`: standard output has only what the program prints, its failures give exit status 1, and kernels' PTX can be
+# written to files.
 fail=0
 say() { echo "$*"; fail=1; }
 

@@ -1,5 +1,5 @@
-# Where shared memory does not suffice, the compiler steps down by itself, on every target, and says so under --explain; what fits as asked
-# for is left alone. The kernels are those of a test program.
+# If shared memory does not suffice, the compiler reduces its use by itself, on every target, and reports that under --explain;
+# kernels that fit are compiled as requested. The kernels are those of a test program.
 fail=0
 say() { echo "$*"; fail=1; }
 file=$NESO_ROOT/tests/programs/shared_memory_stepped_down.py
@@ -24,12 +24,12 @@ grep -q 'no room for 4 stages' said || { say "rings: fewer stages, and not a wor
 compile gathered "$gathered" --num-stages 3 --num-warps 8 || say "three stages: refused"
 [ ! -s said ] || { say "three stages fit:"; cat said; }
 
-# What was written before all passes ran again is void: each pass shows once.
+# Messages from before a second run of all passes are dropped: each pass shows once.
 "$NESO" inspect "$file::added" --signature '*fp16:16, *fp16:16, *fp32:16, 256, 32' --num-warps 8 >said 2>&1 || say "inspect: refused"
 grep -q 'stepdown: .* conversions in rounds' said || say "inspect does not say what was given up"
 grep -q '  stages .* shared.2' said && say "inspect shows passes twice"
 
-# Nothing is left to give up: one error.
+# No further reduction is possible: one error.
 cat >large.py <<'END'
 import triton
 import triton.language as tl

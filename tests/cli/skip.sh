@@ -1,5 +1,5 @@
 # Leaving passes out: each one alone, and sets of them, either gives right results on the emulator or is refused with a message that
-# names the pass; code is never made of what a needed pass has not seen.
+# names the pass; no code is generated if a required pass was left out.
 fail=0
 say() { echo "$*"; fail=1; }
 cat >kernels.py <<'END'
@@ -72,7 +72,7 @@ for _ in {1..20}; do
 done
 [ $fail = 0 ] || echo "SEED=$seed"
 
-# Part of the list: of what lacks a pass no code is made; passes stay in order.
+# Part of the list: without a required pass no code is generated; passes stay in order.
 compile() { "$NESO" compile kernels.py::rows --signature '*fp32, *fp32, i32, 1024' --no-cache "$@" >out 2>&1; }
 refused() { # TEXT ARGUMENT...
     local text=$1

@@ -1,4 +1,4 @@
-# Every target gets PTX that its assembler takes without a word, and without a spill for the announcement's kernels.
+# The assembler accepts the PTX of every target without a message, and without spills for the announced kernels.
 # EVERY=1: all kernels of the benches, at widths and warps up to far more values than registers hold (those may spill).
 set -u
 cd "$NESO_ROOT" || exit 1

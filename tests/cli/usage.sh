@@ -1,7 +1,7 @@
-# Bad usage and bad input end with exit status 2 and a message that helps; help and version end with 0.
+# Bad usage and bad input end with exit status 2 and a message with a way out; help and version end with 0.
 fail=0
 
-# expect STATUS TEXT ARGUMENT...: runs neso, checks its status and that TEXT stands in what it says.
+# expect STATUS TEXT ARGUMENT...: runs neso, checks its status and that its output contains TEXT.
 expect() {
     local status=$1 text=$2 found
     shift 2

@@ -1,5 +1,5 @@
 # Triton's tutorial 03, whose columns wrap (% N): on targets without TMA both operands are copied 16 bytes at once, in stages, without
-# a spill. Where four warps cannot hold the accumulator, there are eight.
+# a spill. If the accumulator does not fit four warps' registers, there are eight.
 kernel=$NESO_ROOT/tests/programs/tutorial_matmul.py
 status=0
 emit() { # TARGET TYPE STRIDES_OF_B WARPS

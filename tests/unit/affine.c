@@ -1,4 +1,5 @@
-/* affine.c: what is understood of an access: IR in, the explanation of pass raise_tma_load out. */
+/* affine.c: which boxes does the analysis find for an access? IR in, the explanation of pass raise_tma_load
+ * out. */
 #include "tests/unit/test.h"
 
 #include "opt/passes.h"
@@ -111,7 +112,7 @@ static const struct {
      "  %p = addptr %As, %o : tile<64x32xptr<f16>>\n" LOAD,
      "%A; " ROWS ", wrapped at %M; dimension 1: stride 2, from 0"},
 
-    /* what is no box */
+    /* accesses that are not a box */
     {"  %o = add %offs, %offs : tile<64x32xi32>\n"
      "  %p = addptr %As, %o : tile<64x32xptr<f16>>\n" LOAD,
      "no dimension is contiguous"},

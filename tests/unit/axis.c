@@ -1,6 +1,6 @@
-/* axis_info.c: what the analysis claims of a value's elements holds for the elements: random index arithmetic is
- * built, run for many parameters (large, negative, so that indices wrap), and every claim is checked
- * against every element. */
+/* axis.c: the claims of the analysis axis_info are true: the test builds random index arithmetic, runs it for
+ * many parameters (large and negative ones, so that indices overflow), and checks every claim against every
+ * element. */
 #include "tests/unit/test.h"
 
 #include "opt/analysis/analysis.h"
@@ -97,7 +97,7 @@ static int64_t element(const struct op *o, int64_t x, int64_t y, int64_t z, int 
     }
 }
 
-/* The operand's row-major index for the result's. */
+/* The operand's row-major index for an index of the result. */
 static int64_t source_index(const struct op *o, int64_t i)
 {
     const struct type *t = op_result(o)->type, *x = op_opnd(o, 0)->type;
@@ -223,7 +223,7 @@ static void put(struct pool *p, struct value *v)
         p->at[p->n++] = v;
 }
 
-/* A tile of this element type, NULL if none was met in some tries. */
+/* A tile of this element type; NULL if none was found in some tries. */
 static struct value *any_of(const struct pool *p, const struct type *t)
 {
     for (int i = 0; i < 20; i++) {

@@ -1,4 +1,5 @@
-/* How tensor maps fill buffers: the canonical tiles of the hardware, and what is none. */
+/* boxes.c: which buffers can TMA copies fill? The canonical tiles of the hardware, and layouts that no tensor
+ * map describes. */
 #include "tests/unit/test.h"
 
 #include "ir/layout/layout.h"

@@ -1,7 +1,6 @@
-/* codegen.c (test): every element-wise op on every type that it takes, as a scalar and as a tile, becomes
- * PTX on every target; what a target cannot do is refused, and only what is listed here may be. Where ptxas
- * is found, it takes everything without a warning and without spills. Equal inputs give equal bytes.
- */
+/* codegen.c (test): every element-wise op on every type that it accepts, as a scalar and as a tile, becomes
+ * PTX on every target; ops that a target does not support are refused, and are listed here. Where ptxas is
+ * found, it accepts everything without warnings and spills. Equal inputs give equal bytes. */
 #include <unistd.h>
 
 #include "codegen/codegen.h"

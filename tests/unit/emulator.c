@@ -1,5 +1,6 @@
-/* emulator.c (test): faults sown into PTX are reported at their line, marked `HERE`, with their kind and
- * place in Python; the same code without the fault runs, with the right result and no report. */
+/* emulator.c (test): the emulator reports faults that were inserted into PTX at their line, marked `HERE`,
+ * with their kind and place in Python; the same code without the fault runs with the right result and no
+ * report. */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -115,7 +116,7 @@ TEST(clean_in_both_branches)
         LOAD "\t@%p1 bra L1;\n\tsub.s32 %r8, 63, %r5;\n\tbra L2;\nL1:\n\txor.b32 %r8, %r5, 63;\nL2:\n" STORE);
 }
 
-/* Lanes part in a loop, and meet again for the shuffle. */
+/* Lanes diverge in a loop, and reconverge for the shuffle. */
 TEST(clean_after_a_loop_that_lanes_leave_at_different_times)
 {
     check_reversed("\tsub.s32 %r8, 63, %r1;\n\tmov.u32 %r9, 0;\nL1:\n\tadd.s32 %r9, %r9, 1;\n\tsetp.le.s32 "
@@ -123,7 +124,7 @@ TEST(clean_after_a_loop_that_lanes_leave_at_different_times)
                    "\tshfl.sync.bfly.b32 %r10, %r8, 0, 31, -1;\n\tmov.b32 %r8, %r10;\n" STORE);
 }
 
-/* What is undefined and never observed is no fault. */
+/* An undefined value that is never observed is not an error. */
 TEST(clean_where_undefined_values_are_not_used)
 {
     check_reversed(
@@ -148,8 +149,7 @@ TEST(write_over_what_another_warp_reads)
     check_fault(LOAD PUT BAR OTHER GET "\t@!%p1 st.shared.b32 [%r4], 77; // HERE\n", ERR_emulator_race);
 }
 
-/* Eight warps read a word, and a barrier for each four of them orders it with what only the
- * others of the four do. */
+/* Eight warps read a word; a barrier for each four of them orders it only with accesses of the same four. */
 TEST(write_over_what_warps_of_another_group_read)
 {
 #define READ                                                                                                 \
@@ -259,7 +259,7 @@ TEST(instructions_that_are_none)
     check_fault("\tbra L9; // HERE\n", ERR_emulator_ptx);
 }
 
-/* A fence alone, and a wait for a group of nothing. */
+/* A fence alone, and a wait for an empty group. */
 TEST(wgmma_that_orders_nothing)
 {
     struct run r = run_threads("\twgmma.fence.sync.aligned;\n\twgmma.commit_group.sync.aligned;\n"
@@ -453,7 +453,7 @@ TEST(clean_bulk_send)
 
 #define LARGE "\tmul.lo.s32 %r9, %r1, 0x2000000;\n\tadd.s32 %r9, %r9, %r9;\n"
 
-/* Where a number comes back, where it is no signed number, where nobody uses it. */
+/* Overflowed numbers that come back into range, that are unsigned, or that are not used. */
 TEST(clean_where_numbers_fit_in_the_end)
 {
     check_reversed(LARGE

@@ -1,12 +1,13 @@
-/* emulator_deletions.c (test): kernels of today's compiler, each run once without each of its instructions
- * that order something: barriers, fences, mbarriers, copies, waits. The emulator has to report what is
- * missing, or the loss is one that `harmless` explains; a wrong result without a report, and a survivor
- * without an explanation, fail.
+/* emulator_deletions.c (test): kernels of the current compiler run once without each of their synchronizing
+ * instructions: barriers, fences, mbarriers, copies, waits. The emulator has to report the missing
+ * instruction, or `harmless` has to explain why it is not needed; a wrong result without a report, or a clean
+ * run without an explanation, fails.
  *
  *     build/tests/emulator_deletions           the test
- *     SHOW=1 build/tests/emulator_deletions    and what became of every deletion
+ *     SHOW=1 build/tests/emulator_deletions    also prints the outcome of every deletion
  *
- * The emulator's reader of PTX is wrapped by the linker (Makefile): it gets the text with one line blank. */
+ * The linker wraps the emulator's function that loads PTX (Makefile), which thus gets the text with one line
+ * blank. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/neso.h"
 #include "tests/unit/test.h"

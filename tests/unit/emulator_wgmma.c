@@ -1,7 +1,7 @@
 /* emulator_wgmma.c (test): wgmma in the emulator: every pair of types, every swizzle, both majors, A in
- * registers, against sums of integers. Where an element lies is said here by rows of a tile, not by address
- * bits: the 16-byte piece of column c in row r of a tile whose rows have W bytes stands at c ^ r (W = 128), c
- * ^ r / 2 (64), c ^ r / 4 (32). */
+ * registers, against sums of integers. The test computes the place of an element by rows of a tile, not by
+ * address bits: the 16-byte piece of column c in row r of a tile whose rows have W bytes stands at c ^ r (W =
+ * 128), c ^ r / 2 (64), c ^ r / 4 (32). */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
@@ -35,7 +35,7 @@ static int elem_bytes(enum kind k)
     return k == TF32 ? 4 : k < TF32 ? 2 : 1;
 }
 
-/* Of an integer from -3 to 3; what has no sign takes its size. */
+/* Encodes an integer from -3 to 3; unsigned types take its absolute value. */
 static uint32_t encoded(enum kind k, int x)
 {
     static const uint8_t e4m3[] = {0, 0x38, 0x40, 0x44}, e5m2[] = {0, 0x3c, 0x40, 0x42};

@@ -1,5 +1,5 @@
-/* eval.c: statements, functions, classes and exceptions of host code; where errors are said to be;
- * loading without a host. */
+/* eval.c: statements, functions, classes and exceptions of host code; the places of errors; loading without a
+ * host. */
 #include "tests/unit/program.h"
 
 TEST(errors_are_located)
@@ -127,7 +127,7 @@ TEST(endless_programs_end)
     }
 }
 
-/* A file loaded for its kernels: what only a host could do leaves unknown values, and never an error. */
+/* A file loaded for its kernels: values that only a host can compute are unknown, and never an error. */
 TEST(loading_without_a_host_keeps_definitions)
 {
     struct program p;
@@ -177,8 +177,8 @@ TEST(loading_without_a_host_keeps_definitions)
     world_free(&p.w);
 }
 
-/* What tracing `def k(X, n)` of this body, X a pointer to fp32 and n an int32, reports: "line:column message"
- * a line. The body's first line is line 13. */
+/* The messages from tracing `def k(X, n)` with this body, where X is a pointer to fp32 and n an int32: one
+ * "line:column message" a line. The body's first line is line 13. */
 static void check_kernel(const char *body, const char *expected)
 {
     struct program p;

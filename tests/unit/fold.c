@@ -1,6 +1,6 @@
-/* fold.c: folding changes no result. Random functions of all integer ops, comparisons, selects and
- * casts, on scalars and tiles with many special constants, are executed op by op as written and as
- * folded, and must store the same. */
+/* fold.c: does folding preserve results? Random functions of all integer ops, comparisons, selects and casts,
+ * on scalars and tiles with many special constants, are executed before and after folding, and must store the
+ * same. */
 #include "opt/passes.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"

@@ -1,5 +1,5 @@
-/* fragments.c: layouts of tensor cores' operands against formulas for each register and lane,
- * and a product by them. */
+/* fragments.c: layouts of tensor cores' operands, compared with formulas for each register and lane, and a
+ * product computed by them. */
 #include "ir/target/fragments.h"
 #include "tests/unit/test.h"
 

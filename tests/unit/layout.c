@@ -1,4 +1,4 @@
-/* layout.c: the layout algebra against brute force: places enumerated, tokens moved, banks counted. */
+/* layout.c: the layout algebra compared with brute force: enumerated places, moved tokens, counted banks. */
 #include "ir/layout/layout.h"
 #include "ir/params.h"
 #include "ir/support/text.h"
@@ -461,7 +461,7 @@ TEST(conversion_classes)
     CHECK(impossible * 50 < count[2]);
 }
 
-/* Without replication there is always a way. */
+/* Without replication there is always a sequence of shuffles. */
 TEST(every_permutation_within_a_warp_shuffles)
 {
     for (int round = 0; round < 3000; round++) {
@@ -589,7 +589,7 @@ TEST(shared_layouts)
     CHECK_INT(t.conflicts, 0);
 }
 
-/* Layouts that no blocked one is: through shared memory all the same, and as the banks count. */
+/* Layouts other than blocked ones: conversions through shared memory, with the predicted bank conflicts. */
 TEST(shared_layouts_of_random_pairs)
 {
     struct tally t = {0};

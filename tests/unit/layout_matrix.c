@@ -1,4 +1,4 @@
-/* matrix.c: ldmatrix played lane by lane on shared memory, for each operand of each instruction, as
+/* layout_matrix.c: simulates ldmatrix lane by lane on shared memory, for each operand of each instruction,
  * stored from rows and from columns. */
 #include "ir/target/fragments.h"
 #include "tests/unit/test.h"

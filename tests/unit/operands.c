@@ -1,9 +1,11 @@
-/* operands.c (test): the emulator takes no instruction that an assembler refuses. Each statement of
- * tests/ptx/statements.txt, some of every row of insns.h, is taken; then each of its operands is replaced by what may or
- * may not stand there: registers of every class, constants, vectors, addresses, names; left out, or one added. So are the words
- * between the dots: each left out, put in, replaced by every other word, or standing one place later; and two such changes at once.
+/* operands.c (test): the emulator accepts no instruction that an assembler refuses. It accepts each statement
+ * of tests/ptx/statements.txt, which has some of every row of insns.h. Then each operand is replaced by valid
+ * and invalid ones (registers of every class, constants, vectors, addresses, names), removed, or duplicated.
+ * The words between the dots change likewise: each is removed, added, replaced by every other word, or moved by one place;
+ * also two such changes at once.
  *
- * With TAKEN=FILE in the environment what is taken is written there as PTX, for an assembler (tests/cli/operands.sh). */
+ * With TAKEN=FILE in the environment, accepted statements are written there as PTX, for an assembler
+ * (tests/cli/operands.sh). */
 #include "runtime/devices/emulator/machine.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"

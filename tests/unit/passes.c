@@ -1,4 +1,4 @@
-/* passes.c: what the driver does around passes: order, degrees, names, dumps, explanations. */
+/* passes.c: the pass driver: order, degrees, names, dumps, explanations. */
 #include "tests/unit/test.h"
 
 #include "opt/passes.h"

@@ -1,5 +1,5 @@
-/* program.h: what tests of the evaluator need: runs a program given as text, and keeps what it prints and
- * what is wrong with it. Expected outputs of whole programs are what CPython 3.11 prints. */
+/* program.h: runs a program given as text for tests of the evaluator, and records its output and diagnostics.
+ * Expected outputs are those of CPython 3.11. */
 #ifndef NESO_TESTS_PROGRAM_H
 #define NESO_TESTS_PROGRAM_H
 

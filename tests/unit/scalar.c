@@ -1,6 +1,6 @@
-/* scalar.c: every elementwise op on special and random operands of every type, against a second statement
- * of its meaning in 128 bits: integers as __int128, floats as __float128, whose rounding to any of our
- * types is rounding once. */
+/* scalar.c: every elementwise op on special and random operands of every type, compared with a second
+ * implementation in 128 bits: integers as __int128, floats as __float128, which rounds to all narrower types
+ * correctly. */
 #include "ir/ir.h"
 #include "tests/unit/test.h"
 
@@ -263,7 +263,7 @@ TEST(signs_are_bits)
         }
 }
 
-/* Is x what min (or max) must give: by the order -inf < ... < -0 < +0 < ... < inf? */
+/* Is x the result of min (or max), by the order -inf < ... < -0 < +0 < ... < inf? */
 static bool precedes(double x, double y)
 {
     return x < y || (x == y && signbit(x) && !signbit(y));

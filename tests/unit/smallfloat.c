@@ -62,7 +62,7 @@ static uint32_t convert(const struct format *f, double x, bool rz)
     return (uint32_t)double_to_bits(f->dtype, x);
 }
 
-/* Neighbours lo <= |x| < lo + 1 (as bits) are known: which of them is it to be? */
+/* With lo <= |x| < lo + 1 (as bits): which of the two neighbours is the right result? */
 static void check_between(const struct format *f, uint32_t lo, double x)
 {
     double a = value_of(f, lo), b = lo == largest(f) ? 2 * a - value_of(f, lo - 1) : value_of(f, lo + 1);

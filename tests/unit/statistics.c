@@ -1,4 +1,4 @@
-/* statistics.c, on noise as GPUs make it: skewed, quantised, drifting, with outliers, and
+/* statistics.c (test): verdicts on noise like that of GPUs: skewed, quantised, drifting, with outliers, and
  * another level in each round. */
 #include "runtime/command/statistics.h"
 #include "tests/unit/test.h"

@@ -1,5 +1,5 @@
-/* A storage and its copy on a device that is not the host's memory: who copies when, and
- * what blank tensors cost. */
+/* tensor_mirror.c: a storage and its copy on a device with its own memory: which side copies when, and what
+ * empty tensors cost. */
 #include "runtime/host/tensor.h"
 #include "tests/unit/test.h"
 

@@ -1,4 +1,4 @@
-/* trace.c: kernels as text, traced: the IR that they become, the type that each expression has. */
+/* trace.c: which IR do kernels become when traced, and which type has each expression? */
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 
@@ -129,7 +129,7 @@ static const char typed_signature[] =
 static const struct {
     const char *expression, *expected;
 } types[] = {
-    /* the examples of the language's reference, section 3.1 */
+    /* the basic rules of common types */
     {"i8 + 1", "int8[]"},          {"i8 + 200", "number-range"},   {"u8 + (-1)", "negative-number"},
     {"i8 + u8", "uint8[]"},        {"i32 + 1.5", "fp32[]"},        {"i64 + 1.5", "fp32[]"},
     {"b + 1", "int32[]"},          {"b + True", "int1[]"},         {"b + 1.0", "fp32[]"},
@@ -186,7 +186,7 @@ static const struct {
     {"u32.to(tl.int32, bitcast=True)", "int32[]"}, {"f32.to(tl.float16, fp_downcast_rounding='rtz')", "fp16[]"},
     {"f16.to(tl.float32, fp_downcast_rounding='rtz')", "not-downcast"}, {"tl.cast(1, tl.int64)", "int64[]"},
     {"x.to(f16.dtype)", "fp16[constexpr[4]]"}, {"f32.to(p.dtype.element_ty)", "fp32[]"},
-    /* implicit conversions elsewhere (3.4) */
+    /* implicit conversions in other places */
     {"tl.where(b, f16, 0.0)", "fp16[]"}, {"tl.where(b, 1, 2)", "int32[]"}, {"tl.where(x > 0, i32, f32)", "fp32[constexpr[4]]"},
     {"tl.where(b, p, p)", "pointer<fp32>[]"}, {"tl.maximum(f16, 0.0)", "fp32[]"}, {"tl.maximum(bf16, bf16)", "fp32[]"},
     {"tl.maximum(i8, 3)", "int32[]"}, {"tl.minimum(i64, 3)", "int64[]"}, {"min(i32, 64)", "int32[]"}, {"max(2, 3)", "3"},

@@ -1,4 +1,4 @@
-/* verify.c: what the verifier takes, and what it says of what it does not take. */
+/* verify.c: which IR does the verifier accept, and what does it report for other IR? */
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 

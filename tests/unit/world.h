@@ -1,5 +1,5 @@
-/* world.h: what a unit test of the compiler needs around it: memory, a diag and an empty module.
- * `struct world w; world_init(&w); ... world_free(&w);` A fatal error or a bug ends the test program. */
+/* world.h: the environment of a compiler's unit test: memory, a diag and an empty module. `struct world w;
+ * world_init(&w); ... world_free(&w);` A fatal error or a bug ends the test program. */
 #ifndef NESO_TESTS_WORLD_H
 #define NESO_TESTS_WORLD_H
 
