@@ -1,9 +1,8 @@
 /* compile.c: how long source to PTX takes, on one core: in a loop in one process, stage by stage, and as a
- * process of its own (the command, if its path is given). The middle of many runs, in milliseconds:
+ * process of its own (the command, if its path is given). The median of many runs, in milliseconds:
  *
  *     kernel      all    read   trace     opt codegen | process
- *     add        0.31    0.05    0.06    0.12    0.08 |    1.10
- */
+ *     add        0.31    0.05    0.06    0.12    0.08 |    1.10 */
 #include "neso.h"
 
 #include <limits.h>

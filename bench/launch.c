@@ -1,7 +1,7 @@
-/* launch.c: what neso_launch adds to cuLaunchKernel: the same kernel in the same context, launched in turns
- * by either, on one thread and on several, each with a stream of its own. The middle and the best of many
- * batches, in nanoseconds a launch; a batch is short, so that the driver's queue has room for all of them,
- * and a launch does not wait for those before it:
+/* launch.c: what neso_launch adds to cuLaunchKernel: the same kernel in the same context, launched
+ * alternately by either, on one thread and on several, each with a stream of its own. The median and the best
+ * of many batches, in nanoseconds a launch; a batch is short, so that the driver's queue has room for all of
+ * them, and a launch does not wait for those before it:
  *
  *     kernel  threads    driver      neso     added    (best)
  *     plain         1    1800.0    1950.0     150.0     140.0
@@ -9,9 +9,8 @@
  * `plain` has 16 arguments; `maps` has as many, and tensor maps, which neso_launch has made for these
  * arguments before and the driver's caller has at hand; `fails` has guards, the last of which does not hold,
  * as a launch before has found, and takes another variant. Exit 1 if on one thread more than 500 ns (1,000
- * with maps) are added, or anything is allocated.
- * Needs a CUDA driver; the tests' own, which does nothing, shows the added time alone
- * (tests/cli/driver/cuda.c, by LD_LIBRARY_PATH). */
+ * with maps) are added, or anything is allocated. Needs a CUDA driver; the tests' own, which does nothing,
+ * shows the added time alone (tests/cli/driver/cuda.c, by LD_LIBRARY_PATH). */
 #include "neso.h"
 
 #include <dlfcn.h>

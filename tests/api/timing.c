@@ -1,6 +1,6 @@
-/* A caller is told what a program's timed calls took: how often they run, what they launch, and that
- * a launch which is timed where it is leaves the program as it would be. On the emulator, which
- * takes PTX as a GPU does. */
+/* timing.c: a caller gets the times of a program's timed calls: how often they run, which kernels they
+ * launch; timing a launch leaves the program's tensors as the launch alone would. It runs on the emulator,
+ * which takes PTX as a GPU does. */
 #include "neso.h"
 
 #include <stdio.h>

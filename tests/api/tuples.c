@@ -1,5 +1,5 @@
-/* Tuples and named tuples in signatures: each of their items is an entry, and the types among them are the parameters of a
- * launch, in order. What no tuple can be is refused with the place in the signature. */
+/* Tuples and named tuples in signatures: each of their items is an entry, and the types among them are the
+ * parameters of a launch, in order. Invalid tuples are refused with the place in the signature. */
 #include "neso.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* baseline.c: any bytes as a baseline of `neso bench`, written back, and judged against itself and against an empty one. No input may
- * crash, hang or leak; what is taken is written as it was read.
+/* baseline.c: any bytes as a baseline of `neso bench`, written back, and judged against itself and against an
+ * empty one. No input may crash, hang or leak; an accepted input is written as it was read.
  *
  *   make fuzz-baseline && build/fuzz/fuzz_baseline tests/fuzz/baseline -max_len=4000 -runs=1000000 */
 #include "runtime/command/bench.h"

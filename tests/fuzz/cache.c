@@ -1,6 +1,7 @@
-/* cache.c: any bytes as a payload of the cache, behind the right key and before the right digest, and as a whole file. What is not
- * well-formed must be taken for absent: where what is absent is an error, that one; else the kernel compiles to the PTX that it has
- * without a cache (asked of one input in 64: a compilation takes as long as 30 of the others). The rest must not crash, hang or leak.
+/* cache.c: any bytes as a payload of the cache, behind the right key and before the right digest, and as a
+ * whole file. A malformed entry must count as absent: a strict cache reports it; else the kernel compiles to
+ * the same PTX as without a cache (checked for one input in 64, since a compilation takes as long as 30 other
+ * inputs). No input may crash, hang or leak.
  *
  *   make fuzz-cache && build/fuzz/fuzz_cache tests/fuzz/cache -max_len=4000 -runs=1000000 */
 #include "runtime/cache.h"

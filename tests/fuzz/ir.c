@@ -1,5 +1,5 @@
-/* ir.c: any bytes as IR text. The parser must not crash; what it takes must print, parse back, and print the
- * same; and the verifier must have an answer for it.
+/* ir.c: any bytes as IR text. The parser must not crash; IR that it accepts must print, parse back, and print
+ * the same; and the verifier must accept or reject it.
  *
  *   make fuzz-ir && build/fuzz/fuzz_ir tests/ir -runs=1000000 */
 #include "tests/fuzz/mutate.h"

@@ -1,5 +1,6 @@
-/* lower.c: any bytes as IR text, compiled to PTX. The first letter of the text chooses the target. No input may crash, hang or leak.
- * What the verifier takes may still ask for something that no pass provides: such an internal error is an answer.
+/* lower.c: any bytes as IR text, compiled to PTX. The first letter of the text chooses the target. No input
+ * may crash, hang or leak. IR that the verifier accepts may still need something that no pass provides: such
+ * an internal error is allowed.
  *
  *   make fuzz-lower && build/fuzz/fuzz_lower tests/ir -max_len=4000 -runs=1000000 */
 #include "runtime/neso.h"

@@ -1,5 +1,6 @@
-/* mutate.c: the mutator of the fuzz targets that read a language (Python, IR, PTX): it changes tokens and lines, so that most of
- * what it makes gets past the parser. One time in eight it changes bytes, as libFuzzer does by itself.
+/* mutate.c: the mutator of the fuzz targets that read a language (Python, IR, PTX): it changes tokens and
+ * lines, so that the parser accepts most of its outputs. One time in eight it changes bytes, as libFuzzer
+ * does by itself.
  *
  *     x = tl.load(X + i)  ─►  x = tl.load(i + i)     a token becomes another of the text, or of fuzz_words
  *                             x = tl.load(X + 65536) a number becomes one at an edge

@@ -1,4 +1,4 @@
-/* mutate.h: what a fuzz target says of itself. */
+/* mutate.h: the declarations that a fuzz target makes for the mutator. */
 #ifndef NESO_TESTS_FUZZ_MUTATE_H
 #define NESO_TESTS_FUZZ_MUTATE_H
 

@@ -1,5 +1,5 @@
-/* parse.c: any bytes as a Python source. The parser must not crash, must say something where it
- * leaves something out, and its tree must keep what ast.h promises: places inside the text, a bounded
+/* parse.c: any bytes as a Python source. The parser must not crash, must report an error whenever it omits
+ * something, and its tree must have the properties that ast.h states: places inside the text, a bounded
  * height; then it must print.
  *
  *   make fuzz-parse && build/fuzz/fuzz_parse tests/fuzz/parse -dict=tests/fuzz/parse.dict -runs=1000000 */

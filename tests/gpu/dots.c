@@ -1,11 +1,10 @@
-/* dots.c: random dots against a float64 oracle: shapes, strides, types, blocks, warps, stages, masks,
- * transposed operands, batches, chains. Operands are small multiples of a power of two, so that every sum is
- * exact in whatever order it is made, and
- * the result is compared bit by bit; one case in four has arbitrary values, compared within the
- * bound of its arithmetic.
+/* dots.c: random dots, compared with results in float64: shapes, strides, types, blocks, warps, stages,
+ * masks, transposed operands, batches, chains. Operands are small multiples of a power of two, so that every
+ * sum is exact in whatever order it is made, and the result is compared bit by bit; one case in four has
+ * arbitrary values, compared within the bound of its arithmetic.
  *
- *     dots DEVICE COUNT [small]      cases 0 .. COUNT-1; small: those that a CPU does in a moment
- *     dots DEVICE case N [small]     one of them, in words: what a failure says to run again
+ *     dots DEVICE COUNT [small]      cases 0 .. COUNT-1; small: only those that are fast on a CPU
+ *     dots DEVICE case N [small]     one of them, described in words: failures print this command
  *
  * DEVICE may be emulator/TARGET.
  *

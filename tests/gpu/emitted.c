@@ -1,7 +1,7 @@
-/* emitted.c: does the C that `neso compile --emit c` writes launch what is right on a GPU? Linked with
- * it and the driver, nothing else. One product for grids that fit at once, one for a grid that does
- * not, rows that no tensor map can address (all variants of tests/gpu/emitted.py), an empty grid, and
- * a promise that is broken.
+/* emitted.c: does the C that `neso compile --emit c` writes launch the right kernels on a GPU? It is linked
+ * with this C and the driver only. One product for grids that fit at once, one for a grid that does not, rows
+ * that no tensor map can address (all variants of tests/gpu/emitted.py), an empty grid, and a promise that is
+ * broken.
  *
  * Operands are small integers: every sum is exact. Built and run by tests/gpu.sh (part `embed`). */
 #include "product.h"

@@ -1,16 +1,15 @@
-/* insns.c: every row of codegen/insns.h, on operands of every type and in every form that we emit: what
- * the emulator makes of it, against a statement of the result from the PTX ISA, and with `cuda` what the
- * GPU makes of it, bit for bit (approximate functions within the ISA's bound; dots on numbers whose sums
- * are exact). What is stated may be that it does not run: then the emulator has to report that, and the
- * GPU an illegal instruction.
+/* insns.c: does every row of codegen/insns.h, on operands of every type and in every form that neso emits,
+ * give the result that the PTX ISA states? The emulator, and with `cuda` the GPU, must agree bit for bit
+ * (approximate functions within the ISA's bound; dots on numbers whose sums are exact). An instruction may be
+ * stated to be invalid: then the emulator has to report it, and the GPU an illegal instruction.
  *
  *     build/gpu_insns                 emulator
  *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor or tma
- *     build/gpu_insns cuda first      what copies by a tensor map do from where, each the first of a process
+ *     build/gpu_insns cuda first      copies by a tensor map from each place, each as the first of a process
  *     build/gpu_insns ptx DIRECTORY   emulator, and the kernels as files, for an assembler
  *
- * Prints a row of a table for each row of insns.h, with the reason where there is no trial. A fault of the
- * GPU ends a process for good, so another one goes on behind it. Run by tests/gpu.sh. */
+ * It prints a row for each row of insns.h, with the reason if there is no trial. A fault of the GPU ends the
+ * process, so another one continues with the next trial. Run by tests/gpu.sh. */
 #include "tests/gpu/insns.h"
 
 #include "runtime/devices/cuda/cuda.h"

@@ -3,7 +3,7 @@
  *     trial    one kernel, its input, and what its output has to be, stated in C from the PTX ISA; it may hold many instructions
  *     check    the part of the output that one instruction makes
  *
- * A trial runs in the emulator and, where asked for, on the GPU: both have to give what is stated. Kernels
+ * A trial runs in the emulator and, on request, on the GPU: both have to give the stated results. Kernels
  * have the parameters p_in and p_out, then a tensor map p_map0, p_map1... for each that the trial has. */
 #ifndef NESO_TESTS_GPU_INSNS_H
 #define NESO_TESTS_GPU_INSNS_H

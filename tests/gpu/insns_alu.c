@@ -1,8 +1,9 @@
-/* insns_alu.c: trials of what works on one lane: integers, bits, floats, comparisons, conversions, moves.
+/* insns_alu.c: trials of instructions on single lanes: integers, bits, floats, comparisons, conversions,
+ * moves.
  *
  * A trial has many forms, one after the other: each loads its operands, computes, and stores. Operands and
- * results have slots of 8 bytes, ELEMS of each. What a form has to give is said with integers of 128 bits
- * and with insns_exact.c. */
+ * results have slots of 8 bytes, ELEMS of each. Expected results are computed with integers of 128 bits and
+ * with insns_exact.c. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -68,7 +69,7 @@ static uint64_t cut(enum ptype t, swide x)
     return (uint64_t)extended(t, (uint64_t)x) & ~UINT64_C(0) >> (64 - slot_bits(t));
 }
 
-/* Division by zero is open; GPUs give all ones. */
+/* The ISA leaves division by zero open; GPUs give all ones. */
 static swide divided(swide x, swide y, bool remainder)
 {
     return y == 0 ? -1 : remainder ? x % y : x / y;
@@ -148,7 +149,7 @@ static uint64_t rounded(struct form f, enum ptype t, struct real x)
     return is_zero ? zero : real_round(t, x, (enum mod)f.mods[0], false);
 }
 
-/* Down, a sum of two numbers that leave nothing is -0. */
+/* Rounding down, the sum of two numbers that cancel is -0. */
 static struct real sum(struct real x, struct real y, enum mod how)
 {
     struct real r = real_add(x, y);

@@ -1,6 +1,6 @@
 /* insns_exact.c: floats of every format as an integer times a power of two, so that sums, products, quotients
  * and roots are exact or known to be a little more, and are rounded once (IEEE 754; PTX ISA, "Floating Point
- * Instructions"). The oracle of insns_alu.c; it uses no arithmetic of floats at all. */
+ * Instructions"). insns_alu.c takes its expected results from here; it uses no float arithmetic at all. */
 #include "tests/gpu/insns.h"
 
 #include <math.h>

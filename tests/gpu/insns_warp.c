@@ -1,8 +1,8 @@
-/* insns_warp.c: trials of what lanes, warps and CTAs do together: shuffles, votes, reductions, barriers,
- * fences, mbarriers, clusters, and control.
+/* insns_warp.c: trials of instructions that synchronize lanes, warps and CTAs or move data between them:
+ * shuffles, votes, reductions, barriers, fences, mbarriers, clusters, and control.
  *
- * A thread's results are words: result k of thread t stands at 4 (k * threads + t) of its
- * CTA's part of the output. */
+ * A thread's results are words: result k of thread t stands at 4 (k * threads + t) of its CTA's part of the
+ * output. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>

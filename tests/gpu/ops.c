@@ -1,8 +1,6 @@
-/* ops.c: every element-wise op on every type, on the GPU against the interpreter: bit for bit, or within
- * the bound that the language states for approximate functions (language reference, accuracy table).
- * Kernels are made from the op table, so a new op is tested by being declared. Run by tests/gpu.sh;
- * arguments name ops to run.
- */
+/* ops.c: every element-wise op on every type, on the GPU against the interpreter: bit for bit, or within the
+ * error bound of approximate functions. Kernels are made from the op table, so a new op is tested by being
+ * declared. Run by tests/gpu.sh; arguments name ops to run. */
 #include "ir/ir.h"
 #include "runtime/neso.h"
 

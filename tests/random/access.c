@@ -1,4 +1,4 @@
-/* access_pattern.c: what is read and written: loads by pointers, block pointers and descriptors, masks, stores,
+/* access.c: generates accesses to memory: loads by pointers, block pointers and descriptors, masks, stores,
  * atomics. */
 #include "tests/random/generate.h"
 
@@ -125,7 +125,8 @@ static struct node *add_index(struct gen *g, struct node *x, struct node *y)
     return node_binary(g, chance(g, 80) ? NODE_add : chance(g, 70) ? NODE_or : NODE_xor, t, x, y);
 }
 
-/* What people make of an index for wrapped, grouped, strided and clamped rows; it is not larger. x is below 2^log. */
+/* Index computations that are common for wrapped, grouped, strided and clamped rows; the result is not
+ * larger. x is below 2^log. */
 static struct node *index_turned(struct gen *g, struct node *x, int log)
 {
     static const enum node_kind kinds[] = {NODE_rem, NODE_div, NODE_minimum, NODE_and, NODE_shr};
@@ -328,7 +329,7 @@ static struct node *make_load(struct gen *g, const struct vtype *t, int depth)
     return node_unary(g, NODE_broadcast_to, whole, n);
 }
 
-/* A block of a matrix, some of it outside. */
+/* A block of a matrix that is partly outside. */
 static struct node *make_block_load(struct gen *g, const struct vtype *t, int depth)
 {
     (void)depth;
@@ -457,7 +458,7 @@ struct stmt *region_statement(struct gen *g, struct node *v, bool again)
 
 /* -- atomics -- */
 
-/* An atomic on elements of its own: what was there is known, and looked at. To be executed where it stands,
+/* An atomic on elements of its own: its old values are known, and checked. It must be executed in place,
  * once. */
 struct node *fetch_node(struct gen *g, struct vtype t, int depth)
 {
@@ -483,8 +484,8 @@ struct node *fetch_node(struct gen *g, struct vtype t, int depth)
     return n;
 }
 
-/* Onto few elements that all programs share, by functions whose order does not matter; what was there is not
- * looked at. */
+/* An atomic on few elements that all programs share, by functions whose order does not matter; its old values
+ * are not checked. */
 struct stmt *atomic_statement(struct gen *g, int depth)
 {
     static const char *const words[] = {"add", "max", "min", "and", "or", "xor", "add", "add"};

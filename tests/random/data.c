@@ -1,5 +1,5 @@
-/* data.c: what programs find in memory, and what they left there. The only file here that knows the
- * compiler's ir.h, for the conversion of numbers to bits. */
+/* data.c: the contents of memory before and after a program. No other file here uses the compiler's ir.h,
+ * which is needed for the conversion of numbers to bits. */
 #include "ir/ir.h"
 #include "tests/random/random.h"
 

@@ -1,4 +1,4 @@
-/* generate.c: a program from a seed: sizes, parameters, statements. */
+/* generate.c: generates a program from a seed: sizes, parameters, statements. */
 #include "tests/random/generate.h"
 
 #include <stdio.h>
@@ -258,7 +258,7 @@ static struct var *load_back(struct gen *g, struct stmt ***at, const struct stmt
     return s->var;
 }
 
-/* The same place is loaded, stored to, and loaded again, here or in a loop around. */
+/* Loads from a place, stores to it, and loads from it once more, here or in a loop around. */
 static void add_exchange(struct gen *g, struct stmt ***at, int depth)
 {
     struct vtype t = vtype_of(elem_any(g, INTS | FLOAT), chance(g, 30) ? (struct shape){0} : shape_any(g));
@@ -273,7 +273,7 @@ static void add_exchange(struct gen *g, struct stmt ***at, int depth)
     append(at, store_statement(g, node_var(g, after), NULL));
 }
 
-/* What a whole tile says, which warps exchange through shared memory. */
+/* A condition on a whole tile, which warps exchange through shared memory. */
 static struct node *condition_of_tile(struct gen *g)
 {
     static const enum node_kind kinds[] = {NODE_max, NODE_min, NODE_sum};
@@ -332,7 +332,8 @@ static struct node *small_int(struct gen *g, int x)
     return n;
 }
 
-/* The counter itself, at a place that does not hang on it: it is needed behind what stands in between. */
+/* Stores the counter itself at a place that does not depend on it: the counter stays live behind the
+ * statements in between. */
 static void store_counter(struct gen *g, struct stmt **list, struct var *counter)
 {
     struct node *round = g->round;
@@ -528,7 +529,7 @@ static bool has_effect(const struct stmt *s)
     return false;
 }
 
-/* Few programs mostly; sometimes more than an emulated or a real GPU runs at once, of small tiles then. */
+/* Usually few programs; sometimes more than an emulated or a real GPU runs at once, then with small tiles. */
 static void choose_grid(struct gen *g)
 {
     int what = below(g, 100);

@@ -1,4 +1,4 @@
-/* generate.h: what the files of the generator ask of each other. */
+/* generate.h: the functions that the files of the generator share. */
 #ifndef NESO_TESTS_GENERATE_H
 #define NESO_TESTS_GENERATE_H
 
@@ -63,16 +63,16 @@ struct node *node_var(struct gen *g, struct var *v);
 struct node *node_pid(struct gen *g);
 struct node *node_arange(struct gen *g, const struct shape *s, int axis); /* i32, of size 1 along the others */
 struct node *node_cast(struct gen *g, struct node *x, struct vtype t);
-/* x made to be of elements and range t, whatever it was; x is of an arithmetic type. */
+/* Converts x, of an arithmetic type, to t's elements and range. */
 struct node *node_fit(struct gen *g, struct node *x, struct vtype t);
 
 struct node *value(struct gen *g, struct vtype t, int depth);
 struct node *leaf(struct gen *g, struct vtype t);
-/* Of the shape of t, or of one that broadcasts to it; *full: at least one operand of each group must have
- * the whole. */
+/* A value of t's shape, or of one that broadcasts to it; *full: at least one operand of each group must have
+ * the whole shape. */
 struct node *value_broadcast(struct gen *g, struct vtype t, int depth);
 
-/* A way to make a value; NULL: not of this type. */
+/* A way to make a value; NULL: not possible for this type. */
 typedef struct node *production(struct gen *g, const struct vtype *t, int depth);
 struct choice {
     int classes, rank, weight; /* classes of elements; smallest rank */

@@ -1,5 +1,5 @@
-/* judge.c: is what a program computes the same on the interpreter and, compiled in some way, on the emulator
- * or a GPU; and does ptxas take its PTX? */
+/* judge.c: does a program compute the same on the interpreter and, compiled in some way, on the emulator or a
+ * GPU; and does ptxas accept its PTX? */
 #include "runtime/neso.h"
 #include "tests/random/random.h"
 
@@ -102,7 +102,7 @@ void config_print(const struct config *c, char *out, size_t room)
 
 /* -- verdicts -- */
 
-/* What messages of one cause share: no numbers, no names of values. */
+/* The part of a message that is equal for one cause: without numbers and names of values. */
 static void set_kind(struct verdict *v, const char *what, const char *message)
 {
     size_t n = (size_t)snprintf(v->kind, sizeof v->kind, "%s: ", what);

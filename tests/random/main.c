@@ -1,4 +1,5 @@
-/* main.c: random kernels, judged; what fails is made small, printed, and left as a program.
+/* main.c: generates random kernels and judges them; kernels that fail are shrunk, printed, and written as
+ * programs.
  *
  *     random_kernels [N] [SEED] [OPTION...]    N kernels (500) from SEED on (the time)
  *         cuda          on the GPU too              jobs=N       so many processes
@@ -211,7 +212,7 @@ struct attempt {
     bool done;
 };
 
-/* Judges in a process of its own. */
+/* Judges in a separate process. */
 static void attempt(struct program *p, const struct config *c, bool cuda, struct attempt *shared)
 {
     memset(shared, 0, sizeof *shared);
@@ -260,7 +261,7 @@ static bool simpler_config(struct config *c, int number)
     }
 }
 
-/* Edits are tried in order, again and again, until none leaves a program that fails alike. */
+/* Tries edits in order, repeatedly, until none leaves a program that fails in the same way. */
 static struct program *shrink(struct program *p, struct config *c, const char *kind, bool cuda,
                               struct attempt *shared, double seconds)
 {
@@ -340,7 +341,7 @@ static double seconds_left(const struct run *r)
     return left < SECONDS_EACH ? left : SECONDS_EACH;
 }
 
-/* One failure of a kind, made small; the others are only counted. */
+/* Shrinks and reports one failure of each kind; further ones are only counted. */
 static void report(const struct run *r, struct attempt *shared)
 {
     struct {

@@ -1,6 +1,7 @@
-/* plain.c: kernels that are one thing, as most that people write: a product of two matrices, a tile a program; rows that are
- * read in blocks, once for each number that is found of them and once more to be written. Between what
- * generate.c mixes, passes that look at a whole kernel find little to do. */
+/* plain.c: generates kernels with one purpose, as most kernels of users: a product of two matrices, one tile
+ * for each program; rows that are read in blocks, once for each number that is computed from them and once
+ * more to write results. In the mixed kernels of generate.c, passes that transform whole kernels find little
+ * to do. */
 #include "tests/random/generate.h"
 
 /* -- tiles of a matrix -- */

@@ -1,4 +1,4 @@
-/* print.c: a program as the text of a .py file, which runs under neso and under the original Triton. */
+/* print.c: prints a program as a .py file, which runs under neso and under the original Triton. */
 #include "tests/random/random.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
-/* products.c: dots in expressions, and loops of dots as people write them: by computed pointers, pointers
- * that advance, block pointers, descriptors; transposed, masked, computed operands; several dots, chained or
- * side by side; epilogues. */
+/* products.c: generates dots in expressions, and loops of dots in the style of users: by computed pointers,
+ * pointers that advance, block pointers, descriptors; transposed, masked, computed operands; several dots,
+ * chained or independent; epilogues. */
 #include "tests/random/generate.h"
 
 struct product_kind {
@@ -198,7 +198,7 @@ static struct node *along(struct gen *g, const struct operand *o, int axis, stru
     return start ? i32_binary(g, NODE_add, start, n) : n;
 }
 
-/* Rows modulo their number, as people write it who want no mask. */
+/* Rows modulo their number, a common replacement for a mask. */
 static struct node *wrapped(struct gen *g, const struct operand *o, struct node *rows)
 {
     if (!o->wrap)
@@ -507,7 +507,7 @@ static void epilogue(struct gen *g, struct var *acc, struct stmt ***at)
     }
 }
 
-/* The second dot of a chain: of what the first gave, made small, and another tile of memory. */
+/* The second dot of a chain: of the first one's result, scaled down, and another tile of memory. */
 static void chained(struct gen *g, const struct loop *l, struct node *first, struct var *acc,
                     struct stmt ***at)
 {

@@ -1,13 +1,13 @@
-/* random.h: random Triton kernels, and what the files here ask of each other.
+/* random.h: random Triton kernels, and the functions that the files of this folder share.
  *
- *     seed ─► generate.c (values.c, shapes.c, access_pattern.c, products.c) ─► program ─► print.c ─► text of a .py file
+ *     seed ─► generate.c (values.c, shapes.c, access.c, products.c) ─► program ─► print.c ─► text of a .py file
  *                                                                        │
  *                            shrink.c: a smaller one that fails alike ◄──┴─► judge.c: interpreter, emulator, GPU, ptxas
  *
  * A program is typed when it is made: each node knows its element type, its shape, and of floats a range,
  * such that every result is exact in whatever order it is computed, and devices can be compared bit by bit.
- * Sizes are products of symbols whose values stand apart, so that a smaller program is well typed again.
- * The generator shares no code with the compiler but arenas, texts, and the conversion of numbers to bits. */
+ * Sizes are products of symbols whose values stand apart, so that a smaller program is well typed again. The
+ * generator shares no code with the compiler but arenas, texts, and the conversion of numbers to bits. */
 #ifndef NESO_TESTS_RANDOM_H
 #define NESO_TESTS_RANDOM_H
 
@@ -203,7 +203,8 @@ struct scalar {
     double number;
 };
 
-/* A place in an output: of each program, that it stores to and loads from; or of all, who share it out. */
+/* A place in an output: of each program, which stores to it and loads from it; or of all programs, which
+ * share it. */
 struct region {
     struct buffer *buffer;
     struct shape shape;
@@ -283,7 +284,7 @@ bool shape_equal(const struct shape *a, const struct shape *b);
 
 /* -- print.c -- */
 
-/* Buffers' places and sizes, which hang on the sizes of the program as it is now; bytes in all. */
+/* The places and sizes of buffers, which depend on the program's current sizes; returns the bytes in all. */
 int64_t program_layout(struct program *p);
 /* What some elements of outputs are to be. */
 struct expectation {

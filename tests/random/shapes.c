@@ -1,4 +1,4 @@
-/* shapes.c: expressions whose operands have another shape: broadcasts, reshapes, transposes, joins,
+/* shapes.c: generates expressions whose operands have another shape: broadcasts, reshapes, transposes, joins,
  * reductions, scans, sorts, gathers, histograms. */
 #include "tests/random/generate.h"
 

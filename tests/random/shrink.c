@@ -1,6 +1,7 @@
 /* shrink.c: smaller programs. An edit has a number; editing program_copy(p) by 0, 1, 2, ... tries them all:
- * fewer programs, smaller sizes, a statement less, a block in place of what holds it, an operand in place of
- * an expression, 0 in place of an expression. Afterwards names that nothing defines become 0. */
+ * fewer programs, smaller sizes, a statement less, a block in place of the statement that contains it, an
+ * operand in place of an expression, 0 in place of an expression. Afterwards names that nothing defines
+ * become 0. */
 #include "tests/random/random.h"
 
 #include <string.h>

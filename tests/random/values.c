@@ -1,6 +1,5 @@
-/* values.c: expressions of a given type: arithmetic, comparisons, casts, constants. Floats are kept exact by
- * ranges: who asks for multiples of 2^least up to 2^most gets such, made of operands with ranges of their
- * own. */
+/* values.c: generates expressions of a given type: arithmetic, comparisons, casts, constants. Ranges keep
+ * floats exact: a request for multiples of 2^least up to 2^most is met by operands with suitable ranges. */
 #include "tests/random/generate.h"
 
 /* -- nodes -- */

@@ -1,8 +1,7 @@
 /* cuda.c: a CUDA driver without a GPU, for tests: memory is malloc's, kernels are assembled to nothing and do
- * nothing. The call that FAKE_FAIL names is refused; FAKE_LOG is what the assembler then has to say; with
- * FAKE_TRACE, launches are told. What is timed takes FAKE_MS.
- * A program that fails calls in turn (failures.c) sets fake.until, and reads which was refused, and how
- * much is not given back. */
+ * nothing. The call that FAKE_FAIL names fails; FAKE_LOG is then the assembler's log; with FAKE_TRACE,
+ * launches are printed. Timed calls take FAKE_MS. A test that fails each call in turn (failures.c) sets
+ * fake.until, and reads which call failed, and how much was not released. */
 #include "runtime/devices/cuda/cuda.h"
 
 #include "tests/cli/driver/fake.h"

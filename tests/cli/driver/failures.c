@@ -1,7 +1,7 @@
-/* failures.c: five kernels, each compiled, loaded, launched and taken down over and over, while one
- * allocation or one call of the driver is refused: first the first one, then the second, until a run gets by
- * without. Whatever was refused, what fails says so and why, and all that was had is given back. Needs the
- * driver without a GPU (cuda.c) as libcuda.so.1. */
+/* failures.c: five kernels, each compiled, loaded, launched and released repeatedly, while one allocation or
+ * one call of the driver fails: the first one, then the second, until a run succeeds. Every failure is
+ * reported with its reason, and everything is released. Needs the driver without a GPU (cuda.c) as
+ * libcuda.so.1. */
 #include "neso.h"
 #include "tests/cli/driver/fake.h"
 

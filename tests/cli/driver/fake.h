@@ -1,4 +1,4 @@
-/* fake.h: what a test sees of the driver without a GPU (cuda.c), as its symbol `fake`. */
+/* fake.h: the interface of the driver without a GPU (cuda.c) for tests, as its symbol `fake`. */
 #ifndef FAKE_H
 #define FAKE_H
 
