@@ -97,6 +97,18 @@ format:
 clean:
 	rm -rf $(BUILD)
 
+# -- Python --
+
+# Launches in C, against Python's stable ABI: one file for every Python from 3.9 on. It is not linked with libneso.
+PYTHON  ?= python3
+LAUNCHES = runtime/python/neso/_launch.abi3.so
+python: $(LAUNCHES)
+$(LAUNCHES): $(wildcard runtime/python/neso/extension/*.[ch]) runtime/neso.h
+	$(CC) $(CFLAGS) -std=c11 $(filter-out -Wpedantic,$(STRICT)) -fPIC -fvisibility=hidden -shared -I. \
+	  -I$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))') $(filter %.c,$^) -o $@
+wheel: all
+	$(PYTHON) runtime/python/build_wheel.py $(BUILD)
+
 # -- handing it out --
 
 # Everything as one file: `make amalgamation && cc -c build/neso.c`.
@@ -120,6 +132,6 @@ install: all
 uninstall:
 	rm -f $(addprefix $(ROOT)/,bin/neso include/neso.h $(addprefix lib/,libneso.a libneso.so $(SONAME) libneso.so.$(VERSION) pkgconfig/neso.pc))
 
-.PHONY: all fuzzers units api run test test-fast test-all random bench amalgamation install uninstall format clean
+.PHONY: all fuzzers units api run test test-fast test-all random bench python wheel amalgamation install uninstall format clean
 .SECONDARY:
 -include $(OBJECTS:.o=.d) $(COMMAND:%.c=$(BUILD)/%.d) $(wildcard $(BUILD)/tests/*/*.d)

@@ -171,7 +171,8 @@ class Specialization:
 
     def __init__(self, fn, signature, constexprs, options, attrs):
         self.fn, self.types, self.attrs = fn, signature, attrs
-        self.main, self.texts, self.written = source.stand_alone(fn, constexprs)
+        self.main, self.sources, self.written = source.stand_alone(fn, constexprs)
+        self.texts = self.sources.texts
         self.constants = constexprs
         self.entries = [f"{p.name}={self.entry((i,), signature[p.name], p.is_constexpr)}" for i, p in enumerate(fn.params)]
         self.text = ", ".join(self.entries)
@@ -197,7 +198,7 @@ class Specialization:
         return {"u1": "i1"}.get(kind, kind) + (":16" if divides else "")
 
     def class_name(self, kind):
-        line, name = source.import_class(type(kind), self.texts)
+        line, name = source.import_class(type(kind), self.sources)
         self.texts[self.main] = source.with_line(self.texts[self.main], line)
         return name
 

@@ -10,6 +10,11 @@ import struct
 
 from . import contexts, library
 
+try:
+    from . import _launch as extension
+except ImportError:  # built where there is a compiler; without it launches go through ctypes
+    extension = None
+
 
 class Leaf:
     """One value among the arguments: where it stands, and its type."""
@@ -71,12 +76,31 @@ CONVERT = {"fp16": half_bits, "bf16": bfloat_bits}
 
 
 class Launcher:
-    """What CompiledKernel.run is."""
+    """What CompiledKernel.run is, where the extension cannot do it."""
 
     def __init__(self, kernel, device, signature, constants, names):
         self.kernel, self.device = kernel, device
         self.leaves = leaves_of(signature, constants, names)
         self.kinds = [(held, CONVERT.get(kind), is_one) for kind, held, is_one in kernel.params]
+        self.plan = self._plan() if extension and device not in contexts.CPU else None
+        self.addresses = ctypes.cast(library._lib.neso_launch, ctypes.c_void_p).value, kernel._as_parameter_.value
+
+    def _plan(self):
+        """For the extension: of each value the argument and what becomes of it; None: there are tuples, descriptors or short floats."""
+        leaves, out = iter(self.leaves), bytearray()
+        for kind, _, is_one in self.kernel.params:
+            leaf = None if is_one else next(leaves, None)
+            if not is_one and (leaf is None or len(leaf.path) > 1 or leaf.is_descriptor or leaf.path[0] > 255 or kind in CONVERT):
+                return None
+            letter = "1" if is_one else "P" if leaf.is_pointer else {"fp32": "f", "fp64": "d"}.get(kind, "i")
+            out += bytes([leaf.path[0] if leaf else 0, ord(letter)])
+        return bytes(out)
+
+    def in_c(self):
+        """The same by the extension; None: it cannot."""
+        if self.plan is None:
+            return None
+        return extension.Launcher(*self.addresses, self.plan, fail, self)
 
     def flat(self, args):
         """A value or an array for each parameter of neso's kernel that is no constant."""
@@ -113,7 +137,7 @@ class Launcher:
         error = library._Error(size=ctypes.sizeof(library._Error))
         status = library._lib.neso_launch(self.kernel, (ctypes.c_uint32 * 3)(*grid), stream, pointers, ctypes.byref(error))
         if status != 0:
-            raise error_of(library.NesoError(error.message.decode(errors="replace"), status), None)
+            fail(status, error.message.decode(errors="replace"))
 
 
 def number_of(x, kind):
@@ -122,6 +146,10 @@ def number_of(x, kind):
     if getattr(x, "is_cpu", False) is True and not x.is_pinned():
         raise ValueError("Pointer argument cannot be accessed from Triton (cpu tensor?)")
     return address_of(x) if not hasattr(x, "__index__") or getattr(x, "shape", None) not in (None, ()) else int(x)
+
+
+def fail(status, message):
+    raise error_of(library.NesoError(message, status), None)
 
 
 def error_of(e, metadata):

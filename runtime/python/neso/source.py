@@ -42,6 +42,10 @@ def names_used(text):
     return names
 
 
+def is_named_tuple(x):
+    return isinstance(x, type) and issubclass(x, tuple) and hasattr(x, "_fields")
+
+
 def is_tritons(module):
     return module == "triton" or module.startswith("triton.")
 
@@ -131,6 +135,8 @@ class Sources:
             return ("triton.language" if getattr(tl, name, None) is value else module), name
         if module in ("builtins", "torch") or inspect.isbuiltin(value):
             return None
+        if is_named_tuple(value):
+            return self._named_tuple(value), name
         try:
             text = textwrap.dedent(inspect.getsource(value))
         except (OSError, TypeError):
@@ -139,6 +145,19 @@ class Sources:
         if inspect.isfunction(value) and getattr(value, "__closure__", None):
             scope.update(inspect.getclosurevars(value).nonlocals)
         return self._define(value, name, "", text, scope, inspect.getsourcelines(value)[1]), name
+
+    def _named_tuple(self, kind):
+        """The module of a class of named tuples: its fields and their defaults."""
+        if id(kind) in self.known:
+            return self.known[id(kind)][1]
+        module, name = f"class{len(self.known)}_{kind.__name__}", kind.__name__
+        self.known[id(kind)] = (kind, module, name)
+        defaults = [self.value(kind._field_defaults[f]) for f in kind._fields if f in kind._field_defaults]
+        lines = ["from collections import namedtuple", "import triton", "import triton.language as tl"] + sum((l for l, _ in defaults), [])
+        given = ", ".join(text for _, text in defaults if text is not None)
+        more = f", defaults=({given},)" if given else ""
+        self.texts[module] = "\n".join(lines) + f"\n\n\n{name} = namedtuple({name!r}, {list(kind._fields)!r}{more})\n"
+        return module
 
     def _builtin_of_user(self, value):
         """A Python function that Triton calls while it compiles, with the kernel's values: here it becomes part of the kernel."""
@@ -203,7 +222,7 @@ def scope_of(fn):
 
 
 def stand_alone(fn, constants):
-    """(module of the kernel, all texts, key to expression): `constants` are values to be written in a signature, by keys."""
+    """(module of the kernel, what has all texts, key to expression): `constants` are values to be written in a signature, by keys."""
     sources = Sources()
     main = sources.add(fn)
     lines, written = [], {}
@@ -213,13 +232,12 @@ def stand_alone(fn, constants):
         written[name] = text
     if lines:
         sources.texts[main] = with_line(sources.texts[main], "; ".join(lines))
-    return main, sources.texts, written
+    return main, sources, written
 
 
-def import_class(kind, texts):
-    """A named tuple's class for a signature: (line that imports it, its name); its module goes among the texts."""
-    module = f"class_{kind.__name__}"
-    texts[module] = f"from collections import namedtuple\n\n{kind.__name__} = namedtuple({kind.__name__!r}, {list(kind._fields)!r})\n"
+def import_class(kind, sources):
+    """A named tuple's class for a signature: (line that imports it, its name)."""
+    module = sources._named_tuple(kind)
     return f"from {module} import {kind.__name__}", kind.__name__
 
 

@@ -125,7 +125,8 @@ class autotuning_knobs(base_knobs):
     print = _bool("TRITON_PRINT_AUTOTUNING")
 
 
-_HOOKS = ("launch_enter_hook", "launch_exit_hook")
+_ASKED_AT_LAUNCHES = ("launch_enter_hook", "launch_exit_hook", "debug", "interpret")
+_replaced = []  # names of those that a program has set: launches in C then ask Python each time
 
 
 class runtime_knobs(base_knobs):
@@ -140,6 +141,11 @@ class runtime_knobs(base_knobs):
     jit_cache_hook = None
     jit_post_compile_hook = None
     add_stages_inspection_hook = None
+
+    def __setattr__(self, name, value):
+        if name in _ASKED_AT_LAUNCHES:
+            _replaced.append(name)
+        super().__setattr__(name, value)
 
 
 def is_empty(hook):

@@ -58,14 +58,15 @@ class Recipe:
         from neso import source
         fn = src.fn
         self.kernel, self.file = fn.fn.__name__, fn.fn.__code__.co_filename
-        self.main, self.texts, self.written = source.stand_alone(fn, src.constants)
+        self.main, self.sources, self.written = source.stand_alone(fn, src.constants)
         self.constants, self.attrs, self.source = src.constants, src.attrs, source
         kinds = {name: src.signature.get(name, "constexpr") for name in fn.arg_names}
         self.signature = ", ".join(f"{p.name}={self._entry((i,), kinds[p.name], p.is_constexpr)}" for i, p in enumerate(fn.params)
                                    if (i,) in self.constants or p.name in src.signature)
         self.options = {"num_warps": options.num_warps, "num_stages": options.num_stages, "max_registers": options.maxnreg or 0,
                         "no_fp_fusion": int(not options.enable_fp_fusion), "debug": int(bool(options.debug))}
-        del self.constants, self.attrs, self.source, self.written
+        self.texts = self.sources.texts
+        del self.constants, self.attrs, self.source, self.sources, self.written
 
     def _entry(self, path, kind, is_constexpr=False):
         """One entry of the signature; a tuple's parts have longer paths."""
@@ -88,8 +89,9 @@ class Recipe:
         return BOOLS.get(kind, kind) + (":16" if divides else "")
 
     def _class_name(self, kind):
-        line, name = self.source.import_class(type(kind), self.texts)
-        self.texts[self.main] = self.source.with_line(self.texts[self.main], line)
+        line, name = self.source.import_class(type(kind), self.sources)
+        texts = self.sources.texts
+        texts[self.main] = self.source.with_line(texts[self.main], line)
         return name
 
     def build(self, context, target):
@@ -137,9 +139,19 @@ class LazyDict:
 
 class AsmDict(dict):
     """A kernel's texts: "ptx", "source"; "cubin" holds the PTX text, which the driver assembles by the same call."""
+    recipe = target = None  # of a kernel on the interpreter, which has no PTX until somebody asks
 
     def __missing__(self, key):
+        if key in ("ptx", "cubin") and self.recipe:
+            from neso import contexts
+            self.add(self.recipe.build(contexts.compiling(), self.target))
+            return self[key]
         raise KeyError(f"Unknown key: '{key}'; neso's kernels have {', '.join(self)}")
+
+
+    def add(self, kernel):
+        ptx = kernel.text("ptx")
+        self.update(ptx=ptx, cubin=ptx.encode() + b"\0")
 
 
 _METADATA = {}
@@ -183,6 +195,19 @@ def _context_here(target):
     return contexts.compiling(), None
 
 
+class _Here:
+    """What a CompiledKernel has in this process only: neso's kernels by their context's name, and what launches them."""
+
+    def __init__(self):
+        self.kernels, self.run, self.launcher = {}, None, None
+
+    def __reduce__(self):
+        return _Here, ()
+
+    def __deepcopy__(self, memo):
+        return _Here()
+
+
 class CompiledKernel:
     """A kernel, compiled for types and a target. Loaded by the first launch or _init_handles()."""
 
@@ -190,18 +215,20 @@ class CompiledKernel:
         from neso import contexts
         self.src, self.hash, self.name = src, hash, src.name
         self.recipe = Recipe(src, options)
-        self.module = self.function = self._run = None
+        self.module = self.function = None
+        self._here = _Here()
         where = "interpreter" if getattr(src.fn, "device", None) else None
         self._device = where
         context, name = _context_here(target) if where is None else (contexts.get(where), where)
         on_cpu = name == "interpreter"
         kernel = self.recipe.build(context, None if name and name not in ("interpreter", "emulator") else target_name(target.arch))
-        self._built = {name: kernel} if name else {}
+        if name:
+            self._here.kernels[name] = kernel
         resources = kernel.resources
         self.asm = AsmDict({"source": src.fn.src})
+        self.asm.recipe, self.asm.target = self.recipe, target_name(target.arch)
         if not on_cpu:
-            ptx = kernel.text("ptx")
-            self.asm.update(ptx=ptx, cubin=ptx.encode() + b"\0")
+            self.asm.add(kernel)
         plain = not on_cpu and is_plain(json.loads(kernel.text("json")))
         self.metadata = metadata_of({**options.__dict__, "hash": hash, "target": target, "name": self.name,
                                      "shared": resources["shared_bytes"], "triton_version": __version__, "tensordesc_meta": [],
@@ -220,8 +247,7 @@ class CompiledKernel:
         return {k: manager.get_file(k) or manager.put(x, k) for k, x in texts.items()}
 
     def __getstate__(self):
-        return {**self.__dict__, "_built": {}, "_run": None, "module": None, "function": None,
-                "metadata": self.metadata._asdict()}
+        return {**self.__dict__, "module": None, "function": None, "metadata": self.metadata._asdict()}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
@@ -233,13 +259,13 @@ class CompiledKernel:
         from neso import contexts
         active = driver.active
         name = self._device or active.context_name(active.get_current_device())
-        built = self.__dict__.setdefault("_built", {})
+        built = self._here.kernels
         if name not in built:
             built[name] = self.recipe.build(contexts.get(name), target_name(self.metadata.target.arch) if name in contexts.CPU else None)
         return built[name], name
 
     def _init_handles(self):
-        if self.module is not None:
+        if self._here.run is not None:
             return
         from neso import launches
         kernel, name = self._kernel_here()
@@ -260,7 +286,8 @@ class CompiledKernel:
         if self.n_regs < 0:
             self.n_regs = resources["live_registers"] or 32  # on a CPU nobody assembles: what a simple kernel needs
         self.n_max_threads = 1024
-        self._run = launches.Launcher(kernel, name, self.src.signature, self.src.constants, self.src.fn.arg_names)
+        self._here.launcher = launches.Launcher(kernel, name, self.src.signature, self.src.constants, self.src.fn.arg_names)
+        self._here.run = self._here.launcher.in_c() or self._here.launcher
         self.module, self.function = kernel, kernel._as_parameter_.value
         hook = knobs.runtime.kernel_load_end_hook
         if not knobs.is_empty(hook):
@@ -268,9 +295,10 @@ class CompiledKernel:
 
     @property
     def run(self):
-        if self._run is None:
+        """run(grid_0, grid_1, grid_2, stream, function, metadata, launch metadata, hooks, *arguments)"""
+        if self._here.run is None:
             self._init_handles()
-        return self._run
+        return self._here.run
 
     def launch_metadata(self, grid, stream, *args):
         if knobs.is_empty(knobs.runtime.launch_enter_hook):

@@ -1,4 +1,5 @@
 """triton.runtime.driver in neso: the driver that launches go through."""
+from .. import knobs
 from ..backends import backends, select_driver
 
 
@@ -19,6 +20,8 @@ class DriverConfig:
         return self._active
 
     def set_active(self, driver):
+        if self._active is not None and type(driver) is not type(self._active):
+            knobs._replaced.append("driver")
         self._active = driver
 
     def reset_active(self):

@@ -11,9 +11,9 @@ import hashlib
 import inspect
 import json
 import re
+import sys
 import textwrap
 import threading
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -367,6 +367,7 @@ class JITCallable:
 
     def _unsafe_update_src(self, new_src):
         self.hash, self._src = None, new_src
+        knobs._replaced.append("src")  # whoever calls it may be compiled already
 
     @property
     def src(self):
@@ -422,6 +423,34 @@ def _without_callables(x):
     return tuple(_without_callables(y) for y in x) if isinstance(x, tuple) else x
 
 
+class _Kernels(dict):
+    """Compiled kernels by their keys. What is taken out is compiled again, also where launches in C knew it."""
+
+    def __init__(self, fn):
+        super().__init__()
+        self.fn = fn
+
+    def clear(self):
+        super().clear()
+        self.fn.forget()
+
+    def pop(self, *args):
+        self.fn.forget()
+        return super().pop(*args)
+
+    def __delitem__(self, key):
+        super().__delitem__(key)
+        self.fn.forget()
+
+
+class _DeviceCaches(_Kernels):
+    """By device: its kernels, their keys, the target, the backend, and the function that binds calls."""
+
+    def __missing__(self, device):
+        self[device] = found = self.fn.create_binder()
+        return found
+
+
 class JITFunction(JITCallable, KernelInterface):
     device = None  # "interpreter": wherever others run
 
@@ -435,7 +464,8 @@ class JITFunction(JITCallable, KernelInterface):
         for i, param in enumerate(self.signature.parameters.values()):
             named = [i in names or param.name in names for names in (self.do_not_specialize, self.do_not_specialize_on_alignment)]
             self.params.append(KernelParam(i, param, *named))
-        self.device_caches = defaultdict(self.create_binder)
+        self.device_caches = _DeviceCaches(self)
+        self._dispatch = None  # launches in C, once there was one
         self.kernel, self.debug, self.noinline = None, debug, noinline
         self.arg_names = [p.name for p in self.params]
         self.constexprs = [p.num for p in self.params if p.is_constexpr]
@@ -449,7 +479,7 @@ class JITFunction(JITCallable, KernelInterface):
         target = driver.active.get_current_target()
         backend = make_backend(target)
         self.CompiledKernel, self.compile, self.ASTSource = CompiledKernel, compile, ASTSource
-        return {}, {}, target, backend, create_function_from_signature(self.signature, self.params, backend)
+        return _Kernels(self), {}, target, backend, create_function_from_signature(self.signature, self.params, backend)
 
     def add_pre_run_hook(self, hook):
         """hook(*args, **kwargs) is called before each launch."""
@@ -490,7 +520,33 @@ class JITFunction(JITCallable, KernelInterface):
                  for path in find_paths_if(promises, lambda _, x: isinstance(x, str)) if get_iterable_path(kinds, path) != "constexpr"}
         return parsed, dict(zip(names, kinds)), constants, attrs
 
+    def __getitem__(self, grid):
+        dispatch = self._dispatch
+        if dispatch is not None and JITFunction.run is _run:
+            return dispatch.at(grid)
+        return lambda *args, **kwargs: self.run(*args, grid=grid, warmup=False, **kwargs)
+
     def run(self, *args, grid, warmup, **kwargs):
+        """Launches, or with `warmup` compiles only; the compiled kernel."""
+        if self._dispatch is not None and not warmup:
+            return self._dispatch.at(grid)(*args, **kwargs)
+        kernel = self._run(args, kwargs, grid, warmup)
+        if kernel is not None and not warmup and self._dispatch is None:
+            self._dispatch = make_dispatch(self)
+        return kernel
+
+    def __getstate__(self):
+        return {**self.__dict__, "device_caches": None, "_dispatch": None, "_hash_lock": None}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state, device_caches=_DeviceCaches(self), _hash_lock=threading.RLock())
+
+    def forget(self):
+        if self._dispatch is not None:
+            self._dispatch.clear()
+
+    def _run(self, args, kwargs, grid, warmup):
+        kwargs = dict(kwargs)
         kwargs["debug"] = kwargs.get("debug", self.debug) or knobs.runtime.debug
         device = driver.active.get_current_device()
         stream = driver.active.get_current_stream(device)
@@ -564,6 +620,50 @@ class JITFunction(JITCallable, KernelInterface):
 
     def __repr__(self):
         return f"JITFunction({self.module}:{self.fn.__qualname__})"
+
+
+_run = JITFunction.run  # a program may put its own there
+
+
+# -- launches in C (neso/extension) --
+
+def make_dispatch(fn):
+    """What launches a kernel without Python's help, where there is the extension, torch and a GPU; else None."""
+    from neso import launches
+    active = driver.active
+    if launches.extension is None or active.where != "cuda" or active.torch is None or fn.device or len(fn.params) > 64:
+        return None
+    flags = bytes(p.is_constexpr + 2 * bool(p.do_not_specialize) + 4 * bool(p.do_not_specialize_on_alignment) for p in fn.params)
+    runtime = knobs.runtime
+    watched = (fn.pre_run_hooks, runtime.launch_enter_hook.calls, runtime.launch_exit_hook.calls, knobs._replaced)
+    names = tuple(sys.intern(p.name) for p in fn.params)
+    defaults = tuple(p.default if p.has_default else launches.extension.Dispatch for p in fn.params)
+    return launches.extension.Dispatch(names, defaults, flags, lambda grid, args, kwargs: fn._run(args, kwargs or {}, grid, False),
+                                       lambda kernel, args, kwargs: remember(fn, kernel, args, kwargs or {}), launches.fail,
+                                       active.torch._C._cuda_getDevice, active.get_current_stream, watched)
+
+
+def remember(fn, kernel, args, kwargs):
+    """(address of neso_launch, the kernel's, its plan, globals, types of arrays), or None: Python has to launch this one."""
+    from neso import launches
+    launcher = kernel._here.launcher
+    if launcher is None or launcher.plan is None:
+        return None
+    globals_ = []
+    for (name, _), (value, scope) in fn.used_global_vals.items():
+        now = scope.get(name)
+        if not _never_changes(now) or not _same(now, value):
+            return None
+        globals_.append((scope, name, now))
+    types = {type(x) for x in [*args, *kwargs.values()] if hasattr(x, "data_ptr") and hasattr(x, "is_cuda")}
+    return (*launcher.addresses, launcher.plan, tuple(globals_), tuple(types))
+
+
+def _never_changes(x):
+    from ..language.core import constexpr, dtype
+    if isinstance(x, constexpr):
+        x = x.value
+    return isinstance(x, (int, float, str, dtype, type(None))) or isinstance(x, tuple) and all(map(_never_changes, x))
 
 
 def _tuples(x):

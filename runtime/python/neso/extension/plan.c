@@ -1,0 +1,126 @@
+/* plan.c: arguments of Python to values, and the call of neso_launch. */
+#include "runtime/python/neso/extension/launch.h"
+
+#include <string.h>
+
+PyObject *word_data_ptr;
+
+static int read_address(PyObject *x, void *to)
+{
+    void *address = PyLong_AsVoidPtr(x);
+    if (!address && PyErr_Occurred())
+        return 0;
+    memcpy(to, &address, sizeof address); /* POSIX promises that the bits are a function's too */
+    return 1;
+}
+
+int plan_read(struct plan *p, PyObject *launch, PyObject *kernel, PyObject *entries)
+{
+    char *bytes;
+    Py_ssize_t n;
+    if (!read_address(launch, &p->launch) || !read_address(kernel, &p->kernel) ||
+        PyBytes_AsStringAndSize(entries, &bytes, &n) < 0)
+        return 0;
+    if (n / 2 > VALUES_MOST) {
+        PyErr_Format(PyExc_ValueError, "a launch has %zd values, and at most %d are passed here", n / 2,
+                     VALUES_MOST);
+        return 0;
+    }
+    p->count = (int)(n / 2);
+    for (int i = 0; i < p->count; i++)
+        p->entries[i] = (struct plan_entry){(uint8_t)bytes[2 * i], bytes[2 * i + 1]};
+    return 1;
+}
+
+static uint64_t bits_of(char kind, double x)
+{
+    uint64_t value = 0;
+    float single = (float)x;
+    if (kind == 'f')
+        memcpy(&value, &single, sizeof single);
+    else
+        memcpy(&value, &x, sizeof x);
+    return value;
+}
+
+static int integer(PyObject *x, uint64_t *value)
+{
+    *value = PyLong_AsUnsignedLongLongMask(x);
+    return *value != (uint64_t)-1 || !PyErr_Occurred();
+}
+
+/* An array's address; numbers are addresses themselves, None is 0. */
+static int address(PyObject *x, uint64_t *value)
+{
+    *value = 0;
+    if (x == Py_None)
+        return 1;
+    if (PyLong_Check(x))
+        return integer(x, value);
+    PyObject *found = PyObject_CallMethodObjArgs(x, word_data_ptr, NULL);
+    if (!found)
+        return 0;
+    int good = integer(found, value);
+    Py_DECREF(found);
+    return good;
+}
+
+int plan_value(char kind, PyObject *x, uint64_t *value)
+{
+    *value = 1;
+    if (kind == '1')
+        return 1;
+    if (kind == 'P')
+        return address(x, value);
+    if (kind == 'i') {
+        if (PyLong_Check(x))
+            return integer(x, value);
+        PyObject *index = PyNumber_Index(x);
+        int good = index && integer(index, value);
+        Py_XDECREF(index);
+        return good;
+    }
+    double number = PyFloat_AsDouble(x);
+    *value = bits_of(kind, number);
+    return number != -1.0 || !PyErr_Occurred();
+}
+
+int plan_launch(const struct plan *p, const uint32_t grid[3], void *stream, const uint64_t *values,
+                PyObject *fail)
+{
+    const void *args[VALUES_MOST];
+    neso_error error = {.size = sizeof error};
+    neso_status status;
+    for (int i = 0; i < p->count; i++)
+        args[i] = &values[i];
+    Py_BEGIN_ALLOW_THREADS status = p->launch(p->kernel, grid, stream, args, &error);
+    Py_END_ALLOW_THREADS if (status == NESO_OK) return 1;
+    PyObject *result = PyObject_CallFunction(fail, "is", (int)status, error.message);
+    Py_XDECREF(result);
+    return 0;
+}
+
+int stream_of(PyObject *x, void **stream)
+{
+    *stream = x == Py_None ? NULL : PyLong_AsVoidPtr(x);
+    return *stream || !PyErr_Occurred();
+}
+
+int extent_of(PyObject *x, uint32_t *extent)
+{
+    PyObject *index = PyLong_Check(x) ? x : PyNumber_Index(x);
+    if (!index)
+        return 0;
+    unsigned long long n = PyLong_AsUnsignedLongLong(index);
+    if (index != x)
+        Py_DECREF(index);
+    if (n == (unsigned long long)-1 && PyErr_Occurred())
+        return 0;
+    if (n > UINT32_MAX) {
+        PyErr_Format(PyExc_ValueError, "a grid has %llu programs along an axis, and 4294967295 is the most",
+                     n);
+        return 0;
+    }
+    *extent = (uint32_t)n;
+    return 1;
+}
