@@ -8,10 +8,12 @@
  * it, and through every loop around which it is under way. Buffers that are
  * live together do not overlap. While everything together is small, none overlap at all: memory
  * used again costs a barrier, and a few hundred bytes cost nothing. Otherwise first fit, largest
- * first. Sets f->shared_bytes.
+ * first; buffers of a loop of dots share no bytes where no fewer CTAs then fit on an SM. Sets f->shared_bytes.
  */
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
+
+#include "ir/target/target.h"
 
 /* A swizzle goes by the address: its pattern is 1024 bytes long at most, and no longer than the buffer. */
 enum { ALIGN_BYTES = 128, SWIZZLE_BYTES = 1024 };
@@ -169,6 +171,14 @@ static int64_t first_fit(const struct buffer *placed, int n, const struct buffer
     return at;
 }
 
+static bool has_dot(const struct block *b)
+{
+    for (const struct op *o = b->first; o; o = o->next)
+        if (o->code == OP_dot || o->code == OP_wgmma)
+            return true;
+    return false;
+}
+
 /* Stable, so that equal inputs give equal offsets. */
 static void sort_by_size(struct buffer *b, int n)
 {
@@ -180,9 +190,46 @@ static void sort_by_size(struct buffer *b, int n)
         }
 }
 
+/* Gives all buffers their offsets; returns the sum. */
+static int64_t fit(struct placement *p, bool overlap)
+{
+    int64_t top = 0;
+    for (int i = 0; i < p->buffers.n; i++) {
+        struct buffer *b = &p->buffers.at[i];
+        b->offset = first_fit(p->buffers.at, i, b, overlap);
+        top = b->offset + b->bytes > top ? b->offset + b->bytes : top;
+    }
+    return top;
+}
+
+/* Buffers that a loop of dots makes live all through the loop. */
+static void keep_apart(struct placement *p)
+{
+    for (int i = 0; i < p->buffers.n; i++) {
+        struct buffer *b = &p->buffers.at[i];
+        const struct op *loop = b->alloc->block->parent;
+        if (loop && loop->code == OP_for && has_dot(loop->regions[0]))
+            live_at(b, lookup(&p->position, loop), lookup(&p->end, loop));
+    }
+}
+
+/* Bytes that one buffer leaves to another take barriers, in each iteration. Where as many CTAs fit on an SM without, the buffers
+ * of a loop do not share bytes. */
+static int64_t fit_apart(struct placement *p, int64_t compact)
+{
+    const struct target *t = p->func->target;
+    keep_apart(p);
+    int64_t apart = fit(p, true);
+    if (t && apart <= t->smem_bytes && target_ctas_by_memory(t, apart) == target_ctas_by_memory(t, compact))
+        return apart;
+    for (int i = 0; i < p->buffers.n; i++)
+        find_lifetime(p, &p->buffers.at[i]);
+    return fit(p, true);
+}
+
 static void place(struct placement *p)
 {
-    int64_t total = 0, top = 0;
+    int64_t total = 0, top;
     for (int i = 0; i < p->buffers.n; i++) {
         find_lifetime(p, &p->buffers.at[i]);
         total += round_up(p->buffers.at[i].bytes, p->buffers.at[i].bytes);
@@ -190,11 +237,12 @@ static void place(struct placement *p)
     bool overlap = total > p->func->module->params->allocate_shared_cheap_bytes;
     if (overlap)
         sort_by_size(p->buffers.at, p->buffers.n);
+    top = fit(p, overlap);
+    if (overlap)
+        top = fit_apart(p, top);
     for (int i = 0; i < p->buffers.n; i++) {
         struct buffer *b = &p->buffers.at[i];
-        b->offset = first_fit(p->buffers.at, i, b, overlap);
         op_set_int(b->alloc, ATTR_offset, b->offset);
-        top = b->offset + b->bytes > top ? b->offset + b->bytes : top;
         opt_explain(p->func,
                     (struct explanation){DECISION_placed, .at = b->alloc, .numbers = {b->bytes, b->offset}});
     }
