@@ -220,7 +220,7 @@ static int64_t fit_apart(struct placement *p, int64_t compact)
     const struct target *t = p->func->target;
     keep_apart(p);
     int64_t apart = fit(p, true);
-    if (t && apart <= t->smem_bytes && target_ctas_by_memory(t, apart) == target_ctas_by_memory(t, compact))
+    if (t && apart <= t->smem_bytes && target_ctas(t, 0, 0, apart) == target_ctas(t, 0, 0, compact))
         return apart;
     for (int i = 0; i < p->buffers.n; i++)
         find_lifetime(p, &p->buffers.at[i]);
