@@ -224,7 +224,7 @@ struct builder *trace_builder(struct eval *e, struct loc at);
 /* The value of an expression's text; a syntax error raises SyntaxError. */
 struct obj *eval_text(struct eval *e, struct scope *s, const char *text, size_t n, struct loc at);
 
-/* -- hostcall.c: what kernels on the interpreter ask of the host part -- */
+/* -- hostcall.c: calls of the host by kernels on the interpreter -- */
 /* Traces a call that the host executes; NULL if the callee is not a host function. */
 struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct args *args);
 /* An f-string in a kernel: text, or an object that becomes text when the kernel runs. */

@@ -216,7 +216,7 @@ void cache_write(const struct disk_cache *c, const char *key, const void *payloa
         make_room(c);
 }
 
-/* -- what is like a key -- */
+/* -- the nearest key -- */
 
 bool cache_field_next(const char **at, struct cache_field *out)
 {

@@ -74,7 +74,7 @@ static struct obj *asm_get(struct eval *e, struct obj *self, const char *name, s
 static const struct native_class asm_class = {
     .name = "asm", .getattr = asm_get, .getitem = asm_item, .iter = asm_iter};
 
-/* -- what was found out -- */
+/* -- facts of the analysis -- */
 
 /* numbers that both metadata and the kernel have */
 static struct obj *number_named(struct eval *e, const struct neso_kernel *k, const char *name)
@@ -139,7 +139,7 @@ static struct obj *kernel_get(struct eval *e, struct obj *self, const char *name
     return metadata_get(e, self, name, at);
 }
 
-/* -- launching it again -- */
+/* -- further launches -- */
 
 struct launcher {
     struct neso_kernel *kernel;

@@ -109,7 +109,7 @@ NESO_API neso_status neso_context_use_device(neso_context *context, const char *
 NESO_API const char *neso_context_device(const neso_context *context);
 NESO_API const char *neso_context_device_text(const neso_context *context);
 
-/* -- what went wrong -- */
+/* -- errors -- */
 
 typedef enum neso_severity { NESO_ERROR, NESO_WARNING, NESO_NOTE, NESO_HINT } neso_severity;
 
@@ -303,7 +303,7 @@ NESO_API neso_status neso_memory_read(neso_context *context, void *to, uint64_t 
 /* Waits for everything launched on the stream, and reports its errors. */
 NESO_API neso_status neso_synchronize(neso_context *context, void *stream);
 
-/* -- what launches cost -- */
+/* -- costs of launches -- */
 
 /* Counts launches from now on; the device has to be the emulator (else NESO_NO_DEVICE). If `programs` is not
  * 0, only so many program instances of each launch run, spread over its grid: only their results are
@@ -405,7 +405,7 @@ typedef struct neso_run_options {
 NESO_API neso_status neso_program_run(neso_context *context, const char *name, const char *text, size_t length,
                                       const neso_run_options *options);
 
-/* -- what is here -- */
+/* -- doctor -- */
 
 /* A table of the language or compiler, as text: "ops", "passes", "params", "insns", "errors",
  * "targets", "language", "counts". */

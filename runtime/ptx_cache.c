@@ -107,7 +107,7 @@ const char *kept_key(struct neso_kernel *k, const struct func *f)
     return key.s;
 }
 
-/* -- the entry: a line of what codegen learnt, then the PTX -- */
+/* -- the entry: a line with struct ptx_info, then the PTX -- */
 
 /* A new field makes this assertion fail: kept_write must store it. */
 _Static_assert(sizeof(struct ptx_info) == 88 && sizeof(struct tensor_map) == 216 &&

@@ -626,7 +626,7 @@ bool signature_read(struct neso_kernel *k, const char *signature)
     return true;
 }
 
-/* -- what launches make of a signature -- */
+/* -- specializations of a signature -- */
 
 enum { VARIANTS_MOST = 4096, PROMISES = 3 };
 static const char *const promises[PROMISES] = {":1", ":16", ""};
@@ -706,7 +706,7 @@ bool signature_variants(struct neso_kernel *k, const char *signature, struct tex
     return true;
 }
 
-/* -- what a jit function wants -- */
+/* -- parameters of jit functions -- */
 
 /* The last word of an annotation: `tl.constexpr`, constexpr, "constexpr", constexpr[int]. */
 static const char *annotation_word(const struct ast *x)

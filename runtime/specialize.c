@@ -173,7 +173,7 @@ static void bind(struct call *c, const struct args *args)
     eval_bind(e, &c->jit->jit->fn, &rest, c->bound);
 }
 
-/* -- what an argument becomes -- */
+/* -- specialization of arguments -- */
 
 static void set_const(struct spec_arg *a, struct obj *x)
 {
@@ -478,7 +478,7 @@ static void write_print(void *ctx, const char *s, size_t n)
         p->options.write(p->options.user, s, n, false);
 }
 
-/* -- the host part, asked by a running kernel -- */
+/* -- calls of host code by a running kernel -- */
 
 struct hosting {
     struct program *program;

@@ -229,7 +229,7 @@ struct ast_list parse_list(struct parser *p, const ast_vec *v)
     return list;
 }
 
-/* -- going on after errors -- */
+/* -- recovery after errors -- */
 
 /* Skips to the next line's first token. An error that was reported at that token (a missing block) keeps its
  * line, unless the token is an error itself. */

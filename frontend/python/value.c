@@ -195,7 +195,7 @@ struct obj *obj_constexpr(struct eval *e, struct obj *x)
     return marked;
 }
 
-/* -- asking -- */
+/* -- queries -- */
 
 const char *obj_type_name(const struct obj *x)
 {

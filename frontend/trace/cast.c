@@ -7,7 +7,7 @@
 #include <math.h>
 #include <float.h>
 
-/* -- asking -- */
+/* -- queries -- */
 
 bool is_error(const struct obj *x)
 {

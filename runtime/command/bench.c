@@ -35,7 +35,7 @@ struct bencher {
     bool measures;        /* it measures times, not only costs */
 };
 
-/* -- what a running program asks and tells -- */
+/* -- callbacks of a running program -- */
 
 static void write_verbose(void *user, const char *text, size_t length, int to_stderr)
 {

@@ -139,7 +139,7 @@ const char plan_functions[] =
     "    return cuLaunchKernelEx(&c, function, params, 0);\n"
     "}\n\n";
 
-/* -- what a plan says -- */
+/* -- reading a plan -- */
 
 static int count_of(const struct json *list)
 {

@@ -48,7 +48,7 @@ static double median(const double *x, size_t n, double *scratch)
     return statistics_quantile(scratch, n, 0.5);
 }
 
-/* -- what is kept of a round -- */
+/* -- reduction of a round -- */
 
 /* A throttled clock slows all calls for a while: it is detected as a stretch whose fastest call is 5 % above
  * the median of all stretches' fastest calls. A single slow call does not count. */

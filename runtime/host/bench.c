@@ -198,7 +198,7 @@ int bench_run(struct program *p, struct eval *e, const struct bench *b, struct l
     return n;
 }
 
-/* -- what a list of times says -- */
+/* -- quantiles of times -- */
 
 void bench_sort(double *times, int n)
 {
@@ -224,7 +224,7 @@ double bench_quantile(const double *sorted, int n, double q)
                                   : k];
 }
 
-/* -- for a verdict: what the caller is told of -- */
+/* -- measurements for the caller -- */
 
 void bench_note(struct bench_notes *notes, struct neso_kernel *k)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* -- what the host part is lent -- */
+/* -- services for host code -- */
 
 static void host_write(void *ctx, const char *s, size_t n, bool to_stderr)
 {

@@ -84,7 +84,7 @@ struct shape {
 struct range {
     int most, least;
 };
-enum { ANY_LEAST = -2000 }; /* rounded as the type rounds: sums would hang on their order */
+enum { ANY_LEAST = -2000 }; /* rounded as the type rounds: sums would depend on their order */
 
 enum kind { KIND_value, KIND_pointer, KIND_block, KIND_descriptor };
 
@@ -146,7 +146,7 @@ extern const char *const node_words[NODE_count], *const node_texts[NODE_count];
 
 enum { OPERANDS = 10 };
 
-/* A number that hangs on sizes: the product of `of` times `times`, and `plus`. */
+/* A number that depends on sizes: the product of `of` times `times`, and `plus`. */
 struct extent {
     dims of;
     int times, plus;
@@ -295,7 +295,7 @@ struct expectation {
         double number;
     } at[64];
 };
-/* The kernel and its functions; `whole`: and the host part, which checks what is expected (NULL: nothing).
+/* The kernel and its functions; `whole`: and the host code, which checks what is expected (NULL: nothing).
  * `why` stands above as a comment. */
 void program_print(const struct program *p, bool whole, const struct expectation *x, const char *why, struct text *out);
 /* As neso_kernel_compile wants it. */

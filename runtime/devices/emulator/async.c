@@ -27,7 +27,7 @@ uint32_t emu_random(struct emu_cluster *c, uint32_t below)
     return (uint32_t)((c->random >> 33) % below);
 }
 
-/* -- the work under way -- */
+/* -- pending work -- */
 
 void emu_finish_op(struct emu_cluster *c, int number)
 {

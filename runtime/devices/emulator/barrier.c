@@ -200,7 +200,7 @@ void emu_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     }
 }
 
-/* -- letting go -- */
+/* -- release -- */
 
 /* Lanes may have exited since others began to wait for them. */
 static void let_go_last_lanes(struct emu_warp *w)
@@ -236,7 +236,7 @@ bool emu_release(struct emu_cluster *c)
     return any;
 }
 
-/* -- nobody can go on -- */
+/* -- deadlocks -- */
 
 static int threads_ended(const struct emu_cta *c)
 {

@@ -74,7 +74,7 @@ static const char *const names[] = {
 #undef X
 };
 
-/* -- what an instruction counts as -- */
+/* -- classes of instructions -- */
 
 static enum counter access_class(const struct emu_insn *in)
 {

@@ -173,7 +173,7 @@ struct emu_row {
 emu_compute *emu_find(const struct emu_row *rows, size_t n, int key, int type);
 #define EMU_FIND(rows, key, type) emu_find(rows, sizeof(rows) / sizeof *(rows), key, type)
 
-/* -- arith.c, float.c, convert.c: NULL where there is no such instruction -- */
+/* -- arith.c, float.c, convert.c: NULL if there is no such instruction -- */
 emu_compute *emu_arith(const struct emu_insn *in);
 emu_compute *emu_compare(const struct emu_insn *in);
 emu_compute *emu_float(const struct emu_insn *in);

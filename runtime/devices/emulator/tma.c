@@ -507,7 +507,7 @@ void map_pack(const struct tensor_map_values *v, struct packed_map *m)
     }
 }
 
-/* -- what instructions do -- */
+/* -- instructions -- */
 
 void emu_run_nothing(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {

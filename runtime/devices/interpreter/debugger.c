@@ -22,7 +22,7 @@ static void say(struct program *p, const struct text *t)
         p->options.write(p->options.user, t->s ? t->s : "", t->len, false);
 }
 
-/* -- where to stop -- */
+/* -- breakpoints -- */
 
 /* "3", or "1,2,0" */
 static bool read_pid(const char *s, int *pid)
@@ -72,7 +72,7 @@ bool debugger_stops(struct program *p, const struct host_site *site, const int *
     return true;
 }
 
-/* -- what is shown -- */
+/* -- the shown elements -- */
 
 static void show_place(struct program *p, struct loc at, const char *function, struct text *out)
 {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* -- where pointers come from -- */
+/* -- origins of pointers -- */
 
 static int meet(int a, int b)
 {

@@ -535,7 +535,7 @@ static void step_host_call(struct frame *f, const struct step *s)
     if (values != small)
         l->mem->free(l->mem->ctx, values, bytes);
     if (!goes_on)
-        interpreter_fail(f, s, ERR_host_call, "%s", "it needs the program's host part");
+        interpreter_fail(f, s, ERR_host_call, "%s", "it needs the program's host code");
 }
 
 static void step_asm(struct frame *f, const struct step *s)

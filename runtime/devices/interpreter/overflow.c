@@ -14,7 +14,7 @@
 
 __extension__ typedef __int128 wide;
 
-/* -- what addresses are made of -- */
+/* -- values that addresses depend on -- */
 
 static bool is_arithmetic(const struct op *o)
 {

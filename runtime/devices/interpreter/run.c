@@ -167,7 +167,7 @@ void interpreter_drop(struct frame *f)
     m->free(m->ctx, h, h->bytes);
 }
 
-/* -- workers; the lock is held where not said otherwise -- */
+/* -- workers; the lock is held unless a comment says otherwise -- */
 
 static void *work(void *shared);
 
