@@ -782,7 +782,8 @@ const char *rule_shared_load(struct module *m, const struct op *o, const struct 
 }
 
 /* A view of one stage; NULL: `order` (may be NULL) is no permutation of the buffer's dimensions. */
-static const struct type *type_shared_stage(struct module *m, const struct type *buf, const struct attr *order)
+static const struct type *type_shared_stage(struct module *m, const struct type *buf,
+                                            const struct attr *order)
 {
     int shape[RANK_MAX];
     unsigned seen = 0;

@@ -113,10 +113,14 @@ static const struct {
     const char *topic;
     void (*write)(struct text *out);
 } topics[] = {
-    {"ops", help_ops},           {"passes", help_passes},
-    {"params", help_params},     {"insns", codegen_help_insns},
-    {"errors", help_errors},     {"targets", help_targets},
-    {"language", builtins_help}, {"counts", emu_counts_help},
+    {"ops", help_ops},
+    {"passes", help_passes},
+    {"params", help_params},
+    {"insns", codegen_help_insns},
+    {"errors", help_errors},
+    {"targets", help_targets},
+    {"language", builtins_help},
+    {"counts", emu_counts_help},
     {"decisions", help_decisions},
 };
 enum { TOPICS = sizeof topics / sizeof *topics };

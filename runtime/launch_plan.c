@@ -174,7 +174,7 @@ static bool load_fallback(struct neso_kernel *k, struct fallback *g, struct faul
 }
 
 static struct fallback *make_fallback(struct neso_kernel *k, enum variant which, const struct launch *l,
-                                    struct fault *f)
+                                      struct fault *f)
 {
     const struct memory *mem = &k->module->context->mem;
     struct fallback *g = k->fallback_source.ir ? mem->alloc(mem->ctx, sizeof *g) : NULL;
@@ -204,7 +204,7 @@ static struct fallback *make_fallback(struct neso_kernel *k, enum variant which,
 
 /* Made by the first who needs it; NULL: it cannot be loaded. */
 static struct fallback *fallback_of(struct neso_kernel *k, enum variant which, const struct launch *l,
-                                  struct fault *f)
+                                    struct fault *f)
 {
     struct fallback *_Atomic *at = &k->variants[which];
     struct fallback *g = *at;

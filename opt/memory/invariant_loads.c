@@ -38,7 +38,8 @@ static void mark(struct affine_table *t, struct op *loop)
         if (o->code != OP_load || op_int(o, ATTR_volatile))
             continue;
         if (may_be_written_in_loop(t, o, &g)) {
-            opt_explain(t->f, (struct explanation){DECISION_may_be_written, .at = o, .values = {op_result(o)}});
+            opt_explain(t->f,
+                        (struct explanation){DECISION_may_be_written, .at = o, .values = {op_result(o)}});
             continue;
         }
         op_set_int(o, ATTR_invariant, 1);

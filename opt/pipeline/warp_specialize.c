@@ -225,7 +225,9 @@ static int64_t vector_bytes(const struct feed *w, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
     int64_t bytes = type_is_ptr(t) ? 0 : type_elems(t) * type_elem_bytes(t);
-    return bytes <= w->func->module->params->warp_specialize_vector_bytes ? bytes * opt_stages(w->func, load->block->parent) : 0;
+    return bytes <= w->func->module->params->warp_specialize_vector_bytes
+               ? bytes * opt_stages(w->func, load->block->parent)
+               : 0;
 }
 
 /* What o needs of shared memory while rings live: all of it if a loop goes on to the next tile; else what comes behind the
