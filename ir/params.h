@@ -72,7 +72,7 @@ PARAM(warp_specialize_producer_regs, 40, 24, 248, "registers", "setmaxnreg leave
 PARAM(warp_specialize_consumer_regs_most, 240, 24, 248, "registers", "setmaxnreg gives a consumer's thread so many at most (rounded down to 8)",
       "not measured")
 PARAM(warp_specialize_reserve_bytes, 1024, 0, 65536, "bytes", "shared memory that rings leave to barriers and alignment", "not measured")
-PARAM(warp_specialize_vector_bytes, 1024, 0, 65536, "bytes", "a vector of at most so many that a loop of dots loads gets room for a ring", "not measured")
+PARAM(warp_specialize_vector_bytes, 1024, 0, 65536, "bytes", "rings leave room for loads of a loop that take no more, to be copied ahead", "not measured")
 
 /* -- overlap_dots, overlap_epilogue -- */
 PARAM(overlap_dots_arithmetic_regs, 56, 0, 255, "registers", "what a thread needs between two chained dots, beside both accumulators and the operand",
@@ -86,6 +86,10 @@ PARAM(pipeline_loops_depth, 12, 1, 1000, "ops", "a load is followed so far to th
 PARAM(pipeline_loops_shared_percent, 50, 0, 100, "percent of a CTA's shared memory",
       "rings take at most so much, so that two CTAs fit on an SM, unless other buffers prevent that", "not measured")
 PARAM(pipeline_loops_reserve_part, 16, 1, 1000, "one part in", "shared memory that rings leave free where two CTAs do not fit", "not measured")
+PARAM(pipeline_loops_meet_depth, 8, 1, 1000, "ops", "a load is followed so far to arithmetic with a dot's result, and that back to the dot", "not measured")
+PARAM(rotate_loads_depth, 32, 1, 1000, "ops", "addresses of loads that move to the iteration before are followed so far", "not measured")
+PARAM(rotate_loads_regs_most, 4, 1, 255, "registers", "an index of a loop's loads that takes no more a thread is loaded an iteration ahead", "not measured")
+PARAM(alias_largest_depth, 8, 1, 1000, "definitions", "the largest value of an index is taken apart along a chain so long", "not measured")
 PARAM(pipeline_loops_small_bytes, 4096, 0, 262144, "bytes", "a ring of at most so many may take what rings otherwise leave free", "not measured")
 
 /* -- cluster_multicast -- */

@@ -39,8 +39,6 @@ bool base_expr(struct affine_table *t, const struct access *a, struct expr *out)
 
 /* -- the largest value of what programs and iterations differ in -- */
 
-enum { LARGEST_DEPTH_MOST = 8 };
-
 static bool largest_expr(struct affine_table *t, const struct poly *p, int depth, struct guards *g,
                          struct expr *out);
 
@@ -148,7 +146,7 @@ static bool largest_expr(struct affine_table *t, const struct poly *p, int depth
                          struct expr *out)
 {
     struct arena *arena = t->f->module->arena;
-    if (depth > LARGEST_DEPTH_MOST)
+    if (depth > t->f->module->params->alias_largest_depth)
         return false;
     for (int i = 0; i < p->n; i++) {
         if (!largest_term(t, &p->at[i], depth, g, out))

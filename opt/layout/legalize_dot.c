@@ -98,6 +98,8 @@ static int fast_dim(const struct layout *l)
 static int map_dim(const struct value *v)
 {
     const struct op *o = v->def;
+    if (o && o->code == OP_convert)
+        return map_dim(op_opnd(o, 0));
     if (o && o->code == OP_tensor_load)
         return v->type->rank - 1;
     for (int i = 0; o && o->code == OP_trans && i < v->type->rank; i++)

@@ -285,14 +285,23 @@ static void visit(struct op *o, void *ctx)
     VEC_PUSH(r->f->module->scratch, &r->loads, c);
 }
 
-/* Loads of one block for dots are copies all or none: one pipeline feeds a loop. */
+/* Is the load an operand of one dot and nothing else? */
+static bool is_only_operand(const struct op *load)
+{
+    const struct value *v = op_result(load);
+    while (value_nuses(v) == 1 && v->uses->user->code == OP_trans)
+        v = op_result(v->uses->user);
+    return value_nuses(v) == 1 && may_pay(load);
+}
+
+/* Loads of one block that are only operands are copies all or none: one pipeline feeds a loop. */
 static void keep_together(struct raising *r)
 {
     for (int i = 0; i < r->loads.n; i++)
         for (int k = 0; k < r->loads.n; k++) {
             struct candidate *c = r->loads.at[i];
             const struct candidate *other = r->loads.at[k];
-            if (!c->why && other->why && other->load->block == c->load->block && may_pay(other->load))
+            if (!c->why && other->why && other->load->block == c->load->block && is_only_operand(other->load))
                 c->why = "another load for the loop's dots is none";
         }
 }

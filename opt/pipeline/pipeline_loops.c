@@ -200,8 +200,6 @@ static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct st
 
 /* -- for the pass that chooses layouts -- */
 
-enum { LOOK_MOST = 8 };
-
 static void look_for_dot(struct op *o, void *ctx)
 {
     *(bool *)ctx |= o->code == OP_dot;
@@ -222,15 +220,17 @@ static bool is_in_loop_of_dots(const struct op *load)
 static bool comes_of_dot(const struct value *v, int depth)
 {
     const struct op *o = v->def;
+    const int64_t depth_most = v->block->func->module->params->pipeline_loops_meet_depth;
     bool comes = o && o->code == OP_dot;
-    for (int i = 0; o && op_has(o, ELEMENTWISE) && depth < LOOK_MOST && i < o->nopnds && !comes; i++)
+    for (int i = 0; o && op_has(o, ELEMENTWISE) && depth < depth_most && i < o->nopnds && !comes; i++)
         comes = comes_of_dot(op_opnd(o, i), depth + 1);
     return comes;
 }
 
 static bool meets_dot(const struct value *v, int depth)
 {
-    for (const struct use *u = v->uses; u && depth < LOOK_MOST; u = u->next) {
+    const int64_t depth_most = v->block->func->module->params->pipeline_loops_meet_depth;
+    for (const struct use *u = v->uses; u && depth < depth_most; u = u->next) {
         const struct op *o = u->user;
         if (!op_has(o, ELEMENTWISE))
             continue;
@@ -611,10 +611,11 @@ static void share_ring(struct staged *x, struct value *slot, struct value *v, co
     for (struct use *u = v->uses, *next; u; u = next) {
         struct op *o = u->user;
         next = u->next;
-        if (o->code == OP_trans) {
+        if (o->code == OP_trans || o->code == OP_convert) {
+            const struct attr *by = op_attr(o, ATTR_order);
             int all[RANK_MAX] = {0};
             for (int d = 0; d < v->type->rank; d++)
-                all[d] = order[op_attr(o, ATTR_order)->list[d]];
+                all[d] = order[by ? by->list[d] : d];
             share_ring(x, slot, op_result(o), all);
             if (!op_result(o)->uses)
                 op_erase(o);

@@ -165,7 +165,8 @@ bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoo
     const struct func *f = load->block->func;
     struct map needed;
     map_init(&needed, f->module->scratch);
-    if (f->num_warps % WGMMA_WARPS != 0 || f->num_warps > OWN_WARPS_MOST || !stands_in_loops(load))
+    if (f->num_warps % WGMMA_WARPS != 0 ||
+        f->num_warps > f->module->params->warp_specialize_consumer_warps_most || !stands_in_loops(load))
         return false;
     for (int i = 0; i < ncoords; i++)
         if (!need(&needed, coords[i]))

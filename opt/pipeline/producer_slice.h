@@ -5,8 +5,6 @@
 #include "ir/ir.h"
 #include "ir/support/map.h"
 
-enum { OWN_WARPS_MOST = 8 };
-
 /* Do all loops around o count, up to the function's body? */
 bool stands_in_loops(const struct op *o);
 /* May the program return inside of o? It then does so in both roles. */

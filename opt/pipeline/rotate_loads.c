@@ -16,7 +16,7 @@
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
-enum { REGS_MOST = 4, LOADS_MOST = 16, DEPTH_MOST = 32 };
+enum { LOADS_MOST = 16 };
 
 struct rotation {
     struct module *m;
@@ -33,7 +33,7 @@ static bool is_known_at_start(const struct rotation *r, const struct value *v, i
     if (!v || value_is_outside(v, r->loop) || !v->def)
         return !v || !v->def || value_is_outside(v, r->loop);
     const struct op *o = v->def;
-    if (o->block != r->body || !op_has(o, PURE) || o->nregions || depth == DEPTH_MOST)
+    if (o->block != r->body || !op_has(o, PURE) || o->nregions || depth == r->m->params->rotate_loads_depth)
         return false;
     for (int i = 0; i < o->nopnds; i++)
         if (!is_known_at_start(r, op_opnd(o, i), depth + 1))
@@ -49,7 +49,7 @@ static bool is_known_before(const struct rotation *r, const struct value *v, int
     const struct op *o = v->def;
     if (!o)
         return v->index == 0 || is_known_at_start(r, op_opnd(r->body->last, v->index - 1), depth);
-    if (o->block != r->body || !op_has(o, PURE) || o->nregions || depth == DEPTH_MOST)
+    if (o->block != r->body || !op_has(o, PURE) || o->nregions || depth == r->m->params->rotate_loads_depth)
         return false;
     for (int i = 0; i < o->nopnds; i++)
         if (!is_known_before(r, op_opnd(o, i), depth + 1))
@@ -57,30 +57,31 @@ static bool is_known_before(const struct rotation *r, const struct value *v, int
     return true;
 }
 
-static bool says_where(const struct value *v, int depth)
+static bool says_where(const struct value *v, int64_t depth)
 {
     for (const struct use *u = v->uses; u; u = u->next)
         if ((u->user->code == OP_load && u == &u->user->opnds[0]) ||
-            (depth < DEPTH_MOST && op_has(u->user, PURE) && u->user->nresults == 1 &&
-             says_where(op_result(u->user), depth + 1)))
+            (depth > 0 && op_has(u->user, PURE) && u->user->nresults == 1 &&
+             says_where(op_result(u->user), depth - 1)))
             return true;
     return false;
 }
 
 /* Scalars, and tiles of few registers that say where others are loaded from: of the rest shared memory has room. */
-static bool is_small(const struct value *v)
+static bool is_small(const struct rotation *r, const struct value *v)
 {
+    const struct params *params = r->m->params;
     const struct type *t = v->type;
     if (!type_is_tile(t))
         return true;
-    return t->layout && t->layout->nbits[IN_reg] <= log2_floor(REGS_MOST) && type_is_int(t) &&
-           says_where(v, 0);
+    return t->layout && t->layout->nbits[IN_reg] <= log2_floor(params->rotate_loads_regs_most) &&
+           type_is_int(t) && says_where(v, params->rotate_loads_depth);
 }
 
 static bool can_rotate(const struct rotation *r, const struct op *o, bool writes)
 {
     if (o->code != OP_load || op_int(o, ATTR_volatile) || (writes && !op_int(o, ATTR_invariant)) ||
-        !is_small(op_result(o)) || !op_result(o)->uses)
+        !is_small(r, op_result(o)) || !op_result(o)->uses)
         return false;
     bool varies = false;
     for (int i = 0; i < o->nopnds; i++) {

@@ -113,11 +113,17 @@ static struct op *dot_for(const struct op *put)
     return first;
 }
 
+/* A transposition, or the same tile in other registers: nothing to do where it is read from shared memory. */
+static bool passes_tile(const struct op *o)
+{
+    return o->code == OP_trans || o->code == OP_convert;
+}
+
 /* The first reader of v in its block. */
 static void find_first(struct take *t, const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)
-        if (u->user->code == OP_trans)
+        if (passes_tile(u->user))
             find_first(t, op_result(u->user));
         else if (!t->first || is_before(u->user, t->first))
             t->first = u->user;
@@ -129,8 +135,8 @@ static struct op *loaded_by(const struct op *put, int *by)
     struct op *o = op_opnd(put, 0)->def;
     for (int d = 0; d < RANK_MAX; d++)
         by[d] = d;
-    for (; o && o->code == OP_trans; o = op_opnd(o, 0)->def)
-        for (int d = 0; d < op_result(o)->type->rank; d++)
+    for (; o && passes_tile(o); o = op_opnd(o, 0)->def)
+        for (int d = 0; o->code == OP_trans && d < op_result(o)->type->rank; d++)
             by[d] = op_attr(o, ATTR_order)->list[by[d]];
     return o && o->code == OP_tensor_load ? o : NULL;
 }
@@ -608,11 +614,11 @@ static void read_slot(struct feed *w, struct batch *g, struct take *t, struct op
     while (v->uses) {
         struct op *o = v->uses->user;
         int opnd = (int)(v->uses - o->opnds);
-        if (o->code == OP_trans) {
-            const int *next = op_attr(o, ATTR_order)->list;
+        if (passes_tile(o)) {
+            const struct attr *next = op_attr(o, ATTR_order);
             int all[RANK_MAX] = {0};
             for (int d = 0; d < v->type->rank; d++)
-                all[d] = by[next[d]];
+                all[d] = by[next ? next->list[d] : d];
             read_slot(w, g, t, at, op_result(o), all);
             op_erase(o);
             continue;
@@ -624,14 +630,8 @@ static void read_slot(struct feed *w, struct batch *g, struct take *t, struct op
             continue;
         }
         t->into_registers = true;
-        struct builder here = build_before(o);
-        if (o->code == OP_convert) {
-            value_replace(op_result(o), buffer_load(&here, view, op_result(o)->type));
-            op_erase(o);
-            continue;
-        }
         if (!tile) {
-            here = build_after(*at);
+            struct builder here = build_after(*at);
             tile = buffer_load(&here, view, v->type);
             *at = tile->def;
         }
