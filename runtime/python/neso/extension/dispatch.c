@@ -18,6 +18,20 @@ enum {
 };
 enum { TENSOR_TYPES_MOST = 8 };
 
+/* What a dispatch owns. */
+enum held {
+    NAMES,    /* a tuple of interned strings */
+    DEFAULTS, /* a tuple; the type Dispatch itself stands for none */
+    SLOW,
+    REMEMBER,
+    FAIL,
+    GET_DEVICE,
+    GET_STREAM,
+    WATCHED, /* a tuple of lists: where one is not empty, somebody wants to be asked */
+    GLOBALS, /* a tuple of (dictionary, name, value) */
+    HELD
+};
+
 /* What is known of a parameter. */
 enum param_flags { IS_CONSTEXPR = 1, NO_SPECIALIZE = 2, NO_ALIGN = 4 };
 /* The first word of a slot. */
@@ -34,12 +48,8 @@ struct entry {
 
 struct dispatch {
     PyObject_HEAD int nparams;
-    PyObject *names;    /* a tuple of interned strings */
-    PyObject *defaults; /* a tuple; the type Dispatch itself stands for none */
     uint8_t flags[PARAMS_MOST];
-    PyObject *slow, *remember, *fail, *get_device, *get_stream;
-    PyObject *watched; /* a tuple of lists: where one is not empty, somebody wants to be asked */
-    PyObject *globals; /* a tuple of (dictionary, name, value) */
+    PyObject *held[HELD];
     PyObject *tensor_types[TENSOR_TYPES_MOST];
     int ntypes;
     struct entry **table; /* open addressing */
@@ -153,10 +163,10 @@ static int add_slot(struct call *c, int i)
 static int find_name(const struct dispatch *d, PyObject *name)
 {
     for (int i = 0; i < d->nparams; i++)
-        if (PyTuple_GetItem(d->names, i) == name)
+        if (PyTuple_GetItem(d->held[NAMES], i) == name)
             return i;
     for (int i = 0; i < d->nparams; i++)
-        if (PyUnicode_Compare(PyTuple_GetItem(d->names, i), name) == 0)
+        if (PyUnicode_Compare(PyTuple_GetItem(d->held[NAMES], i), name) == 0)
             return i;
     return -1;
 }
@@ -184,7 +194,7 @@ static int fill_slots(struct call *c, PyObject *args, PyObject *kwargs)
     for (int i = 0; i < d->nparams; i++) {
         if (c->slots[i])
             continue;
-        c->slots[i] = PyTuple_GetItem(d->defaults, i);
+        c->slots[i] = PyTuple_GetItem(d->held[DEFAULTS], i);
         if (c->slots[i] == dispatch_class)
             return 0;
     }
@@ -193,7 +203,7 @@ static int fill_slots(struct call *c, PyObject *args, PyObject *kwargs)
 
 static int make_key(struct call *c, PyObject *args, PyObject *kwargs)
 {
-    PyObject *device = PyObject_CallObject(c->d->get_device, NULL);
+    PyObject *device = PyObject_CallObject(c->d->held[GET_DEVICE], NULL);
     if (!device)
         return 0;
     word(c, SLOT_int, (uint64_t)PyLong_AsLongLong(device));
@@ -311,16 +321,16 @@ static int is_watched(const struct dispatch *d)
     const char *debug = getenv("TRITON_DEBUG");
     if (debug && *debug && strcmp(debug, "0") != 0)
         return 1;
-    for (Py_ssize_t i = 0, n = PyTuple_Size(d->watched); i < n; i++)
-        if (PyList_Size(PyTuple_GetItem(d->watched, i)) != 0)
+    for (Py_ssize_t i = 0, n = PyTuple_Size(d->held[WATCHED]); i < n; i++)
+        if (PyList_Size(PyTuple_GetItem(d->held[WATCHED], i)) != 0)
             return 1;
     return 0;
 }
 
 static int globals_are_as_before(const struct dispatch *d)
 {
-    for (Py_ssize_t i = 0, n = PyTuple_Size(d->globals); i < n; i++) {
-        PyObject *g = PyTuple_GetItem(d->globals, i);
+    for (Py_ssize_t i = 0, n = PyTuple_Size(d->held[GLOBALS]); i < n; i++) {
+        PyObject *g = PyTuple_GetItem(d->held[GLOBALS], i);
         if (PyDict_GetItemWithError(PyTuple_GetItem(g, 0), PyTuple_GetItem(g, 1)) != PyTuple_GetItem(g, 2))
             return 0;
     }
@@ -331,7 +341,7 @@ static PyObject *bound_arguments(const struct call *c)
 {
     PyObject *named = PyDict_New();
     for (int i = 0; named && i < c->d->nparams; i++)
-        if (PyDict_SetItem(named, PyTuple_GetItem(c->d->names, i), c->slots[i]) < 0)
+        if (PyDict_SetItem(named, PyTuple_GetItem(c->d->held[NAMES], i), c->slots[i]) < 0)
             Py_CLEAR(named);
     return named;
 }
@@ -367,11 +377,11 @@ static PyObject *launch(struct call *c, struct entry *e, PyObject *grid)
     uint32_t extents[3];
     void *stream;
     PyObject *device = PyLong_FromUnsignedLongLong(c->words[1]);
-    PyObject *current = device ? PyObject_CallFunctionObjArgs(c->d->get_stream, device, NULL) : NULL;
+    PyObject *current = device ? PyObject_CallFunctionObjArgs(c->d->held[GET_STREAM], device, NULL) : NULL;
     int good = current && stream_of(current, &stream);
     Py_XDECREF(device);
     Py_XDECREF(current);
-    PyObject *kernel = e->kernel, *fail = c->d->fail;
+    PyObject *kernel = e->kernel, *fail = c->d->held[FAIL];
     struct plan plan = {.launch = e->plan.launch, .kernel = e->plan.kernel, .count = e->plan.count};
     Py_INCREF(kernel); /* the entry may go while the grid's function runs */
     for (int i = 0; good && i < e->plan.count; i++) {
@@ -402,17 +412,17 @@ static void note_types(struct dispatch *d, PyObject *types)
 static PyObject *call_slow(struct dispatch *d, PyObject *grid, PyObject *args, PyObject *kwargs, int may_keep)
 {
     PyErr_Clear();
-    PyObject *kernel = PyObject_CallFunction(d->slow, "OOO", grid, args, kwargs ? kwargs : Py_None);
+    PyObject *kernel = PyObject_CallFunction(d->held[SLOW], "OOO", grid, args, kwargs ? kwargs : Py_None);
     if (!kernel || !may_keep || kernel == Py_None)
         return kernel;
     PyObject *found =
-        PyObject_CallFunctionObjArgs(d->remember, kernel, args, kwargs ? kwargs : Py_None, NULL);
+        PyObject_CallFunctionObjArgs(d->held[REMEMBER], kernel, args, kwargs ? kwargs : Py_None, NULL);
     int good = found != NULL;
     if (found && found != Py_None) {
         struct call c = {.d = d};
-        PyObject *old = d->globals;
-        d->globals = PyTuple_GetItem(found, 3);
-        Py_INCREF(d->globals);
+        PyObject *old = d->held[GLOBALS];
+        d->held[GLOBALS] = PyTuple_GetItem(found, 3);
+        Py_INCREF(d->held[GLOBALS]);
         Py_XDECREF(old);
         note_types(d, PyTuple_GetItem(found, 4));
         if (make_key(&c, args, kwargs))
@@ -445,30 +455,29 @@ static PyObject *bound_call(PyObject *self, PyObject *args, PyObject *kwargs)
 static int dispatch_init(PyObject *self, PyObject *args, PyObject *kwargs)
 {
     struct dispatch *d = (struct dispatch *)self;
+    PyObject *given[HELD], *bytes;
     char *flags;
     Py_ssize_t n;
-    PyObject *bytes;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!O!SOOOOOO!", &PyTuple_Type, &d->names, &PyTuple_Type, &d->defaults, &bytes,
-                          &d->slow, &d->remember, &d->fail, &d->get_device, &d->get_stream, &PyTuple_Type,
-                          &d->watched) ||
-        PyBytes_AsStringAndSize(bytes, &flags, &n) < 0) {
-        d->names = NULL; /* nothing is owned yet */
+    if (!PyArg_ParseTuple(args, "O!O!SOOOOOO!", &PyTuple_Type, &given[NAMES], &PyTuple_Type, &given[DEFAULTS],
+                          &bytes, &given[SLOW], &given[REMEMBER], &given[FAIL], &given[GET_DEVICE],
+                          &given[GET_STREAM], &PyTuple_Type, &given[WATCHED]) ||
+        PyBytes_AsStringAndSize(bytes, &flags, &n) < 0)
         return -1;
-    }
-    PyObject *held[] = {d->names, d->defaults,   d->slow,       d->remember,
-                        d->fail,  d->get_device, d->get_stream, d->watched};
-    for (size_t i = 0; i < sizeof held / sizeof *held; i++)
-        Py_INCREF(held[i]);
-    d->globals = PyTuple_New(0);
-    if (n > PARAMS_MOST || PyTuple_Size(d->names) != n || PyTuple_Size(d->defaults) != n || !d->globals) {
+    if (n > PARAMS_MOST || PyTuple_Size(given[NAMES]) != n || PyTuple_Size(given[DEFAULTS]) != n) {
         PyErr_Format(PyExc_ValueError, "a kernel has %zd parameters, and at most %d are dispatched here", n,
                      PARAMS_MOST);
         return -1;
     }
+    given[GLOBALS] = PyTuple_New(0);
+    for (int i = 0; i < HELD; i++) {
+        if (i != GLOBALS)
+            Py_INCREF(given[i]);
+        d->held[i] = given[i];
+    }
     d->nparams = (int)n;
     memcpy(d->flags, flags, (size_t)n);
-    return 0;
+    return given[GLOBALS] ? 0 : -1;
 }
 
 static void object_free(PyObject *self)
@@ -484,13 +493,8 @@ static int dispatch_traverse(PyObject *self, visitproc visit, void *arg)
 {
     struct dispatch *d = (struct dispatch *)self;
     Py_VISIT(Py_TYPE(self));
-    if (!d->names)
-        return 0;
-    Py_VISIT(d->slow);
-    Py_VISIT(d->remember);
-    Py_VISIT(d->fail);
-    Py_VISIT(d->globals);
-    Py_VISIT(d->defaults);
+    for (int i = 0; i < HELD; i++)
+        Py_VISIT(d->held[i]);
     for (int i = 0; i < d->capacity; i++)
         if (d->table[i]) {
             Py_VISIT(d->table[i]->kept);
@@ -503,11 +507,8 @@ static int dispatch_drop(PyObject *self)
 {
     struct dispatch *d = (struct dispatch *)self;
     clear(d);
-    if (d->names) {
-        Py_CLEAR(d->slow);
-        Py_CLEAR(d->remember);
-        Py_CLEAR(d->globals);
-    }
+    for (int i = 0; i < HELD; i++)
+        Py_CLEAR(d->held[i]);
     return 0;
 }
 
@@ -518,12 +519,8 @@ static void dispatch_free(PyObject *self)
     clear(d);
     for (int i = 0; i < d->ntypes; i++)
         Py_DECREF(d->tensor_types[i]);
-    if (d->names) {
-        PyObject *held[] = {d->names,      d->defaults,   d->slow,    d->remember, d->fail,
-                            d->get_device, d->get_stream, d->watched, d->globals};
-        for (size_t i = 0; i < sizeof held / sizeof *held; i++)
-            Py_XDECREF(held[i]);
-    }
+    for (int i = 0; i < HELD; i++)
+        Py_CLEAR(d->held[i]);
     object_free(self);
 }
 

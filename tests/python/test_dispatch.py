@@ -1,0 +1,187 @@
+"""The extension tells launches apart as Triton does, and passes their values, hooks and errors on."""
+import ctypes
+import gc
+import os
+import sys
+import unittest
+import weakref
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "runtime", "python"))
+try:
+    from neso import _launch
+except ImportError:
+    _launch = None
+
+Launch = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint32), ctypes.c_void_p,
+                          ctypes.POINTER(ctypes.POINTER(ctypes.c_uint64)), ctypes.c_void_p)
+FLOAT, HALF = object(), object()
+
+
+class Tensor:
+    def __init__(self, address, dtype=FLOAT, is_cuda=True):
+        self.address, self.dtype, self.is_cuda = address, dtype, is_cuda
+
+    def data_ptr(self):
+        return self.address
+
+
+class Function:
+    """A kernel f(x, n, a=2.5, B: constexpr = 8, p=None) whose launches are noted; each slow call compiles a kernel anew."""
+    PLAN = bytes([0, ord("P"), 1, ord("i"), 2, ord("f")])
+
+    def __init__(self, status=0, flags=bytes([0, 0, 0, 1, 0]), plan=PLAN):
+        self.launches, self.compiled, self.status, self.device, self.hooks, self.globals = [], [], status, 0, [], ()
+        self.c_launch = Launch(self.launched)
+        self.plan = plan
+        self.dispatch = _launch.Dispatch(("x", "n", "a", "B", "p"), (_launch.Dispatch, _launch.Dispatch, 2.5, 8, None), flags, self.slow,
+                                         self.remember, self.fail, lambda: self.device, lambda device: 77 + device, (self.hooks,))
+
+    def launched(self, kernel, grid, stream, args, error):
+        self.launches.append((kernel, tuple(grid[:3]), stream, args[0][0], args[1][0], ctypes.cast(args[2], ctypes.POINTER(ctypes.c_float))[0]))
+        return self.status
+
+    def slow(self, grid, args, kwargs):
+        self.compiled.append(len(args))
+        if len(args) + len(kwargs or {}) < 2:
+            raise TypeError("n is missing")
+        return f"kernel {len(self.compiled)}"
+
+    def remember(self, kernel, args, kwargs):
+        address = ctypes.cast(self.c_launch, ctypes.c_void_p).value
+        return address, 1000 + len(self.compiled), self.plan, self.globals, (Tensor,)
+
+    def fail(self, status, message):
+        raise RuntimeError(f"status {status}")
+
+    def __getitem__(self, grid):
+        return self.dispatch.at(grid)
+
+
+@unittest.skipIf(_launch is None, "neso._launch is not built here: `make python`")
+class DispatchTest(unittest.TestCase):
+    def count(self, f, *args, **kwargs):
+        before = len(f.compiled)
+        f[(1,)](*args, **kwargs)
+        return len(f.compiled) - before
+
+    def test_a_second_call_launches_with_its_own_values(self):
+        f = Function()
+        self.assertEqual(f[(4,)](Tensor(4096), 100), "kernel 1")
+        self.assertEqual(f.launches, [])
+        self.assertEqual(f[(4, 5)](Tensor(8192), 101, 1.25), "kernel 1")
+        self.assertEqual(f.launches, [(1001, (4, 5, 1), 77, 8192, 101, 1.25)])
+        self.assertEqual(f[[7, 8, 9]](n=102, x=Tensor(16)), "kernel 1")
+        self.assertEqual(f.launches[-1], (1001, (7, 8, 9), 77, 16, 102, 2.5))
+
+    def test_what_triton_specializes_on_is_told_apart(self):
+        f = Function()
+        calls = [((Tensor(4096), 100), {}), ((Tensor(4100), 100), {}), ((Tensor(4096), 96), {}), ((Tensor(4096), 1), {}),
+                 ((Tensor(4096), 2**31), {}), ((Tensor(4096), 2**40), {}), ((Tensor(4096, HALF), 100), {}), ((Tensor(4096), True), {}),
+                 ((Tensor(4096), 100), {"B": 16}), ((Tensor(4096), 100), {"B": True}), ((Tensor(4096), 100), {"B": "text"}),
+                 ((Tensor(4096), 100), {"num_warps": 4}), ((Tensor(4096), 100), {"num_warps": 8}), ((Tensor(4096), 100.0), {}),
+                 ((Tensor(4096), None), {}), ((Tensor(4096), 100, 3), {})]
+        found = [self.count(f, *args, **kwargs) for args, kwargs in calls]
+        self.assertEqual(found, [1] * 4 + [1, 0] + [1] * 10)
+        self.assertEqual([self.count(f, *args, **kwargs) for args, kwargs in calls], [0] * len(calls))
+        self.assertEqual(self.count(f, Tensor(64), 7), 0)
+        self.assertEqual(self.count(f, Tensor(64), -32), 0)
+        self.assertEqual(self.count(f, Tensor(64), -(2**31) - 1), 1)
+
+    def test_do_not_specialize(self):
+        f = Function(flags=bytes([4, 2, 0, 1, 0]))
+        self.assertEqual([self.count(f, Tensor(a), n) for a, n in ((16, 1), (4, 16), (8, 3), (16, 2**40))], [1, 0, 0, 1])
+
+    def test_devices_have_kernels_of_their_own(self):
+        f = Function()
+        self.count(f, Tensor(16), 3)
+        f.device = 1
+        self.assertEqual(self.count(f, Tensor(16), 3), 1)
+        self.assertEqual(self.count(f, Tensor(16), 3), 0)
+        self.assertEqual(f.launches[-1][2], 78)
+
+    def test_what_is_unusual_goes_to_python(self):
+        f = Function()
+        self.count(f, Tensor(16), 3)
+        for args in ((Tensor(16, is_cuda=False), 3), ((Tensor(16), 3), 3), (Tensor(16), 2**80)):
+            self.assertEqual([self.count(f, *args) for _ in range(2)], [1, 1])
+        with self.assertRaises(TypeError):
+            f[(1,)](Tensor(16))
+        f.hooks.append(print)
+        self.assertEqual(self.count(f, Tensor(16), 3), 1)
+        f.hooks.clear()
+        self.assertEqual(self.count(f, Tensor(16), 3), 0)
+        f.dispatch.clear()
+        self.assertEqual(self.count(f, Tensor(16), 3), 1)
+
+    def test_a_global_that_changes_goes_to_python(self):
+        f, scope = Function(), {"G": "a value"}
+        f.globals = ((scope, "G", scope["G"]),)
+        self.count(f, Tensor(16), 3)
+        self.assertEqual(self.count(f, Tensor(16), 3), 0)
+        scope["G"] = "another"
+        self.assertEqual(self.count(f, Tensor(16), 3), 1)
+
+    def test_grids(self):
+        f, seen = Function(), []
+        self.count(f, Tensor(16), 3)
+        f[lambda meta: seen.append(meta) or (meta["n"], meta["B"])](Tensor(16), 3)
+        self.assertEqual(f.launches[-1][1], (3, 8, 1))
+        self.assertEqual([sorted(seen[0]), seen[0]["a"], seen[0]["p"]], [["B", "a", "n", "p", "x"], 2.5, None])
+        for grid, error in (((2**32,), ValueError), ((1.5,), TypeError), ((-1,), OverflowError), ((), IndexError),
+                            (lambda meta: 1 / 0, ZeroDivisionError)):
+            with self.assertRaises(error):
+                f[grid](Tensor(16), 3)
+
+    def test_a_failed_launch_raises(self):
+        f = Function(status=4)
+        self.count(f, Tensor(16), 3)
+        with self.assertRaisesRegex(RuntimeError, "status 4"):
+            f[(1,)](Tensor(16), 3)
+
+    def test_many_kernels(self):
+        f = Function()
+        self.assertEqual(sum(self.count(f, Tensor(16), 3, B=i) for i in range(300)), 300)
+        self.assertEqual(sum(self.count(f, Tensor(16), 3, B=i) for i in range(300)), 0)
+        self.assertEqual(f.dispatch.size(), 300)
+
+    def test_nothing_leaks(self):
+        f = Function()
+        kept = [object() for _ in range(50)]
+        tensor = Tensor(16)
+
+        def counts():
+            return [sys.getrefcount(x) for x in [tensor, FLOAT] + kept]
+
+        before = counts()
+        for i in range(100):
+            f[(1,)](tensor, 3, B=kept[i % 50])
+        self.assertNotEqual(before, counts())
+        f.dispatch.clear()
+        self.assertEqual(before, counts())
+        gone = weakref.ref(f)
+        f[(1,)](tensor, 3)
+        del f
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_the_launcher_of_a_compiled_kernel(self):
+        f = Function()
+        address, kernel, plan, _, _ = f.remember(None, (), {})
+        run = _launch.Launcher(address, kernel, plan, f.fail, f)
+        called = []
+
+        class Chain:
+            calls = []
+
+        run(1, 2, 3, 5, None, None, "metadata", Chain(), None, Tensor(48), -1, 0.5)
+        self.assertEqual(f.launches, [(1000, (1, 2, 3), 5, 48, 2**64 - 1, 0.5)])
+        run(1, 1, 1, None, None, None, "metadata", called.append, called.append, None, 2, 3)
+        self.assertEqual((f.launches[-1], called), ((1000, (1, 1, 1), None, 0, 2, 3.0), ["metadata"] * 2))
+        with self.assertRaises(TypeError):
+            run(1, 1, 1, None)
+        with self.assertRaises(IndexError):
+            run(1, 1, 1, None, None, None, None, None, None, Tensor(48))
+
+
+if __name__ == "__main__":
+    unittest.main()
