@@ -1,0 +1,48 @@
+# The Python package: its tests on the interpreter and the emulator, python -m neso, and a wheel that works alone. Needs python3.
+set -u
+command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+export PYTHONPATH=$NESO_ROOT/runtime/python NESO_LIBRARY=$NESO_ROOT/$NESO_BUILD/libneso.so PYTHONDONTWRITEBYTECODE=1
+work=$PWD status=0
+fail() { echo "$1"; status=1; }
+
+make -s -C "$NESO_ROOT" python >make.txt 2>&1 || echo "the extension is not tested: $(tail -n 1 make.txt)"
+python3 "$NESO_ROOT/tests/python/test_dispatch.py" >out.txt 2>&1 || { tail -n 30 out.txt; fail "the extension"; }
+for device in interpreter emulator; do
+    NESO_DEVICE=$device python3 "$NESO_ROOT/tests/python/test_launches.py" >out.txt 2>&1 || { tail -n 40 out.txt; fail "launches on the $device"; }
+done
+
+cat >program.py <<'END'
+import sys
+import triton
+import triton.language as tl
+
+@triton.jit
+def add(x, n):
+    tl.store(x, n)
+
+kernel = add.warmup(triton.MockTensor(tl.int32), 5, grid=(1,))
+print(sys.argv[1:], ".entry add" in kernel.asm["ptx"], __name__, triton.runtime.driver.active.where)
+END
+expect() { # WHAT FOUND EXPECTED
+    [ "$2" = "$3" ] || fail "$1: found '$2', expected '$3'"
+}
+expect "a program" "$(python3 -m neso --device emulator program.py a -m b 2>&1)" "['a', '-m', 'b'] True __main__ emulator"
+expect "a module" "$(python3 -m neso run --device=interpreter -m program x 2>&1)" "['x'] True __main__ interpreter"
+expect "a child" "$(python3 -m neso --device interpreter -m neso.__main__ --help | head -c 14)" "python -m neso"
+expect "no program" "$(python3 -m neso 2>&1)" "neso: expected a program or -m MODULE; \`python -m neso --help\` says more"
+expect "no such program" "$(python3 -m neso nothing.py 2>&1)" "neso: there is no file 'nothing.py'"
+expect "an unknown option" "$(python3 -m neso --wrong program.py 2>&1)" "neso: unknown option '--wrong'; \`python -m neso --help\` lists them"
+expect "no library" "$(NESO_LIBRARY=/nowhere.so python3 -m neso program.py 2>&1 | tail -n 1 | cut -d : -f 1,2)" "ImportError: neso's library cannot be opened"
+
+if [ "$NESO_BUILD" = build ] && wheel=$(python3 "$NESO_ROOT/runtime/python/build_wheel.py" "$work/wheel" 2>wheel.txt); then
+    unset PYTHONPATH NESO_LIBRARY
+    python3 -m zipfile -e "$wheel" site
+    cd site || exit 1
+    expect "the wheel" "$(python3 -m neso --device interpreter ../program.py 2>&1)" "[] True __main__ interpreter"
+    expect "its .pth file" "$(NESO_TRITON=1 python3 -c "import site; site.addsitedir('.'); import triton; print(triton.__file__)")" \
+        "$PWD/neso/instead/triton/__init__.py"
+elif [ "$NESO_BUILD" = build ]; then
+    cat wheel.txt
+    fail "the wheel cannot be built"
+fi
+exit $status

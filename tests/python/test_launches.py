@@ -1,0 +1,330 @@
+"""Kernels launched from Python on the CPU: what arguments become, what a kernel depends on, tuning, hooks, errors.
+
+Arrays are NumPy's where it is installed, else a stand-in that has data_ptr() and a dtype as torch's tensors do.
+"""
+import array
+import collections
+import ctypes
+import os
+import pickle
+import sys
+import tempfile
+import threading
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "runtime", "python"))
+os.environ.setdefault("NESO_DEVICE", "interpreter")
+os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
+import neso
+
+neso.install()
+import triton
+import triton.language as tl
+from triton.runtime.jit import specialize_impl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+
+class Type:
+    """A dtype as torch's are: its name ends in the type's."""
+    is_floating_point = True
+
+    def __init__(self, name, code, itemsize):
+        self.name, self.code, self.itemsize = name, code, itemsize
+
+    def __str__(self):
+        return f"torch.{self.name}"
+
+
+FLOAT, INT = Type("float32", "f", 4), Type("int32", "i", 4)
+
+
+class Tensor:
+    def __init__(self, values, dtype=FLOAT):
+        self.values, self.dtype = array.array(dtype.code, values), dtype
+        self.shape = (len(values),)
+
+    def data_ptr(self):
+        return self.values.buffer_info()[0]
+
+    @property
+    def nbytes(self):
+        return len(self.values) * self.dtype.itemsize
+
+    def zero_(self):
+        ctypes.memset(self.data_ptr(), 0, self.nbytes)
+
+    def clone(self):
+        return Tensor(self.values, self.dtype)
+
+    def copy_(self, other):
+        ctypes.memmove(self.data_ptr(), other.data_ptr(), self.nbytes)
+
+
+FACTOR = tl.constexpr(3)
+changing = tl.constexpr(1)
+Pair = collections.namedtuple("Pair", ["data", "size"])
+
+
+@triton.jit
+def scaled(x, by):
+    return x * by
+
+
+@triton.jit
+def scale(x_ptr, y_ptr, n, by, BLOCK: tl.constexpr, add=0.0):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(y_ptr + i, scaled(x, by) * FACTOR + add, mask=i < n)
+
+
+@triton.jit
+def store_changing(out):
+    tl.store(out, changing + 0.0)
+
+
+@triton.jit
+def by_tuple(pair, more, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    x = tl.load(pair.data + i, mask=i < pair.size, other=0.0)
+    if more[1] is None:
+        x += more[0]
+    tl.store(out + i, x)
+
+
+@triton.jit
+def accumulate(out, n, BLOCK: tl.constexpr):
+    tl.atomic_add(out, BLOCK)
+
+
+@triton.jit
+def pick(x, out, fn: tl.constexpr, dtype: tl.constexpr, mode: tl.constexpr):
+    v = fn(tl.load(x), 2.0)
+    if mode == "int":
+        v = v.to(dtype)
+    tl.store(out, v)
+
+
+@triton.jit(do_not_specialize=["n"])
+def unspecialized(out, n, m):
+    tl.store(out, n + m)
+
+
+@triton.jit
+def copy_block(desc, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i[:, None] * N + i[None, :], desc.load([0, 0]))
+
+
+@triton.jit
+def broken(x):
+    tl.store(x + tl.arange(0, 4), tl.arange(0, 8))
+
+
+@triton.constexpr_function
+def halved(n):
+    return n // 2
+
+
+@triton.jit
+def by_halves(out, N: tl.constexpr):
+    tl.store(out + tl.arange(0, halved(N)), 1.0)
+
+
+@triton.jit
+def prints(n):
+    tl.device_print("n is", n)
+
+
+def kernels_of(fn):
+    return fn.device_caches[0][0]
+
+
+class LaunchTest(unittest.TestCase):
+    def test_a_launch_computes(self):
+        x, y = Tensor(range(100)), Tensor([0] * 100)
+        kernel = scale[(triton.cdiv(100, 32),)](x, y, 100, 2.0, BLOCK=32)
+        self.assertEqual(list(y.values), [6 * v for v in x.values])
+        self.assertEqual((kernel.metadata.num_warps, kernel.metadata.name, kernel.name), (4, "scale", "scale"))
+        scale[lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)](x, y, n=100, by=1.0, add=1.0, BLOCK=64, num_warps=8)
+        self.assertEqual(list(y.values), [3 * v + 1 for v in x.values])
+        scale[4, 1](x, y, 100, 0.0, 32)
+        self.assertEqual(set(y.values), {0.0})
+
+    def test_specializations(self):
+        scale.device_caches.clear()
+        x, y = Tensor(range(100)), Tensor([0] * 100)
+        for n, by in ((16, 2.0), (32, 3.0), (17, 2.0), (1, 2.0), (18, 5.0), (16, 2)):
+            scale[(1,)](x, y, n, by, BLOCK=32)
+        self.assertEqual(len(kernels_of(scale)), 4)
+        out = Tensor([0], INT)
+        for n in (1, 16, 5):
+            unspecialized[(1,)](out, n, 5)
+            self.assertEqual(out.values[0], n + 5)
+        self.assertEqual(len(kernels_of(unspecialized)), 1)
+
+    def test_what_arguments_become(self):
+        t = Tensor([0] * 8)
+        aligned = "D" if t.data_ptr() % 16 == 0 else ""
+        for x, expected in ((None, ("constexpr", None)), (1, ("constexpr", 1)), (16, ("i32", "D")), (-5, ("i32", "")), (2**31, ("i64", "D")),
+                            (2**63, ("u64", "D")), (True, ("u1", None)), (2.5, ("fp32", None)), (t, ("*fp32", aligned)),
+                            ((1, (2, None)), (("constexpr", ("i32", "constexpr")), (1, ("", None)))),
+                            (Pair(t, 3), (Pair("*fp32", "i32"), Pair(aligned, "")))):
+            self.assertEqual(specialize_impl(None, x), expected)
+        self.assertEqual(specialize_impl(None, 16, False, False), ("i32", None))
+        self.assertEqual(specialize_impl(None, 16, False, True, False), ("i32", ""))
+        self.assertEqual(specialize_impl(None, t, True)[0], "*kfp32")
+        with self.assertRaises(TypeError):
+            specialize_impl(None, object())
+
+    def test_tuples_and_descriptors(self):
+        x, out = Tensor(range(8)), Tensor([0] * 8)
+        by_tuple[(1,)](Pair(x, 4), (1.5, None), out, BLOCK=8)
+        self.assertEqual(list(out.values), [1.5, 2.5, 3.5, 4.5, 1.5, 1.5, 1.5, 1.5])
+        x = Tensor(range(64))
+        if x.data_ptr() % 16 == 0:
+            out = Tensor([0] * 64)
+            copy_block[(1,)](TensorDescriptor(x, [8, 8], [8, 1], [8, 8]), out, N=8)
+            self.assertEqual(list(out.values), list(range(64)))
+
+    def test_constants_of_every_kind(self):
+        x, out = Tensor([2.75]), Tensor([0])
+        pick[(1,)](x, out, scaled, tl.int32, "int")
+        self.assertEqual(out.values[0], 5)
+        pick[(1,)](x, out, fn=scaled, dtype=None, mode="")
+        self.assertEqual(out.values[0], 5.5)
+        out = Tensor([0] * 8)
+        by_halves[(1,)](out, 8)
+        self.assertEqual(sum(out.values), 4)
+
+    def test_globals_keep_their_values(self):
+        global changing
+        out = Tensor([0])
+        store_changing[(1,)](out)
+        self.assertEqual(out.values[0], 1)
+        changing = tl.constexpr(2)
+        try:
+            with self.assertRaisesRegex(RuntimeError, "changing has changed since we compiled this kernel"):
+                store_changing[(1,)](out)
+        finally:
+            changing = tl.constexpr(1)
+
+    def test_messages_point_into_this_file(self):
+        line = broken.starting_line_number + 2
+        with self.assertRaises(triton.CompilationError) as e:
+            broken[(1,)](Tensor([0] * 8))
+        self.assertIn(f"test_launches.py:{line}:", str(e.exception))
+        x = Tensor([0] * 8)
+        with self.assertRaisesRegex(Exception, "out of bounds"):
+            scale[(1,)](x, x, 9, 2.0, BLOCK=16)
+        for call, error in ((lambda: scale[(1,)](x), TypeError), (lambda: scale[(1,)](x, x, 1, 1.0, 16, wrong=3), KeyError),
+                            (lambda: scale(x), RuntimeError), (lambda: tl.exp(1.0), ValueError), (lambda: tl.nothing, AttributeError),
+                            (lambda: triton.nothing, AttributeError)):
+            self.assertRaises(error, call)
+
+    def test_hooks(self):
+        seen = []
+        x = Tensor([0] * 8)
+        enter, leave = (lambda metadata: seen.append(metadata.get()["name"])), (lambda metadata: seen.append("left"))
+        triton.knobs.runtime.launch_enter_hook.add(enter)
+        triton.knobs.runtime.launch_exit_hook.add(leave)
+        scale.add_pre_run_hook(lambda *args, **kwargs: seen.append(len(args)))
+        triton.knobs.runtime.jit_cache_hook = lambda **kwargs: seen.append(sorted(kwargs)[0])
+        try:
+            scale.device_caches.clear()
+            scale[(1,)](x, x, 8, 1.0, BLOCK=8)
+        finally:
+            triton.knobs.runtime.launch_enter_hook.remove(enter)
+            triton.knobs.runtime.launch_exit_hook.remove(leave)
+            scale.pre_run_hooks.clear()
+            triton.knobs.runtime.jit_cache_hook = None
+        self.assertEqual(seen, [4, "already_compiled", "scale", "left"])
+
+    def test_tuning(self):
+        tried, out = [], Tensor([0], INT)
+        configs = [triton.Config({"BLOCK": b}, num_warps=w) for b, w in ((16, 4), (32, 2), (64, 4))]
+
+        def bench(call, quantiles):
+            call()
+            tried.append(out.values[0])
+            return [float(out.values[0])] * 3
+
+        tuned = triton.autotune(configs, key=["n"], reset_to_zero=["out"], do_bench=bench,
+                                prune_configs_by={"early_config_prune": lambda configs, args, **kwargs: configs[:2]})(accumulate)
+        tuned[(2,)](out, 5)
+        self.assertEqual((tried, out.values[0], tuned.best_config.kwargs, len(tuned.cache)), ([32, 64], 32, {"BLOCK": 16}, 1))
+        tuned[(1,)](out, 5)
+        tuned[(1,)](out, 6)
+        self.assertEqual((len(tuned.cache), len(tuned.configs_timings)), (2, 2))
+        chosen = triton.heuristics({"BLOCK": lambda args: args["n"] * 8})(accumulate)
+        out.zero_()
+        chosen[(1,)](out, 2)
+        self.assertEqual(out.values[0], 16)
+        kept = triton.autotune(configs[:1], key=[], restore_value=["out"])(accumulate)
+        kept[(1,)](out, 2)
+        self.assertEqual(out.values[0], 32)
+
+    def test_compiled_kernels(self):
+        kernel = scale.warmup(triton.MockTensor(tl.float32), triton.MockTensor(tl.float32), 100, 2.0, BLOCK=32, grid=(1,))
+        self.assertIn(".entry scale(", kernel.asm["ptx"])
+        self.assertEqual(kernel.asm["cubin"], kernel.asm["ptx"].encode() + b"\0")
+        with self.assertRaises(KeyError):
+            kernel.asm["ttgir"]
+        x, y = Tensor(range(100)), Tensor([0] * 100)
+        kernel[(4,)](x, y, 100, 2.0, 32, 1.0)
+        self.assertEqual(y.values[99], 6 * 99 + 1)
+        self.assertGreater(kernel.n_regs, 0)
+        target = triton.backends.compiler.GPUTarget("cuda", 80, 32)
+        source = triton.compiler.ASTSource(scale, {"x_ptr": "*fp32", "y_ptr": "*fp32", "n": "i32", "by": "fp32", "BLOCK": "constexpr",
+                                                   "add": "fp32"}, {"BLOCK": 64}, {(0,): [["tt.divisibility", 16]]})
+        kernel = triton.compile(source, target=target, options={"num_warps": 2})
+        self.assertIn(".target sm_80", kernel.asm["ptx"])
+        self.assertTrue(os.path.exists(kernel.metadata_group["scale.cubin"]))
+        kernel.src.fn = None
+        again = pickle.loads(pickle.dumps(kernel))
+        self.assertEqual((again.asm["ptx"], again.metadata.num_warps, again.recipe.signature),
+                         (kernel.asm["ptx"], 2, kernel.recipe.signature))
+
+    def test_prints(self):
+        written, out = [], sys.stdout
+        sys.stdout = type("Out", (), {"write": written.append, "flush": lambda self=None: None})
+        try:
+            prints[(1,)](7)
+        finally:
+            sys.stdout = out
+        self.assertIn("n is: 7", "".join(written))
+
+    def test_threads(self):
+        xs = [Tensor(range(64)) for _ in range(4)]
+        ys = [Tensor([0] * 64) for _ in range(4)]
+        threads = [threading.Thread(target=lambda i=i: [scale[(2,)](xs[i], ys[i], 64, float(i), BLOCK=32) for _ in range(5)]) for i in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual([y.values[2] for y in ys], [0, 6, 12, 18])
+
+    def test_numpy(self):
+        try:
+            import numpy as np
+        except ImportError:
+            self.skipTest("NumPy is not installed")
+        x = np.arange(200, dtype=np.float32).reshape(2, 100)
+        y = np.zeros_like(x)
+        scale[(4,)](x[1], y[1], 100, 2.0, BLOCK=32)
+        self.assertTrue((y[1] == 6 * x[1]).all() and (y[0] == 0).all())
+        with self.assertRaisesRegex(Exception, "out of bounds"):
+            scale[(4,)](x[1], y[1], 101, 2.0, BLOCK=32)
+        scale[(1,)](x[0][::2], y[0], np.int32(8), np.float32(1), BLOCK=8)
+        self.assertEqual(y[0, 7], 21)
+
+    def test_types_of_the_language(self):
+        self.assertEqual((str(tl.float32), repr(tl.float16), tl.bfloat16.itemsize, tl.int1.primitive_bitwidth),
+                         ("fp32", "triton.language.float16", 2, 1))
+        self.assertEqual(tl.pointer_type(tl.int8), tl.pointer_type(tl.dtype("int8")))
+        self.assertEqual((tl.constexpr(3) + 4).value, 7)
+        self.assertEqual((triton.cdiv(10, 4), triton.next_power_of_2(17)), (3, 32))
+        self.assertEqual(str(triton.Config({"B": 1})), "B: 1, num_warps: 4, num_ctas: 1, num_stages: 3, maxnreg: None")
+
+
+if __name__ == "__main__":
+    unittest.main()
