@@ -1,6 +1,7 @@
 # The Python package: its tests on the interpreter and the emulator, python -m neso, and a wheel that works alone. Needs python3.
 set -u
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+case $NESO_BUILD in */san | */tsan) echo "skipped: Python cannot open a library with sanitizers"; exit 77 ;; esac
 export PYTHONPATH=$NESO_ROOT/runtime/python NESO_LIBRARY=$NESO_ROOT/$NESO_BUILD/libneso.so PYTHONDONTWRITEBYTECODE=1
 work=$PWD status=0
 fail() { echo "$1"; status=1; }
