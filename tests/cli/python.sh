@@ -12,6 +12,8 @@ for device in interpreter emulator; do
     NESO_DEVICE=$device python3 "$NESO_ROOT/tests/python/test_launches.py" >out.txt 2>&1 || { tail -n 40 out.txt; fail "launches on the $device"; }
 done
 
+python3 "$NESO_ROOT/tests/python/test_original.py" >out.txt 2>&1 || grep -q "^skipped" out.txt || { tail -n 30 out.txt; fail "beside the original Triton"; }
+
 cat >program.py <<'END'
 import sys
 import triton

@@ -9,10 +9,11 @@ HELP = """python -m neso [run] [OPTION...] PROGRAM.py [ARG...]    run a program 
 python -m neso [run] [OPTION...] -m MODULE [ARG...]     the same for a module: -m pytest tests
 
   --device NAME   where kernels run: cuda, interpreter, emulator, or best (the default: cuda, or without a GPU the interpreter)
+  --check         run every launch by the original Triton too, and compare what they write; exit status 1 where they differ
   --help          this text
 
 Environment: NESO_DEVICE is --device; NESO_TRITON=1 does all this for every Python program, where neso is installed by pip;
-NESO_LIBRARY is libneso.so, where it does not lie in the package; NESO_CACHE=off keeps nothing of what was compiled.
+NESO_FALLBACK=triton runs kernels that neso refuses by the original Triton, and says at the end which; NESO_LIBRARY is libneso.so, where it does not lie in the package; NESO_CACHE=off keeps nothing of what was compiled.
 """
 
 
@@ -28,6 +29,9 @@ def options(args):
         if word in ("-h", "--help"):
             sys.stdout.write(HELP)
             sys.exit(0)
+        if word == "--check":
+            os.environ["NESO_CHECK"] = "1"
+            continue
         if word != "--device":
             fail(f"unknown option '{word}'; `python -m neso --help` lists them")
         if not value and not args:

@@ -542,7 +542,8 @@ static PyObject *dispatch_clear(PyObject *self, PyObject *ignored)
 {
     (void)ignored;
     clear((struct dispatch *)self);
-    Py_RETURN_NONE;
+    Py_INCREF(Py_None);
+    return Py_None;
 }
 
 static PyObject *dispatch_size(PyObject *self, PyObject *ignored)

@@ -82,7 +82,8 @@ static PyObject *launcher_call(PyObject *self, PyObject *args, PyObject *kwargs)
         !plan_launch(&l->plan, grid, stream, values, l->fail) ||
         !call_hook(PyTuple_GetItem(args, 8), metadata))
         return NULL;
-    Py_RETURN_NONE;
+    Py_INCREF(Py_None);
+    return Py_None;
 }
 
 PyObject *launcher_type(void)

@@ -9,7 +9,8 @@ from .runtime import (Config, InterpreterError, JITFunction, KernelInterface, Mo
                       heuristics, reinterpret)
 from .runtime.jit import constexpr_function, jit
 from .runtime._allocation import set_allocator
-from .compiler import CompilationError, compile
+from .compiler import CompilationError
+from .compiler.compiler import compile_or_fall_back as compile
 from . import backends, knobs, language, testing, tools
 
 must_use_result = language.core.must_use_result

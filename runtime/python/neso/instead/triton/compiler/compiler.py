@@ -177,6 +177,19 @@ def compile(src, target=None, options=None, _env_vars=None):
     return CompiledKernel(src, parsed, target, hashlib.sha256(key.encode()).hexdigest())
 
 
+def compile_or_fall_back(src, target=None, options=None):
+    """triton.compile: under NESO_FALLBACK=triton the original compiles what neso refuses."""
+    from neso import fallback
+    try:
+        return compile(src, target, options)
+    except Exception as e:
+        if not fallback.is_on() or not fallback.is_refusal(e) or not isinstance(src, ASTSource):
+            raise
+        from neso import original
+        fallback.Refused(src.fn, e)
+        return original.compile(src, target or driver.active.get_current_target(), options)
+
+
 def make_backend(target):
     if not CUDABackend.supports_target(target):
         raise RuntimeError(f"0 compatible backends for target ({target.backend}): neso compiles for cuda")

@@ -19,6 +19,8 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
+from neso import check, fallback
+
 from .. import knobs
 from .._utils import canonicalize_dtype, find_paths_if, get_iterable_path, is_namedtuple, type_canonicalisation_dict
 from .driver import driver
@@ -546,7 +548,7 @@ class JITFunction(JITCallable, KernelInterface):
             self._dispatch.clear()
 
     def _run(self, args, kwargs, grid, warmup):
-        kwargs = dict(kwargs)
+        given, kwargs = kwargs, dict(kwargs)
         kwargs["debug"] = kwargs.get("debug", self.debug) or knobs.runtime.debug
         device = driver.active.get_current_device()
         stream = driver.active.get_current_stream(device)
@@ -558,13 +560,30 @@ class JITFunction(JITCallable, KernelInterface):
         kernel = kernels.get(key)
         if kernel is None:
             options, signature, constants, attrs = self._pack_args(backend, kwargs, bound_args, specialization, options)
-            kernel = self._do_compile(key, signature, device, constants, options, attrs, warmup)
+            kernel = self._compile_or_refuse(kernels, key, signature, device, constants, options, attrs, warmup)
             if kernel is None:
                 return None
         self.check_globals()
-        if not warmup:
+        if isinstance(kernel, fallback.Refused):
+            from neso import original
+            return original.launch(self, args, given, grid, warmup)
+        if warmup:
+            return kernel
+        if check.is_on():
+            check.launch(self, args, given, grid, bound_args.values(), lambda: self.launch(kernel, grid, stream, bound_args))
+        else:
             self.launch(kernel, grid, stream, bound_args)
         return kernel
+
+    def _compile_or_refuse(self, kernels, key, *args):
+        """The compiled kernel; under NESO_FALLBACK=triton, where neso cannot compile it, what stands for the original's."""
+        try:
+            return self._do_compile(key, *args)
+        except Exception as e:
+            if not fallback.is_on() or not fallback.is_refusal(e):
+                raise
+            kernels[key] = found = fallback.Refused(self, e)
+            return found
 
     def check_globals(self):
         """A kernel keeps the values that its globals had when it was compiled: a change is an error."""
@@ -631,7 +650,7 @@ def make_dispatch(fn):
     """What launches a kernel without Python's help, where there is the extension, torch and a GPU; else None."""
     from neso import launches
     active = driver.active
-    if launches.extension is None or active.where != "cuda" or active.torch is None or fn.device or len(fn.params) > 64:
+    if launches.extension is None or check.is_on() or active.where != "cuda" or active.torch is None or fn.device or len(fn.params) > 64:
         return None
     flags = bytes(p.is_constexpr + 2 * bool(p.do_not_specialize) + 4 * bool(p.do_not_specialize_on_alignment) for p in fn.params)
     runtime = knobs.runtime
@@ -646,7 +665,7 @@ def make_dispatch(fn):
 def remember(fn, kernel, args, kwargs):
     """(address of neso_launch, the kernel's, its plan, globals, types of arrays), or None: Python has to launch this one."""
     from neso import launches
-    launcher = kernel._here.launcher
+    launcher = kernel._here.launcher if hasattr(kernel, "_here") else None
     if launcher is None or launcher.plan is None:
         return None
     globals_ = []

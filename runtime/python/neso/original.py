@@ -1,0 +1,198 @@
+"""original.py: the Triton that is installed, beside neso's: for kernels that neso refuses (NESO_FALLBACK=triton) and to compare each launch
+(python -m neso --check).
+
+Both packages are named `triton`, so that the original's modules take sys.modules' places while it works. A kernel is made
+anew for it: the same code, with globals in which what is neso's stands for the original's of the same name.
+"""
+import contextlib
+import functools
+import importlib
+import os
+import sys
+import threading
+import types
+
+from . import door
+
+_lock = threading.RLock()
+_modules = {}  # the original's, while they are out of sys.modules
+_made = {}     # id of an object of neso's: (it, the original's)
+
+
+class NotInstalled(ImportError):
+    pass
+
+
+def _ours(name):
+    return name == "triton" or name.startswith("triton.")
+
+
+@contextlib.contextmanager
+def working():
+    """Inside, `import triton` is the original."""
+    with _lock:
+        mine = {name: sys.modules.pop(name) for name in list(sys.modules) if _ours(name)}
+        places = [p for p in sys.path if p == door.INSTEAD]
+        sys.path[:] = [p for p in sys.path if p != door.INSTEAD]
+        sys.modules.update(_modules)
+        importlib.invalidate_caches()
+        try:
+            yield
+        finally:
+            _modules.update({name: sys.modules.pop(name) for name in list(sys.modules) if _ours(name)})
+            sys.modules.update(mine)
+            sys.path[:0] = places[:1]
+
+
+@functools.lru_cache(None)
+def triton():
+    """The original package."""
+    from . import contexts
+    with working():
+        if contexts.choice() != "cuda":
+            os.environ["TRITON_INTERPRET"] = "1"
+        try:
+            found = importlib.import_module("triton")
+            for name in ("language", "language.extra.libdevice", "tools.tensor_descriptor", "runtime.jit", "compiler", "backends.compiler"):
+                importlib.import_module("triton." + name)
+            return found
+        except ImportError as e:
+            raise NotInstalled(f"the original Triton is not installed here, which NESO_FALLBACK=triton and --check need: {e}") from e
+
+
+def _module(name):
+    with working():
+        return importlib.import_module(name)
+
+
+# -- neso's objects as the original's --
+
+def translated(x):
+    """What stands for x in the original: kernels, types, constants, descriptors; anything else is itself."""
+    from triton.language import core
+    from triton.runtime.autotuner import Autotuner, Heuristics
+    from triton.runtime.jit import ConstexprFunction, JITFunction
+    if isinstance(x, (Autotuner, Heuristics)):
+        return translated(x.fn)
+    if isinstance(x, (JITFunction, ConstexprFunction)):
+        return _kept(x, _function)
+    if isinstance(x, core.constexpr):
+        return triton().language.constexpr(translated(x.value))
+    if isinstance(x, core.dtype):
+        return _dtype(x)
+    if isinstance(x, types.ModuleType):
+        return _kept(x, _module_of)
+    if isinstance(x, tuple):
+        parts = [translated(y) for y in x]
+        return type(x)(*parts) if hasattr(x, "_fields") else tuple(parts)
+    return _named(x)
+
+
+def _kept(x, make):
+    if id(x) not in _made:
+        _made[id(x)] = (x, make(x))
+    return _made[id(x)][1]
+
+
+def _named(x):
+    """A function or class of neso's triton is the original's of that name."""
+    module, name = getattr(x, "__module__", None), getattr(x, "__name__", None)
+    if type(x).__name__ == "TensorDescriptor" and _ours(type(x).__module__):
+        kind = _module("triton.tools.tensor_descriptor").TensorDescriptor
+        return kind(x.base, x.shape, x.strides, x.block_shape, x.padding)
+    if not isinstance(module, str) or not isinstance(name, str) or not _ours(module):
+        return x
+    for place in (module, "triton.language", "triton"):
+        try:
+            found = getattr(_module(place), name, None)
+        except ImportError:
+            found = None
+        if found is not None:
+            return found
+    return x
+
+
+def _dtype(x):
+    core = triton().language
+    if x.is_ptr():
+        return core.pointer_type(_dtype(x.element_ty), x.address_space)
+    return core.dtype(x.name)
+
+
+class _Members(types.ModuleType):
+    """A module of the user's, whose members are translated when they are asked for."""
+
+    def __init__(self, module):
+        super().__init__(module.__name__)
+        self.__dict__["_module"] = module
+
+    def __getattr__(self, name):
+        return translated(getattr(self.__dict__["_module"], name))
+
+
+def _module_of(x):
+    if _ours(x.__name__):
+        try:
+            return _module(x.__name__)
+        except ImportError:
+            return x
+    has_kernels = any(_ours(type(y).__module__) or _ours(getattr(y, "__module__", None) or "") for y in list(vars(x).values()))
+    return _Members(x) if has_kernels else x
+
+
+class _Globals(dict):
+    """A function's globals, translated when its names are looked up."""
+
+
+def _function(x):
+    """A jit function of neso's, made anew for the original."""
+    from triton.runtime.jit import JITFunction
+    names = set(_all_names(x.fn.__code__))
+    scope = _Globals(x.fn.__globals__)
+    found = types.FunctionType(x.fn.__code__, scope, x.fn.__name__, x.fn.__defaults__, _closure(x.fn))
+    found.__kwdefaults__, found.__annotations__ = x.fn.__kwdefaults__, {k: _named(a) for k, a in x.fn.__annotations__.items()}
+    found.__module__, found.__qualname__ = x.fn.__module__, x.fn.__qualname__
+    with working():
+        if isinstance(x, JITFunction):
+            made = triton().jit(found, do_not_specialize=x.do_not_specialize, debug=x.debug, noinline=x.noinline,
+                                do_not_specialize_on_alignment=x.do_not_specialize_on_alignment)
+        else:
+            made = triton().constexpr_function(found)
+    _made[id(x)] = (x, made)  # before what it calls: it may call itself
+    for name in names & scope.keys():
+        scope[name] = translated(scope[name])
+    return made
+
+
+def _all_names(code):
+    """Names that code reads, that of functions inside too; annotations are read when the function is defined."""
+    found = set(code.co_names)
+    for x in code.co_consts:
+        if isinstance(x, types.CodeType):
+            found |= _all_names(x)
+    return found
+
+
+def _closure(fn):
+    return tuple(types.CellType(translated(c.cell_contents)) for c in fn.__closure__) if fn.__closure__ else None
+
+
+# -- launches --
+
+def launch(fn, args, kwargs, grid, warmup=False):
+    """fn[grid](*args, **kwargs) by the original."""
+    kernel = translated(fn)
+    args, kwargs = [translated(x) for x in args], {k: translated(x) for k, x in kwargs.items()}
+    with working():
+        return kernel.run(*args, grid=grid, warmup=warmup, **kwargs)
+
+
+def compile(src, target, options):
+    """triton.compile by the original, for whoever wants a compiled kernel (Inductor)."""
+    fn = translated(src.fn)
+    constants = {k: translated(x) for k, x in src.constants.items()}
+    with working():
+        compiler = _module("triton.compiler")
+        source = compiler.ASTSource(fn, src.signature, constants, src.attrs)
+        gpu = _module("triton.backends.compiler").GPUTarget(target.backend, target.arch, target.warp_size)
+        return compiler.compile(source, target=gpu, options=options)
