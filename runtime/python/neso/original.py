@@ -140,15 +140,11 @@ def _module_of(x):
     return _Members(x) if has_kernels else x
 
 
-class _Globals(dict):
-    """A function's globals, translated when its names are looked up."""
-
-
 def _function(x):
     """A jit function of neso's, made anew for the original."""
     from triton.runtime.jit import JITFunction
-    names = set(_all_names(x.fn.__code__))
-    scope = _Globals(x.fn.__globals__)
+    scope = dict(x.fn.__globals__)
+    names = _all_names(x.fn.__code__) | {k for k, y in scope.items() if isinstance(y, types.ModuleType) and _ours(y.__name__)}
     found = types.FunctionType(x.fn.__code__, scope, x.fn.__name__, x.fn.__defaults__, _closure(x.fn))
     found.__kwdefaults__, found.__annotations__ = x.fn.__kwdefaults__, {k: _named(a) for k, a in x.fn.__annotations__.items()}
     found.__module__, found.__qualname__ = x.fn.__module__, x.fn.__qualname__
