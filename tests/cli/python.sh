@@ -12,6 +12,9 @@ for device in interpreter emulator; do
     NESO_DEVICE=$device python3 "$NESO_ROOT/tests/python/test_launches.py" >out.txt 2>&1 || { tail -n 40 out.txt; fail "launches on the $device"; }
 done
 
+if ${CC:-cc} -std=c11 -D_DEFAULT_SOURCE -shared -fPIC -I"$NESO_ROOT" "$NESO_ROOT/tests/cli/driver/cuda.c" -o libcuda.so.1; then
+    LD_LIBRARY_PATH=$work python3 "$NESO_ROOT/tests/python/test_cuda.py" >out.txt 2>&1 || { tail -n 30 out.txt; fail "launches on a GPU"; }
+fi
 python3 "$NESO_ROOT/tests/python/test_original.py" >out.txt 2>&1 || grep -q "^skipped" out.txt || { tail -n 30 out.txt; fail "beside the original Triton"; }
 
 cat >program.py <<'END'

@@ -1,0 +1,115 @@
+"""Launches on a GPU, whose driver is one without a GPU (tests/cli/driver/cuda.c) and whose torch is a stand-in: devices, streams, launches in C and
+by ctypes, failures. Nothing is computed."""
+import os
+import sys
+import types
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "runtime", "python"))
+os.environ.update(NESO_DEVICE="cuda", NESO_CACHE="off")
+
+
+class Tensor:
+    is_cuda, is_cpu, dtype, shape = True, False, "torch.float32", (1024,)
+
+    def __init__(self, address):
+        self.address = address
+
+    def data_ptr(self):
+        return self.address
+
+    def stride(self):
+        return (1,)
+
+
+class CpuTensor(Tensor):
+    is_cuda, is_cpu = False, True
+
+    def is_pinned(self):
+        return False
+
+
+asked = []
+torch = types.ModuleType("torch")
+torch.Tensor, torch.version = Tensor, types.SimpleNamespace(hip=None, cuda="13.0")
+torch.cuda = types.SimpleNamespace(is_available=lambda: True, is_initialized=lambda: True, current_device=lambda: 0, set_device=None,
+                                   get_device_capability=lambda device=0: (9, 0))
+torch._C = types.ModuleType("torch._C")
+torch._C._cuda_getDevice = lambda: 0
+torch._C._cuda_getCurrentRawStream = lambda device: asked.append(device) or 0
+sys.modules["torch"], sys.modules["torch._C"] = torch, torch._C
+
+import neso
+
+neso.install()
+import triton
+import triton.language as tl
+
+from neso import launches
+
+FACTOR = tl.constexpr(2)
+
+
+@triton.jit
+def scale(x, y, n, by, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n) * by * FACTOR, mask=i < n)
+
+
+@triton.jit
+def first(pair, out):
+    tl.store(out, tl.load(pair[0]))
+
+
+@triton.jit
+def large(a, b, c, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = i[:, None] * N + i[None, :]
+    tl.store(c + at, tl.dot(tl.load(a + at).to(tl.float16), tl.load(b + at).to(tl.float16)))
+
+
+class CudaTest(unittest.TestCase):
+    def test_launches_in_c(self):
+        scale.device_caches.clear()
+        x, y = Tensor(4096), Tensor(8192)
+        kernel = scale[(4,)](x, y, 100, 2.0, BLOCK=32)
+        self.assertEqual(triton.runtime.driver.active.where, "cuda")
+        self.assertEqual(kernel.metadata.launches_plainly, True)
+        if launches.extension is None:
+            self.skipTest("neso._launch is not built")
+        self.assertEqual(scale._dispatch.size(), 0)
+        before = len(asked)
+        for n in (101, 102, 1, 1, 16, 32):
+            scale[lambda meta: (triton.cdiv(meta["n"], 32),)](x, y, n, 2.0, BLOCK=32)
+        self.assertEqual((scale._dispatch.size(), len(asked) - before), (3, 6))
+        self.assertIs(scale[(1,)](x, y, 99, 3.0, BLOCK=32), kernel)
+        self.assertEqual(len(scale.device_caches[0][0]), 3)
+        with self.assertRaisesRegex(ValueError, "cpu tensor"):
+            scale[(1,)](CpuTensor(4096), y, 99, 3.0, BLOCK=32)
+        with self.assertRaises(TypeError):
+            scale[(1,)](x, y, "text", 3.0, BLOCK=32)
+        scale.device_caches.clear()
+        self.assertEqual(scale._dispatch.size(), 0)
+        self.assertIsNot(scale[(1,)](x, y, 99, 3.0, BLOCK=32), kernel)
+
+    def test_compiled_kernels_and_tuples(self):
+        x, y = Tensor(4096), Tensor(8192)
+        kernel = scale.warmup(x, y, 100, 2.0, BLOCK=64, grid=(1,))
+        kernel[(2, 1)](x, y, 100, 2.0, 64)
+        kernel.run(1, 1, 1, 0, kernel.function, kernel.packed_metadata, None, None, None, x, y, 100, 2.0, 64)
+        self.assertIsInstance(kernel.function, int)
+        for _ in range(2):
+            first[(1,)]((x, 1), y)
+
+    def test_what_does_not_fit(self):
+        t = Tensor(4096)
+        with self.assertRaises(triton.OutOfResources):  # the driver says that it has 132 bytes
+            large[(1,)](t, t, t, N=64)
+        configs = [triton.Config({"N": n}) for n in (64, 32)]
+        tuned = triton.autotune(configs, key=[], do_bench=lambda call, quantiles: call() or [1.0] * 3)(large)
+        with self.assertRaises(triton.OutOfResources):
+            tuned[(1,)](t, t, t)
+
+
+if __name__ == "__main__":
+    unittest.main()
