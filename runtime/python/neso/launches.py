@@ -140,11 +140,16 @@ class Launcher:
             fail(status, error.message.decode(errors="replace"))
 
 
+def check_tensors(values, device):
+    """Refuses tensors that a GPU cannot reach."""
+    for i, x in enumerate(values if device not in contexts.CPU else ()):
+        if getattr(x, "is_cpu", False) is True and not x.is_pinned():
+            raise ValueError(f"Pointer argument (at {i}) cannot be accessed from Triton (cpu tensor?)")
+
+
 def number_of(x, kind):
     if kind in (ctypes.c_float, ctypes.c_double):
         return float(x)
-    if getattr(x, "is_cpu", False) is True and not x.is_pinned():
-        raise ValueError("Pointer argument cannot be accessed from Triton (cpu tensor?)")
     return address_of(x) if not hasattr(x, "__index__") or getattr(x, "shape", None) not in (None, ()) else int(x)
 
 

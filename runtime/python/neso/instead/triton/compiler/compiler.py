@@ -323,10 +323,12 @@ class CompiledKernel:
         return found
 
     def __getitem__(self, grid):
+        from neso import launches
         self._init_handles()
         grid = tuple(grid) + (1, 1)
 
         def runner(*args, stream=None):
+            launches.check_tensors(args, self._device or driver.active.where)
             if stream is None:
                 stream = driver.active.get_current_stream(driver.active.get_current_device())
             self.run(grid[0], grid[1], grid[2], stream, self.function, self.packed_metadata,

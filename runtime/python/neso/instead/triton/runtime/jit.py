@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from neso import check, fallback
+from neso.launches import check_tensors
 
 from .. import knobs
 from .._utils import canonicalize_dtype, find_paths_if, get_iterable_path, is_namedtuple, type_canonicalisation_dict
@@ -600,6 +601,7 @@ class JITFunction(JITCallable, KernelInterface):
         grid = tuple(grid) if not isinstance(grid, int) else (grid,)
         grid += (1, 1)
         values = bound_args.values()
+        check_tensors(values, self.device or driver.active.where)
         kernel.run(grid[0], grid[1], grid[2], stream, kernel.function, kernel.packed_metadata,
                    kernel.launch_metadata(grid[:3], stream, *values), knobs.runtime.launch_enter_hook,
                    knobs.runtime.launch_exit_hook, *values)
