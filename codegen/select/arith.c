@@ -198,6 +198,14 @@ static struct opnd minus_16(struct select *s, enum opcode code, const struct opn
     return code == OP_neg ? negated : emit2(s, form0(INSN_max, PT_s16), x[0], negated);
 }
 
+/* Is o the negation of 32 bits? ptxas 13.0 forgets `neg.s32` and `sub.s32 0, x` of one operand where it makes one instruction
+ * of two maxima or minima of four negated numbers that were bytes; `sub.u32` stays. */
+static bool negates_32(const struct op *o, enum ptype type, const struct opnd *x)
+{
+    return type == PT_s32 &&
+           (o->code == OP_neg || (o->code == OP_sub && x[0].kind == OPND_imm && x[0].i == 0));
+}
+
 static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
 {
     const struct row *row = &rows[o->code];
@@ -213,6 +221,8 @@ static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt
                      opnd_int(CLASS_b32, dtype_info[dt].bits));
     if (type == PT_s16 && (o->code == OP_neg || o->code == OP_abs || o->code == OP_sub))
         return minus_16(s, o->code, y);
+    if (negates_32(o, type, y))
+        return emit2(s, form0(INSN_sub, PT_u32), opnd_int(CLASS_b32, 0), y[o->nopnds - 1]);
     bool is_division = row->whole == INSN_div || row->whole == INSN_rem;
     if (is_division && y[1].kind == OPND_imm && y[1].i > 0 && (y[1].i & (y[1].i - 1)) == 0 &&
         (dt == DT_i32 || dt == DT_i64))

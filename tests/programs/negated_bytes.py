@@ -1,0 +1,22 @@
+# runs: interpreter emulator cuda triton
+# The largest of negated bytes, as 32 bits. Fails where PTX says neg.s32: ptxas 13.0 makes one instruction of two maxima, and forgets
+# one of the signs.
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(X, Largest, Least):
+    x = tl.load(X + tl.arange(0, 2)[:, None] * 64 + tl.arange(0, 64)[None, :]).to(tl.int32)
+    tl.store(Largest + tl.arange(0, 2), tl.max(-x, axis=1))
+    tl.store(Least + tl.arange(0, 2), tl.min(0 - x, axis=1))
+
+
+for at in range(64):
+    x = torch.zeros((2, 64), dtype=torch.int8, device="cuda")
+    x[0, at], x[1, at] = -16, 16
+    largest, least = torch.empty(2, dtype=torch.int32, device="cuda"), torch.empty(2, dtype=torch.int32, device="cuda")
+    kernel[(1,)](x, largest, least, num_warps=1)
+    assert largest.tolist() == [16, 0], (at, largest.tolist())
+    assert least.tolist() == [0, -16], (at, least.tolist())
