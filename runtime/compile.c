@@ -108,6 +108,8 @@ static struct func *trace(struct neso_kernel *k)
         return NULL;
     if (!k->id)
         kernel_describe(k, f);
+    if (f->degree == DEGREE_traced)
+        kernel_note_written(k, f);
     return f;
 }
 

@@ -258,6 +258,7 @@ typedef struct neso_param {
     int bytes;          /* of the value: 1, 2, 4 or 8 */
     int divisible;      /* promised: 16; 1: nothing is promised */
     int equals_one;     /* promised: the value is 1 */
+    int written;        /* a pointer: the kernel may write to what it points to */
 } neso_param;
 
 NESO_API size_t neso_kernel_param_count(const neso_kernel *kernel);

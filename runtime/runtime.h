@@ -143,6 +143,13 @@ bool signature_read(struct neso_kernel *k, const char *signature);
 bool signature_variants(struct neso_kernel *k, const char *signature, struct text *out);
 /* Sets k->params and k->id from the spec; for a kernel of an IR file, from f. */
 void kernel_describe(struct neso_kernel *k, const struct func *f);
+/* -- written.c -- */
+
+/* Fills `written` of k's parameters; f is as traced. */
+void kernel_note_written(struct neso_kernel *k, const struct func *f);
+
+/* -- signature.c -- */
+
 /* The part of the specialization that distinguishes k from other specializations of its kernel, without
  * options: "x=*fp32:16, BLOCK=512:1". */
 void spec_print(struct neso_kernel *k, struct text *out);

@@ -284,6 +284,19 @@ class LaunchTest(unittest.TestCase):
         self.assertEqual((again.asm["ptx"], again.metadata.num_warps, again.recipe.signature),
                          (kernel.asm["ptx"], 2, kernel.recipe.signature))
 
+    def test_which_tensors_are_written(self):
+        """By the walk that torch makes over a kernel's IR."""
+        source = triton.compiler.ASTSource(scale, {"x_ptr": "*fp32", "y_ptr": "*fp32", "n": "i32", "by": "fp32", "BLOCK": "constexpr",
+                                                   "add": "fp32"}, {"BLOCK": 64, "n": 2, "by": 2.0, "add": 0.0})
+        target = triton.backends.compiler.GPUTarget("cuda", 90, 32)
+        options = triton.compiler.make_backend(target).parse_options({})
+        module, seen = source.make_ir(target, options, {}, {}, triton._C.libtriton.ir.context()), []
+        module.walk(seen.append)
+        self.assertEqual([op.get_name() for op in seen], ["tt.store", "tt.return", "tt.func", "builtin.module"])
+        block = seen[0].get_block()
+        self.assertEqual((block.get_num_arguments(), seen[0].get_operand(0).id()), (2, block.get_argument(1).id()))
+        self.assertEqual((seen[2].get_region(0).id(), seen[2].get_str_attr("sym_name")), (block.get_parent().id(), "scale"))
+
     def test_prints(self):
         written, out = [], sys.stdout
         sys.stdout = type("Out", (), {"write": written.append, "flush": lambda self=None: None})

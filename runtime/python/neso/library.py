@@ -33,7 +33,7 @@ class _CompileOptions(ctypes.Structure):
 
 class _Param(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("name", c_char_p), ("type", c_char_p), ("bytes", c_int), ("divisible", c_int),
-                ("equals_one", c_int)]
+                ("equals_one", c_int), ("written", c_int)]
 
 
 class _Resources(ctypes.Structure):
@@ -240,6 +240,16 @@ class Kernel:
         else:
             held = {1: ctypes.c_int8, 2: ctypes.c_int16, 4: c_int, 8: c_int64}[p.bytes]
         return kind, held, bool(p.equals_one)
+
+    @property
+    def written(self):
+        """For each parameter, whether the kernel may write through it."""
+        found = []
+        for i in range(len(self.params)):
+            p = _Param(size=ctypes.sizeof(_Param))
+            _lib.neso_kernel_param(self, i, ctypes.byref(p))
+            found.append(bool(p.written))
+        return found
 
     def text(self, which="ptx"):
         s, n = c_char_p(), c_size_t()

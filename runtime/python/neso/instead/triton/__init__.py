@@ -11,7 +11,8 @@ from .runtime.jit import constexpr_function, jit
 from .runtime._allocation import set_allocator
 from .compiler import CompilationError
 from .compiler.compiler import compile_or_fall_back as compile
-from . import backends, knobs, language, testing, tools
+from . import _C, backends, knobs, language, testing, tools
+from ._C import libtriton as _libtriton  # noqa: F401  (torch reads triton._C.libtriton)
 
 must_use_result = language.core.must_use_result
 

@@ -38,6 +38,25 @@ class ASTSource:
     def parse_options(self):
         return {}
 
+    def make_ir(self, target, options, codegen_fns, module_map, context):
+        """Which tensors the kernel writes, for torch; no more of an IR leaves neso's library this way."""
+        from neso import contexts, launches
+
+        from .._C.libtriton import WrittenModule
+        kernel = Recipe(self, options).build(contexts.compiling(), target_name(target.arch), until=2)
+        written = iter([w for w, (_, _, is_one) in zip(kernel.written, kernel.params) if not is_one])
+        found = []
+        for leaf in launches.leaves_of(self.signature, self.constants, self.fn.arg_names):
+            first = next(written)
+            if leaf.is_descriptor:
+                rank = len(leaf.kind[leaf.kind.index("[") + 1:leaf.kind.index("]")].split(","))
+                found += [first] + [False] * 2 * rank
+                for _ in range(2 * rank - 1):
+                    next(written)
+            elif leaf.is_pointer:
+                found.append(first)
+        return WrittenModule(self.fn.__name__, found)
+
 
 class IRSource:
     """A file of MLIR, which neso does not read."""
@@ -94,15 +113,15 @@ class Recipe:
         texts[self.main] = self.source.with_line(texts[self.main], line)
         return name
 
-    def build(self, context, target):
-        """neso's kernel."""
+    def build(self, context, target, until=0):
+        """neso's kernel; `until` is the last text that is made."""
         from neso import library
         texts = dict(self.texts)
         main = texts.pop(self.main)
         with context.lock:
             try:
                 module = context.source(self.file, main, texts)
-                return module.kernel(self.kernel, self.signature, load=False, **(dict(self.options, target=target) if target else self.options))
+                return module.kernel(self.kernel, self.signature, load=False, **dict(self.options, until=until, target=target))
             except library.NesoError as e:
                 raise error_of(e, self.kernel) from None
 

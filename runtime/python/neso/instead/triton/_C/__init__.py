@@ -1,0 +1,1 @@
+"""triton._C in neso: there is no compiled part; libtriton is what torch asks for."""
