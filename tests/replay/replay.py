@@ -5,7 +5,7 @@
     replay.py play DIR [--device cuda|emulator|none] [--table FILE]                 compiles and runs them: writes a table
     replay.py suite FILE DIR                                                        both at once: a command a line of FILE
 
-A record is one specialization: its source made to stand alone (source.py: the kernel, the functions that it calls, the
+A record is one specialization: its source made to stand alone (runtime/python/neso/source.py: the kernel, the functions that it calls, the
 globals that they read), signature, options, grid, and the memory before and after (recorder.py). With --stand-in there
 is no GPU: torch's tensors are on the CPU, and neso's interpreter runs the launches (standin.py). `--device none`
 compiles and assembles (ptxas), `emulator` executes the PTX on the CPU. Where neso and Triton differ, neso's interpreter is
