@@ -316,6 +316,25 @@ class LaunchTest(unittest.TestCase):
             t.join()
         self.assertEqual([y.values[2] for y in ys], [0, 6, 12, 18])
 
+    def test_kernels_are_released(self):
+        """In whatever thread Python collects them, others compiling meanwhile."""
+        context = neso.Context("interpreter")
+        text = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef f(x):\n    tl.store(x, 1)\n"
+        kernels = [context.source("f.py", text).kernel("f", "*i32") for _ in range(20)]
+
+        def compile_and_drop():
+            for _ in range(20):
+                context.source("f.py", text).kernel("f", "*i32", num_warps=2)
+                if kernels:
+                    kernels.pop()
+
+        threads = [threading.Thread(target=compile_and_drop) for _ in range(3)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual((len(kernels), len(context.lock._dropped)), (0, 0))
+
     def test_numpy(self):
         try:
             import numpy as np

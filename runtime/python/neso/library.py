@@ -7,6 +7,7 @@
 
 The library is found inside this package, where NESO_LIBRARY says, or beside the package's source tree (build/libneso.so).
 """
+import collections
 import ctypes
 import os
 import threading
@@ -127,12 +128,47 @@ def cache_folder():
     return os.path.join(home, "neso") if os.path.isabs(home) else None
 
 
+class _Guard:
+    """A context is for one thread at a time, launches apart. What Python collects meanwhile, in whatever thread, is released at the end."""
+
+    def __init__(self):
+        self._lock, self._depth, self._dropped = threading.RLock(), 0, collections.deque()
+
+    def acquire(self):
+        self._lock.acquire()
+        self._depth += 1
+
+    def release(self):
+        if self._depth == 1:
+            self._flush()
+        self._depth -= 1
+        self._lock.release()
+
+    def __enter__(self):
+        self.acquire()
+
+    def __exit__(self, *exc):
+        self.release()
+
+    def drop(self, release, handle):
+        self._dropped.append((release, handle))
+        if self._lock.acquire(blocking=False):
+            if self._depth == 0:
+                self._flush()
+            self._lock.release()
+
+    def _flush(self):
+        while self._dropped:
+            release, handle = self._dropped.popleft()
+            release(handle)
+
+
 class Context:
     """Where kernels are compiled for and run: device "cuda", "cuda:1", "interpreter", "emulator", "best", or None to compile only."""
 
     def __init__(self, device="best", cache=None):
         self._as_parameter_ = c_void_p()
-        self.lock = threading.RLock()  # a context is for one thread at a time, launches apart
+        self.lock = _Guard()
         options = _ContextOptions(size=ctypes.sizeof(_ContextOptions), cache=cache.encode() if cache else None)
         if _lib.neso_context_create(ctypes.byref(options), ctypes.byref(self._as_parameter_)) != 0:
             raise NesoError("neso cannot make a context: out of memory", 5)
@@ -202,15 +238,16 @@ class Module:
             length[0] = len(text) - 1 if text else 0
             return ctypes.addressof(text) if text else None
 
-        context._check(_lib.neso_module_from_files(context, name.encode(), source, len(source), _Find(find), None,
-                                                   ctypes.byref(self._as_parameter_)))
+        with context.lock:
+            context._check(_lib.neso_module_from_files(context, name.encode(), source, len(source), _Find(find), None,
+                                                       ctypes.byref(self._as_parameter_)))
 
     def kernel(self, name, signature, load=True, **options):
         """Compiled, and with `load` assembled for the context's device (else by the first launch)."""
         return Kernel(self, name, signature, options, load)
 
     def __del__(self, release=_lib.neso_module_release):
-        release(self)
+        self.context.lock.drop(release, self._as_parameter_)
 
 
 class Kernel:
@@ -219,14 +256,16 @@ class Kernel:
         options = {k: v.encode() if isinstance(v, str) else v for k, v in options.items()}
         o = _CompileOptions(size=ctypes.sizeof(_CompileOptions), signature=signature.encode(), **options)
         context = module.context
-        context._check(_lib.neso_kernel_compile(module, name.encode(), ctypes.byref(o), ctypes.byref(self._as_parameter_)))
+        with context.lock:
+            context._check(_lib.neso_kernel_compile(module, name.encode(), ctypes.byref(o), ctypes.byref(self._as_parameter_)))
         if load:
             self.load()
         self.params = [self._param(i) for i in range(_lib.neso_kernel_param_count(self))]
         self._types = [kind for _, kind, _ in self.params]
 
     def load(self):
-        self.module.context._check(_lib.neso_kernel_load(self))
+        with self.module.context.lock:
+            self.module.context._check(_lib.neso_kernel_load(self))
 
     def _param(self, i):
         """(type as in the signature, as ctypes has it, whether it is promised to be 1)"""
@@ -253,8 +292,9 @@ class Kernel:
 
     def text(self, which="ptx"):
         s, n = c_char_p(), c_size_t()
-        self.module.context._check(_lib.neso_kernel_text(self, TEXTS[which], ctypes.byref(s), ctypes.byref(n)))
-        return s.value.decode()
+        with self.module.context.lock:
+            self.module.context._check(_lib.neso_kernel_text(self, TEXTS[which], ctypes.byref(s), ctypes.byref(n)))
+            return s.value.decode()
 
     @property
     def resources(self):
@@ -279,4 +319,4 @@ class Kernel:
         return lambda *args, stream=0: self.bind(grid, *args, stream=stream)()
 
     def __del__(self, release=_lib.neso_kernel_release):
-        release(self)
+        self.module.context.lock.drop(release, self._as_parameter_)
