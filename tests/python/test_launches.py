@@ -4,6 +4,7 @@ Arrays are NumPy's where it is installed, else a stand-in that has data_ptr() an
 """
 import array
 import collections
+import concurrent.futures
 import ctypes
 import os
 import pickle
@@ -305,6 +306,26 @@ class LaunchTest(unittest.TestCase):
         finally:
             sys.stdout = out
         self.assertIn("n is: 7", "".join(written))
+
+    def test_kernels_compiled_by_an_executor(self):
+        scale.device_caches.clear()
+        x, y, futures = Tensor(range(16)), Tensor([0] * 16), []
+        with concurrent.futures.ThreadPoolExecutor(2) as pool, triton.AsyncCompileMode(pool):
+            for block in (8, 16, 16):
+                futures.append(scale.warmup(x, y, 16, 2.0, BLOCK=block, grid=(1,)))
+            scale[(1,)](x, y, 16, 2.0, BLOCK=16)
+        self.assertEqual((y.values[15], futures[0].result().name, len(kernels_of(scale))), (90, "scale", 2))
+
+    def test_settings(self):
+        with triton.knobs.compilation.scope():
+            triton.knobs.compilation.always_compile = True
+            self.assertTrue(triton.knobs.compilation.always_compile)
+        self.assertFalse(triton.knobs.compilation.always_compile)
+        self.assertEqual(triton.knobs.cache.dir, os.environ["TRITON_CACHE_DIR"])
+        os.environ["TRITON_PRINT_AUTOTUNING"] = "1"
+        self.assertTrue(triton.knobs.autotuning.print)
+        del os.environ["TRITON_PRINT_AUTOTUNING"]
+        self.assertFalse(triton.knobs.autotuning.print)
 
     def test_threads(self):
         xs = [Tensor(range(64)) for _ in range(4)]

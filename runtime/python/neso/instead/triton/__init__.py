@@ -8,6 +8,7 @@ from .errors import TritonError
 from .runtime import (Config, InterpreterError, JITFunction, KernelInterface, MockTensor, OutOfResources, TensorWrapper, autotune,
                       heuristics, reinterpret)
 from .runtime.jit import constexpr_function, jit
+from .runtime._async_compile import AsyncCompileMode, FutureKernel
 from .runtime._allocation import set_allocator
 from .compiler import CompilationError
 from .compiler.compiler import compile_or_fall_back as compile
@@ -16,7 +17,7 @@ from ._C import libtriton as _libtriton  # noqa: F401  (torch reads triton._C.li
 
 must_use_result = language.core.must_use_result
 
-__all__ = ["autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "heuristics", "InterpreterError", "jit",
+__all__ = ["AsyncCompileMode", "FutureKernel", "autotune", "cdiv", "CompilationError", "compile", "Config", "constexpr_function", "heuristics", "InterpreterError", "jit",
            "JITFunction", "KernelInterface", "language", "MockTensor", "must_use_result", "next_power_of_2", "OutOfResources",
            "reinterpret", "runtime", "set_allocator", "TensorWrapper", "TritonError", "testing", "tools"]
 

@@ -1,6 +1,9 @@
 """triton.knobs in neso: settings, from the environment until a program sets them."""
 import contextlib
 import os
+import re
+import shutil
+import subprocess
 
 _UNSET = object()
 
@@ -158,7 +161,41 @@ class language_knobs(base_knobs):
     default_fp_fusion = _bool("TRITON_DEFAULT_FP_FUSION", True)
 
 
+class NvidiaTool:
+    """A program of NVIDIA's toolkit: its path and version."""
+
+    def __init__(self, path, version):
+        self.path, self.version = path, version
+
+    @staticmethod
+    def from_path(path):
+        try:
+            text = subprocess.check_output([path, "--version"], stderr=subprocess.STDOUT).decode()
+        except (OSError, subprocess.CalledProcessError):
+            return None
+        found = re.search(r"release (\d+\.\d+)", text)
+        return NvidiaTool(path, found.group(1)) if found else None
+
+
+class _Tool(_Env):
+    """Where a variable says, on the PATH, or in /usr/local/cuda. neso itself needs none."""
+
+    def __get__(self, obj, kind=None):
+        found = super().__get__(obj, kind)
+        if obj is None or isinstance(found, NvidiaTool):
+            return found
+        for path in (found, shutil.which(self.name), os.path.join("/usr/local/cuda/bin", self.name)):
+            tool = NvidiaTool.from_path(path) if path else None
+            if tool:
+                obj.__dict__[self.name] = tool
+                return tool
+        raise RuntimeError(f"Cannot find {self.name}: set {self.variable}")
+
+
 class nvidia_knobs(base_knobs):
+    ptxas = _Tool("TRITON_PTXAS_PATH")
+    cuobjdump = _Tool("TRITON_CUOBJDUMP_PATH")
+    nvdisasm = _Tool("TRITON_NVDISASM_PATH")
     ptxas_path = _Env("TRITON_PTXAS_PATH")
     libdevice_path = _Env("TRITON_LIBDEVICE_PATH")
     libcuda_path = _Env("TRITON_LIBCUDA_PATH")

@@ -24,6 +24,8 @@ from neso.launches import check_tensors
 
 from .. import knobs
 from .._utils import canonicalize_dtype, find_paths_if, get_iterable_path, is_namedtuple, type_canonicalisation_dict
+from . import _async_compile
+from .cache import get_cache_key
 from .driver import driver
 
 TRITON_MODULE = "triton.language"
@@ -600,6 +602,8 @@ class JITFunction(JITCallable, KernelInterface):
             grid = grid(bound_args)
         grid = tuple(grid) if not isinstance(grid, int) else (grid,)
         grid += (1, 1)
+        if isinstance(kernel, _async_compile.FutureKernel):
+            kernel = kernel.result()
         values = bound_args.values()
         check_tensors(values, self.device or driver.active.where)
         kernel.run(grid[0], grid[1], grid[2], stream, kernel.function, kernel.packed_metadata,
@@ -611,9 +615,17 @@ class JITFunction(JITCallable, KernelInterface):
         if self._call_hook(knobs.runtime.jit_cache_hook, key, signature, device, constexprs, options, [attrs], warmup):
             return None
         src = self.ASTSource(self, signature, constexprs, attrs)
+
+        def finish(kernel):
+            kernels[key] = kernel
+            self._call_hook(knobs.runtime.jit_post_compile_hook, key, signature, device, constexprs, options, [attrs], warmup)
+
+        mode = _async_compile.active_mode.get()
+        if mode is not None:
+            compiling = (lambda: self.compile(src, target=target, options=options.__dict__))
+            return mode.submit(get_cache_key(src, backend, options, {}), compiling, finish)
         kernel = self.compile(src, target=target, options=options.__dict__)
-        kernels[key] = kernel
-        self._call_hook(knobs.runtime.jit_post_compile_hook, key, signature, device, constexprs, options, [attrs], warmup)
+        finish(kernel)
         return kernel
 
     def preload(self, specialization_data):
