@@ -34,7 +34,13 @@ expect() { # WHAT FOUND EXPECTED
 }
 expect "a program" "$(python3 -m neso --device emulator program.py a -m b 2>&1)" "['a', '-m', 'b'] True __main__ emulator"
 expect "a module" "$(python3 -m neso run --device=interpreter -m program x 2>&1)" "['x'] True __main__ interpreter"
-expect "a child" "$(python3 -m neso --device interpreter -m neso.__main__ --help | head -c 14)" "python -m neso"
+cat >parent.py <<'END'
+import subprocess
+import sys
+subprocess.run([sys.executable, "-c", "import neso, triton; print(neso.is_installed(), triton.runtime.driver.active.where)"])
+END
+expect "a child" "$(python3 -m neso --device emulator parent.py)" "True emulator"
+expect "neso.install()" "$(NESO_DEVICE=emulator python3 -c "import neso; neso.install(); import runpy; runpy.run_path('parent.py')")" "True emulator"
 expect "no program" "$(python3 -m neso 2>&1)" "neso: expected a program or -m MODULE; \`python -m neso --help\` says more"
 expect "no such program" "$(python3 -m neso nothing.py 2>&1)" "neso: there is no file 'nothing.py'"
 expect "an unknown option" "$(python3 -m neso --wrong program.py 2>&1)" "neso: unknown option '--wrong'; \`python -m neso --help\` lists them"

@@ -23,9 +23,14 @@ def install(children=True):
         sys.path.insert(0, INSTEAD)
     if children:
         os.environ["NESO_TRITON"] = "1"
-        package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        places = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p and p not in (INSTEAD, package)]
-        os.environ["PYTHONPATH"] = os.pathsep.join([INSTEAD, package] + places)
+        os.environ["PYTHONPATH"] = os.pathsep.join(path_of_children(os.environ.get("PYTHONPATH", "")))
+
+
+def path_of_children(given):
+    """PYTHONPATH's folders: neso's triton, the package where Python does not look by itself, then what was given."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    ours = [INSTEAD] if os.path.basename(package) in ("site-packages", "dist-packages") else [INSTEAD, package]
+    return ours + [p for p in given.split(os.pathsep) if p and p not in ours]
 
 
 def from_environment():

@@ -183,8 +183,8 @@ def metadata_of(values):
     return kind(**values)
 
 
-def compile(src, target=None, options=None, _env_vars=None):
-    """A CompiledKernel of an ASTSource."""
+def compile(src, target=None, options=None, _env_vars=None, keep=True):
+    """A CompiledKernel of an ASTSource; with `keep` its files are put below TRITON_CACHE_DIR, where torch looks for them."""
     if target is None:
         target = driver.active.get_current_target()
     assert isinstance(target, GPUTarget), "target must be of GPUTarget type"
@@ -193,7 +193,11 @@ def compile(src, target=None, options=None, _env_vars=None):
         src = IRSource(src)
     parsed = backend.parse_options(dict(options or {}, **src.parse_options()))
     key = get_cache_key(src, backend, parsed, {})
-    return CompiledKernel(src, parsed, target, hashlib.sha256(key.encode()).hexdigest())
+    return CompiledKernel(src, parsed, target, hashlib.sha256(key.encode()).hexdigest(), keep)
+
+
+def compile_for_launch(src, target=None, options=None):
+    return compile(src, target, options, keep=False)
 
 
 def compile_or_fall_back(src, target=None, options=None):
@@ -243,7 +247,7 @@ class _Here:
 class CompiledKernel:
     """A kernel, compiled for types and a target. Loaded by the first launch or _init_handles()."""
 
-    def __init__(self, src, options, target, hash):
+    def __init__(self, src, options, target, hash, keep=True):
         from neso import contexts
         self.src, self.hash, self.name = src, hash, src.name
         self.recipe = Recipe(src, options)
@@ -266,7 +270,7 @@ class CompiledKernel:
                                      "shared": resources["shared_bytes"], "triton_version": __version__, "tensordesc_meta": [],
                                      "tmem_size": 0, "launches_plainly": plain})
         self.packed_metadata = (options.num_warps, options.num_ctas, resources["shared_bytes"])
-        self.metadata_group = self._keep() if not on_cpu else {}
+        self.metadata_group = self._keep() if keep and not on_cpu else {}
 
     def _keep(self):
         """The files by which torch's launcher and its caches find a kernel; no cubin where only neso's launcher will do."""

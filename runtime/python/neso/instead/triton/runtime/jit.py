@@ -480,10 +480,10 @@ class JITFunction(JITCallable, KernelInterface):
         return False
 
     def create_binder(self):
-        from ..compiler import ASTSource, CompiledKernel, compile, make_backend
+        from ..compiler.compiler import ASTSource, CompiledKernel, compile_for_launch, make_backend
         target = driver.active.get_current_target()
         backend = make_backend(target)
-        self.CompiledKernel, self.compile, self.ASTSource = CompiledKernel, compile, ASTSource
+        self.CompiledKernel, self.compile, self.ASTSource = CompiledKernel, compile_for_launch, ASTSource
         return _Kernels(self), {}, target, backend, create_function_from_signature(self.signature, self.params, backend)
 
     def add_pre_run_hook(self, hook):
