@@ -297,7 +297,72 @@ def descriptors():
     assert torch.equal(out, a * 2)
 
 
-LESSONS = (vector_add, fused_softmax, matmul, dropout, layer_norm, attention, extern_functions, grouped, descriptors)
+def graphs_and_streams():
+    """A launch goes to torch's current stream, also into a graph; threads launch at once."""
+    import threading
+    x, y, out = torch.rand(1 << 20, device=DEVICE), torch.rand(1 << 20, device=DEVICE), torch.zeros(1 << 20, device=DEVICE)
+
+    def run(out=out):
+        add_kernel[(1024,)](x, y, out, 1 << 20, BLOCK_SIZE=1024)
+
+    run()
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        out.zero_()
+        run()
+    torch.cuda.current_stream().wait_stream(stream)
+    assert torch.equal(out, x + y)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    out.zero_()
+    x.mul_(2)
+    graph.replay()
+    assert torch.equal(out, x + y)
+    outs = [torch.zeros_like(x) for _ in range(8)]
+    threads = [threading.Thread(target=lambda o=o: [run(o) for _ in range(50)]) for o in outs]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert all(torch.equal(o, x + y) for o in outs)
+
+
+def user_kernels_in_compiled_code():
+    @torch.compile(fullgraph=True)
+    def f(x, y):
+        out = torch.empty_like(x)
+        add_kernel[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK_SIZE"]),)](x.sin(), y, out, x.numel(), BLOCK_SIZE=1024)
+        return out * 2
+
+    for n in (5000, 7777):
+        x, y = torch.rand(n, device=DEVICE), torch.rand(n, device=DEVICE)
+        torch.testing.assert_close(f(x, y), (x.sin() + y) * 2)
+
+
+def what_is_wrong():
+    x = torch.rand(64, device=DEVICE)
+    for call, error in ((lambda: add_kernel[(1,)](x, x.cpu(), x, 64, BLOCK_SIZE=64), ValueError),
+                        (lambda: add_kernel[(1,)](x, x, x, BLOCK_SIZE=64), TypeError),
+                        (lambda: add_kernel[(1,)](x, x, x, 64, BLOCK_SIZE=63), Exception)):
+        try:
+            call()
+        except error:
+            continue
+        raise AssertionError(f"{error.__name__} was expected")
+    kernel = add_kernel[(1,)](x, x, x, 64, BLOCK_SIZE=64)
+    assert kernel.n_regs > 0 and kernel.n_spills == 0 and kernel.metadata.num_warps == 4 and ".entry" in kernel.asm["ptx"]
+    names = []
+    hook = (lambda metadata: names.append(metadata.get()["name"]))
+    triton.knobs.runtime.launch_enter_hook.add(hook)
+    add_kernel[(1,)](x, x, x, 64, BLOCK_SIZE=64)
+    triton.knobs.runtime.launch_enter_hook.remove(hook)
+    add_kernel[(1,)](x, x, x, 64, BLOCK_SIZE=64)
+    assert names == ["add_kernel"]
+
+
+LESSONS = (graphs_and_streams, user_kernels_in_compiled_code, what_is_wrong, vector_add, fused_softmax, matmul, dropout, layer_norm, attention, extern_functions, grouped, descriptors)
 if __name__ == "__main__":
     failed = 0
     for lesson in LESSONS:
