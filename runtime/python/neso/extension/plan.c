@@ -49,6 +49,18 @@ static int integer(PyObject *x, uint64_t *value)
     return *value != (uint64_t)-1 || !PyErr_Occurred();
 }
 
+/* What Python makes of an array that has no data_ptr(), by its other interfaces. */
+static PyObject *address_by_python(PyObject *x)
+{
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError))
+        return NULL;
+    PyErr_Clear();
+    PyObject *module = PyImport_ImportModule("neso.launches");
+    PyObject *found = module ? PyObject_CallMethod(module, "address_of", "O", x) : NULL;
+    Py_XDECREF(module);
+    return found;
+}
+
 /* An array's address; numbers are addresses themselves, None is 0. */
 static int address(PyObject *x, uint64_t *value)
 {
@@ -58,6 +70,8 @@ static int address(PyObject *x, uint64_t *value)
     if (PyLong_Check(x))
         return integer(x, value);
     PyObject *found = PyObject_CallMethodObjArgs(x, word_data_ptr, NULL);
+    if (!found)
+        found = address_by_python(x);
     if (!found)
         return 0;
     int good = integer(found, value);
