@@ -1,18 +1,19 @@
-/* contracts.c: may passes run in the order that is asked for, and is true what they say of a function?
+/* contracts.c: may the passes run in the given order, and does the function have the properties that they claim?
  *
  *     allocate_shared   provides offsets, breaks barriers          allocate_shared, insert_barriers    right
  *     insert_barriers   needs offsets, provides barriers     =>    insert_barriers, allocate_shared    refused
  *     code generation   needs offsets, barriers                    allocate_shared                     refused
  *
- * The order is checked before the first pass runs, from the table alone. What a function has at the start is what no pass of
- * the list provides, as far as its ops show nothing to the contrary. So a list that has a pass must have it in front of
- * those that need it, and a function that has gone through that pass before needs it no more.
+ * The driver checks the order before the first pass runs, from the table alone. At the start a function counts as
+ * having every property that no pass of the list provides, unless its ops contradict the property. So if a list names
+ * a pass that provides a property, that pass must stand before those that need the property; and a function that has
+ * been through the pass already (its IR was printed and read back) does not need the pass again.
  *
- * A property of kind `must` that nobody provides is an error. One of kind `order` is not: without the pass that provides
- * it the others do their work less well.
+ * A property of kind `must` that no pass provides is an error. A missing property of kind `order` is none: the passes
+ * that need it then only optimise less.
  *
- * In debug builds, and under --verify-each, each property that holds is looked for in the ops behind each pass.
- */
+ * In debug builds, and under --verify-each, the verifier looks after each pass for ops that contradict a claimed
+ * property. */
 #include "ir/target/fragments.h"
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
@@ -77,7 +78,7 @@ static const struct op *find_narrow_dot(struct func *f)
     return find_op(f, is_narrow_dot);
 }
 
-/* Without a layout nobody knows: they may. */
+/* An operand without a layout counts as having its axis over warps. */
 static bool has_axis_over_warps(const struct op *o)
 {
     const struct layout *l = op_opnd(o, 0)->type->layout;
@@ -159,9 +160,9 @@ static const struct op *contradiction(struct func *f, enum property p)
     return o;
 }
 
-/* -- what f is said to have -- */
+/* -- the properties that f claims -- */
 
-/* Is it a matter of quality only? */
+/* Does p affect only the quality of the code? */
 static bool is_order(enum property p)
 {
     return strcmp(property_info[p].kind, "order") == 0;
@@ -196,9 +197,9 @@ void contract_verify(struct func *f, uint32_t claims)
 struct check {
     struct func *func;
     const pass_list *list;
-    uint32_t provided; /* by passes of the list */
-    uint32_t now;      /* in front of the pass that is looked at */
-    uint32_t assumed;  /* those of `now` that are so from the start, if the ops do not show otherwise */
+    uint32_t provided; /* by some pass of the list */
+    uint32_t now;      /* in front of the pass under check */
+    uint32_t assumed;  /* those of `now` that f has from the start unless its ops contradict them */
 };
 
 static const struct pass_info *provider_of(enum property p)
@@ -209,7 +210,7 @@ static const struct pass_info *provider_of(enum property p)
     return NULL;
 }
 
-/* The last pass of the list in front of the i-th that breaks p; NULL: none. */
+/* The last pass before the i-th of the list that breaks p; NULL: none. */
 static const struct pass_info *breaker_of(const struct check *c, enum property p, int i)
 {
     while (i-- > 0)
@@ -218,7 +219,7 @@ static const struct pass_info *breaker_of(const struct check *c, enum property p
     return NULL;
 }
 
-/* May x be left out: does it provide nothing that must be? */
+/* May the list leave x out, because x provides no property of kind `must`? */
 static bool is_optional(const struct pass_info *x)
 {
     for (enum property p = 0; p < PROPERTY_count; p++)
@@ -227,7 +228,7 @@ static bool is_optional(const struct pass_info *x)
     return true;
 }
 
-/* The i-th pass of the list, or behind the last of them code generation, needs p and does not find it. */
+/* Reports that the i-th pass of the list (or code generation, behind the last) needs p, which is missing there. */
 static void refuse(const struct check *c, int i, enum property p)
 {
     struct diag *d = c->func->module->diag;
@@ -252,7 +253,7 @@ static void refuse(const struct check *c, int i, enum property p)
     diag_fatal(d, nowhere, ERR_pass_left_out, by->name, who.s, name, meaning);
 }
 
-/* Is p there? A property of kind `order` that only passes outside of the list provide is not asked for. */
+/* Does the need for p hold? A property of kind `order` that no pass of the list provides is not required. */
 static bool is_met(const struct check *c, enum property p)
 {
     const uint32_t bit = UINT32_C(1) << p;

@@ -1,8 +1,9 @@
-/* cost.c: the cost model that passes share (cost.h): a GPU's facts are those of its target (ir/target/target.h), thresholds
- * the rows of ir/params.h.
+/* cost.c: the cost model that passes share (cost.h). The target row of the GPU gives the hardware's facts
+ * (ir/target/target.h), and ir/params.h gives the thresholds.
  *
- * Do two CTAs fit on an SM? That is asked before there are layouts or buffers, of what rings and accumulators will take.
- * Loops that follow each other share rings where they load tiles of the same types, and registers of accumulators. */
+ * The question whether two CTAs fit on an SM is asked before layouts and buffers exist. So the answer is an estimate
+ * from the rings and accumulators that the kernel will have. Consecutive loops share a ring where they load tiles of
+ * the same types, and they share the registers of accumulators. */
 #include "opt/cost.h"
 #include "opt/passes.h"
 #include "ir/target/wgmma.h"
@@ -15,7 +16,7 @@ struct room {
     int64_t ring_bytes;
 };
 
-/* How many loads of its block, o among them, are like it up to there. */
+/* The number of loads in o's block, up to o and with o, that load a tile of the same type. */
 static int place_among_alike(const struct op *o)
 {
     int n = 0;
@@ -24,7 +25,7 @@ static int place_among_alike(const struct op *o)
     return n;
 }
 
-/* Does o fill the ring of a load in another loop? */
+/* Can o fill the ring that a load in another loop has? */
 static bool shares_ring(const struct room *r, const struct op *o)
 {
     for (int i = 0; i < r->loads.n; i++) {
@@ -49,7 +50,7 @@ static void take(struct op *o, void *ctx)
     VEC_PUSH(r->func->module->scratch, &r->loads, o);
 }
 
-/* Registers of a thread that hold accumulators of dots in loops. */
+/* The registers of a thread that hold the accumulators of dots in loops. */
 static int64_t sums(const struct block *b)
 {
     enum { REGISTER_BITS = 32 };

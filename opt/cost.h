@@ -1,15 +1,15 @@
-/* cost.h: questions about registers and CTAs that several passes ask; each answer changes nothing. */
+/* cost.h: estimates of registers and of CTAs per SM that several passes ask for. No estimate changes the IR. */
 #ifndef NESO_OPT_COST_H
 #define NESO_OPT_COST_H
 
 #include "ir/ir.h"
 
-/* Do two CTAs fit on an SM, by what their rings and accumulators take? Then one multiplies while the other stores its tile or
- * begins the next, and needs no other program's work in between (persistent_grid.c), nor all registers of an SM
- * (warp_specialize.c). */
+/* Do two CTAs fit on an SM, judged by the size of their rings and accumulators? Then one CTA runs its dots while the
+ * other stores its tile or begins its next program. Such a kernel needs no overlap between programs of one CTA
+ * (persistent_grid.c), and a CTA must not take all registers of an SM (warp_specialize.c). */
 bool cost_two_ctas_fit(struct func *f);
-/* What setmaxnreg leaves a thread of each of `groups` consumer warpgroups (regs[0]) and of the producer's (regs[1]), where
- * they share out all registers of an SM. */
+/* Computes the register limits that setmaxnreg sets where consumers and producer share all registers of an SM:
+ * regs[0] for a thread of each of the `groups` consumer warpgroups, regs[1] for a thread of the producer. */
 void cost_role_regs(const struct func *f, int groups, int regs[2]);
 
 #endif

@@ -1,7 +1,6 @@
-/* explain.c: why a pass decided as it did, a record each, for who asks (--explain=PASS).
+/* explain.c: records why a pass decided as it did, and hands the record to the caller that asked (--explain=PASS).
  *
- *     {pipelined, at 12:16, values %a, numbers 3 16}  =>  pipeline_loops: 12:16: %a in 3 stages, 16 bytes at once
- */
+ *     {pipelined, at 12:16, values %a, numbers 3 16}  =>  pipeline_loops: 12:16: %a in 3 stages, 16 bytes at once */
 #include "opt/explain.h"
 
 #include "opt/passes.h"
@@ -14,7 +13,7 @@ const struct decision_info decision_info[DECISION_count] = {
 #undef DECISION
 };
 
-/* Is `name` among the comma-separated `names`, or are they "all"? NULL: none. */
+/* Is `name` in the comma-separated list `names`, or is the list "all"? A list that is NULL has no names. */
 bool opt_is_listed(const char *names, const char *name)
 {
     if (!names || !name)

@@ -1,4 +1,5 @@
-/* explain.h: why a pass decided as it did, as a record; the text is made of it by the table of decisions. */
+/* explain.h: a record of why a pass decided as it did. The table of decisions (decisions.h) turns the record into
+ * text. */
 #ifndef NESO_OPT_EXPLAIN_H
 #define NESO_OPT_EXPLAIN_H
 
@@ -11,10 +12,10 @@ enum decision {
     DECISION_count
 };
 
-/* Valid while it is looked at: the operands are those of the function as it is then. */
+/* A record is valid only while the callback runs: its operands are values of the function as the function is then. */
 struct explanation {
     enum decision what;
-    const struct op *at; /* the place; NULL: the function */
+    const struct op *at; /* where in the program; NULL: the whole function */
     const struct value *values[2];
     int64_t numbers[3];
     const char *words[4];
@@ -25,15 +26,16 @@ struct decision_info {
 };
 extern const struct decision_info decision_info[DECISION_count];
 
-/* More is better, where a pass has several ways at one place; 0: it has not; TIDIES: what was decided only tidies. */
+/* The grade orders the decisions that a pass can take at one place: a larger grade is better code. 0: the pass has no
+ * choice there. TIDIES: the decision only tidies the IR. */
 enum { TIDIES = -1 };
 int explanation_grade(const struct explanation *x);
-/* Without the pass, the place and a line end. */
+/* Prints the text without the name of the pass, the place and a line end. */
 void explanation_print(const struct explanation *x, struct text *out);
 
-/* For passes: hands x on to who asked for explanations of the pass that runs (opt_options.explain). */
+/* Hands x to the caller that asked for explanations of the running pass (opt_options.explain). */
 void opt_explain(struct func *f, struct explanation x);
-/* Did anybody? */
+/* Has the caller asked for explanations of the running pass? */
 bool opt_explains(const struct func *f);
 
 #endif

@@ -1,77 +1,81 @@
-/* passes.h: the passes, one row each. PASS(name, needs, provides, breaks, what it does): the properties (properties.h) that
- * a function must have in front of the pass, those that the pass gives it, and those that it may take from it; 0: none. The
- * order in which they run is the array in passes.c, which the driver checks by this table (contracts.c).
- * Each is `void opt_NAME(struct func *f)` in opt/NAME.c, uses f->module->scratch for its notes, finds every value's
- * `scratch` NULL, and leaves a verifiable function; the driver does the rest.
+/* passes.h: the passes from traced IR to scheduled IR, one row each: PASS(name, needs, provides, breaks, meaning).
+ * `needs`, `provides` and `breaks` are sets of properties (properties.h); 0 is the empty set. Pass NAME is the
+ * function opt_NAME in FOLDER/NAME.c. A pass keeps its notes in f->module->scratch, finds every value's `scratch`
+ * NULL, and leaves a function that verifies. Reading order: passes.c (the order of the passes), properties.h and
+ * contracts.c (the check of that order), explain.h and decisions.h (--explain), cost.c, stepdown.c and variants.h
+ * (kernels that ask for too much), then the folders, each from its header: analysis/, simplify/, layout/, memory/,
+ * pipeline/; grid/ holds the passes that change which CTA runs which program.
  *
- * What a scheduled function is, for codegen:
- *   - No layout has registers that only replicate. Lanes and warps may replicate: stores are done by the owner.
- *   - `convert` stands only where layout_conversion says none, registers or shuffle. The others have become
- *     shared_alloc, shared_store, barrier, shared_load. A shared_alloc has its `offset` (func.shared_bytes is the sum),
- *     a shared_store or shared_load its `vec`: the elements that lie side by side in registers and in the buffer.
- *   - `reduce` has its axis in registers and lanes only. The result is the operand's layout without the axis
- *     (layout_slice with drop): every lane that took part has it. A reduce to a scalar leaves it in every thread.
- *   - `broadcast` takes layout_squash of the result's layout over the broadcast dimensions, replicated registers dropped.
- *     expand_dims, reshape, trans keep registers as they are.
- *   - load and store: `vec` neighbouring elements, which stand in consecutive registers from a multiple of vec on, are
- *     consecutive in memory and aligned to the vector's bytes (16 at most). Without `tail` they share one mask value.
- *     With `tail` they may not: the vector is accessed whole where all its elements are on, else one by one.
- *   - cmp: `same` registers from a multiple of it on hold equal values. */
+ * What codegen relies on in a scheduled function:
+ *   - No layout has replicated registers. Lanes and warps may replicate; then the owner of an element stores it.
+ *   - The conversion of a `convert` is none, registers or shuffle (layout_conversion); every other conversion has become
+ *     shared_alloc, shared_store, barrier, shared_load. Each shared_alloc has an `offset`, and func.shared_bytes is the
+ *     size of all of them. Each shared_store and shared_load has `vec`: the number of elements that lie side by side both
+ *     in registers and in the buffer.
+ *   - The axis of a `reduce` lies in registers and lanes only. The result has the operand's layout without the axis
+ *     (layout_slice with drop), so every lane that took part has it. A reduce to a scalar leaves it in every thread.
+ *   - The operand of a `broadcast` has the result's layout, squashed over the broadcast dimensions (layout_squash) and
+ *     without replicated registers. expand_dims, reshape and trans keep registers as they are.
+ *   - A load or store has `vec`: each group of `vec` neighbouring elements stands in consecutive registers, the first of
+ *     which is a multiple of `vec`; it is consecutive in memory, and aligned to its size (16 bytes at most). Without
+ *     `tail` the elements of a group share one mask value. With `tail` they may differ: code accesses the whole group
+ *     where all its mask values are true, and one element at a time elsewhere.
+ *   - A cmp has `same`: registers in groups of `same`, from a multiple of it on, hold equal values. */
 #ifdef PASS
-PASS(fold, 0, P(canonical), P(tidy), "compute constants, apply exact identities")
+PASS(fold, 0, P(canonical), P(tidy), "fold constants and exact identities")
 PASS(cse, P(canonical), P(unique), P(tidy), "compute equal pure ops once")
 PASS(licm, 0, 0, 0, "move invariant pure ops out of loops")
 PASS(dce, 0, P(tidy), 0, "drop ops without use or effect")
 PASS(unroll, P(traced) | P(tidy), 0, P(canonical) | P(tidy),
-     "do several rounds of a loop in one where the program asks for that")
+     "unroll loops where the program asks for it")
 PASS(single_trip_loops, P(traced) | P(one_program), 0, P(canonical) | P(tidy),
-     "read a row once where the launch sees that loops over it run once")
+     "load a row once where the launch checks that the loops over it run one iteration each")
 PASS(legalize_dot, P(traced), P(legal_dots), P(canonical) | P(tidy),
-     "widen what tensor cores cannot multiply")
+     "give each dot operand types, and the kernel a number of warps, that tensor cores can multiply")
 PASS(raise_tma_load, P(traced) | P(one_program) | P(legal_dots), P(loads_raised),
-     P(canonical) | P(tidy) | P(tensor_loads_lowered), "make loads of tiles copies by tensor maps")
+     P(canonical) | P(tidy) | P(tensor_loads_lowered), "turn loads of tiles into copies by tensor maps")
 PASS(raise_tma_store, P(traced) | P(one_program) | P(legal_dots) | P(loads_raised), 0,
-     P(canonical) | P(tidy) | P(tensor_stores_lowered), "make stores of dots' results copies by tensor maps")
-PASS(dedup_loads, P(traced), 0, P(canonical) | P(tidy), "load once what neighbours share")
-PASS(modulo_contiguity, P(traced), 0, 0, "say which indices stay side by side where they wrap")
+     P(canonical) | P(tidy) | P(tensor_stores_lowered), "turn stores of dots' results into copies by tensor maps")
+PASS(dedup_loads, P(traced), 0, P(canonical) | P(tidy), "load each address once where neighbouring elements of a tile share it")
+PASS(modulo_contiguity, P(traced), 0, 0, "mark indices taken modulo a size as contiguous within aligned groups")
 PASS(invariant_loads, P(traced) | P(one_program) | P(loads_raised), 0, 0,
      "mark loads of loops with dots that no store of the loop overwrites")
 PASS(persistent_grid, P(traced) | P(loads_raised), 0, P(one_program) | P(canonical) | P(tidy),
-     "let a CTA run one program after the other")
+     "launch few CTAs, each of which loops over many programs")
 PASS(assign_layouts, P(traced) | P(legal_dots), P(laid_out), P(traced) | P(tidy) | P(unique),
-     "give every tile a layout, from the memory accesses outwards")
-PASS(lower_scan, P(laid_out), P(scans_lowered), P(tidy), "split scans over warps into two steps")
-PASS(lower_reduce, P(laid_out), P(reduces_lowered), P(tidy), "split reductions over warps into two steps")
+     "give every tile a layout, starting from memory accesses and dots")
+PASS(lower_scan, P(laid_out), P(scans_lowered), P(tidy), "split scans over warps into a scan in each warp and a scan over the warps")
+PASS(lower_reduce, P(laid_out), P(reduces_lowered), P(tidy), "split reductions over warps into one in each warp and one over the warps")
 PASS(lower_tma_store, P(laid_out), P(tensor_stores_lowered), P(tidy) | P(offsets) | P(barriers),
-     "let tiles leave through shared memory and tensor maps")
+     "store tiles to shared memory and copy them out by tensor maps")
 PASS(warp_specialize, P(laid_out) | P(tensor_stores_lowered) | P(unique), P(tensor_loads_lowered),
-     P(tidy) | P(offsets) | P(barriers), "let a warp of its own feed tensor cores by copies that run ahead")
+     P(tidy) | P(offsets) | P(barriers), "give the loads of dots to a producer warp that copies ahead into a ring")
 PASS(overlap_dots, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barriers),
-     "let a dot run beside the one that follows from that of the round before")
+     "overlap iteration i+1's first dot with iteration i's second")
 PASS(pipeline_loops, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(unique) | P(offsets) | P(barriers),
-     "pipeline loops: copies to shared memory run ahead of dots")
+     "pipeline loops: copy to shared memory iterations ahead of the dots")
 PASS(overlap_epilogue, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barriers),
-     "store a program's tile under the dots of the next")
+     "overlap the store of a program's tile with the dots of the next program")
 PASS(peel_first_dot, P(laid_out) | P(tensor_loads_lowered) | P(sunk), 0, P(tidy) | P(barriers),
-     "let a loop's first dot begin its sum, rather than add to zeros")
-PASS(sink, P(laid_out) | P(tidy), P(sunk), 0, "compute what only the code behind a loop uses behind the loop")
+     "peel a loop's first dot, which then starts the accumulator instead of adding to zeros")
+PASS(sink, P(laid_out) | P(tidy), P(sunk), 0, "sink values out of a loop that only the code behind the loop uses")
 PASS(cluster_multicast, P(laid_out) | P(tensor_loads_lowered), 0, P(tidy) | P(barriers),
-     "let pairs of programs share what both load")
+     "multicast tiles that both CTAs of a cluster load")
 PASS(lower_layout_conversion,
      P(laid_out) | P(tidy) | P(unique) | P(scans_lowered) | P(reduces_lowered) | P(tensor_loads_lowered) |
          P(tensor_stores_lowered),
      P(scheduled), P(laid_out) | P(tidy) | P(offsets) | P(barriers),
-     "carry conversions across warps through shared memory")
+     "lower layout conversions across warps to shared memory accesses")
 PASS(remat, P(scheduled), 0, P(tidy) | P(offsets) | P(barriers),
-     "compute again what takes fewer registers so than kept")
+     "rematerialize values that cost fewer registers to recompute than to keep")
 PASS(vectorize, P(scheduled), P(vectorized), 0, "choose vector widths of memory accesses")
 PASS(eviction_hints, P(scheduled) | P(vectorized), 0, 0,
-     "let what is read for the last time leave the caches first")
-PASS(l2_prefetch, P(scheduled), 0, P(tidy), "let rows come to L2 before they are asked for")
-PASS(allocate_shared, P(scheduled), P(offsets), P(barriers), "place buffers in shared memory by liveness")
+     "mark last reads, whose cache lines are evicted first")
+PASS(l2_prefetch, P(scheduled), 0, P(tidy), "prefetch rows of later programs to L2")
+PASS(allocate_shared, P(scheduled), P(offsets), P(barriers), "give shared memory buffers offsets by liveness")
 PASS(insert_barriers, P(scheduled) | P(offsets), P(barriers), 0,
-     "order shared memory accesses of different threads")
-PASS(pack_programs, P(scheduled) | P(offsets) | P(barriers), 0, 0, "let programs of one warp share a CTA")
+     "insert barriers between shared memory accesses of different threads")
+PASS(pack_programs, P(scheduled) | P(offsets) | P(barriers), 0, 0, "run several programs of one warp each in one CTA")
 #else
 #ifndef NESO_OPT_PASSES_H
 #define NESO_OPT_PASSES_H
@@ -84,28 +88,29 @@ struct opt_options {
     const char *skip;        /* names, or NULL */
     const char *print_after; /* names or "all", or NULL */
     const char *explain;     /* names or "all", or NULL */
-    /* What shared memory leaves (stepdown.c). Stages of pipelines, whatever the program asks for; bytes of what
-     * conversions that stand in a row take together; 0: as many as there are. Dots that read no shared memory
-     * themselves. */
+    /* Limits that stepdown.c sets where shared memory is short; 0: no limit. stages_most bounds the stages of every
+     * pipeline, conversion_bytes_most the bytes of consecutive conversions in shared memory. no_wgmma: dots read
+     * their operands from registers. */
     int stages_most;
     int64_t conversion_bytes_most;
     bool no_wgmma;
-    bool print_changed; /* only where the text changed; without print_after: after every pass */
-    bool makes_code;    /* codegen follows: what it needs must run */
+    bool print_changed; /* print only where the text changed; without print_after: after every pass */
+    bool makes_code;    /* codegen follows, so the passes that it needs must run */
     bool verify_each;   /* verify and round-trip after each pass; always on in debug builds (NESO_DEBUG) */
     bool time;
-    /* Where dumps, explanations and times go; NULL: nowhere. `pass` names the writer. */
+    /* Receives dumps, explanations and times, with the name of the pass that wrote them; NULL: they are not written. */
     void (*write)(void *ctx, const char *pass, const char *s, size_t n);
     void *write_ctx;
-    /* Gets explanations as records, with write_ctx; NULL: their text is written. */
+    /* Receives explanations as records, with write_ctx; NULL: `write` receives their text. */
     void (*note)(void *ctx, const struct explanation *x);
 };
 
-/* Runs the list (or what options say; NULL: the list) on f; f is then scheduled (or as far as asked). User errors stand in
- * diag, and end the run after the pass that found them; bugs unwind to diag's fatal. */
+/* Runs the passes of the options (NULL: the default list) on f, which is then scheduled, or as far as the options
+ * ask. Errors of the user are in diag, and the run ends after the pass that found one; bugs of neso unwind to diag's
+ * fatal. */
 void opt_run(struct func *f, const struct opt_options *o);
 
-/* -- contracts.c: may passes run in this order, and is true what they say? -- */
+/* -- contracts.c: may the passes run in this order, and does f have the properties that they claim? -- */
 enum property {
 #define PROPERTY(name, kind, find, meaning) PROPERTY_##name,
 #include "opt/properties.h"
@@ -114,7 +119,7 @@ enum property {
 };
 #define P(name) (UINT32_C(1) << PROPERTY_##name)
 
-/* What code generation needs. */
+/* The properties that code generation needs. */
 #define CODEGEN_NEEDS                                                                                        \
     (P(scheduled) | P(legal_dots) | P(scans_lowered) | P(reduces_lowered) | P(tensor_stores_lowered) |       \
      P(tensor_loads_lowered) | P(offsets) | P(barriers))
@@ -124,7 +129,7 @@ struct property_info {
 };
 extern const struct property_info property_info[PROPERTY_count];
 
-/* Masks of properties. */
+/* Masks of properties, each a bit P(name). */
 struct pass_info {
     const char *name;
     uint32_t needs, provides, breaks;
@@ -136,29 +141,32 @@ extern const int npasses;
 
 typedef VEC(const struct pass_info *) pass_list;
 
-/* May they run on f in this order, none missing? Else fatal: the message names the pass, the property, who needs it, and
- * the way out. `more`: what f must have behind the last. */
+/* Checks that the passes may run on f in this order and that none is missing; `more` are the properties that f must
+ * have at the end. A violation is fatal: the message names the pass, the property, the pass that needs it, and the
+ * way out. */
 void contract_check(struct func *f, const pass_list *list, uint32_t more);
-/* The properties that f's ops show it to have; those that no op can show are left out. */
+/* The properties that f claims at the start; a property that no op can contradict is left out. */
 uint32_t contract_claims(struct func *f);
-/* What `claims` become behind p. */
+/* The claims after pass p, from the claims before it. */
 uint32_t contract_behind(uint32_t claims, const struct pass_info *p);
-/* Is each of the claims true? Else a bug of the pass that has just run. */
+/* Checks each claim by f's ops; a claim that is false is a bug of the pass that ran last. */
 void contract_verify(struct func *f, uint32_t claims);
 
-/* The i-th pass that runs; NULL behind the last. */
+/* The name of the i-th pass of the default list; NULL behind the last. */
 const char *opt_order(int i);
 
-/* Is `name` among comma-separated names, or are they "all"? NULL: none. */
+/* Is `name` in the comma-separated list `names`, or is the list "all"? A list that is NULL has no names. */
 bool opt_is_listed(const char *names, const char *name);
 
-/* Stages of the pipeline of a loop: as many as it asks for, or else the launch, within what options allow. */
+/* The pipeline stages of a loop: the number that the loop asks for, else the launch's, within the limit of the
+ * options. */
 int opt_stages(const struct func *f, const struct op *loop);
 
-/* -- stepdown.c: the list of passes again, with less and less shared memory -- */
-/* Might the kernel need more of it than there is? Then it is to be kept as it was. */
+/* -- stepdown.c: runs the list of passes again with less and less shared memory -- */
+/* Might the kernel need more shared memory than the target has? Then the caller keeps a copy of it for stepdown_run. */
 bool stepdown_is_needed(const struct func *f);
-/* f has just turned out too large: makes it anew from `kept` by `run`, until it fits or nothing is left to give up. */
+/* Where the run on f ended because shared memory was too small: makes f again from `kept` by `run` with lower limits,
+ * until f fits or no limit is left to lower. */
 void stepdown_run(struct func *f, const struct func *kept, const struct opt_options *o,
                   void (*run)(struct func *f, const struct opt_options *o));
 

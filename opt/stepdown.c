@@ -1,24 +1,24 @@
-/* stepdown.c: what is given up where shared memory does not suffice.
+/* stepdown.c: which optimisations does a kernel give up where its shared memory exceeds the target's?
  *
- * Passes ask for shared memory before anybody knows what all of them together take: pass `shared` does, when buffers
- * have their places. Where that is more than there is, the kernel as it was before the first pass goes through
- * all of them again, with less: first with fewer stages, then, in this order and each again with as many stages as
- * fit, conversions that go through shared memory in rounds, stores that do not, no copies by tensor maps (a buffer
- * of these lives as long as who fills it), and dots that do not read shared memory. With the last two there may be
- * no pipeline at all. */
+ * Passes choose buffers before the total size is known: allocate_shared computes it. Where the total is too large,
+ * stepdown runs all passes again on a copy of the function that it took before the first pass. Each run is allowed
+ * less shared memory. The first runs use fewer pipeline stages. Later runs also give up, one after the other and each
+ * with as many stages as fit: conversions at full size (they go in rounds), stores through shared memory, copies by
+ * tensor maps (the producer keeps their buffers live for as long as the loop runs), and dots that read shared memory.
+ * Without the last two a kernel may have no pipeline at all. */
 #include "opt/passes.h"
 
 #include <string.h>
 
-/* How large the rounds of conversions are: without rounds, or by which threshold. */
+/* The size of a conversion's rounds: no rounds, or the threshold that limits them. */
 enum rounds { ROUNDS_none, ROUNDS_large, ROUNDS_small };
 
 struct level {
-    const char *skip; /* passes, or NULL */
+    const char *skip; /* names of passes that do not run, or NULL */
     enum rounds rounds;
     bool no_wgmma;
     int stages_least;
-    const char *given_up; /* besides */
+    const char *given_up; /* what this level gives up in addition to the levels before it */
 };
 
 static const struct level levels[] = {
@@ -36,7 +36,7 @@ struct stepdown {
     const struct opt_options *given;
     void (*run)(struct func *f, const struct opt_options *o);
     struct opt_options now;
-    int nreports; /* that stood in diag before */
+    int nreports; /* the reports that diag had before the first run */
     int64_t nops;
 };
 
@@ -58,7 +58,8 @@ static void count(struct op *o, void *ctx)
         }
 }
 
-/* Without dots only conversions use shared memory. What is far too large for registers too is refused at once. */
+/* A kernel without dots uses shared memory only for conversions. A kernel whose tiles also exceed the registers by
+ * far is refused at once. */
 bool stepdown_is_needed(const struct func *f)
 {
     enum { REG_BYTES = 4 };
@@ -98,7 +99,7 @@ static int64_t conversion_bytes(const struct stepdown *d, const struct level *l)
                                        : params->stepdown_conversion_bytes_least;
 }
 
-/* Silent, unless options->write is set. */
+/* Runs the passes once; explanations and dumps are written only if options->write is set. */
 static void run(struct stepdown *d, const struct level *l, int stages)
 {
     struct func *f = d->func;
@@ -125,7 +126,7 @@ static void find_stages(struct op *o, void *ctx)
     *most = n > *most ? n : *most;
 }
 
-/* As few stages as a level has are tried first: what does not fit then needs no other try. 0: none fit. */
+/* The smallest number of stages is tried first: if it does not fit, no other number does. Returns 0 if none fits. */
 static int stages_that_fit(struct stepdown *d, const struct level *l, int asked)
 {
     const int least = l->stages_least < asked ? l->stages_least : asked;
@@ -145,7 +146,7 @@ static int stages_that_fit(struct stepdown *d, const struct level *l, int asked)
     return most;
 }
 
-/* Passes say again why they decided as they did. */
+/* The last run again, with explanations: they are those of the function that the compiler keeps. */
 static void say(struct stepdown *d, const struct level *l, int stages, int asked, int64_t bytes)
 {
     struct func *f = d->func;

@@ -33,7 +33,7 @@ static void find_cause(struct op *o, void *ctx)
     c->nloops += o->code == OP_for;
 }
 
-/* Maps and guards are for what dots read and give; guards, also for several loops over one row. */
+/* A traced function can get maps and guards only if it has dots, or if several loops read one row (guards only). */
 bool variants_are_possible(const struct func *f, const struct target *target)
 {
     enum { LOOPS_OVER_A_ROW = 2 };

@@ -1,16 +1,17 @@
-/* variants.h: a kernel may be right, or fast, for some launches only; then it has variants, which leave passes out. One row
- * each: VARIANT(name, exists, without, where, meaning). A launch takes the first whose `where` holds, and of those with
- * maps and guards one whose maps can be made and whose guards hold.
+/* variants.h: the variants of a kernel, one row each: VARIANT(name, exists, without, where, meaning). A kernel may be
+ * correct, or fast, only for some launches; a variant of it leaves passes out and serves the others. A launch takes
+ * the first variant whose `where` holds; of those with tensor maps and guards it takes the first whose maps can be
+ * made and whose guards hold.
  *
- *     exists    what a kernel must be like (t, a struct launch_traits), so that the variant differs from it
+ *     exists    the traits of a kernel (t, a struct launch_traits) for which the variant differs from the kernel
  *     without   the passes that the variant leaves out
- *     where     the launches that the variant is for; "": those that the kernel itself is not for */
+ *     where     the launches that the variant serves; "": the launches that the kernel itself cannot serve */
 #ifdef VARIANT
 VARIANT(one_program_each, t->is_persistent || t->goes_in_pairs, "persistent_grid,cluster_multicast",
         "programs <= multiprocessors",
-        "every program has a multiprocessor for itself: CTAs that run one program each start faster")
+        "each program has an SM of its own, and CTAs that run one program each start faster")
 VARIANT(loads_by_maps_only, t->stores_by_maps, "raise_tma_store", "",
-        "maps for stores ask for more than maps for loads do")
+        "maps for stores have more conditions than maps for loads")
 VARIANT(fallback, t->has_maps, "raise_tma_load,raise_tma_store,invariant_loads", "", "some map cannot be made, or a guard fails")
 VARIANT(fallback_of_loops, t->has_guards && !t->has_maps, "single_trip_loops,invariant_loads", "",
         "a guard fails: a loop runs more than once")
@@ -20,9 +21,9 @@ VARIANT(fallback_of_loops, t->has_guards && !t->has_maps, "single_trip_loops,inv
 
 #include "ir/ir.h"
 
-/* What a launch of a compiled kernel has to do with. */
+/* The traits of a compiled kernel that decide which variants exist. */
 struct launch_traits {
-    bool is_persistent, goes_in_pairs; /* its CTAs */
+    bool is_persistent, goes_in_pairs; /* of its CTAs */
     bool has_maps, stores_by_maps, has_guards;
 };
 
@@ -39,9 +40,9 @@ struct variant_info {
 };
 extern const struct variant_info variant_info[VARIANT_count];
 
-/* The one for launches whose maps cannot be made, or whose guards fail. */
+/* The variant for launches whose maps cannot be made, or whose guards fail. */
 enum variant variant_fallback(const struct launch_traits *t);
-/* May f, which is traced, get maps, guards or a persistent grid? Else it has no variants. */
+/* May f, which is traced, get maps, guards or a persistent grid? A function that gets none of them has no variants. */
 bool variants_are_possible(const struct func *f, const struct target *target);
 
 #endif

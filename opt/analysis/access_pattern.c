@@ -1,13 +1,14 @@
-/* access_pattern.c: a load or store of a tile as a box of an array: strides, where the box starts, and bounds.
+/* access_pattern.c: which box of an array does a load or store of a tile touch? A box has strides, a start and
+ * bounds.
  *
  *     address   A + 256 sm pid + 2 sm i0 + 128 trips + 2 i1        mask   128 pid + i0 - M < 0
  *
  *     dimension 0: stride 2 sm, from 128 pid, below M      dimension 1: stride 2, from 64 trips, no bound
  *
- * The strides are what stands beside the tile's own indices. The mask says where the box starts in the
- * dimensions that it bounds, up to what is uniform, which the base takes. What then remains of the address is
- * divided by the strides of the other dimensions; what no stride divides (a batch: pid times its own stride)
- * becomes a dimension more. */
+ * The stride of a dimension is the coefficient of the tile's index. The start of a dimension that the mask bounds is
+ * the part of the bounded index that is not uniform; the uniform part belongs to the bound. The remaining terms of
+ * the address are divided by the strides of the other dimensions, which gives the starts of these. A term that no
+ * stride divides (a batch: pid times the batch's stride) becomes a further dimension. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/value_range.h"
 
@@ -26,7 +27,7 @@ static bool is_nonnegative_opnd(struct affine_table *t, const struct op *o, int 
     return x && poly_is_nonnegative(t, &x->p, a);
 }
 
-/* Must operand i be at least 0 for o to be? Then the launch may be asked whether it is. */
+/* May a guard require that operand i of o is at least 0, so that o is? */
 static bool may_guard(const struct op *o, int i)
 {
     switch (o->code) {
@@ -61,7 +62,7 @@ static bool is_nonnegative_atom(struct affine_table *t, int atom, struct access 
     return a.kind != ATOM_carried;
 }
 
-/* A factor of something that is at least 0. */
+/* Is the coefficient p of something that is at least 0 itself at least 0? */
 static bool is_nonnegative_factor(struct affine_table *t, const struct poly *p, struct access *a)
 {
     bool known = true;
@@ -125,7 +126,7 @@ static bool compare(struct affine_table *t, const struct op *o, const int *to, s
     }
 }
 
-/* The conditions of v, whose dimension d is the access's to[d]. */
+/* Collects the conditions under which v is true; dimension d of v is dimension to[d] of the access. */
 static bool collect(struct affine_table *t, const struct value *v, const int *to, struct conditions *c)
 {
     const struct op *o = v->def;
@@ -182,8 +183,8 @@ struct finder {
     struct affine_table *t;
     struct access *a;
     struct poly rest;         /* of the address */
-    bool has_start[RANK_MAX]; /* a condition has said where the box starts */
-    bool any_stride;          /* broadcast and scattered dimensions are boxes, too */
+    bool has_start[RANK_MAX]; /* a condition has set the start */
+    bool any_stride;          /* dimensions may be broadcast or have any stride */
     const char *why;
 };
 
@@ -199,7 +200,7 @@ PRINTF_LIKE(2, 3) static bool refuse(struct finder *x, const char *format, ...)
     return false;
 }
 
-/* The terms that are not uniform; the others stay in `uniform`. */
+/* Returns the terms of p that are not uniform; `uniform` gets the others. */
 static struct poly split(const struct affine_table *t, const struct poly *p, struct poly *uniform)
 {
     struct poly varying = {0}, rest = {0};
@@ -211,7 +212,7 @@ static struct poly split(const struct affine_table *t, const struct poly *p, str
     return varying;
 }
 
-/* start + i + uniform < 0 along d: where the box starts is what is not uniform. */
+/* Adds the bound start + i + uniform < 0 along d: the terms that are not uniform become the start. */
 static bool add_bound(struct finder *x, int d, const struct poly *f, bool is_wrap)
 {
     struct access_dim *dim = &x->a->dims[d];
@@ -228,7 +229,7 @@ static bool add_bound(struct finder *x, int d, const struct poly *f, bool is_wra
     return true;
 }
 
-/* -i - start - 1 + uniform < 0: index + ... >= 0. */
+/* Adds the bound -i - start - 1 + uniform < 0, that is, start + i - uniform >= 0. */
 static bool add_lower_bound(struct finder *x, int d, const struct poly *f)
 {
     struct access_dim *dim = &x->a->dims[d];
@@ -239,7 +240,7 @@ static bool add_lower_bound(struct finder *x, int d, const struct poly *f)
     struct poly start = split(x->t, &without, &uniform);
     if ((x->has_start[d] && !poly_equal(&start, &dim->start)) || dim->is_bounded_below)
         return refuse(x, "dimension %d has bounds on different indices", d);
-    /* The array begins where the mask does. */
+    /* The array begins where the mask becomes true. */
     for (int i = 0; i < dim->nbounds; i++)
         if (!poly_add(x->t, &dim->bounds[i].more, &dim->bounds[i].more, &uniform, -1))
             return refuse(x, "%s", no_bounds);
@@ -250,7 +251,7 @@ static bool add_lower_bound(struct finder *x, int d, const struct poly *f)
     return true;
 }
 
-/* x % n < n holds always. */
+/* Is the condition always true, like x % n < n? */
 static bool is_idle(struct finder *x, const struct poly *f)
 {
     for (int i = 0; i < f->n; i++) {
@@ -265,7 +266,7 @@ static bool is_idle(struct finder *x, const struct poly *f)
     return false;
 }
 
-/* Lower bounds last: they say what of the start is uniform, too. */
+/* Adds the mask's conditions. Lower bounds come last, because they move the uniform part of the start. */
 static bool add_conditions(struct finder *x, const struct conditions *c)
 {
     for (int lower = 0; lower < 2; lower++)
@@ -283,7 +284,7 @@ static bool add_conditions(struct finder *x, const struct conditions *c)
     return true;
 }
 
-/* Indices that are sent back are taken as they were, with a bound. */
+/* Replaces each wrapped index by the plain index with a bound. */
 static bool unwrap(struct finder *x)
 {
     for (int i = 0; i < x->rest.n;) {
@@ -326,7 +327,7 @@ static bool find_strides(struct finder *x, const struct type *tile)
     return !tile->rank || x->a->contiguous >= 0 || x->any_stride || refuse(x, "no dimension is contiguous");
 }
 
-/* What the conditions have placed goes from the address. */
+/* Subtracts the starts that conditions have set from the rest of the address. */
 static bool subtract_starts(struct finder *x)
 {
     for (int d = 0; d < x->a->tile_rank; d++) {
@@ -338,7 +339,7 @@ static bool subtract_starts(struct finder *x)
     return true;
 }
 
-/* Gives what of `factor`, which stands beside `atom`, the dimension's stride divides to its start. */
+/* Moves the part of `factor` (the atom's coefficient) that the stride of dimension d divides into the start of d. */
 static bool divide(struct finder *x, int d, int atom, struct poly *factor)
 {
     struct access_dim *dim = &x->a->dims[d];
@@ -348,7 +349,8 @@ static bool divide(struct finder *x, int d, int atom, struct poly *factor)
         return true;
     if (!poly_divide(x->t, factor, &dim->stride, &q, factor))
         return refuse(x, "the address has too many terms");
-    /* Everything is a multiple of a number, but an index of this dimension is a number of elements. */
+    /* Every coefficient may be a multiple of a constant stride, but an index of this dimension is a number of
+     * elements: q must be constant too. */
     if (poly_const(&dim->stride, &bytes) && !poly_const(&q, &bytes)) {
         struct poly back;
         if (!poly_mul(x->t, &back, &q, &dim->stride) || !poly_add(x->t, factor, factor, &back, 1))
@@ -368,7 +370,8 @@ static bool add_dim(struct finder *x, int atom, const struct poly *stride)
     return true;
 }
 
-/* Strides that are no numbers divide first: they say most. */
+/* Divides the rest of the address by the strides. Strides that are not constant go first, because they identify the
+ * dimension. */
 static bool distribute(struct finder *x)
 {
     struct poly varying = split(x->t, &x->rest, &x->a->offset);
@@ -396,7 +399,7 @@ static bool check_starts(struct finder *x)
     return true;
 }
 
-/* With the mask's conditions c. */
+/* Computes the box from the address and the mask's conditions c; NULL: the mask has none that are understood. */
 static const char *find(struct affine_table *t, const struct op *o, const struct conditions *c,
                         bool any_stride, struct access *out)
 {
@@ -419,7 +422,7 @@ static const char *find(struct affine_table *t, const struct op *o, const struct
     return found ? NULL : x.why;
 }
 
-/* False: the mask is no conjunction of bounds. */
+/* Returns false if the mask is not a conjunction of bounds. */
 static bool conditions_of_access(struct affine_table *t, const struct op *o, struct conditions *c)
 {
     const struct value *mask = op_opnd(o, o->code == OP_store ? 2 : 1);
@@ -462,7 +465,7 @@ void access_print(const struct affine_table *t, const struct access *a, struct t
     }
 }
 
-/* -- to expressions and to ops -- */
+/* -- polynomials as launcher expressions and as ops -- */
 
 static bool atom_expr(struct affine_table *t, int atom, struct expr *out)
 {
@@ -519,8 +522,8 @@ static struct value *as_i32(struct builder *b, struct value *v)
     return v->type == i32 ? v : build_cast(b, OP_trunc, v, i32);
 }
 
-/* How often the loop's body has been run, times *factor: what of it divides the loop's step is taken in at
- * once. */
+/* The number of the loop's finished iterations times *factor. Where the loop's step divides *factor, the loop's
+ * counter is used directly and *factor is reduced. */
 static struct value *build_trips(struct builder *b, const struct op *loop, int64_t *factor)
 {
     struct value *lo = op_opnd(loop, 0), *step = op_opnd(loop, 2),
@@ -542,7 +545,7 @@ static struct value *build_term(struct affine_table *t, struct builder *b, const
     struct value *r = NULL;
     for (int k = 0; k < x->natoms; k++) {
         struct atom a = atom_of(t, x->atoms[k]);
-        /* The value is the function's own, which this pass may use. */
+        /* The cast is safe: the value belongs to the function that this pass may change. */
         struct value *v = a.kind == ATOM_trips ? build_trips(b, a.loop, &factor)
                                                : as_i32(b, (struct value *)(uintptr_t)a.value);
         r = r ? build_binary(b, OP_mul, r, v) : v;

@@ -1,19 +1,19 @@
-/* affine.c: what an index or an address is made of.
+/* affine.c: of which indices and scalars is an index or an address the sum?
  *
  *     %pid = program_id            pid
  *     %r   = range 0 .. 128        i0                                  (the tile's own index along dimension 0)
  *     %m   = %pid * 128 + %r       128 pid + i0
  *     %o   = %m * %stride          128 stride pid + stride i0          (stride: uniform, one value for the launch)
  *     %p   = %A + %o               A + 256 stride pid + 2 stride i0    (f16: bytes)
- *     for ... carry(%q = %p) {     A + ... + 128 trips                 (how often the body has been run)
+ *     for ... carry(%q = %p) {     A + ... + 128 trips                 (the number of finished iterations)
  *       yield %q + 64
  *
- * That is a polynomial, of which each term has at most one atom that is not uniform. Values are integers
- * here, not residues: arithmetic of indices that overflows is a mistake in the program, which the interpreter
- * tells of. A scalar that is nothing else is an atom itself; a tile that is nothing else has no form.
+ * The form is a polynomial in which each term has at most one atom that is not uniform. Polynomials are over the
+ * integers, not modulo 2^32: index arithmetic that overflows is an error of the program, which the interpreter
+ * reports. A scalar that is no sum or product becomes an atom itself; a tile that is neither has no form.
  *
- * What a loop carries is found by giving it a name and looking at what comes back: itself, and an
- * increment. */
+ * For a loop-carried value the analysis introduces an atom, computes the form of the yielded value, and expects the
+ * atom plus an increment that does not change. */
 #include "opt/analysis/affine.h"
 
 #include "opt/passes.h"
@@ -21,8 +21,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What is known in a loop's body while its name stands for what it carries; values from outside
- * are known further out. */
+/* The forms of values in a loop's body, while an atom stands for the carried value; the outer scopes have the forms
+ * of values from outside of the loop. */
 struct affine_scope {
     struct map known; /* value to struct affine */
     const struct value *carried;
@@ -73,7 +73,7 @@ struct poly poly_atom(int atom)
     return (struct poly){.n = 1, .at = {{.factor = 1, .natoms = 1, .atoms = {atom}}}};
 }
 
-/* Which comes first? Higher degrees do. */
+/* Orders two terms, higher degrees first. */
 static int compare(const struct term *x, const struct term *y)
 {
     if (x->natoms != y->natoms)
@@ -143,7 +143,7 @@ bool poly_mul(const struct affine_table *t, struct poly *r, const struct poly *x
     return true;
 }
 
-/* x / y, if it goes without rest. */
+/* x / y; false if y does not divide x. */
 static bool divide_terms(struct term *q, const struct term *x, const struct term *y)
 {
     struct term r = {.factor = x->factor / y->factor};
@@ -265,7 +265,7 @@ static bool refuse(struct affine_table *t, const struct value *v, const char *wh
     return false;
 }
 
-/* The integers that launchers can compute with. */
+/* The types of integers that launchers compute with. */
 static bool is_index(const struct type *t)
 {
     return type_is_int(t) && type_elem_bits(t) >= 32;
@@ -355,7 +355,7 @@ static bool sum(struct affine_table *t, const struct op *o, struct affine *r)
     return poly_add(t, &r->p, &x.p, &y.p, times) || refuse(t, op_result(o), "has too many terms");
 }
 
-/* An index that is sent back into its bounds: x % n, or x < n ? x : 0. The atom's value says the rest. */
+/* A wrapped index: x % n, or x < n ? x : 0. wrap_of derives its bound from the atom's value. */
 static bool wrapped(struct affine_table *t, const struct op *o, struct affine *r)
 {
     struct wrap w;
@@ -380,7 +380,7 @@ int poly_counts_along(const struct affine_table *t, const struct poly *p, int64_
     return dim;
 }
 
-/* The index along which x counts in steps of one; -1: none. */
+/* The index along which x counts in steps of 1; -1: none. */
 static int counted_dim(const struct affine_table *t, const struct poly *x)
 {
     int64_t way = 0;
@@ -481,7 +481,7 @@ static bool counter(struct affine_table *t, const struct op *loop, struct affine
     return poly_mul(t, &way, &step.p, &n) && poly_add(t, &r->p, &lo.p, &way, 1);
 }
 
-/* Does the increment stay the same around the loop? */
+/* Is the increment the same in every iteration of the loop? */
 static bool is_invariant(const struct affine_table *t, const struct poly *p, const struct op *loop)
 {
     for (int i = 0; i < p->n; i++)
@@ -552,7 +552,7 @@ static bool argument_of(struct affine_table *t, const struct value *v, struct af
     return refuse(t, v, "does not advance by the same amount each time");
 }
 
-/* -- looking up -- */
+/* -- the lookup of values -- */
 
 static struct affine_scope *scope_of(struct affine_table *t, const struct value *v)
 {

@@ -1,19 +1,21 @@
-/* alias.c: may the kernel have written what it reads? Where only the launch knows, what it is to see to.
+/* alias.c: may the kernel have written what a load reads? Where only the launch knows, the answer is a guard on the
+ * launch.
  *
  *     store %Mean + pid, %x                          guard: Mean - (X + 4 stride (grid - 1) + 4 N) or
  *     %a = load %X + stride pid + %cols, %cols < N          X - (Mean + 4 grid), the larger one, is at least 0
  *
- * An array reaches from its base to where the masks of its accesses end it, and where they say nothing, to
- * what the grid's last program accesses. Through one parameter nothing is told apart. */
+ * An array extends from its base to the bound that the masks of its accesses give, or else to the last element that
+ * the grid's last program accesses. Accesses through the same parameter count as overlapping. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
-/* -- where an array begins and ends -- */
+/* -- the extent of an array -- */
 
 bool extent_expr(struct affine_table *t, const struct access_dim *d, struct expr *out)
 {
-    /* Coordinates have 31 bits. The driver takes 2^32 too, but copies then fail as illegal instructions. */
+    /* Coordinates have 31 bits. The driver accepts an extent of 2^32, but copies with such a map fail as illegal
+     * instructions. */
     const int64_t largest = INT64_C(1) << 31;
     struct poly none = {0}, extent;
     for (int i = 0; i < d->nbounds; i++) {
@@ -37,7 +39,7 @@ bool base_expr(struct affine_table *t, const struct access *a, struct expr *out)
     return good;
 }
 
-/* -- the largest value of what programs and iterations differ in -- */
+/* -- the largest value, over all programs and iterations -- */
 
 static bool largest_expr(struct affine_table *t, const struct poly *p, int depth, struct guards *g,
                          struct expr *out);
@@ -49,7 +51,7 @@ static bool largest_opnd(struct affine_table *t, const struct op *o, int i, int 
     return x && x->base < 0 && largest_expr(t, &x->p, depth + 1, g, out);
 }
 
-/* x / y and x % y of x that is at least 0, and y that the launcher computes and index arithmetic takes as positive. */
+/* x / y and x % y, where x is at least 0 and y is uniform; y counts as positive, as in all index arithmetic. */
 static bool largest_quotient(struct affine_table *t, const struct op *o, int depth, struct guards *g,
                              struct expr *out)
 {
@@ -90,7 +92,7 @@ static bool largest_value(struct affine_table *t, const struct value *v, int dep
     }
 }
 
-/* The number of the last iteration, of a loop that counts upwards from 0 or more by constant steps. */
+/* The number of the last iteration of a loop that counts upwards from 0 or more by a constant step. */
 static bool last_trip(struct affine_table *t, const struct op *loop, int depth, struct guards *g,
                       struct expr *out)
 {
@@ -116,8 +118,8 @@ static bool last_trip(struct affine_table *t, const struct op *loop, int depth, 
     return true;
 }
 
-/* One term, as large as it comes. What is not uniform in it counts from 0 (access_pattern.c sees to it), so that it must have a
- * factor of at least 0: a number, or what the launch checks. */
+/* The largest value of one term. Its atom that is not uniform is at least 0 (access_pattern.c checks that), so its
+ * factor must be at least 0: a constant is checked here, another factor by a guard. */
 static bool largest_term(struct affine_table *t, const struct term *x, int depth, struct guards *g,
                          struct expr *out)
 {
@@ -159,7 +161,7 @@ static bool largest_expr(struct affine_table *t, const struct poly *p, int depth
     return true;
 }
 
-/* The last index along a dimension of an access to tiles of this type. */
+/* The last index along a dimension of the access. */
 static bool last_expr(struct affine_table *t, const struct access_dim *d, const struct type *tile,
                       struct guards *g, struct expr *out)
 {
@@ -176,7 +178,7 @@ static bool last_expr(struct affine_table *t, const struct access_dim *d, const 
     return good;
 }
 
-/* Behind the array's last byte. False: nobody knows. */
+/* The address behind the array's last byte; false: it is unknown. */
 static bool end_expr(struct affine_table *t, const struct access *a, const struct op *access,
                      struct guards *g, struct expr *out)
 {
@@ -236,7 +238,7 @@ bool guard_forward(struct affine_table *t, const struct access *a, struct guards
     return good;
 }
 
-/* One array ends before the other begins. */
+/* Guards that one array ends before the other begins; false: no guard can show that. */
 static bool guard_apart(struct affine_table *t, const struct op *load, const struct access *a,
                         const struct op *store, struct guards *g)
 {
@@ -259,8 +261,8 @@ static bool guard_apart(struct affine_table *t, const struct op *load, const str
 struct writes {
     const struct affine_table *t;
     const struct op *from, *load;
-    bool begun, passed; /* from, the load */
-    bool unknown;       /* something that may come before it writes who knows where */
+    bool begun, passed; /* whether the walk has come to `from`, and to the load */
+    bool unknown;       /* an op that is no store, or one store too many, may write anywhere */
     const struct op *stores[GUARDS_MOST];
     int n;
 };
@@ -305,7 +307,7 @@ bool may_be_written(struct affine_table *t, const struct op *from, const struct 
     return w.unknown;
 }
 
-/* -- stores of the same loop -- */
+/* -- stores in the same loop -- */
 
 static void note_store(struct op *o, void *ctx)
 {

@@ -1,32 +1,31 @@
-/* axis_info.c: what is known of each value's elements along each dimension: runs of consecutive values, runs of
- * equal values, and powers of two that divide the first element of each run.
+/* axis_info.c: which runs of consecutive values and of equal values does a value have along each dimension, and which
+ * power of two divides the first element of each run?
  *
  *     %r = range start=0 end=512        contiguous 512  constant 1    divisible 2^62 (starts at 0)
  *     %s = splat %pid512                contiguous 1    constant 512  divisible 512
  *     %o = add %s, %r                   contiguous 512  constant 1    divisible 512
  *     %m = cmp %o, %n pred=slt          constant 16, if %n is a multiple of 16: no run of 16 straddles %n
  *
- * Runs are aligned: a run of 2^c elements starts at an index that is a multiple of 2^c. Everything is a power
- * of two, kept as its exponent, hence true in arithmetic that wraps: a multiple of 16 modulo 2^32 is a
- * multiple of 16. What does not survive wrapping is order. A run of 2^m values that starts at a multiple of
- * 2^m stays in order, signed and unsigned (`ordered` below); only such runs survive widening, comparison and
- * division. Runs that may be torn where an index overflows are remembered as `adjacent`, for decisions where
- * being wrong costs time only.
+ * Runs are aligned: a run of 2^c elements starts at an index that is a multiple of 2^c. Divisors are powers of two,
+ * stored as exponents, so they stay true where arithmetic overflows: a multiple of 16 modulo 2^32 is a multiple of
+ * 16. Overflow can break the order of a run. A run of 2^m values that starts at a multiple of 2^m stays in order,
+ * signed and unsigned (`ordered` below); only such runs survive widening, comparison and division. `adjacent` is the
+ * length of runs that an overflowing index may break; only decisions that affect speed alone use it.
  *
- * Forward, in order; what a loop carries starts as its initial value and is weakened until the body
- * agrees. */
+ * The analysis goes forwards over the ops. A value that a loop carries starts with what is known of its initial
+ * value, and is weakened until an analysis of the body confirms it. */
 #include "opt/analysis/value_range.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
 enum {
-    LOG_MOST = 62, /* what divides 0 */
+    LOG_MOST = 62, /* the exponent of the divisor of 0 */
     ACCESS_LOG_BYTES = 4
 };
 
 struct axis_table {
     struct func *func;
-    struct map map; /* value to its struct axis */
+    struct map map; /* value to struct axis */
 };
 
 static const struct axis nothing_known;
@@ -37,7 +36,7 @@ const struct axis *axis_of(const struct axis_table *t, const struct value *v)
     return found ? *found : &nothing_known;
 }
 
-/* -- small things -- */
+/* -- helpers -- */
 
 static int least(int a, int b)
 {
@@ -55,7 +54,7 @@ static int log_divisor(int64_t n)
     return n ? least(__builtin_ctzll((unsigned long long)n), LOG_MOST) : LOG_MOST;
 }
 
-/* Dimensions that are described: a scalar has one. */
+/* The number of dimensions described: a scalar has one. */
 static int dims_of(const struct type *t)
 {
     return t->rank ? t->rank : 1;
@@ -66,13 +65,13 @@ static int log_size(const struct type *t, int d)
     return t->rank ? log2_floor(t->shape[d]) : 0;
 }
 
-/* By how much neighbours in a run differ: pointers count bytes. */
+/* The exponent of the difference between neighbours of a run: pointers count bytes. */
 static int log_step(const struct type *t)
 {
     return type_is_ptr(t) ? log2_floor(type_elem_bytes(type_elem(t)->elem)) : 0;
 }
 
-/* An operand as the rules see it. */
+/* An operand of a rule. */
 struct view {
     const struct axis *a;
     const struct type *type;
@@ -84,14 +83,14 @@ static struct view view_of(const struct axis_table *t, const struct value *v)
     return (struct view){axis_of(t, v), v->type, v};
 }
 
-/* What divides the first elements of (sub)runs of 2^log_run. */
+/* The exponent that divides the first element of each run, or subrun, of 2^log_run elements. */
 static int divisible_at(const struct view *x, int d, int log_run)
 {
     int divisible = x->a->log_divisible[d];
     return log_run >= x->a->log_contiguous[d] ? divisible : least(divisible, log_run + log_step(x->type));
 }
 
-/* What divides every element. */
+/* The exponent that divides every element. */
 static int divisible_each(const struct view *x, int d)
 {
     return divisible_at(x, d, 0);
@@ -105,8 +104,7 @@ static int divisible_any_dim(const struct view *x)
     return best;
 }
 
-/* Runs of integers that start at a multiple of their length, so that they are in order
- * whatever the signedness. */
+/* The length of runs of integers that start at a multiple of their length: they are in order, signed and unsigned. */
 static int ordered(const struct view *x, int d)
 {
     if (!type_is_int(x->type))
@@ -125,7 +123,7 @@ static void set_contiguous(struct axis *r, int d, int log)
     r->log_adjacent[d] = (uint8_t)most(log, r->log_adjacent[d]);
 }
 
-/* What holds of both. */
+/* The facts that are true of both x and y. */
 static struct axis meet(const struct view *x, const struct view *y)
 {
     struct axis r = {.nonnegative = x->a->nonnegative && y->a->nonnegative};
@@ -148,9 +146,9 @@ static bool same(const struct axis *x, const struct axis *y, const struct type *
     return x->nonnegative == y->nonnegative;
 }
 
-/* -- rules, one dimension at a time; x and y are the operands, r starts as nothing known but equal runs -- */
+/* -- rules, one dimension at a time; x and y are operands, r starts with runs of equal values only -- */
 
-/* Runs of x that meet a constant y. */
+/* The length of runs of x over which y is constant. */
 static int run_beside_constant(const struct view *x, const struct view *y, int d)
 {
     return least(x->a->log_contiguous[d], y->a->log_constant[d]);
@@ -173,7 +171,7 @@ static void rule_add(struct axis *r, const struct view *x, const struct view *y,
     set_divisible(r, d, least(divisible_at(x, d, run), divisible_at(y, d, run)));
 }
 
-/* p + i * size: the index is widened first. */
+/* p + i * size: addptr sign-extends the index first, so only runs in order count. */
 static void rule_addptr(struct axis *r, const struct view *p, const struct view *i, int d)
 {
     int index_run = type_elem_bits(i->type) < 64 ? ordered(i, d) : i->a->log_contiguous[d];
@@ -183,7 +181,7 @@ static void rule_addptr(struct axis *r, const struct view *p, const struct view 
     set_divisible(r, d, least(divisible_at(p, d, run), divisible_at(i, d, run) + log_step(p->type)));
 }
 
-/* The bits of y below those of x's run are zero: x | y and x ^ y count as x + y does. */
+/* Where the bits of y below the length of x's runs are zero, x | y and x ^ y are x + y within a run. */
 static void rule_or(struct axis *r, const struct view *x, const struct view *y, int d)
 {
     int beside_y = least(least(ordered(x, d), y->a->log_constant[d]), divisible_each(y, d));
@@ -193,7 +191,7 @@ static void rule_or(struct axis *r, const struct view *x, const struct view *y, 
     set_divisible(r, d, least(divisible_at(x, d, run), divisible_at(y, d, run)));
 }
 
-/* Low bits kept: x modulo a power of two. Low bits dropped: equal within runs. */
+/* A mask 2^k - 1 keeps the low bits, which is x modulo 2^k. A mask of high bits makes the elements of a run equal. */
 static void rule_and(struct axis *r, const struct view *x, const struct view *y, int d)
 {
     int64_t mask;
@@ -208,13 +206,14 @@ static void rule_and(struct axis *r, const struct view *x, const struct view *y,
     set_divisible(r, d, most(divisible_each(x, d), divisible_each(y, d)));
 }
 
-/* Does division round every element of a run the same way? Toward zero it does not around 0. */
+/* Does the division round every element of a run down? Division toward zero does not, where a run has elements below
+ * 0. */
 static bool rounds_down(const struct op *o, const struct view *x)
 {
     return o->code == OP_divu || o->code == OP_remu || x->a->nonnegative || bounds_of(x->value).lo >= 0;
 }
 
-/* x divided by multiples of 2^m: runs of 2^m have one quotient. */
+/* The length of runs of x that have one quotient: 2^m, if y is a multiple of 2^m. */
 static int run_of_quotient(const struct op *o, const struct view *x, const struct view *y, int d)
 {
     if (!rounds_down(o, x))
@@ -251,7 +250,7 @@ static void rule_shift(struct axis *r, const struct op *o, const struct view *x,
     }
 }
 
-/* x + k < y for all k of a run, or for none, if y is a multiple of the run's length. */
+/* Comparison of a run with y is true of all elements or of none, if y is a multiple of the run's length. */
 static void rule_cmp(struct axis *r, const struct op *o, const struct view *x, const struct view *y, int d)
 {
     int run = 0;
@@ -422,7 +421,8 @@ static struct axis trans(const struct op *o, const struct view *x)
     return r;
 }
 
-/* The last dimension of more than one element, whose runs are runs of row-major order; 0 if there is none. */
+/* The last dimension with more than one element: its runs are runs in row-major order. 0: every dimension has one
+ * element. */
 static int last_dim(const struct type *t)
 {
     int d = dims_of(t) - 1;
@@ -447,7 +447,7 @@ static struct axis reshape(const struct op *o, const struct view *x)
     return r;
 }
 
-/* The user's promises, dimension by dimension. */
+/* The exponent that the user's hint (tl.multiple_of, ...) promises for dimension d. */
 static int promised(const struct op *o, enum attr_key key, int d)
 {
     const struct attr *a = op_attr(o, key);
@@ -503,7 +503,7 @@ static struct axis result_of(const struct axis_table *t, const struct op *o)
     }
 }
 
-/* -- the walk -- */
+/* -- the walk over the ops -- */
 
 static void set(struct axis_table *t, const struct value *v, struct axis a)
 {
@@ -515,7 +515,7 @@ static void set(struct axis_table *t, const struct value *v, struct axis a)
 
 static void analyse_block(struct axis_table *t, const struct block *b);
 
-/* v holds what it held, weakened by what `other` holds. Returns true if it changed. */
+/* Keeps of what is known of v what is also known of `other`. Returns whether that changed v. */
 static bool weaken(struct axis_table *t, const struct value *v, const struct value *other, int round)
 {
     struct view x = view_of(t, v), y = view_of(t, other);
@@ -572,7 +572,7 @@ static void analyse_while(struct axis_table *t, const struct op *o)
         set(t, &o->results[i], *axis_of(t, op_opnd(head->last, i + 1)));
 }
 
-/* And `warps`, whose roles have no results. */
+/* Also analyses `warps`, whose roles have no results. */
 static void analyse_if(struct axis_table *t, const struct op *o)
 {
     bool first = true;
@@ -616,7 +616,7 @@ struct axis_table *axis_analyse(struct func *f)
     return t;
 }
 
-/* -- what accesses ask -- */
+/* -- queries of memory accesses -- */
 
 int axis_access(const struct axis_table *t, const struct op *access, int dim)
 {

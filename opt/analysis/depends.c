@@ -1,19 +1,20 @@
-/* depends.c: what a scalar depends on besides the parameters and the size of the grid: found backwards over pure ops.
+/* depends.c: what does a scalar depend on besides the parameters and the size of the grid? The search goes backwards
+ * over pure ops.
  *
  *     %p = program_id axis=0
- *     %n = load %x                     %p * 128: DEPENDS_ON_axis_0;  %p + %n: DEPENDS_ON_axis_0 | DEPENDS_ON_more
- */
+ *     %n = load %x                     %p * 128: DEPENDS_ON_axis_0;  %p + %n: DEPENDS_ON_axis_0 | DEPENDS_ON_more */
 #include "opt/analysis/analysis.h"
 
 struct dependence {
     bool through_loops;
-    struct map seen; /* with through_loops: each value is looked at once, so that a loop comes to an end */
-    int budget;      /* without: ops that are looked at; behind them the answer is DEPENDS_ON_more */
+    struct map seen; /* with through_loops: the values visited, each once, so that the search ends on loops */
+    int budget; /* without through_loops: the ops that may still be visited; with none left the answer is DEPENDS_ON_more */
 };
 
 static int depends_on(struct dependence *d, const struct value *v);
 
-/* A loop's counter depends on what its bounds do, another value on what it begins with or becomes. */
+/* A loop's counter depends on what the loop's bounds depend on; a carried value on what its initial and yielded
+ * values do. */
 static int loop_value_depends_on(struct dependence *d, const struct value *v)
 {
     const struct op *loop = v->block->parent;
@@ -41,7 +42,7 @@ static int depends_on(struct dependence *d, const struct value *v)
     const struct op *o = v->def;
     if (d->through_loops) {
         if (map_get_ptr(&d->seen, v))
-            return 0; /* whoever came first says it */
+            return 0; /* the first visit reports what v depends on */
         *map_at_ptr(&d->seen, v) = (void *)1;
     }
     if (!o)

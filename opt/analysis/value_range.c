@@ -1,12 +1,11 @@
-/* value_range.c: between which numbers a value's elements lie, from constants, ranges, counters of loops,
- * and arithmetic of these.
+/* value_range.c: computes the bounds of a value's elements from constants, ranges, loop counters and arithmetic.
  *
  *     %r = range start=0 end=64            0 to 63
  *     for %i = 0 to 1000 step 64           0 to 960
  *     %left = sub 1024, %i                 64 to 1024
  *     %m = cmp %r, %left pred=slt          true of every element
  *
- * Signed; what may wrap is not known. */
+ * Bounds are signed. Where an op may overflow, the result has the bounds of its type. */
 #include "opt/analysis/value_range.h"
 
 enum { LOOK_MOST = 64 };
@@ -27,7 +26,7 @@ static struct bounds of_type(const struct type *t)
     return (struct bounds){-top - 1, top};
 }
 
-/* x * y at its four corners; false: over 64 bits. */
+/* The product has its extremes at the four pairs of bounds. Returns false where one exceeds 64 bits. */
 static bool product(struct bounds x, struct bounds y, struct bounds *r)
 {
     int64_t at[4];
@@ -39,7 +38,7 @@ static bool product(struct bounds x, struct bounds y, struct bounds *r)
     return true;
 }
 
-/* x op c, for ops that ask for a constant; false: not known. */
+/* x op c, for ops whose bounds are computed only with a constant c. Returns false where they are not known. */
 static bool by_constant(enum opcode code, struct bounds x, int64_t c, struct bounds *r)
 {
     bool is_shift = code == OP_shl || code == OP_shrs || code == OP_shru;
@@ -75,7 +74,7 @@ static bool arithmetic(enum opcode code, struct bounds x, struct bounds y, struc
 
 static struct bounds look(const struct value *v, int *budget);
 
-/* Of a loop's counter: from lo on, in steps, to what is left of hi. */
+/* The counter of a loop goes from lo to the last value below hi; the last value is exact where lo is one number. */
 static bool counter(const struct op *loop, int *budget, struct bounds *r)
 {
     int64_t step;

@@ -1,18 +1,20 @@
-/* value_range.h: between which numbers do a value's elements lie? */
+/* value_range.h: between which numbers do the elements of a value lie? */
 #ifndef NESO_OPT_VALUE_RANGE_H
 #define NESO_OPT_VALUE_RANGE_H
 
 #include "ir/ir.h"
 
 struct bounds {
-    int64_t lo, hi; /* both may occur */
+    int64_t lo, hi; /* both inclusive */
 };
 
-/* Of an integer or a tile of them, signed; where nothing is known, what its type holds. */
+/* The bounds of an integer, or of the elements of a tile of integers, read as signed. A value of which nothing is
+ * known has the bounds of its type. */
 struct bounds bounds_of(const struct value *v);
-/* Is an op's result at least 0, read as signed, where x[i] says that of operand i? in_address: what is computed goes into an
- * address, in which products do not wrap (the program would access memory that it does not have) and divisors are sizes;
- * elsewhere a product may wrap, and a divisor counts only as a constant. */
+/* Is the result of o at least 0, read as signed, if x[i] says whether operand i is? in_address: the result is part of
+ * an address. There a product counts as one that does not overflow (the program would access memory that it does not
+ * have), and a divisor counts as positive, since it is a size. Elsewhere a product may overflow, and only a constant
+ * divisor is known to be positive. */
 bool op_is_nonnegative(const struct op *o, const bool *x, bool in_address);
 
 #endif

@@ -70,7 +70,7 @@ fed() { # PROGRAM::KERNEL SIGNATURE STORES
     "$NESO" compile "$NESO_ROOT/tests/programs/$1" --signature "$2" --target sm_90a --explain=raise_tma_load,raise_tma_store,warp_specialize --emit ptx >ptx 2>err
     [ "$(grep -c 'a copy by a tensor map' err)" = $((2 + $3)) ] || say "$1: $(cat err)"
     grep -q 'stays' err && say "$1: $(cat err)"
-    grep -q 'fed by a warp of its own' err || say "$1: $(cat err)"
+    grep -q 'filled by a producer warp' err || say "$1: $(cat err)"
 }
 sizes="i32:16, i32:16, i32:16"
 fed block_pointers.py::matmul "*fp16:16, *fp16:16, *fp16:16, $sizes, i32:16, 1, i32:16, 1, i32:16, 1, 128, 128, 64" 1

@@ -91,7 +91,8 @@ TEST(explanations_name_pass_and_reason)
     struct world w;
     struct text t = run(&w, (struct opt_options){.explain = "cse,vectorize"});
     CHECK_INT(count(&t, "[cse] cse: %again is %r\n"), 1);
-    CHECK_INT(count(&t, "[vectorize] vectorize: 4 elements at once, one by one at the mask's edge\n"), 2);
+    CHECK_INT(count(&t, "[vectorize] vectorize: 4 elements at once, one by one at the edge of the mask\n"),
+              2);
     world_free(&w);
 }
 
