@@ -526,10 +526,10 @@ static bool carried(struct affine_table *t, const struct value *v, struct affine
            poly_mul(t, &way, &back.p, &n) && poly_add(t, &r->p, &start.p, &way, 1);
 }
 
-bool runs_once(const struct affine_table *t, const struct op *loop)
+bool is_single_trip(const struct affine_table *t, const struct op *loop)
 {
-    for (int i = 0; i < t->nonce; i++)
-        if (t->once[i] == loop)
+    for (int i = 0; i < t->nsingle_trips; i++)
+        if (t->single_trips[i] == loop)
             return true;
     return false;
 }
@@ -541,7 +541,7 @@ static bool argument_of(struct affine_table *t, const struct value *v, struct af
         r->base = v->index;
         return true;
     }
-    if (by && runs_once(t, by)) {
+    if (by && is_single_trip(t, by)) {
         const struct affine *init = lookup(t, op_opnd(by, v->index ? v->index + 2 : 0));
         *r = init ? *init : *r;
         return init != NULL;

@@ -48,10 +48,10 @@ struct affine_table {
     int depth;
     const char *why;               /* the reason why the latest value without a form has none */
     const struct axis_table *axes; /* NULL until tma_alignment.c needs them */
-    const struct op *const *once;  /* the loops that count as having a single trip */
-    int nonce;
+    const struct op *const *single_trips;  /* the loops that count as having a single trip */
+    int nsingle_trips;
 };
-bool runs_once(const struct affine_table *t, const struct op *loop);
+bool is_single_trip(const struct affine_table *t, const struct op *loop);
 struct affine_table *affine_new(struct func *f); /* in scratch; values are analysed on demand */
 
 /* The form of a scalar, or of a tile's element as a function of its indices. */

@@ -270,7 +270,7 @@ struct writes {
 bool share_a_loop(const struct affine_table *t, const struct op *a, const struct op *b)
 {
     for (const struct op *o = a->block->parent; o; o = o->block->parent)
-        if ((o->code == OP_for || o->code == OP_while) && op_is_inside(b, o) && !runs_once(t, o))
+        if ((o->code == OP_for || o->code == OP_while) && op_is_inside(b, o) && !is_single_trip(t, o))
             return true;
     return false;
 }

@@ -1,12 +1,11 @@
-/* cse.c: compute equal pure ops once.
+/* cse.c: replaces an op by an equal op that dominates it.
  *
  *     %a = add %x, %y            %a = add %x, %y
  *     %b = add %y, %x     =>     (uses of %b become %a)
  *
- * Walks regions in order with a scoped table: an op is visible to everything that its block dominates. A
- * load takes part until the next op that may write: it carries the number of writes seen before it. Ops
- * with regions are left alone.
- * Needs: valid SSA. Leaves: nothing dead of its own making. */
+ * The pass walks regions in order with a scoped hash table, which holds the ops that dominate the current op. A load
+ * is available until the next op that may write, so its entry has the number of writes before it. Ops with regions
+ * stay. Needs: valid SSA. Leaves: no new dead ops. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -15,14 +14,14 @@
 struct entry {
     struct op *op;
     uint64_t hash;
-    int nwrites; /* loads: writes seen so far; others 0 */
-    int below;   /* index + 1 of the next older entry in the slot */
+    int nwrites; /* of a load: the number of writes before it; of others: 0 */
+    int below;   /* index + 1 of the next older entry in the bucket */
 };
 
 struct cse {
     VEC(struct entry) entries;
-    int *slots; /* index + 1 of the newest entry */
-    int nslots; /* a power of two */
+    int *buckets; /* index + 1 of each bucket's newest entry */
+    int nbuckets; /* a power of two */
     int nwrites;
     struct arena *arena;
 };
@@ -42,7 +41,7 @@ static uint64_t hash_opnd(const struct op *o, int i)
     return hash_bytes(&v, sizeof v, 0);
 }
 
-/* Operands that commute are summed, so that their order does not matter. */
+/* The hashes of operands that commute are added, so their order does not matter. */
 static uint64_t hash_op(const struct op *o)
 {
     uint64_t h = (uint64_t)o->code;
@@ -90,14 +89,14 @@ static bool equal_ops(const struct op *a, const struct op *b)
 
 /* -- the table -- */
 
-static int *slot_of(struct cse *c, uint64_t hash)
+static int *bucket_of(struct cse *c, uint64_t hash)
 {
-    return &c->slots[(hash ^ hash >> 32) & (uint64_t)(c->nslots - 1)];
+    return &c->buckets[(hash ^ hash >> 32) & (uint64_t)(c->nbuckets - 1)];
 }
 
 static struct op *find(struct cse *c, const struct op *o, uint64_t hash, int nwrites)
 {
-    for (int i = *slot_of(c, hash); i; i = c->entries.at[i - 1].below) {
+    for (int i = *bucket_of(c, hash); i; i = c->entries.at[i - 1].below) {
         const struct entry *e = &c->entries.at[i - 1];
         if (e->hash == hash && e->nwrites == nwrites && equal_ops(e->op, o))
             return e->op;
@@ -107,22 +106,22 @@ static struct op *find(struct cse *c, const struct op *o, uint64_t hash, int nwr
 
 static void enter(struct cse *c, struct op *o, uint64_t hash, int nwrites)
 {
-    int *slot = slot_of(c, hash);
-    struct entry e = {.op = o, .hash = hash, .nwrites = nwrites, .below = *slot};
+    int *bucket = bucket_of(c, hash);
+    struct entry e = {.op = o, .hash = hash, .nwrites = nwrites, .below = *bucket};
     VEC_PUSH(c->arena, &c->entries, e);
-    *slot = c->entries.n;
+    *bucket = c->entries.n;
 }
 
-/* Forgets what was entered since there were n entries. */
+/* Removes the entries after the first n. */
 static void leave_scope(struct cse *c, int n)
 {
     while (c->entries.n > n) {
         const struct entry *e = &VEC_POP(&c->entries);
-        *slot_of(c, e->hash) = e->below;
+        *bucket_of(c, e->hash) = e->below;
     }
 }
 
-/* -- the walk -- */
+/* -- the walk over the ops -- */
 
 static void replace(struct op *o, struct op *with)
 {
@@ -135,8 +134,8 @@ static void replace(struct op *o, struct op *with)
 
 static void visit_block(struct cse *c, struct block *b);
 
-/* A loop's body sees its own writes from the first line on; a branch sees those of the
- * branch before as well. */
+/* A loop's body may run after its own writes, so they count before its first op; the second branch of an `if` also
+ * counts the writes of the first. */
 static void visit_regions(struct cse *c, struct op *o)
 {
     bool writes = op_may_write(o);
@@ -180,10 +179,10 @@ static void visit_block(struct cse *c, struct block *b)
 
 void opt_cse(struct func *f)
 {
-    enum { SLOTS_LEAST = 256, SLOTS_MOST = 1 << 20 };
-    struct cse c = {.nslots = SLOTS_LEAST, .arena = f->module->scratch};
-    while (c.nslots < f->module->nops && c.nslots < SLOTS_MOST)
-        c.nslots *= 2;
-    c.slots = NEW_ARRAY(c.arena, c.nslots, int);
+    enum { BUCKETS_LEAST = 256, BUCKETS_MOST = 1 << 20 };
+    struct cse c = {.nbuckets = BUCKETS_LEAST, .arena = f->module->scratch};
+    while (c.nbuckets < f->module->nops && c.nbuckets < BUCKETS_MOST)
+        c.nbuckets *= 2;
+    c.buckets = NEW_ARRAY(c.arena, c.nbuckets, int);
     visit_block(&c, f->body);
 }

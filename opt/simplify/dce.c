@@ -1,11 +1,11 @@
-/* dce.c: drop ops without use or effect.
+/* dce.c: erases ops that have neither a use nor a side effect.
  *
  *     %a = add %x, %y            %v = load %p
  *     %v = load %p        =>     store %q, %v
  *     store %q, %v
  *
- * What a `for` carries goes too, if only the next iteration's value follows from it. Needs: valid SSA.
- * Leaves: no unused op that could go, unless it is carried around a `while`. */
+ * The pass also removes a loop-carried value of a `for` that only the next iteration's value of itself uses. Needs:
+ * valid SSA. Leaves: no dead op, except those that compute unused values carried by a `while`. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
@@ -50,7 +50,7 @@ struct op *loop_carry(struct op *old, const bool *keep, int nmore, struct value 
         replace(&old->results[i], &loop->results[kept++]);
         replace(from->args.at[i + 1], to->args.at[kept]);
     }
-    kept = 0; /* arguments may be yielded: they are replaced by now */
+    kept = 0; /* the arguments were replaced above, so they may be yielded */
     for (int i = 0; i < old->nresults; i++)
         if (!keep || keep[i])
             init[kept++] = op_opnd(yield, i);
@@ -96,7 +96,7 @@ static void mark(struct marker *m, struct value *v)
     }
 }
 
-/* With all that its regions use. */
+/* Marks o and all that its regions use. */
 static void mark_op(struct marker *m, struct op *o)
 {
     void **at = map_at_ptr(&m->marked, o);
@@ -110,8 +110,8 @@ static void mark_op(struct marker *m, struct op *o)
             mark_op(m, inner);
 }
 
-/* Of the loop's carried values, those that nobody needs go; the loop that remains. What they were computed
- * by, and from, is left in its body without uses. */
+/* Removes the loop-carried values that nothing needs, and returns the loop that replaces `loop`. The ops that
+ * computed removed values stay in its body without uses. */
 static struct op *drop_carried(struct op *loop)
 {
     struct arena *scratch = loop->block->func->module->scratch;
@@ -139,7 +139,7 @@ static struct op *drop_carried(struct op *loop)
 
 /* -- the pass -- */
 
-/* Backwards, so that a use is gone before its definition is looked at. */
+/* Goes backwards, so an op loses its uses before the walk comes to it. */
 static void sweep(struct block *b)
 {
     for (struct op *prev, *o = b->last; o; o = prev) {

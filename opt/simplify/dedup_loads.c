@@ -1,4 +1,4 @@
-/* dedup_loads.c: load once what neighbours share.
+/* dedup_loads.c: where neighbouring elements of a tile load the same address, loads it once and broadcasts it.
  *
  *     %i = range start=0 end=64                       %r = range start=0 end=8
  *     %w = div %i, 8                                  %i = mul %r, 8
@@ -7,28 +7,27 @@
  *                                                     %t = load %p : tile<8xi32>
  *                                                     %q = reshape (broadcast (expand_dims %t)) : tile<64xi32>
  *
- * Packed weights lie eight in a word, and a scale serves a group of them: runs of neighbours along a
- * dimension read one address under one mask (axis_info.c knows how long they are). The first of each run is
- * loaded, so that copies that run ahead, registers and index arithmetic are as few as words are. Its address
- * is computed again for the first ones alone, from ranges and scalars by pure ops; where other values stand
- * in between, the load stays. A pointer that the loop carries is carried for the first ones too. Leaves:
- * what it copied, for dce. */
+ * Packed weights lie eight in a word, and a group of weights has one scale: runs of neighbours along a dimension load
+ * one address under one mask (axis_info.c gives the length of the runs). The pass loads the first element of each
+ * run, which saves copies, registers and index arithmetic. It computes the address of the first elements from ranges
+ * and scalars by copies of pure ops; where the address depends on other values, the load stays. A pointer that the
+ * loop carries gets a second carried value for the first elements. Leaves: unused originals, for dce. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
 #include "ir/support/map.h"
 
-struct thin {
+struct dedup {
     struct module *m;
     VEC(struct op *) loads;
     const struct axis_table *axes;
     struct builder b;
-    int dim, run;    /* of 2^run neighbours along dim the first is kept */
-    struct map copy; /* values to what is kept of them */
+    int dim, run;    /* the run has 2^run neighbours along dim, and its first element is kept */
+    struct map copy; /* from a value to the value of its first elements */
 };
 
-static const struct type *thin_type(const struct thin *t, const struct type *x)
+static const struct type *thin_type(const struct dedup *t, const struct type *x)
 {
     int shape[RANK_MAX];
     for (int d = 0; d < x->rank; d++)
@@ -36,7 +35,7 @@ static const struct type *thin_type(const struct thin *t, const struct type *x)
     return type_with_shape(t->m, x, x->rank, shape);
 }
 
-static struct value *every(struct thin *t, const struct op *range)
+static struct value *every(struct dedup *t, const struct op *range)
 {
     const struct type *type = op_result(range)->type;
     int start = (int)op_int(range, ATTR_start), n = type->shape[0] >> t->run;
@@ -45,8 +44,8 @@ static struct value *every(struct thin *t, const struct op *range)
     return build_binary(&t->b, OP_add, r, build_const_int(&t->b, r->type, start));
 }
 
-/* Enters what is kept of v. False: it does not follow from ranges and scalars. */
-static bool keep_first(struct thin *t, struct value *v)
+/* Builds the first elements of v and enters them; false: v does not follow from ranges and scalars alone. */
+static bool keep_first(struct dedup *t, struct value *v)
 {
     if (!v || !type_is_tile(v->type) || v->type->shape[t->dim] == 1 || map_get_ptr(&t->copy, v))
         return true;
@@ -72,21 +71,21 @@ static bool keep_first(struct thin *t, struct value *v)
     return true;
 }
 
-static struct value *kept(const struct thin *t, struct value *v)
+static struct value *kept(const struct dedup *t, struct value *v)
 {
     void **at = map_get_ptr(&t->copy, v);
     return at ? *at : v;
 }
 
-static void start(struct thin *t, struct value *v, struct value *first)
+static void start(struct dedup *t, struct value *v, struct value *first)
 {
     map_init(&t->copy, t->m->scratch);
     if (first)
         *map_at_ptr(&t->copy, v) = first;
 }
 
-/* Where the load's pointer goes around the load's loop, what is kept of it does too. */
-static void carry(struct thin *t, const struct op *load)
+/* If the loop carries the load's pointer, makes it carry the pointer's first elements too. */
+static void carry(struct dedup *t, const struct op *load)
 {
     struct value *v = op_opnd(load, 0);
     struct op *loop = load->block->parent;
@@ -108,13 +107,13 @@ static void carry(struct thin *t, const struct op *load)
     bool follows = keep_first(t, next);
     struct value *rest = follows ? kept(t, next) : first;
     loop_yield(more, 1, &rest);
-    /* What was made at the end cannot serve the load. */
+    /* start() forgets the copies that stand at the end of the body, because they do not dominate the load. */
     start(t, op_opnd(load, 0), follows ? first : NULL);
     t->axes = axis_analyse(body->func);
 }
 
-/* How long are the runs of equal neighbours, as an exponent? */
-static int run_of(const struct thin *t, const struct op *load, int dim)
+/* The exponent of the length of the runs with equal addresses and masks. */
+static int run_of(const struct dedup *t, const struct op *load, int dim)
 {
     int run = COORD_BITS_MAX;
     for (int i = 0; i < load->nopnds; i++) {
@@ -125,8 +124,8 @@ static int run_of(const struct thin *t, const struct op *load, int dim)
     return run;
 }
 
-/* Each element again as often as it was. */
-static struct value *repeat(struct thin *t, struct value *x, const struct type *type)
+/* Repeats each element of x as often as its run is long. */
+static struct value *repeat(struct dedup *t, struct value *x, const struct type *type)
 {
     int shape[RANK_MAX];
     for (int d = 0; d <= type->rank; d++)
@@ -135,8 +134,8 @@ static struct value *repeat(struct thin *t, struct value *x, const struct type *
     return build_reshape(&t->b, x, type->rank, type->shape);
 }
 
-/* The load in place of which one stands that loads less; or the same. */
-static struct op *shrink(struct thin *t, struct op *load)
+/* Replaces `load` by one that loads each run once, and returns that; or returns `load`. */
+static struct op *shrink(struct dedup *t, struct op *load)
 {
     const struct type *type = op_result(load)->type;
     start(t, NULL, NULL);
@@ -162,12 +161,12 @@ static struct op *shrink(struct thin *t, struct op *load)
 
 static void note(struct op *o, void *ctx)
 {
-    struct thin *t = ctx;
+    struct dedup *t = ctx;
     if (o->code == OP_load && type_is_tile(op_opnd(o, 0)->type) && !op_int(o, ATTR_volatile))
         VEC_PUSH(t->m->scratch, &t->loads, o);
 }
 
-static void visit(struct thin *t, struct op *o)
+static void visit(struct dedup *t, struct op *o)
 {
     int rank = op_result(o)->type->rank, runs[RANK_MAX];
     for (int d = 0; d < rank; d++)
@@ -182,7 +181,7 @@ static void visit(struct thin *t, struct op *o)
 
 void opt_dedup_loads(struct func *f)
 {
-    struct thin t = {.m = f->module, .axes = axis_analyse(f)};
+    struct dedup t = {.m = f->module, .axes = axis_analyse(f)};
     func_walk(f, note, &t);
     for (int i = 0; i < t.loads.n; i++)
         visit(&t, t.loads.at[i]);

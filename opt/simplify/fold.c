@@ -1,4 +1,4 @@
-/* fold.c: compute what is known, drop what does nothing, and say equal things alike.
+/* fold.c: folds constants, removes ops without effect on the result, and gives equal computations one canonical form.
  *
  *     %c = const value=512 : i32
  *     %x = mul %pid, %c : i32                    %x = shl %pid, %nine : i32
@@ -7,22 +7,24 @@
  *     %y = add %s, %t : tile<512xi32>
  *     %z = add %y, %zero : tile<512xi32>
  *
- *   - Ops of constants are computed by scalar_eval, as everywhere. Not those that take libm, whose last bit may differ
- *     between machines, and the same input is to give the same PTX everywhere.
- *   - Identities, for floats only where they are exact for every operand (x + -0.0, not x + 0.0; x * 1, not x * 0).
- *   - Multiplication and division by powers of two become shifts and masks (of floats: a product).
- *   - Constants of commuting ops stand right; those that meet in a chain are joined; x - c is x + -c.
- *   - Products that are subtracted, or from which is subtracted, are added, since fma does that.
- *   - What is done to every element alike is done once: ops of splats become the splat of a scalar op.
- *   - Comparisons of what lies apart (value_range.h), and masks that are on, or off, everywhere, go.
- *   - Widened elements are compared with a number before they are widened, where bounds say how.
- *   - An `if` whose way is known is replaced by that way, a `for` that never runs by its initial values.
+ *   - scalar_eval computes ops of constants, as it does in the interpreter. Functions of libm are not folded: their last bit
+ *     may differ between machines, and the same input must give the same PTX on every machine.
+ *   - Identities apply to floats only where they are exact for every operand (x + -0.0, not x + 0.0; x * 1, not x * 0).
+ *   - Multiplication and division of integers by powers of two become shifts and masks; such a division of floats becomes a
+ *     product.
+ *   - A constant operand of a commutative op moves to the right, constants of a chain are combined, and x - c becomes x + -c.
+ *   - A difference with a product becomes a sum with a product, so that fma can compute it.
+ *   - An elementwise op of splats becomes the splat of a scalar op.
+ *   - A comparison whose result follows from the operands' bounds (value_range.h), and a mask that is true, or false, for all
+ *     elements, disappears.
+ *   - A comparison of widened elements with a constant compares the elements before they are widened, where bounds permit.
+ *   - An `if` with a constant condition becomes the region that runs, and a `for` without iterations its initial values.
  *
- * One walk in order, so operands come before what uses them; what a rule has built is visited again. It ends,
- * because each rule lowers the first of these that it changes: ops in regions not taken; elements computed by
- * ops with operands that are all splats or constants; mul, div and rem; sub, and neg of constants; the ops
- * from a value back to parameters and loads. Swapping puts a constant right, and happens only if none stood
- * there. Leaves: constants and ops without use, for dce. */
+ * One walk in program order visits operands before their uses, and visits the ops that a rule builds once more. The
+ * walk ends, because each rule lowers the first of the following numbers that it changes: the ops in regions not
+ * taken; the elements computed by ops whose operands are all splats or constants; the mul, div and rem ops; the sub
+ * ops, and neg of constants; the length of chains from a value back to parameters and loads. A swap moves a constant
+ * to the right, and happens only if there was none. Leaves: constants and ops without use, for dce. */
 #include "opt/analysis/value_range.h"
 #include "opt/passes.h"
 
@@ -40,7 +42,7 @@ static uint64_t low_bits(uint64_t x, int width)
     return width == 64 ? x : x & ((UINT64_C(1) << width) - 1);
 }
 
-/* A constant's bits, without those above its width. */
+/* The bits of a constant, without those above its width. */
 static bool const_bits(const struct value *v, uint64_t *bits)
 {
     if (!v || !value_const_bits(v, bits))
@@ -70,7 +72,7 @@ static enum dtype dtype_of(const struct value *v)
     return t->kind == TY_ptr ? DT_i64 : t->dtype;
 }
 
-/* The op that defines v, if it is such a one. */
+/* The op that defines v, if it has this opcode; else NULL. */
 static struct op *def_if(const struct value *v, enum opcode code)
 {
     return v->def && v->def->code == code ? v->def : NULL;
@@ -78,7 +80,8 @@ static struct op *def_if(const struct value *v, enum opcode code)
 
 /* -- constants -- */
 
-/* Is libm's the answer, or the GPU's an approximation that must not be exact here and inexact there? */
+/* Does libm compute the op here, or does the GPU approximate it? Folding would then make the result depend on the
+ * machine. */
 static bool depends_on_machine(const struct op *o)
 {
     if (o->code == OP_sqrt)
@@ -86,7 +89,7 @@ static bool depends_on_machine(const struct op *o)
     return op_info[o->code].family == FAMILY_math && o->code != OP_floor && o->code != OP_ceil;
 }
 
-/* Arithmetic gives no NaN but the canonical one, since the sign of others depends on the machine. */
+/* Makes every NaN the canonical one, because the sign of other NaNs depends on the machine. */
 static uint64_t canonical_nan(const struct op *o, uint64_t bits)
 {
     enum dtype t = dtype_of(op_result(o));
@@ -117,7 +120,7 @@ static struct value *compute(struct builder *b, const struct op *o)
 enum constant { ZERO, ONE, ONES, SMALLEST, LARGEST, PLUS_ZERO, MINUS_ZERO, ONE_POINT_ZERO };
 enum gives { GIVES_x, GIVES_y, GIVES_zero };
 
-/* x op y, where y is the constant. The first five constants are of integers, the rest of floats. */
+/* x op y, where y is the constant. The first five constants are integers, the rest floats. */
 static const struct identity {
     enum opcode code;
     enum constant y;
@@ -240,7 +243,7 @@ static bool is_associative(enum opcode code)
     return code == OP_add || code == OP_mul || code == OP_and || code == OP_or || code == OP_xor;
 }
 
-/* (x op c) op d = x op (c op d); shifts add up, if they leave anything. */
+/* (x op c) op d = x op (c op d); for shifts the counts are added, unless the sum shifts everything out. */
 static struct value *join_constants(struct builder *b, const struct op *o)
 {
     uint64_t c, d;
@@ -256,7 +259,7 @@ static struct value *join_constants(struct builder *b, const struct op *o)
     return build_binary(b, o->code, op_opnd(inner, 0), joined);
 }
 
-/* Cheaper ops for x op c. */
+/* A cheaper op for x op c. */
 static struct value *strength(struct builder *b, const struct op *o)
 {
     int log2 = 0;
@@ -277,7 +280,7 @@ static struct value *strength(struct builder *b, const struct op *o)
     }
 }
 
-/* x / c = x * (1 / c), bit for bit, if 1 / c is exact: c is a power of two. */
+/* x / c = x * (1 / c), bit for bit, if 1 / c is exact, that is, if c is a power of two. */
 static struct value *reciprocal(struct builder *b, const struct op *o)
 {
     uint64_t bits;
@@ -292,7 +295,7 @@ static struct value *reciprocal(struct builder *b, const struct op *o)
     return build_binary(b, OP_mul, op_opnd(o, 0), build_const_float(b, op_opnd(o, 1)->type, 1 / c));
 }
 
-/* 0 - x, and minus minus x; a number of one bit is its own negative. */
+/* 0 - x and -(-x); an integer of one bit is its own negative. */
 static struct value *negation(struct builder *b, const struct op *o)
 {
     if (o->code == OP_neg && dtype_of(op_result(o)) == DT_i1)
@@ -303,7 +306,7 @@ static struct value *negation(struct builder *b, const struct op *o)
     return inner ? op_opnd(inner, 0) : NULL;
 }
 
-/* Minus x, computed before x is made larger. */
+/* Builds -x; where x is a broadcast or splat, it negates the operand, which is smaller. */
 static struct value *build_negative(struct builder *b, struct value *x)
 {
     uint64_t bits;
@@ -312,10 +315,10 @@ static struct value *build_negative(struct builder *b, struct value *x)
         (o->code != OP_splat && o->code != OP_broadcast && o->code != OP_expand_dims))
         return build_unary(b, OP_neg, x);
     struct value *inner = build_negative(b, op_opnd(o, 0));
-    struct op *again = build_op(b, o->code, 1, &inner, 1, &x->type, 0);
+    struct op *copy = build_op(b, o->code, 1, &inner, 1, &x->type, 0);
     for (int i = 0; i < o->nattrs; i++)
-        op_set_int(again, o->attrs[i].key, o->attrs[i].i);
-    return op_result(again);
+        op_set_int(copy, o->attrs[i].key, o->attrs[i].i);
+    return op_result(copy);
 }
 
 static bool is_made_larger(const struct value *x)
@@ -323,7 +326,7 @@ static bool is_made_larger(const struct value *x)
     return def_if(x, OP_splat) || def_if(x, OP_broadcast);
 }
 
-/* x * y - z = x * y + -z, and z - x * y = -x * y + z: additions take their product (fma). */
+/* x * y - z = x * y + -z, and z - x * y = -x * y + z: fma computes a sum with a product. */
 static struct value *difference_of_product(struct builder *b, const struct op *o)
 {
     if (o->code != OP_sub || dtype_of(op_result(o)) != DT_f32 || !b->func->fp_fusion)
@@ -342,14 +345,14 @@ static struct value *difference_of_product(struct builder *b, const struct op *o
     return NULL;
 }
 
-/* -- comparisons and choices -- */
+/* -- comparisons and selects -- */
 
 static struct value *negated(struct builder *b, struct value *c)
 {
     return build_binary(b, OP_xor, c, build_const_int(b, c->type, 1));
 }
 
-/* Of elements between bounds: 1 all compare so, 0 none, -1 not known. */
+/* Compares values by their bounds: 1 if the comparison is always true, 0 if it is never true, -1 if unknown. */
 static int order_of(enum pred p, struct bounds x, struct bounds y)
 {
     bool nonnegative = x.lo >= 0 && y.lo >= 0;
@@ -368,7 +371,7 @@ static int order_of(enum pred p, struct bounds x, struct bounds y)
     }
 }
 
-/* cmp of x with itself, with the end of the unsigned range, or of what lies apart. */
+/* cmp of x with itself, with the largest unsigned number, or of values whose bounds decide it. */
 static struct value *known_comparison(struct builder *b, const struct op *o)
 {
     struct value *x = op_opnd(o, 0), *y = op_opnd(o, 1);
@@ -384,8 +387,8 @@ static struct value *known_comparison(struct builder *b, const struct op *o)
     return holds < 0 ? NULL : build_const_int(b, t, holds);
 }
 
-/* Elements from 0 on are equal to a number once they are widened, if they are before: to it or to what
- * follows their bounds. */
+/* Compares elements that are at least 0 before they are widened: with the number, or, if the number is above all
+ * elements, with the upper bound + 1, which no element equals. */
 static struct value *narrow_comparison(struct builder *b, const struct op *o)
 {
     const struct op *widened = def_if(op_opnd(o, 0), OP_sext), *splat = def_if(op_opnd(o, 1), OP_splat);
@@ -399,7 +402,7 @@ static struct value *narrow_comparison(struct builder *b, const struct op *o)
                      build_splat(b, number, x->type->rank, x->type->shape));
 }
 
-/* Is an i1, or an i1 that was widened, not 0? */
+/* Comparison of an i1, widened or not, with 0. */
 static struct value *comparison(struct builder *b, const struct op *o)
 {
     if (o->code != OP_cmp || type_is_float(op_opnd(o, 0)->type))
@@ -435,7 +438,7 @@ static struct value *choice(struct builder *b, const struct op *o)
     return is_const(x, 0) && is_const(y, 1) ? negated(b, c) : NULL;
 }
 
-/* Is x zero wherever c is not, since it was loaded so? */
+/* Is x zero wherever c is false, because a masked load gave it zero there? */
 static bool is_zero_without(const struct value *x, const struct value *c)
 {
     const struct op *load = x->def && x->def->code == OP_fext ? op_opnd(x->def, 0)->def : x->def;
@@ -443,7 +446,8 @@ static bool is_zero_without(const struct value *x, const struct value *c)
            type_is_float(x->type) && (load->nopnds < 3 || !op_opnd(load, 2) || is_const(op_opnd(load, 2), 0));
 }
 
-/* select c, x - y, 0 where x is 0 without c: select c, x - y, x, which needs no choice (codegen/fuse.c). */
+/* select c, x - y, 0, where x is 0 wherever c is false, becomes select c, x - y, x: it needs no choice
+ * (codegen/fuse.c). */
 static struct value *keep_zero(struct builder *b, const struct op *o)
 {
     if (o->code != OP_select || !is_const(op_opnd(o, 2), 0))
@@ -457,7 +461,7 @@ static struct value *keep_zero(struct builder *b, const struct op *o)
 
 /* -- casts -- */
 
-/* x cut or extended to a type: nothing, the extension `code`, or trunc. */
+/* Resizes x to a type: x itself, the extension `code`, or trunc. */
 static struct value *resize(struct builder *b, enum opcode code, struct value *x, const struct type *elem)
 {
     int from = width_of(x), to = type_elem_bits(elem);
@@ -482,7 +486,7 @@ static struct value *cast(struct builder *b, const struct op *o)
         return same || inner->code == OP_zext || inner->code == OP_sext ? resize(b, inner->code, x, elem)
                                                                         : NULL;
     case OP_bitcast: return same ? build_cast(b, OP_bitcast, x, elem) : NULL;
-    /* There and back; but an infinity of 8 bits comes back finite. */
+    /* Extending and truncating back gives the same value, except that an infinity of 8 bits becomes finite. */
     case OP_ftrunc:
         return inner->code == OP_fext && x->type == op_result(o)->type && width_of(x) > 8 ? x : NULL;
     default: return NULL;
@@ -496,7 +500,7 @@ static bool is_shape_change(enum opcode code)
     return code == OP_broadcast || code == OP_expand_dims || code == OP_reshape || code == OP_trans;
 }
 
-/* The splat that v is, through changes of shape; or NULL. */
+/* The splat of which v is a reshaped form; NULL: none. */
 static struct op *splat_of(const struct value *v)
 {
     struct op *o = v->def;
@@ -511,7 +515,7 @@ static bool is_uniform(const struct value *v)
     return !type_is_tile(v->type) || splat_of(v) || const_bits(v, &bits);
 }
 
-/* The scalar that every element of a uniform value is. */
+/* The scalar that all elements of a uniform value equal. */
 static struct value *scalar_of(struct builder *b, struct value *v)
 {
     uint64_t bits;
@@ -531,7 +535,7 @@ static struct value *splat_to(struct builder *b, struct value *x, const struct t
     return op_result(build_op(b, OP_splat, 1, &x, 1, &t, 0));
 }
 
-/* A permutation of nothing, or after another. */
+/* A trans that changes nothing disappears; a trans of a trans becomes one. */
 static struct value *trans_of_trans(struct builder *b, const struct op *o)
 {
     struct value *x = op_opnd(o, 0);
@@ -547,7 +551,7 @@ static struct value *trans_of_trans(struct builder *b, const struct op *o)
     return !moves ? x : inner ? build_trans(b, x, both) : NULL;
 }
 
-/* Splats of constants, and changes of the shape of what is the same everywhere. */
+/* Folds splats of constants, and shape ops of uniform tiles. */
 static struct value *shape(struct builder *b, const struct op *o)
 {
     uint64_t bits;
@@ -574,7 +578,7 @@ static struct value *shape(struct builder *b, const struct op *o)
     return first->type == t ? first : op_result(build_op(b, o->code, 1, &first, 1, &t, 0));
 }
 
-/* An elementwise op on equal elements: on one of them. */
+/* An elementwise op on uniform tiles becomes the splat of a scalar op. */
 static struct value *sink_splats(struct builder *b, const struct op *o)
 {
     const struct type *t = op_result(o)->type, *elem = type_elem(t);
@@ -594,7 +598,8 @@ static struct value *sink_splats(struct builder *b, const struct op *o)
 
 /* -- control -- */
 
-/* In place of an `if`: the ops of the region that runs. If these end in a return, what follows never runs. */
+/* Replaces an `if` by the ops of the region that runs. If that region ends in a return, the ops behind it are
+ * unreachable. */
 static bool inline_if(struct op *o)
 {
     uint64_t bits;
@@ -639,7 +644,7 @@ static bool is_sum(const struct op *o)
            op_opnd(add, 0) != op_opnd(add, 1) && op_opnd(add->next, 0) == op_result(add);
 }
 
-/* The sum of x + 0 is the sum of x, plus 0: it differs from that of x only if all are -0. */
+/* The sum of x + 0 is the sum of x, plus 0: the two differ only if all elements are -0, and the + 0 corrects that. */
 static bool take_zero_out(struct op *o)
 {
     const struct op *add = is_sum(o) ? op_opnd(o, 0)->def : NULL;
@@ -654,7 +659,7 @@ static bool take_zero_out(struct op *o)
     return true;
 }
 
-/* -- the walk -- */
+/* -- the walk over the ops -- */
 
 static struct value *simpler(struct op *o)
 {
@@ -670,7 +675,7 @@ static struct value *simpler(struct op *o)
 
 /* -- masks -- */
 
-/* A mask that is on everywhere is none; a store whose mask is off everywhere is none either. */
+/* Removes a mask that is always true, and a store whose mask is always false. */
 static bool settle_mask(struct op *o)
 {
     uint64_t on;
@@ -686,7 +691,7 @@ static bool settle_mask(struct op *o)
     return true;
 }
 
-/* The value that takes another's place also takes the user's name for it, if it is new. */
+/* A value that replaces another takes over the user's name for it, if it is a new value. */
 static bool rewrite(struct op *o)
 {
     if (inline_if(o) || drop_empty_loop(o) || take_zero_out(o) || settle_mask(o))

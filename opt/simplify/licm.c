@@ -1,14 +1,13 @@
-/* licm.c: move invariant pure ops out of loops.
+/* licm.c: moves loop-invariant pure ops in front of their loop.
  *
  *     for %i = ... {                     %a = mul %x, %y
  *       %a = mul %x, %y           =>     for %i = ... {
  *       %b = add %a, %i                    %b = add %a, %i
  *
- * An op moves if it is pure, stands directly in a loop's region, and all that it uses (inside its own regions
- * too) is defined outside of the loop. Inner loops go first, so that an op can leave several. A pure op has
- * no trap, hence it may run although the loop does not; what stands in a branch stays there, since it may be
- * costly and never needed.
- * Needs: valid SSA. Leaves: loops that may have become empty, for dce. */
+ * An op moves if it is pure, stands directly in a loop's region, and uses only values from outside of the loop (the
+ * same holds for the ops in its own regions). Inner loops come first, so an op can move out of several loops. A pure
+ * op cannot trap, so it may run even if the loop has no iteration. An op in a branch stays there, since it may be
+ * costly and never needed. Needs: valid SSA. Leaves: loops that may be empty, for dce. */
 #include "opt/passes.h"
 
 static bool uses_only_outside(const struct op *o, const struct op *loop, const struct op *moved)

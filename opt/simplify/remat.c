@@ -1,4 +1,4 @@
-/* remat.c: compute again what takes fewer registers to compute again than to keep.
+/* remat.c: rematerializes values that cost fewer registers to recompute than to keep.
  *
  *     %x = fext %h : tile<16384xf32,#l>              %x = fext %h
  *     %s = reduce %x ...                             %s = reduce %x ...
@@ -6,48 +6,45 @@
  *     %y = mul %x, %r                                %x.1 = fext %h.1
  *                                                    %y = mul %x.1, %r
  *
- * While a row is reduced, all that is used before and behind the reduction is in registers. Floats that
- * came from 16 bits by a few cheap ops take half as many as they came; those then decide how many programs
- * an SM holds, which is what hides the memory's latency. The assembler would compute both once, so `hold`
- * keeps from it that the two are the same. Where the programs that fit without have enough of their rows
- * under way, all is kept: what is computed again costs instructions, and programs that share few registers
- * load in several steps. Each reduction is a time in which a program asks for nothing, so the more there
- * are, the more must be under way.
- * Reductions of small tiles do not count. Needs: layouts. Leaves: the same values.
- */
+ * A value that is used before and after the reduction of a row stays in registers meanwhile. If a few cheap ops
+ * compute it from 16-bit floats, keeping the 16-bit floats takes half the registers, so more programs fit on an SM
+ * and hide the latency of memory. `opaque` keeps ptxas from merging the two computations. The pass changes nothing
+ * where the programs that fit without it already have enough bytes of their rows in flight: rematerialization costs
+ * instructions. A program loads nothing during a reduction, so the number of bytes that must be in flight grows with
+ * the number of reductions. Reductions of small tiles do not count. Needs: layouts. Leaves: the same values. */
 #include "opt/passes.h"
 
 enum { NARROW_BITS = 16, WIDE_BITS = 32, BYTE_BITS = 8 };
 
-struct again {
+struct remat {
     struct func *func;
     const struct params *params;
     struct block *block;
-    struct map part;   /* op of the block to the part it is in: they end with reductions */
-    struct map copies; /* value to the latest that was computed again */
-    struct map held;   /* narrow tile to its latest opaque copy */
+    struct map part;   /* from an op of the block to its part: a part ends with a reduction */
+    struct map copies; /* from a value to its latest rematerialized copy */
+    struct map opaque; /* from a 16-bit tile to its latest opaque copy */
 };
 
-static int part_of_op(const struct again *a, const struct op *o)
+static int part_of_op(const struct remat *a, const struct op *o)
 {
     void **found = map_get_ptr(&a->part, o);
     return found ? (int)(intptr_t)*found : 0;
 }
 
-static int part_of(const struct again *a, const struct value *v)
+static int part_of(const struct remat *a, const struct value *v)
 {
     return part_of_op(a, v->def);
 }
 
-static void set_part(struct again *a, const struct op *o, int part)
+static void set_part(struct remat *a, const struct op *o, int part)
 {
     *map_at_ptr(&a->part, o) = (void *)(intptr_t)part;
 }
 
-/* -- what can be computed again -- */
+/* -- which values can be rematerialized -- */
 
-/* Exponentials are where all registers together hold the tile once at most. */
-static bool is_cheap(const struct again *a, const struct op *o)
+/* An exponential counts as cheap if all registers of the CTA together can hold the tile at most once. */
+static bool is_cheap(const struct remat *a, const struct op *o)
 {
     switch (o->code) {
     case OP_exp:
@@ -67,8 +64,8 @@ static bool is_cheap(const struct again *a, const struct op *o)
     }
 }
 
-/* Does v take no registers worth a word, or stay in them anyway? */
-static bool is_at_hand(const struct again *a, const struct value *v)
+/* Does v take few registers, or does it stay in registers anyway? */
+static bool is_at_hand(const struct remat *a, const struct value *v)
 {
     if (!v->def || v->def->block != a->block || v->def->code == OP_splat || v->def->code == OP_const)
         return true;
@@ -85,8 +82,8 @@ static const struct value *narrow_root(const struct value *v)
     return v;
 }
 
-/* Is v made by a few cheap ops from one tile of 16-bit floats, *from (NULL: not yet found)? */
-static bool follows(const struct again *a, const struct value *v, const struct value **from, int *ops)
+/* Do a few cheap ops compute v from one tile of 16-bit floats, *from (NULL: not yet found)? */
+static bool follows(const struct remat *a, const struct value *v, const struct value **from, int *ops)
 {
     if (is_at_hand(a, v))
         return true;
@@ -105,7 +102,7 @@ static bool follows(const struct again *a, const struct value *v, const struct v
     return is_cheap(a, o);
 }
 
-static bool is_worth_it(const struct again *a, const struct value *v, int part)
+static bool is_worth_it(const struct remat *a, const struct value *v, int part)
 {
     const struct value *from = NULL;
     int ops = a->params->remat_ops;
@@ -114,29 +111,29 @@ static bool is_worth_it(const struct again *a, const struct value *v, int part)
            part_of(a, v) < part && follows(a, v, &from, &ops) && from;
 }
 
-/* -- computing it -- */
+/* -- rematerialization -- */
 
-/* The latest in m of `key` if it is of this part, else NULL. */
-static struct value *latest(const struct again *a, const struct map *m, const struct value *key, int part)
+/* The latest copy of `key` in m, if it belongs to this part; else NULL. */
+static struct value *latest(const struct remat *a, const struct map *m, const struct value *key, int part)
 {
     void **found = map_get_ptr(m, key);
     return found && part_of(a, *found) == part ? *found : NULL;
 }
 
-static struct value *hold(struct again *a, struct builder *b, struct value *narrow, int part)
+static struct value *opaque_of(struct remat *a, struct builder *b, struct value *narrow, int part)
 {
     const struct value *root = narrow_root(narrow);
-    struct value *held = latest(a, &a->held, root, part);
-    if (held)
-        return held;
-    void **before = map_get_ptr(&a->held, root);
-    held = build_unary(b, OP_opaque, before ? *before : narrow);
-    set_part(a, held->def, part);
-    *map_at_ptr(&a->held, root) = held;
-    return held;
+    struct value *opaque = latest(a, &a->opaque, root, part);
+    if (opaque)
+        return opaque;
+    void **before = map_get_ptr(&a->opaque, root);
+    opaque = build_unary(b, OP_opaque, before ? *before : narrow);
+    set_part(a, opaque->def, part);
+    *map_at_ptr(&a->opaque, root) = opaque;
+    return opaque;
 }
 
-static struct value *again(struct again *a, struct builder *b, struct value *v, int part)
+static struct value *rematerialize(struct remat *a, struct builder *b, struct value *v, int part)
 {
     if (is_at_hand(a, v) || part_of(a, v) == part)
         return v;
@@ -147,7 +144,8 @@ static struct value *again(struct again *a, struct builder *b, struct value *v, 
     map_init(&map, a->func->module->scratch);
     for (int i = 0; i < v->def->nopnds; i++) {
         struct value *x = op_opnd(v->def, i);
-        *map_at_ptr(&map, x) = v->def->code == OP_fext ? hold(a, b, x, part) : again(a, b, x, part);
+        *map_at_ptr(&map, x) =
+            v->def->code == OP_fext ? opaque_of(a, b, x, part) : rematerialize(a, b, x, part);
     }
     struct op *o = op_clone(b, v->def, &map);
     set_part(a, o, part);
@@ -157,14 +155,14 @@ static struct value *again(struct again *a, struct builder *b, struct value *v, 
     return copy;
 }
 
-/* -- is there room to keep it? -- */
+/* -- is there room to keep the values? -- */
 
-static bool ends_part(const struct again *a, const struct op *o)
+static bool ends_part(const struct remat *a, const struct op *o)
 {
     return o->code == OP_reduce && tile_nregs(op_opnd(o, 0)->type) >= a->params->remat_tile_elems;
 }
 
-static bool is_kept_over(const struct again *a, const struct value *v, int part)
+static bool is_kept_over(const struct remat *a, const struct value *v, int part)
 {
     if (!type_is_tile(v->type) || !type_is_float(v->type) || is_at_hand(a, v) || part_of(a, v) > part)
         return false;
@@ -174,9 +172,9 @@ static bool is_kept_over(const struct again *a, const struct value *v, int part)
     return false;
 }
 
-/* Without computing anything again: the bytes of rows that programs on an SM have under way, if they keep
- * what they do over the end of this part. */
-static int bytes_under_way(const struct again *a, int part)
+/* The bytes of rows that the programs on an SM have in flight, if nothing is rematerialized and each program keeps
+ * the values that are live across the end of this part. */
+static int bytes_in_flight(const struct remat *a, int part)
 {
     const struct target *t = a->func->target;
     int bits = 0, row_bits = 0, threads = 32 * a->func->num_warps;
@@ -192,22 +190,22 @@ static int bytes_under_way(const struct again *a, int part)
     return target_ctas(t, threads, regs, 0) * threads * (row_bits / BYTE_BITS);
 }
 
-static bool has_room(const struct again *a, int nparts)
+static bool has_room(const struct remat *a, int nparts)
 {
     for (int part = 0; part < nparts - 1; part++)
-        if (bytes_under_way(a, part) < nparts * a->params->remat_enough_bytes)
+        if (bytes_in_flight(a, part) < nparts * a->params->remat_enough_bytes)
             return false;
     return true;
 }
 
-/* -- a block -- */
+/* -- the block -- */
 
 static void visit_block(struct func *f, struct block *block)
 {
-    struct again a = {.func = f, .params = f->module->params, .block = block};
+    struct remat a = {.func = f, .params = f->module->params, .block = block};
     map_init(&a.part, f->module->scratch);
     map_init(&a.copies, f->module->scratch);
-    map_init(&a.held, f->module->scratch);
+    map_init(&a.opaque, f->module->scratch);
     int nparts = 1;
     for (struct op *o = block->first; o; o = o->next) {
         for (int i = 0; i < o->nregions; i++)
@@ -222,7 +220,7 @@ static void visit_block(struct func *f, struct block *block)
         struct builder b = build_before(o);
         for (int i = 0; i < o->nopnds; i++)
             if (op_opnd(o, i) && is_worth_it(&a, op_opnd(o, i), part_of_op(&a, o)))
-                op_set_opnd(o, i, again(&a, &b, op_opnd(o, i), part_of_op(&a, o)));
+                op_set_opnd(o, i, rematerialize(&a, &b, op_opnd(o, i), part_of_op(&a, o)));
     }
 }
 

@@ -1,4 +1,5 @@
-/* single_trip_loops.c: loops over a row that the launch knows to run once read it once.
+/* single_trip_loops.c: replaces loops over a row that run a single iteration by their bodies, so that the row is
+ * loaded once.
  *
  *     for %i = 0 to %n step 1024 {                       guard 1024 - %n
  *       %a = load (X + %i + cols), %i + cols < %n        guard %n - 1
@@ -8,17 +9,17 @@
  *       %b = load (X + %j + cols), %j + cols < %n        (uses of %b become %a)
  *       .. }
  *
- * A kernel that walks rows of any length in blocks is mostly called with blocks that are as long as its rows.
- * Loops with the same bounds become what they do in their first round, where that has them share a tile: one
- * that is read at the same places with the same mask, and that nothing between may have written. The launcher
- * takes the kernel without this pass where a guard fails, so nothing is said of such launches.
+ * Kernels that walk rows of any length in blocks are mostly launched with blocks that are as long as the rows. Loops
+ * with the same bounds are replaced by the body of their first iteration if they then share a tile: two loads with
+ * equal addresses and masks, with no write between them that may change the tile. Guards on the launch ensure that
+ * the loops run exactly one iteration; a launch for which a guard fails takes the fallback, which is compiled without
+ * this pass.
  *
- * What else these loops read (weights) then comes right behind the first such tile, where there are registers
- * for it: memory is asked for all at once, not again after each reduction.
+ * The other loads of these loops (of weights) move behind the first load of such a tile, while registers last. All
+ * loads are then in flight together, instead of new ones after each reduction.
  *
- * Loops around dots stay: tensor maps, which have guards of their own, are worth more than reading once.
- * Needs: traced ops; equal ops are one, so that bounds are. Leaves: the ops of the loops' first
- * rounds, to be folded. */
+ * Loops around dots stay: copies by tensor maps, which have guards of their own, gain more. Needs: traced ops after
+ * cse, so that equal bounds are one value. Leaves: the ops of the first iterations, for fold. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
@@ -26,11 +27,11 @@
 enum { LOOPS_MOST = 8, LOADS_MOST = 32, LANES = 32, REGISTER_BITS = 32, HALF_BITS = 16 };
 
 struct merged {
-    struct op *load, *with; /* with NULL: it is read */
-    bool stays;             /* for others */
+    struct op *load, *with; /* `load` has the value of `with`; NULL: `load` stays */
+    bool stays;             /* other loads have its value */
 };
 
-struct once {
+struct single_trip {
     struct func *f;
     struct affine_table *t;
     struct op *loops[LOOPS_MOST];
@@ -38,18 +39,18 @@ struct once {
     struct merged loads[LOADS_MOST];
     int nloads;
     struct guards guards;
-    int budget; /* of values to look at */
+    int budget; /* the values that the comparison may still visit */
 };
 
 /* -- equal values -- */
 
-static bool is_among(const struct once *x, const struct op *loop)
+static bool is_among(const struct single_trip *x, const struct op *loop)
 {
-    return loop && runs_once(x->t, loop);
+    return loop && is_single_trip(x->t, loop);
 }
 
-/* What v is when its loop has been run once. */
-static const struct value *origin(const struct once *x, const struct value *v)
+/* The value of v after the single iteration of its loop. */
+static const struct value *origin(const struct single_trip *x, const struct value *v)
 {
     for (;;) {
         const struct op *around = v->def ? NULL : v->block->parent;
@@ -62,9 +63,9 @@ static const struct value *origin(const struct once *x, const struct value *v)
     }
 }
 
-static bool equal_opnds(struct once *x, const struct op *a, const struct op *b);
+static bool equal_opnds(struct single_trip *x, const struct op *a, const struct op *b);
 
-static bool are_equal(struct once *x, const struct value *a, const struct value *b)
+static bool are_equal(struct single_trip *x, const struct value *a, const struct value *b)
 {
     if (!a || !b)
         return a == b;
@@ -76,7 +77,7 @@ static bool are_equal(struct once *x, const struct value *a, const struct value 
            a->index == b->index && equal_opnds(x, a->def, b->def);
 }
 
-static bool equal_opnds(struct once *x, const struct op *a, const struct op *b)
+static bool equal_opnds(struct single_trip *x, const struct op *a, const struct op *b)
 {
     if (a->code != b->code || a->nopnds != b->nopnds || op_result(a)->type != op_result(b)->type ||
         !attrs_equal(a, b))
@@ -87,15 +88,16 @@ static bool equal_opnds(struct once *x, const struct op *a, const struct op *b)
     return true;
 }
 
-/* -- how often a loop runs -- */
+/* -- the number of iterations -- */
 
 static bool is_i32(const struct value *v)
 {
     return type_elem_bits(v->type) == 32;
 }
 
-/* p - q + more >= 0: known, or a guard; false: known not to be so, or not for the launcher to compute. */
-static bool guard_least(struct once *x, const struct poly *p, const struct poly *q, int64_t more)
+/* Guards that p - q + more >= 0, unless it is known; false: it is known to be false, or the launcher cannot compute
+ * it. */
+static bool guard_least(struct single_trip *x, const struct poly *p, const struct poly *q, int64_t more)
 {
     struct poly d, c = poly_int(more);
     int64_t known;
@@ -107,15 +109,15 @@ static bool guard_least(struct once *x, const struct poly *p, const struct poly 
     return e && poly_expr(x->t, &d, e);
 }
 
-/* The launcher computes with 64 bits: as the kernel does where 32 hold it. */
-static bool guard_i32(struct once *x, const struct poly *p)
+/* Guards that p fits in 32 bits: the launcher computes with 64 bits, and the kernel with 32. */
+static bool guard_i32(struct single_trip *x, const struct poly *p)
 {
     const struct poly none = poly_int(0);
     return guard_least(x, p, &none, -(int64_t)INT32_MIN) && guard_least(x, &none, p, INT32_MAX);
 }
 
-/* Sees to it that the launcher finds what the kernel does. */
-static bool guard_exact(struct once *x, const struct value *v)
+/* Guards that the launcher's value of v equals the kernel's. */
+static bool guard_exact(struct single_trip *x, const struct value *v)
 {
     const struct op *o = v->def;
     if (!o)
@@ -140,8 +142,9 @@ static bool guard_exact(struct once *x, const struct value *v)
     }
 }
 
-/* lo < hi <= lo + step; the loop's counter does not wrap. What fails first is mostly that a row is longer. */
-static bool guard_once(struct once *x, const struct op *loop)
+/* Guards that lo < hi <= lo + step, and that the counter does not overflow. The guard that fails most often is the
+ * length of the row. */
+static bool guard_single_trip(struct single_trip *x, const struct op *loop)
 {
     const struct value *from = op_opnd(loop, 0), *to = op_opnd(loop, 1);
     const struct poly *lo = &affine_of(x->t, from)->p, *hi = &affine_of(x->t, to)->p,
@@ -152,10 +155,10 @@ static bool guard_once(struct once *x, const struct op *loop)
            guard_exact(x, to);
 }
 
-/* -- which tiles are read again -- */
+/* -- which loads share a tile -- */
 
-/* Since `first` was read? Guards are added if not. */
-static bool may_have_changed(struct once *x, const struct op *first, const struct op *load)
+/* May the tile have changed since `first` loaded it? Adds the guards under which it has not. */
+static bool may_have_changed(struct single_trip *x, const struct op *first, const struct op *load)
 {
     struct access a;
     struct guards g = {0};
@@ -173,7 +176,7 @@ static bool may_have_changed(struct once *x, const struct op *first, const struc
     return changed;
 }
 
-static void add_load(struct once *x, struct op *load)
+static void add_load(struct single_trip *x, struct op *load)
 {
     if (load->code != OP_load || !type_is_tile(op_result(load)->type) || x->nloads == LOADS_MOST)
         return;
@@ -197,37 +200,37 @@ static void add_load(struct once *x, struct op *load)
 
 /* -- registers -- */
 
-/* So many percent of what a thread has. */
+/* So many percent of a thread's registers. */
 static int registers_most(const struct func *f, int percent)
 {
     return func_regs(f, LANES * f->num_warps, false) * percent / 100;
 }
 
-/* A tile that stays from one loop to the next is in registers over all that stands between, reductions
- * mostly, as what it was made to compute with it; floats of 16 bits are as they were read (remat.c). So it
- * has a quarter of them: two more tiles as large are worked on or were read early, and something is left for
- * addresses and masks. More would spill, which costs more than reading again from a cache. */
+/* The registers that keep a tile from one loop to the next. The tile stays in registers in the form in which
+ * computations use it; 16-bit floats stay as they were loaded (remat.c). The kept tiles may take a quarter of a
+ * thread's registers: the code between the loops works on two more tiles of that size, and addresses and masks need
+ * registers too. A spill would cost more than another load from a cache. */
 static int registers_kept(const struct func *f, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
     return tile_regs(t, f->num_warps, type_is_float(t) && type_elem_bits(t) == HALF_BITS ? 0 : REGISTER_BITS);
 }
 
-static const char *find_no_room(struct once *x)
+static const char *find_no_room(struct single_trip *x)
 {
     int n = 0, most = registers_most(x->f, x->f->module->params->single_trip_loops_kept_percent);
     for (int i = 0; i < x->nloads; i++)
         n += x->loads[i].stays ? registers_kept(x->f, x->loads[i].load) : 0;
     struct text why;
     text_init(&why, x->f->module->scratch);
-    text_printf(&why, "tiles read once would take %d registers of a thread, more than %d", n, most);
+    text_printf(&why, "the tiles to keep would take %d registers of a thread, more than %d", n, most);
     return n > most ? why.s : NULL;
 }
 
 /* -- the rewrite -- */
 
-/* In place of a loop: its first round. */
-static void unroll(struct op *loop)
+/* Replaces a loop by the body of its first iteration. */
+static void inline_body(struct op *loop)
 {
     struct block *body = loop->regions[0];
     struct op *yield = body->last;
@@ -241,7 +244,7 @@ static void unroll(struct op *loop)
     op_erase(loop);
 }
 
-static void merge(struct once *x, struct merged *m)
+static void merge(struct single_trip *x, struct merged *m)
 {
     opt_explain(x->f, (struct explanation){DECISION_read_once, .at = m->load,
                                            .values = {op_result(m->load), op_result(m->with)}});
@@ -250,7 +253,7 @@ static void merge(struct once *x, struct merged *m)
 }
 
 /* Can v be computed right behind `last`? */
-static bool is_early(struct once *x, const struct value *v, const struct op *last)
+static bool is_early(struct single_trip *x, const struct value *v, const struct op *last)
 {
     const struct op *o = v ? v->def : NULL;
     if (!v || value_dominates(v, last->next))
@@ -263,7 +266,7 @@ static bool is_early(struct once *x, const struct value *v, const struct op *las
     return true;
 }
 
-/* Moves o, with what it needs, behind `last`, and returns what is then the last of these. */
+/* Moves o and its operands behind `last`, and returns the last op moved. */
 static struct op *move_early(struct op *o, struct op *last)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -276,15 +279,15 @@ static struct op *move_early(struct op *o, struct op *last)
     return o;
 }
 
-/* Behind these, loads may not be meant to happen. */
+/* A nested return, or an assert, may end the program, so the loads behind it must not move in front of it. */
 static void find_end(struct op *o, void *ctx)
 {
     *(bool *)ctx |= (o->code == OP_return && o->block->parent) || o->code == OP_assert;
 }
 
-/* Loads that stay take their place first; the others come behind the first of these while there is
- * room, as they are read. */
-static void read_early(struct once *x)
+/* Loads of kept tiles reserve their registers first. The other loads move behind the first of these, in program
+ * order, while registers last. */
+static void load_early(struct single_trip *x)
 {
     struct op *last = NULL;
     bool may_end = false;
@@ -309,12 +312,12 @@ static void read_early(struct once *x)
     }
 }
 
-static void rewrite(struct once *x)
+static void rewrite(struct single_trip *x)
 {
     for (int i = 0; i < x->nloops; i++)
-        unroll(x->loops[i]);
+        inline_body(x->loops[i]);
     x->t = affine_new(x->f);
-    read_early(x);
+    load_early(x);
     for (int i = 0; i < x->nloads; i++)
         if (x->loads[i].with)
             merge(x, &x->loads[i]);
@@ -323,13 +326,13 @@ static void rewrite(struct once *x)
 
 /* -- the decision -- */
 
-/* NULL: done. */
-static const char *why_not(struct once *x)
+/* Returns NULL after the rewrite, else the reason against it. */
+static const char *why_not(struct single_trip *x)
 {
     if (x->nloops < 2)
         return "no other loop has the same bounds";
-    if (!guard_once(x, x->loops[0]))
-        return "the launcher cannot see that it runs once";
+    if (!guard_single_trip(x, x->loops[0]))
+        return "the launcher cannot compute whether it runs a single iteration";
     for (int i = 0; i < x->nloops; i++)
         for (struct op *o = x->loops[i]->regions[0]->first; o; o = o->next)
             add_load(x, o);
@@ -344,10 +347,10 @@ static bool same_bounds(const struct op *a, const struct op *b)
     return op_opnd(a, 0) == op_opnd(b, 0) && op_opnd(a, 1) == op_opnd(b, 1) && op_opnd(a, 2) == op_opnd(b, 2);
 }
 
-/* The i-th of all loops, and those behind it with the same bounds, which leave the list. */
+/* Handles the i-th loop together with the later loops of the same bounds, which it removes from the list. */
 static void visit(struct func *f, struct op **all, int i, int n)
 {
-    struct once *x = NEW(f->module->scratch, struct once);
+    struct single_trip *x = NEW(f->module->scratch, struct single_trip);
     struct op *first = all[i];
     x->f = f;
     x->t = affine_new(f);
@@ -356,8 +359,8 @@ static void visit(struct func *f, struct op **all, int i, int n)
             x->loops[x->nloops++] = all[i];
             all[i] = NULL;
         }
-    x->t->once = (const struct op *const *)x->loops;
-    x->t->nonce = x->nloops;
+    x->t->single_trips = (const struct op *const *)x->loops;
+    x->t->nsingle_trips = x->nloops;
     const char *why = why_not(x);
     for (i = 0; i < x->nloops; i++)
         opt_explain(f, (struct explanation){why ? DECISION_stays_a_loop : DECISION_runs_once,

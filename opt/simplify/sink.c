@@ -1,4 +1,4 @@
-/* sink.c: compute what only the code behind a loop uses behind the loop.
+/* sink.c: moves values that only the code behind a loop uses from the front of the loop to the code behind it.
  *
  *     %c = addptr %p, %o : tile<128x128xptr<f32>>        for %i = ... {
  *     for %i = ... {                                =>     ... 64 registers more than before ...
@@ -6,18 +6,18 @@
  *     }                                                  %c = addptr %p, %o
  *     store %c, %x                                       store %c, %x
  *
- * A pure op moves in front of its first user if a loop stands in between, and if keeping its operands
- * through the loop takes no more registers than keeping its results would. From the block's end to its
- * start, so that users go first. Not so behind a loop that waits for other programs: they may wait in turn
- * for what stands behind it, under a lock. A number goes in front of the wait for the loop's last dot too,
- * which is under way meanwhile.
- * Needs: layouts. */
+ * A pure op moves in front of its first user if a loop stands between them, and if its operands take no more
+ * registers through the loop than its results would. The pass goes from the end of the block to its start, so that
+ * users move first. Ops do not move behind a loop that waits for other programs (a lock): the other programs may wait
+ * for the code behind that loop. A scalar also moves in front of the wait for the loop's last dot, so that it is
+ * computed while the dot runs. Needs: layouts. */
 #include "opt/passes.h"
 
 struct sink {
-    struct map place; /* op to a number that grows along its block; moved ops have their new place's */
-    struct map loops; /* op to how many loops its block has in front of it */
-    struct map along; /* op to itself: a number that goes with others that are computed from it */
+    struct map
+        place; /* from an op to a number that grows along the block; a moved op has its new place's number */
+    struct map loops; /* from an op to the number of loops in front of it in its block */
+    struct map along; /* the scalars that move together with the scalars computed from them */
 };
 
 static int number_of(const struct map *m, const struct op *o)
@@ -31,8 +31,7 @@ static void set_number(struct map *m, const struct op *o, int n)
     *map_at_ptr(m, o) = (void *)(intptr_t)n;
 }
 
-/* 32-bit registers of a thread that hold v; those that code generation makes of nothing, or
- * of a scalar, count so. */
+/* The 32-bit registers of a thread that hold v; 0 for values that codegen makes from nothing or from a scalar. */
 static int regs_of(const struct value *v)
 {
     enum { REGISTER_BITS = 32 };
@@ -43,7 +42,7 @@ static int regs_of(const struct value *v)
     return tile_regs(v->type, v->block->func->num_warps, REGISTER_BITS);
 }
 
-/* The op of block b that is u's user or has it inside. */
+/* The op of block b that is u's user or contains it. */
 static struct op *user_in(const struct use *u, const struct block *b)
 {
     struct op *o = u->user;
@@ -52,7 +51,7 @@ static struct op *user_in(const struct use *u, const struct block *b)
     return o;
 }
 
-/* Ops that moved in front of another have its number. */
+/* Ops that moved in front of the same op have its number. */
 static bool stands_before(const struct sink *s, const struct op *a, const struct op *b)
 {
     int place = number_of(&s->place, a), other = number_of(&s->place, b);
@@ -75,7 +74,7 @@ static struct op *first_user(const struct sink *s, const struct op *o)
     return first;
 }
 
-/* Is v there all through the loop whose body b is: what comes from outside, and what counts? */
+/* Is v live throughout the loop with body b, as a value from outside or as its counter? */
 static bool lives_in_loop(const struct value *v, const struct block *b)
 {
     const struct op *loop = b->parent;
@@ -84,7 +83,7 @@ static bool lives_in_loop(const struct value *v, const struct block *b)
     return (v->def ? v->def->block : v->block) != b || (!v->def && v->index == 0 && loop->code == OP_for);
 }
 
-/* Is v wanted behind as many loops of the block as `user` is, or further on? */
+/* Is v live behind as many loops of the block as `user`, or more? */
 static bool is_kept_for(const struct sink *s, const struct value *v, const struct op *user)
 {
     if (lives_in_loop(v, user->block))
@@ -99,7 +98,7 @@ static bool is_kept_for(const struct sink *s, const struct value *v, const struc
     return false;
 }
 
-/* Registers that o's operands would hold on to, were it to stand in front of `user`. */
+/* The registers that o's operands would take through the loop, if o stood in front of `user`. */
 static int cost_of(const struct sink *s, const struct op *o, const struct op *user)
 {
     int regs = 0;
@@ -142,7 +141,7 @@ static bool waits_for_others(struct op *loop)
     return waits;
 }
 
-/* Where in front of `user`, behind the last loop. */
+/* The place in front of `user` and behind the last loop before it. */
 static struct op *place_of(const struct op *o, struct op *user)
 {
     struct op *at = user;
@@ -171,14 +170,14 @@ static void sink_op(struct sink *s, struct op *o)
     move(s, o, user);
 }
 
-/* -- numbers with all that they are computed from -- */
+/* -- scalars, together with their operands -- */
 
 static bool goes_along(const struct sink *s, const struct op *o)
 {
     return map_get_ptr(&s->along, o) && *map_get_ptr(&s->along, o);
 }
 
-/* Is o a number that only code behind the next loop uses, or numbers that go there? */
+/* Is o a scalar that only code behind the next loop uses, or scalars that move there? */
 static bool is_wanted_behind(const struct sink *s, const struct op *o)
 {
     bool wanted = can_move(o) && !type_is_tile(op_result(o)->type) && op_result(o)->uses;
@@ -200,8 +199,8 @@ static bool pays_along(const struct sink *s, const struct op *o)
     return regs <= regs_of(op_result(o));
 }
 
-/* Of `a % b - a / b` each op alone would stay, since it has more operands than results; all of them together
- * go where a and b are. */
+/* Each op of `a % b - a / b` alone would stay, since it has more operands than results; all of them together move to
+ * where a and b are available. */
 static void sink_numbers(struct sink *s, struct block *b)
 {
     for (struct op *o = b->last; o; o = o->prev)
@@ -222,7 +221,7 @@ static void sink_numbers(struct sink *s, struct block *b)
     }
 }
 
-/* Is a dot under way behind a loop of this block? */
+/* Is a dot still in flight behind a loop of this block? */
 static bool ends_with_wait(const struct block *b)
 {
     const struct op *loop = NULL;

@@ -1,4 +1,4 @@
-/* unroll.c: several rounds of a loop in one, where the program asks for that (tl.range's loop_unroll_factor).
+/* unroll.c: unrolls a loop by the factor for which the program asks (tl.range's loop_unroll_factor).
  *
  *                                                  %n = ((%lo < %hi ? (%hi - %lo - 1) / 2 + 1 : 0) / 2) * 2
  *     for %i = %lo to %hi step 2 unroll=2          %mid = %lo + 2 %n
@@ -9,14 +9,14 @@
  *                                                  }
  *                                                  for %i = %mid to %hi step 2 stages=1 carry(%s = %r) { ... }
  *
- * Rounds and what they do in memory keep their order. What is left over, fewer rounds than the factor, is the loop as it
- * was, without a pipeline; where bounds are known it may be nothing. Early, so that all that follows sees a loop like any
- * other: a pipeline's stages are then of the longer rounds.
- * Needs: traced ops. Leaves: numbers to fold.
- */
+ * The iterations and their memory accesses keep their order. The remaining iterations, fewer than the factor, run in
+ * a copy of the original loop without a pipeline; constant bounds may show that none remain. The pass runs early, so
+ * later passes treat the unrolled loop like any other: a stage of its pipeline covers one unrolled iteration. Needs:
+ * traced ops. Leaves: arithmetic for fold. */
 #include "opt/passes.h"
 
-/* How many of the loop's rounds go into the long ones; false: only the run knows. */
+/* How many iterations of the loop the unrolled loop covers, and how many are left; false: the bounds are not
+ * constant. */
 static bool known_rounds(const struct op *loop, int64_t factor, int64_t *rounds, int64_t *left)
 {
     int64_t lo, hi, step;
@@ -32,7 +32,7 @@ static bool known_rounds(const struct op *loop, int64_t factor, int64_t *rounds,
     return true;
 }
 
-/* Where the long rounds end. Unsigned, since the distance may exceed what the type has above 0. */
+/* The counter at which the unrolled loop ends. Unsigned arithmetic, because hi - lo may exceed the signed type. */
 static struct value *build_middle(struct builder *b, const struct op *loop, int64_t factor)
 {
     struct value *lo = op_opnd(loop, 0), *hi = op_opnd(loop, 1), *step = op_opnd(loop, 2);
@@ -59,7 +59,7 @@ static struct value *build_ahead(struct builder *b, struct value *i, struct valu
     return build_binary(b, OP_add, i, more);
 }
 
-/* In front of the loop: its rounds up to `middle`, `factor` at once. */
+/* Builds the unrolled loop in front of the loop: it runs the iterations up to `middle`. */
 static struct op *build_long(struct builder *b, const struct op *loop, struct value *middle, int64_t factor)
 {
     struct block *from = loop->regions[0];
