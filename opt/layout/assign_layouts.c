@@ -1,17 +1,19 @@
-/* assign_layouts.c: give every tile a layout, from the memory accesses outwards.
+/* assign_layouts.c: gives every tile a layout, starting from memory accesses and dots.
  *
  *     %o = range start=0 end=512 : tile<512xi32>          layout #l0 = reg[1 2] lane[4 8 16 32 64] warp[128 256]
  *     %p = addptr %s, %o : tile<512xptr<f32>>      =>     %o = range start=0 end=512 : tile<512xi32,#l0>
  *     %x = load %p : tile<512xf32>                        %p = addptr %s, %o : tile<512xptr<f32>,#l0>
  *                                                         %x = load %p : tile<512xf32,#l0>
  *
- * Tiles are of two kinds. *Cheap* ones are computed from ranges and scalars without memory: they take whatever layout their user
- * asks for, and are computed again for another one. The others stand in classes that share a layout: ops that work element by
- * element join their operands and results, loops and branches what they carry. An access joins too, unless another dimension is
- * the fast one for it: then it keeps its own layout, and its tile is converted.
+ * A *cheap* tile is computed from ranges and scalars without memory accesses: it takes the layout that its user
+ * needs, and is rematerialized for each further layout. All other tiles belong to classes; the tiles of a class share
+ * a layout. The operands and results of an elementwise op are in one class, and so are the values that a loop or
+ * branch carries. The tile of an access is in the class too, unless another dimension is contiguous in its memory:
+ * then the access keeps a layout of its own, and its tile is converted.
  *
- * Classes decide from the largest tile down. One with accesses is spread so that these coalesce, with the widest vectors that
- * alignment allows; what reductions and changes of shape link to it gets what moves nothing. Between two wishes a `convert` stands. */
+ * Classes get layouts from the largest tile down. In a class with accesses the layout coalesces these, with the
+ * widest vectors that alignment allows. A class that reductions or shape ops link to a decided one gets the layout
+ * for which nothing moves. Where two layouts differ for one value, a `convert` stands between them. */
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/pipeline/pipeline.h"
@@ -19,22 +21,22 @@
 
 enum { THREADS_PER_WARP = 1 << LANE_BITS, SEGMENT_BYTES = 128 };
 
-/* Values that share a layout. A class that joined another points to it. */
+/* A class of values that share a layout. A class that joined another one points to it. */
 struct class
 {
     struct class *joined;
-    const struct type *type; /* of any of its values: the shape counts */
-    const char *name;        /* of the first value, for explanations */
+    const struct type *type; /* the type of any of its values, of which only the shape matters */
+    const char *name;        /* the name of the first value, for explanations */
     const struct layout *layout;
-    const struct layout *anchor; /* what a dot demands, or NULL */
-    int fast_dim;                /* the dimension in which its accesses are consecutive, -1: no wish */
-    uint32_t reduced;            /* a mask: the dimensions that reductions drop */
+    const struct layout *anchor; /* the layout that a dot needs, or NULL */
+    int fast_dim;                /* the dimension along which its accesses are consecutive; -1: any */
+    uint32_t reduced;            /* a mask of the dimensions that reductions drop */
     int nvalues;
     const struct op *access; /* one of its loads and stores; NULL: none */
     const struct op *reason; /* the access that decided, or the op that linked it to a decided class */
 };
 
-/* What is known of one tile. */
+/* What the pass knows of one tile. */
 struct copy {
     const struct layout *layout;
     struct value *value;
@@ -42,7 +44,7 @@ struct copy {
 };
 struct note {
     struct class *class; /* NULL: cheap */
-    struct copy *copies; /* the tile in other layouts (cheap: in all) */
+    struct copy *copies; /* the tile in other layouts (a cheap tile: in all layouts) */
 };
 
 /* An op that needs its tiles in one layout but has no tile result to say which: stores, reductions,
@@ -55,7 +57,7 @@ struct site {
     int vector;          /* access: elements at once that its addresses allow */
 };
 
-/* A change of shape between two classes. */
+/* A shape op between two classes. */
 struct link {
     struct op *op;
     struct class *from, *to;
@@ -70,12 +72,12 @@ struct assign {
     VEC(struct site *) sites;
     VEC(struct link) links;
     struct map site_of; /* op to its site */
-    bool rows_first;    /* how warps share dots */
+    bool rows_first;    /* do warps split dots by rows first? */
 };
 
 /* -- classes -- */
 
-/* Chains become short on the way: thousands of tiles may be of one class. */
+/* Shortens the chain that it follows, since a class may have thousands of tiles. */
 static struct class *find(struct class *c)
 {
     for (struct class *next; (next = c->joined); c = next)
@@ -108,7 +110,8 @@ static void unite(struct class *a, struct class *b)
     a->fast_dim = a->fast_dim < 0 ? b->fast_dim : a->fast_dim;
 }
 
-/* Unless their accesses run along different dimensions, or one has accesses and the other is a dot's. */
+/* Joins two classes, unless their accesses run along different dimensions, or one has accesses and the other a dot's
+ * layout. */
 static void join(struct class *a, struct class *b)
 {
     a = find(a);
@@ -119,7 +122,7 @@ static void join(struct class *a, struct class *b)
         unite(a, b);
 }
 
-/* NULL: a scalar, or cheap. */
+/* NULL for a scalar or a cheap tile. */
 static struct class *class_of(const struct value *v)
 {
     const struct note *n = v ? v->scratch : NULL;
@@ -454,13 +457,13 @@ static void gather_block(struct assign *a, struct block *b)
 
 /* -- deciding -- */
 
-/* The tile's coordinate bits as they are given away, dimension by dimension from the lowest. */
+/* Assigns the tile's coordinate bits to registers, lanes and warps: in each dimension from the lowest bit on. */
 struct dealer {
     struct layout *l;
     int low[RANK_MAX], left[RANK_MAX];
 };
 
-/* Gives up to n bits of dimension d to registers, lanes or warps; returns how many there were. */
+/* Assigns up to n bits of dimension d to registers, lanes or warps; returns how many were left to assign. */
 static int deal(struct dealer *x, enum in kind, int d, int n)
 {
     int given = 0;
@@ -481,7 +484,7 @@ static void start_dealing(struct dealer *x, const struct type *t)
 }
 
 /* The layout that coalesces along `order`: n elements of the fastest dimension in a thread, then lanes, then
- * warps, and what is left wraps into further registers. Dimensions that are reduced get warps last: a
+ * warps, and further registers for the remaining elements. Dimensions that are reduced get warps last: a
  * reduction inside a warp needs no shared memory. */
 static const struct layout *blocked(struct assign *a, const struct class *c, const int *order, int n)
 {
@@ -582,8 +585,8 @@ static const struct layout *layout_widen(struct assign *a, const struct op *o, c
 
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason);
 
-/* A tile without accesses is laid out as what it is made of by changes of shape, if that is loaded by
- * vectors: the largest such. NULL: there is none. */
+/* A tile without accesses inherits the layout of the tile from which shape ops compute it, if vectors load that
+ * tile; the largest such tile counts. NULL: there is none. */
 static const struct layout *inherited(struct assign *a, struct class *c, int depth, const struct op **reason)
 {
     const struct layout *best = NULL;
@@ -609,7 +612,7 @@ static const struct layout *inherited(struct assign *a, struct class *c, int dep
     return best;
 }
 
-/* The layout that the class's own accesses wish. */
+/* The layout that suits the class's own accesses best. */
 static const struct layout *own_layout(struct assign *a, struct class *c, const struct op **reason)
 {
     struct site *s = leader_of(a, c);
@@ -636,7 +639,7 @@ static int run_of_warp(const struct layout *l, int dim)
     return run;
 }
 
-/* Would the class's accesses in `l` be as good as in the layout of their own wish? */
+/* Do the class's accesses coalesce in layout `l` as well as in the layout that suits them best? */
 static bool serves_accesses(struct assign *a, struct class *c, const struct layout *l)
 {
     if (c->fast_dim < 0)
@@ -651,7 +654,7 @@ static bool serves_accesses(struct assign *a, struct class *c, const struct layo
            run_of_warp(l, c->fast_dim) >= (run < enough ? run : enough);
 }
 
-/* Smaller tiles follow; one of equal size follows if its accesses do not suffer. */
+/* A smaller tile takes over the layout; a tile of equal size does so if its accesses coalesce as well. */
 static bool follow(struct assign *a, struct class *to, const struct class *from, const struct layout *l,
                    const struct op *reason)
 {
@@ -768,7 +771,7 @@ static void demand_operands(struct assign *a, struct op *o, const struct layout 
             op_set_opnd(o, i, demand(a, op_opnd(o, i), l, o));
 }
 
-/* A cheap tile in this layout: the tile itself the first time, later a copy of its op beside it. */
+/* A cheap tile in layout l: the first time the tile itself, later a copy of the op that computes it. */
 static struct value *recomputed(struct assign *a, struct value *v, const struct layout *l)
 {
     struct note *n = v->scratch;
@@ -790,7 +793,7 @@ static struct value *recomputed(struct assign *a, struct value *v, const struct 
     return op_result(o);
 }
 
-/* v as `user` needs it. */
+/* v in layout l, which `user` needs. */
 static struct value *demand(struct assign *a, struct value *v, const struct layout *l, struct op *user)
 {
     if (!v || !type_is_tile(v->type) || !v->scratch)
@@ -806,7 +809,7 @@ static void set_layout(struct assign *a, struct value *v)
         value_set_type(v, type_with_layout(a->m, v->type, class_of(v)->layout));
 }
 
-/* Operands first.. as the values that they become. */
+/* Gives the operands of `by` from `first` on the layouts of the values that they become. */
 static void demand_as(struct assign *a, struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)
@@ -814,7 +817,7 @@ static void demand_as(struct assign *a, struct op *by, int first, struct value *
             op_set_opnd(by, first + i, demand(a, op_opnd(by, first + i), class_of(values[i])->layout, by));
 }
 
-/* Users of r, in whatever layout l it is made, get it in `wished`. */
+/* The op computes r in layout l; the users get it in layout `wished`. */
 static void convert_result(struct assign *a, struct builder *b, struct value *r, const struct layout *l,
                            const struct layout *wished)
 {
@@ -827,7 +830,7 @@ static void convert_result(struct assign *a, struct builder *b, struct value *r,
     op_set_opnd(x->def, 0, r);
 }
 
-/* Operand i of a dot: in registers, or for a warpgroup in a buffer, put there from its own layout. */
+/* Operand i of a dot: in registers, or, for wgmma, in a buffer to which it is stored from its own layout. */
 static struct value *dot_operand(struct assign *a, struct op *o, int i, const struct layout *acc)
 {
     struct value *v = op_opnd(o, i);
@@ -841,7 +844,7 @@ static struct value *dot_operand(struct assign *a, struct op *o, int i, const st
     return op_result(build_op(&b, OP_to_shared, 1, &v, 1, &buffer, 0));
 }
 
-/* wgmma, whose result is there after a wait. */
+/* Replaces the dot by a wgmma and the wait after which its result is valid. */
 static struct op *start_and_wait(struct op *o)
 {
     struct value *r = op_result(o), *x[3];
@@ -892,7 +895,7 @@ static void rewrite_scan(struct assign *a, struct op *o)
         convert_result(a, &b, &o->results[i], l, wished);
 }
 
-/* What is gathered from stays as it is: it goes through shared memory. */
+/* The tile to gather from keeps its layout, because it goes through shared memory. */
 static void rewrite_gather(struct assign *a, struct op *o)
 {
     struct value *x = op_opnd(o, 0);
@@ -974,7 +977,7 @@ static void rewrite_block(struct assign *a, struct block *b)
     }
 }
 
-/* Cheap tiles that nobody asked for. */
+/* Gives cheap tiles for which no user asked a layout. */
 static void lay_out_rest(struct op *o, void *ctx)
 {
     struct assign *a = ctx;

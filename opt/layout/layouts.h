@@ -1,5 +1,8 @@
-/* layouts.h: what the passes of this folder share: they choose where the elements of each tile live, and lower
- * what moves them between threads. */
+/* layouts.h: the passes of this folder choose the layout of each tile, that is, which thread and register holds which
+ * element, and lower the ops that move elements between threads. In reading order: legalize_dot.c (instructions and
+ * warps for dots), swap_dot_operands.c (a part of legalize_dot), modulo_contiguity.c (hints for axis_info.c),
+ * assign_layouts.c, lower_scan.c, lower_reduce.c, lower_layout_conversion.c, vectorize.c. Below are the functions
+ * that they share. */
 #ifndef NESO_OPT_LAYOUT_LAYOUTS_H
 #define NESO_OPT_LAYOUT_LAYOUTS_H
 
@@ -8,36 +11,38 @@
 /* -- lower_scan.c: the layout in which a scan is computed -- */
 const struct layout *scan_layout(const struct op *o);
 
-/* -- lower_reduce.c: a reduction or scan whose region computes what another's does; fills it -- */
+/* -- lower_reduce.c: builds the region of a reduction or scan as a copy of another's -- */
 void region_copy(struct op *to, const struct op *from);
 
-/* -- assign_layouts.c: the layout of a join (rank and shape are its) whose operands are laid out as l -- */
+/* -- assign_layouts.c: the layout of a join of this rank and shape, whose operands have layout l -- */
 void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape);
 
-/* -- swap_dot_operands.c: true: the dot became another, of transposed operands -- */
-bool dot_turn(struct op *dot);
+/* -- swap_dot_operands.c: rewrites the loop of a dot; true if another dot replaced it -- */
+bool dot_swap_operands(struct op *dot);
 
 /* -- lower_layout_conversion.c -- */
 bool convert_is_shared(const struct op *o); /* is o a convert that goes through shared memory? */
-/* The best layout of a buffer through which x becomes y; so that matrices can be loaded, where that is no slower. */
+/* The layout of a buffer for the conversion from x to y that has the fewest bank conflicts; among equals, one that
+ * ldmatrix can load. */
 void buffer_layout(struct layout *out, const struct value *x, const struct value *y, int elem_bytes);
-/* A buffer's tile, as type t. */
+/* Loads the tile in a buffer as type t. */
 struct value *buffer_load(struct builder *b, struct value *buf, const struct type *t);
 
-/* -- legalize_dot.c: what assign asks about dots -- */
+/* -- legalize_dot.c: questions of assign_layouts about dots -- */
 
-/* Is it one for a warpgroup's tensor cores, which read shared memory? (wgmma_for says why not) */
+/* Does wgmma compute the dot? (wgmma_for gives the reason against it) */
 bool dot_is_wgmma(const struct op *dot);
-/* Has it an operand of 8-bit floats, which no engine of the target takes? */
+/* Has the dot an operand of 8-bit floats although no engine of the target takes such operands? */
 bool dot_is_narrow(const struct op *dot);
-/* Does an operand of some dot follow from another's result? */
+/* Does an operand of some dot follow from another dot's result? */
 bool dots_are_chained(struct func *f);
 /* The layout that the dot's accumulator must have. */
 const struct layout *dot_acc_layout(const struct op *o, bool rows_first);
-/* Where operand i of a wgmma is read, given how it is laid out in registers: the type of a buffer, or NULL: from registers,
- * because it was just computed there, nearly as it must lie. */
+/* The place where wgmma reads operand i, whose layout in registers is x: the type of a buffer in shared memory, or
+ * NULL for registers. It reads registers if the operand was just computed there in nearly the layout that wgmma
+ * needs. */
 const struct type *dot_operand_buffer(const struct op *o, int i, const struct layout *x);
-/* And operand i in registers, given the accumulator's layout. */
+/* The layout of operand i in registers, for the accumulator's layout acc. */
 const struct layout *dot_operand_layout(const struct op *o, int i, const struct layout *acc, bool rows_first);
 
 #endif

@@ -1,32 +1,31 @@
-/* legalize_dot.c: which instructions do a dot, and how its operands must lie for them.
+/* legalize_dot.c: which instructions compute a dot, and which types and layouts must its operands have for them?
  *
  *     %d = dot %a, %b, %acc : tile<32x64xf32>    a, b fp8    =>     %a.1 = fext %a, %b.1 = fext %b : f16
  *                                                                   %d = dot %a.1, %b.1, %acc
  *
- * Warpgroups (wgmma, ir/target/wgmma.c) take f16, bf16, tf32, fp8 and i8 where the accumulator has 64 rows or more:
- * b, and a where it was not just computed in registers, then stand in shared memory. Tensor cores of single
- * warps (mma.sync) take tiles of at least 16 x 8, of fp8 on some targets; elsewhere fp8 becomes f16, which is
- * exact. All else, exact f32 and f64 above all, is computed by fused multiply-adds: each thread its own
- * elements of the accumulator.
+ * Warpgroups (wgmma, ir/target/wgmma.c) multiply f16, bf16, tf32, fp8 and i8 if the accumulator has 64 rows or more.
+ * b then is in shared memory, and so is a unless it was just computed in registers. The tensor cores of single warps
+ * (mma.sync) multiply tiles of 16 x 8 and more, and fp8 on some targets; on others the pass extends fp8 to f16, which
+ * is exact. Threads compute all other dots by fused multiply-adds, each its own elements of the accumulator; exact
+ * f32 and f64 are the main cases.
  *
  *     %d = dot %a, %b, 0;  %s = add %x, %d                       =>     %s = dot %a, %b, %x
  *
- * A sum that is added to goes on from there: the order in which a dot adds is open. Not without fp_fusion, which
- * asks for two roundings.
+ * A dot that is added to a sum takes the sum as its accumulator, because the order in which a dot adds is
+ * unspecified. Without fp_fusion the pass leaves the two apart, since the program then asks for two roundings.
  *
- * Where a thread would hold more of an accumulator than it can have registers, or with another half as
- * much where that feeds this one, the program gets more warps than it asked for: nothing that it computes
- * depends on how many there are.
+ * The program gets more warps than it asked for where a thread's part of an accumulator exceeds its registers, or
+ * where the accumulator together with that of a chained dot exceeds half of them. No result depends on the number of
+ * warps.
  *
- * Where one dot feeds another, warps share rows only: then the accumulator of the first is the operand of the
- * second without leaving its warp, and reductions along rows stay in a warp too.
- */
+ * Where one dot's result is another's operand, warps split the dots by rows only: then the accumulator of the first
+ * becomes the operand of the second without leaving its warp, and reductions along rows stay in a warp as well. */
 #include "ir/target/wgmma.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
-/* NULL: none, and why. */
+/* The wgmma for the dot; NULL: none, and *why_not gives the reason. */
 static const struct wgmma *wgmma_of(const struct op *dot, const char **why_not)
 {
     const struct opt_options *o = dot->block->func->module->opt;
@@ -85,7 +84,7 @@ const struct layout *dot_acc_layout(const struct op *o, bool rows_first)
     return dot_operand_layout(o, DOT_acc, NULL, rows_first);
 }
 
-/* The dimension along which threads hold neighbours. */
+/* The dimension along which a thread's consecutive registers hold neighbours. */
 static int fast_dim(const struct layout *l)
 {
     int rows = layout_vector(l, 0, 1 << COORD_BITS_MAX), columns = layout_vector(l, 1, 1 << COORD_BITS_MAX);
@@ -94,7 +93,7 @@ static int fast_dim(const struct layout *l)
     return layout_basis(l, IN_lane, 0) >> l->dim_bits[1] == 0;
 }
 
-/* The dimension whose elements a tensor map lays side by side; -1: v is no map's tile. */
+/* The dimension that is contiguous in the tensor map from which v is loaded; -1: no tensor map loads v. */
 static int map_dim(const struct value *v)
 {
     const struct op *o = v->def;
@@ -159,7 +158,7 @@ static void accumulate(struct op *o, void *ctx)
 {
     (void)ctx;
     if (o->code == OP_add && type_is_float(op_result(o)->type) && !o->block->func->fp_fusion)
-        return; /* a dot that begins with the other operand rounds otherwise */
+        return; /* a dot whose accumulator starts from the other summand rounds differently */
     for (int i = 0; o->code == OP_add && i < 2; i++) {
         struct value *d = op_opnd(o, i), *x = op_opnd(o, 1 - i);
         if (!d->def || d->def->code != OP_dot || !is_zero(op_opnd(d->def, DOT_acc)) || value_nuses(d) != 1 ||
@@ -179,14 +178,15 @@ static void accumulate(struct op *o, void *ctx)
     }
 }
 
-/* Registers of a thread that hold the accumulator. */
+/* The registers of a thread that hold the accumulator. */
 static int acc_regs(const struct op *dot)
 {
     return tile_regs(op_result(dot)->type, dot->block->func->num_warps, 0);
 }
 
-/* Too many, or with those of the dot before it over a half where twice the warps would split both by rows? What
- * that leaves, the ops between the two live on. */
+/* Does the accumulator take too many registers? Or do the accumulators of this dot and the dot before it take more
+ * than half, although twice the warps could split both by rows? The other half is for the values between the two
+ * dots. */
 static bool wants_warps(const struct op *dot)
 {
     enum { WARP_ROWS = 16 };
@@ -203,7 +203,8 @@ static bool wants_warps(const struct op *dot)
 static void add_warps(struct op *o, void *ctx)
 {
     struct func *f = ctx;
-    const int most = f->module->params->legalize_dot_warps_most; /* of more, each has fewer registers */
+    const int most =
+        f->module->params->legalize_dot_warps_most; /* with more warps, a thread has fewer registers */
     while (o->code == OP_dot && f->num_warps < most && wants_warps(o)) {
         opt_explain(f, (struct explanation){DECISION_more_warps, .at = o, .values = {op_result(o)},
                                             .numbers = {acc_regs(o), 2 * f->num_warps, f->num_warps}});
@@ -211,11 +212,11 @@ static void add_warps(struct op *o, void *ctx)
     }
 }
 
-static void turn(struct op *o, void *ctx)
+static void rewrite_form(struct op *o, void *ctx)
 {
     struct func *f = ctx;
     struct op at = *o;
-    if (o->code == OP_dot && dot_turn(o))
+    if (o->code == OP_dot && dot_swap_operands(o))
         opt_explain(f, (struct explanation){DECISION_transposed_dot, .at = &at});
 }
 
@@ -242,7 +243,7 @@ void opt_legalize_dot(struct func *f)
         func_walk(f, add_warps, f);
     func_walk(f, accumulate, NULL);
     if (f->target)
-        func_walk(f, turn, f);
+        func_walk(f, rewrite_form, f);
     func_walk(f, widen, NULL);
     if (opt_explains(f))
         func_walk(f, explain, f);

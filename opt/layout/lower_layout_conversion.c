@@ -1,18 +1,16 @@
-/* lower_layout_conversion.c: carry conversions across warps through shared memory.
+/* lower_layout_conversion.c: lowers layout conversions across warps to accesses of shared memory.
  *
  *     %y = convert %x : tile<64x64xf32,#b>      =>      %buf = shared_alloc : shared<64x64xf32,#s>
  *                                                       shared_store %buf, %x vec=4
  *                                                       %y = shared_load %buf vec=4 : tile<64x64xf32,#b>
  *
- * Conversions that stand in a row are stored together, then loaded together: one barrier is enough for all. Where
- * that takes more shared memory than there is (stepdown.c), a tile is cut in halves that are converted one after the
- * other through the same place.
- * #s is swizzled so that neither side has bank conflicts where the algebra finds such a layout
- * (layout_shared_for). What stays inside a thread or a warp stays a `convert`: codegen moves registers or
- * shuffles. Predicates travel as bytes, pointers as integers. What warpgroups want in shared memory
- * (to_shared) is stored in the layout that its type says, unless an earlier pass knew better. Needs: layouts
- * everywhere. Leaves: shared buffers without offsets, accesses without barriers.
- */
+ * The tiles of consecutive conversions are all stored, then all loaded, so that one barrier serves them all. If that
+ * takes too much shared memory (stepdown.c), the pass cuts a tile in halves and converts them one after the other
+ * through the same bytes. #s is swizzled so that neither side has bank conflicts, where such a layout exists
+ * (layout_shared_for). A conversion inside a thread or a warp stays a `convert`: codegen moves registers or shuffles.
+ * Predicates are stored as bytes, pointers as integers. An operand of wgmma (to_shared) is stored in the layout of
+ * its buffer's type, unless an earlier pass has put it into shared memory already. Needs: layouts everywhere. Leaves:
+ * shared buffers without offsets, accesses without barriers. */
 #include "opt/layout/layouts.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -27,8 +25,8 @@ static int widest(const struct layout *shared, const struct layout *l, int elem_
     return layout_shared_vector(shared, l, VECTOR_BYTES / elem_bytes, NULL);
 }
 
-/* The integer type that an element travels as; itself where it may stay. */
-static const struct type *carrier(struct module *m, const struct type *elem)
+/* The type as which an element is stored: its own, or an integer type. */
+static const struct type *stored_type(struct module *m, const struct type *elem)
 {
     if (elem->kind == TY_ptr)
         return type_scalar(m, DT_i64);
@@ -49,9 +47,9 @@ static struct value *unpack(struct builder *b, struct value *x, const struct typ
     return build_cast(b, elem->kind == TY_ptr ? OP_bitcast : OP_trunc, x, elem);
 }
 
-/* -- operands of tensor cores -- */
+/* -- operands of mma.sync -- */
 
-static bool feeds_dot(const struct value *y)
+static bool is_dot_operand(const struct value *y)
 {
     for (const struct use *u = y->uses; u; u = u->next)
         if (u->user->code == OP_dot && op_opnd(u->user, 2) != y)
@@ -59,7 +57,7 @@ static bool feeds_dot(const struct value *y)
     return false;
 }
 
-/* Wavefronts to store in `from` and to load in `to`. */
+/* The wavefronts that storing in `from` and loading in `to` take. */
 static int wavefronts(const struct layout *shared, const struct layout *from, const struct layout *to,
                       int elem_bytes)
 {
@@ -73,7 +71,7 @@ void buffer_layout(struct layout *out, const struct value *x, const struct value
     const struct target *target = x->block->func->target;
     layout_shared_for(out, from, to, elem_bytes);
     int least = wavefronts(out, from, to, elem_bytes);
-    for (int trans = 0; trans < 2 && target_has(target, HAS_ldmatrix) && feeds_dot(y); trans++) {
+    for (int trans = 0; trans < 2 && target_has(target, HAS_ldmatrix) && is_dot_operand(y); trans++) {
         struct layout rows, shared;
         struct matrix_load m;
         if (!layout_matrix_rows(&rows, &m, to, elem_bytes, trans))
@@ -86,7 +84,7 @@ void buffer_layout(struct layout *out, const struct value *x, const struct value
         *out = shared;
     }
     bool narrow =
-        elem_bytes == 2 && widest(out, from, elem_bytes) * elem_bytes < VECTOR_BYTES && !feeds_dot(y);
+        elem_bytes == 2 && widest(out, from, elem_bytes) * elem_bytes < VECTOR_BYTES && !is_dot_operand(y);
     for (int trans = 0; trans < 2 && narrow && target_has(target, HAS_stmatrix); trans++) {
         struct layout rows, shared;
         struct matrix_load m;
@@ -103,11 +101,11 @@ void buffer_layout(struct layout *out, const struct value *x, const struct value
 
 /* -- the rewrite -- */
 
-/* Puts x into a new buffer, from where it can be loaded in the layout of y. */
+/* Stores x to a new buffer whose layout suits loading it as y. */
 static struct value *store_for(struct builder *b, struct value *x, const struct value *y)
 {
     struct module *m = b->func->module;
-    const struct type *as = carrier(m, type_elem(x->type));
+    const struct type *as = stored_type(m, type_elem(x->type));
     int elem_bytes = type_elem_bytes(as);
     struct layout chosen;
     buffer_layout(&chosen, x, y, elem_bytes);
@@ -146,7 +144,7 @@ static int64_t conversion_bytes(const struct op *o)
     return type_elems(t) * type_elem_bytes(t);
 }
 
-/* The op behind a run of conversions, from `first` on, none of which needs another's result. */
+/* The op behind the run of conversions that starts with `first`; none of the run needs the result of another. */
 static struct op *end_of_run(const struct op *first)
 {
     int64_t bytes = conversion_bytes(first), most = bytes_most(first);
@@ -162,9 +160,9 @@ static struct op *end_of_run(const struct op *first)
     return o;
 }
 
-/* -- in halves -- */
+/* -- conversions in halves -- */
 
-/* Do threads hold pairs of elements whose coordinates differ in this bit, and nothing else? */
+/* Is this bit of the coordinate the effect of exactly one register bit, and of no lane or warp? */
 static bool is_in_registers(const struct layout *l, int bit)
 {
     struct span registers = {0};
@@ -177,12 +175,12 @@ static bool is_in_registers(const struct layout *l, int bit)
     return span_has(&registers, UINT32_C(1) << bit);
 }
 
-/* How a tile is cut in halves: seen as `shape`, of which dimension `dim`, of size 2, becomes the last. */
+/* How a tile is cut: it is reshaped to `shape`, of which dimension `dim`, of size 2, then moves to the end. */
 struct cut {
     int rank, dim, shape[RANK_MAX], order[RANK_MAX], inverse[RANK_MAX];
 };
 
-/* At one bit of the coordinate. False: there would be too many dimensions. */
+/* A cut at one bit of the coordinate; false: it needs too many dimensions. */
 static bool cut_at(struct cut *c, const struct layout *l, int bit)
 {
     int below = bit, d = l->rank - 1;
@@ -209,7 +207,8 @@ static bool cut_at(struct cut *c, const struct layout *l, int bit)
     return true;
 }
 
-/* At the highest bit that lies in registers on both sides: both then have a half of each tile. */
+/* A cut at the highest bit that is in registers on both sides, so that each side holds one half of its registers for
+ * each half of the tile. */
 static bool find_cut(struct cut *c, const struct layout *from, const struct layout *to)
 {
     for (int bit = layout_coord_bits(from) - 1; bit >= 0; bit--)
@@ -218,20 +217,20 @@ static bool find_cut(struct cut *c, const struct layout *from, const struct layo
     return false;
 }
 
-/* The layouts of a tile as pairs, and of its halves. */
+/* The layout of the tile as pairs, and of its halves. */
 static void cut_layout(struct module *m, const struct cut *c, const struct layout *l,
                        const struct layout **pairs, const struct layout **half)
 {
-    struct layout seen, turned, part;
+    struct layout seen, transposed, part;
     layout_reshape(&seen, l, c->rank, c->shape);
-    layout_trans(&turned, &seen, c->order);
-    layout_slice(&part, &turned, c->rank - 1, true, NULL);
-    *pairs = layout_intern(m, &turned);
+    layout_trans(&transposed, &seen, c->order);
+    layout_slice(&part, &transposed, c->rank - 1, true, NULL);
+    *pairs = layout_intern(m, &transposed);
     *half = layout_intern(m, &part);
 }
 
-/* %y = convert %x becomes conversions of halves, which may be cut again. Returns the first op of them; NULL: it
- * cannot be. */
+/* Replaces %y = convert %x by conversions of halves, which may be cut further. Returns the first op of them, or NULL
+ * if no cut exists. */
 static struct op *convert_in_halves(struct op *o)
 {
     struct module *m = o->block->func->module;
@@ -241,15 +240,15 @@ static struct op *convert_in_halves(struct op *o)
     if (!find_cut(&c, x->type->layout, y->type->layout))
         return NULL;
     struct builder b = build_before(o);
-    struct value *seen = build_reshape(&b, x, c.rank, c.shape), *turned = build_trans(&b, seen, c.order);
+    struct value *seen = build_reshape(&b, x, c.rank, c.shape), *transposed = build_trans(&b, seen, c.order);
     cut_layout(m, &c, x->type->layout, &pairs, &half);
     const struct type *t =
-        type_with_layout(m, type_with_shape(m, turned->type, c.rank - 1, turned->type->shape), half);
-    struct op *split = build_op(&b, OP_split, 1, &turned, 2, (const struct type *[]){t, t}, 0);
+        type_with_layout(m, type_with_shape(m, transposed->type, c.rank - 1, transposed->type->shape), half);
+    struct op *split = build_op(&b, OP_split, 1, &transposed, 2, (const struct type *[]){t, t}, 0);
     cut_layout(m, &c, y->type->layout, &pairs, &half);
     for (int i = 0; i < 2; i++)
         halves[i] = build_convert(&b, &split->results[i], half);
-    const struct type *whole = type_with_layout(m, turned->type, pairs);
+    const struct type *whole = type_with_layout(m, transposed->type, pairs);
     struct value *joined = op_result(build_op(&b, OP_join, 2, halves, 1, &whole, 0));
     joined = build_reshape(&b, build_trans(&b, joined, c.inverse), y->type->rank, y->type->shape);
     opt_explain(b.func, (struct explanation){DECISION_converted_in_halves, .at = o, .values = {y}});
@@ -258,8 +257,8 @@ static struct op *convert_in_halves(struct op *o)
     return seen->def;
 }
 
-/* A layout whose registers are, one half each, registers of `from` and of `to`: conversions to it and from it can be
- * cut. False: there is none. */
+/* Finds a layout for which both conversions, from `from` and to `to`, can be cut: half of its registers are registers
+ * of `from`, half of `to`. False: there is none. */
 static bool find_third(struct layout *out, const struct type *t, const struct layout *to)
 {
     const struct layout *from = t->layout;
@@ -283,7 +282,7 @@ static bool find_third(struct layout *out, const struct type *t, const struct la
     return true;
 }
 
-/* %y = convert %x becomes two conversions that can be cut. Returns the first; NULL: there are none. */
+/* Replaces %y = convert %x by two conversions that can be cut. Returns the first, or NULL if there are none. */
 static struct op *convert_over_third(struct op *o)
 {
     struct value *x = op_opnd(o, 0);
@@ -300,9 +299,9 @@ static struct op *convert_over_third(struct op *o)
     return half_way->def;
 }
 
-/* -- operands of warpgroups -- */
+/* -- operands of wgmma -- */
 
-/* A run of tiles into buffers; asynchronous units see them after the next barrier. */
+/* Stores a run of tiles to buffers; the tensor cores read them after the next barrier. */
 static void store_operands(struct op *first, const struct op *end)
 {
     struct builder b = build_before(first);
@@ -326,7 +325,7 @@ static void store_operands(struct op *first, const struct op *end)
     }
 }
 
-/* All are stored, then all are loaded, so that one barrier serves them all. */
+/* Stores all tiles of the run, then loads all, so that one barrier serves them all. */
 static void through_shared(struct op *first, const struct op *end)
 {
     struct module *m = first->block->func->module;
@@ -373,7 +372,7 @@ static void expand_gather(struct op *o)
 {
     struct value *x = op_opnd(o, 0), *y = op_result(o);
     struct builder b = build_before(o);
-    const struct type *as = carrier(b.func->module, type_elem(x->type));
+    const struct type *as = stored_type(b.func->module, type_elem(x->type));
     struct value *buf = buffer_in_order(&b, as, x->type->rank, x->type->shape);
     store_all(&b, buf, pack(&b, x, as));
     const struct type *t = type_with_elem(b.func->module, y->type, as);
@@ -397,7 +396,7 @@ static void expand_histogram(struct op *o)
     op_erase(o);
 }
 
-/* -- results of atomics: one thread has each, and warps that share the tile want it too -- */
+/* -- results of atomics, which one thread has and other warps with the same elements need -- */
 
 static void share_result(struct op *o)
 {
@@ -417,7 +416,7 @@ static bool is_shared_result(const struct op *o)
            type_is_tile(op_result(o)->type) && layout_free_bits(op_result(o)->type->layout, IN_warp);
 }
 
-/* What is too large for one buffer is cut; the first op of what it becomes. */
+/* Cuts a conversion whose buffer would be too large; returns the first op of what replaces it. */
 static struct op *cut(struct op *o)
 {
     for (struct op *first = o; first && convert_is_shared(o) && conversion_bytes(o) > bytes_most(o);) {

@@ -1,4 +1,4 @@
-/* lower_reduce.c: split reductions over warps into two steps.
+/* lower_reduce.c: splits a reduction over warps into a reduction inside each warp and one over the warps' results.
  *
  *     layout #a = reg[1 2 512] lane[4 8 16 32 64] warp[128 256]         #p = reg[] lane[0 0 0 0 0] warp[1 2]
  *                                                                       #w = reg[1 2] lane[0 0 0 0 0] warp[0 0]
@@ -9,20 +9,18 @@
  *                                            %all = convert %part : tile<4xf32,#w>                every thread gets all
  *                                            %s = reduce %all axis=0 {...}                        inside each thread
  *
- * Changes of shape move nothing: the warps' share of the axis becomes a dimension of its own. Up to four
- * partial results lie in a thread's registers (one vector load); more are spread over lanes that would hold
- * copies. The other dimensions stay where they are. A layout that mixes the warps' bits with others is
- * converted to a plain one first.
- * Needs: layouts. Leaves: reductions inside warps only.
- */
+ * The shape ops move nothing: they make the warps' part of the axis a dimension of its own. A thread holds up to four
+ * partial results in registers (one vector load); more are spread over lanes that otherwise would hold copies. The
+ * other dimensions stay where they are. A layout in which a warp bit selects several bits of the axis is converted to
+ * a plain one first. Needs: layouts. Leaves: reductions inside warps only. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
-/* -- which bits of the axis belong to warps -- */
+/* -- the bits of the axis that warps hold -- */
 
 struct axis_bits {
-    int low, n;     /* bits of the coordinate that are the axis */
-    uint32_t warps; /* mask, within the axis: the warps' */
+    int low, n;     /* the axis has n bits of the coordinate, from bit `low` on */
+    uint32_t warps; /* mask, within the axis: the bits that warps hold */
 };
 
 static struct axis_bits bits_of_axis(const struct layout *l, int axis)
@@ -36,7 +34,7 @@ static struct axis_bits bits_of_axis(const struct layout *l, int axis)
     return a;
 }
 
-/* Does each warp bit take one bit of the axis for itself, so that the axis can be split there? */
+/* Does each warp bit select exactly one bit of the axis? Only then the axis can be split. */
 static bool can_split(const struct layout *l, const struct axis_bits *a)
 {
     uint32_t taken = 0, axis = (1u << a->n) - 1;
@@ -61,9 +59,9 @@ static int count_bits(uint32_t x)
     return n;
 }
 
-/* -- the axis split in two: what stays in a warp, and the warps' part behind it -- */
+/* -- the axis split in two: the part inside a warp, and the warps' part behind it -- */
 
-/* Runs of equal ownership, highest bit first. */
+/* Splits the axis into runs of bits that are all warps' or all not, highest bit first. */
 static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
 {
     int n = 0;
@@ -78,7 +76,7 @@ static int runs_of(const struct axis_bits *a, int *size, bool *is_warps)
     return n;
 }
 
-/* t's shape with dimension `axis` replaced by these; returns the rank. */
+/* The shape of t with dimension `axis` replaced by these n; returns the rank. */
 static int replace_dim(const struct type *t, int axis, int n, const int *sizes, int *shape)
 {
     int rank = 0;
@@ -96,7 +94,7 @@ static struct value *reshaped(struct builder *b, struct value *x, int rank, cons
     return same ? x : build_reshape(b, x, rank, shape);
 }
 
-/* The n dimensions from `axis` on, those of the warps last. */
+/* Transposes the n dimensions from `axis` on, so that those of the warps come last. */
 static struct value *warps_last(struct builder *b, struct value *x, int axis, int n, const bool *is_warps)
 {
     int order[RANK_MAX], at = axis;
@@ -112,7 +110,7 @@ static struct value *warps_last(struct builder *b, struct value *x, int axis, in
     return same ? x : build_trans(b, x, order);
 }
 
-/* x with dimension `axis` as two: [.., rest, warps, ..]. */
+/* Splits dimension `axis` of x in two: [.., rest, warps, ..]. */
 static struct value *split_axis(struct builder *b, struct value *x, int axis, const struct axis_bits *a)
 {
     const struct type *t = x->type;
@@ -125,10 +123,10 @@ static struct value *split_axis(struct builder *b, struct value *x, int axis, co
     return reshaped(b, x, rank, shape);
 }
 
-/* -- the layout in which partial results meet -- */
+/* -- the layout of all partial results in each thread -- */
 
-/* l with the bits of dimension `axis` taken from warps and given to registers, and, beyond
- * own_bits, to idle lanes. */
+/* l with the bits of dimension `axis` moved from warps to registers (the first own_bits) and to idle lanes (the
+ * others). */
 static struct layout gathered(const struct layout *l, int axis, const int *shape, int own_bits)
 {
     struct axis_bits a = bits_of_axis(l, axis);
@@ -181,7 +179,7 @@ static struct value *as_type(struct builder *b, struct value *x, const struct ty
     return x->type == t || !type_is_tile(t) ? x : build_convert(b, x, t->layout);
 }
 
-/* The operands in a plain layout, where bits are not mixed. */
+/* Converts the operands to a layout that can be split. */
 static void unmix(struct op *o)
 {
     struct func *f = o->block->func;

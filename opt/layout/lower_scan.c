@@ -1,4 +1,4 @@
-/* lower_scan.c: how a scan's tiles lie, and scans over warps in two steps.
+/* lower_scan.c: gives a scan's operands the layout that codegen needs, and splits scans over warps into two steps.
  *
  *     layout #a = reg[1 2] lane[4 8 16 32 64] warp[128 256]
  *
@@ -7,13 +7,12 @@
  *                                          %last = ...                           the end of each warp's part
  *                                          %all = convert %last : tile<4>        every thread gets all of them
  *                                          %sums = scan %all axis=0 {...}        inside each thread
- *                                          %before = ...                         of the warps before one's own
+ *                                          %before = ...                         the sum of the warps before this one
  *                                          %both = reduce (join %before, %local) {...}     the region, on tiles
  *                                          %s = select %first, %local, %both     the first warp has none before
  *
- * Codegen scans along registers, then lanes; so along the axis registers come first, then lanes, then warps.
- * Shapes change without moving anything. Needs: layouts. Leaves: scans inside warps, with that order of bits.
- */
+ * Codegen scans over registers, then over lanes. So the low bits of the axis are in registers, the next in lanes, the
+ * highest in warps. The shape ops move nothing. Needs: layouts. Leaves: scans inside warps, with bits in that order. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
@@ -24,7 +23,7 @@ static int least(int x, int y)
     return x < y ? x : y;
 }
 
-/* The coordinate bits that are not the axis', from the lowest. */
+/* The coordinate bits that are not the axis's, from the lowest on. */
 struct others {
     int bit[COORD_BITS_MAX], n, used;
 };
@@ -70,7 +69,7 @@ const struct layout *scan_layout(const struct op *o)
     for (int i = 0; i < all; i++)
         if (i < low || i >= low + n)
             others.bit[others.n++] = i;
-    /* Neighbours in memory go to lanes; where that is the axis, a few of them to each thread. */
+    /* Neighbours in memory go to lanes. If the axis is contiguous in memory, each thread gets a few neighbours. */
     bool fast = low == 0 || others.n == 0;
     int most = f->module->params->lower_scan_own_log2;
     int own = fast ? least(most, all - LANE_BITS - warps > 0 ? all - LANE_BITS - warps : 0) : n;
@@ -93,7 +92,8 @@ const struct layout *scan_layout(const struct op *o)
     return layout_intern(f->module, &l);
 }
 
-/* Bits of the axis in registers, lanes and warps; false: they do not stand in this order, each for itself. */
+/* The number of the axis's bits in registers, lanes and warps; false: the bits are not in that order, or are mixed
+ * with others. */
 struct axis_share {
     int n[IN_offset];
 };
@@ -124,7 +124,8 @@ struct split {
     struct builder b;
     struct op *scan;
     struct module *m;
-    int n, axis; /* operands; where the warps' part is, the rest of the axis behind it */
+    int n,
+        axis; /* the number of operands; the dimension of the warps' part, behind which the rest of the axis follows */
     bool reverse;
     struct axis_share share;
 };
@@ -139,7 +140,7 @@ static struct value *in_type(struct builder *b, enum opcode code, struct value *
     return op_result(build_op(b, code, 1, &x, 1, &t, 0));
 }
 
-/* x, which lacks dimension `dim` of t (or is a scalar), repeated along it. */
+/* Repeats x, which lacks dimension `dim` of t (or is a scalar), along that dimension. */
 static struct value *repeated(struct builder *b, struct value *x, int dim, const struct type *t)
 {
     if (!type_is_tile(x->type))
@@ -152,7 +153,7 @@ static struct value *repeated(struct builder *b, struct value *x, int dim, const
     return in_type(b, OP_broadcast, in_layout(b, wide, layout_intern(b->func->module, &l)), to);
 }
 
-/* Each element's index along `dim`, in t's layout. */
+/* The index of each element along `dim`, in t's layout. */
 static struct value *index_along(struct builder *b, const struct type *t, int dim)
 {
     struct module *m = b->func->module;
@@ -181,7 +182,7 @@ static struct value *index_is(struct builder *b, struct value *index, int64_t i)
     return build_cmp(b, PRED_eq, index, build_const_int(b, index->type, i));
 }
 
-/* Dimension `dim` moved behind all others. */
+/* Moves dimension `dim` behind all others. */
 static struct value *moved_last(struct builder *b, struct value *x, int dim)
 {
     int order[RANK_MAX], rank = x->type->rank;
@@ -190,7 +191,8 @@ static struct value *moved_last(struct builder *b, struct value *x, int dim)
     return dim == rank - 1 ? x : build_trans(b, x, order);
 }
 
-/* The elements of even or odd place along the last dimension, whose lowest bit is a register's. */
+/* Splits x into its elements with even and with odd index along the last dimension; the lowest bit of that is in
+ * registers. */
 static void halves(struct builder *b, struct value *x, struct value *half[2])
 {
     int shape[RANK_MAX] = {0}, rank = x->type->rank;
@@ -212,7 +214,7 @@ static void halves(struct builder *b, struct value *x, struct value *half[2])
     half[1] = &o->results[1];
 }
 
-/* x's elements along its last dimension, all in registers. */
+/* The elements of x along its last dimension, which is all in registers. */
 static void all_parts(struct builder *b, struct value *x, int n, struct value **parts)
 {
     if (n == 1) {
@@ -242,7 +244,7 @@ static struct value *bits_as(struct builder *b, struct value *x, const struct ty
     return type_elem(x->type) == elem ? x : build_cast(b, OP_bitcast, x, elem);
 }
 
-/* What one lane has, for all: it alone puts its bits into an OR. */
+/* Hands what one lane holds to all lanes: the others contribute zeros to an OR. */
 static struct value *from_lane(struct split *s, struct value *x, int dim)
 {
     const struct type *elem = type_elem(x->type), *bits = bits_type(s->m, elem);
@@ -258,7 +260,7 @@ static struct value *from_lane(struct split *s, struct value *x, int dim)
     return bits_as(&s->b, op_result(any), elem);
 }
 
-/* The last element (in order of the scan) of each warp's part: [.., warps, rest, ..] to [.., warps, ..]. */
+/* The last element (in the order of the scan) of each warp's part: [.., warps, rest, ..] to [.., warps, ..]. */
 static struct value *end_of(struct split *s, struct value *x)
 {
     x = moved_last(&s->b, x, s->axis + 1);
@@ -269,11 +271,11 @@ static struct value *end_of(struct split *s, struct value *x)
     }
     if (s->share.n[IN_lane])
         return from_lane(s, x, x->type->rank - 1);
-    /* The warps have all of the axis: each part is its own end. */
+    /* Warps hold the whole axis, so each part is one element. */
     return s->share.n[IN_reg] ? x : build_reshape(&s->b, x, x->type->rank - 1, x->type->shape);
 }
 
-/* l with what warps have of dimension `dim` in registers of every thread. */
+/* The layout l with the bits of dimension `dim` moved from warps to registers, so that every thread has them all. */
 static const struct layout *meeting(struct module *m, const struct type *t, int dim)
 {
     const struct layout *l = t->layout;
@@ -305,8 +307,7 @@ static struct op *scan_like(struct split *s, struct value *const *x, int axis)
     return o;
 }
 
-/* What the warps before each one have, from the sums up to the end of each: [.., warps, ..],
- * the first one's is any. */
+/* For each warp, the sum up to the end of the warp before: [.., warps, ..]. The first warp's is arbitrary. */
 static struct value *before_each(struct split *s, struct value *sums, const struct type *t)
 {
     struct value *parts[2 * COORD_BITS_MAX];
@@ -374,7 +375,7 @@ static void split_scan(struct split *s)
     op_erase(s->scan);
 }
 
-/* The scan's operands, and its results, in the layout that it needs. */
+/* Converts the scan's operands and results to and from the layout that the scan needs. */
 static void lay_out(struct op *o, const struct layout *l)
 {
     struct builder b = build_before(o), after = build_after(o);

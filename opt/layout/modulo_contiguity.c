@@ -1,13 +1,13 @@
-/* modulo_contiguity.c: indices that are sent back into their bounds stay side by side where the bound is a multiple
- * of what is read at once.
+/* modulo_contiguity.c: marks indices that are taken modulo a bound as contiguous in runs, where the bound is a
+ * multiple of the run.
  *
  *     %o = 128 pid + (0 .. 128)
  *     %b = rems %o, %N             (N is a multiple of 16)     =>     %b = hint (rems %o, %N) contiguous=[16] divisible=[16]
  *
- * The remainder of a run that starts at a multiple of its length is such a run, unless it is negative,
- * which axis_info.c cannot exclude: the index may have overflowed. Here it counts as the integer that it
- * stands for, as in affine.c.
- * Needs: traced ops. Leaves: a hint behind the remainder, for axis_info.c. */
+ * The remainders of a run that starts at a multiple of its length are such a run again, unless the indices are
+ * negative. axis_info.c cannot exclude that, because an index may have overflowed. This pass takes indices as
+ * integers that do not overflow, as affine.c does. Needs: traced ops. Leaves: a hint behind the remainder, for
+ * axis_info.c. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
@@ -17,7 +17,7 @@ struct wrapping {
     const struct axis_table *axes;
 };
 
-/* The length's exponent of runs along d that stay runs. */
+/* The exponent of the length of the runs along d that stay runs. */
 static int run_along(const struct wrapping *w, const struct op *o, int d)
 {
     const struct axis *x = axis_of(w->axes, op_opnd(o, 0)), *y = axis_of(w->axes, op_opnd(o, 1));

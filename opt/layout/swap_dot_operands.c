@@ -1,4 +1,4 @@
-/* swap_dot_operands.c: sums of dots go around loops in the form that suits the instructions.
+/* swap_dot_operands.c: gives the accumulator that a loop carries the form that the dot's instructions need.
  *
  *     %s = for ... carry(%x = %c) : 16x128 {                      %s.1 = for ... carry(%x = trans %c) : 128x16 {
  *       %d = dot %a, %b, %x                               =>        %d = dot (trans %b), (trans %a), %x
@@ -6,25 +6,24 @@
  *     }                                                           }
  *                                                                 %s = trans %s.1
  *
- * The transposed product is the product of the transposed operands, the other way round: a dot with too few
- * rows for a warpgroup, but enough columns, is turned so. It need not be moved: what is transposed is how a
- * layout is read. Only where both operands are loaded, which then come by tensor maps; what was computed lies
- * as its own instructions want it.
+ * The transposed product equals the product of the transposed operands in the other order. A dot that has too few
+ * rows for a warpgroup, but enough columns, swaps its operands this way. Nothing moves for that: a transposed tile is
+ * the same registers or buffer, read with another layout. The pass swaps only if both operands are loaded, so that
+ * tensor maps can load them; the layout of a computed operand is the one that its own ops need.
  *
- * A sum in f16 likewise goes around in f32, and is rounded once: there is no instruction that
- * takes fewer cycles for it.
- */
+ * An f16 accumulator is carried as f32 and rounded once, behind the loop: no instruction with an f16 accumulator is
+ * faster. */
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
 
 #include "ir/target/wgmma.h"
 
 struct form {
-    bool turns;
+    bool swaps;
     const struct type *elem;
 };
 
-static struct value *build_turned(struct builder *b, struct value *v)
+static struct value *build_transposed(struct builder *b, struct value *v)
 {
     return build_trans(b, v, (int[]){1, 0});
 }
@@ -33,16 +32,16 @@ static struct value *into(const struct form *f, struct builder *b, struct value 
 {
     if (type_elem(v->type) != f->elem)
         v = build_cast(b, OP_fext, v, f->elem);
-    return f->turns ? build_turned(b, v) : v;
+    return f->swaps ? build_transposed(b, v) : v;
 }
 
 static struct value *out_of(const struct form *f, struct builder *b, struct value *v, const struct type *elem)
 {
-    v = f->turns ? build_turned(b, v) : v;
+    v = f->swaps ? build_transposed(b, v) : v;
     return type_elem(v->type) != elem ? build_cast(b, OP_ftrunc, v, elem) : v;
 }
 
-/* The loop around which the dot's sum goes, and does nothing else. */
+/* The loop that carries the dot's accumulator and uses it for nothing else. */
 static struct op *loop_of(const struct op *dot)
 {
     const struct value *acc = op_opnd(dot, DOT_acc), *sum = op_result(dot);
@@ -56,9 +55,9 @@ static struct op *loop_of(const struct op *dot)
 static struct op *build_dot(struct builder *b, const struct op *like, const struct form *f, struct value *acc)
 {
     struct value *x[] = {op_opnd(like, DOT_a), op_opnd(like, DOT_b), acc};
-    if (f->turns) {
-        x[DOT_a] = build_turned(b, op_opnd(like, DOT_b));
-        x[DOT_b] = build_turned(b, op_opnd(like, DOT_a));
+    if (f->swaps) {
+        x[DOT_a] = build_transposed(b, op_opnd(like, DOT_b));
+        x[DOT_b] = build_transposed(b, op_opnd(like, DOT_a));
     }
     struct op *o = build_op(b, OP_dot, 3, x, 1, &acc->type, 0);
     op_set_int(o, ATTR_precision, op_int(like, ATTR_precision));
@@ -66,7 +65,7 @@ static struct op *build_dot(struct builder *b, const struct op *like, const stru
     return o;
 }
 
-/* Behind the loop stands again what its users know. */
+/* Behind the loop, converts the result back to the form that its users expect. */
 static void change_around(struct op *o, struct op *loop, const struct form *f)
 {
     struct value *acc = op_opnd(o, DOT_acc), *last = &loop->results[acc->index - 1];
@@ -107,8 +106,8 @@ static bool is_loaded(const struct value *v)
     return o && o->code == OP_load && value_nuses(v) == 1;
 }
 
-/* Would the turned dot be a warpgroup's? */
-static bool fits_turned(struct op *o, const struct form *f)
+/* Could wgmma compute the dot with its operands swapped? */
+static bool fits_swapped(struct op *o, const struct form *f)
 {
     struct op *next = o->next;
     struct builder b = build_after(o);
@@ -118,19 +117,19 @@ static bool fits_turned(struct op *o, const struct form *f)
     return fits;
 }
 
-bool dot_turn(struct op *o)
+bool dot_swap_operands(struct op *o)
 {
     struct module *m = o->block->func->module;
     const struct type *t = op_result(o)->type, *elem = type_elem(t);
-    struct form f = {.elem = elem->dtype == DT_f16 ? type_scalar(m, DT_f32) : elem, .turns = true};
-    f.turns = t->rank == 2 && is_loaded(op_opnd(o, DOT_a)) && is_loaded(op_opnd(o, DOT_b)) &&
-              t->shape[0] < WGMMA_ROWS && fits_turned(o, &f);
+    struct form f = {.elem = elem->dtype == DT_f16 ? type_scalar(m, DT_f32) : elem, .swaps = true};
+    f.swaps = t->rank == 2 && is_loaded(op_opnd(o, DOT_a)) && is_loaded(op_opnd(o, DOT_b)) &&
+              t->shape[0] < WGMMA_ROWS && fits_swapped(o, &f);
     struct op *loop = loop_of(o);
-    if (!f.turns && f.elem == elem)
+    if (!f.swaps && f.elem == elem)
         return false;
     if (loop)
         change_around(o, loop, &f);
     else
         change(o, &f);
-    return f.turns;
+    return f.swaps;
 }

@@ -1,16 +1,16 @@
-/* vectorize.c: choose vector widths of memory accesses.
+/* vectorize.c: chooses the vector widths of memory accesses.
  *
  *     %x = load %p, %m : tile<512xf32,#l>      =>      %x = load %p, %m vec=4 tail=1
  *
- * A vector is as wide as the addresses allow (consecutive, aligned: axis_info.c) and as the layout has it
- * (consecutive elements in consecutive registers), 16 bytes at most. Where neighbours need not share one mask
- * value, the access gets a tail. Comparisons, mostly masks, are told how many neighbouring registers are
- * equal: these become one instruction, and one predicate. Needs: final layouts. Leaves: nothing else changed.
- */
+ * A vector is as wide as the addresses allow (consecutive and aligned: axis_info.c) and as the layout allows
+ * (consecutive elements in consecutive registers), and has 16 bytes at most. Where the elements of a vector may have
+ * different mask values, the access gets a `tail`. A comparison, mostly of a mask, gets the number of neighbouring
+ * registers that hold equal values, so that one instruction and one predicate serve them all. Needs: final layouts.
+ * Leaves: nothing else changed. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
-enum { RUN_LOG_MOST = 20 /* no tile is longer */ };
+enum { RUN_LOG_MOST = 20 /* no tile is larger */ };
 
 static int width_of(const struct axis_table *axes, const struct op *o, int *dim)
 {
@@ -27,7 +27,7 @@ static int width_of(const struct axis_table *axes, const struct op *o, int *dim)
     return best;
 }
 
-/* What keeps an access from being wider, if 16 bytes are more. */
+/* What keeps the access from being wider, if it has less than 16 bytes. */
 static const char *limit_of(const struct axis_table *axes, const struct op *o, int dim, int width)
 {
     const struct value *p = op_opnd(o, 0);
@@ -40,7 +40,7 @@ static const char *limit_of(const struct axis_table *axes, const struct op *o, i
     return "; a thread has no more neighbours";
 }
 
-/* Neighbours that compare alike are compared once. */
+/* Tells a comparison how many neighbouring registers get equal results. */
 static void visit_cmp(const struct axis_table *axes, struct op *o)
 {
     const struct value *r = op_result(o);
