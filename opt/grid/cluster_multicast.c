@@ -1,35 +1,35 @@
-/* cluster_multicast.c: pairs of programs share what both load.
+/* cluster_multicast.c: runs pairs of programs as clusters of two CTAs, and multicasts the tiles that both load.
  *
  *     %m = program_id axis=0                   %pid = the program's number, so that partners are `stride` apart
  *     warps {                                  warps {
  *       ... mbar_arrive %empty                   ... mbar_arrive %empty, _, %paired            at both programs' barriers
  *     } {                               =>     } {
- *       for ... {                                %same = is %n what it is in the other program? and are there two?
+ *       for ... {                                %same = is %n the same in the other program, and is there one?
  *         tensor_copy %x, %bar, %k, %n           for ... {
- *       }                                          if %same { tensor_copy ... multicast=1 }    half of it, to both
+ *       }                                          if %same { tensor_copy ... multicast=1 }    half of the tile, to both
  *     }                                            else { tensor_copy ... }
  *                                                }
  *                                              }
  *
- * Two programs that load the same tile at the same time ask L2 for it twice. As a pair (a cluster of two)
- * each loads half, and the copy writes into both. Which programs should be partners is found by computing
- * coordinates for sample programs: those `stride` apart along axis 0, for the stride that shares most. That
- * is a guess about worth only: each pair compares its coordinates when it runs. The launcher makes pairs
- * where the grid divides (func.pair_multiple); where it does not, the same code runs alone. Numbers are dealt
- * so that partners, which the hardware wants side by side, are `stride` apart:
+ * Two programs that load the same tile at the same time load it from L2 twice. As a cluster each CTA loads one half,
+ * and the copy writes that half to the shared memory of both. The pass chooses partners that are `stride` apart along
+ * axis 0: it computes the coordinates of sample programs and takes the stride at which partners share the most bytes.
+ * A wrong guess costs only speed, because each pair compares its coordinates at run time. The launcher makes clusters
+ * where the grid divides (func.pair_multiple); elsewhere the same code runs without partner. The hardware numbers the
+ * CTAs of a cluster consecutively, so the pass renumbers programs:
  *
- *     t      0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs. A CTA of rank 0 counts 0, 2, ... , one of rank 1
- *     %pid   0  2  1  3 | 4  6  5  7 | 8  9      1, 3, ... The last, incomplete block is as it was, and shares nothing.
+ *     t      0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs. The CTAs of rank 0 run programs 0, 2, ..., those of
+ *     %pid   0  2  1  3 | 4  6  5  7 | 8  9      rank 1 run 1, 3, ... The last, incomplete block keeps its numbers.
  *
- * Pairs start and wait together, which costs. A CTA that runs one program pays for it each time: only
- * where dots would otherwise wait for L2, which gives an SM less than 100 bytes a cycle. One that runs many
- * starts once, and less is enough: on an H200 a tile of 128x256x64, which asks for 48 bytes a cycle,
- * gains 3 percent where the 32 KiB of a step are shared, and loses 1 to 3 where the 16 KiB are.
+ * A cluster starts and waits as one, which takes time. A CTA that runs one program pays for that in each program, so
+ * the pass applies only if the dots would wait for L2, which delivers less than 100 bytes a cycle to an SM. A CTA
+ * that loops over many programs pays once, so less bandwidth is enough: on an H200 a tile of 128x256x64, which loads
+ * 48 bytes a cycle, gains 3 percent if the 32 KiB operand is shared, and loses 1 to 3 percent if the 16 KiB operand
+ * is shared.
  *
- * A slot is free when both programs' dots have read it, so a slot's barrier waits for the warps of both.
- * Partners must go through the same rounds: bounds of loops must not depend on the program's number. Each touches
- * the other's barriers, so nobody leaves before the other has given back the last slots.
- */
+ * A stage is free when the dots of both programs have read it, so its `empty` barrier counts the warps of both.
+ * Partners must run the same number of iterations, so the bounds of loops must not depend on the program. Each
+ * program arrives at the other's barriers, so no CTA exits before its partner has released all stages. */
 #include "opt/analysis/analysis.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
@@ -41,13 +41,13 @@ struct pairing {
     struct func *func;
     struct arena *arena;
     struct op *roles;
-    VEC(struct op *) copies; /* that could be shared */
-    int64_t round_bytes;     /* of all copies in loops */
-    int64_t round_cycles;    /* of the dots that read them */
+    VEC(struct op *) copies;  /* copies that may be shared */
+    int64_t iteration_bytes;  /* of all copies in loops, in one iteration */
+    int64_t iteration_cycles; /* of the dots that read these copies, in one iteration */
     int stride;
     int64_t shared_bytes;
     struct value *pid, *paired, *size;
-    struct value *dealt; /* is the partner `stride` away? */
+    struct value *has_peer; /* i1: does the partner exist? */
     VEC(struct op *) users;
 };
 
@@ -71,7 +71,7 @@ static int64_t wrap(const struct type *t, int64_t x)
     return type_elem_bits(t) == 32 ? (int32_t)x : x;
 }
 
-/* What v is in a sample program; all arguments are one number. */
+/* The value of v in a sample program; every argument is the same arbitrary number. */
 static int64_t value_in(const struct sample *s, const struct value *v)
 {
     const struct op *o = v->def;
@@ -120,8 +120,8 @@ static int64_t value_in(const struct sample *s, const struct value *v)
     }
 }
 
-/* Do sample programs that are `stride` apart load the same? Nearly all: those where a row
- * of tiles ends may not. */
+/* Do nearly all sample programs load the same tile as the programs `stride` further? Those at the end of a row of
+ * tiles may not. */
 static bool agree(const struct op *copy, int stride)
 {
     static const int64_t args[] = {4096, 5000, 8192};
@@ -148,7 +148,7 @@ static void find_copies(struct op *o, void *ctx)
     struct op *loop = o->code == OP_tensor_copy ? outermost_loop(o) : NULL;
     if (!loop)
         return;
-    p->round_bytes += buffer_bytes(op_opnd(o, 0)->type);
+    p->iteration_bytes += buffer_bytes(op_opnd(o, 0)->type);
     for (int k = 2; k < o->nopnds; k++)
         if (value_depends_on(op_opnd(o, k), true) && !value_is_outside(op_opnd(o, k), loop))
             return;
@@ -198,10 +198,10 @@ static void choose(struct pairing *p)
 static bool pays(const struct pairing *p)
 {
     const struct params *params = p->func->module->params;
-    if (p->round_bytes >= params->cluster_multicast_bytes_per_cycle * p->round_cycles)
-        return params->cluster_multicast_share_part * p->shared_bytes >= p->round_bytes;
+    if (p->iteration_bytes >= params->cluster_multicast_bytes_per_cycle * p->iteration_cycles)
+        return params->cluster_multicast_share_part * p->shared_bytes >= p->iteration_bytes;
     return p->func->persistent &&
-           params->cluster_multicast_persistent_share_part * p->shared_bytes >= p->round_bytes;
+           params->cluster_multicast_persistent_share_part * p->shared_bytes >= p->iteration_bytes;
 }
 
 static void count_cycles(struct op *o, void *ctx)
@@ -210,22 +210,22 @@ static void count_cycles(struct op *o, void *ctx)
     if (o->code != OP_wgmma || !outermost_loop(o))
         return;
     const struct type *b = op_opnd(o, 1)->type;
-    p->round_cycles +=
+    p->iteration_cycles +=
         type_elems(op_opnd(o, 2)->type) * b->shape[0] * type_elem_bytes(b) / p->func->target->wgmma_rate;
 }
 
 /* -- the rewrite -- */
 
-/* Neighbours become partners: bit 0 of the hardware's number becomes bit log2(stride) of the program's. With
- * `count` programs in all, those of complete blocks. */
-static struct value *deal(struct pairing *p, struct builder *b, struct value *own, struct value *count)
+/* Makes neighbours partners: bit 0 of the hardware's number becomes bit log2(stride) of the program's. `count`: the
+ * number of programs, of which an incomplete last block keeps its numbers; NULL: all blocks are complete. */
+static struct value *renumbered(struct pairing *p, struct builder *b, struct value *own, struct value *count)
 {
-    p->dealt = p->paired;
+    p->has_peer = p->paired;
     if (p->stride == 1)
         return own;
     if (count) {
         struct value *end = build_binary(b, OP_or, own, build_const_i32(b, 2 * p->stride - 1));
-        p->dealt = build_binary(b, OP_and, p->paired, build_cmp(b, PRED_slt, end, count));
+        p->has_peer = build_binary(b, OP_and, p->paired, build_cmp(b, PRED_slt, end, count));
     }
     int log = __builtin_ctz((unsigned)p->stride);
     struct value *high = build_binary(b, OP_and, own, build_const_i32(b, ~(int64_t)(2 * p->stride - 1)));
@@ -233,8 +233,8 @@ static struct value *deal(struct pairing *p, struct builder *b, struct value *ow
     struct value *rank = build_binary(b, OP_shl, build_i32(b, OP_cluster_rank), by);
     struct value *mask = build_const_i32(b, p->stride - 1);
     struct value *low = build_binary(b, OP_and, build_binary(b, OP_shrs, own, build_const_i32(b, 1)), mask);
-    struct value *dealt = build_binary(b, OP_or, build_binary(b, OP_or, high, rank), low);
-    struct value *pid = build_select(b, p->dealt, dealt, own);
+    struct value *number = build_binary(b, OP_or, build_binary(b, OP_or, high, rank), low);
+    struct value *pid = build_select(b, p->has_peer, number, own);
     value_rename(pid, "pid");
     return pid;
 }
@@ -248,7 +248,7 @@ static void renumber(struct op *o, void *ctx)
     op_erase(o);
 }
 
-/* The loop over programs in a role counts on as before; what is in it sees dealt numbers. */
+/* The role's loop over programs counts as before; its body uses the new numbers. */
 static void renumber_loop(struct pairing *p, struct block *role)
 {
     for (struct op *o = role->first; o; o = o->next) {
@@ -258,13 +258,13 @@ static void renumber_loop(struct pairing *p, struct block *role)
         struct builder b = build_before(body->first);
         struct value *count = body->args.at[0], *stand_in = build_const_i32(&b, 0);
         value_replace(count, stand_in);
-        p->pid = deal(p, &b, count, op_opnd(o, 1));
+        p->pid = renumbered(p, &b, count, op_opnd(o, 1));
         value_replace(stand_in, p->pid);
         op_erase(stand_in->def);
     }
 }
 
-static void deal_numbers(struct pairing *p)
+static void renumber_programs(struct pairing *p)
 {
     struct builder b = build_before(p->func->body->first);
     p->size = build_i32(&b, OP_cluster_size);
@@ -274,11 +274,11 @@ static void deal_numbers(struct pairing *p)
         renumber_loop(p, p->roles->regions[1]);
         return;
     }
-    p->pid = deal(p, &b, build_program_id(&b, 0), NULL);
+    p->pid = renumbered(p, &b, build_program_id(&b, 0), NULL);
     func_walk(p->func, renumber, p);
 }
 
-/* v as the program with the number `peer` has it. */
+/* Computes the value that v has in the program with the number `peer`. */
 static struct value *in_peer(struct pairing *p, struct builder *b, struct map *copies, struct value *v)
 {
     struct op *o = v->def;
@@ -296,7 +296,8 @@ static struct value *in_peer(struct pairing *p, struct builder *b, struct map *c
 static void share(struct pairing *p, struct op *copy)
 {
     struct builder b = build_before(outermost_loop(copy));
-    struct value *peer = build_binary(&b, OP_xor, p->pid, build_const_i32(&b, p->stride)), *same = p->dealt;
+    struct value *peer = build_binary(&b, OP_xor, p->pid, build_const_i32(&b, p->stride)),
+                 *same = p->has_peer;
     struct map copies;
     map_init(&copies, p->arena);
     *map_at_ptr(&copies, p->pid) = peer;
@@ -336,7 +337,7 @@ static void note_users(struct pairing *p, const struct value *v, enum opcode cod
     }
 }
 
-/* The barriers that the feeder waits for, before it fills a slot, count the warps of both. */
+/* Makes the barriers that the producer waits for before it fills a stage count the warps of both programs. */
 static void count_both(struct op *o, void *ctx)
 {
     struct pairing *p = ctx;
@@ -360,14 +361,14 @@ static void build_plain(struct builder *b, enum opcode code)
     build_op(b, code, 0, NULL, 0, NULL, 0);
 }
 
-/* Nobody touches the other's barriers before they are made. */
-static void begin_together(const struct pairing *p, struct block *role)
+/* Both CTAs wait until the barriers of both are initialised. */
+static void wait_for_both_inits(const struct pairing *p, struct block *role)
 {
     struct op *ready = role->first;
     while (ready && ready->code != OP_ready)
         ready = ready->next;
     if (!ready)
-        diag_bug(p->func->module->diag, p->func->loc, "a role that does not say when it is ready");
+        diag_bug(p->func->module->diag, p->func->loc, "a role without an op `ready`");
     struct builder b = build_before(ready);
     build_plain(&b, OP_cluster_arrive);
     build_plain(&b, OP_cluster_wait);
@@ -384,19 +385,19 @@ static void note_wait(struct op *o, void *ctx)
     const struct op *ring = buffer_alloc(op_opnd(o, 0), NULL);
     for (int i = 0; i < p->users.n; i++)
         if (buffer_alloc(op_opnd(p->users.at[i], 0), NULL) == ring) {
-            p->users.at[i] = o; /* the last */
+            p->users.at[i] = o; /* keeps the last wait */
             return;
         }
     VEC_PUSH(p->arena, &p->users, o);
 }
 
-/* What a value that the loop around `wait` carries is behind all loops. */
-static struct value *behind_loops(const struct pairing *p, const struct op *wait, struct value *v)
+/* The value behind all loops of a value that the loop around `wait` carries. */
+static struct value *after_loops(const struct pairing *p, const struct op *wait, struct value *v)
 {
     const struct block *role = p->roles->regions[1];
     struct op *loop = wait->block->parent;
     if (v->def || v->block != wait->block || loop->code != OP_for)
-        diag_bug(p->func->module->diag, wait->loc, "a slot that no loop carries");
+        diag_bug(p->func->module->diag, wait->loc, "a stage number that no loop carries");
     v = &loop->results[v->index - 1];
     for (; loop->block != role; loop = loop->block->parent) {
         const struct op *end = block_terminator(loop->block);
@@ -404,25 +405,25 @@ static struct value *behind_loops(const struct pairing *p, const struct op *wait
         while (i < end->nopnds && op_opnd(end, i) != v)
             i++;
         if (i == end->nopnds)
-            diag_bug(p->func->module->diag, wait->loc, "a slot that does not go around");
+            diag_bug(p->func->module->diag, wait->loc, "a stage number that the outer loop does not carry");
         v = &loop->block->parent->results[i];
     }
     return v;
 }
 
-/* Waits until each slot of the ring that `wait` asks for slots of has been given back by both programs. */
-static void wait_for_all_slots(const struct pairing *p, struct builder *b, const struct op *wait)
+/* Waits until both programs have released every stage of the ring for which `wait` waits. */
+static void wait_for_all_stages(const struct pairing *p, struct builder *b, const struct op *wait)
 {
-    struct value *slot, *x[2];
-    struct op *ring = buffer_alloc(op_opnd(wait, 0), &slot);
+    struct value *stage, *x[2];
+    struct op *ring = buffer_alloc(op_opnd(wait, 0), &stage);
     int stages = op_result(ring)->type->nstages;
-    x[0] = slot;
+    x[0] = stage;
     x[1] = op_opnd(wait, 1);
     if (wait->block == p->roles->regions[1])
         ring_advance(b, stages, &x[0], &x[1]);
     else
         for (int i = 0; i < 2; i++)
-            x[i] = behind_loops(p, wait, x[i]);
+            x[i] = after_loops(p, wait, x[i]);
     struct value *step = build_const_i32(b, 1), *hi = build_const_i32(b, stages), *lo = build_const_i32(b, 0);
     struct op *loop = build_for(b, lo, hi, step, 2, x);
     struct block *body = loop->regions[0];
@@ -435,9 +436,10 @@ static void wait_for_all_slots(const struct pairing *p, struct builder *b, const
     build_yield(&in, 2, x);
 }
 
-/* A program's shared memory must be there until the other's last arrival has come. The barrier of the pair does not say
- * that it has: an arrival waits behind bulk stores on its way, and on an H200 came later than a relaxed
- * arrival at that barrier (a release would wait for all stores). What comes to dots has been waited for. */
+/* Keeps a CTA's shared memory valid until the partner's last arrival has come. The cluster barrier does not ensure
+ * that: a remote arrival may wait behind bulk stores, and on an H200 it came later than a relaxed arrival at the
+ * cluster barrier (a release would wait for all stores). Copies for dots are complete by then, since the consumers
+ * have waited for them. */
 static void stay_for_arrivals(struct pairing *p)
 {
     struct block *role = p->roles->regions[1];
@@ -445,22 +447,22 @@ static void stay_for_arrivals(struct pairing *p)
     block_walk(role, note_wait, p);
     struct builder b = build_before(block_terminator(role));
     for (int i = 0; i < p->users.n; i++)
-        wait_for_all_slots(p, &b, p->users.at[i]);
+        wait_for_all_stages(p, &b, p->users.at[i]);
 }
 
 static void pair_up(struct pairing *p)
 {
-    deal_numbers(p);
+    renumber_programs(p);
     for (int i = 0; i < p->copies.n; i++)
         if (agree(p->copies.at[i], p->stride) && can_be_cut(p->copies.at[i]))
             share(p, p->copies.at[i]);
     block_walk(p->roles->regions[1], count_both, p);
     stay_for_arrivals(p);
     for (int i = 0; i < 2; i++)
-        begin_together(p, p->roles->regions[i]);
+        wait_for_both_inits(p, p->roles->regions[i]);
     p->func->pair_multiple = p->func->persistent ? 2 : 2 * p->stride;
     opt_explain(p->func, (struct explanation){DECISION_pairs, .at = p->roles,
-                                              .numbers = {p->stride, p->shared_bytes, p->round_bytes}});
+                                              .numbers = {p->stride, p->shared_bytes, p->iteration_bytes}});
 }
 
 void opt_cluster_multicast(struct func *f)
@@ -473,7 +475,7 @@ void opt_cluster_multicast(struct func *f)
     const struct params *params = f->module->params;
     int least = f->persistent ? params->cluster_multicast_persistent_bytes_per_cycle
                               : params->cluster_multicast_bytes_per_cycle;
-    if (p.round_bytes < least * p.round_cycles)
+    if (p.iteration_bytes < least * p.iteration_cycles)
         return;
     choose(&p);
     if (p.stride > 0 && pays(&p))

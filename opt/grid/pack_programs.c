@@ -1,19 +1,17 @@
-/* pack_programs.c: programs of one warp share a CTA, a warp each.
+/* pack_programs.c: runs several programs of one warp each in one CTA.
  *
  *     kernel @softmax(..) warps=1      =>      kernel @softmax(..) warps=1 packs=4
  *
- * A GPU starts CTAs one after the other, about one a nanosecond: 4,096 rows of 1 KB take as long to start as
- * to move. Four programs in a CTA start in a quarter of the time. How many share one is the launch's choice,
- * and %ntid's to tell: program %ctaid * (%ntid / 32) + %tid / 32; with 32 threads it is the kernel as it was.
- * Few programs are not packed: each has an SM's warp schedulers for itself.
+ * A GPU starts about one CTA a nanosecond: 4,096 rows of 1 KB take as long to start as to copy. With four programs in
+ * a CTA they start in a quarter of that time. The launch chooses the number of programs in a CTA, and the kernel
+ * reads it from %ntid: program %ctaid * (%ntid / 32) + %tid / 32. With 32 threads this is the kernel without packing.
+ * The launch does not pack a small grid, since each program then has a warp scheduler for itself.
  *
- * Legal where a program's lanes speak with each other by shuffles alone: a barrier or shared
- * memory would be all programs'.
- * Needs: barriers and shared memory are known.
- */
+ * The pass is legal if a program's lanes communicate by shuffles only: a barrier or shared memory would concern all
+ * programs of the CTA. Needs: barriers and shared memory are final. */
 #include "opt/passes.h"
 
-/* Prints and assertions say which thread of its program they speak of. */
+/* Prints and assertions report the thread's number within its program. */
 static void look_at(struct op *o, void *ctx)
 {
     bool *forbidden = ctx;

@@ -1,4 +1,4 @@
-/* persistent_grid.c: one CTA runs many programs, one after the other.
+/* persistent_grid.c: launches few CTAs, each of which loops over many programs.
  *
  *     kernel {                                 kernel {
  *       %m = program_id axis=0                   for %t = cta_id to num_programs 0 * 1 * 2 step cta_count {
@@ -8,67 +8,67 @@
  *                                                return
  *                                              }
  *
- * So that a warp that feeds others (warp_specialize.c) goes on to the next program's tiles while the one before is
- * stored. The launcher starts as many CTAs as SMs have room for, and hands on the grid that was asked for.
+ * The producer warp (warp_specialize.c) then loads the tiles of the next program while the consumers store the result
+ * of the current one. The launcher starts as many CTAs as the SMs have room for, and passes the size of the grid as a
+ * parameter.
  *
- * Programs are independent, so any order is right, unless they speak with each other: no atomics, no loop
- * that may wait for another program, nothing volatile. A program that may return early stays as it is. Worth
- * it only where a loop's tiles come by tensor maps, and neither where two CTAs fit on an SM, since one stores
- * while the other multiplies, nor where how long the loop is hangs on the program: the GPU deals out programs
- * as SMs get free. There, if programs of higher numbers along axis 0 are longer, these come first, so that
- * the last to end are short:
+ * Programs are independent and may run in any order, unless they communicate. So kernels with atomics, volatile
+ * loads, or loops that may wait for another program are excluded, and so are programs that may return early. The pass
+ * applies only to loops whose tiles tensor maps load. It does not apply if two CTAs fit on an SM, because then one
+ * stores while the other runs dots. Nor does it apply if the length of the loop depends on the program, because the
+ * GPU's own scheduling of CTAs then balances the load. In that case, if programs with higher numbers along axis 0 are
+ * longer, the pass reverses the numbers: the longest programs start first, and the last to end are short:
  *
  *     %m = program_id axis=0                 %p = program_id axis=0; %m = num_programs axis=0 - 1 - %p
- *     for %i = 0 to (%m + 1) * 128    =>     for %i = 0 to (%m + 1) * 128
- */
+ *     for %i = 0 to (%m + 1) * 128    =>     for %i = 0 to (%m + 1) * 128 */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
 #include "opt/passes.h"
 
 struct look {
-    bool feeds, forbidden, uneven;
+    bool has_tensor_loads, forbidden, uneven;
     int grows; /* bits of enum growth, of the loops' lengths */
 };
 
-/* How a value changes as the program's number along axis 0 grows; both bits: nobody knows. */
+/* How a value changes while the program's number along axis 0 grows; both bits: unknown. */
 enum growth { GROWS = 1, SHRINKS = 2 };
 
-static int turned(int growth)
+static int negated(int growth)
 {
     return (growth & GROWS ? SHRINKS : 0) | (growth & SHRINKS ? GROWS : 0);
 }
 
-static int growth_of(const struct value *v, int *looks)
+static int growth_of(const struct value *v, int *budget)
 {
     int64_t c;
     const struct op *o = v->def;
     if (!value_depends_on(v, false))
         return 0;
-    if (--*looks < 0 || !o)
+    if (--*budget < 0 || !o)
         return GROWS | SHRINKS;
     bool by_positive = o->nopnds == 2 && value_const_int(op_opnd(o, 1), &c) && c > 0;
     switch (o->code) {
     case OP_program_id: return op_int(o, ATTR_axis) == 0 ? GROWS : GROWS | SHRINKS;
     case OP_add:
     case OP_mins:
-    case OP_maxs: return growth_of(op_opnd(o, 0), looks) | growth_of(op_opnd(o, 1), looks);
-    case OP_sub: return growth_of(op_opnd(o, 0), looks) | turned(growth_of(op_opnd(o, 1), looks));
+    case OP_maxs: return growth_of(op_opnd(o, 0), budget) | growth_of(op_opnd(o, 1), budget);
+    case OP_sub: return growth_of(op_opnd(o, 0), budget) | negated(growth_of(op_opnd(o, 1), budget));
     case OP_shl:
     case OP_shrs:
     case OP_mul:
-    case OP_divs: return by_positive ? growth_of(op_opnd(o, 0), looks) : GROWS | SHRINKS;
-    case OP_sext: return growth_of(op_opnd(o, 0), looks);
+    case OP_divs: return by_positive ? growth_of(op_opnd(o, 0), budget) : GROWS | SHRINKS;
+    case OP_sext: return growth_of(op_opnd(o, 0), budget);
     default: return GROWS | SHRINKS;
     }
 }
 
 static void look_at_loop(struct look *l, const struct op *loop)
 {
-    l->feeds = true;
+    l->has_tensor_loads = true;
     for (int i = 0; i < 3; i++)
         l->uneven |= value_depends_on(op_opnd(loop, i), false) != 0;
-    int looks = op_params(loop)->persistent_grid_ops;
-    l->grows |= growth_of(op_opnd(loop, 1), &looks) | turned(growth_of(op_opnd(loop, 0), &looks));
+    int budget = op_params(loop)->persistent_grid_ops;
+    l->grows |= growth_of(op_opnd(loop, 1), &budget) | negated(growth_of(op_opnd(loop, 0), &budget));
 }
 
 static void look_at(struct op *o, void *ctx)
@@ -105,7 +105,7 @@ static void renumber(struct op *o, void *ctx)
     op_erase(o);
 }
 
-static void turn(struct op *o, void *ctx)
+static void reverse_number(struct op *o, void *ctx)
 {
     struct numbers *n = ctx;
     if (o->code == OP_program_id && op_int(o, ATTR_axis) == 0)
@@ -118,12 +118,12 @@ static void longest_first(struct func *f)
     struct value *one = build_const_i32(&b, 1);
     struct value *last = build_binary(&b, OP_sub, build_num_programs(&b, 0), one);
     struct numbers pid = {{build_binary(&b, OP_sub, last, last)}};
-    func_walk(f, turn, &pid);
+    func_walk(f, reverse_number, &pid);
     b = build_before(pid.of[0]->def);
     op_set_opnd(pid.of[0]->def, 1, build_program_id(&b, 0));
 }
 
-static void wrap(struct func *f)
+static void loop_over_programs(struct func *f)
 {
     struct op *first = f->body->first;
     struct builder b = build_before(first);
@@ -158,7 +158,7 @@ void opt_persistent_grid(struct func *f)
 {
     struct look l = {0};
     func_walk(f, look_at, &l);
-    if (!l.feeds || l.forbidden || f->num_ctas != 1)
+    if (!l.has_tensor_loads || l.forbidden || f->num_ctas != 1)
         return;
     if (l.uneven) {
         if (l.grows == GROWS)
@@ -168,5 +168,5 @@ void opt_persistent_grid(struct func *f)
     } else if (cost_two_ctas_fit(f))
         opt_explain(f, (struct explanation){.what = DECISION_two_ctas_fit});
     else
-        wrap(f);
+        loop_over_programs(f);
 }
