@@ -1,35 +1,34 @@
-/* allocate_shared.c: place buffers in shared memory by liveness.
+/* allocate_shared.c: gives each buffer in shared memory an offset, by liveness.
  *
  *     %a = shared_alloc : ...                       %a = shared_alloc offset=0 : ...
  *     %b = shared_alloc : ...            =>         %b = shared_alloc offset=512 : ...
  *
- * A buffer is live from its first use to its last, and through every loop that it enters from outside; one
- * that another role fills, from where the roles begin; one that a dot or a bulk store reads, until the wait that covers
- * it, and through every loop around which it is under way. Buffers that are
- * live together do not overlap. While everything together is small, none overlap at all: memory
- * used again costs a barrier, and a few hundred bytes cost nothing. Otherwise first fit, largest
- * first; buffers of a loop of dots share no bytes where no fewer CTAs then fit on an SM. Sets f->shared_bytes.
- */
+ * A buffer is live from its first use to its last, and throughout every loop in which it is used but not allocated. A
+ * buffer that the producer fills is live from the start of the roles. A buffer that a dot or bulk copy reads is live
+ * until the wait for that dot or copy, and throughout every loop around which it is in flight. Buffers that are live
+ * together get disjoint bytes. If all buffers together are small, all get disjoint bytes, because sharing bytes costs
+ * a barrier. Otherwise first fit places them, the largest first; the buffers of a loop of dots share no bytes if as
+ * many CTAs fit on an SM without that. Sets f->shared_bytes. */
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 
 #include "ir/target/target.h"
 
-/* A swizzle goes by the address: its pattern is 1024 bytes long at most, and no longer than the buffer. */
+/* A swizzle depends on the address: its pattern has 1024 bytes at most, and no more than the buffer. */
 enum { ALIGN_BYTES = 128, SWIZZLE_BYTES = 1024 };
 
 struct buffer {
     struct op *alloc;
     int64_t bytes;
-    int first, last; /* positions of uses */
+    int first, last; /* positions of the first and the last use */
     int64_t offset;
 };
 
 struct placement {
     struct func *func;
     VEC(struct buffer) buffers;
-    struct map position; /* op to its place in the walk, + 1 */
-    struct map end;      /* loop to the place of its last inner op, + 1 */
+    struct map position; /* from an op to its position in the walk, + 1 */
+    struct map end;      /* from a loop to the position of its last inner op, + 1 */
     int next;
 };
 
@@ -52,7 +51,7 @@ static int lookup(const struct map *m, const struct op *o)
     return at ? (int)(intptr_t)*at - 1 : 0;
 }
 
-/* Numbers all ops, and finds the buffers. */
+/* Numbers all ops in program order, and collects the buffers. */
 static void number(struct placement *p, struct block *b)
 {
     for (struct op *o = b->first; o; o = o->next) {
@@ -67,7 +66,7 @@ static void number(struct placement *p, struct block *b)
     }
 }
 
-/* The outermost loop around `user` that does not contain the alloc: the buffer lives through all of it. */
+/* The outermost loop around `user` that does not contain the alloc: the buffer is live throughout it. */
 static const struct op *loop_entered(const struct op *user, const struct op *alloc)
 {
     const struct op *found = NULL;
@@ -77,7 +76,7 @@ static const struct op *loop_entered(const struct op *user, const struct op *all
     return found;
 }
 
-/* The roles that o is in one of; NULL: none. */
+/* The `warps` op that has o in one of its roles; NULL: none. */
 static const struct op *roles_around(const struct op *o)
 {
     for (; o && o->code != OP_warps; o = o->block->parent)
@@ -91,7 +90,8 @@ static void live_at(struct buffer *b, int first, int last)
     b->last = last > b->last ? last : b->last;
 }
 
-/* Until the wait for what `reader` begins: one that leaves no more pending than were begun since. */
+/* Extends b to the wait for what `reader` starts: a wait that leaves fewer copies or dots pending than started
+ * since. */
 static void live_until_wait(struct placement *p, struct buffer *b, const struct op *reader)
 {
     enum opcode wait = reader->code == OP_wgmma ? OP_dot_wait : OP_bulk_wait;
@@ -118,8 +118,7 @@ static void extend_lifetime(struct placement *p, struct buffer *b, const struct 
         bool feeds =
             u->user->code == OP_mbar_init || (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v);
         if (feeds && roles_around(u->user)) {
-            /* A role that feeds others begins when they do, and has no more to bring when
-             * they have taken the last. */
+            /* The producer starts together with the consumers, and fills no buffer after their last use of it. */
             int start = lookup(&p->position, roles_around(u->user));
             b->first = start < b->first ? start : b->first;
             continue;
@@ -145,7 +144,7 @@ static bool live_together(const struct buffer *a, const struct buffer *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* To where a buffer of so many bytes may begin. */
+/* Rounds n up to an offset at which a buffer of so many bytes may start. */
 static int64_t round_up(int64_t n, int64_t bytes)
 {
     int64_t align = ALIGN_BYTES;
@@ -154,7 +153,7 @@ static int64_t round_up(int64_t n, int64_t bytes)
     return (n + align - 1) / align * align;
 }
 
-/* The lowest place where b meets none of the n placed ones that it interferes with. */
+/* The lowest offset at which b overlaps none of the n placed buffers that are live together with it. */
 static int64_t first_fit(const struct buffer *placed, int n, const struct buffer *b, bool overlap)
 {
     int64_t at = 0;
@@ -179,7 +178,7 @@ static bool has_dot(const struct block *b)
     return false;
 }
 
-/* Stable, so that equal inputs give equal offsets. */
+/* A stable sort, so equal inputs give equal offsets. */
 static void sort_by_size(struct buffer *b, int n)
 {
     for (int i = 1; i < n; i++)
@@ -190,7 +189,7 @@ static void sort_by_size(struct buffer *b, int n)
         }
 }
 
-/* Gives all buffers their offsets; returns the sum. */
+/* Gives all buffers their offsets; returns the bytes in use. */
 static int64_t fit(struct placement *p, bool overlap)
 {
     int64_t top = 0;
@@ -202,7 +201,7 @@ static int64_t fit(struct placement *p, bool overlap)
     return top;
 }
 
-/* Buffers that a loop of dots makes live all through the loop. */
+/* Makes the buffers of a loop of dots live throughout the loop. */
 static void keep_apart(struct placement *p)
 {
     for (int i = 0; i < p->buffers.n; i++) {
@@ -213,8 +212,8 @@ static void keep_apart(struct placement *p)
     }
 }
 
-/* Bytes that one buffer leaves to another take barriers, in each iteration. Where as many CTAs fit on an SM without, the buffers
- * of a loop do not share bytes. */
+/* Buffers that share bytes need barriers in each iteration. So the buffers of a loop share no bytes if as many CTAs fit
+ * on an SM without that. */
 static int64_t fit_apart(struct placement *p, int64_t compact)
 {
     const struct target *t = p->func->target;

@@ -1,15 +1,14 @@
-/* eviction_hints.c: what a program reads for the last time leaves the caches first.
+/* eviction_hints.c: marks the loads that read a row for the last time, so that the caches evict its lines first.
  *
  *     for .. { %x = load (X + row + cols) }           for .. { %x = load (X + row + cols) }
  *     for .. { %x = load (X + row + cols) }    =>     for .. { %x = load (X + row + cols) evict=first }
  *     for .. { %w = load (W + cols) }                 for .. { %w = load (W + cols) }
  *
- * Rows that programs on an SM read several times, and what they all read, do not always fit its L1 cache
- * together; what was read for the last time need not stay. A row is a tile whose place hangs on the program
- * and moves with the loop; nothing behind this load accesses memory by the pointer that it starts from. A row
- * that is read once stays as it is: on an H200 what is the first to be evicted comes from DRAM more slowly.
- * Needs: vector widths: whole vectors, since the next instruction wants the rest of a line.
- */
+ * The L1 cache of an SM may be too small for the rows that its programs read several times together with the data
+ * that all programs read. A row is a tile whose address depends on the program and on the loop. The load of the row
+ * is marked if no later op accesses memory through the same parameter. A row that the kernel reads only once is not
+ * marked: on an H200, lines marked evict-first come from DRAM more slowly. Needs: vector widths. Only whole vectors
+ * count, since the next instruction reads the rest of a partial line. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 
@@ -17,8 +16,8 @@ enum { VECTOR_BYTES = 16 };
 
 struct visit {
     struct affine_table *t;
-    int *accesses;    /* of each parameter */
-    struct op **last; /* and the last of them */
+    int *accesses;    /* the number of accesses through each parameter */
+    struct op **last; /* the last access through each parameter */
     bool unknown;
 };
 

@@ -1,52 +1,57 @@
-/* insert_barriers.c: order shared memory accesses of different threads.
+/* insert_barriers.c: inserts barriers between accesses of different threads to the same shared memory.
  *
  *     shared_store %a, %x                    shared_store %a, %x
  *     %y = shared_load %a           =>       barrier
  *                                            %y = shared_load %a
  *
- * Walks in program order with the accesses made since the last barrier. Where an access meets one of them
- * in the same bytes, and one of the two writes, a barrier goes in between and the list starts anew. A
- * loop's body is walked with what its own end leaves, so that an iteration is ordered after the one before.
+ * The pass walks in program order with the list of accesses since the last barrier. If an access overlaps one of the
+ * list and one of the two writes, a barrier goes in between and the list starts empty. The walk through a loop's body
+ * starts with the accesses that the end of the body leaves, so that each iteration is ordered after the one before.
  * Needs: offsets of buffers.
  *
- * What stands in front of a loop is ordered there, once, if that leaves fewer barriers in the loop:
+ * A barrier goes in front of a loop, where it runs once, if that saves a barrier in the loop:
  *
  *     shared_store %a, %x                    shared_store %a, %x
  *     for ... {                     =>       barrier
  *       %d = wgmma %a, ...                   for ... {
- *                                              %d = wgmma %a, ...        warpgroups need not keep step
+ *                                              %d = wgmma %a, ...        warpgroups need not synchronize
  *
- * A copy (async_copy) writes when it ends, not where it stands: an async_wait shows its own thread that it
- * has, and it is the barrier after that which shows the others. Until then it is in flight, and barriers say
- * nothing about it. Nobody touches what is in flight, whoever started it has seen to that; so the stage that
- * is read and the one that is filled meanwhile, both of one ring, need no barrier in between. So it is with
- * what a dot of warpgroups (wgmma) reads until a dot_wait.
+ * An async_copy writes when it ends, not where it stands. An async_wait shows the end of a copy to the thread that
+ * waits, and the barrier after the async_wait shows it to the others. Until then the copy is in flight, and barriers
+ * do not order it. No op touches bytes in flight, since the pass that started the copy ensures that. So the stage of
+ * a ring that a dot reads and the stage that a copy fills meanwhile need no barrier between them. The same holds for
+ * the bytes that a wgmma reads, until its dot_wait.
  *
- * Two stages of a ring do not meet if their numbers differ whatever they are: where one number follows from
- * the other by arithmetic, all values are tried.
- */
+ * Two stages of a ring are different if their numbers differ for all values: where arithmetic computes one number
+ * from the other, the pass tries all values. */
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 
 #include "ir/target/wgmma.h"
 
-/* A range of bytes, read or written since the last barrier. */
+/* A range of bytes that was read or written since the last barrier. */
 struct access {
     int64_t start, end;
     bool writes;
-    enum { ENDED, COPY, DOT, PUT } in_flight; /* no wait for such has shown that it has ended */
-    bool landed;                              /* but it may have, since the last barrier */
-    bool by_groups;                           /* each group of warps its own part */
-    const struct value *slot;                 /* the stage's number, here; NULL: any of them */
+    enum {
+        ENDED,
+        COPY,
+        DOT,
+        PUT
+    } in_flight;    /* the kind of op in flight; ENDED after a wait that covers it */
+    bool landed;    /* a wait since the last barrier may have covered it */
+    bool by_groups; /* each warpgroup accesses its own part */
+    const struct value
+        *stage; /* the number of the stage in a ring, as a value at this place; NULL: any stage */
     int nstages;
 };
 
 typedef VEC(struct access) accesses;
 
-/* Whom a barrier waits for: nobody, one's own group, or all. */
+/* Who takes part in a barrier: no thread, the threads of one warpgroup, or all. */
 enum meeting { NOBODY, GROUP, ALL };
 
-/* What walks that insert nothing have found of a loop: with what it began, and what it left. */
+/* The result of walks through a loop that insert nothing: the accesses at its start, and those that it leaves. */
 struct known {
     accesses before, after;
     int nbarriers;
@@ -56,11 +61,11 @@ struct known {
 
 struct walker {
     struct arena *arena;
-    struct map *known;      /* of each loop, until a barrier is inserted */
-    bool insert;            /* false: only find what a walk leaves, */
-    int nbarriers;          /* how many it would insert, */
-    enum meeting largest;   /* and of what kind */
-    const struct op *first; /* in front of which the first of them would stand */
+    struct map *known;      /* the results for each loop, until a barrier is inserted */
+    bool insert;            /* false: only find the accesses that the walk leaves, */
+    int nbarriers;          /* the number of barriers that it would insert, */
+    enum meeting largest;   /* the largest kind of these, */
+    const struct op *first; /* and the op in front of which the first of them would stand */
 };
 
 static void add(struct walker *w, accesses *list, struct access x)
@@ -68,7 +73,7 @@ static void add(struct walker *w, accesses *list, struct access x)
     for (int i = 0; i < list->n; i++)
         if (list->at[i].start == x.start && list->at[i].end == x.end && list->at[i].writes == x.writes &&
             list->at[i].in_flight == x.in_flight && list->at[i].landed == x.landed &&
-            list->at[i].slot == x.slot)
+            list->at[i].stage == x.stage)
             return;
     VEC_PUSH(w->arena, list, x);
 }
@@ -87,7 +92,7 @@ static void append(struct walker *w, accesses *to, const accesses *from)
 
 /* -- stages -- */
 
-/* What v is if `known` is i; false: it depends on something else. */
+/* Evaluates v for `known` = i; false: v depends on something else. */
 static bool evaluate(const struct value *v, const struct value *known, int64_t i, int depth, int64_t *result)
 {
     enum { OPNDS_MOST = 3 };
@@ -113,41 +118,41 @@ static bool evaluate(const struct value *v, const struct value *known, int64_t i
                        o->attrs, o->nattrs, 1, result, opnds);
 }
 
-/* Is a's stage another one than b's, whatever b's number? */
+/* Does a's stage differ from b's for each number of b's stage? */
 static bool follows_apart(const struct access *a, const struct access *b)
 {
     int64_t only, k;
-    bool is_const = value_const_int(b->slot, &only);
+    bool is_const = value_const_int(b->stage, &only);
     for (int64_t i = 0; i < b->nstages; i++)
-        if ((!is_const || i == only) && (!evaluate(a->slot, b->slot, i, 0, &k) || k == i))
+        if ((!is_const || i == only) && (!evaluate(a->stage, b->stage, i, 0, &k) || k == i))
             return false;
     return true;
 }
 
 static bool are_apart(const struct access *x, const struct access *y)
 {
-    return x->slot && y->slot && x->start == y->start && x->end == y->end &&
+    return x->stage && y->stage && x->start == y->start && x->end == y->end &&
            (follows_apart(x, y) || follows_apart(y, x));
 }
 
-/* What numbers are in a loop's body: `handed` (from its operand or operand's place `first` on) are its
- * arguments there; others from inside of the loop have changed. */
-static void rename_slots(accesses *list, const struct op *loop, const struct op *handed, int first)
+/* Renames stage numbers as the loop's body sees them: the operands of `handed` from `first` on become the body's
+ * arguments. Other numbers from inside of the loop have changed since, so they become unknown. */
+static void rename_stages(accesses *list, const struct op *loop, const struct op *handed, int first)
 {
     struct block *body = loop->regions[0];
     for (int i = 0; i < list->n; i++) {
-        const struct value *slot = list->at[i].slot;
-        if (slot && !value_is_outside(slot, loop))
-            list->at[i].slot = NULL;
-        for (int k = 0; handed && slot && k < loop->nresults; k++)
-            if (op_opnd(handed, first + k) == slot)
-                list->at[i].slot = body->args.at[k + 1];
+        const struct value *stage = list->at[i].stage;
+        if (stage && !value_is_outside(stage, loop))
+            list->at[i].stage = NULL;
+        for (int k = 0; handed && stage && k < loop->nresults; k++)
+            if (op_opnd(handed, first + k) == stage)
+                list->at[i].stage = body->args.at[k + 1];
     }
 }
 
 /* -- accesses -- */
 
-/* What must be waited for in front of x. */
+/* The barrier that is needed in front of x. */
 static enum meeting conflicts(const accesses *list, const struct access *x)
 {
     enum meeting m = NOBODY;
@@ -163,7 +168,7 @@ static enum meeting conflicts(const accesses *list, const struct access *x)
     return m;
 }
 
-/* What a barrier leaves to be ordered. */
+/* Removes the accesses that a barrier has ordered. */
 static void forget(accesses *list, enum meeting m)
 {
     int n = 0;
@@ -177,7 +182,7 @@ static void forget(accesses *list, enum meeting m)
     list->n = n;
 }
 
-/* After a wait: some copies, or dots, have ended, or all. */
+/* Notes that after a wait some copies or dots, or all of them, have ended. */
 static void land(accesses *list, const struct op *wait)
 {
     int kind = wait->code == OP_async_wait ? COPY : wait->code == OP_bulk_wait ? PUT : DOT;
@@ -189,7 +194,7 @@ static void land(accesses *list, const struct op *wait)
         }
 }
 
-/* Units with barriers of their own need none of these. */
+/* Accesses by ops that have barriers of their own (mbarriers) are not ordered here. */
 static bool is_ordered_here(const struct op *o)
 {
     return op_info[o->code].family == FAMILY_layout
@@ -197,16 +202,16 @@ static bool is_ordered_here(const struct op *o)
                : o->code == OP_async_copy || o->code == OP_wgmma || o->code == OP_tensor_put;
 }
 
-/* Does operand i lie in shared memory, and what is done there? */
+/* Does operand i lie in shared memory? Then x gets how the op accesses it. */
 static bool shared_access(const struct op *o, int i, struct access *x)
 {
     const struct value *buf = op_opnd(o, i);
     if (!buf || buf->type->kind != TY_shared)
         return false;
-    struct value *slot;
-    const struct op *alloc = buffer_alloc(buf, &slot);
+    struct value *stage;
+    const struct op *alloc = buffer_alloc(buf, &stage);
     int64_t offset = op_int(alloc, ATTR_offset);
-    *x = (struct access){.slot = slot,
+    *x = (struct access){.stage = stage,
                          .nstages = op_result(alloc)->type->nstages,
                          .start = offset,
                          .end = offset + buffer_bytes(op_result(alloc)->type),
@@ -232,7 +237,9 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
     w->first = w->first ? w->first : o;
     if (!w->insert)
         return;
-    if (o->prev && o->prev->code == OP_stagger_wait) /* who is held back there must meet the others before */
+    if (o->prev &&
+        o->prev->code ==
+            OP_stagger_wait) /* a warpgroup that waits here must pass the barrier with the others first */
         o = o->prev;
     struct builder b = build_before(o);
     struct op *barrier = build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0);
@@ -243,7 +250,7 @@ static void meet(struct walker *w, struct op *o, enum meeting m, accesses *since
 
 static void walk(struct walker *w, struct block *b, accesses *since);
 
-/* What one walk through a region leaves, without inserting anything. */
+/* The accesses that a walk through a region leaves; the walk inserts nothing. */
 static accesses outcome(struct walker *w, struct block *b, const accesses *before)
 {
     struct walker look = {.arena = w->arena, .known = w->known};
@@ -253,16 +260,16 @@ static accesses outcome(struct walker *w, struct block *b, const accesses *befor
     return after;
 }
 
-/* What an iteration of the loop begins with, where `since` is left by what stands in front of it. */
+/* The accesses with which an iteration of the loop may start, if `since` come before the loop. */
 static accesses around_loop(struct walker *w, const struct op *o, const accesses *since)
 {
     bool counts = o->code == OP_for;
     accesses around = {0};
     add_all(w, &around, since);
-    rename_slots(&around, o, counts ? o : NULL, 3);
+    rename_stages(&around, o, counts ? o : NULL, 3);
     for (int i = 0; i < o->nregions; i++) {
         accesses left = outcome(w, o->regions[i], &around);
-        rename_slots(&left, o, counts ? o->regions[0]->last : NULL, 0);
+        rename_stages(&left, o, counts ? o->regions[0]->last : NULL, 0);
         add_all(w, &around, &left);
     }
     return around;
@@ -274,7 +281,7 @@ static void walk_regions(struct walker *w, struct op *o, accesses *now)
         walk(w, o->regions[i], now);
 }
 
-/* The barriers that an iteration would have. */
+/* Counts the barriers that an iteration would get. */
 static struct walker barriers_in(struct walker *w, struct op *o, const accesses *since)
 {
     struct walker look = {.arena = w->arena, .known = w->known};
@@ -292,8 +299,8 @@ static bool has_loop(const struct op *o)
     return false;
 }
 
-/* A barrier in front of a loop, where that saves one in it; of loops in loops, only the
- * innermost are looked at so. */
+/* Inserts a barrier in front of a loop if that saves one inside it. In nested loops only the innermost are
+ * considered. */
 static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
 {
     accesses rest = {0};
@@ -308,8 +315,8 @@ static void meet_before_loop(struct walker *w, struct op *o, accesses *since)
         meet(w, o, inside.largest, since);
 }
 
-/* A loop's regions run in turn, any number of times. A `for` may not run at all, and ends behind its body; a `while` ends
- * behind its condition, which runs in any case. */
+/* Walks the regions of a loop. They run in turn, any number of times. A `for` may run no iteration, and ends behind
+ * its body; a `while` ends behind its condition, which runs at least once. */
 static void walk_rounds(struct walker *w, struct op *o, accesses *since)
 {
     diag_hurry(o->block->func->module->diag, o->loc);
@@ -321,7 +328,7 @@ static void walk_rounds(struct walker *w, struct op *o, accesses *since)
         walk(w, o->regions[i], &now);
         accesses at_end = {0};
         add_all(w, &at_end, &now);
-        rename_slots(&at_end, o, NULL, 0);
+        rename_stages(&at_end, o, NULL, 0);
         if (i == 0)
             add_all(w, since, &at_end);
     }
@@ -331,7 +338,7 @@ static bool same_access(const struct access *x, const struct access *y)
 {
     return x->start == y->start && x->end == y->end && x->writes == y->writes &&
            x->in_flight == y->in_flight && x->landed == y->landed && x->by_groups == y->by_groups &&
-           x->slot == y->slot && x->nstages == y->nstages;
+           x->stage == y->stage && x->nstages == y->nstages;
 }
 
 static bool same_accesses(const accesses *a, const accesses *b)
@@ -356,8 +363,8 @@ static const struct known *look_at_loop(struct walker *w, struct op *o, const ac
     return k;
 }
 
-/* Each walk through a loop takes two through the loops in it: what such a walk has found is kept, or loops in
- * loops would take twice as long with each level. */
+/* Walks a loop. Each walk through a loop walks twice through the loops inside, so results are cached: otherwise the
+ * time would double with each level of nesting. */
 static void walk_loop(struct walker *w, struct op *o, accesses *since)
 {
     if (w->insert) {
@@ -412,7 +419,7 @@ static void walk(struct walker *w, struct block *b, accesses *since)
             walk_loop(w, o, since);
         else if (o->code == OP_if)
             walk_if(w, o, since);
-        else if (o->code == OP_warps) /* the other role is a single thread, ordered by barriers in memory */
+        else if (o->code == OP_warps) /* the producer is a single thread, which mbarriers order */
             walk(w, o->regions[0], since);
         else if (is_ordered_here(o))
             visit_accesses(w, o, since);

@@ -1,4 +1,4 @@
-/* invariant_loads.c: mark loads of loops with dots whose memory no store of the loop writes.
+/* invariant_loads.c: marks loads in loops with dots whose memory no store of the loop writes.
  *
  *     for %k ... {                                       guard: New and W are apart
  *       %w = load %W + ...                               for %k ... {
@@ -7,9 +7,9 @@
  *     }                                                    store %New + ..., %d
  *
  * pipeline_loops.c then copies such tiles iterations ahead, past the stores. Different parameters may point to the
- * same array: a guard lets the launch compare the ranges of bytes that the load and each store reach (alias.c), and
- * where ranges overlap, the launch takes the kernel without this pass. Loads of loops without stores need no mark.
- * Needs: traced ops. */
+ * same array: a guard makes the launch compare the address ranges of the load and of each store (alias.c). Where
+ * ranges overlap, the launch takes the fallback, which is compiled without this pass. Loads in loops without stores
+ * need no mark. Needs: traced ops. */
 #include "opt/analysis/affine.h"
 #include "opt/passes.h"
 

@@ -1,42 +1,42 @@
-/* l2_prefetch.c: rows come to the L2 cache before they are asked for.
+/* l2_prefetch.c: prefetches rows to the L2 cache before the programs that read them start.
  *
  *     %x = load (X + pid * stride + cols)            %x = load (X + pid * stride + cols)
  *     %s = reduce %x                          =>     prefetch X + (pid + n) * stride, bytes
  *                                                    %s = reduce %x
  *
- * Between its loads and its stores a program asks memory for nothing, and how many others there are to ask
- * meanwhile is limited by registers. A prefetch takes none, and one thread asks for a whole row. `n` programs
- * later is l2_prefetch_near_bytes or _far_bytes of rows (ir/params.h): about what an H200's SMs have in registers, so that the row is
- * there when its program begins. More did not stay in L2 until it was read, and where many programs share an
- * SM some always ask. Where a row is found to end in the tile's first three quarters, n is a third more. The
- * last programs prefetch nothing.
+ * Between its loads and its stores a program has no memory request in flight, and registers limit the number of other
+ * programs on the SM. A prefetch takes no registers, and one thread prefetches a whole row. The distance of n
+ * programs is l2_prefetch_near_bytes or l2_prefetch_far_bytes of rows (ir/params.h), about the bytes that the
+ * registers of an H200's SMs hold, so that the row is in L2 when its program starts. Rows prefetched further ahead
+ * did not stay in L2, and where many programs share an SM, some of them have requests in flight anyway. If at run
+ * time a row fills less than three quarters of its tile, n is a third larger. The last programs prefetch nothing.
  *
  *     for %i = 0 to N step 1024 {                    prefetch X + pid * stride, bytes
  *       %x = load (X + pid * stride + %i + cols)  =>  for %i = 0 to N step 1024 { ...
  *
- * A loop that reads its row tile by tile waits for each; it asks for the row at once: for l2_prefetch_loop_bytes, or a
- * tile if that is more. Where each round waits for a reduction as well, it asks for what comes as far behind
- * its own tile. The last of several loops over a row finds it in L2; where tiles are long, the first of a
- * later program's row is asked for in front of it.
+ * A loop that reads its row tile by tile waits for each tile, so the program prefetches the start of the row in front
+ * of the loop: l2_prefetch_loop_bytes, or one tile if that is more. If each iteration also waits for a reduction, it
+ * prefetches the tile at that distance behind its own. The last of several loops over a row finds the row in L2; if
+ * tiles are long, the program prefetches the first tile of a later program's row in front of that loop.
  *
- * A row's elements lie side by side from a place on that hangs on the program and on no memory, as far as a
- * bound or the tile goes; of a loop's row it is known in front of the loop (licm.c). Needs: vector widths, for alignment.
- */
+ * The elements of a row are contiguous. The address of the row's start depends on the program and not on memory, the
+ * row ends at a bound or with the tile, and a row that a loop reads has its start computed in front of the loop
+ * (licm.c). Needs: vector widths, for alignment. */
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
 enum { VECTOR_BYTES = 16 };
 
 struct row {
-    struct value *start, *cols, *bound; /* NULL: all elems */
+    struct value *start, *cols, *bound; /* bound NULL: the whole tile */
     int64_t elems;
     int elem_bytes;
 };
 
-struct ahead {
+struct prefetcher {
     struct func *func;
-    struct value *later; /* program */
-    bool may_return;     /* early, and maybe since there is no row for it */
+    struct value *later; /* the number of the later program */
+    bool may_return;     /* some program may return early, perhaps because its row does not exist */
 };
 
 static struct op *def_as(const struct value *v, enum opcode code)
@@ -44,7 +44,7 @@ static struct op *def_as(const struct value *v, enum opcode code)
     return v && v->def && v->def->code == code ? v->def : NULL;
 }
 
-/* start + cols, where cols < bound */
+/* A row is start + cols, with mask cols < bound. */
 static bool row_of(const struct op *load, struct row *r)
 {
     if (load->code != OP_load || op_int(load, ATTR_volatile))
@@ -77,8 +77,8 @@ static bool counts_from_0(const struct value *v)
 
 /* -- rows of later programs -- */
 
-/* The same scalar of the later program; what does not hang on the program is itself. */
-static struct value *later(struct ahead *a, struct builder *b, struct value *v)
+/* Computes a scalar as the later program has it; a scalar that does not depend on the program is itself. */
+static struct value *later(struct prefetcher *a, struct builder *b, struct value *v)
 {
     if (def_as(v, OP_program_id))
         return a->later;
@@ -95,7 +95,7 @@ static struct value *later(struct ahead *a, struct builder *b, struct value *v)
     return differs ? op_result(op_clone(b, v->def, &map)) : v;
 }
 
-/* `most` elements, or as many as there are. */
+/* Prefetches `most` elements, or as many as the row has. */
 static void prefetch(struct builder *b, const struct row *r, struct value *start, int64_t most,
                      struct value *exists)
 {
@@ -107,9 +107,9 @@ static void prefetch(struct builder *b, const struct row *r, struct value *start
     build_op(b, OP_prefetch, 2, (struct value *[]){start, n}, 0, NULL, 0);
 }
 
-/* How far ahead, in bytes of rows; 0: not at all. Reductions are when nothing is asked for; the
- * longer the rows, the fewer are the programs that do meanwhile; the wider their elements, the
- * more each has asked for. */
+/* The prefetch distance in bytes of rows; 0: no prefetch. A program has no request in flight during its reductions.
+ * The longer its rows, the fewer programs share the SM to have requests in flight meanwhile; the wider its elements,
+ * the more bytes each program has requested. */
 static int64_t bytes_ahead(const struct func *f, const struct type *tile)
 {
     int reductions = 0;
@@ -122,7 +122,7 @@ static int64_t bytes_ahead(const struct func *f, const struct type *tile)
                                                       : 0;
 }
 
-/* Programs ahead: n, if rows fill their tiles. */
+/* The distance in programs: n, if rows fill their tiles. */
 static struct value *programs_ahead(struct builder *b, const struct row *r, int64_t n)
 {
     struct value *ahead = build_const_i32(b, n);
@@ -135,14 +135,14 @@ static struct value *programs_ahead(struct builder *b, const struct row *r, int6
     return build_select(b, is_short, further, ahead);
 }
 
-/* Are the rows of all programs as long? */
+/* Has the row the same length in every program? */
 static bool is_as_long(const struct row *r)
 {
     return !r->bound || !value_depends_on(r->bound, false);
 }
 
-/* If there is such a program. */
-static void prefetch_later(struct ahead *a, struct builder *b, const struct row *r, struct value *ahead,
+/* Prefetches the row of the later program, if that program exists. */
+static void prefetch_later(struct prefetcher *a, struct builder *b, const struct row *r, struct value *ahead,
                            struct value *pid)
 {
     struct value *end = build_binary(b, OP_sub, build_num_programs(b, 0), ahead);
@@ -151,7 +151,7 @@ static void prefetch_later(struct ahead *a, struct builder *b, const struct row 
     prefetch(b, r, later(a, b, r->start), r->elems, exists);
 }
 
-static void row_of_later(struct ahead *a, struct op *load, const struct row *r)
+static void row_of_later(struct prefetcher *a, struct op *load, const struct row *r)
 {
     int64_t n = bytes_ahead(a->func, op_result(load)->type) / (r->elems * r->elem_bytes);
     if (!is_as_long(r) || !counts_from_0(r->cols) || !n)
@@ -165,7 +165,7 @@ static void row_of_later(struct ahead *a, struct op *load, const struct row *r)
 
 /* -- rows of loops -- */
 
-/* Are the columns those of tile after tile, from 0 to the loop's end? */
+/* Are the columns those of consecutive tiles, from 0 to the loop's end? */
 static bool follows(const struct op *loop, const struct row *r)
 {
     int64_t lo, step;
@@ -180,7 +180,7 @@ static bool follows(const struct op *loop, const struct row *r)
     return false;
 }
 
-/* Does each round reduce tiles as large as the row's? */
+/* Does each iteration reduce a tile as large as the row's? */
 static bool waits(const struct op *loop, const struct row *r)
 {
     for (const struct op *o = loop->regions[0]->first; o; o = o->next)
@@ -189,9 +189,9 @@ static bool waits(const struct op *loop, const struct row *r)
     return false;
 }
 
-/* Of what stands `far` elements behind the tile of this round, as many as a tile has, or as there are. In
- * front of the load: behind it, nothing is issued before the tile is there. */
-static void further(struct op *loop, struct op *load, const struct row *r, int64_t far)
+/* Prefetches the tile that starts `far` elements behind this iteration's tile, as far as the row goes. The prefetch
+ * stands in front of the load, because ops behind the load's first use wait for the tile. */
+static void prefetch_further(struct op *loop, struct op *load, const struct row *r, int64_t far)
 {
     struct builder b = build_before(load);
     struct value *i = loop->regions[0]->args.at[0], *elems = build_const_i32(&b, far);
@@ -201,8 +201,8 @@ static void further(struct op *loop, struct op *load, const struct row *r, int64
     prefetch(&b, &rest, build_addptr(&b, r->start, at), r->elems, NULL);
 }
 
-/* The first loop that reads a row asks for it. */
-static void ask(struct ahead *a, struct op *loop, struct op *load, const struct row *r)
+/* The first loop that reads a row prefetches it. */
+static void prefetch_own(struct prefetcher *a, struct op *loop, struct op *load, const struct row *r)
 {
     struct builder b = build_before(loop);
     int64_t first = a->func->module->params->l2_prefetch_loop_bytes / r->elem_bytes,
@@ -210,7 +210,7 @@ static void ask(struct ahead *a, struct op *loop, struct op *load, const struct 
     bool each = waits(loop, r);
     prefetch(&b, r, r->start, each ? far : first, NULL);
     if (each)
-        further(loop, load, r, far);
+        prefetch_further(loop, load, r, far);
     opt_explain(a->func,
                 (struct explanation){DECISION_prefetch_row, .at = load, .values = {op_result(load)}});
 }
@@ -225,8 +225,8 @@ static bool is_read_behind(const struct op *loop, const struct value *start)
     return false;
 }
 
-/* The last of several asks for the first tile of a later program's row. */
-static void ask_for_later(struct ahead *a, struct op *loop, struct op *load, struct row *r)
+/* The last of several loops over a row prefetches the first tile of a later program's row. */
+static void prefetch_first_tile(struct prefetcher *a, struct op *loop, struct op *load, struct row *r)
 {
     const struct params *params = a->func->module->params;
     const int64_t bytes = r->elems * r->elem_bytes, far = params->l2_prefetch_far_bytes;
@@ -241,7 +241,7 @@ static void ask_for_later(struct ahead *a, struct op *loop, struct op *load, str
                                               .values = {op_result(load)}, .numbers = {n}});
 }
 
-static void rows_of_loop(struct ahead *a, struct op *loop, struct map *asked)
+static void rows_of_loop(struct prefetcher *a, struct op *loop, struct map *asked)
 {
     struct row r;
     for (struct op *o = loop->regions[0]->first, *next; o; o = next) {
@@ -250,22 +250,22 @@ static void rows_of_loop(struct ahead *a, struct op *loop, struct map *asked)
             continue;
         void **first = map_at_ptr(asked, r.start);
         if (!*first)
-            ask(a, loop, o, &r);
+            prefetch_own(a, loop, o, &r);
         else if (*first != loop && !a->may_return)
-            ask_for_later(a, loop, o, &r);
+            prefetch_first_tile(a, loop, o, &r);
         *first = loop;
     }
 }
 
 static void find_return(struct op *o, void *ctx)
 {
-    struct ahead *a = ctx;
+    struct prefetcher *a = ctx;
     a->may_return |= o->code == OP_return && o->block->parent;
 }
 
 void opt_l2_prefetch(struct func *f)
 {
-    struct ahead a = {.func = f};
+    struct prefetcher a = {.func = f};
     struct map asked;
     struct row r;
     bool forbidden =

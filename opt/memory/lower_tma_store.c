@@ -1,4 +1,5 @@
-/* lower_tma_store.c: tiles leave through shared memory and a tensor map.
+/* lower_tma_store.c: lowers stores by tensor maps: threads store the tile to shared memory, and a bulk copy stores it
+ * from there.
  *
  *                                                    %b = shared_alloc
  *     for ... {                                      for ... {
@@ -8,12 +9,12 @@
  *     }                                              }
  *                                                    bulk_wait read=1
  *
- * Nobody waits for a buffer to be read until it is to be written again. Stores that follow each other take
- * turns in two. Where each warpgroup has rows of its own, it stores them without meeting others: while one
- * stores, the other multiplies.
+ * The kernel waits for a copy only before it writes to the buffer again. Consecutive stores alternate between two
+ * buffers. Where each warpgroup has rows of its own, it stores them without a barrier with the others: one warpgroup
+ * stores while the other runs dots.
  *
- * Also: which box a map has, once it is known how the buffer lies that it fills or empties.
- */
+ * The file also sets the box of each map, which depends on the layout of the buffer that the map's copies fill or
+ * read. */
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 
@@ -24,7 +25,7 @@ struct count {
     const struct op *like;
 };
 
-/* Does the other store through a buffer of the same kind? */
+/* Do both stores use a buffer of the same type? */
 static bool stores_alike(const struct op *a, const struct op *b)
 {
     return a->code == OP_tensor_store && b->code == OP_tensor_store &&
@@ -47,7 +48,8 @@ static void fit_map(struct op *o, const struct type *buf, const int *order, cons
     m.swizzle = b->swizzle;
     for (int i = 0; i < buf->rank; i++)
         m.box[m.rank - buf->rank + i] = b->shape[order[i]];
-    if (others.n > 0 && !tensor_map_equal(&m, &f->maps.at[others.number])) { /* others have it otherwise */
+    if (others.n > 0 &&
+        !tensor_map_equal(&m, &f->maps.at[others.number])) { /* other copies use another box */
         others.number = f->maps.n;
         VEC_PUSH(f->module->arena, &f->maps, m);
         op_set_int(o, ATTR_map, others.number);
@@ -68,7 +70,7 @@ void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int 
 
 static const int in_order[RANK_MAX] = {0, 1, 2, 3, 4};
 
-/* The stores of a block, through one buffer if they are alike. */
+/* The stores of a block that share a buffer. */
 struct stores {
     struct func *func;
     VEC(struct op *) ops; /* of all blocks, in order */
@@ -81,13 +83,13 @@ static void find_store(struct op *o, void *ctx)
         VEC_PUSH(s->func->module->scratch, &s->ops, o);
 }
 
-static const struct type *buffer_of(const struct op *store, int nslots)
+static const struct type *buffer_of(const struct op *store, int nstages)
 {
     struct module *m = store->block->func->module;
     const struct type *t = op_opnd(store, 0)->type;
     struct layout l;
     layout_wgmma_operand(&l, t->shape, type_elem_bytes(t), t->rank - 1);
-    return type_shared(m, type_elem(t), t->rank, t->shape, layout_intern(m, &l), nslots);
+    return type_shared(m, type_elem(t), t->rank, t->shape, layout_intern(m, &l), nstages);
 }
 
 static struct op *outermost_loop(const struct op *o)
@@ -99,8 +101,8 @@ static struct op *outermost_loop(const struct op *o)
     return loop;
 }
 
-/* The rows after which those of the next warpgroup come, where each has rows of its own: they
- * need not meet. 0: no. */
+/* The number of rows of one warpgroup, if each warpgroup has rows of its own, so that they need no common barrier; 0:
+ * they have not. */
 static int rows_of_group(const struct op *store)
 {
     enum { GROUP_BIT = 2, GROUPS = 2 };
@@ -127,17 +129,17 @@ static void build_wait(struct builder *b, int pending, bool by_groups)
         op_set_int(o, ATTR_group, WGMMA_WARPS);
 }
 
-static void lower_store(struct op *o, struct value *slot, int group_rows)
+static void lower_store(struct op *o, struct value *stage, int group_rows)
 {
-    struct value *x[1 + RANK_MAX], *from[] = {op_opnd(o, 0), slot};
-    const struct type *t = slot->type;
+    struct value *x[1 + RANK_MAX], *from[] = {op_opnd(o, 0), stage};
+    const struct type *t = stage->type;
     struct boxes boxes;
     if (!layout_boxes(&boxes, t->layout, type_elem_bytes(t), in_order) ||
         (group_rows && !boxes_cut_rows(&boxes, t->layout, type_elem_bytes(t), in_order, group_rows)))
         diag_bug(o->block->func->module->diag, o->loc, "no tensor map goes with a buffer like this");
     fit_map(o, t, in_order, &boxes);
     struct builder b = build_before(o);
-    x[0] = op_result(build_op(&b, OP_to_shared, 2, from, 1, &slot->type, 0));
+    x[0] = op_result(build_op(&b, OP_to_shared, 2, from, 1, &stage->type, 0));
     for (int i = 1; i < o->nopnds; i++)
         x[i] = op_opnd(o, i);
     struct op *put = build_op(&b, OP_tensor_put, o->nopnds, x, 0, NULL, 0);
@@ -147,26 +149,26 @@ static void lower_store(struct op *o, struct value *slot, int group_rows)
     op_erase(o);
 }
 
-/* n stores of one block that follow each other. What is written next waits for what its slot held. */
+/* Lowers n consecutive stores of one block. Each store waits until the copy from its buffer has read it. */
 static void lower_stores(struct op *const *ops, int n)
 {
     struct op *loop = outermost_loop(ops[0]), *last = ops[n - 1]->next;
-    int nslots = n % 2 ? 1 : 2, group_rows = rows_of_group(ops[0]);
+    int nstages = n % 2 ? 1 : 2, group_rows = rows_of_group(ops[0]);
     for (int i = 1; i < n; i++)
         group_rows = rows_of_group(ops[i]) == group_rows ? group_rows : 0;
-    const struct type *t = buffer_of(ops[0], nslots);
+    const struct type *t = buffer_of(ops[0], nstages);
     struct builder b = build_before(loop ? loop : ops[0]);
     struct value *buf = op_result(build_op(&b, OP_shared_alloc, 0, NULL, 1, &t, 0));
     if (group_rows)
         op_set_int(buf->def, ATTR_group, WGMMA_WARPS);
     for (int i = 0; i < n; i++) {
         b = build_before(ops[i]);
-        if (loop || i >= nslots)
-            build_wait(&b, nslots - 1, group_rows);
-        struct value *slot = buf;
-        if (nslots > 1)
-            slot = build_binary(&b, OP_shared_stage, buf, build_const_i32(&b, i % nslots));
-        lower_store(ops[i], slot, group_rows);
+        if (loop || i >= nstages)
+            build_wait(&b, nstages - 1, group_rows);
+        struct value *stage = buf;
+        if (nstages > 1)
+            stage = build_binary(&b, OP_shared_stage, buf, build_const_i32(&b, i % nstages));
+        lower_store(ops[i], stage, group_rows);
     }
     b = loop ? build_after(loop) : build_before(last);
     build_wait(&b, 0, group_rows);

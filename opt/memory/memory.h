@@ -1,26 +1,29 @@
-/* memory.h: what the passes of this folder share: tensor maps, shared memory and its barriers, hints to the
- * caches. */
+/* memory.h: the passes of this folder choose how accesses reach memory: tensor maps for global memory, offsets and
+ * barriers in shared memory, hints to caches. In reading order: tma_alignment.c, raise_tma_load.c, raise_tma_store.c,
+ * lower_tma_store.c; invariant_loads.c, eviction_hints.c, l2_prefetch.c; shared_pressure.c, allocate_shared.c,
+ * insert_barriers.c. Below are the functions that they share. */
 #ifndef NESO_OPT_MEMORY_MEMORY_H
 #define NESO_OPT_MEMORY_MEMORY_H
 
 #include "ir/ir.h"
 
 /* -- allocate_shared.c -- */
-/* The shared_alloc behind a buffer or a stage of one; `slot` (may be NULL): the stage's number, NULL for the whole. */
-struct op *buffer_alloc(const struct value *buf, struct value **slot);
+/* The shared_alloc of a buffer or of one stage of it. *stage (if not NULL) becomes the number of the stage; NULL: the
+ * whole buffer. */
+struct op *buffer_alloc(const struct value *buf, struct value **stage);
 int64_t buffer_bytes(const struct type *t); /* of all stages */
 
 /* -- insert_barriers.c -- */
-/* The first access, or loop, that lacks a barrier in front of it; NULL: none does. Buffers have their offsets. */
+/* The first access or loop that lacks a barrier in front of it; NULL: none. Buffers must have offsets. */
 const struct op *barrier_missing(struct func *f);
 
 /* -- shared_pressure.c -- */
-/* The most bytes that live at once in a block: bytes_of says how many the op's result takes (an op without a buffer as its result
- * takes them for itself), 0: none. */
+/* The largest number of bytes that are live at once in a block. bytes_of returns how many bytes the result of an op
+ * takes, or an op without result while it runs; 0: none. */
 int64_t shared_pressure(const struct block *b, int64_t (*bytes_of)(const struct op *o, void *ctx), void *ctx);
 
 /* -- lower_tma_store.c -- */
-/* Gives the map of o the box that goes with a buffer whose dimension order[i] is the map's i-th, in `parts` boxes or more. */
+/* Gives the map of o a box for a buffer whose dimension order[i] is the map's i-th, cut into `parts` boxes or more. */
 void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int parts);
 
 #endif

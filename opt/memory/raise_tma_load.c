@@ -1,19 +1,19 @@
-/* raise_tma_load.c: loads of tiles become copies by tensor maps.
+/* raise_tma_load.c: turns loads of tiles into copies by tensor maps.
  *
  *     %p = addptr %As, %offsets                      map #m0 = f16 base=[%A] extents=[%M, %K] strides=[%sm 2 *, 2] box=[128 64]
  *     for %k ... carry(%q = %p) {
  *       %m = (128 pid + i0 < M) & (64 %k + i1 < K)
  *       %a = load %q, %m               =>              %a = tensor_load %start0, %start1 map=0
  *
- * The map's dimensions stand in the order of memory; where the tile's are in another, a `trans` follows. What
- * only the launch knows (are strides multiples of 16 bytes?) the launcher finds when it makes the map, or by
- * a guard; it then takes the kernel without maps.
+ * The map's dimensions are in the order of memory; if the tile's order differs, a `trans` follows. Conditions that
+ * only the launch knows (are the strides multiples of 16 bytes?) are checked when the launcher makes the map, or by a
+ * guard; a launch that fails them takes the fallback, which has no maps.
  *
- * Legal where the address is a box of an array (access_pattern.c), elements off the mask are 0 or NaN, and nothing
- * that the kernel wrote before may lie there: if it wrote through another parameter, a guard has the launcher
- * see that the arrays are apart. Rows that a program wraps (% M) are read as 0: allowed where they stay rows
- * up to stores whose masks leave them out.
- * Needs: traced ops. Leaves: the addresses' ops, for dce. */
+ * The pass is legal if the address describes a box of an array (access_pattern.c), if masked elements are 0 or NaN,
+ * and if the kernel has not written to the array before the load. For writes through another parameter, a guard
+ * checks that the two arrays do not overlap. A map loads rows that the program wraps (% M) as 0; that is legal if the
+ * rows stay separate up to stores whose masks leave the wrapped rows out. Needs: traced ops. Leaves: the ops that
+ * computed addresses, for dce. */
 #include "opt/analysis/affine.h"
 #include "opt/layout/layouts.h"
 #include "opt/passes.h"
@@ -25,11 +25,11 @@
 struct candidate {
     struct op *load;
     struct access a;
-    int dims[MAP_RANK_MAX]; /* of the access, from the outermost */
+    int dims[MAP_RANK_MAX]; /* of the access, in the map's order: the outermost first */
     struct value *starts[MAP_RANK_MAX];
     struct tensor_map map;
     struct guards guards;
-    const char *why; /* it stays a load */
+    const char *why; /* the reason why it stays a load */
 };
 
 struct raising {
@@ -40,7 +40,7 @@ struct raising {
 
 /* -- does it pay? -- */
 
-/* Do warpgroups' dots read v, as it is or transposed? Other ops of the block may read it, too: into registers. */
+/* Does wgmma read v, as it is or transposed? Other ops of the block may read v too: they read it into registers. */
 static bool feeds_dots(const struct value *v, const struct block *b)
 {
     bool any = false;
@@ -54,14 +54,14 @@ static bool feeds_dots(const struct value *v, const struct block *b)
     return any;
 }
 
-/* So far only such loads pay: dots read shared memory anyway. */
+/* Only loads for wgmma pay, because wgmma reads shared memory anyway. */
 static bool may_pay(const struct op *load)
 {
     return feeds_dots(op_result(load), load->block);
 }
 
-/* Warpgroups take operands of 16 bits either way; others must be contiguous along k. A map writes what is
- * contiguous in memory contiguously: is that dimension `dim` of v as all dots want it? */
+/* wgmma reads operands of 16 bits in either order; others must be contiguous along k. A map makes the dimension
+ * contiguous that is contiguous in memory: is that dimension `dim` of v, as all dots need it? */
 static bool major_fits(const struct value *v, int dim)
 {
     enum { EITHER_MAJOR_BYTES = 2 };
@@ -83,8 +83,8 @@ static bool major_fits(const struct value *v, int dim)
 
 struct spread {
     struct affine_table *t;
-    const struct poly *f; /* rows for which f < 0 fails are not as the program has them */
-    struct map seen;      /* value to a bit per dimension */
+    const struct poly *f; /* a row counts as wrapped where f < 0 fails */
+    struct map seen;      /* from a value to a mask of its dimensions */
 };
 
 static bool stays_apart(struct spread *x, const struct value *v, int dim);
@@ -161,7 +161,7 @@ static bool wraps_are_masked(struct raising *r, const struct op *load, const str
 
 /* -- the map -- */
 
-/* What elements off the mask are: 0, or NaN, which maps have for floats of 16 bits and more. */
+/* Do maps support the value of masked elements: 0, or (floats of 16 bits and more) NaN? */
 static bool fill_of(const struct value *other, bool *nan)
 {
     uint64_t bits;
@@ -225,7 +225,7 @@ int map_add(struct func *f, const struct tensor_map *m)
 
 /* -- the decision -- */
 
-/* NULL: it can. */
+/* Returns NULL if a map can describe the load, else the reason against it. */
 static const char *why_not(struct raising *r, struct candidate *c)
 {
     struct op *o = c->load;
@@ -294,7 +294,7 @@ static bool is_only_operand(const struct op *load)
     return value_nuses(v) == 1 && may_pay(load);
 }
 
-/* Loads of one block that are only operands are copies all or none: one pipeline feeds a loop. */
+/* The loads of one block that are only operands become copies all or none, because one pipeline serves a loop. */
 static void keep_together(struct raising *r)
 {
     for (int i = 0; i < r->loads.n; i++)
@@ -308,8 +308,8 @@ static void keep_together(struct raising *r)
 
 /* -- the rewrite -- */
 
-/* Users of v, whose d-th dimension is the copied tile's order[d], read the tile, or one transposition of it: a warp that feeds
- * others can copy so. */
+/* Users of v, whose dimension d is dimension order[d] of the copied tile, read the tile or one transposition of it.
+ * So a producer warp can copy the tile. */
 static void read_tile(struct value *v, struct value *tile, const int *order)
 {
     struct value *moved = NULL;

@@ -1,16 +1,16 @@
-/* raise_tma_store.c: stores of tiles become copies by tensor maps.
+/* raise_tma_store.c: turns stores of tiles into copies by tensor maps.
  *
  *     %m = (128 pid + i0 < M) & (i1 < N)
  *     store %p, %c, %m                      =>      tensor_store %c, %start0, %start1 map=2
  *
- * What is outside of the map's extents is dropped: they are the mask. Where the tile's dimensions lie in
- * memory in another order, a `trans` comes first. Such a store ends some time after it began, and in no order
- * with other accesses: nothing that follows may read memory or tell others that it is done, and no other
- * store may touch the same block. What only the launch knows (is all of it aligned?) the launcher finds; it
- * then takes the kernel whose stores are none of these.
+ * Such a copy drops elements outside of the map's extents, which replaces the mask. If the tile's dimensions have
+ * another order than memory, a `trans` comes first. The copy ends some time after the store, and is not ordered with
+ * other accesses: so no later op of the kernel may read memory or signal other programs, and no other store may touch
+ * the same bytes. Conditions that only the launch knows (is everything aligned?) are guards; a launch that fails them
+ * takes a variant without such stores.
  *
- * So far only what comes of dots pays, which does not lie in registers as memory wants it.
- * Needs: traced ops. Leaves: the addresses' ops, for dce. */
+ * Only stores of dots' results pay, since a dot's accumulator layout does not coalesce. Needs: traced ops. Leaves:
+ * the ops that computed addresses, for dce. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/layout/layouts.h"
@@ -21,18 +21,18 @@ struct putting {
     struct affine_table *t;
 };
 
-/* -- what follows -- */
+/* -- the ops around the store -- */
 
 struct following {
     struct affine_table *t;
     const struct op *store;
-    const struct access *a; /* the store's */
+    const struct access *a; /* of the store */
     bool passed;
     const char *why;
 };
 
-/* Do two boxes of one array lie side by side: at a distance, along one dimension, of at least
- * the size of the first? */
+/* Do two boxes of one array not overlap, because along one dimension their distance is at least the size of the
+ * first? */
 static bool are_apart(const struct affine_table *t, const struct access *a, const struct type *tile_a,
                       const struct access *b, const struct type *tile_b)
 {
@@ -53,8 +53,8 @@ static bool are_apart(const struct affine_table *t, const struct access *a, cons
     return apart > 0;
 }
 
-/* May another store touch what this one writes? Not even one before: copies are in no order
- * with what threads write. */
+/* May another store touch bytes that this one writes? Even an earlier store counts: copies are not ordered with the
+ * stores of threads. */
 static bool may_touch(struct following *x, const struct op *o)
 {
     const struct affine *to = affine_of(x->t, op_opnd(o, 0));
@@ -79,7 +79,7 @@ static void visit_follower(struct op *o, void *ctx)
         if (may_touch(x, o))
             x->why = "another store may write what it writes";
     } else if (o->code == OP_tensor_load) {
-        /* pass tma has seen to it that the arrays are apart */
+        /* raise_tma_load has added guards that the arrays do not overlap */
     } else if (o->code != OP_tensor_store && op_has(o, READS)) {
         x->why = "the kernel may read memory after it";
     } else if (op_has(o, WRITES) && o->code != OP_tensor_store) {
@@ -87,10 +87,10 @@ static void visit_follower(struct op *o, void *ctx)
     }
 }
 
-/* -- does it pay, and is it certain? -- */
+/* -- does it pay, and is it legal? -- */
 
-/* Does the row end at a multiple of 16 bytes? On an H200 a copy of elements of 32 bits with an odd
- * bound wrote one more. */
+/* Guards that the row ends at a multiple of 16 bytes. On an H200 a copy of 32-bit elements with an odd bound wrote
+ * one element more. */
 static bool ends_aligned(struct putting *x, const struct access_dim *d, struct guards *g)
 {
     int64_t bytes;
@@ -102,8 +102,8 @@ static bool ends_aligned(struct putting *x, const struct access_dim *d, struct g
     return true;
 }
 
-/* Where the mask bounds an index from below, a box may hang over that side: loads may, and stores
- * are illegal on an H200. */
+/* Guards, where the mask bounds an index from below, that the box does not start below that bound: on an H200 loads
+ * may start there, and stores are illegal. */
 static bool begins_inside(struct putting *x, struct access *a)
 {
     for (int d = 0; d < a->ndims; d++)
@@ -131,8 +131,8 @@ static const char *find_doubt(struct putting *x, const struct op *store, struct 
 
 enum { ROWS_PER_WARP = 16 };
 
-/* Of a tile that takes more shared memory than raise_tma_store_staged_bytes, the columns are stored one part after
- * the other, through two buffers. */
+/* The number of parts, by columns, in which a tile is stored that takes more shared memory than
+ * raise_tma_store_staged_bytes. The parts go through two buffers. */
 static int parts_of(const struct func *f, const struct type *t)
 {
     const struct params *params = f->module->params;
@@ -153,7 +153,7 @@ static void build_tensor_store(struct builder *b, struct value *const *opnds, in
     op_set_int(build_op(b, OP_tensor_store, n, opnds, 0, NULL, 0), ATTR_map, map);
 }
 
-/* opnds: the tile, and where it goes, the column last. */
+/* opnds: the tile, and its coordinates in memory, the column last. */
 static void store_parts(struct builder *b, struct value **opnds, int n, int map, int parts)
 {
     if (parts == 1) {
@@ -196,7 +196,7 @@ static void rewrite(struct putting *x, struct op *o, const struct access *a, con
     op_erase(o);
 }
 
-/* NULL: done. */
+/* Returns NULL after the rewrite, else the reason against it. */
 static const char *put(struct putting *x, struct op *o)
 {
     struct access a;

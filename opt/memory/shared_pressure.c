@@ -1,12 +1,12 @@
-/* shared_pressure.c: how many bytes of shared memory live at once.
+/* shared_pressure.c: how many bytes of shared memory are live at once?
  *
  *     %k = to_shared          8 KB  |
- *     for { ... %k ... }            | 8 KB, and what the body has at once
+ *     for { ... %k ... }            | 8 KB, and the bytes that are live in the body
  *     %q = to_shared          8 KB    |
  *     for { ... %q ... }              | 8 KB again, not 16
  *
- * A buffer lives from the op that makes it to the last op of its block that reads it, or has a reader inside. This is what
- * allocate_shared.c comes close to: it knows no gaps that are too small. */
+ * A buffer is live from the op that makes it to the last op of its block that reads it or contains a reader.
+ * allocate_shared.c comes close to this bound; fragmentation is the difference. */
 #include "opt/memory/memory.h"
 
 static const struct op *ancestor_in(const struct block *b, const struct op *o)
@@ -24,7 +24,7 @@ static int place_of(const struct block *b, const struct op *o)
     return n;
 }
 
-/* The place of the last reader of a buffer or of its views. */
+/* The position of the last reader of a buffer or of its views. */
 static int last_place(const struct block *b, const struct value *buf, int last)
 {
     for (const struct use *u = buf->uses; u; u = u->next) {

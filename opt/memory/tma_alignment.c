@@ -1,19 +1,19 @@
-/* tma_alignment.c: do copies by tensor maps begin, and end, at multiples of 16 bytes along their rows?
+/* tma_alignment.c: do the boxes of copies by tensor maps start, and end, at multiples of 16 bytes along their rows?
  *
  *     start 130 pid + 64 trips(%k), elements of 2 bytes        no: the kernel keeps its loads
  *     start pid * %n, nothing known of %n                      guard: 0 - (2 n rem 16)^2, at least 0 if 8 divides n
  *
- * Loads take any coordinates along other dimensions, stores all but negative ones (raise_tma_store.c). Along the
- * innermost one a box must begin at a multiple of 16 bytes: elsewhere the instruction is illegal on an
- * H200, which the PTX ISA does not say. Rows of stores must end at one, too. What only the launch
- * knows becomes a guard. */
+ * Along the outer dimensions, loads take any coordinates, and stores all that are not negative (raise_tma_store.c).
+ * Along the innermost dimension a box must start at a multiple of 16 bytes: on an H200 the instruction is illegal
+ * otherwise, although the PTX ISA does not say so. The rows of stores must also end at such a multiple. What only the
+ * launch knows becomes a guard. */
 #include "opt/analysis/affine.h"
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
 enum { LOG_ALIGN = 4 };
 
-/* A power of two that divides the term's value. */
+/* A power of two that divides the value of the term. */
 static int64_t divisor_of(struct affine_table *t, const struct term *x)
 {
     int64_t n = x->factor;
@@ -27,7 +27,7 @@ static int64_t divisor_of(struct affine_table *t, const struct term *x)
     return n;
 }
 
-/* p bytes, and so their square, leave no rest. */
+/* Guards that p bytes are a multiple of 16: the square of the remainder must be 0. */
 static bool guard(struct affine_table *t, const struct poly *p, int64_t bytes, struct guards *g)
 {
     struct arena *arena = t->f->module->arena;
@@ -49,7 +49,7 @@ static bool guard(struct affine_table *t, const struct poly *p, int64_t bytes, s
     return good;
 }
 
-/* The factors of what is not uniform. */
+/* The uniform factors of the term. */
 static struct poly uniform_part(const struct affine_table *t, const struct term *x)
 {
     struct poly p = {.n = 1, .at = {{.factor = x->factor}}};
