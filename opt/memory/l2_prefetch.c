@@ -190,7 +190,7 @@ static bool waits(const struct op *loop, const struct row *r)
 }
 
 /* Prefetches the tile that starts `far` elements behind this iteration's tile, as far as the row goes. The prefetch
- * stands in front of the load, because ops behind the load's first use wait for the tile. */
+ * stands in front of the load; behind it, the prefetch would be issued only after the tile has arrived. */
 static void prefetch_further(struct op *loop, struct op *load, const struct row *r, int64_t far)
 {
     struct builder b = build_before(load);

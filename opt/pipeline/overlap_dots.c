@@ -1,4 +1,4 @@
-/* overlap_dots.c: of two dots that follow each other, the first runs beside the second of the round before.
+/* overlap_dots.c: of two chained dots in a loop, overlaps iteration i+1's first dot with iteration i's second.
  *
  *     for %k = %lo to %hi carry(%sum, %m) {            %e = if %lo < %hi {
  *       mbar_wait %K                                      mbar_wait %K; %s = wgmma %q, %K, 0; dot_wait; %p, %a = f(%s, %m)
@@ -15,29 +15,31 @@
  *                                                         mbar_wait %V; %d.1 = wgmma %p, %V, %sum * %a; dot_wait
  *                                                       } else { yield %sum, %m }
  *
- * While a round's arithmetic runs, tensor cores have the other dot to do. Two stages of a pipeline: early is
- * what leads to the second dot's operand, late that dot and what it adds to. Legal where early uses nothing
- * that late gives, and nobody but the two dots and their barriers has effects. What late needs of early is
- * carried over; the sum of the first dot is gone by then. The operand that the second dot reads stays in its
- * registers until that dot has ended: it goes through the wait.
+ * Tensor cores then run the second dot during an iteration's arithmetic. The pass splits the body into two parts. The
+ * early part computes the second dot's operand; the late part is that dot and the computation of its accumulator. The
+ * split is legal if the early part uses nothing that the late part computes, and if only the two dots and their
+ * barriers have side effects. The loop carries the values that the late part needs of the early part; the first dot's
+ * result is dead by then. The registers of the second dot's operand must not change until that dot has ended, so the
+ * operand goes through the dot's wait.
  *
- * Where a program runs on several warpgroups, each is held back behind the one before it, once a tile:
+ * If a CTA has several warpgroups, each starts staggered, once a tile, behind the one before it:
  *
- *     mbar_wait %K; stagger_wait; %s = wgmma %q, %K, 0; dot_wait; stagger_arrive   of the first round
+ *     mbar_wait %K; stagger_wait; %s = wgmma %q, %K, 0; dot_wait; stagger_arrive   of the first iteration
  *     ...
  *     mbar_wait %V; %d = wgmma %p, %V, %sum * %a; dot_wait; stagger_end            of the last
  *
- * Both would come to their arithmetic at once, and tensor cores would have nothing to do until both are through. Nothing
- * brings warpgroups apart that began in step: of attention's rounds of about 2850 cycles on an H200 they were 358 apart,
- * and 1025 apart where the second one's first dot waits for the first one's. TFLOP/s there (64 heads of 4096 rows, tiles of
- * 128 x 128, f16), in step and staggered: D = 128 453 and 565, causal 454 and 467, D = 64 348 and 385, causal 343 and 346;
- * tiles of 128 x 64 473 and 473. Turns in each round were no better (566, 473, 392, 334, 474). One loop of a tile does it:
- * those behind it find them apart. Where bounds are, so is every scalar: all warpgroups come to all three ops, or to none.
- * Not where warpgroups share rows: they meet in each round.
+ * Without that, all warpgroups would reach their arithmetic at the same time, and the tensor cores would idle
+ * meanwhile. Warpgroups that start together stay together: of an attention's iterations of about 2850 cycles on an
+ * H200 two warpgroups were 358 cycles apart, and 1025 cycles apart if the second one's first dot waits for the first
+ * one's. TFLOP/s there (64 heads of 4096 rows, tiles of 128 x 128, f16), together and staggered: D = 128 453 and 565,
+ * causal 454 and 467, D = 64 348 and 385, causal 343 and 346; tiles of 128 x 64 473 and 473. Staggering in every
+ * iteration was no better (566, 473, 392, 334, 474). Only the first loop of a tile staggers, since the warpgroups
+ * stay apart in the loops behind it. The bounds of the loop are scalars, so all warpgroups execute all three stagger
+ * ops, or none. The pass does not stagger warpgroups that share rows, because a barrier brings these together in each
+ * iteration.
  *
- * Only where registers are left: of what roles share out, or of what two CTAs leave each other. Needs: layouts.
- * Leaves: dead ops.
- */
+ * The pass needs free registers: of those that the roles share out, or of those that two CTAs leave each other.
+ * Needs: layouts. Leaves: dead ops. */
 #include "ir/target/fragments.h"
 #include "ir/support/map.h"
 #include "ir/target/target.h"
@@ -47,7 +49,7 @@
 #include "opt/pipeline/pipeline.h"
 #include "opt/simplify/simplify.h"
 
-/* A round's ops with effects, in order. */
+/* The ops of an iteration that have side effects, in order. */
 enum { WAIT_A, FIRST, FIRST_DONE, FREE_A, WAIT_B, SECOND, SECOND_DONE, FREE_B, NEFFECTS };
 static const enum opcode expected[NEFFECTS] = {OP_mbar_wait, OP_wgmma, OP_dot_wait, OP_mbar_arrive,
                                                OP_mbar_wait, OP_wgmma, OP_dot_wait, OP_mbar_arrive};
@@ -57,10 +59,10 @@ struct rotation {
     struct op *loop;
     struct block *body;
     struct op *effects[NEFFECTS];
-    bool staggers;                /* each warpgroup begins behind the one before it */
-    struct op *operand;           /* what gives the second dot its first operand */
-    struct map late;              /* ops, and carried arguments that they use */
-    VEC(struct value *) crossing; /* what late uses of early */
+    bool staggers;                /* each warpgroup starts behind the one before it */
+    struct op *operand;           /* the op that computes the second dot's first operand */
+    struct map late;              /* the ops of the late part, and the carried arguments that they use */
+    VEC(struct value *) crossing; /* the values of the early part that the late part uses */
 };
 
 static bool is_late(const struct rotation *r, const void *x)
@@ -96,7 +98,8 @@ static bool only_late_uses(const struct rotation *r, const struct op *o)
     return n > 0;
 }
 
-/* Does o use what the loop carries, and early has? Late would have to keep that of the round before. */
+/* Does o use a carried value that belongs to the early part? The late part would need that value of the iteration
+ * before. */
 static bool uses_carried(const struct rotation *r, const struct op *o)
 {
     for (int i = 0; i < o->nopnds; i++) {
@@ -116,7 +119,7 @@ static bool becomes_late(const struct rotation *r, const struct op *o)
            (o->code == OP_shared_stage || !uses_carried(r, o));
 }
 
-/* One step of marking: is there more that is late? */
+/* One step of marking ops as late; returns whether another step is needed. */
 static bool spread(struct rotation *r)
 {
     bool more = false;
@@ -155,7 +158,7 @@ static bool waits_for(const struct op *wait, const struct op *dot)
            op_int(wait, ATTR_pending) == 0;
 }
 
-/* Is early without late, and does each carry on what is its own? */
+/* Does the early part use nothing of the late part, and does each part carry only values of its own? */
 static bool is_split(struct rotation *r)
 {
     const struct op *yield = r->body->last;
@@ -173,7 +176,8 @@ static bool is_split(struct rotation *r)
     return true;
 }
 
-/* Both sums, the operand, and what the arithmetic between takes. */
+/* Do both accumulators, the operand, and the registers of the arithmetic between the dots fit into a thread's
+ * registers? */
 static bool has_registers(const struct rotation *r)
 {
     const struct func *f = r->loop->block->func;
@@ -187,13 +191,14 @@ static bool has_registers(const struct rotation *r)
            (given ? given->list[0] : target_regs(f->target, 2 * 32 * (f->num_warps + f->extra_warps)));
 }
 
-/* In registers, of which each holds several elements: those of 32 bits are copied for each dot. */
+/* A tile of which a register holds several elements: a tile of 32-bit elements would be copied for each dot. */
 static bool is_packed_tile(const struct value *v)
 {
     return v->type->kind == TY_tile && type_elem_bytes(v->type) < 4;
 }
 
-/* A buffer that copies fill, or that nobody writes in the loop? One that is computed would have to wait for dots. */
+/* Do copies fill the buffer, or does the loop not write it at all? A buffer that threads write would have to wait for
+ * dots. */
 static bool is_filled(const struct rotation *r, const struct value *v)
 {
     return value_is_outside(v, r->loop) || v->def->code == OP_shared_stage;
@@ -218,8 +223,8 @@ static void hoist_constants(struct rotation *r)
 }
 
 struct first_copy {
-    const struct op *bar; /* that copies end */
-    int n, at;            /* of all copies; bar's first, or -1 */
+    const struct op *bar; /* the mbarrier that the copies complete */
+    int n, at;            /* the number of all copies; the index of the first for `bar`, or -1 */
 };
 
 static void note_copy(struct op *o, void *ctx)
@@ -239,17 +244,18 @@ static int first_copy(const struct rotation *r, int wait)
     return c.at;
 }
 
-/* Slots of the second dot's ring beyond those without which its feeder would wait for ever: when the copy for the first
- * dot of the next round is asked for, the second dot of this round has its slot, and where copies for the second go before
- * those for the first, so has that of the next round. Without a feeder: none. */
-static int spare_slots(const struct rotation *r)
+/* The stages of the second dot's ring beyond those without which the producer would deadlock. When the producer
+ * copies for the first dot of the next iteration, the second dot of this iteration holds its stage; and if copies for
+ * the second dot come before those for the first, the second dot of the next iteration holds a stage too. 0 without a
+ * producer. */
+static int spare_stages(const struct rotation *r)
 {
     int first = first_copy(r, WAIT_A), second = first_copy(r, WAIT_B);
-    int slots = op_result(buffer_alloc(op_opnd(r->effects[WAIT_B], 0), NULL))->type->nstages;
-    return first < 0 || second < 0 || first == second ? 0 : slots - (first < second ? 1 : 2);
+    int stages = op_result(buffer_alloc(op_opnd(r->effects[WAIT_B], 0), NULL))->type->nstages;
+    return first < 0 || second < 0 || first == second ? 0 : stages - (first < second ? 1 : 2);
 }
 
-/* Several warpgroups, each with rows of its own? */
+/* Are there several warpgroups, each with rows of its own? */
 static bool has_groups_of_rows(const struct rotation *r)
 {
     enum { GROUP_BITS = 2, COLUMNS = 1 };
@@ -274,7 +280,7 @@ static bool plan(struct rotation *r)
         mark(r, r->effects[i]);
     while (spread(r))
         ;
-    return is_split(r) && has_registers(r) && spare_slots(r) >= 0;
+    return is_split(r) && has_registers(r) && spare_stages(r) >= 0;
 }
 
 /* -- the rewrite -- */
@@ -299,7 +305,7 @@ static void build_stagger(const struct rotation *r, struct builder *b, enum opco
         build_op(b, code, 0, NULL, 0, NULL, 0);
 }
 
-/* Early of the first round, where b is; the loop goes on from the second. */
+/* Builds the early part of the first iteration at b; the loop then starts with the second iteration. */
 static void build_first(struct rotation *r, struct builder *b, struct value **crossing)
 {
     struct op *loop = r->loop;
@@ -324,7 +330,7 @@ static void build_first(struct rotation *r, struct builder *b, struct value **cr
     op_set_opnd(loop, 0, build_binary(b, OP_add, op_opnd(loop, 0), op_opnd(loop, 2)));
 }
 
-/* Late uses what the round before has handed over. */
+/* Makes the late part use the values that the iteration before has carried to it. */
 static void take_over(struct rotation *r, int ncarried)
 {
     struct map handed;
@@ -337,12 +343,12 @@ static void take_over(struct rotation *r, int ncarried)
                 op_set_opnd(o, i, value_mapped(&handed, op_opnd(o, i)));
 }
 
-/* The barrier of a ring whose slots each warp gives back for itself. */
-static void give_back_by_warps(struct rotation *r, const struct value *bar)
+/* Makes each warp release a stage of this barrier's ring by itself. */
+static void release_by_warps(struct rotation *r, const struct value *bar)
 {
     for (const struct use *u = bar->uses; u; u = u->next) {
         if (u->user->code == OP_shared_stage)
-            give_back_by_warps(r, op_result(u->user));
+            release_by_warps(r, op_result(u->user));
         else if (u->user->code == OP_mbar_arrive)
             op_set_int(u->user, ATTR_group, 1);
         else if (u->user->code == OP_mbar_init)
@@ -350,10 +356,11 @@ static void give_back_by_warps(struct rotation *r, const struct value *bar)
     }
 }
 
-/* The second dot starts behind the first, and is waited for at the end, where the next operand may be written. Its
- * barrier, which is over, is asked for again there: a branch, over which ptxas does not move that wait to the front.
- * (Another branch does that too, and was slower: 624 became 527 TFLOP/s for 128 x 128, D = 128.) No warp may come to ask
- * when the next phase is over, so the slot is given back by each warp, and not by one for its warpgroup. */
+/* Starts the second dot behind the first, and waits for it at the end of the body, where the next operand is written.
+ * There the pass also tests once more the second dot's mbarrier, whose phase is complete: that is a branch, and ptxas
+ * does not move the wait in front of a branch. (Another kind of branch also works and was slower: 624 became 527
+ * TFLOP/s for 128 x 128, D = 128.) No warp may test the mbarrier after the next phase is complete, so each warp
+ * releases the stage itself, instead of one warp for its warpgroup. */
 static void reorder(struct rotation *r)
 {
     struct op **e = r->effects, *yield = r->body->last;
@@ -372,11 +379,11 @@ static void reorder(struct rotation *r)
     struct map same;
     map_init(&same, r->arena);
     op_clone(&b, e[WAIT_B], &same);
-    give_back_by_warps(r, op_result(buffer_alloc(op_opnd(e[FREE_B], 0), NULL)));
+    release_by_warps(r, op_result(buffer_alloc(op_opnd(e[FREE_B], 0), NULL)));
     op_set_int(e[FIRST_DONE], ATTR_pending, 1);
 }
 
-/* The wait for the second dot takes that dot's operand along. */
+/* Makes the second dot's wait also take that dot's operand and return it. */
 static void keep_operand(struct rotation *r)
 {
     struct op *old = r->effects[SECOND_DONE];
@@ -390,7 +397,7 @@ static void keep_operand(struct rotation *r)
     mark(r, wait);
 }
 
-/* Late of the last round; results[i] becomes what the loop's value i is behind it. */
+/* Builds the late part of the last iteration; results[i] becomes the loop's value i behind it. */
 static void build_last(struct rotation *r, struct builder *b, struct value **results, int n)
 {
     struct map last;
@@ -423,7 +430,7 @@ static struct op *build_either(struct rotation *r, int n)
     return either;
 }
 
-/* Marks are of arguments, too: those of the loop that carries more. */
+/* Makes the loop carry the crossing values. Marks also refer to arguments, so they move to those of the new loop. */
 static void carry_more(struct rotation *r, struct value *const *crossing)
 {
     struct block *old = r->body;
@@ -461,7 +468,7 @@ static void rotate(struct rotation *r)
 
 static bool visit(struct block *b, bool is_staggered);
 
-/* One region runs, or in a loop one after the other. */
+/* Visits the regions of o: one of them runs, or, in a loop, one after the other. */
 static bool visit_regions(struct op *o, bool is_staggered)
 {
     bool any = is_staggered;
@@ -470,7 +477,7 @@ static bool visit_regions(struct op *o, bool is_staggered)
     return any;
 }
 
-/* Returns whether warpgroups are apart behind b. */
+/* Returns whether warpgroups are staggered behind b. */
 static bool visit(struct block *b, bool is_staggered)
 {
     for (struct op *next, *o = b->first; o; o = next) {

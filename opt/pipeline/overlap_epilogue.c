@@ -1,4 +1,4 @@
-/* overlap_epilogue.c: a program's tile is stored under the dots of the next.
+/* overlap_epilogue.c: overlaps the store of a program's tile with the dots of the next program.
  *
  *     for %t = cta_id to %n step cta_count {       for %t = ... carry(%x0 = 0, %x1 = 0, %i = 0, %due = 2) {
  *       %r = for %k = ... {                          %r, %next = for %k = ... carry(..., %p = %due) {
@@ -8,7 +8,7 @@
  *         ...                                          ..., %p + 1
  *       }                                            }
  *       %e = dot_wait %r                      =>     %e = dot_wait %r
- *                                                    for %p = %next to 2 { piece %p }        K had too few rounds
+ *                                                    for %p = %next to 2 { piece %p }        the loop over K was too short
  *       %a, %b = ... %e ...                          %a, %b = ... %e ...
  *       bulk_wait pending=1 read=1                   yield %a, %b, %j, -1
  *       %s = to_shared %a, %slot0                  }
@@ -18,48 +18,46 @@
  *       tensor_put %s, %j + 64                               bulk_wait read=1                          ...
  *     }                                                      tensor_put %s, %i                         ... %i + 64
  *
- * Between the last dot of one tile and the first of the next, tensor cores wait for whatever is done there.
- * What is left is to round the sums; the rounded tile stays in registers, two elements in each, and leaves
- * piece by piece while the
- * next dots are under way, one piece a round but the first, whose dots begin a sum and stand in
- * front of the loop (peel_first_dot.c).
+ * Tensor cores idle between the last dot of one tile and the first dot of the next, so little work may stand there.
+ * The pass leaves only the rounding of the accumulator there. The rounded tile stays in registers, two elements in
+ * each. The iterations of the next program store it piece by piece while their dots run. The first iteration stores
+ * no piece: its dots start the accumulator and stand in front of the loop (peel_first_dot.c).
  *
- * Pieces take turns in two slots. A piece waits until the one before has been read, so the barrier in front
- * of its copy also shows everybody that the next piece's slot is free: one barrier a piece. Needs: layouts,
- * roles, tiles that leave in pieces by warpgroups of their own. The sums, the rounded tile and addresses must
- * fit into a thread's registers.
- */
+ * Pieces alternate between two stages of a buffer. Each piece waits until the copy of the piece before has read its
+ * stage, so the barrier in front of the piece's own copy also shows all threads that the next piece's stage is free:
+ * one barrier a piece. Needs: layouts, roles, and tiles that warpgroups store in pieces independently of each other.
+ * The accumulator, the rounded tile and addresses must fit into a thread's registers. */
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 #include "opt/pipeline/pipeline.h"
 #include "opt/simplify/simplify.h"
 
-enum { SLOTS = 2, STEP_BYTES = 32 /* of K, that one wgmma multiplies */ };
+enum { NSTAGES = 2, STEP_BYTES = 32 /* bytes of K that one wgmma multiplies */ };
 
 struct piece {
     struct op *wait, *stage, *put; /* bulk_wait, to_shared, tensor_put */
 };
 
-struct defer {
+struct epilogue {
     struct arena *arena;
     struct op *tiles, *loop; /* over programs; over K */
     int ndots;
     VEC(struct piece) pieces;
-    VEC(struct value *) carried; /* the pieces, then where they go */
+    VEC(struct value *) carried; /* the pieces, then their coordinates in memory */
 };
 
-/* -- what there is -- */
+/* -- the ops of the pattern -- */
 
 static void look_at(struct op *o, void *ctx)
 {
-    struct defer *d = ctx;
+    struct epilogue *d = ctx;
     d->ndots += o->code == OP_wgmma;
     if (o->code == OP_dot_wait && op_int(o, ATTR_pending) == 1)
         d->loop = o->block->parent;
 }
 
-/* The loop over programs, and in it that of the only dot, one of which stays under way. */
-static bool find_loops(struct defer *d, const struct op *roles)
+/* Finds the loop over programs, and in it the loop with the only dot, of which one stays in flight. */
+static bool find_loops(struct epilogue *d, const struct op *roles)
 {
     for (struct op *o = roles->regions[0]->first; o; o = o->next)
         if (is_over_programs(o))
@@ -69,8 +67,8 @@ static bool find_loops(struct defer *d, const struct op *roles)
            d->ndots == 1;
 }
 
-/* Behind the loop over K only pieces have effects on memory, and nothing follows them. */
-static bool find_pieces(struct defer *d)
+/* Checks that behind the loop over K only pieces have effects on memory, and that no effect follows them. */
+static bool find_pieces(struct epilogue *d)
 {
     struct piece p = {0};
     for (struct op *o = d->loop->next; o != d->tiles->regions[0]->last; o = o->next) {
@@ -89,26 +87,26 @@ static bool find_pieces(struct defer *d)
             return false;
         }
     }
-    return d->pieces.n >= SLOTS && !p.wait;
+    return d->pieces.n >= NSTAGES && !p.wait;
 }
 
-/* Do they take turns in two slots of one buffer? */
-static bool take_turns(const struct defer *d)
+/* Do the pieces alternate between two stages of one buffer? */
+static bool alternate_stages(const struct epilogue *d)
 {
     const struct op *buf = NULL;
     for (int i = 0; i < d->pieces.n; i++) {
-        struct value *slot = NULL, *to = op_opnd(d->pieces.at[i].stage, 1);
+        struct value *stage = NULL, *to = op_opnd(d->pieces.at[i].stage, 1);
         int64_t number;
-        const struct op *alloc = to ? buffer_alloc(to, &slot) : NULL;
-        if (!alloc || (buf && alloc != buf) || op_result(alloc)->type->nstages != SLOTS || !slot ||
-            !value_const_int(slot, &number) || number != i % SLOTS)
+        const struct op *alloc = to ? buffer_alloc(to, &stage) : NULL;
+        if (!alloc || (buf && alloc != buf) || op_result(alloc)->type->nstages != NSTAGES || !stage ||
+            !value_const_int(stage, &number) || number != i % NSTAGES)
             return false;
         buf = alloc;
     }
-    return d->pieces.n % SLOTS == 0;
+    return d->pieces.n % NSTAGES == 0;
 }
 
-static bool fits(const struct defer *d, const struct op *roles)
+static bool fits(const struct epilogue *d, const struct op *roles)
 {
     const struct attr *given = op_attr(roles, ATTR_regs);
     const struct func *f = roles->block->func;
@@ -127,9 +125,9 @@ static bool fits(const struct defer *d, const struct op *roles)
     return given && regs <= given->list[0];
 }
 
-/* -- where pieces go -- */
+/* -- the coordinates of pieces -- */
 
-/* v is the result and a constant. */
+/* Returns the value to which a constant, *more, is added to give v. */
 static struct value *root_of(struct value *v, int64_t *more)
 {
     int64_t c;
@@ -141,7 +139,7 @@ static struct value *root_of(struct value *v, int64_t *more)
     return v;
 }
 
-static int find_carried(const struct defer *d, const struct value *v)
+static int find_carried(const struct epilogue *d, const struct value *v)
 {
     for (int i = 0; i < d->carried.n; i++)
         if (d->carried.at[i] == v)
@@ -149,7 +147,7 @@ static int find_carried(const struct defer *d, const struct value *v)
     return -1;
 }
 
-static void find_all_carried(struct defer *d)
+static void find_all_carried(struct epilogue *d)
 {
     int64_t more;
     for (int i = 0; i < d->pieces.n; i++)
@@ -164,14 +162,14 @@ static void find_all_carried(struct defer *d)
 
 /* -- the rewrite -- */
 
-/* Piece i of the tile that `now` says (as d->carried). */
-static void build_piece(struct builder *b, const struct defer *d, struct value *const *now, int i)
+/* Builds piece i of the tile whose pieces and coordinates are `now` (in the order of d->carried). */
+static void build_piece(struct builder *b, const struct epilogue *d, struct value *const *now, int i)
 {
     const struct piece *p = &d->pieces.at[i];
-    struct value *slot, *buf = op_result(buffer_alloc(op_opnd(p->stage, 1), &slot)), *x[1 + RANK_MAX];
+    struct value *stage, *buf = op_result(buffer_alloc(op_opnd(p->stage, 1), &stage)), *x[1 + RANK_MAX];
     const struct type *t = op_result(p->stage)->type;
-    slot = build_binary(b, OP_shared_stage, buf, build_const_i32(b, i % SLOTS));
-    x[0] = op_result(build_op(b, OP_to_shared, 2, (struct value *[]){now[i], slot}, 1, &t, 0));
+    stage = build_binary(b, OP_shared_stage, buf, build_const_i32(b, i % NSTAGES));
+    x[0] = op_result(build_op(b, OP_to_shared, 2, (struct value *[]){now[i], stage}, 1, &t, 0));
     struct op *wait = build_op(b, OP_bulk_wait, 0, NULL, 0, NULL, 0);
     op_set_int(wait, ATTR_read, 1);
     op_set_int(wait, ATTR_group, op_int(p->put, ATTR_group));
@@ -188,8 +186,8 @@ static void build_piece(struct builder *b, const struct defer *d, struct value *
         op_set_int(put, p->put->attrs[k].key, p->put->attrs[k].i);
 }
 
-/* The piece whose number `which` is, of those from `first` to `end`. */
-static void build_one_of(struct builder *b, const struct defer *d, struct value *const *now,
+/* Builds a branch to the piece with number `which`, one of those from `first` to `end`. */
+static void build_one_of(struct builder *b, const struct epilogue *d, struct value *const *now,
                          struct value *which, int first, int end)
 {
     if (end - first == 1) {
@@ -205,8 +203,9 @@ static void build_one_of(struct builder *b, const struct defer *d, struct value 
     }
 }
 
-/* The pieces from number `from` on; -1 is that of the first round, which stores none. */
-static void build_rest(struct builder *b, const struct defer *d, struct value *const *now, struct value *from)
+/* Builds the pieces from number `from` on; -1 stands for the first iteration, which stores none. */
+static void build_rest(struct builder *b, const struct epilogue *d, struct value *const *now,
+                       struct value *from)
 {
     from = build_binary(b, OP_maxs, from, build_const_i32(b, 0));
     struct value *one = build_const_i32(b, 1), *end = build_const_i32(b, d->pieces.n);
@@ -216,7 +215,7 @@ static void build_rest(struct builder *b, const struct defer *d, struct value *c
     build_yield(&in, 0, NULL);
 }
 
-/* What is built there runs where c is true. */
+/* Returns a builder whose ops run only where c is true. */
 static struct builder build_where(struct builder *b, struct value *c)
 {
     struct op *perhaps = build_if(b, c, 0, NULL);
@@ -229,8 +228,9 @@ static struct builder build_where(struct builder *b, struct value *c)
     return in[0];
 }
 
-/* The loop over K stores a piece a round, from number `due` on; returns the number of the next. */
-static struct value *store_in_rounds(struct defer *d, struct value *const *now, struct value *due)
+/* Makes the loop over K store one piece in each iteration, from number `due` on; returns the number of the next
+ * piece. */
+static struct value *store_in_iterations(struct epilogue *d, struct value *const *now, struct value *due)
 {
     struct op *loop = loop_carry(d->loop, NULL, 1, &due);
     op_erase(d->loop);
@@ -253,8 +253,9 @@ static struct value *store_in_rounds(struct defer *d, struct value *const *now, 
     return &loop->results[loop->nresults - 1];
 }
 
-/* Behind the loop over K, its wait and what is told others then, in front of what takes registers. */
-static struct op *place_of_rest(const struct defer *d)
+/* The place of the remaining pieces: behind the loop over K, its wait and the arrivals after it, and in front of the
+ * ops that take registers. */
+static struct op *place_of_rest(const struct epilogue *d)
 {
     struct op *o = d->loop->next, *at = o;
     for (; o != d->pieces.at[0].wait; o = o->next)
@@ -263,7 +264,7 @@ static struct op *place_of_rest(const struct defer *d)
     return at;
 }
 
-static void defer(struct defer *d)
+static void defer(struct epilogue *d)
 {
     int n = d->carried.n;
     struct value **x = NEW_ARRAY(d->arena, n + 1, struct value *),
@@ -279,7 +280,7 @@ static void defer(struct defer *d)
     int first = tiles->nresults - n - 1;
     for (int i = 0; i < n; i++)
         now[i] = body->args.at[1 + first + i];
-    struct value *due = body->args.at[1 + first + n], *next = store_in_rounds(d, now, due);
+    struct value *due = body->args.at[1 + first + n], *next = store_in_iterations(d, now, due);
     value_rename(due, "due");
 
     b = build_before(place_of_rest(d));
@@ -305,9 +306,9 @@ static void defer(struct defer *d)
 
 void opt_overlap_epilogue(struct func *f)
 {
-    struct defer d = {.arena = f->module->scratch};
+    struct epilogue d = {.arena = f->module->scratch};
     struct op *roles = func_roles(f);
-    if (!roles || !f->persistent || !find_loops(&d, roles) || !find_pieces(&d) || !take_turns(&d))
+    if (!roles || !f->persistent || !find_loops(&d, roles) || !find_pieces(&d) || !alternate_stages(&d))
         return;
     if (!fits(&d, roles)) {
         opt_explain(f, (struct explanation){DECISION_stored_before_dots, .at = d.pieces.at[0].put});

@@ -1,8 +1,9 @@
-/* peel_first_dot.c: a dot begins its sum, rather than add to zeros.
+/* peel_first_dot.c: peels the first iteration of a loop, so that its dot starts the accumulator instead of adding to
+ * zeros.
  *
  *     for %t = ... {                                      for %t = ... {
  *       %r = for %k = %lo to %hi ... carry(%s = 0) {        %e = if %lo < %hi {
- *         %d = wgmma %a, %b, %s                      =>       %d.1 = wgmma %a, %b, 0          no sum is read
+ *         %d = wgmma %a, %b, %s                      =>       %d.1 = wgmma %a, %b, 0          reads no accumulator
  *         %w = dot_wait %d pending=1                          %w.1 = dot_wait %d.1 pending=1
  *         yield %w                                            %r = for %k = %lo + step to %hi ... carry(%s = %w.1) { ... }
  *       }                                                     %e.1 = dot_wait %r
@@ -10,30 +11,29 @@
  *     }                                                     } else { yield 0 }
  *                                                         }
  *
- * Setting a sum's registers to zero takes as many instructions as there are registers, between the last dot
- * of one tile and the first of the next, when tensor cores have nothing to do. The first round goes in front
- * of the loop; there the sum is a constant, which codegen does not even put into registers. A loop that does
- * not run has zeros as before, off the way, and behind the wait: an assembler that sees registers of a sum
- * set while dots may be under way does one after the other.
+ * Setting the accumulator to zero takes one instruction for each register, at a time when the tensor cores are idle:
+ * between the last dot of one tile and the first dot of the next. The pass moves the first iteration in front of the
+ * loop. There the accumulator is a constant, for which codegen needs no registers. If the loop has no iteration, the
+ * other branch gives zeros; it stands behind the wait, because ptxas serializes dots if accumulator registers are set
+ * while dots may be in flight.
  *
- * What stands between the loop and the wait behind it (sink.c) goes along; directly behind the wait the
- * last slot is given back.
+ * The ops between the loop and the wait behind it (sink.c) move along; the arrival that releases the last stage
+ * stands directly behind the wait.
  *
- * A predicate instead (scale-d, false in the first round) would keep the registers of the sum alive through
- * all that stands between two tiles. Only in loops: what runs once has its zeros ready before its first
- * operands come. Only loops with nothing but dots, scalars, and branches that give no tile (overlap_epilogue.c), which
- * are short; and not where another loop's dots go on with the sum, for the same assembler. Needs: layouts. Leaves:
- * dead ops.
- */
+ * The predicate scale-d, false in the first iteration, would be an alternative, but it would keep the accumulator's
+ * registers live between two tiles. The pass applies only in loops over programs: code that runs once sets its zeros
+ * before its first operands arrive. It applies only to short loops, of dots, scalars and branches without tile
+ * results (overlap_epilogue.c), and not if another loop's dots continue the accumulator, again because of ptxas.
+ * Needs: layouts. Leaves: dead ops. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
-/* A loop that is peeled, and what is found around it. */
+/* A loop to peel, and the ops around it. */
 struct peel {
     struct op *loop, *wait; /* wait: the dot_wait behind the loop, or NULL */
     struct arena *arena;
-    VEC(struct op *) moved;  /* what stands between the two */
-    VEC(struct value *) out; /* results of it that others use */
+    VEC(struct op *) moved;  /* the ops between the loop and the wait */
+    VEC(struct value *) out; /* their results that other ops use */
 };
 
 static bool is_in_loop(const struct op *o)
@@ -55,7 +55,7 @@ static bool is_dot_or_scalar(const struct op *o)
     return true;
 }
 
-/* Does a dot add to what is zero before the first round, and does nobody else see that zero? */
+/* Is the dot's accumulator zero before the first iteration, and has the zero no other use? */
 static bool begins_sum(const struct op *loop, const struct op *o)
 {
     uint64_t bits;
@@ -64,7 +64,7 @@ static bool begins_sum(const struct op *loop, const struct op *o)
            value_const_bits(op_opnd(loop, 2 + acc->index), &bits) && bits == 0;
 }
 
-/* Does a dot behind the loop add to v? Then it must not be set to zero in between. */
+/* Does a dot behind the loop add to v? Then v must not be set to zero in between. */
 static bool goes_on(const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -97,9 +97,9 @@ static void run_always(struct op *either)
     op_erase(either);
 }
 
-/* Whether this is the first round is known now: nobody need ask, and what arrives at barriers, or is done, in
- * all rounds but it does. */
-static void settle(struct block *b, const struct value *count, const struct value *lo, bool first)
+/* Folds the test for the first iteration, whose result is known now; arrivals and other effects for all but the first
+ * iteration are kept or removed accordingly. */
+static void fold_first_test(struct block *b, const struct value *count, const struct value *lo, bool first)
 {
     for (struct op *next, *o = b->first; o; o = next) {
         next = o->next;
@@ -117,7 +117,7 @@ static void settle(struct block *b, const struct value *count, const struct valu
     }
 }
 
-/* -- what stands behind the loop -- */
+/* -- the ops behind the loop -- */
 
 static bool is_number(const struct op *o)
 {
@@ -132,7 +132,7 @@ static bool is_moved(const struct peel *p, const struct op *o)
     return false;
 }
 
-/* The wait for the last dots, and the numbers that are computed while they are under way. */
+/* Finds the wait for the last dots, and the scalars that are computed while these are in flight. */
 static void find_wait(struct peel *p)
 {
     struct op *o = p->loop->next;
@@ -154,7 +154,7 @@ static void find_wait(struct peel *p)
 
 /* -- the rewrite -- */
 
-/* The first round, where b is; the loop goes on from the second. */
+/* Builds the first iteration at b; the loop then starts with the second. */
 static void split(struct op *loop, struct builder *b)
 {
     struct block *body = loop->regions[0];
@@ -166,30 +166,31 @@ static void split(struct op *loop, struct builder *b)
         *map_at_ptr(&copies, body->args.at[1 + i]) = op_opnd(loop, 3 + i);
     for (const struct op *o = body->first; o != body->last; o = o->next)
         op_clone(b, o, &copies);
-    settle(b->block, lo, lo, true);
-    settle(body, count, lo, false);
+    fold_first_test(b->block, lo, lo, true);
+    fold_first_test(body, count, lo, false);
     b->loc = loop->loc;
     op_set_opnd(loop, 0, build_binary(b, OP_add, lo, op_opnd(loop, 2)));
     for (int i = 0; i < loop->nresults; i++)
         op_set_opnd(loop, 3 + i, value_mapped(&copies, op_opnd(body->last, i)));
 }
 
-/* v, computed at b by copies of the pure ops behind the loop. */
-static struct value *bring(struct builder *b, struct map *copies, struct value *v, const struct block *block)
+/* Computes v at b by copies of the pure ops behind the loop. */
+static struct value *compute_at(struct builder *b, struct map *copies, struct value *v,
+                                const struct block *block)
 {
     struct op *o = v->def;
     if (value_mapped(copies, v) != v || !o || o->block != block || !is_pure(o) || o->nregions)
         return value_mapped(copies, v);
     for (int i = 0; i < o->nopnds; i++)
         if (op_opnd(o, i))
-            bring(b, copies, op_opnd(o, i), block);
+            compute_at(b, copies, op_opnd(o, i), block);
     op_clone(b, o, copies);
     return value_mapped(copies, v);
 }
 
-/* The arrival that says whether the loop has run, to b, where it has. One behind the next loop is that loop's, which
- * may have the same bounds. */
-static void bring_arrival(struct peel *p, struct builder *b, struct op *either)
+/* Moves the arrival that is conditional on the loop having run to b, where the condition is true. An arrival behind
+ * the next loop belongs to that loop, which may have the same bounds. */
+static void move_arrival(struct peel *p, struct builder *b, struct op *either)
 {
     struct map copies;
     map_init(&copies, p->arena);
@@ -205,7 +206,7 @@ static void bring_arrival(struct peel *p, struct builder *b, struct op *either)
         struct op *arrive = op_clone(b, o, &copies);
         op_set_opnd(arrive, 1, NULL);
         struct builder before = build_before(arrive);
-        op_set_opnd(arrive, 0, bring(&before, &copies, op_opnd(o, 0), o->block));
+        op_set_opnd(arrive, 0, compute_at(&before, &copies, op_opnd(o, 0), o->block));
         op_erase(o);
     }
 }
@@ -233,8 +234,8 @@ static struct op *build_either(struct peel *p, int nloop)
     return build_if(&b, ran, nloop + p->out.n, types);
 }
 
-/* Uses of what the loop, its wait and the numbers say become uses of what the `if` says. */
-static void hand_over(struct peel *p, struct op *either, int nloop)
+/* Makes uses of the results of the loop, its wait and the moved scalars use the results of the `if`. */
+static void replace_results(struct peel *p, struct op *either, int nloop)
 {
     for (int i = 0; i < nloop; i++) {
         struct value *v = &p->loop->results[i];
@@ -268,14 +269,14 @@ static void peel_perhaps(struct peel *p)
     split(loop, &b);
     op_move_to_end(loop, runs);
     compute_numbers(p, &b, x + n);
-    hand_over(p, either, n);
+    replace_results(p, either, n);
     for (int i = 0; i < n; i++)
         x[i] = &loop->results[i];
     if (p->wait) {
         op_move_to_end(p->wait, runs);
         x[op_opnd(p->wait, 0)->index] = op_result(p->wait);
     }
-    bring_arrival(p, &b, either);
+    move_arrival(p, &b, either);
     build_yield(&b, n + p->out.n, x);
 }
 

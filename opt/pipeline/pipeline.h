@@ -1,27 +1,29 @@
-/* pipeline.h: what the passes of this folder share: they let copies, tensor cores and stores of different iterations
- * overlap. */
+/* pipeline.h: the passes of this folder overlap copies, dots and stores of different iterations and programs. In
+ * reading order: pipeline_loops.c with rotate_loads.c (copies by cp.async), warp_specialize.c with producer_slice.c
+ * (copies by a producer warp), overlap_dots.c, overlap_epilogue.c, peel_first_dot.c. Below are the functions that
+ * they share. */
 #ifndef NESO_OPT_PIPELINE_PIPELINE_H
 #define NESO_OPT_PIPELINE_PIPELINE_H
 
 #include "ir/ir.h"
 
 /* -- warp_specialize.c, producer_slice.c -- */
-struct op *func_roles(const struct func *f); /* its `warps`, NULL: none */
-bool is_over_programs(const struct op *o); /* the loop over programs, where a CTA runs several (persistent_grid.c)? */
-/* Could a warp of its own load a tile where `load` stands, at these coordinates? Loads that are to become tensor_load must
- * be such. */
+struct op *func_roles(const struct func *f); /* the function's op `warps`; NULL: none */
+bool is_over_programs(const struct op *o); /* is o the loop over the programs of a CTA (persistent_grid.c)? */
+/* Could a producer warp load the tile that `load` loads, at these coordinates? A load may become a tensor_load only
+ * then. */
 bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords);
 
 /* -- pipeline_loops.c -- */
-/* Is the op a load that copies would bring to shared memory ahead of time, from where its readers take the tile in their own layout: of
- * a vector, or of what is added to a dot's result and the like? */
+/* Is the op a load that pipeline_loops copies to shared memory ahead of time, so that its readers can take the tile
+ * in their own layout? Such are loads of vectors, and of tiles that are added to a dot's result and the like. */
 bool readers_choose_layout(const struct op *o);
-/* Is the op a load of a vector for which copies would run ahead, and would threads, with this layout, copy elements that others
- * copy, too? From shared memory its readers take the vector in any layout. */
+/* Is the op a load of a vector that is copied ahead, and would several threads with this layout copy the same
+ * elements? Readers can take the vector from shared memory in any layout. */
 bool repeats_staged_vector(const struct op *o, const struct layout *l);
 
 /* -- warp_specialize.c -- */
-/* To a ring's next slot; behind the last comes the first, in the other phase. */
+/* Advances to a ring's next stage; behind the last stage comes the first, in the other phase. */
 void ring_advance(struct builder *b, int stages, struct value **slot, struct value **phase);
 
 #endif

@@ -1,10 +1,10 @@
-/* producer_slice.c: what a warp that feeds others computes for itself.
+/* producer_slice.c: which scalars does the producer warp compute for itself?
  *
- * The feeder is the backward slice of coordinates, of the loops around them, and of the conditions of early
- * returns: scalars only. A scalar that comes from memory it loads itself, where nothing that the kernel writes can come in
- * between (can_load_twice): before the first dot the program's own warps write nothing until the feeder has said that
- * it is ready, and that it says behind the last such load; in a loop of dots they wait for what is fed behind the load.
- */
+ * The slice contains the coordinates of copies, the bounds of the loops around them, and the conditions of early
+ * returns, with all their operands: scalars only. The producer loads a scalar from memory itself, if the kernel
+ * cannot write that memory before (can_load_twice). Before the first dot, the consumers write nothing until the
+ * producer is ready, and it becomes ready only behind the last such load. In a loop of dots, the consumers wait for
+ * tiles that the producer copies after the load. */
 #include "opt/analysis/analysis.h"
 #include "opt/pipeline/pipeline.h"
 #include "opt/pipeline/producer_slice.h"
@@ -17,9 +17,9 @@ bool is_over_programs(const struct op *o)
     return lo && lo->def && lo->def->code == OP_cta_id;
 }
 
-/* -- what can be fed -- */
+/* -- which loads the producer can do -- */
 
-/* Do all loops around o count, up to the function's body? */
+/* Are all loops around o, up to the function's body, counted loops (`for`)? */
 bool stands_in_loops(const struct op *o)
 {
     for (const struct op *p = o->block->parent; p; p = p->block->parent)
@@ -38,9 +38,9 @@ bool slice_has(struct map *m, const void *key)
 
 struct look {
     const struct op *load;
-    bool passed;  /* the load */
-    bool written; /* memory, before it, or around a loop with it */
-    bool dot;     /* one stands before it */
+    bool passed;  /* whether the walk has come to the load */
+    bool written; /* whether memory is written before the load, or in a loop around it */
+    bool dot;     /* whether a dot stands before the load */
 };
 
 static bool is_around_both(const struct op *a, const struct op *b)
@@ -69,7 +69,7 @@ static bool has_dot_behind(const struct op *o)
     return false;
 }
 
-/* Do both roles see the same where each loads this scalar? */
+/* Do both roles load the same value if each loads this scalar? */
 static bool can_load_twice(const struct op *o)
 {
     struct look l = {.load = o};
@@ -81,7 +81,7 @@ static bool can_load_twice(const struct op *o)
     return !l.written && (is_in_loop ? has_dot_behind(o) : !l.dot && (!loop || loop->code != OP_if));
 }
 
-/* -- the feeder's slice -- */
+/* -- the slice -- */
 
 static bool need(struct map *m, const struct value *v);
 
@@ -97,8 +97,8 @@ static bool need_bounds(struct map *m, const struct op *loop)
     return need(m, op_opnd(loop, 0)) && need(m, op_opnd(loop, 1)) && need(m, op_opnd(loop, 2));
 }
 
-/* Notes v and all that it comes from. False: there is a tile, memory that may change, or a loop without count behind
- * it. */
+/* Adds v and all its operands. False: one of them is a tile, comes from memory that may change, or from a loop that
+ * is no `for`. */
 static bool need(struct map *m, const struct value *v)
 {
     if (slice_has(m, v))
@@ -127,7 +127,7 @@ static void note_return(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_return;
 }
 
-/* A program that returns early does so in both roles. */
+/* Does o contain a return? The program then returns in both roles. */
 bool is_exit(const struct op *o)
 {
     bool found = false;
@@ -136,7 +136,7 @@ bool is_exit(const struct op *o)
     return found;
 }
 
-/* The conditions of early returns. */
+/* Adds the conditions of early returns. */
 bool slice_add_exits(struct map *m, const struct block *b)
 {
     for (const struct op *o = b->first; o; o = o->next) {

@@ -1,4 +1,4 @@
-/* rotate_loads.c: load the scalars that an iteration needs in the iteration before.
+/* rotate_loads.c: moves a loop's loads of scalars to the iteration before the one that uses them.
  *
  *     for %k = %lo to %hi step %s {                  %first = load %p + %lo, %lo < %hi
  *       %g = load %p + %k                            for %k = %lo to %hi step %s carry(%g = %first) {
@@ -7,10 +7,10 @@
  *                                                      yield %next
  *                                                    }
  *
- * Copies to shared memory take tiles; a scalar, or an index of few elements a thread, waits in registers. What such a load gives
- * may say where copies read (a page's number, an expert's): pipeline_loops.c then loads it as many iterations ahead as copies
- * run. Legal where the address follows from the loop's counter and carried values by pure ops, and the loop does not write what is
- * read. */
+ * Tiles are copied to shared memory ahead of time. A scalar, or an index tile with few elements a thread, is loaded
+ * ahead into registers. If such a value is part of the address of a copy (the number of a page or of an expert),
+ * pipeline_loops.c loads it as many iterations ahead as the copy runs. The pass is legal if the address follows by
+ * pure ops from the loop's counter and carried values, and the loop does not write the memory. */
 #include "opt/pipeline/rotate_loads.h"
 
 #include "opt/passes.h"
@@ -27,7 +27,7 @@ struct rotation {
     int n;
 };
 
-/* Does v follow from what an iteration begins with? */
+/* Does v follow from the values with which an iteration starts? */
 static bool is_known_at_start(const struct rotation *r, const struct value *v, int depth)
 {
     if (!v || value_is_outside(v, r->loop) || !v->def)
@@ -41,7 +41,7 @@ static bool is_known_at_start(const struct rotation *r, const struct value *v, i
     return true;
 }
 
-/* The same of the next iteration. */
+/* Does the value that v has in the next iteration follow from the values of this one? */
 static bool is_known_before(const struct rotation *r, const struct value *v, int depth)
 {
     if (!v || value_is_outside(v, r->loop))
@@ -67,7 +67,8 @@ static bool says_where(const struct value *v, int64_t depth)
     return false;
 }
 
-/* Scalars, and tiles of few registers that say where others are loaded from: of the rest shared memory has room. */
+/* Scalars, and tiles of few registers that are part of another load's address; other tiles are copied to shared
+ * memory. */
 static bool is_small(const struct rotation *r, const struct value *v)
 {
     const struct params *params = r->m->params;
@@ -102,7 +103,8 @@ struct value *load_mask(struct builder *b, struct value *mask, struct value *liv
     return mask ? build_binary(b, OP_and, mask, live) : live;
 }
 
-/* v with what `map` has for the loop's arguments; those that it has not are what the iteration `now` hands on (NULL: themselves). */
+/* Computes v with the values of `map` for the loop's arguments. An argument without an entry has the value that
+ * iteration `now` yields for it (NULL: the argument itself). */
 static struct value *compute(const struct rotation *r, struct builder *b, struct map *map, struct map *now,
                              struct value *v)
 {
@@ -139,7 +141,7 @@ static struct value *step_of(struct builder *b, const struct value *k, int64_t s
     return build_const_int(b, k->type, step);
 }
 
-/* In front of the loop, what its first iteration loads. */
+/* Loads the first iteration's values in front of the loop. */
 static void load_first(const struct rotation *r, struct value **first)
 {
     struct builder b = build_before(r->loop);
@@ -154,7 +156,7 @@ static void load_first(const struct rotation *r, struct value **first)
         first[i] = load_masked(r, &b, &map, NULL, r->loads[i], live);
 }
 
-/* At the start of an iteration, what the next one loads. */
+/* Loads the next iteration's values at the start of an iteration. */
 static void load_next(const struct rotation *r, struct value **next)
 {
     struct builder b = build_before(r->body->first);
