@@ -8,11 +8,15 @@ import subprocess
 _UNSET = object()
 
 
+propagate_env = True
+
+
 class _Env:
     """A setting: what was set, else the variable of the environment, else a default."""
 
     def __init__(self, variable, default=None, read=str):
         self.variable, self.default, self.read = variable, default, read
+        self.key = variable
 
     def __set_name__(self, owner, name):
         self.name = name
@@ -27,7 +31,13 @@ class _Env:
         return self.default if text is None or text == "" and self.read is not _flag else self.read(text)
 
     def __set__(self, obj, value):
+        """Processes that are started from here read the environment."""
         obj.__dict__[self.name] = value
+        text = str(int(value)) if isinstance(value, bool) else value
+        if propagate_env and isinstance(text, (str, int)):
+            os.environ[self.key] = str(text)
+        elif propagate_env and value is None:
+            os.environ.pop(self.key, None)
 
     def __delete__(self, obj):
         obj.__dict__.pop(self.name, None)
@@ -43,8 +53,12 @@ def _bool(variable, default=False):
 
 class base_knobs:
     @property
+    def knob_descriptors(self):
+        return {name: x for kind in type(self).__mro__ for name, x in vars(kind).items() if isinstance(x, _Env)}
+
+    @property
     def knobs(self):
-        return {name: getattr(self, name) for kind in type(self).__mro__ for name, x in vars(kind).items() if isinstance(x, _Env)}
+        return {name: getattr(self, name) for name, x in self.knob_descriptors.items() if not isinstance(x, _Tool)}
 
     def copy(self):
         new = type(self)()
@@ -59,11 +73,16 @@ class base_knobs:
     def scope(self):
         """Sets back at the end what is set inside."""
         before = dict(self.__dict__)
+        environment = {x.key: os.environ.get(x.key) for x in self.knob_descriptors.values()}
         try:
             yield
         finally:
             self.__dict__.clear()
             self.__dict__.update(before)
+            for key, text in environment.items():
+                os.environ.pop(key, None)
+                if text is not None:
+                    os.environ[key] = text
 
 
 class HookChain:
@@ -222,7 +241,6 @@ language = language_knobs()
 nvidia = nvidia_knobs()
 amd = amd_knobs()
 proton = proton_knobs()
-propagate_env = True
 
 
 def refresh_knobs():

@@ -220,15 +220,18 @@ def make_backend(target):
 
 
 def _context_here(target):
-    """(the context that is open for this device, its name) if it is what the target says; else one to compile only."""
+    """(the context of this device, its name) if it is what the target says; else one to compile only, and None. A process that has not
+    begun to use its GPU, such as a compile worker, is not made to."""
     from neso import contexts
     active = driver._active
-    if active is not None and active.get_current_target() == target:
-        name = active.context_name(active.get_current_device())
-        if name in contexts.CPU or contexts.is_open(name) or getattr(active, "torch", None) is None or \
-                active.torch.cuda.is_initialized():
-            return contexts.get(name), name
-    return contexts.compiling(), None
+    if active is None or not is_started(active) or active.get_current_target() != target:
+        return contexts.compiling(), None
+    name = active.context_name(active.get_current_device())
+    return contexts.get(name), name
+
+
+def is_started(active):
+    return active.where in ("interpreter", "emulator") or active.torch is None or active.torch.cuda.is_initialized()
 
 
 class _Here:
