@@ -6,6 +6,7 @@ on the line where it stands in the user's file, so that messages point there. ne
 finds the others by their names (`neso_find`). It serves neso's own triton and the original one (tests/replay).
 """
 import ast
+import functools
 import hashlib
 import inspect
 import re
@@ -29,6 +30,7 @@ def text_of(fn):
     return src() if callable(src) else src
 
 
+@functools.lru_cache(4096)
 def names_used(text):
     """Names that a text reads, and per name the attributes asked of it."""
     names = {}
