@@ -1,4 +1,4 @@
-# runs: interpreter emulator cuda triton
+# runs: interpreter emulator cuda triton-interpret (not triton: ptxas forgets a sign of its PTX, too)
 # The largest of negated bytes, as 32 bits. Fails where PTX says neg.s32: ptxas 13.0 makes one instruction of two maxima, and forgets
 # one of the signs.
 import torch
