@@ -24,8 +24,6 @@ for attempt in [lambda: x[torch.tensor([3])], lambda: x[torch.tensor([True, Fals
         print("IndexError")
     except RuntimeError:
         print("RuntimeError")
-four = torch.arange(4)
-assert four[:: 2**63 - 1].tolist() == [0]  # from 4 on PyTorch itself counts wrong
 
 # expect:
 # tensor([[ 8,  9, 10, 11],

@@ -1,0 +1,6 @@
+# runs: interpreter (not triton: PyTorch's own arithmetic overflows here; not cuda: nothing of a device in it)
+# A slice whose step is nearly 2^63 has one element, or none.
+import torch
+
+four = torch.arange(4)
+assert four[:: 2**63 - 1].tolist() == [0] and four[4 :: 2**63 - 1].numel() == 0
