@@ -1,4 +1,5 @@
-/* pipeline_loops.c: loops whose dots read global memory become pipelines of asynchronous copies.
+/* pipeline_loops.c: turns a loop whose dots read global memory into a pipeline of asynchronous copies to shared
+ * memory.
  *
  *     for %k = %lo to %hi step 64 carry(%p.1 = %p, ...)        %ring = shared_alloc : shared<..., stages=3>
  *       %x = load %p.1                                         async_copy %ring[0], %p, (%lo < %hi)     \ stages - 1
@@ -15,17 +16,17 @@
  *                                                                yield ..., %q.2, (%slot + 1) mod 3
  *                                                              async_wait
  *
- * A load takes part if its tile goes to dots only (by `convert`, `to_shared`, casts, or, while there is room,
- * arithmetic), if nothing in the loop writes memory, if 4 bytes or more can be copied at once, and if its
- * addresses and mask follow from the loop's counter and carried values by pure ops: that slice is computed
- * again, stages - 1 iterations ahead. (What is transposed in between is loaded so instead.) Iterations past
- * the end are masked off: with n the distance to the end, which is positive inside of the loop, the one i
- * ahead exists if n, unsigned, is above i * |step|.
+ * A load is copied ahead if its tile goes to dots only (by `convert`, `to_shared`, casts, or, while there is room,
+ * arithmetic), if nothing in the loop writes memory, if a copy has 4 bytes or more, and if pure ops compute its
+ * addresses and mask from the loop's counter and carried values: the pass builds these ops once more, stages - 1
+ * iterations ahead. (A transposition between the load and the dot moves in front of the load.) Masks disable copies
+ * past the last iteration. With n the distance to the end, which is positive inside of the loop, iteration i from now
+ * exists if n, unsigned, is above i * |step|.
  *
- * Where both operands of one dot are copied, and it takes several steps of its instruction along K, these
- * steps become dots of their own, so that parts of the operands are loaded while the part before is
- * multiplied; the last step's time is used to wait for the next iteration, so that nobody is idle at the
- * barrier. (a.0 is the first part of a, n the next slot)
+ * If both operands of one dot are copied, and the dot takes several steps of its instruction along K, these steps
+ * become dots of their own: parts of the operands are loaded while the part before is multiplied. The wait for the
+ * next iteration's copies stands in front of the last step, so that the step's instructions hide the barrier. (a.0 is
+ * the first part of a, n the next stage; %slot is the number of the stage.)
  *
  *     for ... carry(..., %a.0, %b.0)
  *       %a.1 = shared_load %ring[%slot] at=[0,16] ...
@@ -36,11 +37,10 @@
  *       %d.1 = dot %a.1, %b.1, %d.0
  *       yield ..., %n.0, ...
  *
- * One barrier an iteration is enough (insert_barriers.c puts it behind the wait): it shows what all threads have
- * copied, and says that all have read the slot of the iteration before, which is the one that is filled
- * next. A slot's number is carried, and wraps by comparison. The carried values that only the load
- * needed are left for dce.
- */
+ * One barrier an iteration is enough (insert_barriers.c puts it behind the wait): it shows all threads' copies to
+ * all, and ensures that all threads have read the stage of the iteration before, which the next copies fill. The loop
+ * carries the number of the stage, which goes back to 0 by a comparison. Carried values that only the load needed are
+ * left for dce. */
 #include "ir/target/fragments.h"
 #include "ir/target/target.h"
 #include "opt/analysis/analysis.h"
@@ -74,22 +74,23 @@ struct pipeline {
     int nstages;
     int64_t step;
     VEC(struct staged) loads;
-    struct map slice; /* ops of the body that say where copies read; carried arguments that they need */
+    struct map
+        slice; /* ops of the body that compute the addresses of copies; carried arguments that these need */
     VEC(struct value *) ahead; /* these arguments, in order */
-    bool writes;               /* the loop writes memory: only loads that invariant_loads marked are staged */
-    bool fenced;               /* asynchronous units read the ring */
-    bool loads_ahead;          /* the slice has loads (rotate_loads.c), */
-    struct value *live;        /* which are done where the iteration that they serve exists */
-    bool fed;       /* another warp feeds dots here, and one of them may be under way all the time */
-    struct op *dot; /* that is done in steps; NULL: none */
-    struct staged *operand[2]; /* of it, */
-    int step_k;                /* and how much of K a step takes */
+    bool writes;      /* the loop writes memory, so only loads that invariant_loads marked are copied ahead */
+    bool fenced;      /* ops of the asynchronous proxy (wgmma) read the ring */
+    bool loads_ahead; /* the slice contains loads (rotate_loads.c), */
+    struct value *live; /* which run if the iteration that they serve exists */
+    bool fed;           /* a producer warp copies for dots here, and one dot may be in flight all the time */
+    struct op *dot;     /* the dot that is split into steps; NULL: none */
+    struct staged *operand[2]; /* the loads of its operands, */
+    int step_k;                /* and the extent of one step along K */
 };
 
 /* -- which loads -- */
 
-/* How a load becomes a dot's operand: by casts and the like, by arithmetic with others and changes of shape, or not at all:
- * an iteration of a loop with dots waits for its other tiles just the same. */
+/* The ops between a load and a dot's operand: casts and the like, or also arithmetic with other tiles and shape ops.
+ * OTHERS: tiles that reach no dot, since an iteration of a loop with dots waits for these as well. */
 enum way { BY_CASTS, BY_ARITHMETIC, OTHERS, WAYS };
 
 static bool passes_on(const struct op *o, enum way way)
@@ -99,7 +100,7 @@ static bool passes_on(const struct op *o, enum way way)
                                      o->code == OP_expand_dims || o->code == OP_reshape));
 }
 
-/* Does v go to dots only, so? */
+/* Does v reach dots only, in this way? */
 static bool ends_in_dots(const struct value *v, const struct block *b, enum way way, int depth)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
@@ -112,8 +113,8 @@ static bool ends_in_dots(const struct value *v, const struct block *b, enum way 
     return v->uses != NULL;
 }
 
-/* Do the load's users take dots' operands? The next slot of a buffer is read as *target's type: as that of warpgroups' dots,
- * where there is one; what is computed with first is read as it was loaded. */
+/* Do the load's users compute operands of dots? *target is the type as which a stage is read: the type that wgmma
+ * reads, if there is a wgmma; a tile that goes to arithmetic first is read as it was loaded. */
 static bool goes_to_dots(const struct op *load, enum way way, const struct value **target)
 {
     const struct value *x = op_result(load), *buffer = NULL, *fragment = NULL;
@@ -136,8 +137,8 @@ static bool goes_to_dots(const struct op *load, enum way way, const struct value
     return all_direct ? *target != NULL : ends_in_dots(x, load->block, way, 0);
 }
 
-/* Elements that a thread can copy at once: in registers that follow each other, in global
- * and in shared memory. */
+/* The elements that a thread can copy at once: they are in consecutive registers, and consecutive in global and in
+ * shared memory. */
 static int copy_width(const struct axis_table *axes, const struct op *load, const struct layout *ring)
 {
     const struct layout *l = op_result(load)->type->layout;
@@ -198,7 +199,7 @@ static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct st
     return true;
 }
 
-/* -- for the pass that chooses layouts -- */
+/* -- questions of assign_layouts -- */
 
 static void look_for_dot(struct op *o, void *ctx)
 {
@@ -258,16 +259,16 @@ bool repeats_staged_vector(const struct op *o, const struct layout *l)
     return l->nbits[IN_reg] > 0 && copied > type_elems(op_result(o)->type);
 }
 
-/* -- what says where they read -- */
+/* -- the slice that computes addresses -- */
 
-/* Does a load serve the next iteration only (rotate_loads.c)? */
+/* Does rotate_loads.c move the load to the iteration before? */
 static bool is_rotated(const struct pipeline *p, const struct op *o)
 {
     const struct value *r = o->code == OP_load ? op_result(o) : NULL;
     return r && r->uses && value_nuses(r) == 1 && r->uses->user == p->body->last;
 }
 
-/* Puts what v follows from, inside the loop, into the slice; false: it cannot be computed ahead. */
+/* Adds v, with its operands inside the loop, to the slice; false: v cannot be computed ahead. */
 static bool add_to_slice(struct pipeline *p, struct value *v)
 {
     if (!v || value_is_outside(v, p->loop))
@@ -296,7 +297,7 @@ static bool add_to_slice(struct pipeline *p, struct value *v)
     return add_to_slice(p, op_opnd(p->body->last, v->index - 1));
 }
 
-/* The slice of all loads; those that have none are dropped, and it is found anew. */
+/* Finds the slice of all loads. Drops loads without a slice, and then starts anew. */
 static void find_slice(struct pipeline *p)
 {
     for (int i = 0; i < p->loads.n; i++) {
@@ -317,7 +318,7 @@ static void find_slice(struct pipeline *p)
     }
 }
 
-/* Dots of warpgroups and their barriers keep their order, but write nothing. */
+/* wgmma and its barriers execute in order, but write nothing. */
 static bool is_in_order(const struct op *o)
 {
     return o->code == OP_wgmma || o->code == OP_dot_wait || o->code == OP_mbar_wait ||
@@ -329,7 +330,8 @@ static void look_at_copies(struct op *o, void *ctx)
     *(bool *)ctx |= o->code == OP_async_copy;
 }
 
-/* False: no copies can be staged in the loop. Groups of copies are counted, and those of a loop inside are others. */
+/* False: the loop cannot have copies ahead. Waits count groups of copies, and an inner loop would add groups of its
+ * own. */
 static bool look_at_body(struct pipeline *p)
 {
     bool has_dot = false, has_copies = false;
@@ -411,10 +413,10 @@ static struct value *load_step(struct pipeline *p, struct builder *b, struct val
 
 struct bytes {
     const struct pipeline *p;
-    const struct staged *more; /* besides p->loads */
+    const struct staged *more; /* in addition to p->loads */
 };
 
-/* Does o read a staged load? Then it reads the ring. */
+/* Does o read a load that is copied ahead? Then it reads the ring. */
 static bool reads_ring(const struct bytes *x, const struct op *o)
 {
     const struct op *load = op_opnd(o, 0) ? op_opnd(o, 0)->def : NULL;
@@ -431,8 +433,8 @@ static int64_t bytes_of(const struct op *o, void *ctx)
     return 0;
 }
 
-/* Is there shared memory for this ring too? Half of it, so that two CTAs fit on an SM; if they do
- * not anyway, another warp feeds dots here, or the ring is small, nearly all. */
+/* Is there shared memory for one more ring? Rings may take half, so that two CTAs fit on an SM. If two CTAs do not
+ * fit anyway, a producer copies for the dots, or the ring is small, they may take nearly all. */
 static bool has_room(const struct pipeline *p, const struct staged *x)
 {
     const struct params *params = p->s->module->params;
@@ -447,7 +449,7 @@ static bool has_room(const struct pipeline *p, const struct staged *x)
     return others + own <= (others > share || p->fed ? all - reserve : share);
 }
 
-/* Is there something to pipeline, and can it be? */
+/* Is there anything to pipeline, and is that legal? */
 static bool plan(struct pipeline *p)
 {
     p->nstages = opt_stages(p->s->func, p->loop);
@@ -484,7 +486,7 @@ static struct value *slot_of(struct builder *b, struct value *ring, struct value
                  0));
 }
 
-/* Does the iteration `i` after the one that counts k exist? Inside of the loop, k's does. */
+/* Does the i-th iteration after the one with counter k exist? Inside of the loop, the one with counter k does. */
 static struct value *exists(struct pipeline *p, struct builder *b, struct value *k, int i, bool inside)
 {
     struct value *hi = op_opnd(p->loop, 1), *from = p->step > 0 ? k : hi, *to = p->step > 0 ? hi : k;
@@ -496,7 +498,7 @@ static struct value *exists(struct pipeline *p, struct builder *b, struct value 
     return any ? build_binary(b, OP_and, any, more) : more;
 }
 
-/* What v is in the iteration that `map` describes, computed where b stands unless that has been done. */
+/* v as the iteration that `map` describes has it; computed at b unless `map` has it already. */
 static struct value *compute(struct pipeline *p, struct builder *b, struct map *map, struct value *v)
 {
     if (!v || value_mapped(map, v) != v || value_is_outside(v, p->loop))
@@ -511,7 +513,7 @@ static struct value *compute(struct pipeline *p, struct builder *b, struct map *
     return value_mapped(map, v);
 }
 
-/* The copies of the iteration whose counter and carried values `map` has; one group. */
+/* Builds the copies of the iteration whose counter and carried values `map` has, as one group. */
 static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, struct value *live,
                        struct value *slot)
 {
@@ -530,8 +532,8 @@ static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, s
     build_op(b, OP_async_commit, 0, NULL, 0, NULL, 0);
 }
 
-/* Carried values go on by one iteration: now[i] becomes what the body yields for it. Behind the copies, so
- * that an old value and its new one need not live at once. */
+/* Advances the carried values by one iteration: now[i] becomes the value that the body yields. Stands behind the
+ * copies, so that an old value and its new one are not live together. */
 static void advance(struct pipeline *p, struct builder *b, struct map *map, struct value **now)
 {
     for (int i = 0; i < p->ahead.n; i++)
@@ -546,8 +548,8 @@ static void start_map(struct pipeline *p, struct map *map, struct value *k, stru
         *map_at_ptr(map, p->ahead.at[i]) = now[i];
 }
 
-/* In front of the loop: the rings, and the first stages - 1 iterations' copies. `now`:
- * carried values after them. */
+/* Builds the rings and the copies of the first stages - 1 iterations in front of the loop. `now`: the carried values
+ * after these. */
 static void build_prologue(struct pipeline *p, struct value **now)
 {
     struct builder b = build_before(p->loop);
@@ -580,7 +582,7 @@ static struct value *turn(struct builder *b, struct value *x, int edge, int othe
     return build_select(b, at_edge, number(b, x->type, other), next);
 }
 
-/* In the loop: the copies of the iteration stages - 1 ahead, into the slot before the one that is read. */
+/* Builds, in the loop, the copies of the iteration stages - 1 ahead, into the stage before the one that is read. */
 static void copy_ahead(struct pipeline *p, struct builder *b, struct value *slot, struct value **now)
 {
     int n = p->nstages - 1;
@@ -592,7 +594,7 @@ static void copy_ahead(struct pipeline *p, struct builder *b, struct value *slot
     advance(p, b, &map, now);
 }
 
-/* Until all but the `pending` newest groups have ended. */
+/* Waits until all but the `pending` newest groups have ended. */
 static void build_wait(struct pipeline *p, struct builder *b, int pending)
 {
     struct op *wait = build_op(b, OP_async_wait, 0, NULL, 0, NULL, 0);
@@ -602,10 +604,10 @@ static void build_wait(struct pipeline *p, struct builder *b, int pending)
         build_op(b, OP_fence_async, 0, NULL, 0, NULL, 0);
 }
 
-/* -- loads and dots in one piece -- */
+/* -- loads and dots as a whole -- */
 
-/* Warpgroups' dots read the ring itself, if it lies as they want it, perhaps transposed: v is the loaded tile, or a transposition
- * of it whose dimension d is the tile's order[d]. */
+/* Makes wgmma read the ring itself, if the ring has the layout that wgmma needs, perhaps transposed. v is the loaded
+ * tile, or a transposition of it whose dimension d is the tile's dimension order[d]. */
 static void share_ring(struct staged *x, struct value *slot, struct value *v, const int *order)
 {
     for (struct use *u = v->uses, *next; u; u = next) {
@@ -635,7 +637,7 @@ static void share_ring(struct staged *x, struct value *slot, struct value *v, co
     }
 }
 
-/* The loop's value x is read from the ring where it was converted. */
+/* Replaces uses of the loop's load x by loads from the ring, in front of each conversion. */
 static void read_ring(struct staged *x, struct value *slot)
 {
     static const int same[RANK_MAX] = {0, 1, 2, 3, 4};
@@ -667,7 +669,7 @@ static void rewrite_whole(struct pipeline *p, struct value *slot, struct value *
     now[p->ahead.n] = turn(&b, slot, p->nstages - 1, 0, 1);
 }
 
-/* -- in steps -- */
+/* -- dots in steps -- */
 
 static void load_operands(struct pipeline *p, struct builder *b, struct value *slot, int i,
                           struct value *parts[2])
@@ -686,7 +688,7 @@ static struct value *build_step(struct pipeline *p, struct builder *b, struct va
     return op_result(o);
 }
 
-/* `parts`: the first step's operands, here and (afterwards) in the next iteration. */
+/* `parts`: the first step's operands in this iteration; on return, those in the next. */
 static void rewrite_steps(struct pipeline *p, struct value *slot, struct value **now, struct value **parts)
 {
     struct builder b = build_before(p->dot);
@@ -718,7 +720,8 @@ static void rewrite_steps(struct pipeline *p, struct value *slot, struct value *
 
 /* -- the rewrite -- */
 
-/* The loop carries besides: what it needs ahead, the slot's number, and the operands of a first step. */
+/* Makes the loop also carry the values that copies need ahead, the number of the stage, and the operands of a first
+ * step. */
 static void rewrite(struct pipeline *p)
 {
     struct module *m = p->s->module;
@@ -772,7 +775,7 @@ static void visit(struct stager *s, struct block *b)
     }
 }
 
-/* The tile that a load gives is turned around and goes to dots: then turn around where it is loaded from. */
+/* If the loaded tile is only transposed and goes to dots, transposes the addresses instead. */
 static void turn_load(struct op *o, void *ctx)
 {
     (void)ctx;

@@ -1,8 +1,9 @@
-/* warp_specialize.c: give the copies that feed a loop's dots to a warp of their own, which runs ahead.
+/* warp_specialize.c: gives the copies of a loop's dots to a producer warp, which fills a ring of buffers ahead of the
+ * consumers.
  *
  *     for ... {                                  %bar, %buf = ...
  *       %a = tensor_load %x, %k map=0            warps { ready
- *       %s = to_shared %a                =>        for ... carry(%slot = 0, %phase = 0) {       the program's own warps
+ *       %s = to_shared %a                =>        for ... carry(%slot = 0, %phase = 0) {       the consumers
  *       %d = wgmma %s, ...                           mbar_wait %full[%slot], %phase
  *       %w = dot_wait %d                             %d = wgmma %buf[%slot], ...
  *       yield %w                                     %w = dot_wait %d
@@ -10,7 +11,7 @@
  *                                                    yield %w, next slot, its phase
  *                                                  }
  *                                                } { mbar_init; ready
- *                                                  for ... carry(%slot = 0, %phase = 1) {       one thread more
+ *                                                  for ... carry(%slot = 0, %phase = 1) {       the producer: one thread
  *                                                    mbar_wait %empty[%slot], %phase
  *                                                    mbar_expect %full[%slot] bytes=...
  *                                                    tensor_copy %buf[%slot] %full[%slot], %x, %k map=0
@@ -18,22 +19,20 @@
  *                                                  }
  *                                                }
  *
- * A batch: what is loaded in one block for one dot. It has a ring, whose stages are those of the innermost loop
- * around it; outside of loops it has one. Batches of loops that follow each other share a ring where their buffers
- * are alike (the two loops of causal attention, with and without a mask): both roles fill and empty its slots in the
- * program's order. Slot and phase live through all loops around, so a ring goes on where it was when an inner loop
- * begins again, or when the next loop begins. A phase has two parities: a fresh barrier lets who waits for parity 1
- * pass, which is how the feeder's first round finds all slots empty. The feeder makes the barriers itself and
- * waits for nobody: the first copies are on their way 600 cycles sooner than behind a barrier of all threads,
- * of the 16,000 that a product of 1024 takes.
+ * A batch is the set of tiles that one block loads for one dot. Its ring has the number of stages of the innermost
+ * loop around it, or one stage outside of loops. %slot is the number of the current stage. Batches of consecutive
+ * loops share a ring if their buffers have the same types (the two loops of causal attention, with and without a
+ * mask): both roles use its stages in program order. The stage number and the phase are carried through all loops
+ * around, so a ring continues where it was when an inner loop starts once more, or when the next loop starts. A phase
+ * has a parity: a wait for parity 1 passes at a fresh barrier, so the producer's first iteration finds all stages
+ * empty. The producer initialises the barriers itself and does not wait for the consumers: its first copies start 600
+ * cycles earlier than behind a barrier of all threads, of the 16,000 cycles of a product of 1024.
  *
- * Where a loop does nothing with the dot's sum but carry it, one dot stays under way while the
- * next begins: the wait leaves one pending, the slot given back is the one before, and behind the
- * loop comes a wait for all.
+ * Where a loop only carries the dot's accumulator, one dot stays in flight while the next starts: the wait leaves one
+ * dot pending, the stage released is the one before, and behind the loop stands a wait for all dots.
  *
- * Which scalars the feeder computes for itself is producer_slice.c's question. A loop that is no `for` has no feeder;
- * the pass that makes tensor_load asks first.
- */
+ * producer_slice.c finds the scalars that the producer computes for itself. Loops that are no `for` have no producer;
+ * raise_tma_load checks that before it makes a tensor_load. */
 #include "opt/analysis/analysis.h"
 #include "opt/cost.h"
 #include "opt/layout/layouts.h"
@@ -47,31 +46,31 @@
 
 #include <string.h>
 
-/* One tile on its way. Its buffer is as the first to_shared wants it, of the tile or of a transposition of it; every other reader
- * sees the buffer transposed as the reader wants it, or reads it into registers. */
+/* A tile on its way through a ring. The buffer has the layout that the first to_shared needs, of the tile or of a
+ * transposition of it. Every other reader sees the buffer transposed as it needs, or loads it into registers. */
 struct take {
     struct op *load, *put;
     struct op *first; /* the first reader in the block, transpositions aside */
     struct value *buf;
     int dim[RANK_MAX];   /* the tile's dimension that is the buffer's i-th */
     int order[RANK_MAX]; /* the buffer's dimension that is the loaded tile's i-th */
-    bool into_registers; /* some reader takes it so */
+    bool into_registers; /* some reader loads it into registers */
 };
 
 struct batch {
-    struct block *block; /* where its takes stand */
+    struct block *block; /* the block of its takes */
     VEC(struct take) takes;
-    int ring;                  /* its number; batches that share one have as many takes, of the same types */
-    int fed;                   /* takes: while the feeder is written, of this round */
-    struct op *wait;           /* of the dot that stays under way around the loop */
-    VEC(struct value *) views; /* of the slots of a round */
+    int ring; /* its number; batches that share one have as many takes, of the same types */
+    int fed; /* the number of its takes that the producer has copied in this iteration, while the producer is built */
+    struct op *wait;           /* the wait of the dot that stays in flight around the loop */
+    VEC(struct value *) views; /* the views of the stages in this iteration */
 };
 
 struct ring {
-    int first;         /* batch: the others have its buffers */
+    int first;         /* the first batch, whose buffers the others use */
     int stages, bytes; /* bytes: of a stage */
     struct value *full, *empty;
-    struct value *slot, *phase; /* while a role is written: now */
+    struct value *slot, *phase; /* the current ones, while a role is built */
 };
 
 struct feed {
@@ -79,10 +78,10 @@ struct feed {
     struct arena *arena;
     VEC(struct batch) batches;
     VEC(struct ring) rings;
-    struct map needed;       /* values of the feeder's slice */
-    struct map copy;         /* of the program's values to the feeder's */
-    const struct op *begins; /* the op behind which both roles are ready; NULL: at once */
-    bool is_ready;           /* while the feeder is written */
+    struct map needed;       /* the values of the producer's slice */
+    struct map copy;         /* from the program's values to the producer's */
+    const struct op *begins; /* the op behind which both roles are ready; NULL: from the start */
+    bool is_ready;           /* whether the role is ready, while the producer is built */
 };
 
 struct op *func_roles(const struct func *f)
@@ -95,7 +94,7 @@ struct op *func_roles(const struct func *f)
 
 /* -- the rings -- */
 
-/* Of one block. */
+/* Orders two ops of one block. */
 static bool is_before(const struct op *a, const struct op *b)
 {
     while (a && a != b)
@@ -103,7 +102,7 @@ static bool is_before(const struct op *a, const struct op *b)
     return a == b;
 }
 
-/* The dot, in its block, for which a buffer is filled. */
+/* The dot, in its block, for which `put` fills a buffer. */
 static struct op *dot_for(const struct op *put)
 {
     struct op *first = NULL;
@@ -129,7 +128,7 @@ static void find_first(struct take *t, const struct value *v)
             t->first = u->user;
 }
 
-/* Where a buffer comes from: the load, and by[d], the tile's dimension that is the buffer's d-th. */
+/* The load that fills a buffer, and by[d], the tile's dimension that is the buffer's dimension d. */
 static struct op *loaded_by(const struct op *put, int *by)
 {
     struct op *o = op_opnd(put, 0)->def;
@@ -172,8 +171,8 @@ static void note_take(struct op *o, void *ctx)
     VEC_PUSH(w->arena, &g->takes, t);
 }
 
-/* Can batch k go through the ring of batch i, which stands before it? Not where one holds its slot while the other
- * asks for one. */
+/* Can batch k use the ring of batch i, which stands before it? Not if one of them holds a stage while the other waits
+ * for one. */
 static bool can_share(const struct feed *w, int i, int k)
 {
     const struct batch *a = &w->batches.at[i], *b = &w->batches.at[k];
@@ -186,7 +185,7 @@ static bool can_share(const struct feed *w, int i, int k)
     return true;
 }
 
-/* Does all that goes through the ring leave room for batch k? */
+/* Does the sum of all batches that use the ring leave room for batch k? */
 static bool ring_takes(const struct feed *w, int ring, int k)
 {
     for (int i = 0; i < k; i++)
@@ -226,7 +225,7 @@ static bool enters_a_loop(const struct op *o)
     return false;
 }
 
-/* A short vector that a loop of dots loads comes by copies that run ahead, too (pipeline_loops.c). */
+/* The ring bytes of a short vector that a loop of dots loads: pipeline_loops.c copies it ahead too. */
 static int64_t vector_bytes(const struct feed *w, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
@@ -236,8 +235,8 @@ static int64_t vector_bytes(const struct feed *w, const struct op *load)
                : 0;
 }
 
-/* What o needs of shared memory while rings live: all of it if a loop goes on to the next tile; else what comes behind the
- * rings may lie where they were. */
+/* The shared memory that o needs while rings are live. If a loop continues with the next tile, that is all of it;
+ * otherwise buffers behind the rings' last use may share the rings' bytes. */
 static int64_t other_bytes_of(const struct op *o, void *ctx)
 {
     const struct feed *w = ctx;
@@ -369,7 +368,7 @@ static void advance(struct builder *b, struct ring *r)
     value_rename(r->phase, "phase");
 }
 
-/* Does one of the ring's batches stand in the loop? */
+/* Is one of the ring's batches inside the loop? */
 static bool is_around(const struct feed *w, const struct op *loop, int ring)
 {
     for (int i = 0; i < w->batches.n; i++)
@@ -378,8 +377,8 @@ static bool is_around(const struct feed *w, const struct op *loop, int ring)
     return false;
 }
 
-/* The last op of the program's outermost block that both roles do before they are ready: a load, from memory that the
- * program may write afterwards. */
+/* The last op of the program's outermost block that both roles execute before they are ready: a load from memory that
+ * the program may write later. */
 static const struct op *last_load(struct feed *w)
 {
     const struct op *last = NULL;
@@ -404,8 +403,8 @@ static void begin_role(struct feed *w, struct builder *b, int phase)
     }
 }
 
-/* Rings live in a loop as two values more: `append` adds those that go in or out; `accept` takes what
- * came. */
+/* A loop carries two values for each ring, its stage number and phase. append() adds the values that enter or leave a
+ * loop, accept() takes the loop's own. */
 static int append(struct feed *w, const bool *inside, struct value **x, int n)
 {
     for (int i = 0; i < w->rings.n; i++)
@@ -433,8 +432,8 @@ static int find_inside(struct feed *w, const struct op *loop, bool *inside)
     return n;
 }
 
-/* A loop like `old` around what `w` has in it: a new one with nkept of the values that old carries (those
- * whose number stands in kept), and the rings. Its body is empty. */
+/* Builds an empty loop like `old` that carries nkept of old's values (those with the numbers in `kept`) and the rings
+ * that `w` uses in it. */
 static struct op *build_loop(struct feed *w, struct builder *b, const struct op *old,
                              struct value *const bounds[3], int nkept, struct value *const *init,
                              const bool *inside, int ninside)
@@ -465,9 +464,9 @@ static void yield_rings(struct feed *w, struct block *body, int nkept, struct va
     accept(w, inside, x + nkept);
 }
 
-/* -- the program's own warps -- */
+/* -- the consumers -- */
 
-/* The last op in the ring's block that needs what the buffers hold: a dot's wait, or a load. */
+/* The last op in the ring's block that reads the buffers: the wait of a dot, or a load. */
 static struct op *last_user(struct feed *w, const struct batch *g)
 {
     struct op *last = NULL;
@@ -501,7 +500,7 @@ static struct value *slot_before(struct builder *b, const struct ring *r, struct
     return build_select(b, wraps, build_const_i32(b, r->stages - 1), less);
 }
 
-/* The wait of the block's only dot, if its sum does nothing in the loop but to go around. */
+/* The wait of the block's only dot, if the loop does nothing with the dot's accumulator but carry it. */
 static struct op *wait_that_goes_around(const struct batch *g, const struct ring *r)
 {
     struct op *dot = NULL, *end = block_terminator(g->block);
@@ -524,9 +523,9 @@ static struct op *wait_that_goes_around(const struct batch *g, const struct ring
     return around ? wait : NULL;
 }
 
-/* One dot stays under way while the next begins: what gives back a slot waits for the dot before. An
- * operand that was computed in the loop has one buffer: then all but writing it goes on meanwhile, and there
- * the dot before is waited for. */
+/* Leaves one dot in flight while the next starts: a stage is released after the wait for the dot before. If the loop
+ * computes an operand, that operand has one buffer: then all ops but the store to this buffer run meanwhile, and the
+ * wait for the dot before stands in front of the store. */
 static void leave_one_under_way(struct batch *g, struct ring *r)
 {
     struct op *loop = g->block->parent, *end = block_terminator(g->block), *wait = g->wait, *put = NULL;
@@ -551,7 +550,7 @@ static void leave_one_under_way(struct batch *g, struct ring *r)
     advance(&b, r);
 }
 
-/* Does another batch, or another round, ask for a slot behind the loop? */
+/* Does another batch, or another iteration, wait for a stage behind the loop? */
 static bool goes_on(const struct feed *w, const struct batch *g, const struct op *loop)
 {
     const struct batch *last = g;
@@ -560,7 +559,7 @@ static bool goes_on(const struct feed *w, const struct batch *g, const struct op
     return last != g || loop->block->parent->code == OP_for;
 }
 
-/* Behind the loop: the last dot ends, and gives its slot back if there was one. */
+/* Behind the loop: waits for the last dot, and releases its stage if the loop has run. */
 static void end_last_dot(const struct feed *w, const struct batch *g, struct ring *r, struct op *loop)
 {
     struct op *wait = g->wait;
@@ -578,9 +577,10 @@ static void end_last_dot(const struct feed *w, const struct batch *g, struct rin
         op_set_int(arrive, ATTR_last, 1);
 }
 
-/* -- readers of a slot -- */
+/* -- readers of a stage -- */
 
-/* The slot of take t, its dimension d being the tile's by[d]; behind *at, which becomes the view. */
+/* A view of take t's stage, with dimension d of the view being dimension by[d] of the tile. It stands behind *at, and
+ * becomes *at. */
 static struct value *view_slot(struct feed *w, struct batch *g, const struct take *t, struct op **at,
                                const int *by)
 {
@@ -606,7 +606,8 @@ static struct value *view_slot(struct feed *w, struct batch *g, const struct tak
     return op_result(o);
 }
 
-/* Readers of v, whose dimension d is the tile's by[d], read the slot; what they share stands behind *at. */
+/* Makes readers of v, whose dimension d is the tile's dimension by[d], read the stage; the ops that they share stand
+ * behind *at. */
 static void read_slot(struct feed *w, struct batch *g, struct take *t, struct op **at, struct value *v,
                       const int *by)
 {
@@ -639,7 +640,7 @@ static void read_slot(struct feed *w, struct batch *g, struct take *t, struct op
     }
 }
 
-/* Waits in front of the first use, gives the slot back behind the last. */
+/* Waits for the stage in front of its first reader, and releases it behind the last. */
 static void use_ring(struct feed *w, struct batch *g)
 {
     struct ring *r = &w->rings.at[g->ring];
@@ -664,7 +665,7 @@ static void use_ring(struct feed *w, struct batch *g)
         return;
     }
     b = build_after(last_user(w, g));
-    if (into_registers) /* one thread gives back what all of its group have read */
+    if (into_registers) /* one thread releases the stage for all threads of its warpgroup */
         op_set_int(build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0), ATTR_group, WGMMA_WARPS);
     give_back(&b, r, r->slot, NULL);
     struct op *end = block_terminator(g->block);
@@ -726,7 +727,7 @@ static void use_in_block(struct feed *w, struct block *block)
             use_ring(w, &w->batches.at[i]);
 }
 
-/* -- the feeder -- */
+/* -- the producer -- */
 
 static struct value *copy_of(struct feed *w, struct value *v)
 {
@@ -734,7 +735,8 @@ static struct value *copy_of(struct feed *w, struct value *v)
     return at && *at ? *at : v;
 }
 
-/* The first load of a ring waits for an empty slot and says how much will come. */
+/* Copies a tile. The first load of a ring's stage waits until the stage is empty, and announces the bytes of all its
+ * copies. */
 static void feed_load(struct feed *w, struct builder *b, struct batch *g, const struct take *t)
 {
     struct ring *r = &w->rings.at[g->ring];
@@ -800,7 +802,7 @@ static const struct take *take_of(struct feed *w, const struct op *load, struct 
     return NULL;
 }
 
-/* An early return, and what leads to it. */
+/* Copies an early return and the ops on which it depends. */
 static void feed_exit(struct feed *w, struct builder *b, struct op *old)
 {
     struct op *either = build_if(b, copy_of(w, op_opnd(old, 0)), 0, NULL);
@@ -843,7 +845,7 @@ static void feed_block(struct feed *w, struct builder *b, struct block *from)
 
 /* -- the pass -- */
 
-/* Where block b, and what leads out of it, returns, the roles are ready before. */
+/* Marks the role ready in front of each return in block b, up to `end`. */
 static void make_ready_to_return(struct block *b, const struct op *end)
 {
     for (struct op *o = b->first; o != end; o = o->next)
@@ -872,7 +874,7 @@ static struct op *build_warps(struct func *f, struct builder *b)
     return o;
 }
 
-/* All of the program but its end becomes the first role. */
+/* Moves the whole program but its end to the first role. */
 static void fill_own_role(struct feed *w, struct op *roles, struct op *first)
 {
     struct block *own = roles->regions[0];
