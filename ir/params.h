@@ -87,9 +87,9 @@ PARAM(pipeline_loops_shared_percent, 50, 0, 100, "percent of a CTA's shared memo
       "rings take at most this part, so that two CTAs fit on an SM, unless other buffers prevent that", "not measured")
 PARAM(pipeline_loops_reserve_part, 16, 1, 1000, "one part in", "the part of shared memory that rings leave free where two CTAs do not fit", "not measured")
 PARAM(pipeline_loops_meet_depth, 8, 1, 1000, "ops", "the search from a load to arithmetic with a dot's result, and from there back to the dot, follows this many ops", "not measured")
-PARAM(rotate_loads_depth, 32, 1, 1000, "ops", "the distance up to which addresses of loads that move to the iteration before are followed", "not measured")
-PARAM(rotate_loads_regs_most, 4, 1, 255, "registers", "an index of at most so many registers a thread is loaded an iteration ahead", "not measured")
-PARAM(alias_largest_depth, 8, 1, 1000, "definitions", "the length of a chain along which the largest value of an index is computed", "not measured")
+PARAM(rotate_loads_depth, 32, 1, 1000, "ops", "the search through the address of a load that moves to the iteration before follows this many ops", "not measured")
+PARAM(rotate_loads_regs_most, 4, 1, 255, "registers", "an index tile that takes at most so many registers of a thread is loaded an iteration ahead", "not measured")
+PARAM(alias_largest_depth, 8, 1, 1000, "definitions", "the computation of an index's largest value follows a chain of definitions this far", "not measured")
 PARAM(pipeline_loops_small_bytes, 4096, 0, 262144, "bytes", "a ring of at most so many bytes may use the part that rings otherwise leave free", "not measured")
 
 /* -- cluster_multicast -- */

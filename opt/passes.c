@@ -1,5 +1,6 @@
-/* passes.c: in which order do passes run, and what happens around each: the order is checked (contracts.c), the result
- * is verified and read back from its own text, dumped, timed, and scratch memory and notes are cleared. */
+/* passes.c: in which order do passes run, and what does the driver do around each? It checks the order (contracts.c),
+ * verifies each result and reads it back from its own text, writes dumps and times, and frees scratch memory and
+ * notes. */
 #include "opt/passes.h"
 
 #include <string.h>
@@ -12,8 +13,8 @@ const struct pass_info pass_info[] = {
 };
 const int npasses = (int)(sizeof pass_info / sizeof pass_info[0]);
 
-/* The list. cse runs again after assign, which computes cheap index arithmetic once per layout, and after
- * stage, which computes addresses of several iterations. */
+/* The default list. cse runs again after assign_layouts, which copies cheap index arithmetic for each layout, and
+ * after pipeline_loops, which computes the addresses of several iterations. */
 static const char *const order[] = {
     "fold",
     "cse",
@@ -100,7 +101,7 @@ static void verify(struct func *f)
                  wrong);
 }
 
-/* Reads the text into a module of its own and prints that. */
+/* Parses the printed text as a module of its own, prints that, and compares the two texts. */
 static void round_trip(struct func *f, const struct text *printed)
 {
     struct arena *a = f->module->scratch;
@@ -158,7 +159,7 @@ static struct text print_func(const struct func *f)
     return t;
 }
 
-/* The degree that is among the properties; f's own, if none is. */
+/* The degree that is among the properties; if none is, f's current degree. */
 static enum degree degree_of(const struct func *f, uint32_t properties)
 {
     return properties & P(traced)      ? DEGREE_traced
@@ -167,7 +168,7 @@ static enum degree degree_of(const struct func *f, uint32_t properties)
                                        : f->degree;
 }
 
-/* What f has in front of p, and behind it. */
+/* Runs p on f. `claims` are the properties that f has in front of p, and on return those behind it. */
 static void run_pass(struct func *f, const struct opt_options *o, const struct pass_info *p, uint32_t *claims)
 {
     struct module *m = f->module;
@@ -201,7 +202,7 @@ static void run_pass(struct func *f, const struct opt_options *o, const struct p
 
 /* -- the run -- */
 
-/* Takes the next name off a comma-separated list; NULL at its end. */
+/* Takes the next name off a comma-separated list; NULL at the end of the list. */
 static const struct pass_info *next_named(struct func *f, const char **names)
 {
     if (!**names)
@@ -215,7 +216,7 @@ static const struct pass_info *next_named(struct func *f, const char **names)
     return p;
 }
 
-/* Names in options that are no pass's, nor among `also`, are the user's error. */
+/* Reports names in options that are neither passes nor among `also`, as an error of the user. */
 static void check_names(struct func *f, const char *names, const char *also)
 {
     while (names && *names && strcmp(names, "all") != 0) {
@@ -227,7 +228,7 @@ static void check_names(struct func *f, const char *names, const char *also)
     }
 }
 
-/* Adds p unless it is skipped; false: the list ends with it. */
+/* Adds p to the list unless it is skipped. Returns false if p is the last pass to run. */
 static bool add(struct func *f, const struct opt_options *o, pass_list *list, const struct pass_info *p)
 {
     if (!opt_is_listed(o->skip, p->name))
@@ -235,7 +236,7 @@ static bool add(struct func *f, const struct opt_options *o, pass_list *list, co
     return !(o->stop_after && strcmp(o->stop_after, p->name) == 0);
 }
 
-/* The list, or the passes that options name. */
+/* The passes that the options name, or else the default list. */
 static pass_list list_of(struct func *f, const struct opt_options *o)
 {
     pass_list list = {0};
@@ -269,7 +270,8 @@ void opt_run(struct func *f, const struct opt_options *o)
     check_names(f, o->skip, "");
     check_names(f, o->passes, "");
     check_names(f, o->print_after, "");
-    check_names(f, o->explain, "registers,stepdown"); /* code generation's, stepdown.c's */
+    check_names(f, o->explain,
+                "registers,stepdown"); /* the explanations of code generation and of stepdown.c */
     struct func kept;
     bool may_step_down = !o->passes && stepdown_is_needed(f);
     if (may_step_down)
@@ -279,7 +281,7 @@ void opt_run(struct func *f, const struct opt_options *o)
         stepdown_run(f, &kept, o, run_list);
     f->module->diag->stage = "opt";
     if (f->module->diag->nerrors == 0 && !checks_each(o))
-        verify(f); /* what breaks a rule is reported in every build, before code is made of it */
+        verify(f); /* every build reports an invalid function before codegen sees it */
     f->module->opt = NULL;
     f->module->diag->stage = stage;
 }

@@ -320,7 +320,7 @@ static bool find_strides(struct finder *x, const struct type *tile)
         if (dim->stride.n == 0 && !x->any_stride)
             return refuse(x, "dimension %d is broadcast, or has one element", d);
         if (!poly_is_uniform(x->t, &dim->stride))
-            return refuse(x, "the stride of dimension %d is not one for the launch", d);
+            return refuse(x, "the stride of dimension %d is not the same throughout the launch", d);
         if (poly_const(&dim->stride, &bytes) && bytes == type_elem_bytes(type_elem(tile)->elem))
             x->a->contiguous = d;
     }

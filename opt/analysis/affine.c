@@ -549,7 +549,7 @@ static bool argument_of(struct affine_table *t, const struct value *v, struct af
     if (by && by->code == OP_for && (type_is_ptr(v->type) || is_index(v->type)) &&
         (v->index == 0 ? counter(t, by, r) : carried(t, v, r)))
         return true;
-    return refuse(t, v, "does not advance by the same amount each time");
+    return refuse(t, v, "does not advance by the same amount in each iteration");
 }
 
 /* -- the lookup of values -- */

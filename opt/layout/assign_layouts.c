@@ -191,9 +191,9 @@ void layout_join(struct layout *out, const struct layout *l, int rank, const int
     out->flip = l->flip << 1;
 }
 
-/* l with its last dimension, of two parts, in a register: a lane or warp that told the parts apart gets a register's
- * elements for it. Without that each half would be in twice as many threads, and what is joined of the halves
- * in twice as many registers. */
+/* l with the bit of its last dimension, of size 2, in registers: a lane or warp bit that held it swaps with a register
+ * bit. Otherwise twice as many threads would hold each half, and a tile joined from such halves would take twice as
+ * many registers. */
 static struct layout parts_in_a_register(const struct layout *l)
 {
     struct layout out = *l;
@@ -264,7 +264,7 @@ static const struct layout *layout_after(struct assign *a, const struct op *o, c
 
 /* -- gathering classes, sites and links -- */
 
-/* What a loop or branch carries has one layout, whatever else is wished. */
+/* The values that a loop or branch carries must have one layout, even if their accesses prefer others. */
 static void unite_values(struct value *x, struct value *y)
 {
     if (class_of(x) && class_of(y))

@@ -62,7 +62,7 @@ void tensor_fit_map(struct op *o, const struct type *buf, const int *order, int 
     struct boxes b;
     if (!layout_boxes(&b, buf->layout, type_elem_bytes(buf), order) ||
         !boxes_cut(&b, buf->layout, type_elem_bytes(buf), order, parts))
-        diag_bug(o->block->func->module->diag, o->loc, "no tensor map goes with a buffer like this");
+        diag_bug(o->block->func->module->diag, o->loc, "no tensor map can have the layout of this buffer");
     fit_map(o, buf, order, &b);
 }
 
@@ -136,7 +136,7 @@ static void lower_store(struct op *o, struct value *stage, int group_rows)
     struct boxes boxes;
     if (!layout_boxes(&boxes, t->layout, type_elem_bytes(t), in_order) ||
         (group_rows && !boxes_cut_rows(&boxes, t->layout, type_elem_bytes(t), in_order, group_rows)))
-        diag_bug(o->block->func->module->diag, o->loc, "no tensor map goes with a buffer like this");
+        diag_bug(o->block->func->module->diag, o->loc, "no tensor map can have the layout of this buffer");
     fit_map(o, t, in_order, &boxes);
     struct builder b = build_before(o);
     x[0] = op_result(build_op(&b, OP_to_shared, 2, from, 1, &stage->type, 0));

@@ -209,7 +209,7 @@ const char *map_of(struct affine_table *t, const struct access *a, const struct 
         }
         m->box[i] = d->tile_dim < 0 ? 1 : tile->shape[d->tile_dim];
     }
-    return m->box[m->rank - 1] * type_elem_bytes(tile) < MAP_ALIGN ? "fewer than 16 bytes lie side by side"
+    return m->box[m->rank - 1] * type_elem_bytes(tile) < MAP_ALIGN ? "fewer than 16 bytes are contiguous"
                                                                    : NULL;
 }
 
@@ -238,11 +238,11 @@ static const char *why_not(struct raising *r, struct candidate *c)
     if (op_int(o, ATTR_volatile))
         return "it is volatile";
     if (!fill_of(op_opnd(o, 2), &c->map.nan))
-        return "elements off the mask are neither 0 nor a NaN that maps have";
+        return "masked elements are neither 0 nor a NaN that maps support";
     if (may_be_written(r->t, NULL, o, &c->a, &c->guards))
-        return "the kernel may write before it";
+        return "the kernel may write to the array before it";
     if (!wraps_are_masked(r, o, &c->a))
-        return "rows beyond the bound are wrapped, and may reach more than masked stores";
+        return "rows beyond the bound are wrapped, and may reach results that no mask leaves out";
     map_order(&c->a, c->dims);
     why = map_of(r->t, &c->a, op_result(o)->type, c->dims, &c->map);
     if (why || !guards_of(r->t, &c->a, &c->guards))
@@ -255,7 +255,7 @@ static const char *why_not(struct raising *r, struct candidate *c)
         c->starts[i] = poly_build(r->t, &b, &c->a.dims[c->dims[i]].start);
     return warps_can_feed(o, c->starts, c->a.ndims)
                ? NULL
-               : "where it starts, or a return before it, depends on memory that may change";
+               : "its coordinates, or a return before it, depend on memory that may change";
 }
 
 static void explain_access(struct raising *r, const struct op *o)
@@ -302,7 +302,7 @@ static void keep_together(struct raising *r)
             struct candidate *c = r->loads.at[i];
             const struct candidate *other = r->loads.at[k];
             if (!c->why && other->why && other->load->block == c->load->block && is_only_operand(other->load))
-                c->why = "another load for the loop's dots is none";
+                c->why = "another load for the loop's dots stays a load";
         }
 }
 

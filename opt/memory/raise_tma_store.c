@@ -77,13 +77,13 @@ static void visit_follower(struct op *o, void *ctx)
         return;
     if (o->code == OP_store) {
         if (may_touch(x, o))
-            x->why = "another store may write what it writes";
+            x->why = "another store may write to the same bytes";
     } else if (o->code == OP_tensor_load) {
         /* raise_tma_load has added guards that the arrays do not overlap */
     } else if (o->code != OP_tensor_store && op_has(o, READS)) {
         x->why = "the kernel may read memory after it";
     } else if (op_has(o, WRITES) && o->code != OP_tensor_store) {
-        x->why = "the kernel writes memory in order after it";
+        x->why = "an op after it writes memory that must be ordered";
     }
 }
 
@@ -203,7 +203,7 @@ static const char *put(struct putting *x, struct op *o)
     struct tensor_map m = {0};
     int dims[MAP_RANK_MAX];
     if (!dot_behind(op_opnd(o, 1), true, dot_is_wgmma))
-        return "it is no result of a warpgroup's dot";
+        return "it is no result of a dot by wgmma";
     const char *why = access_of(x->t, o, &a);
     struct guards g = {0};
     if (!why)

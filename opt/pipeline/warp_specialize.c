@@ -157,7 +157,7 @@ static void note_take(struct op *o, void *ctx)
     if (!t.load || load_is_known(w, t.load))
         return;
     if (t.load->block != o->block || !stands_in_loops(t.load) || !slice_add_place(&w->needed, t.load))
-        diag_bug(w->func->module->diag, t.load->loc, "nobody can feed %%%s", op_result(t.load)->name);
+        diag_bug(w->func->module->diag, t.load->loc, "no producer can copy %%%s", op_result(t.load)->name);
     find_first(&t, op_result(t.load));
     const struct op *dot = dot_for(o);
     struct batch *g = NULL;
@@ -481,7 +481,7 @@ static struct op *last_user(struct feed *w, const struct batch *g)
                         last = o;
             }
     if (!last)
-        diag_bug(w->func->module->diag, g->takes.at[0].load->loc, "a ring that nobody empties");
+        diag_bug(w->func->module->diag, g->takes.at[0].load->loc, "a ring without a reader");
     return last;
 }
 
@@ -896,7 +896,7 @@ void opt_warp_specialize(struct func *f)
     if (!w.batches.n)
         return;
     if (!slice_add_exits(&w.needed, f->body))
-        diag_bug(f->module->diag, f->loc, "nobody can feed a program that returns so");
+        diag_bug(f->module->diag, f->loc, "no producer can follow this early return");
     choose_rings(&w);
     choose_stages(&w);
     w.begins = last_load(&w);

@@ -339,7 +339,7 @@ static const char *why_not(struct single_trip *x)
     int stay = 0;
     for (int i = 0; i < x->nloads; i++)
         stay += x->loads[i].stays;
-    return stay ? find_no_room(x) : "no tile is read in two such loops";
+    return stay ? find_no_room(x) : "no two loops with these bounds load the same tile";
 }
 
 static bool same_bounds(const struct op *a, const struct op *b)
@@ -376,12 +376,12 @@ static void look_at(struct op *o, void *ctx)
         *why = "the kernel has dots";
     if (o->code == OP_atomic_rmw || o->code == OP_atomic_cas || o->code == OP_asm_effect ||
         o->code == OP_host_call || (o->code == OP_load && op_int(o, ATTR_volatile)))
-        *why = "others may change memory meanwhile";
+        *why = "other programs may change memory while the kernel runs";
 }
 
 void opt_single_trip_loops(struct func *f)
 {
-    const char *why = f->target ? NULL : "there is no target to say how many registers there are";
+    const char *why = f->target ? NULL : "the number of registers is unknown without a target";
     VEC(struct op *) loops = {0};
     func_walk(f, look_at, &why);
     for (struct op *o = f->body->first; o; o = o->next)

@@ -18,7 +18,7 @@ grep -q "\"type\": \"fp16\", \"base\"" out && say "maps without a contiguous dim
 "$NESO" compile "$program::masked" --signature "*fp16:16, *fp16:16, *fp32:16, i32, i32, i32, 4, 1, i32:16, 1, i32:16, 64, 32, 32" \
     --emit ptx --explain=raise_tma_load >ptx 2>err
 grep -q 'stays a load: the stride of dimension 0 is no multiple of 16 bytes' err || say "the reason: $(cat err)"
-grep -q "stays a load: another load for the loop's dots is none" err || say "the other load: $(cat err)"
+grep -q "stays a load: another load for the loop's dots stays a load" err || say "the other load: $(cat err)"
 # Tiles begin at multiples of 16 bytes along their rows: proven, checked at the launch, or false.
 starts() { # KERNEL SIGNATURE: what is said of its loads and its plan
     "$NESO" compile "$NESO_ROOT/tests/programs/dot_starts.py::$1" --signature "*fp16:16, *fp16:16, *fp32:16, i32:16, i32:16, i32:16, i32, $2, 64, 64, 64" \
@@ -64,7 +64,7 @@ for type in fp16 fp8e5; do
     "$NESO" compile nan.py::padded --signature "*$type:16, *$type:16, *fp32:16, i32, i32:16, 64, 64, 64" --target sm_90a --emit json --explain=raise_tma_load >$type 2>err.$type
 done
 grep -q '"fill": "nan"' fp16 || say "NaN of 16 bits: $(cat fp16 err.fp16)"
-grep -q 'stays a load: elements off the mask are neither 0 nor a NaN that maps have' err.fp8e5 || say "NaN of 8 bits: $(cat fp8e5 err.fp8e5)"
+grep -q 'stays a load: masked elements are neither 0 nor a NaN that maps support' err.fp8e5 || say "NaN of 8 bits: $(cat fp8e5 err.fp8e5)"
 # Block pointers and descriptors, of the kernel and of the host, become maps; a producer warp loads the dots' operands.
 fed() { # PROGRAM::KERNEL SIGNATURE STORES
     "$NESO" compile "$NESO_ROOT/tests/programs/$1" --signature "$2" --target sm_90a --explain=raise_tma_load,raise_tma_store,warp_specialize --emit ptx >ptx 2>err
