@@ -16,7 +16,12 @@
 
 #include "frontend/python/ast.h"
 #include "frontend/python/value.h"
-#include "ir/ir.h"
+
+/* Of the IR (ir/ir.h), which plain Python does not look into. */
+struct block;
+struct builder;
+struct func;
+struct module;
 
 /* What the runtime provides to programs: modules that the frontend does not have, launches, output,
  * environment. */
@@ -248,7 +253,6 @@ struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at);
 struct obj *tensor_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 struct obj *tensor_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
 struct obj *tensor_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
-struct obj *tensor_cast(struct eval *e, struct obj *x, const struct lang_type *scalar, enum rounding round, bool bitcast, struct loc at);
 struct obj *tensor_broadcast_to(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
 /* Broadcasts both to one shape; tensor_promote also converts them to a common type. */
 void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc at);

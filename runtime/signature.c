@@ -10,6 +10,7 @@
  *     signature:1:7: error: unknown type 'i31' [signature-type]
  *         1 | *fp32, i31, 1024
  *           |        ^~~ */
+#include "frontend/trace/lang.h"
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 

@@ -7,6 +7,7 @@
  *        BLOCK  tl.constexpr                 constant 512
  *
  * An int that is 1 is a constant too. The grid may be a function of all arguments by name. */
+#include "frontend/trace/lang.h"
 #include "runtime/host/host.h"
 #include "runtime/runtime.h"
 

@@ -153,16 +153,6 @@ static void show_slice(struct eval *e, const struct obj *x, struct text *out, in
 
 /* -- everything -- */
 
-static void show_tensor(const struct obj *x, struct text *out)
-{
-    const struct lang_type *t = x->tensor.type;
-    lang_print(lang_scalar(t), out);
-    text_char(out, '[');
-    for (int i = 0; t->kind == LT_block && i < t->rank; i++)
-        text_printf(out, "%sconstexpr[%d]", i ? ", " : "", t->shape[i]);
-    text_char(out, ']');
-}
-
 static void show_callable(struct eval *e, struct obj *x, struct text *out, int depth)
 {
     switch (x->kind) {
@@ -218,13 +208,13 @@ static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int
     case OBJ_slice: show_slice(e, x, out, depth); break;
     case OBJ_type:
         lang_print(x->type, out);
-        if (x->type->kind == LT_const) {
+        if (lang_value(x->type)) {
             text_char(out, '[');
-            show(e, x->type->value, out, false, depth);
+            show(e, lang_value(x->type), out, false, depth);
             text_char(out, ']');
         }
         break;
-    case OBJ_tensor: show_tensor(x, out); break;
+    case OBJ_tensor: lang_print_tensor(x->tensor.type, out); break;
     case OBJ_module: text_printf(out, "<module '%s'>", x->module.name); break;
     case OBJ_function:
     case OBJ_jit:

@@ -394,8 +394,8 @@ bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b)
     case OBJ_method:
         return obj_same(a->method.self, b->method.self) && obj_same(a->method.func, b->method.func);
     case OBJ_type:
-        if (a->type->kind == LT_const && b->type->kind == LT_const)
-            return obj_equal(e, a->type->value, b->type->value);
+        if (lang_value(a->type) && lang_value(b->type))
+            return obj_equal(e, lang_value(a->type), lang_value(b->type));
         return obj_same(a, b);
     default: return obj_same(a, b);
     }
@@ -457,12 +457,6 @@ static uint64_t hash_float(double f)
     return hash_bytes(&f, sizeof f, OBJ_float);
 }
 
-static uint64_t hash_type(const struct lang_type *t)
-{
-    unsigned parts[] = {t->kind, t->kind == LT_number ? t->dtype : 0, t->is_unsigned};
-    return hash_bytes(parts, sizeof parts, t->elem ? hash_type(t->elem) : OBJ_type);
-}
-
 /* For objects that compare by identity, hashes a pointer that constexpr copies share. */
 static uint64_t hash_identity(const struct obj *x)
 {
@@ -485,7 +479,7 @@ uint64_t obj_hash(struct eval *e, const struct obj *x)
     case OBJ_int: return hash_int(obj_wide(x));
     case OBJ_float: return hash_float(x->f);
     case OBJ_str: return hash_bytes(x->str.s, x->str.n, OBJ_str);
-    case OBJ_type: return hash_type(x->type);
+    case OBJ_type: return lang_hash(x->type);
     case OBJ_range: return hash_int(range_len(x));
     case OBJ_method: return obj_hash(e, x->method.func);
     case OBJ_tuple: {

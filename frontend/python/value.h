@@ -8,7 +8,6 @@
 #define NESO_FRONTEND_VALUE_H
 
 #include "frontend/python/ast.h"
-#include "ir/ir.h"
 
 /* Python ints; a result outside of this range is an error */
 __extension__ typedef __int128 wide;
@@ -50,16 +49,10 @@ enum obj_kind {
     OBJ_count
 };
 
-/* A type of the language. It includes signedness, which the IR expresses by ops. */
-struct lang_type {
-    enum { LT_void, LT_number, LT_ptr, LT_block, LT_const } kind;
-    enum dtype dtype;               /* number */
-    bool is_unsigned;               /* number; int1 is unsigned */
-    const struct lang_type *elem;   /* ptr: pointee; block: number or ptr */
-    bool is_const;                  /* ptr: stores are refused */
-    int rank, shape[RANK_MAX];      /* block */
-    struct obj *value;              /* const: the constant's type, and its value */
-};
+/* A type of the kernel language, and a run-time value of the kernel being traced: plain Python passes them on, and asks
+ * frontend/trace/lang.h's functions below. */
+struct lang_type;
+struct value;
 
 struct dict_entry {
     struct obj *key, *value; /* key NULL: deleted */
@@ -255,17 +248,13 @@ struct obj *scope_find(const struct scope *s, const char *name); /* searches out
 void scope_set(struct scope *s, const char *name, struct obj *x);
 struct scope *scope_new(struct eval *e, struct scope *parent);
 
-/* -- types of the language -- */
-const struct lang_type *lang_number(struct eval *e, enum dtype d, bool is_unsigned);
-const struct lang_type *lang_ptr(struct eval *e, const struct lang_type *elem, bool is_const);
-/* rank 0 gives elem */
-const struct lang_type *lang_block(struct eval *e, const struct lang_type *elem, int rank, const int *shape);
+/* -- types of the kernel language -- */
 const struct lang_type *lang_const(struct eval *e, struct obj *value);
 const struct lang_type *lang_scalar(const struct lang_type *t); /* the element of a block, or t itself */
 bool lang_equal(const struct lang_type *a, const struct lang_type *b);
 void lang_print(const struct lang_type *t, struct text *out); /* "int32", "fp32", "pointer<fp16>", "<[64, 32], fp32>" */
-/* "fp32", "f32", "i32", "u8", "*fp16", "*ki8", "int32", "float16", "bfloat16", ... ; NULL: unknown */
-const struct lang_type *lang_parse(struct eval *e, const char *s, size_t n);
-const struct type *lang_ir(struct module *m, const struct lang_type *t);
+void lang_print_tensor(const struct lang_type *t, struct text *out); /* "int32[constexpr[64]]" */
+uint64_t lang_hash(const struct lang_type *t); /* equal types have equal hashes */
+struct obj *lang_value(const struct lang_type *t); /* a constant's value; NULL: t is no constant's type */
 
 #endif

@@ -3,6 +3,8 @@
  * A type here includes an integer's signedness, which an IR type lacks. Number types are rows of a constant
  * table, so that most comparisons are of pointers; pointer and block types are made in the arena and compared
  * by content. */
+#include "frontend/trace/lang.h"
+
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -75,6 +77,29 @@ bool lang_equal(const struct lang_type *a, const struct lang_type *b)
     case LT_const: return a->value == b->value;
     }
     return false;
+}
+
+uint64_t lang_hash(const struct lang_type *t)
+{
+    const uint64_t prime = 0x100000001b3; /* of FNV-1a */
+    uint64_t h = t->elem ? lang_hash(t->elem) : 0xcbf29ce484222325;
+    h = (h ^ (unsigned)t->kind) * prime;
+    h = (h ^ (t->kind == LT_number ? (unsigned)t->dtype : 0)) * prime;
+    return (h ^ t->is_unsigned) * prime;
+}
+
+struct obj *lang_value(const struct lang_type *t)
+{
+    return t->kind == LT_const ? t->value : NULL;
+}
+
+void lang_print_tensor(const struct lang_type *t, struct text *out)
+{
+    lang_print(lang_scalar(t), out);
+    text_char(out, '[');
+    for (int i = 0; t->kind == LT_block && i < t->rank; i++)
+        text_printf(out, "%sconstexpr[%d]", i ? ", " : "", t->shape[i]);
+    text_char(out, ']');
 }
 
 void lang_print(const struct lang_type *t, struct text *out)

@@ -4,6 +4,7 @@
 #define NESO_FRONTEND_TILE_H
 
 #include "frontend/frontend.h"
+#include "frontend/trace/lang.h"
 
 struct tile {
     const struct lang_type *scalar;

@@ -8,6 +8,7 @@
 #define NESO_FRONTEND_TRACE_H
 
 #include "frontend/frontend.h"
+#include "frontend/trace/lang.h"
 
 /* One call being inlined; the kernel itself is the outermost. */
 struct trace_frame {

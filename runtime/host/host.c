@@ -3,6 +3,7 @@
  *
  * A program's tensors live in one pool. If kernels read host memory (the interpreter), the pool allocates on
  * the device; else each storage has a mirror on the device (see tensor.h). */
+#include "frontend/trace/lang.h"
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
 

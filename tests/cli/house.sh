@@ -10,6 +10,8 @@ complain "includes against the direction ir <- frontend, opt, codegen <- runtime
     from frontend | grep -E '"(opt|codegen|runtime)/'
     from opt | grep -E '"(frontend|codegen|runtime)/'
     from codegen | grep -E '"(frontend|opt|runtime)/')"
+complain "plain Python that knows the IR:" "$(for file in frontend/python/*.c; do
+    gcc -std=c11 -D_DEFAULT_SOURCE -I. -MM "$file" | tr ' ' '\n' | grep -E '^ir/' | grep -v '^ir/support/' | sed "s|^|$file: |"; done)"
 complain "headers that include each other in a circle:" "$(
     from ir frontend opt codegen runtime | grep -E '\.h:' | sed -E 's/^([^:]*):#include "([^"]*)".*/\1 \2/' |
         awk '$1 != $2' | tsort 2>&1 >/dev/null | grep -v 'contains a loop')"

@@ -1,5 +1,6 @@
 /* eval.c: statements, functions, classes and exceptions of host code; the places of errors; loading without a
  * host. */
+#include "frontend/trace/lang.h"
 #include "tests/unit/program.h"
 
 TEST(errors_are_located)

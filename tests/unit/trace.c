@@ -1,4 +1,5 @@
 /* trace.c: which IR do kernels become when traced, and which type has each expression? */
+#include "frontend/trace/lang.h"
 #include "tests/unit/test.h"
 #include "tests/unit/world.h"
 
