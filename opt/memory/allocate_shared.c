@@ -32,11 +32,11 @@ struct placement {
     int next;
 };
 
-struct op *buffer_alloc(const struct value *buf, struct value **slot)
+struct op *buffer_alloc(const struct value *buf, struct value **stage)
 {
     bool is_view = buf->def && buf->def->code == OP_shared_stage;
-    if (slot)
-        *slot = is_view ? op_opnd(buf->def, 1) : NULL;
+    if (stage)
+        *stage = is_view ? op_opnd(buf->def, 1) : NULL;
     return is_view ? op_opnd(buf->def, 0)->def : buf->def;
 }
 
@@ -115,9 +115,9 @@ static void extend_lifetime(struct placement *p, struct buffer *b, const struct 
             extend_lifetime(p, b, op_result(u->user));
             continue;
         }
-        bool feeds =
+        bool is_filled_by_producer =
             u->user->code == OP_mbar_init || (u->user->code == OP_tensor_copy && op_opnd(u->user, 0) == v);
-        if (feeds && roles_around(u->user)) {
+        if (is_filled_by_producer && roles_around(u->user)) {
             /* The producer starts together with the consumers, and fills no buffer after their last use of it. */
             int start = lookup(&p->position, roles_around(u->user));
             b->first = start < b->first ? start : b->first;

@@ -41,14 +41,14 @@ struct raising {
 /* -- does it pay? -- */
 
 /* Does wgmma read v, as it is or transposed? Other ops of the block may read v too: they read it into registers. */
-static bool feeds_dots(const struct value *v, const struct block *b)
+static bool wgmma_reads(const struct value *v, const struct block *b)
 {
     bool any = false;
     for (const struct use *u = v->uses; u; u = u->next) {
         const struct op *o = u->user;
         if (o->block != b)
             return false;
-        any |= o->code == OP_trans ? feeds_dots(op_result(o), b)
+        any |= o->code == OP_trans ? wgmma_reads(op_result(o), b)
                                    : o->code == OP_dot && u != &o->opnds[2] && dot_is_wgmma(o);
     }
     return any;
@@ -57,7 +57,7 @@ static bool feeds_dots(const struct value *v, const struct block *b)
 /* Only loads for wgmma pay, because wgmma reads shared memory anyway. */
 static bool may_pay(const struct op *load)
 {
-    return feeds_dots(op_result(load), load->block);
+    return wgmma_reads(op_result(load), load->block);
 }
 
 /* wgmma reads operands of 16 bits in either order; others must be contiguous along k. A map makes the dimension
@@ -253,7 +253,7 @@ static const char *why_not(struct raising *r, struct candidate *c)
     struct builder b = build_before(o);
     for (int i = 0; i < c->a.ndims; i++)
         c->starts[i] = poly_build(r->t, &b, &c->a.dims[c->dims[i]].start);
-    return warps_can_feed(o, c->starts, c->a.ndims)
+    return producer_can_copy(o, c->starts, c->a.ndims)
                ? NULL
                : "its coordinates, or a return before it, depend on memory that may change";
 }

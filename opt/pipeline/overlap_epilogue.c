@@ -11,10 +11,10 @@
  *                                                    for %p = %next to 2 { piece %p }        the loop over K was too short
  *       %a, %b = ... %e ...                          %a, %b = ... %e ...
  *       bulk_wait pending=1 read=1                   yield %a, %b, %j, -1
- *       %s = to_shared %a, %slot0                  }
+ *       %s = to_shared %a, %stage0                 }
  *       tensor_put %s, %j                          for %p = %due to 2 { piece %p }           of the last program
  *       bulk_wait pending=1 read=1
- *       %s = to_shared %b, %slot1                  piece 0:  %s = to_shared %x0, %slot0      piece 1:  ... %x1, %slot1
+ *       %s = to_shared %b, %stage1                 piece 0:  %s = to_shared %x0, %stage0      piece 1:  ... %x1, %stage1
  *       tensor_put %s, %j + 64                               bulk_wait read=1                          ...
  *     }                                                      tensor_put %s, %i                         ... %i + 64
  *

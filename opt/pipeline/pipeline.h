@@ -12,7 +12,7 @@ struct op *func_roles(const struct func *f); /* the function's op `warps`; NULL:
 bool is_over_programs(const struct op *o); /* is o the loop over the programs of a CTA (persistent_grid.c)? */
 /* Could a producer warp load the tile that `load` loads, at these coordinates? A load may become a tensor_load only
  * then. */
-bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords);
+bool producer_can_copy(const struct op *load, struct value *const *coords, int ncoords);
 
 /* -- pipeline_loops.c -- */
 /* Is the op a load that pipeline_loops copies to shared memory ahead of time, so that its readers can take the tile
@@ -24,6 +24,6 @@ bool repeats_staged_vector(const struct op *o, const struct layout *l);
 
 /* -- warp_specialize.c -- */
 /* Advances to a ring's next stage; behind the last stage comes the first, in the other phase. */
-void ring_advance(struct builder *b, int stages, struct value **slot, struct value **phase);
+void ring_advance(struct builder *b, int stages, struct value **stage, struct value **phase);
 
 #endif

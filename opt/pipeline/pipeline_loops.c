@@ -6,14 +6,14 @@
  *       %a = convert %x                                 =>     async_commit                             | times, at
  *       %d = dot %a, ...                                       async_copy %ring[1], %p + 64, ...        / p, p + 64
  *       %p.2 = addptr %p.1, 64                                 async_commit
- *       yield %p.2, ...                                        for ... carry(..., %q.1 = %p + 128, %slot = 0)
+ *       yield %p.2, ...                                        for ... carry(..., %q.1 = %p + 128, %stage = 0)
  *                                                                async_wait pending=1
- *                                                                async_copy %ring[%slot - 1], %q.1, (is there one?)
+ *                                                                async_copy %ring[%stage - 1], %q.1, (is there one?)
  *                                                                async_commit
- *                                                                %a = shared_load %ring[%slot]
+ *                                                                %a = shared_load %ring[%stage]
  *                                                                %d = dot %a, ...
  *                                                                %q.2 = addptr %q.1, 64
- *                                                                yield ..., %q.2, (%slot + 1) mod 3
+ *                                                                yield ..., %q.2, (%stage + 1) mod 3
  *                                                              async_wait
  *
  * A load is copied ahead if its tile goes to dots only (by `convert`, `to_shared`, casts, or, while there is room,
@@ -26,11 +26,11 @@
  * If both operands of one dot are copied, and the dot takes several steps of its instruction along K, these steps
  * become dots of their own: parts of the operands are loaded while the part before is multiplied. The wait for the
  * next iteration's copies stands in front of the last step, so that the step's instructions hide the barrier. (a.0 is
- * the first part of a, n the next stage; %slot is the number of the stage.)
+ * the first part of a, n the next stage; %stage is the number of the stage.)
  *
  *     for ... carry(..., %a.0, %b.0)
- *       %a.1 = shared_load %ring[%slot] at=[0,16] ...
- *       async_copy %ring[%slot - 1], ...
+ *       %a.1 = shared_load %ring[%stage] at=[0,16] ...
+ *       async_copy %ring[%stage - 1], ...
  *       %d.0 = dot %a.0, %b.0, %acc
  *       async_wait pending=1
  *       %n.0 = shared_load %ring[%n] at=[0,0] ...
@@ -81,7 +81,7 @@ struct pipeline {
     bool fenced;      /* ops of the asynchronous proxy (wgmma) read the ring */
     bool loads_ahead; /* the slice contains loads (rotate_loads.c), */
     struct value *live; /* which run if the iteration that they serve exists */
-    bool fed;           /* a producer warp copies for dots here, and one dot may be in flight all the time */
+    bool has_producer;  /* a producer warp copies for dots here, and one dot may be in flight all the time */
     struct op *dot;     /* the dot that is split into steps; NULL: none */
     struct staged *operand[2]; /* the loads of its operands, */
     int step_k;                /* and the extent of one step along K */
@@ -176,7 +176,7 @@ static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct st
     struct value *r = op_result(load);
     if (load->code != OP_load || op_int(load, ATTR_volatile) || !type_is_tile(r->type) ||
         type_is_ptr(r->type) || !is_zero(op_opnd(load, 2)) || !goes_to_dots(load, way, &target) ||
-        is_known(p, load) || (p->fed && target->type->kind == TY_shared) ||
+        is_known(p, load) || (p->has_producer && target->type->kind == TY_shared) ||
         (p->writes && !op_int(load, ATTR_invariant)))
         return false;
     const struct layout *ring = target->type->layout;
@@ -337,7 +337,7 @@ static bool look_at_body(struct pipeline *p)
     bool has_dot = false, has_copies = false;
     block_walk(p->body, look_at_copies, &has_copies);
     for (const struct op *o = p->body->first; o; o = o->next) {
-        p->fed |= o->code == OP_mbar_wait;
+        p->has_producer |= o->code == OP_mbar_wait;
         p->writes |= op_may_write(o) && !is_in_order(o);
         has_dot |= o->code == OP_dot || o->code == OP_wgmma;
     }
@@ -446,7 +446,7 @@ static bool has_room(const struct pipeline *p, const struct staged *x)
         others += buffer_bytes(p->loads.at[i].ring_type);
     if (own <= params->pipeline_loops_small_bytes)
         return others + own <= all - params->warp_specialize_reserve_bytes;
-    return others + own <= (others > share || p->fed ? all - reserve : share);
+    return others + own <= (others > share || p->has_producer ? all - reserve : share);
 }
 
 /* Is there anything to pipeline, and is that legal? */
@@ -477,10 +477,10 @@ static struct value *number(struct builder *b, const struct type *t, int64_t i)
     return build_const_int(b, t, i);
 }
 
-static struct value *slot_of(struct builder *b, struct value *ring, struct value *slot)
+static struct value *stage_of(struct builder *b, struct value *ring, struct value *stage)
 {
     return op_result(
-        build_op(b, OP_shared_stage, 2, (struct value *[]){ring, slot}, 1,
+        build_op(b, OP_shared_stage, 2, (struct value *[]){ring, stage}, 1,
                  (const struct type *[]){type_shared(b->func->module, type_elem(ring->type), ring->type->rank,
                                                      ring->type->shape, ring->type->layout, 1)},
                  0));
@@ -515,7 +515,7 @@ static struct value *compute(struct pipeline *p, struct builder *b, struct map *
 
 /* Builds the copies of the iteration whose counter and carried values `map` has, as one group. */
 static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, struct value *live,
-                       struct value *slot)
+                       struct value *stage)
 {
     struct loc loc = b->loc;
     for (int i = 0; i < p->loads.n; i++) {
@@ -525,7 +525,7 @@ static void copy_stage(struct pipeline *p, struct builder *b, struct map *map, s
                      *mask = compute(p, b, map, op_opnd(x->load, 1));
         mask = load_mask(b, mask, live, ptr->type);
         struct op *copy = build_op(b, OP_async_copy, 3,
-                                   (struct value *[]){slot_of(b, x->ring, slot), ptr, mask}, 0, NULL, 0);
+                                   (struct value *[]){stage_of(b, x->ring, stage), ptr, mask}, 0, NULL, 0);
         op_set_int(copy, ATTR_vec, x->vec);
     }
     b->loc = loc;
@@ -567,15 +567,15 @@ static void build_prologue(struct pipeline *p, struct value **now)
         struct value *k = i ? build_binary(&b, OP_add, lo, number(&b, lo->type, i * p->step)) : lo;
         struct map map;
         start_map(p, &map, k, now);
-        struct value *slot = number(&b, i32, i);
-        copy_stage(p, &b, &map, exists(p, &b, lo, i, false), slot);
+        struct value *stage = number(&b, i32, i);
+        copy_stage(p, &b, &map, exists(p, &b, lo, i, false), stage);
         p->live = p->loads_ahead ? exists(p, &b, lo, i + 1, false) : NULL;
         advance(p, &b, &map, now);
     }
 }
 
 /* x == edge ? other : x + by */
-static struct value *turn(struct builder *b, struct value *x, int edge, int other, int by)
+static struct value *step_cyclic(struct builder *b, struct value *x, int edge, int other, int by)
 {
     struct value *at_edge = build_cmp(b, PRED_eq, x, number(b, x->type, edge));
     struct value *next = build_binary(b, OP_add, x, number(b, x->type, by));
@@ -583,10 +583,10 @@ static struct value *turn(struct builder *b, struct value *x, int edge, int othe
 }
 
 /* Builds, in the loop, the copies of the iteration stages - 1 ahead, into the stage before the one that is read. */
-static void copy_ahead(struct pipeline *p, struct builder *b, struct value *slot, struct value **now)
+static void copy_ahead(struct pipeline *p, struct builder *b, struct value *stage, struct value **now)
 {
     int n = p->nstages - 1;
-    struct value *k = p->body->args.at[0], *freed = turn(b, slot, 0, n, -1);
+    struct value *k = p->body->args.at[0], *freed = step_cyclic(b, stage, 0, n, -1);
     struct map map;
     start_map(p, &map, build_binary(b, OP_add, k, number(b, k->type, n * p->step)), now);
     copy_stage(p, b, &map, exists(p, b, k, n, true), freed);
@@ -608,7 +608,7 @@ static void build_wait(struct pipeline *p, struct builder *b, int pending)
 
 /* Makes wgmma read the ring itself, if the ring has the layout that wgmma needs, perhaps transposed. v is the loaded
  * tile, or a transposition of it whose dimension d is the tile's dimension order[d]. */
-static void share_ring(struct staged *x, struct value *slot, struct value *v, const int *order)
+static void share_ring(struct staged *x, struct value *stage, struct value *v, const int *order)
 {
     for (struct use *u = v->uses, *next; u; u = next) {
         struct op *o = u->user;
@@ -618,7 +618,7 @@ static void share_ring(struct staged *x, struct value *slot, struct value *v, co
             int all[RANK_MAX] = {0};
             for (int d = 0; d < v->type->rank; d++)
                 all[d] = order[by ? by->list[d] : d];
-            share_ring(x, slot, op_result(o), all);
+            share_ring(x, stage, op_result(o), all);
             if (!op_result(o)->uses)
                 op_erase(o);
         }
@@ -627,7 +627,7 @@ static void share_ring(struct staged *x, struct value *slot, struct value *v, co
         if (o->code != OP_to_shared || !layout_equal(op_result(o)->type->layout, &l))
             continue;
         struct builder b = build_before(o);
-        struct op *view = slot_of(&b, x->ring, slot)->def;
+        struct op *view = stage_of(&b, x->ring, stage)->def;
         value_set_type(op_result(view), op_result(o)->type);
         for (int d = 0; d < v->type->rank; d++)
             if (order[d] != d)
@@ -638,44 +638,44 @@ static void share_ring(struct staged *x, struct value *slot, struct value *v, co
 }
 
 /* Replaces uses of the loop's load x by loads from the ring, in front of each conversion. */
-static void read_ring(struct staged *x, struct value *slot)
+static void read_ring(struct staged *x, struct value *stage)
 {
     static const int same[RANK_MAX] = {0, 1, 2, 3, 4};
     struct value *r = op_result(x->load);
-    share_ring(x, slot, r, same);
+    share_ring(x, stage, r, same);
     while (r->uses) {
         struct op *o = r->uses->user;
         struct builder b = build_before(o);
         if (o->code != OP_convert) {
             b = build_before(x->load);
-            value_replace(r, buffer_load(&b, slot_of(&b, x->ring, slot), r->type));
+            value_replace(r, buffer_load(&b, stage_of(&b, x->ring, stage), r->type));
             break;
         }
-        value_replace(op_result(o), buffer_load(&b, slot_of(&b, x->ring, slot), op_result(o)->type));
+        value_replace(op_result(o), buffer_load(&b, stage_of(&b, x->ring, stage), op_result(o)->type));
         op_erase(o);
     }
     op_erase(x->load);
 }
 
-static void rewrite_whole(struct pipeline *p, struct value *slot, struct value **now)
+static void rewrite_whole(struct pipeline *p, struct value *stage, struct value **now)
 {
     struct builder b = build_before(p->body->first);
     b.loc = p->loop->loc;
     build_wait(p, &b, p->nstages - 2);
-    copy_ahead(p, &b, slot, now);
+    copy_ahead(p, &b, stage, now);
     for (int i = 0; i < p->loads.n; i++)
-        read_ring(&p->loads.at[i], slot);
+        read_ring(&p->loads.at[i], stage);
     b = build_before(p->body->last);
-    now[p->ahead.n] = turn(&b, slot, p->nstages - 1, 0, 1);
+    now[p->ahead.n] = step_cyclic(&b, stage, p->nstages - 1, 0, 1);
 }
 
 /* -- dots in steps -- */
 
-static void load_operands(struct pipeline *p, struct builder *b, struct value *slot, int i,
+static void load_operands(struct pipeline *p, struct builder *b, struct value *stage, int i,
                           struct value *parts[2])
 {
     for (int role = DOT_a; role <= DOT_b; role++)
-        parts[role] = load_step(p, b, slot_of(b, p->operand[role]->ring, slot), role, i);
+        parts[role] = load_step(p, b, stage_of(b, p->operand[role]->ring, stage), role, i);
 }
 
 static struct value *build_step(struct pipeline *p, struct builder *b, struct value *const parts[2],
@@ -689,19 +689,19 @@ static struct value *build_step(struct pipeline *p, struct builder *b, struct va
 }
 
 /* `parts`: the first step's operands in this iteration; on return, those in the next. */
-static void rewrite_steps(struct pipeline *p, struct value *slot, struct value **now, struct value **parts)
+static void rewrite_steps(struct pipeline *p, struct value *stage, struct value **now, struct value **parts)
 {
     struct builder b = build_before(p->dot);
     struct value *acc = op_opnd(p->dot, DOT_acc), *next[2];
     int nsteps = op_opnd(p->dot, DOT_a)->type->shape[1] / p->step_k;
     for (int i = 0; i < nsteps; i++) {
         if (i + 1 < nsteps) {
-            load_operands(p, &b, slot, i + 1, next);
+            load_operands(p, &b, stage, i + 1, next);
             if (i == 0)
-                copy_ahead(p, &b, slot, now);
+                copy_ahead(p, &b, stage, now);
         } else {
             build_wait(p, &b, p->nstages - 2);
-            now[p->ahead.n] = turn(&b, slot, p->nstages - 1, 0, 1);
+            now[p->ahead.n] = step_cyclic(&b, stage, p->nstages - 1, 0, 1);
             load_operands(p, &b, now[p->ahead.n], 0, next);
         }
         acc = build_step(p, &b, parts, acc);
@@ -742,12 +742,12 @@ static void rewrite(struct pipeline *p)
         p->ahead.at[i] = p->body->args.at[p->ahead.at[i]->index];
     for (int i = 0; i < nmore; i++)
         now[i] = p->body->args.at[1 + nold + i];
-    struct value *slot = now[nahead];
-    value_rename(slot, "slot");
+    struct value *stage = now[nahead];
+    value_rename(stage, "stage");
     if (p->dot)
-        rewrite_steps(p, slot, now, &now[nahead + 1]);
+        rewrite_steps(p, stage, now, &now[nahead + 1]);
     else
-        rewrite_whole(p, slot, now);
+        rewrite_whole(p, stage, now);
 
     loop_yield(loop, nmore, now);
     b = build_after(p->loop);
@@ -776,7 +776,7 @@ static void visit(struct stager *s, struct block *b)
 }
 
 /* If the loaded tile is only transposed and goes to dots, transposes the addresses instead. */
-static void turn_load(struct op *o, void *ctx)
+static void transpose_load(struct op *o, void *ctx)
 {
     (void)ctx;
     struct op *load = o->code == OP_trans ? op_opnd(o, 0)->def : NULL;
@@ -796,7 +796,7 @@ static void turn_load(struct op *o, void *ctx)
 
 void opt_pipeline_loops(struct func *f)
 {
-    func_walk(f, turn_load, NULL);
+    func_walk(f, transpose_load, NULL);
     struct stager s = {.func = f, .module = f->module, .axes = axis_analyse(f)};
     visit(&s, f->body);
 }

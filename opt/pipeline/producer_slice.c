@@ -160,7 +160,7 @@ bool slice_add_place(struct map *m, const struct op *load)
     return true;
 }
 
-bool warps_can_feed(const struct op *load, struct value *const *coords, int ncoords)
+bool producer_can_copy(const struct op *load, struct value *const *coords, int ncoords)
 {
     const struct func *f = load->block->func;
     struct map needed;

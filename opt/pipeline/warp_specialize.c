@@ -3,24 +3,24 @@
  *
  *     for ... {                                  %bar, %buf = ...
  *       %a = tensor_load %x, %k map=0            warps { ready
- *       %s = to_shared %a                =>        for ... carry(%slot = 0, %phase = 0) {       the consumers
- *       %d = wgmma %s, ...                           mbar_wait %full[%slot], %phase
- *       %w = dot_wait %d                             %d = wgmma %buf[%slot], ...
+ *       %s = to_shared %a                =>        for ... carry(%stage = 0, %phase = 0) {       the consumers
+ *       %d = wgmma %s, ...                           mbar_wait %full[%stage], %phase
+ *       %w = dot_wait %d                             %d = wgmma %buf[%stage], ...
  *       yield %w                                     %w = dot_wait %d
- *     }                                              mbar_arrive %empty[%slot]
- *                                                    yield %w, next slot, its phase
+ *     }                                              mbar_arrive %empty[%stage]
+ *                                                    yield %w, next stage, its phase
  *                                                  }
  *                                                } { mbar_init; ready
- *                                                  for ... carry(%slot = 0, %phase = 1) {       the producer: one thread
- *                                                    mbar_wait %empty[%slot], %phase
- *                                                    mbar_expect %full[%slot] bytes=...
- *                                                    tensor_copy %buf[%slot] %full[%slot], %x, %k map=0
- *                                                    yield next slot, its phase
+ *                                                  for ... carry(%stage = 0, %phase = 1) {       the producer: one thread
+ *                                                    mbar_wait %empty[%stage], %phase
+ *                                                    mbar_expect %full[%stage] bytes=...
+ *                                                    tensor_copy %buf[%stage] %full[%stage], %x, %k map=0
+ *                                                    yield next stage, its phase
  *                                                  }
  *                                                }
  *
  * A batch is the set of tiles that one block loads for one dot. Its ring has the number of stages of the innermost
- * loop around it, or one stage outside of loops. %slot is the number of the current stage. Batches of consecutive
+ * loop around it, or one stage outside of loops. %stage is the number of the current stage. Batches of consecutive
  * loops share a ring if their buffers have the same types (the two loops of causal attention, with and without a
  * mask): both roles use its stages in program order. The stage number and the phase are carried through all loops
  * around, so a ring continues where it was when an inner loop starts once more, or when the next loop starts. A phase
@@ -61,7 +61,7 @@ struct batch {
     struct block *block; /* the block of its takes */
     VEC(struct take) takes;
     int ring; /* its number; batches that share one have as many takes, of the same types */
-    int fed; /* the number of its takes that the producer has copied in this iteration, while the producer is built */
+    int ncopied; /* the number of its takes that the producer has copied in this iteration, while the producer is built */
     struct op *wait;           /* the wait of the dot that stays in flight around the loop */
     VEC(struct value *) views; /* the views of the stages in this iteration */
 };
@@ -70,10 +70,10 @@ struct ring {
     int first;         /* the first batch, whose buffers the others use */
     int stages, bytes; /* bytes: of a stage */
     struct value *full, *empty;
-    struct value *slot, *phase; /* the current ones, while a role is built */
+    struct value *stage, *phase; /* the current ones, while a role is built */
 };
 
-struct feed {
+struct specialize {
     struct func *func;
     struct arena *arena;
     VEC(struct batch) batches;
@@ -140,7 +140,7 @@ static struct op *loaded_by(const struct op *put, int *by)
     return o && o->code == OP_tensor_load ? o : NULL;
 }
 
-static bool load_is_known(const struct feed *w, const struct op *load)
+static bool load_is_known(const struct specialize *w, const struct op *load)
 {
     for (int i = 0; i < w->batches.n; i++)
         for (int k = 0; k < w->batches.at[i].takes.n; k++)
@@ -151,7 +151,7 @@ static bool load_is_known(const struct feed *w, const struct op *load)
 
 static void note_take(struct op *o, void *ctx)
 {
-    struct feed *w = ctx;
+    struct specialize *w = ctx;
     struct take t = {.put = o};
     t.load = o->code == OP_to_shared ? loaded_by(o, t.dim) : NULL;
     if (!t.load || load_is_known(w, t.load))
@@ -173,7 +173,7 @@ static void note_take(struct op *o, void *ctx)
 
 /* Can batch k use the ring of batch i, which stands before it? Not if one of them holds a stage while the other waits
  * for one. */
-static bool can_share(const struct feed *w, int i, int k)
+static bool can_share(const struct specialize *w, int i, int k)
 {
     const struct batch *a = &w->batches.at[i], *b = &w->batches.at[k];
     if (a->takes.n != b->takes.n || block_is_inside(a->block, b->block) ||
@@ -186,7 +186,7 @@ static bool can_share(const struct feed *w, int i, int k)
 }
 
 /* Does the sum of all batches that use the ring leave room for batch k? */
-static bool ring_takes(const struct feed *w, int ring, int k)
+static bool ring_takes(const struct specialize *w, int ring, int k)
 {
     for (int i = 0; i < k; i++)
         if (w->batches.at[i].ring == ring && !can_share(w, i, k))
@@ -194,7 +194,7 @@ static bool ring_takes(const struct feed *w, int ring, int k)
     return true;
 }
 
-static void choose_rings(struct feed *w)
+static void choose_rings(struct specialize *w)
 {
     for (int k = 0; k < w->batches.n; k++) {
         struct batch *g = &w->batches.at[k];
@@ -210,7 +210,7 @@ static void choose_rings(struct feed *w)
     }
 }
 
-static int stages_asked(const struct feed *w, const struct batch *g)
+static int stages_asked(const struct specialize *w, const struct batch *g)
 {
     const struct op *loop = g->block->parent;
     int n = loop ? opt_stages(w->func, loop) : 1;
@@ -226,7 +226,7 @@ static bool enters_a_loop(const struct op *o)
 }
 
 /* The ring bytes of a short vector that a loop of dots loads: pipeline_loops.c copies it ahead too. */
-static int64_t vector_bytes(const struct feed *w, const struct op *load)
+static int64_t vector_bytes(const struct specialize *w, const struct op *load)
 {
     const struct type *t = op_result(load)->type;
     int64_t bytes = type_is_ptr(t) ? 0 : type_elems(t) * type_elem_bytes(t);
@@ -239,7 +239,7 @@ static int64_t vector_bytes(const struct feed *w, const struct op *load)
  * otherwise buffers behind the rings' last use may share the rings' bytes. */
 static int64_t other_bytes_of(const struct op *o, void *ctx)
 {
-    const struct feed *w = ctx;
+    const struct specialize *w = ctx;
     const struct op *loop = o->block->parent;
     int by[RANK_MAX];
     if (o->code == OP_load && loop && loop->code == OP_for && type_is_tile(op_result(o)->type))
@@ -253,7 +253,7 @@ static int64_t other_bytes_of(const struct op *o, void *ctx)
 }
 
 /* As many stages as asked for, or as there is room for. */
-static void choose_stages(struct feed *w)
+static void choose_stages(struct specialize *w)
 {
     const int64_t room = w->func->target->smem_bytes -
                          w->func->module->params->warp_specialize_reserve_bytes -
@@ -312,7 +312,7 @@ static void fit_take(struct take *take)
     tensor_fit_map(take->load, t, take->order, 1);
 }
 
-static void build_rings(struct feed *w, struct builder *b)
+static void build_rings(struct specialize *w, struct builder *b)
 {
     for (int i = 0; i < w->rings.n; i++) {
         struct ring *r = &w->rings.at[i];
@@ -341,35 +341,35 @@ static void build_init(struct builder *b, struct value *bar, int arrivals)
 
 /* -- pieces of both roles -- */
 
-static struct value *build_slot(struct builder *b, struct value *buf, struct value *slot)
+static struct value *build_stage(struct builder *b, struct value *buf, struct value *stage)
 {
-    return build_binary(b, OP_shared_stage, buf, slot);
+    return build_binary(b, OP_shared_stage, buf, stage);
 }
 
 static void build_wait(struct builder *b, struct value *bar, const struct ring *r)
 {
-    struct value *x[] = {build_slot(b, bar, r->slot), r->phase};
+    struct value *x[] = {build_stage(b, bar, r->stage), r->phase};
     build_op(b, OP_mbar_wait, 2, x, 0, NULL, 0);
 }
 
-void ring_advance(struct builder *b, int stages, struct value **slot, struct value **phase)
+void ring_advance(struct builder *b, int stages, struct value **stage, struct value **phase)
 {
-    struct value *next = build_binary(b, OP_add, *slot, build_const_i32(b, 1));
-    struct value *wraps = build_cmp(b, PRED_eq, next, build_const_i32(b, stages));
-    *slot = build_select(b, wraps, build_const_i32(b, 0), next);
-    *phase =
-        build_binary(b, OP_xor, *phase, build_cast(b, OP_zext, wraps, type_scalar(b->func->module, DT_i32)));
+    struct value *next = build_binary(b, OP_add, *stage, build_const_i32(b, 1));
+    struct value *is_last = build_cmp(b, PRED_eq, next, build_const_i32(b, stages));
+    *stage = build_select(b, is_last, build_const_i32(b, 0), next);
+    *phase = build_binary(b, OP_xor, *phase,
+                          build_cast(b, OP_zext, is_last, type_scalar(b->func->module, DT_i32)));
 }
 
 static void advance(struct builder *b, struct ring *r)
 {
-    ring_advance(b, r->stages, &r->slot, &r->phase);
-    value_rename(r->slot, "slot");
+    ring_advance(b, r->stages, &r->stage, &r->phase);
+    value_rename(r->stage, "stage");
     value_rename(r->phase, "phase");
 }
 
 /* Is one of the ring's batches inside the loop? */
-static bool is_around(const struct feed *w, const struct op *loop, int ring)
+static bool is_around(const struct specialize *w, const struct op *loop, int ring)
 {
     for (int i = 0; i < w->batches.n; i++)
         if (w->batches.at[i].ring == ring && block_is_inside(w->batches.at[i].block, loop->regions[0]))
@@ -379,7 +379,7 @@ static bool is_around(const struct feed *w, const struct op *loop, int ring)
 
 /* The last op of the program's outermost block that both roles execute before they are ready: a load from memory that
  * the program may write later. */
-static const struct op *last_load(struct feed *w)
+static const struct op *last_load(struct specialize *w)
 {
     const struct op *last = NULL;
     for (const struct op *o = w->func->body->first; o; o = o->next)
@@ -393,38 +393,38 @@ static void build_ready(struct builder *b)
     build_op(b, OP_ready, 0, NULL, 0, NULL, 0);
 }
 
-static void begin_role(struct feed *w, struct builder *b, int phase)
+static void begin_role(struct specialize *w, struct builder *b, int phase)
 {
     if (!w->begins)
         build_ready(b);
     for (int i = 0; i < w->rings.n; i++) {
-        w->rings.at[i].slot = build_const_i32(b, 0);
+        w->rings.at[i].stage = build_const_i32(b, 0);
         w->rings.at[i].phase = build_const_i32(b, phase);
     }
 }
 
 /* A loop carries two values for each ring, its stage number and phase. append() adds the values that enter or leave a
  * loop, accept() takes the loop's own. */
-static int append(struct feed *w, const bool *inside, struct value **x, int n)
+static int append(struct specialize *w, const bool *inside, struct value **x, int n)
 {
     for (int i = 0; i < w->rings.n; i++)
         if (inside[i]) {
-            x[n++] = w->rings.at[i].slot;
+            x[n++] = w->rings.at[i].stage;
             x[n++] = w->rings.at[i].phase;
         }
     return n;
 }
 
-static void accept(struct feed *w, const bool *inside, struct value *const *x)
+static void accept(struct specialize *w, const bool *inside, struct value *const *x)
 {
     for (int i = 0, n = 0; i < w->rings.n; i++)
         if (inside[i]) {
-            value_rename(w->rings.at[i].slot = x[n++], "slot");
+            value_rename(w->rings.at[i].stage = x[n++], "stage");
             value_rename(w->rings.at[i].phase = x[n++], "phase");
         }
 }
 
-static int find_inside(struct feed *w, const struct op *loop, bool *inside)
+static int find_inside(struct specialize *w, const struct op *loop, bool *inside)
 {
     int n = 0;
     for (int i = 0; i < w->rings.n; i++)
@@ -434,7 +434,7 @@ static int find_inside(struct feed *w, const struct op *loop, bool *inside)
 
 /* Builds an empty loop like `old` that carries nkept of old's values (those with the numbers in `kept`) and the rings
  * that `w` uses in it. */
-static struct op *build_loop(struct feed *w, struct builder *b, const struct op *old,
+static struct op *build_loop(struct specialize *w, struct builder *b, const struct op *old,
                              struct value *const bounds[3], int nkept, struct value *const *init,
                              const bool *inside, int ninside)
 {
@@ -450,7 +450,7 @@ static struct op *build_loop(struct feed *w, struct builder *b, const struct op 
     return loop;
 }
 
-static void yield_rings(struct feed *w, struct block *body, int nkept, struct value *const *kept,
+static void yield_rings(struct specialize *w, struct block *body, int nkept, struct value *const *kept,
                         const bool *inside, struct op *loop, struct loc loc)
 {
     struct value **x = NEW_ARRAY(w->arena, loop->nresults + 1, struct value *);
@@ -467,7 +467,7 @@ static void yield_rings(struct feed *w, struct block *body, int nkept, struct va
 /* -- the consumers -- */
 
 /* The last op in the ring's block that reads the buffers: the wait of a dot, or a load. */
-static struct op *last_user(struct feed *w, const struct batch *g)
+static struct op *last_user(struct specialize *w, const struct batch *g)
 {
     struct op *last = NULL;
     for (struct op *o = g->block->first; o; o = o->next)
@@ -485,23 +485,23 @@ static struct op *last_user(struct feed *w, const struct batch *g)
     return last;
 }
 
-static struct op *give_back(struct builder *b, struct ring *r, struct value *slot, struct value *on)
+static struct op *release(struct builder *b, struct ring *r, struct value *stage, struct value *on)
 {
-    struct value *x[] = {build_slot(b, r->empty, slot), on};
+    struct value *x[] = {build_stage(b, r->empty, stage), on};
     struct op *arrive = build_op(b, OP_mbar_arrive, on ? 2 : 1, x, 0, NULL, 0);
     op_set_int(arrive, ATTR_group, WGMMA_WARPS);
     return arrive;
 }
 
-static struct value *slot_before(struct builder *b, const struct ring *r, struct value *slot)
+static struct value *stage_before(struct builder *b, const struct ring *r, struct value *stage)
 {
-    struct value *wraps = build_cmp(b, PRED_eq, slot, build_const_i32(b, 0));
-    struct value *less = build_binary(b, OP_sub, slot, build_const_i32(b, 1));
-    return build_select(b, wraps, build_const_i32(b, r->stages - 1), less);
+    struct value *is_last = build_cmp(b, PRED_eq, stage, build_const_i32(b, 0));
+    struct value *less = build_binary(b, OP_sub, stage, build_const_i32(b, 1));
+    return build_select(b, is_last, build_const_i32(b, r->stages - 1), less);
 }
 
 /* The wait of the block's only dot, if the loop does nothing with the dot's accumulator but carry it. */
-static struct op *wait_that_goes_around(const struct batch *g, const struct ring *r)
+static struct op *wait_of_carried_dot(const struct batch *g, const struct ring *r)
 {
     struct op *dot = NULL, *end = block_terminator(g->block);
     int ndots = 0;
@@ -526,7 +526,7 @@ static struct op *wait_that_goes_around(const struct batch *g, const struct ring
 /* Leaves one dot in flight while the next starts: a stage is released after the wait for the dot before. If the loop
  * computes an operand, that operand has one buffer: then all ops but the store to this buffer run meanwhile, and the
  * wait for the dot before stands in front of the store. */
-static void leave_one_under_way(struct batch *g, struct ring *r)
+static void leave_one_in_flight(struct batch *g, struct ring *r)
 {
     struct op *loop = g->block->parent, *end = block_terminator(g->block), *wait = g->wait, *put = NULL;
     struct value *sum = op_opnd(wait, 0);
@@ -545,13 +545,13 @@ static void leave_one_under_way(struct batch *g, struct ring *r)
     }
     struct builder b = build_after(wait);
     struct value *again = build_cmp(&b, PRED_ne, g->block->args.at[0], op_opnd(loop, 0));
-    give_back(&b, r, slot_before(&b, r, r->slot), again);
+    release(&b, r, stage_before(&b, r, r->stage), again);
     b = build_before(end);
     advance(&b, r);
 }
 
 /* Does another batch, or another iteration, wait for a stage behind the loop? */
-static bool goes_on(const struct feed *w, const struct batch *g, const struct op *loop)
+static bool goes_on(const struct specialize *w, const struct batch *g, const struct op *loop)
 {
     const struct batch *last = g;
     for (const struct batch *x = w->batches.at; x < w->batches.at + w->batches.n; x++)
@@ -560,7 +560,7 @@ static bool goes_on(const struct feed *w, const struct batch *g, const struct op
 }
 
 /* Behind the loop: waits for the last dot, and releases its stage if the loop has run. */
-static void end_last_dot(const struct feed *w, const struct batch *g, struct ring *r, struct op *loop)
+static void end_last_dot(const struct specialize *w, const struct batch *g, struct ring *r, struct op *loop)
 {
     struct op *wait = g->wait;
     const struct op *dot = op_opnd(wait, 0)->def;
@@ -572,7 +572,7 @@ static void end_last_dot(const struct feed *w, const struct batch *g, struct rin
     int64_t step;
     bool down = value_const_int(op_opnd(loop, 2), &step) && step < 0;
     struct value *any = build_cmp(&b, down ? PRED_sgt : PRED_slt, op_opnd(loop, 0), op_opnd(loop, 1));
-    struct op *arrive = give_back(&b, r, slot_before(&b, r, r->slot), any);
+    struct op *arrive = release(&b, r, stage_before(&b, r, r->stage), any);
     if (!goes_on(w, g, loop))
         op_set_int(arrive, ATTR_last, 1);
 }
@@ -581,12 +581,12 @@ static void end_last_dot(const struct feed *w, const struct batch *g, struct rin
 
 /* A view of take t's stage, with dimension d of the view being dimension by[d] of the tile. It stands behind *at, and
  * becomes *at. */
-static struct value *view_slot(struct feed *w, struct batch *g, const struct take *t, struct op **at,
-                               const int *by)
+static struct value *view_stage(struct specialize *w, struct batch *g, const struct take *t, struct op **at,
+                                const int *by)
 {
     struct builder b = build_after(*at);
     const struct type *buf = t->buf->type;
-    struct value *x[] = {t->buf, w->rings.at[g->ring].slot};
+    struct value *x[] = {t->buf, w->rings.at[g->ring].stage};
     int order[RANK_MAX], shape[RANK_MAX];
     bool moves = false;
     for (int d = 0; d < buf->rank; d++) {
@@ -608,8 +608,8 @@ static struct value *view_slot(struct feed *w, struct batch *g, const struct tak
 
 /* Makes readers of v, whose dimension d is the tile's dimension by[d], read the stage; the ops that they share stand
  * behind *at. */
-static void read_slot(struct feed *w, struct batch *g, struct take *t, struct op **at, struct value *v,
-                      const int *by)
+static void read_stage(struct specialize *w, struct batch *g, struct take *t, struct op **at, struct value *v,
+                       const int *by)
 {
     struct value *view = NULL, *tile = NULL;
     while (v->uses) {
@@ -620,11 +620,11 @@ static void read_slot(struct feed *w, struct batch *g, struct take *t, struct op
             int all[RANK_MAX] = {0};
             for (int d = 0; d < v->type->rank; d++)
                 all[d] = by[next ? next->list[d] : d];
-            read_slot(w, g, t, at, op_result(o), all);
+            read_stage(w, g, t, at, op_result(o), all);
             op_erase(o);
             continue;
         }
-        view = view ? view : view_slot(w, g, t, at, by);
+        view = view ? view : view_stage(w, g, t, at, by);
         if (o->code == OP_to_shared && op_result(o)->type == view->type) {
             value_replace(op_result(o), view);
             op_erase(o);
@@ -641,7 +641,7 @@ static void read_slot(struct feed *w, struct batch *g, struct take *t, struct op
 }
 
 /* Waits for the stage in front of its first reader, and releases it behind the last. */
-static void use_ring(struct feed *w, struct batch *g)
+static void use_ring(struct specialize *w, struct batch *g)
 {
     struct ring *r = &w->rings.at[g->ring];
     static const int same[RANK_MAX] = {0, 1, 2, 3, 4};
@@ -654,28 +654,28 @@ static void use_ring(struct feed *w, struct batch *g)
     struct op *at = first->prev;
     for (int i = 0; i < g->takes.n; i++) {
         struct take *t = &g->takes.at[i];
-        read_slot(w, g, t, &at, op_result(t->load), same);
+        read_stage(w, g, t, &at, op_result(t->load), same);
         into_registers |= t->into_registers;
     }
     for (int i = 0; i < g->takes.n; i++)
         op_erase(g->takes.at[i].load);
-    g->wait = wait_that_goes_around(g, r);
+    g->wait = wait_of_carried_dot(g, r);
     if (g->wait) {
-        leave_one_under_way(g, r);
+        leave_one_in_flight(g, r);
         return;
     }
     b = build_after(last_user(w, g));
     if (into_registers) /* one thread releases the stage for all threads of its warpgroup */
         op_set_int(build_op(&b, OP_barrier, 0, NULL, 0, NULL, 0), ATTR_group, WGMMA_WARPS);
-    give_back(&b, r, r->slot, NULL);
+    release(&b, r, r->stage, NULL);
     struct op *end = block_terminator(g->block);
     b = end ? build_before(end) : build_at_end(g->block, b.loc);
     advance(&b, r);
 }
 
-static void use_in_block(struct feed *w, struct block *block);
+static void use_in_block(struct specialize *w, struct block *block);
 
-static void use_in_loop(struct feed *w, struct op *old)
+static void use_in_loop(struct specialize *w, struct op *old)
 {
     bool *inside = NEW_ARRAY(w->arena, w->rings.n, bool);
     int ninside = find_inside(w, old, inside), nkept = old->nresults;
@@ -715,7 +715,7 @@ static void use_in_loop(struct feed *w, struct op *old)
             end_last_dot(w, &w->batches.at[i], &w->rings.at[w->batches.at[i].ring], loop);
 }
 
-static void use_in_block(struct feed *w, struct block *block)
+static void use_in_block(struct specialize *w, struct block *block)
 {
     for (struct op *next, *o = block->first; o; o = next) {
         next = o->next;
@@ -729,7 +729,7 @@ static void use_in_block(struct feed *w, struct block *block)
 
 /* -- the producer -- */
 
-static struct value *copy_of(struct feed *w, struct value *v)
+static struct value *copy_of(struct specialize *w, struct value *v)
 {
     void **at = map_get_ptr(&w->copy, v);
     return at && *at ? *at : v;
@@ -737,15 +737,15 @@ static struct value *copy_of(struct feed *w, struct value *v)
 
 /* Copies a tile. The first load of a ring's stage waits until the stage is empty, and announces the bytes of all its
  * copies. */
-static void feed_load(struct feed *w, struct builder *b, struct batch *g, const struct take *t)
+static void copy_take(struct specialize *w, struct builder *b, struct batch *g, const struct take *t)
 {
     struct ring *r = &w->rings.at[g->ring];
-    if (g->fed++ == 0) {
+    if (g->ncopied++ == 0) {
         build_wait(b, r->empty, r);
-        struct value *bar = build_slot(b, r->full, r->slot);
+        struct value *bar = build_stage(b, r->full, r->stage);
         op_set_int(build_op(b, OP_mbar_expect, 1, &bar, 0, NULL, 0), ATTR_bytes, r->bytes);
     }
-    struct value *x[2 + RANK_MAX] = {build_slot(b, t->buf, r->slot), build_slot(b, r->full, r->slot)};
+    struct value *x[2 + RANK_MAX] = {build_stage(b, t->buf, r->stage), build_stage(b, r->full, r->stage)};
     for (int i = 0; i < t->load->nopnds; i++)
         x[2 + i] = copy_of(w, op_opnd(t->load, i));
     struct op *copy = build_op(b, OP_tensor_copy, 2 + t->load->nopnds, x, 0, NULL, 0);
@@ -753,15 +753,15 @@ static void feed_load(struct feed *w, struct builder *b, struct batch *g, const 
     for (int d = 0, rank = t->buf->type->rank; d < rank; d++)
         if (t->order[d] != d)
             op_set_list(copy, ATTR_order, rank, t->order);
-    if (g->fed < g->takes.n)
+    if (g->ncopied < g->takes.n)
         return;
-    g->fed = 0;
+    g->ncopied = 0;
     advance(b, r);
 }
 
-static void feed_block(struct feed *w, struct builder *b, struct block *from);
+static void produce_block(struct specialize *w, struct builder *b, struct block *from);
 
-static void feed_loop(struct feed *w, struct builder *b, struct op *old)
+static void produce_loop(struct specialize *w, struct builder *b, struct op *old)
 {
     bool *inside = NEW_ARRAY(w->arena, w->rings.n, bool);
     int ninside = find_inside(w, old, inside), nkept = 0, *kept = NEW_ARRAY(w->arena, old->nresults + 1, int);
@@ -785,13 +785,13 @@ static void feed_loop(struct feed *w, struct builder *b, struct op *old)
         *map_at_ptr(&w->copy, &old->results[kept[i]]) = &loop->results[i];
     }
     struct builder inner = build_at_end(body, b->loc);
-    feed_block(w, &inner, from);
+    produce_block(w, &inner, from);
     for (int i = 0; i < nkept; i++)
         x[i] = copy_of(w, op_opnd(block_terminator(from), kept[i]));
     yield_rings(w, body, nkept, x, inside, loop, block_terminator(from)->loc);
 }
 
-static const struct take *take_of(struct feed *w, const struct op *load, struct batch **batch)
+static const struct take *take_of(struct specialize *w, const struct op *load, struct batch **batch)
 {
     for (int i = 0; i < w->batches.n; i++)
         for (int k = 0; k < w->batches.at[i].takes.n; k++)
@@ -803,7 +803,7 @@ static const struct take *take_of(struct feed *w, const struct op *load, struct 
 }
 
 /* Copies an early return and the ops on which it depends. */
-static void feed_exit(struct feed *w, struct builder *b, struct op *old)
+static void produce_exit(struct specialize *w, struct builder *b, struct op *old)
 {
     struct op *either = build_if(b, copy_of(w, op_opnd(old, 0)), 0, NULL);
     const bool was_ready = w->is_ready;
@@ -813,13 +813,13 @@ static void feed_exit(struct feed *w, struct builder *b, struct op *old)
         if (end->code == OP_return && !was_ready)
             build_ready(&in);
         w->is_ready |= end->code == OP_return;
-        feed_block(w, &in, old->regions[i]);
+        produce_block(w, &in, old->regions[i]);
         build_op(&in, end->code, 0, NULL, 0, NULL, 0);
         w->is_ready = was_ready;
     }
 }
 
-static void feed_block(struct feed *w, struct builder *b, struct block *from)
+static void produce_block(struct specialize *w, struct builder *b, struct block *from)
 {
     for (struct op *o = from->first; o; o = o->next) {
         struct batch *g;
@@ -829,11 +829,11 @@ static void feed_block(struct feed *w, struct builder *b, struct block *from)
             needed |= slice_has(&w->needed, &o->results[i]);
         b->loc = o->loc;
         if (t)
-            feed_load(w, b, g, t);
+            copy_take(w, b, g, t);
         else if (o->code == OP_for)
-            feed_loop(w, b, o);
+            produce_loop(w, b, o);
         else if (is_exit(o))
-            feed_exit(w, b, o);
+            produce_exit(w, b, o);
         else if (needed)
             op_clone(b, o, &w->copy);
         if (o == w->begins) {
@@ -859,37 +859,37 @@ static void make_ready_to_return(struct block *b, const struct op *end)
 
 static struct op *build_warps(struct func *f, struct builder *b)
 {
-    const int own = f->num_warps, groups = own / WGMMA_WARPS;
+    const int consumers = f->num_warps, groups = consumers / WGMMA_WARPS;
     const bool alone =
         groups > 1 && !cost_two_ctas_fit(f); /* then the roles share out all registers of an SM */
-    const int other = alone ? WGMMA_WARPS : 1;
+    const int producers = alone ? WGMMA_WARPS : 1;
     struct op *o = build_op(b, OP_warps, 0, NULL, 0, NULL, 2);
-    op_set_list(o, ATTR_warps, 2, (int[]){own, other});
+    op_set_list(o, ATTR_warps, 2, (int[]){consumers, producers});
     if (alone) {
         int roles[2];
         cost_role_regs(f, groups, roles);
         op_set_list(o, ATTR_regs, 2, roles);
     }
-    f->extra_warps = other;
+    f->extra_warps = producers;
     return o;
 }
 
 /* Moves the whole program but its end to the first role. */
-static void fill_own_role(struct feed *w, struct op *roles, struct op *first)
+static void fill_consumer_role(struct specialize *w, struct op *roles, struct op *first)
 {
-    struct block *own = roles->regions[0];
+    struct block *consumers = roles->regions[0];
     for (struct op *next, *o = first; o->code != OP_return; o = next) {
         next = o->next;
-        op_move_to_end(o, own);
+        op_move_to_end(o, consumers);
     }
     for (int i = 0; i < w->batches.n; i++)
         if (w->batches.at[i].block == w->func->body)
-            w->batches.at[i].block = own;
+            w->batches.at[i].block = consumers;
 }
 
 void opt_warp_specialize(struct func *f)
 {
-    struct feed w = {.func = f, .arena = f->module->scratch};
+    struct specialize w = {.func = f, .arena = f->module->scratch};
     map_init(&w.needed, w.arena);
     map_init(&w.copy, w.arena);
     func_walk(f, note_take, &w);
@@ -905,25 +905,25 @@ void opt_warp_specialize(struct func *f)
     struct builder b = build_before(first);
     build_rings(&w, &b);
     struct op *roles = build_warps(f, &b);
-    fill_own_role(&w, roles, first);
+    fill_consumer_role(&w, roles, first);
 
-    struct builder feeder = build_at_end(roles->regions[1], f->loc);
+    struct builder producer = build_at_end(roles->regions[1], f->loc);
     for (int i = 0; i < w.rings.n; i++) {
-        build_init(&feeder, w.rings.at[i].full, 1);
-        build_init(&feeder, w.rings.at[i].empty, f->num_warps / WGMMA_WARPS);
+        build_init(&producer, w.rings.at[i].full, 1);
+        build_init(&producer, w.rings.at[i].empty, f->num_warps / WGMMA_WARPS);
     }
-    begin_role(&w, &feeder, 1);
-    feed_block(&w, &feeder, roles->regions[0]);
-    build_yield(&feeder, 0, NULL);
+    begin_role(&w, &producer, 1);
+    produce_block(&w, &producer, roles->regions[0]);
+    build_yield(&producer, 0, NULL);
 
-    struct builder own = build_before(roles->regions[0]->first);
-    begin_role(&w, &own, 0);
+    struct builder consumers = build_before(roles->regions[0]->first);
+    begin_role(&w, &consumers, 0);
     if (w.begins) {
         make_ready_to_return(roles->regions[0], w.begins);
-        own = build_before(w.begins->next);
-        build_ready(&own);
+        consumers = build_before(w.begins->next);
+        build_ready(&consumers);
     }
     use_in_block(&w, roles->regions[0]);
-    own = build_at_end(roles->regions[0], f->loc);
-    build_yield(&own, 0, NULL);
+    consumers = build_at_end(roles->regions[0], f->loc);
+    build_yield(&consumers, 0, NULL);
 }
