@@ -1,4 +1,4 @@
-/* variants.c: which variants has a kernel, and what does each leave out? The table is in variants.h. */
+/* variants.c: which variants does a kernel have, and which passes does each leave out? The table is in variants.h. */
 #include "opt/variants.h"
 
 #include "ir/target/target.h"

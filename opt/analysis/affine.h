@@ -108,7 +108,7 @@ enum { ACCESS_DIMS_MOST = MAP_RANK_MAX, CONDITIONS_MOST = 8, GUARDS_MOST = 8 };
 struct bound {
     struct poly more;
     struct poly f; /* start + i + more, so that f < 0 is the condition */
-    bool is_wrap;  /* the bound of a wrapped index, beyond which the program reads elements of the array again; not a bound of the mask */
+    bool is_wrap;  /* the bound of a wrapped index, beyond which indices map to lower ones; not a bound of the mask */
 };
 
 struct access_dim {

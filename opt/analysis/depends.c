@@ -8,7 +8,7 @@
 struct dependence {
     bool through_loops;
     struct map seen; /* with through_loops: the values visited, each once, so that the search ends on loops */
-    int budget; /* without through_loops: the ops that may still be visited; with none left the answer is DEPENDS_ON_more */
+    int budget;      /* without through_loops: the ops that may still be visited; 0 gives DEPENDS_ON_more */
 };
 
 static int depends_on(struct dependence *d, const struct value *v);

@@ -18,7 +18,7 @@
  * where the grid divides (func.pair_multiple); elsewhere the same code runs without partner. The hardware numbers the
  * CTAs of a cluster consecutively, so the pass renumbers programs:
  *
- *     t      0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs. The CTAs of rank 0 run programs 0, 2, ..., those of
+ *     t      0  1  2  3 | 4  5  6  7 | 8  9      stride 2, 10 programs. CTAs of rank 0 run programs 0, 2, ..., those of
  *     %pid   0  2  1  3 | 4  6  5  7 | 8  9      rank 1 run 1, 3, ... The last, incomplete block keeps its numbers.
  *
  * A cluster starts and waits as one, which takes time. A CTA that runs one program pays for that in each program, so

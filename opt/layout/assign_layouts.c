@@ -32,8 +32,9 @@ struct class
     int fast_dim;                /* the dimension along which its accesses are consecutive; -1: any */
     uint32_t reduced;            /* a mask of the dimensions that reductions drop */
     int nvalues;
-    const struct op *access; /* one of its loads and stores; NULL: none */
-    const struct op *reason; /* the access that decided, or the op that linked it to a decided class */
+    const struct op *access; /* one of the loads and stores of its values; NULL: none */
+    const struct op
+        *reason; /* the access that gave the layout, or the op that linked the class to one with a layout */
 };
 
 /* What the pass knows of one tile. */
@@ -47,14 +48,14 @@ struct note {
     struct copy *copies; /* the tile in other layouts (a cheap tile: in all layouts) */
 };
 
-/* An op that needs its tiles in one layout but has no tile result to say which: stores, reductions,
- * assertions. Loads and atomics too, in the class of their result. */
+/* An op that needs its tile operands in one layout, and has no tile result that gives it: stores, reductions,
+ * assertions. Loads and atomics are sites too, in the class of their result. */
 struct site {
     struct op *op;
     struct class *class;
     bool is_access;
-    int order[RANK_MAX]; /* access: dimensions, fastest first */
-    int vector;          /* access: elements at once that its addresses allow */
+    int order[RANK_MAX]; /* of an access: the dimensions, the most contiguous first */
+    int vector;          /* of an access: the elements that its addresses allow to access at once */
 };
 
 /* A shape op between two classes. */
@@ -159,7 +160,7 @@ static bool is_shape_change(const struct op *o)
     }
 }
 
-/* Does it follow from the result's layout which one the operands need? */
+/* Does the result's layout determine the operands' layouts? */
 static bool maps_elements(const struct op *o)
 {
     return op_has(o, ELEMENTWISE) || is_shape_change(o) || o->code == OP_hint || o->code == OP_asm ||
@@ -180,7 +181,7 @@ static bool can_recompute(const struct op *o)
 
 /* -- layouts across a change of shape -- */
 
-/* The layout of pairs whose parts are laid out as l: the new last dimension in the lowest register bit. */
+/* The layout of pairs whose parts have layout l: the new last dimension is the lowest register bit. */
 void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape)
 {
     layout_init(out, rank, shape);
@@ -192,8 +193,7 @@ void layout_join(struct layout *out, const struct layout *l, int rank, const int
 }
 
 /* l with the bit of its last dimension, of size 2, in registers: a lane or warp bit that held it swaps with a register
- * bit. Otherwise twice as many threads would hold each half, and a tile joined from such halves would take twice as
- * many registers. */
+ * bit. Otherwise twice as many threads would hold each half, and a tile joined of halves would double its registers. */
 static struct layout parts_in_a_register(const struct layout *l)
 {
     struct layout out = *l;
@@ -209,7 +209,7 @@ static struct layout parts_in_a_register(const struct layout *l)
     return out;
 }
 
-/* Operands' layout for a result's: the same, but for changes of shape. */
+/* The operands' layout for a result with layout l: the same, except that shape ops change it. */
 static const struct layout *layout_before(struct assign *a, const struct op *o, const struct layout *l)
 {
     if (!is_shape_change(o))
@@ -241,7 +241,7 @@ static const struct layout *layout_before(struct assign *a, const struct op *o, 
     return layout_intern(a->m, &out);
 }
 
-/* Result's layout for an operand's; NULL: it does not follow. */
+/* The result's layout for an operand with layout l; NULL: it does not follow. */
 static const struct layout *layout_after(struct assign *a, const struct op *o, const struct layout *l)
 {
     const struct type *x = op_opnd(o, 0)->type, *r = o->results[0].type;
@@ -277,8 +277,7 @@ static void unite_results(struct op *o)
         unite_values(&o->results[0], &o->results[i]);
 }
 
-/* Dimensions by length of runs of neighbouring addresses, longest first; the last dimension first among
- * equals. */
+/* Sorts dimensions by the length of runs of consecutive addresses, longest first, and equal ones last to first. */
 static void order_dims(const struct assign *a, const struct value *ptr, int *order)
 {
     const struct axis *x = axis_of(a->axes, ptr);
@@ -300,7 +299,7 @@ static struct site *add_site(struct assign *a, struct op *o, struct class *c)
     return s;
 }
 
-/* Every tile operand joins the class. */
+/* Adds every tile operand of o to the class. */
 static void join_operands(struct op *o, struct class *c)
 {
     for (int i = 0; i < o->nopnds; i++)
@@ -335,7 +334,7 @@ static void add_reduce(struct assign *a, struct op *o)
         VEC_PUSH(a->arena, &a->links, ((struct link){o, c, class_of(op_result(o))}));
 }
 
-/* Results and operands, of which there may be any number, share a layout. */
+/* Results and operands share a layout, whatever their number. */
 static void add_asm(struct op *o)
 {
     const struct value *first = o->nresults ? op_result(o) : op_opnd(o, 0);
@@ -344,7 +343,7 @@ static void add_asm(struct op *o)
         join_operands(o, class_of(first));
 }
 
-/* The result shares its layout with the accumulator; the operands' follow from it. */
+/* The result shares its layout with the accumulator; the layouts of the operands follow from it. */
 static void add_dot(struct assign *a, struct op *o)
 {
     struct class *c = find(class_of(op_result(o)));
@@ -374,7 +373,7 @@ static void add_shape_change(struct assign *a, struct op *o)
             VEC_PUSH(a->arena, &a->links, ((struct link){o, class_of(op_opnd(o, i)), to}));
 }
 
-/* Operands first.. of `by` are what becomes the values; an `if`'s region may return instead. */
+/* Joins the classes of `by`'s operands from `first` on and of the values that they become; `by` may be a return. */
 static void carry(const struct op *by, int first, struct value *const *values, int n)
 {
     for (int i = 0; i < n && by->code != OP_return; i++)
@@ -524,7 +523,8 @@ static int accessed_bytes(const struct op *access)
     return type_elem_bytes(type_elem(op_opnd(access, 0)->type)->elem);
 }
 
-/* The access whose order the class takes: the first that has the class's fast dimension, or else any. */
+/* The access whose order of dimensions the class takes: the first that runs along the class's fast dimension, or else
+ * any. */
 static struct site *leader_of(const struct assign *a, struct class *c)
 {
     struct site *any = NULL;
@@ -539,7 +539,7 @@ static struct site *leader_of(const struct assign *a, struct class *c)
     return any;
 }
 
-/* Elements per thread in a row: 16 bytes of the widest element accessed, if some access is aligned so far. */
+/* The consecutive elements of a thread: 16 bytes of the widest element accessed, if some access is aligned to that. */
 static int vector_of(const struct assign *a, struct class *c, int fast_dim)
 {
     int widest = 1, bytes = 1;
@@ -553,8 +553,7 @@ static int vector_of(const struct assign *a, struct class *c, int fast_dim)
     return widest < 16 / bytes ? widest : 16 / bytes;
 }
 
-/* The layout of a broadcast's result whose operand is laid out as l: its new bits go to threads that only
- * replicate, then to registers. */
+/* A broadcast's result for an operand with layout l: replicating threads get the new bits, then registers. */
 static const struct layout *layout_widen(struct assign *a, const struct op *o, const struct layout *l)
 {
     const struct type *x = op_opnd(o, 0)->type, *r = op_result(o)->type;
@@ -628,7 +627,7 @@ static const struct layout *own_layout(struct assign *a, struct class *c, const 
     return blocked(a, c, order, 1);
 }
 
-/* How many neighbours along `dim` the lowest registers and then the lanes of a warp hold. */
+/* The number of neighbours along `dim` that the lowest registers and then the lanes of a warp hold. */
 static int run_of_warp(const struct layout *l, int dim)
 {
     int run = layout_vector(l, dim, 1 << COORD_BITS_MAX), low = 0;
@@ -665,7 +664,7 @@ static bool follow(struct assign *a, struct class *to, const struct class *from,
     return true;
 }
 
-/* Layouts spread along links from decided classes to others, in order, as far as they go. */
+/* Propagates layouts along links, from classes that have one to others, until nothing changes. */
 static void spread(struct assign *a)
 {
     for (bool changed = true; changed;) {
@@ -737,7 +736,7 @@ static void add_copy(struct assign *a, struct note *n, const struct layout *l, s
     n->copies = c;
 }
 
-/* The op of v's block that is `user` or has it inside. */
+/* The op of v's block that is `user` or contains it. */
 static struct op *user_in_block(const struct value *v, struct op *user)
 {
     while (user->block != v->block)
@@ -860,8 +859,8 @@ static struct op *start_and_wait(struct op *o)
     return wait;
 }
 
-/* The accumulator is converted, there and back, where its class got a layout in which the
- * dot cannot be computed. */
+/* Converts the accumulator before and after the dot if its class has a layout in which no instruction computes the
+ * dot. */
 static void rewrite_dot(struct assign *a, struct op *o)
 {
     const struct layout *wished = class_of(op_result(o))->layout, *l = dot_acc_layout(o, a->rows_first);
@@ -874,7 +873,7 @@ static void rewrite_dot(struct assign *a, struct op *o)
     convert_result(a, &b, op_result(o), l, wished);
 }
 
-/* The results have the layout that follows from the operands; users get that of the class. */
+/* The results have the layout that follows from the operands; the users get the layout of the class. */
 static void rewrite_reduce(struct assign *a, struct op *o, const struct layout *l)
 {
     demand_operands(a, o, l);
@@ -903,7 +902,7 @@ static void rewrite_gather(struct assign *a, struct op *o)
     op_set_opnd(o, 1, demand(a, op_opnd(o, 1), class_of(op_result(o))->layout, o));
 }
 
-/* A pair that becomes two scalars is in the registers of every thread. */
+/* A pair that is split into two scalars is in the registers of every thread. */
 static void rewrite_split(struct assign *a, struct op *o)
 {
     const struct value *half = &o->results[0];

@@ -168,7 +168,7 @@ static bool is_known(const struct pipeline *p, const struct op *load)
     return false;
 }
 
-/* Can the load be a copy? Fills x. */
+/* Can the load become an asynchronous copy? Fills x. */
 static bool is_copy(struct pipeline *p, struct op *load, enum way way, struct staged *x)
 {
     enum { LEAST_BYTES = 4 };
@@ -351,7 +351,7 @@ static struct op *only_user(const struct value *v)
     return v->uses && !v->uses->next ? v->uses->user : NULL;
 }
 
-/* The one dot that both loads go to, if it can be done in steps. */
+/* Finds the one dot that reads both loads, if it can be split into steps. */
 static void find_steps(struct pipeline *p)
 {
     if (p->loads.n != 2)
@@ -375,7 +375,7 @@ static void find_steps(struct pipeline *p)
     p->step_k = g->k;
 }
 
-/* Operand `role` of one step. */
+/* The type of operand `role` of one step. */
 static const struct type *step_type(struct pipeline *p, int role)
 {
     const struct type *t = op_opnd(p->dot, role)->type;
@@ -393,7 +393,7 @@ static const struct type *step_type(struct pipeline *p, int role)
     return type_tile(p->s->module, type_elem(t), 2, shape, layout_intern(p->s->module, &l));
 }
 
-/* Operand `role` of step i, from one stage. */
+/* Loads operand `role` of step i from one stage. */
 static struct value *load_step(struct pipeline *p, struct builder *b, struct value *stage, int role, int i)
 {
     enum { VECTOR_BYTES = 16 };
@@ -715,7 +715,7 @@ static void rewrite_steps(struct pipeline *p, struct value *stage, struct value 
     for (int i = 0; i < 2; i++)
         op_erase(converts[i]);
     for (int i = 0; i < 2; i++)
-        op_erase(p->loads.at[i].load); /* in any order: either may be the first operand */
+        op_erase(p->loads.at[i].load); /* in this order or the other: either load may be the first operand */
 }
 
 /* -- the rewrite -- */

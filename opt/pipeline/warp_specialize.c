@@ -50,17 +50,17 @@
  * transposition of it. Every other reader sees the buffer transposed as it needs, or loads it into registers. */
 struct take {
     struct op *load, *put;
-    struct op *first; /* the first reader in the block, transpositions aside */
+    struct op *first; /* the first reader in the block, other than transpositions */
     struct value *buf;
-    int dim[RANK_MAX];   /* the tile's dimension that is the buffer's i-th */
-    int order[RANK_MAX]; /* the buffer's dimension that is the loaded tile's i-th */
+    int dim[RANK_MAX];   /* buffer dimension i is the tile's dimension dim[i] */
+    int order[RANK_MAX]; /* dimension i of the loaded tile is the buffer's dimension order[i] */
     bool into_registers; /* some reader loads it into registers */
 };
 
 struct batch {
     struct block *block; /* the block of its takes */
     VEC(struct take) takes;
-    int ring; /* its number; batches that share one have as many takes, of the same types */
+    int ring; /* the number of its ring; batches that share a ring have takes of equal number and types */
     int ncopied; /* the number of its takes that the producer has copied in this iteration, while the producer is built */
     struct op *wait;           /* the wait of the dot that stays in flight around the loop */
     VEC(struct value *) views; /* the views of the stages in this iteration */
@@ -118,7 +118,7 @@ static bool passes_tile(const struct op *o)
     return o->code == OP_trans || o->code == OP_convert;
 }
 
-/* The first reader of v in its block. */
+/* Finds the first reader of v in its block. */
 static void find_first(struct take *t, const struct value *v)
 {
     for (const struct use *u = v->uses; u; u = u->next)
@@ -252,7 +252,7 @@ static int64_t other_bytes_of(const struct op *o, void *ctx)
                                         : 0;
 }
 
-/* As many stages as asked for, or as there is room for. */
+/* Gives each ring the stages that the loop asks for, or as many as shared memory has room for. */
 static void choose_stages(struct specialize *w)
 {
     const int64_t room = w->func->target->smem_bytes -
@@ -303,7 +303,7 @@ static struct value *build_buffer(struct builder *b, const struct type *t, const
     return v;
 }
 
-/* How the map of a take goes with its buffer. */
+/* Fits the box of the take's map to its buffer. */
 static void fit_take(struct take *take)
 {
     const struct type *t = take->buf->type;

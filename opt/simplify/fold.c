@@ -7,18 +7,22 @@
  *     %y = add %s, %t : tile<512xi32>
  *     %z = add %y, %zero : tile<512xi32>
  *
- *   - scalar_eval computes ops of constants, as it does in the interpreter. Functions of libm are not folded: their last bit
- *     may differ between machines, and the same input must give the same PTX on every machine.
- *   - Identities apply to floats only where they are exact for every operand (x + -0.0, not x + 0.0; x * 1, not x * 0).
- *   - Multiplication and division of integers by powers of two become shifts and masks; such a division of floats becomes a
- *     product.
- *   - A constant operand of a commutative op moves to the right, constants of a chain are combined, and x - c becomes x + -c.
+ *   - scalar_eval computes ops of constants, as it does in the interpreter. Functions of libm are not folded: their
+ *     last bit may differ between machines, and the same input must give the same PTX on every machine.
+ *   - Identities apply to floats only where they are exact for every operand (x + -0.0, not x + 0.0; x * 1, not x *
+ *     0).
+ *   - Multiplication and division of integers by powers of two become shifts and masks; such a division of floats
+ *     becomes a product.
+ *   - A constant operand of a commutative op moves to the right, constants of a chain are combined, and x - c
+ *     becomes x + -c.
  *   - A difference with a product becomes a sum with a product, so that fma can compute it.
  *   - An elementwise op of splats becomes the splat of a scalar op.
- *   - A comparison whose result follows from the operands' bounds (value_range.h), and a mask that is true, or false, for all
- *     elements, disappears.
- *   - A comparison of widened elements with a constant compares the elements before they are widened, where bounds permit.
- *   - An `if` with a constant condition becomes the region that runs, and a `for` without iterations its initial values.
+ *   - A comparison whose result follows from the operands' bounds (value_range.h), and a mask that is true, or
+ *     false, for all elements, disappears.
+ *   - A comparison of widened elements with a constant compares the elements before they are widened, where bounds
+ *     permit.
+ *   - An `if` with a constant condition becomes the region that runs, and a `for` without iterations its initial
+ *     values.
  *
  * One walk in program order visits operands before their uses, and visits the ops that a rule builds once more. The
  * walk ends, because each rule lowers the first of the following numbers that it changes: the ops in regions not
