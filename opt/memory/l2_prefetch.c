@@ -77,7 +77,7 @@ static bool counts_from_0(const struct value *v)
 
 /* -- rows of later programs -- */
 
-/* Computes a scalar as the later program has it; a scalar that does not depend on the program is itself. */
+/* Computes the value that a scalar has in the later program; a scalar that does not depend on the program is itself. */
 static struct value *later(struct prefetcher *a, struct builder *b, struct value *v)
 {
     if (def_as(v, OP_program_id))

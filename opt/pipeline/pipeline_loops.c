@@ -498,7 +498,7 @@ static struct value *exists(struct pipeline *p, struct builder *b, struct value 
     return any ? build_binary(b, OP_and, any, more) : more;
 }
 
-/* v as the iteration that `map` describes has it; computed at b unless `map` has it already. */
+/* The value of v in the iteration that `map` describes; computed at b unless `map` contains it. */
 static struct value *compute(struct pipeline *p, struct builder *b, struct map *map, struct value *v)
 {
     if (!v || value_mapped(map, v) != v || value_is_outside(v, p->loop))
