@@ -24,13 +24,13 @@
  *              instruction moves past it), ASYNC (it starts, groups, orders or awaits asynchronous work)
  *   ptx        first version of PTX that has it, on targets that have it: 70 is 7.0
  *   latency    row of LATENCIES (ir/target/target.h); a target says how many cycles each takes
- *   counts     the word of INSN_COUNTS (mir.h) under which the emulator's counters file it
- *   overflow   what becomes of a number that an address is computed from, for the emulator: none (the result is no longer part
+ *   counts     the emulator's counter for it, a word of INSN_COUNTS (mir.h)
+ *   overflow   how the emulator follows a number from which an address is computed: none (the result is no longer part
  *              of an address), copies, computes (exactly, if it fits), shifts, widens (32 bits to 64), converts (a cvt that
  *              may widen)
- *   undefined  which bits of the result depend on which of the operands, for the emulator: whole (all on any; halves of
- *              packed types are separate), bits (each on its own), and the instructions whose second operand can hide the
- *              first's */
+ *   undefined  how the emulator follows undefined bits: whole (an undefined bit of an operand makes the whole result
+ *              undefined; halves of packed types are separate), bits (it makes the same bit of the result undefined), and
+ *              one word for each kind of instruction whose second operand can mask bits of the first */
 
 #ifdef CLASS
 /*    word  prefix  type    bits  32-bit registers that one takes */
@@ -161,7 +161,7 @@ INSN(unpack,       "mov",                     "{d:piece} a", none, PURE, 70, alu
 INSN(selp,         "selp",                    "d a b c:pred", own,  PURE, 70, alu, moves, copies, chosen, "d = c ? a : b")
 INSN(cvt,          "cvt",                     "d a:from", own,  PURE, 70, alu, conversions, converts, converted, "d = a; the second type is a's")
 INSN(cvt2,         "cvt",                     "d a:from b:from", own,  PURE, 70, alu, conversions, none, pair, "d = a (high half), b (low half)")
-INSN(createpolicy, "createpolicy.fractional", "d:u64",       own,  PURE, 74, alu, moves, none, whole, "d = how L2 should treat an access")
+INSN(createpolicy, "createpolicy.fractional", "d:u64",       own,  PURE, 74, alu, moves, none, whole, "d = an L2 eviction policy for accesses")
 
 /* -- integers -- */
 INSN(add,      "add",        "d a b",   own,  PURE|COMMUTES, 70, alu, arithmetic, computes, whole,  "d = a + b")
@@ -184,7 +184,7 @@ INSN(not,      "not",        "d a",     own,  PURE,          70, alu, arithmetic
 INSN(shl,      "shl",        "d a b:u32", own,  PURE,          70, alu, arithmetic, shifts, shifted,  "d = a << b; the count is clamped")
 INSN(shr,      "shr",        "d a b:u32", own,  PURE,          70, alu, arithmetic, none, shifted,  "d = a >> b, with a's sign if the type has one")
 INSN(shf_l,    "shf.l.wrap", "d a b c:u32", own,  PURE,          70, alu, arithmetic, none, whole,  "d = upper half of (b:a) << c")
-INSN(prmt,     "prmt",       "d a b c", own,  PURE,          70, alu, arithmetic, none, permuted,  "d = the bytes of b:a that c's digits choose")
+INSN(prmt,     "prmt",       "d a b c", own,  PURE,          70, alu, arithmetic, none, permuted,  "d = the bytes of b:a that c's hexadecimal digits select")
 INSN(setp,     "setp",       "d a b",   pred, PURE,          70, alu, arithmetic, none, whole,  "d = comparison of a and b")
 INSN(setp_and, "setp",       "d a b %c:pred", pred, PURE,         70, alu, arithmetic, none, and_also,  "d = comparison of a and b, and c")
 
@@ -201,8 +201,8 @@ INSN(lg2,   "lg2",   "d a",     own, PURE,          70, sfu, special, none, whol
 INSN(ld,       "ld",       "{d} [p] policy:u64?", none, READS,        70, global, access, none, whole, "d = memory at p")
 INSN(ld_param, "ld.param", "d [p:param]",     own,  PURE,         70, param, moves, none, whole,  "d = a parameter of the kernel")
 INSN(st,       "st",       "[p] {x} policy:u64?", none, WRITES,       70, none, access, none, whole,   "memory at p = x")
-INSN(atom,     "atom",     "d [p] a b?",      own,  READS|WRITES, 70, global, access, none, whole, "d = memory at p, which is then changed")
-INSN(red,      "red",      "[p] a",           none, READS|WRITES, 70, none, access, none, whole,   "memory at p is changed")
+INSN(atom,     "atom",     "d [p] a b?",      own,  READS|WRITES, 70, global, access, none, whole, "d = memory at p; an atomic operation with a (cas: a, b) then changes it")
+INSN(red,      "red",      "[p] a",           none, READS|WRITES, 70, none, access, none, whole,   "an atomic operation with a changes memory at p")
 
 /* -- warps and blocks -- */
 INSN(shfl,           "shfl.sync",                        "d a b:b32 c:b32 m:u32", own,  PURE|WARP,                70, warp, warp, none, whole, "d = a of lane ^ b, or of lane b")
@@ -213,18 +213,18 @@ INSN(bar_warp,       "bar.warp.sync",                    "m:u32",     none, READ
 INSN(barrier,        "barrier.sync",                     "a:u32 n:u32?", none, READS|WRITES|EFFECT,      70, none, barriers, none, whole, "as bar.sync, but lanes may be diverged")
 INSN(cluster_arrive, "barrier.cluster.arrive",           "",          none, READS|WRITES|EFFECT|ASYNC,      78, none, barriers, none, whole, "arrive at the cluster's barrier")
 INSN(cluster_wait,   "barrier.cluster.wait",             "",          none, READS|WRITES|EFFECT,      78, none, waits, none, whole, "wait for all threads of the cluster")
-INSN(vote,           "vote.sync",                        "d a:pred m:u32", own,  PURE|WARP,                70, warp, warp, none, whole, "d = a of all lanes together")
-INSN(activemask,     "activemask",                       "d",         own,  EFFECT|WARP,              70, warp, warp, none, whole, "d = the lanes that are here")
-INSN(elect,          "elect.sync",                       "_|d m:u32", pred, EFFECT|WARP,              80, warp, warp, none, whole, "d = is this the lane that was elected?")
-INSN(setmaxnreg_inc, "setmaxnreg.inc.sync.aligned",      "#n:u32",    none, READS|WRITES|EFFECT|WARP, 80, none, synchronization, none, whole, "a thread of this warpgroup has n registers, more than before")
-INSN(setmaxnreg_dec, "setmaxnreg.dec.sync.aligned",      "#n:u32",    none, READS|WRITES|EFFECT|WARP, 80, none, synchronization, none, whole, "a thread of this warpgroup has n registers, fewer than before")
+INSN(vote,           "vote.sync",                        "d a:pred m:u32", own,  PURE|WARP,                70, warp, warp, none, whole, "d = a combined over all lanes: any, all or ballot")
+INSN(activemask,     "activemask",                       "d",         own,  EFFECT|WARP,              70, warp, warp, none, whole, "d = a mask of the active lanes")
+INSN(elect,          "elect.sync",                       "_|d m:u32", pred, EFFECT|WARP,              80, warp, warp, none, whole, "d = true in the one lane that is elected")
+INSN(setmaxnreg_inc, "setmaxnreg.inc.sync.aligned",      "#n:u32",    none, READS|WRITES|EFFECT|WARP, 80, none, synchronization, none, whole, "raise the registers per thread of this warpgroup to n")
+INSN(setmaxnreg_dec, "setmaxnreg.dec.sync.aligned",      "#n:u32",    none, READS|WRITES|EFFECT|WARP, 80, none, synchronization, none, whole, "lower the registers per thread of this warpgroup to n")
 INSN(grid_wait,      "griddepcontrol.wait",              "",          none, READS|WRITES|EFFECT,      78, none, waits, none, whole, "wait until earlier grids' writes are visible")
-INSN(grid_launch,    "griddepcontrol.launch_dependents", "",          none, READS|WRITES|EFFECT,      78, none, synchronization, none, whole, "the grids after this one may begin")
+INSN(grid_launch,    "griddepcontrol.launch_dependents", "",          none, READS|WRITES|EFFECT,      78, none, synchronization, none, whole, "allow dependent grids to start")
 INSN(cvta,           "cvta",                             "d &a",      own,  PURE,                     70, alu, moves, none, whole,  "d = an address, between a space and the generic one")
 INSN(mapa,           "mapa.shared::cluster",             "d &a b:u32", own,  PURE,                     78, alu, moves, none, whole,  "d = address a in the CTA of rank b")
 INSN(stmatrix,       "stmatrix.sync.aligned.m8n8",       "[p:shared] {%x:b32}", none, WRITES|WARP,              78, none, shared, none, whole, "memory at p = 8x8 matrices of 16-bit elements")
 INSN(vprintf,        "vprintf",                          "d:b32 f:u64 a:u64", none, READS|WRITES|EFFECT,      70, none, control, none, whole, "print the arguments at a by format f; printed as a call")
-INSN(asm,            "asm",                              "d %a?",     none, READS|WRITES|EFFECT,      70, none, synchronization, none, whole, "a text of the user's")
+INSN(asm,            "asm",                              "d %a?",     none, READS|WRITES|EFFECT,      70, none, synchronization, none, whole, "inline assembly of the kernel")
 INSN(trap,           "trap",                             "",          none, READS|WRITES|EFFECT,      70, none, control, none, whole, "stop the launch")
 
 INSN(ldmatrix, "ldmatrix.sync.aligned.m8n8", "{d:b32} [p:shared]", none, READS|WARP, 70, shared, shared, none, whole, "d = 8x8 matrices of 16-bit elements")
@@ -246,42 +246,42 @@ INSN(m16n8k32_e5m2_e4m3, MMA("m16n8k32", "f32.e5m2.e4m3.f32"), "{d4:f32} {%a4:b3
 
 /* -- asynchronous copies, in groups of a thread -- */
 INSN(cp_async,          "cp.async",                       "[p:shared] [q:global] #n:u32 m:u32? policy:u64?", none, ALL, 70, none, copies, none, whole, "shared p = n bytes of global q, zeros from m on")
-INSN(cp_async_commit,   "cp.async.commit_group",          "",                     none, ALL, 70, none, synchronization, none, whole, "the copies until now are a group")
+INSN(cp_async_commit,   "cp.async.commit_group",          "",                     none, ALL, 70, none, synchronization, none, whole, "put the copies since the last commit into a group")
 INSN(cp_async_wait,     "cp.async.wait_group",            "#n:u32",               none, ALL, 70, none, waits, none, whole, "wait until at most n groups are in flight")
 INSN(cp_async_wait_all, "cp.async.wait_all",              "",                     none, ALL, 70, none, waits, none, whole, "wait until all copies are done")
-INSN(cp_async_arrive,   "cp.async.mbarrier.arrive.noinc", "[b:shared]",           none, ALL, 70, none, synchronization, none, whole, "arrive at b when the copies until now are done")
+INSN(cp_async_arrive,   "cp.async.mbarrier.arrive.noinc", "[b:shared]",           none, ALL, 70, none, synchronization, none, whole, "arrive at b when this thread's earlier copies are complete")
 
 /* -- mbarriers -- */
 INSN(mbarrier_init,      "mbarrier.init",             "[b:shared] n:u32", none, ALL, 70, none, synchronization, none, whole,   "initialize b for n arrivals a phase")
-INSN(mbarrier_inval,     "mbarrier.inval",            "[b:shared]", none, ALL, 70, none, synchronization, none, whole,   "b is a barrier no longer")
+INSN(mbarrier_inval,     "mbarrier.inval",            "[b:shared]", none, ALL, 70, none, synchronization, none, whole,   "invalidate b, whose memory can then be reused")
 INSN(mbarrier_arrive,    "mbarrier.arrive",           "_ [b:shared] n:u32?", none, ALL, 80, none, synchronization, none, whole,   "1 or n arrivals")
 INSN(mbarrier_arrive_tx, "mbarrier.arrive.expect_tx", "_ [b:shared] n:u32", none, ALL, 80, none, synchronization, none, whole,   "adds n bytes to the phase's expected bytes; 1 arrival")
 INSN(mbarrier_expect_tx, "mbarrier.expect_tx",        "[b:shared] n:u32", none, ALL, 80, none, synchronization, none, whole,   "adds n bytes to the phase's expected bytes")
-INSN(mbarrier_try_wait,  "mbarrier.try_wait.parity",  "d [b:shared] q:u32 t:u32?", pred, ALL, 78, shared, waits, none, whole, "d = is the phase of parity q over? perhaps after a while")
-INSN(mbarrier_test_wait, "mbarrier.test_wait.parity", "d [b:shared] q:u32", pred, ALL, 71, shared, waits, none, whole, "d = is the phase of parity q over?")
+INSN(mbarrier_try_wait,  "mbarrier.try_wait.parity",  "d [b:shared] q:u32 t:u32?", pred, ALL, 78, shared, waits, none, whole, "d = is the phase of parity q complete? may wait for a limited time")
+INSN(mbarrier_test_wait, "mbarrier.test_wait.parity", "d [b:shared] q:u32", pred, ALL, 71, shared, waits, none, whole, "d = is the phase of parity q complete?")
 
 /* -- fences -- */
-INSN(fence,       "fence",                             "",      none, ALL, 70, none, synchronization, none, whole, "memory before and after, for all of a scope")
-INSN(fence_init,  "fence.mbarrier_init.release.cluster", "",      none, ALL, 80, none, synchronization, none, whole, "mbarriers are ready, for all of the cluster")
+INSN(fence,       "fence",                             "",      none, ALL, 70, none, synchronization, none, whole, "order earlier memory accesses before later ones, for all threads of a scope")
+INSN(fence_init,  "fence.mbarrier_init.release.cluster", "",      none, ALL, 80, none, synchronization, none, whole, "make initialized mbarriers visible to the cluster")
 INSN(fence_async, "fence.proxy.async",                 "",      none, ALL, 80, none, synchronization, none, whole, "orders threads' writes before reads of copies and wgmma")
-INSN(fence_map,   "fence.proxy.tensormap::generic",    "[t] #n:u32", none, ALL, 83, none, synchronization, none, whole, "the tensor map at t was changed")
+INSN(fence_map,   "fence.proxy.tensormap::generic",    "[t] #n:u32", none, ALL, 83, none, synchronization, none, whole, "make changes of the tensor map at t visible")
 
 /* -- bulk copies: `t` is a tensor map, b an mbarrier that counts the bytes -- */
 INSN(tma_load,       "cp.async.bulk.tensor.#d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", "[p:shared] [t{x:u32}] [b:shared] m:u16? policy:u64?", none, ALL, 80, none, copies, none, whole, "shared p = a box, in the CTAs of m")
 INSN(tma_store,      "cp.async.bulk.tensor.#d.global.shared::cta.tile.bulk_group", "[t{x:u32}] [p:shared] policy:u64?", none, ALL, 80, none, copies, none, whole, "a box = shared p")
 INSN(tma_reduce,     "cp.reduce.async.bulk.tensor.#d.global.shared::cta", "[t{x:u32}] [p:shared] policy:u64?", none, ALL, 80, none, copies, none, whole, "a box is combined with shared p")
-INSN(tma_prefetch,   "cp.async.bulk.prefetch.tensor.#d.L2.global.tile", "[t{x:u32}] policy:u64?",  none, ALL, 80, none, copies, none, whole, "a box comes to L2")
+INSN(tma_prefetch,   "cp.async.bulk.prefetch.tensor.#d.L2.global.tile", "[t{x:u32}] policy:u64?",  none, ALL, 80, none, copies, none, whole, "prefetch a box to L2")
 INSN(bulk_load,      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", "[p:shared] [q:global] n:u32 [b:shared] m:u16? policy:u64?", none, ALL, 80, none, copies, none, whole, "shared p = n bytes of global q")
-INSN(bulk_prefetch,  "cp.async.bulk.prefetch.L2.global",       "[p:global] n:u32 policy:u64?", none, EFFECT|ASYNC, 80, none, copies, none, whole, "n bytes of global p come to L2")
+INSN(bulk_prefetch,  "cp.async.bulk.prefetch.L2.global",       "[p:global] n:u32 policy:u64?", none, EFFECT|ASYNC, 80, none, copies, none, whole, "prefetch n bytes of global p to L2")
 INSN(bulk_store,     "cp.async.bulk.global.shared::cta.bulk_group", "[p:global] [q:shared] n:u32 policy:u64?", none, ALL, 80, none, copies, none, whole, "global p = n bytes of shared q")
 INSN(bulk_send,      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", "[p:shared] [q:shared] n:u32 [b:shared]", none, ALL, 80, none, copies, none, whole, "another CTA's p = n bytes of shared q")
 INSN(bulk_reduce,        "cp.reduce.async.bulk.global.shared::cta.bulk_group", "[p:global] [q:shared] n:u32 policy:u64?", none, ALL, 80, none, copies, none, whole, "n bytes of global p are combined with shared q")
-INSN(bulk_commit,    "cp.async.bulk.commit_group",        "",                        none, ALL, 80, none, synchronization, none, whole, "the stores until now are a group")
+INSN(bulk_commit,    "cp.async.bulk.commit_group",        "",                        none, ALL, 80, none, synchronization, none, whole, "put the stores since the last commit into a group")
 INSN(bulk_wait,      "cp.async.bulk.wait_group",          "#n:u32",                  none, ALL, 80, none, waits, none, whole, "wait until at most n groups are in flight")
 INSN(bulk_wait_read, "cp.async.bulk.wait_group.read",     "#n:u32",                  none, ALL, 80, none, waits, none, whole, "wait until all but n groups have read their source")
-INSN(map_prefetch,   "prefetch.tensormap",                "[t]",                     none, ALL, 80, none, copies, none, whole, "the tensor map at t is used soon")
+INSN(map_prefetch,   "prefetch.tensormap",                "[t]",                     none, ALL, 80, none, copies, none, whole, "prefetch the tensor map at t")
 
-/* -- wgmma: d = a b + d or, without p, a b; s 1 or -1; t: transposed. A number `#` of columns -- */
+/* -- wgmma: d = a b + d or, without p, a b; s 1 or -1; t: transposed. `#` is the number of columns -- */
 #define WGMMA(k, types) "wgmma.mma_async.sync.aligned.m64n#k" k "." types
 #define WGMMA_OPERANDS "{d:b32} a:u64|{%a4:b32} b:u64 p:pred #s:u32? #s:u32? #t:u32? #t:u32?"
 INSN(wgmma_f32_f16,       WGMMA("16", "f32.f16.f16"),    WGMMA_OPERANDS, none, ALL|WARP|TIED, 80, wgmma, tensor, none, whole, "64 rows of f16")
@@ -302,13 +302,13 @@ INSN(wgmma_s32_u8_s8,     WGMMA("32", "s32.u8.s8"),      WGMMA_OPERANDS, none, A
 INSN(wgmma_s32_u8,        WGMMA("32", "s32.u8.u8"),      WGMMA_OPERANDS, none, ALL|WARP|TIED, 80, wgmma, tensor, none, whole, "64 rows of u8")
 #undef WGMMA
 #undef WGMMA_OPERANDS
-INSN(wgmma_fence,  "wgmma.fence.sync.aligned",        "",  none, ALL|WARP|PINNED, 80, none, synchronization, none, whole, "registers before wgmma that uses them")
-INSN(wgmma_commit, "wgmma.commit_group.sync.aligned", "",  none, ALL|WARP, 80, none, synchronization, none, whole, "wgmmas until now are a group")
+INSN(wgmma_fence,  "wgmma.fence.sync.aligned",        "",  none, ALL|WARP|PINNED, 80, none, synchronization, none, whole, "order register accesses before the wgmmas that use the registers")
+INSN(wgmma_commit, "wgmma.commit_group.sync.aligned", "",  none, ALL|WARP, 80, none, synchronization, none, whole, "put the wgmmas since the last commit into a group")
 INSN(wgmma_wait,   "wgmma.wait_group.sync.aligned",   "#n:u32", none, ALL|WARP|PINNED, 80, none, waits, none, whole, "wait until at most n groups are in flight")
 
 #undef ALL
 
 /* -- control -- */
-INSN(bra, "bra", "l", none, TERMINATOR|EFFECT, 70, none, control, none, whole, "go on at block l")
-INSN(ret, "ret", "",  none, TERMINATOR|EFFECT, 70, none, control, none, whole, "this thread is done")
+INSN(bra, "bra", "l", none, TERMINATOR|EFFECT, 70, none, control, none, whole, "jump to block l")
+INSN(ret, "ret", "",  none, TERMINATOR|EFFECT, 70, none, control, none, whole, "this thread exits")
 #endif

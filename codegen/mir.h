@@ -53,8 +53,8 @@ enum insn_code {
 
 enum ptype_kind { KIND_none, KIND_pred, KIND_bits, KIND_unsigned, KIND_signed, KIND_float };
 
-/* What the emulator's counters file an instruction under: access is split by what it does to which memory, arithmetic by
- * its type. */
+/* The emulator's counters, one for each kind of instruction. `access` is split further by operation and state space,
+ * `arithmetic` by type. */
 #define INSN_COUNTS(X) \
     X(arithmetic) X(conversions) X(moves) X(special) X(access) X(shared) X(copies) X(tensor) X(warp) X(barriers) \
     X(waits) X(synchronization) X(control)
@@ -217,10 +217,10 @@ struct mir {
     struct func *func;
     VEC(struct mblock *) blocks;
     VEC(uint8_t) regs; /* class of each virtual register */
-    int nthreads; /* of a CTA, most */
-    int ctas;                /* that the assembler shall leave room for on an SM; 0: as it likes */
-    int regs_most;           /* that the assembler shall give a thread; 0: as it likes */
-    int regs_least;          /* that an instruction needs; with fewer the assembler gives up */
+    int nthreads; /* the most threads of a CTA */
+    int ctas;                /* .minnctapersm: CTAs that must fit on an SM; 0: ptxas chooses */
+    int regs_most;           /* .maxnreg: most registers of a thread; 0: ptxas chooses */
+    int regs_least;          /* registers that one instruction needs; with fewer, ptxas fails */
     VEC(const char *) texts; /* constants in global memory */
     int local_bytes;         /* size of a thread's local memory */
 };
@@ -294,28 +294,28 @@ struct liveness {
 struct liveness *liveness_of(const struct mir *m);
 
 /* -- schedule.c -- */
-struct liveness *schedule(struct mir *m); /* and where registers are live then */
+struct liveness *schedule(struct mir *m); /* returns where registers are live afterwards */
 
 /* -- resources.c -- */
-/* Registers that a thread of this kernel can have. */
+/* The most registers that a thread of this kernel can have. */
 int func_regs_most(const struct func *f);
-/* Registers of a thread that ptxas needs. Each answer is right for one kind of kernel, of which it was measured: */
+/* Estimates of the registers per thread that ptxas uses. Each was measured on one kind of kernel, and holds for that kind: */
 enum ptxas_kernel {
-    PTXAS_counted,       /* what is live as ptxas counts it, without what it needs besides */
-    PTXAS_rows,          /* kernels that reduce rows: surely enough, or ptxas spills */
+    PTXAS_counted,       /* the live registers as ptxas counts them, without the further registers that it needs */
+    PTXAS_rows,          /* kernels that reduce rows: an upper bound, since with too few registers ptxas spills */
     PTXAS_pipeline,      /* blocks that keep the order of a pipeline */
     PTXAS_mma,           /* kernels of mma.sync */
     PTXAS_wgmma,         /* kernels of wgmma */
-    PTXAS_chained_wgmma, /* with two wgmma that follow each other: what it gets by with where it must */
-    PTXAS_any            /* any kernel: from here on --explain=registers speaks of spills */
+    PTXAS_chained_wgmma, /* kernels with two chained wgmmas: the fewest registers with which ptxas can compile them */
+    PTXAS_any            /* any kernel: above this estimate --explain=registers reports spills */
 };
 int ptxas_regs(const struct mir *m, const struct liveness *live, enum ptxas_kernel kernel);
-/* CTAs on an SM where each thread has so many registers. */
+/* The number of CTAs that fit on an SM if each thread has `regs` registers. */
 int resources_ctas(const struct mir *m, int regs);
 /* Is there one reduction of a whole tile, and no loop? */
 bool reduces_once(const struct mir *m);
-/* Sets m->ctas and info->persistent, and drops setmaxnreg where several CTAs share an SM. Behind regalloc, which counts
- * instructions. */
+/* Sets m->ctas and info->persistent, and drops setmaxnreg where several CTAs share an SM. Runs after regalloc, which
+ * counts instructions. */
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info);
 
 /* -- branch_over_masked.c: returns false if nothing changed -- */

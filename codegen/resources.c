@@ -1,11 +1,11 @@
 /* resources.c: the registers and CTAs that a kernel asks for.
  *
- *     func_regs_most     what a thread can have
- *     ptxas_regs         what ptxas will need of that, beside what is counted as live
- *     resources_ctas     how many CTAs then share an SM
- *     resources_choose   so what the PTX asks for: .minnctapersm, and setmaxnreg where roles share out an SM's registers
+ *     func_regs_most     the most registers that a thread can have
+ *     ptxas_regs         an estimate of the registers per thread that ptxas will use, from the live registers
+ *     resources_ctas     the number of CTAs that fit on an SM with so many registers per thread
+ *     resources_choose   chooses .minnctapersm, and removes setmaxnreg where several CTAs share an SM
  *
- * schedule.c asks the first three for .maxnreg, since the order of instructions depends on it. Each number here is a row of
+ * schedule.c calls the first three to choose .maxnreg, since the order of instructions depends on it. Each number here is a row of
  * ir/params.h.
  */
 #include "codegen/mir.h"
@@ -17,8 +17,8 @@ int func_regs_most(const struct func *f)
 
 /* -- what ptxas needs -- */
 
-/* One reduction without a loop: all that is loaded is wanted right behind it. Of several, one hides the loads that the next
- * needs. */
+/* Is there one reduction of a whole tile, and no loop? Such a kernel needs all loaded values right after the reduction. With
+ * several reductions, one of them hides the latency of the loads for the next. */
 bool reduces_once(const struct mir *m)
 {
     const struct op *seen = NULL;
@@ -43,8 +43,9 @@ static bool loads_unguarded(const struct mir *m)
     return false;
 }
 
-/* Where halves are unpacked, ptxas finds a few registers more than this order has, but moves loads that are not guarded
- * down to their use rather than be short of registers; around loops it wants some for itself. */
+/* Estimates the registers of a kernel that reduces rows. Where the code unpacks 16-bit halves, ptxas saves a few of the
+ * counted registers; but with unguarded loads the estimate is higher, because ptxas moves these loads down to their uses
+ * when registers are short. Around loops ptxas needs further registers for itself. */
 static int regs_of_rows(const struct mir *m, const struct liveness *live)
 {
     const struct params *p = m->func->module->params;
@@ -77,8 +78,8 @@ int resources_ctas(const struct mir *m, int regs)
     return target_ctas(m->func->target, m->nthreads, regs, 0);
 }
 
-/* CTAs that registers leave room for, where dots are. Two dots that follow each other get by with less than is counted,
- * unless setmaxnreg gives registers to the roles. */
+/* The number of CTAs of a kernel with dots that fit on an SM by registers. ptxas compiles two chained dots with fewer
+ * registers than are counted, unless setmaxnreg divides the registers among roles. */
 static int ctas_by_registers(const struct mir *m, const struct liveness *live, bool has_wgmma)
 {
     const struct params *p = m->func->module->params;
@@ -93,9 +94,9 @@ static int ctas_by_registers(const struct mir *m, const struct liveness *live, b
     return ctas < 1 ? 1 : ctas;
 }
 
-/* Left to itself, ptxas trades registers for more threads on an SM, and may spill then; where dots are, threads matter
- * less than registers. A persistent kernel asks for as many CTAs as fit: one alone leaves the tensor cores idle between
- * the steps of a small tile. */
+/* Chooses .minnctapersm. Without it, ptxas reduces registers to fit more threads on an SM, and may spill; kernels with dots
+ * need registers more than threads. A persistent kernel requests as many CTAs as fit: a single CTA leaves the tensor cores
+ * idle between the steps of a small tile. */
 static int choose_ctas(const struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     const bool has_wgmma = mir_has(m, OP_wgmma);
@@ -131,7 +132,8 @@ static void drop_setmaxnreg(struct mir *m)
 void resources_choose(struct mir *m, const struct liveness *live, struct ptx_info *info)
 {
     m->ctas = choose_ctas(m, live, info);
-    if (m->ctas >
-        1) /* a CTA has too few registers then for what its roles would ask for, and enough without */
+    /* If several CTAs share an SM, a CTA has too few registers for the setmaxnreg of its roles, and enough
+     * registers without setmaxnreg. */
+    if (m->ctas > 1)
         drop_setmaxnreg(m);
 }

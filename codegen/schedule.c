@@ -504,8 +504,8 @@ static bool has_tensor_cores(const struct mir *m)
     return false;
 }
 
-/* The order in which most is under way, of those that leave room for n programs: loads stand
- * together as far as that goes. */
+/* Chooses the order that keeps the most loads in flight among the orders with which n programs fit on an SM; such an order
+ * groups loads as far as registers allow. */
 static struct liveness *schedule_in_room(struct mir *m, struct insn **const *before, bool keeps_pipelines,
                                          int n)
 {
@@ -523,9 +523,9 @@ static struct liveness *schedule_in_room(struct mir *m, struct insn **const *bef
     return live;
 }
 
-/* While a program reduces, it requests nothing from memory, so other programs on the SM have to: as many as
- * an order for few registers leaves room for, if these are many more. ptxas then moves loads up again, as far
- * as registers allow; without a limit it takes more registers, or fewer and spills. */
+/* While a program reduces, it has no loads in flight, so other programs on the SM must hide the latency of memory. If an order
+ * for few registers lets many more programs fit on an SM, this function chooses an order for that many, and sets .maxnreg.
+ * ptxas then moves loads up as far as registers allow; without .maxnreg it uses more registers, or fewer and spills. */
 static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
                                   bool keeps_pipelines)
 {
@@ -544,9 +544,9 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
     return reduces_once(m) ? schedule_in_room(m, before, keeps_pipelines, n) : thrifty;
 }
 
-/* Is a tile of many registers stored to shared memory, which then limits the programs on an SM? ptxas,
- * which does not know about the shared memory, would rather spill a little than have fewer programs on an
- * SM. */
+/* Is a tile of many registers stored to shared memory, which then limits the programs on an SM? ptxas
+ * does not know about the shared memory, so it spills to fit more programs on an SM than the shared memory
+ * allows. */
 static bool carries_much(const struct mir *m)
 {
     for (int b = 0; b < m->blocks.n; b++)

@@ -292,7 +292,7 @@ extern const struct attr_info attr_info[ATTR_count];
 /* The NULL-terminated words of a kind that has words; NULL for other kinds. */
 const char *const *attr_words(enum attr_kind kind);
 
-/* The thresholds that hold where v, or o, stands. */
+/* The thresholds of the module that v, or o, belongs to. */
 static inline const struct params *value_params(const struct value *v)
 {
     return v->block->func->module->params;
@@ -303,14 +303,13 @@ static inline const struct params *op_params(const struct op *o)
 }
 
 /* -- registers.c -- */
-/* 32-bit registers of a thread that hold a tile: those of its layout, or while it has none an equal part for each thread of
- * the program's warps. Small elements lie side by side, unless they are said to take bits_least each: sums and what is
- * computed with have a register for each element, and so has what sink.c compares, since operands of other types come
- * unpacked. */
+/* The number of 32-bit registers of a thread that hold a tile. A tile without a layout is divided equally among the threads
+ * of the program's warps. Elements narrower than 32 bits are packed, but each takes at least bits_least bits: callers pass 32
+ * for values that arithmetic reads or accumulates, since each element then takes a register of its own. */
 int tile_regs(const struct type *t, int num_warps, int bits_least);
-/* Registers of a thread where so many threads share an SM, within what the kernel is capped to. is_named: no more than an
- * instruction can name (255), which is what a thread's values have room for; else what the SM has (256), of which parts
- * are taken. */
+/* The most registers that a thread can have if `threads` threads share an SM, within the kernel's maxnreg. is_named: at most
+ * the 255 registers that an instruction can name, which bounds the values of one thread; else at most 256, for sums over
+ * the threads of an SM. */
 int func_regs(const struct func *f, int threads, bool is_named);
 
 /* -- type.c: types and tables -- */

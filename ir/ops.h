@@ -5,13 +5,13 @@
  *   operands, results   names, in order: `x`, optional `mask?` (may be absent: NULL operand, `_` in text when a later one is
  *                       present), any number `init*` (last only). results "r", "" or "r*".
  *   regions             number of regions
- *   attributes          A(a)|A(b): those that the op may carry; others are errors. In text, those equal to the
- *                       attribute's default are omitted.
+ *   attributes          A(a)|A(b): the attributes that the op may carry; others are errors. The text omits an attribute
+ *                       that has its default value.
  *   family              the file of codegen and of the interpreter that implements the op
  *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
  *                       operands and result share shape and layout), READS, WRITES (memory), EFFECT (order matters
  *                       besides memory), TERMINATOR, FREE (moves no data: shape changes), COSTLY (not worth recomputing)
- *   rule                rules.c's function rule_NAME: checks operand types and, where it can, says the result's.
+ *   rule                rules.c's function rule_NAME: checks operand types and, where it can, infers the result's type.
  *                       "given": the builder or the text sets the result type, and the rule checks it.
  *   meaning             one line, for `neso help ops`
  *
@@ -60,7 +60,7 @@ ATTR(last,      int,   0,  "1: only the partner CTA waits for this arrival, befo
 ATTR(multicast, int,   0,  "1: each CTA of a pair copies half, and the copy goes to both")
 ATTR(read,      int,   0,  "1: wait only until the source has been read")
 ATTR(warps,     list,  0,  "warps of each role")
-ATTR(regs,      list,  0,  "registers a thread of each role; 0: as the kernel was launched")
+ATTR(regs,      list,  0,  "registers per thread of each role; 0: the number at launch")
 ATTR(reverse,   int,   0,  "1: a scan from the end")
 ATTR(precision, prec,  0,  "precision of a dot with f32 inputs")
 ATTR(limit,     int,   0,  "max_num_imprecise_acc")
@@ -124,7 +124,7 @@ OP(cos,   "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "cosine"
 OP(sqrt,  "x", "r", 0, A(round), math, PURE|ELEMENTWISE|COSTLY, rounded, "square root: approx, round=rn, or as for fadd")
 OP(rsqrt, "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "1 / square root, approx")
 OP(erf,   "x", "r", 0, 0,        math, PURE|ELEMENTWISE|COSTLY, floats, "error function")
-OP(floor, "x", "r", 0, 0,        math, PURE|ELEMENTWISE,        floats, "toward minus infinity; of f32 a subnormal number is 0")
+OP(floor, "x", "r", 0, 0,        math, PURE|ELEMENTWISE,        floats, "toward minus infinity; an f32 subnormal counts as 0")
 OP(ceil,  "x", "r", 0, 0,        math, PURE|ELEMENTWISE,        floats, "toward plus infinity, as floor")
 
 /* -- cast: result type given -- */
@@ -133,7 +133,7 @@ OP(zext,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, widen,   "zero-extend
 OP(trunc,   "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, narrow,  "keep the low bits (to i1: the lowest)")
 OP(fext,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, fwiden,  "a float to a wider one, exact")
 OP(ftrunc,  "x", "r", 0, A(round), cast, PURE|ELEMENTWISE, fnarrow, "a float to a narrower one: rn or rz, f64 to f32 also rd, ru and as for fadd; fp8 saturates")
-OP(stof,    "x", "r", 0, A(round), cast, PURE|ELEMENTWISE, itof,    "signed integer to float, to nearest even, or to f32 and f64 as said")
+OP(stof,    "x", "r", 0, A(round), cast, PURE|ELEMENTWISE, itof,    "signed integer to float, to nearest even; to f32 and f64 also as `round` says")
 OP(utof,    "x", "r", 0, A(round), cast, PURE|ELEMENTWISE, itof,    "unsigned integer (or i1) to float, as stof")
 OP(ftos,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, ftoi,    "float to signed integer toward zero, saturating")
 OP(ftou,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, ftoi,    "float to unsigned integer toward zero, saturating")
@@ -170,7 +170,7 @@ OP(for,       "lo hi step init*", "r*", 1, A(stages)|A(unroll), control, EFFECT,
 OP(while,     "init*", "r*", 2, 0, control, EFFECT, while, "first region (carried*) ends in condition, second (args*) yields the next")
 OP(if,        "c",     "r*", 2, 0, control, EFFECT, if,    "one region runs, its yield is the result; a region may end in return outside loops")
 OP(yield,     "x*",    "",   0, 0, control, TERMINATOR, none, "the region's results")
-OP(condition, "c x*",  "",   0, 0, control, TERMINATOR, condition, "go on with x while c, else the loop's results are x")
+OP(condition, "c x*",  "",   0, 0, control, TERMINATOR, condition, "if c, the second region runs with x; else the loop ends with results x")
 OP(return,    "",      "",   0, 0, control, TERMINATOR, none, "this program instance is done")
 
 /* -- debug -- */
@@ -178,7 +178,7 @@ OP(print,   "x*",      "", 0, A(text)|A(hex)|A(unsigned), debug, EFFECT, none,  
 OP(assert,  "c mask?", "", 0, A(text),        debug, EFFECT, assert, "stops the launch where c is 0 and mask is not")
 OP(barrier, "",        "", 0, A(group),       debug, EFFECT, none,   "all threads of the program, or of each group of warps, wait for each other; earlier writes are visible afterwards")
 OP(asm, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, PURE|COSTLY, none, "PTX on the elements of tiles of one shape and layout")
-OP(asm_effect, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, EFFECT, none, "the same, with effects besides its results")
+OP(asm_effect, "x*", "r*", 0, A(text)|A(constraints)|A(pack), debug, EFFECT, none, "as asm, with effects besides its results")
 OP(host_call, "x*",    "r*", 0, A(site),      debug, EFFECT, none,   "calls plain Python on the host with these values; on the interpreter only")
 
 /* -- layout and shared memory: after assignment of layouts -- */
@@ -186,7 +186,7 @@ OP(convert,      "x",       "r", 0, 0,         layout, PURE,           convert, 
 OP(shared_alloc, "",        "r", 0, A(offset)|A(group), layout, EFFECT, shared_alloc, "a buffer in shared memory (given type); with group=n, each n warps access only their own part")
 OP(shared_store, "buf x",   "",  0, A(vec),    layout, WRITES,         shared_store, "a whole tile into a buffer, by its owners")
 OP(shared_load,  "buf",     "r", 0, A(vec)|A(at), layout, READS,       shared_load,  "a whole tile, or a part, from a buffer (given type)")
-OP(shared_gather,"buf i",   "r", 0, A(axis),   layout, READS,          shared_gather,"the buffer's elements at index i along axis; it is laid out in order (given type)")
+OP(shared_gather,"buf i",   "r", 0, A(axis),   layout, READS,          shared_gather,"the elements at index i along axis of a buffer that is laid out in order (given type)")
 OP(shared_count, "buf x mask?", "", 0, 0,      layout, WRITES,         shared_count, "adds 1 to element x of the buffer, where x is in range and mask is not 0")
 OP(shared_stage,  "buf i",   "r", 0, A(order),  layout, PURE|FREE,      shared_stage,  "stage i of a buffer with several, as a buffer of one; its dimension d is the buffer's order[d]")
 OP(opaque,       "x",       "r", 0, 0,         layout, PURE,           same,         "x, opaque to the assembler: ptxas does not know that the result equals x")
@@ -210,12 +210,12 @@ OP(cluster_wait, "",                "",  0, 0,               async, EFFECT, none
 OP(tensor_copy,  "buf bar x*",      "",  0, A(map)|A(order)|A(parts)|A(multicast),        async, READS|WRITES|EFFECT, tensor_copy, "copies the map's box at x into a buffer whose dimension order[i] is the map's i-th; bar counts the bytes; by one thread")
 OP(tensor_put,   "buf x*",          "",  0, A(map)|A(order)|A(group), async, READS|WRITES|EFFECT, tensor_put, "copies a buffer into the map's box at x as one bulk group; by one thread, or by one thread of each group of warps for the group's rows")
 OP(bulk_wait,    "",                "",  0, A(pending)|A(read)|A(group), async, EFFECT, none, "the thread that executes tensor_put waits for its bulk groups")
-OP(mbar_init,    "bar times?",      "",  0, A(arrivals),     async, EFFECT, mbar_init, "all stages of a barrier (arrivals times so many), by one thread; `ready`, or the pair's barrier, must follow")
-OP(mbar_expect,  "bar",             "",  0, A(bytes),        async, EFFECT, mbar,      "one arrival, with bytes to come; by one thread")
+OP(mbar_init,    "bar times?",      "",  0, A(arrivals),     async, EFFECT, mbar_init, "initializes all stages of a barrier for `arrivals` x `times` arrivals, by one thread; `ready`, or the pair's barrier, must follow")
+OP(mbar_expect,  "bar",             "",  0, A(bytes),        async, EFFECT, mbar,      "one arrival that expects `bytes` more bytes from copies; by one thread")
 OP(mbar_arrive,  "bar on? pair?",   "",  0, A(group)|A(last),        async, EFFECT, mbar,      "each warp of the role (each `group` warps) arrives once, if on (an i1); if pair (an i1), at the barriers of both CTAs")
 OP(ready,        "",                "",  0, 0,               async, EFFECT, none,      "the producer has initialized the barriers and goes on; the consumer warps wait for that")
 OP(stagger_wait, "",             "",  0, 0,               async, EFFECT, none,      "each warpgroup but the first waits for the stagger_arrive of the one before it")
-OP(stagger_arrive, "",           "",  0, 0,               async, EFFECT, none,      "each warpgroup but the last lets the next one go on; behind its stagger_wait")
+OP(stagger_arrive, "",           "",  0, 0,               async, EFFECT, none,      "each warpgroup but the last ends the stagger_wait of the next one; follows its own stagger_wait")
 OP(stagger_end,  "",             "",  0, 0,               async, EFFECT, none,      "each warpgroup but the last waits until the next one has passed stagger_wait; follows stagger_arrive, so that the barriers can be reused")
 OP(mbar_wait,    "bar parity",      "",  0, 0,               async, EFFECT, mbar_wait, "waits until the phase of this parity (bit 0 of an i32) completes")
 OP(warps,        "",                "",  2, A(warps)|A(regs), async, EFFECT, none,   "concurrent roles: first the consumers (the program's own warps), then the producer; there are no results")

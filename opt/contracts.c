@@ -192,7 +192,7 @@ void contract_verify(struct func *f, uint32_t claims)
     }
 }
 
-/* -- the order -- */
+/* -- checking the order of the passes -- */
 
 struct check {
     struct func *func;

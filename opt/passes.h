@@ -3,7 +3,7 @@
  * function opt_NAME in FOLDER/NAME.c. A pass keeps its notes in f->module->scratch, finds every value's `scratch`
  * NULL, and leaves a function that verifies. Reading order: passes.c (the order of the passes), properties.h and
  * contracts.c (the check of that order), explain.h and decisions.h (--explain), cost.c, stepdown.c and variants.h
- * (kernels that ask for too much), then the folders, each from its header: analysis/, simplify/, layout/, memory/,
+ * (kernels that need too much shared memory), then the folders, each from its header: analysis/, simplify/, layout/, memory/,
  * pipeline/; grid/ holds the passes that change which CTA runs which program.
  *
  * What codegen relies on in a scheduled function:
@@ -16,11 +16,11 @@
  *     (layout_slice with drop), so every lane that took part has it. A reduce to a scalar leaves it in every thread.
  *   - The operand of a `broadcast` has the result's layout, squashed over the broadcast dimensions (layout_squash) and
  *     without replicated registers. expand_dims, reshape and trans keep registers as they are.
- *   - A load or store has `vec`: each group of `vec` neighbouring elements stands in consecutive registers, the first of
+ *   - A load or store has `vec`: each group of `vec` neighbouring elements lies in consecutive registers, the first of
  *     which is a multiple of `vec`; it is consecutive in memory, and aligned to its size (16 bytes at most). Without
  *     `tail` the elements of a group share one mask value. With `tail` they may differ: code accesses the whole group
  *     where all its mask values are true, and one element at a time elsewhere.
- *   - A cmp has `same`: registers in groups of `same`, from a multiple of it on, hold equal values. */
+ *   - A cmp has `same`: its registers i, ..., i + `same` - 1 hold equal values, for each i that is a multiple of `same`. */
 #ifdef PASS
 PASS(fold, 0, P(canonical), P(tidy), "fold constants and exact identities")
 PASS(cse, P(canonical), P(unique), P(tidy), "compute equal pure ops once")
@@ -162,10 +162,10 @@ bool opt_is_listed(const char *names, const char *name);
  * options. */
 int opt_stages(const struct func *f, const struct op *loop);
 
-/* -- stepdown.c: runs the list of passes again with less and less shared memory -- */
+/* -- stepdown.c: reruns the passes with lower and lower limits where shared memory is too small -- */
 /* Might the kernel need more shared memory than the target has? Then the caller keeps a copy of it for stepdown_run. */
 bool stepdown_is_needed(const struct func *f);
-/* Where the run on f ended because shared memory was too small: makes f again from `kept` by `run` with lower limits,
+/* If the run on f ended because shared memory was too small, restores f from `kept` and calls `run` with lower limits,
  * until f fits or no limit is left to lower. */
 void stepdown_run(struct func *f, const struct func *kept, const struct opt_options *o,
                   void (*run)(struct func *f, const struct opt_options *o));

@@ -32,5 +32,5 @@ PROPERTY(vectorized, order, nothing, "loads and stores have their vector widths"
 PROPERTY(offsets, must, unplaced_buffer,
          "every shared_alloc has an offset")
 PROPERTY(barriers, must, unordered_access,
-         "a barrier stands between accesses of different threads to the same shared memory")
+         "a barrier separates accesses of different threads to the same shared memory")
 #endif

@@ -3,14 +3,14 @@
  * Passes choose buffers before the total size is known: allocate_shared computes it. Where the total is too large,
  * stepdown runs all passes again on a copy of the function that it took before the first pass. Each run is allowed
  * less shared memory. The first runs use fewer pipeline stages. Later runs also give up, one after the other and each
- * with as many stages as fit: conversions at full size (they go in rounds), stores through shared memory, copies by
+ * with as many stages as fit: layout conversions in one piece (they are split into several smaller ones), stores through shared memory, copies by
  * tensor maps (the producer keeps their buffers live for as long as the loop runs), and dots that read shared memory.
  * Without the last two a kernel may have no pipeline at all. */
 #include "opt/passes.h"
 
 #include <string.h>
 
-/* The size of a conversion's rounds: no rounds, or the threshold that limits them. */
+/* The size of the pieces into which a conversion is split: one piece, or the threshold that limits a piece. */
 enum rounds { ROUNDS_none, ROUNDS_large, ROUNDS_small };
 
 struct level {

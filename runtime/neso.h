@@ -171,9 +171,9 @@ typedef struct neso_note {
     size_t size;
     const char *pass;     /* or "registers", of code generation */
     const char *decision; /* a name, see `neso help decisions`; of "registers": "line_registers" */
-    int file, line, column; /* the place; line 0: none. File 0 is the one that was asked for */
-    int grade;            /* of decisions of one pass about one place the best has most; 0: there is no choice, -1: it only tidies */
-    long long number;     /* the first that the text has; of "line_registers" the most that are live there */
+    int file, line, column; /* the place; line 0: none. File 0 is the source of the module */
+    int grade;            /* of two decisions of one pass at one place, the one with the larger grade is better; 0: the pass has no choice; -1: it only tidies the IR */
+    long long number;     /* the first number in the text; of "line_registers": the most 32-bit registers that are live in the line */
     const char *text;     /* valid until the function returns, as all strings here */
 } neso_note;
 
@@ -248,8 +248,8 @@ typedef struct neso_resources {
 /* The caller sets `out->size`. Registers are known after neso_kernel_load or a launch. */
 NESO_API neso_status neso_kernel_resources(neso_kernel *kernel, neso_resources *out);
 
-/* A parameter for which a launch passes a value: there is one for each type in the signature, in order. Those
- * of a tuple are named after it and their index or field ("x_0", "x_stride"). A descriptor has several: its
+/* A parameter for which a launch passes a value: there is one for each type in the signature, in order. The
+ * parameters of a tuple are named after the tuple and their index or field ("x_0", "x_stride"). A descriptor has several: its
  * address, its sizes, and its strides but the last. */
 typedef struct neso_param {
     size_t size;
@@ -285,8 +285,8 @@ NESO_API neso_status neso_kernel_load(neso_kernel *kernel);
 NESO_API neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                                  neso_error *error);
 
-/* From now on `write` gets what kernels print on a CPU that are launched by neso_launch, in the thread that
- * launches. NULL, as in the beginning: nobody does. A GPU's driver writes to standard output. */
+/* Sets the function that gets the output of kernels that neso_launch runs on a CPU; the launching thread calls
+ * it. NULL (the default) discards the output. On a GPU the driver writes the output to standard output. */
 NESO_API void neso_context_on_print(neso_context *context, void (*write)(void *user, const char *text, size_t length),
                                     void *user);
 
@@ -295,9 +295,10 @@ NESO_API void neso_context_on_print(neso_context *context, void (*write)(void *u
  * when the functions return. */
 NESO_API neso_status neso_memory_allocate(neso_context *context, size_t bytes, uint64_t *address);
 NESO_API neso_status neso_memory_release(neso_context *context, uint64_t address);
-/* On a CPU, kernels may touch what was allocated here, and nothing else. This lends them memory of the caller's,
- * until neso_memory_release(address), which does not free it. NESO_INVALID: it overlaps what the device has
- * already. On a GPU, kernels reach whatever the driver lets them: nothing is to be done there. */
+/* Lets kernels access memory of the caller until neso_memory_release(address), which does not free it. On a CPU,
+ * kernels may access only memory from neso_memory_allocate and memory lent by this function. NESO_INVALID: the
+ * memory overlaps memory that the device already has. On a GPU the function has no effect: the driver decides
+ * which memory kernels may access. */
 NESO_API neso_status neso_memory_lend(neso_context *context, uint64_t address, size_t bytes);
 NESO_API neso_status neso_memory_write(neso_context *context, uint64_t address, const void *from, size_t bytes);
 NESO_API neso_status neso_memory_read(neso_context *context, void *to, uint64_t address, size_t bytes);
@@ -307,8 +308,8 @@ NESO_API neso_status neso_synchronize(neso_context *context, void *stream);
 /* -- costs of launches -- */
 
 /* Counts launches from now on; the device has to be the emulator (else NESO_NO_DEVICE). If `programs` is not
- * 0, only so many program instances of each launch run, spread over its grid: only their results are
- * written. */
+ * 0, each launch runs only that many program instances, spread over its grid, and only their results
+ * are written. */
 NESO_API neso_status neso_counts_start(neso_context *context, int64_t programs);
 
 /* One sum over all launches of a kernel since neso_counts_start. It is the same on every machine. */
@@ -335,7 +336,7 @@ typedef enum neso_timing {
     /* once, and their kernels are compiled but not launched: on a CPU, times mean nothing */
     NESO_TIMING_COMPILE,
     NESO_TIMING_ONCE,    /* once */
-    /* for a verdict: after a warm-up that lasts until the times are stable, and often enough */
+    /* to compare builds: after a warm-up that lasts until the times are stable, and often enough to decide */
     NESO_TIMING_STABLE,
     /* like NESO_TIMING_STABLE, and also times launches outside of such calls: for each place and grid the
      * first launch; its tensors are afterwards as one launch leaves them */
@@ -417,8 +418,8 @@ NESO_API const char *neso_help_topic(size_t index);
 /* Resource limits of a target. */
 typedef struct neso_limits {
     size_t size;
-    int shared_bytes;                     /* most of a program instance */
-    int registers;                        /* most of a thread */
+    int shared_bytes;                     /* the most that a program instance may have */
+    int registers;                        /* the most that a thread may have */
     int sm_shared_bytes, sm_registers;    /* of a multiprocessor */
     int sm_threads, sm_programs;
 } neso_limits;
@@ -433,7 +434,7 @@ typedef struct neso_gpu {
     const char *target;   /* the target for the GPU; NULL: none fits */
     uint64_t memory_bytes;
     int multiprocessors;
-    int clock_khz; /* most of a multiprocessor */
+    int clock_khz; /* the highest clock of a multiprocessor */
 } neso_gpu;
 
 /* Looks for the driver and its GPUs. NESO_OK: *driver_version is 13000 for 13.0, *gpus the number of GPUs.

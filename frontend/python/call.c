@@ -212,8 +212,8 @@ static size_t default_length(const char *s)
     return strcspn(s, ",");
 }
 
-/* Parses one parameter of a row's list; `*` alone only changes the role of those that follow. Returns where
- * the next begins. */
+/* Parses one parameter of a row's list; `*` alone only changes the role of the parameters after it. Returns
+ * where the next parameter begins. */
 static const char *parse_parameter(struct eval *e, const char *s, struct signature *sig, enum ast_role *role)
 {
     struct parameter p = {.role = *role};

@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-    DEPTH_MOST = 9000, /* a call counts 8, an expression 1: about a thousand calls, as in Python */
+    DEPTH_MOST =
+        9000, /* limit of nesting: a call adds 8, an expression 1; allows about 1000 nested calls, as Python does */
     STEPS_OF_STATEMENT =
         /* when a file is loaded for its kernels only: limit for one statement at the top level, */
     1 << 17,

@@ -79,7 +79,7 @@ struct ast_list parse_parameters(struct parser *p, enum token_kind end, bool ann
 /* -- parse_expr.c -- */
 
 struct ast *parse_star_expressions(struct parser *p);  /* a, *b */
-struct ast *parse_value(struct parser *p);             /* the same, or yield */
+struct ast *parse_value(struct parser *p);             /* star expressions, or yield */
 struct ast *parse_named_expression(struct parser *p);  /* a := b */
 struct ast *parse_plain_expression(struct parser *p);  /* a if b else c, lambda */
 struct ast *parse_target_list(struct parser *p);       /* of `for`: a, (b, *c) */

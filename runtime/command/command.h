@@ -18,14 +18,14 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
 /*    option         short word            argument    where          meaning */
 #define OPTIONS(X) \
     X(device,        0,    "device",        "NAME",    RUN | BENCH,          "cuda, cuda:1, interpreter, emulator, or best (the default): cuda if there is a GPU") \
-    X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN | BENCH,   "write each kernel's PTX there") \
-    X(keep_ir,       0,    "keep-ir",       "DIR",     RUN | BENCH,   "write each kernel's traced IR there: `neso compile` compiles it for any target") \
-    X(output_folder, 'o',  "output",        "DIR",     RUN,           "tables and plots go below this folder, rather than below the working folder") \
+    X(keep_ptx,      0,    "keep-ptx",      "DIR",     RUN | BENCH,   "write each kernel's PTX into DIR") \
+    X(keep_ir,       0,    "keep-ir",       "DIR",     RUN | BENCH,   "write each kernel's traced IR into DIR: `neso compile` compiles it for any target") \
+    X(output_folder, 'o',  "output",        "DIR",     RUN,           "write the program's tables and plots below this folder instead of the working folder") \
     X(time_limit,    0,    "time-limit",    "SECONDS", RUN,           "end the program after that time: 10, 0.5; exit status 1") \
-    X(memory_limit,  0,    "memory-limit",  "SIZE",    RUN,           "end it when it has allocated so much memory, tensors included: 500K, 64M, 2G; exit status 1") \
-    X(break,         0,    "break",         "PLACE",   RUN,           "stop a kernel at FILE:LINE, in the first program there or in FILE:LINE@3, @1,2,0") \
+    X(memory_limit,  0,    "memory-limit",  "SIZE",    RUN,           "end the program when it has allocated that much memory, tensors included: 500K, 64M, 2G; exit status 1") \
+    X(break,         0,    "break",         "PLACE",   RUN,           "stop at FILE:LINE, in the first program that reaches it, or in a given one: FILE:LINE@3, FILE:LINE@1,2,0") \
     X(races,         0,    "races",         "HOW LONG",RUN,           "check the programs of a launch for races: start (the default: 0.1 s of work), all or off") \
-    X(counts,        0,    "counts",        "[=FILE]", RUN | BENCH,          "on the emulator: print what launches cost; also as JSON in FILE (see `neso help counts`)") \
+    X(counts,        0,    "counts",        "[=FILE]", RUN | BENCH,          "on the emulator: print the counted costs of launches; also as JSON in FILE (see `neso help counts`)") \
     X(sample,        0,    "sample",        "N",       RUN | BENCH,          "with --counts: run N program instances of each launch only; results are incomplete") \
     X(baseline,      0,    "baseline",      "FILE",    BENCH,         "compare with a file of --record; in a folder, with the GPU's file") \
     X(record,        0,    "record",        "FILE",    BENCH,         "write the measurements, for later comparisons") \
@@ -34,11 +34,11 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(threshold,     0,    "threshold",     "PCT",     BENCH,         "the least difference in percent that counts; 2 is the default") \
     X(allow_missing, 0,    "allow-missing", NULL,      BENCH,         "accept that this run does not measure everything in the base: no exit status 4") \
     X(blind,         0,    "blind",         NULL,      BENCH,         "also compare the times of kernels with equal PTX") \
-    X(json_out,      0,    "json",          "OUT",     BENCH,         "everything, as JSON") \
-    X(google,        0,    "google-json",   "OUT",     BENCH,         "the times, as Google Benchmark writes them") \
-    X(junit,         0,    "junit",         "OUT",     BENCH,         "a test case for each verdict, as JUnit's XML") \
-    X(markdown,      0,    "markdown",      "OUT",     BENCH,         "a table for a pull request") \
-    X(svg,           0,    "svg",           "OUT",     BENCH,         "the changes with their intervals, as a figure") \
+    X(json_out,      0,    "json",          "OUT",     BENCH,         "write all results as JSON") \
+    X(google,        0,    "google-json",   "OUT",     BENCH,         "write the times in the format of Google Benchmark") \
+    X(junit,         0,    "junit",         "OUT",     BENCH,         "write a test case for each verdict, as JUnit XML") \
+    X(markdown,      0,    "markdown",      "OUT",     BENCH,         "write a table for a pull request") \
+    X(svg,           0,    "svg",           "OUT",     BENCH,         "write a figure of the changes with their intervals") \
     X(annotate,      0,    "annotate",      NULL,      BENCH,         "warnings that GitHub shows beside the source; the default if GITHUB_ACTIONS=true") \
     X(signature,     0,    "signature",     "ENTRIES", COMPILE | VARIANTS | INSPECT | DIFF, "one entry for each parameter: *fp32:16, i32, i32:1, 1024, NAME=value") \
     X(num_warps,     0,    "num-warps",     "N",       COMPILE | VARIANTS | INSPECT | DIFF, "warps of a program instance: 1, 2, 4 (the default), ... 32") \
@@ -47,10 +47,10 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(no_fp_fusion,  0,    "no-fp-fusion",  NULL,      COMPILE | VARIANTS | INSPECT | DIFF, "a * b + c, and a dot and an addition, round twice") \
     X(target,        0,    "target",        "NAME",    COMPILE | VARIANTS | INSPECT | DIFF, "the GPU to compile for: see `neso help targets`; sm_90a is the default") \
     X(emit,          0,    "emit",          "WHAT",    COMPILE,       "ast, ir, opt, mir, ptx (the default), json, explain, cubin, sass or c") \
-    X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF, "write there rather than to standard output") \
+    X(output,        'o',  "output",        "FILE",    COMPILE | INSPECT | DIFF, "write to FILE instead of standard output") \
     X(time,          0,    "time",          NULL,      COMPILE,       "print the time of each stage and pass") \
     X(html,          0,    "html",          "FILE",    INSPECT,       "write a page that shows everything in one file") \
-    X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "everything as JSON; runtime/command/inspect.schema.json describes it") \
+    X(as_json,       0,    "json",          NULL,      INSPECT | DIFF, "write everything as JSON; runtime/command/inspect.schema.json describes it") \
     X(to_signature,  0,    "to-signature",  "ENTRIES", DIFF,          "the signature of the second build, if it differs") \
     X(to_num_warps,  0,    "to-num-warps",  "N",       DIFF,          "the same option for the second build") \
     X(to_num_stages, 0,    "to-num-stages", "N",       DIFF,          "the same option for the second build") \
@@ -59,18 +59,18 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(to_param,      0,    "to-param",      "NAME=VALUE,...", DIFF,   "the same option for the second build") \
     X(passes,        0,    "passes",        "NAMES",   COMPILE,       "run these passes instead of the list; see `neso help passes`") \
     X(skip,          0,    "skip",          "NAMES",   RUN | COMPILE | INSPECT, "leave these passes out: see `neso help passes`") \
-    X(param,         0,    "param",         "NAME=VALUE,...", RUN | COMPILE | INSPECT | DIFF | BENCH, "other thresholds of optimisations: see `neso help params`") \
+    X(param,         0,    "param",         "NAME=VALUE,...", RUN | COMPILE | INSPECT | DIFF | BENCH, "change thresholds of optimisations: see `neso help params`") \
     X(stop_after,    0,    "stop-after",    "PASS",    COMPILE,       "stop after this pass") \
-    X(print_after,   0,    "print-after",   "NAMES",   COMPILE,       "the IR after these passes, or after all, to standard error") \
+    X(print_after,   0,    "print-after",   "NAMES",   COMPILE,       "write the IR after these passes, or after `all`, to standard error") \
     X(print_changed, 0,    "print-changed", NULL,      COMPILE,       "dump only after passes that changed something") \
-    X(explain,       0,    "explain",       "NAMES",   COMPILE,       "why these passes, or all, decided as they did") \
+    X(explain,       0,    "explain",       "NAMES",   COMPILE,       "explain the decisions of these passes, or of `all`") \
     X(verify_each,   0,    "verify-each",   NULL,      COMPILE,       "check the IR after each pass") \
     X(json,          0,    "json",          NULL,      RUN | COMPILE | VARIANTS, "messages as JSON") \
     X(no_cache,      0,    "no-cache",      NULL,      RUN | COMPILE | BENCH, "neither read nor write the cache") \
     X(variants,      0,    "variants",      NULL,      COMPILE,       "--emit c: all specializations that launches can make; see `neso variants`") \
-    X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile them into the cache, and assemble them if there is a GPU") \
+    X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile the specializations into the cache, and assemble them if there is a GPU") \
     X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE | DIFF | BENCH, "run: name the device; compile: comments in the PTX; diff: PTX line by line") \
-    X(devices,       0,    "devices",       NULL,      DOCTOR,        "only the names of the devices that can be used, one a line")
+    X(devices,       0,    "devices",       NULL,      DOCTOR,        "print only the names of the usable devices, one per line")
 
 enum option {
 #define X(name, letter, word, argument, where, meaning) OPTION_##name,

@@ -43,7 +43,7 @@ expect 0 'neso run' --help
 expect 0 '--num-warps N' compile --help
 expect 0 '--keep-ptx DIR' help run
 expect 0 'interpreter, emulator, or best' help run
-expect 0 'interpreter and emulator are this machine' help
+expect 0 'interpreter and emulator run on the CPU' help
 for topic in ops passes params decisions insns errors targets language; do expect 0 '' help $topic; done
 expect 0 'program_id' help ops
 expect 0 'sm_90a' help targets

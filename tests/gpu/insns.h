@@ -35,7 +35,7 @@ struct trial {
     struct arena *arena;
     struct text ptx;
     int grid, threads, shared_bytes;
-    enum error refusal; /* what the emulator reports, and a GPU refuses; ERR_count: it runs */
+    enum error refusal; /* the error that the emulator reports where a GPU refuses the PTX; ERR_count: the PTX runs */
     size_t in_bytes, out_bytes;
     uint8_t *in, *want; /* want: also what the output holds before */
     int nmaps;

@@ -136,7 +136,7 @@ static void print_policy(struct text *p, bool first)
     text_printf(p, "createpolicy.fractional.L2::evict_%s.b64 %%policy;\n", first ? "first" : "last");
 }
 
-/* Loads from the input, and stores to the output of what a plain load has read. */
+/* Tries each hint on loads from the input, and on stores to the output of values that plain loads read. */
 static void try_hints(struct bench *b, enum insn_code code, const uint8_t (*hints)[3], int nhints)
 {
     static const uint8_t types[] = ALL_TYPES;

@@ -1,6 +1,6 @@
 /* ptx.c (test): two kernels written by hand, tests/ptx/: matmul (TMA ring, multicast in a cluster, wgmma,
  * stores under the next tile) and attention (the same, with A in registers) run in the emulator, with right
- * results and no report; with a fault sown into them they are reported, at the right line. */
+ * results and no report. Where the test inserts a fault into a kernel, the emulator reports it at the right line. */
 #include "runtime/devices/emulator/machine.h"
 #include "runtime/devices/tensormap.h"
 #include "tests/unit/test.h"
