@@ -30,7 +30,7 @@ struct ptx_info {
     int pair_multiple;
     int ptx_version;   /* the lowest version that suffices: 80 is 8.0 */
     int live_regs;     /* most 32-bit registers live at once, by neso's count */
-    struct loc peak;   /* the place where that is */
+    struct loc peak;   /* the place with the most live registers */
     VEC(struct ptx_param) params;
     /* The launch plan: tensor maps follow the parameters, 128 bytes each; guards are conditions on the
      * arguments. */
@@ -43,8 +43,8 @@ struct codegen_options {
     bool verbose;           /* a comment per tile op */
     bool debug_loc;         /* .loc lines (default on) */
     bool emit_mir;          /* print machine IR instead of PTX */
-    struct text *registers; /* gets how many are live where; NULL: nobody asks */
-    /* Gets the most that are live in each line of the source; NULL: nobody asks. */
+    struct text *registers; /* receives a report of the live registers at each place; NULL: no report */
+    /* Receives the most registers that are live in each line of the source; NULL: no report. */
     void (*line_registers)(void *ctx, int line, int registers);
     void *ctx;
 };

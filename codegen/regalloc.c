@@ -210,8 +210,8 @@ static void find_tuples(struct allocator *a)
         }
 }
 
-/* For each number of a class: until where it is taken, the tuple that had it last, or -1, and whether it is
- * reserved for accumulators. */
+/* For each number of a class: the position up to which it is in use, the last tuple that had it (-1: none), and whether it
+ * is reserved for accumulators. */
 struct number {
     int busy_until, tuple;
     bool for_sums;
@@ -235,7 +235,7 @@ static bool is_of_sum(const struct allocator *a, int reg)
     return tuple_of(a, reg) && tuple_of(a, reg)->is_sum;
 }
 
-/* May number n, which is free, go to reg? For registers of tuples, the tuple that had it last matters. */
+/* May reg get the free number n? For registers of tuples, this depends on the last tuple that had n. */
 static bool may_have(const struct allocator *a, const struct allocation *alloc, const struct number *x, int n,
                      int reg)
 {
@@ -250,8 +250,8 @@ static bool may_have(const struct allocator *a, const struct allocation *alloc, 
     return is_alike(old, t) && alloc->number[old->regs[a->webs[reg].index]] == n + 1;
 }
 
-/* The preferred number of a tuple's register: the one at its index in the tuple that the tuple's first
- * register follows, else that of the register from which its first value is computed. -1: none. */
+/* The preferred number of a tuple's register. If the tuple's first register follows another tuple, this is the number at the
+ * same index of that tuple; otherwise it is the number of the register from which the first value is computed. -1: none. */
 static int wanted_number(struct allocator *a, const struct allocation *alloc, const struct span *s)
 {
     const struct web *w = &a->webs[s->reg];

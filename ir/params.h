@@ -3,12 +3,12 @@
  *
  *   PARAM(name, default, least, most, unit, meaning, measured)
  *
- *   name       begins with the pass or stage that asks (a pass of opt/passes.h, or schedule, select, launch, ...)
- *   least      to most: the values that --param takes; within them every kernel still compiles to right code
+ *   name       begins with the pass or stage that uses it (a pass of opt/passes.h, or schedule, select, launch, ...)
+ *   least      to most: the values that --param takes; with each of them the code is correct
  *   unit       of the value; "one part in" N is the fraction 1/N; "log2 ..." is an exponent
  *   measured   the measurement that set the default, on an H200 unless it says otherwise, or "not measured", perhaps with a reason
  *
- * How many elements a fixed array has (TERMS_MOST of affine.h, ...) is no row: --param cannot make it longer.
+ * The length of a fixed array (TERMS_MOST of affine.h, ...) is no row, because --param cannot change it.
  * A module holds its values (module.params); `neso help params` prints the table, `--param NAME=VALUE` changes a
  * value for one compilation, and the key of the cache contains what was changed. */
 #ifdef PARAM
@@ -16,7 +16,7 @@
 /* -- analyses: limits of their searches -- */
 PARAM(affine_depth, 200, 1, 1000, "ops", "affine.c follows a chain of definitions this far", "not measured")
 PARAM(access_pattern_depth, 40, 1, 1000, "ops", "access_pattern.c follows a chain of definitions this far from a mask", "not measured")
-PARAM(axis_info_rounds, 8, 1, 100, "iterations", "axis_info.c analyses a loop's body so often; then it takes the values that still change as unknown", "not measured")
+PARAM(axis_info_rounds, 8, 1, 100, "iterations", "axis_info.c analyses a loop's body at most so many times; values that still change then count as unknown", "not measured")
 PARAM(value_range_ops, 64, 1, 1000, "ops", "definitions that the computation of one value range visits", "not measured")
 PARAM(depends_ops, 64, 1, 1000, "ops", "definitions that the search for what one scalar depends on visits", "not measured")
 PARAM(dot_chain_ops, 256, 1, 10000, "ops", "definitions that the search for the dot behind one tile visits", "not measured")
@@ -136,11 +136,11 @@ PARAM(allocate_shared_cheap_bytes, 4096, 0, 262144, "bytes", "buffers that toget
       "not measured")
 PARAM(insert_barriers_depth, 4, 0, 100, "ops", "the comparison of two stage numbers follows a chain of definitions this far", "not measured")
 PARAM(pack_programs_most, 4, 1, 32, "programs", "programs of one warp that share a CTA",
-      "4096 rows of 1 KB: 6.9 us a CTA each, 6.35 us a copy of the same bytes")
+      "4096 rows of 1 KB: 6.9 us with one program per CTA; a copy of the same bytes takes 6.35 us")
 
 /* -- stepdown -- */
-PARAM(stepdown_conversion_bytes, 32768, 1024, 262144, "bytes", "the size of the rounds of conversions at the first attempt", "not measured")
-PARAM(stepdown_conversion_bytes_least, 8192, 1024, 262144, "bytes", "the size of the rounds where the first attempt does not fit", "not measured")
+PARAM(stepdown_conversion_bytes, 32768, 1024, 262144, "bytes", "the size of the pieces into which conversions are split at the first attempt", "not measured")
+PARAM(stepdown_conversion_bytes_least, 8192, 1024, 262144, "bytes", "the size of the pieces if the first attempt does not fit", "not measured")
 PARAM(stepdown_registers_over, 4, 1, 1000, "times an SM's registers", "a kernel with a larger tile is refused at once", "not measured")
 PARAM(stepdown_shared_percent, 50, 0, 100, "percent of a CTA's shared memory",
       "a kernel without dots whose tiles together take less is not copied for a second attempt", "not measured")
@@ -152,7 +152,7 @@ PARAM(select_sum_run, 8, 1, 256, "elements", "a sum of products becomes chains o
 
 /* -- peephole, branch_over_masked, remat of machine IR -- */
 PARAM(peephole_pair_depth, 8, 0, 100, "instructions", "the pairing of halves of a register follows a chain of instructions this far", "not measured")
-PARAM(branch_over_masked_insns, 48, 1, 100000, "instructions", "a masked store that would skip fewer gets no branch",
+PARAM(branch_over_masked_insns, 48, 1, 100000, "instructions", "a masked store gets no branch if the branch would skip fewer instructions",
       "layer norm f16 of 5120 in 8192 27.6 to 25.5 us; RMS norm (about 36) gained nothing, rows of 8192 lost 1 percent")
 PARAM(branch_over_masked_distance, 2048, 1, 1000000, "instructions", "instructions before a store that the search for those that only the store needs visits", "not measured")
 PARAM(branch_over_masked_regs_percent, 75, 0, 100, "percent of a thread's registers", "kernels with more live registers get no branches over masked stores",
@@ -188,7 +188,7 @@ PARAM(resources_ctas_most, 2, 1, 32, "CTAs", "CTAs on an SM that a kernel with d
 
 /* -- launch -- */
 PARAM(launch_pack_ctas, 4, 1, 10000, "CTAs an SM", "programs are packed only as long as so many CTAs remain for each SM",
-      "4096 rows of 1 KB: 6.9 us a CTA each, 6.35 us a copy of the same bytes")
+      "4096 rows of 1 KB: 6.9 us with one program per CTA; a copy of the same bytes takes 6.35 us")
 
 #else
 #ifndef NESO_IR_PARAMS_H
@@ -212,7 +212,7 @@ struct param_info {
 extern const struct param_info param_info[];
 extern const int nparam_info;
 
-/* Reads "NAME=VALUE,NAME=VALUE" (NULL: nothing) over the defaults; false: what is wrong is reported. */
+/* Reads "NAME=VALUE,NAME=VALUE" (NULL: nothing) over the defaults; false: an error is reported. */
 bool params_read(struct params *p, const char *text, struct diag *d);
 /* "NAME=VALUE NAME=VALUE": the values that are not the defaults, in the order of the table; "default" if there is none. */
 void params_print(const struct params *p, struct text *out);

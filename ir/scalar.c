@@ -6,7 +6,7 @@
  * The choice of op and type is outside of the loops, so that the C compiler vectorizes most of them. The
  * result may not overlap an operand.
  *
- * `type` is that of the operands x[0], x[1], ...; for a select that of its choices x[1] and x[2]. `to` is the
+ * `type` is the type of the operands x[0], x[1], ...; for a select that of its choices x[1] and x[2]. `to` is the
  * result's. Pointers are given as i64. addptr has no element meaning here: it needs the pointee's size, which
  * is not a dtype, so the function returns false, as for any op that is not elementwise. fp8 elements can be
  * copied, cast and selected, but have no arithmetic.

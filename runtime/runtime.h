@@ -30,7 +30,7 @@ enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 
 struct neso_context {
     int refs; /* the user's reference, and one for each module */
-    bool released; /* the user has released it: nobody will read the messages of a call */
+    bool released; /* the user has released the context, so messages of calls are not kept */
     struct memory given; /* the caller's allocator */
     struct budget budget; /* of the current call */
     struct memory mem;   /* the budget's counted memory */
@@ -41,7 +41,7 @@ struct neso_context {
     int64_t run_step_limit; /* the given limit of steps; 0: none was given */
     struct disk_cache cache;
     struct device device;
-    void (*write)(void *user, const char *text, size_t length); /* gets what kernels print; NULL: nobody does */
+    void (*write)(void *user, const char *text, size_t length); /* receives the output of kernels; NULL: it is discarded */
     void *write_user;
     /* The results of the last call. */
     neso_status status;
@@ -53,7 +53,7 @@ struct neso_module {
     int refs; /* the user's reference, and one for each kernel */
     int busy; /* nesting depth of calls: a program's callback may make one inside another */
     struct neso_context *context;
-    struct memory mem; /* the context's memory, which notes refusals */
+    struct memory mem; /* the context's memory; it records refused allocations */
     bool refused;
     struct arena arena;
     struct diag diag;
@@ -108,9 +108,9 @@ struct neso_kernel {
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg);
 struct neso_module *module_new(struct neso_context *c); /* NULL: no memory */
 void module_drop(struct neso_module *m);
-void module_arena(struct neso_module *m, struct arena *a); /* a further arena under the same limit */
+void module_arena(struct neso_module *m, struct arena *a); /* initializes a further arena under the module's memory limit */
 bool module_add_source(struct neso_module *m, const char *name, const char *text, size_t length);
-/* its kernels in order; NULL: past the end */
+/* the module's kernel number `index`; NULL: past the end */
 struct obj *module_jit(const struct neso_module *m, size_t index);
 /* Reads options of at most `bytes`; returns false for a size that no version has. `from` NULL: all 0. */
 bool options_read(void *to, size_t bytes, const void *from);
@@ -121,7 +121,7 @@ void report_begin(struct neso_context *c);
 void report_enter(struct neso_module *m);
 neso_status report_leave(struct neso_module *m, neso_status status);
 void report_add_fault(struct neso_module *m, const struct fault *f);   /* between enter and leave */
-/* enter, add_fault and leave in one */
+/* report_enter, report_add_fault and report_leave in one call */
 neso_status report_fault(struct neso_context *c, const struct fault *f);
 
 /* -- compile.c: from spec to texts -- */
@@ -150,10 +150,10 @@ void kernel_note_written(struct neso_kernel *k, const struct func *f);
 
 /* -- signature.c -- */
 
-/* The part of the specialization that distinguishes k from other specializations of its kernel, without
+/* Prints the part of the specialization that distinguishes k from other specializations of its kernel, without
  * options: "x=*fp32:16, BLOCK=512:1". */
 void spec_print(struct neso_kernel *k, struct text *out);
-/* What a jit function says of one of its parameters. */
+/* How a jit function declares one of its parameters. */
 struct param_rule {
     const char *name;
     struct loc loc;
@@ -186,7 +186,7 @@ bool has_plan(const struct neso_kernel *k);
 /* Before passes change f: keeps the text from which fallbacks are compiled, if f may need some. */
 void plan_keep(struct neso_kernel *k, const struct func *f);
 bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f);
-/* What decides which variants a kernel has (opt/variants.h). */
+/* The traits that decide which variants a kernel has (opt/variants.h). */
 struct launch_traits plan_traits(const struct ptx_info *info);
 void plan_release(struct neso_kernel *k);
 /* Prints for the launch plan's text. */
@@ -206,8 +206,8 @@ struct program;
 /* -- specialize.c -- */
 
 struct launch_how {
-    bool warmup;             /* compile only; dtypes may replace tensors */
-    const struct spec *like; /* take its options; NULL: the call's own options, or the defaults */
+    bool warmup;             /* compile only; the caller may pass dtypes in place of tensors */
+    const struct spec *like; /* use the options of this spec; NULL: the call's own options, or the defaults */
 };
 /* One launch below the decorators: binds, specializes, compiles what is not in p->kernels yet, launches.
  * Returns the compiled kernel. */
@@ -240,17 +240,17 @@ struct bench_notes {
 struct bench {
     double warmup_ms, rep_ms;
     bool once;                                /* one call only, because times mean little */
-    bool dry;                                 /* and its kernels are only compiled */
-    bool settles;                             /* for a verdict: warms up until the times are stable */
+    bool dry;                                 /* compile the call's kernels, and do not launch them */
+    bool settles;                             /* to compare builds: warms up until the times are stable */
     struct bench_notes *notes;                /* gets the kernels that one call launches; may be NULL */
     void (*call)(struct eval *e, void *ctx);  /* may raise exceptions */
     void *ctx;
 };
 /* Gives the times in ms, in the program's arena; returns how many. */
 int bench_run(struct program *p, struct eval *e, const struct bench *b, struct loc at, double **times_ms);
-/* Frees what a benchmark that a limit has ended left behind. */
+/* Frees the resources of a benchmark that a limit has ended. */
 void bench_close(struct program *p);
-/* Likewise as neso_run_options.timing says, and reports the times to the callback. */
+/* Like bench_run, in the way that neso_run_options.timing selects; also reports the times to the callback. */
 int bench_told(struct program *p, struct eval *e, struct bench *b, struct loc at, double **times_ms);
 double bench_quantile(const double *sorted, int n, double q);
 void bench_sort(double *times, int n);
@@ -283,7 +283,7 @@ struct program {
     struct neso_module *module;
     struct device *device;
     struct neso_run_options options;
-    struct params thresholds; /* what options.params says */
+    struct params thresholds; /* the values of options.params */
     struct host host;
     struct map callees; /* maps a jit function (struct obj *) to specialize.c's record of it */
     struct map kernels; /* maps a specialization's key to struct neso_kernel * */
@@ -302,7 +302,7 @@ struct program {
     uint64_t products;  /* number so far, by the device's library */
     bool debug;         /* TRITON_DEBUG: kernels' assertions are checked */
     bool is_timing;     /* a benchmark is running */
-    bool is_dry;        /* which only compiles its kernels */
+    bool is_dry;        /* that benchmark only compiles its kernels */
     const char *line;   /* the line of a report that is being measured; NULL: none */
     struct bench_notes *notes; /* NULL: launches are not recorded */
     struct clock *clock; /* bench.c's record of the running benchmark */

@@ -1,8 +1,8 @@
-/* written.c: which of a kernel's pointers it may write through.
+/* written.c: through which pointer parameters may a kernel write?
  *
- *     store %p, %v      %p made from parameter 1: it is written     made from nobody knows what: all pointers are
+ *     store %p, %v      %p computed from parameter 1: it is written     unknown origin of %p: all pointers are written
  *
- * A frame around a kernel (torch.compile) keeps apart what is only read. */
+ * torch.compile asks this, to distinguish arguments that a kernel only reads. */
 #include "runtime/devices/interpreter/interpreter.h"
 #include "runtime/runtime.h"
 

@@ -3,9 +3,10 @@
  *     machine_code KERNEL.ptx KERNEL.cubin
  *
  * Counts shuffles, matrix loads and stores, tensor core instructions, barriers, stores, atomics and copies in both. ptxas
- * unrolls loops and copies the ends of blocks, so it may have more of each; it may merge none of them, so fewer than in the
- * PTX is an error: said, exit 1. Not counted is what it may leave out: what is jumped over because a register is compared
- * with itself, and stores that the next instruction overwrites. No disassembler is needed: an instruction has 16 bytes,
+ * unrolls loops and copies the ends of blocks, so the machine code may have more of each. ptxas may merge none of them, so
+ * fewer than in the PTX is an error (a message, exit status 1). Two kinds of PTX do not count, because ptxas may remove them:
+ * code behind a jump that is always taken, since it compares a register with itself, and a store that the next instruction
+ * overwrites. No disassembler is needed: an instruction has 16 bytes,
  * the lowest 9 bits of which say what it is (from sm_80 on; `nvdisasm -hex` shows it).
  */
 #include <elf.h>
@@ -89,15 +90,15 @@ static bool is_overwritten(const char *p, const char *next)
     return end && next && begins(p, "st.") && strncmp(p, next + strspn(next, " \t"), (size_t)(end - p)) == 0;
 }
 
-/* ptxas folds shuffles of constants and joins stores; those of a kernel with wgmma, in which it has merged distinct
- * ones, have none of either to spare. */
+/* ptxas folds shuffles of constants and joins stores, so their counts are compared only in kernels with wgmma: these have
+ * none that ptxas may fold or join, and there ptxas has wrongly merged distinct ones. */
 static bool is_judged(const struct kind *k, const char *ptx)
 {
     bool may_go = strcmp(k->name, "shuffles") == 0 || strcmp(k->name, "stores") == 0;
     return !may_go || strstr(ptx, "wgmma.mma_async");
 }
 
-/* What such a jump passes over is left out, as ptxas does. */
+/* Code that an always taken jump skips does not count, since ptxas removes it. */
 static void count_ptx(const char *text, int counts[NKINDS])
 {
     char pred[32] = "", label[32] = "";

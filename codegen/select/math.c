@@ -286,8 +286,8 @@ static struct opnd power_of_2(struct select *s, struct opnd n)
     return emit_bits(s, CLASS_f64, emit2(s, form0(INSN_shl, PT_b64), n, b32(MANTISSA)));
 }
 
-/* Beyond +-760 (of 2: 1100) the result is infinite or 0 anyway. The power is multiplied in two halves of the
- * exponent, so that subnormal results are rounded once. */
+/* e^x or, if of_2, 2^x. Clamps x to +-760 (2^x: +-1100), where the result is infinite or 0 already. Multiplies by the power of 2
+ * in two steps, half of the exponent each, so that a subnormal result is rounded once. */
 static struct opnd exp_f64(struct select *s, struct opnd x, bool of_2)
 {
     static const double taylor[] = {0x1.0000000000000p+0,  0x1.0000000000000p+0,  0x1.0000000000000p-1,

@@ -22,7 +22,7 @@ struct decimal {
     int n, exponent;
 };
 
-/* |x| with so many digits after the first. */
+/* Rounds |x| to `more` decimal digits after its first digit. */
 static struct decimal round_to(double x, int more)
 {
     char text[64];

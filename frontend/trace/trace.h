@@ -66,7 +66,7 @@ struct obj *trace_constexpr(struct eval *e, struct obj *x, struct loc at);
 /* Inlines a call of a function of the language. */
 struct obj *trace_inline(struct eval *e, struct function *fn, const struct args *args);
 
-/* -- unfilled.c: warns of reductions that take in what such loads leave undefined. -- */
+/* -- unfilled.c: warns of reductions over elements that masked loads without `other` leave undefined -- */
 void trace_warn_of_unfilled(struct eval *e, struct func *f, const struct map *loads);
 
 /* -- merge_values.c -- */
@@ -78,13 +78,13 @@ struct snapshot {
 struct snapshot snapshot_take(struct eval *e, const struct scope *s);
 void snapshot_restore(struct scope *s, const struct snapshot *snap);
 struct obj *snapshot_get(const struct snapshot *snap, int i);
-/* The IR values of an object: the one of a tensor, or those of a tuple's elements. */
+/* The IR values of an object: a tensor has one, a tuple has those of its elements. */
 struct value_list {
     struct value **at;
     int n, cap;
 };
 void flatten(struct eval *e, const struct obj *x, struct value_list *out);
-/* The object with other values for its tensors, which are taken from *at on. */
+/* A copy of the object whose tensors have the values from *at on. */
 struct obj *unflatten(struct eval *e, struct obj *like, struct value *const *values, int *at);
 /* equal dtype, shape and structure */
 bool same_type(struct eval *e, const struct obj *a, const struct obj *b);

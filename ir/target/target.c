@@ -20,7 +20,7 @@
 
 enum { KIB = 1024 };
 
-/* All GPUs here are taken to be alike: the scheduler needs which kind is longer, not by how much. */
+/* Estimates for all GPUs alike: the scheduler only needs to know which kind of instruction takes longer. */
 static const int cycles[LATENCY_count] = {
     [LATENCY_alu] = 5,    [LATENCY_wide] = 8,     [LATENCY_slow] = 40,   [LATENCY_sfu] = 20,
     [LATENCY_param] = 20, [LATENCY_global] = 400, [LATENCY_shared] = 30, [LATENCY_warp] = 25,

@@ -128,18 +128,14 @@ static void print_usage(FILE *to)
     for (size_t i = 0; neso_help_topic(i); i++)
         fprintf(to, " %s", neso_help_topic(i));
     fputs(
-        "\n\nDevices: cuda is a GPU; interpreter and emulator run on the CPU: the interpreter runs the "
-        "traced IR,\n"
-        "the emulator the PTX that a GPU would get.\n"
-        "Environment: NESO_DEVICE is the default of --device, NESO_RACES of --races. TRITON_INTERPRET=1 "
-        "chooses\n"
-        "the interpreter, also if the program sets it, unless --device is given. TRITON_DEBUG=1 checks the\n"
-        "assertions of kernels. NESO_CACHE_DIR is the folder of compiled kernels (default: neso in\n"
-        "XDG_CACHE_HOME or ~/.cache); NESO_CACHE=off keeps none; with NESO_CACHE=strict a kernel that is "
-        "not\n"
-        "in the cache is an error.\n"
-        "Exit status: 0 success; 1 the program failed, reached a limit or is slower; 2 bad usage or bad "
-        "input;\n"
+        "\n\nDevices: cuda is a GPU; interpreter and emulator run on the CPU:\n"
+        "the interpreter runs the traced IR, the emulator the PTX that a GPU would get.\n"
+        "Environment: NESO_DEVICE is the default of --device, NESO_RACES of --races. TRITON_INTERPRET=1\n"
+        "chooses the interpreter, also if the program sets it, unless --device is given. TRITON_DEBUG=1\n"
+        "checks the assertions of kernels. NESO_CACHE_DIR is the folder of compiled kernels (default: neso\n"
+        "in XDG_CACHE_HOME or ~/.cache); NESO_CACHE=off keeps none; with NESO_CACHE=strict a kernel that\n"
+        "the cache lacks is an error.\n"
+        "Exit status: 0 success; 1 the program failed, reached a limit or is slower; 2 bad usage or input;\n"
         "3 bench is undecided; 4 bench did not measure everything in the base.\n",
         to);
 }

@@ -76,17 +76,17 @@ struct launch {
     const uint64_t *args;
     int nargs;
     int nmaps; /* the last args are addresses of tensor maps */
-    bool pairs; /* CTAs go in clusters of two along axis 0 */
-    int packs;  /* each CTA runs so many programs, a warp each; 0: one */
+    bool pairs; /* launch CTAs in clusters of two along axis 0 */
+    int packs;  /* the number of programs that each CTA runs, one warp each; 0: one program */
     const struct launch_tensor *tensors; /* one for each argument; NULL: unknown */
     enum races races;
-    /* Gets output of the kernel's prints; NULL: it is discarded. */
+    /* Receives the output of the kernel's prints; NULL: it is discarded. */
     void (*write)(void *ctx, const char *s, size_t n);
     void *write_ctx;
     /* Executes a host_call on the host; false: the launch ends, and the callee has the reason. */
     bool (*host)(void *ctx, const struct host_call *call);
     void *host_ctx;
-    struct budget *budget; /* of memory, time and steps on a CPU; NULL: unlimited */
+    struct budget *budget; /* limits of memory, time and steps on a CPU; NULL: unlimited */
 };
 
 /* out = a b, row-major and contiguous, for `count` matrices; consecutive matrices of a factor are `batch`
@@ -118,8 +118,8 @@ struct device_class {
     /* Addresses are aligned to 256 bytes. Freeing waits for running kernels. */
     bool (*alloc)(struct device *d, size_t bytes, uint64_t *address, struct fault *f);
     bool (*release)(struct device *d, uint64_t address, struct fault *f);
-    /* From now on the caller's bytes are memory of the device, until they are released: kernels may
-     * touch them, and nobody frees them. NULL: kernels touch whatever the driver lets them. */
+    /* Lets kernels access memory of the caller until it is released; releasing does not free it. NULL: the
+     * driver decides which memory kernels may access. */
     bool (*lend)(struct device *d, uint64_t address, size_t bytes, struct fault *f);
     /* In order on the stream; copies to and from the host have finished when they return. */
     bool (*write)(struct device *d, uint64_t to, const void *from, size_t bytes, void *stream, struct fault *f);
@@ -133,15 +133,15 @@ struct device_class {
     /* Encodes a tensor map for a kernel, MAP_BYTES at a multiple of 64; false: it cannot be encoded. Any
      * thread. NULL: never possible. */
     bool (*encode)(struct device *d, const struct tensor_map_values *v, void *map);
-    /* Any thread. */
+    /* Any thread may call it. */
     bool (*launch)(struct device *d, void *loaded, const struct launch *l, struct fault *f);
-    /* As assembled; -1: unknown. */
+    /* Registers and local memory of the assembled code; -1: unknown. */
     void (*resources)(struct device *d, void *loaded, int *registers, int *local_bytes);
-    /* The driver's value of a numbered device attribute, or DEVICE_MEMORY: bytes. NULL: there is no
-     * driver. */
+    /* Gets the driver's value of device attribute `number`; DEVICE_MEMORY gives the bytes of memory. NULL: the
+     * device has no driver. */
     bool (*attribute)(struct device *d, int number, int64_t *value, struct fault *f);
-    /* Queues a product on a library of the vendor. Returns false with NESO_OK in f if no library does it.
-     * NULL: there never is one. */
+    /* Queues a matrix product on a library of the vendor. Returns false with NESO_OK in f if no library
+     * computes it. NULL: the device has no such library. */
     bool (*multiply)(struct device *d, const struct product *p, struct fault *f);
     /* Starts and reports counting, as neso.h describes it. NULL: the device cannot count. */
     bool (*count)(struct device *d, int64_t programs, struct fault *f);

@@ -5,10 +5,10 @@
  * of 16 bytes at column c of row r then stands at c ^ r % (W / 16) of the row for a swizzle of W bytes.
  * Outside the tensor an element reads as zero, or where the map says so as a NaN, and is not written.
  *
- * Not in the PTX ISA, and so on an H200: a box that begins between pieces of 16 bytes is an illegal
- * instruction, and one that begins at a negative coordinate is one for stores and reductions. Of a NaN all 16
- * bits are 0x7ff7, of a wider one all its parts; maps of integers have none. Rows that are narrower than the
- * swizzle lie its width apart: such maps are not made, the emulator refuses them. */
+ * An H200 behaves as follows where the PTX ISA is silent. A box that does not begin at a multiple of 16 bytes is an
+ * illegal instruction; so is a store or reduction of a box that begins at a negative coordinate. A NaN outside the
+ * tensor is 0x7ff7 in each 16 bits; maps of integers give no NaN. Rows that are narrower than the swizzle are as far
+ * apart as the swizzle is wide: the emulator refuses such maps, so the trials have none. */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -61,8 +61,8 @@ static struct packed_map map_of(enum map_type type, int rank, enum map_swizzle s
     return m;
 }
 
-/* For loads: rows may end anywhere. Those of stores end at multiples of 16 bytes, since an H200
- * writes on to the next. */
+/* A map for loads, whose rows may end anywhere. Rows of stores end at multiples of 16 bytes, since an H200 writes up to the
+ * next multiple. */
 static struct packed_map ragged(struct packed_map m)
 {
     m.extent[0] = (uint64_t)m.box[0] + 3;
@@ -151,7 +151,7 @@ static void print_barrier(struct text *p)
         BARRIER);
 }
 
-/* Bytes of shared memory that nobody writes later are known, too. */
+/* Fills shared memory, so that bytes that no copy writes have known values, too. */
 static void print_spoil(struct text *p)
 {
     text_printf(p, "mov.u32 %%x0, 0xeeeeeeee;\n");
@@ -367,7 +367,7 @@ static uint64_t reduced(enum mod op, enum ptype t, uint64_t old, uint64_t x)
 static const enum ptype map_ptypes[MAP_type_count] = {PT_u8,  PT_u16, PT_u32, PT_s32, PT_u64,
                                                       PT_s64, PT_f16, PT_f32, PT_f64, PT_bf16};
 
-/* A number of ordinary size: what becomes of NaNs and subnormal numbers here the ISA leaves open. */
+/* A normal number: the ISA does not define the results for NaNs and subnormal numbers here. */
 static uint64_t ordinary(enum ptype t)
 {
     uint64_t x = random_bits();

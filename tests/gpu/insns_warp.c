@@ -90,7 +90,7 @@ static void try_shuffles(struct sheet *s)
     uint32_t want[LANES];
     load(s, "%x", 0);
     load(s, "%y", 1);
-    for (int k = 0; k <= 12; k++) { /* lane or distance: 0 to 31, at last that of a register */
+    for (int k = 0; k <= 12; k++) { /* lane or distance: 0 to 31 as a constant; the last one in a register */
         int by = k < 6 ? 1 << k >> 1 : k < 12 ? k * 2 + 7 : -1;
         for (int bfly = 0; bfly < 2; bfly++) {
             char name[NAME_BYTES], lane[20];
@@ -140,7 +140,7 @@ static void try_votes(struct sheet *s)
 {
     static const char *const forms[] = {"any.pred", "all.pred", "uni.pred", "ballot.b32"};
     uint32_t want[LANES];
-    for (int what = 0; what < 3; what++) /* nobody, all, those with an even word */
+    for (int what = 0; what < 3; what++) /* predicates: no lane, all lanes, lanes with an even word */
         for (int f = 0; f < 4; f++) {
             char name[NAME_BYTES];
             uint32_t yes = what == 0 ? 0 : UINT32_MAX;
@@ -165,7 +165,7 @@ static void try_votes(struct sheet *s)
         }
 }
 
-/* Which lane is elected is open: that it is one is not. */
+/* The ISA does not say which lane is elected, but exactly one is. */
 static void try_elections(struct sheet *s)
 {
     uint32_t want[LANES];
@@ -188,7 +188,7 @@ static void try_lanes(struct bench *b)
     end(&s);
 }
 
-/* -- barriers: what a thread stores to shared memory another reads behind them -- */
+/* -- barriers: one thread stores to shared memory, another reads the value after the barrier -- */
 
 struct exchange {
     enum insn_code code;
@@ -237,7 +237,7 @@ static void try_exchanges(struct bench *b)
     end(&s);
 }
 
-/* The first half arrives and goes on; the other waits for what it stored. */
+/* The first half of the threads arrives and continues; the second half waits, and reads the first half's stores. */
 static void try_arrivals(struct bench *b)
 {
     struct sheet s = begin(b, BLOCK, 1, "");
@@ -275,8 +275,7 @@ static void try_registers(struct bench *b)
 
 /* -- addresses -- */
 
-/* A generic address of the input is that of global memory; of shared memory, back again, the one that it
- * was. */
+/* The generic address of the input equals its global address; a shared address converted to generic and back is unchanged. */
 static void try_addresses(struct bench *b)
 {
     struct sheet s = begin(b, LANES, 1, "");
@@ -296,7 +295,7 @@ static void try_addresses(struct bench *b)
 
 /* -- mbarriers: the phases of one, which a single thread walks through -- */
 
-/* What the phases of parity 0 and 1 are said to be, as bits 0 and 1. */
+/* Tests the phases of parity 0 and 1; bit i of the expected value: is the phase of parity i complete? */
 static void test_phases(struct sheet *s, enum insn_code code, const char *name, uint32_t phases)
 {
     uint32_t want[LANES];

@@ -423,7 +423,7 @@ TEST(one_expression)
 
 /* -- programs -- */
 
-/* The announcement's matrix multiplication. */
+/* The matrix multiplication of Triton's announcement. */
 TEST(matmul)
 {
     static const char source[] = "@triton.jit\n"

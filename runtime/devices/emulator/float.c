@@ -39,7 +39,7 @@ static float flush(float x)
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
 }
 
-/* GPUs flush what lies below 2^-126 before they round it: rounding never makes 2^-126 of such a number. */
+/* GPUs flush a number below 2^-126 before they round it, so such a number is never rounded up to 2^-126. */
 static float flush_rounded(double exact)
 {
     return fabs(exact) < 0x1p-126 ? copysignf(0, (float)exact) : (float)exact;
@@ -129,7 +129,7 @@ BOTH(max, PICK(x, y, LESS(y, x)), PICK(x, y, LESS(y, x)))
 LANEWISE(min_nan, float, f32, PICK_NAN(x, y, LESS(x, y)))
 LANEWISE(max_nan, float, f32, PICK_NAN(x, y, LESS(y, x)))
 
-/* -- neg, abs: the sign bit; the ISA leaves NaNs open: GPUs make theirs of those below f64 -- */
+/* -- neg and abs change the sign bit; of a NaN below f64 they give the GPU's canonical NaN (the ISA leaves it open) -- */
 
 #define SIGN_BIT(name, T, n, infinity, nan, EXPR)                                                            \
     FUNCTION(name)                                                                                           \

@@ -233,10 +233,10 @@ struct emu_shadow {
     uint8_t laid;           /* 1 + swizzle (tensormap.h) of the tensor map that loaded it; 0: none did */
 };
 
-/* A wait for all groups of copies but the last n can look back at most so far. */
+/* The largest n for which the emulator can wait for all groups of copies but the last n. */
 enum { GROUPS_KNOWN = 32 };
 
-/* A barrier of a CTA (bar.sync): the arrivals without waiting. */
+/* A barrier of a CTA (bar.sync, bar.arrive): how many threads have arrived. */
 struct emu_barrier {
     int arrived, expected; /* threads; expected 0: none has come yet */
     uint32_t *seen;        /* accesses visible to these threads */

@@ -1,10 +1,10 @@
-/* dispatch.c: kernel[grid](arguments) without Python's help, where such a call was made before.
+/* dispatch.c: launches kernel[grid](arguments) without executing Python code if an equal call was made before.
  *
  *     arguments ─► one slot a parameter ─► two words each: what Triton specializes on ─► the table ─► values ─► neso_launch
  *
- * Whatever is unusual (tuples, descriptors, hooks, a first call, an argument that is wrong) goes to `slow`, which is
- * JITFunction.run; what it compiled is entered here by `remember`. A key is at least as fine as Triton's, so that a hit
- * is always the kernel that `slow` would have taken. */
+ * Unusual calls (tuples, descriptors, hooks, a first call, a wrong argument) go to `slow`, which is JITFunction.run;
+ * `remember` then enters the kernel that it compiled into the table. A key distinguishes at least as much as Triton's key,
+ * so a hit is always the kernel that `slow` would have chosen. */
 #include "runtime/python/neso/extension/launch.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum {
 };
 enum { TENSOR_TYPES_MOST = 8 };
 
-/* What a dispatch owns. */
+/* The objects that a dispatch owns. */
 enum held {
     NAMES,    /* a tuple of interned strings */
     DEFAULTS, /* a tuple; the type Dispatch itself stands for none */
@@ -27,7 +27,7 @@ enum held {
     FAIL,
     GET_DEVICE,
     GET_STREAM,
-    WATCHED, /* a tuple of lists: where one is not empty, somebody wants to be asked */
+    WATCHED, /* a tuple of lists of hooks: if one is not empty, the call goes to `slow` */
     GLOBALS, /* a tuple of (dictionary, name, value) */
     HELD
 };
@@ -41,7 +41,7 @@ struct entry {
     uint64_t hash;
     int nwords;
     uint64_t *words;
-    PyObject *kept;   /* a tuple of what the words have addresses of */
+    PyObject *kept;   /* a tuple of the objects whose addresses are in the key's words */
     PyObject *kernel; /* what a launch returns */
     struct plan plan;
 };
@@ -60,7 +60,7 @@ struct bound {
     PyObject_HEAD PyObject *dispatch, *grid;
 };
 
-/* A call under way. */
+/* The call that is being dispatched. */
 struct call {
     struct dispatch *d;
     PyObject *slots[PARAMS_MOST]; /* borrowed; NULL: not given */
@@ -120,7 +120,7 @@ static int is_known_tensor(const struct dispatch *d, PyObject *type)
     return 0;
 }
 
-/* An array of a type that was met before, on a GPU. */
+/* Adds an array on a GPU whose type an earlier call has had. */
 static int add_tensor(struct call *c, int i, PyObject *x)
 {
     uint8_t flags = c->d->flags[i];
@@ -226,7 +226,7 @@ static uint64_t hash_of(const uint64_t *words, int n)
     return h;
 }
 
-/* The place of a key: its entry, or where it would stand. */
+/* The table's place for a key: its entry, or the empty place where the entry belongs. */
 static struct entry **find(const struct dispatch *d, uint64_t hash, const uint64_t *words, int n)
 {
     int i = (int)(hash & (uint64_t)(d->capacity - 1));
@@ -346,7 +346,7 @@ static PyObject *bound_arguments(const struct call *c)
     return named;
 }
 
-/* The grid's extents; a function is asked. */
+/* Reads the grid's extents; calls the grid if it is a function. */
 static int read_grid(const struct call *c, PyObject *grid, uint32_t extents[3])
 {
     PyObject *made = NULL;
@@ -524,7 +524,7 @@ static void dispatch_free(PyObject *self)
     object_free(self);
 }
 
-/* kernel[grid]: what is called then. */
+/* kernel[grid]: the object that is then called. */
 static PyObject *dispatch_at(PyObject *self, PyObject *grid)
 {
     allocfunc allocate = (allocfunc)PyType_GetSlot((PyTypeObject *)bound_class, Py_tp_alloc);
