@@ -4,9 +4,9 @@
  *
  * This is list scheduling from the top: of the ready instructions the one with the longest latency path (in
  * cycles) to the block's end goes first, so that loads precede the first use and instructions without
- * dependents come late. When many registers are live, the instruction that frees most goes first instead; one
- * that takes more registers than it frees (loads, shuffles, constants) goes only when no other is ready, the
- * most urgent first. If more registers are live than a thread has, the block is scheduled a second time:
+ * dependents come late. When many registers are live, the instruction that frees most goes first instead; an
+ * instruction that takes more registers than it frees (loads, shuffles, constants) goes only when no other is
+ * ready, the one with the longest path first. If more registers are live than a thread has, the block is scheduled a second time:
  * where registers are short, the instructions that the block's first store depends on go first, then those of
  * the second store. ptxas reorders instructions with more knowledge of the hardware; the order that it gets
  * should not need large changes, nor more registers than a thread has. */
@@ -29,7 +29,7 @@ struct node {
     bool done;
 };
 
-/* What is known of a register in the current block. */
+/* The uses of a register in the current block. */
 struct reg_use {
     int block;      /* the block for which the other fields are valid */
     int def;        /* the node that defined it last, or -1 */

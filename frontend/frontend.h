@@ -260,11 +260,11 @@ void tensor_promote(struct eval *e, struct obj **a, struct obj **b, bool is_divi
 /* A condition: converts x to a scalar i1. */
 struct value *tensor_condition(struct eval *e, struct obj *x, struct loc at);
 struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
-struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at); /* NULL: no such */
+struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at); /* NULL: no such attribute */
 
 /* -- block.c -- */
 bool is_box(const struct obj *x); /* a block pointer or a tensor descriptor */
-struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL: no such */
+struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL: no such attribute */
 /* box_agrees: do two boxes of one class have the same type for the user? box_meet: x with those parts
  * converted to 64 bits that `with` represents otherwise. */
 bool box_agrees(struct eval *e, const struct obj *x, const struct obj *with);
@@ -285,7 +285,7 @@ struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL: n
 void builtins_help(struct text *out);
 /* All functions and types of such a module, as the names of a scope: for "did you mean". */
 struct scope *builtins_names(struct eval *e, const struct obj *module);
-/* Members of a dtype or pointer type; NULL: no such. */
+/* A member of a dtype or pointer type; NULL: the type has no member of that name. */
 struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
 /* Is x a class of triton.language for isinstance (tl.tensor, tl.pointer_type)? And is x an instance of such a
  * class? */

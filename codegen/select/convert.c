@@ -1,8 +1,8 @@
 /* convert.c: how layout conversions, and loads and stores of tiles in shared memory, are selected.
  *
- * Dividing one layout by another gives for each place of the result the place that holds its element now.
+ * Dividing one layout by another gives for each place of the result the place of its element in the operand.
  * Addresses are then XORs of a constant for the register and of the thread's bits. A conversion within warps
- * goes in rounds (see layout_shuffle). Where the register that a lane offers or fills depends on the lane,
+ * takes several rounds of shuffles (see layout_shuffle). Where the register that a lane offers or fills depends on the lane,
  * selects permute the registers before or after the shuffles. */
 #include "codegen/select/select.h"
 #include "ir/families.h"

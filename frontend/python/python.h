@@ -148,7 +148,7 @@ struct obj *call_spread(struct eval *e, struct obj *callee, struct obj *list, st
 const char *builtin_short_name(const struct builtin *b); /* "load" of "tl.load" */
 
 /* -- import.c -- */
-struct obj *find_module(struct eval *e, const char *name, struct loc at);   /* NULL: no such */
+struct obj *find_module(struct eval *e, const char *name, struct loc at);   /* NULL: no such module */
 void exec_import(struct eval *e, struct scope *s, const struct ast *x);
 void exec_import_from(struct eval *e, struct scope *s, const struct ast *x);
 struct obj *obj_unknown(struct eval *e, const char *name);

@@ -28,10 +28,10 @@ void put_format(struct buffer *b, const char *format, ...);
 /* Appends JSON with quotes; bytes that are not UTF-8 become U+FFFD, and `<` an escape, for HTML pages. */
 void put_json(struct buffer *b, const char *s, size_t n);
 void buffer_free(struct buffer *b);
-/* Makes room for one more in an array of n that doubles. */
+/* Makes room for one more element in an array of n; the capacity doubles when the array is full. */
 void *array_grown(void *array, size_t n, size_t bytes);
 
-/* -- what there is to see -- */
+/* -- the parts of an inspection -- */
 
 /* A place; line 0: none. File 0 is the inspected file. */
 struct place {

@@ -1,9 +1,9 @@
-/* insns.h: tests of single PTX instructions: what a trial is, and the oracle's arithmetic.
+/* insns.h: tests of single PTX instructions: trials, checks, and the arithmetic that computes expected results.
  *
- *     trial    one kernel, its input, and what its output has to be, stated in C from the PTX ISA; it may hold many instructions
+ *     trial    one kernel, its input, and its expected output, computed in C from the PTX ISA; it may hold many instructions
  *     check    the part of the output that one instruction makes
  *
- * A trial runs in the emulator and, on request, on the GPU: both have to give the stated results. Kernels
+ * A trial runs in the emulator and, on request, on the GPU: both have to give the expected output. Kernels
  * have the parameters p_in and p_out, then a tensor map p_map0, p_map1... for each that the trial has. */
 #ifndef NESO_TESTS_GPU_INSNS_H
 #define NESO_TESTS_GPU_INSNS_H
@@ -14,17 +14,17 @@
 #define PARAM_WORD UINT64_C(0x8899aabbccddeeff) /* the parameter p_word of all kernels */
 enum { TRIAL_MAPS = 4, NAME_BYTES = 96 };
 
-/* How far a result may be from what is stated. */
+/* How far a result may be from the expected one. */
 enum closeness {
-    CLOSE_bits,  /* not at all, but for which NaN comes of f64 */
-    CLOSE_approx /* as the ISA bounds the function */
+    CLOSE_bits,  /* equal bits, except that an f64 NaN may be any NaN */
+    CLOSE_approx /* within the ISA's error bound for the function */
 };
 
 struct check {
     char name[NAME_BYTES];
     enum insn_code code;
     enum closeness closeness;
-    struct form form; /* of CLOSE_approx, and where NaNs are told */
+    struct form form; /* for CLOSE_approx, and where the check recognizes NaNs */
     size_t at,
         in_at; /* of the first element in the output; with has_operands, of its operands in the input */
     bool has_operands;    /* n of each, `stride` apart */
@@ -44,7 +44,7 @@ struct trial {
 };
 #define IN_OUTPUT (UINT64_C(1) << 40)
 
-struct bench; /* where trials run, and what came of them */
+struct bench; /* runs trials and records their results */
 /* A trial with zeroed input and an output of 0xee. */
 struct trial *trial_new(struct bench *b, size_t in_bytes, size_t out_bytes);
 struct check *trial_check(struct trial *t, enum insn_code code, size_t at, int n, int stride, int bytes,
@@ -79,14 +79,14 @@ struct real real_mul(struct real a, struct real b);
 struct real real_div(struct real a, struct real b);
 struct real real_sqrt(struct real a);
 struct real real_neg(struct real a);
-/* To a whole number: rni, rzi, rmi, rpi. */
+/* Rounds x to a whole number; how: rni, rzi, rmi, rpi. */
 struct real real_whole(struct real x, enum mod how);
 /* a < b: -1, a == b: 0, a > b: 1; with a NaN: 2. */
 int real_compare(struct real a, struct real b);
 double real_double(struct real x);
 bool holds_float(enum ptype t);
 bool holds_sign(enum ptype t);
-/* One of a pair: f16 of f16x2, itself of fp8. */
+/* The element type of a packed type: f16 for f16x2; an fp8 pair gives itself. */
 enum ptype type_of_half(enum ptype t);
 int type_bits(enum ptype t); /* of one element: 8 for fp8 pairs */
 
@@ -97,7 +97,7 @@ void try_warp(struct bench *b);
 void try_tensor(struct bench *b);
 void try_tma(struct bench *b);
 
-/* Copies by a map, in ways that differ by one thing each; false: there is none of that number. */
+/* Copies by a map, each of which differs from the first in one respect; false: there is no number i. */
 bool first_name(int i, char *out, size_t room);
 void try_first(struct bench *b, int i);
 

@@ -55,7 +55,7 @@ static int slot_bits(enum ptype t)
     return bits < 16 ? 16 : bits;
 }
 
-/* -- what the ISA says -- */
+/* -- results by the ISA -- */
 
 static swide extended(enum ptype t, uint64_t x)
 {
@@ -69,7 +69,7 @@ static uint64_t cut(enum ptype t, swide x)
     return (uint64_t)extended(t, (uint64_t)x) & ~UINT64_C(0) >> (64 - slot_bits(t));
 }
 
-/* The ISA leaves division by zero open; GPUs give all ones. */
+/* The ISA does not define division by zero; GPUs give all ones. */
 static swide divided(swide x, swide y, bool remainder)
 {
     return y == 0 ? -1 : remainder ? x % y : x / y;
@@ -122,7 +122,7 @@ static uint64_t want_integer(struct form f, const uint64_t *bits)
     }
 }
 
-/* -0 is below +0; a NaN loses unless .NaN is there. */
+/* The minimum or maximum: -0 is below +0; with one NaN the result is the other operand, or NaN with .NaN. */
 static uint64_t least(struct form f, enum ptype t, const struct real *x, bool is_max)
 {
     bool sees_nan = f.mods[0] == MOD_prop_nan;
@@ -141,7 +141,7 @@ static uint64_t flushed(struct form f, uint64_t bits)
     return f.mods[1] == MOD_ftz && !(bits & 0x7f800000) ? bits & 0x80000000 : bits;
 }
 
-/* With .ftz, GPUs decide before they round: what lies below 2^-126 is 0, also where rounding would make it 2^-126. */
+/* With .ftz, GPUs flush before they round: a result below 2^-126 becomes 0, even if it would round up to 2^-126. */
 static uint64_t rounded(struct form f, enum ptype t, struct real x)
 {
     uint64_t zero = flushed(f, real_round(t, x, MOD_rz, false));
@@ -149,7 +149,7 @@ static uint64_t rounded(struct form f, enum ptype t, struct real x)
     return is_zero ? zero : real_round(t, x, (enum mod)f.mods[0], false);
 }
 
-/* Rounding down, the sum of two numbers that cancel is -0. */
+/* The sum of x and y; if they cancel, the sum is -0 with rounding down (rm), else +0. */
 static struct real sum(struct real x, struct real y, enum mod how)
 {
     struct real r = real_add(x, y);
@@ -163,7 +163,7 @@ static uint64_t want_float(struct form f, enum ptype t, const uint64_t *bits)
     struct real x[OPERANDS];
     int width = type_bits(t);
     uint64_t sign = UINT64_C(1) << (width - 1),
-             nan = sign - 1; /* which the ISA leaves open: what GPUs make */
+             nan = sign - 1; /* the ISA does not define this NaN; GPUs give this one */
     enum mod how = (enum mod)f.mods[0];
     for (int k = 0; k < OPERANDS; k++)
         x[k] = real_of(t, flushed(f, bits[k]));
@@ -207,7 +207,7 @@ static uint64_t want_comparison(struct form f, const uint64_t *bits)
     }
 }
 
-/* Clamped; a NaN is 0, and where 64 bits take part the highest bit alone. */
+/* Converts to an integer, clamped to its range. A NaN gives 0; if a type has 64 bits, it gives the highest bit alone. */
 static uint64_t whole_of(enum ptype t, enum ptype from, struct real x)
 {
     int width = ptype_info[t].bits, digits = width - holds_sign(t);
@@ -394,7 +394,7 @@ static void try_form(struct batch *y, struct form f)
         end(y);
 }
 
-/* -- which -- */
+/* -- the list of forms -- */
 
 #define TYPES(...)                                                                                           \
     {                                                                                                        \
@@ -408,7 +408,7 @@ struct kin {
     uint8_t code, mods[2], types[12];
 };
 
-/* Toward zero, down, up; and in each way, to nearest too, with subnormal numbers made zeros. */
+/* The roundings toward zero, down and up; and all four roundings with .ftz. */
 #define ROUNDED(code)                                                                                        \
     {code, {MOD_rz}, TYPES(PT_f32, PT_f64)}, {code, {MOD_rm}, TYPES(PT_f32, PT_f64)},                        \
         {code, {MOD_rp}, TYPES(PT_f32, PT_f64)}, {code, {MOD_rn, MOD_ftz}, TYPES(PT_f32)},                   \
@@ -482,7 +482,7 @@ static void try_comparisons(struct batch *y)
         }
 }
 
-/* How values of one type become those of another: the roundings that the instruction takes. */
+/* The roundings that a cvt from one type to the other takes. */
 static const enum mod *roundings(enum ptype to, enum ptype from)
 {
     static const enum mod none[] = {MOD_none, MOD_count}, nearest[] = {MOD_rn, MOD_count},

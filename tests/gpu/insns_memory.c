@@ -1,8 +1,8 @@
 /* insns_memory.c: trials of memory: loads and stores of every width, vector and cache hint,
  * parameters, atomics, cp.async.
  *
- * Thread t of 64 has 16 bytes of the input, and of shared memory, of its own; what it reads goes to
- * slots of 8 bytes in the output, register by register. Atomics have 1,024 threads with three operands
+ * Thread t of 64 has 16 bytes of the input, and of shared memory, of its own; it stores
+ * each register that it loads to 8 bytes of the output. Atomics have 1,024 threads with three operands
  * each, as in insns_alu.c. */
 #include "tests/gpu/insns.h"
 
@@ -18,7 +18,7 @@ static int register_bits(enum ptype t)
     return ptype_info[t].bits < 16 ? 16 : ptype_info[t].bits;
 }
 
-/* What the register holds of an element. */
+/* The register's value after the load of an element. */
 static uint64_t loaded(enum ptype t, uint64_t x)
 {
     int unused = 64 - ptype_info[t].bits;
@@ -276,7 +276,7 @@ static enum mod operation(struct form f)
     return MOD_none;
 }
 
-/* Sums of f32 in global memory take subnormal numbers for zeros (PTX ISA, "atom"). */
+/* Atomic f32 additions in global memory flush subnormal numbers to zero (PTX ISA, "atom"). */
 static uint64_t flushed(bool flushes, uint64_t x)
 {
     return flushes && !(x & 0x7f800000) ? x & 0x80000000 : x;
@@ -327,8 +327,8 @@ static struct trial *begin_atomics(struct bench *b)
     return t;
 }
 
-/* Of one thread: memory = operand 0; the operation with operand 1, and 2; its result and
- * memory go to the output. */
+/* Each thread sets its memory to operand 0, executes the operation with operands 1 and 2, and stores the result and its memory
+ * to the output. */
 static void add_atomic(struct trial *t, struct form f, int number)
 {
     size_t in = (size_t)number * OPERANDS * SLOTS_BYTES, out = (size_t)number * 2 * SLOTS_BYTES;
@@ -452,7 +452,7 @@ static void try_atomics(struct bench *b)
     end_atomics(&y);
 }
 
-/* All threads of four CTAs add to one word of each kind, which the host made of 0xee bytes. */
+/* All threads of four CTAs add to one word of each kind, which the host has filled with 0xee bytes. */
 static void try_contention(struct bench *b)
 {
     static const char *const forms[] = {"atom.relaxed.gpu.global.add.u32", "red.relaxed.gpu.global.add.u32",

@@ -1,10 +1,9 @@
 /* insns_tensor.c: trials of matrices: ldmatrix, stmatrix, mma.sync of every shape, wgmma of every type.
  *
  * Elements of dots are integers from -3 to 3, so every sum is exact in every order, and D is known to the
- * last bit. Where an element of mma's operands stands is read off the ISA's pictures ("Matrix Fragments for
- * mma.m16n8k16" and so on); where one of wgmma's stands in shared memory is said by rows and pieces of 16
- * bytes of a tile: the piece of column c in row r of a tile whose rows have W bytes stands at c ^ r (W =
- * 128), c ^ r / 2 (64), c ^ r / 4 (32). */
+ * last bit. The registers of mma's elements follow the ISA's figures ("Matrix Fragments for mma.m16n8k16" and
+ * so on). The operands of wgmma lie in shared memory as tiles whose rows have W bytes, in pieces of 16 bytes:
+ * the piece of column c in row r is at place c ^ r of the row (W = 128), c ^ r / 2 (64), or c ^ r / 4 (32). */
 #include "tests/gpu/insns.h"
 
 #include <stdio.h>
@@ -16,7 +15,7 @@ enum { WORD = 4 };
 
 enum { SIDE = 8, MATRICES = 4, MATRIX_BYTES = 128 };
 
-/* Lane l keeps of matrix j the elements (l / 4, 2 (l % 4)) and the next one, or those of the transpose. */
+/* Lane l holds the elements (l / 4, 2 (l % 4)) and (l / 4, 2 (l % 4) + 1) of matrix j, or of its transpose. */
 static int half_of(int lane, int k, bool trans)
 {
     int row = lane / 4, column = lane % 4 * 2 + k;
@@ -41,7 +40,7 @@ static void print_words(struct text *p, int n)
     text_printf(p, "}");
 }
 
-/* The input is 32 rows; thread t puts row t to its place. */
+/* The input has 32 rows; thread t copies row t to its place in shared memory. */
 static void try_ldmatrix(struct bench *b, int n, bool trans)
 {
     struct trial *t = trial_new(b, MATRICES * MATRIX_BYTES, MATRICES * MATRIX_BYTES);
@@ -294,7 +293,7 @@ static int byte_of(const struct tile *t, int mn, int k)
     return tile + r * (t->width ? t->width : 16) + chunk * 16 + within % 16;
 }
 
-/* But for the address, which the kernel adds. */
+/* The matrix descriptor without its address, which the kernel adds. */
 static uint64_t descriptor(const struct tile *t)
 {
     uint64_t mode = t->width == 128 ? 1 : t->width == 64 ? 2 : t->width == 32 ? 3 : 0;
@@ -325,8 +324,8 @@ static void print_wgmma(struct text *p, const struct variant *v, int nd)
     text_printf(p, ";\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n");
 }
 
-/* The image of shared memory comes by one bulk copy; behind it in the input stand A's registers
- * and what D is before. */
+/* One bulk copy fills shared memory from the input. After that image, the input holds A's registers and the initial values
+ * of D. */
 static void print_kernel(struct trial *t, const struct variant *v, const struct tile *ta,
                          const struct tile *tb, int nd)
 {

@@ -192,14 +192,14 @@ struct emu_launch {
     const struct cpu_buffer *buffers;
     int nbuffers;
     int shared_bytes; /* dynamic */
-    /* each CTA runs so many programs, a warp each; 0: one program, in as many warps as the code says */
+    /* the number of programs that each CTA runs, one warp each; 0: one program, with the code's number of warps */
     int packs;
     bool pairs;       /* CTAs in clusters of two along x, if the code does not give clusters */
     int cluster[3];   /* set by the run */
     int num_workers;  /* 0: all cores */
     uint64_t seed;    /* for the order of asynchronous work */
     struct emu_tally *tallies; /* one for each instruction, which gets its costs; NULL: counting is off */
-    long long sample; /* run only so many CTAs, spread over the grid; 0: all */
+    long long sample; /* the number of CTAs to run, spread over the grid; 0: all */
     const struct memory *mem;
     struct budget *budget; /* an instruction of a warp is a step; NULL: time and steps are not limited */
     /* Gets printed output; NULL: it is discarded. */
@@ -210,7 +210,7 @@ struct emu_launch {
 /* Returns false on an error: see l->report. */
 bool emulator_run(const struct emu_code *code, struct emu_launch *l);
 
-/* What lanes wait for: a barrier from 0 to 15, or one of these. */
+/* The event that lanes wait for: a barrier from 0 to 15, or one of these. */
 enum { WAIT_nothing = -1, BARRIERS = 16, WAIT_lanes = BARRIERS, WAIT_warpgroup, WAIT_cluster, WAIT_mbarrier, WAIT_registers };
 
 /* Lanes at one pc: running, or waiting. */
@@ -409,7 +409,7 @@ static inline bool emu_is_over(const struct emu_warp *w, int who, uint32_t time)
 {
     return who == w->actor || time <= w->seen[who];
 }
-/* Publishes all accesses that w has made or seen to whoever takes over `seen`, but no later ones. */
+/* Sets `seen` to all accesses that w has made or seen; a warp that then merges `seen` sees them, but no later ones. */
 void emu_publish(struct emu_warp *w, uint32_t *seen);
 void emu_see(struct emu_warp *w, const uint32_t *seen);
 void emu_see_until(struct emu_warp *w, int actor, uint32_t time);
@@ -421,7 +421,7 @@ bool emu_decode_cp_async(struct emu_insn *in);
 /* Begins asynchronous work, which `finish` will do later. */
 struct emu_op *emu_begin_op(struct emu_warp *w, const struct emu_insn *in, int lane);
 void emu_finish_op(struct emu_cluster *c, int number);
-/* A cp.async: one for each lane that takes part. */
+/* The copy of one active lane of a cp.async. */
 struct emu_copy {
     unsigned char *to;
     const unsigned char *from;
@@ -479,7 +479,7 @@ bool emu_decode_wgmma(struct emu_insn *in);
 int emu_wgmma_operations(const struct emu_insn *in) __attribute__((pure));
 emu_run emu_run_wgmma, emu_run_wgmma_fence, emu_run_wgmma_commit;
 int emu_first_registers(const struct emu_code *c); /* registers of a thread before setmaxnreg */
-/* setmaxnreg; returns false if so many registers are not available yet. */
+/* Executes setmaxnreg; returns false if the registers are not available yet. */
 bool emu_set_registers(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* Completes all groups but the last ones. */
 void emu_wgmma_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
@@ -540,7 +540,7 @@ bool emu_shared_lend(struct emu_warp *w, const struct emu_insn *in, int lane, st
                      int actor, uint32_t time);
 /* Checks that the initialization of an mbarrier is visible to a warp that uses it. */
 void emu_shared_need_seen(struct emu_warp *w, const struct emu_insn *in, int lane, struct emu_cta *c, int at);
-/* For an atomic operation: those of several warps do not race with each other. */
+/* The shared memory of an atomic operation: atomic operations of different warps do not race with each other. */
 unsigned char *emu_shared_atomic(struct emu_warp *w, const struct emu_insn *in, int lane, uint64_t address, int bytes);
 
 /* -- overflow.c -- */
