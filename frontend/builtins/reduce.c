@@ -180,7 +180,7 @@ static struct obj *arg_numbers(struct eval *e, struct obj *x, const struct args 
     return NULL;
 }
 
-/* x widened as the result of a sum is; NULL: an error is reported. */
+/* Widens x to the type of its sum; NULL: an error is reported. */
 static struct obj *summand(struct eval *e, struct obj *x, struct obj *dtype, const struct args *call,
                            int dtype_at)
 {

@@ -61,11 +61,11 @@ struct known {
 
 struct walker {
     struct arena *arena;
-    struct map *known;      /* the results for each loop, until a barrier is inserted */
-    bool insert;            /* false: only find the accesses that the walk leaves, */
-    int nbarriers;          /* the number of barriers that it would insert, */
-    enum meeting largest;   /* the largest kind of these, */
-    const struct op *first; /* and the op in front of which the first of them would stand */
+    struct map *known; /* the results for each loop, until a barrier is inserted */
+    bool insert;   /* false: the walk inserts nothing, and only finds the accesses that it leaves unordered */
+    int nbarriers; /* the number of barriers that the walk would insert */
+    enum meeting largest;   /* the largest kind of these barriers */
+    const struct op *first; /* the op in front of which the first of these barriers belongs */
 };
 
 static void add(struct walker *w, accesses *list, struct access x)

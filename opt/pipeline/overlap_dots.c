@@ -38,7 +38,7 @@
  * ops, or none. The pass does not stagger warpgroups that share rows, because a barrier brings these together in each
  * iteration.
  *
- * The pass needs free registers: of those that the roles share out, or of those that two CTAs leave each other.
+ * The pass needs free registers in a thread of its role, or, where two CTAs share an SM, in a thread of its CTA.
  * Needs: layouts. Leaves: dead ops. */
 #include "ir/target/fragments.h"
 #include "ir/support/map.h"

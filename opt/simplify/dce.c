@@ -4,7 +4,7 @@
  *     %v = load %p        =>     store %q, %v
  *     store %q, %v
  *
- * The pass also removes a loop-carried value of a `for` that only the next iteration's value of itself uses. Needs:
+ * The pass also removes a loop-carried value of a `for` whose only use computes its value in the next iteration. Needs:
  * valid SSA. Leaves: no dead op, except those that compute unused values carried by a `while`. */
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"

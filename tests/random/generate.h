@@ -21,11 +21,11 @@ struct gen {
     struct shape shapes[6];   /* that statements prefer */
     int nshapes;
     const bool *avoid;        /* kinds of nodes; NULL: none */
-    struct region *regions[6]; /* that can be loaded from */
+    struct region *regions[6]; /* the regions that the program may load from */
     int nregions;
-    struct node *round;       /* a scalar that tells the iterations of the loop apart; NULL: no loop */
-    int columns;              /* a plain product: of so many tiles side by side; 0: it is none */
-    bool is_large;            /* its tiles are */
+    struct node *round;       /* a scalar that differs in each iteration of the loop; NULL: no loop */
+    int columns;              /* of a plain product: the number of tiles side by side; 0: not a plain product */
+    bool is_large;            /* the product's tiles are large */
 };
 
 /* -- generate.c -- */

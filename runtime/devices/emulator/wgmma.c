@@ -156,7 +156,8 @@ static struct place place_of(struct emu_warp *w, const struct emu_insn *in, cons
  *     mn     none      mb % 16 + (k % 8) 16 + (k / 8) LBO + (mb / 16) SBO
  *     mn     W         mb % W + (k % 8) W + (k / 8) SBO + (mb / W) LBO
  *
- * then, of the absolute address, bits 4 and up ^= bits 7 and up, as many as the swizzle has. */
+ * then the swizzle of the absolute address: its bits 4, 5, ... ^= its bits 7, 8, ..., one bit for 32 bytes of width, two for
+ * 64, three for 128. */
 static uint64_t chunk_at(const struct place *p, int mn, int k)
 {
     int elem = bits_of(p->type) / 8, major = (p->is_mn_major ? mn : k) * elem,
