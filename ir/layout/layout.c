@@ -288,6 +288,16 @@ void layout_slice(struct layout *out, const struct layout *l, int dim, bool drop
     *out = r;
 }
 
+void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape)
+{
+    layout_init(out, rank, shape);
+    layout_add(out, IN_reg, 1);
+    for (int kind = 0; kind < IN_offset; kind++)
+        for (int i = 0; i < l->nbits[kind]; i++)
+            layout_add(out, (enum in)kind, layout_basis(l, (enum in)kind, i) << 1);
+    out->flip = l->flip << 1;
+}
+
 void layout_expand(struct layout *out, const struct layout *l, int dim)
 {
     struct layout r = *l;

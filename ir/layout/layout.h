@@ -82,6 +82,9 @@ void layout_trans(struct layout *out, const struct layout *l, const int *order);
 void layout_slice(struct layout *out, const struct layout *l, int dim, bool drop, int *reg_of);
 /* l with a new dimension of size 1 at `dim`. */
 void layout_expand(struct layout *out, const struct layout *l, int dim);
+/* The layout of pairs whose parts are laid out as l, given their rank and shape: the new last dimension takes the
+ * lowest register bit. */
+void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape);
 /* l with dimension `dim` of size 1 and its bits zero: broadcasting an operand of this layout to l moves no
  * data. */
 void layout_squash(struct layout *out, const struct layout *l, int dim);

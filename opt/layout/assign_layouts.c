@@ -181,17 +181,6 @@ static bool can_recompute(const struct op *o)
 
 /* -- layouts across a change of shape -- */
 
-/* The layout of pairs whose parts have layout l: the new last dimension is the lowest register bit. */
-void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape)
-{
-    layout_init(out, rank, shape);
-    layout_add(out, IN_reg, 1);
-    for (int kind = 0; kind < IN_offset; kind++)
-        for (int i = 0; i < l->nbits[kind]; i++)
-            layout_add(out, (enum in)kind, layout_basis(l, (enum in)kind, i) << 1);
-    out->flip = l->flip << 1;
-}
-
 /* l with the bit of its last dimension, of size 2, in registers: a lane or warp bit that held it swaps with a register
  * bit. Otherwise twice as many threads would hold each half, and a tile joined of halves would double its registers. */
 static struct layout parts_in_a_register(const struct layout *l)
@@ -680,12 +669,17 @@ static void spread(struct assign *a)
     }
 }
 
+/* The undecided class of the largest tile. Among equally large ones a class with accesses comes first, since tiles
+ * without accesses can take over its layout, but its accesses may not coalesce in a layout of theirs. */
 static struct class *largest_undecided(const struct assign *a)
 {
     struct class *best = NULL;
     for (int i = 0; i < a->classes.n; i++) {
         struct class *c = a->classes.at[i];
-        if (!c->joined && !c->layout && (!best || type_elems(c->type) > type_elems(best->type)))
+        if (c->joined || c->layout)
+            continue;
+        int64_t size = type_elems(c->type), most = best ? type_elems(best->type) : 0;
+        if (size > most || (size == most && c->access && !best->access))
             best = c;
     }
     return best;

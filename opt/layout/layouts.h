@@ -14,9 +14,6 @@ const struct layout *scan_layout(const struct op *o);
 /* -- lower_reduce.c: builds the region of a reduction or scan as a copy of another's -- */
 void region_copy(struct op *to, const struct op *from);
 
-/* -- assign_layouts.c: the layout of a join of this rank and shape, whose operands have layout l -- */
-void layout_join(struct layout *out, const struct layout *l, int rank, const int *shape);
-
 /* -- swap_dot_operands.c: rewrites the loop of a dot; true if another dot replaced it -- */
 bool dot_swap_operands(struct op *dot);
 
