@@ -559,6 +559,19 @@ static bool carries_much(const struct mir *m)
     return false;
 }
 
+/* Does it reduce more than pairs? Sorts exchange elements by reductions of pairs: these keep a tile's registers live, and
+ * their steps need other elements' instructions between a shuffle and its use. */
+static bool reduces_rows(const struct mir *m)
+{
+    for (int b = 0; b < m->blocks.n; b++)
+        for (int i = 0; i < m->blocks.at[b]->insns.n; i++) {
+            const struct op *o = m->blocks.at[b]->insns.at[i]->op;
+            if (o && o->code == OP_reduce && op_opnd(o, 0)->type->shape[op_int(o, ATTR_axis)] > 2)
+                return true;
+        }
+    return false;
+}
+
 struct liveness *schedule(struct mir *m)
 {
     bool keeps_pipelines = has_room(m);
@@ -567,7 +580,7 @@ struct liveness *schedule(struct mir *m)
     m->regs_most = m->func->maxnreg;
     if (m->regs_most || has_tensor_cores(m))
         return live;
-    if (mir_has(m, OP_reduce))
+    if (reduces_rows(m))
         return make_room(m, live, before, keeps_pipelines);
     if (carries_much(m))
         m->regs_most = func_regs_most(m->func);

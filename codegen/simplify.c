@@ -301,10 +301,27 @@ static bool simplify_not(struct peep *p, struct insn *in)
     return inner && becomes(p, in, inner->opnds[1]);
 }
 
+static bool is_stable(const struct peep *p, struct opnd x)
+{
+    return !is_reg(x) || p->regs.at[x.n].stable;
+}
+
+/* xor x, y where y is (x ^ z) or (z ^ x): becomes z. */
+static bool cancel_xor(struct peep *p, struct insn *in, struct opnd x, struct opnd y)
+{
+    const struct insn *inner = peep_def(p, y, INSN_xor);
+    for (int i = 1; inner && i <= 2 && is_stable(p, x); i++)
+        if (opnd_same(inner->opnds[i], x))
+            return becomes(p, in, inner->opnds[3 - i]);
+    return false;
+}
+
 static bool simplify_logic(struct peep *p, struct insn *in)
 {
     struct opnd x = in->opnds[1], y = in->opnds[2];
     int code = in->form.code;
+    if (code == INSN_xor && (cancel_xor(p, in, x, y) || cancel_xor(p, in, y, x)))
+        return true;
     if (opnd_same(x, y) && is_reg(x))
         return becomes(p, in, code == INSN_xor ? imm_like(x, 0) : x);
     if (x.cls == CLASS_pred && code != INSN_xor && implies(p, x, y))
@@ -332,12 +349,47 @@ static bool simplify_logic(struct peep *p, struct insn *in)
     return code == INSN_and && !(bits_of(p, x) & ~b) && insn_is_integer(in) && becomes(p, in, x);
 }
 
+/* x < y ? x : y, for integers: becomes min or max. Of 64-bit integers, for which the GPU has neither, all choices between
+ * x and y get the same comparison: equal values are the same value. */
+static void choose_by_order(struct peep *p, struct insn *in)
+{
+    const struct opnd *x = in->opnds;
+    const struct insn *not = peep_def(p, x[3], INSN_not),
+                      *setp = peep_def(p, not ? not ->opnds[1] : x[3], INSN_setp);
+    if (!setp || !insn_is_integer(setp) || !is_stable(p, x[1]) || !is_stable(p, x[2]))
+        return;
+    enum mod mod = setp->form.mods[0];
+    bool less = mod == MOD_lt || mod == MOD_le, greater = mod == MOD_gt || mod == MOD_ge;
+    bool same = opnd_same(x[1], setp->opnds[1]) && opnd_same(x[2], setp->opnds[2]);
+    bool swapped = opnd_same(x[1], setp->opnds[2]) && opnd_same(x[2], setp->opnds[1]);
+    if (!(less || greater) || !(same || swapped))
+        return;
+    bool is_min = less ^ swapped ^ (not != NULL);
+    if (insn_bits(setp) <= 32) {
+        in->form = form_of(is_min ? INSN_min : INSN_max, setp->form.type);
+        in->nopnds = 3;
+        return;
+    }
+    if (!is_reg(x[1]) || !is_reg(x[2]))
+        return;
+    bool in_order = x[1].n < x[2].n;
+    struct opnd first = x[in_order ? 1 : 2], second = x[in_order ? 2 : 1];
+    struct form form = setp->form;
+    form.mods[0] = MOD_lt;
+    in->opnds[3] = peep_make(p, form, 2, (struct opnd[]){first, second});
+    in->opnds[1] = is_min ? first : second;
+    in->opnds[2] = is_min ? second : first;
+}
+
 static bool simplify_selp(struct peep *p, struct insn *in)
 {
     const struct opnd *x = in->opnds;
     if (opnd_same(x[1], x[2]))
         return becomes(p, in, x[1]);
-    return is_imm(x[3]) && becomes(p, in, x[3].i ? x[1] : x[2]);
+    if (is_imm(x[3]))
+        return becomes(p, in, x[3].i ? x[1] : x[2]);
+    choose_by_order(p, in);
+    return false;
 }
 
 static bool compare(enum mod mod, bool with_sign, int64_t x, int64_t y)
