@@ -230,23 +230,48 @@ import triton
 import triton.language as tl
 
 
+# The integers that compare as floats of these bits do, or the bits for such integers: where the sign is set, the bits below
+# it are inverted. Of equal zeros the negative one comes first, and a NaN lies beyond the infinity of its sign.
+@triton.jit
+def order_of_bits(bits):
+    sign: tl.constexpr = bits.dtype.primitive_bitwidth - 1
+    return bits ^ ((bits >> sign) & ((1 << sign) - 1))
+
+
+# Integers of at least 32 bits, which the GPU compares fastest, that compare as the values x do.
+@triton.jit
+def to_keys(x):
+    if x.dtype.is_floating():
+        x = order_of_bits(x.to(tl.core.get_int_dtype(x.dtype.primitive_bitwidth, True), bitcast=True))
+    return x.to(tl.int32) if x.dtype.primitive_bitwidth < 32 else x
+
+
+@triton.jit
+def from_keys(keys, dtype: tl.constexpr):
+    if dtype.is_floating():
+        bits = keys.to(tl.core.get_int_dtype(dtype.primitive_bitwidth, True))
+        return order_of_bits(bits).to(dtype, bitcast=True)
+    else:
+        return keys.to(dtype)
+
+
+# Bit j of the indices of n elements, as a dimension of size 2: in a layout where registers hold this bit, it is a constant.
+@triton.jit
+def index_bit(n, j):
+    bit = tl.arange(0, 2)[None, :, None]
+    return tl.reshape(tl.broadcast_to(bit, (n >> (j + 1), 2, 1 << j)), (n,))
+
+
 # Swaps pairs whose indices differ in bit j if they are out of order: descending where bit i is set or, if i is None,
-# everywhere or nowhere. An element's partner is the exclusive or of the pair and the element, as integers.
+# everywhere or nowhere. An element's partner is the exclusive or of the pair and the element. Which of two equal integers
+# an element takes does not matter, so one comparison serves both directions.
 @triton.jit
 def exchange(x, j, i, descending):
     shape: tl.constexpr = (x.numel >> (j + 1), 2, 1 << j)
-    at = tl.arange(0, x.numel)
-    if i is None:
-        turned = ((at >> j) & 1) != descending
-    else:
-        turned = ((at >> j) & 1) != ((at >> i) & 1)
-    if x.dtype.is_floating():
-        bits = x.to(tl.core.get_int_dtype(x.dtype.primitive_bitwidth, True), bitcast=True)
-    else:
-        bits = x
-    pairs = tl.reshape(bits, shape)
-    partner = tl.reshape(pairs ^ tl.xor_sum(pairs, 1, keep_dims=True), x.shape).to(x.dtype, bitcast=True)
-    return tl.where(tl.where(turned, x < partner, x > partner), partner, x)
+    turned = index_bit(x.numel, j) != (descending if i is None else index_bit(x.numel, i))
+    pairs = tl.reshape(x, shape)
+    partner = tl.reshape(pairs ^ tl.xor_sum(pairs, 1, keep_dims=True), x.shape)
+    return tl.where((x > partner) != turned, partner, x)
 
 
 # Sorts bitonic blocks of 2^(i+1) elements.
@@ -269,17 +294,18 @@ def halve(x, log_k, descending):
 @triton.jit
 def sort(x, log_n, log_k, descending):
     rows: tl.constexpr = x.shape[:-1]
-    x = tl.reshape(x, (x.numel,))
+    keys = to_keys(tl.reshape(x, (x.numel,)))
     for i in tl.static_range(log_k):
-        x = merge(x, i, i + 1 < log_n, descending)
+        keys = merge(keys, i, i + 1 < log_n, descending)
     for i in tl.static_range(log_n - log_k):
-        x = merge(halve(x, log_k, descending), log_k - 1, i + 1 < log_n - log_k, descending)
-    return tl.reshape(x, rows + (1 << log_k,))
+        keys = merge(halve(keys, log_k, descending), log_k - 1, i + 1 < log_n - log_k, descending)
+    return tl.reshape(from_keys(keys, x.dtype), rows + (1 << log_k,))
 
 
 @triton.jit
 def bitonic_merge(x, log_n, log_k, descending):
-    return tl.reshape(merge(tl.reshape(x, (x.numel,)), log_n - 1, False, descending), x.shape)
+    keys = to_keys(tl.reshape(x, (x.numel,)))
+    return tl.reshape(from_keys(merge(keys, log_n - 1, False, descending), x.dtype), x.shape)
 
 
 # -- sine, cosine and error function of f64 --
