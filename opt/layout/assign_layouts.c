@@ -74,6 +74,7 @@ struct assign {
     VEC(struct link) links;
     struct map site_of; /* op to its site */
     bool rows_first;    /* do warps split dots by rows first? */
+    struct pair_reductions pairs;
 };
 
 /* -- classes -- */
@@ -481,7 +482,7 @@ static const struct layout *blocked(struct assign *a, const struct class *c, con
     struct dealer x = {.l = &l};
     start_dealing(&x, t);
     int64_t share = type_elems(t) / (a->func->num_warps * THREADS_PER_WARP);
-    deal(&x, IN_reg, order[0], log2_floor(n < share ? n : share));
+    const int vector = deal(&x, IN_reg, order[0], log2_floor(n < share ? n : share));
     int lanes = LANE_BITS, warps = log2_floor(a->func->num_warps);
     for (int i = 0; i < t->rank; i++)
         lanes -= deal(&x, IN_lane, order[i], lanes);
@@ -495,6 +496,7 @@ static const struct layout *blocked(struct assign *a, const struct class *c, con
         layout_add(&l, IN_lane, 0);
     for (; warps > 0; warps--)
         layout_add(&l, IN_warp, 0);
+    keep_pairs_in_warps(&l, &a->pairs, vector);
     return layout_intern(a->m, &l);
 }
 
@@ -984,6 +986,7 @@ void opt_assign_layouts(struct func *f)
     map_init(&a.site_of, a.arena);
     a.axes = axis_analyse(f);
     a.rows_first = dots_are_chained(f);
+    count_pair_reductions(&a.pairs, f);
     gather_block(&a, f->body);
     if (a.m->diag->nerrors)
         return;

@@ -1,12 +1,22 @@
 /* layouts.h: the passes of this folder choose the layout of each tile, that is, which thread and register holds which
  * element, and lower the ops that move elements between threads. In reading order: legalize_dot.c (instructions and
  * warps for dots), swap_dot_operands.c (a part of legalize_dot), modulo_contiguity.c (hints for axis_info.c),
- * assign_layouts.c, lower_scan.c, lower_reduce.c, lower_layout_conversion.c, vectorize.c. Below are the functions
- * that they share. */
+ * assign_layouts.c, pair_reductions.c (a part of assign_layouts), lower_scan.c, lower_reduce.c,
+ * lower_layout_conversion.c, vectorize.c. Below are the functions that they share. */
 #ifndef NESO_OPT_LAYOUT_LAYOUTS_H
 #define NESO_OPT_LAYOUT_LAYOUTS_H
 
 #include "ir/ir.h"
+
+/* -- pair_reductions.c -- */
+/* crossings[n][b]: how many reductions of pairs combine elements of tiles of 2^n elements that differ in bit b. */
+struct pair_reductions {
+    int crossings[COORD_BITS_MAX + 1][COORD_BITS_MAX];
+};
+void count_pair_reductions(struct pair_reductions *p, struct func *f);
+/* Lets warps and registers swap the bits that they hold where fewer reductions of pairs then cross warps. The lowest
+ * register bits, `vector` of them, stay: accesses take them at once. */
+void keep_pairs_in_warps(struct layout *l, const struct pair_reductions *p, int vector);
 
 /* -- lower_scan.c: the layout in which a scan is computed -- */
 const struct layout *scan_layout(const struct op *o);

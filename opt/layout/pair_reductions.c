@@ -1,0 +1,48 @@
+/* pair_reductions.c: which bits of a tile's coordinates do reductions of pairs cross, and so should not be warps'?
+ *
+ *     %pairs = reshape %x : tile<4x2x128xi32>      of the 1024 elements of %x, those whose coordinates
+ *     %xor = reduce %pairs axis=1 {...}            differ in bit 7 are combined: one crossing of bit 7
+ *
+ * Sorts and other butterflies consist of such reductions. One whose bit is in registers moves nothing, one whose bit is in
+ * lanes takes a shuffle, one whose bit is in warps goes through shared memory, behind a barrier. A bitonic sort crosses
+ * bit b of n bits n - b times, so its warps should hold the highest bits. */
+#include "opt/layout/layouts.h"
+
+static void count(struct op *o, void *ctx)
+{
+    struct pair_reductions *p = ctx;
+    if (o->code != OP_reduce)
+        return;
+    const struct type *t = op_opnd(o, 0)->type;
+    int axis = (int)op_int(o, ATTR_axis), bit = 0;
+    for (int d = axis + 1; d < t->rank; d++)
+        bit += log2_floor(t->shape[d]);
+    if (t->shape[axis] == 2)
+        p->crossings[log2_floor(type_elems(t))][bit]++;
+}
+
+void count_pair_reductions(struct pair_reductions *p, struct func *f)
+{
+    *p = (struct pair_reductions){0};
+    func_walk(f, count, p);
+}
+
+static bool is_one_bit(uint32_t vector)
+{
+    return vector && !(vector & (vector - 1));
+}
+
+void keep_pairs_in_warps(struct layout *l, const struct pair_reductions *p, int vector)
+{
+    const int *crossings = p->crossings[layout_coord_bits(l)];
+    const int nregs = l->nbits[IN_reg], first = layout_first(l, IN_warp);
+    for (int w = l->nbits[IN_warp] - 1; w >= 0; w--)
+        for (int r = nregs - 1; r >= vector; r--) {
+            uint32_t reg = l->basis[r], warp = l->basis[first + w];
+            if (!is_one_bit(reg) || !is_one_bit(warp) ||
+                crossings[log2_floor(warp)] <= crossings[log2_floor(reg)])
+                continue;
+            l->basis[r] = warp;
+            l->basis[first + w] = reg;
+        }
+}
