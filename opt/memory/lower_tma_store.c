@@ -48,7 +48,8 @@ static void fit_map(struct op *o, const struct type *buf, const int *order, cons
     m.swizzle = b->swizzle;
     for (int i = 0; i < buf->rank; i++)
         m.box[m.rank - buf->rank + i] = b->shape[order[i]];
-    if (others.n > 0 && !tensor_map_equal(&m, &f->maps.at[others.number])) { /* other copies use another box */
+    if (others.n > 0 &&
+        !tensor_map_equal(&m, &f->maps.at[others.number])) { /* other copies use another box */
         others.number = 0;
         while (others.number < f->maps.n && !tensor_map_equal(&m, &f->maps.at[others.number]))
             others.number++;
