@@ -27,11 +27,6 @@ void count_pair_reductions(struct pair_reductions *p, struct func *f)
     func_walk(f, count, p);
 }
 
-static bool is_one_bit(uint32_t vector)
-{
-    return vector && !(vector & (vector - 1));
-}
-
 void keep_pairs_in_warps(struct layout *l, const struct pair_reductions *p, int vector)
 {
     const int *crossings = p->crossings[layout_coord_bits(l)];
@@ -39,7 +34,7 @@ void keep_pairs_in_warps(struct layout *l, const struct pair_reductions *p, int 
     for (int w = l->nbits[IN_warp] - 1; w >= 0; w--)
         for (int r = nregs - 1; r >= vector; r--) {
             uint32_t reg = l->basis[r], warp = l->basis[first + w];
-            if (!is_one_bit(reg) || !is_one_bit(warp) ||
+            if (!is_power_of_two(reg) || !is_power_of_two(warp) ||
                 crossings[log2_floor(warp)] <= crossings[log2_floor(reg)])
                 continue;
             l->basis[r] = warp;

@@ -15,6 +15,7 @@
  *
  * The file also sets the box of each map, which depends on the layout of the buffer that the map's copies fill or
  * read. */
+#include "opt/analysis/affine.h"
 #include "opt/memory/memory.h"
 #include "opt/passes.h"
 
@@ -50,11 +51,7 @@ static void fit_map(struct op *o, const struct type *buf, const int *order, cons
         m.box[m.rank - buf->rank + i] = b->shape[order[i]];
     if (others.n > 0 &&
         !tensor_map_equal(&m, &f->maps.at[others.number])) { /* other copies use another box */
-        others.number = 0;
-        while (others.number < f->maps.n && !tensor_map_equal(&m, &f->maps.at[others.number]))
-            others.number++;
-        if (others.number == f->maps.n)
-            VEC_PUSH(f->module->arena, &f->maps, m);
+        others.number = map_add(f, &m);
         op_set_int(o, ATTR_map, others.number);
     }
     f->maps.at[others.number] = m;

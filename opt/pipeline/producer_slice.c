@@ -149,15 +149,24 @@ bool slice_add_exits(struct map *m, const struct block *b)
     return true;
 }
 
-bool slice_add_place(struct map *m, const struct op *load)
+/* Adds the coordinates of a copy in o's place, and the bounds of the loops around o. */
+static bool add_place(struct map *m, const struct op *o, struct value *const *coords, int ncoords)
 {
-    for (int i = 0; i < load->nopnds; i++)
-        if (!need(m, op_opnd(load, i)))
+    for (int i = 0; i < ncoords; i++)
+        if (!need(m, coords[i]))
             return false;
-    for (const struct op *p = load->block->parent; p; p = p->block->parent)
+    for (const struct op *p = o->block->parent; p; p = p->block->parent)
         if (!need_bounds(m, p))
             return false;
     return true;
+}
+
+bool slice_add_place(struct map *m, const struct op *load)
+{
+    struct value *coords[RANK_MAX];
+    for (int i = 0; i < load->nopnds; i++)
+        coords[i] = op_opnd(load, i);
+    return add_place(m, load, coords, load->nopnds);
 }
 
 bool producer_can_copy(const struct op *load, struct value *const *coords, int ncoords)
@@ -168,11 +177,5 @@ bool producer_can_copy(const struct op *load, struct value *const *coords, int n
     if (f->num_warps % WGMMA_WARPS != 0 ||
         f->num_warps > f->module->params->warp_specialize_consumer_warps_most || !stands_in_loops(load))
         return false;
-    for (int i = 0; i < ncoords; i++)
-        if (!need(&needed, coords[i]))
-            return false;
-    for (const struct op *p = load->block->parent; p; p = p->block->parent)
-        if (!need_bounds(&needed, p))
-            return false;
-    return slice_add_exits(&needed, f->body);
+    return add_place(&needed, load, coords, ncoords) && slice_add_exits(&needed, f->body);
 }

@@ -16,6 +16,8 @@
 #include "opt/passes.h"
 #include "opt/simplify/simplify.h"
 
+#include <stdlib.h>
+
 enum { LOADS_MOST = 16 };
 
 struct rotation {
@@ -31,7 +33,7 @@ struct rotation {
 static bool is_known_at_start(const struct rotation *r, const struct value *v, int depth)
 {
     if (!v || value_is_outside(v, r->loop) || !v->def)
-        return !v || !v->def || value_is_outside(v, r->loop);
+        return true;
     const struct op *o = v->def;
     if (o->block != r->body || !op_has(o, PURE) || o->nregions || depth == r->m->params->rotate_loads_depth)
         return false;
@@ -136,11 +138,6 @@ static struct value *load_masked(const struct rotation *r, struct builder *b, st
     return op_result(load);
 }
 
-static struct value *step_of(struct builder *b, const struct value *k, int64_t step)
-{
-    return build_const_int(b, k->type, step);
-}
-
 /* Loads the first iteration's values in front of the loop. */
 static void load_first(const struct rotation *r, struct value **first)
 {
@@ -166,8 +163,8 @@ static void load_next(const struct rotation *r, struct value **next)
     map_init(&map, r->m->scratch);
     b.loc = r->loop->loc;
     struct value *left = build_binary(&b, OP_sub, r->step > 0 ? hi : k, r->step > 0 ? k : hi);
-    struct value *live = build_cmp(&b, PRED_ugt, left, step_of(&b, k, r->step > 0 ? r->step : -r->step));
-    *map_at_ptr(&map, k) = build_binary(&b, OP_add, k, step_of(&b, k, r->step));
+    struct value *live = build_cmp(&b, PRED_ugt, left, build_const_int(&b, k->type, llabs(r->step)));
+    *map_at_ptr(&map, k) = build_binary(&b, OP_add, k, build_const_int(&b, k->type, r->step));
     for (int i = 0; i < r->n; i++)
         next[i] = load_masked(r, &b, &map, &now, r->loads[i], live);
 }
