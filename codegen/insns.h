@@ -248,15 +248,12 @@ INSN(m16n8k32_e5m2_e4m3, MMA("m16n8k32", "f32.e5m2.e4m3.f32"), "{d4:f32} {%a4:b3
 INSN(cp_async,          "cp.async",                       "[p:shared] [q:global] #n:u32 m:u32? policy:u64?", none, ALL, 70, none, copies, none, whole, "shared p = n bytes of global q, zeros from m on")
 INSN(cp_async_commit,   "cp.async.commit_group",          "",                     none, ALL, 70, none, synchronization, none, whole, "put the copies since the last commit into a group")
 INSN(cp_async_wait,     "cp.async.wait_group",            "#n:u32",               none, ALL, 70, none, waits, none, whole, "wait until at most n groups are in flight")
-INSN(cp_async_wait_all, "cp.async.wait_all",              "",                     none, ALL, 70, none, waits, none, whole, "wait until all copies are done")
 INSN(cp_async_arrive,   "cp.async.mbarrier.arrive.noinc", "[b:shared]",           none, ALL, 70, none, synchronization, none, whole, "arrive at b when this thread's earlier copies are complete")
 
 /* -- mbarriers -- */
 INSN(mbarrier_init,      "mbarrier.init",             "[b:shared] n:u32", none, ALL, 70, none, synchronization, none, whole,   "initialize b for n arrivals a phase")
-INSN(mbarrier_inval,     "mbarrier.inval",            "[b:shared]", none, ALL, 70, none, synchronization, none, whole,   "invalidate b, whose memory can then be reused")
 INSN(mbarrier_arrive,    "mbarrier.arrive",           "_ [b:shared] n:u32?", none, ALL, 80, none, synchronization, none, whole,   "1 or n arrivals")
 INSN(mbarrier_arrive_tx, "mbarrier.arrive.expect_tx", "_ [b:shared] n:u32", none, ALL, 80, none, synchronization, none, whole,   "adds n bytes to the phase's expected bytes; 1 arrival")
-INSN(mbarrier_expect_tx, "mbarrier.expect_tx",        "[b:shared] n:u32", none, ALL, 80, none, synchronization, none, whole,   "adds n bytes to the phase's expected bytes")
 INSN(mbarrier_try_wait,  "mbarrier.try_wait.parity",  "d [b:shared] q:u32 t:u32?", pred, ALL, 78, shared, waits, none, whole, "d = is the phase of parity q complete? may wait for a limited time")
 INSN(mbarrier_test_wait, "mbarrier.test_wait.parity", "d [b:shared] q:u32", pred, ALL, 71, shared, waits, none, whole, "d = is the phase of parity q complete?")
 
@@ -264,18 +261,12 @@ INSN(mbarrier_test_wait, "mbarrier.test_wait.parity", "d [b:shared] q:u32", pred
 INSN(fence,       "fence",                             "",      none, ALL, 70, none, synchronization, none, whole, "order earlier memory accesses before later ones, for all threads of a scope")
 INSN(fence_init,  "fence.mbarrier_init.release.cluster", "",      none, ALL, 80, none, synchronization, none, whole, "make initialized mbarriers visible to the cluster")
 INSN(fence_async, "fence.proxy.async",                 "",      none, ALL, 80, none, synchronization, none, whole, "orders threads' writes before reads of copies and wgmma")
-INSN(fence_map,   "fence.proxy.tensormap::generic",    "[t] #n:u32", none, ALL, 83, none, synchronization, none, whole, "make changes of the tensor map at t visible")
 
 /* -- bulk copies: `t` is a tensor map, b an mbarrier that counts the bytes -- */
 INSN(tma_load,       "cp.async.bulk.tensor.#d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", "[p:shared] [t{x:u32}] [b:shared] m:u16? policy:u64?", none, ALL, 80, none, copies, none, whole, "shared p = a box, in the CTAs of m")
 INSN(tma_store,      "cp.async.bulk.tensor.#d.global.shared::cta.tile.bulk_group", "[t{x:u32}] [p:shared] policy:u64?", none, ALL, 80, none, copies, none, whole, "a box = shared p")
-INSN(tma_reduce,     "cp.reduce.async.bulk.tensor.#d.global.shared::cta", "[t{x:u32}] [p:shared] policy:u64?", none, ALL, 80, none, copies, none, whole, "a box is combined with shared p")
-INSN(tma_prefetch,   "cp.async.bulk.prefetch.tensor.#d.L2.global.tile", "[t{x:u32}] policy:u64?",  none, ALL, 80, none, copies, none, whole, "prefetch a box to L2")
 INSN(bulk_load,      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", "[p:shared] [q:global] n:u32 [b:shared] m:u16? policy:u64?", none, ALL, 80, none, copies, none, whole, "shared p = n bytes of global q")
 INSN(bulk_prefetch,  "cp.async.bulk.prefetch.L2.global",       "[p:global] n:u32 policy:u64?", none, EFFECT|ASYNC, 80, none, copies, none, whole, "prefetch n bytes of global p to L2")
-INSN(bulk_store,     "cp.async.bulk.global.shared::cta.bulk_group", "[p:global] [q:shared] n:u32 policy:u64?", none, ALL, 80, none, copies, none, whole, "global p = n bytes of shared q")
-INSN(bulk_send,      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes", "[p:shared] [q:shared] n:u32 [b:shared]", none, ALL, 80, none, copies, none, whole, "another CTA's p = n bytes of shared q")
-INSN(bulk_reduce,        "cp.reduce.async.bulk.global.shared::cta.bulk_group", "[p:global] [q:shared] n:u32 policy:u64?", none, ALL, 80, none, copies, none, whole, "n bytes of global p are combined with shared q")
 INSN(bulk_commit,    "cp.async.bulk.commit_group",        "",                        none, ALL, 80, none, synchronization, none, whole, "put the stores since the last commit into a group")
 INSN(bulk_wait,      "cp.async.bulk.wait_group",          "#n:u32",                  none, ALL, 80, none, waits, none, whole, "wait until at most n groups are in flight")
 INSN(bulk_wait_read, "cp.async.bulk.wait_group.read",     "#n:u32",                  none, ALL, 80, none, waits, none, whole, "wait until all but n groups have read their source")

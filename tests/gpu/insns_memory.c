@@ -226,19 +226,17 @@ static void try_copies(struct bench *b)
     struct trial *t = begin(b);
     int number = 0;
     for (int bytes = 4; bytes <= OWN; bytes *= 2)
-        for (int how = 0; how < (bytes == OWN ? 8 : 4);
-             how++, number++) { /* whole or part, wait for groups or for all, ca or cg */
-            bool part = how & 1, all = how & 2, cg = how & 4;
+        for (int how = 0; how < (bytes == OWN ? 4 : 2); how++, number++) { /* whole or part, ca or cg */
+            bool part = how & 1, cg = how & 2;
             const char *cache = cg ? "cg" : "ca";
             text_printf(&t->ptx,
                         "rem.u32 %%size, %%t, %d;\nst.shared.v4.b32 [%%mine], {%%t, %%t, %%t, %%t};\n",
                         bytes + 1);
             text_printf(&t->ptx, "cp.async.%s.shared.global [%%mine], [%%in], %d%s;\n", cache, bytes,
                         part ? ", %size" : "");
-            text_printf(&t->ptx, all ? "cp.async.wait_all;\n"
-                                     : "cp.async.commit_group;\n"
-                                       "cp.async.ca.shared.global [%%mine+1024], [%%in], 4;\n"
-                                       "cp.async.commit_group;\ncp.async.wait_group 1;\n");
+            text_printf(&t->ptx, "cp.async.commit_group;\n"
+                                 "cp.async.ca.shared.global [%%mine+1024], [%%in], 4;\n"
+                                 "cp.async.commit_group;\ncp.async.wait_group 1;\n");
             text_printf(&t->ptx,
                         "bar.sync 0;\nld.shared.v2.b64 {%%b64_0, %%b64_1}, [%%other];\nbar.sync 0;\n"
                         "cp.async.wait_group 0;\nst.global.b64 [%%slots+%d], %%b64_0;\n"
@@ -254,12 +252,10 @@ static void try_copies(struct bench *b)
                 size_t at = (size_t)(number * BLOCK + k * SLOT);
                 trial_check(t, INSN_cp_async, at, THREADS, 4 * SLOT, SLOT, "cp.async.%s %d bytes, %s", cache,
                             bytes, part ? "in part" : "all");
-                trial_check(t, all ? INSN_cp_async_wait_all : INSN_cp_async_wait, at, THREADS, 4 * SLOT, SLOT,
-                            "cp.async.%s", all ? "wait_all" : "wait_group");
+                trial_check(t, INSN_cp_async_wait, at, THREADS, 4 * SLOT, SLOT, "cp.async.wait_group");
             }
-            if (!all)
-                trial_check(t, INSN_cp_async_commit, (size_t)(number * BLOCK), THREADS, 4 * SLOT, SLOT,
-                            "cp.async.commit_group");
+            trial_check(t, INSN_cp_async_commit, (size_t)(number * BLOCK), THREADS, 4 * SLOT, SLOT,
+                        "cp.async.commit_group");
         }
     end(b, t);
 }

@@ -1,12 +1,12 @@
 /* insns_tma.c: trials of bulk copies: tensor maps of one to five dimensions with every swizzle, boxes that
- * hang over every side of the tensor, reductions of every type, multicast, and copies without a map.
+ * hang over every side of the tensor, and multicast.
  *
  * A box lies in shared memory element after element, dimension 0 first; seen as rows of 128 bytes, the piece
  * of 16 bytes at column c of row r then stands at c ^ r % (W / 16) of the row for a swizzle of W bytes.
  * Outside the tensor an element reads as zero, or where the map says so as a NaN, and is not written.
  *
  * An H200 behaves as follows where the PTX ISA is silent. A box that does not begin at a multiple of 16 bytes is an
- * illegal instruction; so is a store or reduction of a box that begins at a negative coordinate. A NaN outside the
+ * illegal instruction; so is a store of a box that begins at a negative coordinate. A NaN outside the
  * tensor is 0x7ff7 in each 16 bits; maps of integers give no NaN. Rows that are narrower than the swizzle are as far
  * apart as the swizzle is wide: the emulator refuses such maps, so the trials have none. */
 #include "tests/gpu/insns.h"
@@ -214,9 +214,6 @@ static void want_box(struct trial *t, const struct packed_map *m, const int8_t *
 static void print_load(const struct trial *t, struct text *p, int first, bool hint)
 {
     const struct packed_map *m = &t->maps[0];
-    text_printf(p, "@%%q cp.async.bulk.prefetch.tensor.%dd.L2.global.tile ", m->rank);
-    print_box(p, m->rank);
-    text_printf(p, ";\n");
     text_printf(p,
                 "@%%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%sm+%d], %d;\n"
                 "@%%q cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes%s "
@@ -250,7 +247,6 @@ static void try_boxes(struct bench *b, struct packed_map m, int first, bool hint
                     "tma_load %dd, %d bytes an element, swizzle %s, box %d%s", m.rank, map_elem_bytes(m.type),
                     swizzle_name(&m), k, m.fills_nan ? ", NaN outside" : "");
     }
-    trial_check(t, INSN_tma_prefetch, 0, REGION / 4, 4, 4, "tma_prefetch %dd", m.rank);
     trial_check(t, INSN_map_prefetch, 0, REGION / 4, 4, 4, "prefetch.tensormap");
     text_printf(p, "ret;\n}\n");
     trial_run(b, t);
@@ -345,189 +341,24 @@ static void try_store(struct bench *b, struct packed_map m, int first, const int
     trial_run(b, t);
 }
 
-static uint64_t reduced(enum mod op, enum ptype t, uint64_t old, uint64_t x)
-{
-    bool below = t == PT_s32 ? (int32_t)x < (int32_t)old : t == PT_s64 ? (int64_t)x < (int64_t)old : x < old;
-    if (holds_float(t))
-        below = real_compare(real_of(t, x), real_of(t, old)) == -1;
-    switch (op) {
-    case MOD_add:
-        return holds_float(t) ? real_round(t, real_add(real_of(t, old), real_of(t, x)), MOD_rn, false)
-                              : old + x;
-    case MOD_min: return below ? x : old;
-    case MOD_max: return below ? old : x;
-    case MOD_and: return old & x;
-    case MOD_or: return old | x;
-    case MOD_xor: return old ^ x;
-    case MOD_inc: return old >= x ? 0 : old + 1;
-    default: return old == 0 || old > x ? x : old - 1;
-    }
-}
+/* -- a prefetch without a map; copies to all CTAs of a cluster -- */
 
-static const enum ptype map_ptypes[MAP_type_count] = {PT_u8,  PT_u16, PT_u32, PT_s32, PT_u64,
-                                                      PT_s64, PT_f16, PT_f32, PT_f64, PT_bf16};
-
-/* A normal number: the ISA does not define the results for NaNs and subnormal numbers here. */
-static uint64_t ordinary(enum ptype t)
-{
-    uint64_t x = random_bits();
-    return !holds_float(t)
-               ? (x & 3 ? x : x & 0xff)
-               : real_round(
-                     t, (struct real){.minus = x >> 63, .m = (x & 0xffff) + 1, .e = (int)(x >> 32 & 7) - 16},
-                     MOD_rn, false);
-}
-
-/* A store of one box, then a reduction of another there. */
-static void try_reduce(struct bench *b, enum mod op, struct packed_map m, const int8_t *at)
-{
-    enum map_type type = m.type;
-    int rank = m.rank;
-    size_t out = tensor_bytes(&m), es = (size_t)map_elem_bytes(type);
-    struct trial *t = trial_new(b, 2 * REGION, out);
-    char mnemonic[NAME_BYTES];
-    begin_store(t, &m, at);
-    for (size_t i = 0; i < t->in_bytes; i += es) {
-        uint64_t x = ordinary(map_ptypes[type]);
-        memcpy(t->in + i, &x, es);
-    }
-    print_fill(&t->ptx, 0);
-    text_printf(&t->ptx, "add.s64 %%from, %%from, %d;\nadd.s32 %%own, %%own, %d;\n", REGION, REGION);
-    print_fill(&t->ptx, 0);
-    print_coordinates(&t->ptx, rank, at);
-    text_printf(&t->ptx, "fence.proxy.async;\nbar.sync 0;\n");
-    snprintf(mnemonic, sizeof mnemonic, "cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", rank);
-    if (t->refusal == ERR_count)
-        print_store(&t->ptx, mnemonic, rank, 0, "");
-    snprintf(mnemonic, sizeof mnemonic, "cp.reduce.async.bulk.tensor.%dd.global.shared::cta.%s.bulk_group",
-             rank, mod_info[op].text);
-    print_store(&t->ptx, mnemonic, rank, REGION, "");
-    for (int i = 0; i < box_elems(&m); i++) {
-        long place = global_place(&m, at, i);
-        uint64_t old = 0, x = 0, after;
-        memcpy(&old, t->in + shared_place(&m, 0, i), es);
-        memcpy(&x, t->in + REGION + shared_place(&m, 0, i), es);
-        after = reduced(op, map_ptypes[type], old, x);
-        if (place >= 0)
-            memcpy(t->want + place, &after, es);
-    }
-    trial_check(t, INSN_tma_reduce, 0, (int)(out / es), (int)es, (int)es,
-                "tma_reduce %s of %s, %dd, swizzle %s", mod_info[op].text, ptype_info[map_ptypes[type]].word,
-                rank, swizzle_name(&m));
-    text_printf(&t->ptx, "ret;\n}\n");
-    trial_run(b, t);
-}
-
-struct reduction {
-    uint8_t op;
-    int8_t types[8]; /* of maps; -1 ends them */
-};
-
-static const struct reduction reductions[] = {
-    {MOD_add, {MAP_u32, MAP_s32, MAP_u64, MAP_f16, MAP_bf16, MAP_f32, MAP_f64, -1}},
-    {MOD_min, {MAP_u32, MAP_s32, MAP_u64, MAP_s64, MAP_f16, MAP_bf16, -1}},
-    {MOD_max, {MAP_u32, MAP_s32, MAP_u64, MAP_s64, MAP_f16, MAP_bf16, -1}},
-    {MOD_and, {MAP_u32, MAP_u64, -1}},
-    {MOD_or, {MAP_u32, MAP_u64, -1}},
-    {MOD_xor, {MAP_u32, MAP_u64, -1}},
-    {MOD_inc, {MAP_u32, -1}},
-    {MOD_dec, {MAP_u32, -1}},
-};
-
-/* -- copies without a map; to all CTAs of a cluster -- */
-
-static void try_bulk_store(struct bench *b)
+static void try_bulk_prefetch(struct bench *b)
 {
     struct trial *t = trial_new(b, REGION, REGION);
     head(t, "");
-    text_printf(&t->ptx, "@%%q cp.async.bulk.prefetch.L2.global [%%in], %d;\n", REGION);
-    print_fill(&t->ptx, 0);
-    text_printf(&t->ptx, "fence.proxy.async.shared::cta;\nbar.sync 0;\nadd.s64 %%to, %%out, 32;\n"
-                         "@%%q cp.async.bulk.global.shared::cta.bulk_group [%%to], [%%sm+48], 4112;\n"
-                         "@%%q cp.async.bulk.commit_group;\n@%%q cp.async.bulk.wait_group 0;\nret;\n}\n");
-    memcpy(t->want + 32, t->in + 48, 4112);
-    trial_check(t, INSN_bulk_store, 0, REGION / 4, 4, 4, "cp.async.bulk to global memory");
+    text_printf(&t->ptx, "@%%q cp.async.bulk.prefetch.L2.global [%%in], %d;\nret;\n}\n", REGION);
     trial_check(t, INSN_bulk_prefetch, 0, REGION / 4, 4, 4, "cp.async.bulk.prefetch");
     trial_run(b, t);
 }
 
-static void try_bulk_reduce(struct bench *b, enum mod op, enum ptype type)
-{
-    size_t es = (size_t)ptype_info[type].bits / 8;
-    struct trial *t = trial_new(b, 2 * REGION, REGION);
-    struct form f = {INSN_bulk_reduce, (uint8_t)type, 0, {(uint8_t)op}, 0};
-    char spelled[NAME_BYTES];
-    if (type == PT_f16 || type == PT_bf16)
-        f.mods[1] = MOD_noftz;
-    form_spell(f, spelled, sizeof spelled);
-    head(t, "");
-    for (size_t i = 0; i < t->in_bytes; i += es) {
-        uint64_t x = ordinary(type);
-        memcpy(t->in + i, &x, es);
-    }
-    print_fill(&t->ptx, 0);
-    text_printf(&t->ptx, "add.s64 %%from, %%from, %d;\nadd.s32 %%own, %%own, %d;\n", REGION, REGION);
-    print_fill(&t->ptx, 0);
-    text_printf(&t->ptx,
-                "fence.proxy.async.shared::cta;\nbar.sync 0;\n"
-                "@%%q cp.async.bulk.global.shared::cta.bulk_group [%%out], [%%sm], %d;\n"
-                "@%%q cp.async.bulk.commit_group;\n@%%q cp.async.bulk.wait_group 0;\n@%%q %s [%%out], "
-                "[%%sm+%d], %d;\n"
-                "@%%q cp.async.bulk.commit_group;\n@%%q cp.async.bulk.wait_group 0;\nret;\n}\n",
-                REGION, spelled, REGION, REGION / 2);
-    memcpy(t->want, t->in, REGION);
-    for (size_t i = 0; i < REGION / 2; i += es) {
-        uint64_t old = 0, x = 0, after;
-        memcpy(&old, t->in + i, es);
-        memcpy(&x, t->in + REGION + i, es);
-        after = reduced(op, type, old, x);
-        memcpy(t->want + i, &after, es);
-    }
-    trial_check(t, INSN_bulk_reduce, 0, (int)(REGION / es), (int)es, (int)es, "%s", spelled);
-    trial_run(b, t);
-}
-
-/* Each of two CTAs sends bytes to the other, whose mbarrier counts them. */
-static void try_send(struct bench *b)
-{
-    struct trial *t = trial_new(b, 2 * REGION, 2 * REGION);
-    struct text *p = &t->ptx;
-    enum { BYTES = 4096 };
-    t->grid = 2;
-    head(t, ".explicitcluster\n.reqnctapercluster 2, 1, 1\n");
-    text_printf(
-        p, "mul.wide.u32 %%wide, %%cta, %d;\nadd.s64 %%from, %%from, %%wide;\nadd.s64 %%to, %%to, %%wide;\n",
-        REGION);
-    print_barrier(p);
-    print_fill(p, 0);
-    text_printf(
-        p,
-        "fence.proxy.async;\nbar.sync 0;\n@%%q mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%sm+%d], %d;\n"
-        "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n"
-        "mov.u32 %%x0, %%cluster_ctarank;\nxor.b32 %%x0, %%x0, 1;\nmapa.shared::cluster.u32 %%x1, %%sm, "
-        "%%x0;\n"
-        "@%%q cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%%x1+%d], [%%sm], %d, "
-        "[%%x1+%d];\n",
-        BARRIER, BYTES, BYTES, BYTES, BARRIER);
-    print_wait(p, 0);
-    print_result(p, 0);
-    text_printf(p,
-                "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\nret;\n}\n");
-    for (int rank = 0; rank < 2; rank++) {
-        memcpy(t->want + rank * REGION, t->in + rank * REGION, BYTES);
-        memcpy(t->want + rank * REGION + BYTES, t->in + !rank * REGION, BYTES);
-    }
-    trial_check(t, INSN_bulk_send, 0, 2 * REGION / 4, 4, 4, "cp.async.bulk to another CTA");
-    trial_run(b, t);
-}
-
-/* Rank 0 of two CTAs loads a box into both, and then a row of bytes. */
-static void try_multicast(struct bench *b, bool with_map)
+/* Rank 0 of two CTAs loads a box into both. */
+static void try_multicast(struct bench *b)
 {
     struct packed_map m = ragged(map_of(MAP_f16, 2, SWIZZLE_64, 64, false));
     struct trial *t = trial_new(b, tensor_bytes(&m), 2 * REGION);
     struct text *p = &t->ptx;
-    int bytes = with_map ? box_elems(&m) * 2 : 512;
+    int bytes = box_elems(&m) * 2;
     t->grid = 2;
     t->maps[t->nmaps++] = m;
     head(t, ".explicitcluster\n.reqnctapercluster 2, 1, 1\n");
@@ -539,29 +370,19 @@ static void try_multicast(struct bench *b, bool with_map)
                 "mov.u32 %%x0, %%cluster_ctarank;\nadd.s32 %%x0, %%x0, %%t;\nsetp.eq.u32 %%q, %%x0, 0;\n",
                 BARRIER, bytes);
     print_coordinates(p, m.rank, place_of(&m, 1).of);
-    text_printf(p,
-                "mov.u16 %%mask, 3;\n@%%q "
-                "cp.async.bulk%s.shared::cluster.global%s.mbarrier::complete_tx::bytes.multicast::cluster "
-                "[%%sm+128], ",
-                with_map ? ".tensor.2d" : "", with_map ? ".tile" : "");
-    if (with_map)
-        print_box(p, m.rank);
-    else
-        text_printf(p, "[%%in], %d", bytes);
+    text_printf(p, "mov.u16 %%mask, 3;\n@%%q "
+                   "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                   ".multicast::cluster [%%sm+128], ");
+    print_box(p, m.rank);
     text_printf(p, ", [%%sm+%d], %%mask;\n", BARRIER);
     print_wait(p, 0);
     text_printf(p, "mul.wide.u32 %%wide, %%cta, %d;\nadd.s64 %%to, %%to, %%wide;\n", REGION);
     print_result(p, 0);
     text_printf(p,
                 "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\nret;\n}\n");
-    for (int rank = 0; rank < 2; rank++) {
-        if (with_map)
-            want_box(t, &m, place_of(&m, 1).of, 128, t->want + rank * REGION);
-        else
-            memcpy(t->want + rank * REGION + 128, t->in, (size_t)bytes);
-    }
-    trial_check(t, with_map ? INSN_tma_load : INSN_bulk_load, 0, 2 * REGION / 4, 4, 4, "%s.multicast",
-                with_map ? "tma_load 2d" : "cp.async.bulk");
+    for (int rank = 0; rank < 2; rank++)
+        want_box(t, &m, place_of(&m, 1).of, 128, t->want + rank * REGION);
+    trial_check(t, INSN_tma_load, 0, 2 * REGION / 4, 4, 4, "tma_load 2d.multicast");
     trial_run(b, t);
 }
 
@@ -579,10 +400,10 @@ static void try_maps(struct bench *b)
                 try_store(b, m, 128 * (rank % 3), place_of(&m, k).of, (rank + (int)s + k) % 2);
         }
     for (enum map_type type = MAP_u8; type < MAP_type_count; type++)
-        try_load(b, map_of(type, 2, SWIZZLE_128, 128, holds_float(map_ptypes[type])), 0, type % 2);
+        try_load(b, map_of(type, 2, SWIZZLE_128, 128, type >= MAP_f16), 0, type % 2);
 }
 
-/* Each coordinate negative by itself: stores and reductions in turn. */
+/* Each coordinate negative by itself. */
 static void try_negative(struct bench *b)
 {
     for (int rank = 1; rank <= MAP_RANK_MAX; rank++)
@@ -591,10 +412,7 @@ static void try_negative(struct bench *b)
                                          d % SWIZZLE_count ? 16 << d % SWIZZLE_count : 48, false);
             struct at at = place_of(&m, 0);
             at.of[d] = -4;
-            if ((rank + d) % 2)
-                try_store(b, m, 0, at.of, d % 2);
-            else
-                try_reduce(b, MOD_add, m, at.of);
+            try_store(b, m, 0, at.of, d % 2);
         }
 }
 
@@ -610,11 +428,11 @@ static const struct {
               {"over the beginning", -1, 0, 0},
               {"over the beginning, from no multiple of 16 bytes", -1, 1, 0},
               {"from the row before the first", 0, 0, -1}};
-enum { STARTS = sizeof starts / sizeof *starts, COPIES = 3 };
+enum { STARTS = sizeof starts / sizeof *starts, COPIES = 2 };
 
 bool first_name(int i, char *out, size_t room)
 {
-    static const char *const copies[COPIES] = {"load", "store", "reduction"};
+    static const char *const copies[COPIES] = {"load", "store"};
     snprintf(out, room, "%s of %s, %s", copies[i / STARTS % COPIES],
              i / STARTS / COPIES ? "f16, 2d, swizzled" : "u32, 1d", starts[i % STARTS].name);
     return i < 2 * COPIES * STARTS;
@@ -627,11 +445,10 @@ void try_first(struct bench *b, int i)
     int8_t at[MAP_RANK_MAX] = {
         (int8_t)(starts[i % STARTS].pieces * 16 / map_elem_bytes(m.type) + starts[i % STARTS].elements),
         starts[i % STARTS].rows};
-    switch (i / STARTS % COPIES) {
-    case 0: try_load_at(b, m, at); break;
-    case 1: try_store(b, m, 1024, at, false); break;
-    default: try_reduce(b, MOD_add, m, at); break;
-    }
+    if (i / STARTS % COPIES)
+        try_store(b, m, 1024, at, false);
+    else
+        try_load_at(b, m, at);
 }
 
 void try_tma(struct bench *b)
@@ -642,25 +459,6 @@ void try_tma(struct bench *b)
     try_negative(b);
     for (int i = 0; first_name(i, name, sizeof name); i++)
         try_first(b, i);
-    int n = 0;
-    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-        for (const int8_t *type = reductions[i].types; *type >= 0; type++, n++) {
-            enum map_swizzle s = (enum map_swizzle)(n % SWIZZLE_count);
-            struct packed_map m =
-                map_of((enum map_type) * type, 1 + n % MAP_RANK_MAX, s, s ? 16 << s : 64, false);
-            try_reduce(b, (enum mod)reductions[i].op, m, place_of(&m, n / 2 % 2).of);
-        }
-    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-        for (const int8_t *type = reductions[i].types; *type >= 0; type++) {
-            enum mod op = (enum mod)reductions[i].op;
-            enum ptype t = map_ptypes[*type];
-            if (op >= MOD_and && op <= MOD_xor)
-                t = *type == MAP_u32 ? PT_b32 : PT_b64;
-            if (op == MOD_add || !holds_float(t))
-                try_bulk_reduce(b, op, t);
-        }
-    try_bulk_store(b);
-    try_send(b);
-    try_multicast(b, true);
-    try_multicast(b, false);
+    try_bulk_prefetch(b);
+    try_multicast(b);
 }

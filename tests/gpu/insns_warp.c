@@ -326,12 +326,9 @@ static void try_phases(struct bench *b)
     test_phases(&s, INSN_mbarrier_arrive, "mbarrier.arrive, 3 of 3", 1);
     text_printf(p, "%smbarrier.arrive.shared::cta.b64 _, [%%sm], 3;\n%s", one, open);
     test_phases(&s, INSN_mbarrier_test_wait, "mbarrier.test_wait.parity of phase 2", 2);
-    text_printf(p,
-                "%smbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%%sm], 16;\n%s"
-                "%smbarrier.arrive.shared::cta.b64 _, [%%sm], 2;\n%s",
-                one, open, one, open);
-    test_phases(&s, INSN_mbarrier_expect_tx, "mbarrier.expect_tx, before the bytes", 2);
-    text_printf(p, "%smbarrier.arrive.expect_tx.shared::cta.b64 _, [%%sm], 32;\n%s", one, open);
+    text_printf(p, "%smbarrier.arrive.shared::cta.b64 _, [%%sm], 2;\n%s", one, open);
+    test_phases(&s, INSN_mbarrier_arrive, "mbarrier.arrive, 2 of 3", 2);
+    text_printf(p, "%smbarrier.arrive.expect_tx.shared::cta.b64 _, [%%sm], 48;\n%s", one, open);
     test_phases(&s, INSN_mbarrier_arrive_tx, "mbarrier.arrive.expect_tx, all arrivals", 2);
     text_printf(p,
                 "%scp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%%sm+128], [%%in], 48, "
@@ -345,10 +342,6 @@ static void try_phases(struct bench *b)
     for (int i = 0; i < LANES; i++)
         want[i] = input(&s, 0, i % 8);
     store(&s, "%d", INSN_bulk_load, "cp.async.bulk from global memory", want);
-    text_printf(
-        p, "%s%smbarrier.inval.shared::cta.b64 [%%sm];\n%s%smbarrier.init.shared::cta.b64 [%%sm], 1;\n%s",
-        open, one, open, one, open);
-    test_phases(&s, INSN_mbarrier_inval, "mbarrier.inval, and another there", 2);
     end(&s);
 }
 
@@ -413,5 +406,4 @@ void try_warp(struct bench *b)
     bench_untested(b, INSN_asm, "is a text of the user's; tests/programs/inline_assembly.py has some");
     bench_untested(b, INSN_vprintf,
                    "writes to a stream, not to memory; tests/programs run device_print on every device");
-    bench_untested(b, INSN_fence_map, "is emitted nowhere: maps are parameters, which no kernel changes");
 }

@@ -289,7 +289,7 @@ TEST(a_report_says_where)
 TEST(clean_asynchronous_copy)
 {
     check_reversed(ASYNC COMMIT "\tcp.async.wait_group 0;\n" OTHER BAR GET STORE);
-    check_reversed(ASYNC "\tcp.async.wait_all;\n" OTHER BAR GET STORE);
+    check_reversed(ASYNC "\tcp.async.commit_group;\n\tcp.async.wait_group 0;\n" OTHER BAR GET STORE);
 }
 
 /* The newer group may still run; lanes whose size is 0 get zeros and read nothing. */
@@ -423,30 +423,6 @@ TEST(mbarrier_for_copies_of_before)
                                       "\t@%p1 cp.async.mbarrier.arrive.noinc.shared.b64 [%r2+256];\n"
                                       "\tbar.sync 1, 32; // HERE\n",
                 ERR_emulator_barrier);
-}
-
-/* -- bulk copies within shared memory, and sums -- */
-
-#define SUM(type)                                                                                            \
-    "\t@%p2 cp.reduce.async.bulk.global.shared::cta.bulk_group.add." type " [%rd2], [%r2], 256;\n"           \
-    "\t@%p2 cp.async.bulk.commit_group;\n\t@%p2 cp.async.bulk.wait_group 0;\n"
-
-TEST(clean_bulk_sum)
-{
-    check_reversed("\tsetp.eq.s32 %p2, %r1, 0;\n\tneg.s32 %r9, %r1;\n\tst.shared.b32 [%r4], %r9;\n"
-                   "\tst.global.b32 [%rd5], 63;\n\tfence.proxy.async;\n" BAR SUM("s32"));
-}
-
-TEST(clean_bulk_send)
-{
-    check_reversed(MBARRIER
-                   "\tsetp.eq.s32 %p2, %r1, 0;\n\t@%p2 fence.mbarrier_init.release.cluster;\n" LOAD PUT
-                   "\tfence.proxy.async;\n" BAR "\tadd.s32 %r10, %r2, 272;\n"
-                   "\t@%p2 mbarrier.arrive.expect_tx.shared.b64 _, [%r2+256], 256;\n"
-                   "\t@%p2 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
-                   "[%r10], [%r2], 256, [%r2+256];\n"
-                   "\t@!%p2 mbarrier.arrive.shared.b64 _, [%r2+256];\n" WAIT OTHER
-                   "\tld.shared.b32 %r8, [%r7+272];\n" STORE);
 }
 
 /* -- addresses that 32 bits were too few for -- */

@@ -157,14 +157,12 @@ void emu_run_cp_commit(struct emu_warp *w, const struct emu_insn *in, uint32_t o
     w->copy_times[w->copy_groups++ % GROUPS_KNOWN] = w->cta->cluster->time++;
 }
 
-/* Completes all groups but the last `running`; with wait_all also copies that are in no group yet. */
+/* Completes all groups but the last `running`. */
 void emu_run_cp_wait(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     struct emu_cluster *c = w->cta->cluster;
     need_all(w, in, on);
-    if (in->code == INSN_cp_async_wait_all)
-        emu_run_cp_commit(w, in, on);
-    int running = in->nopnds ? (int)in->opnds[0].offset : 0, done = w->copy_groups - running;
+    int running = (int)in->opnds[0].offset, done = w->copy_groups - running;
     for (int i = c->nops - 1; i >= 0; i--)
         if (c->ops[i].finish == copy && c->ops[i].w == w && c->ops[i].group < done)
             emu_finish_op(c, i);

@@ -100,8 +100,7 @@ bool emu_decode(struct emu_insn *in)
     case INSN_trap: return true;
     case INSN_grid_wait:
     case INSN_grid_launch:
-    case INSN_map_prefetch:
-    case INSN_tma_prefetch: in->run = emu_run_nothing; return true;
+    case INSN_map_prefetch: in->run = emu_run_nothing; return true;
     case INSN_bulk_prefetch: in->run = emu_run_bulk_prefetch; return in->nopnds == 2;
     case INSN_vprintf: in->run = emu_run_vprintf; return in->nopnds == 3;
     case INSN_vote: in->run = emu_run_vote; return in->nopnds == 3 && in->mods[0];
@@ -116,24 +115,17 @@ bool emu_decode(struct emu_insn *in)
     case INSN_setmaxnreg_inc:
     case INSN_setmaxnreg_dec: return in->opnds[0].reg < 0;
     case INSN_mbarrier_init: in->run = emu_run_mbarrier_init; return in->nopnds == 2;
-    case INSN_mbarrier_inval: in->run = emu_run_mbarrier_inval; return in->nopnds == 1;
     case INSN_mbarrier_arrive:
-    case INSN_mbarrier_arrive_tx:
-    case INSN_mbarrier_expect_tx: in->run = emu_run_mbarrier_arrive; return in->has_address;
+    case INSN_mbarrier_arrive_tx: in->run = emu_run_mbarrier_arrive; return in->has_address;
     case INSN_mbarrier_test_wait: in->run = emu_run_mbarrier_test; return in->nopnds == 3;
     case INSN_fence:
     case INSN_fence_init:
-    case INSN_fence_async:
-    case INSN_fence_map: in->run = emu_run_fence; return true;
+    case INSN_fence_async: in->run = emu_run_fence; return true;
     case INSN_wgmma_fence: in->run = emu_run_wgmma_fence; return true;
     case INSN_wgmma_commit: in->run = emu_run_wgmma_commit; return true;
     case INSN_tma_load:
     case INSN_tma_store:
-    case INSN_tma_reduce:
     case INSN_bulk_load:
-    case INSN_bulk_store:
-    case INSN_bulk_send:
-    case INSN_bulk_reduce:
     case INSN_bulk_commit:
     case INSN_bulk_wait:
     case INSN_bulk_wait_read: return emu_decode_bulk(in);
@@ -141,8 +133,7 @@ bool emu_decode(struct emu_insn *in)
     case INSN_cp_async: return emu_decode_cp_async(in);
     case INSN_cp_async_arrive: in->run = emu_run_cp_arrive; return in->has_address && in->nopnds == 1;
     case INSN_cp_async_commit: in->run = emu_run_cp_commit; return true;
-    case INSN_cp_async_wait:
-    case INSN_cp_async_wait_all: in->run = emu_run_cp_wait; return in->nopnds == 0 || in->opnds[0].reg < 0;
+    case INSN_cp_async_wait: in->run = emu_run_cp_wait; return in->opnds[0].reg < 0;
     default:
         if (emu_is_wgmma(in))
             return emu_decode_wgmma(in);

@@ -449,7 +449,7 @@ struct emu_op {
 };
 
 /* -- mbarrier.c -- */
-emu_run emu_run_mbarrier_init, emu_run_mbarrier_inval, emu_run_mbarrier_arrive, emu_run_mbarrier_test, emu_run_fence;
+emu_run emu_run_mbarrier_init, emu_run_mbarrier_arrive, emu_run_mbarrier_test, emu_run_fence;
 /* The lanes whose awaited phase has completed. */
 uint32_t emu_mbarrier_ready(struct emu_warp *w, const struct emu_insn *in, uint32_t on);
 /* The mbarrier at an address; `remote`: it may belong to another CTA, or copies will use it. */
@@ -465,7 +465,7 @@ struct emu_mbarrier *emu_mbarrier_of(struct emu_warp *w, const struct emu_insn *
 void emu_mbarrier_say(struct emu_warp *w, const struct emu_group *g, char *text, size_t bytes);
 
 /* -- tma.c -- */
-emu_run emu_run_tma_load, emu_run_tma_store, emu_run_bulk_load, emu_run_bulk_store, emu_run_bulk_send, emu_run_bulk_commit, emu_run_bulk_wait,
+emu_run emu_run_tma_load, emu_run_tma_store, emu_run_bulk_load, emu_run_bulk_commit, emu_run_bulk_wait,
     emu_run_bulk_prefetch, emu_run_nothing;
 bool emu_decode_bulk(struct emu_insn *in);
 /* At the end of a cluster: reports stores for which no warp has waited. */
@@ -512,8 +512,6 @@ void emu_need_defined(struct emu_warp *w, const struct emu_insn *in, const struc
 emu_run emu_run_ld, emu_run_st, emu_run_atom;
 /* The addresses of operand o in all lanes. */
 void emu_addresses(struct emu_warp *w, const struct emu_insn *in, const struct emu_opnd *o, uint32_t on, uint64_t *at);
-/* *p = reduction `m` of *p and x, of type t. */
-void emu_combine_at(unsigned char *p, enum mod m, enum ptype t, uint64_t x);
 /* Reports an access of `bytes` per lane that is not inside one buffer or not aligned to `bytes`. */
 void emu_check_global(struct emu_warp *w, const struct emu_insn *in, uint32_t on, const uint64_t *at, int bytes);
 

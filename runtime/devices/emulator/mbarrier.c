@@ -90,12 +90,6 @@ void emu_run_mbarrier_init(struct emu_warp *w, const struct emu_insn *in, uint32
     }
 }
 
-void emu_run_mbarrier_inval(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
-{
-    for (; on; on &= on - 1)
-        emu_mbarrier_of(w, in, emu_first_lane(on))->live = false;
-}
-
 /* -- phases -- */
 
 /* The warps that end a phase must know that the waits for the previous phase have ended: later the same
@@ -189,8 +183,6 @@ static void expect(struct emu_warp *w, const struct emu_insn *in, int lane, stru
     m->bytes += (int64_t)bytes;
     m->expects = in;
     m->expecter = w;
-    if (in->code == INSN_mbarrier_expect_tx)
-        settle(cta_of(w->cta->cluster, m), m);
 }
 
 void emu_run_mbarrier_arrive(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
@@ -203,8 +195,7 @@ void emu_run_mbarrier_arrive(struct emu_warp *w, const struct emu_insn *in, uint
             emu_need_defined(w, in, &in->opnds[1], 32, UINT32_C(1) << lane, "the count");
         if (in->code != INSN_mbarrier_arrive)
             expect(w, in, lane, m, n);
-        if (in->code != INSN_mbarrier_expect_tx)
-            arrive(w, in, lane, m, in->code == INSN_mbarrier_arrive ? (int)n : 1);
+        arrive(w, in, lane, m, in->code == INSN_mbarrier_arrive ? (int)n : 1);
     }
 }
 

@@ -352,12 +352,6 @@ static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x
     }
 }
 
-void emu_combine_at(unsigned char *p, enum mod m, enum ptype t, uint64_t x)
-{
-    struct emu_insn in = {.type = (uint8_t)t, .mods = {(uint8_t)m}};
-    exchange(p, &in, x, 0);
-}
-
 void emu_run_atom(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint64_t at[LANES];

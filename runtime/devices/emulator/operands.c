@@ -233,9 +233,6 @@ static const struct range {
     {INSN_mbarrier_try_wait, 2, 0, 1, 1},
     {INSN_wgmma_wait, 0, 0, 7, 1},
     {INSN_bulk_load, 2, 0, 1048560, 16},
-    {INSN_bulk_send, 2, 0, 1048560, 16},
-    {INSN_bulk_store, 2, 0, 1048560, 16},
-    {INSN_bulk_reduce, 2, 0, 1048560, 16},
     {INSN_bulk_prefetch, 1, 0, INT32_MAX, 16},
 };
 

@@ -1,6 +1,5 @@
 /* tma.c: how bulk copies execute, with tensor maps and without (PTX ISA, "Data Movement and Conversion
- * Instructions: Tensor copy", "cp.async.bulk", "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor",
- * "Swizzling modes").
+ * Instructions: Tensor copy", "cp.async.bulk", "cp.async.bulk.tensor", "Swizzling modes").
  *
  *     load    global ─► shared memory of one CTA or several: an mbarrier counts the bytes, in each of them
  *     store   shared ─► global: the issuing thread waits for its groups
@@ -122,20 +121,13 @@ static void load_row(const struct row *r)
 
 static void store_row(const struct row *r)
 {
-    static const enum ptype types[MAP_type_count] = {PT_u8,  PT_u16, PT_u32, PT_s32, PT_u64,
-                                                     PT_s64, PT_f16, PT_f32, PT_f64, PT_bf16};
     const struct packed_map *m = r->op->bulk.map;
     int elem = map_elem_bytes(m->type), bytes = row_bytes(m);
     unsigned char line[MAP_BOX_MOST * 8];
     for (int i = 0; i < bytes; i += CHUNK)
         memcpy(line + i, r->op->bulk.cta->shared + swizzled(m, r->at + i), CHUNK);
-    if (r->op->in->code == INSN_tma_store && r->end > r->first)
+    if (r->end > r->first)
         memcpy(r->global + r->first * elem, line + r->first * elem, (size_t)((r->end - r->first) * elem));
-    for (int i = r->first; i < r->end && r->op->in->code == INSN_tma_reduce; i++) {
-        uint64_t x = 0;
-        memcpy(&x, line + i * elem, (size_t)elem);
-        emu_combine_at(r->global + i * elem, r->op->in->mods[0], types[m->type], x);
-    }
 }
 
 /* Checks the access to elements of dimension 0 from first to end. */
@@ -189,26 +181,9 @@ static void finish_load(struct emu_op *op)
     emu_mbarrier_land(op);
 }
 
-static void reduce_bytes(const struct emu_op *op)
-{
-    enum ptype t = (enum ptype)op->in->type;
-    int elem = ptype_info[t].bits / 8;
-    for (int i = 0; i < op->bulk.bytes; i += elem) {
-        uint64_t x = 0;
-        memcpy(&x, op->bulk.cta->shared + op->bulk.at + i, (size_t)elem);
-        emu_combine_at((unsigned char *)(uintptr_t)(op->bulk.global + (uint64_t)i), op->in->mods[0], t, x);
-    }
-}
-
 static void finish_store(struct emu_op *op)
 {
-    if (op->bulk.map)
-        for_rows(op, store_row);
-    else if (op->in->code == INSN_bulk_reduce)
-        reduce_bytes(op);
-    else
-        memcpy((void *)(uintptr_t)op->bulk.global, op->bulk.cta->shared + op->bulk.at,
-               (size_t)op->bulk.bytes);
+    for_rows(op, store_row);
 }
 
 /* -- loads -- */
@@ -322,35 +297,13 @@ void emu_run_bulk_load(struct emu_warp *w, const struct emu_insn *in, uint32_t o
     }
 }
 
-/* A copy to shared memory of another CTA, or of this one: the source is being read until the mbarrier has
- * counted its bytes. */
-void emu_run_bulk_send(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
-{
-    for (; on; on &= on - 1) {
-        struct emu_cta *from, *c;
-        int lane = emu_first_lane(on), bytes = (int)value(w, in, 2, lane, "the number of bytes");
-        if (bytes <= 0 || bytes % BULK_ALIGN)
-            emu_fail(w, in, lane, ERR_misaligned, "%d bytes are no multiple of %d", bytes, BULK_ALIGN);
-        int at = emu_shared_range(w, in, lane, address(w, in, 1, lane), bytes, BULK_ALIGN, &from);
-        const struct emu_mbarrier *m = emu_mbarrier_at(w, in, lane, address(w, in, 3, lane), true, &c);
-        if (from != w->cta)
-            emu_fail(w, in, lane, ERR_out_of_bounds, "the source is in another CTA");
-        if (emu_shared_lend(w, in, lane, from, at, bytes,
-                            emu_actor(c, ACTOR_mbarrier, (int)(m - c->mbarriers)), w->cta->cluster->time))
-            emu_fail(w, in, lane, ERR_emulator_undefined,
-                     "the value sent depends on something never written");
-        struct emu_op op = {.bulk = {.global = (uint64_t)(uintptr_t)(from->shared + at), .bytes = bytes}};
-        load_to(w, in, lane, &op, address(w, in, 0, lane), address(w, in, 3, lane), BULK_ALIGN);
-    }
-}
-
 /* -- stores -- */
 
 static void store(struct emu_warp *w, const struct emu_insn *in, int lane, const struct emu_op *what,
-                  int from, int align)
+                  int from)
 {
     struct emu_cta *c;
-    int at = emu_shared_range(w, in, lane, address(w, in, from, lane), what->bulk.bytes, align, &c);
+    int at = emu_shared_range(w, in, lane, address(w, in, from, lane), what->bulk.bytes, BOX_ALIGN, &c);
     if (emu_shared_lend(w, in, lane, c, at, what->bulk.bytes, emu_actor(w->cta, ACTOR_stores, w->index),
                         w->cta->cluster->time))
         emu_fail(w, in, lane, ERR_emulator_undefined, "the value stored depends on something never written");
@@ -380,18 +333,7 @@ void emu_run_tma_store(struct emu_warp *w, const struct emu_insn *in, uint32_t o
             emu_fail(w, in, lane, ERR_misaligned,
                      "rows end after %" PRId64 " bytes, no multiple of %d: an H200 writes on to the next",
                      extent * elem, BULK_ALIGN);
-        store(w, in, lane, &op, 1 + in->number, BOX_ALIGN);
-    }
-}
-
-void emu_run_bulk_store(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
-{
-    for (; on; on &= on - 1) {
-        int lane = emu_first_lane(on);
-        struct emu_op op = {.bulk = {.global = address(w, in, 0, lane),
-                                     .bytes = (int)value(w, in, 2, lane, "the number of bytes")}};
-        check_range(w, in, lane, op.bulk.global, op.bulk.bytes);
-        store(w, in, lane, &op, 1, BULK_ALIGN);
+        store(w, in, lane, &op, 1 + in->number);
     }
 }
 
@@ -514,24 +456,6 @@ void emu_run_nothing(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     (void)w, (void)in, (void)on;
 }
 
-static bool is_reduction(const struct emu_insn *in)
-{
-    static const enum mod known[] = {MOD_add, MOD_min, MOD_max, MOD_and, MOD_or, MOD_xor, MOD_inc, MOD_dec};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (in->mods[0] == known[i])
-            return true;
-    return false;
-}
-
-/* Reductions of 32 and 64 bits, and sums of 16-bit floats with .noftz. */
-static bool reduces_bytes(const struct emu_insn *in)
-{
-    enum ptype t = (enum ptype)in->type;
-    bool is_half = t == PT_f16 || t == PT_bf16;
-    return is_reduction(in) && (is_half ? in->mods[0] == MOD_add && emu_has_mod(in, MOD_noftz)
-                                        : ptype_info[t].bits >= 32 && t != PT_f16x2 && t != PT_bf16x2);
-}
-
 bool emu_decode_bulk(struct emu_insn *in)
 {
     int hint = emu_has_mod(in, MOD_l2_hint), multicast = emu_has_mod(in, MOD_multicast), n = in->number;
@@ -539,13 +463,7 @@ bool emu_decode_bulk(struct emu_insn *in)
     switch (in->code) {
     case INSN_tma_load: in->run = emu_run_tma_load; return fits && in->nopnds == 3 + n + multicast + hint;
     case INSN_tma_store: in->run = emu_run_tma_store; return fits && in->nopnds == 2 + n + hint;
-    case INSN_tma_reduce:
-        in->run = emu_run_tma_store;
-        return fits && in->nopnds == 2 + n + hint && is_reduction(in) && emu_has_mod(in, MOD_bulk_group);
     case INSN_bulk_load: in->run = emu_run_bulk_load; return in->nopnds == 4 + multicast + hint;
-    case INSN_bulk_store: in->run = emu_run_bulk_store; return in->nopnds == 3 + hint;
-    case INSN_bulk_send: in->run = emu_run_bulk_send; return in->nopnds == 4;
-    case INSN_bulk_reduce: in->run = emu_run_bulk_store; return in->nopnds == 3 + hint && reduces_bytes(in);
     case INSN_bulk_commit: in->run = emu_run_bulk_commit; return true;
     default: in->run = emu_run_bulk_wait; return in->nopnds == 1 && in->opnds[0].reg < 0;
     }
