@@ -273,6 +273,8 @@ static struct node *make_add(struct gen *g, const struct vtype *t, int depth)
     if (chance(g, 30))
         n->kind = NODE_sub;
     operands(g, n, part, depth);
+    /* A dot that takes the sum in as its accumulator would round after every product. */
+    g->p->no_fusion |= is_float(t->elem) && t->range.least == ANY_LEAST && g->p->has_dot;
     return n;
 }
 
