@@ -22,7 +22,7 @@
 
 enum { NOWHERE = -1 };
 
-struct skip_reg {
+struct moved_reg {
     /* uses and definitions in the kernel; a definition that keeps the old value also counts as a use */
     int uses, ndefs;
     int inside; /* uses by instructions that move to the current store */
@@ -30,13 +30,13 @@ struct skip_reg {
     int store, change;
 };
 
-struct skip {
+struct branch_over {
     struct mir *m;
-    struct skip_reg *regs;
+    struct moved_reg *regs;
     int *at; /* at[b]: the first new block of old block b */
 };
 
-static void count(struct skip *s)
+static void count(struct branch_over *s)
 {
     for (int b = 0; b < s->m->blocks.n; b++)
         for (int i = 0; i < s->m->blocks.at[b]->insns.n; i++) {
@@ -53,14 +53,14 @@ static void count(struct skip *s)
         }
 }
 
-static void use_inside(struct skip *s, int reg, int store)
+static void use_inside(struct branch_over *s, int reg, int store)
 {
-    struct skip_reg *r = &s->regs[reg];
+    struct moved_reg *r = &s->regs[reg];
     r->inside = (r->store == store ? r->inside : 0) + 1;
     r->store = store;
 }
 
-static void take_inside(struct skip *s, const struct insn *in, int store)
+static void take_inside(struct branch_over *s, const struct insn *in, int store)
 {
     for (int k = in->ndefs; k < in->nopnds; k++)
         if (opnd_has_reg(&in->opnds[k]))
@@ -72,7 +72,7 @@ static void take_inside(struct skip *s, const struct insn *in, int store)
 }
 
 /* Does an instruction that stays in place between here and the store change the register? */
-static bool changes(const struct skip *s, int reg, int store)
+static bool changes(const struct branch_over *s, int reg, int store)
 {
     return s->regs[reg].ndefs > 1 && s->regs[reg].change == store;
 }
@@ -85,13 +85,13 @@ static int own_uses(const struct insn *in, int reg)
     return n;
 }
 
-static bool may_move(const struct skip *s, const struct insn *in, int store)
+static bool may_move(const struct branch_over *s, const struct insn *in, int store)
 {
     if (!insn_has(in, PURE) || insn_has(in, WARP) || insn_has(in, READS) || !in->ndefs ||
         (in->guard >= 0 && changes(s, in->guard, store)))
         return false;
     for (int k = 0; k < in->ndefs; k++) {
-        const struct skip_reg *r = &s->regs[in->opnds[k].n];
+        const struct moved_reg *r = &s->regs[in->opnds[k].n];
         if (r->store != store || r->inside + own_uses(in, in->opnds[k].n) != r->uses ||
             changes(s, in->opnds[k].n, store))
             return false;
@@ -104,7 +104,7 @@ static bool may_move(const struct skip *s, const struct insn *in, int store)
 
 /* Marks in `to` the instructions that move to the store at `at`; returns how many do. `number` is the store's
  * number in the kernel. */
-static int find_needs(struct skip *s, const struct mblock *b, int at, int number, int *to)
+static int find_needs(struct branch_over *s, const struct mblock *b, int at, int number, int *to)
 {
     const int distance = s->m->func->module->params->branch_over_masked_distance;
     int n = 0;
@@ -132,7 +132,7 @@ static bool is_masked_vector(const struct insn *in)
            in->nvec * ptype_info[in->form.type].bits == 8 * BYTES;
 }
 
-static void jump_over(struct skip *s, struct mblock *from, const struct insn *store, int target)
+static void jump_over(struct branch_over *s, struct mblock *from, const struct insn *store, int target)
 {
     struct opnd label = {.kind = OPND_label, .n = target};
     struct insn *jump = mir_append(s->m, from, (struct form){.code = INSN_bra}, 0, 1, &label);
@@ -143,7 +143,7 @@ static void jump_over(struct skip *s, struct mblock *from, const struct insn *st
 }
 
 /* Rebuilds the block; to[i] is the store to which instruction i moves. */
-static void split(struct skip *s, const struct mblock *b, const int *to)
+static void split(struct branch_over *s, const struct mblock *b, const int *to)
 {
     struct mblock *now = mir_block(s->m, b->dominator < 0 ? b->dominator : s->at[b->dominator], b->depth);
     s->at[b->index] = now->index;
@@ -163,7 +163,7 @@ static void split(struct skip *s, const struct mblock *b, const int *to)
     }
 }
 
-static void mend_labels(struct skip *s, const struct mblock *b)
+static void mend_labels(struct branch_over *s, const struct mblock *b)
 {
     for (int i = 0; i < b->insns.n; i++)
         for (int k = 0; k < b->insns.at[i]->nopnds; k++)
@@ -173,7 +173,7 @@ static void mend_labels(struct skip *s, const struct mblock *b)
 
 /* Finds which instructions of a block move to which stores: to[i] is the store's position where the branch
  * pays off. */
-static int *find_stores(struct skip *s, const struct mblock *b, int *number, int *nfound)
+static int *find_stores(struct branch_over *s, const struct mblock *b, int *number, int *nfound)
 {
     const int least = s->m->func->module->params->branch_over_masked_insns;
     int *to = NEW_ARRAY(s->m->arena, b->insns.n + 1, int);
@@ -194,7 +194,7 @@ bool skip(struct mir *m)
 {
     if (m->func->extra_warps)
         return false;
-    struct skip s = {.m = m, .regs = NEW_ARRAY(m->arena, m->regs.n + 1, struct skip_reg)};
+    struct branch_over s = {.m = m, .regs = NEW_ARRAY(m->arena, m->regs.n + 1, struct moved_reg)};
     int number = 0, nfound = 0, nold = m->blocks.n, **to = NEW_ARRAY(m->arena, nold + 1, int *);
     count(&s);
     for (int b = 0; b < nold; b++)

@@ -24,7 +24,7 @@ struct ptx_info {
     /* CTAs on each SM that together run all programs; the grid's three axes, as u32, follow the parameters,
      * the tensor maps follow these; 0: each CTA runs one program */
     int persistent;
-    bool puts;         /* TMA stores use some of the maps */
+    bool stores_by_maps; /* TMA stores use some of the maps */
     int packs;         /* a CTA of n warps runs n programs along axis 0, for n up to this; 0: one program */
     /* CTAs are launched in pairs where axis 0 (persistent: the grid) is a multiple of this; 0: never */
     int pair_multiple;

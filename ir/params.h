@@ -15,22 +15,30 @@
 
 /* -- analyses: limits of their searches -- */
 PARAM(affine_depth, 200, 1, 1000, "ops", "affine.c follows a chain of definitions this far", "not measured")
-PARAM(access_pattern_depth, 40, 1, 1000, "ops", "access_pattern.c follows a chain of definitions this far from a mask", "not measured")
-PARAM(axis_info_rounds, 8, 1, 100, "iterations", "axis_info.c analyses a loop's body at most so many times; values that still change then count as unknown", "not measured")
+PARAM(access_pattern_depth, 40, 1, 1000, "ops", "access_pattern.c follows a chain of definitions this far from a mask",
+      "not measured")
+PARAM(axis_info_rounds, 8, 1, 100, "iterations",
+      "axis_info.c analyses a loop's body at most so many times; values that still change then count as unknown",
+      "not measured")
 PARAM(value_range_ops, 64, 1, 1000, "ops", "definitions that the computation of one value range visits", "not measured")
-PARAM(depends_ops, 64, 1, 1000, "ops", "definitions that the search for what one scalar depends on visits", "not measured")
-PARAM(dot_chain_ops, 256, 1, 10000, "ops", "definitions that the search for the dot behind one tile visits", "not measured")
+PARAM(depends_ops, 64, 1, 1000, "ops", "definitions that the search for what one scalar depends on visits",
+      "not measured")
+PARAM(dot_chain_ops, 256, 1, 10000, "ops", "definitions that the search for the dot behind one tile visits",
+      "not measured")
 
 /* -- single_trip_loops -- */
-PARAM(single_trip_loops_ops, 200, 1, 10000, "ops", "definitions that one comparison of two values visits", "not measured")
+PARAM(single_trip_loops_ops, 200, 1, 10000, "ops", "definitions that one comparison of two values visits",
+      "not measured")
 PARAM(single_trip_loops_kept_percent, 25, 0, 100, "percent of a thread's registers",
       "tiles kept in registers from one loop to the next take at most this part",
-      "not measured: the code between works on two more tiles of that size, and a spill costs more than a second load from a cache")
+      "not measured: the code between works on two more tiles of that size, and a spill costs more than a second "
+      "load from a cache")
 PARAM(single_trip_loops_read_percent, 75, 0, 100, "percent of a thread's registers",
       "tiles loaded before the loops, together with the kept ones, take at most this part", "not measured")
 
 /* -- legalize_dot -- */
-PARAM(legalize_dot_warps_most, 8, 1, 32, "warps", "a dot whose accumulator needs too many registers doubles the warps up to this number",
+PARAM(legalize_dot_warps_most, 8, 1, 32, "warps",
+      "a dot whose accumulator needs too many registers doubles the warps up to this number",
       "128 x 256 in 4 warps spilled, and ptxas serialized its wgmma (C7511)")
 PARAM(legalize_dot_chain_percent, 50, 1, 100, "percent of a thread's registers",
       "if the accumulators of two chained dots take more, the warps double",
@@ -40,19 +48,21 @@ PARAM(legalize_dot_chain_percent, 50, 1, 100, "percent of a thread's registers",
 PARAM(raise_tma_store_staged_bytes, 32768, 1024, 262144, "bytes",
       "a larger tile is stored in parts; two parts fit in so many bytes",
       "128 x 256 f32 took 128 KB and left room for 2 stages; in parts 64 KB, and 3 stages")
-PARAM(raise_tma_store_row_bytes, 128, 16, 1024, "bytes", "the rows of a part have at least so many bytes", "not measured")
+PARAM(raise_tma_store_row_bytes, 128, 16, 1024, "bytes", "the rows of a part have at least so many bytes",
+      "not measured")
 
 /* -- persistent_grid -- */
-PARAM(persistent_grid_ops, 64, 1, 1000, "ops", "definitions that the search for a loop length that depends on the program visits", "not measured")
+PARAM(persistent_grid_ops, 64, 1, 1000, "ops",
+      "definitions that the search for a loop length that depends on the program visits", "not measured")
 PARAM(persistent_grid_sums_permille, 667, 0, 1000, "per mille of a thread's registers",
       "two CTAs fit on an SM if accumulators take at most this part of the registers that a thread has then",
       "not measured: two CTAs of five warps leave a thread 168 registers")
-PARAM(persistent_grid_barrier_bytes, 1024, 0, 16384, "bytes", "shared memory that a CTA takes beside its rings, in the estimate whether two CTAs fit on an SM",
-      "not measured")
+PARAM(persistent_grid_barrier_bytes, 1024, 0, 16384, "bytes",
+      "shared memory that a CTA takes beside its rings, in the estimate whether two CTAs fit on an SM", "not measured")
 
 /* -- assign_layouts -- */
-PARAM(assign_layouts_inherit_depth, 4, 0, 100, "ops", "a tile that no access reads or writes inherits a layout through up to so many shape ops",
-      "not measured")
+PARAM(assign_layouts_inherit_depth, 4, 0, 100, "ops",
+      "a tile that no access reads or writes inherits a layout through up to so many shape ops", "not measured")
 
 /* -- lower_layout_conversion, and ir/layout/conversion.c -- */
 PARAM(lower_layout_conversion_shared_slots, 32, 0, 10000, "issue slots of a warp",
@@ -61,133 +71,199 @@ PARAM(lower_layout_conversion_register_slots, 2, 0, 100, "issue slots of a warp"
       "the cost of one register's store and load in a conversion through shared memory", "not measured: an estimate")
 
 /* -- lower_scan, lower_reduce -- */
-PARAM(lower_scan_own_log2, 2, 0, 5, "log2 elements", "neighbours along the contiguous axis that one thread scans in its registers", "not measured")
-PARAM(lower_reduce_parts_log2, 2, 0, 5, "log2 values", "partial results of warps that one thread reduces in registers; lanes reduce the rest",
-      "not measured")
+PARAM(lower_scan_own_log2, 2, 0, 5, "log2 elements",
+      "neighbours along the contiguous axis that one thread scans in its registers", "not measured")
+PARAM(lower_reduce_parts_log2, 2, 0, 5, "log2 values",
+      "partial results of warps that one thread reduces in registers; lanes reduce the rest", "not measured")
 
 /* -- warp_specialize -- */
-PARAM(warp_specialize_consumer_warps_most, 8, 4, 8, "warps", "kernels with more warps get no producer warp", "not measured")
-PARAM(warp_specialize_producer_regs, 40, 24, 248, "registers", "setmaxnreg's limit for a thread of the producer (rounded down to a multiple of 8)",
+PARAM(warp_specialize_consumer_warps_most, 8, 4, 8, "warps", "kernels with more warps get no producer warp",
       "not measured")
-PARAM(warp_specialize_consumer_regs_most, 240, 24, 248, "registers", "setmaxnreg's largest limit for a thread of a consumer (rounded down to a multiple of 8)",
-      "not measured")
-PARAM(warp_specialize_reserve_bytes, 1024, 0, 65536, "bytes", "shared memory that rings leave free for barriers and alignment", "not measured")
-PARAM(warp_specialize_vector_bytes, 1024, 0, 65536, "bytes", "a one-dimensional tile of at most so many bytes that a loop of dots loads gets a ring", "not measured")
+PARAM(warp_specialize_producer_regs, 40, 24, 248, "registers",
+      "setmaxnreg's limit for a thread of the producer (rounded down to a multiple of 8)", "not measured")
+PARAM(warp_specialize_consumer_regs_most, 240, 24, 248, "registers",
+      "setmaxnreg's largest limit for a thread of a consumer (rounded down to a multiple of 8)", "not measured")
+PARAM(warp_specialize_reserve_bytes, 1024, 0, 65536, "bytes",
+      "shared memory that rings leave free for barriers and alignment", "not measured")
+PARAM(warp_specialize_vector_bytes, 1024, 0, 65536, "bytes",
+      "a one-dimensional tile of at most so many bytes that a loop of dots loads gets a ring", "not measured")
 
 /* -- overlap_dots, overlap_epilogue -- */
-PARAM(overlap_dots_arithmetic_regs, 56, 0, 255, "registers", "registers that a thread needs between two chained dots, beyond both accumulators and the operand",
+PARAM(overlap_dots_arithmetic_regs, 56, 0, 255, "registers",
+      "registers that a thread needs between two chained dots, beyond both accumulators and the operand",
       "attention D=128, 128 x 128, 8 warps, with the overlap: 240 us became 216")
-PARAM(overlap_epilogue_step_regs, 3, 0, 100, "registers", "registers that the descriptors of a wgmma's operands take for one step of K", "not measured")
-PARAM(overlap_epilogue_other_regs, 26, 0, 255, "registers", "registers for the counters and addresses of a loop, beyond accumulator, tile and descriptors",
-      "not measured")
+PARAM(overlap_epilogue_step_regs, 3, 0, 100, "registers",
+      "registers that the descriptors of a wgmma's operands take for one step of K", "not measured")
+PARAM(overlap_epilogue_other_regs, 26, 0, 255, "registers",
+      "registers for the counters and addresses of a loop, beyond accumulator, tile and descriptors", "not measured")
 
 /* -- pipeline_loops -- */
-PARAM(pipeline_loops_depth, 12, 1, 1000, "ops", "the search from a load to the dots that read it follows this many uses", "not measured")
+PARAM(pipeline_loops_depth, 12, 1, 1000, "ops",
+      "the search from a load to the dots that read it follows this many uses", "not measured")
 PARAM(pipeline_loops_shared_percent, 50, 0, 100, "percent of a CTA's shared memory",
       "rings take at most this part, so that two CTAs fit on an SM, unless other buffers prevent that", "not measured")
-PARAM(pipeline_loops_reserve_part, 16, 1, 1000, "one part in", "the part of shared memory that rings leave free where two CTAs do not fit", "not measured")
-PARAM(pipeline_loops_meet_depth, 8, 1, 1000, "ops", "the search from a load to arithmetic with a dot's result, and from there back to the dot, follows this many ops", "not measured")
-PARAM(rotate_loads_depth, 32, 1, 1000, "ops", "the search through the address of a load that moves to the iteration before follows this many ops", "not measured")
-PARAM(rotate_loads_regs_most, 4, 1, 255, "registers", "an index tile that takes at most so many registers of a thread is loaded an iteration ahead", "not measured")
-PARAM(alias_largest_depth, 8, 1, 1000, "definitions", "the computation of an index's largest value follows a chain of definitions this far", "not measured")
-PARAM(pipeline_loops_small_bytes, 4096, 0, 262144, "bytes", "a ring of at most so many bytes may use the part that rings otherwise leave free", "not measured")
+PARAM(pipeline_loops_reserve_part, 16, 1, 1000, "one part in",
+      "the part of shared memory that rings leave free where two CTAs do not fit", "not measured")
+PARAM(pipeline_loops_meet_depth, 8, 1, 1000, "ops",
+      "the search from a load to arithmetic with a dot's result, and from there back to the dot, follows this many "
+      "ops", "not measured")
+PARAM(rotate_loads_depth, 32, 1, 1000, "ops",
+      "the search through the address of a load that moves to the iteration before follows this many ops",
+      "not measured")
+PARAM(rotate_loads_regs_most, 4, 1, 255, "registers",
+      "an index tile that takes at most so many registers of a thread is loaded an iteration ahead", "not measured")
+PARAM(alias_largest_depth, 8, 1, 1000, "definitions",
+      "the computation of an index's largest value follows a chain of definitions this far", "not measured")
+PARAM(pipeline_loops_small_bytes, 4096, 0, 262144, "bytes",
+      "a ring of at most so many bytes may use the part that rings otherwise leave free", "not measured")
 
 /* -- cluster_multicast -- */
-PARAM(cluster_multicast_stride_most, 64, 1, 1024, "programs", "the two programs of a pair are at most this far apart along axis 0", "not measured")
-PARAM(cluster_multicast_samples, 96, 1, 10000, "programs", "sample programs whose coordinates are compared for each stride", "not measured")
-PARAM(cluster_multicast_disagree_part, 8, 1, 10000, "one part in", "the part of the sample programs that may load other tiles than their partners", "not measured")
+PARAM(cluster_multicast_stride_most, 64, 1, 1024, "programs",
+      "the two programs of a pair are at most this far apart along axis 0", "not measured")
+PARAM(cluster_multicast_samples, 96, 1, 10000, "programs",
+      "sample programs whose coordinates are compared for each stride", "not measured")
+PARAM(cluster_multicast_disagree_part, 8, 1, 10000, "one part in",
+      "the part of the sample programs that may load other tiles than their partners", "not measured")
 PARAM(cluster_multicast_bytes_per_cycle, 80, 0, 100000, "bytes a cycle of an SM",
       "dots that load more wait for L2; pairs then pay even where a CTA runs one program",
       "64 x 128 tiles (96 bytes a cycle) gain a third, 128 x 128 lose 3 to 8 percent, 128 x 256 gain nothing")
 PARAM(cluster_multicast_persistent_bytes_per_cycle, 40, 0, 100000, "bytes a cycle of an SM",
-      "the same threshold where a CTA loops over many programs", "128 x 256 x 64 tiles (48 bytes a cycle) gain 3 percent at 4096 and 8192")
-PARAM(cluster_multicast_share_part, 4, 1, 1000, "one part in", "the part of the loaded bytes that a pair must share where dots wait for L2", "not measured")
+      "the same threshold where a CTA loops over many programs",
+      "128 x 256 x 64 tiles (48 bytes a cycle) gain 3 percent at 4096 and 8192")
+PARAM(cluster_multicast_share_part, 4, 1, 1000, "one part in",
+      "the part of the loaded bytes that a pair must share where dots wait for L2", "not measured")
 PARAM(cluster_multicast_persistent_share_part, 2, 1, 1000, "one part in",
       "the part that a pair must share where dots do not wait for L2 and a CTA loops over many programs",
       "128 x 256 x 64 (48 bytes a cycle) gains 3 percent where two thirds are shared, loses 1 to 3 where one third is")
 
 /* -- remat -- */
-PARAM(remat_tile_elems, 16, 1, 1024, "elements of a thread", "smaller tiles are kept, and reductions of them do not count as reductions", "not measured")
+PARAM(remat_tile_elems, 16, 1, 1024, "elements of a thread",
+      "smaller tiles are kept, and reductions of them do not count as reductions", "not measured")
 PARAM(remat_ops, 5, 0, 100, "ops", "a tile that takes more ops to recompute is kept", "not measured")
-PARAM(remat_small_part, 4, 1, 1024, "one part in", "a broadcast operand of at most this part of the tile counts as available everywhere", "not measured")
-PARAM(remat_exp_part, 2, 1, 1024, "one part in", "the part of a thread's registers above which the exponentials of a tile are recomputed", "not measured")
+PARAM(remat_small_part, 4, 1, 1024, "one part in",
+      "a broadcast operand of at most this part of the tile counts as available everywhere", "not measured")
+PARAM(remat_exp_part, 2, 1, 1024, "one part in",
+      "the part of a thread's registers above which the exponentials of a tile are recomputed", "not measured")
 PARAM(remat_other_regs, 14, 0, 255, "registers", "registers that a thread needs beyond the kept tiles",
       "not measured")
-PARAM(remat_enough_bytes, 24576, 0, 1048576, "bytes", "if the loads in flight on an SM cover so many bytes, every value is kept",
-      "RMS norm fp16 of 4096 to 15872 columns: 0.95 to 0.99 of Triton with remat, 0.99 to 1.02 without; 64 KiB in flight suffice")
+PARAM(remat_enough_bytes, 24576, 0, 1048576, "bytes",
+      "if the loads in flight on an SM cover so many bytes, every value is kept",
+      "RMS norm fp16 of 4096 to 15872 columns: 0.95 to 0.99 of Triton with remat, 0.99 to 1.02 without; 64 KiB in "
+      "flight suffice")
 
 /* -- l2_prefetch -- */
-PARAM(l2_prefetch_near_bytes, 5242880, 0, 1073741824, "bytes", "prefetch distance for short rows: bytes of rows between the program and the prefetched row",
+PARAM(l2_prefetch_near_bytes, 5242880, 0, 1073741824, "bytes",
+      "prefetch distance for short rows: bytes of rows between the program and the prefetched row",
       "2 to 9 MB measured: layer norm of 2048 columns 0.934 of a copy became 0.984, of 4096 0.920 became 0.970")
 PARAM(l2_prefetch_far_bytes, 7340032, 0, 1073741824, "bytes", "prefetch distance for long rows",
       "2 to 9 MB measured: RMS norms of 10240 to 15872 columns take 0.90 to 0.98 of the time")
-PARAM(l2_prefetch_loop_bytes, 32768, 16, 1048576, "bytes", "the part of a row that is prefetched before the loop that reads it",
+PARAM(l2_prefetch_loop_bytes, 32768, 16, 1048576, "bytes",
+      "the part of a row that is prefetched before the loop that reads it",
       "layer norms with loops take 0.95 to 1.007 of the time, 0.985 in the mean")
-PARAM(l2_prefetch_short_elems, 2048, 1, 1048576, "elements", "a row whose reductions times elements times element bytes is smaller is not prefetched",
-      "shorter rows gained at no distance; RMS norm of 8192 0.966 of a copy became 0.995, softmax of 8192 0.973 became 0.994")
-PARAM(l2_prefetch_long_elems, 8192, 1, 1048576, "elements", "a row whose product is larger is prefetched over the long distance",
+PARAM(l2_prefetch_short_elems, 2048, 1, 1048576, "elements",
+      "a row whose reductions times elements times element bytes is smaller is not prefetched",
+      "shorter rows gained at no distance; RMS norm of 8192 0.966 of a copy became 0.995, softmax of 8192 0.973 "
+      "became 0.994")
+PARAM(l2_prefetch_long_elems, 8192, 1, 1048576, "elements",
+      "a row whose product is larger is prefetched over the long distance",
       "where many programs share an SM it cost up to 9 percent (softmax of 4096 and 8192 columns)")
-PARAM(l2_prefetch_filled_percent, 75, 0, 100, "percent of a tile", "a row that fills a smaller part of its tile is prefetched over a longer distance",
-      "not measured")
-PARAM(l2_prefetch_further_part, 3, 1, 1000, "one part in", "the part of the distance that is added for rows that do not fill their tiles", "not measured")
+PARAM(l2_prefetch_filled_percent, 75, 0, 100, "percent of a tile",
+      "a row that fills a smaller part of its tile is prefetched over a longer distance", "not measured")
+PARAM(l2_prefetch_further_part, 3, 1, 1000, "one part in",
+      "the part of the distance that is added for rows that do not fill their tiles", "not measured")
 
 /* -- allocate_shared, insert_barriers, pack_programs -- */
-PARAM(allocate_shared_cheap_bytes, 4096, 0, 262144, "bytes", "buffers that together take no more bytes do not share addresses, because sharing costs a barrier",
+PARAM(allocate_shared_cheap_bytes, 4096, 0, 262144, "bytes",
+      "buffers that together take no more bytes do not share addresses, because sharing costs a barrier",
       "not measured")
-PARAM(insert_barriers_depth, 4, 0, 100, "ops", "the comparison of two stage numbers follows a chain of definitions this far", "not measured")
+PARAM(insert_barriers_depth, 4, 0, 100, "ops",
+      "the comparison of two stage numbers follows a chain of definitions this far", "not measured")
 PARAM(pack_programs_most, 4, 1, 32, "programs", "programs of one warp that share a CTA",
       "4096 rows of 1 KB: 6.9 us with one program per CTA; a copy of the same bytes takes 6.35 us")
 
 /* -- stepdown -- */
-PARAM(stepdown_conversion_bytes, 32768, 1024, 262144, "bytes", "the size of the pieces into which conversions are split at the first attempt", "not measured")
-PARAM(stepdown_conversion_bytes_least, 8192, 1024, 262144, "bytes", "the size of the pieces if the first attempt does not fit", "not measured")
-PARAM(stepdown_registers_over, 4, 1, 1000, "times an SM's registers", "a kernel with a larger tile is refused at once", "not measured")
+PARAM(stepdown_conversion_bytes, 32768, 1024, 262144, "bytes",
+      "the size of the pieces into which conversions are split at the first attempt", "not measured")
+PARAM(stepdown_conversion_bytes_least, 8192, 1024, 262144, "bytes",
+      "the size of the pieces if the first attempt does not fit", "not measured")
+PARAM(stepdown_registers_over, 4, 1, 1000, "times an SM's registers", "a kernel with a larger tile is refused at once",
+      "not measured")
 PARAM(stepdown_shared_percent, 50, 0, 100, "percent of a CTA's shared memory",
       "a kernel without dots whose tiles together take less is not copied for a second attempt", "not measured")
 
 /* -- select -- */
-PARAM(select_mask_uses, 200, 1, 10000, "uses", "uses that the search for readers of a masked load's disabled elements visits", "not measured")
-PARAM(select_sum_run, 8, 1, 256, "elements", "a sum of products becomes chains of so many fma, and a tree adds the chains",
+PARAM(select_mask_uses, 200, 1, 10000, "uses",
+      "uses that the search for readers of a masked load's disabled elements visits", "not measured")
+PARAM(select_sum_run, 8, 1, 256, "elements",
+      "a sum of products becomes chains of so many fma, and a tree adds the chains",
       "RMS norm of 8192 columns: 283 instructions became 271")
 
 /* -- peephole, branch_over_masked, remat of machine IR -- */
-PARAM(peephole_pair_depth, 8, 0, 100, "instructions", "the pairing of halves of a register follows a chain of instructions this far", "not measured")
-PARAM(branch_over_masked_insns, 48, 1, 100000, "instructions", "a masked store gets no branch if the branch would skip fewer instructions",
-      "layer norm f16 of 5120 in 8192 27.6 to 25.5 us; RMS norm (about 36) gained nothing, rows of 8192 lost 1 percent")
-PARAM(branch_over_masked_distance, 2048, 1, 1000000, "instructions", "instructions before a store that the search for those that only the store needs visits", "not measured")
-PARAM(branch_over_masked_regs_percent, 75, 0, 100, "percent of a thread's registers", "kernels with more live registers get no branches over masked stores",
+PARAM(peephole_pair_depth, 8, 0, 100, "instructions",
+      "the pairing of halves of a register follows a chain of instructions this far", "not measured")
+PARAM(branch_over_masked_insns, 48, 1, 100000, "instructions",
+      "a masked store gets no branch if the branch would skip fewer instructions",
+      "layer norm f16 of 5120 in 8192 27.6 to 25.5 us; RMS norm (about 36) gained nothing, rows of 8192 lost 1 "
+      "percent")
+PARAM(branch_over_masked_distance, 2048, 1, 1000000, "instructions",
+      "instructions before a store that the search for those that only the store needs visits", "not measured")
+PARAM(branch_over_masked_regs_percent, 75, 0, 100, "percent of a thread's registers",
+      "kernels with more live registers get no branches over masked stores",
       "where registers are nearly used up ptxas spilled")
-PARAM(remat_insns_depth, 12, 0, 100, "instructions", "where registers are short, chains of up to so many instructions are rematerialized for each use", "not measured")
+PARAM(remat_insns_depth, 12, 0, 100, "instructions",
+      "where registers are short, chains of up to so many instructions are rematerialized for each use", "not measured")
 
 /* -- schedule -- */
-PARAM(schedule_ready_most, 32, 1, 10000, "instructions", "ready instructions that the scheduler compares where registers are short", "not measured")
-PARAM(schedule_regs_percent, 75, 0, 100, "percent of a thread's registers", "with more registers live, instructions that free registers go first", "not measured")
-PARAM(schedule_pipeline_spare_regs, 2, 0, 255, "registers", "a pipelined block keeps its order if so many registers remain for ptxas", "not measured")
-PARAM(schedule_gain_part, 8, 1, 1000, "one part in", "the gain in CTAs on an SM for which the order with few registers is chosen",
+PARAM(schedule_ready_most, 32, 1, 10000, "instructions",
+      "ready instructions that the scheduler compares where registers are short", "not measured")
+PARAM(schedule_regs_percent, 75, 0, 100, "percent of a thread's registers",
+      "with more registers live, instructions that free registers go first", "not measured")
+PARAM(schedule_pipeline_spare_regs, 2, 0, 255, "registers",
+      "a pipelined block keeps its order if so many registers remain for ptxas", "not measured")
+PARAM(schedule_gain_part, 8, 1, 1000, "one part in",
+      "the gain in CTAs on an SM for which the order with few registers is chosen",
       "layer norm of 16384 in 16 warps: 2 programs on an SM instead of 1; of 8192 in 8 warps: 4 instead of 3")
-PARAM(schedule_steps, 8, 1, 100, "steps", "register limits that the search for the order with the most loads in flight tries", "not measured")
-PARAM(schedule_preds_most, 12, 0, 1000, "predicates", "an order with more live predicates is rejected, because ptxas keeps some of them in registers", "not measured")
-PARAM(schedule_carried_regs, 64, 1, 1024, "registers", "a thread that converts so many registers through shared memory may use all registers",
-      "a transpose of 128 x 128 halves spilled 48 bytes of a thread for a seventh program, where shared memory holds six")
+PARAM(schedule_steps, 8, 1, 100, "steps",
+      "register limits that the search for the order with the most loads in flight tries", "not measured")
+PARAM(schedule_preds_most, 12, 0, 1000, "predicates",
+      "an order with more live predicates is rejected, because ptxas keeps some of them in registers", "not measured")
+PARAM(schedule_carried_regs, 64, 1, 1024, "registers",
+      "a thread that converts so many registers through shared memory may use all registers",
+      "a transpose of 128 x 128 halves spilled 48 bytes of a thread for a seventh program, where shared memory "
+      "holds six")
 
 /* -- resources: estimates of what ptxas needs, and CTAs asked for -- */
-PARAM(ptxas_spare_regs, 8, 0, 255, "registers", "registers that ptxas needs beyond the live ones in a kernel with mma.sync",
+PARAM(ptxas_spare_regs, 8, 0, 255, "registers",
+      "registers that ptxas needs beyond the live ones in a kernel with mma.sync",
       "counted as live and then used: 155 and 160, 252 and 254, 144 and 136")
-PARAM(ptxas_spare_regs_wgmma, 3, 0, 255, "registers", "registers that ptxas needs beyond the live ones in a kernel with wgmma", "counted as live and then used: 213 and 214")
-PARAM(ptxas_chained_percent, 80, 1, 100, "percent of the live registers", "the part that ptxas needs where one wgmma depends on another",
+PARAM(ptxas_spare_regs_wgmma, 3, 0, 255, "registers",
+      "registers that ptxas needs beyond the live ones in a kernel with wgmma",
+      "counted as live and then used: 213 and 214")
+PARAM(ptxas_chained_percent, 80, 1, 100, "percent of the live registers",
+      "the part that ptxas needs where one wgmma depends on another",
       "causal attention: 96 of 118 without spills; 158 of 197")
-PARAM(ptxas_saved_regs, 1, 0, 255, "registers", "registers that ptxas saves in a kernel without branches that unpacks halves", "not measured")
-PARAM(ptxas_load_regs, 2, 0, 255, "registers", "registers that ptxas needs to keep loads ahead of their one reduction", "not measured")
-PARAM(ptxas_loop_regs, 5, 0, 255, "registers", "registers that ptxas needs beyond the live ones in a kernel with branches", "no kernel of the tests or benches spills")
-PARAM(ptxas_loop_part, 16, 1, 1000, "one part in", "the part of the live registers that ptxas needs in addition in a kernel with branches",
+PARAM(ptxas_saved_regs, 1, 0, 255, "registers",
+      "registers that ptxas saves in a kernel without branches that unpacks halves", "not measured")
+PARAM(ptxas_load_regs, 2, 0, 255, "registers", "registers that ptxas needs to keep loads ahead of their one reduction",
+      "not measured")
+PARAM(ptxas_loop_regs, 5, 0, 255, "registers",
+      "registers that ptxas needs beyond the live ones in a kernel with branches",
       "no kernel of the tests or benches spills")
-PARAM(ptxas_division_halves, 12, 0, 255, "16-bit registers", "registers that ptxas needs for a division", "no kernel of the tests or benches spills")
-PARAM(ptxas_report_regs, 6, 0, 255, "registers", "registers that --explain=registers allows for ptxas before it predicts spills", "not measured")
-PARAM(resources_regs_least, 64, 1, 255, "registers", "the least number of registers that a kernel with dots counts as needing", "not measured")
-PARAM(resources_ctas_most, 2, 1, 32, "CTAs", "CTAs on an SM that a kernel with dots asks ptxas to make possible", "not measured")
+PARAM(ptxas_loop_part, 16, 1, 1000, "one part in",
+      "the part of the live registers that ptxas needs in addition in a kernel with branches",
+      "no kernel of the tests or benches spills")
+PARAM(ptxas_division_halves, 12, 0, 255, "16-bit registers", "registers that ptxas needs for a division",
+      "no kernel of the tests or benches spills")
+PARAM(ptxas_report_regs, 6, 0, 255, "registers",
+      "registers that --explain=registers allows for ptxas before it predicts spills", "not measured")
+PARAM(resources_regs_least, 64, 1, 255, "registers",
+      "the least number of registers that a kernel with dots counts as needing", "not measured")
+PARAM(resources_ctas_most, 2, 1, 32, "CTAs", "CTAs on an SM that a kernel with dots asks ptxas to make possible",
+      "not measured")
 
 /* -- launch -- */
-PARAM(launch_pack_ctas, 4, 1, 10000, "CTAs an SM", "programs are packed only as long as so many CTAs remain for each SM",
+PARAM(launch_pack_ctas, 4, 1, 10000, "CTAs an SM",
+      "programs are packed only as long as so many CTAs remain for each SM",
       "4096 rows of 1 KB: 6.9 us with one program per CTA; a copy of the same bytes takes 6.35 us")
 
 #else

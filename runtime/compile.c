@@ -319,13 +319,13 @@ static void make_kept(struct neso_kernel *k, struct func *f)
     int nmessages = d->list.n;
     if (!f->target)
         f->target = k->spec.target;
-    const char *key = kept_key(k, f);
-    if (kept_read(k, f, key)) {
+    const char *key = ptx_cache_key(k, f);
+    if (ptx_cache_read(k, f, key)) {
         plan_keep(k, f);
         return;
     }
     if (k->module->context->cache.strict) {
-        kept_miss(k, f, key);
+        ptx_cache_miss(k, f, key);
         return;
     }
     struct text out;
@@ -334,7 +334,7 @@ static void make_kept(struct neso_kernel *k, struct func *f)
         return;
     make_ptx(k, f, &out, false);
     if (d->list.n == nmessages)
-        kept_write(k, f, key);
+        ptx_cache_write(k, f, key);
 }
 
 static void collect(void *user, const char *pass, const char *text, size_t length)
@@ -376,7 +376,7 @@ void kernel_make(struct neso_kernel *k, neso_text which)
         return;
     }
     struct func *f = trace(k);
-    if (f && which == NESO_TEXT_PTX && kept_applies(k)) {
+    if (f && which == NESO_TEXT_PTX && ptx_cache_applies(k)) {
         make_kept(k, f);
         return;
     }

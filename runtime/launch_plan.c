@@ -71,7 +71,7 @@ struct launch_traits plan_traits(const struct ptx_info *info)
     return (struct launch_traits){.is_persistent = info->persistent != 0,
                                   .goes_in_pairs = info->pair_multiple != 0,
                                   .has_maps = info->nmaps > 0,
-                                  .stores_by_maps = info->puts,
+                                  .stores_by_maps = info->stores_by_maps,
                                   .has_guards = info->nguards > 0};
 }
 
@@ -400,7 +400,8 @@ bool plan_launch(struct neso_kernel *k, const struct launch *l, struct fault *f)
     if (l->nargs > PLAN_ARGS_MOST)
         return fault_set(f, NESO_INVALID, ERR_kernel_too_large, "it has %d parameters", l->nargs);
     struct candidate v = choose_variant(k, l);
-    if (!fulfils(k, &v, l, maps) && !(v.info->puts && take_loading(k, &v, l) && fulfils(k, &v, l, maps)))
+    if (!fulfils(k, &v, l, maps) &&
+        !(v.info->stores_by_maps && take_loading(k, &v, l) && fulfils(k, &v, l, maps)))
         return launch_general(k, l, f);
     if (!v.loaded && !kernel_load(k, f))
         return false;

@@ -28,7 +28,7 @@ static bool is_plain(const struct neso_compile_options *o)
            !o->verify_each && !o->time;
 }
 
-bool kept_applies(const struct neso_kernel *k)
+bool ptx_cache_applies(const struct neso_kernel *k)
 {
     return k->module->context->cache.folder && is_plain(&k->options);
 }
@@ -79,7 +79,7 @@ static void simplify_places(const struct diag *d, const char *s, struct text *ou
     }
 }
 
-const char *kept_key(struct neso_kernel *k, const struct func *f)
+const char *ptx_cache_key(struct neso_kernel *k, const struct func *f)
 {
     struct text key, part;
     const struct diag *d = &k->module->diag;
@@ -109,7 +109,7 @@ const char *kept_key(struct neso_kernel *k, const struct func *f)
 
 /* -- the entry: a line with struct ptx_info, then the PTX -- */
 
-/* A new field makes this assertion fail: kept_write must store it. */
+/* A new field makes this assertion fail: ptx_cache_write must store it. */
 _Static_assert(sizeof(struct ptx_info) == 88 && sizeof(struct tensor_map) == 216 &&
                    sizeof(struct expr) == 16 && sizeof(struct expr_step) == 16,
                "all that codegen learnt is kept");
@@ -138,7 +138,7 @@ static void write_plan(const struct ptx_info *info, struct text *out)
         write_expr(&info->guards[i], out);
 }
 
-void kept_write(struct neso_kernel *k, const struct func *f, const char *key)
+void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *key)
 {
     const struct ptx_info *i = &k->info;
     struct text out;
@@ -146,7 +146,7 @@ void kept_write(struct neso_kernel *k, const struct func *f, const char *key)
         return; /* read_info knows no other names for them */
     text_init(&out, &k->scratch);
     text_printf(&out, "%d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
-                i->puts, i->packs, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file,
+                i->stores_by_maps, i->packs, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file,
                 (int)i->peak.line, i->peak.col);
     for (int p = 0; p < i->params.n; p++)
         text_printf(&out, " %d %d", i->params.at[p].offset_bytes, i->params.at[p].bytes);
@@ -238,7 +238,7 @@ static bool read_info(struct neso_kernel *k, const struct func *f, const char *s
     i->num_threads = next_int(&r, 1, THREADS_MOST);
     i->shared_bytes = next_int(&r, 0, INT_MAX);
     i->persistent = next_int(&r, 0, INT_MAX);
-    i->puts = next_int(&r, 0, 1) != 0;
+    i->stores_by_maps = next_int(&r, 0, 1) != 0;
     i->packs = next_int(&r, 0, THREADS_MOST);
     i->pair_multiple = next_int(&r, 0, INT_MAX);
     i->ptx_version = next_int(&r, 0, INT_MAX);
@@ -256,7 +256,7 @@ static bool read_info(struct neso_kernel *k, const struct func *f, const char *s
     return r.is_good && r.s == end;
 }
 
-bool kept_read(struct neso_kernel *k, const struct func *f, const char *key)
+bool ptx_cache_read(struct neso_kernel *k, const struct func *f, const char *key)
 {
     const struct disk_cache *c = &k->module->context->cache;
     size_t bytes = cache_size(c, key), n;
@@ -301,7 +301,7 @@ static void explain(struct diag *d, const char *key, const char *nearest)
     }
 }
 
-void kept_miss(struct neso_kernel *k, const struct func *f, const char *key)
+void ptx_cache_miss(struct neso_kernel *k, const struct func *f, const char *key)
 {
     const struct disk_cache *c = &k->module->context->cache;
     struct diag *d = &k->module->diag;

@@ -170,14 +170,14 @@ int jit_rules(struct eval *e, const struct jit *jit, struct param_rule **rules);
 /* -- ptx_cache.c: kernels in the cache; under guard -- */
 
 /* Can the cache keep k? */
-bool kept_applies(const struct neso_kernel *k);
+bool ptx_cache_applies(const struct neso_kernel *k);
 /* f is the traced IR, which no pass has changed. */
-const char *kept_key(struct neso_kernel *k, const struct func *f);
+const char *ptx_cache_key(struct neso_kernel *k, const struct func *f);
 /* Reads k's PTX and info from the cache; false: there is no entry. */
-bool kept_read(struct neso_kernel *k, const struct func *f, const char *key);
-void kept_write(struct neso_kernel *k, const struct func *f, const char *key);
+bool ptx_cache_read(struct neso_kernel *k, const struct func *f, const char *key);
+void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *key);
 /* Reports that there is no entry for the key, and the probable reason. */
-void kept_miss(struct neso_kernel *k, const struct func *f, const char *key);
+void ptx_cache_miss(struct neso_kernel *k, const struct func *f, const char *key);
 
 /* -- launch_plan.c -- */
 

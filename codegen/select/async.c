@@ -253,7 +253,7 @@ static void select_boxes(struct select *s, const struct op *o, int first, bool l
     if (load)
         return;
     set_guard(emit_insn(s, form0(INSN_bulk_commit, PT_none), 0, 0, NULL), mine);
-    s->info->puts = true;
+    s->info->stores_by_maps = true;
 }
 
 static void select_bulk_wait(struct select *s, const struct op *o)

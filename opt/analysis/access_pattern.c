@@ -213,7 +213,7 @@ static struct poly split(const struct affine_table *t, const struct poly *p, str
 }
 
 /* Adds the bound start + i + uniform < 0 along d: the terms that are not uniform become the start. */
-static bool add_bound(struct finder *x, int d, const struct poly *f, bool is_wrap)
+static bool add_bound(struct finder *x, int d, const struct poly *f, bool is_modulo)
 {
     struct access_dim *dim = &x->a->dims[d];
     struct poly without, uniform;
@@ -225,7 +225,7 @@ static bool add_bound(struct finder *x, int d, const struct poly *f, bool is_wra
         return refuse(x, "dimension %d has more than two bounds", d);
     dim->start = start;
     x->has_start[d] = true;
-    dim->bounds[dim->nbounds++] = (struct bound){uniform, *f, is_wrap};
+    dim->bounds[dim->nbounds++] = (struct bound){uniform, *f, is_modulo};
     return true;
 }
 
@@ -258,8 +258,8 @@ static bool is_idle(struct finder *x, const struct poly *f)
         int atom = term_atom(x->t, &f->at[i]);
         struct atom a = atom < 0 ? (struct atom){0} : atom_of(x->t, atom);
         struct poly self = poly_atom(atom), bound, own;
-        struct wrap w;
-        if (atom >= 0 && a.kind == ATOM_wrapped && wrap_of(x->t, a.value, &w))
+        struct modulo w;
+        if (atom >= 0 && a.kind == ATOM_modulo && modulo_of(x->t, a.value, &w))
             return poly_add(x->t, &bound, f, &self, -1) && poly_add(x->t, &own, &w.f, &w.index, -1) &&
                    poly_equal(&bound, &own);
     }
@@ -285,21 +285,21 @@ static bool add_conditions(struct finder *x, const struct conditions *c)
 }
 
 /* Replaces each wrapped index by the plain index with a bound. */
-static bool unwrap(struct finder *x)
+static bool drop_modulo(struct finder *x)
 {
     for (int i = 0; i < x->rest.n;) {
         int atom = term_atom(x->t, &x->rest.at[i]);
         struct atom a = atom < 0 ? (struct atom){0} : atom_of(x->t, atom);
         i++;
-        if (atom < 0 || a.kind != ATOM_wrapped)
+        if (atom < 0 || a.kind != ATOM_modulo)
             continue;
-        struct wrap w;
+        struct modulo w;
         struct poly index, f, more;
         int to[RANK_MAX];
         for (int d = 0; d < RANK_MAX; d++)
             to[d] = a.dim;
         struct poly stride = poly_take(&x->rest, atom, &x->rest);
-        if (!wrap_of(x->t, a.value, &w) || !poly_rename(x->t, &index, &w.index, to) ||
+        if (!modulo_of(x->t, a.value, &w) || !poly_rename(x->t, &index, &w.index, to) ||
             !poly_rename(x->t, &f, &w.f, to) || !poly_mul(x->t, &more, &index, &stride) ||
             !poly_add(x->t, &x->rest, &x->rest, &more, 1))
             return refuse(x, "the address has too many terms");
@@ -417,7 +417,7 @@ static const char *find(struct affine_table *t, const struct op *o, const struct
     out->base = address->base;
     if (!c)
         return no_bounds;
-    bool found = unwrap(&x) && find_strides(&x, tile) && add_conditions(&x, c) && subtract_starts(&x) &&
+    bool found = drop_modulo(&x) && find_strides(&x, tile) && add_conditions(&x, c) && subtract_starts(&x) &&
                  distribute(&x) && check_starts(&x);
     return found ? NULL : x.why;
 }
@@ -459,7 +459,7 @@ void access_print(const struct affine_table *t, const struct access *a, struct t
         for (int i = 0; i < dim->nbounds; i++) {
             struct poly extent, none = {0};
             poly_add(t, &extent, &none, &dim->bounds[i].more, -1);
-            text_str(out, dim->bounds[i].is_wrap ? ", wrapped at " : ", below ");
+            text_str(out, dim->bounds[i].is_modulo ? ", wrapped at " : ", below ");
             poly_print(t, &extent, out);
         }
     }

@@ -233,7 +233,7 @@ static void print_atom(const struct affine_table *t, int atom, struct text *out)
     else if (a.kind == ATOM_trips)
         text_printf(out, "trips(%%%s)", a.loop->regions[0]->args.at[0]->name);
     else
-        text_printf(out, "%s%%%s", a.kind == ATOM_wrapped ? "wrapped " : "", a.value->name);
+        text_printf(out, "%s%%%s", a.kind == ATOM_modulo ? "wrapped " : "", a.value->name);
 }
 
 void poly_print(const struct affine_table *t, const struct poly *p, struct text *out)
@@ -304,7 +304,7 @@ bool poly_rename(struct affine_table *t, struct poly *r, const struct poly *p, c
         struct term m = p->at[i];
         int own = term_atom(t, &m);
         struct atom a = own >= 0 ? atom_of(t, own) : (struct atom){0};
-        if (own >= 0 && (a.kind == ATOM_index || a.kind == ATOM_wrapped)) {
+        if (own >= 0 && (a.kind == ATOM_index || a.kind == ATOM_modulo)) {
             struct poly one = {.n = 1, .at = {m}}, none;
             a.dim = to[a.dim];
             struct poly factor = poly_take(&one, own, &none);
@@ -355,13 +355,13 @@ static bool sum(struct affine_table *t, const struct op *o, struct affine *r)
     return poly_add(t, &r->p, &x.p, &y.p, times) || refuse(t, op_result(o), "has too many terms");
 }
 
-/* A wrapped index: x % n, or x < n ? x : 0. wrap_of derives its bound from the atom's value. */
-static bool wrapped(struct affine_table *t, const struct op *o, struct affine *r)
+/* A wrapped index: x % n, or x < n ? x : 0. modulo_of derives its bound from the atom's value. */
+static bool modulo_index(struct affine_table *t, const struct op *o, struct affine *r)
 {
-    struct wrap w;
-    if (!wrap_of(t, op_result(o), &w))
+    struct modulo w;
+    if (!modulo_of(t, op_result(o), &w))
         return refuse(t, op_result(o), "is no sum of indices with uniform factors");
-    r->p = poly_atom(atom_add(t, (struct atom){.kind = ATOM_wrapped, .dim = w.dim, .value = op_result(o)}));
+    r->p = poly_atom(atom_add(t, (struct atom){.kind = ATOM_modulo, .dim = w.dim, .value = op_result(o)}));
     return true;
 }
 
@@ -388,7 +388,7 @@ static int counted_dim(const struct affine_table *t, const struct poly *x)
     return dim >= 0 && way == 1 ? dim : -1;
 }
 
-bool wrap_of(struct affine_table *t, const struct value *v, struct wrap *w)
+bool modulo_of(struct affine_table *t, const struct value *v, struct modulo *w)
 {
     const struct op *o = v->def, *c = o->code == OP_select ? op_opnd(o, 0)->def : NULL;
     const struct value *x = op_opnd(o, c ? 1 : 0), *n = op_opnd(o, 1);
@@ -434,7 +434,7 @@ static bool result_of(struct affine_table *t, const struct op *o, struct affine 
     case OP_rems:
     case OP_select:
         if (type_is_int(type) && type_is_tile(type))
-            return wrapped(t, o, r);
+            return modulo_index(t, o, r);
         break;
     case OP_splat:
     case OP_broadcast:

@@ -15,7 +15,7 @@ enum atom_kind {
     ATOM_uniform, /* a scalar that the launcher can compute: arguments, the size of the grid, arithmetic of these */
     ATOM_varying, /* any other scalar */
     ATOM_trips,   /* the number of iterations that a loop has finished */
-    ATOM_wrapped, /* an index along dim that is wrapped into its bounds: x % n, or x < n ? x : 0 */
+    ATOM_modulo, /* an index along dim that is wrapped into its bounds: x % n, or x < n ? x : 0 */
     ATOM_carried  /* the value of a loop-carried variable; only while affine.c analyses that loop */
 };
 
@@ -70,12 +70,12 @@ bool poly_mul(const struct affine_table *t, struct poly *r, const struct poly *x
 /* x = q y + rest: the leading term of y divides no term of `rest`. */
 bool poly_divide(const struct affine_table *t, const struct poly *x, const struct poly *y, struct poly *q,
                  struct poly *rest);
-/* What an ATOM_wrapped stands for: f < 0 while the index is within its bound, and there the atom equals the index. */
-struct wrap {
+/* What an ATOM_modulo stands for: f < 0 while the index is within its bound, and there the atom equals the index. */
+struct modulo {
     int dim; /* the index along which it counts, in the numbering of its value */
     struct poly index, f;
 };
-bool wrap_of(struct affine_table *t, const struct value *v, struct wrap *w);
+bool modulo_of(struct affine_table *t, const struct value *v, struct modulo *w);
 struct poly poly_int(int64_t i);
 struct poly poly_atom(int atom);
 /* The terms of x that have the atom, divided by it; the other terms go to `rest` (which may be x). */
@@ -108,7 +108,7 @@ enum { ACCESS_DIMS_MOST = MAP_RANK_MAX, CONDITIONS_MOST = 8, GUARDS_MOST = 8 };
 struct bound {
     struct poly more;
     struct poly f; /* start + i + more, so that f < 0 is the condition */
-    bool is_wrap;  /* the bound of a wrapped index, beyond which indices map to lower ones; not a bound of the mask */
+    bool is_modulo;  /* the bound of a wrapped index, beyond which indices map to lower ones; not a bound of the mask */
 };
 
 struct access_dim {

@@ -12,13 +12,13 @@
 #include "opt/analysis/analysis.h"
 #include "opt/passes.h"
 
-struct wrapping {
+struct modulo_runs {
     struct affine_table *t;
     const struct axis_table *axes;
 };
 
 /* The exponent of the length of the runs along d that stay runs. */
-static int run_along(const struct wrapping *w, const struct op *o, int d)
+static int run_along(const struct modulo_runs *w, const struct op *o, int d)
 {
     const struct axis *x = axis_of(w->axes, op_opnd(o, 0)), *y = axis_of(w->axes, op_opnd(o, 1));
     int logs[] = {x->log_contiguous[d], x->log_divisible[d], y->log_constant[d], y->log_divisible[d]},
@@ -30,7 +30,7 @@ static int run_along(const struct wrapping *w, const struct op *o, int d)
 
 static void visit(struct op *o, void *ctx)
 {
-    const struct wrapping *w = ctx;
+    const struct modulo_runs *w = ctx;
     int runs[RANK_MAX], rank = o->code == OP_rems ? op_result(o)->type->rank : 0;
     bool better = false;
     for (int d = 0; d < rank; d++) {
@@ -52,6 +52,6 @@ static void visit(struct op *o, void *ctx)
 
 void opt_modulo_contiguity(struct func *f)
 {
-    struct wrapping w = {.t = affine_new(f), .axes = axis_analyse(f)};
+    struct modulo_runs w = {.t = affine_new(f), .axes = axis_analyse(f)};
     func_walk(f, visit, &w);
 }

@@ -144,7 +144,7 @@ static bool stays_apart(struct spread *x, const struct value *v, int dim)
     return true;
 }
 
-static bool wraps_are_masked(struct raising *r, const struct op *load, const struct access *a)
+static bool modulo_rows_are_masked(struct raising *r, const struct op *load, const struct access *a)
 {
     for (int d = 0; d < a->tile_rank; d++)
         for (int i = 0; i < a->dims[d].nbounds; i++) {
@@ -152,7 +152,7 @@ static bool wraps_are_masked(struct raising *r, const struct op *load, const str
             struct poly f;
             struct spread x = {.t = r->t, .f = &f};
             map_init(&x.seen, r->f->module->scratch);
-            if (a->dims[d].bounds[i].is_wrap &&
+            if (a->dims[d].bounds[i].is_modulo &&
                 (!poly_rename(r->t, &f, &a->dims[d].bounds[i].f, to) || !stays_apart(&x, op_result(load), d)))
                 return false;
         }
@@ -241,7 +241,7 @@ static const char *why_not(struct raising *r, struct candidate *c)
         return "masked elements are neither 0 nor a NaN that maps support";
     if (may_be_written(r->t, NULL, o, &c->a, &c->guards))
         return "the kernel may write to the array before it";
-    if (!wraps_are_masked(r, o, &c->a))
+    if (!modulo_rows_are_masked(r, o, &c->a))
         return "rows beyond the bound are wrapped, and may reach results that no mask leaves out";
     map_order(&c->a, c->dims);
     why = map_of(r->t, &c->a, op_result(o)->type, c->dims, &c->map);

@@ -116,7 +116,7 @@ static const char *find_doubt(struct putting *x, const struct op *store, struct 
 {
     for (int d = 0; d < a->ndims; d++)
         for (int i = 0; i < a->dims[d].nbounds; i++)
-            if (a->dims[d].bounds[i].is_wrap)
+            if (a->dims[d].bounds[i].is_modulo)
                 return "rows are wrapped";
     if (!ends_aligned(x, &a->dims[a->contiguous], g))
         return "its rows may end at no multiple of 16 bytes";

@@ -29,32 +29,19 @@ struct rotation {
     int n;
 };
 
-/* Does v follow from the values with which an iteration starts? */
-static bool is_known_at_start(const struct rotation *r, const struct value *v, int depth)
-{
-    if (!v || value_is_outside(v, r->loop) || !v->def)
-        return true;
-    const struct op *o = v->def;
-    if (o->block != r->body || !op_has(o, PURE) || o->nregions || depth == r->m->params->rotate_loads_depth)
-        return false;
-    for (int i = 0; i < o->nopnds; i++)
-        if (!is_known_at_start(r, op_opnd(o, i), depth + 1))
-            return false;
-    return true;
-}
-
-/* Does the value that v has in the next iteration follow from the values of this one? */
-static bool is_known_before(const struct rotation *r, const struct value *v, int depth)
+/* Does v follow from values that are known when an iteration starts: v of that iteration, or with `next` v of the one
+ * behind it? */
+static bool is_known(const struct rotation *r, const struct value *v, bool next, int depth)
 {
     if (!v || value_is_outside(v, r->loop))
         return true;
     const struct op *o = v->def;
     if (!o)
-        return v->index == 0 || is_known_at_start(r, op_opnd(r->body->last, v->index - 1), depth);
+        return !next || v->index == 0 || is_known(r, op_opnd(r->body->last, v->index - 1), false, depth);
     if (o->block != r->body || !op_has(o, PURE) || o->nregions || depth == r->m->params->rotate_loads_depth)
         return false;
     for (int i = 0; i < o->nopnds; i++)
-        if (!is_known_before(r, op_opnd(o, i), depth + 1))
+        if (!is_known(r, op_opnd(o, i), next, depth + 1))
             return false;
     return true;
 }
@@ -88,7 +75,7 @@ static bool can_rotate(const struct rotation *r, const struct op *o, bool writes
         return false;
     bool varies = false;
     for (int i = 0; i < o->nopnds; i++) {
-        if (!is_known_before(r, op_opnd(o, i), 0))
+        if (!is_known(r, op_opnd(o, i), true, 0))
             return false;
         varies |= op_opnd(o, i) && !value_is_outside(op_opnd(o, i), r->loop);
     }
