@@ -4,7 +4,8 @@
  * stated to be invalid: then the emulator has to report it, and the GPU an illegal instruction.
  *
  *     build/gpu_insns                 emulator
- *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor or tma
+ *     build/gpu_insns cuda [PART]     emulator and GPU; a part: alu, memory, warp, tensor, tma or sums
+ *     build/gpu_insns cuda sums N [SEED]      N random tiles for each mma and wgmma of floats
  *     build/gpu_insns cuda first      copies by a tensor map from each place, each as the first of a process
  *     build/gpu_insns ptx DIRECTORY   emulator, and the kernels as files, for an assembler
  *
@@ -53,7 +54,7 @@ struct bench {
     struct gpu gpu;
     bool on_gpu;
     const char *directory; /* NULL: kernels are not written */
-    int trials;
+    int trials, tiles;
     struct results *results;
 };
 
@@ -82,9 +83,10 @@ static const struct memory memory = {allocate, release, NULL};
 
 /* -- operands -- */
 
+static uint64_t state = 0x9E3779B97F4A7C15u;
+
 uint64_t random_bits(void)
 {
-    static uint64_t state = 0x9E3779B97F4A7C15u;
     state ^= state << 13;
     state ^= state >> 7;
     state ^= state << 17;
@@ -203,6 +205,11 @@ struct check *trial_check(struct trial *t, enum insn_code code, size_t at, int n
     va_end(args);
     VEC_PUSH(t->arena, &t->checks, c);
     return &t->checks.at[t->checks.n - 1];
+}
+
+int bench_tiles(const struct bench *b)
+{
+    return b->tiles;
 }
 
 void bench_untested(struct bench *b, enum insn_code code, const char *why)
@@ -466,6 +473,8 @@ void trial_run(struct bench *b, struct trial *t)
         write_kernel(b, t);
     b->results->done = b->trials;
     bool good = run_emulator(t, out[0]) == t->refusal;
+    if (t->is_judged_by_emulator)
+        memcpy(t->want, out[0], t->out_bytes);
     if (b->on_gpu) {
         out[1] = place(t->arena, t->out_bytes);
         memset(out[1], SPOILED, t->out_bytes);
@@ -518,8 +527,8 @@ static bool open_gpu(struct bench *b)
 static const struct {
     const char *name;
     void (*run)(struct bench *b);
-} parts[] = {
-    {"alu", try_alu}, {"memory", try_memory}, {"warp", try_warp}, {"tensor", try_tensor}, {"tma", try_tma}};
+} parts[] = {{"alu", try_alu},       {"memory", try_memory}, {"warp", try_warp},
+             {"tensor", try_tensor}, {"tma", try_tma},       {"sums", try_sums}};
 
 static void run_parts(struct bench *b, const char *name)
 {
@@ -584,6 +593,8 @@ int main(int argc, char **argv)
     b.begin = arena_mark(&b.arena);
     setvbuf(stdout, NULL, _IOLBF, 0);
     signal(SIGALRM, give_up);
+    b.tiles = argc > 3 ? atoi(argv[3]) : 0;
+    state += argc > 4 ? strtoull(argv[4], NULL, 10) * 0x9E3779B97F4A7C15u : 0;
     if (strcmp(what, "cuda") == 0)
         return name && strcmp(name, "first") == 0 ? run_firsts(&b) : run_on_gpu(&b, name);
     b.directory = strcmp(what, "ptx") == 0 ? name : NULL;

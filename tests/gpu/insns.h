@@ -35,6 +35,7 @@ struct trial {
     struct arena *arena;
     struct text ptx;
     int grid, threads, shared_bytes;
+    bool is_judged_by_emulator; /* nothing is stated: what the emulator gives is expected of the GPU */
     enum error refusal; /* the error that the emulator reports where a GPU refuses the PTX; ERR_count: the PTX runs */
     size_t in_bytes, out_bytes;
     uint8_t *in, *want; /* want: also what the output holds before */
@@ -52,6 +53,9 @@ struct check *trial_check(struct trial *t, enum insn_code code, size_t at, int n
 void trial_run(struct bench *b, struct trial *t);
 /* A row that no trial tests. */
 void bench_untested(struct bench *b, enum insn_code code, const char *why);
+
+/* How many tiles the trials of sums take; 0: few. */
+int bench_tiles(const struct bench *b);
 
 uint64_t random_bits(void);
 /* Operand i: special values of the type first, then random ones. */
@@ -96,6 +100,7 @@ void try_memory(struct bench *b);
 void try_warp(struct bench *b);
 void try_tensor(struct bench *b);
 void try_tma(struct bench *b);
+void try_sums(struct bench *b);
 
 /* Copies by a map, each of which differs from the first in one respect; false: there is no number i. */
 bool first_name(int i, char *out, size_t room);

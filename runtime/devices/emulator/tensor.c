@@ -8,13 +8,12 @@
  *     B (k x 8)         word i:     rows (member + 4 i) per word and on, column group
  *
  * where `per word` elements are in 32 bits, the first lowest: 2 of f16 and bf16, 4 of s8 and fp8, 1 of tf32.
- * The order in which hardware adds is not specified: the emulator's sum over one instruction is exact in
- * double where possible, and rounded once. */
+ * sums.c adds floats as an H200 does. Integers wrap. */
 #include "runtime/devices/emulator/machine.h"
 
 #include <string.h>
 
-enum { ROWS = 16, COLUMNS = 8, DEPTH_MOST = 32, MEMBERS = 4 };
+enum { ROWS = EMU_ROWS, COLUMNS = 8, MEMBERS = 4 };
 
 struct shape {
     uint8_t code;
@@ -96,7 +95,7 @@ static double accumulator(const struct shape *s, uint32_t bits)
 }
 
 struct matrices {
-    double a[ROWS][DEPTH_MOST], b[DEPTH_MOST][COLUMNS], c[ROWS][COLUMNS];
+    struct emu_dot dot;
     bool bad_row[ROWS], bad_column[COLUMNS], bad[ROWS][COLUMNS]; /* computed from an undefined value */
 };
 
@@ -112,8 +111,11 @@ static void gather_a(const struct emu_warp *w, const struct emu_opnd *a, const s
     for (int i = 0; i < words_of_a(s); i++) {
         const uint32_t *words = emu_read(w, &a[i]);
         for (int lane = 0; lane < LANES; lane++) {
-            int row = lane / MEMBERS + 8 * (i % 2);
-            elements(s->elem, words[lane], &m->a[row][(lane % MEMBERS + MEMBERS * (i / 2)) * per_word]);
+            double x[4];
+            int row = lane / MEMBERS + 8 * (i % 2), first = (lane % MEMBERS + MEMBERS * (i / 2)) * per_word;
+            elements(s->elem, words[lane], x);
+            for (int k = 0; k < per_word; k++)
+                m->dot.a[first + k][row] = x[k];
             m->bad_row[row] |= is_bad(w, &a[i], lane);
         }
     }
@@ -129,7 +131,7 @@ static void gather_b(const struct emu_warp *w, const struct emu_opnd *b, const s
             double x[4];
             elements(s->elem_b, words[lane], x);
             for (int k = 0; k < per_word; k++)
-                m->b[(lane % MEMBERS + MEMBERS * i) * per_word + k][lane / MEMBERS] = x[k];
+                m->dot.b[(lane % MEMBERS + MEMBERS * i) * per_word + k][lane / MEMBERS] = x[k];
             m->bad_column[lane / MEMBERS] |= is_bad(w, &b[i], lane);
         }
     }
@@ -142,7 +144,7 @@ static void gather_c(const struct emu_warp *w, const struct emu_opnd *c, const s
         const uint32_t *words = emu_read(w, &c[i]);
         for (int lane = 0; lane < LANES; lane++) {
             int row = lane / MEMBERS + 8 * (i / 2), column = 2 * (lane % MEMBERS) + i % 2;
-            m->c[row][column] = accumulator(s, words[lane]);
+            m->dot.c[row][column] = accumulator(s, words[lane]);
             m->bad[row][column] = is_bad(w, &c[i], lane);
         }
     }
@@ -158,16 +160,34 @@ static uint32_t result(const struct shape *s, double sum)
     return x == x ? bits : 0x7fffffff;
 }
 
-static void multiply(const struct shape *s, struct matrices *m)
+/* What ptxas makes of an mma.sync of fp8 for Hopper, which has none: of each word the two low elements are converted to f16 and
+ * multiplied, then the two high ones are multiplied and added to that; c is added last, as an f32. */
+static void multiply_fp8(const struct emu_dot *m, struct emu_dot *halves)
 {
-    for (int i = 0; i < ROWS; i++) {
-        double sum[COLUMNS] = {0};
-        for (int k = 0; k < s->depth; k++)
-            for (int j = 0; j < COLUMNS; j++)
-                sum[j] += m->a[i][k] * m->b[k][j];
-        for (int j = 0; j < COLUMNS; j++)
-            m->c[i][j] += sum[j];
+    enum { PER_WORD = 4, LOW = 2 };
+    *halves = (struct emu_dot){PT_f16, PT_f16, PT_f32, m->depth / 2, COLUMNS, {{0}}, {{0}}, {{0}}};
+    for (int high = 0; high < 2; high++) {
+        for (int k = 0; k < halves->depth; k++) {
+            int from = k / LOW * PER_WORD + k % LOW + LOW * high;
+            memcpy(halves->a[k], m->a[from], sizeof m->a[from]);
+            memcpy(halves->b[k], m->b[from], sizeof m->b[from]);
+        }
+        emu_sum(halves);
     }
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLUMNS; j++)
+            halves->c[i][j] = (double)((float)halves->c[i][j] + (float)m->c[i][j]);
+}
+
+static void multiply(const struct shape *s, struct emu_dot *m)
+{
+    struct emu_dot halves;
+    if (s->elem == PT_s8 || s->bits != 8) {
+        emu_sum(m);
+        return;
+    }
+    multiply_fp8(m, &halves);
+    memcpy(m->c, halves.c, sizeof m->c);
 }
 
 static void scatter(struct emu_warp *w, const struct emu_opnd *d, const struct shape *s,
@@ -177,7 +197,7 @@ static void scatter(struct emu_warp *w, const struct emu_opnd *d, const struct s
         for (int lane = 0; lane < LANES; lane++) {
             int row = lane / MEMBERS + 8 * (i / 2), column = 2 * (lane % MEMBERS) + i % 2;
             bool bad = m->bad[row][column] || m->bad_row[row] || m->bad_column[column];
-            emu_set_lane(w, &d[i], lane, result(s, m->c[row][column]), bad ? ~UINT64_C(0) : 0);
+            emu_set_lane(w, &d[i], lane, result(s, m->dot.c[row][column]), bad ? ~UINT64_C(0) : 0);
         }
 }
 
@@ -191,10 +211,12 @@ void emu_run_mma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
                  "lane %d does not execute it, and all lanes have to", emu_first_lane(~on));
     memset(m.bad_row, 0, sizeof m.bad_row);
     memset(m.bad_column, 0, sizeof m.bad_column);
+    m.dot.a_type = s->elem, m.dot.b_type = s->elem_b, m.dot.c_type = s->elem == PT_s8 ? PT_s32 : PT_f32;
+    m.dot.depth = s->depth, m.dot.columns = COLUMNS;
     gather_a(w, a, s, &m);
     gather_b(w, b, s, &m);
     gather_c(w, b + words_of_b(s), s, &m);
-    multiply(s, &m);
+    multiply(s, &m.dot);
     scatter(w, in->opnds, s, &m);
 }
 

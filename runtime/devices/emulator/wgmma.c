@@ -7,7 +7,7 @@
  *     D   register i: row lane / 4 + 8 (i / 2 % 2), column 2 (lane % 4) + i % 2 + 8 (i / 4), of f16 two columns in a register
  *     A   register i: row lane / 4 + 8 (i % 2), words at word lane % 4 + 4 (i / 2) of the row
  *
- * chunk_at gives the address of element (mn, k) of an operand in shared memory. The sums are computed when
+ * chunk_at gives the address of element (mn, k) of an operand in shared memory. sums.c computes the sums when
  * the instruction is issued, but may not be read before the wait: its registers are `flying` until then, and
  * a separate actor reads its shared memory. Registers that other instructions wrote are `fresh` until the
  * next wgmma.fence. */
@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { ROWS = 16, COLUMNS_MOST = 256, DEPTH_MOST = 32, WARPGROUP = 4, MEMBERS = 4, CHUNK = 16, A_WORDS = 4 };
+enum { ROWS = EMU_ROWS, WARPGROUP = 4, MEMBERS = 4, CHUNK = 16, A_WORDS = 4 };
 
 struct shape {
     uint8_t code, a, b, d; /* enum ptype; a tf32 is PT_f32, an fp8 its pair */
@@ -110,7 +110,7 @@ bool emu_decode_wgmma(struct emu_insn *in)
         if (x.rest[i].reg >= 0 || x.rest[i].offset > 1 || x.rest[i].offset < (i < signs ? -1 : 0) ||
             (i < signs && x.rest[i].offset == 0))
             return false;
-    return n >= 8 && n <= COLUMNS_MOST && is_multiple && in->nvec == (s->d == PT_f16 ? n / 4 : n / 2) &&
+    return n >= 8 && n <= EMU_COLUMNS_MOST && is_multiple && in->nvec == (s->d == PT_f16 ? n / 4 : n / 2) &&
            x.nrest == signs + majors && x.b->cls == CLASS_b64 && !in->mods[0];
 }
 
@@ -197,11 +197,6 @@ static void values(enum ptype t, int n, const unsigned char *bytes, double *x)
         }
 }
 
-struct matrices {
-    double a[DEPTH_MOST][ROWS], b[DEPTH_MOST][COLUMNS_MOST], sum[COLUMNS_MOST];
-    bool is_bad; /* something in A or B is undefined */
-};
-
 /* The layout of threads' writes is unknown; data loaded by a tensor map must have the descriptor's
  * swizzle. */
 static void check_laid(struct emu_warp *w, const struct emu_insn *in, const struct place *p, int at)
@@ -241,7 +236,7 @@ static bool gather(struct emu_warp *w, const struct emu_insn *in, const struct p
 }
 
 static bool gather_registers(struct emu_warp *w, const struct operands *x, const struct shape *s,
-                             struct matrices *m)
+                             struct emu_dot *m)
 {
     int per_word = 32 / bits_of(s->a);
     bool bad = false;
@@ -271,7 +266,7 @@ static double accumulator(const struct shape *s, uint32_t bits, int half)
                             : emu_half_value(PT_f16, (uint16_t)(bits >> 16 * half));
 }
 
-static uint32_t rounded(const struct shape *s, double sum)
+static uint32_t result(const struct shape *s, double sum)
 {
     float x = (float)sum;
     uint32_t bits;
@@ -281,9 +276,9 @@ static uint32_t rounded(const struct shape *s, double sum)
     return s->d == PT_f16 ? emu_half_round(PT_f16, sum) : x == x ? bits : 0x7fffffff;
 }
 
-/* The accumulator of lane l in a row: register i, for f16 half h, of column `column`. */
-static void add_to(struct emu_warp *w, const struct operands *x, const struct shape *s, int row, double sign,
-                   bool adds, const double *sum)
+/* A row of the accumulators: of lane l register i, for f16 half h, in column `column`. */
+static void visit_row(struct emu_warp *w, const struct operands *x, const struct shape *s, int row,
+                      bool stores, double *sums)
 {
     int halves = s->d == PT_f16 ? 2 : 1, group = 4 / halves; /* registers for 8 columns */
     for (int i = 0; i < x->nd; i++) {
@@ -291,29 +286,34 @@ static void add_to(struct emu_warp *w, const struct operands *x, const struct sh
             continue;
         uint32_t *words = (void *)(w->values + x->d[i].at);
         for (int member = 0; member < MEMBERS; member++) {
-            int lane = row % 8 * MEMBERS + member;
-            uint32_t old = words[lane], bits = 0;
+            int lane = row % 8 * MEMBERS + member, first = 8 * (i / group) + 2 * member;
+            uint32_t bits = 0;
             for (int h = 0; h < halves; h++) {
-                int column = 8 * (i / group) + 2 * member + (halves == 2 ? h : i % 2);
-                bits |= rounded(s, sign * sum[column] + (adds ? accumulator(s, old, h) : 0)) << 16 * h;
+                double *sum = &sums[first + (halves == 2 ? h : i % 2)];
+                if (stores)
+                    bits |= result(s, *sum) << 16 * h;
+                else
+                    *sum = accumulator(s, words[lane], h);
             }
-            words[lane] = bits;
+            words[lane] = stores ? bits : words[lane];
         }
     }
 }
 
-static void multiply(struct emu_warp *w, const struct operands *x, const struct shape *s, int n, double sign,
-                     bool adds, struct matrices *m)
+static void multiply(struct emu_warp *w, const struct operands *x, const struct shape *s, double sign,
+                     bool adds, struct emu_dot *m)
 {
-    for (int row = 0; row < ROWS; row++) {
-        memset(m->sum, 0, (size_t)n * sizeof *m->sum);
-        for (int k = 0; k < s->depth; k++) {
-            double a = m->a[k][row];
-            for (int j = 0; j < n; j++)
-                m->sum[j] += a * m->b[k][j];
-        }
-        add_to(w, x, s, row, sign, adds, m->sum);
-    }
+    for (int k = 0; k < m->depth && sign < 0; k++)
+        for (int i = 0; i < ROWS; i++)
+            m->a[k][i] = -m->a[k][i];
+    for (int row = 0; row < ROWS; row++)
+        if (adds)
+            visit_row(w, x, s, row, false, m->c[row]);
+        else
+            memset(m->c[row], 0, (size_t)m->columns * sizeof m->c[row][0]);
+    emu_sum(m);
+    for (int row = 0; row < ROWS; row++)
+        visit_row(w, x, s, row, true, m->c[row]);
 }
 
 /* -- registers -- */
@@ -382,8 +382,11 @@ void emu_run_wgmma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     const struct shape *s = shape_of(in);
     struct operands x = operands_of(in);
-    struct matrices m;
-    bool has_signs = s->d != PT_s32, a_mn = bits_of(s->a) == 16 && !x.a_in_registers && x.rest[2].offset;
+    struct emu_dot m;
+    m.a_type = (enum ptype)s->a, m.b_type = (enum ptype)s->b, m.c_type = (enum ptype)s->d;
+    m.depth = s->depth, m.columns = in->number;
+    bool is_bad, has_signs = s->d != PT_s32,
+                 a_mn = bits_of(s->a) == 16 && !x.a_in_registers && x.rest[2].offset;
     bool b_mn = bits_of(s->a) == 16 && x.rest[x.nrest - 1].offset;
     need_warpgroup(w, in, on);
     emu_need_defined(w, in, x.scale, 1, on, "the predicate");
@@ -391,15 +394,15 @@ void emu_run_wgmma(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
     bool adds = emu_lane(w, x.scale, 0) & 1;
     double sign = has_signs && x.rest[0].offset != x.rest[1].offset ? -1 : 1;
     if (x.a_in_registers) {
-        m.is_bad = gather_registers(w, &x, s, &m);
+        is_bad = gather_registers(w, &x, s, &m);
     } else {
         struct place a = place_of(w, in, x.a, (enum ptype)s->a, a_mn);
-        m.is_bad = gather(w, in, &a, w->index % WARPGROUP * ROWS, ROWS, s->depth, &m.a[0][0], ROWS);
+        is_bad = gather(w, in, &a, w->index % WARPGROUP * ROWS, ROWS, s->depth, &m.a[0][0], ROWS);
     }
     struct place b = place_of(w, in, x.b, (enum ptype)s->b, b_mn);
-    m.is_bad |= gather(w, in, &b, 0, in->number, s->depth, m.b[0], COLUMNS_MOST);
-    define(w, &x, adds, m.is_bad);
-    multiply(w, &x, s, in->number, sign, adds, &m);
+    is_bad |= gather(w, in, &b, 0, in->number, s->depth, m.b[0], EMU_COLUMNS_MOST);
+    define(w, &x, adds, is_bad);
+    multiply(w, &x, s, sign, adds, &m);
 }
 
 void emu_run_wgmma_fence(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
