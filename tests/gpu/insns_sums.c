@@ -195,13 +195,14 @@ static struct real added(const struct term *x, int n, int fraction)
     return r;
 }
 
+/* What becomes 0 is +0. */
 static uint32_t finished(enum ptype d, struct real r, enum mod how)
 {
+    uint32_t sign = d == PT_f16 ? 0x8000 : 0x80000000;
     if (r.nan)
         return d == PT_f16 ? 0x7fff : 0x7fffffff;
-    if (!r.inf && !r.m)
-        return 0;
-    return (uint32_t)real_round(d, r, how, false);
+    uint32_t bits = (uint32_t)real_round(d, r, how, false);
+    return bits == sign ? 0 : bits;
 }
 
 static int highest_bit(wide m)

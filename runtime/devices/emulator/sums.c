@@ -7,7 +7,7 @@
  *     2. Each product, and c, is cut off toward zero at FRACTION bits below the largest exponent of those that are not 0.
  *     3. What remains is added exactly.
  *     4. The sum is rounded to the type of d: to f32 toward zero, to f16 to nearest even. Sums of fp8 in f32 are cut off to
- *        14 significant bits. A sum of 0 is +0.
+ *        14 significant bits. What becomes 0 is +0.
  *
  * Infinities and NaNs among the operands give what IEEE 754 says. Sums of integers are exact; the caller wraps them. */
 #include "runtime/devices/emulator/machine.h"
@@ -74,11 +74,11 @@ static double toward_zero(double x)
 
 static double rounded(const struct emu_dot *m, double x)
 {
-    if (x == 0)
-        return 0;
     if (m->c_type == PT_f16)
-        return emu_half_value(PT_f16, emu_half_round(PT_f16, x));
-    return toward_zero(is_fp8(m->a_type) ? with_fraction(x, FRACTION_FP8) : x);
+        x = emu_half_value(PT_f16, emu_half_round(PT_f16, x));
+    else
+        x = toward_zero(is_fp8(m->a_type) ? with_fraction(x, FRACTION_FP8) : x);
+    return x == 0 ? 0 : x;
 }
 
 struct exponents {
