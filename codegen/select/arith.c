@@ -296,9 +296,11 @@ static bool is_inverse_of_more(const struct op *o)
 
 /* A quarter of the inverse of a quarter: for divisors over 2^126, too, only the last step has an operand or
  * result below 2^-126. */
-static struct opnd inverse(struct select *s, struct opnd x)
+static struct opnd inverse(struct select *s, const struct value *result, struct opnd x)
 {
     struct opnd quarter = opnd_int(CLASS_f32, (int64_t)double_to_bits(DT_f32, 0.25));
+    if (is_lost_where_tiny(result))
+        return emit1(s, form2(INSN_rcp, PT_f32, MOD_approx, MOD_ftz), x);
     x = emit2(s, form1(INSN_mul, PT_f32, MOD_rn), x, quarter);
     x = emit1(s, form2(INSN_rcp, PT_f32, MOD_approx, MOD_ftz), x);
     return emit2(s, form1(INSN_mul, PT_f32, MOD_rn), x, quarter);
@@ -327,7 +329,7 @@ static struct opnd fdiv(struct select *s, const struct op *o, enum dtype dt, con
         return through_f32(s, o, dt, x, fdiv);
     bool exact = op_int(o, ATTR_round) != ROUND_none;
     if (!exact && is_inverse_of_more(o))
-        return inverse(s, x[1]);
+        return inverse(s, op_result(o), x[1]);
     struct form form = form2(INSN_div, PT_f32, exact ? rounding_mod(o) : MOD_full, flush_mod(o));
     return emit2(s, form, x[0], x[1]);
 }

@@ -55,17 +55,40 @@ double const_f32(const struct value *v)
     return is_const ? bits_to_double(DT_f32, bits) : (double)NAN;
 }
 
-/* Is v only added to constants so large that tiny values of v do not change the sum? Tiny values may then be
- * flushed to 0. */
-static bool is_lost_where_tiny(const struct value *v)
+/* What the sum that op o forms has beside a product of v with a constant, which `factor` receives; NaN if o forms no such sum. */
+static double added_to(const struct op *o, const struct value *v, double *factor)
+{
+    bool is_second = op_opnd(o, 0) != v;
+    *factor = o->code == OP_fma ? const_f32(op_opnd(o, !is_second)) : 1;
+    switch (o->code) {
+    case OP_add:
+    case OP_sub: return const_f32(op_opnd(o, !is_second));
+    case OP_fma: return const_f32(op_opnd(o, 2));
+    default: return (double)NAN;
+    }
+}
+
+/* Do all uses of v, behind at most `steps` negations and products with constants, add constants so large that a v of at most `tiny`
+ * does not change the sums? */
+static bool is_lost(const struct value *v, double tiny, int steps)
 {
     for (const struct use *u = v->uses; u; u = u->next) {
         const struct op *o = u->user;
-        if ((o->code != OP_add && o->code != OP_sub) ||
-            !(fabs(const_f32(op_opnd(o, op_opnd(o, 0) == v))) >= FAR_FROM_TINY))
+        double factor, sum = fabs(added_to(o, v, &factor)); /* NaN compares false */
+        if (sum * 0x1p-26 >= fabs(factor) * tiny)
+            continue;
+        if (o->code == OP_mul)
+            factor = const_f32(op_opnd(o, op_opnd(o, 0) == v));
+        if ((o->code != OP_mul && o->code != OP_neg) || !steps ||
+            !is_lost(op_result(o), fabs(factor) * tiny, steps - 1))
             return false;
     }
     return true;
+}
+
+bool is_lost_where_tiny(const struct value *v)
+{
+    return is_lost(v, 0x1p-126, 2);
 }
 
 static struct opnd exp_f32(struct select *s, const struct op *o, struct opnd x)

@@ -93,6 +93,7 @@ const struct layout *tile_layout(const struct select *s, const struct type *t, s
 enum dtype elem_dtype(const struct type *t); /* pointers: i64 */
 double const_f32(const struct value *v);     /* NaN if v is not such a constant */
 #define FAR_FROM_TINY 0x1p-100 /* sums with this and larger numbers ignore numbers below 2^-126 */
+bool is_lost_where_tiny(const struct value *v); /* do the ops that use v ignore numbers below 2^-126, which may then be flushed to 0? */
 
 enum ptype dtype_ptype(enum dtype dt, enum reading r); /* floats: the float's type, or bits */
 enum reg_class dtype_class(enum dtype dt);
