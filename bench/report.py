@@ -20,6 +20,7 @@ GROUPS = {
     "softmax": (("copy", "triton", "torch"), [("copy", EACH, 0.97), ("triton", EACH, 1.00)]),
     "norms": (("triton", "torch", "copy"), [("triton", EACH, 1.05), ("torch", EACH, 1.5)]),
     "add": (("torch", "triton", "copy"), [("torch", EACH, 1.00)]),
+    "rows": (("triton", "torch", "copy"), [("triton", EACH, 0.99), ("triton", MEAN, 1.08)]),
     "mma": (("triton", "cublas"), []),
 }
 UNJUDGED = ("add f32 2^24",)

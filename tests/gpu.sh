@@ -7,6 +7,7 @@
 #            types, decode, softmax, norms, add (bench/peers/bench.py); the last part named
 #   worth    the gain of each transformation: a matmul and a softmax without it
 #   users    kernels in the style of users (bench/programs/users.py), under neso and under Triton
+#   rows     kernels of rows and lanes (bench/programs/rows.py), under neso, Triton and PyTorch, beside a device copy; VARIANTS adds others
 #   mma      a matmul with the instructions of GPUs before Hopper (mma.sync, cp.async), for neso and for Triton
 #   random   2,000 random dots against a float64 oracle; 1,000 random kernels compared with the interpreter and the emulator
 #   insns    every PTX instruction that neso emits, on the GPU, in the emulator, and as the PTX ISA says
@@ -72,6 +73,10 @@ part_bench() { # GROUP...: rows are in bench.json as they come; goals that are m
 part_worth() { timeout 300 "$python" bench/peers/worth.py "$out/worth.json" && passed=$((passed + 1)) || failed=$((failed + 1)); }
 
 part_users() { timeout 460 "$python" bench/peers/users.py "$out/users.txt" "$neso" && passed=$((passed + 1)) || failed=$((failed + 1)); }
+
+part_rows() { # WORD...: those whose names contain a word
+    timeout 400 "$python" bench/peers/lanes.py "$out/rows.json" "$@" && passed=$((passed + 1)) || failed=$((failed + 1))
+}
 
 part_mma() { # both for the GPUs before Hopper: no wgmma, no TMA
     TRITON_OVERRIDE_ARCH=sm80 timeout 300 "$python" bench/peers/bench.py "$out/mma.json" mma && passed=$((passed + 1)) || failed=$((failed + 1))
@@ -147,9 +152,9 @@ LIST
 for part in "${@:-tests}"; do
     shift
     case $part in
-    bench) part_bench "$@"; break ;;
+    bench | rows) "part_$part" "$@"; break ;;
     tests | worth | users | mma | random | insns | interpreter | counts | embed | gate | sass) "part_$part" ;;
-    *) echo "usage: tests/gpu.sh [tests|bench [GROUP...]|worth|users|mma|random|insns|interpreter|counts|embed|gate|sass]..." >&2; exit 2 ;;
+    *) echo "usage: tests/gpu.sh [tests|bench [GROUP...]|rows [WORD...]|worth|users|mma|random|insns|interpreter|counts|embed|gate|sass]..." >&2; exit 2 ;;
     esac
 done
 echo "$passed passed, $failed failed"

@@ -15,7 +15,8 @@ WORKERS = min(14, os.cpu_count() or 1)
 _of_thread = threading.local()
 
 
-NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3fn": "fp8e4nv", "int8": "i8", "int32": "i32"}
+NAMES = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float8_e4m3fn": "fp8e4nv", "int8": "i8", "int32": "i32",
+         "int64": "i64"}
 
 
 def specialize(args):
@@ -74,7 +75,7 @@ def _warm(job):
     import torch
     if PROGRAMS not in sys.path:
         sys.path.insert(0, PROGRAMS)
-    types = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32, "i32": torch.int32}
+    types = {short: getattr(torch, long) for long, short in NAMES.items()}
     try:
         kernel = getattr(importlib.import_module(source), name)
         kernel.warmup(*[types[a] if isinstance(a, str) else a for a in args], **constants, grid=(1,), **options)
