@@ -523,9 +523,48 @@ static struct liveness *schedule_in_room(struct mir *m, struct insn **const *bef
     return live;
 }
 
+static bool is_global_load(const struct insn *in)
+{
+    return in->form.code == INSN_ld && !form_has_mod(in->form, MOD_shared) && in->op &&
+           in->op->code == OP_load;
+}
+
+/* The most registers of a block's loads from global memory that wait for their data at once, in this order; a first read of one ends
+ * the wait of all that were loaded before it. */
+static int most_in_flight(const struct mir *m, const struct mblock *b)
+{
+    int *load_of = NEW_ARRAY(m->arena, m->regs.n + 1, int), flying = 0, most = 0, arrived = 0;
+    for (int i = 0; i < b->insns.n; i++) {
+        const struct insn *in = b->insns.at[i];
+        for (int k = in->ndefs; k < in->nopnds; k++)
+            if (opnd_has_reg(&in->opnds[k]) && load_of[in->opnds[k].n] > arrived) {
+                arrived = i;
+                flying = 0;
+            }
+        for (int k = 0; k < in->ndefs; k++) {
+            load_of[in->opnds[k].n] = is_global_load(in) ? i + 1 : 0;
+            flying += is_global_load(in) ? class_info[m->regs.at[in->opnds[k].n]].regs : 0;
+        }
+        most = flying > most ? flying : most;
+    }
+    return most;
+}
+
+/* Of the loops that load: the fewest registers that an iteration has in flight; 0 if no loop loads. */
+static int in_flight_in_loops(const struct mir *m)
+{
+    int least = 0;
+    for (int b = 0; b < m->blocks.n; b++) {
+        int most = m->blocks.at[b]->depth ? most_in_flight(m, m->blocks.at[b]) : 0;
+        least = most && (!least || most < least) ? most : least;
+    }
+    return least;
+}
+
 /* While a program reduces, it has no loads in flight, so other programs on the SM must hide the latency of memory. If an order
  * for few registers lets many more programs fit on an SM, this function chooses an order for that many, and sets .maxnreg.
- * ptxas then moves loads up as far as registers allow; without .maxnreg it uses more registers, or fewer and spills. */
+ * ptxas then moves loads up as far as registers allow; without .maxnreg it uses more registers, or fewer and spills. Where a loop
+ * loads, the programs that fit must together have as much in flight as the fewer ones would. */
 static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
                                   bool keeps_pipelines)
 {
@@ -541,7 +580,19 @@ static struct liveness *make_room(struct mir *m, struct liveness *live, struct i
     }
     int most = target_regs(m->func->target, m->nthreads * n) / REGS_UNIT * REGS_UNIT;
     m->regs_most = most < m->func->target->regs_thread ? most : 0;
-    return reduces_once(m) ? schedule_in_room(m, before, keeps_pipelines, n) : thrifty;
+    restore_orders(m, urgent);
+    const int wanted = was * in_flight_in_loops(m);
+    if (!wanted && !reduces_once(m)) {
+        restore_orders(m, before);
+        return schedule_blocks(m, keeps_pipelines, true, 0);
+    }
+    live = schedule_in_room(m, before, keeps_pipelines, n);
+    if (wanted)
+        m->regs_most = 0;
+    if (n * in_flight_in_loops(m) >= wanted)
+        return live;
+    restore_orders(m, urgent);
+    return liveness_of(m);
 }
 
 /* Is a tile of many registers stored to shared memory, which then limits the programs on an SM? ptxas

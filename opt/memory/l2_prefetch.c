@@ -109,13 +109,21 @@ static void prefetch(struct builder *b, const struct row *r, struct value *start
 
 /* The prefetch distance in bytes of rows; 0: no prefetch. A program has no request in flight during its reductions.
  * The longer its rows, the fewer programs share the SM to have requests in flight meanwhile; the wider its elements,
- * the more bytes each program has requested. */
+ * the more bytes each program has requested. A program that writes no row ends as soon as its row has arrived, and the next one
+ * loads at once: prefetches made sums, variances and argmax of rows 1 to 9 percent slower. */
 static int64_t bytes_ahead(const struct func *f, const struct type *tile)
 {
     int reductions = 0;
-    for (const struct op *o = f->body->first; o; o = o->next)
-        reductions += o->code == OP_reduce && type_elems(op_opnd(o, 0)->type) >= type_elems(tile);
-    int64_t elems = reductions * type_elems(tile) / type_elem_bytes(tile);
+    bool writes = false;
+    for (const struct op *o = f->body->first; o; o = o->next) {
+        const struct value *whole = o->code == OP_reduce  ? op_opnd(o, 0)
+                                    : o->code == OP_store ? op_opnd(o, 1)
+                                                          : NULL;
+        bool is_row = whole && type_elems(whole->type) >= type_elems(tile);
+        reductions += is_row && o->code == OP_reduce;
+        writes |= is_row && o->code == OP_store;
+    }
+    int64_t elems = writes ? reductions * type_elems(tile) / type_elem_bytes(tile) : 0;
     const struct params *params = f->module->params;
     return elems >= params->l2_prefetch_long_elems    ? params->l2_prefetch_far_bytes
            : elems >= params->l2_prefetch_short_elems ? params->l2_prefetch_near_bytes

@@ -10,8 +10,8 @@
  * compute it from 16-bit floats, keeping the 16-bit floats takes half the registers, so more programs fit on an SM
  * and hide the latency of memory. `opaque` keeps ptxas from merging the two computations. The pass changes nothing
  * where the programs that fit without it already have enough bytes of their rows in flight: rematerialization costs
- * instructions. A program loads nothing during a reduction, so the number of bytes that must be in flight grows with
- * the number of reductions. Reductions of small tiles do not count. Needs: layouts. Leaves: the same values. */
+ * instructions. Nor does it where no more programs would fit. A program loads nothing during a reduction, so the number of bytes
+ * that must be in flight grows with the number of reductions. Reductions of small tiles do not count. Needs: layouts. Leaves: the same values. */
 #include "opt/passes.h"
 
 enum { NARROW_BITS = 16, WIDE_BITS = 32, BYTE_BITS = 8 };
@@ -172,29 +172,50 @@ static bool is_kept_over(const struct remat *a, const struct value *v, int part)
     return false;
 }
 
-/* The bytes of rows that the programs on an SM have in flight, if nothing is rematerialized and each program keeps
- * the values that are live across the end of this part. */
-static int bytes_in_flight(const struct remat *a, int part)
+/* What each thread keeps across the end of a part. */
+struct kept {
+    int bits, row_bits; /* the values, and the 16-bit floats that are enough for some of them */
+    int least_bits;     /* the values, if those are rematerialized from the 16-bit floats */
+};
+
+static struct kept kept_over(const struct remat *a, int part)
+{
+    struct kept k = {0};
+    for (const struct op *o = a->block->first; o; o = o->next) {
+        const struct value *r = o->nresults == 1 ? op_result(o) : NULL;
+        if (!r || !is_kept_over(a, r, part))
+            continue;
+        int bits = tile_nregs(r->type) * type_elem_bits(r->type), narrow = tile_nregs(r->type) * NARROW_BITS;
+        bool is_recomputed = is_worth_it(a, r, part + 1);
+        k.bits += bits;
+        k.row_bits += is_recomputed ? narrow : 0;
+        k.least_bits += is_recomputed ? narrow : bits;
+    }
+    return k;
+}
+
+/* The programs that fit on an SM if a thread keeps so many bits. */
+static int programs_keeping(const struct remat *a, int bits)
 {
     const struct target *t = a->func->target;
-    int bits = 0, row_bits = 0, threads = 32 * a->func->num_warps;
-    for (const struct op *o = a->block->first; o; o = o->next)
-        if (o->nresults == 1 && is_kept_over(a, op_result(o), part)) {
-            bits += tile_nregs(op_result(o)->type) * type_elem_bits(op_result(o)->type);
-            if (is_worth_it(a, op_result(o), part + 1))
-                row_bits += tile_nregs(op_result(o)->type) * NARROW_BITS;
-        }
     int regs = bits / WIDE_BITS + a->params->remat_other_regs;
     if (regs > t->regs_thread / REGS_UNIT * REGS_UNIT)
         return 0;
-    return target_ctas(t, threads, regs, 0) * threads * (row_bits / BYTE_BITS);
+    return target_ctas(t, 32 * a->func->num_warps, regs, 0);
 }
 
+/* At the end of each part: are enough bytes of rows in flight with the programs that fit, or do no more fit if values are
+ * rematerialized? */
 static bool has_room(const struct remat *a, int nparts)
 {
-    for (int part = 0; part < nparts - 1; part++)
-        if (bytes_in_flight(a, part) < nparts * a->params->remat_enough_bytes)
+    for (int part = 0; part < nparts - 1; part++) {
+        struct kept k = kept_over(a, part);
+        int programs = programs_keeping(a, k.bits),
+            bytes = 32 * a->func->num_warps * (k.row_bits / BYTE_BITS);
+        if (programs * bytes < nparts * a->params->remat_enough_bytes &&
+            programs_keeping(a, k.least_bits) > programs)
             return false;
+    }
     return true;
 }
 
