@@ -91,6 +91,8 @@ MOD(l2_last,       "L2::evict_last",    74)
 MOD(l2_hint,       "L2::cache_hint",    74)
 MOD(v2,            "v2",                70)
 MOD(v4,            "v4",                70)
+MOD(red_v2,        "v2",                81)
+MOD(red_v4,        "v4",                81)
 MOD(eq,            "eq",                70)
 MOD(ne,            "ne",                70)
 MOD(lt,            "lt",                70)
@@ -202,7 +204,7 @@ INSN(ld,       "ld",       "{d} [p] policy:u64?", none, READS,        70, global
 INSN(ld_param, "ld.param", "d [p:param]",     own,  PURE,         70, param, moves, none, whole,  "d = a parameter of the kernel")
 INSN(st,       "st",       "[p] {x} policy:u64?", none, WRITES,       70, none, access, none, whole,   "memory at p = x")
 INSN(atom,     "atom",     "d [p] a b?",      own,  READS|WRITES, 70, global, access, none, whole, "d = memory at p; an atomic operation with a (cas: a, b) then changes it")
-INSN(red,      "red",      "[p] a",           none, READS|WRITES, 70, none, access, none, whole,   "an atomic operation with a changes memory at p")
+INSN(red,      "red",      "[p] {x}",           none, READS|WRITES, 70, none, access, none, whole,   "an atomic operation with x changes memory at p")
 
 /* -- warps and blocks -- */
 INSN(shfl,           "shfl.sync",                        "d a b:b32 c:b32 m:u32", own,  PURE|WARP,                70, warp, warp, none, whole, "d = a of lane ^ b, or of lane b")

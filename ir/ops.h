@@ -153,7 +153,7 @@ OP(gather,      "x i", "r",   0, A(axis),  shape, PURE,      gather,      "x at 
 OP(load,  "ptr mask? other?",  "r", 0, A(cache)|A(evict)|A(volatile)|A(invariant)|A(vec)|A(tail), memory, READS, load, "where mask is 0: other, or 0")
 OP(store, "ptr value mask?",   "",  0, A(cache)|A(evict)|A(vec)|A(tail), memory, WRITES, store, "where mask is 0: nothing")
 OP(prefetch, "ptr n", "",          0, 0, memory, EFFECT, prefetch, "fetches n bytes from ptr into L2; n is a multiple of 16")
-OP(atomic_rmw, "ptr value mask?", "r", 0, A(rmw)|A(sem)|A(scope), memory, READS|WRITES, atomic_rmw, "the old value; where mask is 0: 0")
+OP(atomic_rmw, "ptr value mask?", "r", 0, A(rmw)|A(sem)|A(scope)|A(vec), memory, READS|WRITES, atomic_rmw, "the old value; where mask is 0: 0")
 OP(atomic_cas, "ptr cmp value",   "r", 0, A(sem)|A(scope),        memory, READS|WRITES, atomic_cas, "the old value; bits are compared")
 
 /* -- reduce: regions take scalars (a1..an, b1..bn) and yield n -- */

@@ -22,7 +22,20 @@ static const struct row {
     [RMW_fmax] = {MOD_max, READ_signed},   [RMW_fmin] = {MOD_min, READ_signed},
 };
 
-static struct form atomic_form(const struct op *o, enum insn_code code, enum mod what, enum ptype type)
+/* An op, and the memory order of its instructions; fences around them may do the rest of the op's. */
+struct atomic {
+    const struct op *op;
+    enum sem sem;
+};
+
+static enum mod scope_of(const struct op *o)
+{
+    static const uint8_t scopes[SCOPE_count] = {
+        [SCOPE_gpu] = MOD_gpu, [SCOPE_cta] = MOD_cta, [SCOPE_sys] = MOD_sys};
+    return (enum mod)scopes[op_int(o, ATTR_scope)];
+}
+
+static struct form atomic_form(const struct atomic *a, enum insn_code code, enum mod what, enum ptype type)
 {
     static const uint8_t sems[SEM_count] = {
         [SEM_acq_rel] = MOD_acq_rel,
@@ -30,11 +43,9 @@ static struct form atomic_form(const struct op *o, enum insn_code code, enum mod
         [SEM_release] = MOD_release,
         [SEM_relaxed] = MOD_relaxed,
     };
-    static const uint8_t scopes[SCOPE_count] = {
-        [SCOPE_gpu] = MOD_gpu, [SCOPE_cta] = MOD_cta, [SCOPE_sys] = MOD_sys};
     struct form f = form0(code, type);
-    f.mods[0] = sems[op_int(o, ATTR_sem)];
-    f.mods[1] = scopes[op_int(o, ATTR_scope)];
+    f.mods[0] = sems[a->sem];
+    f.mods[1] = (uint8_t)scope_of(a->op);
     f.mods[2] = MOD_global;
     f.mods[3] = (uint8_t)what;
     if (type == PT_f16 || type == PT_bf16)
@@ -43,7 +54,7 @@ static struct form atomic_form(const struct op *o, enum insn_code code, enum mod
 }
 
 /* One atomic instruction; its old value goes to `old`. With OPND_none no old value is requested, where the
- * memory order allows that. */
+ * memory order allows that, except of an exchange. */
 static void emit_atomic(struct select *s, struct form f, struct opnd old, struct opnd at, struct opnd x,
                         struct opnd guard)
 {
@@ -52,7 +63,7 @@ static void emit_atomic(struct select *s, struct form f, struct opnd old, struct
         set_guard(emit_insn(s, f, 1, 3, (struct opnd[]){old, at, x}), guard);
         return;
     }
-    if (f.mods[0] == MOD_relaxed || f.mods[0] == MOD_release) {
+    if ((f.mods[0] == MOD_relaxed || f.mods[0] == MOD_release) && f.mods[3] != MOD_exch) {
         f.code = INSN_red;
         set_guard(emit_insn(s, f, 0, 2, (struct opnd[]){at, x}), guard);
         return;
@@ -65,15 +76,15 @@ static void emit_atomic(struct select *s, struct form f, struct opnd old, struct
 
 /* Maximum (or minimum) of floats: by their sign, on their bits as signed or, with the order reversed, as
  * unsigned integers. */
-static void float_extreme(struct select *s, const struct op *o, enum dtype dt, struct opnd old,
+static void float_extreme(struct select *s, const struct atomic *a, enum dtype dt, struct opnd old,
                           struct opnd at, struct opnd x, struct opnd guard)
 {
-    bool wide = dt == DT_f64, is_max = op_int(o, ATTR_rmw) == RMW_fmax;
+    bool wide = dt == DT_f64, is_max = op_int(a->op, ATTR_rmw) == RMW_fmax;
     enum reg_class cls = wide ? CLASS_b64 : CLASS_b32;
     struct opnd bits = emit_bits(s, cls, x);
     struct opnd positive = emit2(s, form1(INSN_setp, wide ? PT_s64 : PT_s32, MOD_ge), bits, opnd_int(cls, 0));
-    struct form up = atomic_form(o, INSN_atom, is_max ? MOD_max : MOD_min, wide ? PT_s64 : PT_s32);
-    struct form down = atomic_form(o, INSN_atom, is_max ? MOD_min : MOD_max, wide ? PT_u64 : PT_u32);
+    struct form up = atomic_form(a, INSN_atom, is_max ? MOD_max : MOD_min, wide ? PT_s64 : PT_s32);
+    struct form down = atomic_form(a, INSN_atom, is_max ? MOD_min : MOD_max, wide ? PT_u64 : PT_u32);
     emit_atomic(s, up, old, at, bits, pred_and(s, guard, positive));
     emit_atomic(s, down, old, at, bits, pred_and(s, guard, pred_not(s, positive)));
 }
@@ -94,7 +105,7 @@ static struct opnd combine_halves(struct select *s, enum rmw rmw, enum dtype dt,
  *     if (seen != expected) goto body
  * exit:
  *     old = seen */
-static void exchange_halves(struct select *s, const struct op *o, enum dtype dt, struct opnd old,
+static void exchange_halves(struct select *s, const struct atomic *a, enum dtype dt, struct opnd old,
                             struct opnd at, struct opnd x, struct opnd guard)
 {
     struct opnd seen = mir_reg(s->m, CLASS_b16), expected = mir_reg(s->m, CLASS_b16);
@@ -105,8 +116,8 @@ static void exchange_halves(struct select *s, const struct op *o, enum dtype dt,
     struct mblock *body = s->b = mir_block(s->m, before->index, before->depth + 1);
     emit_mov(s, expected, seen);
     struct opnd all[] = {mir_reg(s->m, CLASS_b16), at, expected,
-                         combine_halves(s, (enum rmw)op_int(o, ATTR_rmw), dt, expected, x)};
-    emit_insn(s, atomic_form(o, INSN_atom, MOD_cas, PT_b16), 1, 4, all);
+                         combine_halves(s, (enum rmw)op_int(a->op, ATTR_rmw), dt, expected, x)};
+    emit_insn(s, atomic_form(a, INSN_atom, MOD_cas, PT_b16), 1, 4, all);
     emit_mov(s, seen, all[0]);
     struct opnd again = emit2(s, form1(INSN_setp, PT_s16, MOD_ne), all[0], expected);
     jump_to(emit_jump(s, again, false), body);
@@ -128,16 +139,16 @@ static bool is_atomic_of(struct select *s, enum dtype dt, enum rmw rmw)
     return dtype_info[dt].bytes >= 4;
 }
 
-static void rmw_elem(struct select *s, const struct op *o, enum dtype dt, struct opnd old, struct opnd at,
+static void rmw_elem(struct select *s, const struct atomic *a, enum dtype dt, struct opnd old, struct opnd at,
                      struct opnd x, struct opnd guard)
 {
-    enum rmw rmw = (enum rmw)op_int(o, ATTR_rmw);
+    enum rmw rmw = (enum rmw)op_int(a->op, ATTR_rmw);
     if (!is_atomic_of(s, dt, rmw)) {
-        exchange_halves(s, o, dt, old, at, x, guard);
+        exchange_halves(s, a, dt, old, at, x, guard);
         return;
     }
     if (rmw == RMW_fmax || rmw == RMW_fmin) {
-        float_extreme(s, o, dt, old, at, x, guard);
+        float_extreme(s, a, dt, old, at, x, guard);
         return;
     }
     enum ptype type = dtype_ptype(dt, (enum reading)rmw_rows[rmw].kind);
@@ -145,10 +156,10 @@ static void rmw_elem(struct select *s, const struct op *o, enum dtype dt, struct
         type = dtype_info[dt].bytes == 8 ? PT_b64 : PT_b32;
     if (type == PT_f16 || type == PT_bf16)
         x = in_reg(s, x);
-    emit_atomic(s, atomic_form(o, INSN_atom, rmw_rows[rmw].mod, type), old, at, x, guard);
+    emit_atomic(s, atomic_form(a, INSN_atom, rmw_rows[rmw].mod, type), old, at, x, guard);
 }
 
-static void cas_elem(struct select *s, const struct op *o, enum dtype dt, struct opnd old, struct opnd at,
+static void cas_elem(struct select *s, const struct atomic *a, enum dtype dt, struct opnd old, struct opnd at,
                      struct opnd guard, struct opnd expected, struct opnd x)
 {
     int bytes = dtype_info[dt].bytes;
@@ -156,7 +167,7 @@ static void cas_elem(struct select *s, const struct op *o, enum dtype dt, struct
         select_unsupported(s, "compare-and-swap of 8 bits");
     enum ptype type = bytes == 2 ? PT_b16 : bytes == 4 ? PT_b32 : PT_b64;
     struct opnd all[] = {old, at, in_reg(s, expected), in_reg(s, x)};
-    set_guard(emit_insn(s, atomic_form(o, INSN_atom, MOD_cas, type), 1, 4, all), guard);
+    set_guard(emit_insn(s, atomic_form(a, INSN_atom, MOD_cas, type), 1, 4, all), guard);
 }
 
 /* Broadcasts from the one thread that executed the atomic to all others, through a word of shared memory
@@ -218,21 +229,65 @@ static bool is_only_stored(const struct value *v)
     return true;
 }
 
-static struct opnd atomic_elem(struct select *s, const struct op *o, enum dtype dt, const struct layout *l,
-                               int k, struct opnd guard)
+static struct opnd atomic_elem(struct select *s, const struct atomic *a, enum dtype dt,
+                               const struct layout *l, int k, struct opnd guard)
 {
+    const struct op *o = a->op;
     bool wanted = has_uses(op_result(o)) || o->code == OP_atomic_cas;
     struct opnd p = in_reg(s, tile_of(s, op_opnd(o, 0))[k]), x = tile_of(s, op_opnd(o, 1))[k];
     struct opnd at = {.kind = OPND_addr, .cls = CLASS_b64, .n = p.n};
     struct opnd old = wanted ? old_register(s, o, dt, guard) : (struct opnd){.kind = OPND_none};
     if (o->code == OP_atomic_cas)
-        cas_elem(s, o, dt, old, at, guard, x, tile_of(s, op_opnd(o, 2))[k]);
+        cas_elem(s, a, dt, old, at, guard, x, tile_of(s, op_opnd(o, 2))[k]);
     else
-        rmw_elem(s, o, dt, old, at, x, guard);
+        rmw_elem(s, a, dt, old, at, x, guard);
     if (!has_uses(op_result(o)))
         return old;
     old = emit_bits(s, dtype_class(dt), old);
     return is_only_stored(op_result(o)) ? old : from_owner(s, dt, l, old);
+}
+
+/* Adds `vec` neighbours at once; nobody reads the old values. */
+static void atomic_vector(struct select *s, const struct atomic *a, int vec, int k, struct opnd guard)
+{
+    enum { VECTOR_MOST = 4 };
+    struct opnd p = in_reg(s, tile_of(s, op_opnd(a->op, 0))[k]), x[1 + VECTOR_MOST];
+    x[0] = (struct opnd){.kind = OPND_addr, .cls = CLASS_b64, .n = p.n};
+    for (int i = 0; i < vec; i++)
+        x[1 + i] = tile_of(s, op_opnd(a->op, 1))[k + i];
+    struct form f = atomic_form(a, INSN_red, MOD_add, PT_f32);
+    f.mods[4] = vec == 2 ? MOD_red_v2 : MOD_red_v4;
+    struct insn *in = emit_insn(s, f, 0, 1 + vec, x);
+    in->nvec = (uint8_t)vec;
+    set_guard(in, guard);
+}
+
+/* -- the memory order -- */
+
+/* Does the kernel access no memory after o? */
+static bool is_last_access(const struct op *o)
+{
+    if (o->block->parent)
+        return false;
+    for (const struct op *next = o->next; next; next = next->next)
+        if (next->nregions || op_has(next, READS) || op_has(next, WRITES) ||
+            (op_has(next, EFFECT) && !op_has(next, TERMINATOR)))
+            return false;
+    return true;
+}
+
+/* Nothing follows that an acquire could order, if nobody asks for the old value either. */
+static enum sem needed_order(const struct op *o)
+{
+    enum sem sem = (enum sem)op_int(o, ATTR_sem);
+    if (has_uses(op_result(o)) || !is_last_access(o))
+        return sem;
+    return sem == SEM_acq_rel ? SEM_release : sem == SEM_acquire ? SEM_relaxed : sem;
+}
+
+static void emit_fence(struct select *s, const struct op *o)
+{
+    emit_insn(s, form2(INSN_fence, PT_none, MOD_acq_rel, scope_of(o)), 0, 0, NULL);
 }
 
 void select_atomic(struct select *s, const struct op *o)
@@ -241,12 +296,31 @@ void select_atomic(struct select *s, const struct op *o)
     enum dtype dt = elem_dtype(r->type);
     struct layout scalar;
     const struct layout *l = tile_layout(s, r->type, &scalar);
-    int free_bits = (int)layout_free_bits(l, IN_reg);
+    int free_bits = (int)layout_free_bits(l, IN_reg),
+        vec = o->code == OP_atomic_rmw ? (int)op_int(o, ATTR_vec) : 1;
     struct opnd owner = emit_is_owner(s, l), *tile = tile_new(s, r);
-    for (int k = 0; k < tile_nregs(r->type); k++) {
+    struct atomic a = {.op = o, .sem = needed_order(o)};
+    bool acquires = a.sem == SEM_acq_rel || a.sem == SEM_acquire,
+         releases = a.sem == SEM_acq_rel || a.sem == SEM_release;
+    /* one fence for all instead of one each; `red` cannot acquire */
+    bool is_fenced =
+        tile_nregs(r->type) > (vec << __builtin_popcount((unsigned)free_bits)) || (vec > 1 && acquires);
+    if (is_fenced) {
+        a.sem = SEM_relaxed;
+        if (releases)
+            emit_fence(s, o);
+    }
+    for (int k = 0; k < tile_nregs(r->type); k += vec) {
         struct opnd guard = pred_and(s, mask ? tile_of(s, mask)[k] : (struct opnd){.kind = OPND_none}, owner);
         if (guard.kind == OPND_imm)
             guard = in_reg(s, guard);
-        tile[k] = k & free_bits ? tile[k & ~free_bits] : atomic_elem(s, o, dt, l, k, guard);
+        if (k & free_bits)
+            tile[k] = tile[k & ~free_bits];
+        else if (vec > 1)
+            atomic_vector(s, &a, vec, k, guard);
+        else
+            tile[k] = atomic_elem(s, &a, dt, l, k, guard);
     }
+    if (is_fenced && acquires)
+        emit_fence(s, o);
 }

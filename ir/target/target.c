@@ -13,7 +13,7 @@
 #define ADA (AMPERE | BIT(mma_fp8) | BIT(cvt_fp8))
 #define SM90                                                                                                 \
     ((ADA & ~BIT(mma_fp8)) | BIT(stmatrix) | BIT(mbarrier) | BIT(tma) | BIT(setmaxnreg) | BIT(atom_bf16) |   \
-     BIT(bf16_arith))
+     BIT(red_vec) | BIT(bf16_arith))
 #define HOPPER (SM90 | BIT(cluster) | BIT(wgmma))
 #define SM100 (SM90 | BIT(cluster) | BIT(ld_v8))
 #define SM120 (SM90 | BIT(ld_v8) | BIT(mma_fp8))

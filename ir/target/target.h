@@ -22,6 +22,7 @@
     X(wgmma, "warpgroup matrix instructions") \
     X(setmaxnreg, "registers moved between warpgroups") \
     X(atom_bf16, "atomic add of bf16") \
+    X(red_vec, "atomic adds of two or four neighbouring f32 in one instruction") \
     X(bf16_arith, "bf16 add, sub, mul") \
     X(ex2_bf16, "packed bf16 min, max, fma and relatives") \
     X(ld_v8, "256-bit global accesses")

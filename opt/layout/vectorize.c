@@ -54,9 +54,25 @@ static void visit_cmp(const struct axis_table *axes, struct op *o)
     op_set_int(o, ATTR_same, same);
 }
 
+/* Sums of neighbours whose old values nobody reads, as one instruction, where the target has it and the mask is the same for all. */
+static void visit_atomic(const struct axis_table *axes, struct op *o)
+{
+    const struct type *t = op_result(o)->type;
+    const struct target *target = o->block->func->target;
+    if (op_int(o, ATTR_rmw) != RMW_fadd || type_elem(t)->dtype != DT_f32 || has_uses(op_result(o)) ||
+        !target || !target_has(target, HAS_red_vec))
+        return;
+    int dim, width = width_of(axes, o, &dim), mask = axis_mask(axes, o, dim);
+    width = mask < width ? mask : width;
+    if (width > 1)
+        op_set_int(o, ATTR_vec, width);
+}
+
 static void visit(struct op *o, void *ctx)
 {
     const struct axis_table *axes = ctx;
+    if (o->code == OP_atomic_rmw && type_is_tile(op_result(o)->type))
+        visit_atomic(axes, o);
     if (o->code == OP_cmp && type_is_tile(op_result(o)->type))
         visit_cmp(axes, o);
     if ((o->code != OP_load && o->code != OP_store) || !type_is_tile(op_opnd(o, 0)->type))

@@ -470,6 +470,36 @@ static void try_contention(struct bench *b)
     end(b, t);
 }
 
+/* The threads of a CTA add four times (thread, thread + 1, ...) to vectors of f32, which the first thread has set to 0. */
+static void try_vector_sums(struct bench *b)
+{
+    enum { VECTOR = 4, BYTES = VECTOR * sizeof(float), KINDS = 2 };
+    static const char *const forms[KINDS] = {"red.relaxed.gpu.global.add.v2.f32",
+                                             "red.release.gpu.global.add.v4.f32"};
+    struct trial *t = trial_new(b, SLOT, KINDS * BYTES);
+    t->grid = 1;
+    t->threads = ATOM_THREADS;
+    kernel_head(t);
+    text_printf(&t->ptx, ".reg .pred %%first;\n.reg .b32 %%x<4>;\nsetp.eq.u32 %%first, %%t, 0;\n");
+    for (size_t i = 0; i < KINDS * VECTOR; i++)
+        text_printf(&t->ptx, "@%%first st.global.b32 [%%out+%zu], 0;\n", i * sizeof(float));
+    text_printf(&t->ptx, "bar.sync 0;\ncvt.rn.f32.u32 %%x0, %%t;\n");
+    for (size_t i = 1; i < VECTOR; i++)
+        text_printf(&t->ptx, "add.rn.f32 %%x%zu, %%x%zu, 0f3F800000;\n", i, i - 1);
+    for (size_t i = 0; i < KINDS; i++) {
+        const char *more = i ? ", %x2, %x3" : "";
+        for (size_t k = 0; k < VECTOR; k++)
+            text_printf(&t->ptx, "%s [%%out+%zu], {%%x0, %%x1%s};\n", forms[i], i * BYTES, more);
+        for (size_t k = 0; k < VECTOR; k++) {
+            float sum =
+                i || k < 2 ? (float)(VECTOR * ATOM_THREADS * ((ATOM_THREADS - 1) / 2.0 + (double)k)) : 0;
+            memcpy(t->want + i * BYTES + k * sizeof sum, &sum, sizeof sum);
+        }
+        trial_check(t, INSN_red, i * BYTES, VECTOR, sizeof(float), sizeof(float), "%s", forms[i]);
+    }
+    end(b, t);
+}
+
 void try_memory(struct bench *b)
 {
     static const uint8_t loads[][3] = {{MOD_global},
@@ -499,4 +529,5 @@ void try_memory(struct bench *b)
     try_copies(b);
     try_atomics(b);
     try_contention(b);
+    try_vector_sums(b);
 }

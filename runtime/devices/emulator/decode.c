@@ -24,9 +24,14 @@ static bool has_space(const struct emu_insn *in)
            (n == 1 || (in->has_address && in->opnds[in->address].cls == CLASS_b64));
 }
 
+static int vector_of(const struct emu_insn *in)
+{
+    return emu_has_mod(in, MOD_v4) ? 4 : emu_has_mod(in, MOD_v2) ? 2 : 1;
+}
+
 static bool decode_access(struct emu_insn *in)
 {
-    int vec = emu_has_mod(in, MOD_v4) ? 4 : emu_has_mod(in, MOD_v2) ? 2 : 1, braced = in->nvec ? in->nvec : 1;
+    int vec = vector_of(in), braced = in->nvec ? in->nvec : 1;
     int others = 1 + emu_has_mod(in, MOD_l2_hint), bits = ptype_info[in->type].bits;
     in->run = in->code == INSN_ld ? emu_run_ld : emu_run_st;
     return has_space(in) && bits >= 8 && in->has_address && vec == braced && in->nopnds == vec + others &&
@@ -41,8 +46,9 @@ static bool decode_atomic(struct emu_insn *in)
     for (size_t i = 0; i < sizeof combines / sizeof *combines; i++)
         known += emu_has_mod(in, combines[i]);
     in->run = emu_run_atom;
+    int vec = vector_of(in), braced = in->nvec ? in->nvec : 1;
     return has_space(in) && known == 1 && ptype_info[in->type].bits >= 16 && in->has_address &&
-           in->nopnds == 2 + (in->code == INSN_atom) + emu_has_mod(in, MOD_cas);
+           vec == braced && in->nopnds == 1 + vec + (in->code == INSN_atom) + emu_has_mod(in, MOD_cas);
 }
 
 static bool decode_redux(struct emu_insn *in)

@@ -355,23 +355,23 @@ static uint64_t exchange(unsigned char *p, const struct emu_insn *in, uint64_t x
 void emu_run_atom(struct emu_warp *w, const struct emu_insn *in, uint32_t on)
 {
     uint64_t at[LANES];
-    int bytes = access_bytes(in), first = in->address + 1;
+    int bytes = access_bytes(in), n = access_count(in), first = in->address + 1;
     bool has_two = combining(in) == MOD_cas;
     if (!on)
         return;
     emu_addresses(w, in, &in->opnds[in->address], on, at);
-    for (int i = 0; i < 1 + has_two; i++)
+    for (int i = 0; i < n + has_two; i++)
         emu_need_defined(w, in, &in->opnds[first + i], 8 * bytes, on, "the operand");
-    struct spaces s = check_access(w, in, on, at, bytes);
+    struct spaces s = check_access(w, in, on, at, n * bytes);
     if (s.local)
         emu_fail(w, in, emu_first_lane(s.local), ERR_out_of_bounds, "local memory has no atomic operations");
     for (; on; on &= on - 1) {
         int lane = emu_first_lane(on);
-        uint64_t x = emu_lane(w, &in->opnds[first], lane),
-                 y = has_two ? emu_lane(w, &in->opnds[first + 1], lane) : 0;
+        uint64_t y = has_two ? emu_lane(w, &in->opnds[first + 1], lane) : 0, old = 0;
         unsigned char *p = s.shared >> lane & 1 ? emu_shared_atomic(w, in, lane, at[lane], bytes)
                                                 : (unsigned char *)(uintptr_t)at[lane];
-        uint64_t old = exchange(p, in, x, y);
+        for (int k = 0; k < n; k++)
+            old = exchange(p + k * bytes, in, emu_lane(w, &in->opnds[first + k], lane), y);
         if (in->ndefs)
             emu_set_lane(w, &in->opnds[0], lane, old, 0);
     }

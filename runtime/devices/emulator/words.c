@@ -127,6 +127,7 @@ static const struct words {
     {INSN_atom, HEAD "cas b16|b32|b64"},
 #undef HEAD
     ATOMICS(INSN_red, "relaxed|release? " SCOPE "? global|" OWN_SHARED "? "),
+    {INSN_red, "relaxed|release? " SCOPE "? global? add v2|v4 f32"},
 
     {INSN_shfl, "bfly|idx b32"},
     {INSN_redux, "add|min|max u32|s32"},
