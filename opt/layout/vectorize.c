@@ -4,7 +4,7 @@
  *
  * A vector is as wide as the addresses allow (consecutive and aligned: axis_info.c) and as the layout allows
  * (consecutive elements in consecutive registers), and has 16 bytes at most. Where the elements of a vector may have
- * different mask values, the access gets a `tail`. A comparison, mostly of a mask, gets the number of neighbouring
+ * different mask values, the access gets a `tail`; where memory holds the mask, the vector ends with equal mask values. A comparison, mostly of a mask, gets the number of neighbouring
  * registers that hold equal values, so that one instruction and one predicate serve them all. Needs: final layouts.
  * Leaves: nothing else changed. */
 #include "opt/analysis/analysis.h"
@@ -68,6 +68,21 @@ static void visit_atomic(const struct axis_table *axes, struct op *o)
         op_set_int(o, ATTR_vec, width);
 }
 
+/* Is a mask computed from a tile that memory holds? Then most vectors are masked in part, and each would be accessed twice. The masks
+ * of a row's end, from indices and scalars, are in part true for one vector at most. */
+static bool is_from_memory(const struct value *v, int *budget)
+{
+    const struct op *o = type_is_tile(v->type) ? v->def : NULL;
+    if (!o || --*budget < 0)
+        return false;
+    if (o->code == OP_load)
+        return true;
+    for (int i = 0; i < o->nopnds; i++)
+        if (op_opnd(o, i) && is_from_memory(op_opnd(o, i), budget))
+            return true;
+    return false;
+}
+
 static void visit(struct op *o, void *ctx)
 {
     const struct axis_table *axes = ctx;
@@ -77,7 +92,10 @@ static void visit(struct op *o, void *ctx)
         visit_cmp(axes, o);
     if ((o->code != OP_load && o->code != OP_store) || !type_is_tile(op_opnd(o, 0)->type))
         return;
-    int dim, width = width_of(axes, o, &dim), mask = axis_mask(axes, o, dim);
+    int dim, width = width_of(axes, o, &dim), mask = axis_mask(axes, o, dim), budget = op_params(o)->depends_ops;
+    const struct value *given = op_opnd(o, o->code == OP_load ? 1 : 2);
+    if (mask < width && given && is_from_memory(given, &budget))
+        width = mask;
     if (width > 1)
         op_set_int(o, ATTR_vec, width);
     if (mask < width)
