@@ -206,6 +206,31 @@ static bool negates_32(const struct op *o, enum ptype type, const struct opnd *x
            (o->code == OP_neg || (o->code == OP_sub && x[0].kind == OPND_imm && x[0].i == 0));
 }
 
+/* Does another op compute the other half of this product of 32 bits? */
+static bool has_other_half(const struct op *o)
+{
+    const enum opcode other = o->code == OP_mul ? OP_mulhu : OP_mul;
+    const struct value *a = op_opnd(o, 0), *b = op_opnd(o, 1);
+    for (const struct use *u = a->uses; u; u = u->next) {
+        const struct op *user = u->user;
+        if (user->code == other && user->block == o->block &&
+            ((op_opnd(user, 0) == a && op_opnd(user, 1) == b) ||
+             (op_opnd(user, 0) == b && op_opnd(user, 1) == a)))
+            return true;
+    }
+    return false;
+}
+
+/* Both halves of a product by one instruction, of which the peephole keeps one for the two ops. (ptxas does not merge them, and
+ * each would take as long.) */
+static struct opnd half_of_product(struct select *s, const struct op *o, const struct opnd *y)
+{
+    struct opnd halves[3] = {mir_reg(s->m, CLASS_b32), mir_reg(s->m, CLASS_b32)};
+    halves[2] = emit2(s, form0(INSN_mul_wide, PT_u32), y[0], y[1]);
+    emit_insn(s, form0(INSN_unpack, PT_b64), 2, 3, halves)->nvec = 2;
+    return halves[o->code == OP_mulhu];
+}
+
 static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt, const struct opnd *x)
 {
     const struct row *row = &rows[o->code];
@@ -223,6 +248,9 @@ static struct opnd arith_int(struct select *s, const struct op *o, enum dtype dt
         return minus_16(s, o->code, y);
     if (negates_32(o, type, y))
         return emit2(s, form0(INSN_sub, PT_u32), opnd_int(CLASS_b32, 0), y[o->nopnds - 1]);
+    bool is_product = (o->code == OP_mul || o->code == OP_mulhu) && dt == DT_i32 && y[0].kind != OPND_imm;
+    if (is_product && has_other_half(o))
+        return half_of_product(s, o, y);
     bool is_division = row->whole == INSN_div || row->whole == INSN_rem;
     if (is_division && y[1].kind == OPND_imm && y[1].i > 0 && (y[1].i & (y[1].i - 1)) == 0 &&
         (dt == DT_i32 || dt == DT_i64))

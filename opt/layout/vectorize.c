@@ -92,7 +92,8 @@ static void visit(struct op *o, void *ctx)
         visit_cmp(axes, o);
     if ((o->code != OP_load && o->code != OP_store) || !type_is_tile(op_opnd(o, 0)->type))
         return;
-    int dim, width = width_of(axes, o, &dim), mask = axis_mask(axes, o, dim), budget = op_params(o)->depends_ops;
+    int dim, width = width_of(axes, o, &dim), mask = axis_mask(axes, o, dim),
+             budget = op_params(o)->depends_ops;
     const struct value *given = op_opnd(o, o->code == OP_load ? 1 : 2);
     if (mask < width && given && is_from_memory(given, &budget))
         width = mask;
