@@ -28,10 +28,11 @@ static void write_program(void *user, const char *text, size_t length, int to_st
     fwrite(text, 1, length, to_stderr ? stderr : stdout);
 }
 
+/* NESO_DEVICE is the device that was chosen, by whichever way, so that a program can name it. */
 static const char *get_variable(void *user, const char *name)
 {
-    (void)user;
-    return getenv(name);
+    const struct session *s = user;
+    return strcmp(name, "NESO_DEVICE") == 0 ? neso_context_device(s->ctx) : getenv(name);
 }
 
 void beside_open(struct beside *b, const char *path)
