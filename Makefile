@@ -21,7 +21,7 @@ LD = $(CROSS)ld
 endif
 
 FOLDERS  = $(sort $(dir $(wildcard $(foreach r,ir frontend opt codegen runtime,$r/*.[ch] $r/*/*.[ch] $r/*/*/*.[ch]))))
-COMMAND  = $(wildcard runtime/command/*.c)
+COMMAND  = $(wildcard runtime/command/*.c runtime/manual/*.c)
 SOURCES  = $(filter-out $(COMMAND),$(sort $(wildcard $(FOLDERS:%=%*.c))))
 TEXTS    = $(patsubst %,$(BUILD)/%.c,frontend/prelude.py frontend/python/library.py runtime/host/modules.py)
 PAGE     = $(BUILD)/runtime/command/inspect.html

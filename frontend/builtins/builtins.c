@@ -3,6 +3,7 @@
  * A module creates its names when they are first used: `find` looks the name up in the table (builtins.h) and
  * makes the object. */
 #include "frontend/builtins/handlers.h"
+#include "frontend/builtins/places.h"
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -39,21 +40,6 @@ enum {
     WHERE_hidden = 0,
 };
 
-#define PREFIX_tl "tl."
-#define PREFIX_method "tl."
-#define PREFIX_math "tl."
-#define PREFIX_only_math "tl."
-#define PREFIX_only_method "tensor."
-#define PREFIX_descriptor "tensor_descriptor."
-#define PREFIX_constant "tl."
-#define PREFIX_core "tl.core."
-#define PREFIX_type "dtype."
-#define PREFIX_libdevice "libdevice."
-#define PREFIX_cuda "tl.extra.cuda."
-#define PREFIX_triton "triton."
-#define PREFIX_bare ""
-#define PREFIX_hidden "triton."
-
 struct row {
     struct builtin builtin;
     const char *name;
@@ -64,10 +50,12 @@ struct row {
 static struct obj *run_row(struct eval *e, struct obj **args, const struct args *call);
 
 static const struct row rows[] = {
-#define ROW(place, word, parameters, handler, word_data)                                                     \
+#define HEADING(text)
+#define ROW(place, word, parameters, handler, word_data, ...)                                                \
     {{PREFIX_##place #word, parameters, run_row, word_data}, #word, WHERE_##place, builtin_##handler},
 #include "frontend/builtins/builtins.h"
 #undef ROW
+#undef HEADING
 };
 enum { NROWS = sizeof rows / sizeof *rows };
 

@@ -9,10 +9,12 @@
 enum { TENSOR_ELEMS_MOST = 1 << 20 };
 
 /* If no file defines the handler of a row, linking fails. */
-#define ROW(where, name, parameters, handler, data) \
+#define HEADING(text)
+#define ROW(where, name, parameters, handler, ...) \
     struct obj *builtin_##handler(struct eval *e, struct obj **args, const struct args *call);
 #include "frontend/builtins/builtins.h"
 #undef ROW
+#undef HEADING
 
 /* -- builtins.c -- */
 struct obj *builtin_hidden(struct eval *e, const char *name);

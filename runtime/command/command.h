@@ -1,7 +1,7 @@
 /* command.h: what the files of the command `neso` share: its options, one row each, and messages to the user.
  *
- * main.c reads the command line; compile.c, run.c, bench.c, inspect.c, diff.c, variants.c and embed.c
- * implement the commands. They use only neso.h and libc, so an embedder can do everything that the command
+ * main.c reads the command line; compile.c, run.c, bench.c, inspect.c, diff.c, variants.c, embed.c, help.c, manual.c and
+ * completion.c implement the commands. They use only neso.h and libc, so an embedder can do everything that the command
  * does. */
 #ifndef NESO_RUNTIME_COMMAND_H
 #define NESO_RUNTIME_COMMAND_H
@@ -9,11 +9,12 @@
 #include "runtime/neso.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Exit status: success, the program failed, bad usage or bad input. */
 enum { GOOD, FAILED, BAD };
 
-enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128 };
+enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPECT = 32, DIFF = 64, BENCH = 128, COMPLETION = 256 };
 
 /*    option         short word            argument    where          meaning */
 #define OPTIONS(X) \
@@ -70,6 +71,8 @@ enum command { RUN = 1, COMPILE = 2, DOCTOR = 4, HELP = 8, VARIANTS = 16, INSPEC
     X(variants,      0,    "variants",      NULL,      COMPILE,       "--emit c: all specializations that launches can make; see `neso variants`") \
     X(precompile,    0,    "precompile",    NULL,      VARIANTS,      "compile the specializations into the cache, and assemble them if there is a GPU") \
     X(verbose,       'v',  "verbose",       NULL,      RUN | COMPILE | DIFF | BENCH, "run: name the device; compile: comments in the PTX; diff: PTX line by line") \
+    X(as_page,       0,    "markdown",      NULL,      HELP,          "as a page of the manual: language, limits, commands or a topic") \
+    X(man,           0,    "man",           NULL,      HELP,          "the page of this command for man(1)") \
     X(devices,       0,    "devices",       NULL,      DOCTOR,        "print only the names of the usable devices, one per line")
 
 enum option {
@@ -94,6 +97,25 @@ struct given {
     int argc; /* arguments that are not options */
     char **argv;
 };
+
+struct command_row {
+    enum command bit;
+    const char *word, *arguments;
+    int least, most; /* number of arguments; most -1: all that follow, options too */
+    int (*run)(const struct given *g);
+    const char *meaning;
+};
+extern const struct command_row command_rows[];
+extern const int ncommand_rows;
+
+/* A name of the language, or a heading (then all else is NULL); the last row has neither. */
+struct language_row {
+    const char *heading;
+    const char *where, *handler;                    /* as builtins.h has them */
+    const char *prefix, *name, *parameters;         /* "tl." "load" "pointer, mask=None" */
+    const char *meaning, *types, *errors, *example; /* as builtins.h has them */
+};
+extern const struct language_row language_rows[];
 
 /* -- main.c -- */
 
@@ -151,6 +173,27 @@ int embed(const struct given *g, neso_context *ctx, neso_module *module, const c
 
 /* -- bench.c -- */
 int bench_command(const struct given *g);
+
+/* -- help.c -- */
+int help_command(const struct given *g);
+const struct command_row *find_command(const char *word);
+void print_usage(FILE *to);
+void print_command(FILE *to, const struct command_row *c);
+/* "--device NAME" */
+void option_text(const struct option_row *o, char *out, size_t n);
+bool row_is_shown(const struct language_row *r);
+bool row_is_supported(const struct language_row *r);
+/* Calls `each` for the tag and text of all messages of the compiler. Returns an exit status. */
+int each_message(void (*each)(void *user, const char *tag, const char *text), void *user);
+extern const char environment_text[];
+
+/* -- manual.c -- */
+/* Prints a page of the manual; returns false if there is no such page. */
+bool print_page(const char *name);
+void print_man(void);
+
+/* -- completion.c -- */
+int completion_command(const struct given *g);
 
 /* -- bench_rules.c -- */
 /* Prints how costs decide. */

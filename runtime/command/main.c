@@ -20,15 +20,7 @@ const struct option_row option_rows[] = {
 #undef X
 };
 
-static int help_command(const struct given *g);
-
-static const struct command_row {
-    enum command bit;
-    const char *word, *arguments;
-    int least, most; /* number of arguments; most -1: all that follow, options too */
-    int (*run)(const struct given *g);
-    const char *meaning;
-} command_rows[] = {
+const struct command_row command_rows[] = {
     {RUN, "run", "PROGRAM.py [ARG...]", 1, -1, run_command,
      "run a whole program: host code, and kernels on a device"},
     {COMPILE, "compile", "FILE.py[::KERNEL] | FILE.ir[::KERNEL]", 1, 1, compile_command,
@@ -43,9 +35,12 @@ static const struct command_row {
      "compare two builds: FILE.py::KERNEL, or FILE.json of inspect --json"},
     {DOCTOR, "doctor", "", 0, 0, doctor_command,
      "show what this machine has: driver, GPUs, assembler, disassembler"},
-    {HELP, "help", "[COMMAND | TOPIC]", 0, 1, help_command, "print this help, or a table"},
+    {COMPLETION, "completion", "bash | zsh | fish", 1, 1, completion_command,
+     "print a script that completes the command line of neso in that shell"},
+    {HELP, "help", "[COMMAND | TOPIC | NAME]", 0, 1, help_command,
+     "print this help, a table, or what is known of a name such as tl.load"},
 };
-enum { COMMANDS = sizeof command_rows / sizeof *command_rows };
+const int ncommand_rows = (int)(sizeof command_rows / sizeof *command_rows);
 
 /* -- messages -- */
 
@@ -94,52 +89,6 @@ static size_t distance(const char *a, const char *b)
 
 /* -- the command line -- */
 
-static void print_options(FILE *to, int where)
-{
-    for (int i = 0; i < OPTIONS_END; i++) {
-        const struct option_row *o = &option_rows[i];
-        if (!(o->where & where))
-            continue;
-        char left[64];
-        const char *space = o->argument && *o->argument != '[' ? " " : "",
-                   *argument = o->argument ? o->argument : "";
-        if (o->letter)
-            snprintf(left, sizeof left, "-%c, --%s%s%s", o->letter, o->word, space, argument);
-        else
-            snprintf(left, sizeof left, "--%s%s%s", o->word, space, argument);
-        fprintf(to, "    %-24s %s\n", left, o->meaning);
-    }
-}
-
-static void print_command(FILE *to, const struct command_row *c)
-{
-    fprintf(to, "neso %s%s%s\n    %s\n", c->word, *c->arguments ? " " : "", c->arguments, c->meaning);
-    print_options(to, (int)c->bit);
-}
-
-static void print_usage(FILE *to)
-{
-    fprintf(to, "neso %s: Triton kernels to PTX\n", neso_version());
-    for (int i = 0; i < COMMANDS; i++) {
-        fputc('\n', to);
-        print_command(to, &command_rows[i]);
-    }
-    fputs("\nTopics of help:", to);
-    for (size_t i = 0; neso_help_topic(i); i++)
-        fprintf(to, " %s", neso_help_topic(i));
-    fputs(
-        "\n\nDevices: cuda is a GPU; interpreter and emulator run on the CPU:\n"
-        "the interpreter runs the traced IR, the emulator the PTX that a GPU would get.\n"
-        "Environment: NESO_DEVICE is the default of --device, NESO_RACES of --races. TRITON_INTERPRET=1\n"
-        "chooses the interpreter, also if the program sets it, unless --device is given. TRITON_DEBUG=1\n"
-        "checks the assertions of kernels. NESO_CACHE_DIR is the folder of compiled kernels (default: neso\n"
-        "in XDG_CACHE_HOME or ~/.cache); NESO_CACHE=off keeps none; with NESO_CACHE=strict a kernel that\n"
-        "the cache lacks is an error.\n"
-        "Exit status: 0 success; 1 the program failed, reached a limit or is slower; 2 bad usage or input;\n"
-        "3 bench is undecided; 4 bench did not measure everything in the base.\n",
-        to);
-}
-
 bool is_switched_on(const char *variable)
 {
     static const char *const words[] = {"1", "y", "on", "yes", "true"};
@@ -150,19 +99,11 @@ bool is_switched_on(const char *variable)
     return false;
 }
 
-static const struct command_row *find_command(const char *word)
-{
-    for (int i = 0; i < COMMANDS; i++)
-        if (strcmp(command_rows[i].word, word) == 0)
-            return &command_rows[i];
-    return NULL;
-}
-
 static int unknown_command(const char *word)
 {
     complain("unknown command '%s': the commands are", word);
-    for (int i = 0; i < COMMANDS; i++)
-        fprintf(stderr, "    %-8s %s\n", command_rows[i].word, command_rows[i].meaning);
+    for (int i = 0; i < ncommand_rows; i++)
+        fprintf(stderr, "    %-10s %s\n", command_rows[i].word, command_rows[i].meaning);
     return BAD;
 }
 
@@ -351,30 +292,6 @@ bool context_open(const struct given *g, size_t memory_limit, int64_t time_limit
         return true;
     complain("out of memory");
     return false;
-}
-
-/* -- help -- */
-
-static int help_command(const struct given *g)
-{
-    neso_context *ctx;
-    const char *text;
-    const struct command_row *c = g->argc ? find_command(g->argv[0]) : NULL;
-    if (!g->argc)
-        print_usage(stdout);
-    if (c)
-        print_command(stdout, c);
-    if (c && c->bit == BENCH)
-        bench_rules_print();
-    if (!g->argc || c)
-        return GOOD;
-    if (neso_context_create(NULL, &ctx) != NESO_OK)
-        return complain("out of memory");
-    neso_status status = neso_help(ctx, g->argv[0], &text);
-    int result = status == NESO_OK ? GOOD : report(g, ctx, status);
-    fputs(text, stdout);
-    neso_context_release(ctx);
-    return result;
 }
 
 static int dispatch(int argc, char **argv)

@@ -11,7 +11,8 @@ for other in gcc clang; do
     ! command -v $other >/dev/null || $other -std=c11 -Wall -Wextra -Werror -pedantic -fsyntax-only neso.c || say "$other refuses neso.c"
 done
 mkdir -p runtime/command && cp "$NESO_ROOT"/runtime/command/*.[ch] "$NESO_ROOT/$NESO_BUILD"/runtime/command/inspect.html.c runtime/command && cp neso.h runtime
-$cc -std=c11 -D_DEFAULT_SOURCE -O0 -I. runtime/command/*.c neso.o -lm -ldl -lpthread -o neso || exit 1
+mkdir -p runtime/manual frontend/builtins && cp "$NESO_ROOT"/runtime/manual/*.c runtime/manual && cp "$NESO_ROOT"/frontend/builtins/*.h frontend/builtins
+$cc -std=c11 -D_DEFAULT_SOURCE -O0 -I. runtime/command/*.c runtime/manual/*.c neso.o -lm -ldl -lpthread -o neso || exit 1
 for topic in $("$NESO" help | sed -n 's/^Topics of help: //p'); do
     cmp <("$NESO" help "$topic") <(./neso help "$topic") || say "help $topic"
 done

@@ -1,0 +1,16 @@
+/* language.c: the language as the manual and `neso help` show it: the columns of builtins.h that the library leaves out. */
+#include "runtime/command/command.h"
+
+#include "frontend/builtins/places.h"
+
+#include <stddef.h>
+
+const struct language_row language_rows[] = {
+#define HEADING(text) {.heading = (text)},
+#define ROW(where, word, parameters, handler, data, ...)                                                     \
+    {NULL, #where, #handler, PREFIX_##where, #word, parameters, __VA_ARGS__},
+#include "frontend/builtins/builtins.h"
+#undef ROW
+#undef HEADING
+    {.heading = NULL},
+};
