@@ -98,6 +98,11 @@ format:
 clean:
 	rm -rf $(BUILD)
 
+# -- the manual: neso.md, a page for man, and neso.html where one of three Debian packages is found --
+MANUAL  ?= $(BUILD)/manual
+manual: all
+	runtime/manual/make.sh $(BUILD)/neso $(MANUAL)
+
 # -- Python --
 
 # Launches in C, against Python's stable ABI: one file for every Python from 3.9 on. It is not linked with libneso.
@@ -128,11 +133,15 @@ install: all
 	ln -sf $(SONAME) $(ROOT)/lib/libneso.so
 	install -m 644 $(BUILD)/libneso.a $(ROOT)/lib
 	install -m 644 runtime/neso.h $(ROOT)/include
+	$(if $(CROSS),,$(foreach x,help_--man:man/man1/neso.1 completion_bash:bash-completion/completions/neso completion_zsh:zsh/site-functions/_neso \
+	  completion_fish:fish/vendor_completions.d/neso.fish,install -d $(ROOT)/share/$(dir $(word 2,$(subst :, ,$x))) && \
+	  $(BUILD)/neso $(subst _, ,$(word 1,$(subst :, ,$x))) > $(ROOT)/share/$(word 2,$(subst :, ,$x)) &&) true)
 	printf '%s\n' 'prefix=$(PREFIX)' 'Name: neso' 'Description: Triton kernels to PTX' 'Version: $(VERSION)' \
 	  'Cflags: -I$${prefix}/include' 'Libs: -L$${prefix}/lib -lneso' 'Libs.private: $(LDLIBS)' > $(ROOT)/lib/pkgconfig/neso.pc
 uninstall:
+	rm -f $(addprefix $(ROOT)/share/,man/man1/neso.1 bash-completion/completions/neso zsh/site-functions/_neso fish/vendor_completions.d/neso.fish)
 	rm -f $(addprefix $(ROOT)/,bin/neso include/neso.h $(addprefix lib/,libneso.a libneso.so $(SONAME) libneso.so.$(VERSION) pkgconfig/neso.pc))
 
-.PHONY: all fuzzers units api run test test-fast test-all random bench python wheel amalgamation install uninstall format clean
+.PHONY: all fuzzers units api run test test-fast test-all random bench python wheel amalgamation manual install uninstall format clean
 .SECONDARY:
 -include $(OBJECTS:.o=.d) $(COMMAND:%.c=$(BUILD)/%.d) $(wildcard $(BUILD)/tests/*/*.d)
