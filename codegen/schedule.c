@@ -561,38 +561,54 @@ static int in_flight_in_loops(const struct mir *m)
     return least;
 }
 
+/* The .maxnreg with which n programs fit on an SM; 0: none is necessary. */
+static int regs_for(const struct mir *m, int n)
+{
+    int most = target_regs(m->func->target, m->nthreads * n) / REGS_UNIT * REGS_UNIT;
+    return most < m->func->target->regs_thread ? most : 0;
+}
+
+/* Where a loop loads, more programs pay only if they together have as much in flight as the `was` programs that fit with the order
+ * `urgent`. Tries n, half as many more than `was`, and so on. */
+static struct liveness *make_room_in_loops(struct mir *m, struct insn **const *before, struct insn ***urgent,
+                                           bool keeps_pipelines, int was, int n)
+{
+    struct insn ***best = urgent;
+    int most = was * in_flight_in_loops(m) - 1;
+    m->regs_most = 0;
+    for (int k = n; k > was; k -= (k - was + 1) / 2) {
+        schedule_in_room(m, before, keeps_pipelines, k);
+        if (k * in_flight_in_loops(m) <= most)
+            continue;
+        most = k * in_flight_in_loops(m);
+        best = keep_orders(m);
+        m->regs_most = regs_for(m, k);
+    }
+    restore_orders(m, best);
+    return liveness_of(m);
+}
+
 /* While a program reduces, it has no loads in flight, so other programs on the SM must hide the latency of memory. If an order
  * for few registers lets many more programs fit on an SM, this function chooses an order for that many, and sets .maxnreg.
- * ptxas then moves loads up as far as registers allow; without .maxnreg it uses more registers, or fewer and spills. Where a loop
- * loads, the programs that fit must together have as much in flight as the fewer ones would. */
+ * ptxas then moves loads up as far as registers allow; without .maxnreg it uses more registers, or fewer and spills. */
 static struct liveness *make_room(struct mir *m, struct liveness *live, struct insn **const *before,
                                   bool keeps_pipelines)
 {
     const struct params *params = m->func->module->params;
     struct insn ***urgent = keep_orders(m);
+    int in_loops = in_flight_in_loops(m);
     restore_orders(m, before);
     struct liveness *thrifty = schedule_blocks(m, keeps_pipelines, true, 0);
     int n = resources_ctas(m, ptxas_regs(m, thrifty, PTXAS_rows));
     int was = resources_ctas(m, ptxas_regs(m, live, PTXAS_counted));
-    if (n - was <= was / params->schedule_gain_part || thrifty->peak_preds > params->schedule_preds_most) {
-        restore_orders(m, urgent);
-        return live;
+    bool is_worth_it =
+        n - was > was / params->schedule_gain_part && thrifty->peak_preds <= params->schedule_preds_most;
+    if (is_worth_it && !in_loops) {
+        m->regs_most = regs_for(m, n);
+        return reduces_once(m) ? schedule_in_room(m, before, keeps_pipelines, n) : thrifty;
     }
-    int most = target_regs(m->func->target, m->nthreads * n) / REGS_UNIT * REGS_UNIT;
-    m->regs_most = most < m->func->target->regs_thread ? most : 0;
     restore_orders(m, urgent);
-    const int wanted = was * in_flight_in_loops(m);
-    if (!wanted && !reduces_once(m)) {
-        restore_orders(m, before);
-        return schedule_blocks(m, keeps_pipelines, true, 0);
-    }
-    live = schedule_in_room(m, before, keeps_pipelines, n);
-    if (wanted)
-        m->regs_most = 0;
-    if (n * in_flight_in_loops(m) >= wanted)
-        return live;
-    restore_orders(m, urgent);
-    return liveness_of(m);
+    return is_worth_it ? make_room_in_loops(m, before, urgent, keeps_pipelines, was, n) : live;
 }
 
 /* Is a tile of many registers stored to shared memory, which then limits the programs on an SM? ptxas

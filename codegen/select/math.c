@@ -100,26 +100,50 @@ static struct opnd exp_f32(struct select *s, const struct op *o, struct opnd x)
 
 /* -- logarithms: x = 2^e m with m from 2/3 to 4/3, f = m - 1; log(1 + f) = f - f^2/2 + f^3 P(f) -- */
 
-static struct opnd log_f32(struct select *s, struct opnd x, bool to_base_2)
+/* Is v a normal positive number, infinity or NaN: a maximum with a positive constant, or a sum of such and powers? */
+static bool is_normal(const struct value *v, int steps)
+{
+    const struct op *o = v->def;
+    if (const_f32(v) >= 0x1p-126)
+        return true;
+    if (!o || (o->code != OP_max && o->code != OP_add) || !steps)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct op *other = op_opnd(o, !i)->def;
+        bool is_power = other && (other->code == OP_exp || other->code == OP_exp2);
+        if (is_normal(op_opnd(o, i), steps - 1) &&
+            (o->code == OP_max || is_power || is_normal(op_opnd(o, !i), steps - 1)))
+            return true;
+    }
+    return false;
+}
+
+static struct opnd log_f32(struct select *s, const struct op *o, struct opnd x, bool to_base_2)
 {
     static const float p[] = {0x1.555556p-2f,  -0x1.ffffb6p-3f, 0x1.999954p-3f,
                               -0x1.557832p-3f, 0x1.24b28cp-3f,  -0x1.f75896p-4f,
                               0x1.bf1afp-4f,   -0x1.fcd036p-4f, 0x1.d01a22p-4f};
     static const float ln_2 = 0x1.62e43p-1f, log2_e = 0x1.715476p+0f;
-    enum { TWO_THIRDS = 0x3f2aaaab, MANTISSA = 23, LAST_FINITE = 0x7f7fffff };
-    struct opnd tiny = emit2(s, form1(INSN_setp, PT_f32, MOD_lt), x, f32(0x1p-126f));
-    struct opnd y = select_f32(s, tiny, times(s, x, f32(0x1p23f)), x),
-                shift = select_f32(s, tiny, f32(-23), f32(0));
+    enum { TWO_THIRDS = 0x3f2aaaab, MANTISSA = 23, LAST_FINITE = 0x7f7fffff, INFINITE, NORMAL_STEPS = 4 };
+    const bool is_ordinary = is_normal(op_opnd(o, 0), NORMAL_STEPS);
+    struct opnd y = x, shift = f32(0);
+    if (!is_ordinary) {
+        struct opnd tiny = emit2(s, form1(INSN_setp, PT_f32, MOD_lt), x, f32(0x1p-126f));
+        y = select_f32(s, tiny, times(s, x, f32(0x1p23f)), x);
+        shift = select_f32(s, tiny, f32(-23), f32(0));
+    }
     struct opnd bits = emit_bits(s, CLASS_b32, y);
     struct opnd exponent = emit2(s, form0(INSN_sub, PT_s32), bits, b32(TWO_THIRDS));
     exponent = emit2(s, form0(INSN_and, PT_b32), exponent, b32(-(INT64_C(1) << MANTISSA)));
     struct opnd m = emit_bits(s, CLASS_f32, emit2(s, form0(INSN_sub, PT_s32), bits, exponent));
     struct opnd e = emit1(s, form_cvt(PT_f32, PT_s32, MOD_rn), exponent); /* times 2^23 */
-    e = fused(s, e, f32(0x1p-23f), shift);
+    e = is_ordinary ? times(s, e, f32(0x1p-23f)) : fused(s, e, f32(0x1p-23f), shift);
     struct opnd f = emit2(s, form1(INSN_add, PT_f32, MOD_rn), m, f32(-1));
     struct opnd sum = fused(s, polynomial(s, 9, p, f), f, f32(-0.5f));
     sum = fused(s, sum, times(s, f, f), f);
     sum = to_base_2 ? fused(s, sum, f32(log2_e), e) : fused(s, e, f32(ln_2), sum);
+    if (is_ordinary) /* infinity and NaN give themselves */
+        return select_f32(s, emit2(s, form1(INSN_setp, PT_u32, MOD_lt), bits, b32(INFINITE)), sum, x);
     struct opnd from_one = emit2(s, form0(INSN_sub, PT_s32), emit_bits(s, CLASS_b32, x), b32(1));
     struct opnd ordinary = emit2(s, form1(INSN_setp, PT_u32, MOD_lt), from_one, b32(LAST_FINITE));
     return select_f32(s, ordinary, sum,
@@ -391,8 +415,8 @@ static struct opnd math_f32(struct select *s, const struct op *o, struct opnd x)
     switch ((enum math_op)o->code) {
     case MATH_OP_exp: return exp_f32(s, o, x);
     case MATH_OP_exp2: return emit1(s, form2(INSN_ex2, PT_f32, MOD_approx, MOD_ftz), x);
-    case MATH_OP_log: return log_f32(s, x, false);
-    case MATH_OP_log2: return log_f32(s, x, true);
+    case MATH_OP_log: return log_f32(s, o, x, false);
+    case MATH_OP_log2: return log_f32(s, o, x, true);
     case MATH_OP_sin: return sin_f32(s, x, false);
     case MATH_OP_cos: return sin_f32(s, x, true);
     case MATH_OP_erf: return erf_f32(s, x);
