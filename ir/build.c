@@ -1,6 +1,6 @@
-/* build.c: making and changing ops. Everything that alters the IR goes through here, so that uses, names,
- * defining ops and indices always agree. A value's list of uses holds exactly the operands that refer to it,
- * in any order. */
+/* build.c: creates and changes ops. Every change of the IR is made by functions of this file, so that uses,
+ * names, defining ops and indices always agree. A value's list of uses contains exactly the operands that refer
+ * to the value, in any order. */
 #include "ir/ir.h"
 
 #include <stdlib.h>
@@ -79,14 +79,14 @@ void value_set_type(struct value *v, const struct type *t)
     v->type = t;
 }
 
-/* -- names: a base and a number, x and x.1 and x.2; func.names holds each base's next free number -- */
+/* -- names: a base and a number (x, x.1, x.2); func.names maps each base to its next free number -- */
 
 struct name {
     size_t base_bytes;
     uintptr_t number;
 };
 
-/* Splits a name into base and number. A number counts only in the form in which neso writes it. */
+/* Splits a name into base and number. A suffix counts as a number only in the form in which neso prints numbers. */
 static struct name split_name(const char *s, size_t n)
 {
     size_t dot = n;
@@ -122,7 +122,8 @@ const char *func_name_value(struct func *f, const char *hint)
     return name.s;
 }
 
-/* Releases a name if it is the newest of its base, so that a value that is renamed at once leaves no gap. */
+/* Releases a name if its number is the highest of its base, so that renaming a new value leaves no gap in the
+ * numbers. */
 static void release_name(struct func *f, const char *s)
 {
     struct name x = split_name(s, strlen(s));
@@ -263,7 +264,7 @@ static void count_op(struct module *m, struct loc at)
         diag_hurry(m->diag, at);
 }
 
-/* The results have no types or names yet, and the regions no ops. */
+/* Creates an op whose results have no types or names yet, and whose regions have no ops. */
 static struct op *op_new(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds,
                          int nresults, int nregions)
 {
@@ -306,7 +307,7 @@ struct op *build_op(struct builder *b, enum opcode code, int nopnds, struct valu
     return o;
 }
 
-/* Gives the results the types that the op's rule infers. */
+/* Sets the types of the results that the op's rule infers. */
 static void infer_types(struct op *o)
 {
     struct module *m = module_of(o->block);
@@ -368,7 +369,8 @@ static void set_attr(struct op *o, struct attr x)
     o->nattrs++;
 }
 
-/* An attribute at its default is absent, so that it equals one that was never set. */
+/* An attribute that is set to its default is removed, so that the op equals one on which the attribute was
+ * never set. */
 void op_set_int(struct op *o, enum attr_key key, int64_t i)
 {
     enum attr_kind kind = attr_info[key].kind;
@@ -537,8 +539,8 @@ struct value *build_cast(struct builder *b, enum opcode code, struct value *x, c
     return build_given(b, code, x, type_with_elem(module_of(b->block), x->type, elem));
 }
 
-/* The bits as the attribute `value` holds them: integers sign-extended from their width (i1: 0 or 1), floats
- * zero-extended. */
+/* Returns the bits in the form of the attribute `value`: integers sign-extended from their width (i1: 0 or 1),
+ * floats zero-extended. */
 static int64_t canonical_bits(const struct type *t, uint64_t bits)
 {
     int width = type_elem_bits(t);
@@ -643,7 +645,7 @@ struct value *build_trans(struct builder *b, struct value *x, const int *order)
     return finish(o);
 }
 
-/* Leaves out absent operands at the end: the text cannot distinguish them from none. */
+/* Drops absent operands at the end, because the text does not print them. */
 static struct op *build_memory(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds,
                                int nresults)
 {
@@ -671,7 +673,7 @@ struct value *build_convert(struct builder *b, struct value *x, const struct lay
 
 /* -- control and reductions -- */
 
-/* Makes an op whose last operands are `inits` and whose results have their types. */
+/* Creates an op whose last operands are `inits` and whose results have the types of `inits`. */
 static struct op *build_loop(struct builder *b, enum opcode code, int nfixed, struct value *const *fixed,
                              int ninit, struct value *const *init, int nregions)
 {

@@ -1,11 +1,11 @@
-/* families.h: for each family of ops an enumeration of its own, so that a switch over it without `default`
- * has to name each op, or it does not build (-Wswitch):
+/* families.h: one enumeration for each family of ops. A switch over such an enumeration without `default` must
+ * have a case for every op of the family; the compiler rejects it otherwise (-Wswitch):
  *
  *     switch ((enum cast_op)o->code) {
  *     case CAST_OP_sext: ...
  *
- * The enumerations expand from ops.h: for one family, KIND_family(...) expands to its argument, for all
- * others to nothing. */
+ * Each enumeration expands from the rows of ops.h. While it does, the macro KIND_family of its own family
+ * expands to its arguments, and the KIND_ macros of all other families expand to nothing. */
 #ifndef NESO_IR_FAMILIES_H
 #define NESO_IR_FAMILIES_H
 

@@ -1,13 +1,13 @@
-/* ir.h: the tile IR: types, values, ops, functions and modules. It defines every structure, then declares
- * every function under the name of the file that defines it.
+/* ir.h: the tile IR: types, values, ops, functions and modules. The header first defines every structure, and
+ * then declares every function under the name of the file that defines the function.
  *
- * SSA with structured control flow: an op has operands, results, attributes, a place in the source, and
- * regions; a region is one block, and blocks have arguments. There is no phi and no jump. One IR, three
+ * SSA with structured control flow: an op has operands, results, attributes, a source location, and regions; a
+ * region is one block, and blocks have arguments. There is no phi and no jump. A function has one of three
  * degrees of detail:
  *
  *     traced      tiles have no layout
  *     laid_out    every tile has a layout, conversions are explicit
- *     scheduled   shared memory, barriers and vector widths are explicit; codegen takes this one only
+ *     scheduled   shared memory, barriers and vector widths are explicit; codegen accepts only this degree
  *
  * Everything lives in the module's arena; opt's scratch arena is reset after each pass.
  *
@@ -58,10 +58,10 @@ enum dtype {
 enum dtype_kind { DTYPE_int, DTYPE_float };
 
 struct dtype_info {
-    const char *word; /* as the IR prints it */
-    int bits, bytes;  /* i1 takes a byte in memory */
+    const char *word; /* the element type in the IR's text */
+    int bits, bytes;  /* an i1 has 1 bit, and occupies 1 byte in memory */
     enum dtype_kind kind;
-    const char *name; /* the language's name for it */
+    const char *name; /* the element type in Triton's language */
 };
 extern const struct dtype_info dtype_info[DT_count];
 
@@ -71,13 +71,13 @@ enum type_kind { TY_scalar, TY_ptr, TY_tile, TY_shared };
 /* Interned in the module: equal types are equal pointers. */
 struct type {
     enum type_kind kind;
-    enum dtype dtype;         /* scalar: itself */
-    enum space space;         /* ptr */
-    const struct type *elem;  /* ptr: pointee; tile: scalar or ptr; shared: scalar */
-    int rank;                 /* tile, shared: 1.. */
+    enum dtype dtype;         /* of a scalar: its element type */
+    enum space space;         /* of a ptr: the address space */
+    const struct type *elem;  /* of a ptr: the pointee; of a tile: a scalar or ptr; of a buffer: a scalar */
+    int rank;                 /* of a tile or buffer: at least 1 */
     int shape[RANK_MAX];
-    const struct layout *layout; /* tile: NULL while traced; shared: IN_offset. Interned too */
-    int nstages;              /* shared: buffers in a row, 1 or more */
+    const struct layout *layout; /* of a tile: NULL while traced; of a buffer: IN_offset bits; interned */
+    int nstages;              /* of a buffer: pipeline stages, consecutive in memory, at least 1 */
 };
 
 /* -- values and ops -- */
@@ -96,12 +96,12 @@ struct use {
 
 struct value {
     const struct type *type;
-    const char *name; /* without '%'; unique in the function, from the user's variable where there is one */
+    const char *name; /* without '%', unique in the function; the user's variable if there is one */
     struct op *def;      /* NULL: a block argument */
-    struct block *block; /* where the value is defined */
-    int index;           /* which result, or which argument */
+    struct block *block; /* the block that defines the value */
+    int index;           /* of the result or argument */
     struct use *uses;
-    void *scratch; /* for the notes of the running pass; NULL when a pass starts */
+    void *scratch; /* data that the running pass attaches; NULL when a pass starts */
 };
 
 enum opcode {
@@ -118,14 +118,15 @@ enum attr_key {
     ATTR_count
 };
 
-/* Kinds of attribute values. `bits` prints by the result's type; it and `index` print even at their default.
- * The remaining kinds that are no C type take one of the words of their WORDS_ list. */
+/* Kinds of attribute values. The text form of a `bits` value depends on the result's type. `bits` and `index`
+ * values are printed even if they equal the default. The value of a kind in the second row is one word of the
+ * kind's WORDS_ list. */
 enum attr_kind {
     ATTRK_int, ATTRK_index, ATTRK_bits, ATTRK_list, ATTRK_str,
     ATTRK_pred, ATTRK_cache, ATTRK_evict, ATTRK_round, ATTRK_sem, ATTRK_scope, ATTRK_rmw, ATTRK_prec
 };
 
-/* Words that attributes take; the first one is the default, and the text omits it. */
+/* The words that are the values of attributes. The first word of each list is the default, which the text omits. */
 #define WORDS_pred(X)  X(eq) X(ne) X(slt) X(sle) X(sgt) X(sge) X(ult) X(ule) X(ugt) X(uge) X(lt) X(le) X(gt) X(ge)
 #define WORDS_cache(X) X(none) X(ca) X(cg) X(cs) X(cv) X(wb) X(wt)
 #define WORDS_evict(X) X(normal) X(first) X(last)
@@ -168,7 +169,8 @@ enum prec {
     WORDS_prec(X) PREC_count };
 #undef X
 
-/* x_ftz rounds as x does, and takes subnormal operands for zeros and gives zeros for subnormal results, f32 only. */
+/* Rounding modes x_ftz are for f32 only. They round as x does, but read subnormal operands as zero and flush
+ * subnormal results to zero. */
 static inline bool round_flushes(enum rounding r) { return r >= ROUND_rn_ftz; }
 static inline enum rounding round_mode(enum rounding r)
 {
@@ -177,8 +179,8 @@ static inline enum rounding round_mode(enum rounding r)
 
 struct attr {
     enum attr_key key;
-    int n;           /* list: its length; str: bytes */
-    int64_t i;       /* int, word, bits (integers sign-extended; floats: their own bits, zero-extended) */
+    int n;           /* of a list: its length; of a str: its bytes */
+    int64_t i;       /* of an int, word or bits (integers sign-extended; floats as their bits, zero-extended) */
     const int *list;
     const char *s;
 };
@@ -190,7 +192,7 @@ struct op {
     struct op *prev, *next;
     int nopnds, nresults, nregions, nattrs;
     struct use *opnds;
-    struct value *results; /* stable: values point into it */
+    struct value *results; /* never moves, since uses point to results */
     struct block **regions;
     struct attr *attrs; /* sorted by key */
 };
@@ -207,9 +209,9 @@ enum degree { DEGREE_traced, DEGREE_laid_out, DEGREE_scheduled };
 /* Properties of a parameter; params[i] belongs to body->args[i]. */
 struct param {
     const char *name;
-    int divisible; /* of the value, or of the address in bytes; 1: unknown */
+    int divisible; /* the value, or the address in bytes, is a multiple of this; 1: unknown */
     bool is_const; /* a pointer through which the kernel only reads */
-    bool is_unsigned; /* signatures spell this integer as unsigned */
+    bool is_unsigned; /* the signature spells this integer as unsigned */
     struct loc loc;
 };
 
@@ -229,33 +231,33 @@ struct func {
     struct block *body;
     VEC(struct param) params;
     int num_warps, num_stages, num_ctas;
-    int extra_warps;  /* warps of further roles, beyond the program's own num_warps; set by opt */
-    bool persistent;  /* each CTA runs several programs; set by opt */
-    int packs; /* how many programs share a CTA, one warp each (kernels of one warp); 0: one; set by opt */
-    /* programs are launched in pairs if axis 0 (persistent: the grid) is a multiple of this; 0: never; set by
-     * opt */
+    int extra_warps;  /* warps that run other roles, in addition to num_warps; set by opt */
+    bool persistent;  /* each CTA loops over several programs; set by opt */
+    int packs; /* how many programs of one warp share a CTA; 0: one program per CTA; set by opt */
+    /* If num_programs(0) (in a persistent kernel: the number of CTAs) is a multiple of this, programs are
+     * launched in pairs; 0: never. Set by opt. */
     int pair_multiple;
-    int maxnreg;      /* 0: no cap */
-    bool fp_fusion;   /* mul and add may be contracted to fma */
+    int maxnreg;      /* 0: no limit */
+    bool fp_fusion;   /* codegen may contract mul and add to fma */
     const struct target *target;
     enum degree degree;
-    int shared_bytes; /* dynamic shared memory; set by opt */
-    VEC(struct tensor_map) maps; /* the launch plan, see plan.h */
+    int shared_bytes; /* bytes of dynamic shared memory; set by opt */
+    VEC(struct tensor_map) maps; /* maps and guards are the launch plan (plan.h) */
     VEC(struct expr) guards;
-    struct loc loc;   /* of the def */
+    struct loc loc;   /* of the kernel's `def` */
     struct map names; /* value names in use */
 };
 
 struct module {
     struct arena *arena;   /* memory that lives as long as the module */
-    struct arena *scratch; /* reset by opt's driver after each pass */
+    struct arena *scratch; /* opt's driver resets this arena after each pass */
     struct diag *diag;
     struct interner strings;
     struct map types, layouts;
     VEC(struct func *) funcs;
-    const struct opt_options *opt; /* while opt runs: for opt_explain */
-    const struct params *params;   /* thresholds of optimisations; never NULL */
-    int64_t nops, ops_most; /* ops made so far, erased ones included; 0: no limit */
+    const struct opt_options *opt; /* set while opt runs, for opt_explain */
+    const struct params *params;   /* thresholds of optimizations; never NULL */
+    int64_t nops, ops_most; /* ops made so far, erased ones included, and their limit (0: none) */
 };
 
 enum trait {
@@ -276,7 +278,7 @@ struct op_info {
     unsigned traits;
     /* Checks operands and attributes of `o`, and sets types[i] to the required type of result i (NULL: any
      * type; o->results[i].type is then checked where it is set). Returns NULL, or the error, in the module's
-     * arena. The builder infers types with it, and the verifier compares with it. */
+     * arena. The builder calls the rule to infer types, the verifier to check them. */
     const char *(*rule)(struct module *m, const struct op *o, const struct type **types);
     const char *meaning;
 };
@@ -289,10 +291,10 @@ struct attr_info {
     const char *meaning;
 };
 extern const struct attr_info attr_info[ATTR_count];
-/* The NULL-terminated words of a kind that has words; NULL for other kinds. */
+/* Returns the NULL-terminated words of a kind that has words, and NULL for other kinds. */
 const char *const *attr_words(enum attr_kind kind);
 
-/* The thresholds of the module that v, or o, belongs to. */
+/* Returns the thresholds of the module to which v (or o) belongs. */
 static inline const struct params *value_params(const struct value *v)
 {
     return v->block->func->module->params;
@@ -303,13 +305,14 @@ static inline const struct params *op_params(const struct op *o)
 }
 
 /* -- registers.c -- */
-/* The number of 32-bit registers of a thread that hold a tile. A tile without a layout is divided equally among the threads
- * of the program's warps. Elements narrower than 32 bits are packed, but each takes at least bits_least bits: callers pass 32
- * for values that arithmetic reads or accumulates, since each element then takes a register of its own. */
+/* Returns the number of 32-bit registers of a thread that hold the tile. A tile without a layout is divided
+ * equally among the threads of the program's warps. Elements narrower than 32 bits are packed, but an element
+ * takes at least bits_least bits: callers pass 32 for values that arithmetic reads or accumulates, since each
+ * element then takes a register of its own. */
 int tile_regs(const struct type *t, int num_warps, int bits_least);
-/* The most registers that a thread can have if `threads` threads share an SM, within the kernel's maxnreg. is_named: at most
- * the 255 registers that an instruction can name, which bounds the values of one thread; else at most 256, for sums over
- * the threads of an SM. */
+/* Returns the most registers that a thread can have if `threads` threads share an SM, within the kernel's
+ * maxnreg. If is_named, the result is at most 255, the registers that an instruction can name; this bounds the
+ * values of one thread. Otherwise it is at most 256, for sums over the threads of an SM. */
 int func_regs(const struct func *f, int threads, bool is_named);
 
 /* -- type.c: types and tables -- */
@@ -320,43 +323,43 @@ const struct type *type_tile(struct module *m, const struct type *elem, int rank
 const struct type *type_shared(struct module *m, const struct type *elem, int rank, const int *shape,
                                const struct layout *l, int nstages);
 const struct layout *layout_intern(struct module *m, const struct layout *l);
-/* The element type of a tile; any other type itself. */
+/* Returns the element type of a tile, and any other type itself. */
 const struct type *type_elem(const struct type *t);
-/* `t` with another element type and the same shape and layout; with another layout; with another shape and no
- * layout. Rank 0 gives a scalar. */
+/* These return `t` with another element type and the same shape and layout; with another layout; with another
+ * shape and no layout (a scalar if the rank is 0). */
 const struct type *type_with_elem(struct module *m, const struct type *t, const struct type *elem);
 const struct type *type_with_layout(struct module *m, const struct type *t, const struct layout *l);
 const struct type *type_with_shape(struct module *m, const struct type *t, int rank, const int *shape);
 int64_t type_elems(const struct type *t); /* 1 for a scalar */
 int type_elem_bytes(const struct type *t);
 int type_elem_bits(const struct type *t);  /* pointers: 64 */
-int tile_nregs(const struct type *t);      /* elements of it that a thread holds; 1 for a scalar */
+int tile_nregs(const struct type *t);      /* elements of the tile that a thread holds; 1 for a scalar */
 bool type_is_int(const struct type *t);    /* the type or its element is an integer, i1 included */
 bool type_is_float(const struct type *t);
 bool type_is_ptr(const struct type *t);
 bool type_is_tile(const struct type *t);
 bool type_same_shape(const struct type *a, const struct type *b);
-/* Prints `tile<512xf32,#l0>`; layouts print as #name if `layout_names` has them, else in full, in braces. */
+/* Prints `tile<512xf32,#l0>`. A layout prints as #name if `layout_names` contains it, else in full within braces. */
 void type_print(const struct type *t, struct text *out, const struct map *layout_names);
-bool op_has(const struct op *o, unsigned traits); /* all of the traits */
-enum opcode op_by_name(const char *name, size_t n); /* OP_count: none */
-/* How many operands or results the table allows: `list` is op_info.operands or .results. */
+bool op_has(const struct op *o, unsigned traits); /* has the op all of these traits? */
+enum opcode op_by_name(const char *name, size_t n); /* OP_count if there is no such op */
+/* Returns how many operands or results the table allows; `list` is op_info.operands or op_info.results. */
 void arity_of(const char *list, int *least, int *most);
 
 /* -- build.c: making and changing ops; keeps uses, names and locations right -- */
 struct builder {
     struct func *func;
     struct block *block;
-    struct op *before; /* insert in front of it; NULL: at the block's end */
+    struct op *before; /* new ops are inserted before this one; NULL: at the block's end */
     struct loc loc;
 };
 struct func *func_new(struct module *m, const char *name);
-/* Makes `to` a copy of `from`. Both belong to one module, and its list of functions does not change. */
+/* Makes `to` a copy of `from`. Both belong to one module, and the module's list of functions stays as it is. */
 void func_copy(struct func *to, const struct func *from);
 struct value *func_add_param(struct func *f, const struct type *t, struct param p);
 struct block *block_new(struct func *f, struct op *parent);
 struct value *block_add_arg(struct block *b, const struct type *t, const char *hint);
-/* Returns a name not yet in use: hint, hint.1, hint.2, ... */
+/* Returns the first of the names hint, hint.1, hint.2, ... that no value has. */
 const char *func_name_value(struct func *f, const char *hint);
 void value_rename(struct value *v, const char *hint);
 /* Gives v the name of `old`, which must be erased already. */
@@ -365,24 +368,33 @@ void value_take_name(struct value *v, const struct value *old);
 void value_set_name(struct value *v, const char *name);
 
 struct builder build_at_end(struct block *b, struct loc loc);
-struct builder build_before(struct op *o); /* with o's loc */
+struct builder build_before(struct op *o); /* new ops get o's source location */
 struct builder build_after(struct op *o);
-/* The general form. Absent optional operands are NULL; `result_types` gives the type of every result. */
+/* Builds any op. Absent optional operands are NULL; result_types[i] is the type of result i. */
 struct op *build_op(struct builder *b, enum opcode code, int nopnds, struct value *const *opnds, int nresults,
                     const struct type *const *result_types, int nregions);
-/* Builders of ops with one result. The type follows from the operands where the op's rule infers it. */
+/* These functions build ops with one result. If the op's rule infers the result type from the operands, the
+ * function has no type parameter. */
 struct value *build_unary(struct builder *b, enum opcode code, struct value *x);
 struct value *build_binary(struct builder *b, enum opcode code, struct value *x, struct value *y);
 struct value *build_fma(struct builder *b, struct value *x, struct value *y, struct value *z);
 struct value *build_cmp(struct builder *b, enum pred pred, struct value *x, struct value *y);
 struct value *build_select(struct builder *b, struct value *c, struct value *x, struct value *y);
 struct value *build_addptr(struct builder *b, struct value *p, struct value *i);
-struct value *build_cast(struct builder *b, enum opcode code, struct value *x, const struct type *elem); /* shape kept */
-struct value *build_const_int(struct builder *b, const struct type *t, int64_t i);    /* t scalar or tile, int elements */
-struct value *build_const_float(struct builder *b, const struct type *t, double x);   /* rounded to t's element */
+struct value *build_cast(struct builder *b, enum opcode code, struct value *x, const struct type *elem); /* to x's
+                                                                                                          * shape
+                                                                                                          * with
+                                                                                                          * elements
+                                                                                                          * of
+                                                                                                          * type
+                                                                                                          * el */
+struct value *build_const_int(struct builder *b, const struct type *t, int64_t i);    /* t: a scalar or tile of
+                                                                                       * integers */
+struct value *build_const_float(struct builder *b, const struct type *t, double x);   /* x is rounded to t's element
+                                                                                       * type */
 struct value *build_const_bits(struct builder *b, const struct type *t, uint64_t bits);
 struct value *build_const_i32(struct builder *b, int64_t i);
-/* an op without operands that gives an i32: cta_count, cluster_rank, ... */
+/* Builds an op without operands whose result is an i32: cta_count, cluster_rank, ... */
 struct value *build_i32(struct builder *b, enum opcode code);
 struct value *build_program_id(struct builder *b, int axis);
 struct value *build_num_programs(struct builder *b, int axis);
@@ -395,46 +407,45 @@ struct value *build_trans(struct builder *b, struct value *x, const int *order);
 struct value *build_load(struct builder *b, struct value *ptr, struct value *mask, struct value *other);
 struct op *build_store(struct builder *b, struct value *ptr, struct value *value, struct value *mask);
 struct value *build_convert(struct builder *b, struct value *x, const struct layout *l);
-/* Regions have their block with its arguments, but no ops: the caller fills each, and ends it with
- * build_yield or another terminator. */
+/* These functions build ops with regions. Each region already has a block with its arguments but without ops:
+ * the caller builds the ops and ends the block with build_yield or another terminator. */
 struct op *build_for(struct builder *b, struct value *lo, struct value *hi, struct value *step, int ninit,
                      struct value *const *init);
 struct op *build_if(struct builder *b, struct value *c, int nresults, const struct type *const *types);
-/* region arguments: 2n scalars */
+/* the region has 2n scalar arguments */
 struct op *build_reduce(struct builder *b, int n, struct value *const *x, int axis);
 struct op *build_yield(struct builder *b, int n, struct value *const *x);
 struct op *build_condition(struct builder *b, struct value *c, int n, struct value *const *x);
 struct op *build_return(struct builder *b);
 
-/* Attributes: absent ones read as the table's default. */
+/* An absent attribute reads as the default of the table. */
 int64_t op_int(const struct op *o, enum attr_key key);
 const struct attr *op_attr(const struct op *o, enum attr_key key); /* NULL if absent */
-void op_set_int(struct op *o, enum attr_key key, int64_t i); /* also words and bits */
+void op_set_int(struct op *o, enum attr_key key, int64_t i); /* also for words and bits */
 void op_set_list(struct op *o, enum attr_key key, int n, const int *list);
 void op_set_str(struct op *o, enum attr_key key, const char *s, int n);
 void op_drop_attr(struct op *o, enum attr_key key);
 
 struct value *op_opnd(const struct op *o, int i); /* NULL if operand i is absent or past the end */
-/* How many elements of inline assembly share a register. */
+/* Returns how many elements of inline assembly share a register. */
 static inline int asm_elems_per_register(int bits, int pack)
 {
     int most = bits < 32 ? 32 / bits : 1;
     return pack < most ? pack : most;
 }
-struct value *op_result(const struct op *o);      /* the first */
+struct value *op_result(const struct op *o);      /* the first result */
 void op_set_opnd(struct op *o, int i, struct value *v);
 /* Replaces the whole operand list. */
 void op_set_opnds(struct op *o, int n, struct value *const *opnds);
-void value_replace(struct value *old, struct value *with); /* replaces all uses; the types must be equal */
-void op_erase(struct op *o);   /* no result may have uses; erases its regions too */
-/* Gives op o the detached block b (from block_new with no parent) as its region i, in place of an empty
- * one. */
+void value_replace(struct value *old, struct value *with); /* replaces all uses of `old`; the types must be equal */
+void op_erase(struct op *o);   /* no result may have uses; erases the regions of `o` too */
+/* Makes b, a block without a parent (from block_new), region i of o. The region that b replaces must be empty. */
 void op_set_region(struct op *o, int i, struct block *b);
-void block_drop_arg(struct block *b, int i); /* which has no uses */
+void block_drop_arg(struct block *b, int i); /* the argument must have no uses */
 void op_move_before(struct op *o, struct op *before);
 void op_move_to_end(struct op *o, struct block *b);
-/* Inserts a copy at b. Operands are looked up in `map` (struct value * to struct value *; absent: unchanged),
- * results are entered there; regions are copied too. */
+/* Inserts a copy of o, with its regions, at b. An operand that is a key of `map` (struct value * to struct
+ * value *) is replaced by the map's value. The copy's results are entered in `map`. */
 struct op *op_clone(struct builder *b, const struct op *o, struct map *map);
 /* the map's value for v, or v itself if there is none */
 struct value *value_mapped(const struct map *map, struct value *v);
@@ -444,11 +455,11 @@ void value_set_type(struct value *v, const struct type *t);
 /* -- walk.c -- */
 bool has_uses(const struct value *v);
 int value_nuses(const struct value *v);
-bool is_pure(const struct op *o);     /* the op with everything in its regions */
+bool is_pure(const struct op *o);     /* is the op pure, with all ops in its regions? */
 /* May the op be erased if its results are unused? True for pure ops and for loads, by tensor maps too, that
  * are not volatile. */
 bool is_removable(const struct op *o);
-/* the op or anything in its regions, atomics, barriers and other effects included */
+/* does the op, or an op in its regions, write memory or have another effect (atomic, barrier, ...)? */
 bool op_may_write(const struct op *o);
 /* Does the definition of v dominate `at`, so that `at` may use it? */
 bool value_dominates(const struct value *v, const struct op *at);
@@ -456,27 +467,27 @@ bool value_dominates(const struct value *v, const struct op *at);
 bool op_is_inside(const struct op *o, const struct op *ancestor);
 /* Is `b` equal to `outer`, or inside a region of one of its ops, at any depth? */
 bool block_is_inside(const struct block *b, const struct block *outer);
-/* Is v defined outside of every region of `loop`? */
+/* Is v defined outside every region of `loop`? */
 bool value_is_outside(const struct value *v, const struct op *loop);
 /* Calls `visit` for every op in order, an op before those in its regions. The callback may erase that op. */
 void func_walk(struct func *f, void (*visit)(struct op *o, void *ctx), void *ctx);
 void block_walk(struct block *b, void (*visit)(struct op *o, void *ctx), void *ctx);
 struct op *block_terminator(const struct block *b); /* NULL if the block is not terminated yet */
-/* Sets every value's `scratch` to NULL, in regions too. */
+/* Sets the `scratch` of every value in the block and in nested regions to NULL. */
 void block_clear_notes(struct block *b);
-/* If v is a constant (also a splat of one), gives its bits. */
+/* If v is a constant or a tile whose elements all equal one constant, stores the constant's bits and returns true. */
 bool value_const_bits(const struct value *v, uint64_t *bits);
 bool value_const_int(const struct value *v, int64_t *i); /* sign-extended */
 
-/* -- scalar.c: computes pure ops for n elements, as arrays of the type's memory form
- * (i1: bytes 0 and 1, the rest as C's types; f16, bf16 and fp8 as their bits) -- */
-/* x[0..] are the operands; `type` is the operands' dtype (a select's: that of its choices; pointers: i64),
- * `to` the result's. The result may not overlap an operand. The folder, constexprs and the interpreter use
- * it. Returns false if the op is not computed element by element. */
+/* -- scalar.c: computes pure ops for n elements, as arrays in the memory form of the type (i1: bytes 0 and 1;
+ * f16, bf16 and fp8: their bits; others: C's types) -- */
+/* x[0..] are the operands; `type` is the operands' dtype (for a select, the dtype of its choices; for pointers,
+ * i64), `to` the result's dtype. The result may not overlap an operand. The folder, the evaluator of constexprs
+ * and the interpreter call this function. It returns false if the op is not computed element by element. */
 bool scalar_eval(const struct op_info *info, enum opcode code, enum dtype type, enum dtype to, const struct attr *attrs,
                  int nattrs, int64_t n, void *result, const void *const *x);
-/* The parts of scalar_eval: scalar_float.c (`option` is the op's attribute: a predicate, or whether NaNs
- * propagate) and scalar_cast.c. */
+/* The parts of scalar_eval for floats (scalar_float.c) and for casts (scalar_cast.c). `option` is the op's
+ * attribute: a predicate, a rounding mode, or whether NaNs propagate. */
 bool scalar_float(enum opcode code, enum dtype type, int64_t option, int64_t n, void *result, const void *const *x);
 bool scalar_cast(enum opcode code, enum dtype from, enum dtype to, enum rounding round, int64_t n, void *result, const void *x);
 
@@ -490,22 +501,23 @@ uint16_t double_to_bf16(double x, bool rz);
 float f8e4_to_float(uint8_t h);
 float f8e5_to_float(uint8_t h);
 uint8_t double_to_f8e5(double x, bool rz);
-float float_to_tf32(float x); /* truncated to 10 bits of mantissa */
-/* x rounded to a float dtype, as bits; the value of such bits. */
+float float_to_tf32(float x); /* truncates the mantissa to 10 bits */
+/* double_to_bits rounds x to a float dtype and returns the bits; bits_to_double returns the value of such bits. */
 uint64_t double_to_bits(enum dtype dtype, double x);
 double bits_to_double(enum dtype dtype, uint64_t bits);
 
 /* -- print.c, parse.c: the text form; parse(print(x)) prints the same, byte for byte -- */
 void func_print(const struct func *f, struct text *out);
 void module_print(const struct module *m, struct text *out);
-void op_print(const struct op *o, struct text *out); /* one line for messages, without the regions' bodies */
-/* Adds the text's functions to m. Reports errors to m->diag at places in `src`; returns false if there were
+void op_print(const struct op *o, struct text *out); /* prints one line for a message, without the bodies of
+                                                      * regions */
+/* Adds the text's functions to m. Reports errors to m->diag at places in `src`, and returns false if there are
  * any. */
 bool module_parse(struct module *m, const struct source *src);
 
 /* -- verify.c -- */
-/* Checks f at its degree: structure, dominance, types by each op's rule, layouts. Returns NULL, or the error;
- * *at is the op. */
+/* Checks f at its degree: structure, dominance, types by each op's rule, layouts. Returns NULL if f is valid;
+ * else returns the error, and sets *at to the op that has it. */
 const char *func_verify(const struct func *f, const struct op **at);
 
 #endif

@@ -1,11 +1,12 @@
-/* ops.h: every op of the IR, one row each, in families. Included with OP (and ATTR) defined; see ir.h.
+/* ops.h: every op of the IR, one row each, in families. A file defines OP or ATTR and then includes this table;
+ * see ir.h.
  *
  *   OP(name, operands, results, regions, attributes, family, traits, rule, meaning)
  *
- *   operands, results   names, in order: `x`, optional `mask?` (may be absent: NULL operand, `_` in text when a later one is
- *                       present), any number `init*` (last only). results "r", "" or "r*".
+ *   operands, results   names, in order: `x`, optional `mask?` (if absent: a NULL operand; `_` in the text if a later operand is
+ *                       present), any number `init*` (only the last). Results: "r", "" or "r*".
  *   regions             number of regions
- *   attributes          A(a)|A(b): the attributes that the op may carry; others are errors. The text omits an attribute
+ *   attributes          A(a)|A(b): the attributes that the op may have; any other is an error. The text omits an attribute
  *                       that has its default value.
  *   family              the file of codegen and of the interpreter that implements the op
  *   traits              PURE (no effects, may be dropped, moved, duplicated), COMMUTES, ELEMENTWISE (maps over tiles;
@@ -15,8 +16,8 @@
  *                       "given": the builder or the text sets the result type, and the rule checks it.
  *   meaning             one line, for `neso help ops`
  *
- * Signedness is in the op: divs/divu. `add`, `sub`, `mul`, `neg`, `abs` serve integers (wrapping) and
- * floats. */
+ * The op determines the signedness: divs is signed, divu unsigned. `add`, `sub`, `mul`, `neg` and `abs` serve
+ * integers, which wrap, and floats. */
 
 #ifdef ATTR
 /*   word       kind   default  meaning */
@@ -63,7 +64,7 @@ ATTR(warps,     list,  0,  "warps of each role")
 ATTR(regs,      list,  0,  "registers per thread of each role; 0: the number at launch")
 ATTR(reverse,   int,   0,  "1: a scan from the end")
 ATTR(precision, prec,  0,  "precision of a dot with f32 inputs")
-ATTR(limit,     int,   0,  "max_num_imprecise_acc")
+ATTR(limit,     int,   0,  "Triton's max_num_imprecise_acc")
 ATTR(bins,      index, 0,  "histogram bins")
 ATTR(site,      int,  -1,  "number of the place where the kernel calls the host; set by the tracer")
 #endif
@@ -107,10 +108,10 @@ OP(fmul,  "x y",   "r", 0, A(round), arith, PURE|ELEMENTWISE|COMMUTES, toward,"x
 OP(ffma,  "x y z", "r", 0, A(round), arith, PURE|ELEMENTWISE,          toward,"x * y + z, rounded once, as for fadd")
 OP(fdiv,  "x y",   "r", 0, A(round), arith, PURE|ELEMENTWISE|COSTLY,   rounded,"x / y: approx (2 ulp, f32 only), round=rn, or of f32 and f64 as for fadd")
 OP(frem,  "x y",   "r", 0, 0,        arith, PURE|ELEMENTWISE|COSTLY,   floats,"fmod: sign of x")
-OP(min,   "x y",   "r", 0, A(nan),   arith, PURE|ELEMENTWISE|COMMUTES, floats,"minimum; -0 < +0; the number where one is NaN")
-OP(max,   "x y",   "r", 0, A(nan),   arith, PURE|ELEMENTWISE|COMMUTES, floats,"maximum; -0 < +0; the number where one is NaN")
+OP(min,   "x y",   "r", 0, A(nan),   arith, PURE|ELEMENTWISE|COMMUTES, floats,"minimum; -0 < +0; if one is NaN, the other")
+OP(max,   "x y",   "r", 0, A(nan),   arith, PURE|ELEMENTWISE|COMMUTES, floats,"maximum; -0 < +0; if one is NaN, the other")
 OP(fma,   "x y z", "r", 0, 0,        arith, PURE|ELEMENTWISE,          floats,"x * y + z, rounded once")
-OP(cmp,   "x y",   "r", 0, A(pred)|A(same), arith, PURE|ELEMENTWISE,          cmp,   "i1; floats: false with NaN, ne true")
+OP(cmp,   "x y",   "r", 0, A(pred)|A(same), arith, PURE|ELEMENTWISE,          cmp,   "gives an i1; of floats: false if one is NaN (ne: true)")
 OP(select,"c x y", "r", 0, 0,        arith, PURE|ELEMENTWISE,          select,"c ? x : y, element by element; c i1")
 OP(addptr,"p i",   "r", 0, 0,        arith, PURE|ELEMENTWISE,          addptr,"p + i * size of its element; i signed")
 
@@ -140,26 +141,26 @@ OP(ftou,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, ftoi,    "float to un
 OP(bitcast, "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, bitcast, "the same bits as another type of equal width; pointers too")
 
 /* -- shape: result's elements are the operand's, in row-major order unless said; no data moves -- */
-OP(broadcast,   "x",   "r",   0, 0,        shape, PURE|FREE, broadcast,   "dimensions of size 1 repeated (given type)")
-OP(expand_dims, "x",   "r",   0, A(axis),  shape, PURE|FREE, expand_dims, "a dimension of size 1 put in at axis")
+OP(broadcast,   "x",   "r",   0, 0,        shape, PURE|FREE, broadcast,   "repeats the elements along dimensions of size 1 (given type)")
+OP(expand_dims, "x",   "r",   0, A(axis),  shape, PURE|FREE, expand_dims, "inserts a dimension of size 1 at axis")
 OP(reshape,     "x",   "r",   0, 0,        shape, PURE|FREE, reshape,     "another shape (given type), same order; to and from scalars")
-OP(trans,       "x",   "r",   0, A(order), shape, PURE|FREE, trans,       "dimensions permuted")
+OP(trans,       "x",   "r",   0, A(order), shape, PURE|FREE, trans,       "permutes the dimensions")
 OP(join,        "x y", "r",   0, 0,        shape, PURE|FREE, join,        "a new last dimension of 2")
 OP(split,       "x",   "a b", 0, 0,        shape, PURE|FREE, split,       "the inverse of join")
-OP(hint,        "x",   "r",   0, A(divisible)|A(contiguous)|A(constant), shape, PURE|FREE, hint, "x, with promises")
+OP(hint,        "x",   "r",   0, A(divisible)|A(contiguous)|A(constant), shape, PURE|FREE, hint, "x, with promises about its values")
 OP(gather,      "x i", "r",   0, A(axis),  shape, PURE,      gather,      "x at index i along axis")
 
 /* -- memory -- */
-OP(load,  "ptr mask? other?",  "r", 0, A(cache)|A(evict)|A(volatile)|A(invariant)|A(vec)|A(tail), memory, READS, load, "where mask is 0: other, or 0")
-OP(store, "ptr value mask?",   "",  0, A(cache)|A(evict)|A(vec)|A(tail), memory, WRITES, store, "where mask is 0: nothing")
+OP(load,  "ptr mask? other?",  "r", 0, A(cache)|A(evict)|A(volatile)|A(invariant)|A(vec)|A(tail), memory, READS, load, "loads; where mask is 0: other, or 0 without other")
+OP(store, "ptr value mask?",   "",  0, A(cache)|A(evict)|A(vec)|A(tail), memory, WRITES, store, "stores; nothing where mask is 0")
 OP(prefetch, "ptr n", "",          0, 0, memory, EFFECT, prefetch, "fetches n bytes from ptr into L2; n is a multiple of 16")
 OP(atomic_rmw, "ptr value mask?", "r", 0, A(rmw)|A(sem)|A(scope)|A(vec), memory, READS|WRITES, atomic_rmw, "the old value; where mask is 0: 0")
 OP(atomic_cas, "ptr cmp value",   "r", 0, A(sem)|A(scope),        memory, READS|WRITES, atomic_cas, "the old value; bits are compared")
 
 /* -- reduce: regions take scalars (a1..an, b1..bn) and yield n -- */
-OP(reduce, "x*", "r*", 1, A(axis),            reduce, PURE|COSTLY, reduce, "combines along axis, any order; the axis disappears")
+OP(reduce, "x*", "r*", 1, A(axis),            reduce, PURE|COSTLY, reduce, "combines the elements along axis, in any order, and removes the axis")
 OP(scan,   "x*", "r*", 1, A(axis)|A(reverse), reduce, PURE|COSTLY, scan,   "inclusive scan along axis")
-OP(map,    "x*", "r*", 1, 0,                  reduce, PURE|COSTLY, map,    "runs the region for each element of tiles of one shape; it yields an element of each result")
+OP(map,    "x*", "r*", 1, 0,                  reduce, PURE|COSTLY, map,    "runs the region for each element of tiles of one shape; the region yields an element of each result")
 OP(histogram, "x mask?", "r", 0, A(bins),     reduce, PURE|COSTLY, histogram, "counts of 0 .. bins-1 as i32")
 
 /* -- dot -- */
@@ -184,19 +185,18 @@ OP(host_call, "x*",    "r*", 0, A(site),      debug, EFFECT, none,   "calls plai
 /* -- layout and shared memory: after assignment of layouts -- */
 OP(convert,      "x",       "r", 0, 0,         layout, PURE,           convert,      "the same tile in another layout")
 OP(shared_alloc, "",        "r", 0, A(offset)|A(group), layout, EFFECT, shared_alloc, "a buffer in shared memory (given type); with group=n, each n warps access only their own part")
-OP(shared_store, "buf x",   "",  0, A(vec),    layout, WRITES,         shared_store, "a whole tile into a buffer, by its owners")
+OP(shared_store, "buf x",   "",  0, A(vec),    layout, WRITES,         shared_store, "stores a whole tile into a buffer; only the owner of an element stores it")
 OP(shared_load,  "buf",     "r", 0, A(vec)|A(at), layout, READS,       shared_load,  "a whole tile, or a part, from a buffer (given type)")
 OP(shared_gather,"buf i",   "r", 0, A(axis),   layout, READS,          shared_gather,"the elements at index i along axis of a buffer that is laid out in order (given type)")
 OP(shared_count, "buf x mask?", "", 0, 0,      layout, WRITES,         shared_count, "adds 1 to element x of the buffer, where x is in range and mask is not 0")
 OP(shared_stage,  "buf i",   "r", 0, A(order),  layout, PURE|FREE,      shared_stage,  "stage i of a buffer with several, as a buffer of one; its dimension d is the buffer's order[d]")
 OP(opaque,       "x",       "r", 0, 0,         layout, PURE,           same,         "x, opaque to the assembler: ptxas does not know that the result equals x")
-OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "the tile in shared memory (given type), for units that read it there; in buf if given")
+OP(to_shared,    "x buf?",  "r", 0, 0,         layout, PURE,           to_shared,    "puts the tile into shared memory (given type), from which an asynchronous unit reads it; into buf if given")
 
-/* -- async: units that work asynchronously to the threads. `buf`, `bar`: a buffer of one stage. Barriers
- * are shared<1xi64>, one a
- *    stage; all threads of the role reach each op, and the meaning says which of them acts -- */
-OP(async_copy,   "buf ptr mask?",   "",  0, A(vec),          async, READS|WRITES, async_copy, "a tile from global into shared memory, by its owners; where mask is 0: 0")
-OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "the copies since the last commit form a group")
+/* -- async: units that work asynchronously to the threads. `buf` and `bar` are a buffer of one stage. Barriers are
+ *    shared<1xi64>, one for each stage. All threads of the role reach each op; its meaning says which of them acts -- */
+OP(async_copy,   "buf ptr mask?",   "",  0, A(vec),          async, READS|WRITES, async_copy, "copies a tile from global into shared memory; the owner of an element copies it; where mask is 0: 0")
+OP(async_commit, "",                "",  0, 0,               async, EFFECT, none,      "makes the copies since the last commit a group")
 OP(async_wait,   "",                "",  0, A(pending),      async, EFFECT, none,      "each thread waits for its groups of copies")
 OP(fence_async,  "",                "",  0, 0,               async, EFFECT, none,      "the threads' writes to shared memory are visible to asynchronous units after the next barrier")
 OP(wgmma,        "a b acc",         "r", 0, 0,               async, READS|EFFECT, wgmma, "starts acc + a b as one group; b is a buffer, a a buffer or a tile")

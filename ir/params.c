@@ -1,4 +1,4 @@
-/* params.c: the table of thresholds (params.h) as data, and reading and printing values of it. */
+/* params.c: defines the table of thresholds (params.h), and reads and prints their values. */
 #include "ir/params.h"
 
 #include <stddef.h>
@@ -52,7 +52,8 @@ static bool shares_word(const char *name, const char *word, size_t n)
     return false;
 }
 
-/* Is a name what was meant: nearly the same letters, or all words of what was written among its own? */
+/* Is the threshold `name` a likely correction of `written`: spelled nearly alike, or with all the words of
+ * `written`? */
 static bool is_near(const char *name, const char *written)
 {
     enum { LETTERS = 2 };
@@ -73,7 +74,7 @@ static bool begins_alike(const char *name, const char *written)
     return n && strncmp(name, written, n) == 0 && name[n] == '_';
 }
 
-/* Names near `written`; where there are none, those that begin with the same word. */
+/* Lists the names that are near `written`, or, if there are none, those that begin with the same word. */
 static void list_near(const char *written, struct text *out)
 {
     bool any = false;

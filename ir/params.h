@@ -1,16 +1,16 @@
-/* params.h: the compiler's thresholds, one row each: every number that steers an optimisation and that is neither a
- * fact of a GPU (ir/target/target.h) nor of the PTX language.
+/* params.h: the compiler's thresholds, one row each. A threshold is a number that controls an optimization, and
+ * that is neither a property of a GPU (ir/target/target.h) nor of the PTX language.
  *
  *   PARAM(name, default, least, most, unit, meaning, measured)
  *
  *   name       begins with the pass or stage that uses it (a pass of opt/passes.h, or schedule, select, launch, ...)
- *   least      to most: the values that --param takes; with each of them the code is correct
- *   unit       of the value; "one part in" N is the fraction 1/N; "log2 ..." is an exponent
+ *   least      the smallest and `most` the largest value that --param accepts; the code is correct with each value between
+ *   unit       what the value counts; "one part in" means the fraction 1/value; "log2 ..." means an exponent of 2
  *   measured   the measurement that set the default, on an H200 unless it says otherwise, or "not measured", perhaps with a reason
  *
- * The length of a fixed array (TERMS_MOST of affine.h, ...) is no row, because --param cannot change it.
- * A module holds its values (module.params); `neso help params` prints the table, `--param NAME=VALUE` changes a
- * value for one compilation, and the key of the cache contains what was changed. */
+ * The length of a fixed array (TERMS_MOST of affine.h, ...) is not in the table, because --param cannot change
+ * it. A module has its own values (module.params).`neso help params` prints the table, `--param NAME=VALUE`
+ * changes a value for one compilation, and the cache's key contains the changed values. */
 #ifdef PARAM
 
 /* -- analyses: limits of their searches -- */
@@ -288,9 +288,11 @@ struct param_info {
 extern const struct param_info param_info[];
 extern const int nparam_info;
 
-/* Reads "NAME=VALUE,NAME=VALUE" (NULL: nothing) over the defaults; false: an error is reported. */
+/* Reads "NAME=VALUE,NAME=VALUE" (or nothing, if text is NULL) into *p, which starts with the defaults. Returns
+ * false after an error, which it has reported. */
 bool params_read(struct params *p, const char *text, struct diag *d);
-/* "NAME=VALUE NAME=VALUE": the values that are not the defaults, in the order of the table; "default" if there is none. */
+/* Prints the values that differ from the defaults as "NAME=VALUE NAME=VALUE", in the order of the table, or
+ * "default" if there is none. */
 void params_print(const struct params *p, struct text *out);
 
 #endif

@@ -1,7 +1,7 @@
-/* parse.c: how the text form of the IR is read back (the head of print.c has the grammar).
+/* parse.c: reads the text form of the IR (the head of print.c has the grammar).
  *
- * The parser reads the text itself, without tokens: each function reads its production at p->at and moves
- * p->at behind it. The first error is reported and ends the parsing: `failed` then makes every later step
+ * The parser has no lexer: each function reads its production from the characters at p->at, and moves p->at
+ * past the production. The first error is reported and ends the parsing: `failed` then makes every later step
  * return at once. The parser checks the form of ops; the verifier checks everything else. */
 #include "ir/ir.h"
 
@@ -17,8 +17,8 @@ struct parser {
     const char *line_start;
     uint32_t line;
     struct func *f;
-    struct map values;  /* of the kernel, by name */
-    struct map layouts; /* of the kernel, by name */
+    struct map values;  /* values of the kernel, by name */
+    struct map layouts; /* layouts of the kernel, by name */
     int depth;
     bool failed;
 };
@@ -31,7 +31,7 @@ struct pending {
     VEC(struct value *) opnds;
     VEC(const struct type *) types;
     VEC(struct attr) attrs;
-    const char *bits; /* text of an attribute of kind bits, `nbits` bytes long */
+    const char *bits; /* text of the attribute of kind bits, `nbits` characters long */
     size_t nbits;
     VEC(const char *) carried; /* names of the first region's arguments */
 };
@@ -72,7 +72,7 @@ static void skip_lines(struct parser *p)
     }
 }
 
-/* Describes the text at p->at, for a message. */
+/* Describes the text at p->at, for an error message. */
 static const char *describe(struct parser *p)
 {
     if (p->at >= p->end)
@@ -186,7 +186,7 @@ static int64_t read_int(struct parser *p, int64_t least, int64_t most)
     return value;
 }
 
-/* Reads a name with its sign: %x, #l0, @add. */
+/* Reads a name after its sigil: %x, #l0, @add. */
 static const char *read_name(struct parser *p, char sign)
 {
     expect(p, sign);
@@ -202,7 +202,7 @@ static const char *read_name(struct parser *p, char sign)
     return name;
 }
 
-/* @12:5, @12:5+3, @2:12:5+3/1 */
+/* Reads @12:5, @12:5+3 or @2:12:5+3/1. */
 static struct loc read_place(struct parser *p)
 {
     struct loc at = {0};
@@ -269,7 +269,7 @@ static const struct layout *fit_layout(struct parser *p, const struct layout *l,
 
 static const struct type *read_type(struct parser *p, int depth);
 
-/* 128x64x before the element's type. Returns the rank. */
+/* Reads `128x64x`, which precedes the element type. Returns the rank. */
 static int read_shape(struct parser *p, int *shape)
 {
     int rank = 0;
@@ -451,7 +451,7 @@ static void read_attr_value(struct parser *p, struct attr *a, struct pending *x)
     }
 }
 
-/* Is `key =` next? */
+/* Does the text at p->at begin with `key =`? */
 static bool at_key(struct parser *p)
 {
     size_t n = word_bytes(p);
@@ -561,7 +561,7 @@ static void read_operands(struct parser *p, struct pending *x)
     while (accept(p, ','));
 }
 
-/* carry(%a = %x, %b = %y) */
+/* Reads carry(%a = %x, %b = %y). */
 static void read_carry(struct parser *p, struct pending *x)
 {
     if (!accept_word(p, "carry"))
@@ -606,7 +606,8 @@ static void fail_form(struct parser *p, enum opcode code, const char *what, cons
     p->failed = true;
 }
 
-/* Checks the op's form against the table. The operands of a control op were read by its own notation. */
+/* Checks the op's form against the table. The parser has already checked the operands of a control op, which
+ * has a notation of its own. */
 static void check_form(struct parser *p, const struct pending *x)
 {
     const struct op_info *info = &op_info[x->code];
@@ -636,7 +637,7 @@ static void read_block(struct parser *p, struct block *b)
     p->depth--;
 }
 
-/* (%a: f32, %b: f32), or without types where the results imply them. */
+/* Reads (%a: f32, %b: f32), or (%a, %b) if the results imply the types. */
 static void read_args(struct parser *p, struct block *b, const struct op *typed_by)
 {
     expect(p, '(');
@@ -696,7 +697,7 @@ static void build(struct parser *p, struct block *b, const struct pending *x)
     struct op *o =
         build_op(&at, x->code, x->opnds.n, x->opnds.at, x->names.n, x->types.at, op_info[x->code].nregions);
     set_attrs(p, o, x);
-    /* The results are named after the regions, which cannot see them. */
+    /* The results get their names after the regions are read, since regions cannot refer to them. */
     if (!p->failed)
         read_regions(p, o, x);
     for (int i = 0; i < o->nresults && !p->failed; i++)
@@ -734,7 +735,7 @@ static void read_op(struct parser *p, struct block *b)
         expect_line_end(p);
 }
 
-/* Reads ops up to the closing brace. */
+/* Reads the ops of a block up to the closing brace. */
 static void read_body(struct parser *p, struct block *b)
 {
     for (skip_lines(p); !p->failed && !peek(p, '}'); skip_lines(p))
@@ -798,7 +799,7 @@ static void read_degree(struct parser *p)
     fail_expected(p, "traced, laid_out or scheduled");
 }
 
-/* Where the number of a setting is stored; NULL for settings that are no number. */
+/* Returns where the number of a setting is stored; NULL if the setting is not a number. */
 static int *setting(struct func *f, const char *word, size_t n)
 {
     const struct {
@@ -868,7 +869,7 @@ static void read_expr_step(struct parser *p, struct expr *e)
     fail_expected(p, "a parameter, a number or an operator");
 }
 
-/* Reads [%M 2 *, 64], at most `most` expressions; returns how many. */
+/* Reads a list such as [%M 2 *, 64] of at most `most` expressions, and returns its length. */
 static int read_exprs(struct parser *p, struct expr *e, int most)
 {
     int n = 0;

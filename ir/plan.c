@@ -1,5 +1,4 @@
-/* plan.c: what are the values of a launch plan's expressions for given arguments, and how are they
- * printed? */
+/* plan.c: evaluates the expressions of a launch plan for given arguments, and prints them. */
 #include "ir/ir.h"
 
 #include <inttypes.h>

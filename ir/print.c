@@ -1,5 +1,5 @@
-/* print.c: how the IR is written as text. The text is complete: parse.c reads it back, and printing the
- * result gives the same bytes.
+/* print.c: prints the IR as text. The text is complete: parse.c reads it back, and printing the parsed module
+ * gives the same bytes.
  *
  *     kernel @max(%p: ptr<f32> {divisible=16 const} @1:9, %n: i32) warps=4 stages=3 target=sm_90a degree=traced {
  *       %offs = range start=0 end=512 : tile<512xi32> @3:12
@@ -93,7 +93,7 @@ static void print_place(struct printer *p, struct loc at)
         text_printf(p->out, "/%d", at.call);
 }
 
-/* Prints a float as a decimal if that reads back as the same bits (all floats but NaNs), else as bits. */
+/* Prints a float as a decimal number that parses to the same bits, and a NaN as its bits. */
 static void print_bits(struct printer *p, const struct type *t, int64_t value)
 {
     if (!type_is_float(t)) {
@@ -186,8 +186,7 @@ static void print_operands(struct printer *p, const struct op *o)
     }
 }
 
-/* Does the op have the form that its control notation can write? A malformed op prints in the general
- * form. */
+/* Can the notation for control ops express this op? A malformed control op prints in the general form. */
 static bool is_regular(const struct op *o)
 {
     switch (o->code) {
@@ -200,7 +199,7 @@ static bool is_regular(const struct op *o)
     }
 }
 
-/* The first line, up to the first region. */
+/* Prints the first line of an op, up to its first region. */
 static void print_head(struct printer *p, const struct op *o)
 {
     for (int i = 0; i < o->nresults; i++) {

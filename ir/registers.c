@@ -1,4 +1,5 @@
-/* registers.c: the registers that a tile takes, and those that a thread has: the one count of each. */
+/* registers.c: counts the registers that a tile takes, and those that a thread can have. No other file counts
+ * them. */
 #include "ir/ir.h"
 
 enum { REGISTER_BITS = 32, THREADS_PER_WARP = 32 };

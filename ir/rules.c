@@ -1,10 +1,10 @@
-/* rules.c: which operand types each op takes, and which types its results have. There is one function for
- * each word in the rule column of ops.h; the builder infers types with it, and the verifier compares with it
- * (op_info in ir.h has the contract).
+/* rules.c: which operand types each op takes, and which types its results have. Each word in the rule column of
+ * ops.h names one function. The builder calls it to infer types, and the verifier to check them (op_info in
+ * ir.h has the contract).
  *
- * Layouts follow the shape: operands and result of an elementwise op have one layout; the result of a change
- * of shape has the layout that layout.h computes from the operand's. Where the result or the operand holds
- * fewer elements (reduce, split, broadcast, join), either side may have or lack replicated registers.
+ * Layouts follow the shape: operands and result of an elementwise op have one layout; the result of a shape op
+ * has the layout that layout.h computes from the operand's layout. If the op changes the number of elements
+ * (reduce, split, broadcast, join), the operand's and the result's layout may differ in replicated registers.
  * verify.c checks regions, since ops are built before their regions are filled. */
 #include "ir/ir.h"
 #include "ir/support/span.h"
@@ -29,7 +29,7 @@ PRINTF_LIKE(2, 3) static const char *wrong(struct module *m, const char *format,
     return t.s;
 }
 
-/* The type in the notation of the IR's text. */
+/* Returns the type as the IR's text spells it. */
 static const char *ir(struct module *m, const struct type *t)
 {
     struct text out;
@@ -38,7 +38,7 @@ static const char *ir(struct module *m, const struct type *t)
     return out.s;
 }
 
-/* -- parts of rules -- */
+/* -- checks that several rules share -- */
 
 static const struct type *opnd(const struct op *o, int i)
 {
@@ -50,7 +50,7 @@ static bool has_opnd(const struct op *o, int i)
     return op_opnd(o, i) != NULL;
 }
 
-/* The result's type if the text or the builder has set it, else NULL. */
+/* Returns the result's type if the text or the builder has set it, else NULL. */
 static const struct type *given(const struct op *o)
 {
     return o->results[0].type;
@@ -75,7 +75,7 @@ static const char *want_type(struct module *m, const char *what, const struct ty
     return wrong(m, "%s is %s, expected %s", what, ir(m, t), ir(m, expected));
 }
 
-/* Optional operand i, if present, must have this type. */
+/* Checks that optional operand i, if present, has this type. */
 static const char *want_optional(struct module *m, const struct op *o, int i, const char *what,
                                  const struct type *t)
 {
@@ -105,7 +105,7 @@ static bool is_same_but_layout(const struct type *a, const struct type *b)
     return a->kind == b->kind && type_elem(a) == type_elem(b) && type_same_shape(a, b);
 }
 
-/* t with the layout of the result's type if that is set; else t. */
+/* Returns t with the layout of the result's type if the result has a type, else t. */
 static const struct type *in_given_layout(const struct op *o, const struct type *t)
 {
     return given(o) && is_same_but_layout(given(o), t) ? given(o) : t;
@@ -119,7 +119,7 @@ static bool same_without_repeats(const struct layout *a, const struct layout *b)
     return layout_equal(&x, &y);
 }
 
-/* Are both without a layout, or do both hold the same elements in every thread? */
+/* Are both layouts NULL, or do both assign the same elements to every thread? */
 static bool layouts_agree(const struct layout *a, const struct layout *b)
 {
     return a && b ? same_without_repeats(a, b) : !a && !b;
@@ -311,7 +311,7 @@ CAST_RULE(bitcast)
 
 /* -- shape -- */
 
-/* x's type with another shape, and with the layout computed for that shape. */
+/* Sets *type to x's type with another shape and the layout that follows from the new shape. */
 static const struct type *reshaped(struct module *m, const struct type *x, int rank, const int *shape,
                                    const struct layout *l)
 {
@@ -412,7 +412,7 @@ const char *rule_trans(struct module *m, const struct op *o, const struct type *
     return NULL;
 }
 
-/* Does `part` hold, in every thread, the elements of `whole` without dimension dim? */
+/* Does `part` assign to every thread the elements that `whole` assigns to it, with dimension dim removed? */
 static bool is_slice(const struct layout *part, const struct layout *whole, int dim)
 {
     struct layout l;
@@ -438,7 +438,7 @@ const char *rule_join(struct module *m, const struct op *o, const struct type **
     return NULL;
 }
 
-/* Does every thread that holds an even element of the last dimension also hold the odd one beside it? */
+/* Does every thread that holds element 2i of the last dimension also hold element 2i + 1? */
 static bool has_pairs(const struct layout *l)
 {
     struct span registers = {0};
@@ -477,7 +477,7 @@ const char *rule_hint(struct module *m, const struct op *o, const struct type **
     return NULL;
 }
 
-/* The rule of gathers: elements of x, a tile or a buffer, at indices along the axis. */
+/* The rule of gather ops, which read elements of x, a tile or a buffer, at indices along the axis. */
 static const char *gathered(struct module *m, const struct op *o, const struct type *x,
                             const struct type **types)
 {
@@ -502,7 +502,7 @@ const char *rule_gather(struct module *m, const struct op *o, const struct type 
 
 /* -- memory -- */
 
-/* The pointee type of operand 0, in its shape and layout; NULL if it is not a pointer. */
+/* Returns the pointee type of operand 0, in that operand's shape and layout; NULL if the operand is not a pointer. */
 static const struct type *pointee(struct module *m, const struct op *o)
 {
     const struct type *p = opnd(o, 0);
@@ -571,7 +571,7 @@ const char *rule_atomic_cas(struct module *m, const struct op *o, const struct t
 
 /* -- reductions, dot -- */
 
-/* Operands have one shape and layout, and there are as many as results. */
+/* Checks that all operands have one shape and layout, and that there are as many operands as results. */
 static const char *reduced_opnds(struct module *m, const struct op *o)
 {
     if (o->nopnds == 0 || o->nresults != o->nopnds)
@@ -582,7 +582,8 @@ static const char *reduced_opnds(struct module *m, const struct op *o)
     return error ? error : want_axis(m, o, opnd(o, 0)->rank);
 }
 
-/* x's type without a dimension; a layout that the result already has may replicate registers. */
+/* Sets *type to x's type without a dimension. If the result already has a layout, that layout may replicate
+ * registers. */
 static const char *slice_type(struct module *m, const struct type *x, int axis, const struct type *shown,
                               const struct type **type)
 {
@@ -617,7 +618,7 @@ const char *rule_scan(struct module *m, const struct op *o, const struct type **
     return error;
 }
 
-/* Results have the operands' shape and layout, and any element types. */
+/* The results have the operands' shape and layout, and any element types. */
 const char *rule_map(struct module *m, const struct op *o, const struct type **types)
 {
     if (o->nopnds == 0 || o->nresults == 0)
@@ -648,7 +649,8 @@ const char *rule_histogram(struct module *m, const struct op *o, const struct ty
     return want_optional(m, o, 1, "the mask", bool_like(m, x));
 }
 
-/* Inputs have one width and kind; integers accumulate in i32, floats in a float that is no narrower. */
+/* Do the element types of a dot fit? Both inputs have one width and kind; integers accumulate in i32, floats in
+ * a float type that is at least as wide. */
 static bool dot_elems_fit(const struct type *a, const struct type *b, const struct type *acc)
 {
     if (type_elem_bits(a) != type_elem_bits(b))
@@ -690,7 +692,7 @@ const char *rule_for(struct module *m, const struct op *o, const struct type **t
     return NULL;
 }
 
-/* The loop's results may differ from the carried values: they are the operands of `condition`. */
+/* The results' types may differ from those of the carried values: the results are the operands of `condition`. */
 const char *rule_while(struct module *m, const struct op *o, const struct type **types)
 {
     return rule_none(m, o, types);
@@ -755,7 +757,7 @@ const char *rule_shared_store(struct module *m, const struct op *o, const struct
     return buffer_and_tile(m, o, opnd(o, 1));
 }
 
-/* The type of the tile that the op reads a part of: as large as the buffer. NULL if the buffer has no such
+/* Returns the type of the whole tile in the buffer, of which the op reads the part t. NULL if t is not such a
  * part. */
 static const struct type *whole_of(struct module *m, const struct type *buf, const struct type *t,
                                    const struct attr *at)
@@ -781,7 +783,8 @@ const char *rule_shared_load(struct module *m, const struct op *o, const struct 
                  : wrong(m, "%s is no part of %s", ir(m, given(o)), ir(m, opnd(o, 0)));
 }
 
-/* A view of one stage; NULL: `order` (may be NULL) is no permutation of the buffer's dimensions. */
+/* Returns the type of one stage of the buffer, its dimensions permuted by `order` (NULL: as they are). Returns
+ * NULL if `order` is not a permutation of the buffer's dimensions. */
 static const struct type *type_shared_stage(struct module *m, const struct type *buf,
                                             const struct attr *order)
 {
@@ -917,7 +920,7 @@ const char *rule_mbar_wait(struct module *m, const struct op *o, const struct ty
     return error ? error : want_type(m, "the parity", opnd(o, 1), type_scalar(m, DT_i32));
 }
 
-/* Are the buffer's elements in order of their coordinates? */
+/* Is the buffer's layout the identity: is each element's offset its coordinate? */
 static bool is_in_order(const struct type *buf)
 {
     for (int i = 0; i < buf->layout->nbits[IN_offset]; i++)

@@ -1,17 +1,17 @@
-/* scalar.c: what each pure op computes for one element of integers; scalar_float.c does it for floats,
- * scalar_cast.c for casts.
+/* scalar.c: computes pure ops on integers, element by element; scalar_float.c computes those on floats,
+ * scalar_cast.c the casts.
  *
- * The folder, constexprs and the interpreter all use these functions, so an op means the same in all three.
- * Elements come as arrays of n in their memory form: n is 1 to fold a scalar, and a tile's size to interpret.
- * The choice of op and type is outside of the loops, so that the C compiler vectorizes most of them. The
- * result may not overlap an operand.
+ * The folder, constexprs and the interpreter all use these functions, so an op means the same in all three. An
+ * operand is an array of n elements in their memory form: n is 1 to fold a scalar, and the tile's size in the
+ * interpreter. The switches over op and type are outside the loops over elements, so that the C compiler
+ * vectorizes most of these loops. The result may not overlap an operand.
  *
- * `type` is the type of the operands x[0], x[1], ...; for a select that of its choices x[1] and x[2]. `to` is the
- * result's. Pointers are given as i64. addptr has no element meaning here: it needs the pointee's size, which
- * is not a dtype, so the function returns false, as for any op that is not elementwise. fp8 elements can be
- * copied, cast and selected, but have no arithmetic.
+ * `type` is the type of the operands x[0], x[1], ...; for a select, the dtype of its choices x[1] and x[2].
+ * `to` is the result's dtype. Pointers are i64 numbers. scalar_eval returns false for an op that is not
+ * elementwise, and for addptr, which needs the pointee's size. fp8 elements can be copied, cast and selected,
+ * but have no arithmetic.
  *
- * Integers: every operation wraps; i1 is a number of one bit, whose signed values are 0 and -1. */
+ * Integer operations wrap. i1 is a number of one bit, whose signed values are 0 and -1. */
 #include "ir/ir.h"
 
 #include <string.h>
@@ -22,7 +22,8 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
     return (uint64_t)((wide)x * y >> bits);
 }
 
-/* op, value for x and y: unsigned numbers of W bits, in P; sx, sy are the same, signed. */
+/* Each row is an op and its result for x and y, which are unsigned W-bit numbers in the type P; sx and sy are
+ * the same numbers, signed. */
 #define BINARY(X)                                                                                            \
     X(add, x + y)                                                                                            \
     X(sub, x - y)                                                                                            \
@@ -59,7 +60,7 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
     X(ugt, x > y)                                                                                            \
     X(uge, x >= y)
 
-/* The number in the low W bits of x, as signed; S has at least W bits. */
+/* Converts the low W bits of x to a signed number of type S, which has at least W bits. */
 #define SIGNED(S, P, x) ((S)((S)((P)(x) << (8 * (int)sizeof(P) - W)) >> (8 * (int)sizeof(P) - W)))
 
 #define CASE2(name, value)                                                                                   \
@@ -90,8 +91,8 @@ static uint64_t high_product(uint64_t x, uint64_t y, int bits)
         }                                                                                                    \
         return true;
 
-/* For each width: U is the type in memory; the computation uses P and S, unsigned and signed, which are wide
- * enough not to be promoted. */
+/* WIDTH expands once for each width. U is the type in memory; the computation uses the unsigned type P and the
+ * signed type S, which are wide enough that C does not promote them. */
 #define WIDTH(bits, unsigned_type, compute_type, signed_type)                                                \
     static bool unary_i##bits(enum opcode code, int64_t n, unsigned_type *restrict r,                        \
                               const unsigned_type *a)                                                        \
@@ -166,12 +167,12 @@ static bool eval_int(enum opcode code, enum dtype type, enum pred pred, int64_t 
     }
 }
 
-/* -- moves of bits -- */
+/* -- ops that copy bits -- */
 
 #define SELECT(type)                                                                                         \
     static void select_##type(int64_t n, type *restrict r, const uint8_t *c, const type *x, const type *y)   \
     {                                                                                                        \
-        for (int64_t i = 0; i < n; i++) /* without a branch, so that the loop is vectorized */               \
+        for (int64_t i = 0; i < n; i++) /* without a branch, so that the C compiler vectorizes the loop */               \
             r[i] = (type)(y[i] ^ ((x[i] ^ y[i]) & (type)(0 - (type)(c[i] & 1))));                            \
     }
 SELECT(uint8_t)

@@ -1,13 +1,14 @@
-/* scalar_cast.c: what each cast computes for one element (see scalar.c).
+/* scalar_cast.c: computes casts, element by element (see scalar.c).
  *
- * A cast goes through a type that holds source and result: int64_t for integers, double for floats, a block
- * of elements at a time. So there is a loop for each type, not for each pair of types.
+ * A cast converts a block of elements to an intermediate type that represents source and result (int64_t for
+ * integers, double for floats), and then to the result's type. So there is one loop for each type instead of
+ * one for each pair of types.
  *
- * From integers, f32 and f64 are rounded once. f16, bf16 and fp8 are rounded from an f32, as the GPU does it
- * (for f16 this makes no difference: integers that an f32 does not represent exactly are infinite). Floats
- * out of an integer's range: results of 32 and 64 bits saturate; results of 8 and 16 bits saturate to 16 bits
- * and keep the low bits; i1 is the lowest bit of an i32. NaN gives 0, but the smallest signed number where
- * source or result has 64 bits. */
+ * An integer is rounded once to f32 or f64. To f16, bf16 and fp8 it is rounded by way of an f32, as the GPU
+ * does it (for f16 this makes no difference: an integer that an f32 does not represent exactly becomes
+ * infinite). A float outside the range of the integer type saturates in a result of 32 or 64 bits. For a result
+ * of 8 or 16 bits it saturates to 16 bits, and the result is the low bits of that number; for i1 it is the
+ * lowest bit of an i32. NaN becomes 0, or the smallest signed number if source or result has 64 bits. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -81,8 +82,8 @@ static void read_floats(enum dtype type, int64_t n, double *restrict r, const vo
     }
 }
 
-/* If the rounded f is on the wrong side of x for this mode (order > 0: f is above x; < 0: below), returns the
- * limit in whose direction the right neighbour of f lies; NaN if f is right. */
+/* f is x rounded to nearest. If this rounding mode requires the other neighbour of x (order > 0: f is above x;
+ * order < 0: below), returns the infinity toward which that neighbour lies; returns NaN if f is correct. */
 static double wrong_side(enum rounding round, double x, int order)
 {
     bool down = round == ROUND_rd || (round == ROUND_rz && x > 0),
@@ -96,7 +97,7 @@ static float to_float(double x, enum rounding round)
     double to = isfinite(x) ? wrong_side(round_mode(round), x, ((double)f > x) - ((double)f < x)) : NAN;
     if (!isnan(to))
         f = nextafterf(f, (float)to);
-    /* GPUs flush before they round. */
+    /* GPUs flush subnormal numbers before they round. */
     return round_flushes(round) && fabs(x) < 0x1p-126 ? copysignf(0, f) : f;
 }
 
@@ -139,7 +140,7 @@ static void ints_to_floats(enum dtype to, bool with_sign, enum rounding round, i
     }
 }
 
-/* The range to which the result is clamped, from lo to below `end`, and the result for NaN. */
+/* Numbers up to `lo` become `first`, numbers from `end` on become `last`, and NaN becomes `nan`. */
 struct int_range {
     double lo, end;
     int64_t first, last, nan;

@@ -1,15 +1,15 @@
-/* scalar_float.c: what each pure op computes for one element of floats (see scalar.c).
+/* scalar_float.c: computes pure ops on floats, element by element (see scalar.c).
  *
- * f32 and f64 are C's own. f16 and bf16 are computed as f32, a block of elements at a time, and rounded after
- * each op. An f32 has more than 2p + 2 bits of mantissa for their p bits, so for + - * / and square root
- * rounding twice equals rounding once. For fma it does not: the sum is computed in f64 and rounded to odd, so
- * that its last bit tells whether it is exact.
+ * f32 and f64 use C's arithmetic. f16 and bf16 are computed as f32, a block of elements at a time, and rounded
+ * after each op. f16 and bf16 have p bits of mantissa and f32 has at least 2p + 2, so for + - * / and square
+ * root rounding twice equals rounding once. For fma it does not: there the sum is computed in f64 and rounded
+ * to odd, so that its last bit shows whether the sum is exact.
  *
  * Ops with another rounding mode (f32 and f64 only) run under that mode of the CPU. Ops that flush subnormal
  * numbers (f32 only) flush operands and result in C.
  *
- * Where the GPU is approximate (division, exp2, sine...), the result is libm's, correctly rounded or nearly
- * so. */
+ * Where the GPU's instruction is approximate (division, exp2, sine, ...), the result here is that of the C
+ * library, which is correctly rounded or nearly so. */
 #include "ir/ir.h"
 
 #include <fenv.h>
@@ -18,7 +18,7 @@
 
 enum { CHUNK = 256 };
 
-/* A subnormal f32 becomes zero, as with .ftz on the GPU. */
+/* Flushes a subnormal f32 to zero, as .ftz does on the GPU. */
 static float flushf(float x)
 {
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
@@ -29,7 +29,7 @@ static double flush(double x)
     return x;
 }
 
-/* op, value for x and y. F(name) is the math function for the type. */
+/* Each row is an op and its result for x and y. F(name) is the C library's function for the type. */
 #define BINARY(X)                                                                                            \
     X(add, x + y)                                                                                            \
     X(sub, x - y)                                                                                            \
@@ -52,7 +52,8 @@ static double flush(double x)
     X(neg, -x)                                                                                               \
     X(abs, F(fabs)(x))
 
-/* The smaller (or larger) of two; -0 < +0. If one is NaN the result is the other, unless NaNs propagate. */
+/* The minimum (or maximum) of two numbers, with -0 < +0. If one of them is NaN, the result is the other, unless
+ * the op propagates NaNs. */
 #define EXTREMES(X)                                                                                          \
     X(min, x < y || (x == y && signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan))                       \
     X(max, x > y || (x == y && !signbit(x)) || (isnan(x) && nan) || (isnan(y) && !nan))
@@ -158,7 +159,8 @@ static int count_operands(enum opcode code)
 
 /* -- rounding toward zero, down, up; subnormal numbers flushed -- */
 
-/* One operation in the machine's mode, which `volatile` keeps. */
+/* Computes one op under the CPU's current rounding mode; `volatile` prevents the C compiler from moving it to
+ * another mode. */
 #define TOWARD(dtype, type, fma_of, sqrt_of)                                                                 \
     static type toward_##dtype(enum opcode code, volatile type x, volatile type y, volatile type z)          \
     {                                                                                                        \
@@ -182,8 +184,8 @@ TOWARD(f32, float, fmaf, sqrtf)
 TOWARD(f64, double, fma, sqrt)
 #undef TOWARD
 
-/* With .ftz. GPUs flush what lies below 2^-126 before they round: where rounding gives 2^-126, the result toward zero says
- * whether it was below. */
+/* Computes ops with .ftz. GPUs flush results below 2^-126 before they round. So if the rounded result is
+ * 2^-126, the same op rounded toward zero shows whether the exact result was below it. */
 static void all_flushed(enum opcode code, int mode, int64_t n, float *r, const float *const *x)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -286,7 +288,7 @@ static void narrow(enum dtype type, int64_t n, uint16_t *restrict r, const float
             r[i] = float_to_bf16(x[i], false);
 }
 
-/* p + z rounded to odd: if the sum is not exact, the one of its two neighbours whose last bit is 1. */
+/* Returns p + z rounded to odd: if the sum is not exact, the one of its two f64 neighbours whose last bit is 1. */
 static double add_to_odd(double p, double z)
 {
     double sum = p + z, back = sum - p;
@@ -309,7 +311,7 @@ static void fma_small(enum dtype type, int64_t n, uint16_t *restrict r, const fl
     }
 }
 
-/* neg and abs change only the sign bit, also that of NaNs. */
+/* neg and abs change only the sign bit, of NaNs too. */
 static bool flip_signs(enum opcode code, int64_t n, uint16_t *restrict r, const uint16_t *x)
 {
     for (int64_t i = 0; i < n; i++)

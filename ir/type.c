@@ -1,5 +1,5 @@
-/* type.c: the tables of ops, attributes and element types, and interned types and layouts. Equal types are
- * equal pointers, so that addresses can be compared. */
+/* type.c: defines the tables of ops, attributes and element types, and interns types and layouts. Equal types
+ * have equal addresses, so types are compared as pointers. */
 #include "ir/ir.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@ const struct dtype_info dtype_info[DT_count] = {
 #undef X
 };
 
-/* If no file defines the rule that a row names, linking fails. */
+/* If a row names a rule that no file defines, linking fails. */
 #define OP(name, operands, results, regions, attributes, family, traits, rule, meaning)                      \
     const char *rule_##rule(struct module *m, const struct op *o, const struct type **types);
 #include "ir/ops.h"
@@ -103,7 +103,8 @@ void module_init(struct module *m, struct arena *arena, struct arena *scratch, s
     map_init(&m->layouts, arena);
 }
 
-/* The maps compare the structures' bytes, so every structure starts as zeros, padding included. */
+/* The maps compare the bytes of structures, so callers zero every structure, padding included, before they fill
+ * it. */
 static const void *intern_struct(struct map *map, struct arena *a, const void *x, size_t bytes)
 {
     void **found = map_get(map, x, bytes);

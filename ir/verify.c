@@ -1,7 +1,8 @@
-/* verify.c: is a function valid IR of its degree? The driver verifies it between passes.
+/* verify.c: checks that a function is valid IR of its degree. The driver calls it between passes.
  *
- * In order: the header; each block's links and terminator; each op's form, attributes, operands (defined
- * before and around the op), types by its rule, regions; and the requirements of the degree of detail:
+ * The checks, in order: the header; each block's links and terminator; each op's form, attributes, operands
+ * (their definitions dominate the op), types (by the op's rule) and regions; and the requirements of the degree
+ * of detail:
  *
  *     traced      no tile has a layout, no op of the layout family
  *     laid_out    every tile has a layout of its shape for the function's lanes and warps
@@ -18,7 +19,7 @@ enum { NESTING_MOST = 120, WARPS_MOST = 32, CTAS_MOST = 16 };
 struct verifier {
     const struct func *f;
     struct module *m;
-    struct map order; /* numbers every op of the function from 1, in order of the text */
+    struct map order; /* the number of every op of the function, from 1, in order of the text */
     struct map names;
     struct map types;    /* types that were already checked */
     const struct op *at; /* the op that is being checked */
@@ -125,7 +126,7 @@ static uintptr_t order_of(const struct verifier *v, const struct op *o)
     return place ? (uintptr_t)*place : 0;
 }
 
-/* The same as value_dominates, by the numbers of the ops. */
+/* Equals value_dominates, but compares the ops' numbers. */
 static bool is_defined_before(const struct verifier *v, const struct value *x, const struct op *o)
 {
     while (o && o->block != x->block)
@@ -213,7 +214,7 @@ static bool check_rule(struct verifier *v, const struct op *o)
     return ok;
 }
 
-/* Does `degree` allow the op? */
+/* Checks that the function's degree allows the op. */
 static bool check_degree(struct verifier *v, const struct op *o)
 {
     bool is_tensor = o->code == OP_tensor_load || o->code == OP_tensor_store;
@@ -230,7 +231,8 @@ static bool check_degree(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* An op that names a tensor map must name one that exists, and give coordinates for each dimension. */
+/* Checks an op that names a tensor map: the map must exist, and the op must have a coordinate for each
+ * dimension of the map. */
 static bool check_map(struct verifier *v, const struct op *o)
 {
     if (!(op_info[o->code].attrs >> ATTR_map & 1))
@@ -245,7 +247,7 @@ static bool check_map(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Is `ready` executed exactly once by its role: in the role's own block, or before the role returns? */
+/* Does the role execute its op `ready` exactly once: in the role's outermost block, or in a branch that returns? */
 static bool is_in_role(const struct op *o)
 {
     const struct op *p = o->block->parent;
@@ -255,7 +257,8 @@ static bool is_in_role(const struct op *o)
            (o->block->parent == p || block_terminator(o->block)->code == OP_return);
 }
 
-/* The op has the program's own warps as first role, then the extra warps of the kernel. */
+/* Checks the roles of a `warps` op: the first has the program's num_warps, and the others have the kernel's
+ * extra_warps. */
 static bool check_roles(struct verifier *v, const struct op *o)
 {
     if (o->code == OP_ready && !is_in_role(o))
@@ -269,7 +272,7 @@ static bool check_roles(struct verifier *v, const struct op *o)
     return true;
 }
 
-/* Does no thread wait at o for something that a warpgroup that waits at stagger_wait does later? */
+/* Is o free of synchronization? If o waited for a warpgroup that waits at stagger_wait, the kernel would deadlock. */
 static bool synchronizes_nothing(const struct op *o)
 {
     return is_pure(o) || o->code == OP_wgmma || o->code == OP_dot_wait;
@@ -283,8 +286,8 @@ static bool is_fed_here(const struct op *o)
     return !p || block_is_inside(o->block, p->regions[0]);
 }
 
-/* Between stagger_wait and stagger_arrive no other synchronization is allowed: the previous warpgroup could
- * then not reach its arrival. */
+/* Checks that no other synchronization lies between stagger_wait and stagger_arrive: it could keep the previous
+ * warpgroup from its stagger_arrive, a deadlock. */
 static bool check_stagger(struct verifier *v, const struct op *o)
 {
     if (o->code != OP_stagger_wait && o->code != OP_stagger_arrive && o->code != OP_stagger_end)
@@ -310,7 +313,7 @@ static bool check_stagger(struct verifier *v, const struct op *o)
 
 /* -- regions -- */
 
-/* n types, either of values or of operands from `first` on. */
+/* A list of n types: those of values, or those of operands from number `first` on. */
 struct type_list {
     const struct op *o;
     enum { OF_operands, OF_results, OF_elements, OF_result_elements } what;
@@ -323,13 +326,14 @@ static const struct type *type_at(const struct type_list *list, int i)
         return list->o->results[i].type;
     if (list->what == OF_result_elements)
         return type_elem(list->o->results[i].type);
-    /* A reduction's region takes every operand's element type twice, and yields it once. */
+    /* The region of a reduction has two arguments of every operand's element type, and yields one value of it. */
     if (list->what == OF_elements)
         return type_elem(op_opnd(list->o, i % list->o->nopnds)->type);
     return op_opnd(list->o, list->first + i)->type;
 }
 
-/* Which arguments region i of o takes besides a loop's counter, and which values its terminator yields. */
+/* Gives the types of the arguments of region i of o (without a loop's counter), and of the values that the
+ * region's terminator yields. */
 static void region_form(const struct op *o, int i, struct type_list *args, struct type_list *yields)
 {
     struct type_list results = {o, OF_results, 0, o->nresults};
@@ -442,7 +446,7 @@ static bool check_block(struct verifier *v, const struct block *b)
     return true;
 }
 
-/* Numbers the ops, and checks the links on which all other checks rely. */
+/* Numbers the ops, and checks the links between ops, blocks and regions, on which all other checks rely. */
 static bool number_ops(struct verifier *v, const struct block *b, const struct op *parent, int depth)
 {
     v->at = parent;
@@ -482,7 +486,7 @@ static bool check_header(struct verifier *v)
     return true;
 }
 
-/* Does evaluating e leave exactly one value? */
+/* Does the evaluation of the postfix expression e leave exactly one value? */
 static bool is_whole(const struct expr *e)
 {
     int n = 0;

@@ -1,4 +1,4 @@
-/* walk.c: questions about uses, order, dominance and effects of ops, and walks over them in order. */
+/* walk.c: answers questions about uses, order, dominance and effects of ops, and walks over ops in order. */
 #include "ir/ir.h"
 
 /* -- uses -- */
@@ -18,14 +18,14 @@ int value_nuses(const struct value *v)
 
 /* -- effects -- */
 
-/* Is the op a control op without effects beyond those of its regions, or a terminator that passes values on?
- * (A while may not end, so it counts as an effect.) */
+/* Is the op a control op whose only effects are those of the ops in its regions, or a terminator that yields
+ * values? (A `while` may run forever, so it counts as an effect itself.) */
 static bool is_frame(const struct op *o)
 {
     return o->code == OP_for || o->code == OP_if || o->code == OP_yield || o->code == OP_condition;
 }
 
-/* Is `holds` true of o and of every op in its regions? */
+/* Does the predicate `holds` hold for o and for every op in its regions? */
 static bool all_ops(const struct op *o, bool (*holds)(const struct op *o))
 {
     if (!holds(o))
@@ -42,7 +42,7 @@ static bool is_pure_itself(const struct op *o)
     return op_has(o, PURE) || is_frame(o);
 }
 
-/* Is the arrival the last one of a program without a partner, for which nobody waits? */
+/* Is o an arrival with last=1 in a program without a partner CTA, so that no thread waits for it? */
 static bool has_no_waiter(const struct op *o)
 {
     return o->code == OP_mbar_arrive && op_int(o, ATTR_last) && !op_opnd(o, 2);
@@ -77,7 +77,7 @@ bool op_may_write(const struct op *o)
 
 /* -- order and dominance -- */
 
-/* The op of block b that is `o` or contains it; NULL if o is not in b. */
+/* Returns the op of block b that is `o` or whose regions contain `o`; NULL if o is not inside b. */
 static const struct op *ancestor_in(const struct block *b, const struct op *o)
 {
     while (o && o->block != b)
@@ -146,7 +146,7 @@ struct op *block_terminator(const struct block *b)
 
 /* -- constants -- */
 
-/* If all elements of the operand are equal, are all elements of the result equal to them? */
+/* If all elements of the operand equal a constant, do all elements of the result equal that constant? */
 static bool keeps_elements(enum opcode code)
 {
     switch (code) {

@@ -1,30 +1,32 @@
-/* conversion.c: which data movement (none, register renaming, warp shuffles, shared memory) converts a tile
- * from one distributed layout to another, and which sequence of shuffles does it within a warp.
+/* conversion.c: chooses the data movement (none, register renaming, warp shuffles, shared memory) that converts
+ * a tile from one distributed layout to another, and finds the sequence of shuffles for a conversion within a
+ * warp.
  *
- * 4 elements in 2 lanes of 2 registers, to be transposed (A is reg[1] lane[2], B is reg[2] lane[1]):
+ * Example: a transposition of 4 elements in 2 lanes of 2 registers, from layout A = reg[1] lane[2] to layout B
+ * = reg[2] lane[1]:
  *
  *              lane 0   lane 1                 lane 0   lane 1
  *     reg 0      0        2           reg 0      0        1
  *     reg 1      1        3           reg 1      2        3
  *
- * A shuffle lets every lane offer one register and take what some lane offers. Filling B's registers one
- * after the other fails: for register 0, lane 0 would have to offer both 0 and 1. Instead, in round k let
- * lane l fill its register l ^ k:
+ * In a shuffle every lane offers one register and reads the register that one lane offers. To fill B's
+ * registers one after the other is impossible: for register 0, lane 0 would have to offer both its elements, 0
+ * and 1. Instead, in round k lane l fills its register l ^ k:
  *
  *     round 0: lane 0 fills reg 0 with its own element 0, lane 1 fills reg 1 with its own element 3  (no shuffle)
  *     round 1: lane 0 fills reg 1 with element 2 of lane 1, lane 1 fills reg 0 with element 1 of lane 0
  *
- * So a round is a subspace C of B's places (register, lane), or that subspace XORed with a constant, where
- *   - each lane fills one register: C is a complement of U, the places of lane 0;
- *   - each source lane offers one register: let M map B's places to A's. Where M's lane is zero on C, M's register is zero too.
+ * In general the places (register, lane) of B that a round fills are a subspace C, or C XORed with a constant.
+ * C must satisfy two conditions:
+ *   - each lane fills one register: C is a complement of U, the places in lane 0;
+ *   - each source lane offers one register: let M map B's places to A's. If M maps a place in C to lane 0, it maps the place to register 0 too.
  *     Let W be all places whose source is lane 0: C meets W only in the kernel K of M.
- * C is K with a common complement of U + K and W. C exists unless W is larger than U + K, that is, unless one
- * lane holds more elements for the other lanes than those can take in the given number of rounds. Where A
- * replicates elements, M picks the source lane that differs from the destination lane by as few bits as
- * possible.
+ * So C is the sum of K and a common complement of U + K and W. C exists unless W is larger than U + K, that is,
+ * unless one lane holds more elements for the other lanes than these can read in the given number of rounds. If
+ * A replicates an element, M picks the source lane that differs from the destination lane in the fewest bits.
  *
- * The cost estimate counts issue slots of a warp. Shuffles cost one slot a round, plus selects where the
- * register that a lane offers depends on the lane. Shared memory costs a store and a load for each register,
+ * The cost estimate counts issue slots of a warp. Shuffles cost one slot a round, plus selects if the register
+ * that a lane offers or fills depends on the lane. Shared memory costs a store and a load for each register,
  * plus a barrier. */
 #include "ir/layout/layout.h"
 
@@ -48,12 +50,12 @@ static uint32_t lane_part(const struct places *p, uint32_t place)
     return place >> p->reg_bits;
 }
 
-/* M: basis[i] of B's bits (registers, lanes, warps) moves the place in A by of[i]. */
+/* The map M: bit i of B's place (registers, lanes, warps) contributes of[i] to the place in A, by XOR. */
 struct moves {
     struct places from, to;
-    int nwarp; /* bits of warps and CTAs */
+    int nwarp; /* number of bits of warps and CTAs */
     uint32_t of[LAYOUT_BITS_MAX], flip;
-    uint32_t free_regs; /* of `to` */
+    uint32_t free_regs; /* replicated register bits of `to` */
 };
 
 static bool find_moves(struct moves *m, const struct layout *from, const struct layout *to)
@@ -83,7 +85,7 @@ static bool find_moves(struct moves *m, const struct layout *from, const struct 
     return true;
 }
 
-/* Gives the subspace of places whose images under `of` have no bit of `mask` set. */
+/* Gives the subspace of places whose images under M have no bit of `mask` set. */
 static void kernel(struct basis *out, const struct moves *m, uint32_t mask)
 {
     struct span images = {0};
@@ -144,12 +146,12 @@ static bool find_offers(struct span *offer, const struct moves *m, const uint32_
             return false;
         span_add(offer, lane_part(&m->from, place), reg_part(&m->from, place));
     }
-    for (int i = 0; i < m->from.lane_bits; i++) /* lanes from which no lane takes may offer any register */
+    for (int i = 0; i < m->from.lane_bits; i++) /* a lane from which no lane reads may offer any register */
         span_add(offer, UINT32_C(1) << i, 0);
     return true;
 }
 
-/* What a step adds that moves the source by `place`. */
+/* Returns the step that adds `place` to the source and `put` to the filled register. */
 static struct shuffle_step step_for(const struct moves *m, const struct span *offer, uint32_t place,
                                     uint32_t put)
 {
@@ -204,9 +206,9 @@ struct shuffle_step shuffle_at(const struct shuffle *s, uint32_t round, uint32_t
     return r;
 }
 
-/* -- classes -- */
+/* -- kinds of conversion -- */
 
-/* Does every round take its elements from the lane itself? */
+/* Does every lane read its own registers in every round? */
 static bool stays_in_lane(const struct shuffle *s, int lane_bits)
 {
     uint32_t moved = s->first.source;
@@ -217,7 +219,8 @@ static bool stays_in_lane(const struct shuffle *s, int lane_bits)
     return moved == 0;
 }
 
-/* Counts the shuffles, and the selects for threads that offer or fill different registers. */
+/* Counts the issue slots of all rounds: one shuffle each, and the selects if the offered or filled register
+ * depends on the thread. */
 static int shuffle_slots(const struct shuffle *s)
 {
     struct span offers = {0}, puts = {0};

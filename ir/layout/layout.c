@@ -1,8 +1,8 @@
-/* layout.c: how layouts are made, applied, inverted, sliced, divided and printed. A layout is a linear map
- * over GF(2) from hardware places to elements of a tile.
+/* layout.c: creates, applies, slices, divides and prints layouts. A layout is a linear map over GF(2) from
+ * hardware places to elements of a tile.
  *
- * A tile of 4x4 elements, spread over 2 warps of (to keep it small) 4 lanes with 2 registers each. Each
- * element's square names its place, as warp.lane.register:
+ * Example: a tile of 4x4 elements in 2 warps of 4 lanes (to keep the example small) with 2 registers each. The
+ * square of each element names its place, as warp, lane, register:
  *
  *              column 0   1   2   3
  *     row 0         000 001 010 011          coordinate = row-major index: row r, column c is 4r + c
@@ -10,29 +10,29 @@
  *     row 2         100 101 110 111
  *     row 3         120 121 130 131
  *
- * Number the registers, lanes and warps in bits too: each bit that is set moves by a fixed amount in the
- * tile. Register bit 0 moves by (0,1), lane bit 0 by (0,2), lane bit 1 by (1,0), warp bit 0 by (2,0). The 16
- * squares of the tile follow by XOR, so the layout is these four vectors:
+ * Write the numbers of registers, lanes and warps in bits too. Each bit that is set then moves the place by a
+ * fixed vector (row, column) in the tile. Register bit 0 moves by (0,1), lane bit 0 by (0,2), lane bit 1 by
+ * (1,0), warp bit 0 by (2,0). The 16 squares of the tile follow by XOR, so these four vectors are the layout:
  *
  *     reg[(0,1)] lane[(0,2) (1,0)] warp[(2,0)]       or, as coordinates,      reg[1] lane[2 4] warp[8]
  *
- * Register 1 of lane 3 = 11b of warp 1 holds 1 ^ 2 ^ 4 ^ 8 = 15, which is (3,3), as the table says. As sizes
- * are powers of two and bits do not carry into each other here, XOR is addition; but XOR also describes what
- * addition cannot:
+ * Register 1 of lane 3 = 11b of warp 1 holds coordinate 1 ^ 2 ^ 4 ^ 8 = 15, which is (3,3), as the table shows.
+ * In this example no two vectors have a bit in common, so XOR equals addition. But XOR can also describe
+ * swizzles, which addition cannot:
  *
  *     row 0    0 1 2 3       offsets in shared memory of a 4x4 tile, XOR-swizzled: row r stores column c at c ^ r.
  *     row 1    5 4 7 6       As a layout: offset[(0,1) (0,2) (1,1) (2,2)]. Offset 4 holds coordinate (1,1), as 100b
  *     row 2   10 11 8 9      picks the third vector. With 4 banks (offset mod 4), the four elements of each row are in
  *     row 3   15 14 13 12    four banks, and so are the four of each column.
  *
- * The map goes from the hardware place to the coordinate, and not the other way, because an element may be in
- * several places, but a place holds one element. A row of 4 elements in the same 2 warps of 4 lanes:
+ * A layout maps the place to the coordinate, and not the coordinate to the place, because a place holds one
+ * element, but an element may be in several places. Example: a row of 4 elements in 2 warps of 4 lanes:
  *
  *     lane[1 2] warp[0]           warp 1 holds the elements of warp 0: the zero vector replicates. The map is not
  *                                 invertible, but surjective, and its inverse may pick the place where all replicated
  *                                 bits are zero: the *owner*, which stores, counts and prints the element.
  *
- * Every question about layouts is then linear algebra on about twenty words:
+ * Every question about layouts is then linear algebra on about twenty bit vectors:
  *
  *   - transpose, reshape, expand_dims permute bits of the coordinate; a reduction drops them (lanes that differed in
  *     them now hold the same: zero vectors); broadcasting is the reverse. No data moves.
@@ -72,7 +72,7 @@ void layout_add(struct layout *l, enum in kind, uint32_t vector)
     l->nbits[kind]++;
 }
 
-/* The number of the lowest of dimension d's coordinate bits. */
+/* Returns the number of dimension d's lowest coordinate bit. */
 static int dim_first_bit(const struct layout *l, int d)
 {
     int first = 0;
@@ -81,7 +81,8 @@ static int dim_first_bit(const struct layout *l, int d)
     return first;
 }
 
-/* Deals out up to n bits to the dimensions in turn, at most most[d] of each (NULL: all that are left). */
+/* Assigns the coordinate bits of the dimensions, in `order`, to input bits. used[d] counts the bits of
+ * dimension d that are already assigned. */
 struct dealer {
     struct layout *l;
     const int *order;
@@ -175,8 +176,8 @@ bool layout_equal(const struct layout *a, const struct layout *b)
            memcmp(a->basis, b->basis, (size_t)count_bits(a) * sizeof a->basis[0]) == 0;
 }
 
-/* Enters all vectors, each with its input bit as combo. A vector that depends on earlier ones is left out, so
- * that its bit is in no combo: solving then gives owners. */
+/* Adds all vectors to the span, each with its input bit as combo. A vector that depends on earlier ones is not
+ * added, so no combo contains its bit: a solution is then an owner. */
 static void span_of_layout(const struct layout *l, struct span *s)
 {
     *s = (struct span){0};
@@ -240,7 +241,7 @@ void layout_trans(struct layout *out, const struct layout *l, const int *order)
     *out = r;
 }
 
-/* The coordinate without the bits of dimension d. */
+/* Returns the coordinate without the bits of dimension d. */
 static uint32_t drop_dim(const struct layout *l, uint32_t coord, int d)
 {
     int first = dim_first_bit(l, d);
@@ -375,8 +376,7 @@ static void print_vector(const struct layout *l, uint32_t v, struct text *t)
     text_char(t, ')');
 }
 
-/* The flip is printed if it is not zero; if there are no vectors, it is printed too, since it then shows the
- * rank. */
+/* Prints the flip only if it is not zero, or if there are no vectors: it then shows the rank. */
 void layout_print(const struct layout *l, struct text *t)
 {
     const char *space = "";
@@ -399,12 +399,12 @@ void layout_print(const struct layout *l, struct text *t)
     }
 }
 
-/* What the parser has read before it knows the shape: each vector by dimension. */
+/* The vectors that the parser has read, one number for each dimension, because it does not know the shape yet. */
 struct reader {
     const char *s;
     int rank; /* -1: not yet known */
     int nvectors;
-    uint32_t vector[LAYOUT_BITS_MAX + 1][RANK_MAX]; /* the last is the flip's */
+    uint32_t vector[LAYOUT_BITS_MAX + 1][RANK_MAX]; /* the last row is the flip */
 };
 
 static bool read_char(struct reader *r, char c)
@@ -440,7 +440,7 @@ static bool read_number(struct reader *r, uint32_t *out)
     return r->s > start && x < UINT32_C(1) << COORD_BITS_MAX;
 }
 
-/* vector := number | '(' number (',' number)* ')' | '()'. All must be of one rank. */
+/* Reads vector := number | '(' number (',' number)* ')' | '()'. All vectors must have one rank. */
 static bool read_vector(struct reader *r, uint32_t *vector)
 {
     int n = 0;

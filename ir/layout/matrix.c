@@ -1,22 +1,23 @@
-/* matrix.c: can ldmatrix load a tile of some layout from shared memory, and with which row addresses?
+/* matrix.c: decides whether ldmatrix can load a tile of a given layout from shared memory, and with which row
+ * addresses.
  *
- * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8, 16 bytes, of
- * matrix l / 8; register i of lane l then holds the 32-bit word l mod 4 of row l / 4 of matrix i. As bits of
- * places:
+ * ldmatrix reads 8x8 matrices of 16-bit elements. Lane l gives the address of row l mod 8, 16 bytes, of matrix
+ * l / 8; register i of lane l then holds the 32-bit word l mod 4 of row l / 4 of matrix i. The bits of a place
+ * are therefore:
  *
  *     in a row of 16 bytes:    the elements of a word, lane bits 0 and 1
  *     which row:               lane bits 2, 3, 4                              (trans: row and column change places, so
  *     which matrix:            two bits of the registers                       that a word has elements of two rows)
  *
- * So ldmatrix can load a layout if, after division by the layout of shared memory, the bits of the first line
- * give the lowest bits of the offset, one each, and no other bits do. The threads that supply the row
- * addresses have a layout with the first line in registers and the others in lanes: if accesses of 16 bytes
- * in this layout have no bank conflicts, neither has ldmatrix. */
+ * Divide the tile's layout by that of shared memory: ldmatrix can load the tile if each bit of the first line
+ * maps to one of the lowest bits of the offset, and no other bit contributes to these. In the layout of the
+ * threads that supply the row addresses, the bits of the first line are register bits, and those of the other
+ * lines are lane bits: if accesses of 16 bytes in this layout have no bank conflicts, ldmatrix has none either. */
 #include "ir/layout/layout.h"
 
 enum { ROW_BYTES = 16, WORD_BYTES = 4, COLUMN_LANES = 2, ROW_LANES = 3 };
 
-/* Which of l's place bits count the elements of a row, and which count rows. */
+/* Which place bits of l number the elements of a row, and which number the rows. */
 struct split {
     int column[ROW_LANES + 1], ncolumns, row[ROW_LANES];
 };
@@ -73,7 +74,7 @@ bool layout_matrix_rows(struct layout *out, struct matrix_load *x, const struct 
     return true;
 }
 
-/* Do the column bits give the lowest bits of the offset, in order, and do no other bits? */
+/* Do the column bits map to the lowest bits of the offset, in order, and does no other bit contribute to these? */
 static bool rows_line_up(const struct layout *shared, const struct layout *rows, int elem_bytes)
 {
     int n = ROW_BYTES / elem_bytes, reg_of[ROW_BYTES];

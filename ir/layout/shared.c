@@ -1,24 +1,25 @@
-/* shared.c: which layout of shared memory converts between two distributed layouts with the fewest bank
- * conflicts, and how many wavefronts an access costs.
+/* shared.c: finds the layout of shared memory that converts between two distributed layouts with the fewest
+ * bank conflicts, and counts the wavefronts of an access.
  *
- * Shared memory has 32 banks of 4 bytes: word w is in bank w mod 32. A warp's access is split into phases:
- * all lanes at once for up to 4 bytes a lane, 16 lanes for 8 bytes, 8 lanes for 16. A phase takes as many
- * wavefronts as there are different words in its fullest bank. By linearity all banks that are hit are
- * equally full. Let S be the span of the word addresses (of the phase's lanes, and the words of one vector):
- * the phase touches 2^rank(S) words in 2^rank(S mod 32) banks. Only the span matters, not the order of the
- * lanes.
+ * Shared memory has 32 banks of 4 bytes: word w is in bank w mod 32. A warp's access is split into phases: all
+ * lanes at once for up to 4 bytes a lane, 16 lanes for 8 bytes, 8 lanes for 16. A phase takes as many
+ * wavefronts as it accesses different words in the bank with the most words. Layouts are linear, so all banks
+ * that a phase accesses have the same number of words. Let S be the span of the word addresses (of all lanes of
+ * the phase, and of all words of a lane's vector): the phase accesses 2^rank(S) words in 2^rank(S mod 32)
+ * banks. The number of wavefronts therefore depends only on S, not on the order of the lanes.
  *
  * Let A be the layout of the threads that store and B that of the threads that load. The layout of shared
- * memory between them follows from three choices of vectors for the bits of the offset, low ones first:
+ * memory between them follows from three choices of vectors for the bits of the offset, from the lowest:
  *
  *     offset bits    [ V: vector ][ bank: the rest of 128 bytes ][ R: which row of 128 bytes ]
  *
- * V takes the register vectors that A and B have in common; then, where that costs no conflicts, further ones
- * of either. R must meet neither the span S of A's phase nor that of B's: then no two words of a phase differ
- * only in the row. Two subspaces of equal dimension always have such a common complement: let a_i, b_i extend
- * a basis of their intersection to A's and B's span. The vectors a_i ^ b_i, and those outside both spans,
- * make R. For a transposition, where the a_i are columns and the b_i rows, that is the XOR swizzle; where A
- * and B agree, R is plain and there is no swizzle at all. */
+ * V consists of the register vectors that A and B have in common, and of further ones of A or B if they cause
+ * no conflicts. R may intersect the span S of A's phase, and that of B's phase, only in zero: then no two words
+ * of a phase differ only in the row, so they are in different banks. Two subspaces of equal dimension always
+ * have such a common complement: let the vectors a_i and b_i extend a basis of their intersection to bases of
+ * A's and of B's span. The vectors a_i ^ b_i, and vectors outside both spans, form R. For a transposition,
+ * where the a_i are columns and the b_i rows, R is the XOR swizzle; if A and B are equal, R needs no XOR and
+ * there is no swizzle. */
 #include "ir/layout/layout.h"
 
 #include "ir/support/span.h"
@@ -29,8 +30,8 @@ enum { BANKS_BITS = 5, WORD_BITS = 2, ACCESS_BITS = 4 }; /* log2: 32 banks, 4 by
 
 /* -- vectors -- */
 
-/* The input bit of a kind whose vector is the coordinate bit `bit` alone, if no other vector and not the flip
- * contains that bit; else -1. */
+/* Returns the input bit of a kind whose vector is the coordinate bit `bit` alone, if neither another vector nor
+ * the flip contains that bit; else -1. */
 static int clean_bit(const struct layout *l, enum in kind, int bit)
 {
     int found = -1, first = layout_first(l, kind);
@@ -80,7 +81,7 @@ int layout_shared_vector(const struct layout *shared, const struct layout *l, in
 
 /* -- wavefronts -- */
 
-/* How many accesses of `vector` elements a lane makes. */
+/* Returns how many accesses of `vector` elements a lane makes. */
 static int count_accesses(const struct layout *l, int vector)
 {
     int regs = 1 << (l->nbits[IN_reg] - __builtin_popcount(layout_free_bits(l, IN_reg)));
@@ -114,12 +115,12 @@ int layout_wavefronts(const struct layout *shared, const struct layout *l, int e
 
 /* -- the swizzle -- */
 
-/* Coordinate bits for the offset's low bits: the first `common` ones extend the vectors of both sides, the
- * others those of one side only. */
+/* The coordinate bits for V, the offset's low bits. The first ones are register bits of both layouts; the
+ * others are register bits of `from` or of `to` only. */
 struct vector_bits {
     int n;
     int bit[ACCESS_BITS];
-    int for_from, for_to; /* how many of the others each side uses, from the lowest */
+    int for_from, for_to; /* how many of the others widen the vectors of from, and of to */
 };
 
 static uint32_t mask_of(const int *bit, int n)
@@ -130,8 +131,8 @@ static uint32_t mask_of(const int *bit, int n)
     return mask;
 }
 
-/* Adds to v the coordinate bits that are clean register bits of l and, if `other` is given, of `other` too,
- * in order of registers. */
+/* Adds to v the coordinate bits that are clean register bits (clean_bit) of l, and, if `other` is not NULL, of
+ * `other` too, in the order of l's register bits. */
 static void add_vector_bits(struct vector_bits *v, const struct layout *l, const struct layout *other,
                             int most)
 {
@@ -143,10 +144,10 @@ static void add_vector_bits(struct vector_bits *v, const struct layout *l, const
                 v->bit[v->n++] = bit;
 }
 
-/* Gives the span of a phase's words that R must not meet. Vectors in `ignored` only distinguish elements of
- * one word or vector, so they are left out. A vector with one of the bits `elsewhere` (of the other side's
- * vector) already reaches another bank: the result is the part of the span without these bits, found by
- * eliminating them first. */
+/* Gives the span of a phase's words that R may intersect only in zero. The bits of `ignored` number elements of
+ * one word or vector, so their vectors are left out. A vector with one of the bits `elsewhere`, which belong to
+ * the other layout's vector, already reaches another bank: the result is the part of the span without these
+ * bits, which are therefore eliminated first. */
 static void phase_span(struct basis *out, const struct layout *l, int nlanes, uint32_t ignored,
                        uint32_t elsewhere, int most)
 {
@@ -162,7 +163,7 @@ static void phase_span(struct basis *out, const struct layout *l, int nlanes, ui
     basis_extend(out, s.vector, COORD_BITS_MAX, most);
 }
 
-/* Builds the best layout for given vectors. */
+/* Builds the best layout for given bits of V. */
 static void swizzle(struct layout *out, const struct layout *from, const struct layout *to, int elem_bits,
                     const struct vector_bits *vector)
 {
@@ -177,7 +178,7 @@ static void swizzle(struct layout *out, const struct layout *from, const struct 
     uint32_t low = mask_of(vector->bit, vector->n);
     for (int i = 0; i < vector->n; i++)
         layout_add(out, IN_offset, UINT32_C(1) << vector->bit[i]);
-    for (int bit = 0; bit < nbits && out->nbits[IN_offset] < word_bits; bit++) /* fill the word */
+    for (int bit = 0; bit < nbits && out->nbits[IN_offset] < word_bits; bit++) /* V has at least the bits of a word */
         if (!(low >> bit & 1)) {
             low |= UINT32_C(1) << bit;
             layout_add(out, IN_offset, UINT32_C(1) << bit);
@@ -214,8 +215,9 @@ static void add_cost(struct cost *c, const struct layout *shared, const struct l
     c->accesses += count_accesses(l, vector);
 }
 
-/* Vectors in common never cost conflicts, so all are used. A vector of one side only leaves fewer banks for
- * the other side: every number of them is tried on each side. */
+/* Bits that both layouts have in common never cause conflicts, so V contains them all. A bit of one layout only
+ * leaves fewer banks for the accesses of the other layout, so every number of such bits is tried for each
+ * layout. */
 void layout_shared_for(struct layout *out, const struct layout *from, const struct layout *to, int elem_bytes)
 {
     int elem_bits = log2_floor(elem_bytes), most = ACCESS_BITS - elem_bits;

@@ -1,20 +1,20 @@
-/* tensor.c: can TMA copies (by tensor maps) fill a buffer of some layout, and with which boxes?
+/* tensor.c: decides whether TMA copies (by tensor maps) can fill a buffer of a given layout, and with which boxes.
  *
- * A copy writes a box with its innermost dimension first: element (r, c) goes to byte r W + c e, where W is
- * the bytes of a row and e those of an element. A swizzle of S bytes then adds bits of the address to others
- * by XOR: bits 7 .. 7 + m are XORed into bits 4 .. 4 + m, where S = 16 << m; rows then have at most S bytes.
- * On the bits of the offset this map is linear and its own inverse, so it can be undone:
+ * A TMA copy writes a box with its innermost dimension contiguous: element (r, c) goes to byte r W + c e, where
+ * W is the bytes of a row and e those of an element. A swizzle of S bytes then adds bits of the address to
+ * others by XOR: bits 7 .. 7 + m are XORed into bits 4 .. 4 + m, where S = 16 << m; a swizzled row has at most
+ * S bytes. This map of the offset's bits is linear and its own inverse, so layout_boxes undoes it:
  *
  *     natural[b] = basis[b] ^ (7 <= b < 7 + m ? basis[b - 3] : 0)
  *
- * The remaining vectors must be unit vectors: those of the innermost dimension first, then those of the next,
- * as far as a box goes. The further offset bits say where further boxes start, and are unit vectors too.
- * Buffers start at multiples of 1024 bytes. */
+ * Without the swizzle all vectors must be unit vectors: first those of the innermost dimension, then those of
+ * the next, and so on up to the size of a box. The vectors of the higher offset bits, also unit vectors, give
+ * the starts of the other boxes. Buffers start at multiples of 1024 bytes. */
 #include "ir/layout/layout.h"
 
 enum { BOX_MOST = 256, CHUNK_BIT = 4, ROW_BIT = 7, SPAN_BITS_MOST = 3 };
 
-/* The coordinate bit that is bit number `bit` of dimension d's index. */
+/* Returns the coordinate bit that is bit number `bit` of dimension d's index. */
 static uint32_t unit_of(const struct layout *l, int d, int bit)
 {
     for (int i = l->rank - 1; i > d; i--)
@@ -22,7 +22,7 @@ static uint32_t unit_of(const struct layout *l, int d, int bit)
     return UINT32_C(1) << bit;
 }
 
-/* Gives the layout without its swizzle of 16 << m bytes. */
+/* Gives the vectors of the layout without its swizzle of 16 << m bytes. */
 static void undo_swizzle(uint32_t *natural, const struct layout *l, int elem_bits, int m)
 {
     for (int i = 0; i < l->nbits[IN_offset]; i++) {
@@ -33,8 +33,8 @@ static void undo_swizzle(uint32_t *natural, const struct layout *l, int elem_bit
     }
 }
 
-/* Takes as many bits, from the lowest, as one box can hold, with rows of at most `span` bytes (0: no
- * limit). */
+/* Gives the box the lowest offset bits, as many as a box can hold, with rows of at most `span` bytes (0: no
+ * limit). Returns how many. */
 static int fill_box(struct boxes *b, const uint32_t *natural, const struct layout *l, int elem_bytes,
                     const int *order, int span)
 {

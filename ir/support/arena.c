@@ -1,5 +1,4 @@
-/* arena.c: how an arena allocates: a list of chunks, each at least twice as large as its predecessor (see
- * arena.h). */
+/* arena.c: implements arenas (see arena.h) as a list of chunks, each at least twice as large as the previous one. */
 #include "ir/support/arena.h"
 
 #include <stdint.h>
@@ -9,11 +8,11 @@ enum { FIRST_CHUNK_BYTES = 16 * 1024, LARGEST_GROWTH_BYTES = 4 * 1024 * 1024, AL
 
 struct arena_chunk {
     struct arena_chunk *below;
-    size_t bytes; /* of the payload */
+    size_t bytes; /* size of the payload */
     size_t fill;
 };
 
-/* The payload starts at a multiple of ALIGN_BYTES behind the header. */
+/* The payload starts at a multiple of ALIGN_BYTES after the header. */
 enum { HEADER_BYTES = (sizeof(struct arena_chunk) + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES };
 
 static char *payload(struct arena_chunk *c)

@@ -1,16 +1,16 @@
-/* arena.h: memory that is freed all at once.
+/* arena.h: an allocator whose memory is freed all at once.
  *
  * Everything from tokens to machine IR lives in an arena owned by the compilation. The memory is zeroed and
- * aligned to 16 bytes; nothing is freed one by one. An arena never returns NULL: at its byte limit,
- * or when the allocator below it fails, it calls `fail`, which must not return (it reports and
- * unwinds to the API boundary).
+ * aligned to 16 bytes; no allocation is freed on its own. An allocation never returns NULL: at the arena's byte
+ * limit, or if the underlying allocator fails, the arena calls `fail`, which must not return (it reports an
+ * error and unwinds to the API boundary).
  */
 #ifndef NESO_IR_ARENA_H
 #define NESO_IR_ARENA_H
 
 #include <stddef.h>
 
-/* Where the bytes come from. `alloc` may return NULL; `free` gets the size that was asked for. */
+/* The underlying allocator. `alloc` may return NULL; `free` gets the size that was passed to `alloc`. */
 struct memory {
     void *(*alloc)(void *ctx, size_t bytes);
     void (*free)(void *ctx, void *p, size_t bytes);
@@ -21,8 +21,8 @@ struct arena_chunk;
 
 struct arena {
     const struct memory *mem;
-    struct arena_chunk *top; /* newest chunk, linked to the older ones */
-    size_t used_bytes;       /* handed out by the allocator below, headers included */
+    struct arena_chunk *top; /* the newest chunk, which links to the older ones */
+    size_t used_bytes;       /* bytes from the underlying allocator, headers included */
     size_t limit_bytes;      /* 0: no limit */
     void (*fail)(void *ctx, size_t asked_bytes);
     void *fail_ctx;
@@ -38,14 +38,14 @@ void arena_init(struct arena *a, const struct memory *mem, size_t limit_bytes,
 void arena_free(struct arena *a);
 
 void *arena_alloc(struct arena *a, size_t bytes);
-/* n * size bytes, checked for overflow. */
+/* Allocates n * size bytes; an overflow of the product is an error. */
 void *arena_array(struct arena *a, size_t n, size_t size);
-/* A grown copy: the first old_n elements are kept, the rest is zero. */
+/* Returns a larger copy of an array: the first old_n elements are copied, the others are zero. */
 void *arena_grow(struct arena *a, const void *old, size_t old_n, size_t new_n, size_t size);
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 
 struct arena_mark arena_mark(const struct arena *a);
-/* Gives back everything allocated since the mark; a zeroed mark gives back everything. */
+/* Frees everything that was allocated since the mark; with a zeroed mark, frees everything. */
 void arena_reset(struct arena *a, struct arena_mark mark);
 
 #define NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))

@@ -1,9 +1,9 @@
-/* diag.c: how diagnostics are recorded, and rendered as text and JSON (see diag.h).
+/* diag.c: records diagnostics, and renders them as text and JSON (see diag.h).
  *
- * Reporting formats the message at once, in the user's language, and keeps it. Rendering reads the line in
- * the source for the caret. Columns count bytes; the caret is placed by characters. Whatever a terminal might
- * interpret (control characters, marks that change the writing direction, bytes that are not UTF-8) shows as
- * '?'. */
+ * diag_error formats the message at once, in the user's language, and stores it. diag_render copies the source
+ * line and places the caret below it. Columns count bytes; the caret is placed by characters. Characters that a
+ * terminal might interpret (control characters, marks that change the writing direction, bytes that are not
+ * UTF-8) are shown as '?'. */
 #include "ir/support/diag.h"
 #include "ir/ir.h"
 
@@ -59,7 +59,7 @@ uint16_t diag_push_call(struct diag *d, struct loc at, const char *callee)
 
 /* -- messages -- */
 
-/* Formats types as the language spells them: fp32, pointer<fp32>, fp32[128, 64]. */
+/* Formats a type as Triton's language spells it: fp32, pointer<fp32>, fp32[128, 64]. */
 static void format_type(struct text *t, const struct type *type)
 {
     if (!type) {
@@ -130,7 +130,7 @@ void diag_forget(struct diag *d, int n, int nerrors)
     d->nerrors = nerrors;
 }
 
-/* A note that belongs to a dropped error is dropped too. */
+/* Does the list already have the maximum of errors? Notes that belong to a dropped error are then dropped too. */
 static bool is_full(const struct diag *d)
 {
     return d->nerrors > DIAG_ERRORS_MOST;
@@ -163,8 +163,8 @@ void diag_warn(struct diag *d, struct loc at, enum error e, ...)
     va_end(args);
 }
 
-/* Are the two places equal but for their calls? A kernel that is traced a second time has other calls for the
- * same place. */
+/* Are the two locations equal, except for their calls? A kernel that is traced a second time has new calls for
+ * the same locations. */
 static bool same_place(const struct diag *d, struct loc a, struct loc b)
 {
     while (a.call && b.call && a.file == b.file && a.line == b.line && a.col == b.col) {
@@ -250,7 +250,7 @@ static bool is_continuation(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* How many of the n bytes at s make one UTF-8 character; 0 if they are not UTF-8. */
+/* Returns how many of the n bytes at s form one UTF-8 character; 0 if they are not UTF-8. */
 static size_t utf8_bytes(const char *s, size_t n)
 {
     unsigned char c = (unsigned char)s[0];
@@ -266,8 +266,7 @@ static size_t utf8_bytes(const char *s, size_t n)
     return overlong || beyond ? 0 : want;
 }
 
-/* False for control characters of ASCII and Latin 1, and for the marks that change the direction of
- * writing. */
+/* Returns false for control characters of ASCII and Latin 1, and for marks that change the writing direction. */
 static bool is_shown(const char *s, size_t nbytes)
 {
     unsigned char c = (unsigned char)s[0];
@@ -283,7 +282,7 @@ static bool is_shown(const char *s, size_t nbytes)
     return true;
 }
 
-/* Appends the character at s, or '?'; returns how many bytes it has. */
+/* Appends the character at s, or '?'; returns how many bytes the character at s has. */
 static size_t show_char(struct text *out, const char *s, size_t n)
 {
     size_t nbytes = utf8_bytes(s, n);
@@ -335,7 +334,8 @@ static void render_place(const struct diag *d, struct loc at, struct text *out)
         text_printf(out, ":%d", at.col);
 }
 
-/* Finds the first byte of a line, and its length without the line's end; NULL if there is no such line. */
+/* Returns the first byte of a line and sets *len to the line's length without the newline; returns NULL if
+ * there is no such line. */
 static const char *find_line(const struct source *source, uint32_t line, size_t *len)
 {
     const char *s = source->text, *end = s + source->len;
@@ -352,10 +352,10 @@ static const char *find_line(const struct source *source, uint32_t line, size_t 
     return s;
 }
 
-/* Of a line longer than this, only the part around the caret shows. */
+/* Of a longer line, only the part around the caret is shown. */
 enum { LINE_CHARS_MOST = 120 };
 
-/* The first character to show of a line of nchars characters whose caret is at `caret`. */
+/* Returns the first character to show of a line of nchars characters whose caret is at character `caret`. */
 static size_t cut_at(size_t nchars, size_t caret)
 {
     if (nchars <= LINE_CHARS_MOST || caret <= LINE_CHARS_MOST / 2)
@@ -364,7 +364,7 @@ static size_t cut_at(size_t nchars, size_t caret)
     return first > nchars - LINE_CHARS_MOST ? nchars - LINE_CHARS_MOST : first;
 }
 
-/* Copies characters first .. first+most-1 of a line, or blanks of the same width. */
+/* Copies characters first .. first+most-1 of a line, or as many blanks. */
 static void render_chars(struct text *out, const char *s, size_t n, size_t first, size_t most, bool blank)
 {
     size_t at = 0;
@@ -492,7 +492,7 @@ static void json_calls(const struct diag *d, struct loc at, struct text *out)
     text_char(out, ']');
 }
 
-/* One object, without its closing brace. */
+/* Appends one JSON object without its closing brace. */
 static void json_diagnostic(const struct diag *d, const struct diagnostic *x, struct text *out)
 {
     text_printf(out, "{\"severity\": \"%s\", \"tag\": \"", severity_words[x->severity]);
@@ -508,7 +508,7 @@ static bool is_note_at(const struct diag *d, int i)
     return i < d->list.n && d->list.at[i].severity >= SEV_note;
 }
 
-/* An array of errors and warnings; each holds its notes and hints. */
+/* Appends a JSON array of errors and warnings; each contains its notes and hints. */
 void diag_render_json(const struct diag *d, struct text *out)
 {
     text_char(out, '[');

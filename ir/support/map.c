@@ -1,5 +1,5 @@
-/* map.c: how the hash map of map.h works: open addressing over indices into `entries`, which keeps the order
- * of insertion. Entries are never removed. */
+/* map.c: implements the hash map of map.h by open addressing. The slots contain indices into `entries`, which
+ * are in order of insertion. Entries are never removed. */
 #include "ir/support/map.h"
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@ void map_init(struct map *m, struct arena *a)
     *m = (struct map){.arena = a};
 }
 
-/* The finalizer of a multiply-and-shift hash: every input bit reaches the low bits, which choose the slot. */
+/* The finalizer of a multiply-and-shift hash: every input bit affects the low bits, which choose the slot. */
 static uint64_t mix(uint64_t h)
 {
     h = (h ^ h >> 32) * 0x9e3779b97f4a7c15u;
@@ -47,7 +47,7 @@ static bool key_is(const struct map_entry *e, const void *key, size_t key_bytes,
     return key_bytes ? memcmp(e->key, key, key_bytes) == 0 : e->key == key;
 }
 
-/* The slot of the key, or the empty slot where it would go. */
+/* Returns the slot of the key, or the empty slot where the key would be inserted. */
 static int *find_slot(const struct map *m, const void *key, size_t key_bytes, uint64_t hash)
 {
     size_t mask = (size_t)m->nslots - 1;

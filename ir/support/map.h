@@ -1,5 +1,5 @@
-/* map.h: a hash map from byte strings (or pointers, or integers) to pointers. Iteration is in order of
- * insertion, so that its order never depends on addresses. */
+/* map.h: a hash map from byte strings (or pointers, or integers) to pointers. Iteration follows the order of
+ * insertion, so that no output depends on addresses. */
 #ifndef NESO_IR_MAP_H
 #define NESO_IR_MAP_H
 
@@ -9,7 +9,7 @@
 
 struct map_entry {
     const void *key;
-    size_t key_bytes; /* 0: the pointer itself is the key */
+    size_t key_bytes; /* 0: the key is the pointer `key` itself */
     uint64_t hash;
     void *value;
 };
@@ -18,13 +18,14 @@ struct map {
     struct arena *arena;
     struct map_entry *entries; /* in order of insertion */
     int n, cap;
-    int *slots; /* open addressing: index into entries + 1, or 0 */
+    int *slots; /* open addressing: 1 + index into entries; 0: empty */
     int nslots;
 };
 
 void map_init(struct map *m, struct arena *a);
-/* The address of a key's value: map_get returns NULL if the key is absent, map_at inserts it with the value
- * NULL. Addresses change at the next insertion. Byte keys are not copied: the caller keeps them alive. */
+/* map_get and map_at return the address of a key's value. If the key is absent, map_get returns NULL and map_at
+ * inserts the key with the value NULL. The next insertion may move all values. Byte keys are not copied: the
+ * caller keeps them alive. */
 void **map_get(const struct map *m, const void *key, size_t key_bytes);
 void **map_at(struct map *m, const void *key, size_t key_bytes);
 void **map_get_ptr(const struct map *m, const void *key);

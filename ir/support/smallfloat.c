@@ -1,4 +1,4 @@
-/* smallfloat.c: conversions between float formats that C has no type for, as bits, and float.
+/* smallfloat.c: conversions between C's float or double and the bits of float formats that C has no type for.
  *
  *              sign exponent mantissa  bias   infinity  NaN            largest
  *     f16         1        5       10    15   7c00      7c01..7fff     65504
@@ -6,10 +6,10 @@
  *     f8e5        1        5        2    15   7c        7d..7f         57344
  *     f8e4        1        4        3     7   none      7f             448
  *
- * Widening is exact. Narrowing cuts a double's exponent and mantissa, seen as one integer, to fewer bits:
- * rounding up then carries into the exponent, and from the largest finite number to infinity, as it should.
- * Every NaN becomes the one whose bits are all ones, as on the GPU. Only integers and exact products are
- * used, so the caller's rounding mode and flushing of subnormals have no influence. */
+ * Widening is exact. Narrowing treats a double's exponent and mantissa as one integer and cuts it to fewer
+ * bits: a carry from rounding up then correctly increments the exponent, and turns the largest finite number
+ * into infinity. Every NaN becomes the NaN whose bits are all ones, as on the GPU. Only integers and exact
+ * products are used, so the caller's rounding mode and flushing of subnormals do not matter. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -47,8 +47,8 @@ enum { FLOAT_MANTISSA = 23, FLOAT_BIAS = 127, DOUBLE_MANTISSA = 52, DOUBLE_BIAS 
 
 struct format {
     int bits, mantissa, bias;
-    uint32_t largest; /* finite */
-    uint32_t above;   /* the result for a larger number */
+    uint32_t largest; /* bits of the largest finite number */
+    uint32_t above;   /* bits of the result for a larger number */
 };
 
 static const struct format f16_format = {16, 10, 15, 0x7bff, 0x7c00};
@@ -77,7 +77,7 @@ static uint32_t narrow(const struct format *f, double x, bool rz)
     int exponent = (int)(magnitude >> DOUBLE_MANTISSA) - DOUBLE_BIAS + f->bias;
     if (exponent >= 1) {
         magnitude -= (uint64_t)rebias;
-    } else { /* subnormal: the implicit leading one becomes explicit, and shifts right */
+    } else { /* a subnormal result: the implicit leading one becomes explicit, and shifts right */
         magnitude = (magnitude & ((UINT64_C(1) << DOUBLE_MANTISSA) - 1)) | UINT64_C(1) << DOUBLE_MANTISSA;
         shift += 1 - exponent;
         if (shift > DOUBLE_MANTISSA + 2)
@@ -99,7 +99,7 @@ uint16_t double_to_bf16(double x, bool rz)
     return (uint16_t)narrow(&bf16_format, x, rz);
 }
 
-/* Most numbers are normal in both formats: for these few steps suffice. */
+/* Most numbers are normal in both formats; the function converts these on a fast path. */
 uint16_t float_to_f16(float x, bool rz)
 {
     enum { SHIFT = FLOAT_MANTISSA - 10, REBIAS = FLOAT_BIAS - 15 };

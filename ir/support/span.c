@@ -1,9 +1,9 @@
-/* span.c: what is a common complement of two subspaces?
+/* span.c: computes a common complement of two subspaces of bit vectors.
  *
- * Let a1..ap and b1..bp extend a basis of the intersection of A and B to bases of A and of B, and u1..uk
- * extend a basis of A + B to the whole space. Then a1^b1 .. ap^bp, u1..uk span a subspace that meets A only
- * in zero: if a sum of them is in A, the b's and u's in it must cancel, so the sum is empty. The same holds
- * for B. If A is the rows and B the columns of a tile, the complement is the diagonal. */
+ * Let a1..ap and b1..bp extend a basis of the intersection of A and B to bases of A and of B, and u1..uk extend
+ * a basis of A + B to a basis of the whole space. Then a1^b1 .. ap^bp, u1..uk span a subspace that intersects A
+ * only in zero: if a sum of these vectors is in A, its b's and u's must cancel, so the sum is empty. The same
+ * holds for B. If A is spanned by the rows and B by the columns of a tile, the complement is the diagonal. */
 #include "ir/support/span.h"
 
 bool basis_add(struct basis *b, uint32_t v)
@@ -26,7 +26,8 @@ void basis_complement(struct basis *out, struct basis *a, struct basis *b, uint3
     for (int i = 0; i < SPAN_BITS; i++)
         if (space >> i & 1)
             basis_add(&units, UINT32_C(1) << i);
-    /* a and b extend each other first: the larger their intersection, the fewer XORs. */
+    /* Each is first extended by vectors of the other: the larger their intersection, the fewer XORs does the
+     * complement contain. */
     basis_extend(a, b->vector, b->n, n);
     basis_extend(b, a->vector, a->n, n);
     basis_extend(a, units.vector, units.n, n);

@@ -1,7 +1,9 @@
-/* span.h: subspaces of bit vectors under XOR, in echelon form, and solving linear equations in them.
+/* span.h: subspaces of bit vectors under XOR (GF(2)), in echelon form, and the solution of linear equations in
+ * them.
  *
- * Each added vector carries a word, its `combo`, which is XORed whenever the vector is. If basis[i] is added
- * with the combo 1 << i, the combo of any vector tells which basis vectors XOR to it. */
+ * Each added vector has a word, its `combo`. Whenever two vectors are XORed, their combos are XORed too. If
+ * vector i is added with the combo 1 << i, the combo of any vector in the span shows which added vectors XOR to
+ * it. */
 #ifndef NESO_IR_SPAN_H
 #define NESO_IR_SPAN_H
 
@@ -12,7 +14,7 @@ enum { SPAN_BITS = 32 };
 
 struct span {
     int rank;
-    uint32_t vector[SPAN_BITS]; /* [p]: 0, or a vector whose highest bit is p */
+    uint32_t vector[SPAN_BITS]; /* vector[p] is 0, or its highest bit is p */
     uint64_t combo[SPAN_BITS];
 };
 
@@ -21,7 +23,8 @@ static inline int bits_top(uint32_t v)
     return 31 - __builtin_clz(v);
 }
 
-/* The remainder of v; 0 if v is in the span. XORs the combos of the subtracted vectors into *combo. */
+/* Reduces v by the span's vectors and returns the remainder, which is 0 if v is in the span. XORs the combos of
+ * the subtracted vectors into *combo. */
 static inline uint32_t span_reduce(const struct span *s, uint32_t v, uint64_t *combo)
 {
     for (uint32_t rest = v; rest;) {
@@ -42,7 +45,7 @@ static inline bool span_has(const struct span *s, uint32_t v)
     return span_reduce(s, v, &combo) == 0;
 }
 
-/* Returns false if v was in the span already. */
+/* Adds v to the span. Returns false if v is already in the span. */
 static inline bool span_add(struct span *s, uint32_t v, uint64_t combo)
 {
     v = span_reduce(s, v, &combo);
@@ -56,19 +59,20 @@ static inline bool span_add(struct span *s, uint32_t v, uint64_t combo)
 
 /* -- span.c -- */
 
-/* Independent vectors in the order in which they were added, with their span. */
+/* Linearly independent vectors in the order in which they were added, and their span. */
 struct basis {
     int n;
     uint32_t vector[SPAN_BITS];
     struct span span;
 };
 
-/* Returns false if v depends on the others. */
+/* Adds v. Returns false if v depends linearly on the other vectors. */
 bool basis_add(struct basis *b, uint32_t v);
-/* Adds those of the vectors that are independent, until the basis has n. */
+/* Adds each of the vectors that is independent of the basis, until the basis has n vectors. */
 void basis_extend(struct basis *b, const uint32_t *vectors, int nvectors, int n);
-/* Of the space spanned by the bits of `space`, finds a subspace that meets a and b only in zero, and whose
- * dimension is the space's less n. a and b have at most n vectors and are extended to n. */
+/* Let the space be spanned by the unit vectors of the bits of `space`. Finds a common complement of a and b: a
+ * subspace that intersects a and b only in zero, and whose dimension is that of the space minus n. a and b have
+ * at most n vectors, and are extended to n. */
 void basis_complement(struct basis *out, struct basis *a, struct basis *b, uint32_t space, int n);
 
 #endif

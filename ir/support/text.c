@@ -1,7 +1,7 @@
 /* text.c: string buffers, conversion of floats to text and back in any locale, interned strings (see text.h).
  *
- * The C library's number conversions write and read the locale's decimal point. These functions therefore
- * only give it numbers without a point: digits and an exponent, 1234e-3. */
+ * The C library prints and reads the decimal point of the locale. These functions therefore pass it only
+ * numbers without a decimal point: digits and an exponent, such as 1234e-3. */
 #include "ir/support/text.h"
 
 #include <math.h>
@@ -101,7 +101,7 @@ void text_printf(struct text *t, const char *format, ...)
 
 /* -- floats -- */
 
-/* A number as text without a point: 0.DIGITS times ten to the exponent. */
+/* A number as decimal digits and a power of ten. */
 enum { DIGITS_MOST = 17 };
 struct decimal {
     char digits[DIGITS_MOST + 1];
@@ -109,8 +109,8 @@ struct decimal {
     int exponent; /* of the first digit: 1.5 is "15" with exponent 0 */
 };
 
-/* Rounds |x| to n digits. Skips the decimal point that snprintf writes, which the locale makes one or more
- * bytes. */
+/* Rounds |x| to n digits. Skips the decimal point that snprintf writes, which has one or more bytes in some
+ * locales. */
 static void round_decimal(struct decimal *d, double x, int n)
 {
     char s[64];
@@ -133,10 +133,10 @@ static bool reads_back(const struct decimal *d, double x, bool single)
     return strtod(s, NULL) == fabs(x);
 }
 
-/* Fixed notation for exponents -4 to 15, as Python's repr. */
+/* Prints fixed notation, which Python's repr uses for exponents -4 to 15. */
 static void print_fixed(struct text *t, const struct decimal *d)
 {
-    int point = d->exponent + 1; /* how many digits stand before the point */
+    int point = d->exponent + 1; /* number of digits before the point */
     if (point <= 0)
         text_str(t, "0.");
     for (int i = point; i < 0; i++)
@@ -183,8 +183,8 @@ void text_double(struct text *t, double x, int single)
         print_scientific(t, &d);
 }
 
-/* No double needs more significant digits than this for correct rounding, provided the last digit is not 0
- * where digits were cut off. */
+/* More significant digits than this cannot change how a number rounds to a double, provided that the last digit
+ * is set to nonzero if digits were cut off. */
 enum { SIGNIFICANT_MOST = 780, EXPONENT_MOST = 100000000 };
 
 static int digit_of(char c, int base)
@@ -198,8 +198,8 @@ static int digit_of(char c, int base)
     return -1;
 }
 
-/* Copies the significant digits at s to out without the point; *scale is how many digits the point moved.
- * Returns the end, or NULL if there is no digit. */
+/* Copies the significant digits at s to out without the point; the number is out times base^*scale. Returns the
+ * end of the digits, or NULL if there is none. */
 static const char *read_digits(const char *s, int base, char *out, int *scale)
 {
     int n = 0;
@@ -232,7 +232,7 @@ static const char *read_digits(const char *s, int base, char *out, int *scale)
     return any ? s : NULL;
 }
 
-/* Reads `e-12` after the digits; returns s if there is no exponent. */
+/* Reads an exponent such as `e-12`, and returns its end; returns s if there is no exponent. */
 static const char *read_exponent(const char *s, char letter, int *exponent)
 {
     *exponent = 0;

@@ -13,7 +13,7 @@
 #define PRINTF_LIKE(at, first)
 #endif
 
-/* `s` is always terminated; `len` does not count the terminator. */
+/* `s` always ends with a zero byte; `len` does not count the terminator. */
 struct text {
     struct arena *arena;
     char *s;
@@ -24,22 +24,24 @@ void text_init(struct text *t, struct arena *a);
 void text_char(struct text *t, char c);
 void text_bytes(struct text *t, const char *s, size_t n);
 void text_str(struct text *t, const char *s);
-void text_code(struct text *t, uint32_t code); /* a character, as UTF-8 */
-/* Appends the string between two such quotes, with escapes for characters that cannot be printed. */
+void text_code(struct text *t, uint32_t code); /* appends the character as UTF-8 */
+/* Appends the string between two `quote` characters, with escapes for characters that cannot be printed. */
 void text_quoted(struct text *t, const char *s, int n, char quote);
 void text_printf(struct text *t, const char *format, ...) PRINTF_LIKE(2, 3);
 void text_vprintf(struct text *t, const char *format, va_list args);
 
-/* Appends the shortest decimal that reads back as the same double (or float, if `single`), in the C locale
- * whatever the process's locale is, always with a '.', an exponent, "inf" or "nan": 1.0, 1e-06, -inf. */
+/* Appends the shortest decimal that reads back as the same double (or float, if `single`), independent of the
+ * process's locale. The text always contains a '.', an exponent, "inf" or "nan": 1.0, 1e-06, -inf. */
 void text_double(struct text *t, double x, int single);
-/* Reads a decimal or hexadecimal floating number as strtod does, but in the C locale. Returns the end. */
+/* Reads a decimal or hexadecimal floating-point number as strtod does, but independent of the locale. Returns
+ * the end of the number. */
 const char *text_read_double(const char *s, double *out);
 
-/* How many letters to change, drop or add to make `a` of `b`; more than `most`: most + 1. */
+/* Returns the edit distance of `a` and `b` (letters to change, drop or add), or most + 1 if it is more than
+ * `most`. */
 int text_distance(const char *a, const char *b, int most);
 
-/* Equal strings become equal pointers, for the life of the arena. */
+/* Maps equal strings to equal pointers, for the lifetime of the arena. */
 struct interner {
     struct arena *arena;
     struct map map;

@@ -1,14 +1,15 @@
-/* fragments.c: which register of which lane holds which element of an mma instruction's operands, as data.
+/* fragments.c: tables that give, for each element of an mma instruction's operands, its lane and register.
  *
- * mma.sync multiplies a 16 x K by a K x 8 matrix; the lanes of a warp hold them by a linear map, like any
- * layout. For f16 (K = 16), the elements of A as (row, column), with e0, e1, .. the bits of the element's
- * number in a lane:
+ * mma.sync multiplies a 16 x K by a K x 8 matrix; a linear map, as in any layout, assigns their elements to
+ * lanes. For f16 (K = 16), the map of A to (row, column) is the following, where e0, e1, .. are the bits of an
+ * element's number within its lane:
  *
  *     e0 (0,1)  e1 (8,0)  e2 (0,8)        lane bits (0,2) (0,4) (1,0) (2,0) (4,0)
  *
- * Elements go into 32-bit registers in order of e, the first one lowest. The layout of a whole tile has the
- * instruction's bits first, then the bits of further instructions of the same warp, then the warps' bits. An
- * operand that several warps need is replicated: the vectors of these warp bits are zero.
+ * A lane packs its elements into 32-bit registers in order of their numbers, the lowest bits first. In the
+ * layout of a whole tile, the vectors of one instruction come first, then those of the other instructions of
+ * the same warp, then those of the warps. An operand that several warps need is replicated: the vectors of the
+ * bits that number these warps are zero.
  *
  *     64x32 A, 4 warps as 2 x 2     reg[(0,1) (8,0) (0,8) (0,16) (16,0)] lane[..] warp[(32,0) (0,0)] */
 #include "ir/target/fragments.h"
@@ -16,7 +17,7 @@
 enum { ROWS_A = 16, COLUMNS_B = 8 };
 
 // clang-format off
-/* The accumulator is the same for all; the operands depend on the width of their elements. */
+/* All instructions have the same accumulator; the operands depend on the width of their elements. */
 #define ACC      {16, 8, 2, {{0, 1}, {8, 0}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}}
 #define HALVES_A {16, 16, 3, {{0, 1}, {8, 0}, {0, 8}}, {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}}
 #define HALVES_B {16, 8, 2, {{1, 0}, {8, 0}}, {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}}}
@@ -67,7 +68,7 @@ struct warp_split warp_split_for(const struct fragment *g, const struct type *ac
     int warps = log2_floor(num_warps);
     struct warp_split s = {.batch = batch < warps ? batch : warps};
     for (warps -= s.batch; warps > 0; warps--) {
-        /* an instruction has 16 rows for 8 columns, so a square part has one bit more for columns */
+        /* an instruction has 16 rows and 8 columns, so a square part takes one more bit of columns than of rows */
         bool tall = m - s.m >= n - s.n - 1 || rows_first;
         if (s.m < m && (tall || s.n == n))
             s.m++;
@@ -92,15 +93,15 @@ static void add_steps(struct layout *l, enum in kind, const struct fragment_step
         layout_add(l, kind, coord_of(l, x[i].row, x[i].column));
 }
 
-/* Adds n bits of the coordinate from bit `low` on. */
+/* Adds the vectors of n coordinate bits, from bit `low` up. */
 static void add_bits(struct layout *l, enum in kind, int low, int n)
 {
     for (int i = 0; i < n; i++)
         layout_add(l, kind, UINT32_C(1) << (low + i));
 }
 
-/* Which of dimension d's bits above the instruction's a role has: the lowest one, how many in registers, how
- * many for warps. */
+/* The coordinate bits of a dimension that an operand has beyond those of one instruction: the lowest one, then
+ * how many are register bits, and how many are warp bits. */
 struct dim_share {
     int low, regs, warps;
 };
@@ -110,8 +111,7 @@ static void add_regs(struct layout *l, const struct dim_share *x)
     add_bits(l, IN_reg, x->low, x->regs);
 }
 
-/* Warps divide a dimension by its highest bits; in an operand without the dimension their vectors are
- * zero. */
+/* Warps divide a dimension by its highest bits. The vectors of the other warp bits are zero. */
 static void add_warps(struct layout *l, const struct dim_share *x, int warps)
 {
     add_bits(l, IN_warp, x->low + x->regs, x->warps);
@@ -181,8 +181,7 @@ static int give(struct layout *l, enum in kind, struct supply *x, int n)
     return n;
 }
 
-/* Assigns n bits of columns, rows and batches, in this order of preference; zero vectors when none are
- * left. */
+/* Adds n bits of columns, rows or batches, in this order of preference, and zero vectors when no bits are left. */
 static void give_all(struct layout *l, enum in kind, struct supply *const *x, int n)
 {
     for (int i = 0; i < 3; i++)
@@ -207,7 +206,7 @@ void layout_fma_acc(struct layout *out, const struct type *t, int num_warps)
                   batch = {rows + columns, t->rank > 2 ? out->dim_bits[0] : 0};
     give(out, IN_reg, &column, least(own_columns, VECTOR));
     own_columns -= least(own_columns, VECTOR);
-    column.left -= own_columns; /* the registers take these bits, after lanes and warps */
+    column.left -= own_columns; /* these bits are assigned to registers, after lanes and warps */
     row.left -= own_rows;
     int lanes = LANE_BITS - give(out, IN_lane, &column, LANE_COLUMNS);
     give_all(out, IN_lane, (struct supply *[]){&row, &column, &batch}, lanes);
@@ -219,8 +218,8 @@ void layout_fma_acc(struct layout *out, const struct type *t, int num_warps)
     give(out, IN_reg, &batch, batch.left);
 }
 
-/* A vector of the accumulator as a coordinate of `to`, the operand `role`: without the dimension that the
- * operand lacks; K is zero. */
+/* Converts a vector of the accumulator's layout to a coordinate of operand `role`, whose layout is `to`: drops
+ * the dimension that the operand lacks, and sets K to zero. */
 static uint32_t operand_coord(const struct layout *to, enum dot_role role, const struct layout *acc,
                               uint32_t v)
 {

@@ -7,8 +7,9 @@
 
 #define BIT(feature) (UINT64_C(1) << HAS_##feature)
 
-/* What each generation adds to the previous one. wgmma, clusters, and tensor cores that take fp8 from
- * registers (on other GPUs ptxas converts fp8 to f16 for every mma) do not carry over to every later GPU. */
+/* The features that each generation adds to the previous one. wgmma, clusters, and tensor cores that take fp8
+ * from registers (on other GPUs ptxas converts fp8 to f16 for every mma) are not among them, because later GPUs
+ * may lack them. */
 #define AMPERE (BIT(cp_async) | BIT(ldmatrix) | BIT(mma_bf16) | BIT(redux) | BIT(ex2_bf16))
 #define ADA (AMPERE | BIT(mma_fp8) | BIT(cvt_fp8))
 #define SM90                                                                                                 \
@@ -20,7 +21,7 @@
 
 enum { KIB = 1024 };
 
-/* Estimates for all GPUs alike: the scheduler only needs to know which kind of instruction takes longer. */
+/* Estimates for all GPUs: the scheduler only needs to know which kind of instruction takes longer. */
 static const int cycles[LATENCY_count] = {
     [LATENCY_alu] = 5,    [LATENCY_wide] = 8,     [LATENCY_slow] = 40,   [LATENCY_sfu] = 20,
     [LATENCY_param] = 20, [LATENCY_global] = 400, [LATENCY_shared] = 30, [LATENCY_warp] = 25,
@@ -119,8 +120,8 @@ const struct target *target_by_name(const char *name)
     return NULL;
 }
 
-/* Targets without "a" also run on later devices of the same major number, those with "a" only on their own
- * capability. */
+/* Code for a target without "a" also runs on later devices of the same major capability; code for a target with
+ * "a" runs only on its own capability. */
 static bool runs_on(const struct target *t, int capability)
 {
     if (t->arch_specific)
@@ -144,7 +145,7 @@ bool target_has(const struct target *t, enum feature f)
 
 enum {
     WARP = 32,
-    QUARTERS = 4 /* QUARTERS: an SM has four partitions, each with its own registers and every fourth warp */
+    QUARTERS = 4 /* an SM has four partitions; each has its own registers and runs every fourth warp */
 };
 
 int target_regs(const struct target *t, int threads)

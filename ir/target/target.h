@@ -34,7 +34,7 @@ enum feature {
     HAS_count
 };
 
-/* Kinds of instructions by how long a result takes until it can be used; codegen/insns.h says which kind each is of. */
+/* Kinds of instructions by the latency of their results; codegen/insns.h gives the kind of each instruction. */
 #define LATENCIES(X) \
     X(alu) X(wide) X(slow) X(sfu) X(param) X(global) X(shared) X(warp) X(mma) X(wgmma) X(none)
 
@@ -48,33 +48,33 @@ enum latency {
 struct target {
     const char *name;        /* "sm_90a" */
     const char *generation;  /* "Hopper" */
-    int capability;          /* 90: major * 10 + minor, to match a device; no pass decides by it */
-    bool arch_specific;      /* runs only on exactly this capability (the "a") */
-    int ptx_version;         /* the lowest .version that accepts the target: 80 is 8.0 */
-    uint64_t features;       /* bit per enum feature */
-    int smem_bytes;          /* most dynamic shared memory of a CTA */
+    int capability;          /* 90: major * 10 + minor, to match a device; no pass depends on it */
+    bool arch_specific;      /* the code runs only on this capability (the "a" of the name) */
+    int ptx_version;         /* the lowest .version that has the target: 80 is 8.0 */
+    uint64_t features;       /* one bit for each enum feature */
+    int smem_bytes;          /* maximum of dynamic shared memory of a CTA */
     int smem_sm_bytes;       /* shared memory of an SM */
     int regs_sm;             /* 32-bit registers of an SM */
-    int regs_thread;         /* most per thread */
+    int regs_thread;         /* maximum of a thread */
     int threads_sm, ctas_sm;
-    const int *latency_cycles; /* by enum latency, roughly */
-    int wgmma_rate; /* rows times columns times bytes of K that wgmma multiplies in a cycle; 0: there is none */
+    const int *latency_cycles; /* indexed by enum latency; estimates */
+    int wgmma_rate; /* wgmma's rows x columns x bytes of K in a cycle; 0: no wgmma */
 };
 
 extern const struct target targets[];
 extern const int ntargets;
 
 const struct target *target_by_name(const char *name);
-/* The best row for a device of this compute capability, NULL if there is none. */
+/* Returns the best target for a device of this compute capability; NULL if there is none. */
 const struct target *target_for_capability(int major, int minor);
 bool target_has(const struct target *t, enum feature f);
-/* How many CTAs fit an SM at once, by their threads, each thread's registers, which are allocated in multiples of
- * REGS_UNIT, and their shared memory, of which the system reserves some for each CTA. `threads` 0: by shared memory alone;
- * `smem_bytes` 0: shared memory does not limit them. */
+/* Returns how many CTAs fit on an SM at once. Limits are the CTAs' threads, each thread's registers, which are
+ * allocated in multiples of REGS_UNIT, and shared memory, of which the system reserves a part for each CTA.
+ * With `threads` 0, only shared memory limits the CTAs; with `smem_bytes` 0, shared memory does not. */
 enum { REGS_UNIT = 8 };
 int target_ctas(const struct target *t, int threads, int regs, int64_t smem_bytes);
-/* How many registers each thread can have if so many threads share an SM, a multiple of REGS_UNIT and at most
- * regs_thread. */
+/* Returns how many registers each thread can have if `threads` threads share an SM: a multiple of REGS_UNIT, at
+ * most regs_thread. */
 int target_regs(const struct target *t, int threads);
 
 #endif

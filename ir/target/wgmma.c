@@ -1,17 +1,18 @@
-/* wgmma.c: which dots can wgmma do, and how do its operands lie in registers and in shared memory?
+/* wgmma.c: decides which dots wgmma can compute, and gives the layouts of its operands in registers and in
+ * shared memory.
  *
- * Four warps multiply 64 x K by K x N, N up to 256. Each warp has 16 rows of the accumulator, laid out as for
- * mma.sync, each further 8 columns in further registers; A in registers is laid out as for mma.sync too. B,
- * and A where it does not come from registers, is read from shared memory. There the unit expects the
- * following byte offsets before the swizzle (W: 128, 64, 32; 16 without swizzle), with k exchanged for m or n
- * if the operand is contiguous along the latter (16-bit types only):
+ * Four warps multiply 64 x K by K x N, N up to 256. Each warp has 16 rows of the accumulator, in the layout of
+ * mma.sync; each further 8 columns take further registers. A in registers has the layout of mma.sync too. wgmma
+ * reads B, and A if it is not in registers, from shared memory. There it expects the following byte offsets
+ * before the swizzle (W: 128, 64, 32; 16 without swizzle). The table is for an operand that is contiguous along
+ * k; if it is contiguous along m or n (16-bit types only), exchange k with m or n:
  *
  *     k's byte bits below W     the same bits: a row of W bytes
  *     m's bits 0, 1, 2          W, 2W, 4W: eight rows
  *     m's further bits          S, 2S, ..     any power of two, a field of the descriptor
  *     k's further bits          L, 2L, ..     likewise
  *
- * The swizzle flips bits 4.. of the address by bits 7.., one for each doubling of W over 16. All this is
+ * The swizzle XORs bits 7, 8, 9 of the address into bits 4, 5, 6: log2(W / 16) of these bits. All this is
  * linear, so the offset of each single bit of an index decides whether a descriptor can describe a buffer. */
 #include "ir/target/wgmma.h"
 
@@ -19,7 +20,7 @@
 
 enum { ROW_BYTES_MOST = 128, ROW_BYTES_LEAST = 16, EIGHT_ROWS = 3, SWIZZLE_FROM = 7, SWIZZLE_TO = 4 };
 
-enum { F16, BF16, TF32, BYTES }; /* rows of fragments[] */
+enum { F16, BF16, TF32, BYTES }; /* indices into fragments[] */
 
 static const struct wgmma table[] = {
     {"wgmma_f32_f16", DT_f16, DT_f16, DT_f32, 16, &fragments[F16]},
@@ -81,7 +82,7 @@ const struct wgmma *wgmma_for(const struct op *dot, const char **why_not)
     return why ? NULL : g;
 }
 
-/* With fewer registers ptxas 13.0 gives up (C7602), for every type and n. */
+/* With fewer registers ptxas 13.0 fails with error C7602, for every type and n. */
 int wgmma_regs_least(int columns, bool a_in_regs)
 {
     enum { OTHER_REGS = 26, A_REGS = 4 };
@@ -95,7 +96,7 @@ static int row_bytes(int inner_bytes)
     return inner_bytes < ROW_BYTES_MOST ? inner_bytes : ROW_BYTES_MOST;
 }
 
-/* How many bits of the address the swizzle changes. */
+/* Returns how many bits of the address the swizzle changes. */
 static int swizzle_bits(int width_bytes)
 {
     return log2_floor(width_bytes / ROW_BYTES_LEAST);
@@ -117,7 +118,7 @@ void layout_wgmma_operand(struct layout *out, const int *shape, int elem_bytes, 
         out->basis[from + i] ^= out->basis[to + i];
 }
 
-/* Finds the offset in bytes that each coordinate bit has in the buffer. */
+/* Finds the byte offset of each coordinate bit in the buffer. */
 static bool find_places(uint32_t *bytes, const struct layout *l, int elem_bytes)
 {
     struct layout bits = *l;
@@ -139,8 +140,9 @@ static bool is_single_bit(uint32_t x)
     return x && !(x & (x - 1));
 }
 
-/* Checks the bits of an index along the contiguous dimension of an instruction's part: below the width they
- * map to themselves, above it to multiples that double from a stride, which *stride returns. */
+/* Checks the bits of an index along the contiguous dimension of the instruction's operand. Bits within the
+ * width of a row map to their own offsets; the higher bits must map to stride, 2 stride, 4 stride, ..., and
+ * *stride is set. */
 static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width, int *stride)
 {
     for (int i = 0, past = 0; i < nbits; i++)
@@ -155,7 +157,8 @@ static bool fits_inner(const uint32_t *at, int nbits, int elem_bytes, int width,
     return true;
 }
 
-/* Checks the bits along the other dimension: eight rows, then multiples that double from a stride. */
+/* Checks the bits of an index along the other dimension: three bits number eight consecutive rows; the higher
+ * bits must map to stride, 2 stride, 4 stride, .... */
 static bool fits_rows(const uint32_t *at, int nbits, int width, int *stride)
 {
     for (int i = 0; i < nbits; i++) {
@@ -169,7 +172,7 @@ static bool fits_rows(const uint32_t *at, int nbits, int width, int *stride)
 
 static bool fits(struct wgmma_view *v, int elem_bytes, int width, int mn_bits, int k_bits)
 {
-    /* strides; one that does not occur may have any value */
+    /* strides; a stride that the instruction does not use may have any value */
     int inner = ROW_BYTES_LEAST, rows = ROW_BYTES_LEAST;
     if (!fits_inner(v->trans ? v->mn : v->k, v->trans ? mn_bits : k_bits, elem_bytes, width, &inner) ||
         !fits_rows(v->trans ? v->k : v->mn, v->trans ? k_bits : mn_bits, width, &rows))
@@ -183,8 +186,8 @@ static bool fits(struct wgmma_view *v, int elem_bytes, int width, int mn_bits, i
     return true;
 }
 
-/* Gives the offsets of one dimension's bits without the swizzle. Each must be one bit of the address, so that
- * start addresses can be added. */
+/* Gives the offsets of one dimension's bits without the swizzle. Each offset must be a single bit of the
+ * address, so that the offsets of two indices can be added. */
 static bool take_bits(uint32_t *to, const uint32_t *bytes, int n, int width)
 {
     uint32_t flips = (UINT32_C(1) << swizzle_bits(width)) - 1;
@@ -202,7 +205,7 @@ bool wgmma_view(struct wgmma_view *v, const struct layout *l, int elem_bytes, in
     uint32_t bytes[COORD_BITS_MAX];
     if (l->rank != 2 || !find_places(bytes, l, elem_bytes))
         return false;
-    int rows = l->dim_bits[1]; /* the first bit of dimension 0 */
+    int rows = l->dim_bits[1]; /* number of dimension 0's first bit */
     *v = (struct wgmma_view){.mn_bits = l->dim_bits[mn_dim], .k_bits = l->dim_bits[!mn_dim]};
     for (int width = ROW_BYTES_MOST; width >= ROW_BYTES_LEAST; width /= 2) {
         if (!take_bits(v->mn, bytes + (mn_dim ? 0 : rows), v->mn_bits, width) ||
