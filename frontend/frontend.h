@@ -1,8 +1,9 @@
-/* frontend.h: the frontend: it compiles kernels from Python source to IR, and runs the host code of programs.
+/* frontend.h: the interface of the frontend, which compiles kernels from Python source to IR, and runs the host
+ * code of programs.
  *
  * One evaluator executes statements in two ways: concretely (module level, host functions, constexprs), and,
- * inside a kernel, by tracing: an operator with a tensor operand emits IR. eval.c and expr.c have the only
- * switches over syntax; for tensors, and where kernels differ from Python, they call trace.c (statements,
+ * inside a kernel, by tracing: an operator with a tensor operand emits IR. Only eval.c and expr.c switch over
+ * the kinds of syntax nodes. For tensors, and where kernels differ from Python, they call trace.c (statements,
  * calls, names) and promote.c (operators, casts).
  *
  *     tokens ─► syntax tree ─► eval.c ──concrete──► objects, host effects
@@ -10,72 +11,73 @@
  *
  * The folders in reading order: python/ (tokens, syntax trees, objects and the evaluator of plain Python),
  * trace/ (tracing of kernels into IR), builtins/ (the functions of triton and triton.language), prelude.py
- * (those that are written in the language), library.py (modules of Python's library). */
+ * (functions of triton.language that are written in Triton's language), library.py (modules of Python's
+ * library). */
 #ifndef NESO_FRONTEND_FRONTEND_H
 #define NESO_FRONTEND_FRONTEND_H
 
 #include "frontend/python/ast.h"
 #include "frontend/python/value.h"
 
-/* Of the IR (ir/ir.h), which plain Python does not look into. */
+/* Types of the IR (ir/ir.h), which the files in python/ use only by pointer. */
 struct block;
 struct builder;
 struct func;
 struct module;
 
-/* What the runtime provides to programs: modules that the frontend does not have, launches, output,
- * environment. */
+/* The services that the runtime provides to programs: modules that the frontend does not have, launches,
+ * output, environment. */
 struct host {
     void *ctx;
-    /* execute only what kernels need, as without a host, but search imports beside the program */
+    /* execute only what kernels need, as without a host, but import files from the program's folder */
     bool definitions_only;
-    /* Imports a module by its dotted name ("torch", "triton.testing", "os"); NULL: unknown. The frontend asks
-     * builtins_module for triton's own modules before, and library.c for modules of Python's library
-     * afterwards. */
+    /* Imports a module by its dotted name ("torch", "triton.testing", "os"); returns NULL if the host does not
+     * have the module. Before this call the frontend has searched triton's own modules (builtins_module); after
+     * it, it searches the modules of Python's library (library.c). */
     struct obj *(*import)(void *ctx, struct eval *e, const char *name, struct loc at);
-    /* The text of a user file that can be imported (`import helpers` beside the program), or NULL. */
+    /* Returns the text of a user's file that a program imports (`import helpers` reads helpers.py in the
+     * program's folder), or NULL. */
     const struct source *(*find_source)(void *ctx, struct eval *e, const char *module);
-    /* kernel[grid](args): the grid as the program gave it (tuple, list, int or callable). */
+    /* Executes kernel[grid](args). The grid is the object that the program passed: a tuple, list, int or callable. */
     struct obj *(*launch)(void *ctx, struct eval *e, struct obj *kernel, struct obj *grid, const struct args *args);
-    /* Attributes of a jit function that the runtime adds (`warmup`, `best_config`); NULL: there is no such
-     * attribute. */
+    /* Returns an attribute of a jit function that the runtime adds (`warmup`, `best_config`); NULL if there is
+     * no such attribute. */
     struct obj *(*jit_attr)(void *ctx, struct eval *e, struct obj *kernel, const char *name);
-    void (*write)(void *ctx, const char *s, size_t n, bool to_stderr); /* output of print */
-    const char *(*getenv)(void *ctx, const char *name);                /* NULL: unset */
-    /* Called when the program sets a variable of its environment; may be NULL. */
+    void (*write)(void *ctx, const char *s, size_t n, bool to_stderr); /* writes the output of print */
+    const char *(*getenv)(void *ctx, const char *name);                /* NULL if the variable is not set */
+    /* The frontend calls this function when the program sets an environment variable; it may be NULL. */
     void (*setenv)(void *ctx, struct eval *e, const char *name, const char *value, struct loc at);
-    double (*seconds)(void *ctx);                                      /* the time in seconds */
-    /* runs a breakpoint(); raises an exception where that is impossible */
+    double (*seconds)(void *ctx);                                      /* returns the time in seconds */
+    /* executes breakpoint(); raises an exception if the host has no debugger */
     void (*breakpoint)(void *ctx, struct eval *e, struct loc at);
     int argc;                                                          /* sys.argv */
     const char *const *argv;
 };
 
-/* An exception of host code that unwinds: from `raise`, a failed assert, or an error in an operation. */
+/* An exception of host code while it unwinds. `raise`, a failed assert or an error in an operation raised it. */
 struct exception {
     struct obj *class, *value; /* value: an instance or NULL */
     struct loc loc;
     const char *message;
-    enum error error; /* ERR_exception: the program raised it */
+    enum error error; /* ERR_exception if the program raised the exception */
     struct loc note_at;
     enum error note; /* a note whose argument is note_name */
-    const char *note_name; /* NULL: no note */
-    const struct call_record *calls; /* the calls that were running where it was raised */
+    const char *note_name; /* NULL if there is no note */
+    const struct call_record *calls; /* the calls that were active when the exception was raised */
 };
 
-/* One running call of host code, for tracebacks. */
+/* One active call of host code, for tracebacks. */
 struct call_record {
     struct loc at;
     const char *callee;
     const struct call_record *outer;
 };
 
-/* A place to which exceptions unwind: a `try`, the top level, or a statement that is traced:
+/* A jump target to which exceptions unwind: a `try`, the top level, or a statement that is traced:
  *     struct handler h;
  *     handler_push(e, &h);
  *     if (setjmp(h.jump) == 0) { ...; handler_pop(e, &h); } else { ... h.raised ... }
- * When the jump arrives, the handler is already popped and the evaluator's state is what it was at the
- * push. */
+ * After the jump, the handler is already popped, and the evaluator's state is that of the time of handler_push. */
 struct handler {
     jmp_buf jump;
     struct handler *outer;
@@ -85,21 +87,21 @@ struct handler {
     const struct call_record *calls;
     struct exception *handling;
     struct obj *yields;
-    struct exception raised; /* class NULL: an error of a kernel, already reported */
+    struct exception raised; /* its class is NULL for an error of a kernel, which is already reported */
 };
 
-/* A place where a kernel on the interpreter calls the host; see hostcall.c. */
+/* A site is a point of a kernel at which the interpreter calls the host; see hostcall.c. */
 enum site_kind { SITE_statement, SITE_call, SITE_truth, SITE_int, SITE_float };
 struct host_site {
     enum site_kind kind;
     struct loc loc;
-    const char *function;   /* the kernel or the function called by it that contains the place */
+    const char *function;   /* the kernel, or the function inlined into it, that contains the site */
     struct scope *closure;  /* the scope around that function */
-    struct obj *callee;     /* the function of a call; for other kinds, the object that is converted */
+    struct obj *callee;     /* of a call: the function; of other kinds: the object that is converted */
     struct args args;
-    int nnames;             /* the variables of the function, */
+    int nnames;             /* the variables of the function */
     const char **names;
-    struct obj **values;    /* with their values at this place, as traced */
+    struct obj **values;    /* the traced values of the variables at the site */
 };
 
 /* The state of tracing one kernel; private to trace.c. */
@@ -109,22 +111,22 @@ struct eval {
     struct arena *arena;
     struct interner *strings;
     struct diag *diag;
-    /* NULL: compile only; imports of unknown modules then give modules without attributes */
+    /* NULL: compile kernels only; an unknown module is then imported as a module of unknown values */
     const struct host *host;
-    bool definitions_only;   /* there is no host, or the host says so */
+    bool definitions_only;   /* there is no host, or the host sets it too */
     struct map modules;      /* dotted name to struct obj * */
     struct obj *builtins;    /* module of Python's builtins */
-    struct handler *handler; /* innermost */
-    struct trace *trace;     /* NULL: concrete */
+    struct handler *handler; /* the innermost handler */
+    struct trace *trace;     /* NULL while statements are executed concretely */
     struct scope *main;      /* the scope with the program's globals */
-    uint16_t call;           /* while tracing: the loc.call of current messages (0: the kernel itself) */
-    int depth;               /* of calls and nested expressions; limited */
-    /* statements executed; 0: no limit (limits the compile time of endless loops) */
+    uint16_t call;           /* while tracing: loc.call of the code being traced (0: the kernel itself) */
+    int depth;               /* depth of calls and nested expressions, which is limited */
+    /* Statements executed so far, and their limit, which stops endless loops at compile time (0: no limit). */
     int64_t steps, step_limit;
-    size_t work;             /* bytes processed since the last step (eval_work) */
-    size_t looked_at_bytes;  /* the arena's size when the time was last checked */
-    struct loc at;           /* place of the latest statement, for messages without a place of their own */
-    const struct call_record *calls; /* of host code, innermost first */
+    size_t work;             /* bytes that eval_work counted since the last step */
+    size_t looked_at_bytes;  /* the arena's size when the time limit was last checked */
+    struct loc at;           /* location of the latest statement, for messages without a location of their own */
+    const struct call_record *calls; /* the active calls of host code, innermost first */
     struct map ids;          /* maps objects to their id() */
     struct map signatures;   /* maps builtins to their parsed parameters */
     struct map sources;      /* maps a module's scope to its struct source */
@@ -132,22 +134,22 @@ struct eval {
     struct obj *yields;      /* the values that the running generator function has yielded so far */
 };
 
-/* The properties of kernel arguments for compilation: one entry per parameter, by position. */
+/* The properties of kernel arguments for compilation: one entry for each parameter, by position. */
 struct spec_arg {
     const char *name;             /* set by frontend_trace */
     bool is_const;
     struct obj *value;            /* the value of a constant */
-    const struct lang_type *type; /* the type of a run-time argument */
-    int divisible;                /* 16 if known to be a multiple, else 1 */
+    const struct lang_type *type; /* the type of an argument that is not a constant */
+    int divisible;                /* 16 if the value is known to be a multiple of 16, else 1 */
     bool equals_one;              /* an int argument of value 1: a constant, not a run-time parameter */
 };
 struct spec {
     int nargs;
     struct spec_arg *args;
-    /* By parameter: NULL, or a tuple whose items (those of nested tuples too) are separate arguments. NULL:
-     * no parameter is a tuple. */
+    /* For each parameter, NULL or a tuple whose items (those of nested tuples too) are separate arguments.
+     * `parts` is NULL if no parameter is a tuple. */
     struct obj *const *parts;
-    /* **META of the 1.0 dialect: keywords that are not parameters */
+    /* Keyword arguments that are not parameters: **META of Triton's 1.0 dialect. */
     int nmeta;
     const char **meta_names;
     struct obj **meta_values;
@@ -155,7 +157,7 @@ struct spec {
     bool fp_fusion, debug;
     const struct target *target;
     bool interpreter; /* the kernel may call plain Python functions (op host_call) */
-    bool stops;       /* make a site before each statement, since a debugger may stop there */
+    bool stops;       /* make a site before each statement, at which a debugger may stop */
     VEC(struct host_site *) sites; /* set by frontend_trace */
     bool has_host_calls;
 };
@@ -163,14 +165,15 @@ struct spec {
 /* -- eval.c -- */
 void eval_init(struct eval *e, struct arena *a, struct interner *strings, struct diag *d, const struct host *h);
 /* Parses a file and executes its top level. With host NULL it executes only what kernels need: imports, defs,
- * classes, and assignments that can be evaluated; it skips everything else without error. Errors are in diag;
- * returns the module or NULL. An uncaught exception of a host program is reported as a diagnostic with its
- * traceback as notes; *failed (may be NULL) is then set: the exit status is 1, not 2. */
+ * classes, and assignments that can be evaluated; it skips everything else without an error. Returns the
+ * module, or NULL after an error, which it reports to diag. An uncaught exception of a host program is reported
+ * as a diagnostic with its traceback as notes; *failed (may be NULL) is then set, and the exit status is 1
+ * instead of 2. */
 struct obj *eval_file(struct eval *e, const struct source *src, const char *module_name, bool *failed);
 struct obj *eval_expr(struct eval *e, struct scope *s, const struct ast *x);
 enum flow { FLOW_next, FLOW_break, FLOW_continue, FLOW_return };
-/* Executes statements in order. While tracing, an error ends only its statement: the names that it would bind
- * become obj_error. */
+/* Executes statements in order. While tracing, an error aborts only its statement: the names that the statement
+ * would bind become obj_error. */
 enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result);
 struct obj *eval_call(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *eval_call1(struct eval *e, struct obj *callee, struct obj *arg, struct loc at);
@@ -179,16 +182,17 @@ struct obj *eval_call1(struct eval *e, struct obj *callee, struct obj *arg, stru
 void eval_bind(struct eval *e, struct function *f, const struct args *args, struct scope *into);
 void eval_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value);
 struct obj *eval_getattr(struct eval *e, struct obj *x, const char *name, struct loc at);
-/* concrete or traced */
+/* computes the result, or traces it if an operand is a tensor */
 struct obj *eval_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 struct obj *eval_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
 struct obj *eval_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
-/* Reports an error and unwinds: in a kernel to the statement being traced, in host code to the innermost
- * `try`. `class_name` is the Python exception ("TypeError"). Texts are rows of ir/support/errors.h. */
+/* Raises an error: in a kernel, reports it and unwinds to the statement being traced; in host code, unwinds to
+ * the innermost `try`. `class_name` is the Python exception ("TypeError"); the message is a row of
+ * ir/support/errors.h. */
 _Noreturn void eval_raise(struct eval *e, struct loc at, const char *class_name, enum error error, ...);
-/* Counts one statement, or work that takes as long; raises past the limit. */
+/* Counts one statement, or work that takes as long. Raises an error if the count exceeds the limit. */
 void eval_step(struct eval *e, struct loc at);
-/* Counts the bytes of text and the nodes that functions in C process: so many bytes count as a step. */
+/* Counts bytes (of text or nodes) that functions in C process; a fixed number of bytes counts as one step. */
 void eval_work(struct eval *e, size_t bytes);
 enum { NODE_BYTES = 64 };
 void handler_push(struct eval *e, struct handler *h);
@@ -199,56 +203,59 @@ _Noreturn void eval_throw(struct eval *e, const struct exception *x);
 void eval_write(struct eval *e, const char *s, size_t n);
 
 /* -- kernel.c -- */
-/* Executes one statement of a kernel. An error ends the statement, and the names that it would bind become
- * obj_error. */
+/* Executes one statement of a kernel. An error aborts the statement, and the names that the statement would
+ * bind become obj_error. */
 enum flow kernel_statement(struct eval *e, struct scope *s, const struct ast *x, struct obj **result);
 
 /* -- trace.c: the kernel's rules -- */
-/* Traces a kernel into m, at the traced degree. NULL: errors are in diag. */
+/* Traces a kernel into module m, as IR of degree traced. Returns NULL after errors, which it reports to diag. */
 struct func *frontend_trace(struct eval *e, struct obj *jit, struct spec *spec, struct module *m);
-/* Used by eval.c if e->trace is set: statements and names whose rules differ from plain Python's. */
-/* The place for ops and errors: with the chain of calls, and in the user's code. */
+/* eval.c calls these functions if e->trace is set, for statements and names whose rules differ from those of
+ * plain Python. */
+/* Returns the location for ops and errors: it has the chain of calls, and lies in the user's code. */
 struct loc trace_loc(const struct eval *e, struct loc at);
 bool trace_is_tensor(const struct obj *x);
 enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, struct obj *cond, struct obj **result);
 enum flow trace_for(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
 enum flow trace_while(struct eval *e, struct scope *s, const struct ast *stmt, struct obj **result);
-/* value NULL: `x: tl.constexpr` alone, which makes a later assignment a constexpr. */
+/* Traces an assignment. If value is NULL, it is `x: tl.constexpr` without a value, which makes a later
+ * assignment to x a constexpr. */
 void trace_assign(struct eval *e, struct scope *s, const struct ast *target, struct obj *value, bool annotated_constexpr);
 struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name);
 struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args *args);
 struct obj *trace_if_expr(struct eval *e, struct scope *s, const struct ast *x, struct obj *cond);
 struct obj *trace_bool_op(struct eval *e, struct scope *s, const struct ast *x);
-/* region.c: runs a jit function (a reduction's combine function) on the 2n scalars of region `b`, of
- * types[0..n-1] twice, and yields its n results. Returns false if it reported an error. */
+/* region.c: traces a jit function (a reduction's combine function) in region `b`, on its 2n scalar arguments of
+ * types[0..n-1] twice, and yields its n results. Returns false after an error, which it reports. */
 bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n, const struct lang_type *const *types, struct loc at);
-/* appends ops to the current block, with this place */
+/* returns a builder that appends ops with this location to the current block */
 struct builder *trace_builder(struct eval *e, struct loc at);
 
 /* -- python.c -- */
-/* The value of an expression's text; a syntax error raises SyntaxError. */
+/* Parses an expression and returns its value. A syntax error raises SyntaxError. */
 struct obj *eval_text(struct eval *e, struct scope *s, const char *text, size_t n, struct loc at);
 
 /* -- hostcall.c: calls of the host by kernels on the interpreter -- */
-/* Traces a call that the host executes; NULL if the callee is not a host function. */
+/* Traces a call that the host executes. Returns NULL if the callee is not a host function. */
 struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct args *args);
-/* An f-string in a kernel: text, or an object that becomes text when the kernel runs. */
+/* Evaluates an f-string in a kernel. Returns its text, or an object that becomes text when the kernel runs. */
 struct obj *trace_fstring(struct eval *e, struct scope *s, const struct ast *x);
-/* The condition of an `if` on x: for the result of a host function its truth, as a tensor; else x itself. */
+/* Returns the condition of `if x`: if x is the result of a host function, a tensor with its truth value; else x
+ * itself. */
 struct obj *trace_truth(struct eval *e, struct obj *x, struct loc at);
-/* Tells that the call at this place is a statement: its result is not used. */
+/* Records that the call at this location is a statement: its result is not used. */
 void trace_drop_result(struct eval *e, struct loc call);
-/* Marks the begin of a statement, where a debugger may stop. */
+/* Makes a site at the begin of a statement, where a debugger may stop. */
 void trace_statement(struct eval *e, struct scope *s, struct loc at);
-/* Executes the host_call of this site: takes its operands, and stores its result. Raises as host code
- * does. */
+/* Executes the host_call op of this site with the given operand values, and stores its result. May raise
+ * exceptions like any host code. */
 void host_site_run(struct eval *e, const struct host_site *site, const char *const *values, char *result);
-/* The variables of the kernel at the site, as objects. */
+/* Returns a scope with the kernel's variables at the site, as objects. */
 struct scope *host_site_scope(struct eval *e, const struct host_site *site, const char *const *values);
 
 /* -- promote.c: operators on tensors -- */
-/* Converts a constant or tensor to a tensor, a number to the type that it has without an operand beside it;
- * an obj_error stays. */
+/* Converts a constant or tensor to a tensor. A number gets the type that it has without another operand. An
+ * obj_error is returned unchanged. */
 struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at);
 struct obj *tensor_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 struct obj *tensor_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
@@ -257,44 +264,46 @@ struct obj *tensor_broadcast_to(struct eval *e, struct obj *x, int rank, const i
 /* Broadcasts both to one shape; tensor_promote also converts them to a common type. */
 void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc at);
 void tensor_promote(struct eval *e, struct obj **a, struct obj **b, bool is_division, struct loc at);
-/* A condition: converts x to a scalar i1. */
+/* Converts a condition x to a scalar i1. */
 struct value *tensor_condition(struct eval *e, struct obj *x, struct loc at);
 struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
-struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at); /* NULL: no such attribute */
+struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at); /* NULL if there is no
+                                                                                             * such attribute */
 
 /* -- block.c -- */
 bool is_box(const struct obj *x); /* a block pointer or a tensor descriptor */
-struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL: no such attribute */
-/* box_agrees: do two boxes of one class have the same type for the user? box_meet: x with those parts
- * converted to 64 bits that `with` represents otherwise. */
+struct obj *box_getattr(struct eval *e, struct obj *x, const char *name); /* NULL if there is no such attribute */
+/* box_agrees: do two boxes of one class have the same type in Triton's language? box_meet returns x with those
+ * parts converted to 64 bits that have another type in `with`. */
 bool box_agrees(struct eval *e, const struct obj *x, const struct obj *with);
 struct obj *box_meet(struct eval *e, struct obj *x, const struct obj *with, struct loc at);
-/* Splits an argument into a tuple, as a launch does: tuples, named tuples, tensor descriptors of the host.
- * NULL: x is none of these. */
+/* Splits an argument into a tuple, as a launch does. The argument may be a tuple, a named tuple, or a tensor
+ * descriptor of the host; returns NULL if it is none of these. */
 struct obj *argument_parts(struct eval *e, struct obj *x);
-/* The name of part i of such a tuple; NULL: it has only its number. */
+/* Returns the name of part i of such a tuple; NULL if the part has only a number. */
 const char *argument_part_name(struct eval *e, const struct obj *parts, int i);
-/* A tuple that represents a descriptor: base, shape, strides, block_shape, padding. */
+/* Returns a tuple that represents a descriptor, with the fields base, shape, strides, block_shape, padding. */
 struct obj *descriptor_new(struct eval *e, struct obj *const *fields);
-/* Checks that a tuple that a launch passes as a descriptor is one. */
+/* Checks that a tuple that a launch passes as a descriptor has a descriptor's fields. */
 bool check_descriptor(struct eval *e, const struct obj *x, struct loc at);
 
 /* -- builtins.c: triton, triton.language and their submodules as modules of builtins -- */
-struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL: not ours */
-/* Prints every builtin with its parameters, one a line: `neso help language`. */
+struct obj *builtins_module(struct eval *e, const char *dotted_name); /* NULL if the module is not one of these */
+/* Prints every builtin with its parameters, one on each line, for `neso help language`. */
 void builtins_help(struct text *out);
-/* All functions and types of such a module, as the names of a scope: for "did you mean". */
+/* Returns a scope with the names of all functions and types of such a module, for "did you mean". */
 struct scope *builtins_names(struct eval *e, const struct obj *module);
-/* A member of a dtype or pointer type; NULL: the type has no member of that name. */
+/* Returns a member of a dtype or pointer type; NULL if the type has no member of that name. */
 struct obj *builtins_type_attr(struct eval *e, struct obj *type, const char *name, struct loc at);
-/* Is x a class of triton.language for isinstance (tl.tensor, tl.pointer_type)? And is x an instance of such a
- * class? */
+/* builtins_is_class: is x a class of triton.language that isinstance accepts (tl.tensor, tl.pointer_type)?
+ * builtins_is_instance: is x an instance of such a class? */
 bool builtins_is_class(const struct obj *x);
 bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct obj *class);
 
-/* -- prelude.py, library.py: functions of the language and modules of Python that are written in Python -- */
+/* -- prelude.py, library.py: functions of triton.language, and modules of Python's library, that are written in
+ * Python -- */
 extern const char prelude_py[], library_py[];
-/* A section of such a text: from its heading `# -- NAME` up to the next heading. */
+/* A section of prelude.py or library.py: from its heading `# -- NAME` up to the next heading. */
 struct section {
     const char *s;
     size_t len;
@@ -303,9 +312,9 @@ struct section {
 bool section_next(const char *text, struct section *at);
 /* Executes the section under `# -- SECTION` as a module of that name; NULL: there is no such section. */
 struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name);
-/* The place for a message about something at `at`; if that is unknown, the latest statement. */
+/* Returns the location for a message: `at`, or, if `at` is unknown, the latest statement. */
 struct loc eval_place(const struct eval *e, struct loc at);
-/* for a place in such a section, the place where the user's code called it */
+/* for a location in such a section, returns the user's call that led to it */
 struct loc eval_outside(const struct eval *e, struct loc at);
 
 #endif

@@ -1,5 +1,6 @@
-# prelude.py: the functions of the library that are written in the language itself. A row of builtins.h names each function;
-# the ops of its body get the place of the user's call. Each section is a module, which is read when it is first needed.
+# prelude.py: the functions of the library that are written in the language itself. A row of builtins.h names
+# each function; the ops of the function's body get the location of the user's call. Each section is a module,
+# which is read when it is first needed.
 
 # -- combine functions of reductions and scans --
 import triton
@@ -36,7 +37,7 @@ def _or_combine(a, b):
     return a | b
 
 
-# Of equal values, the one with the smaller index is the result.
+# Of equal values, the result is the one with the smaller index.
 @triton.jit
 def _argmax_combine_left(v1, i1, v2, i2):
     first = (v1 > v2) | ((v1 == v2) & (i1 < i2))
@@ -83,7 +84,8 @@ def softmax(x, dim, keep_dims, ieee_rounding):
     return tl.fdiv(num, den, ieee_rounding)
 
 
-# Converts row-major indices of a size_i by size_j matrix to an order by groups of size_g rows, column by column.
+# Reorders the row-major indices of a size_i by size_j matrix: by groups of size_g rows, and within a group
+# column by column.
 @triton.jit
 def swizzle2d(i, j, size_i, size_j, size_g):
     ij = i * size_j + j
@@ -230,15 +232,16 @@ import triton
 import triton.language as tl
 
 
-# The integers that compare as floats of these bits do, or the bits for such integers: where the sign is set, the bits below
-# it are inverted. Of equal zeros the negative one comes first, and a NaN lies beyond the infinity of its sign.
+# Converts the bits of floats to integers that compare in the same order, and such integers back to bits: if the
+# sign bit is set, the other bits are inverted. -0 orders before +0, and a NaN beyond the infinity of its sign.
 @triton.jit
 def order_of_bits(bits):
     sign: tl.constexpr = bits.dtype.primitive_bitwidth - 1
     return bits ^ ((bits >> sign) & ((1 << sign) - 1))
 
 
-# Integers of at least 32 bits, which the GPU compares fastest, that compare as the values x do.
+# Converts x to integers that compare in the same order. They have at least 32 bits, because the GPU compares
+# these fastest.
 @triton.jit
 def to_keys(x):
     if x.dtype.is_floating():
@@ -255,16 +258,18 @@ def from_keys(keys, dtype: tl.constexpr):
         return keys.to(dtype)
 
 
-# Bit j of the indices of n elements, as a dimension of size 2: in a layout where registers hold this bit, it is a constant.
+# Returns bit j of the indices of n elements, as a dimension of size 2. In a layout in which register bits hold
+# index bit j, the result is a constant in each register.
 @triton.jit
 def index_bit(n, j):
     bit = tl.arange(0, 2)[None, :, None]
     return tl.reshape(tl.broadcast_to(bit, (n >> (j + 1), 2, 1 << j)), (n,))
 
 
-# Swaps pairs whose indices differ in bit j if they are out of order: descending where bit i is set or, if i is None,
-# everywhere or nowhere. An element's partner is the exclusive or of the pair and the element. Which of two equal integers
-# an element takes does not matter, so one comparison serves both directions.
+# Swaps the elements of pairs whose indices differ in bit j if the elements are out of order. The order is
+# descending where bit i of the index is set, or, if i is None, as `descending` says for all. An element's
+# partner is the exclusive or of the element and the XOR of its pair. Equal integers are interchangeable, so one
+# comparison serves both directions.
 @triton.jit
 def exchange(x, j, i, descending):
     shape: tl.constexpr = (x.numel >> (j + 1), 2, 1 << j)
@@ -274,7 +279,7 @@ def exchange(x, j, i, descending):
     return tl.where((x > partner) != turned, partner, x)
 
 
-# Sorts bitonic blocks of 2^(i+1) elements.
+# Sorts blocks of 2^(i+1) elements that are bitonic sequences.
 @triton.jit
 def merge(x, i, alternate, descending):
     for j in tl.static_range(i, -1, -1):
@@ -282,7 +287,8 @@ def merge(x, i, alternate, descending):
     return x
 
 
-# Of two adjacent sorted blocks, one ascending and one descending, the winners of all pairs are the best half, in bitonic order.
+# Merges pairs of adjacent sorted blocks, one ascending and one descending: the greater (or smaller) elements of
+# all pairs are the wanted half, a bitonic sequence.
 @triton.jit
 def halve(x, log_k, descending):
     half: tl.constexpr = x.numel >> 1
@@ -290,7 +296,7 @@ def halve(x, log_k, descending):
     return tl.reshape(tl.max(x, 1) if descending else tl.min(x, 1), (half,))
 
 
-# The first 2^log_k of the 2^log_n elements of each row, sorted.
+# Returns the first 2^log_k of the 2^log_n elements of each row, sorted.
 @triton.jit
 def sort(x, log_n, log_k, descending):
     rows: tl.constexpr = x.shape[:-1]
@@ -313,7 +319,7 @@ import triton
 import triton.language as tl
 
 
-# c[0] x^(n-1) + ... + c[n-1]
+# Returns the polynomial c[0] x^(n-1) + ... + c[n-1].
 @triton.jit
 def polynomial(x, c):
     y = x * c[0] + c[1]
@@ -322,7 +328,7 @@ def polynomial(x, c):
     return y
 
 
-# The first n items of w; where i has the bit `by`, the n items that begin `by` items later.
+# Returns the first n items of w, or, where i has the bit `by`, the n items from item `by` on.
 @triton.jit
 def later(w, i, by, n):
     chosen = ()
@@ -331,8 +337,8 @@ def later(w, i, by, n):
     return chosen + w[n:]
 
 
-# Multiplies the 53-bit integer m of |x| = m 2^e by those bits of 2/pi that give |x| / (pi/2) modulo 4 to 190 bits: the
-# quarter, and the rest from -1/2 to 1/2.
+# Let |x| = m 2^e with a 53-bit integer m. Multiplies m by those bits of 2/pi that give |x| / (pi/2) modulo 4 to
+# 190 bits. Returns the quadrant, and the remainder from -1/2 to 1/2.
 @triton.jit
 def far_quarter(x):
     bits = x.to(tl.uint64, bitcast=True)
@@ -365,7 +371,7 @@ def far_quarter(x):
     return tl.where(x < 0, -q, q), tl.where((x < 0) != (flip < 0), -r, r)
 
 
-# x = q pi/2 + r with |r| at most pi/4. Only a block with a large element executes the slow path.
+# Reduces x to x = q pi/2 + r with |r| <= pi/4. Only a block with a large element executes the slow path.
 @triton.jit
 def quarter(x):
     k = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
@@ -399,7 +405,7 @@ def sine(x, more):
     return tl.where((q & 2) == 0, y, -y)
 
 
-# 1 - z/2 + z^2 p, plus the rounding error of 1 - z/2.
+# Returns 1 - z/2 + z^2 p, plus the rounding error of 1 - z/2.
 @triton.jit
 def cosine_of(z, p):
     h = 0.5 * z
@@ -417,7 +423,7 @@ def cos_f64(x):
     return sine(x, 1)
 
 
-# erfc(x) / exp(-x^2) of x from 1/2 on: (1 + 2 x) of that as a polynomial in (x - 3) / (x + 3).
+# Returns f = erfc(x) / exp(-x^2) for x >= 1/2: (1 + 2 x) f is a polynomial in (x - 3) / (x + 3).
 @triton.jit
 def erfcx_f64(x):
     c: tl.constexpr = (3.4821714559368368e-09, -2.36373378622686e-08, 1.8415624444881093e-08, 1.3374156697840068e-07, -1.2376649830177098e-07,
@@ -428,7 +434,7 @@ def erfcx_f64(x):
     return polynomial((x - 3.0) / (x + 3.0), c) / (1.0 + 2.0 * x)
 
 
-# Below 1 a polynomial in odd powers of x; above, 1 - erfc, which is 1 from 6 on.
+# Returns erf(x): below 1, a polynomial in odd powers of x; above 1, 1 - erfc(x), which is 1 from 6 on.
 @triton.jit
 def erf_f64(x):
     c: tl.constexpr = (-7.795898827002142e-10, 1.3720064546777686e-08, -1.6208483801871705e-07, 1.6447424703317362e-06,
@@ -439,7 +445,7 @@ def erf_f64(x):
     return tl.where(tl.abs(x) >= 1.0, tl.where(x < 0.0, -far, far), x + x * polynomial(x * x, c))
 
 
-# exp(-x^2), corrected by the rounding error of x^2.
+# Returns exp(-x^2), corrected by the rounding error of x^2.
 @triton.jit
 def gauss(x):
     s = x * x
@@ -469,7 +475,7 @@ def libdevice_erfcx(x):
     return tl.where(tl.abs(w) < 0.5, e * (1.0 - erf_f64(w)), tl.where(w == w, y, w)).to(x.dtype)
 
 
-# erfc(-x / sqrt 2) / 2; where erfc is steep, corrected by the rounding error of its argument.
+# Returns erfc(-x / sqrt 2) / 2; where erfc is steep, corrects it by the rounding error of erfc's argument.
 @triton.jit
 def libdevice_normcdf(x):
     w = -x.to(tl.float64)
@@ -480,7 +486,8 @@ def libdevice_normcdf(x):
     return (0.5 * tl.where((u > 1.0) & (u < 30.0), y - 2.0 * u * rest * y, y)).to(x.dtype)
 
 
-# The y > 0 with erf(y) = a and erfc(y) = c: a guess with an error of 1 in 500, then steps of Halley's method.
+# Returns the y > 0 with erf(y) = a and erfc(y) = c: starts with a guess whose relative error is 1/500, then
+# makes steps of Halley's method.
 @triton.jit
 def inverse(a, c):
     w = tl.log(c) + tl.log(1.0 + a)
@@ -537,7 +544,7 @@ def libdevice_trunc(x):
     return tl.where(x < 0, tl.ceil(x), tl.floor(x))
 
 
-# Adding and subtracting 2 to the number of mantissa bits rounds to an integer, ties to even.
+# Rounds to an integer, ties to even, by adding and subtracting 2^n, where n is the number of mantissa bits.
 @triton.jit
 def libdevice_rint(x):
     if x.dtype == tl.float32:
@@ -565,7 +572,8 @@ def libdevice_llround(x):
     return libdevice_round(x).to(tl.int64)
 
 
-# b^x for x = n log_b 2 + r, where log_b 2 = high + low: multiplies by 2^n in two steps, of which only the second may round.
+# Returns b^x for x = n log_b 2 + r, where log_b 2 = high + low: multiplies b^r by 2^n in two steps, of which
+# only the second may round.
 @triton.jit
 def power(x, log2_b, high, low):
     n = libdevice_rint(tl.minimum(tl.maximum(x * log2_b, -1100.0), 1100.0))
@@ -609,7 +617,7 @@ def libdevice_log10(x):
     return tl.log2(x) * 0.3010299956639812
 
 
-# Near 0 by the Taylor series, since exp(x) - 1 would cancel.
+# Returns exp(x) - 1; near 0 by the Taylor series, because the subtraction would cancel.
 @triton.jit
 def libdevice_expm1(x):
     if x.dtype == tl.float32:
@@ -628,7 +636,7 @@ def libdevice_expm1(x):
     return tl.where(tl.abs(x) < 0.5, near, tl.exp(x) - 1.0)
 
 
-# log(u) / (u - 1) is accurate for u, the rounded 1 + x.
+# Returns log(1 + x), computed as x log(u) / (u - 1): the quotient is accurate for u, the rounded 1 + x.
 @triton.jit
 def libdevice_log1p(x):
     u = 1.0 + x
@@ -731,7 +739,8 @@ def libdevice_hypot(x, y):
     return tl.where(big == float("inf"), big, big * tl.sqrt(1.0 + r * r))
 
 
-# Negative bases give negative results for odd integer exponents, and NaN for exponents that are not integers.
+# Returns x^y. A negative base gives a negative result for an odd integer exponent, and NaN for an exponent that
+# is not an integer.
 @triton.jit
 def libdevice_pow(x, y):
     y = y.to(x.dtype)
@@ -754,7 +763,8 @@ import triton
 import triton.language as tl
 
 
-# Unpacks pairs of 4-bit floats from bytes; an f32 whose exponent and mantissa begin with their bits is too small by 2^126.
+# Unpacks pairs of 4-bit floats from bytes. The bits of each become the highest bits of an f32's exponent and
+# mantissa, and multiplying that f32 by 2^126 gives the value.
 @triton.jit
 def unpack_e2m1(x):
     y = tl.interleave(x & 15, x >> 4).to(tl.int32)
@@ -779,7 +789,7 @@ def widen(x, format, packed_last, to):
     return x.to(to)
 
 
-# [M, K] times 2^(scale - 127) of scales [M, K/16] or [M, K/32], of which 255 is NaN.
+# Multiplies x[M, K] by 2^(scale - 127), with scales of shape [M, K/16] or [M, K/32]; a scale of 255 is NaN.
 @triton.jit
 def scaled(x, scale, to):
     m: tl.constexpr = x.shape[0]
@@ -812,7 +822,7 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 
-# atan of 0 to 1: from tan(pi/8) on it is pi/4 + atan((t - 1) / (t + 1)).
+# Returns atan(t) for 0 <= t <= 1; from tan(pi/8) on, as pi/4 + atan((t - 1) / (t + 1)).
 @triton.jit
 def atan_of(t):
     far = t > 0.41421356237309503
@@ -858,7 +868,8 @@ def libdevice_acos(x):
     return 2.0 * libdevice.atan2(tl.sqrt_rn(1.0 - x), tl.sqrt_rn(1.0 + x))
 
 
-# One step of Newton's method after a guess by logarithms, with the cube to twice the precision; small x are scaled by 2^72.
+# Returns the cube root of x: guesses it by logarithms, then makes one step of Newton's method, with the cube to
+# twice the precision. Small x are scaled by 2^72.
 @triton.jit
 def libdevice_cbrt(x):
     a = tl.abs(x)
@@ -876,7 +887,7 @@ def libdevice_rcbrt(x):
     return tl.div_rn(tl.full(x.shape, 1.0, x.dtype), libdevice_cbrt(x))
 
 
-# x = q / 2 + t.
+# Splits x = q / 2 + t.
 @triton.jit
 def of_half_turns(x, more):
     q = libdevice.rint(x * 2.0)
@@ -948,7 +959,7 @@ def libdevice_nextafter(x, y):
     return tl.where(x == y, y, tl.where((x != x) | (y != y), x + y, next_))
 
 
-# 2^n for an n whose result is not subnormal.
+# Returns 2^n for an n for which 2^n is not subnormal.
 @triton.jit
 def power_of_2(n, dtype):
     if dtype == tl.float32:
@@ -957,7 +968,7 @@ def power_of_2(n, dtype):
         return ((n.to(tl.int64) + 1023) << 52).to(tl.float64, bitcast=True)
 
 
-# In three steps where one does not suffice; only the last one rounds.
+# Returns x 2^n. Multiplies in three steps, because 2^n may be out of range; only the last step rounds.
 @triton.jit
 def libdevice_ldexp(x, n):
     most: tl.constexpr = 120 if x.dtype == tl.float32 else 1000
@@ -990,7 +1001,7 @@ def libdevice_rsqrt_rn(x):
     return (1.0 / tl.sqrt(x.to(tl.float64))).to(tl.float32)
 
 
-# A product that is not contracted with a following sum, and a sum that is not contracted with a preceding product.
+# Return a product and a sum that are not contracted to fma.
 @triton.jit
 def libdevice_mul_rn(x, y):
     return tl.fma(x, y, tl.full(x.shape, -0.0, x.dtype))
@@ -1022,7 +1033,7 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 
-# c[0] + c[1] t + c[2] t^2 + ...
+# Returns the polynomial c[0] + c[1] t + c[2] t^2 + ....
 @triton.jit
 def polynomial(c: tl.constexpr, t):
     r = t * 0.0 + c[len(c) - 1]
@@ -1031,7 +1042,7 @@ def polynomial(c: tl.constexpr, t):
     return r
 
 
-# log(gamma(x)) / ((x - 1) (x - 2)) from 1 to 2 and from 2 to 3.
+# Returns log(gamma(x)) / ((x - 1) (x - 2)), for x from 1 to 2 and from 2 to 3.
 @triton.jit
 def lgamma_factor(x):
     low: tl.constexpr = (0.4831289505409809, -0.14595989591430608, 0.06291140107456439, -0.031308487501010646,
@@ -1048,8 +1059,9 @@ def lgamma_factor(x):
     return tl.where(x < 2.0, polynomial(low, x - 1.5), polynomial(high, x - 2.5))
 
 
-# For x > 0: below 13 by x gamma(x) = gamma(x + 1) from a number between 1 and 3, whose logarithm has exact factors;
-# above by Stirling's series. For other x by the reflection gamma(x) gamma(-x) = -pi / (x sin(pi x)).
+# Returns log(|gamma(x)|). For 0 < x < 13, the recurrence x gamma(x) = gamma(x + 1) leads to a number from 1 to
+# 3, for which a polynomial gives the logarithm; for larger x, uses Stirling's series. For x < 0, uses the
+# reflection gamma(x) gamma(-x) = -pi / (x sin(pi x)).
 @triton.jit
 def lgamma_f64(x):
     a = tl.abs(x)
@@ -1070,8 +1082,9 @@ def lgamma_f64(x):
     return tl.where((x < 0.0) & (a > 1e-17), reflected, r)
 
 
-# Lanczos' approximation: gamma(z) = (v / e)^(z - 1/2) n(z) / d(z) with v = z + 5.52468...; integer powers are products of
-# pairs of numbers, the second of which is the rounding error of the first. For x < 0 by -pi / (x sin(pi x) gamma(-x)).
+# Returns gamma(x) by Lanczos' approximation: gamma(z) = (v / e)^(z - 1/2) n(z) / d(z) with v = z + 5.52468....
+# It computes integer powers with pairs of numbers, of which the second is the rounding error of the first. For
+# x < 0, returns -pi / (x sin(pi x) gamma(-x)).
 @triton.jit
 def tgamma_f64(x):
     n: tl.constexpr = (56906521.913471565, 103794043.11634454, 86363131.2881386, 43338889.32467614, 14605578.087685067,
@@ -1124,7 +1137,7 @@ import triton.language as tl
 from triton.language.extra import libdevice
 
 
-# c[0] + c[1] t + c[2] t^2 + ...
+# Returns the polynomial c[0] + c[1] t + c[2] t^2 + ....
 @triton.jit
 def polynomial(c: tl.constexpr, t):
     r = t * 0.0 + c[len(c) - 1]
@@ -1133,14 +1146,16 @@ def polynomial(c: tl.constexpr, t):
     return r
 
 
-# log(x / z), accurate also for x near z; z is given in two parts, the second of which is the rounding error of the first.
+# Returns log(x / z), also accurate for x near z. z has two parts, of which the second is the rounding error of
+# the first.
 @triton.jit
 def log_ratio(x, z: tl.constexpr, low: tl.constexpr, log_z: tl.constexpr):
     near = libdevice.log1p((x - z - low) * (1.0 / z))
     return tl.where((x > 0.5 * z) & (x < 2.0 * z), near, tl.log(x) - log_z)
 
 
-# For x >= 8: sqrt(2 / (pi x)) times p cos(t) - q sin(t), and p sin(t) + q cos(t), with t = x - pi / 4.
+# For x >= 8, returns sqrt(2 / (pi x)) times p cos(t) - q sin(t), and times p sin(t) + q cos(t), with t = x - pi
+# / 4.
 @triton.jit
 def far_0(x, is_y: tl.constexpr):
     p: tl.constexpr = (0.9994572757882519, -0.0005363673192130031, 6.137416080162966e-06, -2.0527448162213505e-07,
@@ -1160,7 +1175,8 @@ def far_0(x, is_y: tl.constexpr):
     return tl.where(x == float("inf"), 0.0, r * tl.sqrt(0.3183098861837907 / x))
 
 
-# For x >= 8: sqrt(2 / (pi x)) times p cos(t) - q sin(t), and p sin(t) + q cos(t), with t = x - 3 pi / 4.
+# For x >= 8, returns sqrt(2 / (pi x)) times p cos(t) - q sin(t), and times p sin(t) + q cos(t), with t = x - 3
+# pi / 4.
 @triton.jit
 def far_1(x, is_y: tl.constexpr):
     p: tl.constexpr = (1.0009070262780821, 0.0008988049416705562, -7.959694698494747e-06, 2.4536766228894186e-07,
@@ -1223,7 +1239,7 @@ def j1_of(a):
     return tl.where(a < 8.0, near, far_1(tl.where(a < 8.0, 8.0, a), False))
 
 
-# 2 / pi log(x / z) j0(x) plus the remaining function, for the zero z of y0.
+# Returns y0(x) near a zero z of y0, as 2 / pi log(x / z) j0(x) plus a polynomial.
 @triton.jit
 def y0_near(x, j, c: tl.constexpr, low: tl.constexpr, high: tl.constexpr, z: tl.constexpr, rest: tl.constexpr, log_z: tl.constexpr):
     t = (x * x - low) * (2.0 / (high - low)) - 1.0
@@ -1282,7 +1298,8 @@ def y1_of(a):
     return tl.where(a < 0.0, float("nan"), tl.where(a < 8.0, near, far_1(tl.where(a < 8.0, 8.0, a), True)))
 
 
-# Below 8 a series; above, exp(a) / sqrt(a) times a function of 1 / a, with exp(a) as two factors, since it may overflow.
+# Below 8, evaluates a series; above, exp(a) / sqrt(a) times a function of 1 / a, with exp(a) as two factors,
+# because exp(a) may overflow.
 @triton.jit
 def modified(a, low: tl.constexpr, high: tl.constexpr):
     half = a * 0.5
@@ -1352,8 +1369,8 @@ def libdevice_y1(x):
     return y1_of(x.to(tl.float64)).to(x.dtype)
 
 
-# Recurrence upwards from orders 0 and 1 where that is stable; else downwards from a high order, scaled so that the even
-# orders sum to 1.
+# Uses the recurrence upward from orders 0 and 1 where that is stable; else downward from a high order, and
+# scales the result so that the even orders sum to 1.
 @triton.jit
 def jn_scalar(n, x, j0, j1):
     if n < 2 or x == 0.0:

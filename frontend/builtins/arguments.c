@@ -1,5 +1,5 @@
-/* arguments.c: how arguments of builtins are converted to constants, types, shapes, axes or tensors. Each
- * function reports an argument of another kind at its place. */
+/* arguments.c: converts arguments of builtins to constants, types, shapes, axes or tensors. Each function
+ * reports an argument of the wrong kind, at the argument's location. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>

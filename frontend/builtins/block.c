@@ -1,13 +1,13 @@
-/* block.c: block pointers and tensor descriptors, which are boxes that move over an array, and the accesses
- * through them.
+/* block.c: block pointers, tensor descriptors, and accesses through them. Both are called boxes: blocks that
+ * move over an array.
  *
  *     p = tl.make_block_ptr(A, (M, K), (sm, 1), (m, 0), (64, 32), (1, 0))    the tuple (A, (M, K), (sm, 1), (64, 32), (m, 0))
  *     tl.load(p, boundary_check=(0,))        the pointers A + m sm + 0 + i0 sm + i1, the mask 0 <= m + i0 < M
- *     d.load([m, k])                         the same of a descriptor: every dimension is checked
+ *     d.load([m, k])                         the same for a descriptor: every dimension is checked
  *
- * Both are tuples with a class (value.h), so that loops, branches and calls carry them as they carry tuples.
- * Accesses through them become addresses and a mask like all others; passes turn these into TMA copies. The
- * parts that do not depend on the box's position are computed separately, so that they can be hoisted out of
+ * Both are tuples with a class (value.h), so that loops, branches and calls carry them like tuples. An access
+ * through them becomes pointers and a mask, like any other access; passes convert these to TMA copies. The
+ * terms that do not depend on the box's position are computed separately, so that licm can hoist them out of
  * loops. */
 #include "frontend/builtins/handlers.h"
 #include "frontend/python/python.h"
@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The last member is a block pointer's offsets, or a descriptor's padding. */
+/* BOX_last is the index of a block pointer's offsets, or of a descriptor's padding. */
 enum { BOX_base, BOX_shape, BOX_strides, BOX_block, BOX_last, BOX_count };
 
 static const struct obj block_pointer_class = {.kind = OBJ_class, .class.name = "block_pointer"};
@@ -48,7 +48,7 @@ static struct obj *cast_index(struct eval *e, struct obj *x, enum dtype d, struc
     return tensor_cast(e, x, lang_number(e, d, false), ROUND_none, false, at);
 }
 
-/* An integer: signed, of 32 or 64 bits; constants stay constants. */
+/* Converts x to a signed integer of 32 or 64 bits; a constant stays a constant. */
 static struct obj *as_index(struct eval *e, struct obj *x, const char *what, struct loc at)
 {
     bool is_number = x->kind == OBJ_int || x->kind == OBJ_bool;
@@ -66,7 +66,7 @@ static struct obj *as_index(struct eval *e, struct obj *x, const char *what, str
     return bits < 32 ? cast_index(e, x, DT_i32, at) : x;
 }
 
-/* A tuple of n indices; n < 0: of any number. NULL: an error is reported. */
+/* Converts x to a tuple of n indices (n < 0: any number). Returns NULL after an error, which it reports. */
 static struct obj *arg_indices(struct eval *e, struct obj *x, int n, const char *what, struct loc at)
 {
     struct obj *out = obj_tuple(e, 0, NULL), *const *items = &x;
@@ -88,7 +88,7 @@ static struct obj *arg_indices(struct eval *e, struct obj *x, int n, const char 
     return out;
 }
 
-/* As arg_indices, but all become tensors, which loops can carry. */
+/* Like arg_indices, but converts all indices to tensors, which loops can carry. */
 static struct obj *arg_offsets(struct eval *e, struct obj *x, int n, struct loc at)
 {
     struct obj *out = arg_indices(e, x, n, "offsets", at);
@@ -115,7 +115,7 @@ static bool arg_base(struct eval *e, struct obj *x, const struct args *call)
     return fits;
 }
 
-/* The padding's value; NULL: an error is reported. */
+/* Returns the value of the padding; NULL after an error, which it reports. */
 static struct obj *arg_padding(struct eval *e, struct obj *x, const struct lang_type *elem, struct loc at)
 {
     static const char *const words[] = {"", "zero", "nan", NULL};
@@ -130,7 +130,7 @@ static struct obj *arg_padding(struct eval *e, struct obj *x, const struct lang_
     return NULL;
 }
 
-/* -- making -- */
+/* -- creating boxes -- */
 
 static struct obj *box_new(struct eval *e, const struct obj *class, struct obj *const *fields)
 {
@@ -144,7 +144,7 @@ struct obj *descriptor_new(struct eval *e, struct obj *const *fields)
     return box_new(e, &descriptor_class, fields);
 }
 
-/* The fields that both kinds have, from the arguments base, shape, strides and, at[3], block_shape. */
+/* Gives the fields that both kinds of boxes have, from the arguments base, shape, strides and (at[3]) block_shape. */
 static bool arg_array(struct eval *e, struct obj *const *at, struct obj *block, const struct args *call,
                       int block_at, struct obj **fields)
 {
@@ -212,7 +212,7 @@ struct obj *builtin_advance(struct eval *e, struct obj **args, const struct args
     for (int d = 0; d < box_rank(p); d++) {
         int64_t n;
         struct obj *sum = p->seq.at[BOX_last]->seq.at[d];
-        /* An offset that does not move stays a constant, which loops need not carry. */
+        /* An offset whose advance is 0 stays a constant, which loops need not carry. */
         if (!obj_as_int(by->seq.at[d], &n) || n != 0)
             sum = tensor_binary(e, OPER_add, sum, by->seq.at[d], call->loc);
         if (is_error(sum))
@@ -222,7 +222,7 @@ struct obj *builtin_advance(struct eval *e, struct obj **args, const struct args
     return box_new(e, &block_pointer_class, fields);
 }
 
-/* -- where two meet -- */
+/* -- boxes of two branches or iterations -- */
 
 static bool is_index_field(const struct obj *box, int field)
 {
@@ -260,7 +260,7 @@ static bool fits_32_bits(const struct obj *stride, int64_t n)
     return obj_as_int(stride, &by) && !__builtin_mul_overflow(by, n, &product) && product == (int32_t)product;
 }
 
-/* The distance of index x from the array's start along a dimension. */
+/* Returns x times stride: the distance of index x from the array's start along one dimension. */
 static struct obj *distance(struct eval *e, struct obj *x, struct obj *stride, int64_t most, struct loc at)
 {
     int64_t by;
@@ -269,7 +269,7 @@ static struct obj *distance(struct eval *e, struct obj *x, struct obj *stride, i
     return obj_as_int(stride, &by) && by == 1 ? x : tensor_binary(e, OPER_mul, x, stride, at);
 }
 
-/* A 1-D tensor as dimension d of `rank`. */
+/* Reshapes a 1-D tensor to `rank` dimensions, all of size 1 except dimension d. */
 static struct obj *lay_along(struct eval *e, struct obj *x, int d, int rank, struct loc at)
 {
     for (int i = 0; i < rank; i++)
@@ -284,8 +284,8 @@ static struct obj *is_inside(struct eval *e, struct obj *index, struct obj *size
     return tensor_binary(e, OPER_bitand, low, tensor_compare(e, OPER_lt, index, size, at), at);
 }
 
-/* The pointers of a box, and, for the dimensions that are checked, the mask of the elements inside the array
- * (NULL: no dimension is checked). An offset that is a 1-D tensor is the indices themselves. */
+/* Gives the pointers of a box, and the mask of the elements that lie inside the array in all checked dimensions
+ * (NULL if no dimension is checked). An offset that is a 1-D tensor contains the indices themselves. */
 static void find_box(struct eval *e, const struct obj *box, struct obj *const *offsets, unsigned checked,
                      struct loc at, struct obj **ptrs, struct obj **mask)
 {
@@ -365,7 +365,8 @@ static struct obj *arg_descriptor(struct eval *e, struct obj *x, const struct ar
     return NULL;
 }
 
-/* The position of a block of a descriptor; returns false if it reported an error. */
+/* Finds the pointers and mask of a descriptor's block at the given offsets. Returns false after an error, which
+ * it reports. */
 static bool find_block(struct eval *e, struct obj *x, struct obj *offsets, const struct args *call, int i,
                        struct obj **ptrs, struct obj **mask)
 {
@@ -398,7 +399,8 @@ struct obj *builtin_descriptor_load(struct eval *e, struct obj **args, const str
                                                                   : obj_error;
 }
 
-/* The value for pointers of equal shape, cast to the pointee's type; NULL: an error is reported. */
+/* Returns the value to store through pointers of equal shape, cast to the pointee's type; NULL after an error,
+ * which it reports. */
 static struct obj *arg_block_value(struct eval *e, struct obj *x, const struct obj *ptrs,
                                    const struct args *call, int i)
 {
@@ -442,7 +444,7 @@ struct obj *builtin_descriptor_atomic(struct eval *e, struct obj **args, const s
     return value && !is_error(atomic_update(e, rest, call, true)) ? obj_none : obj_error;
 }
 
-/* The rows of a matrix with the given indices, and its columns from y on. */
+/* Finds the pointers and mask of the matrix rows with the given indices, and of the columns from y on. */
 static bool find_rows(struct eval *e, struct obj *x, struct obj *rows, struct obj *y, const struct args *call,
                       int i, struct obj **ptrs, struct obj **mask)
 {
@@ -557,7 +559,7 @@ bool check_descriptor(struct eval *e, const struct obj *x, struct loc at)
     return true;
 }
 
-/* -- members -- */
+/* -- attributes -- */
 
 struct obj *box_getattr(struct eval *e, struct obj *x, const char *name)
 {

@@ -1,7 +1,7 @@
-/* builtins.c: which names triton and its submodules have, and which members types have.
+/* builtins.c: implements the modules of triton, and the members of types.
  *
- * A module creates its names when they are first used: `find` looks the name up in the table (builtins.h) and
- * makes the object. */
+ * The objects of a module are created at their first use: `find` looks the name up in the table (builtins.h)
+ * and makes the object. */
 #include "frontend/builtins/handlers.h"
 #include "frontend/builtins/places.h"
 #include "frontend/python/python.h"
@@ -59,7 +59,7 @@ static const struct row rows[] = {
 };
 enum { NROWS = sizeof rows / sizeof *rows };
 
-/* The builtin is the row's first member. */
+/* The struct builtin is the row's first member, so call->callee points to the row. */
 static struct obj *run_row(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct row *r = (const struct row *)(const void *)call->callee;
@@ -145,7 +145,7 @@ static struct obj *find_nan_word(struct eval *e, const struct obj *module, const
     return strcmp(name, "NONE") == 0 || strcmp(name, "ALL") == 0 ? obj_cstr(e, name) : NULL;
 }
 
-/* The names that are not functions. */
+/* Returns the object of a name that is not a function. */
 static struct obj *find_value(struct eval *e, unsigned where, const char *name)
 {
     if (where & IN_tl) {
@@ -256,7 +256,7 @@ static int64_t type_numel(const struct lang_type *t)
     return n;
 }
 
-/* The stored bits of the mantissa, and the exponent's bias. */
+/* For each float type, the stored bits of the mantissa, and the exponent's bias. */
 static const struct {
     int mantissa, bias;
 } float_shape[DT_count] = {
@@ -338,7 +338,7 @@ bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct
     case CLASS_tensor: return x->kind == OBJ_tensor || is_block_pointer(x);
     case CLASS_tuple: return x->kind == OBJ_tuple && !is_box(x);
     case CLASS_tensor_descriptor: return is_box(x) && !is_block_pointer(x);
-    /* Python functions that a kernel calls get the constants' values. */
+    /* Python functions that a kernel calls get constants' values instead of constexprs */
     case CLASS_constexpr: return x->is_constexpr && !e->trace;
     case CLASS_dtype: return kind >= 0 && kind != LT_const;
     case CLASS_pointer_type: return kind == LT_ptr;
@@ -349,7 +349,7 @@ bool builtins_isinstance(const struct eval *e, const struct obj *x, const struct
     return false;
 }
 
-/* -- questions that types answer -- */
+/* -- methods of types -- */
 
 struct obj *builtin_type_is(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -377,7 +377,7 @@ struct obj *builtin_type_is(struct eval *e, struct obj **args, const struct args
     return obj_bool(s->kind == LT_number && strcmp(lang_text(e, s), what) == 0);
 }
 
-/* dtype.KIND: boolean, integral, floating. */
+/* dtype.KIND has the members boolean, integral and floating. */
 struct obj *builtin_type_kind(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct lang_type *s = lang_scalar(args[0]->type);

@@ -2,12 +2,12 @@
  *
  *   ROW(where, name, parameters, handler, data, meaning, types, errors, example)
  *
- *   where       tl: tl.NAME. method: also x.NAME on tensors. math: these and tl.math.NAME. constant: tl.NAME,
- *               also usable outside of kernels. only_method: x.NAME alone. type: NAME of dtypes. libdevice,
+ *   where       tl: tl.NAME. method: also x.NAME on tensors. math: also tl.math.NAME. constant: tl.NAME,
+ *               also usable outside of kernels. only_method: only x.NAME. type: NAME of dtypes. libdevice,
  *               cuda, triton: their modules. descriptor: x.NAME on tensor descriptors. core: tl.core and
- *               tl.standard alone. bare: without a module, in kernels. hidden: only neso's own code.
+ *               tl.standard only. bare: without a module, in kernels. hidden: only for neso's own code.
  *   parameters  a Python parameter list (value.h, struct builtin)
- *   handler     the C function builtin_HANDLER; `prelude`: the function of prelude.py that data names, or that
+ *   handler     the C function builtin_HANDLER; `prelude`: the function of prelude.py whose name is `data`, or that
  *               has the name itself; `unsupported`: a located error
  *   data        a word for the handler: an op of the IR, for example
  *   meaning     a sentence; hidden rows have only an empty one

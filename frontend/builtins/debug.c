@@ -1,4 +1,4 @@
-/* debug.c: builtins for ranges of loops, promises to the optimizer, prints, assertions and inline
+/* debug.c: implements builtins for ranges of loops, promises to the optimizer, prints, assertions and inline
  * assembly. */
 #include "frontend/builtins/handlers.h"
 
@@ -20,7 +20,8 @@ static struct obj *range_object(struct eval *e, struct obj **args, const struct 
     return loop_range_new(e, r);
 }
 
-/* Keyword arguments of plain `range` have no meaning: range(a, b, step=2) steps by 1. */
+/* Implements Python's `range` in kernels. As in Triton, keyword arguments are ignored: range(a, b, step=2)
+ * steps by 1. */
 struct obj *builtin_bare_range(struct eval *e, struct obj **args, const struct args *call)
 {
     struct loop_range r = {0};
@@ -52,7 +53,7 @@ struct obj *builtin_tl_range(struct eval *e, struct obj **args, const struct arg
     return range_object(e, args, call, &r);
 }
 
-/* -- no effect here -- */
+/* -- builtins without effect -- */
 
 struct obj *builtin_same(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -113,7 +114,7 @@ struct obj *builtin_debug_barrier(struct eval *e, struct obj **args, const struc
 
 /* -- at compile time -- */
 
-/* A tensor prints as its type: "int32[]", "fp32[constexpr[4], constexpr[8]]". */
+/* Prints a tensor as its type: "int32[]", "fp32[constexpr[4], constexpr[8]]". */
 static void show(struct eval *e, struct obj *x, struct text *out)
 {
     if (x->kind != OBJ_tensor) {
@@ -167,7 +168,7 @@ struct obj *builtin_static_assert(struct eval *e, struct obj **args, const struc
 
 /* -- at run time -- */
 
-/* The prefix as it is printed: " x: " for "x". */
+/* Returns the prefix of printed values: " x: " for "x". */
 static const char *printed_prefix(struct eval *e, const char *s, bool has_operands)
 {
     struct text t;
@@ -197,8 +198,8 @@ static bool is_ascii(const struct obj *x)
     return true;
 }
 
-/* Unsigned values are widened if the IR has a wider type, since its types have no signedness; for 64 bits the
- * op has an attribute. */
+/* Converts x for the op print. IR types have no signedness, so unsigned values are widened to a signed type;
+ * 64-bit ones cannot be, and the op marks them by an attribute. */
 static struct obj *printable(struct eval *e, struct obj *x, bool hex, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -235,7 +236,7 @@ struct obj *builtin_device_print(struct eval *e, struct obj **args, const struct
     return obj_none;
 }
 
-/* The arguments are always checked, but code is made only in debug mode. */
+/* Checks its arguments always, but builds ops only in debug mode. */
 struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct lang_type *i1 = lang_number(e, DT_i1, true);
@@ -259,7 +260,7 @@ struct obj *builtin_device_assert(struct eval *e, struct obj **args, const struc
 
 /* -- inline assembly -- */
 
-/* Skips `n` constraints, with blanks around them; NULL: one is not a register of so many bits. */
+/* Skips `n` constraints and the blanks around them; returns NULL if one of them is not a register of `bits` bits. */
 static const char *skip_constraints(const char *s, int n, bool is_result, int bits)
 {
     for (; n > 0 && s; n--) {
@@ -305,7 +306,7 @@ static bool is_asm_type(struct eval *e, const struct lang_type *t, struct loc at
 
 enum { ASM_RESULTS = 8, ASM_OPNDS = 16 };
 
-/* The items of a list or tuple; or the object itself as the only item. */
+/* Gives the items of a list or tuple, or the object itself as the only item. */
 static int items_of(struct obj **x, struct obj ***items)
 {
     int n = 1;
@@ -315,7 +316,7 @@ static int items_of(struct obj **x, struct obj ***items)
     return n;
 }
 
-/* The operands, broadcast to one shape; -1: an error is reported. */
+/* Gives the operands, broadcast to one shape, and returns their number; -1 after an error, which it reports. */
 static int asm_operands(struct eval *e, struct obj **items, const struct args *call, struct obj **x)
 {
     struct loc at = arg_loc(call, 2, "args");

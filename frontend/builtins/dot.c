@@ -1,10 +1,10 @@
-/* dot.c: tl.dot: which operand types it accepts, and in which type it accumulates.
+/* dot.c: implements tl.dot: checks the operands' types, and chooses the type in which the dot accumulates.
  *
  *     tl.dot(a, b)          %dot = dot %a, %b, %zero precision=tf32
  *     tl.dot(a, b, acc)     %dot = dot %a, %b, %acc
  *
- * If the program asks for f16 results, the accumulator is an f16 tile; lowering may keep it in f32 until the
- * end. */
+ * If the program requests f16 results, the accumulator is an f16 tile; later passes may accumulate in f32 and
+ * convert at the end. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
@@ -70,7 +70,8 @@ static bool can_give(const struct lang_type *t, const struct lang_type *out)
     return is_dtype(out, DT_f32) || (is_dtype(out, DT_f16) && (is_dtype(t, DT_f16) || is_fp8_type(t)));
 }
 
-/* The result's type: the operands fix it, or it is out_dtype, the accumulator's type, or f32. */
+/* Finds the result's type: the operands may determine it; otherwise it is out_dtype, the accumulator's type, or
+ * f32. */
 static bool find_out_type(struct eval *e, struct dot *d, struct obj *asked, const struct obj *acc,
                           const struct args *call)
 {
@@ -104,7 +105,8 @@ static const char *lower_case(struct eval *e, const char *s)
     return copy;
 }
 
-/* allow_tf32 False and None mean ieee, True means tf32; input_precision None means the default. */
+/* Finds the precision of the inputs. allow_tf32 False and None mean ieee, True means tf32; input_precision None
+ * means the default. */
 static bool find_precision(struct eval *e, struct dot *d, struct obj *precision, struct obj *allow_tf32,
                            const struct args *call)
 {
@@ -146,7 +148,7 @@ static bool find_limit(struct eval *e, struct dot *d, struct obj *limit, const s
     return true;
 }
 
-/* The accumulator, or zeros; NULL: an error is reported. */
+/* Returns the accumulator, or zeros if acc is None; NULL after an error, which it reports. */
 static struct obj *find_acc(struct eval *e, const struct dot *d, struct obj *acc, const struct args *call)
 {
     const struct lang_type *t = lang_block(e, d->out, d->rank, d->shape);

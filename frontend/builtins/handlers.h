@@ -1,6 +1,6 @@
-/* handlers.h: what the files of frontend/builtins share: the handlers, and functions that read arguments.
- * builtins.h is the table of all builtins; builtins.c makes the modules from it; arguments.c reads arguments;
- * every other file has the handlers of one group. */
+/* handlers.h: declares what the files of frontend/builtins share: the handlers, and functions that convert
+ * arguments. builtins.h is the table of all builtins; builtins.c makes the modules from it; arguments.c
+ * converts arguments; every other file has the handlers of one group. */
 #ifndef NESO_FRONTEND_BUILTINS_INTERNAL_H
 #define NESO_FRONTEND_BUILTINS_INTERNAL_H
 
@@ -20,25 +20,25 @@ enum { TENSOR_ELEMS_MOST = 1 << 20 };
 struct obj *builtin_hidden(struct eval *e, const char *name);
 bool is_unsupported(const struct obj *x); /* a name that exists in Triton but is not supported here */
 
-/* -- arguments.c: each reports what is wrong with the argument -- */
-/* The place of argument i, named `name`, in a call. */
+/* -- arguments.c: converts arguments, and reports wrong ones -- */
+/* Returns the location of argument i, named `name`, of a call. */
 struct loc arg_loc(const struct args *call, int i, const char *name);
 bool arg_int(struct eval *e, struct obj *x, const char *what, struct loc at, int64_t *out);
 bool arg_bool(struct eval *e, struct obj *x, const char *what, struct loc at, bool *out);
 bool arg_string(struct eval *e, struct obj *x, const char *what, struct loc at, const char **out);
-/* A tensor, from a tensor or a number; NULL: an error is (or was) reported. */
+/* Converts a tensor or a number to a tensor; NULL after an error, which it reports. */
 struct obj *arg_tensor(struct eval *e, struct obj *x, const struct args *call, int i, const char *name);
-/* A block of rank 1 or more. */
+/* Checks that x is a block of rank 1 or more, and returns it. */
 struct obj *arg_block(struct eval *e, struct obj *x, const struct args *call, int i, const char *name);
 const struct lang_type *arg_dtype(struct eval *e, struct obj *x, struct loc at);
-/* The items of a tuple or list, or of a tuple that contains just one (*shape). */
+/* Gives the items of a tuple or list; of a tuple whose only item is a tuple or list (from *shape), the items of
+ * that. */
 void arg_items(struct obj *x, int *n, struct obj ***items);
-/* A shape; -1: an error is reported. */
+/* Gives a shape, and returns its rank; -1 after an error, which it reports. */
 int arg_shape(struct eval *e, struct obj *x, struct loc at, int *shape);
-/* An axis; negative ones count from the end. */
+/* Gives an axis; a negative one counts from the end. */
 bool arg_axis(struct eval *e, struct obj *x, int rank, struct loc at, int *axis);
-/* Finds the argument, without `prefix`, in a NULL-terminated list of words; None and "" give the first
- * one. */
+/* Finds the argument, without `prefix`, in a NULL-terminated list of words. None and "" give the first word. */
 bool arg_word(struct eval *e, struct obj *x, const char *const *words, const char *prefix, enum error error, struct loc at, int *out);
 bool arg_nan(struct eval *e, struct obj *x, struct loc at, bool *propagate);
 const char *shape_text(struct eval *e, int rank, const int *shape);
@@ -47,19 +47,19 @@ int64_t numel(int rank, const int *shape);
 bool check_numel(struct eval *e, int rank, const int *shape, struct loc at);
 
 /* -- builtins.c -- */
-/* NULL: there is no such method */
+/* NULL if there is no such method */
 struct obj *descriptor_method(struct eval *e, struct obj *x, const char *name);
 
 /* -- block.c -- */
 bool is_block_pointer(const struct obj *x);
-/* Replaces a block pointer by the arguments of an ordinary load or store; argument i is boundary_check.
- * Returns false if it reported an error. */
+/* Converts a block pointer to the pointers and mask of an ordinary load or store; argument i of the call is
+ * boundary_check. Returns false after an error, which it reports. */
 bool block_pointer_access(struct eval *e, struct obj *box, struct obj *boundary, struct obj *padding,
                           const struct args *call, int i, struct obj **ptrs, struct obj **mask, struct obj **other);
 
 /* -- memory.c -- */
-/* tl.atomic_NAME, named by the row that calls it; is_boxed: on a descriptor's block, without order to other
- * accesses. */
+/* Implements tl.atomic_NAME; the row of the builtin gives NAME. With is_boxed, updates a descriptor's block
+ * with relaxed memory order. */
 struct obj *atomic_update(struct eval *e, struct obj **args, const struct args *call, bool is_boxed);
 
 /* -- shape.c -- */

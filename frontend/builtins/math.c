@@ -1,4 +1,4 @@
-/* math.c: builtins for elementwise mathematics, selection, minimum and maximum.
+/* math.c: implements builtins for elementwise mathematics, selection, minimum and maximum.
  *
  *     tl.exp(x)          exp, of f32 and f64 only
  *     tl.maximum(a, b)   numbers become tensors, bf16 becomes f32, both get a common type, then max
@@ -21,7 +21,7 @@ static struct obj *wrong_type(struct eval *e, const struct args *call, const cha
     return obj_error;
 }
 
-/* An operand of f32 or f64; NULL: an error is reported. */
+/* Converts argument i to a tensor of f32 or f64; NULL after an error, which it reports. */
 static struct obj *arg_float(struct eval *e, struct obj **args, const struct args *call, int i,
                              const char *name)
 {
@@ -71,7 +71,7 @@ struct obj *builtin_sqrt_rn(struct eval *e, struct obj **args, const struct args
     return r;
 }
 
-/* The absolute value of an 8-bit float, NaN included: clears the sign bit. */
+/* Returns the absolute value of an 8-bit float, NaN included, by clearing the sign bit. */
 static struct obj *abs_fp8(struct eval *e, const struct obj *x, struct loc at)
 {
     enum { NO_SIGN = 0x7f };
@@ -97,7 +97,7 @@ struct obj *builtin_abs(struct eval *e, struct obj **args, const struct args *ca
 
 /* -- division and fused operations -- */
 
-/* Two operands of one float type and shape. */
+/* Converts two arguments to one float type and shape. */
 static bool float_pair(struct eval *e, struct obj **args, const struct args *call, struct obj **x,
                        struct obj **y)
 {
@@ -117,7 +117,7 @@ static bool float_pair(struct eval *e, struct obj **args, const struct args *cal
     return !is_error(*x);
 }
 
-/* f16 and bf16 are divided in f32, and rounded once more. */
+/* Divides x by y. f16 and bf16 are divided in f32, and the quotient is rounded again. */
 static struct obj *divide(struct eval *e, struct obj *x, struct obj *y, bool exact, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -166,7 +166,7 @@ struct obj *builtin_float_binary(struct eval *e, struct obj **args, const struct
     return tensor_like(e, x, v, scalar_of(x));
 }
 
-/* Converts three operands to one type and shape; ints are allowed. */
+/* Converts three operands to one type and shape; integers are allowed. */
 static bool promote_three(struct eval *e, struct obj **x, struct loc at)
 {
     for (int round = 0; round < 2; round++)
@@ -197,7 +197,7 @@ struct obj *builtin_fma(struct eval *e, struct obj **args, const struct args *ca
     return tensor_binary(e, OPER_add, tensor_binary(e, OPER_mul, x[0], x[1], call->loc), x[2], call->loc);
 }
 
-/* The high half of the product; for types narrower than 64 bits, taken from the product in 64 bits. */
+/* Computes the high half of the product; for types narrower than 64 bits, from the product in 64 bits. */
 struct obj *builtin_umulhi(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x"), *y = arg_tensor(e, args[1], call, 1, "y");
@@ -284,7 +284,7 @@ struct obj *builtin_clamp(struct eval *e, struct obj **args, const struct args *
     return is_error(low) ? low : extremum(e, false, low, x[2], propagate, call);
 }
 
-/* min(a, b, ...) by its bare name: on constants it is Python's. */
+/* Implements min(a, b, ...) and max without a module; on constants they are Python's functions. */
 struct obj *builtin_bare_extremum(struct eval *e, struct obj **args, const struct args *call)
 {
     bool propagate;
@@ -345,7 +345,7 @@ struct obj *builtin_bits_as(struct eval *e, struct obj **args, const struct args
     return x ? tensor_cast(e, x, lang_parse(e, name, strlen(name)), ROUND_none, true, call->loc) : obj_error;
 }
 
-/* A function of the prelude whose first argument is of f32 or f64. */
+/* Calls a function of the prelude whose first argument must be f32 or f64. */
 struct obj *builtin_prelude_of_float(struct eval *e, struct obj **args, const struct args *call)
 {
     args[0] = arg_float(e, args, call, 0, "x");
@@ -362,7 +362,7 @@ static int count_params(const struct args *call)
     return n;
 }
 
-/* A function of the prelude on operands of f32 or f64; operands behind the first may be integers. */
+/* Calls a function of the prelude on operands of f32 or f64; operands after the first may be integers. */
 struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     static const char *const names[] = {"x", "y", "z", "w"};
@@ -382,7 +382,7 @@ struct obj *builtin_float_prelude(struct eval *e, struct obj **args, const struc
     return trace_call_prelude(e, call->callee->data, n, x, call->loc);
 }
 
-/* A function of the prelude on an order, which is an i32, and a number. */
+/* Calls a function of the prelude whose first operand, the order, is an i32, and whose second is a number. */
 struct obj *builtin_order_prelude(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x[2] = {arg_tensor(e, args[0], call, 0, "n"), arg_float(e, args, call, 1, "x")};
@@ -411,8 +411,8 @@ static enum rounding rounding_of(char letter)
     return letter == 'z' ? ROUND_rz : letter == 'd' ? ROUND_rd : letter == 'u' ? ROUND_ru : ROUND_rn;
 }
 
-/* The rounding for functions whose f32 results may be subnormal: Triton links libdevice so that subnormals
- * become 0. */
+/* Returns the rounding mode of libdevice functions on f32. It flushes subnormals to 0, because Triton links
+ * libdevice in that mode. */
 static enum rounding flushing_of(char letter)
 {
     return letter == 'z'   ? ROUND_rz_ftz
@@ -421,8 +421,8 @@ static enum rounding flushing_of(char letter)
                            : ROUND_rn_ftz;
 }
 
-/* Rounded to nearest, operations on f64 are the language's own, but products and sums must not be contracted
- * to fma. */
+/* Builds an f64 operation that rounds to nearest. Products and sums differ from the operators * and + in that
+ * they must not be contracted to fma. */
 static struct obj *round_to_nearest_f64(struct eval *e, enum opcode code, int n, struct value **opnds,
                                         struct obj **x, struct loc at)
 {
@@ -439,8 +439,8 @@ static struct obj *round_to_nearest_f64(struct eval *e, enum opcode code, int n,
     return tensor_like(e, x[0], op_result(o), scalar_of(x[0]));
 }
 
-/* data: the rounding (to nearest, toward zero, down, up), and the op. If the op has more operands than the
- * call, its first one is 1. */
+/* data gives the rounding (to nearest, toward zero, down, up) and the op. If the op has one operand more than
+ * the call, the op's first operand is 1. */
 struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct args *call)
 {
     static const char *const names[] = {"x", "y", "z"};
@@ -457,7 +457,7 @@ struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct
         if (!lang_equal(scalar_of(x[0]), scalar_of(x[i])))
             return wrong_type(e, call, lang_text(e, scalar_of(x[0])), x[i], arg_loc(call, i, names[i]));
     }
-    /* the first operand is broadcast with each other, then each other with the first */
+    /* broadcast the first operand with each other operand, then each other operand with the first */
     for (int i = 1; i < 2 * n && n > 1; i++)
         tensor_broadcast(e, &x[0], &x[i % n ? i % n : 1], call->loc);
     if (is_error(x[0]))
@@ -475,8 +475,8 @@ struct obj *builtin_round_toward(struct eval *e, struct obj **args, const struct
     return tensor_like(e, x[0], op_result(o), scalar_of(x[0]));
 }
 
-/* data: how a float is rounded to an integer, or a number to a float (to nearest, to zero, down, up), and the
- * result's type. */
+/* data gives the result's type, and the rounding (to nearest, toward zero, down, up) of a float to an integer,
+ * or of a number to a float. */
 struct obj *builtin_convert_rounded(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "x");

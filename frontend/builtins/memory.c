@@ -1,15 +1,15 @@
-/* memory.c: tl.load, tl.store and atomics.
+/* memory.c: implements tl.load, tl.store and atomics.
  *
  *     tl.load(p + offs, mask=offs < n, other=0.0)      %load = load %addptr, %cmp, %const : tile<512xf32>
  *
- * A bool is a byte in memory: it is loaded as i8 and compared with 0, and stored as i8. */
+ * A bool is a byte in memory: a load reads an i8 and compares it with 0, and a store writes an i8. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
 
 /* -- pointers, masks, values -- */
 
-/* A pointer or a block of pointers; NULL: an error is reported. */
+/* Checks that x is a pointer or a block of pointers; NULL after an error, which it reports. */
 static struct obj *arg_pointer(struct eval *e, struct obj *x, const struct args *call, bool writes)
 {
     struct loc at = trace_loc(e, arg_loc(call, 0, "pointer"));
@@ -27,7 +27,7 @@ static struct obj *arg_pointer(struct eval *e, struct obj *x, const struct args 
     return x;
 }
 
-/* Pointers to bool become pointers to bytes; *stored is the type in memory. */
+/* Converts pointers to bool to pointers to bytes, and sets *stored to the type in memory. */
 static struct obj *as_stored(struct eval *e, struct obj *p, const struct lang_type **stored, struct loc at)
 {
     *stored = scalar_of(p)->elem;
@@ -46,7 +46,7 @@ static bool refuse_block(struct eval *e, const struct obj *p, const struct obj *
     return false;
 }
 
-/* The mask as a tensor; *mask is NULL if there is none. Returns false if it reported an error. */
+/* Sets *mask to the mask as a tensor, or to NULL if there is none. Returns false after an error, which it reports. */
 static bool arg_mask(struct eval *e, struct obj *x, const struct obj *p, const struct args *call, int i,
                      struct obj **mask)
 {
@@ -81,7 +81,7 @@ static bool refuse_block_pointer_options(struct eval *e, struct obj *boundary, s
 struct access {
     int cache, evict;
     bool is_volatile;
-    bool is_block; /* of a block pointer: the user wrote no mask */
+    bool is_block; /* an access through a block pointer, which has no mask in the source */
 };
 
 static bool arg_options(struct eval *e, struct obj *cache, struct obj *evict, const struct args *call, int i,
@@ -145,7 +145,7 @@ static struct obj *load_pointers(struct eval *e, struct obj **args, const struct
     return load(e, p, mask, other, &a, call->loc);
 }
 
-/* Reports a mask (or a similar argument) beside a block pointer, which implies it. */
+/* Reports a mask (or a similar argument) of an access through a block pointer, which defines its own mask. */
 static bool refuse_mask(struct eval *e, struct obj *x, const char *name, const struct args *call, int i)
 {
     if (x->kind != OBJ_none)
@@ -172,7 +172,7 @@ struct obj *builtin_load(struct eval *e, struct obj **args, const struct args *c
 
 /* -- store -- */
 
-/* x broadcast to the pointer's shape; NULL: an error is reported. */
+/* Broadcasts x to the pointer's shape; NULL after an error, which it reports. */
 static struct obj *in_pointer_shape(struct eval *e, struct obj *x, const struct obj *p, const char *what,
                                     struct loc at)
 {
@@ -187,7 +187,8 @@ static struct obj *in_pointer_shape(struct eval *e, struct obj *x, const struct 
     return NULL;
 }
 
-/* The value to store: cast to the type in memory, in the pointer's shape; NULL: an error is reported. */
+/* Returns the value to store, cast to the type in memory and broadcast to the pointer's shape; NULL after an
+ * error, which it reports. */
 static struct obj *arg_stored(struct eval *e, struct obj *x, const struct obj *p,
                               const struct lang_type *stored, const struct args *call)
 {
@@ -237,7 +238,7 @@ struct obj *builtin_store(struct eval *e, struct obj **args, const struct args *
 
 /* -- atomics -- */
 
-/* boxed: through a tensor descriptor */
+/* boxed_halves: halves through a tensor descriptor */
 enum { ATOMIC_ints = 1, ATOMIC_halves = 2, ATOMIC_floats = 4, ATOMIC_boxed_halves = 8 };
 
 /* clang-format off */
@@ -324,7 +325,7 @@ struct obj *builtin_atomic_rmw(struct eval *e, struct obj **args, const struct a
     return atomic_update(e, args, call, false);
 }
 
-/* cmp and val must have the pointee's type already; numbers take it. */
+/* Checks that cmp or val has the pointee's type; a number is converted to it. */
 static struct obj *arg_compared(struct eval *e, struct obj *x, const struct obj *p, const struct args *call,
                                 int i, const char *name)
 {

@@ -1,4 +1,4 @@
-/* reduce.c: builtins for reductions, scans, sorting and histograms.
+/* reduce.c: implements builtins for reductions, scans, sorting and histograms.
  *
  *     tl.sum(x, 0)      %sum = reduce %x axis=0 : f32 {        each has a region that combines two scalars; the
  *                         ^(%a: f32, %b: f32)                  combine functions are written in the language (prelude.py)
@@ -22,7 +22,7 @@ static struct obj *function_named(struct eval *e, const char *name)
     return prelude_function(e, name);
 }
 
-/* Converts the operands to one shape; returns false if it reported an error. */
+/* Converts the operands to one shape. Returns false after an error, which it reports. */
 static bool arg_operands(struct eval *e, struct obj *x, const struct args *call, struct operands *out)
 {
     struct obj *one[1] = {x}, **items = one;
@@ -55,7 +55,7 @@ static bool check_function(struct eval *e, const struct obj *f, struct loc at)
     return false;
 }
 
-/* The op with its region; NULL: an error is reported. */
+/* Builds the op with its region; NULL after an error, which it reports. */
 static struct op *combine(struct eval *e, enum opcode code, const struct operands *in, int axis,
                           struct obj *f, struct loc at)
 {
@@ -84,7 +84,7 @@ static struct obj *results_of(struct eval *e, const struct operands *in, struct 
     return in->is_tuple ? obj_tuple(e, in->n, results) : results[0];
 }
 
-/* Reduces along one axis, which disappears or, with keep_dims, gets size 1. */
+/* Reduces along one axis. The result lacks the axis, or, with keep_dims, has size 1 along it. */
 static struct obj *reduce_axis(struct eval *e, const struct operands *in, int axis, struct obj *f, bool keep,
                                struct loc at)
 {
@@ -104,7 +104,7 @@ static struct obj *reduce_axis(struct eval *e, const struct operands *in, int ax
     return results_of(e, in, results);
 }
 
-/* Reduces all elements, as one row. */
+/* Reduces all elements, reshaped to one row. */
 static struct obj *reduce_all(struct eval *e, const struct operands *in, struct obj *f, bool keep,
                               struct loc at)
 {
@@ -152,7 +152,7 @@ struct obj *builtin_reduce(struct eval *e, struct obj **args, const struct args 
 
 /* -- sum, max, min -- */
 
-/* Widens integers of less than 32 bits: with their sign, or always to i32. */
+/* Widens integers of less than 32 bits: with keep_sign to int32 or uint32, else to int32. */
 static struct obj *widen_ints(struct eval *e, struct obj *x, bool keep_sign, struct loc at)
 {
     const struct lang_type *t = scalar_of(x);
@@ -169,7 +169,7 @@ static struct obj *to_float(struct eval *e, struct obj *x, bool f16_too, struct 
     return tensor_cast(e, x, lang_number(e, DT_f32, false), ROUND_none, false, at);
 }
 
-/* An operand of numbers, not pointers. */
+/* Converts the operand to a tensor of numbers; pointers are errors. */
 static struct obj *arg_numbers(struct eval *e, struct obj *x, const struct args *call)
 {
     x = arg_block(e, x, call, 0, "input");
@@ -180,7 +180,7 @@ static struct obj *arg_numbers(struct eval *e, struct obj *x, const struct args 
     return NULL;
 }
 
-/* Widens x to the type of its sum; NULL: an error is reported. */
+/* Widens x to the type of its sum; NULL after an error, which it reports. */
 static struct obj *summand(struct eval *e, struct obj *x, struct obj *dtype, const struct args *call,
                            int dtype_at)
 {
@@ -201,7 +201,7 @@ struct obj *builtin_sum(struct eval *e, struct obj **args, const struct args *ca
     return reduce(e, &in, args[1], function_named(e, "_sum_combine"), args[2], call);
 }
 
-/* Indices along an axis, in x's shape. */
+/* Returns indices along an axis, in x's shape. */
 static struct obj *indices(struct eval *e, const struct obj *x, int axis, struct loc at)
 {
     int n = shape_of(x)[axis], rank = rank_of(x);
@@ -218,7 +218,7 @@ static const char *const index_functions[2][2] = {
     {"_argmax_combine_fast", "_argmax_combine_left"},
 };
 
-/* (values, indices) of the largest or smallest elements along an axis. */
+/* Returns (values, indices) of the largest or smallest elements along an axis. */
 static struct obj *with_indices(struct eval *e, struct obj *x, struct obj *axis, struct obj *left,
                                 struct obj *keep, bool is_max, const struct args *call)
 {
@@ -308,7 +308,7 @@ struct obj *builtin_associative_scan(struct eval *e, struct obj **args, const st
     return scan(e, &in, args[1], args[2], args[3], call);
 }
 
-/* cumsum widens as sum does, cumprod does not; both take bf16 to f32. */
+/* Implements cumsum, which widens as sum does, and cumprod, which does not; both convert bf16 to f32. */
 struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct args *call)
 {
     struct operands in = {.n = 1};
@@ -324,7 +324,8 @@ struct obj *builtin_cumulative(struct eval *e, struct obj **args, const struct a
 
 /* -- sorting -- */
 
-/* A block whose last dimension is the one to sort; NULL: an error is reported. */
+/* Checks that the argument is a block and that the dimension to sort is its last one; NULL after an error,
+ * which it reports. */
 static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct args *call, int at)
 {
     struct obj *x = arg_block(e, args[0], call, 0, "x");
@@ -347,7 +348,7 @@ static struct obj *arg_sorted(struct eval *e, struct obj **args, const struct ar
     return x;
 }
 
-/* Calls a function of the prelude on rows, of which k elements are wanted. */
+/* Calls a function of the prelude that returns k sorted elements of each row. */
 static struct obj *sorted(struct eval *e, const char *function, struct obj *x, int64_t k, struct obj *down,
                           const struct args *call, int at)
 {
@@ -365,7 +366,7 @@ struct obj *builtin_sort(struct eval *e, struct obj **args, const struct args *c
     return x ? sorted(e, call->callee->data, x, shape_of(x)[rank_of(x) - 1], args[2], call, 2) : obj_error;
 }
 
-/* If elements are dropped, narrow types are widened as by tl.max. */
+/* Implements topk. If it drops elements, narrow types are widened, as by tl.max. */
 struct obj *builtin_topk(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_sorted(e, args, call, 2);

@@ -1,6 +1,7 @@
-/* shape.c: builtins that make tiles and change their shape: tl.arange, tl.full, tl.reshape, x[:, None].
+/* shape.c: implements builtins that create tiles and change their shape: tl.arange, tl.full, tl.reshape, x[:,
+ * None].
  *
- * Most are one op that moves no data: the elements keep their row-major order. */
+ * Most of them build one op that moves no data: the elements keep their row-major order. */
 #include "frontend/builtins/handlers.h"
 
 #include <limits.h>
@@ -53,7 +54,7 @@ static bool check_range(struct eval *e, int64_t start, int64_t end, struct loc a
     return false;
 }
 
-/* arange(n) is arange(0, n) in the 1.0 dialect. */
+/* Implements arange. In the 1.0 dialect, arange(n) is arange(0, n). */
 struct obj *builtin_arange(struct eval *e, struct obj **args, const struct args *call)
 {
     bool has_start = args[1]->kind != OBJ_none;
@@ -70,7 +71,7 @@ struct obj *builtin_arange(struct eval *e, struct obj **args, const struct args 
     return tensor_new(e, v, lang_number(e, DT_i32, false), 1, &n);
 }
 
-/* A number as a constant of type t, as tl.full converts it. */
+/* Converts a number to a constant of type t, as tl.full does. */
 static struct obj *full_number(struct eval *e, struct obj *x, const struct lang_type *t, int rank,
                                const int *shape, struct loc at)
 {
@@ -204,7 +205,7 @@ struct obj *expand_at(struct eval *e, struct obj *x, int axis, struct loc at)
                       rank + 1, shape);
 }
 
-/* The axes are relative to the result's rank, and are inserted from the lowest up. */
+/* Implements expand_dims. The axes count in the result's rank, and are inserted from the lowest up. */
 struct obj *builtin_expand_dims(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "input"), **items = &args[1];
@@ -329,7 +330,7 @@ struct obj *builtin_trans(struct eval *e, struct obj **args, const struct args *
     return args[1]->seq.n ? permute_args(e, x, args[1], call) : swap_last(e, x, call->loc);
 }
 
-/* -- two into one and back -- */
+/* -- join and split -- */
 
 static bool join_pair(struct eval *e, struct obj **args, const struct args *call, struct obj **a,
                       struct obj **b)
@@ -347,7 +348,7 @@ static bool join_pair(struct eval *e, struct obj **args, const struct args *call
     return !is_error(*a);
 }
 
-/* r[..., 0] = a, r[..., 1] = b; two scalars are joined as blocks of one element. */
+/* Returns r with r[..., 0] = a and r[..., 1] = b. Two scalars are joined as blocks of one element. */
 static struct obj *join(struct eval *e, struct obj *a, struct obj *b, struct loc at)
 {
     int shape[RANK_MAX] = {1}, rank = rank_of(a);
@@ -412,9 +413,9 @@ struct obj *builtin_split(struct eval *e, struct obj **args, const struct args *
     return obj_error;
 }
 
-/* -- functions of single elements -- */
+/* -- tl.map_elementwise -- */
 
-/* x with its last dimension split into pairs, or its pairs merged into the last dimension. */
+/* Reshapes x: with `apart`, splits the last dimension into pairs; else merges the last two dimensions. */
 static struct obj *with_pairs(struct eval *e, struct obj *x, bool apart, struct loc at)
 {
     int shape[RANK_MAX + 1], rank = rank_of(x) - !apart;
@@ -424,7 +425,7 @@ static struct obj *with_pairs(struct eval *e, struct obj *x, bool apart, struct 
     return reshape_to(e, x, rank + apart, shape, at);
 }
 
-/* out[step i]: every n-th element of a row, from the i-th on. */
+/* Sets out[step * i] to every n-th element of each row, beginning with element i. */
 static void unpack(struct eval *e, struct obj *x, int n, struct obj **out, int step, struct loc at)
 {
     if (n == 1) {
@@ -444,8 +445,8 @@ static struct obj *repack(struct eval *e, struct obj *const *x, int n, int step,
     return with_pairs(e, join(e, a, b, at), false, at);
 }
 
-/* The operands in one shape, split for a function that takes `pack` elements of each; NULL: an error is
- * reported. */
+/* Returns the operands in one shape, split for a function that takes `pack` elements of each; NULL after an
+ * error, which it reports. */
 static struct obj **mapped_operands(struct eval *e, struct obj *list, int64_t pack, const struct args *call)
 {
     int n = list->seq.n;
@@ -498,7 +499,8 @@ struct obj *builtin_map_elementwise(struct eval *e, struct obj **args, const str
     return out->seq.n == 1 ? out->seq.at[0] : out;
 }
 
-/* join makes the two parts the last dimension; this is moved in front of dim and merged with it. */
+/* Implements cat. join puts the two operands side by side in a new last dimension, which is then moved before
+ * dim and merged with it. */
 struct obj *builtin_cat(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *a = arg_block(e, args[0], call, 0, "input"), *b = arg_block(e, args[1], call, 1, "other");
@@ -524,7 +526,7 @@ struct obj *builtin_cat(struct eval *e, struct obj **args, const struct args *ca
     return reshape_to(e, permute(e, x, order, call->loc), rank, shape, call->loc);
 }
 
-/* A gather by the reversed index. */
+/* Implements flip, by a gather at the reversed index. */
 struct obj *builtin_flip(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_block(e, args[0], call, 0, "x");
@@ -581,7 +583,7 @@ static bool is_full_slice(const struct obj *x)
            (!x->slice.step || x->slice.step->kind == OBJ_none);
 }
 
-/* Each item is `:`, which keeps a dimension, or None, which inserts one. */
+/* Evaluates x[...]. Each item of the index is `:`, which keeps a dimension, or None, which inserts one. */
 struct obj *tensor_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at)
 {
     struct obj *one[1] = {index}, **items = one;
@@ -614,8 +616,8 @@ static struct obj *shape_object(struct eval *e, const struct obj *x)
     return obj_tuple(e, rank_of(x), items);
 }
 
-/* A plain constant has the members of the tensor that it becomes: an argument of value 1 is such a
- * constant. */
+/* Returns an attribute of a tensor. A constant that is not a constexpr, such as an argument of value 1, has the
+ * attributes of the tensor that it becomes. */
 struct obj *tensor_getattr(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *method = tensor_method(e, x, name);

@@ -1,6 +1,6 @@
-/* triton.c: the functions of the module triton that programs use outside of kernels: decorators, Config,
- * small functions of ints. This file only stores the decorators' arguments on the kernel (struct jit); the
- * runtime implements launches, tuning and heuristics. */
+/* triton.c: implements the functions of the module triton that programs use outside of kernels: decorators,
+ * Config, small functions of ints. This file only stores the decorators' arguments on the kernel (struct jit);
+ * the runtime implements launches, tuning and heuristics. */
 #include "frontend/builtins/handlers.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static struct obj *make_jit(struct eval *e, struct obj *options, struct obj *fn,
     return x;
 }
 
-/* The arguments from args[first] on, as a dict with the names of the row's parameters. */
+/* Returns the arguments from args[first] on, as a dict with the names of the builtin's parameters. */
 static struct obj *keywords(struct eval *e, struct obj **args, const struct args *call, int first)
 {
     struct obj *d = obj_dict(e);
@@ -50,7 +50,7 @@ static struct obj *keywords(struct eval *e, struct obj **args, const struct args
     return d;
 }
 
-/* A decorator function: the builtin `hidden` with its first argument bound. */
+/* Returns a decorator function: the builtin `hidden` with its first argument bound. */
 static struct obj *decorator(struct eval *e, const char *hidden, struct obj *options)
 {
     return obj_method(e, options, builtin_hidden(e, hidden));
@@ -149,7 +149,7 @@ struct obj *builtin_config(struct eval *e, struct obj **args, const struct args 
     return obj_native(e, &config_class, s);
 }
 
-/* kwargs and the launch options that are set, in one dict. */
+/* Returns kwargs, and the launch options that are set, in one dict. */
 struct obj *builtin_all_kwargs(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *all = obj_dict(e), *kwargs = config_get(e, args[0], "kwargs", call->loc);
@@ -166,7 +166,7 @@ struct obj *builtin_all_kwargs(struct eval *e, struct obj **args, const struct a
 
 /* -- functions of ints -- */
 
-/* (x + y - 1) // y by Python's rules; in a kernel by the rules of tensors. */
+/* Returns (x + y - 1) // y by Python's rules; in a kernel, by the rules of tensors. */
 struct obj *builtin_host_cdiv(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *sum = eval_binary(e, OPER_add, args[0], args[1], call->loc);
@@ -191,14 +191,14 @@ struct obj *builtin_next_power_of_2(struct eval *e, struct obj **args, const str
 
 /* -- other decorators -- */
 
-/* A function that kernels call at compile time. */
+/* Marks a function that kernels call at compile time. */
 struct obj *builtin_constexpr_function(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)call;
     return args[0]->kind == OBJ_function ? obj_constexpr(e, args[0]) : args[0];
 }
 
-/* must_use_result(f), or must_use_result("hint")(f): returns f. */
+/* Implements must_use_result(f) and must_use_result("hint")(f), which return f. */
 struct obj *builtin_must_use_result(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)call;

@@ -1,11 +1,12 @@
-/* ast.c: the tables of syntax tree nodes, and how a tree is printed and walked.
+/* ast.c: defines the tables of syntax tree nodes, and prints and walks trees.
  *
  *     if x:              (if@1:1+5 (name@1:4+1 x)
  *         y = -1           body
  *                            (assign@2:5+6 [(name@2:5+1 y)] (unary@2:9+2 -@2:9 (int@2:10+1 1))))
  *
- * The code has no case for a single kind of node: each row of nodes.h expands into one case, and its fields
- * into the same few calls. A place is line:column+length; `_` is an absent part, [] a list. */
+ * No case is written for a single kind of node: each row of nodes.h expands to one case, and the row's fields
+ * expand to calls of a few functions. The text of a location is line:column+length; `_` is an absent part, [] a
+ * list. */
 #include "frontend/python/ast.h"
 
 #include <inttypes.h>
@@ -188,8 +189,8 @@ void ast_print(const struct ast *n, struct text *out)
 
 /* -- children -- */
 
-/* `field` counts the fields that contain nodes; the cursor says in which field, and where in a list, to
- * continue. */
+/* `field` counts the fields that contain nodes; the cursor holds the field, and the index in its list, at which
+ * to continue. */
 #define EXPR(x)                                                                                              \
     if (field++ == at->field) {                                                                              \
         at->field++;                                                                                         \

@@ -2,9 +2,9 @@
  *
  *     x = a + 1          (assign [(name x)] (binary (name a) add (int 1)))
  *
- * A node is a kind, a place, and the fields of its kind (nodes.h): `n->binary.left` where n->kind is
- * AST_binary. Names are interned: equal names are equal pointers. The tree is constant once parsed and lives
- * as long as its arena. */
+ * A node has a kind, a location, and the fields of its kind (nodes.h): `n->binary.left` where n->kind is
+ * AST_binary. Names are interned: equal names are equal pointers. After parsing, the tree never changes; it
+ * lives as long as its arena. */
 #ifndef NESO_FRONTEND_AST_H
 #define NESO_FRONTEND_AST_H
 
@@ -45,7 +45,7 @@ extern const struct oper_info oper_info[OPER_count];
 /* The kinds of comprehensions. */
 enum ast_form { FORM_list, FORM_set, FORM_dict, FORM_generator };
 
-/* How a parameter takes its argument: before `/`, plain, `*args`, after `*`, `**kwargs`. */
+/* Roles of parameters: before `/`, plain, `*args`, after `*`, `**kwargs`. */
 enum ast_role { ROLE_positional, ROLE_plain, ROLE_args, ROLE_keyword, ROLE_kwargs };
 
 struct ast;
@@ -55,12 +55,12 @@ struct ast_list {
     int n;
 };
 
-/* A literal is never negative: -1 is a unary node. Larger literals are errors. */
+/* A literal is never negative: -1 is a unary node. Larger literals than 128 bits are errors. */
 struct ast_int {
     uint64_t low, high;
 };
 
-/* `s` is terminated, and may contain zero bytes; equal contents are equal pointers. */
+/* `s` ends with a zero byte, and may contain others; strings with equal contents are equal pointers. */
 struct ast_bytes {
     const char *s;
     int len;
@@ -71,11 +71,11 @@ struct ast_range {
     uint32_t start, end;
 };
 
-/* `loc` is the node's start, and its length on its first line. Parentheses around an expression are not part
- * of it; decorators are not part of a def. */
+/* `loc` is the node's start, and the length of the part on its first line. A node does not include the
+ * parentheses around an expression, or the decorators of a def. */
 struct ast {
     enum ast_kind kind;
-    uint16_t height; /* height of the tree below: 1 for a leaf, AST_HEIGHT_MOST at most */
+    uint16_t height; /* height of the node's subtree: 1 for a leaf, at most AST_HEIGHT_MOST */
     struct loc loc;
     union {
 #define EXPR(x) struct ast *x;
@@ -114,8 +114,7 @@ struct ast {
 
 /* -- parse.c -- */
 
-/* Parses a whole file; the result is always a module. Statements with errors (reported to d) are missing from
- * it. */
+/* Parses a whole file; always returns a module. Statements with errors (reported to d) are missing from it. */
 struct ast *parse_module(struct arena *a, struct interner *strings, struct diag *d, const struct source *src);
 /* Parses one expression, as eval() does; NULL if it has an error. */
 struct ast *parse_expression(struct arena *a, struct interner *strings, struct diag *d, const struct source *src);
@@ -123,9 +122,9 @@ struct ast *parse_expression(struct arena *a, struct interner *strings, struct d
 /* -- ast.c -- */
 
 const char *ast_kind_name(enum ast_kind kind); /* "binary" */
-/* Prints the whole tree, a statement a line, every node with its line:column+length. */
+/* Prints the whole tree, one statement on each line, every node with its line:column+length. */
 void ast_print(const struct ast *n, struct text *out);
-/* The source of a def from its `def` on, dedented: the key of a compiled kernel contains it. */
+/* Prints the source of a def from its `def` on, dedented. The cache key of a kernel contains this text. */
 void ast_def_text(const struct ast *def, const struct source *src, struct text *out);
 
 /* Each call returns the next child of a node in source order, without absent ones; NULL at the end:

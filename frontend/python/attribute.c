@@ -1,12 +1,12 @@
-/* attribute.c: how x.name, x[i], x[a:b] and iteration over x are evaluated. */
+/* attribute.c: evaluates x.name, x[i], x[a:b] and iteration over x. */
 #include "frontend/python/python.h"
 
 #include <string.h>
 
 /* -- attributes -- */
 
-/* A module is searched for its own names; then its `find` may make the name; then the name may be another
- * module whose parent it is. */
+/* Searches a module for a name, in this order: the names that it has, the names that its `find` can make, and
+ * its submodules. */
 static struct obj *module_attribute(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     struct obj *found = scope_get(x->module.scope, name);
@@ -48,7 +48,7 @@ static struct obj *function_attribute(struct eval *e, const struct function *f, 
     return f->attributes ? scope_get(f->attributes, name) : NULL;
 }
 
-/* The function that @triton.autotune and @triton.heuristics decorate. */
+/* Returns the function that @triton.autotune and @triton.heuristics decorate. */
 static struct obj *without_decorator(struct eval *e, const struct obj *x)
 {
     struct obj *inner = obj_new(e, OBJ_jit);
@@ -122,7 +122,7 @@ static struct obj *range_attribute(struct eval *e, struct obj *x, const char *na
     return part ? part : obj_none;
 }
 
-/* A field of a named tuple in a kernel. */
+/* Returns a field of a named tuple in a kernel. */
 static struct obj *field_of(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     bool is_tuple;
@@ -271,7 +271,7 @@ struct slice_range slice_resolve(struct eval *e, const struct obj *slice, int64_
     return (struct slice_range){start, stop, step, span > 0 ? (span - 1) / stride + 1 : 0};
 }
 
-/* The index of one item among n; raises if it is out of range. */
+/* Returns the index of one item among n; raises IndexError if it is out of range. */
 static int64_t item_index(struct eval *e, struct obj *x, struct obj *index, int64_t n, struct loc at)
 {
     int64_t i;
@@ -351,7 +351,7 @@ static struct obj *dict_item(struct eval *e, struct obj *x, struct obj *key, str
     return found;
 }
 
-/* kernel[grid]: an object that is called with the arguments of the launch. */
+/* The object kernel[grid], which a program calls with the arguments of the launch. */
 struct launcher {
     struct obj *kernel, *grid;
 };
@@ -385,7 +385,7 @@ struct obj *eval_getitem(struct eval *e, struct obj *x, struct obj *index, struc
     case OBJ_range: return range_item(e, x, index, at);
     case OBJ_dict: return dict_item(e, x, index, at);
     case OBJ_jit: return launcher_new(e, x, index);
-    case OBJ_class: return x; /* Generic[T] */
+    case OBJ_class: return x; /* Generic[T] is Generic */
     case OBJ_builtin:
         if (obj_is_builtin_type(x))
             return x;
@@ -526,7 +526,7 @@ static struct obj *next_char(struct eval *e, struct iter *it)
     return obj_str(e, s, (size_t)n);
 }
 
-/* Calls __next__ until StopIteration, or __getitem__ until IndexError. */
+/* Returns the next item by __next__, until it raises StopIteration, or by __getitem__, until it raises IndexError. */
 static struct obj *next_of_instance(struct eval *e, struct iter *it)
 {
     struct handler h;
@@ -573,7 +573,7 @@ struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at)
     return out;
 }
 
-/* An object that keeps its own position and ignores the index that it is asked for. */
+/* An iterator object. It has a position of its own, and ignores the index that the caller passes. */
 struct iterator {
     struct obj *(*next)(struct eval *e, void *state, struct loc at);
     void *state;

@@ -1,19 +1,18 @@
-/* call.c: how functions and classes are defined and called: binding of arguments, closures, bodies of
- * classes.
+/* call.c: defines and calls functions and classes: binding of arguments, closures, bodies of classes.
  *
- * Arguments of Python functions and of builtins bind alike: both have a signature with each parameter's name,
- * role and default, made from the syntax or from the row's parameter list. */
+ * One function binds the arguments of Python functions and of builtins. Both have a signature with each
+ * parameter's name, role and default, which is made from the syntax tree or from the builtin's parameter list. */
 #include "frontend/python/python.h"
 
 #include <string.h>
 
-enum { CALL_DEPTH = 8 }; /* a call's share of the limit of e->depth */
+enum { CALL_DEPTH = 8 }; /* what a call adds to e->depth */
 
 struct parameter {
     const char *name; /* interned */
     enum ast_role role;
     bool is_optional;
-    struct obj *value; /* the default; NULL: none, or "not given" if optional */
+    struct obj *value; /* the default; NULL if there is none, or if the parameter is optional */
 };
 
 struct signature {
@@ -38,7 +37,7 @@ static struct loc argument_loc(const struct args *args, int i)
     return args->locs && args->locs[i].line ? args->locs[i] : args->loc;
 }
 
-/* "takes 1 positional argument", "takes from 1 to 2 positional arguments" */
+/* Raises "takes 1 positional argument", or "takes from 1 to 2 positional arguments". */
 static _Noreturn void too_many_arguments(struct eval *e, const struct signature *sig, const struct args *args,
                                          int most)
 {
@@ -73,7 +72,7 @@ static void bind_positional(struct eval *e, const struct signature *sig, const s
         too_many_arguments(e, sig, args, most);
 }
 
-/* Suggests the parameter most similar to an unexpected keyword. */
+/* Raises an error for an unexpected keyword, and suggests the most similar parameter. */
 static _Noreturn void unexpected_keyword(struct eval *e, const struct signature *sig, const char *name,
                                          struct loc at)
 {
@@ -117,7 +116,7 @@ static bool is_missing(const struct signature *sig, struct obj *const *out, int 
     return !out[p] && !sig->at[p].is_optional && takes_position == is_positional;
 }
 
-/* "'a'", "'a' and 'b'", "'a', 'b', and 'c'" */
+/* Raises an error that lists the missing arguments: 'a', 'b', and 'c'. */
 static _Noreturn void missing_arguments(struct eval *e, const struct signature *sig, struct obj *const *out,
                                         struct loc at)
 {
@@ -204,7 +203,7 @@ static struct obj *literal(struct eval *e, const char *s, size_t n)
     return is_float ? obj_float(e, x) : obj_int(e, (wide)x);
 }
 
-/* The length of a default: it ends at a comma outside of quotes. */
+/* Returns the length of a default value, which ends at a comma outside quotes. */
 static size_t default_length(const char *s)
 {
     if (*s == '\'' || *s == '"')
@@ -212,8 +211,8 @@ static size_t default_length(const char *s)
     return strcspn(s, ",");
 }
 
-/* Parses one parameter of a row's list; `*` alone only changes the role of the parameters after it. Returns
- * where the next parameter begins. */
+/* Parses one parameter of a builtin's list. A `*` without a name only changes the role of the parameters after
+ * it. Returns where the next parameter begins. */
 static const char *parse_parameter(struct eval *e, const char *s, struct signature *sig, enum ast_role *role)
 {
     struct parameter p = {.role = *role};
@@ -299,7 +298,7 @@ static struct obj *call_function(struct eval *e, struct function *f, const struc
     return result;
 }
 
-/* @triton.constexpr_function: plain Python that runs while a kernel is traced, on constants. */
+/* Calls a @triton.constexpr_function: plain Python that runs on constants while a kernel is traced. */
 static struct obj *call_at_compile_time(struct eval *e, struct obj *callee, const struct args *args)
 {
     for (int i = 0; i < args->n + args->nkw; i++) {
@@ -455,7 +454,8 @@ static bool has_yield(const struct ast *x)
     return false;
 }
 
-/* Without a host, a default value that only a host knows does not prevent the definition. */
+/* Evaluates a default value. Without a host, a value that only a host can compute becomes unknown, and the
+ * function is still defined. */
 static struct obj *default_value(struct eval *e, struct scope *s, const struct ast *param)
 {
     if (!e->definitions_only)
@@ -493,7 +493,7 @@ struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def
     return x;
 }
 
-/* A decorator that only a host knows leaves a function unchanged. */
+/* Applies a decorator. A decorator that only a host can compute leaves the function unchanged. */
 static struct obj *decorate(struct eval *e, struct scope *s, const struct ast *decorator, struct obj *x)
 {
     struct obj *made = eval_call1(e, eval_expr(e, s, decorator), x, decorator->loc);
@@ -521,8 +521,8 @@ struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_l
     return x;
 }
 
-/* The first argument that is a class of the program; other classes (object, the host's) contribute no
- * attributes. */
+/* Returns the first base that is a class of the program; other bases (object, classes of the host) have no
+ * attributes that it could inherit. */
 static struct obj *base_class(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct args args = {.loc = x->loc};
@@ -550,7 +550,7 @@ static void qualify_methods(struct eval *e, struct obj *class)
 struct obj *make_class(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *class = obj_class(e, x->klass.name, base_class(e, s, x));
-    struct scope *cell = scope_new(e, s); /* methods see __class__ in it */
+    struct scope *cell = scope_new(e, s); /* contains __class__ for the methods */
     struct scope *body = scope_new(e, cell);
     body->is_class = true;
     struct obj *result;

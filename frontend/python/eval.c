@@ -1,21 +1,21 @@
-/* eval.c: how statements of host code are executed (modules, functions, `try`, `with`), and how exceptions
- * unwind.
+/* eval.c: executes statements of host code (modules, functions, `try`, `with`), and unwinds exceptions.
  *
- * A statement either falls through or tells how its block ends (enum flow). Exceptions unwind by longjmp to
- * the innermost handler, which is a `try`, a `with`, or the top level; the frames in between own only arena
- * memory. In a kernel the same eval_block hands each statement to kernel.c. Expressions are in expr.c, calls
- * and definitions in call.c. */
+ * A statement either falls through to the next one or returns how its block ends (enum flow). Exceptions unwind
+ * by longjmp to the innermost handler, which is a `try`, a `with`, or the top level; the C functions in between
+ * own only arena memory. In a kernel, eval_block passes each statement to kernel.c. Expressions are in expr.c,
+ * calls and definitions in call.c. */
 #include "frontend/python/python.h"
 
 #include <string.h>
 
 enum {
     DEPTH_MOST =
-        9000, /* limit of nesting: a call adds 8, an expression 1; allows about 1000 nested calls, as Python does */
+        9000, /* limit of e->depth: a call adds 8, an expression 1; this allows about 1000 nested calls, as
+               * Python does */
     STEPS_OF_STATEMENT =
-        /* when a file is loaded for its kernels only: limit for one statement at the top level, */
+        /* step limit of one top-level statement, if a file is loaded only for its kernels */
     1 << 17,
-    STEPS_OF_FILE = 1 << 22, /* and for all statements */
+    STEPS_OF_FILE = 1 << 22, /* step limit of all statements of such a file */
 };
 
 /* -- errors -- */
@@ -86,7 +86,8 @@ static bool is_own(const struct eval *e, struct loc at)
     return at.line && e->diag->sources.at[at.file]->is_own;
 }
 
-/* Removes the calls around the place that was found. */
+/* If `at` is in neso's own Python code, returns the location of the user's call, and removes the inner calls
+ * from *calls. */
 static struct loc outside(const struct eval *e, struct loc at, const struct call_record **calls)
 {
     for (; *calls && is_own(e, at); *calls = (*calls)->outer)
@@ -124,7 +125,7 @@ static void report_exception(struct eval *e, const struct exception *x)
         }
 }
 
-/* In a kernel the error is reported at once, and ends only its statement. */
+/* Raises an error in a kernel: reports it at once, and unwinds to the statement being traced. */
 _Noreturn static void raise_in_kernel(struct eval *e, struct loc at, struct note note, enum error error,
                                       const char *message)
 {
@@ -173,7 +174,8 @@ void eval_deeper(struct eval *e, int by, struct loc at)
         eval_raise(e, at, "RecursionError", ERR_recursion_depth);
 }
 
-/* One statement can create much data, so the time is also checked for each megabyte. */
+/* Is it time to check the time limit? One statement can create much data, so the limit is also checked for each
+ * megabyte. */
 static bool is_time_to_look(struct eval *e)
 {
     enum { STEPS = 64, BYTES = 1 << 20 };
@@ -216,7 +218,7 @@ struct outcome {
     bool is_raised;
     enum flow flow;
     struct exception raised;
-    int ndiagnostics, nerrors; /* counts before the block */
+    int ndiagnostics, nerrors; /* numbers of diagnostics and errors before the block */
 };
 
 static void run_guarded(struct eval *e, struct scope *s, const struct ast_list *block, struct obj **result,
@@ -255,7 +257,7 @@ static const struct ast *find_handler(struct eval *e, struct scope *s, const str
     return NULL;
 }
 
-/* If the program catches errors of a kernel, their diagnostics are dropped. */
+/* Executes an `except` clause. If the exception comes from errors of a kernel, drops their diagnostics. */
 static void run_handler(struct eval *e, struct scope *s, const struct ast *h, struct obj **result,
                         struct outcome *o)
 {
@@ -337,7 +339,7 @@ static struct obj *enter(struct eval *e, struct obj *context, struct loc at)
     return inside;
 }
 
-/* Returns true if the exception, if any, is handled. */
+/* Calls __exit__ of a context manager. Returns true if that handles the exception. */
 static bool leave(struct eval *e, struct obj *context, struct exception *raised, struct loc at)
 {
     if (context->kind == OBJ_native) {
@@ -380,7 +382,7 @@ static enum flow exec_with(struct eval *e, struct scope *s, const struct ast *x,
 
 /* -- loops -- */
 
-/* Executes the body once; returns true if the loop ends, as *flow says. */
+/* Executes the body once. Returns true if the loop ends; *flow is then how. */
 static bool ends_loop(struct eval *e, struct scope *s, const struct ast_list *body, struct obj **result,
                       enum flow *flow)
 {
@@ -430,7 +432,7 @@ static void assign_sequence(struct eval *e, struct scope *s, const struct ast *t
                    parts->n - (star >= 0), n);
     if (star < 0 && n > parts->n)
         eval_raise(e, target->loc, "ValueError", ERR_unpack_many, parts->n);
-    items = obj_list(e, n, items->seq.at); /* the assignments may change the list */
+    items = obj_list(e, n, items->seq.at); /* a copy, since the assignments may change the list */
     for (int i = 0; i < parts->n; i++) {
         if (i == star)
             eval_assign(e, s, parts->at[i]->starred.value,
@@ -482,7 +484,8 @@ static void exec_augmented(struct eval *e, struct scope *s, const struct ast *x)
     }
 }
 
-/* Annotated names of a class body are its fields, if the class has fields. */
+/* Executes an annotated assignment. In the body of a class with fields (named tuple, dataclass), its name
+ * becomes a field. */
 static void exec_annotated(struct eval *e, struct scope *s, const struct ast *x)
 {
     const struct ast *target = x->annotated.target;
@@ -534,7 +537,7 @@ static void define(struct eval *e, struct scope *s, const struct ast *x)
     scope_set(s, x->kind == AST_def ? x->def.name : x->klass.name, apply_decorators(e, s, decorators, made));
 }
 
-/* Statements that always fall through. */
+/* Executes a statement that always falls through. */
 static void exec_simple(struct eval *e, struct scope *s, const struct ast *x)
 {
     switch (x->kind) {
@@ -591,8 +594,8 @@ enum flow eval_block(struct eval *e, struct scope *s, const struct ast_list *blo
 
 /* -- modules -- */
 
-/* Would the statement only do work of the host? A method call may complete data that kernels need
- * (configs.append). */
+/* Does the statement only do work of the host? A method call may add data that kernels need (configs.append),
+ * so it does not count. */
 static bool is_for_host_only(const struct ast *x)
 {
     if (x->kind != AST_eval)
@@ -603,7 +606,8 @@ static bool is_for_host_only(const struct ast *x)
 
 static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step);
 
-/* A condition that only the host knows counts as true, so that the kernels under it can be compiled. */
+/* Executes an `if` without a host. A condition that only a host can compute counts as true, so that the kernels
+ * in its body can be compiled. */
 static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x, int64_t last_step)
 {
     struct handler h;
@@ -616,7 +620,8 @@ static void exec_lenient_if(struct eval *e, struct scope *s, const struct ast *x
     exec_lenient(e, s, is_taken ? &x->if_.body : &x->if_.orelse, last_step);
 }
 
-/* Loads a file for its kernels only: if a statement fails, its names get unknown values. */
+/* Executes the statements of a file that is loaded only for its kernels: if a statement fails, its names get
+ * unknown values. */
 static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list *block, int64_t last_step)
 {
     for (volatile int i = 0; i < block->n; i++) {
@@ -640,7 +645,7 @@ static void exec_lenient(struct eval *e, struct scope *s, const struct ast_list 
     }
 }
 
-/* Executes under its own limit of steps. */
+/* Executes the statements under a step limit of their own. */
 static void load_definitions(struct eval *e, struct scope *s, const struct ast_list *block)
 {
     int64_t limit = e->step_limit;
@@ -671,7 +676,8 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
     return module;
 }
 
-/* Returns true for a failure of the program itself. Errors in a kernel or in syntax are reported already. */
+/* Reports an uncaught exception, and returns true if the program itself failed. Syntax errors and errors in
+ * kernels are already reported. */
 static bool report_uncaught(struct eval *e, struct handler *h)
 {
     struct exception *x = &h->raised;

@@ -1,7 +1,7 @@
-/* expr.c: how expressions are evaluated, by one switch over syntax for host code and kernels.
+/* expr.c: evaluates expressions of host code and kernels, with one switch over the kinds of syntax nodes.
  *
- * In a kernel (e->trace) trace_name looks up names, displays make tuples, and trace.c handles run-time
- * conditions; eval_binary and similar functions dispatch operators on tensors. */
+ * In a kernel (e->trace is set), trace_name looks up names, list displays become tuples, and trace.c traces
+ * run-time conditions. eval_binary and similar functions dispatch operators on tensors. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ const char *nearest_name(struct eval *e, const struct scope *s, const char *name
     return nearest;
 }
 
-/* Programs in the 1.0 dialect use these names without importing them. */
+/* Returns a name that programs in Triton's 1.0 dialect use without an import. */
 static struct obj *old_name(struct eval *e, const char *name)
 {
     static const char *const names[] = {"jit", "autotune", "heuristics"};
@@ -144,7 +144,8 @@ static void comprehend(struct eval *e, struct scope *s, const struct ast *x, int
     }
 }
 
-/* A generator expression is evaluated at once; it then iterates over the values. */
+/* Evaluates a comprehension. A generator expression is evaluated at once too, and becomes an iterator over the
+ * values. */
 static struct obj *comprehension(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *first = eval_expr(e, s, x->comprehension.clauses.at[0]->clause.iter);
@@ -162,7 +163,7 @@ static struct obj *comprehension(struct eval *e, struct scope *s, const struct a
 
 static bool put_field(struct eval *e, struct scope *s, const struct ast *field, struct text *out);
 
-/* Returns false if a value in it is an error that was reported. */
+/* Appends the parts of an f-string. Returns false if one of its values is an obj_error. */
 static bool put_parts(struct eval *e, struct scope *s, const struct ast *x, struct text *out)
 {
     for (int i = 0; i < x->fstring.parts.n; i++) {
@@ -215,7 +216,7 @@ static struct obj *boolean(struct eval *e, struct scope *s, const struct ast *x)
     return value;
 }
 
-/* a < b < c: evaluates each operand once, up to the first comparison that is false. */
+/* Evaluates a < b < c: each operand once, up to the first comparison that is false. */
 static struct obj *compare(struct eval *e, struct scope *s, const struct ast *x)
 {
     if (e->trace && x->compare.links.n > 1)
@@ -265,7 +266,7 @@ static struct obj *slice(struct eval *e, struct scope *s, const struct ast *x)
     return out;
 }
 
-/* Generators run to their end when they are called. */
+/* Appends a yielded value: a generator function runs to its end when it is called. */
 static void push_yield(struct eval *e, struct obj *yields, struct obj *value, struct loc at)
 {
     if (yields->seq.n == YIELDS_MOST)
@@ -313,7 +314,7 @@ static void push_keyword(struct eval *e, struct args *args, loc_list *locs, cons
     VEC_PUSH(e->arena, locs, at);
 }
 
-/* **dict */
+/* Adds the items of a **dict argument. */
 static void push_keywords(struct eval *e, struct args *args, loc_list *locs, struct obj *dict, struct loc at)
 {
     if (dict->kind != OBJ_dict)
@@ -328,7 +329,7 @@ static void push_keywords(struct eval *e, struct args *args, loc_list *locs, str
     }
 }
 
-/* Collects arguments in the order of their evaluation; in locs, the places of positional ones come first. */
+/* Evaluates arguments in source order. In locs, the locations of positional arguments come first. */
 void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *items, struct args *out)
 {
     struct obj *list = obj_list(e, 0, NULL);
@@ -357,7 +358,7 @@ void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *item
     out->locs = locs.at;
 }
 
-/* super() in a method: uses the method's class and first argument. */
+/* Evaluates super() in a method, which uses the method's class and first argument. */
 static struct obj *bare_super(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *class = scope_find(s, intern_str(e->strings, "__class__"));
@@ -379,7 +380,7 @@ static struct obj *call(struct eval *e, struct scope *s, const struct ast *x)
     return eval_call(e, callee, &args);
 }
 
-/* -- all of them -- */
+/* -- the switch over the kinds of nodes -- */
 
 static struct obj *integer(struct eval *e, const struct ast *x)
 {
@@ -398,7 +399,7 @@ static struct obj *sequence(struct eval *e, struct scope *s, const struct ast *x
 
 static struct obj *evaluate(struct eval *e, struct scope *s, const struct ast *x);
 
-/* The object before the dot may be unknown: the message then names the whole expression, torch.float32. */
+/* Evaluates x.name. If x is unknown, the message names the whole expression: torch.float32. */
 static struct obj *attribute(struct eval *e, struct scope *s, const struct ast *x)
 {
     const struct ast *of = x->attribute.value;

@@ -1,4 +1,5 @@
-/* format.c: Python's three ways of formatting: `{x:>8.3f}` in f-strings and str.format, and `'%8.3f' % x`.
+/* format.c: implements Python's three ways of formatting: `{x:>8.3f}` in f-strings and str.format, and `'%8.3f'
+ * % x`.
  *
  * All three are parsed into a struct field. A number is built as sign, prefix and digits, so that zeros and
  * fill characters can go between them. The C library formats digits with the locale's decimal point, which is
@@ -14,13 +15,13 @@ enum { WIDTH_MOST = 1 << 20, PRECISION_MOST = 1100 };
 struct field {
     const char *fill;
     int fill_bytes;
-    char align;     /* < > ^ =; 0: the default of the value's type */
+    char align;     /* < > ^ =; 0: the default for the value's type */
     char sign;      /* + - or space */
-    bool alternate; /* # */
+    bool alternate; /* `#` was given */
     bool zero;
-    int64_t width, precision; /* precision -1: none */
+    int64_t width, precision; /* precision is -1 if absent */
     char group;               /* , or _ or 0 */
-    char type;                /* 0: none */
+    char type;                /* 0 if absent */
 };
 
 /* A formatted number: sign, then `0x`, then digits. */
@@ -91,7 +92,7 @@ static char sign_of(bool negative, const struct field *s)
 
 /* -- floats -- */
 
-/* Replaces the decimal point, which may have several bytes, by '.'. */
+/* Replaces the locale's decimal point, which may have several bytes, with '.'. */
 static void fix_point(struct text *t)
 {
     size_t at = strspn(t->s, "0123456789");
@@ -117,7 +118,8 @@ static void drop_zeros(struct text *t)
     t->len -= mantissa - end;
 }
 
-/* Formats like g; with `point`, as str() does: 3 shows as 3.0, and the exponent begins one digit earlier. */
+/* Formats x as type `g`. With `point`, formats as str() does: 3 becomes 3.0, and scientific notation begins one
+ * digit earlier. */
 static void general(struct text *t, double x, int precision, bool alternate, bool point)
 {
     if (precision == 0)
@@ -221,7 +223,7 @@ static bool is_align(char c)
     return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-/* [[fill]align][sign][#][0][width][,_][.precision][type]; returns false on a syntax error. */
+/* Parses [[fill]align][sign][#][0][width][,_][.precision][type]. Returns false on a syntax error. */
 static bool parse_spec(const char *s, size_t n, struct field *out)
 {
     const char *end = s + n;
@@ -261,7 +263,7 @@ static bool parse_spec(const char *s, size_t n, struct field *out)
     return s == end;
 }
 
-/* A tensor of the host with one element is formatted as its number. */
+/* Returns the number in a host tensor of one element, which is formatted as that number. */
 static struct obj *unwrap_native(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind != OBJ_native || !x->native.class->getattr)
@@ -380,7 +382,7 @@ static void put_percent(struct percent *p, struct field *spec, struct obj *x, st
     format_with(p->e, x, spec, p->at, out);
 }
 
-/* One conversion, after the '%'. */
+/* Formats one conversion, which begins after the '%'. */
 static const char *percent_field(struct percent *p, const char *s, const char *end, struct text *out)
 {
     struct field spec = {.fill = " ", .fill_bytes = 1, .sign = '-', .precision = -1};
@@ -463,7 +465,7 @@ static struct obj *braces_argument(struct braces *b, const char *s, size_t n)
     return x;
 }
 
-/* name, name.attribute, name[key], chained. */
+/* Evaluates a field's value: name, name.attribute or name[key], chained. */
 static struct obj *braces_value(struct braces *b, const char *s, const char *end)
 {
     size_t n = 0;
@@ -489,7 +491,7 @@ static struct obj *braces_value(struct braces *b, const char *s, const char *end
     return x;
 }
 
-/* The end of a field: the '}' that closes it. */
+/* Returns the end of a field: the '}' that closes it. */
 static const char *field_end(const char *s, const char *end)
 {
     for (int depth = 1; s < end; s++) {

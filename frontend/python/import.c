@@ -1,9 +1,9 @@
-/* import.c: how imports find modules: the language's own, the host's, those of Python's library that neso
- * has, and files beside the program.
+/* import.c: finds imported modules: triton's, the host's, those of Python's library that neso has, and files in
+ * the program's folder.
  *
- * Without a host (a file loaded for its kernels only) every other module is unknown: each of its attributes
- * exists and is unknown too. So `import torch` and host code that uses it never prevent the compilation of a
- * kernel; a kernel that uses such a value gets an error at that place. */
+ * Without a host (if a file is loaded only for its kernels), every other module is unknown: each of its
+ * attributes exists and has an unknown value. So `import torch` and host code that uses it never prevent the
+ * compilation of a kernel; a kernel that uses such a value gets an error at the use. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -143,7 +143,7 @@ static struct obj *from_file(struct eval *e, const char *name)
     return src ? eval_module(e, src, name) : NULL;
 }
 
-/* Is it one of the language's own modules, whose missing members are errors even without a host? */
+/* Is it one of triton's modules? Even without a host, a missing member of such a module is an error. */
 static bool is_triton(const char *name)
 {
     return strncmp(name, "triton", 6) == 0 && (name[6] == '.' || name[6] == 0);
@@ -179,8 +179,7 @@ static struct obj *import_module(struct eval *e, const char *name, struct loc at
 
 /* -- import statements -- */
 
-/* Links a.b.c to the attribute of what `import a.b.c` binds: each module becomes an attribute of its
- * parent. */
+/* Makes a module an attribute of its parent, so that a.b.c works after `import a.b.c`, which binds only a. */
 static void link_modules(struct eval *e, struct obj *parent, const char *name, struct obj *child)
 {
     if (parent->kind == OBJ_module)
@@ -243,8 +242,8 @@ static struct obj *import_name(struct eval *e, struct obj *module, const char *m
     return found;
 }
 
-/* The absolute name of a in `from .a import b`: the module beside this one; every further dot goes one
- * package up. In the program itself it is a file beside the program. */
+/* Returns the absolute name of a in `from .a import b`. One dot is the package of the importing module, and
+ * every further dot is one package up. In the program itself, a is a file in the program's folder. */
 static const char *absolute_name(struct eval *e, struct scope *s, int level, const char *name)
 {
     struct obj *own = scope_get(s->globals, intern_str(e->strings, "__name__"));

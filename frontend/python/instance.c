@@ -1,8 +1,8 @@
 /* instance.c: classes that programs define, their instances, and exceptions, which are instances too.
  *
- * A class has names and a base. An attribute found there binds to the instance: a function becomes a method,
- * a property's getter is called. Classes with fields (named tuples, dataclasses) keep the names of the fields
- * in the class, the values in the instance. */
+ * A class has names and a base. If an attribute of an instance is found in its class, it binds to the instance:
+ * a function becomes a method, and a property's getter is called. Classes with fields (named tuples,
+ * dataclasses) keep the names of the fields in the class, the values in the instance. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ bool class_is_a(const struct obj *class, const struct obj *base)
     return false;
 }
 
-/* Builtin functions bind as methods if their first parameter is called self. */
+/* Does a function in a class become a method? A builtin does if its first parameter is called self. */
 static bool binds(const struct obj *x)
 {
     return x->kind == OBJ_function || (x->kind == OBJ_builtin && strncmp(x->builtin->params, "self", 4) == 0);
@@ -53,8 +53,8 @@ struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, stru
     return found;
 }
 
-/* x.setter: the property is unchanged and only used for reading; no code in a kernel's file sets through
- * one. */
+/* Returns an attribute of a property. x.setter returns the property unchanged: assignments through properties
+ * are not supported. */
 static struct obj *property_getattr(struct eval *e, struct obj *self, const char *name, struct loc at)
 {
     (void)e, (void)at;
@@ -111,7 +111,7 @@ struct obj *instance_as_tuple(struct eval *e, struct obj *x)
     return names && is_tuple ? field_values(e, x, names) : x;
 }
 
-/* Positional arguments, then keywords, then defaults in the class. */
+/* Sets the fields from positional arguments, then from keyword arguments, then from defaults in the class. */
 static void set_fields(struct eval *e, struct obj *x, struct obj *names, const struct args *args)
 {
     const char *class_name = x->instance.class->class.name;
@@ -158,7 +158,8 @@ struct obj *class_call(struct eval *e, struct obj *class, const struct args *arg
     } else if (args->n + args->nkw > 0) {
         eval_raise(e, args->loc, "TypeError", ERR_no_arguments, class->class.name);
     }
-    return e->trace && names && is_tuple ? argument_parts(e, x) : x; /* kernels carry tuples */
+    return e->trace && names && is_tuple ? argument_parts(e, x)
+                                         : x; /* in a kernel, a named tuple becomes a tuple */
 }
 
 struct obj *instance_special(struct eval *e, struct obj *x, const char *name, int n, struct obj *const *args,
@@ -243,7 +244,7 @@ int64_t instance_len(struct eval *e, struct obj *x, struct loc at)
     return n;
 }
 
-/* str(exception): shows its arguments. A KeyError shows its key as repr does. */
+/* Prints str(exception), which shows its arguments. A KeyError shows its key as repr does. */
 static void show_exception(struct eval *e, struct obj *x, struct text *out, bool repr)
 {
     struct obj *message = scope_get(x->instance.scope, intern_str(e->strings, "__message__"));
@@ -301,7 +302,7 @@ void instance_show(struct eval *e, struct obj *x, struct text *out, bool repr)
 /* -- super -- */
 
 struct super {
-    struct obj *class, *self; /* class: the class whose bases are searched */
+    struct obj *class, *self; /* super() searches the bases of `class` */
 };
 
 static struct obj *ignore_init(struct eval *e, struct obj **args, const struct args *call)

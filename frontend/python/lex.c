@@ -1,20 +1,20 @@
-/* lex.c: how Python source text is split into tokens, all at once and in linear time.
+/* lex.c: splits Python source text into tokens, all at once and in linear time.
  *
  *     if x:          if name : newline
  *         f(1,       indent name ( number ,
  *           2)       number ) newline
  *                    dedent end
  *
- * Indentation becomes indent and dedent tokens; inside brackets line ends are ignored. An f-string is a small
- * state machine on a stack: its text, then (between braces) the ordinary tokens of a field, then perhaps a
- * format that is text again:
+ * Indentation becomes indent and dedent tokens; inside brackets line ends are ignored. For f-strings, the lexer
+ * keeps a stack of states. An f-string alternates between text and fields in braces; a field consists of
+ * ordinary tokens, and may end with a format, which is text again:
  *
  *     f"a{x:{w}d}"   fstring_start text { name : { name } text } fstring_end
  *
- * Every token refers to the bracket around it, and every bracket to its partner, so that the parser can
- * report that a bracket was never closed instead of a later consequence. A keyword that can only begin a
- * statement, at the start of a line inside brackets, proves the same: the lexer then drops the open brackets
- * and goes on. */
+ * Every token has the index of the bracket around it, and every opening bracket that of its closing bracket, so
+ * that the parser can report that a bracket was never closed instead of an error that follows from it. If a
+ * line inside brackets starts with a keyword that can only begin a statement, a bracket was not closed either:
+ * the lexer then drops the open brackets and continues. */
 #include "frontend/python/lex.h"
 
 #include <string.h>
@@ -34,20 +34,20 @@ const struct token_info token_info[TOK_count] = {
 };
 
 /* The width of an indentation, counted in two ways: tabs extend to the next multiple of 8, or count as one
- * blank. Both must agree on which line is deeper, else editors would show different structures. */
+ * blank. Both counts must agree on which line is deeper; otherwise editors would show different structures. */
 struct indent {
     int col, alt;
 };
 
 enum frame_kind { FRAME_text, FRAME_field, FRAME_format };
 
-/* The position in an f-string. */
+/* The state of the lexer inside an f-string. */
 struct frame {
     enum frame_kind kind;
     char quote;
     bool is_triple, is_raw;
     uint32_t start, line, col; /* where the f-string starts */
-    int nbrackets;             /* open brackets, the field's own brace included */
+    int nbrackets;             /* number of open brackets, the field's own brace included */
 };
 
 struct lexer {
@@ -56,7 +56,7 @@ struct lexer {
     uint32_t n, at;
     uint32_t line, line_start;
     VEC(struct indent) indents;
-    VEC(int) brackets; /* indices of opening tokens */
+    VEC(int) brackets; /* token indices of the open brackets */
     VEC(struct frame) frames;
     struct tokens *out;
 };
@@ -78,7 +78,7 @@ static bool is_ascii_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* The code point at s and its length; 0 if the bytes are not UTF-8. */
+/* Returns the code point at s, and sets *nbytes to its length; returns 0 if the bytes are not UTF-8. */
 static uint32_t decode_utf8(const char *s, size_t n, uint32_t *nbytes)
 {
     const unsigned char *b = (const unsigned char *)s;
@@ -104,8 +104,8 @@ static uint32_t decode_utf8(const char *s, size_t n, uint32_t *nbytes)
     return c;
 }
 
-/* Code points from 0x80 on that cannot be in a name: signs, spaces, arrows, pictures, private use. All others
- * count as letters. */
+/* Code points from 0x80 on that cannot be in a name: punctuation, spaces, arrows, pictures, private use. All
+ * others count as letters. */
 static const struct {
     uint32_t first, last;
 } not_letters[] = {
@@ -125,7 +125,7 @@ static bool is_letter(uint32_t c)
     return true;
 }
 
-/* The length of the name's character at offset i; 0 if it is not one. */
+/* Returns the length of the character at offset i if it can be in a name, else 0. */
 static uint32_t name_char(const struct lexer *l, uint32_t i)
 {
     char c = l->s[i];
@@ -189,7 +189,7 @@ static uint32_t newline_bytes(const struct lexer *l, uint32_t i)
     return l->s[i] == '\n' ? 1 : l->s[i] == '\r' && i + 1 < l->n && l->s[i + 1] == '\n' ? 2 : 0;
 }
 
-/* Skips a line's end. */
+/* Skips a newline. */
 static void pass_newline(struct lexer *l)
 {
     l->at += newline_bytes(l, l->at);
@@ -228,8 +228,8 @@ static struct indent *top_indent(struct lexer *l)
     return &l->indents.at[l->indents.n - 1];
 }
 
-/* An indentation between two levels is reported, then taken as the inner one, so that further lines of this
- * width cause no error. */
+/* Reports an indentation between two levels, and then treats it as the inner level, so that further lines with
+ * this indentation cause no error. */
 static void unmatched_dedent(struct lexer *l, struct indent in)
 {
     emit_error(l, l->line_start, ERR_indent_unmatched, NULL, NULL);
@@ -298,7 +298,7 @@ static void skip_digits(struct lexer *l, bool hex)
     }
 }
 
-/* `1if x else y`: a keyword may touch the number before it. */
+/* Does a keyword follow directly after a number, as in `1if x else y`? Python allows this. */
 static bool is_joined_keyword(const char *s, uint32_t n)
 {
     switch (find_keyword(s, n)) {
@@ -314,7 +314,7 @@ static bool is_joined_keyword(const char *s, uint32_t n)
     }
 }
 
-/* Ends a number: a letter right behind it is an error. `what` names the kind of number. */
+/* Ends a number. A letter directly after it is an error, in which `what` names the kind of number. */
 static void end_number(struct lexer *l, uint32_t start, const char *what)
 {
     uint32_t end = name_end(l, l->at);
@@ -399,8 +399,8 @@ static void lex_number(struct lexer *l)
 
 /* -- strings -- */
 
-/* How many letters before a quote at `i` are a string's prefix: r, b, u, f, rb, fr ... -1: no string begins
- * there. */
+/* Returns how many letters at offset i are the prefix of a string (r, b, u, f, rb, fr, ...); -1 if no string
+ * begins there. */
 static int string_prefix(const struct lexer *l, uint32_t i, bool *is_raw, bool *is_format)
 {
     *is_raw = *is_format = false;
@@ -439,8 +439,8 @@ static void pass_string_char(struct lexer *l)
         l->at++;
 }
 
-/* Does the rest of the line look like the text of an f-string whose field lacks its brace: the f-string's own
- * quote, then no other? */
+/* Does the rest of the line contain the f-string's quote and no other one? Then the field probably lacks its
+ * closing brace. */
 static bool ends_fstring(const struct lexer *l, char quote, bool is_triple)
 {
     if (l->frames.n == 0)
@@ -449,7 +449,7 @@ static bool ends_fstring(const struct lexer *l, char quote, bool is_triple)
     return f->quote == quote && f->is_triple == is_triple;
 }
 
-/* Drops the innermost f-string with everything that is open in it. */
+/* Drops the innermost f-string and all open brackets in it. */
 static void leave_fstring(struct lexer *l)
 {
     struct frame f = {.nbrackets = 0};
@@ -507,7 +507,7 @@ static void open_bracket(struct lexer *l, enum token_kind kind)
     VEC_PUSH(l->arena, &l->brackets, index);
 }
 
-/* The f-string's field that directly contains the position (no bracket between), or NULL. */
+/* Returns the field of an f-string that directly contains the position, without a bracket between them, or NULL. */
 static struct frame *own_field(struct lexer *l)
 {
     struct frame *f = l->frames.n > 0 ? &l->frames.at[l->frames.n - 1] : NULL;
@@ -548,8 +548,8 @@ static void open_field(struct lexer *l)
     VEC_PUSH(l->arena, &l->frames, f);
 }
 
-/* Skips a character of an f-string's text, an escape, or a doubled brace. A backslash does not escape a
- * brace, except in the name of a character, \N{...}. */
+/* Skips a character of an f-string's text, an escape, or a doubled brace. Only in the escape \N{...} does a
+ * backslash affect a brace. */
 static void pass_fstring_char(struct lexer *l, const struct frame *f)
 {
     char c = l->s[l->at], next = l->s[l->at + 1];
@@ -565,7 +565,7 @@ static void pass_fstring_char(struct lexer *l, const struct frame *f)
     }
 }
 
-/* Does a brace here end the text? In a format there are no doubled braces. */
+/* Does a brace at this position end the text? A format cannot contain doubled braces. */
 static bool ends_text(const struct lexer *l, const struct frame *f)
 {
     char c = l->s[l->at];
@@ -582,7 +582,7 @@ static void unterminated_fstring(struct lexer *l, const struct frame *f)
     leave_fstring(l);
 }
 
-/* Lexes the text up to the next field or the f-string's end, and that token. */
+/* Lexes the text up to the next field or the f-string's end, and then the brace or quote. */
 static void lex_fstring_text(struct lexer *l)
 {
     struct frame f = l->frames.at[l->frames.n - 1];
@@ -614,7 +614,7 @@ static void lex_fstring_text(struct lexer *l)
     }
 }
 
-/* In a field, a colon begins the format and `!` the conversion. */
+/* Lexes a colon in a field, which begins the format, or a `!`, which begins the conversion. */
 static bool lex_field_sign(struct lexer *l)
 {
     char c = l->s[l->at];
@@ -722,7 +722,7 @@ static bool begins_statement(const struct lexer *l, uint32_t i)
     }
 }
 
-/* A line may consist of nothing but a continuation. */
+/* Does the line have tokens? A line may consist of nothing but a continuation. */
 static bool line_has_tokens(const struct lexer *l)
 {
     enum token_kind last = l->out->all.n > 0 ? l->out->all.at[l->out->all.n - 1].kind : TOK_newline;
@@ -809,7 +809,7 @@ static bool check_text(struct diag *d, const struct source *src)
     return true;
 }
 
-/* With this limit, offsets (also a little past the end) and token counts fit their fields. */
+/* With this limit, offsets, even a few bytes past the end, and numbers of tokens fit their fields. */
 enum { SOURCE_BYTES_MOST = 64 * 1024 * 1024 };
 
 bool lex(struct arena *a, struct diag *d, const struct source *src, struct tokens *out)

@@ -24,14 +24,14 @@ enum token_kind {
 enum token_class { TOK_CLASS_mark, TOK_CLASS_keyword, TOK_CLASS_sign, TOK_CLASS_binary, TOK_CLASS_augment };
 
 struct token_info {
-    const char *spelling; /* of a mark: its description */
+    const char *spelling; /* of a MARK: its description */
     enum token_class class;
-    enum oper oper;       /* binary, augment: the operator */
+    enum oper oper;       /* of a BINARY or AUGMENT: the operator */
     int len;
 };
 extern const struct token_info token_info[TOK_count];
 
-/* Why a text is not a token: a message with its argument. */
+/* The reason why a text is not a token: a message with its argument. */
 struct lex_error {
     enum error error;
     const char *first, *second;
@@ -41,19 +41,19 @@ struct token {
     enum token_kind kind;
     uint32_t start, end; /* byte offsets */
     uint32_t line, col;
-    int32_t open;        /* index of the innermost bracket around it, -1 if there is none */
-    int32_t close;       /* of an opening bracket: its partner's index, 0 if it is never closed */
+    int32_t open;        /* index of the innermost bracket around the token; -1 if there is none */
+    int32_t close;       /* of an opening bracket: index of its closing bracket; 0 if there is none */
     const struct lex_error *error; /* of an `error` token */
 };
 
 struct tokens {
-    VEC(struct token) all;      /* ends with dedents and one end */
+    VEC(struct token) all;      /* the last tokens are dedents and one `end` */
     VEC(uint32_t) line_starts;  /* byte offsets; the last one is the text's end */
 };
 
-/* Text that is no token becomes a token `error`, which the parser reports if it gets there. Only input that
- * cannot be split (zero bytes, bad UTF-8, more bytes than a token can count) is reported to d; the function
- * then returns false. */
+/* Splits a text into tokens. Text that is not a token becomes a token `error`, which the parser reports if it
+ * reaches it. lex itself reports only input that it cannot split (zero bytes, invalid UTF-8, more bytes than a
+ * token can count), and then returns false. */
 bool lex(struct arena *a, struct diag *d, const struct source *src, struct tokens *out);
 
 #endif

@@ -1,7 +1,8 @@
-/* library.c: the parts of Python's library that need C: those that call the host or make classes. library.py
- * has most of the library, library_math.c has math.
+/* library.c: implements the parts of Python's library that need C: those that call the host or make classes.
+ * library.py has most of the library, library_math.c has math.
  *
- * The library has only what programs with kernels use, and accesses the outside only through struct host. */
+ * The library has only what programs with kernels use, and accesses files, time and environment only through
+ * struct host. */
 #include "frontend/python/python.h"
 
 #include <string.h>
@@ -53,7 +54,7 @@ static void fill_sys(struct eval *e, struct obj *m)
     set(e, m, "argv", arguments);
 }
 
-/* perf_counter and similar functions; data "n": in nanoseconds. */
+/* Implements perf_counter and similar functions; with data "n", in nanoseconds. */
 static struct obj *clock_now(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)args;
@@ -74,7 +75,7 @@ static const struct builtin time_rows[] = {
 
 /* -- typing, collections, dataclasses, copy -- */
 
-/* Names of typing can be used in annotations, and have no effect when called or indexed. */
+/* Defines the names of typing, which annotations can use; to call or index them has no effect. */
 static void fill_typing(struct eval *e, struct obj *m)
 {
     static const char *const names[] = {
@@ -90,7 +91,7 @@ static void fill_typing(struct eval *e, struct obj *m)
     set(e, m, "TYPE_CHECKING", obj_false);
 }
 
-/* Field names as a tuple: from "a b", "a, b" or a sequence. */
+/* Returns field names as a tuple, from "a b", "a, b" or a sequence. */
 static struct obj *field_names(struct eval *e, struct obj *x, struct loc at)
 {
     struct obj *out = obj_tuple(e, 0, NULL);
@@ -184,7 +185,7 @@ static const struct builtin dataclasses_rows[] = {
 };
 /* clang-format on */
 
-/* copy; deepcopy ("d"). */
+/* Implements copy, and with `deep`, deepcopy. */
 static struct obj *copy_object(struct eval *e, struct obj *x, bool deep, struct loc at)
 {
     eval_deeper(e, 1, at);
@@ -234,7 +235,7 @@ static const struct builtin copy_rows[] = {
 static const struct {
     const char *name;
     struct builtin_table table;
-    void (*fill)(struct eval *e, struct obj *module); /* names that table rows cannot define */
+    void (*fill)(struct eval *e, struct obj *module); /* defines the names that table rows cannot express */
 } modules[] = {
     {"os",                ROWS(os_rows),          NULL},
     {"sys",               ROWS(sys_rows),         fill_sys},

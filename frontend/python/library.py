@@ -1,5 +1,5 @@
-# library.py: modules of Python's library, as far as programs with kernels use them: one section each, executed at its first
-# import. library.c has the functions that need C, such as getenv.
+# library.py: modules of Python's library, as far as programs with kernels use them: one section for each
+# module, which is executed at its first import. library.c has the functions that need C, such as getenv.
 
 # -- os
 import os.path as path
@@ -178,7 +178,7 @@ def reduce(function, iterable, *initial):
         total = function(total, x)
     return total
 
-# Decorators without effect here: used bare, or called with options first.
+# Decorators without effect, applied directly or called with options first.
 def cached_property(function, /):
     return function
 total_ordering = cached_property
@@ -202,7 +202,8 @@ def cmp_to_key(compare, /):
     return Key
 
 # -- itertools
-# Finite iterators compute all items at once, where Python computes each on demand; only endless ones work item by item.
+# Finite iterators compute all items at once, whereas Python computes each item on demand; only endless
+# iterators work item by item.
 def chain(*iterables):
     return iter([x for items in iterables for x in items])
 def product(*iterables, repeat=1):

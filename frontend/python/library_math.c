@@ -1,5 +1,5 @@
-/* library_math.c: Python's module `math`: functions of libm with Python's errors, and the functions that libm
- * lacks. */
+/* library_math.c: implements Python's module `math`: functions of libm with Python's errors, and the functions
+ * that libm lacks. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ static struct obj *math_binary(struct eval *e, struct obj **args, const struct a
                    call->loc);
 }
 
-/* log, log2, log10 of a positive number; log in any base. */
+/* Implements log (in any base), log2 and log10 of a positive number. */
 static struct obj *math_log(struct eval *e, struct obj **args, const struct args *call)
 {
     char which = *(const char *)call->callee->data;
@@ -71,7 +71,7 @@ static struct obj *math_log(struct eval *e, struct obj **args, const struct args
     return obj_float(e, result);
 }
 
-/* floor, ceil, trunc. */
+/* Implements floor, ceil and trunc. */
 static struct obj *math_round(struct eval *e, struct obj **args, const struct args *call)
 {
     if (obj_is_integer(args[0]))
@@ -81,7 +81,7 @@ static struct obj *math_round(struct eval *e, struct obj **args, const struct ar
     return int_from_double(e, which == 'f' ? floor(x) : which == 'c' ? ceil(x) : x, call->loc);
 }
 
-/* isnan, isinf, isfinite. */
+/* Implements isnan, isinf and isfinite. */
 static struct obj *math_class(struct eval *e, struct obj **args, const struct args *call)
 {
     char which = *(const char *)call->callee->data;
@@ -99,7 +99,7 @@ static wide greatest_divisor(wide a, wide b)
     return a < 0 ? -a : a;
 }
 
-/* gcd, lcm. */
+/* Implements gcd and lcm. */
 static struct obj *math_divisor(struct eval *e, struct obj **args, const struct args *call)
 {
     bool is_lcm = *(const char *)call->callee->data == 'l';
@@ -127,7 +127,7 @@ static struct obj *math_isqrt(struct eval *e, struct obj **args, const struct ar
     return obj_int(e, root);
 }
 
-/* The product of the items, or of 1 to n. */
+/* Returns the product of the items, or of 1 to n. */
 static struct obj *math_prod(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *total = args[1];
@@ -148,7 +148,7 @@ static struct obj *math_factorial(struct eval *e, struct obj **args, const struc
     return total;
 }
 
-/* radians ("r"), degrees. */
+/* Implements radians (data "r") and degrees. */
 static struct obj *math_angle(struct eval *e, struct obj **args, const struct args *call)
 {
     const double half_turn = 3.14159265358979323846;

@@ -1,8 +1,8 @@
-/* methods.c: the methods of str, list, tuple, dict, set and numbers, one row each; `self` is the first
- * argument.
+/* methods.c: implements the methods of str, list, tuple, dict, set and numbers, one row each; `self` is the
+ * first argument.
  *
- * Methods that are as fast in Python are in library.py. Text is UTF-8. Characters beyond ASCII count as
- * letters and have no case. Indices and widths count characters. */
+ * Methods that would be no faster in C are written in Python (library.py). Text is UTF-8. Characters beyond
+ * ASCII count as letters and have no case. Indices and widths count characters. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static char to_lower(char c)
     return is_upper(c) ? (char)(c - 'A' + 'a') : c;
 }
 
-/* upper, lower, swapcase, capitalize, title: chosen by the first letter of data. */
+/* Implements upper, lower, swapcase, capitalize and title; the first letter of data selects the method. */
 static struct obj *change_case(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -59,7 +59,7 @@ static struct obj *change_case(struct eval *e, struct obj **args, const struct a
     return obj_str_of(e, s, x->str.n);
 }
 
-/* isdigit and similar methods: data is the letter of the character class. */
+/* Implements isdigit and similar methods; data is the letter of the character class. */
 static struct obj *is_all(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -108,7 +108,7 @@ int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const 
     return is_found ? i : -1;
 }
 
-/* The bytes between two optional indices of characters. Returns false if the first is past the end. */
+/* Converts two optional character indices to a range of bytes. Returns false if the first index is past the end. */
 static bool byte_range(struct eval *e, struct obj *x, struct obj *start, struct obj *end, struct loc at,
                        int64_t *from, int64_t *to)
 {
@@ -121,7 +121,7 @@ static bool byte_range(struct eval *e, struct obj *x, struct obj *start, struct 
     return !is_past;
 }
 
-/* find, rfind, index, rindex: data is "f", "rf", "i", "ri". */
+/* Implements find, rfind, index and rindex; data is "f", "rf", "i" or "ri". */
 static struct obj *find_in(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc), *part = arg_str(e, args[1], call->loc);
@@ -156,7 +156,7 @@ static bool has_affix(const struct obj *x, const struct obj *affix, int64_t from
     return to - from >= n && memcmp(x->str.s + (at_end ? to - n : from), affix->str.s, (size_t)n) == 0;
 }
 
-/* startswith, endswith ("e"), for one text or any of a tuple. */
+/* Implements startswith and endswith (data "e"), for one text or a tuple of texts. */
 static struct obj *affix(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -174,7 +174,7 @@ static struct obj *affix(struct eval *e, struct obj **args, const struct args *c
 
 /* -- changing -- */
 
-/* strip, lstrip, rstrip: data has the sides, "lr". */
+/* Implements strip, lstrip and rstrip; data contains the sides ("lr"). */
 static struct obj *strip(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -294,7 +294,7 @@ static struct obj *split_at(struct eval *e, const struct obj *x, const struct ob
     return from_right ? seq_reverse(out) : out;
 }
 
-/* split, rsplit ("r"). */
+/* Implements split and rsplit (data "r"). */
 static struct obj *split(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_str(e, args[0], call->loc);
@@ -534,7 +534,7 @@ struct obj *dict_items(struct eval *e, const struct dict *d)
     return out;
 }
 
-/* keys, values, items, chosen by data: lists of the dict's current contents. */
+/* Implements keys, values and items, selected by data. They return lists of the dict's current contents. */
 static struct obj *dict_list(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *out = dict_items(e, args[0]->dict);
@@ -623,7 +623,7 @@ static struct obj *set_add(struct eval *e, struct obj **args, const struct args 
     return obj_none;
 }
 
-/* discard, remove ("r"). */
+/* Implements discard and remove (data "r"). */
 static struct obj *set_remove(struct eval *e, struct obj **args, const struct args *call)
 {
     check_key(e, args[1], call->loc);
@@ -656,7 +656,7 @@ static const struct builtin set_methods[] = {
 
 /* -- numbers -- */
 
-/* bit_length ("l"), bit_count. */
+/* Implements bit_length (data "l") and bit_count. */
 static struct obj *int_bits(struct eval *e, struct obj **args, const struct args *call)
 {
     uwide u = wide_magnitude(obj_wide(args[0]));
@@ -693,7 +693,7 @@ static const struct builtin float_methods[] = {
 };
 /* clang-format on */
 
-/* A method from the section of library.py that has the type's name. */
+/* Returns a method from the section of library.py that has the type's name. */
 static struct obj *written_method(struct eval *e, enum obj_kind kind, const char *name)
 {
     static const char *const sections[OBJ_count] = {
@@ -707,7 +707,7 @@ static struct obj *written_method(struct eval *e, enum obj_kind kind, const char
     struct obj *found = scope_get(module->module.scope, intern_str(e->strings, name));
     if (!found || found->kind != OBJ_function)
         return NULL;
-    found->is_constexpr = true; /* kernels may call it on constants */
+    found->is_constexpr = true; /* kernels may call the method on constants */
     return found;
 }
 

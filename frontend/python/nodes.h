@@ -1,10 +1,10 @@
-/* nodes.h: every kind of node of the syntax tree, and every operator, one row each. Included with NODE (and
- * the field macros) or OPERATOR defined; see ast.h.
+/* nodes.h: every kind of node of the syntax tree, and every operator, one row each. A file defines NODE and the
+ * field macros, or OPERATOR, and then includes this table; see ast.h.
  *
  *   NODE(kind, member, fields)
  *
  *   kind     AST_kind, and the word in the dump
- *   member   n->member.field; differs from the kind where that is a word of C
+ *   member   n->member.field; differs from the kind if that is a keyword of C
  *   fields   in source order, which is also the order of the dump:
  *     EXPR(x)   a node, NULL where the source has none      LIST(x)   nodes, in order
  *     BODY(x)   statements, in order (empty: no such part)  NAME(x)   an interned name, and its place x_loc; may be NULL
@@ -21,26 +21,28 @@
 #ifdef NODE
 /* -- statements -- */
 NODE(module,      module,      BODY(body))
-NODE(eval,        eval,        EXPR(value))                      /* an expression statement */
-NODE(assign,      assign,      LIST(targets) EXPR(value))        /* a = b = value: two targets */
-NODE(augmented,   augmented,   EXPR(target) OPER(op) EXPR(value)) /* op is the binary operator: add for += */
+NODE(eval,        eval,        EXPR(value))                      /* an expression that is a statement */
+NODE(assign,      assign,      LIST(targets) EXPR(value))        /* a = b = value has two targets */
+NODE(augmented,   augmented,   EXPR(target) OPER(op) EXPR(value)) /* op is the binary operator: `add` for += */
 NODE(annotated,   annotated,   EXPR(target) EXPR(annotation) EXPR(value))
 NODE(def,         def,         LIST(decorators) FLAG(is_async) NAME(name) LIST(params) EXPR(returns) RANGE(text) BODY(body))
-NODE(class,       klass,       LIST(decorators) NAME(name) LIST(args) BODY(body)) /* args as in a call */
-NODE(if,          if_,         EXPR(test) BODY(body) BODY(orelse)) /* elif: orelse is one `if` */
+NODE(class,       klass,       LIST(decorators) NAME(name) LIST(args) BODY(body)) /* args are as in a call */
+NODE(if,          if_,         EXPR(test) BODY(body) BODY(orelse)) /* for elif, orelse contains one `if` */
 NODE(for,         for_,        FLAG(is_async) EXPR(target) EXPR(iter) BODY(body) BODY(orelse))
 NODE(while,       while_,      EXPR(test) BODY(body) BODY(orelse))
-NODE(with,        with,        FLAG(is_async) LIST(items) BODY(body)) /* items are with_item */
+NODE(with,        with,        FLAG(is_async) LIST(items) BODY(body)) /* items are with_item nodes */
 NODE(with_item,   with_item,   EXPR(context) EXPR(target))
-NODE(try,         try_,        BODY(body) LIST(handlers) BODY(orelse) BODY(final)) /* handlers are except */
-NODE(except,      except,      FLAG(is_group) EXPR(type) NAME(name) BODY(body)) /* is_group: except* */
+NODE(try,         try_,        BODY(body) LIST(handlers) BODY(orelse) BODY(final)) /* handlers are except nodes */
+NODE(except,      except,      FLAG(is_group) EXPR(type) NAME(name) BODY(body)) /* is_group: the clause is
+                                                                                 * `except*` */
 NODE(raise,       raise,       EXPR(value) EXPR(cause))
 NODE(assert,      assert_,     EXPR(test) EXPR(message))
 NODE(del,         del,         LIST(targets))
-NODE(import,      import,      LIST(names))                      /* names are alias */
-NODE(import_from, import_from, NUMBER(level) WORD(module) LIST(names)) /* level: leading dots; module may be NULL */
+NODE(import,      import,      LIST(names))                      /* names are alias nodes */
+NODE(import_from, import_from, NUMBER(level) WORD(module) LIST(names)) /* level: number of leading dots; module may be
+                                                                        * NULL */
 NODE(alias,       alias,       WORD(name) NAME(as))              /* name may be dotted, or "*" */
-NODE(global,      global,      LIST(names))                      /* names are name */
+NODE(global,      global,      LIST(names))                      /* names are name nodes */
 NODE(nonlocal,    nonlocal,    LIST(names))
 NODE(return,      return_,     EXPR(value))
 NODE(pass,        pass,        )
@@ -48,8 +50,8 @@ NODE(break,       break_,      )
 NODE(continue,    continue_,   )
 
 /* -- parts of calls and definitions -- */
-NODE(param,       param,       ROLE(role) NAME(name) EXPR(annotation) EXPR(value)) /* value: the default */
-NODE(keyword,     keyword,     NAME(name) EXPR(value))           /* name=value; no name: **value */
+NODE(param,       param,       ROLE(role) NAME(name) EXPR(annotation) EXPR(value)) /* value is the default */
+NODE(keyword,     keyword,     NAME(name) EXPR(value))           /* name=value, or **value if name is NULL */
 NODE(starred,     starred,     EXPR(value))                      /* *value in a call, display or target */
 
 /* -- expressions -- */
@@ -61,28 +63,31 @@ NODE(ellipsis,    ellipsis,    )
 NODE(int,         integer,     BIGINT(value))
 NODE(float,       real,        REAL(value))
 NODE(imaginary,   imaginary,   REAL(value))
-NODE(str,         str,         BYTES(value))                     /* UTF-8; adjacent literals are joined */
+NODE(str,         str,         BYTES(value))                     /* in UTF-8; adjacent literals are joined */
 NODE(bytes,       bytes,       BYTES(value))
-NODE(fstring,     fstring,     LIST(parts))                      /* str and field */
-NODE(field,       field,       EXPR(value) NUMBER(conversion) EXPR(spec)) /* conversion: 0, 'r', 's', 'a'; spec: fstring */
+NODE(fstring,     fstring,     LIST(parts))                      /* parts are str and field nodes */
+NODE(field,       field,       EXPR(value) NUMBER(conversion) EXPR(spec)) /* conversion is 0, 'r', 's' or 'a'; spec is
+                                                                           * an fstring node */
 NODE(tuple,       tuple,       LIST(items))
 NODE(list,        list,        LIST(items))
 NODE(set,         set,         LIST(items))
-NODE(dict,        dict,        LIST(items))                      /* items are pair */
-NODE(pair,        pair,        EXPR(key) EXPR(value))            /* no key: **value */
-NODE(comprehension, comprehension, FORM(form) EXPR(element) LIST(clauses)) /* element is pair for a dict */
-NODE(clause,      clause,      FLAG(is_async) EXPR(target) EXPR(iter) LIST(tests)) /* for target in iter if test ... */
+NODE(dict,        dict,        LIST(items))                      /* items are pair nodes */
+NODE(pair,        pair,        EXPR(key) EXPR(value))            /* key is NULL for **value */
+NODE(comprehension, comprehension, FORM(form) EXPR(element) LIST(clauses)) /* of a dict, element is a pair node */
+NODE(clause,      clause,      FLAG(is_async) EXPR(target) EXPR(iter) LIST(tests)) /* for target in iter if tests[0]
+                                                                                    * if tests[1] ... */
 NODE(lambda,      lambda,      LIST(params) EXPR(body))
 NODE(conditional, conditional, EXPR(then) EXPR(test) EXPR(orelse))
-NODE(boolean,     boolean,     OPER(op) LIST(operands))          /* a and b and c is one node */
-NODE(compare,     compare,     EXPR(left) LIST(links))           /* links are link: a < b <= c has two */
+NODE(boolean,     boolean,     OPER(op) LIST(operands))          /* `a and b and c` is one node */
+NODE(compare,     compare,     EXPR(left) LIST(links))           /* links are link nodes: a < b <= c has two */
 NODE(link,        link,        OPER(op) EXPR(right))
 NODE(binary,      binary,      EXPR(left) OPER(op) EXPR(right))
 NODE(unary,       unary,       OPER(op) EXPR(operand))
-NODE(walrus,      walrus,      EXPR(target) EXPR(value))         /* target is name */
-NODE(call,        call,        EXPR(func) LIST(args))            /* expressions, starred, keyword, as written */
+NODE(walrus,      walrus,      EXPR(target) EXPR(value))         /* target is a name node */
+NODE(call,        call,        EXPR(func) LIST(args))            /* args are expressions, starred and keyword nodes,
+                                                                  * in source order */
 NODE(attribute,   attribute,   EXPR(value) NAME(name))
-NODE(subscript,   subscript,   EXPR(value) EXPR(index))          /* index may be slice, or a tuple that holds some */
+NODE(subscript,   subscript,   EXPR(value) EXPR(index))          /* index may be a slice, or a tuple with slices */
 NODE(slice,       slice,       EXPR(lower) EXPR(upper) EXPR(step))
 NODE(await,       await,       EXPR(value))
 NODE(yield,       yield,       FLAG(is_from) EXPR(value))

@@ -1,14 +1,14 @@
-/* operator.c: operators on concrete values, which work exactly as in Python, except that ints have 128 bits.
+/* operator.c: evaluates operators on concrete values exactly as Python does, except that ints have 128 bits.
  *
- * Each operator checks its operands in this order: an error value gives an error value; a tensor is traced
- * (promote.c); the host's objects and instances of user classes use their own methods; then come numbers,
- * text, sequences, dicts and sets. */
+ * Each operator checks its operands in this order: if an operand is an obj_error, so is the result; if one is a
+ * tensor, promote.c traces the operator; host objects and instances of user classes use their own methods; then
+ * come numbers, text, sequences, dicts and sets. */
 #include "frontend/python/python.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SEQUENCE_MOST = 1 << 26 }; /* limit of the items or bytes of a repetition */
+enum { SEQUENCE_MOST = 1 << 26 }; /* limit of items or bytes in x * n */
 
 /* -- integers -- */
 
@@ -61,7 +61,8 @@ static struct obj *int_shift(struct eval *e, enum oper op, wide a, wide count, s
     return int_checked(e, count > 126 || result >> (int)count != a, result, at);
 }
 
-/* Correctly rounded if both ints are exact as doubles, which is nearly always so. */
+/* Divides two ints. The result is correctly rounded if doubles represent both ints exactly, which is nearly
+ * always so. */
 static struct obj *int_true_div(struct eval *e, wide a, wide b)
 {
     return obj_float(e, (double)((long double)a / (long double)b));
@@ -105,7 +106,8 @@ static struct obj *int_binary(struct eval *e, enum oper op, wide a, wide b, stru
 
 /* -- floats -- */
 
-/* The remainder has the divisor's sign; the quotient is its floor, kept exact through the remainder. */
+/* Computes quotient and remainder as Python does: the remainder has the divisor's sign, and the quotient,
+ * floor(a / b), is computed from the remainder to be exact. */
 static void float_divmod(double a, double b, double *quotient, double *remainder)
 {
     double r = fmod(a, b), q = (a - r) / b;
@@ -224,7 +226,7 @@ static struct obj *sequence_binary(struct eval *e, enum oper op, struct obj *a, 
 
 /* -- dicts and sets -- */
 
-/* Adds the items of `from` that `other` contains, or those that it does not contain. */
+/* Adds to `into` the items of `from` that are in `other`, or those that are not. */
 static void add_where(struct eval *e, struct dict *into, const struct dict *from, const struct dict *other,
                       bool has)
 {
@@ -255,7 +257,7 @@ static struct obj *dict_binary(struct eval *e, enum oper op, struct obj *a, stru
     }
 }
 
-/* -- who answers -- */
+/* -- which operand's class handles the operator -- */
 
 /* clang-format off */
 /*    operator   method  reflected  in place */
@@ -292,7 +294,7 @@ static const struct {
 #undef X
 };
 
-/* The result of the methods of a user class; NULL: no method handles the operator. */
+/* Calls the operator's methods of user classes; NULL if no method handles the operator. */
 static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     struct obj *r = NULL;
@@ -303,7 +305,7 @@ static struct obj *instance_binary(struct eval *e, enum oper op, struct obj *a, 
     return r == obj_not_implemented ? NULL : r;
 }
 
-/* The result by the left operand's class, or else the right one's; NULL: neither handles the operator. */
+/* Calls the operator of the left operand's native class, or else of the right one's; NULL if neither handles it. */
 static struct obj *ask_native(struct eval *e, enum oper op, bool compares, struct obj *a, struct obj *b,
                               struct loc at)
 {
@@ -410,7 +412,7 @@ static bool order_holds(enum oper op, int order)
     return op == OPER_lt ? order < 0 : op == OPER_le ? order <= 0 : op == OPER_gt ? order > 0 : order >= 0;
 }
 
-/* By the first items that differ, else by length. */
+/* Orders two sequences by their first items that differ, else by length. */
 static struct obj *sequence_order(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     for (int i = 0; i < a->seq.n && i < b->seq.n; i++)
@@ -481,7 +483,8 @@ bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at)
     return obj_truth(e, eval_compare(e, OPER_lt, a, b, at), at);
 }
 
-/* Equality of instances calls __eq__ in obj_equal; `!=` is its opposite if there is no __ne__. */
+/* Compares with methods of host objects or instances. obj_equal calls __eq__; without __ne__, `!=` is the
+ * negation of __eq__. */
 static struct obj *asked_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     struct obj *r = NULL;

@@ -1,21 +1,22 @@
-/* parse.c: how a source becomes a syntax tree: the cursor over tokens, errors, and recovery after errors.
+/* parse.c: parses a source to a syntax tree. This file has the cursor over tokens, errors, and recovery after
+ * errors.
  *
  *     if x            (error: expected ':')
  *         y = = 1     (error: expected an expression; the block is parsed although its head has an error)
- *     else: ...       (no error: it belongs to the dropped statement)
+ *     else: ...       (no error: the clause belongs to the dropped statement)
  *     z = 2           (assign [(name z)] (int 2))
  *
- * An error drops the innermost statement: the parser skips the tokens up to its line's end, parses its block
- * (if it has one) and the clauses that belong to it for errors of their own, and goes on with the next
+ * After an error the parser drops the innermost statement: it skips the tokens up to the end of the line,
+ * parses the statement's block and clauses only to report errors in them, and continues with the next
  * statement. So one mistake causes one message. */
 #include "frontend/python/parse.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-/* -- failing -- */
+/* -- reporting errors -- */
 
-/* The offset behind a line's last character. */
+/* Returns the offset after a line's last character. */
 static uint32_t line_end(const struct parser *p, uint32_t line)
 {
     const char *s = p->src->text;
@@ -42,7 +43,8 @@ static _Noreturn void give_up(struct parser *p)
     longjmp(*p->recover, 1);
 }
 
-/* A second error in a line is most often a consequence of the first. */
+/* Drops the statement without a message if the line already has an error, since a second one usually follows
+ * from the first. */
 static void once_a_line(struct parser *p, uint32_t line)
 {
     if (line == p->error_line)
@@ -50,7 +52,7 @@ static void once_a_line(struct parser *p, uint32_t line)
     p->error_line = line;
 }
 
-/* Hints for programmers of other languages. */
+/* Adds a hint if the code looks like another language. */
 static void hint_foreign(struct parser *p, const struct token *t)
 {
     enum token_kind before = t > p->tokens.all.at ? t[-1].kind : TOK_end;
@@ -76,8 +78,7 @@ static _Noreturn void fail_lexical(struct parser *p, const struct token *t)
     give_up(p);
 }
 
-/* An error of the lexer, or a bracket that is never closed, is the better explanation of an error at a
- * token. */
+/* If the lexer found an error at the token, or a bracket around the token is never closed, reports that instead. */
 static void fail_deeper(struct parser *p, const struct token *t)
 {
     if (t->kind == TOK_error)
@@ -231,8 +232,8 @@ struct ast_list parse_list(struct parser *p, const ast_vec *v)
 
 /* -- recovery after errors -- */
 
-/* Skips to the next line's first token. An error that was reported at that token (a missing block) keeps its
- * line, unless the token is an error itself. */
+/* Skips to the next line's first token. If an error was reported at that token (a missing block), p->error_line
+ * stays that line, unless the token itself is an error. */
 static void skip_line(struct parser *p, const struct token *start)
 {
     enum token_kind before = p->t > start ? p->t[-1].kind : TOK_end;
@@ -244,7 +245,7 @@ static void skip_line(struct parser *p, const struct token *start)
     parse_accept(p, TOK_newline);
 }
 
-/* Skips from an indent to behind its dedent. */
+/* Skips from an indent to the token after its dedent. */
 static void skip_block(struct parser *p)
 {
     int depth = 0;
@@ -254,7 +255,7 @@ static void skip_block(struct parser *p)
     } while (depth > 0 && !next_is(p, TOK_end));
 }
 
-/* Parses the block under a head that had an error, for the block's own errors. */
+/* Parses the block of a statement whose head had an error, to report errors in the block. */
 static void orphaned_block(struct parser *p)
 {
     if (p->depth >= NESTING_MOST) {
@@ -300,7 +301,7 @@ void parse_unsupported(struct parser *p, const struct ast *n, const char *what)
     give_up(p);
 }
 
-/* An indent where no block begins is reported; its lines are parsed as they are. */
+/* Reports an indent where no block begins, and parses its lines as if they were not indented. */
 static void unexpected_indent(struct parser *p)
 {
     struct token t = *p->t;
@@ -312,7 +313,7 @@ static void unexpected_indent(struct parser *p)
     skip_rest(p);
 }
 
-/* Parses one statement; on an error there is none. */
+/* Parses one statement, or drops it after an error. */
 static void guarded_statement(struct parser *p, ast_vec *out)
 {
     struct parser before = *p;

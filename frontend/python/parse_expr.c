@@ -1,10 +1,9 @@
-/* parse_expr.c: how expressions are parsed.
+/* parse_expr.c: parses expressions.
  *
  *     a + b * f(x)[1:]     (binary (name a) + (binary (name b) * (subscript (call ...) (slice ...))))
  *
- * One loop over the table of operators parses the levels from `|` to `*`, by precedence; every other
- * production has its own function. Whether an expression can be a target is checked afterwards, on the
- * finished node. */
+ * The function `binary` parses all operators from `|` to `*` by precedence; every other production has a
+ * function of its own. Whether an expression is a valid target is checked afterwards, on the finished node. */
 #include "frontend/python/parse.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@
 static struct ast *expression(struct parser *p);
 static struct ast *binary(struct parser *p, int precedence);
 
-/* -- what begins, what is described -- */
+/* -- first tokens and descriptions of expressions -- */
 
 bool parse_begins_expression(const struct parser *p)
 {
@@ -75,7 +74,7 @@ const char *parse_describe(const struct ast *n)
 
 /* -- lists -- */
 
-/* Reports a token that cannot follow an expression inside brackets. `what` lists what could follow. */
+/* Reports a token that cannot follow an expression inside brackets. `what` lists the tokens that can. */
 static _Noreturn void bad_follower(struct parser *p, const char *what)
 {
     if (parse_begins_expression(p) && p->last && p->last->kind != TOK_comma)
@@ -121,7 +120,7 @@ static bool begins_item(const struct parser *p)
     return parse_begins_expression(p) || next_is(p, TOK_star) || next_is(p, TOK_error);
 }
 
-/* The rest of `first, item, ...` as a tuple, or `first` where no comma follows. */
+/* Parses the rest of `first, item, ...` and returns the tuple, or `first` if no comma follows. */
 static struct ast *tuple_of(struct parser *p, const struct token *start, struct ast *first,
                             struct ast *(*item)(struct parser *p))
 {
@@ -170,7 +169,7 @@ struct ast *parse_value(struct parser *p)
 
 /* -- comprehensions -- */
 
-/* Accepts names, attributes, elements, and tuples of them; not a comparison with `in`. */
+/* Checks the targets of a `for`: names, attributes, elements, and tuples of them, but not a comparison with `in`. */
 static void check_targets(struct parser *p, const struct ast *n)
 {
     const char *what = parse_describe(n);
@@ -254,7 +253,7 @@ static struct ast *comprehension(struct parser *p, const struct token *start, en
 
 /* -- displays -- */
 
-/* Parses items up to the closing bracket, and consumes that; the first item may be parsed already. */
+/* Parses items up to the closing bracket, and consumes the bracket. The first item may already be parsed. */
 static void display_items(struct parser *p, ast_vec *items, enum token_kind close,
                           struct ast *(*item)(struct parser *p))
 {
@@ -271,7 +270,7 @@ static void display_items(struct parser *p, ast_vec *items, enum token_kind clos
     close_bracket(p, close);
 }
 
-/* Parses a display or comprehension after its bracket, and after its first item if it has one. */
+/* Parses the rest of a display or comprehension, after the opening bracket and the first item (NULL: empty). */
 static struct ast *display(struct parser *p, const struct token *start, struct ast *first, enum ast_kind kind,
                            enum ast_form form, enum token_kind close, struct ast *(*item)(struct parser *p))
 {
@@ -285,7 +284,7 @@ static struct ast *display(struct parser *p, const struct token *start, struct a
         VEC_PUSH(p->arena, &items, first);
     display_items(p, &items, close, item);
     struct ast *n = parse_new(p, kind, start);
-    n->tuple.items = parse_list(p, &items); /* list, set and dict nodes have the same field */
+    n->tuple.items = parse_list(p, &items); /* list, set and dict nodes have this field at the same offset */
     return parse_done(p, n);
 }
 
@@ -448,7 +447,7 @@ static struct ast *subscript(struct parser *p, const struct token *start, struct
     return parse_done(p, n);
 }
 
-/* The kinds of the arguments so far, to check their order. */
+/* The kinds of the arguments parsed so far, to check their order. */
 struct arguments {
     struct map names;
     bool has_keyword, has_unpacking;
@@ -470,7 +469,8 @@ static struct ast *keyword_argument(struct parser *p, struct arguments *seen)
     return parse_done(p, n);
 }
 
-/* An expression as argument; a generator needs its own parentheses unless it is the only argument. */
+/* Parses an expression as an argument. A generator expression needs parentheses of its own unless it is the
+ * only argument. */
 static struct ast *plain_argument(struct parser *p, struct arguments *seen, bool is_first)
 {
     const struct token *start = p->t;
@@ -632,7 +632,7 @@ static struct ast *factor(struct parser *p)
     }
 }
 
-/* The next token as an operator of the levels from | to *; OPER_count: it is none. */
+/* Returns the next token as an operator from | to *; OPER_count if it is not one. */
 static enum oper next_binary(const struct parser *p)
 {
     const struct token_info *info = &token_info[p->t->kind];
@@ -655,7 +655,7 @@ static struct ast *binary(struct parser *p, int precedence)
     return left;
 }
 
-/* Consumes a comparison operator; OPER_count: there is none. */
+/* Consumes and returns a comparison operator; returns OPER_count if there is none. */
 static enum oper take_comparison(struct parser *p)
 {
     const struct token_info *info = &token_info[p->t->kind];
@@ -703,7 +703,7 @@ static struct ast *inversion(struct parser *p)
     return next_is(p, TOK_not) ? new_unary(p, OPER_not, inversion) : comparison(p);
 }
 
-/* operand (word operand)*, one node for the whole sequence */
+/* operand (word operand)*, as one node for the whole sequence */
 static struct ast *boolean(struct parser *p, enum token_kind word, enum oper op,
                            struct ast *(*operand)(struct parser *p))
 {

@@ -1,4 +1,4 @@
-/* parse_literal.c: how numbers and strings are converted from their spelling to their value.
+/* parse_literal.c: converts numbers and strings from their spelling to their value.
  *
  *     0xff_ff     (int 65535)
  *     "a" f"b{x}" (fstring [(str 'ab') (field (name x) ...)])
@@ -76,14 +76,14 @@ struct ast *parse_number(struct parser *p)
 
 /* -- escapes -- */
 
-/* A piece of a string's body: offsets into the source, and the kind of literal. */
+/* A piece of a string's body, as offsets into the source, and the kind of literal. */
 struct piece {
     const struct token *token;
     uint32_t start, end;
     bool is_raw, is_bytes, is_fstring;
 };
 
-/* Points at the escape itself, which may be on a later line of its string. */
+/* Reports an error at the escape itself, which may be on a later line of its string. */
 static _Noreturn void fail_escape(struct parser *p, const struct piece *piece, uint32_t at, const char *why)
 {
     const char *s = p->src->text;
@@ -101,7 +101,7 @@ static _Noreturn void fail_escape(struct parser *p, const struct piece *piece, u
     parse_fail(p, &t, ERR_string_escape, why);
 }
 
-/* The n hexadecimal digits behind the escape at `at`, two characters in. */
+/* Reads the n hexadecimal digits that follow the two characters (\x, \u or \U) of the escape at `at`. */
 static uint32_t read_hex(struct parser *p, const struct piece *piece, uint32_t at, uint32_t n)
 {
     uint32_t c = 0;
@@ -117,7 +117,7 @@ static uint32_t read_hex(struct parser *p, const struct piece *piece, uint32_t a
     return c;
 }
 
-/* \xHH \uHHHH \UHHHHHHHH */
+/* Reads \xHH, \uHHHH or \UHHHHHHHH. */
 static uint32_t hex_escape(struct parser *p, const struct piece *piece, uint32_t at, struct text *out)
 {
     char c = p->src->text[at + 1];
@@ -144,8 +144,8 @@ static uint32_t octal_escape(struct parser *p, const struct piece *piece, uint32
     return i;
 }
 
-/* Appends the character of the escape at `at`; returns the offset after it. An unknown escape stays as it
- * is. */
+/* Appends the character of the escape at `at`; returns the offset after it. An unknown escape is appended
+ * unchanged. */
 static uint32_t read_escape(struct parser *p, const struct piece *piece, uint32_t at, struct text *out)
 {
     static const char letters[] = "\\'\"abfnrtv", values[] = "\\'\"\a\b\f\n\r\t\v";
@@ -170,7 +170,7 @@ static uint32_t read_escape(struct parser *p, const struct piece *piece, uint32_
     return at + 1;
 }
 
-/* Appends the value of a piece. Line ends become \n; in an f-string doubled braces become one. */
+/* Appends the value of a piece. Newlines become \n; in an f-string, doubled braces become single ones. */
 static void read_piece(struct parser *p, const struct piece *piece, struct text *out)
 {
     const char *s = p->src->text;
@@ -192,7 +192,7 @@ static void read_piece(struct parser *p, const struct piece *piece, struct text 
 
 /* -- strings -- */
 
-/* The value of adjacent literals so far: finished parts, and the text behind the last of them. */
+/* The value of the adjacent literals parsed so far: finished parts, and the text after the last part. */
 struct joined {
     const struct token *start;
     ast_vec parts;
@@ -225,7 +225,7 @@ static void add_piece(struct parser *p, struct joined *j, const struct piece *pi
     read_piece(p, piece, &j->text);
 }
 
-/* Reads the prefix and quotes of a literal: they tell its kind, and where its body starts. */
+/* Reads the prefix and quotes of a literal, which give its kind and the start of its body. */
 static struct piece open_literal(const struct parser *p, const struct token *t)
 {
     struct piece piece = {.token = t, .start = t->start, .end = t->end};
@@ -250,7 +250,7 @@ static void plain_string(struct parser *p, struct joined *j)
 
 static void fstring_parts(struct parser *p, struct joined *j, bool is_raw, enum token_kind end);
 
-/* A nested format: an f-string of its own. */
+/* Parses the format of a field, as an f-string of its own. */
 static struct ast *field_format(struct parser *p, bool is_raw)
 {
     struct joined j = {.start = p->t};

@@ -1,4 +1,4 @@
-/* parse_stmt.c: how statements are parsed.
+/* parse_stmt.c: parses statements.
  *
  *     def f(x):          (def f [(param x)] body (return (binary (name x) + (int 1))))
  *         return x + 1
@@ -10,7 +10,7 @@
 
 /* -- blocks -- */
 
-/* The ':' behind a statement's head. */
+/* Parses the ':' after a statement's head. */
 static void head_end(struct parser *p)
 {
     if (next_is(p, TOK_assign))
@@ -45,7 +45,7 @@ static struct ast_list block(struct parser *p, const char *what, const struct to
     return parse_list(p, &body);
 }
 
-/* A block of a loop, in which break and continue are allowed. */
+/* Parses the block of a loop, in which break and continue are allowed. */
 static struct ast_list loop_block(struct parser *p, const char *what, const struct token *head)
 {
     bool was_in_loop = p->in_loop;
@@ -68,7 +68,7 @@ static struct ast_list else_block(struct parser *p)
 
 /* -- assignments -- */
 
-/* Checks a target. `is_direct`: it is followed directly by '=', where '==' may have been meant. */
+/* Checks a target. With `is_direct`, a '=' follows directly, so the message suggests '=='. */
 static void check_target(struct parser *p, const struct ast *n, bool is_direct)
 {
     const char *what = parse_describe(n);
@@ -149,7 +149,8 @@ static bool is_word(const struct ast *n, const char *word)
     return n->kind == AST_name && strcmp(n->name.id, word) == 0;
 }
 
-/* Up to here, `match x:` and `match (x):` look like other statements. */
+/* Reports a `match` statement, which the parser has read as an expression or an annotation: `match (x):`,
+ * `match x:`. */
 static void check_match(struct parser *p, const struct ast *n)
 {
     if (is_word(n, "match") || (n->kind == AST_call && is_word(n->call.func, "match")))
@@ -274,7 +275,7 @@ static struct ast *scope_statement(struct parser *p, enum ast_kind kind)
         name->name.id = parse_name(p, &name->loc, "a name");
         VEC_PUSH(p->arena, &names, name);
     } while (parse_accept(p, TOK_comma));
-    n->global.names = parse_list(p, &names); /* nonlocal has the same field */
+    n->global.names = parse_list(p, &names); /* nonlocal nodes have this field at the same offset */
     return parse_done(p, n);
 }
 
@@ -471,7 +472,7 @@ static struct ast *with_item(struct parser *p, bool in_parentheses)
     return parse_done(p, n);
 }
 
-/* Does the parenthesis contain all items, rather than begin an expression? */
+/* Does the parenthesis contain all items, instead of being part of the first expression? */
 static bool parentheses_hold_items(const struct parser *p)
 {
     return next_is(p, TOK_lparen) && p->t->close && p->tokens.all.at[p->t->close + 1].kind == TOK_colon &&
@@ -547,12 +548,12 @@ static struct ast *try_statement(struct parser *p)
 
 /* -- parameters -- */
 
-/* The kinds of the parameters so far, to check their order. */
+/* The kinds of the parameters parsed so far, to check their order. */
 struct parameters {
     ast_vec list;
     struct map names;
     bool is_keyword_only; /* after * or *args */
-    bool has_bare_star;   /* and no parameter follows yet */
+    bool has_bare_star;   /* after a bare `*`, no parameter follows yet */
     bool has_slash, has_default, has_kwargs;
 };
 
@@ -651,7 +652,7 @@ struct ast_list parse_parameters(struct parser *p, enum token_kind end, bool ann
 
 /* -- definitions -- */
 
-/* The statements that contain a body. */
+/* The statements that contain a function's or class's body. */
 struct context {
     bool in_function, in_loop, in_class;
 };
@@ -739,7 +740,7 @@ static struct ast *decorated(struct parser *p)
     }
 }
 
-/* Reports a clause without its statement, which wrong indentation has most often closed. */
+/* Reports a clause without its statement; most often, wrong indentation has ended the statement. */
 static _Noreturn void stray_clause(struct parser *p)
 {
     const char *whose = next_is(p, TOK_elif)   ? "'if'"

@@ -1,12 +1,12 @@
-/* python.c: Python's built-in functions and types, one row each. Methods are in methods.c, modules in
- * library.c. */
+/* python.c: implements Python's built-in functions and types, one row each. Methods are in methods.c, modules
+ * in library.c. */
 #include "frontend/python/python.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The data of rows that are types: isinstance recognizes what they construct. */
+/* The data of rows that are types; isinstance accepts these rows as classes. */
 static const char type_mark[] = "type";
 
 bool obj_is_builtin_type(const struct obj *x)
@@ -57,7 +57,7 @@ static struct obj *print(struct eval *e, struct obj **args, const struct args *c
 
 /* -- conversions -- */
 
-/* The number of an object that represents one: the host's tensor of one element, an instance with __int__. */
+/* Returns the number that an object represents: a host tensor of one element, or an instance with __int__. */
 static struct obj *as_number(struct eval *e, struct obj *x, const char *method, struct loc at)
 {
     struct obj *made = x->kind == OBJ_instance ? instance_special(e, x, method, 0, NULL, at) : NULL;
@@ -81,7 +81,8 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Digits, with _ between; base 0 takes the prefix's base. Returns false if the text is not an int. */
+/* Parses digits, perhaps with _ between them. With base 0, the prefix gives the base. Returns false if the text
+ * is not an int. */
 static bool parse_int(const char *s, size_t n, int base, wide *out, bool *overflow)
 {
     while (n && is_space(*s))
@@ -134,7 +135,7 @@ static struct obj *make_int(struct eval *e, struct obj **args, const struct args
 
 static bool parse_float(struct eval *e, const struct obj *x, double *out)
 {
-    struct text digits; /* without spaces around and _ between */
+    struct text digits; /* without surrounding spaces, and without _ between digits */
     text_init(&digits, e->arena);
     size_t n = x->str.n;
     const char *s = x->str.s;
@@ -286,8 +287,8 @@ static struct obj *absolute(struct eval *e, struct obj **args, const struct args
     return own;
 }
 
-/* Rounds to `digits` after the point; whether it is a tie depends on the exact binary value, so it goes
- * through decimal text. */
+/* Rounds x to `digits` decimal places. It converts x to decimal text, because only x's exact value shows
+ * whether there is a tie. */
 static double round_to(struct eval *e, double x, int64_t digits)
 {
     if (!isfinite(x) || digits > 330)
@@ -341,7 +342,7 @@ static struct obj *divmod(struct eval *e, struct obj **args, const struct args *
     return obj_pair(e, quotient, eval_binary(e, OPER_mod, args[0], args[1], call->loc));
 }
 
-/* pow(a, b, m) multiplies modulo m; the products must not overflow. */
+/* Implements pow. pow(a, b, m) multiplies modulo m, so that the products do not overflow. */
 static struct obj *power(struct eval *e, struct obj **args, const struct args *call)
 {
     if (!args[2] || args[2]->kind == OBJ_none)
@@ -360,7 +361,7 @@ static struct obj *power(struct eval *e, struct obj **args, const struct args *c
     return result;
 }
 
-/* hex, oct, bin: data is the letter. */
+/* Implements hex, oct and bin; data is the letter. */
 static struct obj *in_base(struct eval *e, struct obj **args, const struct args *call)
 {
     if (!obj_is_integer(args[0]))
@@ -406,7 +407,7 @@ static struct obj *by_key(struct eval *e, struct obj *key, struct obj *x, struct
     return key->kind == OBJ_none ? x : call_with(e, key, 1, &x, at);
 }
 
-/* min, max: data tells which. */
+/* Implements min and max; data selects one. */
 static struct obj *extreme(struct eval *e, struct obj **args, const struct args *call)
 {
     bool is_max = *(const char *)call->callee->data == 'x';
@@ -436,7 +437,7 @@ static struct obj *sum(struct eval *e, struct obj **args, const struct args *cal
     return total;
 }
 
-/* any, all: data is the truth value that decides. */
+/* Implements any and all; data is the truth value that decides the result. */
 static struct obj *any_all(struct eval *e, struct obj **args, const struct args *call)
 {
     bool decides = *(const char *)call->callee->data == '1';
@@ -497,8 +498,8 @@ static struct obj *reversed(struct eval *e, struct obj **args, const struct args
 struct zipper {
     int n;
     struct iter *at;
-    struct obj *func; /* map, filter */
-    int64_t count;    /* enumerate */
+    struct obj *func; /* the function of map or filter */
+    int64_t count;    /* the counter of enumerate */
 };
 
 static struct zipper *zipper_new(struct eval *e, int n, struct obj *const *items, struct loc at)
@@ -600,8 +601,8 @@ static struct obj *next(struct eval *e, struct obj **args, const struct args *ca
 
 /* -- types and attributes -- */
 
-/* The rows of types have the names that obj_type_name returns; for kinds without a row, a class of that name
- * is made once. */
+/* Returns type(x): the row whose name is obj_type_name(x). For kinds without a row, creates one class with that
+ * name. */
 struct obj *builtin_type_of(struct eval *e, const struct obj *x)
 {
     if (x->kind == OBJ_instance)
@@ -674,7 +675,7 @@ static const char *attribute_name(struct eval *e, struct obj *x, struct loc at)
     return intern(e->strings, x->str.s, x->str.n);
 }
 
-/* An instance's __getattr__ reports a missing attribute by an exception. */
+/* Returns an attribute, or NULL if there is none, which an instance's __getattr__ reports by an exception. */
 static struct obj *attribute_or_null(struct eval *e, struct obj *x, const char *name, struct loc at)
 {
     if (x->kind != OBJ_instance || e->trace)
@@ -722,7 +723,7 @@ static struct obj *is_callable(struct eval *e, struct obj **args, const struct a
                     x->kind == OBJ_builtin || x->kind == OBJ_method || x->kind == OBJ_class);
 }
 
-/* id() numbers objects in the order of the calls: it shows no addresses. */
+/* Implements id(), which numbers objects in the order of its calls instead of returning addresses. */
 static struct obj *identity(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)call;
@@ -767,7 +768,8 @@ static struct obj *global_names(struct eval *e, struct obj **args, const struct 
     return instance_names(e, &module);
 }
 
-/* staticmethod, classmethod, property: data is the native class that class_bind recognizes. */
+/* Implements staticmethod, classmethod and property; data is the native class of the result, which class_bind
+ * recognizes. */
 static struct obj *descriptor(struct eval *e, struct obj **args, const struct args *call)
 {
     return obj_native(e, call->callee->data, args[0]);
@@ -799,7 +801,7 @@ struct obj *eval_text(struct eval *e, struct scope *s, const char *text, size_t 
         eval_raise(e, at, "SyntaxError", ERR_eval_syntax, obj_to_str(e, obj_str(e, text, n), true)->str.s);
     struct obj *value = eval_expr(e, s, x);
     if (obj_is_number(value) && e->diag->sources.n == index + 1)
-        e->diag->sources.n--; /* no object has a place in it */
+        e->diag->sources.n--; /* no object has a location in this source */
     return value;
 }
 

@@ -1,7 +1,7 @@
-/* python.h: the functions that the files of the evaluator share beyond frontend.h. In reading order: lex.c
+/* python.h: declares what the files of the evaluator share in addition to frontend.h. In reading order: lex.c
  * and tokens.h (tokens), parse*.c, ast.h and nodes.h (syntax trees), then
  *
- *     value.c repr.c format.c            objects, and how they show as text
+ *     value.c repr.c format.c            objects, and their conversion to text
  *     operator.c attribute.c instance.c  + and ==, x.y and x[i] and iteration, classes and exceptions
  *     eval.c expr.c call.c import.c      statements, expressions, calls, imports
  *     python.c methods.c library.c       tables of builtins: functions, methods, modules like math */
@@ -11,7 +11,7 @@
 #include "frontend/frontend.h"
 
 /* -- value.c -- */
-/* returned by __eq__ and similar methods so that the other operand is asked */
+/* __eq__ and similar methods return it, so that the other operand's method is called */
 extern struct obj *const obj_not_implemented;
 struct obj *obj_new(struct eval *e, enum obj_kind kind);
 struct obj *obj_str_of(struct eval *e, const char *s, size_t n); /* the bytes are not copied */
@@ -22,12 +22,12 @@ struct obj *obj_class(struct eval *e, const char *name, struct obj *base);
 struct obj *obj_instance(struct eval *e, struct obj *class);
 bool obj_is_number(const struct obj *x);  /* bool, int, float */
 bool obj_is_integer(const struct obj *x); /* bool, int */
-wide obj_wide(const struct obj *x);       /* of an integer */
-double obj_double(const struct obj *x);   /* of a number */
-int number_compare(const struct obj *a, const struct obj *b); /* -1 0 1; 2 with NaN */
-bool obj_same(const struct obj *a, const struct obj *b);      /* `is` */
-int64_t obj_len(struct eval *e, struct obj *x, struct loc at); /* -1: it has no length */
-/* the index of a number; -1: the range does not contain it */
+wide obj_wide(const struct obj *x);       /* the value of an integer */
+double obj_double(const struct obj *x);   /* the value of a number */
+int number_compare(const struct obj *a, const struct obj *b); /* returns -1, 0 or 1; 2 if a number is NaN */
+bool obj_same(const struct obj *a, const struct obj *b);      /* Python's `a is b` */
+int64_t obj_len(struct eval *e, struct obj *x, struct loc at); /* -1 if x has no length */
+/* returns the index of x in the range; -1 if the range does not contain x */
 int64_t range_find(const struct obj *range, const struct obj *x);
 uint64_t obj_hash(struct eval *e, const struct obj *x);
 bool obj_is_hashable(struct eval *e, const struct obj *x);
@@ -37,10 +37,10 @@ bool scope_binds(const struct scope *s, const char *name);
 void scope_declare(struct scope *s, const char *name, bool global); /* `global name`, else `nonlocal name` */
 
 /* -- repr.c -- */
-int char_bytes(const char *s, size_t left);      /* length of the character at s */
+int char_bytes(const char *s, size_t left);      /* returns the length of the character at s */
 uint32_t char_code(const char *s, int n);
 int64_t str_chars(const struct obj *x);
-size_t str_offset(const struct obj *x, int64_t chars); /* in bytes */
+size_t str_offset(const struct obj *x, int64_t chars); /* byte offset of a character's index */
 void show_digits(uwide u, int base, bool upper, struct text *out);
 void show_int(wide i, struct text *out);
 uwide wide_magnitude(wide i);
@@ -52,16 +52,17 @@ struct obj *format_percent(struct eval *e, struct obj *format, struct obj *args,
 struct obj *format_braces(struct eval *e, struct obj *format, struct obj *args, struct obj *keywords, struct loc at);
 
 /* -- operator.c -- */
-struct obj *int_from_double(struct eval *e, double f, struct loc at); /* towards zero */
+struct obj *int_from_double(struct eval *e, double f, struct loc at); /* rounds toward zero */
 struct obj *int_checked(struct eval *e, bool overflow, wide i, struct loc at);
-/* a < b and the like on any two objects, as a bool. */
+/* Returns a < b for any two objects. */
 bool is_less(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 bool is_contained(struct eval *e, struct obj *x, struct obj *in, struct loc at);
-/* x op= y: in place where the object can be changed. */
+/* Evaluates x op= y, in place if the object is mutable. */
 struct obj *eval_inplace(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 
 /* -- attribute.c -- */
-struct obj *find_attribute(struct eval *e, struct obj *x, const char *name, struct loc at); /* NULL: none */
+struct obj *find_attribute(struct eval *e, struct obj *x, const char *name, struct loc at); /* NULL if there is
+                                                                                             * none */
 void eval_setattr(struct eval *e, struct obj *x, const char *name, struct obj *value, struct loc at);
 struct obj *eval_getitem(struct eval *e, struct obj *x, struct obj *index, struct loc at);
 void eval_setitem(struct eval *e, struct obj *x, struct obj *index, struct obj *value, struct loc at);
@@ -69,7 +70,7 @@ void eval_delitem(struct eval *e, struct obj *x, struct obj *index, struct loc a
 struct slice_range {
     int64_t start, stop, step, n;
 };
-/* The items that a slice selects from n items. */
+/* Returns the range of indices that a slice selects from n items. */
 struct slice_range slice_resolve(struct eval *e, const struct obj *slice, int64_t n, struct loc at);
 
 struct iter {
@@ -78,15 +79,15 @@ struct iter {
     struct loc at;
 };
 struct iter iter_of(struct eval *e, struct obj *x, struct loc at); /* raises if x cannot be iterated */
-struct obj *iter_next(struct eval *e, struct iter *it);            /* NULL: the end */
-struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at); /* a new list */
-/* an object with a position, for next() */
+struct obj *iter_next(struct eval *e, struct iter *it);            /* NULL at the end */
+struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at); /* returns a new list of all items */
+/* returns an iterator object, for next() */
 struct obj *obj_iterator(struct eval *e, struct obj *x, struct loc at);
-/* An iterator whose items the function `next` makes; it returns NULL at the end. */
+/* Returns an iterator whose items the function `next` computes; `next` returns NULL at the end. */
 struct obj *obj_iterator_from(struct eval *e, struct obj *(*next)(struct eval *e, void *state, struct loc at), void *state);
 
 /* -- instance.c: classes, their instances, exceptions -- */
-/* searches the class and its bases; the name is interned; NULL: none */
+/* Searches the class and its bases for an interned name; NULL if no class has it. */
 struct obj *class_find(const struct obj *class, const char *name);
 bool class_is_a(const struct obj *class, const struct obj *base);
 struct obj *class_bind(struct eval *e, struct obj *found, struct obj *self, struct obj *class, struct loc at);
@@ -97,28 +98,29 @@ bool instance_equal(struct eval *e, struct obj *a, struct obj *b);
 int64_t instance_len(struct eval *e, struct obj *x, struct loc at);
 void instance_show(struct eval *e, struct obj *x, struct text *out, bool repr);
 struct obj *instance_find(struct eval *e, struct obj *x, const char *name, struct loc at);
-/* the tuple of a named tuple; for others, x itself */
+/* returns a named tuple as a tuple; any other x itself */
 struct obj *instance_as_tuple(struct eval *e, struct obj *x);
 struct obj *super_new(struct eval *e, struct obj *class, struct obj *self);
 void exceptions_define(struct eval *e);
-/* the exception's instance, made on the first call */
+/* returns the exception's instance, which the first call creates */
 struct obj *exception_value(struct eval *e, struct exception *x);
 const char *exception_message(struct eval *e, const struct exception *x);
-struct obj *builtin_class(struct eval *e, const char *name); /* "ValueError" */
+struct obj *builtin_class(struct eval *e, const char *name); /* for example "ValueError" */
 extern const struct native_class native_property, native_static, native_classmethod;
 /* Gives a class fields by name (for a named tuple or dataclass), which define its construction, comparison
  * and text. */
 void class_set_fields(struct eval *e, struct obj *class, struct obj *names, bool is_tuple);
-struct obj *class_fields(struct eval *e, const struct obj *class, bool *is_tuple); /* tuple of names; NULL: none */
+struct obj *class_fields(struct eval *e, const struct obj *class, bool *is_tuple); /* the tuple of names; NULL if the
+                                                                                    * class has no fields */
 
 /* -- eval.c -- */
 struct note {
     struct loc at;
     enum error error; /* an error whose argument is `name` */
-    const char *name; /* NULL: no note */
+    const char *name; /* NULL if there is no note */
 };
 _Noreturn void eval_raise_noted(struct eval *e, struct loc at, const char *class_name, struct note note, enum error error, ...);
-void eval_deeper(struct eval *e, int by, struct loc at); /* raises at the limit */
+void eval_deeper(struct eval *e, int by, struct loc at); /* adds to e->depth; raises an error at the limit */
 /* parses and executes; raises exceptions */
 struct obj *eval_module(struct eval *e, const struct source *src, const char *name);
 
@@ -126,7 +128,8 @@ struct obj *eval_module(struct eval *e, const struct source *src, const char *na
 typedef VEC(struct loc) loc_list;
 void eval_arguments(struct eval *e, struct scope *s, const struct ast_list *items, struct args *out);
 struct obj *lookup_name(struct eval *e, struct scope *s, const char *name, struct loc at);
-/* The name in these scopes most similar to `name`, for a note; NULL: none is similar. */
+/* Returns the name in this scope and its parents that is most similar to `name`, for a note; NULL if none is
+ * similar. */
 const char *nearest_name(struct eval *e, const struct scope *s, const char *name);
 
 /* -- kernel.c -- */
@@ -134,8 +137,8 @@ const char *nearest_name(struct eval *e, const struct scope *s, const char *name
 void kernel_check_expr(struct eval *e, const struct ast *x);
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items);
 bool is_constexpr_annotation(const struct ast *x);
-/* Binds every name that a statement assigns to x, since its value is unknown; NULL: only names without a
- * value, to an unknown value. */
+/* Binds every name that the statement assigns to x, after the statement failed. If x is NULL, binds only the
+ * names that have no value, to an unknown value. */
 void bind_targets(struct eval *e, struct scope *s, const struct ast *statement, struct obj *x);
 
 /* -- call.c -- */
@@ -143,12 +146,12 @@ struct obj *make_class(struct eval *e, struct scope *s, const struct ast *x);
 struct obj *make_function(struct eval *e, struct scope *s, const struct ast *def);
 struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_list *decorators, struct obj *x);
 struct obj *call_with(struct eval *e, struct obj *callee, int n, struct obj *const *args, struct loc at);
-/* callee(*list, **keywords) */
+/* calls callee(*list, **keywords) */
 struct obj *call_spread(struct eval *e, struct obj *callee, struct obj *list, struct obj *keywords, struct loc at);
 const char *builtin_short_name(const struct builtin *b); /* "load" of "tl.load" */
 
 /* -- import.c -- */
-struct obj *find_module(struct eval *e, const char *name, struct loc at);   /* NULL: no such module */
+struct obj *find_module(struct eval *e, const char *name, struct loc at);   /* NULL if there is no such module */
 void exec_import(struct eval *e, struct scope *s, const struct ast *x);
 void exec_import_from(struct eval *e, struct scope *s, const struct ast *x);
 struct obj *obj_unknown(struct eval *e, const char *name);
@@ -160,19 +163,23 @@ struct builtin_table {
     int n;
 };
 void builtins_define(struct eval *e);
-bool obj_is_builtin_type(const struct obj *x);                         /* int, str, list ... */
-struct obj *sort_list(struct eval *e, struct obj *list, struct obj *key, bool reverse, struct loc at); /* stable, in place */
-struct obj *dict_items(struct eval *e, const struct dict *d);          /* a list of pairs */
-void dict_update(struct eval *e, struct obj *dict, struct obj *from, struct loc at); /* a mapping, or pairs */
-struct obj *instance_names(struct eval *e, struct obj *x);             /* x.__dict__ */
-int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* an int argument */
-struct obj *arg_str(struct eval *e, struct obj *x, struct loc at);     /* x, a str */
-struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* type(x) */
-/* The position of `part` in s[from, to), searched from the left or the right; -1: it is not there. */
+bool obj_is_builtin_type(const struct obj *x);                         /* int, str, list, ... */
+struct obj *sort_list(struct eval *e, struct obj *list, struct obj *key, bool reverse, struct loc at); /* a stable
+                                                                                                        * sort in
+                                                                                                        * place */
+struct obj *dict_items(struct eval *e, const struct dict *d);          /* returns a list of (key, value) pairs */
+void dict_update(struct eval *e, struct obj *dict, struct obj *from, struct loc at); /* `from` is a mapping, or (key,
+                                                                                      * value) pairs */
+struct obj *instance_names(struct eval *e, struct obj *x);             /* returns x.__dict__ */
+int64_t arg_index(struct eval *e, struct obj *x, struct loc at);       /* returns the value of an int argument */
+struct obj *arg_str(struct eval *e, struct obj *x, struct loc at);     /* returns x, which must be a str */
+struct obj *builtin_type_of(struct eval *e, const struct obj *x);      /* returns type(x) */
+/* Returns the position of `part` in s[from, to), searched from the left or the right; -1 if `part` is not there. */
 int64_t str_find(struct eval *e, const char *s, int64_t from, int64_t to, const struct obj *part, bool from_right);
 struct obj *seq_reverse(struct obj *x);                                 /* an iterator in reverse order */
-struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name); /* of str, list, dict ...; NULL: none */
-struct obj *library_module(struct eval *e, const char *name);          /* math, os ...; NULL: none */
+struct obj *find_method(struct eval *e, enum obj_kind kind, const char *name); /* a method of str, list, dict, ...;
+                                                                                * NULL if there is none */
+struct obj *library_module(struct eval *e, const char *name);          /* math, os, ...; NULL if there is none */
 void fill_math(struct eval *e, struct obj *module);
 void define_builtins(struct eval *e, struct scope *into, const struct builtin *rows, int n);
 

@@ -1,16 +1,16 @@
-/* repr.c: how str(x) and repr(x) show values: byte for byte as Python does, except that no text contains an
+/* repr.c: prints values as str(x) and repr(x) do in Python, byte for byte, except that no text contains an
  * address. */
 #include "frontend/python/python.h"
 
 #include <string.h>
 
-enum { NESTING_MOST = 60 }; /* a list that contains itself ends at this depth */
+enum { NESTING_MOST = 60 }; /* a list that contains itself is printed to this depth */
 
 static void show(struct eval *e, struct obj *x, struct text *out, bool repr, int depth);
 
 /* -- strings -- */
 
-/* The length of the character at s. A byte that is not UTF-8 counts as one character. */
+/* Returns the length of the character at s. A byte that is not UTF-8 counts as one character. */
 int char_bytes(const char *s, size_t left)
 {
     unsigned char c = (unsigned char)*s;

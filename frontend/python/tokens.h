@@ -1,13 +1,14 @@
-/* tokens.h: every token of Python, one row each. Included with the five macros defined; see lex.h.
+/* tokens.h: every token of Python, one row each. A file defines the five macros and then includes this table;
+ * see lex.h.
  *
  *   MARK(name, words)             tokens without a fixed spelling; messages show the words
  *   KEYWORD(name, spelling)
  *   SIGN(name, spelling)          brackets and punctuation
- *   BINARY(name, spelling, oper)  a sign between two operands
+ *   BINARY(name, spelling, oper)  an operator between two operands
  *   AUGMENT(name, spelling, oper) its augmented assignment
  *
- * ORDER: keywords are consecutive; signs come last, longer ones before their prefixes (the lexer takes the
- * first that matches), each closing bracket right after its opening one. */
+ * ORDER: keywords are consecutive. Operators and punctuation come last, longer spellings before their prefixes
+ * (the lexer takes the first that matches), and each closing bracket directly after its opening bracket. */
 MARK(end, "the end of the file")
 MARK(newline, "the end of the line")
 MARK(indent, "an indent")
@@ -97,7 +98,7 @@ SIGN(comma, ",")
 SIGN(colon, ":")
 SIGN(semicolon, ";")
 SIGN(dot, ".")
-SIGN(exclamation, "!") /* only inside a field of an f-string */
+SIGN(exclamation, "!") /* a token only inside a field of an f-string */
 SIGN(lparen, "(")
 SIGN(rparen, ")")
 SIGN(lbracket, "[")

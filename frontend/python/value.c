@@ -1,9 +1,9 @@
-/* value.c: how values are represented: objects, dicts, names in scopes; and `==`, `bool` and `len` on them.
+/* value.c: implements objects, dicts and scopes, and `==`, `bool` and `len` on objects.
  *
- * An object is a kind and its content. Dicts keep their entries in order of insertion, with an
- * open-addressing table of indices; a deleted entry stays as a hole until the next growth. Numbers that are
- * equal hash alike, whatever their kind (1, 1.0 and True are one key). repr.c shows values as text; lang.c
- * has the language's types. */
+ * An object is a kind and its content. Dicts keep their entries in order of insertion, with an open-addressing
+ * table of indices; a deleted entry leaves a hole until the table grows. Equal numbers have equal hashes,
+ * whatever their kind (1, 1.0 and True are one key). repr.c prints values; lang.c has the types of Triton's
+ * language. */
 #include "frontend/python/python.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 enum {
     NESTING_MOST = 2000, /* nesting limit of tuples in tuples */
-    COMPARE_DEPTH = 4,   /* share of the limit of e->depth for a level of comparing or hashing */
+    COMPARE_DEPTH = 4,   /* what one level of comparing or hashing adds to e->depth */
 };
 
 static const struct obj none = {.kind = OBJ_none}, ellipsis = {.kind = OBJ_ellipsis},
@@ -23,7 +23,7 @@ struct obj *const obj_true = (struct obj *)&yes, *const obj_false = (struct obj 
 struct obj *const obj_error = (struct obj *)&error, *const obj_not_implemented =
                                                         (struct obj *)&not_implemented;
 
-/* -- making -- */
+/* -- creating objects -- */
 
 struct obj *obj_new(struct eval *e, enum obj_kind kind)
 {
@@ -51,7 +51,7 @@ struct obj *obj_float(struct eval *e, double f)
     return x;
 }
 
-/* The bytes are not copied. */
+/* Makes a str from n bytes, which are not copied. */
 struct obj *obj_str_of(struct eval *e, const char *s, size_t n)
 {
     struct obj *x = obj_new(e, OBJ_str);
@@ -260,7 +260,8 @@ bool obj_as_int(const struct obj *x, int64_t *out)
     return true;
 }
 
-/* Exact, also if the int is not exact as a double. NaN gives 2: neither less, equal nor greater. */
+/* Compares exactly, even if a double cannot represent the int. Returns 2 if f is NaN: neither less, equal nor
+ * greater. */
 static int compare_int_float(wide i, double f)
 {
     const double edge = 0x1p127;
@@ -268,7 +269,7 @@ static int compare_int_float(wide i, double f)
         return 2;
     if (f >= edge || f < -edge)
         return f > 0 ? -1 : 1;
-    wide whole = (wide)f; /* towards zero */
+    wide whole = (wide)f; /* rounds toward zero */
     if (i != whole)
         return i < whole ? -1 : 1;
     double rest = f - (double)whole;
@@ -307,7 +308,7 @@ bool obj_same(const struct obj *a, const struct obj *b)
     case OBJ_module: return a->module.scope == b->module.scope;
     case OBJ_class: return a->class.scope == b->class.scope;
     case OBJ_instance: return a->instance.scope == b->instance.scope;
-    /* Constexpr copies of one literal are the same object for the user. */
+    /* copies of one literal that are marked as constexpr are the same object for `is` */
     case OBJ_int: return (a->is_constexpr || b->is_constexpr) && a->i == b->i;
     case OBJ_str: return a->str.n == b->str.n && memcmp(a->str.s, b->str.s, a->str.n) == 0;
     default: return false;
@@ -401,7 +402,7 @@ bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b)
     }
 }
 
-/* len(x); -1: the object has no length. Strings count characters. */
+/* Returns len(x), or -1 if the object has no length. The length of a str is in characters. */
 int64_t obj_len(struct eval *e, struct obj *x, struct loc at)
 {
     switch (x->kind) {
@@ -457,7 +458,7 @@ static uint64_t hash_float(double f)
     return hash_bytes(&f, sizeof f, OBJ_float);
 }
 
-/* For objects that compare by identity, hashes a pointer that constexpr copies share. */
+/* Hashes an object that compares by identity: a pointer that its constexpr copies share. */
 static uint64_t hash_identity(const struct obj *x)
 {
     const void *p = x->kind == OBJ_function   ? (const void *)x->function
@@ -516,7 +517,7 @@ bool obj_is_hashable(struct eval *e, const struct obj *x)
     return is_hashable(e, x, 0);
 }
 
-/* The slot of a key, or the free slot where it would go. */
+/* Returns the slot of the key, or the free slot where the key would be inserted. */
 static int *find_slot(struct eval *e, const struct dict *d, const struct obj *key)
 {
     unsigned mask = (unsigned)d->nslots - 1;
@@ -530,7 +531,7 @@ static int *find_slot(struct eval *e, const struct dict *d, const struct obj *ke
     }
 }
 
-/* Makes room for one more entry: drops the holes, and rebuilds the slots at half load. */
+/* Grows the table for one more entry: drops the holes, and rebuilds the slots, half of which are then free. */
 static void grow(struct eval *e, struct dict *d)
 {
     int n = 0;
@@ -600,7 +601,7 @@ void dict_clear(struct dict *d)
 
 /* -- scopes -- */
 
-/* Values in a function's scope for names that it declares `global` or `nonlocal`. */
+/* Markers in a function's scope for names that the function declares `global` or `nonlocal`. */
 static const struct obj declared_global = {.kind = OBJ_none}, declared_nonlocal = {.kind = OBJ_none};
 
 struct scope *scope_new(struct eval *e, struct scope *parent)

@@ -1,15 +1,15 @@
-/* value.h: the values of Python at compile time: constexprs, values of host programs and traced tensors share
- * one object model.
+/* value.h: Python objects at compile time: constexprs, values of host programs and traced tensors share one
+ * object model.
  *
- * Objects live in the session's arena and are never freed one by one. All but lists, dicts, instances and
- * modules are immutable. A `tensor` is a run-time value of the kernel being traced: an IR value and its type
- * in the language. */
+ * Objects live in the session's arena and are never freed one by one. All objects except lists, dicts, sets,
+ * instances and modules are immutable. A `tensor` is a run-time value of the kernel being traced: an IR value
+ * and its type in Triton's language. */
 #ifndef NESO_FRONTEND_VALUE_H
 #define NESO_FRONTEND_VALUE_H
 
 #include "frontend/python/ast.h"
 
-/* Python ints; a result outside of this range is an error */
+/* The value of a Python int; a result that does not fit is an error. */
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 uwide;
 
@@ -32,15 +32,15 @@ struct obj;
     X(slice,     "slice") \
     X(function,  "function")   /* def or lambda, with its closure */ \
     X(jit,       "JITFunction") /* @triton.jit: a function that kernels call and hosts launch */ \
-    X(builtin,   "builtin")    /* a row of a table: tl.load, print, triton.cdiv */ \
+    X(builtin,   "builtin")    /* a function implemented in C: tl.load, print, triton.cdiv */ \
     X(method,    "method")     /* a function or builtin with its first argument */ \
     X(type,      "dtype")      /* tl.float32, pointer and block types */ \
-    X(tensor,    "tensor")     /* traced */ \
+    X(tensor,    "tensor")     /* a run-time value of the kernel being traced */ \
     X(module,    "module") \
     X(class,     "type")       /* user classes; exception classes */ \
-    X(instance,  "object")     /* of a user class; exceptions */ \
+    X(instance,  "object")     /* an instance of a user class, or an exception */ \
     X(native,    "object")     /* objects of the host: torch.Tensor, a launcher, an event */ \
-    X(error,     "error")      /* the value after a reported error; operations on it give it too */
+    X(error,     "error")      /* the value of a failed statement; an operation on it gives it again */
 
 enum obj_kind {
 #define X(word, name) OBJ_##word,
@@ -49,44 +49,44 @@ enum obj_kind {
     OBJ_count
 };
 
-/* A type of the kernel language, and a run-time value of the kernel being traced: plain Python passes them on, and asks
- * frontend/trace/lang.h's functions below. */
+/* A type of the kernel language, and a run-time value of the kernel being traced. The files in python/ only
+ * pass pointers to them, and call the functions on them that are declared below. */
 struct lang_type;
 struct value;
 
 struct dict_entry {
-    struct obj *key, *value; /* key NULL: deleted */
+    struct obj *key, *value; /* key is NULL if the entry is deleted */
 };
 /* Insertion-ordered; keys compare and hash by Python's rules. */
 struct dict {
     VEC(struct dict_entry) entries;
     int nlive;
     int *slots, nslots;
-    struct obj *factory; /* of a defaultdict: called for an absent key; else NULL */
+    struct obj *factory; /* of a defaultdict: makes the value of an absent key; else NULL */
 };
 
-/* Names of a function call, a module, a class body. `parent` is the enclosing scope of a closure. */
+/* The names of a function call, a module or a class body. `parent` is the enclosing scope of a closure. */
 struct scope {
-    bool is_class;         /* a class body: functions in it do not see its names */
-    bool is_comprehension; /* `:=` in it binds in the enclosing scope */
+    bool is_class;         /* the scope of a class body, whose names are invisible to the functions in it */
+    bool is_comprehension; /* the scope of a comprehension: `:=` binds in the enclosing scope */
     struct scope *parent;
-    struct scope *globals; /* the module's scope; a module's own is itself */
-    struct map names;      /* interned name (pointer) to struct obj *; NULL: deleted */
+    struct scope *globals; /* the module's scope (of a module: the scope itself) */
+    struct map names;      /* maps an interned name (pointer) to struct obj *; NULL: deleted */
 };
 
 struct function {
     const char *name;
     const char *qualified;      /* with the name of its class, for messages */
     const struct ast *def;      /* def or lambda node */
-    struct scope *closure;      /* where it was defined */
+    struct scope *closure;      /* the scope that contains the definition */
     const struct source *src;
-    struct obj **defaults;      /* by parameter; NULL: none */
-    struct scope *attributes;   /* set by the program: f.x = 1; or NULL */
-    /* contains yield: it runs to its end when called, and returns an iterator over the values */
+    struct obj **defaults;      /* default value of each parameter; NULL if it has none */
+    struct scope *attributes;   /* attributes that the program sets by f.x = 1; or NULL */
+    /* The function contains yield. A call runs it to its end, and returns an iterator over the yielded values. */
     bool is_generator;
 };
 
-/* Decorations of a jit function. */
+/* The decorators of a jit function, and their arguments. */
 struct jit {
     struct function fn;
     struct obj *do_not_specialize, *do_not_specialize_on_alignment; /* lists, or NULL */
@@ -94,42 +94,42 @@ struct jit {
     /* (name, dict) pairs, the nearest to the def first: ("autotune", its keywords), ("heuristics", {name:
      * function}); or NULL */
     struct obj *decorators;
-    struct obj *host; /* the runtime's own record (autotuner, heuristics, compiled variants); NULL at first */
+    struct obj *host; /* the runtime's data of the kernel (autotuner, heuristics, compiled variants); NULL at first */
 };
 
 /* The arguments of a call. */
 struct args {
     int n;
     struct obj **at;             /* positional, with * expanded */
-    const struct loc *locs;      /* of each positional, then of each keyword */
+    const struct loc *locs;      /* location of each positional, then of each keyword argument */
     int nkw;
-    const char **kw;             /* interned */
+    const char **kw;             /* interned names of the keyword arguments */
     struct obj **kw_at;
-    struct loc loc;              /* of the call */
-    const struct builtin *callee; /* the row that runs, if the callee is a builtin */
+    struct loc loc;              /* location of the call */
+    const struct builtin *callee; /* the called builtin, if the callee is one */
 };
 
-/* One builtin. `params` is a Python parameter list: "pointer, mask=None, other=None, *, sem=None" or
- * "*values, sep=' '". The caller binds arguments to it and passes one object per parameter (a tuple for *x, a
- * dict for **x). Defaults are None, True, False, numbers and strings; for `x=` alone, an absent argument is
- * NULL. */
+/* One builtin. `params` is a Python parameter list: "pointer, mask=None, other=None, *, sem=None" or "*values,
+ * sep=' '". The caller binds arguments to this list, and passes the handler one object for each parameter (a
+ * tuple for *x, a dict for **x). Defaults are None, True, False, numbers and strings. A parameter `x=` without
+ * a default is NULL if its argument is absent. */
 struct builtin {
     const char *name;    /* "tl.load", for messages */
     const char *params;
     struct obj *(*run)(struct eval *e, struct obj **args, const struct args *call);
-    const void *data;    /* for handlers that serve several rows: an opcode, for example */
+    const void *data;    /* distinguishes the rows of one handler: an opcode, for example */
 };
 
-/* op is the syntax tree's operator; `reflected`: self is the right operand. NULL: these operands are not
- * supported. */
+/* Evaluates an operator of the syntax tree; if `reflected`, self is the right operand. Returns NULL if self
+ * does not support the operands. */
 typedef struct obj *native_operator(struct eval *e, enum oper op, struct obj *self, struct obj *other, bool reflected,
                                     struct loc at);
 
-/* The behaviour of the host's objects. Any member may be NULL; its use is then the error "'torch.Tensor'
- * object has no ...". */
+/* The operations of a class of host objects. If a member is NULL, its use is the error "'torch.Tensor' object
+ * has no ...". */
 struct native_class {
     const char *name; /* "torch.Tensor" */
-    /* NULL: there is no such attribute */
+    /* Returns NULL if there is no such attribute. */
     struct obj *(*getattr)(struct eval *e, struct obj *self, const char *name, struct loc at);
     bool (*setattr)(struct eval *e, struct obj *self, const char *name, struct obj *value, struct loc at);
     struct obj *(*call)(struct eval *e, struct obj *self, const struct args *args);
@@ -138,9 +138,9 @@ struct native_class {
     native_operator *binary, *compare;
     struct obj *(*unary)(struct eval *e, enum oper op, struct obj *self, struct loc at);
     void (*str)(struct eval *e, struct obj *self, struct text *out, bool repr);
-    /* item i; NULL: the end */
+    /* Returns item i; NULL at the end. */
     struct obj *(*iter)(struct eval *e, struct obj *self, int64_t i, struct loc at);
-    int64_t (*len)(struct eval *e, struct obj *self, struct loc at); /* -1: no length */
+    int64_t (*len)(struct eval *e, struct obj *self, struct loc at); /* -1 if it has no length */
     bool (*truth)(struct eval *e, struct obj *self, struct loc at);
     bool (*enter)(struct eval *e, struct obj *self, struct obj **result);
     void (*leave)(struct eval *e, struct obj *self);
@@ -148,10 +148,10 @@ struct native_class {
 
 struct obj {
     enum obj_kind kind;
-    bool is_constexpr; /* made by tl.constexpr(x), or bound by `x: tl.constexpr`: x itself with a mark */
-    bool was_list;     /* a tuple that a kernel wrote as a list */
-    bool is_size;      /* of a tuple: torch.Size, which only its text shows */
-    /* of a tuple in a kernel: the class whose fields it contains; NULL: a plain tuple */
+    bool is_constexpr; /* a value made by tl.constexpr(x), or bound to a name with `x: tl.constexpr` */
+    bool was_list;     /* a tuple that the kernel's source writes as a list */
+    bool is_size;      /* a tuple that is a torch.Size: only its repr differs */
+    /* Of a tuple in a kernel: the class whose fields are its items; NULL if the tuple is plain. */
     const struct obj *class_of;
     union {
         bool b;
@@ -161,13 +161,13 @@ struct obj {
             const char *s;
             size_t n;
         } str;
-        VEC(struct obj *) seq; /* tuple, list */
-        struct dict *dict;     /* dict, set */
+        VEC(struct obj *) seq; /* items of a tuple or list */
+        struct dict *dict;     /* entries of a dict or set */
         struct {
             int64_t start, stop, step;
         } range;
         struct {
-            struct obj *start, *stop, *step; /* obj_none where absent */
+            struct obj *start, *stop, *step; /* of a slice; obj_none if absent */
         } slice;
         struct function *function;
         struct jit *jit;
@@ -178,23 +178,23 @@ struct obj {
         const struct lang_type *type;
         struct {
             struct value *value;
-            const struct lang_type *type; /* number, ptr or block */
-            /* the constant from which this local was assigned (1.0 dialect), or NULL */
+            const struct lang_type *type; /* of a tensor: a number, pointer or block type */
+            /* In the 1.0 dialect: the constant that was assigned to this local variable; else NULL. */
             struct obj *constant;
             bool is_named;                /* the IR value has a name from the user's source */
-            bool is_index;                /* a loop's variable: an int where Python runs the loop */
+            bool is_index;                /* the variable of a loop: Python code on the host sees an int */
         } tensor;
         struct {
             const char *name;
-            struct scope *scope; /* user and table modules */
-            /* Of a builtin module: makes an attribute that its scope lacks (eval_getattr then stores it
-             * there); NULL: there is none. */
+            struct scope *scope; /* names of a module */
+            /* Of a builtin module: makes an attribute that is not yet in its scope (eval_getattr then stores
+             * the attribute there). Returns NULL if there is no such attribute. */
             struct obj *(*find)(struct eval *e, const struct obj *module, const char *name);
         } module;
         struct {
             const char *name;
-            struct obj *base; /* NULL: none */
-            bool is_tuple; /* typing.NamedTuple: classes made from it have fields */
+            struct obj *base; /* NULL if the class has no base */
+            bool is_tuple; /* typing.NamedTuple: its subclasses have fields */
             struct scope *scope;
         } class;
         struct {
@@ -208,8 +208,8 @@ struct obj {
     };
 };
 
-/* -- value.c: making -- */
-extern struct obj *const obj_none; /* const singletons */
+/* -- value.c: creating objects -- */
+extern struct obj *const obj_none; /* constant objects, of which each exists once */
 extern struct obj *const obj_true, *const obj_false, *const obj_ellipsis, *const obj_error;
 struct obj *obj_bool(bool b);
 struct obj *obj_int(struct eval *e, wide i);
@@ -217,7 +217,7 @@ struct obj *obj_float(struct eval *e, double f);
 struct obj *obj_str(struct eval *e, const char *s, size_t n);
 struct obj *obj_cstr(struct eval *e, const char *s);
 struct obj *obj_tuple(struct eval *e, int n, struct obj *const *items);
-/* a tuple of as many items, with the same class */
+/* returns a tuple of as many items, and of the same class, as `like` */
 struct obj *obj_tuple_like(struct eval *e, const struct obj *like, struct obj *const *items);
 struct obj *obj_list(struct eval *e, int n, struct obj *const *items);
 struct obj *obj_dict(struct eval *e);
@@ -227,34 +227,34 @@ struct obj *obj_method(struct eval *e, struct obj *self, struct obj *func);
 struct obj *obj_module(struct eval *e, const char *name);
 struct obj *obj_native(struct eval *e, const struct native_class *c, void *data);
 struct obj *obj_tensor(struct eval *e, struct value *v, const struct lang_type *t);
-struct obj *obj_constexpr(struct eval *e, struct obj *x); /* a copy marked as constexpr */
+struct obj *obj_constexpr(struct eval *e, struct obj *x); /* returns a copy that is marked as constexpr */
 
-/* -- value.c: asking; Python's rules on concrete objects -- */
+/* -- value.c: queries, which follow Python's rules for concrete objects -- */
 const char *obj_type_name(const struct obj *x);
-bool obj_is_const(struct eval *e, const struct obj *x); /* known at compile time: it contains no tensor */
-bool obj_is_unknown(const struct obj *x); /* a value that only the host could compute */
+bool obj_is_const(struct eval *e, const struct obj *x); /* is x known at compile time, without tensors in it? */
+bool obj_is_unknown(const struct obj *x); /* is x a value that only a host can compute? */
 bool obj_equal(struct eval *e, const struct obj *a, const struct obj *b);
 bool obj_truth(struct eval *e, struct obj *x, struct loc at);
-void obj_print(struct eval *e, struct obj *x, struct text *out, bool repr); /* str(x), or repr(x) */
-/* an int or bool in range (or a tensor with a known constant) */
+void obj_print(struct eval *e, struct obj *x, struct text *out, bool repr); /* prints str(x), or repr(x) */
+/* Gives the value of an int or bool (or of a tensor that is a known constant); returns false if it does not fit. */
 bool obj_as_int(const struct obj *x, int64_t *out);
-struct obj *dict_get(struct eval *e, const struct dict *d, struct obj *key); /* NULL: absent */
+struct obj *dict_get(struct eval *e, const struct dict *d, struct obj *key); /* NULL if absent */
 void dict_set(struct eval *e, struct dict *d, struct obj *key, struct obj *value);
 void dict_add_all(struct eval *e, struct dict *into, const struct dict *from);
-struct obj *dict_option(struct eval *e, const struct obj *dict, const char *name); /* NULL: absent, or None */
+struct obj *dict_option(struct eval *e, const struct obj *dict, const char *name); /* NULL if absent or None */
 bool dict_remove(struct eval *e, struct dict *d, struct obj *key);
-struct obj *scope_get(const struct scope *s, const char *name); /* of this scope only; NULL: absent */
+struct obj *scope_get(const struct scope *s, const char *name); /* searches this scope only; NULL if absent */
 struct obj *scope_find(const struct scope *s, const char *name); /* searches outwards to the globals */
 void scope_set(struct scope *s, const char *name, struct obj *x);
 struct scope *scope_new(struct eval *e, struct scope *parent);
 
 /* -- types of the kernel language -- */
 const struct lang_type *lang_const(struct eval *e, struct obj *value);
-const struct lang_type *lang_scalar(const struct lang_type *t); /* the element of a block, or t itself */
+const struct lang_type *lang_scalar(const struct lang_type *t); /* the element type of a block, or t itself */
 bool lang_equal(const struct lang_type *a, const struct lang_type *b);
 void lang_print(const struct lang_type *t, struct text *out); /* "int32", "fp32", "pointer<fp16>", "<[64, 32], fp32>" */
 void lang_print_tensor(const struct lang_type *t, struct text *out); /* "int32[constexpr[64]]" */
 uint64_t lang_hash(const struct lang_type *t); /* equal types have equal hashes */
-struct obj *lang_value(const struct lang_type *t); /* a constant's value; NULL: t is no constant's type */
+struct obj *lang_value(const struct lang_type *t); /* the value of a constant's type; NULL for other types */
 
 #endif

@@ -1,4 +1,4 @@
-/* cast.c: how numbers become tensors, and how tensors are cast to other types.
+/* cast.c: converts numbers to tensors, and casts tensors to other types.
  *
  *     c = 0.5            const value=0.5 : f32         a number decays to the first type that holds it
  *     x.to(tl.int8)      ftos : i16, trunc : i8        a cast is one IR op, or a few */
@@ -64,7 +64,7 @@ int bits_of(const struct lang_type *t)
     return t->kind == LT_number ? dtype_info[t->dtype].bits : 64;
 }
 
-/* -- making -- */
+/* -- creating tensors -- */
 
 static struct builder *at_here(struct eval *e, struct loc at)
 {
@@ -191,7 +191,7 @@ struct obj *to_tensor(struct eval *e, struct obj *x, struct loc at)
     }
 }
 
-/* -- casts: one function a kind of step; types are scalars -- */
+/* -- casts: one function for each kind of cast; types are scalar types -- */
 
 static struct value *step(struct eval *e, enum opcode code, struct value *v, const struct lang_type *to,
                           struct loc at)
@@ -222,7 +222,7 @@ static struct value *to_bool(struct eval *e, struct value *v, const struct lang_
     return build_cmp(at_here(e, at), PRED_ne, v, zero);
 }
 
-/* 8-bit results are the low bits of a value that saturated to 16 bits. */
+/* Casts a float to an integer. An 8-bit result is the low bits of a value that saturated to 16 bits. */
 static struct value *float_to_int(struct eval *e, struct value *v, const struct lang_type *from,
                                   const struct lang_type *to, struct loc at)
 {
@@ -243,7 +243,8 @@ static struct value *narrow(struct eval *e, struct value *v, const struct lang_t
     return v;
 }
 
-/* Casts between floats: f16, bf16 and fp8 go through f32 to other types, fp8 to fp8 through f16. */
+/* Casts a float to a float. Casts from f16, bf16 and fp8 to other types go through f32, and casts between two
+ * fp8 types through f16. */
 static struct value *float_to_float(struct eval *e, struct value *v, const struct lang_type *from,
                                     const struct lang_type *to, enum rounding round, struct loc at)
 {
@@ -271,7 +272,7 @@ static struct value *cast_number(struct eval *e, struct value *v, const struct l
     return float_to_float(e, v, from, to, round, at);
 }
 
-/* -- what may be cast to what -- */
+/* -- which casts are allowed -- */
 
 const char *lang_text(struct eval *e, const struct lang_type *t)
 {
@@ -329,8 +330,8 @@ static struct obj *bitcast(struct eval *e, struct obj *x, const struct lang_type
     return tensor_like(e, x, v, to);
 }
 
-/* Can a number be made a constant of type t directly, with the same result as first becoming a tensor of its
- * own type? */
+/* Can a number become a constant of type t directly? The result must equal that of a cast from the number's
+ * decayed_type to t. */
 static bool is_exact(const struct obj *x, const struct lang_type *t)
 {
     if (is_float_type(t))

@@ -1,13 +1,13 @@
-/* hostcall.c: how kernels on the interpreter call the host: plain Python functions, print, breakpoints.
+/* hostcall.c: lets kernels on the interpreter call the host: plain Python functions, print, breakpoints.
  *
  *     print_if(f'x = {x}', '=0', [pid])   =>   %0 = host_call %x, %pid site=3 : i64
  *                                              sites[3]: call print_if with (deferred text of x, '=0', [pid])
  *
- * The op's operands are the values, and its site has the objects that contain them. When a program reaches
- * the op, the arguments are rebuilt with the current values, as tiles (tile.h), and the function runs as host
- * code. Its result is an object of the host: the kernel holds its address, may pass it on, and may ask for
- * its truth, int() or float(). A function whose result is used is instead traced as if it were @triton.jit,
- * if the language supports everything in it.
+ * The op's operands are the IR values in the arguments, and its site has the argument objects. When the
+ * interpreter reaches the op, it rebuilds the arguments with the current values, as tiles (tile.h), and runs
+ * the function as host code. The result is a host object, whose address the kernel holds. The kernel can pass
+ * the object to other functions, and convert it by int(), float() or a condition. If the result is used and the
+ * language supports everything in the function, the function is instead traced as if it had @triton.jit.
  *
  * For the debugger, a site before each statement records the variables; if no breakpoint can stop there,
  * these sites are dropped. */
@@ -20,8 +20,8 @@
 /* An f-string whose text is known only when the kernel runs. */
 struct deferred {
     struct part {
-        struct obj *x;    /* NULL: text */
-        const char *text; /* or the format of x */
+        struct obj *x;    /* NULL: the part is text */
+        const char *text; /* the text, or the format of x */
         size_t n;
         int conversion;
     } * parts;
@@ -29,7 +29,7 @@ struct deferred {
 };
 
 static const struct native_class deferred_class = {.name = "str"};
-/* The result of a host function: `data` is the IR value of its address. */
+/* The result of a host function: the object's `data` is the IR value of the result's address. */
 static const struct native_class result_class = {
     .name = "result of a plain Python function (int() or float() makes it a number)"};
 
@@ -43,9 +43,9 @@ bool trace_is_host_object(const struct obj *x)
     return is_native(x, &deferred_class) || is_native(x, &result_class);
 }
 
-/* -- values out of objects, and back -- */
+/* -- IR values in objects -- */
 
-/* The IR values in x, in a fixed order. Lists and dicts belong to the host and contain none. */
+/* Appends the IR values in x, in a fixed order. Lists and dicts belong to the host and contain no IR values. */
 static void collect(struct eval *e, const struct obj *x, struct value_list *out)
 {
     if (x->kind == OBJ_tensor) {
@@ -63,7 +63,7 @@ static void collect(struct eval *e, const struct obj *x, struct value_list *out)
     }
 }
 
-/* Reads the values in the same order. */
+/* Reads the values in the order in which `collect` appends them. */
 struct reader {
     struct eval *e;
     const char *const *next;
@@ -99,7 +99,8 @@ static struct obj *rebuild_text(struct reader *r, const struct deferred *d, stru
     return obj_text(r->e, &out);
 }
 
-/* `inside` a tuple or list, a scalar becomes a number: print_if(text, '=0', [pid]) compares it. */
+/* Returns x with the current values in place of its IR values. With `inside` (x is an item of a tuple or list),
+ * a scalar becomes a number, since functions compare such items: print_if(text, '=0', [pid]). */
 static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
 {
     if (x->kind == OBJ_tensor)
@@ -114,7 +115,8 @@ static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
     if (x->kind != OBJ_tuple)
         return x;
     struct obj *out = x->was_list ? obj_list(r->e, 0, NULL) : obj_tuple(r->e, 0, NULL);
-    out->class_of = is_box(x) ? NULL : x->class_of; /* methods of a box only work in kernels */
+    out->class_of = is_box(x) ? NULL : x->class_of; /* methods of block pointers and descriptors only work in
+                                                     * kernels */
     for (int i = 0; i < x->seq.n; i++) {
         struct obj *item = rebuild(r, x->seq.at[i], true);
         VEC_PUSH(r->e->arena, &out->seq, item);
@@ -124,7 +126,7 @@ static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
 
 /* -- sites -- */
 
-/* Adds the variables of the function being traced. */
+/* Adds the variables of the function being traced to the site. */
 static void add_names(struct eval *e, struct host_site *site, struct value_list *values)
 {
     const struct scope *s = e->trace->scope;
@@ -174,7 +176,8 @@ static struct obj *trace_host_call(struct eval *e, struct obj *callee, const str
     return obj_native(e, &result_class, op_result(emit(e, site, &values, DT_i64)));
 }
 
-/* The result of a host function as a scalar of the kernel: its truth, int() or float(). */
+/* Traces a call that converts the result of a host function to a scalar of the kernel: its truth value, int()
+ * or float(). */
 static struct obj *convert(struct eval *e, struct obj *x, enum site_kind kind, struct loc at)
 {
     static const enum dtype dtypes[] = {[SITE_truth] = DT_i1, [SITE_int] = DT_i32, [SITE_float] = DT_f32};
@@ -209,9 +212,10 @@ void trace_drop_statements(struct block *b, const struct spec *spec)
     }
 }
 
-/* -- which calls are for the host -- */
+/* -- which calls the host executes -- */
 
-/* Does an argument depend on the running kernel? `only_host`: only host values count, tensors do not. */
+/* Does an argument contain a value of the running kernel: a result of a host function, or, unless `only_host`,
+ * a tensor? */
 static bool has_host_value(struct eval *e, const struct args *args, bool only_host)
 {
     bool any = false;
@@ -236,7 +240,8 @@ static bool is_effect(const char *name)
     return false;
 }
 
-/* int(x), float(x), bool(x) of a host function's result; SITE_call: another call. */
+/* Returns the kind of a call int(x), float(x) or bool(x) on the result of a host function; SITE_call for any
+ * other call. */
 static enum site_kind conversion_of(const struct obj *callee, const struct args *args)
 {
     if (callee->kind != OBJ_builtin || args->n != 1 || args->nkw || !is_native(args->at[0], &result_class))
@@ -262,7 +267,7 @@ static bool is_for_host(struct eval *e, const struct obj *callee, const struct a
         return false;
     const struct obj *self = callee->method.self;
     bool is_container = self->kind == OBJ_list || self->kind == OBJ_dict || self->kind == OBJ_set;
-    const struct obj *func = callee->method.func; /* constexpr: a method of str from library.py */
+    const struct obj *func = callee->method.func; /* is_constexpr marks methods of str from library.py */
     return is_container || (func->kind == OBJ_function && !func->is_constexpr) ||
            (self->kind == OBJ_str && has_host_value(e, args, false));
 }
@@ -280,7 +285,7 @@ static bool is_statement(const struct eval *e, struct loc call)
     return at.file == call.file && at.line == call.line && at.col == call.col && at.len == call.len;
 }
 
-/* x with arguments of block b in place of its tensors. */
+/* Returns x with new arguments of block b in place of its tensors. */
 static struct obj *stand_in(struct eval *e, struct block *b, struct obj *x)
 {
     if (x->kind == OBJ_tensor) {
@@ -297,7 +302,7 @@ static struct obj *stand_in(struct eval *e, struct block *b, struct obj *x)
     return out;
 }
 
-/* Traces a call in a separate IR function; returns false if there are errors. */
+/* Traces a call in a separate IR function. Returns false if that reports errors. */
 static bool passes(struct eval *e, struct function *fn, const struct args *args)
 {
     struct diag *d = e->diag;
@@ -305,7 +310,7 @@ static bool passes(struct eval *e, struct function *fn, const struct args *args)
     jmp_buf here, *fatal = d->fatal;
     volatile bool good = false;
     int nerrors = d->nerrors;
-    d->nerrors = 0; /* allow as many errors as are reported at most */
+    d->nerrors = 0; /* so that tracing stops only at the maximum of errors */
     d->fatal = &here;
     handler_push(e, &h);
     if (setjmp(here) != 0) {
@@ -375,8 +380,8 @@ struct obj *trace_call_host(struct eval *e, struct obj *callee, const struct arg
 
 /* -- f-strings -- */
 
-/* {x!r:spec}: formats now if x is known, else makes a deferred part. Returns false if x is an error that was
- * reported. */
+/* Adds a field such as {x!r:spec}: formats it now if x is known, else adds a deferred part. Returns false if x
+ * is an obj_error. */
 static bool add_field(struct eval *e, struct scope *s, const struct ast *field, struct part *out)
 {
     bool later = e->trace->spec->interpreter;
@@ -459,7 +464,7 @@ void host_site_run(struct eval *e, const struct host_site *site, const char *con
     memcpy(result, &bits, 4);
 }
 
-/* The index of the first variable among the values. */
+/* Returns the number of values in the call's arguments; the values of the variables follow them. */
 static int count_arguments(struct eval *e, const struct host_site *site)
 {
     struct value_list values = {0};

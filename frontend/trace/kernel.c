@@ -1,13 +1,14 @@
-/* kernel.c: which statements are allowed in kernels, and which function traces each.
+/* kernel.c: checks which statements kernels may contain, and dispatches each to the function that traces it.
  *
- * This file decides what does not depend on tensors: a constant condition chooses its branch; a node that the
- * language lacks is refused by its name in Python's grammar. trace.c does the rest. Errors are caught at each
- * statement: the names that it would have bound become error values, whose uses report nothing. */
+ * This file handles what does not depend on tensors: it executes only one branch of an `if` with a constant
+ * condition, and reports a node that the language does not support, by the node's name in Python's grammar.
+ * trace.c handles tensors. Errors are caught at each statement: the names that it would have bound become
+ * obj_error, and uses of obj_error report no errors. */
 #include "frontend/python/python.h"
 
 #include <string.h>
 
-/* The name of a node in Python's ast module if kernels may not contain it; NULL: they may. */
+/* Returns NULL if kernels may contain the node, else the node's name in Python's ast module. */
 static const char *refused(const struct ast *x)
 {
     switch (x->kind) {
@@ -48,7 +49,8 @@ void kernel_check_expr(struct eval *e, const struct ast *x)
         eval_raise(e, x->loc, "UnsupportedLanguageConstruct", ERR_unsupported_node, name);
 }
 
-/* One `for` without `if`, over a tuple; makes a tuple. Its variable stays bound, as in Triton. */
+/* Evaluates a comprehension with one `for` without `if`, over a tuple. The result is a tuple. The variable
+ * stays bound afterwards, as in Triton. */
 struct obj *kernel_comprehension(struct eval *e, struct scope *s, const struct ast *x, struct obj *items)
 {
     const struct ast *c = x->comprehension.clauses.at[0];
@@ -91,7 +93,7 @@ static void bind_name(struct eval *e, struct scope *s, const char *name, struct 
         bind_target(e, s, &target, x);
 }
 
-/* `import a.b` binds a. */
+/* Binds the name of an import; `import a.b` binds a. */
 static void bind_import(struct eval *e, struct scope *s, const struct ast *alias, struct obj *x)
 {
     const char *name = alias->alias.as ? alias->alias.as : alias->alias.name;
@@ -127,7 +129,7 @@ void bind_targets(struct eval *e, struct scope *s, const struct ast *n, struct o
 
 /* -- statements -- */
 
-/* `tl.constexpr`, `constexpr`, "tl.constexpr". */
+/* Is the annotation `tl.constexpr`, `constexpr` or the string "tl.constexpr"? */
 bool is_constexpr_annotation(const struct ast *x)
 {
     if (!x)
@@ -148,7 +150,7 @@ static void trace_annotated(struct eval *e, struct scope *s, const struct ast *x
         trace_assign(e, s, x->annotated.target, NULL, true);
 }
 
-/* x op= y is x = x op y, for names only: trace_assign reports other targets. */
+/* Traces x op= y as x = x op y. x must be a name: trace_assign reports other targets. */
 static void trace_augmented(struct eval *e, struct scope *s, const struct ast *x)
 {
     if (x->augmented.target->kind != AST_name) {
@@ -168,7 +170,7 @@ static void trace_assignment(struct eval *e, struct scope *s, const struct ast *
     trace_assign(e, s, x->assign.targets.at[0], eval_expr(e, s, x->assign.value), false);
 }
 
-/* assert c, message  is  tl.device_assert(c, message) */
+/* Traces `assert c, message` as tl.device_assert(c, message). */
 static void trace_assert(struct eval *e, struct scope *s, const struct ast *x)
 {
     struct obj *args[] = {eval_expr(e, s, x->assert_.test), obj_cstr(e, "")};
@@ -217,7 +219,7 @@ static enum flow dispatch(struct eval *e, struct scope *s, const struct ast *x, 
     return FLOW_next;
 }
 
-/* An exception of Python code that ran at compile time becomes an error of the kernel's statement. */
+/* Reports an exception of Python code that ran at compile time as an error of the kernel's statement. */
 static void report_raised(struct eval *e, const struct ast *x, const struct exception *raised)
 {
     if (!raised->class)

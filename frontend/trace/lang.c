@@ -1,6 +1,6 @@
-/* lang.c: the types of the language: their names, and their spelling in signatures and annotations.
+/* lang.c: the types of Triton's language: their names, and their spelling in signatures and annotations.
  *
- * A type here includes an integer's signedness, which an IR type lacks. Number types are rows of a constant
+ * These types include an integer's signedness, which IR types do not. Number types are rows of a constant
  * table, so that most comparisons are of pointers; pointer and block types are made in the arena and compared
  * by content. */
 #include "frontend/trace/lang.h"
@@ -81,7 +81,7 @@ bool lang_equal(const struct lang_type *a, const struct lang_type *b)
 
 uint64_t lang_hash(const struct lang_type *t)
 {
-    const uint64_t prime = 0x100000001b3; /* of FNV-1a */
+    const uint64_t prime = 0x100000001b3; /* the prime of the hash function FNV-1a */
     uint64_t h = t->elem ? lang_hash(t->elem) : 0xcbf29ce484222325;
     h = (h ^ (unsigned)t->kind) * prime;
     h = (h ^ (t->kind == LT_number ? (unsigned)t->dtype : 0)) * prime;

@@ -1,26 +1,27 @@
-/* lang.h: the types of the kernel language. Plain Python (frontend/python) holds them without looking inside. */
+/* lang.h: the types of Triton's language. The files of frontend/python only pass pointers to them. */
 #ifndef NESO_FRONTEND_LANG_H
 #define NESO_FRONTEND_LANG_H
 
 #include "frontend/python/value.h"
 #include "ir/ir.h"
 
-/* A type of the language. It includes signedness, which the IR expresses by ops. */
+/* A type of Triton's language. It includes signedness, which the IR expresses by ops. */
 struct lang_type {
     enum { LT_void, LT_number, LT_ptr, LT_block, LT_const } kind;
-    enum dtype dtype;               /* number */
-    bool is_unsigned;               /* number; int1 is unsigned */
-    const struct lang_type *elem;   /* ptr: pointee; block: number or ptr */
-    bool is_const;                  /* ptr: stores are refused */
-    int rank, shape[RANK_MAX];      /* block */
-    struct obj *value;              /* const: the constant's type, and its value */
+    enum dtype dtype;               /* of a number */
+    bool is_unsigned;               /* of a number; int1 is unsigned */
+    const struct lang_type *elem;   /* of a pointer: the pointee; of a block: number or pointer */
+    bool is_const;                  /* of a pointer: stores through it are errors */
+    int rank, shape[RANK_MAX];      /* of a block */
+    struct obj *value;              /* of a constant: its Python type, and its value */
 };
 
 const struct lang_type *lang_number(struct eval *e, enum dtype d, bool is_unsigned);
 const struct lang_type *lang_ptr(struct eval *e, const struct lang_type *elem, bool is_const);
-/* rank 0 gives elem */
+/* Returns the type of a block; elem itself if rank is 0. */
 const struct lang_type *lang_block(struct eval *e, const struct lang_type *elem, int rank, const int *shape);
-/* "fp32", "f32", "i32", "u8", "*fp16", "*ki8", "int32", "float16", "bfloat16", ... ; NULL: unknown */
+/* Parses "fp32", "f32", "i32", "u8", "*fp16", "*ki8", "int32", "float16", "bfloat16", ...; NULL if the text is
+ * not a type. */
 const struct lang_type *lang_parse(struct eval *e, const char *s, size_t n);
 const struct type *lang_ir(struct module *m, const struct lang_type *t);
 

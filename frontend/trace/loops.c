@@ -1,4 +1,4 @@
-/* loops.c: how run-time loops are traced, and which variables they carry from one iteration to the next.
+/* loops.c: traces run-time loops, and finds the variables that they carry from one iteration to the next.
  *
  *     for k in range(0, K, BLOCK):        %acc.2 = for %k = %c0 to %K step %BLOCK carry(%acc.1 = %acc) {
  *         acc += tl.load(p + k)             %load = ...
@@ -6,9 +6,10 @@
  *                                           yield %acc.3
  *                                         }
  *
- * Names that the body assigns and that exist before the loop are carried: the body is traced with block
- * arguments as their values, and arguments that did not change are then removed. If the body changes a plain
- * constant (an argument with value 1), the constant becomes a tensor and the body is traced a second time. */
+ * The loop carries the names that exist before it and that its body assigns: the body is traced with block
+ * arguments as the values of these names, and arguments that the body did not change are then removed. If the
+ * body changes a constant that is not a constexpr, the constant becomes a tensor and the body is traced a
+ * second time. */
 #include "frontend/python/python.h"
 #include "frontend/trace/trace.h"
 
@@ -56,9 +57,9 @@ static void collect(struct eval *e, const struct ast *n, struct names *out)
 /* -- one loop -- */
 
 struct carried {
-    int index;        /* of the scope's entry */
+    int index;        /* index of the name's entry in the scope */
     struct obj *init; /* the object before the loop */
-    int first, n;     /* the range of its values in the lists of values */
+    int first, n;     /* range of the name's values in the lists of values */
 };
 
 struct loop {
@@ -67,8 +68,8 @@ struct loop {
     const struct ast_list *body;
     const char *target; /* loop variable of a `for`; else NULL */
     struct snapshot before;
-    struct names assigned, forced; /* forced: names of constants that must become tensors, */
-    VEC(struct obj *) like;        /* or must agree in type with the object here; else NULL */
+    struct names assigned, forced; /* forced: names that need another type in a second trace: */
+    VEC(struct obj *) like;        /* like.at[i]: object whose type forced.at[i] gets, or NULL: a tensor */
     VEC(struct carried) carried;
     struct value_list init, next; /* values before the loop, and after an iteration */
     VEC(struct obj *) after;      /* objects after an iteration, in the order of `carried` */
@@ -129,16 +130,15 @@ static void report_type(struct eval *e, const struct loop *l, const char *name, 
     diag_hint(e->diag, ERR_hint_loop_type);
 }
 
-/* The body must be traced a second time, with a tensor for this name, or with a type that agrees with
- * `like`. */
+/* Records that the body must be traced a second time, with a tensor for this name, or with the type of `like`. */
 static void force(struct eval *e, struct loop *l, const char *name, struct obj *like)
 {
     VEC_PUSH(e->arena, &l->forced.list, name);
     VEC_PUSH(e->arena, &l->like, like);
 }
 
-/* A carried name after an iteration, converted to the type that it had before; an error value if that is
- * impossible. */
+/* Returns the object of a carried name after an iteration, converted to the type of the object before it;
+ * obj_error if that is impossible. */
 static struct obj *settle(struct eval *e, struct loop *l, const char *name, struct obj *old, struct obj *now,
                           const struct carried *c, struct block *b, bool *again)
 {
@@ -156,8 +156,8 @@ static struct obj *settle(struct eval *e, struct loop *l, const char *name, stru
     return obj_error;
 }
 
-/* A name that is not carried has changed. Returns true if the body must be traced a second time with a tensor
- * for it. */
+/* Handles a name that is not carried but that the body changed. Returns true if the body must be traced a
+ * second time, with a tensor for the name. */
 static bool changed_constant(struct eval *e, struct loop *l, const char *name, struct obj *old,
                              struct obj *now)
 {
@@ -241,7 +241,7 @@ static struct value_list drop_unchanged(struct eval *e, struct loop *l, struct b
     return yields;
 }
 
-/* The op's operands: the `fixed` ones, then the initial values that are kept. */
+/* Builds the loop op. Its operands are the `fixed` ones, then the initial values of the kept arguments. */
 static struct op *make_loop(struct eval *e, struct loop *l, enum opcode code, int nfixed,
                             struct value *const *fixed, const bool *kept, int nregions)
 {
@@ -258,7 +258,8 @@ static struct op *make_loop(struct eval *e, struct loop *l, enum opcode code, in
     return build_op(trace_builder(e, l->stmt->loc), code, opnds.n, opnds.at, n, types, nregions);
 }
 
-/* After the loop, carried names have the results as values; all others keep what they had before. */
+/* Binds the names after the loop: carried names to the loop's results, all others to their objects before the
+ * loop. */
 static void bind(struct eval *e, struct loop *l, struct op *o, const bool *kept)
 {
     snapshot_restore(l->s, &l->before);
@@ -284,7 +285,7 @@ static void bind(struct eval *e, struct loop *l, struct op *o, const bool *kept)
     }
 }
 
-/* If a loop could not be traced, uses of the names that it would have assigned report no errors. */
+/* Binds the names that a loop would have assigned to obj_error, so that their uses report no errors. */
 enum flow trace_give_up(struct eval *e, struct scope *s, const struct ast *stmt)
 {
     bind_targets(e, s, stmt, obj_error);
@@ -461,8 +462,8 @@ enum flow trace_for(struct eval *e, struct scope *s, const struct ast *stmt, str
 
 /* -- while -- */
 
-/* Traces the condition in its own block, which passes its arguments on. Returns false if it reported an
- * error. */
+/* Traces the condition in a block of its own, whose terminator passes the block's arguments to the body.
+ * Returns false after an error, which it reports. */
 static bool trace_condition(struct eval *e, struct loop *l, struct block *b)
 {
     struct trace *outer = e->trace, inner = *outer;

@@ -1,34 +1,34 @@
-/* merge_values.c: which values names have after a run-time `if`, and how a `return` inside of one is traced.
+/* merge_values.c: merges the values of names after a run-time `if`, and traces a `return` inside an `if`.
  *
  *     if c:                       %x.1 = if %c {        a name that a branch changes becomes a result;
  *         x = x + 1                 %x.2 = add ...      both branches must give it one type
  *                                   yield %x.2
  *                                 } else { yield %x }
  *
- * A kernel's `return` in a branch is the op `return` at its region's end. An inlined function cannot use that
- * op: the code after the `if` is traced into the branch that goes on, which stays open (a `struct pending`)
- * until the function ends; then both branches yield the function's result:
+ * In a kernel, a `return` in a branch becomes the op `return` at the end of the region. An inlined function
+ * cannot use that op. There the code after the `if` is traced into the branch that did not return, which stays
+ * open (a `struct pending`) until the function ends; then both branches yield the function's result:
  *
  *     if c: return a              %r = if %c { yield %a } else { ...rest...; yield %b }
  *     ...rest...
  *     return b
  *
- * If such an `if` is inside another branch that may also go on without returning, this branch yields a flag
- * and the value, and the flag guards the code that follows. */
+ * If such an `if` is inside a branch of another `if`, and some paths of that branch do not return, the outer
+ * `if` yields a flag (returned or not) and the returned value, and the flag guards the code that follows. */
 #include "frontend/trace/trace.h"
 
 struct pending {
     struct pending *outer;
     struct value *cond;
     struct block *parent;    /* the block to which the `if` will be appended */
-    struct block *blocks[2]; /* its branches, not yet attached; one is open */
+    struct block *blocks[2]; /* its branches, not yet attached to an op; one is open */
     int open;
     struct obj *returned; /* the other branch's return value */
     struct snapshot before;
     struct loc loc;
 };
 
-/* -- names at one moment. Entries of a scope are never removed, so that an index says which name -- */
+/* -- names at one time (a scope's entries are never removed, so an index identifies a name) -- */
 
 struct snapshot snapshot_take(struct eval *e, const struct scope *s)
 {
@@ -122,7 +122,7 @@ struct obj *meet(struct eval *e, struct obj *x, struct obj *with, struct block *
     return x;
 }
 
-/* The results of both branches, converted to one type if their types agree. */
+/* Converts the results of both branches to one type if their types agree. */
 static void meet_both(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
 {
     struct obj *first = x[0];
@@ -152,9 +152,9 @@ const char *type_text(struct eval *e, const struct obj *x)
     return out.s;
 }
 
-/* -- making the op -- */
+/* -- building the op -- */
 
-/* Makes an `if` of finished branches that yields values; branches that end in `return` are left so. */
+/* Builds an `if` of finished branches, which then yield values, except branches that end in `return`. */
 static struct op *finish_if(struct eval *e, struct value *cond, struct block *const *blocks,
                             const struct value_list *values, struct loc at)
 {
@@ -179,7 +179,7 @@ static struct value *bool_value(struct eval *e, bool x, struct loc at)
     return build_const_int(trace_builder(e, at), type_scalar(e->trace->module, DT_i1), x);
 }
 
-/* A placeholder of x's type for a path on which x is never used. */
+/* Returns a placeholder of x's type, for a path on which x is never used. */
 static struct obj *dummy(struct eval *e, struct obj *x, struct loc at)
 {
     if (x->kind == OBJ_tensor)
@@ -194,7 +194,8 @@ static struct obj *dummy(struct eval *e, struct obj *x, struct loc at)
 
 /* -- returned values -- */
 
-/* x as the result of an `if`, appended to block b: tensors, or a constant that is equal in both branches. */
+/* Returns x as the result of an `if`, with ops at the end of block b: tensors, or a constant that is equal in
+ * both branches. */
 static struct obj *as_result(struct eval *e, struct obj *x, struct block *b, struct loc at)
 {
     struct block *here = e->trace->block;
@@ -204,8 +205,8 @@ static struct obj *as_result(struct eval *e, struct obj *x, struct block *b, str
     return x;
 }
 
-/* Converts the values that two branches return to one type. Either may be None: the branch reaches the
- * function's end, or goes on. Returns false if it reported an error. */
+/* Converts the values that two branches return to one type. A value is None if its branch reaches the
+ * function's end without a result, or does not return. Returns false after an error, which it reports. */
 static bool unify(struct eval *e, struct obj **x, struct block *const *blocks, struct loc at)
 {
     if (is_error(x[0]) || is_error(x[1]))
@@ -231,7 +232,7 @@ static bool unify(struct eval *e, struct obj **x, struct block *const *blocks, s
     return false;
 }
 
-/* Both branches return: the `if` yields the value. */
+/* Builds an `if` whose branches both return; it yields the returned value. */
 static struct obj *return_both(struct eval *e, struct value *cond, struct block *const *blocks,
                                struct obj **x, struct loc at)
 {
@@ -271,9 +272,9 @@ struct branch {
     struct block *block;
     const struct ast_list *body;
     struct snapshot after;
-    bool goes_on;         /* it goes on at least on some paths */
-    struct obj *returned; /* the value returned on the other paths; NULL: there are none */
-    struct value *flag;   /* if some paths go on and others return: true if it returned */
+    bool goes_on;         /* some paths do not return */
+    struct obj *returned; /* the value returned on the other paths; NULL if there are none */
+    struct value *flag;   /* if only some paths return: true on these */
 };
 
 static bool in_kernel(const struct eval *e)
@@ -334,7 +335,8 @@ void report_return_in_loop(struct eval *e, const struct ast *stmt)
     diag_hint(e->diag, ERR_hint_return_in_loop);
 }
 
-/* A name's objects in the branches, converted to one type; NULL: the name does not exist after the `if`. */
+/* Converts a name's objects in the two branches to one type; returns NULL if the name does not exist after the
+ * `if`. */
 static struct obj *join_name(struct eval *e, const char *name, struct obj *old, struct obj **x,
                              const struct branch *br, struct loc at)
 {
@@ -377,7 +379,7 @@ static struct obj *join_name(struct eval *e, const char *name, struct obj *old, 
     return x[0];
 }
 
-/* A branch that always returns defines no names: it yields placeholders of the other branch's types. */
+/* If one branch always returns, it does not define names; gives it placeholders of the other branch's types. */
 static void dummy_for(struct eval *e, const struct branch *br, struct obj **x, struct loc at)
 {
     for (int i = 0; i < 2; i++) {
@@ -390,7 +392,7 @@ static void dummy_for(struct eval *e, const struct branch *br, struct obj **x, s
     }
 }
 
-/* The names that are results, and their objects: like[k] is the one of scope entry index[k]. */
+/* The names whose values the `if` yields, and their objects: like[k] is the object of scope entry index[k]. */
 struct joined {
     VEC(int) index;
     VEC(struct obj *) like;
@@ -419,7 +421,7 @@ static void join_names(struct eval *e, struct scope *s, const struct snapshot *b
     }
 }
 
-/* Binds the names to their values after the `if`: its results from `first` on. */
+/* Binds the names to their values after the `if`: the op's results from `first` on. */
 static void bind_results(struct eval *e, struct scope *s, const struct joined *j, struct op *o, int first)
 {
     struct value **results = NEW_ARRAY(e->arena, o->nresults, struct value *);
@@ -434,7 +436,7 @@ static void bind_results(struct eval *e, struct scope *s, const struct joined *j
     }
 }
 
-/* -- paths that returned and paths that go on -- */
+/* -- branches of which only some paths return -- */
 
 static void push_pending(struct eval *e, struct scope *s, struct value *cond, struct block *const *blocks,
                          int open, struct obj *returned, struct loc at)
@@ -446,7 +448,8 @@ static void push_pending(struct eval *e, struct scope *s, struct value *cond, st
     e->trace->block = blocks[open];
 }
 
-/* An `if` after which some paths have returned: it yields the flag, the returned value, and the names. */
+/* Builds an `if` in which some paths return and others do not: it yields the flag, the returned value, and the
+ * names' values. */
 static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond,
                              const struct snapshot *before, struct branch *br, struct obj **returned,
                              struct loc at)
@@ -478,7 +481,7 @@ static struct op *flagged_if(struct eval *e, struct scope *s, struct value *cond
     return o;
 }
 
-/* Ends a branch that goes on but has open `if`s inside: closes these, yielding flags. */
+/* Ends a branch of which some paths do not return: closes the open `if`s in it, which yield flags. */
 static void close_pending(struct eval *e, struct scope *s, struct branch *out)
 {
     for (struct pending *p; (p = e->trace->pending);) {

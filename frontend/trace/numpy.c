@@ -1,11 +1,11 @@
-/* numpy.c: prints tiles as numpy prints arrays, since Triton's interpreter prints tensors so.
+/* numpy.c: prints tiles as numpy prints arrays, since Triton's interpreter does the same.
  *
  *     [ True False]   [0.   1.25]   [[ 0  1]     [   0    1    2 ... 4093 4094 4095]     [1.e-05 2.e+00]
  *                                    [10 11]]
  *
- * It works in three steps: choose the elements to show (all, or three at each end of every dimension if there
- * are more than 1000); compute one format for all of them from the widest; print rows, broken at 75
- * columns. */
+ * numpy_print works in three steps: it chooses the elements to show (all, or three at each end of every
+ * dimension if there are more than 1000); it computes one format for all of them, from the widest; it prints
+ * rows, broken at 75 columns. */
 #include "frontend/trace/tile.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ enum { LINE_WIDTH = 75, SHOWN_MOST = 1000, EDGE = 3, PRECISION = 8, DIGITS_MOST 
 
 /* -- the digits of a number -- */
 
-/* d.ddd * 10^exponent; the digits do not include the point. */
+/* The number d.ddd * 10^exponent; `digits` has no decimal point. */
 struct decimal {
     char digits[DIGITS_MOST + 2];
     int n, exponent;
@@ -30,7 +30,7 @@ static struct decimal round_to(double x, int more)
     snprintf(text, sizeof text, "%.*e", more, fabs(x));
     const char *s = text;
     for (; *s != 'e'; s++)
-        if (*s >= '0' && *s <= '9') /* skips the point, which depends on the locale */
+        if (*s >= '0' && *s <= '9') /* skips the decimal point, which depends on the locale */
             d.digits[d.n++] = *s;
     for (s++; *s; s++)
         if (*s >= '0' && *s <= '9')
@@ -49,7 +49,7 @@ static bool reads_back(const struct decimal *d, double x, enum dtype type)
     return double_to_bits(type, back) == double_to_bits(type, fabs(x));
 }
 
-/* The fewest digits that read back as x in its type. */
+/* Returns the fewest digits that parse to x in its type. */
 static struct decimal shortest(double x, enum dtype type)
 {
     struct decimal d = round_to(x, 0);
@@ -66,9 +66,9 @@ struct format {
     const struct tile *tile;
     struct arena *arena;
     bool repr, summary, is_float, exponent;
-    int left, right, exponent_digits; /* widths on both sides of the point */
-    int width;                        /* of an integer or bool */
-    double least, most;               /* over the shown numbers that are not 0 */
+    int left, right, exponent_digits; /* widths left and right of the decimal point */
+    int width;                        /* width of an integer or bool */
+    double least, most;               /* smallest and largest |x| of the shown numbers that are not 0 */
 };
 
 static double number(const struct tile *t, int64_t i)
@@ -76,7 +76,7 @@ static double number(const struct tile *t, int64_t i)
     return bits_to_double(t->scalar->dtype, tile_bits(t, i));
 }
 
-/* An element's sign and digits before the point, and its digits after the point. */
+/* Gives an element's sign and digits before the decimal point, and its digits after the point. */
 static void positional(const struct format *f, double x, struct text *whole, struct text *fraction)
 {
     struct decimal d = shortest(x, f->tile->scalar->dtype);
@@ -124,7 +124,7 @@ static void widen(int *width, size_t n)
     *width = (int)n > *width ? (int)n : *width;
 }
 
-/* Extends f's widths for element i. */
+/* Increases f's widths to fit element i. */
 static void fit_float(struct format *f, int64_t i)
 {
     double x = number(f->tile, i);
@@ -143,7 +143,7 @@ static void fit_float(struct format *f, int64_t i)
     widen(&f->exponent_digits, exponent.len);
 }
 
-/* nan and inf are right-aligned in the whole width. */
+/* Increases f's widths to fit nan or inf, which are right-aligned in the whole width. */
 static void fit_special(struct format *f, int64_t i)
 {
     double x = number(f->tile, i);
@@ -212,7 +212,7 @@ static void show_element(const struct format *f, int64_t i, struct text *out)
 
 /* -- rows -- */
 
-/* How many of a dimension's n items to show at each side of the dots; n: all, without dots. */
+/* Returns how many of a dimension's n items are shown on each side of the dots; returns n if all are shown. */
 static int shown(const struct format *f, int n)
 {
     return f->summary && n > 2 * EDGE ? EDGE : n;
@@ -240,7 +240,7 @@ static void indent(struct text *out, int n)
         text_char(out, ' ');
 }
 
-/* Prints the last dimension: words beside each other, broken at the line's width. */
+/* Prints the elements along the last dimension in one line, broken at the line's width. */
 static void show_row(const struct format *f, int64_t first, int hanging, int width, struct text *out)
 {
     int n = f->tile->rank ? f->tile->shape[f->tile->rank - 1] : 1, edge = shown(f, n), column = hanging;
@@ -313,7 +313,7 @@ static void extend(struct format *f, int64_t i)
     f->most = v > f->most ? v : f->most;
 }
 
-/* A float format is exponential if positional digits would be too many. */
+/* Is the format exponential? It is if a positional format had too many digits. */
 static bool needs_exponent(struct format *f)
 {
     f->least = INFINITY;

@@ -1,5 +1,5 @@
-/* promote.c: operators on tensors: which common type and shape the operands get, and which op the operator
- * becomes.
+/* promote.c: traces operators on tensors: finds the operands' common type and shape, and the op that computes
+ * the operator.
  *
  *     i32[] + i32[512]      splat, add : i32[512]        both are broadcast to one shape
  *     f16[512] * 0.5        const 0.5 : f16[512], mul    rule 1: a number takes the tensor's type
@@ -36,7 +36,8 @@ static wide most_of(const struct lang_type *t)
     return ((wide)1 << (bits_of(t) - !t->is_unsigned)) - 1;
 }
 
-/* Rule 1: a number takes the tensor's type t; of a different kind (an int tensor and a float) it does not. */
+/* Returns the common type of a number and a tensor of type t. Rule 1: the number takes the tensor's type,
+ * unless the number's kind ranks higher (an int tensor and a float). */
 static const struct lang_type *number_meets(struct eval *e, const struct obj *number,
                                             const struct lang_type *t, bool is_division, struct loc at)
 {
@@ -51,7 +52,7 @@ static const struct lang_type *number_meets(struct eval *e, const struct obj *nu
     return NULL;
 }
 
-/* Rule 3: the wider type; at equal width the unsigned one. */
+/* Returns the common type of two integer types. Rule 3: the wider type; at equal width the unsigned one. */
 static const struct lang_type *ints_meet(struct eval *e, const struct lang_type *a, const struct lang_type *b)
 {
     if (a->is_unsigned == b->is_unsigned)
@@ -61,7 +62,8 @@ static const struct lang_type *ints_meet(struct eval *e, const struct lang_type 
     return bits_of(u) >= bits_of(s) ? u : s;
 }
 
-/* Rule 2: the wider float; two bf16 stay bf16; divisions of 16-bit floats happen in f32. */
+/* Returns the common type of two types of which one is a float. Rule 2: the wider float; two bf16 stay bf16;
+ * 16-bit floats are divided in f32. */
 static const struct lang_type *floats_meet(struct eval *e, const struct lang_type *a,
                                            const struct lang_type *b, bool is_division)
 {
@@ -77,7 +79,7 @@ static const struct lang_type *floats_meet(struct eval *e, const struct lang_typ
     else if (is_dtype(a, DT_bf16) || is_dtype(b, DT_bf16))
         d = DT_f32;
     else if (is_int_type(a) || is_int_type(b))
-        return NULL; /* fp8 with an int */
+        return NULL; /* an fp8 and an int have no common type */
     else if (a->dtype == b->dtype)
         d = a->dtype;
     return lang_number(e, d, false);
@@ -134,7 +136,7 @@ static struct obj *splat(struct eval *e, struct obj *x, int rank, const int *sha
     return tensor_new(e, v, t, rank, shape);
 }
 
-/* x broadcast to a shape that is known to fit. */
+/* Broadcasts x to a shape that is known to fit. */
 static struct obj *stretch(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at)
 {
     if (rank == 0)
@@ -157,7 +159,7 @@ struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *
     return stretch(e, x, rank, shape, at);
 }
 
-/* The common shape of a and b; -1: an error is reported. */
+/* Gives the common shape of a and b, and returns its rank; returns -1 after an error, which it reports. */
 static int common_shape(struct eval *e, const struct obj *a, const struct obj *b, int *shape, struct loc at)
 {
     int ra = rank_of(a), rb = rank_of(b), rank = ra > rb ? ra : rb;
@@ -197,7 +199,7 @@ void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc
     *b = rank < 0 ? obj_error : stretch(e, *b, rank, shape, at);
 }
 
-/* -- both -- */
+/* -- common type and shape -- */
 
 /* Converts both operands to type t and one shape. Numbers become constants of the other's shape directly,
  * without a splat. */
@@ -229,7 +231,7 @@ void tensor_promote(struct eval *e, struct obj **a, struct obj **b, bool is_divi
 /* -- arithmetic -- */
 
 /* clang-format off */
-/* operator   signed       unsigned     int1         float; OP_count: there is none */
+/* operator   signed       unsigned     int1         float; OP_count: no op */
 static const struct {
     enum opcode on_signed, on_unsigned, on_bool, on_float;
 } arithmetic[OPER_count] = {
@@ -273,7 +275,7 @@ static struct obj *unexpected(struct eval *e, enum oper op, const struct lang_ty
     return obj_error;
 }
 
-/* An offset as the signed integer that the IR expects: unsigned ones narrower than 64 bits are
+/* Converts an offset to the signed integer that the IR expects: an unsigned one narrower than 64 bits is
  * zero-extended. */
 static struct obj *offset_of(struct eval *e, struct obj *x, bool negate, struct loc at)
 {
@@ -325,15 +327,15 @@ static struct obj *divide(struct eval *e, struct obj *a, struct obj *b, const st
     return tensor_like(e, a, v, t);
 }
 
-/* The int constant of an operand; NULL: it is not a constant, or not an int. */
+/* Returns the int constant of an operand; NULL if it is not a constant or not an int. */
 static struct obj *constant_of(struct obj *x)
 {
     x = x->kind == OBJ_tensor ? x->tensor.constant : x;
     return x && x->kind == OBJ_int ? x : NULL;
 }
 
-/* A local assigned from a constant can still be used as one (1.0 dialect), and so can results computed from
- * it. */
+/* Folds an operator on constants. In the 1.0 dialect, a local variable that was assigned a constant can still
+ * be used as a constant, and so can results that are computed from it. */
 static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj *b, const struct lang_type *t,
                         struct loc at)
 {
@@ -349,7 +351,7 @@ static struct obj *fold(struct eval *e, enum oper op, struct obj *a, struct obj 
     return constant_tensor(e, r, t, at);
 }
 
-/* In debug mode: asserts that the result of + - * on narrow integers equals that in 64 bits. */
+/* In debug mode, traces an assertion that the result of + - * on narrow integers equals the result in 64 bits. */
 static void assert_no_overflow(struct eval *e, enum oper op, const struct obj *a, const struct obj *b,
                                const struct lang_type *t, struct loc at)
 {
@@ -375,7 +377,7 @@ static void assert_no_overflow(struct eval *e, enum oper op, const struct obj *a
 static struct obj *arithmetic_op(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at)
 {
     bool is_division = op == OPER_div || op == OPER_floordiv || op == OPER_mod;
-    const struct obj *left = is_number(a) ? b : a; /* its sign decides the kind of right shift */
+    const struct obj *left = is_number(a) ? b : a; /* its signedness selects the kind of right shift */
     const struct lang_type *t = common_type(e, a, b, is_division, false, at);
     if (!t)
         return obj_error;

@@ -1,8 +1,8 @@
-/* region.c: how functions become regions on scalars: the combine functions of reductions and scans, and the
+/* region.c: traces functions into regions on scalars: the combine functions of reductions and scans, and the
  * function of tl.map_elementwise.
  *
- * A region may not have effects. An assertion in it becomes an additional value: the number of the assertion
- * that failed, or 0, which is combined like the other values and checked after the op:
+ * A region may not have effects. So an assertion in it becomes an additional value, the number of the assertion
+ * that failed, or 0. This value is combined like the others, and checked after the op:
  *
  *     reduce %x (%a, %b) {               %r, %failed = reduce %x, %zero (%a, %m, %b, %n) {
  *       assert %a_small "too large"        %code = select %a_small, 0, 1
@@ -11,7 +11,7 @@
  *                                        }
  *                                        assert (%failed != 1) "too large"
  *
- * so that values that are not part of the result cannot fail an assertion. */
+ * Values that are not part of the result therefore cannot fail an assertion. */
 #include "frontend/trace/trace.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static struct value *code_of_assertion(struct eval *e, struct op *o, assertions 
     return code;
 }
 
-/* Replaces an `if` by one that also yields the code of the branch that ran. */
+/* Replaces an `if` by one that also yields the assertion number of the executed branch. */
 static struct value *code_of_branches(struct eval *e, struct op *o, assertions *all)
 {
     int n = o->nresults;
@@ -77,7 +77,7 @@ static struct value *code_of_branches(struct eval *e, struct op *o, assertions *
     return &with->results[n];
 }
 
-/* The number of the failed assertion in the block; NULL: the block has no assertions. */
+/* Returns the number of the failed assertion in the block as a value; NULL if the block has no assertions. */
 static struct value *code_of_block(struct eval *e, struct block *b, assertions *all)
 {
     struct value *worst = NULL;
@@ -96,7 +96,7 @@ static struct value *code_of_block(struct eval *e, struct block *b, assertions *
     return worst;
 }
 
-/* A reduction or scan with one more operand, result and pair of region arguments. */
+/* Builds a copy of a reduction or scan that has one more operand, result and pair of region arguments. */
 static struct op *with_operand(struct eval *e, struct op *o, struct value *x, struct loc at)
 {
     int n = o->nopnds + 1;
@@ -155,7 +155,7 @@ struct op *region_lift_assertions(struct eval *e, struct op *o, struct loc at)
 
 /* -- tracing -- */
 
-/* An op with effects other than an assertion; NULL: there is none. */
+/* Returns an op of the block with an effect other than an assertion; NULL if there is none. */
 static const struct op *find_effect(const struct block *b)
 {
     for (const struct op *o = b->first; o->next; o = o->next) {
@@ -169,7 +169,7 @@ static const struct op *find_effect(const struct block *b)
     return NULL;
 }
 
-/* The result of fn for the region's arguments, of types[i % n]. */
+/* Calls fn on the region's arguments, of which argument i has types[i % n], and returns the result. */
 static struct obj *run(struct eval *e, struct obj *fn, struct block *b, int n,
                        const struct lang_type *const *types, struct loc at)
 {
@@ -193,7 +193,7 @@ static struct trace into_region(const struct eval *e, struct block *b)
     return inner;
 }
 
-/* Ends the region; returns false if it reported an effect in it. */
+/* Ends the region. Returns false if the region has an effect, which it reports. */
 static bool end_region(struct eval *e, struct block *b, int n, struct value *const *values, struct loc at)
 {
     struct builder end = build_at_end(b, trace_loc(e, at));
@@ -204,7 +204,7 @@ static bool end_region(struct eval *e, struct block *b, int n, struct value *con
     return !effect;
 }
 
-/* The result of a combine function, as n values of the given types. */
+/* Converts the result of a combine function to n values of the given types. */
 static bool region_values(struct eval *e, struct obj *r, int n, const struct lang_type *const *types,
                           struct value **out, struct loc at)
 {
@@ -237,9 +237,9 @@ bool trace_region(struct eval *e, struct obj *combine, struct block *b, int n,
     return ok;
 }
 
-/* -- functions of single elements -- */
+/* -- tl.map_elementwise -- */
 
-/* The scalars that the function returned; NULL: an error is reported. */
+/* Returns the scalars that the function returned, as a tuple; NULL after an error, which it reports. */
 static struct obj *mapped_values(struct eval *e, struct obj *r, struct loc at)
 {
     struct obj *list = r->kind == OBJ_tuple ? obj_tuple(e, r->seq.n, r->seq.at) : obj_tuple(e, 1, &r);
@@ -259,7 +259,7 @@ static struct obj *mapped_values(struct eval *e, struct obj *r, struct loc at)
     return list->seq.n ? list : NULL;
 }
 
-/* On scalars it is a plain call. */
+/* Handles tl.map_elementwise on scalars, which is a plain call of the function. */
 static struct obj *mapped_scalars(struct eval *e, struct obj *fn, struct obj *const *x, int n, struct loc at)
 {
     struct loc *locs = NEW_ARRAY(e->arena, n, struct loc);
@@ -270,7 +270,7 @@ static struct obj *mapped_scalars(struct eval *e, struct obj *fn, struct obj *co
     return list ? list : obj_error;
 }
 
-/* An op of the operands' shape, made when its region is complete. */
+/* Builds the op `map` with the operands' shape, after its region is complete. */
 static struct op *map_op(struct eval *e, struct obj *const *x, int n, struct block *region,
                          const struct obj *list, struct loc at)
 {

@@ -1,5 +1,5 @@
-/* tile.c: values of a running kernel as objects of the host: they print as numpy arrays, and support
- * indexing, operators and comparisons element by element, by Python's rules for numbers.
+/* tile.c: values of a running kernel as host objects. They print as numpy arrays, and support indexing,
+ * operators and comparisons element by element, by Python's rules for numbers.
  *
  *     offs       [0 1 2 3]          offs * 2 > 3   [False False  True  True]          offs[1]   1 */
 #include "frontend/trace/tile.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* -- making and asking -- */
+/* -- creation and queries -- */
 
 int64_t tile_elems(const struct tile *t)
 {
@@ -70,7 +70,7 @@ static bool is_float(const struct lang_type *t)
     return dtype_info[t->dtype].kind == DTYPE_float;
 }
 
-/* The type of an operand; NULL: a Python number, which takes the other operand's type. */
+/* Returns the type of an operand; NULL for a Python number, which takes the other operand's type. */
 static const struct lang_type *type_of(const struct obj *x)
 {
     const struct tile *t = obj_tile(x);
@@ -86,7 +86,7 @@ static const struct lang_type *wider(const struct lang_type *a, const struct lan
     return dtype_info[b->dtype].bits > dtype_info[a->dtype].bits ? b : a;
 }
 
-/* The type of results like `sample` for operands whose common type is `t`. */
+/* Returns the type of a result for operands whose common type is `t`; `sample` is one element of the result. */
 static const struct lang_type *result_type(struct eval *e, const struct lang_type *t,
                                            const struct obj *sample)
 {
@@ -133,7 +133,7 @@ static bool find_shape(struct pair *p)
     return true;
 }
 
-/* Operand k at element i of the result. */
+/* Returns the element of operand k for element i of the result. */
 static struct obj *element(struct eval *e, const struct pair *p, int k, int64_t i)
 {
     const struct tile *t = obj_tile(p->x[k]);
@@ -203,9 +203,9 @@ static struct obj *unary(struct eval *e, enum oper op, struct obj *self, struct 
     return t->scalar->kind == LT_ptr ? NULL : map(e, op, &p, apply_unary, at);
 }
 
-/* -- parts -- */
+/* -- indexing -- */
 
-/* The part of one dimension that an index selects. */
+/* The items of one dimension that an index selects. */
 struct taken {
     int64_t start, step, n;
     bool keeps;
@@ -228,7 +228,7 @@ static struct taken take(struct eval *e, struct obj *index, int n, struct loc at
     return (struct taken){i < 0 ? i + n : i, 0, 1, false};
 }
 
-/* A scalar counts as one element, since numpy's array of it is [x]. */
+/* Evaluates tile[index]. A scalar is indexed as [x], since numpy makes it an array of one element. */
 static struct obj *getitem(struct eval *e, struct obj *self, struct obj *index, struct loc at)
 {
     const struct tile *t = obj_tile(self);
@@ -280,7 +280,7 @@ static bool truth(struct eval *e, struct obj *self, struct loc at)
     return tile_elems(t) != 1 || obj_truth(e, tile_item(e, t, 0), at);
 }
 
-/* -- names -- */
+/* -- attributes -- */
 
 static struct obj *item(struct eval *e, struct obj **args, const struct args *call)
 {
@@ -290,7 +290,8 @@ static struct obj *item(struct eval *e, struct obj **args, const struct args *ca
     return tile_item(e, t, 0);
 }
 
-/* min, max, sum, any, all over all elements: data is the comparison, or the operator that combines two. */
+/* Implements min, max, sum, any and all over all elements; data is the comparison, or the operator that
+ * combines two elements. */
 static struct obj *fold(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct tile *t = obj_tile(args[0]);
@@ -331,7 +332,7 @@ static struct obj *getattr(struct eval *e, struct obj *self, const char *name, s
     return NULL;
 }
 
-/* Pointers print as their type, since addresses differ from run to run. */
+/* Prints a tile. Pointers print as their type, since addresses differ from run to run. */
 static void show(struct eval *e, struct obj *self, struct text *out, bool repr)
 {
     const struct tile *t = obj_tile(self);

@@ -1,5 +1,5 @@
-/* tile.h: values of a running kernel as objects of the host: arguments of plain Python functions that a
- * kernel calls, and values in the debugger's expressions. A scalar of the kernel is a tile of rank 0. */
+/* tile.h: values of a running kernel as host objects: the arguments of plain Python functions that a kernel
+ * calls, and the variables in a debugger's expressions. A scalar of the kernel is a tile of rank 0. */
 #ifndef NESO_FRONTEND_TILE_H
 #define NESO_FRONTEND_TILE_H
 
@@ -10,20 +10,20 @@ struct tile {
     const struct lang_type *scalar;
     int rank;
     int shape[RANK_MAX];
-    const char *data; /* row-major, elements in memory form */
+    const char *data; /* row-major elements in memory form */
 };
 
-/* Copies the data. */
+/* Creates a tile with a copy of the data. */
 struct obj *obj_tile_new(struct eval *e, const struct lang_type *scalar, int rank, const int *shape,
                          const void *data);
-const struct tile *obj_tile(const struct obj *x); /* NULL: x is not a tile */
+const struct tile *obj_tile(const struct obj *x); /* NULL if x is not a tile */
 int64_t tile_elems(const struct tile *t);
 uint64_t tile_bits(const struct tile *t, int64_t i);
-struct obj *tile_item(struct eval *e, const struct tile *t, int64_t i); /* as a bool, int or float */
+struct obj *tile_item(struct eval *e, const struct tile *t, int64_t i); /* element i as a bool, int or float */
 extern const struct native_class tile_class;
 
 /* -- numpy.c -- */
-/* Prints as numpy prints an array of these: "[0 1 2]", or "array([0, 1, 2], dtype=int32)". */
+/* Prints a tile as numpy prints an array: "[0 1 2]", or with `repr` "array([0, 1, 2], dtype=int32)". */
 void numpy_print(struct arena *a, const struct tile *t, struct text *out, bool repr);
 
 #endif

@@ -1,4 +1,4 @@
-/* trace.c: how names, assignments and calls are traced, where kernels differ from plain Python.
+/* trace.c: traces names, assignments and calls, where kernels differ from plain Python.
  *
  *     @triton.jit                              kernel @add(%x: ptr<f32> {divisible=16}, %n: i32) ... {
  *     def add(x, n, BLOCK: tl.constexpr):        %pid = program_id axis=0 : i32
@@ -7,8 +7,7 @@
  *                                              }
  *
  * The evaluator walks the syntax; an operation on a tensor appends ops to e->trace->block. Calls of jit
- * functions are inlined. A kernel parameter is a constant or an argument of the IR function, as the spec
- * says. */
+ * functions are inlined. The spec makes a kernel's parameter a constant or an argument of the IR function. */
 #include "frontend/python/python.h"
 #include "frontend/trace/trace.h"
 
@@ -16,7 +15,7 @@
 
 #define PRELUDE_NAME "<prelude>"
 
-/* -- places -- */
+/* -- source locations -- */
 
 struct loc trace_loc(const struct eval *e, struct loc at)
 {
@@ -51,7 +50,7 @@ void trace_lose(struct eval *e, const char *name, struct loc at, bool in_loop)
     *map_at_ptr(e->trace->lost, name) = l;
 }
 
-/* Gives values without a name from the user's source the variable's name. */
+/* Gives the variable's name to IR values that have no name from the user's source yet. */
 static void give_name(struct obj *x, const char *name)
 {
     if (x->kind == OBJ_tuple)
@@ -63,7 +62,7 @@ static void give_name(struct obj *x, const char *name)
     x->tensor.is_named = true;
 }
 
-/* Does a file import the language under a name? If not, it uses the 1.0 dialect. */
+/* Does a file import triton.language? If not, it uses the 1.0 dialect. */
 static bool imports_language(const struct scope *globals)
 {
     for (int i = 0; i < globals->names.n; i++) {
@@ -74,7 +73,7 @@ static bool imports_language(const struct scope *globals)
     return false;
 }
 
-/* Builtins of Python that kernels can use. */
+/* Is the name a builtin of Python that kernels can use? */
 static bool is_usable(const struct eval *e, const char *name)
 {
     static const char *const names[] = {"len",   "int",  "float",      "bool",    "str",     "list",
@@ -122,7 +121,7 @@ static bool is_local(const struct eval *e, const struct scope *s, const char *na
     return false;
 }
 
-/* Data whose value a compiled kernel would silently keep. */
+/* Is x plain data? A compiled kernel would keep its value even if the program changes the global variable. */
 static bool is_plain_data(const struct obj *x)
 {
     return !x->is_constexpr && x->kind != OBJ_none && x->kind != OBJ_ellipsis && x->kind < OBJ_function;
@@ -157,7 +156,7 @@ struct obj *trace_name(struct eval *e, struct scope *s, const struct ast *name)
 
 /* -- assignment -- */
 
-/* `x: tl.constexpr` alone: the scope stores it under a name that no program can write. */
+/* Returns the name under which a scope records `x: tl.constexpr` without a value; no program can write this name. */
 static const char *declared_name(struct eval *e, const char *name)
 {
     struct text t;
@@ -198,7 +197,7 @@ static void assign_name(struct eval *e, struct scope *s, const struct ast *targe
         return;
     }
     bool is_wanted = is_constexpr || (!is_error(value) && scope_get(s, declared_name(e, name)));
-    if (is_wanted && is_known(value)) { /* on a run-time value the annotation has no effect, as in Triton */
+    if (is_wanted && is_known(value)) { /* as in Triton, the annotation has no effect on a run-time value */
         scope_set(s, name, trace_constexpr(e, value, target->loc));
         return;
     }
@@ -269,7 +268,7 @@ enum flow trace_if(struct eval *e, struct scope *s, const struct ast *stmt, stru
     return trace_give_up(e, s, stmt);
 }
 
-/* One side of `a if c else b`, in its own block. */
+/* Evaluates one side of `a if c else b` in a block of its own. */
 static struct obj *side(struct eval *e, struct scope *s, const struct ast *x, struct block *b)
 {
     struct trace *outer = e->trace, inner = *outer;
@@ -341,7 +340,7 @@ static bool same_arguments(struct eval *e, const struct scope *a, const struct s
     return true;
 }
 
-/* Is this call, with the same types and constants, already being inlined? */
+/* Is a call of this function, with the same types and constants, already being inlined? */
 static bool is_recursive(struct eval *e, const struct function *fn, const struct scope *args)
 {
     for (const struct trace_frame *f = e->trace->frame; f; f = f->outer)
@@ -350,8 +349,8 @@ static bool is_recursive(struct eval *e, const struct function *fn, const struct
     return false;
 }
 
-/* A copy of the arguments before the body assigns to them; locals with a known constant become constants if
- * the parameter is a constexpr. */
+/* Copies the arguments, before the body assigns to them. An argument with a known constant becomes that
+ * constant if its parameter is a constexpr. */
 static struct scope *settle_arguments(struct eval *e, const struct function *fn, struct scope *s)
 {
     const struct ast_list *params = &fn->def->def.params;
@@ -410,9 +409,9 @@ struct obj *trace_call_jit(struct eval *e, struct obj *callee, const struct args
     return trace_inline(e, &callee->jit->fn, args);
 }
 
-/* -- the prelude: a section of it is parsed when a kernel first needs it -- */
+/* -- the prelude (each section is parsed when a kernel first needs it) -- */
 
-/* Runs a section as a module, outside of the kernel being traced. */
+/* Executes a section as a module, outside the kernel being traced. */
 static struct obj *run_section(struct eval *e, const char *text, size_t len, const char *name)
 {
     struct trace *trace = e->trace;
@@ -433,7 +432,7 @@ static bool section_has(const struct section *at, const char *words)
     return found && found < at->s + at->len;
 }
 
-/* The module of the section that defines a function or class. */
+/* Returns the module of the section that defines a function or class. */
 static struct obj *section_of(struct eval *e, const char *name)
 {
     struct text def, class, module;
@@ -487,8 +486,8 @@ static struct obj *meta_dict(struct eval *e, const struct spec *spec)
     return d;
 }
 
-/* Binds one parameter: a constant, or an argument of the IR function. An argument of value 1 is a constant
- * that can be used as an i32, so it is not marked as a constexpr. */
+/* Binds one parameter to a constant or to an argument of the IR function. An argument of value 1 is a constant
+ * that is not marked as a constexpr, since the kernel may use it like an i32. */
 static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p, const struct spec_arg *a)
 {
     if (a->equals_one)
@@ -506,9 +505,9 @@ static struct obj *bind_leaf(struct eval *e, struct func *f, const struct ast *p
     return x;
 }
 
-/* Binds the arguments of a parameter, from *n on. Those of a tuple get names from the parameter and their
- * index, the tensor of a descriptor that of the descriptor. NULL: there are too few, or they make no
- * descriptor. */
+/* Binds one parameter to the arguments from *n on. The arguments of a tuple get the parameter's name and their
+ * index as names; the base pointer of a descriptor gets the parameter's name. Returns NULL if there are too few
+ * arguments, or if they do not form a descriptor. */
 static struct obj *bind_param(struct eval *e, struct func *f, const struct ast *p, struct spec *spec,
                               const struct obj *parts, const char *name, int *n)
 {

@@ -1,29 +1,30 @@
-/* unfilled.c: which reductions and dots include elements that a mask left undefined? It warns of them.
+/* unfilled.c: warns of reductions and dots that include elements which a mask left undefined.
  *
  *     x = tl.load(X + i, mask=i < n)        where the mask is False, x is undefined;
- *     s = tl.sum(x, axis=0)                 the sum includes it: a warning
+ *     s = tl.sum(x, axis=0)                 the sum includes x: a warning
  *
- *     s = tl.sum(tl.where(i < n, x, 0.0))   none: a select by a varying condition is assumed to replace it,
+ *     s = tl.sum(tl.where(i < n, x, 0.0))   no warning: a select by a varying condition is assumed to replace x,
  *     tl.store(Y + i, x, mask=i < n)        and stores under a mask are ignored
  *
- * A forward dataflow analysis, iterated around loops, computes along which dimensions of a tile elements may
- * be undefined: those along which the mask varies. A mask of rows leaves whole rows undefined: sums along
- * rows then do not mix defined and undefined elements, and the program ignores the undefined sums. Results of
- * ops that the analysis does not model (gathers, sorts, atomics) count as defined, and so do loads whose mask
- * is True everywhere by its constants, since a warning must never be wrong. */
+ * A forward dataflow analysis, iterated around loops to a fixpoint, computes along which dimensions of a tile
+ * elements may be undefined: those along which the mask varies. A mask of rows leaves whole rows undefined: a
+ * sum along a row then does not mix defined and undefined elements, and the program ignores the undefined sums.
+ * A warning must never be wrong, so the analysis assumes that results of ops that it does not model (gathers,
+ * sorts, atomics) are defined, and so are loads whose mask is True everywhere for the given constants. */
 #include "frontend/trace/trace.h"
 
-/* The facts known of a value; sets of dimensions are bit masks. */
+/* The lattice element of a value: what the analysis knows of it. Sets of dimensions are bit masks. */
 struct fact {
     uint32_t varies;       /* dimensions along which elements may differ */
     uint32_t undefined;    /* dimensions along which some elements may be undefined and others not */
-    const struct op *load; /* the load that left them undefined; NULL: everything is defined */
+    const struct op *load; /* the load that left elements undefined; NULL if all are defined */
     bool
-        /* computed from defined values that vary: a condition may recognize masked elements by it */
+        /* The value varies and is computed from defined values, so a condition on it may select the defined
+         * elements. */
         is_index;
-    bool is_direct;  /* as loaded, except for its type and shape */
+    bool is_direct;  /* a loaded value, perhaps with another type or shape */
     bool is_true;    /* a mask that is true everywhere */
-    bool is_bounded; /* an integer with known bounds lo to hi */
+    bool is_bounded; /* an integer with known bounds: lo <= x <= hi */
     int64_t lo, hi;
 };
 
@@ -41,7 +42,7 @@ static struct fact *fact_of(struct search *s, struct value *v)
     return v->scratch;
 }
 
-/* Merges `new` into v's facts. Bounds and similar facts are dropped if v gets several values. */
+/* Joins `new` into v's facts. Drops bounds and similar facts if v gets several values (unless is_only). */
 static void join(struct search *s, struct value *v, const struct fact *new, bool is_only)
 {
     struct fact *f = fact_of(s, v), before = *f;
@@ -82,7 +83,7 @@ static uint32_t remove_dim(uint32_t dims, int axis)
     return (dims & below) | (dims >> 1 & ~below);
 }
 
-/* The bits of a row-major index of the tile that belong to dimension d. */
+/* Returns the mask of the bits of a row-major index that belong to dimension d. */
 static uint64_t index_bits(const struct type *t, int d)
 {
     int64_t below = 1;
@@ -111,7 +112,7 @@ static uint32_t trans_dims(uint32_t dims, const struct op *o)
     return out;
 }
 
-/* Converts a set of the operand's dimensions to one of the result's; the op changes shapes. */
+/* Converts a set of the operand's dimensions to a set of the result's dimensions, for a shape op. */
 static uint32_t moved_dims(const struct op *o, uint32_t dims)
 {
     const struct type *from = op_opnd(o, 0)->type, *to = o->results[0].type;
@@ -135,7 +136,7 @@ static void bound(struct fact *f, int64_t lo, int64_t hi)
     f->hi = hi;
 }
 
-/* The bounds of an op on two bounded integers. */
+/* Sets the bounds of the result of an op on two bounded integers. */
 static void bound_result(struct fact *f, enum opcode code, const struct fact *x, const struct fact *y)
 {
     if (code == OP_add)
@@ -170,10 +171,10 @@ static struct fact constant(const struct value *v)
     return f;
 }
 
-/* -- ops of one element after another -- */
+/* -- elementwise ops -- */
 
-/* A product with 0, or a conjunction with False, is defined whatever the other operand is; only for integers,
- * since an undefined float may be a NaN. */
+/* Can a defined operand make the result defined, whatever the other operand is, as in a product with 0 or a
+ * conjunction with False? This holds only for integers, since an undefined float may be a NaN. */
 static bool may_leave_out(const struct op *o)
 {
     return !type_is_float(o->results[0].type) && (o->code == OP_and || o->code == OP_or || o->code == OP_mul);
@@ -241,10 +242,10 @@ static struct fact loaded(struct search *s, const struct op *o)
     return f;
 }
 
-/* -- what mixes elements -- */
+/* -- ops that combine elements -- */
 
 struct advice {
-    const char *what, *other; /* NULL: unknown */
+    const char *what, *other; /* the reduction's name, and its neutral element; NULL if unknown */
 };
 
 static const char *least_or_most(enum opcode code, const struct type *t)
@@ -266,7 +267,7 @@ static const char *least_or_most(enum opcode code, const struct type *t)
     }
 }
 
-/* The name of the reduction, and its neutral element. */
+/* Returns the name of the reduction, and its neutral element. */
 static struct advice advice_for(const struct op *o)
 {
     const struct type *t = op_opnd(o, 0)->type;
@@ -305,8 +306,8 @@ static void warn(struct search *s, const struct op *o, const struct fact *x)
         diag_hint(d, ERR_hint_some_other);
 }
 
-/* Checks the operand along the axis of a reduction (of a dot: K). Returns true, with a warning, if some
- * elements are undefined there. */
+/* Checks operand i along the axis of a reduction (of a dot: K). If some elements are undefined along the axis,
+ * warns and returns true. */
 static bool takes_in(struct search *s, const struct op *o, int i, int axis)
 {
     const struct fact *x = fact_of(s, op_opnd(o, i));
@@ -358,7 +359,8 @@ static struct fact multiplied(struct search *s, const struct op *o)
 
 static void visit_block(struct search *s, struct block *b);
 
-/* Passes facts of operands from `first` on to values of a block, or to results. */
+/* Joins the facts of the operands of `from`, beginning with operand `first`, into n values: arguments of a
+ * block, or results. */
 static void hand_over(struct search *s, const struct op *from, int first, int n, struct value *const *to)
 {
     for (int i = 0; i < n && first + i < from->nopnds; i++)
