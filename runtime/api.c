@@ -1,12 +1,12 @@
-/* api.c: the functions of neso.h on contexts, modules and kernels, and the one setjmp to which the compiler
- * unwinds.
+/* api.c: implements the functions of neso.h on contexts, modules and kernels, and guard, which has the only
+ * setjmp, to which the compiler unwinds.
  *
  *     neso_kernel_compile ─► guard ─► setjmp ─► kernel_build ─► frontend, opt, codegen
  *                              ▲                                      │ longjmp: a fatal diagnostic, a bug, no memory
  *                              └──────────────────────────────────────┘
  *
- * The code below guard owns nothing but arenas, so unwinding leaks nothing. The messages of a call stay in
- * the diag of its module, which the context therefore keeps until the next call. */
+ * The code that guard calls owns only arenas, so unwinding leaks nothing. The messages of a call stay in the
+ * diag of its module, so the context keeps the module until the next call. */
 #include "runtime/runtime.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void *object_new(const struct memory *mem, size_t bytes)
     return p ? memset(p, 0, bytes) : NULL;
 }
 
-/* -- the boundary -- */
+/* -- guard: where unwinding ends -- */
 
 static neso_status diag_status(const struct diag *d)
 {
@@ -62,7 +62,7 @@ static neso_status diag_status(const struct diag *d)
 neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
 {
     struct diag *d = &m->diag;
-    /* fields of the evaluator that point into stack frames, which unwinding removes */
+    /* a copy, since some fields of the evaluator point into stack frames that unwinding removes */
     const struct eval before = m->eval;
     size_t limit = m->arena.limit_bytes;
     jmp_buf here, *outer = d->fatal;
@@ -83,7 +83,7 @@ neso_status guard(struct neso_module *m, void (*body)(void *), void *arg)
     return diag_status(d);
 }
 
-/* A module's memory comes from the context; it notes refusals, to distinguish them from the module's own
+/* Allocates a module's memory from the context, and records failures, to distinguish them from the module's own
  * limit. */
 static void *module_alloc(void *ctx, size_t bytes)
 {
@@ -99,8 +99,8 @@ static void module_free(void *ctx, void *p, size_t bytes)
     m->context->mem.free(m->context->mem.ctx, p, bytes);
 }
 
-/* Reports the failure with the limit lifted. If that fails too, this function is entered a second time and
- * unwinds without a message. */
+/* Reports that memory is exhausted, without the limit for the message itself. If this allocation fails too, the
+ * function is called a second time and unwinds without a message. */
 static void memory_failed(void *ctx, size_t asked_bytes)
 {
     struct neso_module *m = ctx;
@@ -119,7 +119,7 @@ void module_arena(struct neso_module *m, struct arena *a)
     arena_init(a, &m->mem, m->context->memory_limit, memory_failed, m);
 }
 
-/* -- options: structures that start with their size, of which a caller may know an older, shorter one -- */
+/* -- options: structures that start with their size (a caller may use an older, shorter version) -- */
 
 bool options_read(void *to, size_t bytes, const void *from)
 {
@@ -237,7 +237,7 @@ void report_begin(struct neso_context *c)
         module_drop(m);
 }
 
-/* Unwinds if the time limit of the current call is over. */
+/* Unwinds if the time limit of the current call is exceeded. */
 static void check_deadline(void *ctx, struct loc at)
 {
     struct neso_module *m = ctx;
@@ -323,7 +323,7 @@ static void render(void *arg)
     r->result = out.s;
 }
 
-/* Renders in the module's own memory, with its limit lifted. */
+/* Renders the messages in the module's own memory, without its limit. */
 static const char *show(struct neso_context *c, void (*how)(const struct diag *d, struct text *out))
 {
     struct rendering r = {c->reported, how, NULL};
@@ -390,7 +390,7 @@ static void start(void *arg)
 {
     struct neso_module *m = arg;
     jmp_buf *fatal = m->diag.fatal;
-    /* The first chunk leaves room for a diagnostic from here on. */
+    /* From here on, the arena's first chunk has space for a diagnostic. */
     arena_alloc(&m->arena, 1);
     diag_init(&m->diag, &m->arena);
     m->diag.fatal = fatal;
@@ -430,7 +430,7 @@ void neso_module_release(neso_module *module)
         module_drop(module);
 }
 
-/* "kernels" of "dir/kernels.py". */
+/* Returns a file's name without folder and extension: "kernels" for "dir/kernels.py". */
 static const char *stem(struct arena *a, const char *name)
 {
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
@@ -448,7 +448,7 @@ struct reading {
     struct neso_module *module;
     const char *name, *text;
     size_t length;
-    neso_find *find; /* NULL: imports of files are unknown */
+    neso_find *find; /* NULL: imported files are unknown modules */
     void *user;
 };
 
@@ -487,7 +487,7 @@ static void read_module(void *arg)
     eval_init(&m->eval, &m->arena, &m->strings, &m->diag, r->find ? &beside : NULL);
     m->eval.step_limit = m->context->step_limit;
     m->object = eval_file(&m->eval, m->source, stem(&m->arena, r->name), NULL);
-    m->eval.host = NULL; /* the imports are finished, and the host's functions are no longer valid */
+    m->eval.host = NULL; /* all imports are done, and the host's functions are invalid from here on */
 }
 
 neso_status neso_module_from_source(neso_context *context, const char *name, const char *text, size_t length,

@@ -1,4 +1,4 @@
-/* budget.c: how memory, time and steps of one call are counted (see budget.h). */
+/* budget.c: counts memory, time and steps of one call (see budget.h). */
 #include "runtime/budget.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* budget.h: the limits of memory, time and steps of one library call. Any thread that works for the call asks
- * here; no function here unwinds. */
+/* budget.h: the limits of memory, time and steps of one library call. All threads that work for the call check
+ * them. No function of budget.c unwinds. */
 #ifndef NESO_RUNTIME_BUDGET_H
 #define NESO_RUNTIME_BUDGET_H
 
@@ -9,34 +9,34 @@
 #include <stdatomic.h>
 
 struct budget {
-    struct memory mem; /* counts the memory that `below` returns */
+    struct memory mem; /* allocates from `below`, and counts the bytes */
     const struct memory *below;
     atomic_size_t used_bytes;
-    size_t limit_bytes;  /* 0: none; only the call's own thread changes it */
-    atomic_bool is_full; /* the limit has refused an allocation */
-    double deadline;     /* in the time of seconds_now; 0: none */
+    size_t limit_bytes;  /* 0: no limit; only the call's own thread changes it */
+    atomic_bool is_full; /* the limit has made an allocation fail */
+    double deadline;     /* in the time of seconds_now; 0: no deadline */
     int64_t time_ms;     /* the time limit that set the deadline */
-    atomic_llong steps;  /* steps so far */
-    int64_t step_limit;  /* 0: none */
+    atomic_llong steps;  /* steps counted so far */
+    int64_t step_limit;  /* 0: no limit */
 };
 
-/* STEP_ELEMS: elements computed by an operation on a tile or tensor that count as one step. ELEMS_UNASKED:
- * elements that it may compute before it asks the budget: less than a millisecond's work. */
+/* STEP_ELEMS elements that an operation on a tile or tensor computes count as one step. An operation may
+ * compute ELEMS_UNASKED elements, less than a millisecond's work, before it checks the budget. */
 enum { STEP_ELEMS = 1024, ELEMS_UNASKED = 1 << 16 };
 
-double seconds_now(void); /* from a monotonic clock */
+double seconds_now(void); /* time of a monotonic clock */
 
-/* A budget without limits. `below` must outlive it. */
+/* Initializes a budget without limits. `below` must outlive the budget. */
 void budget_init(struct budget *b, const struct memory *below);
-/* Begins a call; 0: no such limit. */
+/* Begins a call with the given limits (0: no limit). */
 void budget_begin(struct budget *b, int64_t time_ms, int64_t step_limit);
 static inline bool budget_is_limited(const struct budget *b)
 {
     return b && (b->deadline != 0 || b->step_limit != 0);
 }
-/* Counts steps. Returns the exceeded limit, ERR_time_limit or ERR_steps; ERR_count: none. */
+/* Counts steps. Returns ERR_time_limit or ERR_steps if that limit is exceeded, else ERR_count. */
 enum error budget_spend(struct budget *b, int64_t steps);
-/* The exceeded limit for a message: "500 ms", "1000 steps". */
+/* Prints the exceeded limit for a message: "500 ms", "1000 steps". */
 void budget_text(const struct budget *b, enum error passed, char *out, size_t room);
 
 #endif

@@ -1,12 +1,11 @@
-/* cache.c: how entries of the cache are stored on disk: one file for each entry, named by the digest of its
- * key.
+/* cache.c: stores entries of the cache on disk, one file for each entry, whose name is the digest of its key.
  *
  *     FOLDER/6d1f…c2.neso:   "neso cache 1\n"  key  "\n"  payload  digest of all before it
  *
- * A writer writes a temporary file and renames it, so that a reader sees all of an entry or nothing, even if
- * other processes write or a writer is killed. A reader accepts a file only if it begins with the key and
- * ends with the right digest. A reader updates the file's time stamp; a writer sometimes removes the oldest
- * entries until the folder keeps to its limit, and temporary files of killed writers. */
+ * A writer writes a temporary file and renames it, so that a reader sees a whole entry or none, even if other
+ * processes write or a writer is killed. A reader accepts a file only if it begins with the key and ends with
+ * the right digest. A reader updates the file's time stamp. From time to time a writer removes temporary files
+ * of killed writers, and the oldest entries until the folder's size is within its limit. */
 #include "runtime/cache.h"
 
 #include <dirent.h>
@@ -23,7 +22,7 @@
 static const char magic[] = "neso cache 1\n", ending[] = ".neso", unfinished[] = ".neso-";
 enum { MAGIC_BYTES = sizeof magic - 1, NAME_DIGITS = 40, UNFINISHED_SECONDS = 600 };
 
-/* Returns false if the path is too long for any system. */
+/* Gives the path of the key's entry. Returns false if the path is longer than PATH_MAX. */
 static bool entry_path(const struct disk_cache *c, const char *key, char path[PATH_MAX])
 {
     char name[NAME_DIGITS + 1];
@@ -42,7 +41,7 @@ size_t cache_size(const struct disk_cache *c, const char *key)
     return (size_t)s.st_size;
 }
 
-/* Reads the whole file of the given size; it becomes the most recently used. */
+/* Reads the whole file, whose size is given, and marks it as the most recently used. */
 static bool read_all(const char *path, char *to, size_t bytes)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -89,7 +88,7 @@ const char *cache_read(const struct disk_cache *c, const char *key, void *memory
     return s + head;
 }
 
-/* -- making room -- */
+/* -- removing entries -- */
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -131,7 +130,7 @@ static void take_census(const struct disk_cache *c, struct census *out)
     closedir(folder);
 }
 
-/* An entry that is removed while a reader reads it stays whole for that reader. */
+/* Removes the oldest entries. A reader that has opened a removed file can still read all of it. */
 static void make_room(const struct disk_cache *c)
 {
     char path[PATH_MAX];
@@ -210,8 +209,8 @@ void cache_write(const struct disk_cache *c, const char *key, const void *payloa
         unlink(mine);
         return;
     }
-    /* Counting takes long in a large folder: a writer counts if its entry is large relative to the limit,
-     * else one time in 16. */
+    /* Counting the entries of a large folder takes long, so a writer counts them only if its entry is large
+     * relative to the limit, else once in 16 writes. */
     if (bytes > c->limit_bytes / 64 || ends_with(path, "0.neso"))
         make_room(c);
 }
@@ -234,7 +233,7 @@ static bool same(const struct cache_field *a, const struct cache_field *b)
            memcmp(a->name, b->name, (size_t)(a->value - a->name + a->value_bytes)) == 0;
 }
 
-/* How many fields of two keys agree; 0 unless the first one does. */
+/* Returns how many fields of two keys are equal; 0 if the first fields differ. */
 static int likeness(const char *a, const char *b)
 {
     struct cache_field x, y;
@@ -275,7 +274,8 @@ bool cache_nearest(const struct disk_cache *c, const char *key, char nearest[CAC
             continue;
         read_key(dirfd(folder), e->d_name, found);
         int n = likeness(key, found);
-        /* of equally near entries the first by name, so that the folder's order does not matter */
+        /* of equally near entries, take the first by name, so that the result does not depend on the folder's
+         * order */
         if (n > most || (n == most && n > 0 && strcmp(found, nearest) < 0)) {
             most = n;
             memcpy(nearest, found, sizeof found);

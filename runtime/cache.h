@@ -1,9 +1,9 @@
-/* cache.h: the cache of compiled kernels on disk, by keys that contain everything they depend on; and the
- * digest that verifies entries.
+/* cache.h: the disk cache of compiled kernels, whose keys contain everything that the kernels depend on, and
+ * the digest that verifies entries.
  *
- * A key is text, one field a line, "name value\n"; all entries of a kind have the same names in the same
- * order. Any number of threads and processes may use one folder; no function here unwinds or keeps state
- * between calls. */
+ * A key is text with one field on each line, "name value\n"; the keys of one kind of entry have the same names
+ * in the same order. Any number of threads and processes may use one folder. No function of cache.c unwinds or
+ * keeps state between calls. */
 #ifndef NESO_RUNTIME_CACHE_H
 #define NESO_RUNTIME_CACHE_H
 
@@ -17,24 +17,24 @@ struct disk_cache {
     bool strict; /* a missing entry is an error */
 };
 
-enum { CACHE_KEY_MOST = 4096 }; /* bytes of a key that are compared to explain a miss */
+enum { CACHE_KEY_MOST = 4096 }; /* a miss is explained by at most so many bytes of a key */
 
 /* A digest of the compiler's source, which identifies this version. */
 extern const char compiler_build[];
 
-/* How many bytes of memory cache_read needs for the entry; 0: there is no such entry. */
+/* Returns how many bytes of memory cache_read needs for the entry; 0 if there is no such entry. */
 size_t cache_size(const struct disk_cache *c, const char *key);
-/* Reads the entry into memory of that size, and returns its payload inside. NULL: the entry is gone or
- * damaged. */
+/* Reads the entry into memory of that size, and returns a pointer to the payload in it; NULL if the entry has
+ * been removed or is damaged. */
 const char *cache_read(const struct disk_cache *c, const char *key, void *memory, size_t bytes, size_t *payload_bytes);
-/* Stores a payload. A failure to write is not an error: the entry is then missing. */
+/* Stores a payload. A failed write is not an error: the entry is then missing. */
 void cache_write(const struct disk_cache *c, const char *key, const void *payload, size_t bytes);
 
-/* The key of the entry with the most fields equal to `key`'s, the first one included; false: there is
- * none. */
+/* Gives the key of the entry that has the most fields in common with `key`, the first field included. Returns
+ * false if there is none. */
 bool cache_nearest(const struct disk_cache *c, const char *key, char nearest[CACHE_KEY_MOST]);
-/* A field: its name ends at the first blank, its value at the line's end. Moves *at to the next field;
- * returns false at the end. */
+/* A field of a key: its name ends at the first blank, its value at the newline. cache_next_field moves *at to
+ * the next field, and returns false at the end. */
 struct cache_field {
     const char *name, *value;
     int name_bytes, value_bytes;
@@ -51,7 +51,7 @@ enum { DIGEST_BYTES = 32 };
 void digest_init(struct digest *d);
 void digest_add(struct digest *d, const void *p, size_t bytes);
 void digest_end(struct digest *d, unsigned char out[DIGEST_BYTES]);
-/* The first `digits` (up to 64) hexadecimal digits and a terminator. */
+/* Writes the first `digits` (at most 64) hexadecimal digits of the digest, and a terminating zero. */
 void digest_text(const void *p, size_t bytes, int digits, char *out);
 
 #endif

@@ -1,11 +1,11 @@
-/* compile.c: how a kernel is compiled from its specialization to its texts, stage by stage, and the functions
- * of neso.h on compiled kernels.
+/* compile.c: compiles a kernel from its specialization to its texts, stage by stage, and implements the
+ * functions of neso.h on compiled kernels.
  *
  *     spec ──trace──► IR ──opt──► scheduled IR ──codegen──► PTX, info ──► plan
  *      or an IR file's kernel ─┘
  *
- * The first build goes as far as requested and keeps its last text. Any other text is made on request by
- * compiling from the start, since passes change the IR in place. */
+ * The first build compiles up to the requested text and stores it. Passes change the IR in place, so for any
+ * other text the kernel is compiled again from the start. */
 #include "runtime/runtime.h"
 
 #include "opt/passes.h"
@@ -56,7 +56,7 @@ void neso_kernel_release(neso_kernel *kernel)
 
 /* -- stages -- */
 
-/* IR written by a user may break rules that the tracer guarantees. */
+/* Checks IR that a user wrote, which may violate rules that the tracer guarantees. */
 static bool is_valid(struct diag *d, const struct func *f)
 {
     const struct op *at = NULL;
@@ -71,7 +71,7 @@ static bool is_valid(struct diag *d, const struct func *f)
     return false;
 }
 
-/* The kernel of an IR file, in an IR module of its own; NULL: an error is reported. */
+/* Parses the kernel of an IR file into an IR module of its own. Returns NULL after an error, which it reports. */
 static struct func *parse_ir(struct neso_kernel *k)
 {
     struct diag *d = &k->module->diag;
@@ -91,7 +91,7 @@ static struct func *parse_ir(struct neso_kernel *k)
     return NULL;
 }
 
-/* The IR before any pass; NULL: errors are reported. */
+/* Returns the IR before any pass; NULL after errors, which it reports. */
 static struct func *trace(struct neso_kernel *k)
 {
     struct neso_module *m = k->module;
@@ -113,7 +113,7 @@ static struct func *trace(struct neso_kernel *k)
     return f;
 }
 
-/* -- what whoever compiles hears of it -- */
+/* -- dumps and explanations for the caller -- */
 
 static void forward_text(void *ctx, const char *pass, const char *s, size_t n)
 {
@@ -201,7 +201,7 @@ static void codegen(struct neso_kernel *k, struct func *f, struct text *out, boo
     k->seconds[STAGE_codegen] = seconds_now() - start;
 }
 
-/* All kernels of an IR file, if none was named. */
+/* Prints all kernels of an IR file, for a caller that named none. */
 static void make_file(struct neso_kernel *k, neso_text which, struct text *out)
 {
     for (int i = 0; which == NESO_TEXT_OPT && i < k->ir->funcs.n; i++)
@@ -272,10 +272,10 @@ static void plan_variants(const struct neso_kernel *k, struct text *out)
     }
 }
 
-/* The launch plan as JSON, for whoever launches the PTX. The launcher checks at every launch what the
- * signature promises. `pairs`: CTAs are launched in pairs if axis 0 of the grid, or with "grid": "persistent"
- * (`ctas_per_sm` CTAs on each SM) the number of programs, is a multiple of it. If a guard fails or a tensor
- * map cannot be made, the launcher takes a variant that is compiled without: the last one. */
+/* Prints the launch plan as JSON, for programs that launch the PTX themselves. The launcher must check the
+ * promises of the signature at every launch. It launches CTAs in pairs if axis 0 of the grid is a multiple of
+ * `pairs`; with "grid": "persistent" (`ctas_per_sm` CTAs on each SM), if the number of programs is. If a guard
+ * fails or a tensor map cannot be encoded, the launcher uses the last variant, which has no guards and no maps. */
 static void make_plan(struct neso_kernel *k, const struct func *f, struct text *out)
 {
     text_printf(out, "{\n  \"kernel\": \"%s\",\n  \"target\": \"%s\",\n", f->name, f->target->name);
@@ -312,7 +312,8 @@ static void make_ptx(struct neso_kernel *k, struct func *f, struct text *out, bo
         keep(k, NESO_TEXT_PTX, out);
 }
 
-/* A compilation that reported messages is not cached, since a cached one would not report them. */
+/* Makes PTX, with the cache. A compilation with messages is not stored, since a read from the cache would not
+ * report them. */
 static void make_kept(struct neso_kernel *k, struct func *f)
 {
     struct diag *d = &k->module->diag;
@@ -343,7 +344,7 @@ static void collect(void *user, const char *pass, const char *text, size_t lengt
     text_bytes(user, text, length);
 }
 
-/* The reasons for the decisions of every pass. */
+/* Makes the text with the reasons for the decisions of every pass. */
 static void make_explanation(struct neso_kernel *k)
 {
     const struct neso_compile_options asked = k->options;
@@ -423,7 +424,7 @@ static void make_asked(void *arg)
 {
     struct asking *a = arg;
     a->kernel->options.note = NULL;
-    /* dumps and times were requested for the compilation, not for later texts */
+    /* dumps and times were requested only for the first compilation */
     a->kernel->options.write = NULL;
     kernel_make(a->kernel, a->which);
 }
@@ -472,7 +473,8 @@ static const struct target *find_target(struct neso_kernel *k)
     return NULL;
 }
 
-/* Sets num_warps and other options, checked, and the target; returns false if an error is reported. */
+/* Checks num_warps and other options, and sets them and the target. Returns false after an error, which it
+ * reports. */
 static bool spec_options(struct neso_kernel *k)
 {
     const struct neso_compile_options *o = &k->options;
@@ -501,7 +503,7 @@ struct compiling {
     const char *name;
 };
 
-/* "add, softmax" */
+/* Returns the names of the module's kernels: "add, softmax". */
 static const char *kernel_names(const struct neso_module *m, struct arena *a)
 {
     struct text t;
@@ -512,11 +514,11 @@ static const char *kernel_names(const struct neso_module *m, struct arena *a)
     return t.s;
 }
 
-/* Where a kernel that a file seems to lack may be: inside of a class or function, or in a module that was not
- * found, its own or that of its decorator. */
+/* A search for the reason why a kernel is not found: it may be inside a class or function, or its decorator or
+ * the kernel itself may come from a module that was not found. */
 struct search {
     struct neso_module *module;
-    const char *name; /* NULL: any kernel */
+    const char *name; /* NULL for any kernel */
     const struct ast *def, *inside, *import;
     const char *imported; /* a name from an import that was not found */
 };
@@ -534,7 +536,7 @@ static bool is_unknown(const struct search *s, const char *name)
     return x && obj_is_unknown(x);
 }
 
-/* Looks at a function whose decorator is, or was meant to be, triton's. */
+/* Examines a function whose decorator is, or was probably meant to be, @triton.jit. */
 static void look_at_def(struct search *s, const struct ast *n, const struct ast *inside)
 {
     if (s->name && strcmp(n->def.name, s->name) != 0)
@@ -576,7 +578,7 @@ static void look_for_import(struct search *s, const struct ast *n, const struct 
         look_for_import(s, c, statement);
 }
 
-/* Returns true if it reported why the kernel cannot be found. */
+/* Reports why the kernel cannot be found; returns false if it finds no reason. */
 static bool explain_missing(struct neso_module *m, const char *name)
 {
     struct ast *tree = m->is_ir ? NULL : parse_module(&m->arena, &m->strings, &m->diag, m->source);
@@ -715,7 +717,7 @@ neso_status neso_module_variants(neso_module *module, const char *name, const ne
     return status;
 }
 
-/* -- questions -- */
+/* -- queries -- */
 
 const char *neso_kernel_name(const neso_kernel *kernel)
 {

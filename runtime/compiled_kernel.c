@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-/* If the kernel was not assembled: the registers of a simple kernel, so that programs can divide by them. */
+/* The number of registers that is reported for a kernel that was not assembled. It is not 0, because programs
+ * divide by it. */
 enum { REGISTERS_USUAL = 32 };
 
 static struct neso_kernel *kernel_of(const struct obj *self)
@@ -18,7 +19,7 @@ static struct neso_kernel *kernel_of(const struct obj *self)
     return self->native.data;
 }
 
-/* -- asm: its texts -- */
+/* -- asm: the kernel's texts -- */
 
 static const char *const stages[] = {"source", "ptx"};
 enum { STAGES = sizeof stages / sizeof *stages };
@@ -74,9 +75,9 @@ static struct obj *asm_get(struct eval *e, struct obj *self, const char *name, s
 static const struct native_class asm_class = {
     .name = "asm", .getattr = asm_get, .getitem = asm_item, .iter = asm_iter};
 
-/* -- facts of the analysis -- */
+/* -- facts that neso knows -- */
 
-/* numbers that both metadata and the kernel have */
+/* Returns a number that is an attribute of both `metadata` and the kernel. */
 static struct obj *number_named(struct eval *e, const struct neso_kernel *k, const char *name)
 {
     const struct {
@@ -95,7 +96,7 @@ static struct obj *number_named(struct eval *e, const struct neso_kernel *k, con
 
 static struct obj *metadata_get(struct eval *e, struct obj *self, const char *name, struct loc at)
 {
-    if (strcmp(name, "shared") == 0) /* which exist only in a kernel compiled for a GPU */
+    if (strcmp(name, "shared") == 0) /* shared memory exists only in a kernel compiled for a GPU */
         ptx_text(e, kernel_of(self), at);
     return strcmp(name, "name") == 0 ? obj_cstr(e, kernel_of(self)->name)
                                      : number_named(e, kernel_of(self), name);
@@ -103,8 +104,8 @@ static struct obj *metadata_get(struct eval *e, struct obj *self, const char *na
 
 static const struct native_class metadata_class = {.name = "KernelMetadata", .getattr = metadata_get};
 
-/* The number that the driver reports, which assembles the kernel on request; without a driver, neso's own
- * count. */
+/* Returns a thread's registers or spills. With a driver, assembles the kernel and returns the driver's number;
+ * otherwise returns neso's own count. */
 static struct obj *resource(struct eval *e, struct neso_kernel *k, bool spills, struct loc at)
 {
     struct fault f;
@@ -146,8 +147,8 @@ struct launcher {
     struct obj *grid;
 };
 
-/* All parameters in order; constants that the call omits have the values that the kernel was compiled
- * with. */
+/* Returns the arguments for all parameters in order. A constant that the call omits has the value for which the
+ * kernel was compiled. */
 static struct args filled(struct eval *e, const struct spec *spec, const struct args *args)
 {
     int nconst = 0, given = 0;

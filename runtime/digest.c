@@ -1,5 +1,4 @@
-/* digest.c: SHA-256 (FIPS 180-4), which names the entries of the cache and verifies that they are
- * undamaged. */
+/* digest.c: SHA-256 (FIPS 180-4), whose digests name the entries of the cache and verify that they are undamaged. */
 #include "runtime/cache.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* launch.c: how compiled kernels are loaded and launched: the first launch loads the code; every launch
- * checks the promises of the signature and packs values. Also the functions of neso.h on devices.
+/* launch.c: loads and launches compiled kernels: the first launch loads the code; every launch checks the
+ * promises of the signature and packs the arguments. Also implements the functions of neso.h on devices.
  *
  *     args[0] ─► 0x7f..00 (*fp32:16, checked)  ┐
  *     args[1] ─► 98432    (i32:16, checked)    ├─► values[], 8 bytes each ─► device
@@ -80,7 +80,8 @@ enum { PARAMS_MOST = 512 };
 static uint64_t read_value(const void *from, int bytes)
 {
     uint64_t value = 0;
-    /* Every machine with a GPU driver is little-endian; with a constant size the copy is one instruction. */
+    /* Copies the low bytes, since every machine with a GPU driver is little-endian. A copy of constant size is
+     * one instruction. */
     switch (bytes) {
     case 4: memcpy(&value, from, 4); break;
     case 8: memcpy(&value, from, 8); break;
@@ -94,7 +95,7 @@ static bool keeps_promise(const struct neso_param *p, uint64_t value, struct fau
     if (p->equals_one && value != 1)
         return fault_set(f, NESO_INVALID, ERR_promise_broken, "'%s' is %lld, and should be 1", p->name,
                          (long long)value);
-    if (value & (uint64_t)(p->divisible - 1)) /* 16 or 1 */
+    if (value & (uint64_t)(p->divisible - 1)) /* divisible is 16 or 1 */
         return fault_set(f, NESO_INVALID, ERR_promise_broken,
                          "'%s' is %s%lld, and should be a multiple of %d", p->name,
                          p->type[0] == '*' ? "at address " : "", (long long)value, p->divisible);
@@ -156,7 +157,7 @@ static neso_status report(struct neso_context *c, bool good, const struct fault 
     return good ? NESO_OK : report_fault(c, f);
 }
 
-/* The device of a call; NULL: there is none. */
+/* Begins a call and returns the context's device; NULL if there is none. */
 static struct device *begin(struct neso_context *c, const char *what, struct fault *f)
 {
     report_begin(c);

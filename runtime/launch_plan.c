@@ -1,15 +1,15 @@
-/* launch_plan.c: what a launch does besides passing arguments: it makes tensor maps and checks guards, and
- * launches a fallback kernel without these if they fail.
+/* launch_plan.c: executes the launch plan: encodes tensor maps and checks guards, and launches a fallback, a
+ * kernel compiled without them, if they fail.
  *
  *     arguments, grid ─► expressions (ir/plan.h) ─► numbers ─► 128 bytes a map, cached for equal launches
  *                              │ an extent of 0, a stride that is not a multiple of 16 bytes, a guard below 0
  *                              └─► a fallback: the same kernel, compiled without maps for stores, or, if that does
  *                                  not suffice, without any maps; it is compiled when first needed
  *
- * For a grid whose programs all fit the GPU at once, another fallback has CTAs that run one program each.
+ * Another fallback, whose CTAs run one program each, is for a grid whose programs all fit on the GPU at once.
  *
- * Any thread may launch without waiting: the maps of recent launches are in slots that threads read without a
- * lock. Each slot has a sequence count, which is odd while a thread writes:
+ * Launches do not wait for each other: the maps of recent launches are in slots that threads read without a
+ * lock. Each slot has a sequence count, which is odd while a thread writes to the slot:
  *
  *     reader: count even ── compare, copy ── count unchanged: the copy is valid
  *     writer: count even ─► odd (if another thread writes: give up) ── write ── even
@@ -27,15 +27,15 @@ enum { VALUES_MOST = 48, SLOTS = 64, PLAN_ARGS_MOST = 512 };
 
 typedef uint64_t map_words[MAP_BYTES / 8];
 
-/* For one kernel: SLOTS times the count, the inputs of the maps (arguments, then the grid), whether they
- * could be made, and the maps. */
+/* The slots of one kernel. Each of the SLOTS has the sequence count, the inputs of the maps (arguments, then
+ * the grid), whether the maps could be encoded, and the maps. */
 struct map_cache {
     size_t bytes;
     int nvalues, slot_words;
     _Atomic uint64_t words[];
 };
 
-/* The kernel, compiled without some passes. */
+/* A fallback: the kernel, compiled without some passes. */
 struct fallback {
     enum variant which;
     struct memory mem;
@@ -44,15 +44,15 @@ struct fallback {
     struct module module;
     struct ptx_info info;
     struct text ptx;
-    void *loaded; /* NULL: it cannot be loaded, for the reason in `why` */
+    void *loaded; /* NULL if it cannot be loaded, for the reason in `why` */
     struct fault why;
     bool is_full;
-    struct budget *budget; /* of the launch that compiles it */
+    struct budget *budget; /* limits of the launch that compiles the fallback */
     jmp_buf unwind;
     struct map_cache *_Atomic maps;
 };
 
-/* One of the kernels that a launch may take. */
+/* One of the compiled variants among which a launch chooses. */
 struct candidate {
     const struct ptx_info *info;
     struct map_cache *_Atomic *maps;
@@ -122,7 +122,7 @@ static void fallback_free(struct neso_kernel *k, struct fallback *g)
     g->mem.free(g->mem.ctx, g, sizeof *g);
 }
 
-/* Places keep the numbers of their files. */
+/* Compiles a fallback. Source locations keep the numbers of their files. */
 static void compile(struct neso_kernel *k, struct fallback *g)
 {
     const struct fallback_source *from = &k->fallback_source;
@@ -196,13 +196,14 @@ static struct fallback *make_fallback(struct neso_kernel *k, enum variant which,
     if (good)
         return g;
     g->why = *f;
-    if (f->status != NESO_OUT_OF_MEMORY) /* memory may be available at the next launch */
+    if (f->status != NESO_OUT_OF_MEMORY) /* if memory was exhausted, the next launch tries again */
         return g;
     fallback_free(k, g);
     return NULL;
 }
 
-/* Made by the first who needs it; NULL: it cannot be loaded. */
+/* Returns a fallback, which the first launch that needs it compiles. Returns NULL if the fallback cannot be
+ * loaded. */
 static struct fallback *fallback_of(struct neso_kernel *k, enum variant which, const struct launch *l,
                                     struct fault *f)
 {
@@ -236,7 +237,7 @@ static int64_t extend(uint64_t value, int bytes)
     return (int64_t)(value << unused) >> unused;
 }
 
-/* Returns false if the plan cannot be fulfilled. */
+/* Checks the guards and encodes the maps. Returns false if a guard fails or a map cannot be encoded. */
 static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const struct launch *l,
                       map_words *maps)
 {
@@ -258,7 +259,7 @@ static bool make_maps(struct neso_kernel *k, const struct ptx_info *info, const 
 static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate *v, int nvalues)
 {
     struct memory *mem = &k->module->context->mem;
-    /* the sequence count, and whether the plan can be fulfilled */
+    /* the count 2 is for the sequence count and for whether guards and maps succeeded */
     int slot_words = 2 + nvalues + v->info->nmaps * (MAP_BYTES / 8);
     size_t bytes = sizeof(struct map_cache) + sizeof(uint64_t) * SLOTS * (size_t)slot_words;
     pthread_mutex_lock(&k->lock);
@@ -274,8 +275,8 @@ static struct map_cache *cache_of(struct neso_kernel *k, const struct candidate 
     return c;
 }
 
-/* Each read orders later reads behind it, each write earlier writes before it: a reader that saw a word of a
- * writer also sees its count. */
+/* Reads are acquire and writes are release operations: a reader that sees a word of a writer also sees the
+ * writer's sequence count. */
 static bool read_slot(const struct map_cache *c, const _Atomic uint64_t *slot, const uint64_t *values,
                       uint64_t *fulfilled, uint64_t *maps)
 {
@@ -317,8 +318,8 @@ static uint64_t hash(const uint64_t *values, int n)
     return h;
 }
 
-/* As make_maps, for which a launch before may have done the work. A launch has two slots; the one less
- * often written is written. */
+/* Like make_maps, but first searches the slots for the result of an earlier equal launch. The inputs select two
+ * slots; a new result replaces the one that was written less often. */
 static bool find_maps(struct neso_kernel *k, const struct candidate *v, const struct launch *l,
                       map_words *maps)
 {
@@ -342,8 +343,8 @@ static bool find_maps(struct neso_kernel *k, const struct candidate *v, const st
     return fulfilled;
 }
 
-/* Chooses how many CTAs run the programs, and whether they go in pairs: not if each has an SM for itself,
- * since the CTAs of a pair start and end together. */
+/* Chooses how many CTAs run the programs, and whether CTAs are launched in pairs. They are not if each CTA has
+ * an SM of its own, since the CTAs of a pair start and end together. */
 static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info, struct launch *l)
 {
     uint64_t total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
@@ -360,8 +361,8 @@ static void choose_grid(const struct neso_kernel *k, const struct ptx_info *info
     l->grid[1] = l->grid[2] = 1;
 }
 
-/* Where every program has an SM for itself, a kernel whose CTAs could run several, or go in pairs,
- * starts faster without. */
+/* Chooses the variant of a launch. If every program has an SM of its own, the variant without persistent CTAs
+ * and without pairs starts faster. */
 static struct candidate choose_variant(struct neso_kernel *k, const struct launch *l)
 {
     struct fault ignored;
@@ -379,7 +380,7 @@ static bool fulfils(struct neso_kernel *k, const struct candidate *v, const stru
     return v->info->nmaps <= MAPS_MOST && find_maps(k, v, l, maps);
 }
 
-/* Stores ask for more than loads do: without them there may be maps. */
+/* Switches to the variant that has maps for loads only, since maps for stores have stricter conditions. */
 static bool take_loading(struct neso_kernel *k, struct candidate *v, const struct launch *l)
 {
     struct fault ignored;

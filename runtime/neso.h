@@ -5,23 +5,23 @@
  *     neso_kernel_compile(module, "add", &options, &kernel);       options.signature = "*fp32:16, *fp32:16, *fp32:16, i32, 1024"
  *     neso_launch(kernel, grid, stream, args, &error);
  *
- * Results. A function that can fail returns a status. The context keeps the messages of a failed call until
- * the next call on it: as text in neso_error_text, as data in neso_diagnostic_get. neso_launch, which any
- * thread may call, fills the caller's neso_error instead.
+ * Results. A function that can fail returns a status. The context keeps the messages of a failed call until the
+ * next call on the context: neso_error_text returns them as text, neso_diagnostic_get as data. neso_launch,
+ * which any thread may call, fills the caller's neso_error instead.
  *
  * Ownership. The caller owns each object that a `_create`, `_from_source` or `_compile` function returns, and
- * releases it by the `_release` function of its kind. A kernel keeps its module alive, and a module its
- * context, so objects may be released in any order. A returned string belongs to the object that the function
- * was called on, and lives as long as that object, unless its function says otherwise.
+ * releases it with the `_release` function of its type. A kernel keeps its module alive, and a module its
+ * context, so objects may be released in any order. A returned string belongs to the object on which the
+ * function was called, and lives as long as that object, unless the function's comment states otherwise.
  *
  * Threads. Different contexts are independent. Only one thread at a time may use a context with its modules
  * and kernels; but any number of threads may call neso_launch on one kernel at once. There is no global
  * state.
  *
- * The library never prints, exits or reads the environment. It opens files only in the cache's folder, if
- * there is one, and loads one library at run time: the CUDA driver, in neso_context_use_device. Structures of
- * options start with their size, so that later versions can extend them: set `size` to sizeof the structure,
- * and every member to 0 for which you want the default. */
+ * The library never prints, exits or reads the environment. It opens files only in the cache's folder, if there
+ * is one, and loads one library at run time: the CUDA driver, in neso_context_use_device. Structures of options
+ * start with their size, so that later versions can extend them: set `size` to sizeof the structure. A member
+ * that is 0 has its default. */
 #ifndef NESO_H
 #define NESO_H
 
@@ -40,72 +40,74 @@ extern "C" {
 
 /* a device (or none), limits, an allocator, the messages of the last call */
 typedef struct neso_context neso_context;
-typedef struct neso_module neso_module;   /* a source that was read */
-typedef struct neso_kernel neso_kernel;   /* a kernel that was compiled for one signature */
+typedef struct neso_module neso_module;   /* a parsed source */
+typedef struct neso_kernel neso_kernel;   /* a kernel compiled for one signature */
 
 typedef enum neso_status {
     NESO_OK,
-    NESO_INVALID,       /* the input is wrong: the diagnostics say where */
-    NESO_FAILED,        /* a program ran and failed: it raised an exception or an assertion */
-    NESO_NO_DEVICE,     /* there is no driver or GPU, or no device was chosen */
+    NESO_INVALID,       /* the input is wrong: the diagnostics show where */
+    NESO_FAILED,        /* a program ran and failed, by an exception or an assertion */
+    NESO_NO_DEVICE,     /* there is no driver or GPU, or the context has no device */
     NESO_DRIVER,        /* the CUDA driver returned an error: see neso_driver_code */
-    NESO_OUT_OF_MEMORY, /* the allocator returned NULL, or a limit was reached */
-    NESO_INTERNAL       /* a defect of neso: please report it with the input */
+    NESO_OUT_OF_MEMORY, /* the allocator returned NULL, or a limit was exceeded */
+    NESO_INTERNAL       /* neso has a defect: please report it with the input */
 } neso_status;
 
-/* "0.1" */
+/* Returns neso's version: "0.1". */
 NESO_API const char *neso_version(void);
-/* "NESO_OK" and so on; "?" for a number that is not a status. */
+/* Returns the status as text, such as "NESO_OK"; "?" for a number that is not a status. */
 NESO_API const char *neso_status_name(neso_status status);
 
 /* -- contexts -- */
 
-/* The source of all memory. `release` gets the size that was allocated. Any thread that calls into the
- * library may call both functions. `allocate` may return NULL. */
+/* The library gets all its memory from these functions. `allocate` may return NULL; `release` gets the size
+ * that was allocated. Any thread that calls into the library may call both functions. */
 typedef struct neso_allocator {
     void *(*allocate)(void *user, size_t bytes);
     void (*release)(void *user, void *memory, size_t bytes);
     void *user;
 } neso_allocator;
 
-/* Each limit has its own error, at the place where it was reached: memory-limit (for a tensor torch-memory,
- * for a launch launch-memory), source-too-large, steps, ir-limit, time-limit. For the limits of memory, IR
- * and time the status is NESO_OUT_OF_MEMORY; a program cannot catch memory-limit and time-limit. The limits
- * do not include a GPU's own memory, and calls wait for kernels that already run on a GPU. */
+/* Each limit has its own error, which shows the source location at which it was exceeded: memory-limit (for a
+ * tensor torch-memory, for a launch launch-memory), source-too-large, steps, ir-limit, time-limit. If a limit
+ * of memory, IR or time is exceeded, the status is NESO_OUT_OF_MEMORY; a program cannot catch memory-limit and
+ * time-limit. The limits do not count a GPU's own memory. A time limit does not interrupt kernels that run on a
+ * GPU. */
 typedef struct neso_context_options {
     size_t size;
-    neso_allocator allocator; /* functions NULL: malloc and free */
-    /* bytes for a module, for each of its kernels, for the work of a launch on a CPU, and for a program with
-     * all its kernels, tensors and launches; 0: 1 GiB, without a limit for tensors and launches */
+    neso_allocator allocator; /* if its functions are NULL: malloc and free */
+    /* Limit in bytes for each of these: a module, a kernel, the work of a launch on a CPU, and a program with
+     * all its kernels, tensors and launches. 0: 1 GiB, without a limit for tensors and launches. */
     size_t memory_limit;
-    size_t source_limit;      /* bytes of one source; 0: 16 MiB */
-    /* statements executed to read a module or trace a kernel; 0: 100 million. If it is not 0, it also limits
-     * the host code of a program, and once more its kernels and tensors, where 1024 computed elements, or one
-     * instruction of a warp, count as a step */
+    size_t source_limit;      /* limit in bytes of one source; 0: 16 MiB */
+    /* Limit of the statements that are executed to read a module or to trace a kernel. 0: 100 million. If it is
+     * not 0, it also limits the statements of a program's host code, and, counted separately, the work of its
+     * kernels and tensors, in which 1024 computed elements, or one instruction of a warp, count as a step. */
     int64_t step_limit;
-    int64_t ir_limit;         /* IR operations created while compiling a kernel; 0: 1 million */
-    /* approximate time of one call that reads, compiles, launches or runs; 0: no limit */
+    int64_t ir_limit;         /* limit of IR operations created while compiling a kernel; 0: 1 million */
+    /* Approximate time limit of one call that reads, compiles, launches or runs. 0: no limit. */
     int64_t time_limit_ms;
-    /* a folder (copied) that keeps compiled kernels, created when first needed; NULL: they are not kept */
+    /* The folder of the disk cache of compiled kernels. The library copies the string, and creates the folder
+     * when it first needs it. NULL: no cache. */
     const char *cache;
-    /* approximate bytes in that folder: the least recently used entries are removed; 0: 256 MiB */
+    /* Approximate limit of the bytes in that folder: the least recently used entries are removed. 0: 256 MiB. */
     size_t cache_limit;
-    /* 1: PTX that is missing in the cache is an error, which tells how the nearest entry differs */
+    /* 1: PTX that is missing in the cache is an error, whose message shows how the nearest entry differs. */
     int cache_strict;
 } neso_context_options;
 
-/* Makes a context without a device, which suffices to compile. `options` may be NULL. Fails with
- * NESO_OUT_OF_MEMORY, or with NESO_INVALID for a size that this library does not know. */
+/* Creates a context without a device, which suffices to compile. `options` may be NULL. Fails with
+ * NESO_OUT_OF_MEMORY, or with NESO_INVALID if options->size is that of no version of the structure. */
 NESO_API neso_status neso_context_create(const neso_context_options *options, neso_context **context);
 NESO_API void neso_context_release(neso_context *context);
 
 /* Chooses where kernels run: "cuda" or "cuda:1" (a GPU, by number), "interpreter" or "emulator" (the CPU), or
- * "best": cuda if there is a driver and a GPU, else the interpreter. Fails (NESO_INVALID) while the context
- * has modules. `cuda_context` is the caller's CUcontext to work in (its device is then used), or NULL: the
- * primary one. */
+ * "best": cuda if there is a driver and a GPU, else the interpreter. Fails (NESO_INVALID) while the context has
+ * modules. `cuda_context` is the CUcontext in which kernels run (they run on its device), or NULL for the
+ * device's primary context. */
 NESO_API neso_status neso_context_use_device(neso_context *context, const char *device, void *cuda_context);
-/* The device's kind ("cuda", "interpreter", "emulator", "none"), and a description: "NVIDIA H200 (cuda:0,
- * sm_90a)". */
+/* neso_context_device returns the kind of the device ("cuda", "interpreter", "emulator", "none"); the second
+ * function returns a description: "NVIDIA H200 (cuda:0, sm_90a)". */
 NESO_API const char *neso_context_device(const neso_context *context);
 NESO_API const char *neso_context_device_text(const neso_context *context);
 
@@ -113,152 +115,160 @@ NESO_API const char *neso_context_device_text(const neso_context *context);
 
 typedef enum neso_severity { NESO_ERROR, NESO_WARNING, NESO_NOTE, NESO_HINT } neso_severity;
 
-/* One message. Notes and hints belong to the error or warning before them. Strings live until the next
- * call. */
+/* One message. A note or hint belongs to the last error or warning before it. Strings live until the next call. */
 typedef struct neso_diagnostic {
     size_t size;
     neso_severity severity;
     char tag[48];        /* stable: "shape-broadcast" */
     const char *message;
-    const char *file;    /* the name of the source; NULL: no place */
-    uint32_t line, column, length; /* from 1, in bytes; length 0: unknown */
+    const char *file;    /* the name of the source; NULL if the message has no location */
+    uint32_t line, column, length; /* counted from 1, in bytes; length 0: unknown */
 } neso_diagnostic;
 
-/* All messages of the last call on the context, as a terminal shows them; "" if there are none. A call that
- * succeeded may have left warnings. */
+/* Returns all messages of the last call on the context as text for a terminal; "" if there are none. A
+ * successful call may have warnings. */
 NESO_API const char *neso_error_text(neso_context *context);
-/* The driver's error number (CUresult) if the status was NESO_DRIVER, else 0. */
+/* Returns the driver's error number (CUresult) if the last status was NESO_DRIVER, else 0. */
 NESO_API int neso_driver_code(const neso_context *context);
 NESO_API size_t neso_diagnostic_count(const neso_context *context);
-/* Returns 0 if there is no message number `index`. The caller sets `out->size`. */
+/* Gives message number `index` of the last call. Returns 0 if there is no such message. The caller sets
+ * `out->size`. */
 NESO_API int neso_diagnostic_get(const neso_context *context, size_t index, neso_diagnostic *out);
-/* All messages as a JSON array; it lives until the next call. */
+/* Returns all messages as a JSON array, which lives until the next call. */
 NESO_API const char *neso_diagnostics_json(neso_context *context);
 
 /* -- source to kernel -- */
 
-/* Reads a Triton source (length bytes, copied). Executes its top level as far as kernels need it: imports,
- * definitions, assignments that can be evaluated. Messages use `name`; if it ends in ".ir", the text is
- * neso's IR. */
+/* Reads a Triton source (length bytes, copied). Executes the top level of the source as far as kernels need it:
+ * imports, definitions, assignments that can be evaluated. Messages show `name`. If `name` ends in ".ir", the
+ * text is neso's IR. */
 NESO_API neso_status neso_module_from_source(neso_context *context, const char *name, const char *text, size_t length,
                                              neso_module **module);
 /* Returns the text of an imported user module ("helpers", "pkg.helpers"), or NULL if there is none. A package
  * is requested as "pkg", then as "pkg.__init__". */
 typedef const char *neso_find(void *user, const char *module, size_t *length);
-/* Likewise for a source that imports other files; their texts must stay valid until the function returns. */
+/* Like neso_module_from_source, for a source that imports other files. The texts that `find` returns must stay
+ * valid until the function returns. */
 NESO_API neso_status neso_module_from_files(neso_context *context, const char *name, const char *text, size_t length,
                                             neso_find *find, void *user, neso_module **module);
 NESO_API void neso_module_release(neso_module *module);
-/* The kernels of a module, in source order; NULL past the end. */
+/* Returns the name of kernel number `index` of the module, in source order; NULL past the end. */
 NESO_API const char *neso_module_kernel(const neso_module *module, size_t index);
 
-/* A kernel's texts; each stage is made from the previous one. */
+/* The texts of a kernel, one for each stage of its compilation. */
 typedef enum neso_text {
     NESO_TEXT_AST = 1, /* the kernel's syntax tree */
-    NESO_TEXT_IR,      /* as traced, without layouts */
-    NESO_TEXT_OPT,     /* after the passes, with layouts, conversions and barriers */
+    NESO_TEXT_IR,      /* the traced IR, without layouts */
+    NESO_TEXT_OPT,     /* the IR after the passes, with layouts, conversions and barriers */
     NESO_TEXT_MIR,     /* PTX instructions on virtual registers */
     NESO_TEXT_PTX,
     NESO_TEXT_JSON,    /* the launch plan */
     NESO_TEXT_EXPLAIN  /* why the passes decided as they did */
 } neso_text;
 
-/* "ast", "ir", ...; NULL for a number that is not a text. */
+/* Returns the name of a text: "ast", "ir", ...; NULL for a number that is not a text. */
 NESO_API const char *neso_text_name(neso_text text);
 
-/* Why a pass decided as it did, or what code generation found: a record of what --explain prints. */
+/* One record of what --explain prints: the reason for a decision of a pass, or a result of code generation. */
 typedef struct neso_note {
     size_t size;
-    const char *pass;     /* or "registers", of code generation */
-    const char *decision; /* a name, see `neso help decisions`; of "registers": "line_registers" */
-    int file, line, column; /* the place; line 0: none. File 0 is the source of the module */
-    int grade;            /* of two decisions of one pass at one place, the one with the larger grade is better; 0: the pass has no choice; -1: it only tidies the IR */
-    long long number;     /* the first number in the text; of "line_registers": the most 32-bit registers that are live in the line */
-    const char *text;     /* valid until the function returns, as all strings here */
+    const char *pass;     /* the pass, or "registers" for code generation */
+    const char *decision; /* a name (see `neso help decisions`); for "registers", "line_registers" */
+    int file, line, column; /* source location; line 0: none; file 0: the module's source */
+    int grade;            /* Of two decisions of one pass at one location, the one with the larger grade is
+                           * better. 0: the pass has no choice; -1: the decision only simplifies the IR. */
+    long long number;     /* The first number in the text. For "line_registers": the maximum of live 32-bit
+                           * registers in the source line. */
+    const char *text;     /* all strings of this struct live until the callback returns */
 } neso_note;
 
 typedef struct neso_compile_options {
     size_t size;
     /* One entry for each parameter, separated by commas. An entry is a type ("*fp16" is a pointer, "*kfp16" a
-     * pointer that is only read through, "i32", "u8", "fp32"), after which ":16" promises a multiple of 16
-     * (for a pointer: bytes) and ":1" the value 1; or a Python expression, which makes the parameter a
-     * constant; or NAME=entry, for a parameter or an entry of **META by name. A tuple is its entries in
-     * parentheses, "(*fp32, (i32, None))", a named tuple has its class in front, "Matrix(*fp16:16, (i32,
-     * i32), stride=1)"; "tensordesc<fp16[128, 64]>" is a tensor descriptor of the host, and
-     * "tensordesc<fp16[128, 64], nan>" one that pads with NaN. Parameters without an entry take their
-     * defaults, as constants. An IR file contains its own signature: NULL. */
+     * pointer through which the kernel only reads, "i32", "u8", "fp32"); after a type, ":16" promises a
+     * multiple of 16 (for a pointer: of bytes) and ":1" the value 1. Or the entry is a Python expression, which
+     * makes the parameter a constant. Or it is NAME=entry, for the parameter NAME or for a keyword of **META. A
+     * tuple is its entries in parentheses, "(*fp32, (i32, None))"; a named tuple is written after its class,
+     * "Matrix(*fp16:16, (i32, i32), stride=1)". "tensordesc<fp16[128, 64]>" is a tensor descriptor of the host,
+     * and "tensordesc<fp16[128, 64], nan>" one that pads with NaN. A parameter without an entry is a constant,
+     * its default. An IR file contains its own signature, so this is NULL for it. */
     const char *signature;
-    const char *target;  /* "sm_90a"; NULL: the device's, else sm_90a */
-    int num_warps;       /* 0: 4 */
-    int num_stages;      /* 0: 3 */
+    const char *target;  /* "sm_90a"; NULL: the device's target; without a device sm_90a */
+    int num_warps;       /* 0 means 4 */
+    int num_stages;      /* 0 means 3 */
     int max_registers;   /* 0: no limit */
     int no_fp_fusion;    /* 1: a * b + c rounds twice */
-    /* 1: assertions of the kernel are checked; those of @triton.jit(debug=True) always are */
+    /* 1: check the kernel's assertions (those of @triton.jit(debug=True) are always checked) */
     int debug;
-    /* compile up to this text; 0: as far as the device needs, without a device up to NESO_TEXT_PTX */
+    /* Compile up to this text. 0: as far as the device needs, and without a device up to NESO_TEXT_PTX. */
     neso_text until;
-    /* Options to inspect a compilation: names separated by commas, or "all". See `neso help passes`. */
-    const char *passes;      /* run these instead of the whole list */
-    const char *skip;        /* leave these out */
+    /* Options to inspect a compilation. Each is a list of passes separated by commas, or "all"; see `neso help
+     * passes`. */
+    const char *passes;      /* run only these passes */
+    const char *skip;        /* skip these passes */
     const char *stop_after;
-    const char *print_after; /* dump the IR after these */
-    const char *explain;     /* explain the decisions of these */
-    int print_changed;       /* dump only after passes that changed something */
+    const char *print_after; /* dump the IR after these passes */
+    const char *explain;     /* explain the decisions of these passes */
+    int print_changed;       /* dump only after passes that changed the IR */
     int verify_each;         /* check the IR after every pass */
-    int verbose_ptx;         /* a comment for each operation in the PTX */
-    int time;                /* write how long each pass took */
-    /* Gets dumps, explanations and times; `pass` names the pass that wrote them. NULL: they are discarded. */
+    int verbose_ptx;         /* print a comment for each IR operation in the PTX */
+    int time;                /* write the time of each pass */
+    /* The compiler passes dumps, explanations and times to this function; `pass` names the pass that wrote
+     * them. NULL: they are discarded. */
     void (*write)(void *user, const char *pass, const char *text, size_t length);
     void *user;
-    /* "NAME=VALUE,NAME=VALUE": other thresholds of optimisations than the defaults, for experiments. See `neso help params`. */
+    /* "NAME=VALUE,NAME=VALUE": values of optimization thresholds that replace the defaults, for experiments.
+     * See `neso help params`. */
     const char *params;
-    /* Gets explanations as records, with `user`; NULL: their text is written. */
+    /* The compiler passes explanations to this function as records, together with `user`. NULL: `write` gets
+     * their text. */
     void (*note)(void *user, const neso_note *note);
 } neso_compile_options;
 
-/* Compiles one kernel. `name` may be NULL if the module has only one kernel, and, up to NESO_TEXT_OPT, for
- * all kernels of an IR file. */
+/* Compiles one kernel. `name` may be NULL if the module has only one kernel. For an IR file, and for texts up
+ * to NESO_TEXT_OPT, NULL means all kernels. */
 NESO_API neso_status neso_kernel_compile(neso_module *module, const char *name, const neso_compile_options *options,
                                          neso_kernel **kernel);
-/* Lists the specializations that launches can make of options->signature, as signatures, one a line. An entry
- * without a promise is listed as an argument that is 1, a multiple of 16, or neither, in this order, so that
- * the first signature whose promises all arguments keep is the best. The module owns the string. */
+/* Lists the specializations that launches can make of options->signature, as signatures, one on each line. An
+ * entry without a promise is listed with the promise :1, with :16, and without one, in this order. So the first
+ * signature whose promises hold for all arguments is the best. The module owns the string. */
 NESO_API neso_status neso_module_variants(neso_module *module, const char *name, const neso_compile_options *options,
                                           const char **text);
 NESO_API void neso_kernel_release(neso_kernel *kernel);
 
 NESO_API const char *neso_kernel_name(const neso_kernel *kernel);
-/* A name for this specialization that is suitable for files: the kernel's name, and 16 hexadecimal digits of
- * a digest of everything it was compiled for. */
+/* Returns a name of this specialization that is suitable for files: the kernel's name, and 16 hexadecimal
+ * digits of a digest of the source, signature and options. */
 NESO_API const char *neso_kernel_id(const neso_kernel *kernel);
-/* Any text of the kernel; it is made when first requested. `length` may be NULL. */
+/* Gives a text of the kernel, which is made when first requested. `length` may be NULL. */
 NESO_API neso_status neso_kernel_text(neso_kernel *kernel, neso_text which, const char **text, size_t *length);
 
 typedef struct neso_resources {
     size_t size;
-    int num_warps, num_threads; /* of a program instance */
+    int num_warps, num_threads; /* warps and threads of a program instance */
     int shared_bytes;           /* dynamic shared memory */
     int ptx_version;            /* the lowest version that the PTX needs: 80 is 8.0 */
-    int live_registers;         /* most 32-bit registers live at once, by the compiler's count */
-    int registers;              /* per thread, as assembled; -1: not loaded on a GPU */
-    int local_bytes;            /* per thread (spills), as assembled; -1: not loaded on a GPU */
-    double trace_seconds, opt_seconds, codegen_seconds; /* how long the stages of the compilation took */
+    int live_registers;         /* maximum of live 32-bit registers, counted by neso */
+    int registers;              /* registers of a thread after assembly; -1: not loaded on a GPU */
+    int local_bytes;            /* local memory (spills) of a thread after assembly; -1: not loaded on a GPU */
+    double trace_seconds, opt_seconds, codegen_seconds; /* times of the stages of the compilation */
 } neso_resources;
 
-/* The caller sets `out->size`. Registers are known after neso_kernel_load or a launch. */
+/* Gives the resources of the kernel. The caller sets `out->size`. `registers` and `local_bytes` are known after
+ * neso_kernel_load or a launch. */
 NESO_API neso_status neso_kernel_resources(neso_kernel *kernel, neso_resources *out);
 
-/* A parameter for which a launch passes a value: there is one for each type in the signature, in order. The
- * parameters of a tuple are named after the tuple and their index or field ("x_0", "x_stride"). A descriptor has several: its
- * address, its sizes, and its strides but the last. */
+/* A parameter for which a launch passes a value: one for each type in the signature, in order. The name of a
+ * tuple's parameter is the tuple's name with an index or field ("x_0", "x_stride"). A descriptor has several
+ * parameters: its address, its sizes, and its strides except the last. */
 typedef struct neso_param {
     size_t size;
     const char *name;
     const char *type;   /* "*fp32", "i32" */
-    int bytes;          /* of the value: 1, 2, 4 or 8 */
-    int divisible;      /* promised: 16; 1: nothing is promised */
-    int equals_one;     /* promised: the value is 1 */
-    int written;        /* a pointer: the kernel may write to what it points to */
+    int bytes;          /* size of the value: 1, 2, 4 or 8 */
+    int divisible;      /* 16: the value is promised to be a multiple of 16; 1: no promise */
+    int equals_one;     /* the value is promised to be 1 */
+    int written;        /* of a pointer: the kernel may write through it */
 } neso_param;
 
 NESO_API size_t neso_kernel_param_count(const neso_kernel *kernel);
@@ -279,166 +289,171 @@ NESO_API neso_status neso_kernel_load(neso_kernel *kernel);
 
 /* Starts grid[0] x grid[1] x grid[2] program instances on `stream` (a CUstream; NULL: the default one) and
  * returns. args[i] points to the value of parameter i, with the size that neso_kernel_param gives, as for
- * cuLaunchKernel. The value of a pointer parameter is an address on the device. Checks the promises of the
- * signature (NESO_INVALID). A grid that contains a 0 does nothing. On the interpreter the programs have
- * finished when the function returns. `error` may be NULL. Any thread may call it. */
+ * cuLaunchKernel. The value of a pointer parameter is a device address. If an argument violates a promise of
+ * the signature, returns NESO_INVALID. A launch whose grid contains a 0 does nothing. On the interpreter and
+ * the emulator the programs have finished when the function returns. `error` may be NULL. Any thread may call
+ * it. */
 NESO_API neso_status neso_launch(neso_kernel *kernel, const uint32_t grid[3], void *stream, const void *const *args,
                                  neso_error *error);
 
 /* Sets the function that gets the output of kernels that neso_launch runs on a CPU; the launching thread calls
- * it. NULL (the default) discards the output. On a GPU the driver writes the output to standard output. */
+ * this function. NULL (the default) discards the output. On a GPU the driver writes the output to standard
+ * output. */
 NESO_API void neso_context_on_print(neso_context *context, void (*write)(void *user, const char *text, size_t length),
                                     void *user);
 
-/* Memory of the context's device, for callers that have no other access to it. The interpreter's device
- * memory is memory of this process. Copies are ordered with launches on the default stream, and have finished
- * when the functions return. */
+/* These functions allocate, copy and release memory of the context's device, for callers that have no other
+ * access to it. The interpreter's device memory is memory of this process. A copy follows earlier launches on
+ * the default stream, and has finished when its function returns. */
 NESO_API neso_status neso_memory_allocate(neso_context *context, size_t bytes, uint64_t *address);
 NESO_API neso_status neso_memory_release(neso_context *context, uint64_t address);
-/* Lets kernels access memory of the caller until neso_memory_release(address), which does not free it. On a CPU,
- * kernels may access only memory from neso_memory_allocate and memory lent by this function. NESO_INVALID: the
- * memory overlaps memory that the device already has. On a GPU the function has no effect: the driver decides
- * which memory kernels may access. */
+/* Lets kernels access memory of the caller until neso_memory_release(address), which does not free it. On a
+ * CPU, kernels may access only memory from neso_memory_allocate and memory that this function lends. Returns
+ * NESO_INVALID if the memory overlaps memory that the device already has. On a GPU the function has no effect:
+ * there the driver decides which memory kernels may access. */
 NESO_API neso_status neso_memory_lend(neso_context *context, uint64_t address, size_t bytes);
 NESO_API neso_status neso_memory_write(neso_context *context, uint64_t address, const void *from, size_t bytes);
 NESO_API neso_status neso_memory_read(neso_context *context, void *to, uint64_t address, size_t bytes);
-/* Waits for everything launched on the stream, and reports its errors. */
+/* Waits for all launches on the stream, and reports their errors. */
 NESO_API neso_status neso_synchronize(neso_context *context, void *stream);
 
 /* -- costs of launches -- */
 
-/* Counts launches from now on; the device has to be the emulator (else NESO_NO_DEVICE). If `programs` is not
- * 0, each launch runs only that many program instances, spread over its grid, and only their results
- * are written. */
+/* Counts launches from now on; the device must be the emulator (else returns NESO_NO_DEVICE). If `programs` is
+ * not 0, each launch runs only that many program instances, spread over its grid, so only their results are
+ * written. */
 NESO_API neso_status neso_counts_start(neso_context *context, int64_t programs);
 
-/* One sum over all launches of a kernel since neso_counts_start. It is the same on every machine. */
+/* One count, summed over all launches of a kernel since neso_counts_start. It is the same on every machine. */
 typedef struct neso_count {
     size_t size;
     const char *kernel, *id; /* as neso_kernel_name and neso_kernel_id return them */
-    const char *file;        /* of the kernel's source */
-    uint32_t line;           /* 0: the whole kernel, and `file` is NULL */
+    const char *file;        /* file of the source line */
+    uint32_t line;           /* 0: the count is for the whole kernel, and `file` is NULL */
     const char *name;        /* "global_sectors": see `neso help counts` */
     uint64_t value;
 } neso_count;
 
-/* Calls `each` for all counts: kernels in the order of their first launch, for each the whole kernel, then
- * its lines in order, without zeros of lines. If counting is off, it calls nothing. Strings live as long as
- * the device. */
+/* Calls `each` for all counts: kernels in the order of their first launch; for each kernel, first the counts of
+ * the whole kernel, then the nonzero counts of its lines in order. If counting is off, makes no calls. Strings
+ * live as long as the device. */
 typedef void neso_counts_fn(void *user, const neso_count *count);
 NESO_API void neso_counts_each(neso_context *context, neso_counts_fn *each, void *user);
 
 /* -- whole programs -- */
 
-/* How calls that a program times (triton.testing.do_bench) are run. */
+/* How often neso runs the calls that a program times (triton.testing.do_bench). */
 typedef enum neso_timing {
-    NESO_TIMING_PROGRAM, /* as the program says */
-    /* once, and their kernels are compiled but not launched: on a CPU, times mean nothing */
+    NESO_TIMING_PROGRAM, /* as often as the program specifies */
+    /* Once, without launching kernels: they are only compiled. For a CPU, on which times are meaningless. */
     NESO_TIMING_COMPILE,
     NESO_TIMING_ONCE,    /* once */
-    /* to compare builds: after a warm-up that lasts until the times are stable, and often enough to decide */
+    /* To compare builds: warm up until the times are stable, then run often enough for a significant comparison. */
     NESO_TIMING_STABLE,
-    /* like NESO_TIMING_STABLE, and also times launches outside of such calls: for each place and grid the
-     * first launch; its tensors are afterwards as one launch leaves them */
+    /* Like NESO_TIMING_STABLE, and also times launches that the program does not time: the first one for each
+     * source location and grid. After the timing, the tensors have the contents that one launch gives them. */
     NESO_TIMING_LAUNCHES
 } neso_timing;
 
-/* The times of one timed call. It lives as long as the callback runs. */
+/* The times of one timed call. The struct lives until the callback returns. */
 typedef struct neso_measurement {
     size_t size;
-    const char *name;  /* of a report's line: "matmul/N=1024/Triton"; NULL: the call belongs to no report */
-    const char *file;  /* the place of the call, with `line` */
+    const char *name;  /* The line of a report: "matmul/N=1024/Triton". NULL: the call belongs to no report. */
+    const char *file;  /* source location of the call */
     uint32_t line;
-    neso_kernel *const *kernels; /* kernels that the call launches, at most the first 16 */
+    neso_kernel *const *kernels; /* kernels that the call launches (at most 16) */
     size_t kernel_count;
     const double *times_ms; /* in order of measurement */
     size_t count;
 } neso_measurement;
 
-/* The result of `save` for a path that programs may not write to. */
+/* What `save` returns for a path to which programs may not write. */
 #define NESO_SAVE_OUTSIDE 2
 
 typedef struct neso_run_options {
     size_t size;
-    int argc; /* of the program: argv[0] is its name */
+    int argc; /* arguments of the program; argv[0] is its name */
     const char *const *argv;
-    /* Gets what the program prints. NULL: it is discarded. */
+    /* The program's output is passed to this function. NULL: the output is discarded. */
     void (*write)(void *user, const char *text, size_t length, int to_stderr);
-    /* A variable of the environment that the program reads. NULL: none is set. TRITON_DEBUG is read at the
-     * start: it turns the kernels' assertions on. The program always reads TRITON_INTERPRET as "1" if the
-     * device is the interpreter, and never otherwise. */
+    /* Returns the value of an environment variable that the program reads. If getenv is NULL, no variable is
+     * set. neso itself reads TRITON_DEBUG at the start, which enables the kernels' assertions. The program sees
+     * TRITON_INTERPRET=1 if the device is the interpreter, and otherwise TRITON_INTERPRET is not set. */
     const char *(*getenv)(void *user, const char *name);
-    /* Texts stay valid until the run ends. NULL: no files can be imported. */
+    /* Finds imported files. Their texts must stay valid until the run ends. NULL: the program cannot import files. */
     neso_find *find;
-    /* Called for each compiled kernel before its first launch; may request texts of it, and must not release
-     * it. */
+    /* neso calls this function for each compiled kernel before its first launch. It may request texts of the
+     * kernel, and must not release it. */
     void (*compiled)(void *user, neso_kernel *kernel);
     void *user;
-    /* Writes files of the program (tables, plots), and files that neso keeps for later runs: returns 0 on
-     * success, NESO_SAVE_OUTSIDE if the program may not write there. `path` is the program's, "..", too: the
-     * callback decides. NULL: writing fails. */
+    /* Writes a file of the program (table, plot), or a file in which neso stores data for later runs. Returns 0
+     * on success, and NESO_SAVE_OUTSIDE if the program may not write to this path. neso does not check the
+     * program's `path`, which may contain "..": the callback must. If save is NULL, writing fails. */
     int (*save)(void *user, const char *path, const char *text, size_t length);
-    /* The text of such a file, or NULL if there is none. It stays valid until the next call. */
+    /* Returns the text of a file that `save` wrote, or NULL if there is none. The text must stay valid until
+     * the next call. */
     const char *(*load)(void *user, const char *path, size_t *length);
-    /* a folder for choices of autotuning, stored by save and read by load; NULL: they are not stored */
+    /* The folder for choices of autotuning, which neso writes with `save` and reads with `load`. NULL: they are
+     * not stored. */
     const char *cache;
     /* 0: a program that sets os.environ['TRITON_INTERPRET'] = '1' changes the context's device to the
      * interpreter. 1: it does not. */
     int keep_device;
-    /* On the interpreter: stop when a kernel reaches "FILE:LINE", in the first program that does, or in a
+    /* A breakpoint for the interpreter: it stops the first program instance that reaches "FILE:LINE", or the
      * given one: "FILE:LINE@3", "FILE:LINE@1,2,0". NULL: stop only at breakpoint() in the kernel. */
     const char *break_at;
-    /* 0: the interpreter checks for races between programs at the start of a launch (for about a tenth of a
-     * second of work, on one core); 1: never; 2: during the whole launch. */
+    /* When the interpreter checks for races between program instances. 0: at the start of a launch, for about
+     * 0.1 s of work of one core; 1: never; 2: during the whole launch. */
     int races;
     /* Shows the prompt and returns a command for the debugger, valid until the next call. NULL: the input has
      * ended. */
     const char *(*ask)(void *user, const char *prompt);
     neso_timing timing;
-    /* Called for each call that was timed and launched a kernel. May be NULL. */
+    /* neso calls this function for each timed call that launched a kernel. May be NULL. */
     void (*measured)(void *user, const neso_measurement *m);
-    const char *skip; /* passes to leave out when compiling kernels; see `neso help passes` */
-    const char *params; /* as in neso_compile_options, for all kernels */
+    const char *skip; /* skip these passes when compiling kernels; see `neso help passes` */
+    const char *params; /* params of neso_compile_options, for all kernels */
 } neso_run_options;
 
-/* Runs a program, host code and kernels, on the context's device. NESO_FAILED: it raised an exception, or
- * exited with a status other than 0. NESO_OUT_OF_MEMORY: it reached a limit, or the allocator returned NULL,
- * and it did not catch the exception. NESO_INVALID: it is not a valid program. */
+/* Runs a program, host code and kernels, on the context's device. Returns NESO_FAILED if the program raised an
+ * exception, or exited with a status other than 0; NESO_OUT_OF_MEMORY if the program exceeded a limit, or the
+ * allocator returned NULL, and the program did not catch the exception; NESO_INVALID if the source is not a
+ * valid program. */
 NESO_API neso_status neso_program_run(neso_context *context, const char *name, const char *text, size_t length,
                                       const neso_run_options *options);
 
 /* -- doctor -- */
 
-/* A table of the language or compiler, as text: "ops", "passes", "params", "insns", "errors",
+/* Gives a table of the language or compiler as text. Topics are "ops", "passes", "params", "insns", "errors",
  * "targets", "language", "counts". */
 NESO_API neso_status neso_help(neso_context *context, const char *topic, const char **text);
-/* The topics; NULL past the end. */
+/* Returns topic number `index`; NULL past the end. */
 NESO_API const char *neso_help_topic(size_t index);
 
 /* Resource limits of a target. */
 typedef struct neso_limits {
     size_t size;
-    int shared_bytes;                     /* the most that a program instance may have */
-    int registers;                        /* the most that a thread may have */
-    int sm_shared_bytes, sm_registers;    /* of a multiprocessor */
+    int shared_bytes;                     /* maximum of a program instance */
+    int registers;                        /* maximum of a thread */
+    int sm_shared_bytes, sm_registers;    /* resources of a multiprocessor */
     int sm_threads, sm_programs;
 } neso_limits;
 
-/* Returns 0 if there is no such target. The caller sets `out->size`. */
+/* Gives the resource limits of a target. Returns 0 if there is no such target. The caller sets `out->size`. */
 NESO_API int neso_target_limits(const char *target, neso_limits *out);
 
 typedef struct neso_gpu {
     size_t size;
     char name[128];
     int major, minor;     /* compute capability */
-    const char *target;   /* the target for the GPU; NULL: none fits */
+    const char *target;   /* the target for the GPU; NULL if no target fits */
     uint64_t memory_bytes;
     int multiprocessors;
-    int clock_khz; /* the highest clock of a multiprocessor */
+    int clock_khz; /* the maximum clock rate of a multiprocessor */
 } neso_gpu;
 
-/* Looks for the driver and its GPUs. NESO_OK: *driver_version is 13000 for 13.0, *gpus the number of GPUs.
- * NESO_NO_DEVICE or NESO_DRIVER: neso_error_text says what is missing. */
+/* Looks for the driver and its GPUs. On NESO_OK, *driver_version is the driver's version (13000 for 13.0), and
+ * *gpus the number of GPUs. On NESO_NO_DEVICE or NESO_DRIVER, neso_error_text returns what is missing. */
 NESO_API neso_status neso_find_gpus(neso_context *context, int *driver_version, int *gpus);
 NESO_API neso_status neso_gpu_get(neso_context *context, int index, neso_gpu *out);
 

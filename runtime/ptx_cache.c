@@ -1,5 +1,5 @@
-/* ptx_cache.c: how a kernel's PTX is cached: by its traced IR and the options. The driver has its own cache
- * of the assembled code (jit.c).
+/* ptx_cache.c: caches a kernel's PTX; the key consists of its traced IR and the options. The driver has its own
+ * cache of the assembled code (jit.c).
  *
  *     kernel softmax
  *     signature Y=*fp32:16, n=i32:1, BLOCK=1024
@@ -9,9 +9,9 @@
  *     source 81ab…
  *     compiler 7d03…
  *
- * The source is a digest of the traced IR, places and the names of files included: the passes and codegen
- * depend on nothing else, for a file of kernels and for a program whose host code computes the constants.
- * Tracing takes a hundredth of the time of assembling. */
+ * The field `source` is a digest of the traced IR, with source locations and file names: passes and codegen
+ * depend on nothing else. So even a cached kernel is traced, which takes a hundredth of the time of assembling
+ * it. */
 #include "runtime/runtime.h"
 
 #include <limits.h>
@@ -33,7 +33,7 @@ bool ptx_cache_applies(const struct neso_kernel *k)
     return k->module->context->cache.folder && is_plain(&k->options);
 }
 
-/* Appends a field as one line, whatever the value contains. */
+/* Appends a field as one line, even if the value contains newlines. */
 static void line(struct text *out, const char *name, const char *value)
 {
     text_printf(out, "%s ", name);
@@ -48,7 +48,7 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The end of the string literal whose opening quote is at s. */
+/* Returns the end of the string literal whose opening quote is at s. */
 static const char *after_string(const char *s)
 {
     for (s++; *s && *s != '"'; s++)
@@ -56,8 +56,9 @@ static const char *after_string(const char *s)
     return *s ? s + 1 : s;
 }
 
-/* The IR's text with simplified places: `@2:7:13+4/1`, where file 2 is dir/prelude.py, becomes `@2:7:13+4
- * prelude.py`. The PTX does not depend on the number of the call chain, which differs between programs. */
+/* Prints the IR's text with simplified source locations: `@2:7:13+4/1`, where file 2 is dir/prelude.py, becomes
+ * `@2:7:13+4 prelude.py`. The text omits the number of the call chain, which differs between programs and does
+ * not affect the PTX. */
 static void simplify_places(const struct diag *d, const char *s, struct text *out)
 {
     text_printf(out, "%s\n", base_name(d->sources.at[0]->name));
@@ -109,7 +110,7 @@ const char *ptx_cache_key(struct neso_kernel *k, const struct func *f)
 
 /* -- the entry: a line with struct ptx_info, then the PTX -- */
 
-/* A new field makes this assertion fail: ptx_cache_write must store it. */
+/* A new field makes this assertion fail, as a reminder that ptx_cache_write must store the field. */
 _Static_assert(sizeof(struct ptx_info) == 88 && sizeof(struct tensor_map) == 216 &&
                    sizeof(struct expr) == 16 && sizeof(struct expr_step) == 16,
                "all that codegen learnt is kept");
@@ -143,7 +144,7 @@ void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *ke
     const struct ptx_info *i = &k->info;
     struct text out;
     if (i->params.n != f->body->args.n)
-        return; /* read_info knows no other names for them */
+        return; /* read_info could not restore the names */
     text_init(&out, &k->scratch);
     text_printf(&out, "%d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
                 i->stores_by_maps, i->packs, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file,
@@ -156,11 +157,11 @@ void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *ke
     cache_write(&k->module->context->cache, key, out.s, out.len);
 }
 
-/* Reads the info line of an entry. The digest proves that the bytes are those that were written, but not by
- * whom, so every number is also checked. */
+/* The state of reading the info line of an entry. The digest proves only that the entry is undamaged, not that
+ * neso wrote it, so every number is also checked. */
 struct reader {
-    const char *s, *end; /* of the line */
-    bool is_good;        /* all numbers so far were present and within their bounds */
+    const char *s, *end; /* position in the line, and its end */
+    bool is_good;        /* all numbers read so far were present and within their bounds */
 };
 
 static int64_t next_number(struct reader *r, int64_t least, int64_t most)
@@ -180,8 +181,7 @@ static int next_int(struct reader *r, int least, int most)
     return (int)next_number(r, least, most);
 }
 
-/* Reads operators and operands that each push one value and pop up to two; nparams: number of the kernel's
- * parameters. */
+/* Reads a postfix expression. nparams is the number of the kernel's parameters. */
 static void read_expr(struct arena *a, struct reader *r, int nparams, struct expr *e)
 {
     enum { STEPS_MOST = 256, AXES = 3 };
@@ -228,7 +228,8 @@ static void read_plan(struct arena *a, struct reader *r, struct ptx_info *info)
     info->guards = guards;
 }
 
-/* Names and types of parameters come from the traced kernel. Returns false if the line is malformed. */
+/* Reads the info line; names and types of parameters come from the traced kernel f. Returns false if the line
+ * is malformed. */
 static bool read_info(struct neso_kernel *k, const struct func *f, const char *s, const char *end)
 {
     enum { THREADS_MOST = 1024, PARAM_BYTES_MOST = 1 << 16 };
@@ -269,7 +270,7 @@ bool ptx_cache_read(struct neso_kernel *k, const struct func *f, const char *key
     }
     k->texts[NESO_TEXT_PTX].s = newline + 1;
     k->texts[NESO_TEXT_PTX].len = (size_t)(s + n - newline - 1);
-    /* The digest behind the PTX was checked: the terminator overwrites its first byte. */
+    /* The digest after the PTX has been checked, so the terminating zero may overwrite its first byte. */
     memory[s + n - memory] = '\0';
     return true;
 }
@@ -281,8 +282,8 @@ static int compare(const struct cache_field *a, const struct cache_field *b)
     return a->value_bytes != b->value_bytes || memcmp(a->value, b->value, (size_t)a->value_bytes) != 0;
 }
 
-/* Reports the fields of a key, each with the nearest entry's value if that differs; the source only if the
- * signature is the same, since other signatures give other IR. */
+/* Reports the fields of a key, each with the nearest entry's value if it differs. Reports the source only if
+ * the signatures are equal, since another signature gives other IR. */
 static void explain(struct diag *d, const char *key, const char *nearest)
 {
     struct cache_field x, y;

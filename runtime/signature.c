@@ -1,11 +1,11 @@
-/* signature.c: how a signature, "*fp32:16, i32:1, 1024, ACC=tl.float32", becomes a specialization, and how a
- * specialization is named.
+/* signature.c: converts a signature, "*fp32:16, i32:1, 1024, ACC=tl.float32", to a specialization, and names
+ * specializations.
  *
  * A signature has one entry for each parameter, separated by commas. An entry that starts with a type is a
- * type, with a promise after a colon; (entries) with a type among them are a tuple, NAME(entries) a named
- * tuple; anything else is an expression, evaluated in the kernel's module. Each entry that is not a tuple is
- * a leaf: an argument of the kernel, or a constant. The signature is a source of its own, so that messages
- * point into it:
+ * type, perhaps with a promise after a colon. Entries in parentheses are a tuple if one of them is a type, and
+ * a named tuple if NAME precedes the parentheses. Anything else is an expression, which is evaluated in the
+ * kernel's module. Each entry that is not a tuple is a leaf: an argument of the kernel, or a constant. The
+ * signature is a source of its own, so that messages can show the location in it:
  *
  *     signature:1:7: error: unknown type 'i31' [signature-type]
  *         1 | *fp32, i31, 1024
@@ -20,7 +20,7 @@
 #include <string.h>
 
 struct entry {
-    const char *s; /* in the signature's text */
+    const char *s; /* pointer into the signature's text */
     size_t n;
     const char *name; /* interned, or NULL */
     struct loc loc;
@@ -29,16 +29,17 @@ struct entry {
 struct leaf {
     struct spec_arg arg;
     const struct param_rule *rule;
-    size_t end;        /* the end of its entry in the signature; 0: a default */
-    struct obj *block; /* of a tensor descriptor: block_shape; else NULL */
-    bool pads_nan;     /* and whether it pads with NaN */
+    size_t end;        /* end of the leaf's entry in the signature; 0 for a default */
+    struct obj *block; /* block_shape of a tensor descriptor; else NULL */
+    bool pads_nan;     /* the tensor descriptor pads with NaN */
 };
 
-/* The value of a parameter: leaves, in the order of `tree`, whose items are trees or, for a leaf, None. */
+/* The value of a parameter: leaves, and a tree that arranges them. An item of the tree is a tree, or None for a
+ * leaf. */
 struct argument {
     bool is_given;
     int first;        /* index of the first leaf */
-    struct obj *tree; /* a tuple, or NULL: one leaf */
+    struct obj *tree; /* a tuple; NULL for a single leaf */
 };
 
 struct reader {
@@ -46,7 +47,7 @@ struct reader {
     struct neso_module *module;
     const struct source *source;
     struct param_rule *rules;
-    int nrules; /* without **META */
+    int nrules; /* number of parameters without **META */
     bool has_meta;
     struct argument *arguments; /* indexed by parameter */
     VEC(struct leaf) leaves;
@@ -88,7 +89,7 @@ static void trim(struct entry *x)
 
 /* -- types and promises -- */
 
-/* The length of a type at s: `*kfp32`, `i32`. */
+/* Returns the length of the type at the start of x: `*kfp32`, `i32`. */
 static size_t type_length(const struct entry *x)
 {
     size_t n = 0;
@@ -99,8 +100,8 @@ static size_t type_length(const struct entry *x)
     return n;
 }
 
-/* Is the entry meant as a type? It starts with a star, or with the name of a type that ends there or before a
- * colon. */
+/* Is the entry meant as a type? It then starts with a star, or consists of the name of a type, perhaps followed
+ * by a colon. */
 static bool is_type(struct reader *r, const struct entry *x)
 {
     size_t n = type_length(x);
@@ -162,8 +163,8 @@ static bool read_type(struct reader *r, const struct entry *x, const struct para
 
 /* -- values -- */
 
-/* The expression at x: parsed as a source with blanks in front, so that columns are those of the
- * signature. */
+/* Parses the expression of an entry. The parsed text starts with as many blanks as there are characters before
+ * the entry, so that columns in messages are those of the signature. */
 static struct ast *parse_value(struct reader *r, const struct entry *x)
 {
     struct arena *a = &r->module->arena;
@@ -210,7 +211,7 @@ static bool is_descriptor(const struct entry *x)
     return starts_descriptor(x->s, x->n);
 }
 
-/* `, nan` after the block shape: the value of elements outside of the array. */
+/* Reads `, nan` after the block shape: the value of elements outside the array. */
 static bool read_padding(const char *s, const char *end, struct leaf *leaf)
 {
     struct entry rest = {.s = s, .n = (size_t)(end - s)};
@@ -223,7 +224,7 @@ static bool read_padding(const char *s, const char *end, struct leaf *leaf)
     return rest.s[0] == ',' && (leaf->pads_nan || (word.n == 4 && memcmp(word.s, "zero", 4) == 0));
 }
 
-/* tensordesc<fp16[128, 64]>, with an optional promise for all its sizes and strides. */
+/* Reads tensordesc<fp16[128, 64]>, with an optional promise for all its sizes and strides. */
 static bool read_descriptor(struct reader *r, const struct entry *x, struct leaf *leaf)
 {
     struct eval *e = &r->module->eval;
@@ -264,7 +265,7 @@ static void add_constant(struct reader *r, const struct spec_arg *like, struct o
     VEC_PUSH(&r->kernel->arena, args, arg);
 }
 
-/* A descriptor's arguments: address, sizes, strides (the last is 1); and the constants block_shape and
+/* Adds a descriptor's arguments: address, sizes, strides (the last is 1), and the constants block_shape and
  * padding. */
 static struct obj *add_descriptor(struct reader *r, const struct leaf *leaf, spec_args *args)
 {
@@ -284,8 +285,8 @@ static struct obj *add_descriptor(struct reader *r, const struct leaf *leaf, spe
     return descriptor_new(e, (struct obj *[]){obj_none, shape, strides, shape, obj_none});
 }
 
-/* Adds the spec's arguments for a tree whose first leaf is *at; returns the tree with its descriptors
- * expanded. NULL: one argument. */
+/* Adds the spec's arguments for a tree whose first leaf is *at; returns the tree with its descriptors expanded;
+ * NULL for a single argument. */
 static struct obj *add_tree(struct reader *r, struct obj *tree, int *at, spec_args *args)
 {
     struct eval *e = &r->module->eval;
@@ -323,7 +324,7 @@ static void fill_spec(struct reader *r)
 
 /* -- entries -- */
 
-/* The length of the entry at s, up to `end`: it ends at a comma outside of brackets and quotes. */
+/* Returns the length of the entry at s, which ends at a comma outside brackets and quotes, or at `end`. */
 static size_t entry_length(struct reader *r, const char *s, const char *end)
 {
     const char *unclosed = NULL, *at = s;
@@ -347,7 +348,7 @@ static size_t entry_length(struct reader *r, const char *s, const char *end)
     return (size_t)(at - s);
 }
 
-/* NAME=rest */
+/* Splits NAME=entry. */
 static void split_name(struct reader *r, struct entry *x)
 {
     size_t n = 0;
@@ -384,7 +385,7 @@ static bool read_meta(struct reader *r, const struct entry *x)
     return value != NULL;
 }
 
-/* Reads the entry at *s, and moves behind its comma; returns false at the end. */
+/* Reads the entry at *s, and moves *s past its comma; returns false at the end. */
 static bool next_entry(struct reader *r, const char **s, const char *end, struct entry *x)
 {
     *x = (struct entry){.s = *s, .n = entry_length(r, *s, end)};
@@ -416,10 +417,10 @@ static bool add_leaf(struct reader *r, const struct entry *x, const struct param
 
 /* -- tuples -- */
 
-/* The entries between the brackets at the end of x. */
+/* Lists the entries between the parentheses at the end of x. */
 typedef VEC(struct entry) entry_list;
 
-/* Bytes in front of the bracket that is closed at x's end; x->n if there is none. */
+/* Returns the number of bytes before the parenthesis that is closed at x's end; x->n if there is none. */
 static size_t tuple_name_length(const struct entry *x)
 {
     size_t n = 0;
@@ -455,7 +456,8 @@ static bool is_tuple(struct reader *r, const struct entry *x, int depth)
     return false;
 }
 
-/* The named tuple in front of the bracket; NULL: it is none, which is reported. */
+/* Returns the named tuple before the parenthesis; NULL after an error, which it reports, if there is no such
+ * class. */
 static struct obj *read_class(struct reader *r, const struct entry *x, struct obj **names)
 {
     struct entry name = {.s = x->s, .n = tuple_name_length(x)};
@@ -471,7 +473,7 @@ static struct obj *read_class(struct reader *r, const struct entry *x, struct ob
     return NULL;
 }
 
-/* The member for field i; NULL: there is none. */
+/* Returns the entry for field i; NULL if there is none. */
 static const struct entry *find_member(const entry_list *members, int i, const char *field)
 {
     for (int k = 0; k < members->n; k++)
@@ -518,7 +520,8 @@ static struct obj *add_named_tuple(struct reader *r, const struct entry *x, cons
     return NULL;
 }
 
-/* Adds the leaves of an entry, and returns its tree: None for a leaf; NULL: an error is reported. */
+/* Adds the leaves of an entry, and returns its tree, which is None for a leaf; NULL after an error, which it
+ * reports. */
 static struct obj *add_argument(struct reader *r, const struct entry *x, const struct param_rule *rule,
                                 int depth)
 {
@@ -632,7 +635,7 @@ bool signature_read(struct neso_kernel *k, const char *signature)
 enum { VARIANTS_MOST = 4096, PROMISES = 3 };
 static const char *const promises[PROMISES] = {":1", ":16", ""};
 
-/* Can a launch make this promise for leaf i? Promises of the signature hold in every variant. */
+/* Can a variant have this promise for leaf i? Every variant has the signature's own promises. */
 static bool may_promise(const struct reader *r, int i, int promise)
 {
     const struct spec_arg *a = &r->leaves.at[i].arg;
@@ -673,7 +676,8 @@ static int next_promise(const struct reader *r, int i, int promise)
     return promise;
 }
 
-/* The next combination of promises, varying the last leaf first; returns false at the end. */
+/* Changes `promise` to the next combination of promises, in which the last leaf varies fastest. Returns false
+ * at the end. */
 static bool next_variant(const struct reader *r, int *promise)
 {
     for (int i = r->leaves.n - 1; i >= 0; i--) {
@@ -709,7 +713,7 @@ bool signature_variants(struct neso_kernel *k, const char *signature, struct tex
 
 /* -- parameters of jit functions -- */
 
-/* The last word of an annotation: `tl.constexpr`, constexpr, "constexpr", constexpr[int]. */
+/* Returns the last word of an annotation: "constexpr" for tl.constexpr, constexpr, "constexpr", constexpr[int]. */
 static const char *annotation_word(const struct ast *x)
 {
     switch (x->kind) {
@@ -849,7 +853,7 @@ void spec_print(struct neso_kernel *k, struct text *out)
     }
 }
 
-/* The text that distinguishes this specialization from the kernel's others. */
+/* Prints the text that distinguishes this specialization from the kernel's others. */
 static void key_text(struct neso_kernel *k, struct text *out)
 {
     const struct spec *s = &k->spec;

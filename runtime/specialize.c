@@ -1,5 +1,5 @@
-/* specialize.c: how kernel[grid](arguments) of a host program launches: each argument becomes a type and a
- * value, or a constant; each specialization is compiled once.
+/* specialize.c: executes kernel[grid](arguments) of a host program: each argument becomes a type and a value,
+ * or a constant; each specialization is compiled once.
  *
  *     add[grid](x, y, z, 98432, BLOCK=512)
  *        x      tensor at a multiple of 16   *fp32:16    value: its address
@@ -13,10 +13,10 @@
 
 #include <string.h>
 
-/* The record of a jit function, made at its first launch. */
+/* What launches need to know of a jit function; created at its first launch. */
 struct callee {
     struct param_rule *rules;
-    int nrules; /* with **META, which is last */
+    int nrules; /* number of parameters, with **META as the last */
     bool has_meta;
 };
 
@@ -29,10 +29,10 @@ struct call {
     struct loc loc;
     struct scope *bound;
     struct spec spec;
-    uint64_t *values; /* of the run-time parameters */
+    uint64_t *values; /* values of the run-time parameters */
     struct launch_tensor *tensors;
     int nvalues;
-    VEC(struct obj *) leaves; /* the arguments that are passed, after tuples are split */
+    VEC(struct obj *) leaves; /* the passed arguments, after tuples are split */
     VEC(const struct param_rule *) leaf_rules;
     struct launch launch;
 };
@@ -56,7 +56,7 @@ static const struct callee *find_callee(struct program *p, struct eval *e, struc
 
 /* -- launch options -- */
 
-/* A keyword that is neither a parameter nor META; `set` NULL: it is accepted without effect. */
+/* A keyword that is neither a parameter nor META. If `set` is NULL, the option has no effect. */
 struct launch_option {
     const char *name;
     void (*set)(struct call *c, int64_t value);
@@ -143,8 +143,8 @@ static bool is_parameter(const struct call *c, const char *name)
     return false;
 }
 
-/* Takes the options out of the keywords, except for one that is also a parameter; then binds as Python
- * does. */
+/* Removes the launch options from the keywords, except one that is also a parameter, and then binds the
+ * arguments as Python does. */
 static void bind(struct call *c, const struct args *args)
 {
     struct eval *e = c->eval;
@@ -200,7 +200,7 @@ static bool is_int_type(const struct lang_type *t)
     return t->kind == LT_number && dtype_info[t->dtype].kind == DTYPE_int;
 }
 
-/* The annotation's type. */
+/* Gives an argument the type of the parameter's annotation. */
 static void set_forced(struct call *c, struct spec_arg *a, const struct param_rule *rule, struct obj *x)
 {
     const struct lang_type *t = rule->type;
@@ -240,7 +240,8 @@ static void set_int(struct call *c, struct spec_arg *a, const struct param_rule 
               !rule->no_divisible);
 }
 
-/* Tells whether a tensor's address is a multiple of 16; raises if the device has no memory for the tensor. */
+/* Specializes a pointer on whether its address is a multiple of 16. Raises an exception if the device has no
+ * memory for the tensor. */
 static void set_pointer(struct call *c, struct spec_arg *a, const struct param_rule *rule, struct pointer p)
 {
     if (p.address == 0 && c->program->fault.status)
@@ -274,7 +275,7 @@ static void set_arg(struct call *c, struct spec_arg *a, const struct param_rule 
         eval_raise(e, c->loc, "TypeError", ERR_launch_argument, rule->name, kernel_name(c), obj_type_name(x));
 }
 
-/* Adds all items of a tuple, and returns its structure; NULL if x is not a tuple. */
+/* Adds all items of a tuple as arguments, and returns the tuple's structure; NULL if x is not a tuple. */
 static struct obj *take_apart(struct call *c, const struct param_rule *rule, struct obj *x)
 {
     struct eval *e = c->eval;
@@ -330,7 +331,7 @@ static bool is_callable(const struct obj *x)
     return x->kind == OBJ_function || x->kind == OBJ_method || x->kind == OBJ_builtin;
 }
 
-/* All arguments by name, for a grid that is a function of them. */
+/* Returns all arguments by name, for a grid that is a function of them. */
 static struct obj *meta_dict(struct call *c)
 {
     struct eval *e = c->eval;
@@ -382,8 +383,8 @@ static void key_type(const struct lang_type *t, struct text *key)
         key_type(t->elem, key);
 }
 
-/* Two constants with equal keys are equal to a kernel: kind and text agree; for objects whose text may not be
- * unique, the key contains the object's identity. */
+/* Appends the key of a constant. A kernel cannot distinguish two constants with equal keys: their kinds and
+ * texts are equal. If an object's text may not be unique, the key contains the object's identity. */
 static void key_const(struct call *c, struct obj *x, struct text *key)
 {
     bool is_plain = x->kind <= OBJ_tuple || x->kind == OBJ_type;
@@ -431,8 +432,8 @@ static struct text make_key(struct call *c)
     return key;
 }
 
-/* Compiles under the program's own guard. The kernel is entered in the table first, so that it is found again
- * even if compiling unwinds. */
+/* Compiles a kernel inside the program's own guard. It first enters the kernel in the table, so that the
+ * program can free the kernel even if the compilation unwinds. */
 static void compile(struct call *c, void **slot)
 {
     struct program *p = c->program;
@@ -486,13 +487,13 @@ struct hosting {
     struct eval *eval;
     const struct neso_kernel *kernel;
     struct loc launched_at;
-    const struct call_record *outside; /* of the launch */
-    const struct stop *stop;           /* the site that runs now */
+    const struct call_record *outside; /* the calls that are active at the launch */
+    const struct stop *stop;           /* the site that is being executed */
     struct exception raised;
-    bool has_raised, has_ended; /* the launch has ended: by an exception, or by a fatal error */
+    bool has_raised, has_ended; /* an exception, or a fatal error, has ended the launch */
 };
 
-/* The calls from the launch to a place in the kernel. */
+/* Returns the calls from the launch to a location in the kernel. */
 static const struct call_record *calls_to(struct hosting *h, struct loc at)
 {
     const struct diag *d = h->eval->diag;
@@ -516,7 +517,7 @@ static void run_site(struct hosting *h, const struct stop *stop)
     e->calls = h->outside;
 }
 
-/* Code here may run on a thread of the interpreter, so nothing may unwind past it. */
+/* Executes a host call of a kernel. It may run on a thread of the interpreter, so nothing may unwind past it. */
 static bool answer(void *ctx, const struct host_call *call)
 {
     struct hosting *h = ctx;
@@ -553,7 +554,7 @@ void call_breakpoint(void *ctx, struct eval *e, struct loc at)
     debugger_prompt(p, e, p->hosting->stop);
 }
 
-/* Launches; then rethrows what host code raised during the launch. */
+/* Launches the kernel, and then rethrows an exception that host code raised during the launch. */
 static bool launch(struct call *c, struct neso_kernel *k, struct fault *f)
 {
     struct program *p = c->program;

@@ -1,14 +1,14 @@
-/* written.c: through which pointer parameters may a kernel write?
+/* written.c: finds the pointer parameters through which a kernel may write.
  *
- *     store %p, %v      %p computed from parameter 1: it is written     unknown origin of %p: all pointers are written
+ *     store %p, %v      %p computed from parameter 1: it is written; origin of %p unknown: all are
  *
- * torch.compile asks this, to distinguish arguments that a kernel only reads. */
+ * torch.compile uses the result to distinguish arguments that a kernel only reads. */
 #include "runtime/devices/interpreter/interpreter.h"
 #include "runtime/runtime.h"
 
 struct written {
     struct arena *arena;
-    bool *by_param; /* of the func */
+    bool *by_param; /* for each parameter of the func */
     bool all;
 };
 
@@ -39,7 +39,7 @@ void kernel_note_written(struct neso_kernel *k, const struct func *f)
     for (int i = 0, param = 0; i < k->nparams; i++) {
         struct neso_param *p = &k->params[i];
         if (p->equals_one)
-            continue; /* a constant in the func */
+            continue; /* the parameter is a constant in the func */
         p->written = p->type[0] == '*' && (w.all || (param < f->params.n && w.by_param[param]));
         param++;
     }

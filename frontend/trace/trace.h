@@ -102,8 +102,7 @@ enum flow join_if(struct eval *e, struct scope *s, const struct ast *stmt, struc
 void report_return_in_loop(struct eval *e, const struct ast *stmt);
 /* Returns the location of the last assignment to a name in a body; `otherwise` if there is none. */
 struct loc place_of_assignment(const struct ast_list *body, const char *name, struct loc otherwise);
-/* Builds an `if` of two finished blocks, which yields one value of each (of equal types); builds a select if
- * the blocks have no ops. */
+/* Builds an `if` of two finished blocks, which yields one value of each (of equal types); builds a select if the blocks contain only constants. */
 struct obj *join_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at);
 
 /* -- region.c -- */

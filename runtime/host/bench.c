@@ -1,11 +1,11 @@
-/* bench.c: how calls are timed: many calls, each between two events of the device, each with the L2 cache
- * cleared before, as triton.testing.do_bench does it. On the CPU events are times of the clock, and no cache
- * is cleared.
+/* bench.c: times calls as triton.testing.do_bench does: it makes many calls, each between two events of the
+ * device, and clears the L2 cache before each. On the CPU, an event is the time of a clock, and no cache is
+ * cleared.
  *
- *     estimate ─► warm up (─► until stretches of calls agree) ─► clear, record, call, record, clear, record, ...
+ *     estimate ─► warm up (─► until two series agree) ─► clear, record, call, record, clear, record, ...
  *
  * A caller that compares kernels (neso_run_options.measured) gets the times of the calls that the program
- * times, or, if it times nothing, of its launches. */
+ * times, or, if the program times none, of its launches. */
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
 
@@ -16,16 +16,16 @@ enum { CACHE_BYTES = 256 << 20 };
 
 /* -- measuring -- */
 
-/* Calls in flight at once, each between two events: the host does not wait in between. */
+/* The maximum of calls in flight, each between two events: the host does not wait between them. */
 enum { BATCH = 256 };
 
 struct clock {
-    struct clock *outer; /* the benchmark inside of which this one runs */
+    struct clock *outer; /* the enclosing benchmark, or NULL */
     struct program *p;
     struct eval *e;
     struct loc at;
     void *start[BATCH], *end[BATCH];
-    uint64_t cache; /* a buffer as large as any L2; 0: none */
+    uint64_t cache; /* address of a buffer as large as any L2; 0 if there is none */
 };
 
 static void check(struct clock *c, bool ok)
@@ -34,7 +34,7 @@ static void check(struct clock *c, bool ok)
         program_raise(c->e, c->at, &c->p->fault);
 }
 
-/* It stays open until it is closed, or the program ends. */
+/* Opens a benchmark, which stays open until clock_close or the end of the program. */
 static struct clock *clock_open(struct program *p, struct eval *e, struct loc at)
 {
     const struct device_class *d = p->device->class;
@@ -89,7 +89,7 @@ static double elapsed_ms(struct clock *c, int i)
     return seconds * 1e3;
 }
 
-/* One call, whose tensors are freed when it has ended. */
+/* Makes one call, and then frees the tensors that it created. */
 static void call_once(const struct bench *b, struct eval *e, struct loc at)
 {
     struct tensor_pool *pool = host_pool(e);
@@ -128,7 +128,7 @@ static void time_batch(struct clock *c, const struct bench *b, double *times_ms,
         times_ms[i] = elapsed_ms(c, i);
 }
 
-/* Calls until the medians of two consecutive stretches agree to 1 %, within limits. */
+/* Repeats the call until the median times of two consecutive series of calls differ by at most 1 %, within limits. */
 static void settle(struct clock *c, const struct bench *b, double estimate)
 {
     enum { STRETCH = 32, STRETCHES = 20 };
@@ -146,10 +146,10 @@ static void settle(struct clock *c, const struct bench *b, double estimate)
 
 static int measure(struct clock *c, const struct bench *b, double **times_ms)
 {
-    enum { ENOUGH = 60 }; /* calls that suffice for a verdict */
+    enum { ENOUGH = 60 }; /* calls that suffice for a comparison */
     struct eval *e = c->e;
     c->p->notes = b->notes;
-    b->call(e, b->ctx); /* compiles; objects that this call makes stay */
+    b->call(e, b->ctx); /* compiles the kernels; objects that this call creates are kept */
     c->p->notes = NULL;
     host_synchronize(e, c->at);
     double estimate = b->once ? 0 : estimate_ms(c, b);
@@ -202,7 +202,7 @@ int bench_run(struct program *p, struct eval *e, const struct bench *b, struct l
 
 void bench_sort(double *times, int n)
 {
-    for (int gap = n / 2; gap > 0; gap /= 2) /* Shell 1959 */
+    for (int gap = n / 2; gap > 0; gap /= 2) /* Shell's sort (1959) */
         for (int i = gap; i < n; i++) {
             double x = times[i];
             int k = i;
@@ -253,13 +253,13 @@ int bench_told(struct program *p, struct eval *e, struct bench *b, struct loc at
     return n;
 }
 
-/* A tensor that a launch may write to, and its earlier contents. */
+/* A tensor to which a launch may write, and its earlier contents. */
 struct backup {
     uint64_t at, copy;
     size_t bytes;
 };
 
-/* A launch that was timed. */
+/* A launch that has been timed. */
 struct timed_launch {
     struct timed_launch *next;
     struct neso_kernel *kernel;
@@ -292,7 +292,8 @@ static size_t tensor_span(const struct launch_tensor *t)
     return (size_t)(last + 1) * t->elem_bytes;
 }
 
-/* Copies to the backups, or back. Returns false if there is no memory for them, or the device fails. */
+/* Copies tensors to the backups, or with `back`, the backups to the tensors. Returns false if there is no
+ * memory, or if the device fails. */
 static bool copy_tensors(struct program *p, struct backup *backups, int n, bool back)
 {
     struct device *d = p->device;
@@ -318,7 +319,7 @@ static void release_copies(struct program *p, const struct backup *backups, int 
             p->device->class->release(p->device, backups[i].copy, &ignored);
 }
 
-/* Was an equal launch timed already? Records this one. */
+/* Has an equal launch been timed? If not, records this one. */
 static bool was_timed(struct program *p, struct eval *e, struct neso_kernel *k, const uint32_t grid[3],
                       struct loc at)
 {

@@ -9,11 +9,11 @@
 
 #include <string.h>
 
-/* Device memory of freed tensors, for new ones of the same size: a benchmark's function allocates its output
- * at each call, and an allocation by the driver takes longer than many kernels. */
+/* Device memory of freed tensors, for new tensors of the same size. A benchmark's function allocates its output
+ * at each call, and the driver takes longer for an allocation than many kernels run. */
 struct spare {
     size_t bytes;
-    uint64_t address; /* 0: none */
+    uint64_t address; /* 0 if the entry is empty */
 };
 enum { SPARES = 32 };
 
@@ -21,7 +21,7 @@ struct lent {
     struct spare spares[SPARES];
     struct tensor_pool pool;
     struct mirror mirror;
-    struct memory device_memory; /* the pool's contents, if the device's memory is the host's */
+    struct memory device_memory; /* allocator of tensor contents, if kernels read host memory */
     struct program *program;
 };
 
@@ -35,7 +35,7 @@ struct tensor_pool *host_pool(struct eval *e)
     return &lent_of(e)->pool;
 }
 
-/* -- memory of the device, as the pool asks for it -- */
+/* -- device memory for the pool -- */
 
 static void drop_spares(struct lent *l)
 {
@@ -113,11 +113,11 @@ void host_synchronize(struct eval *e, struct loc at)
 
 void host_raise_fault(struct eval *e, struct loc at)
 {
-    host_pool(e)->failed = false; /* the program may have freed memory before its next allocation */
+    host_pool(e)->failed = false; /* reset, since the program may free memory before its next allocation */
     program_raise(e, at, &((struct program *)e->host->ctx)->fault);
 }
 
-/* -- what programs get -- */
+/* -- what programs import -- */
 
 static struct obj *import(void *ctx, struct eval *e, const char *name, struct loc at)
 {

@@ -1,30 +1,29 @@
-/* host.h: the modules (torch, triton.testing), tensors and launches that the runtime provides to host
- * programs. The files of runtime/host: program.c (runs a program), host.c (the connection), torch*.c and
- * tensor*.c (torch), testing.c and bench.c (timing), tune.c (autotuning), properties.c, modules.c with
- * modules.py. */
+/* host.h: the modules (torch, triton.testing), tensors and launches that the runtime provides to host programs.
+ * The files of runtime/host: program.c (runs a program), host.c (connects both), torch*.c and tensor*.c
+ * (torch), testing.c and bench.c (timing), tune.c (autotuning), properties.c, modules.c with modules.py. */
 #ifndef NESO_RUNTIME_HOST_H
 #define NESO_RUNTIME_HOST_H
 
 #include "frontend/frontend.h"
 #include "runtime/host/tensor.h"
 
-/* The tensors of the running program. */
+/* Returns the pool with the tensors of the running program. */
 struct tensor_pool *host_pool(struct eval *e);
-/* Waits for the kernels launched so far, and raises their errors. */
+/* Waits for all launched kernels, and raises their errors as exceptions. */
 void host_synchronize(struct eval *e, struct loc at);
 
 /* -- torch.c -- */
-/* "torch", "torch.cuda", ...; NULL: another module */
+/* Returns the module "torch", "torch.cuda", ...; NULL for any other name. */
 struct obj *torch_module(struct eval *e, const char *dotted_name, struct loc at);
 extern const struct native_class torch_tensor_class, torch_dtype_class;
 /* -- testing.c -- */
-/* "triton.testing"; NULL: another module */
+/* Returns the module "triton.testing"; NULL for any other name. */
 struct obj *testing_module(struct eval *e, const char *dotted_name);
 
 /* Raises the reason why an allocation or a copy of device memory failed. */
 _Noreturn void host_raise_fault(struct eval *e, struct loc at);
 
-/* The tensor of an object; NULL if it is none. */
+/* Returns the tensor of an object; NULL if the object is not a tensor. */
 struct tensor *torch_tensor(const struct obj *x);
 
 #endif

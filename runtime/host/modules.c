@@ -1,5 +1,5 @@
-/* modules.c: which modules of third parties a host program can import: those written in Python in modules.py,
- * and those that neso does not provide, which are refused with a way out. */
+/* modules.c: imports modules of third parties for host programs. modules.py has those that are written in
+ * Python; for others, the error suggests a workaround. */
 #include "frontend/python/python.h"
 #include "runtime/host/host.h"
 #include "runtime/runtime.h"

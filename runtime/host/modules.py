@@ -1,9 +1,10 @@
-# modules.py: modules of others that host programs import, as far as they can be written in Python: a section each.
+# modules.py: modules of third parties that host programs import, as far as they can be written in Python, one
+# section each.
 
 # -- torch.more
-# Functions that are compositions of others. Floats are computed in double and rounded once, as everywhere in this torch.
-# A name without an underscore is a function of torch and of torch.nn.functional, and a method of tensors.
-# torch itself is put among the names here when it has all of its own.
+# Functions that are compositions of others. Floats are computed in double and rounded once, as everywhere in
+# this torch. A name without an underscore is a function of torch and of torch.nn.functional, and a method of
+# tensors. The name `torch` is defined in this section after torch has all its own names.
 from typing import NamedTuple
 
 def var(input, dim=None, unbiased=True, keepdim=False, correction=None):
@@ -192,7 +193,7 @@ def bincount(input, weights=None, minlength=0):
     return (input[:, None] == torch.arange(n).to(input.device)).sum(0)
 
 # -- torch.autograd
-# Gradients: what torch.autograd.Function notes on its results is all that there is of a graph.
+# Gradients: the only graph is the data that torch.autograd.Function stores in its results.
 class _Context:
     saved_tensors = ()
     needs_input_grad = ()
@@ -361,7 +362,7 @@ def tabulate(rows):
     return '\n'.join([rule] + lines + [rule])
 
 # -- triton_util
-# The lecture's helpers; a file of that name beside the program goes before them.
+# Helper functions of a lecture's programs; a file of that name in the program's folder takes precedence.
 import os
 
 def cdiv(n, d):
@@ -405,7 +406,7 @@ from pdb import *
 from pdb import *
 
 # -- triton.runtime.driver
-# triton.runtime.driver.active, as far as tutorials ask it.
+# triton.runtime.driver.active, as far as tutorials use it.
 import torch
 
 class GPUTarget:
@@ -443,8 +444,9 @@ class Active:
 active = Active()
 
 # -- triton.testing
-# How long a call takes, tables and plots of such times. testing.c measures, and says where an argument is wrong (_refuse).
-# A line of a benchmark that launches no kernel computes on the CPU, or by the device's library: the table says so.
+# Times of calls, and tables and plots of such times. testing.c measures times, and reports the location of a
+# wrong argument (_refuse). A line of a benchmark that launches no kernel is computed on the CPU or by the
+# device's library, which the table shows.
 #
 #     benchmark.run(print_data=True)      matmul:
 #                                                N  Triton (GB/s)  Torch (CPU oracle) (GB/s)
@@ -482,7 +484,7 @@ def do_bench(fn, warmup=25, rep=100, grad_to_none=None, quantiles=None, return_m
         _refuse('ValueError', 'return_mode', "'min', 'max', 'mean', 'median' or 'all'", repr(return_mode))
     return _quantile(ordered, {'min': 0.0, 'max': 1.0, 'median': 0.5}[return_mode])
 
-# Without a graph to replay: the same calls, one after the other.
+# There are no CUDA graphs: makes the same calls one after the other.
 def do_bench_cudagraph(fn, rep=20, grad_to_none=None, quantiles=None, return_mode='mean'):
     return do_bench(fn, 0, rep, grad_to_none, quantiles, return_mode)
 
@@ -511,13 +513,14 @@ class Benchmark:
         self.y_log = y_log
         self.styles = styles
 
-# What a benchmark found. columns: of the xs, then of the lines, None where absent; bands: (low, high) of each row and line.
+# The results of a benchmark. columns: those of the xs, then those of the lines, with None for an absent value;
+# bands: (low, high) of each row and line.
 class _Table:
     def __init__(self, b, fn, extra):
         self.nx = len(b.x_names)
         self.rows = []
         self.bands = []
-        self.oracles = [None] * len(b.line_vals)  # who computed the line where no kernel did
+        self.oracles = [None] * len(b.line_vals)  # the library that computed a line without kernels
         if len(b.line_names) != len(b.line_vals):
             _refuse('ValueError', 'line_names', 'as long as line_vals', 'another length')
         for x in b.x_vals:
@@ -541,7 +544,7 @@ class _Table:
             y, *band = y if isinstance(y, (list, tuple)) and len(y) == 3 else (y, None, None)
             ys.append(self.checked(y))
             bands.append([self.checked(bound) for bound in band])
-            if oracle and (oracle[0] == 'C' or not self.oracles[i]):  # of several, the one on the CPU takes the time
+            if oracle and (oracle[0] == 'C' or not self.oracles[i]):  # of several, show the CPU, which takes longest
                 self.oracles[i] = oracle
         self.rows.append(xs + ys)
         self.bands.append(bands)
@@ -551,19 +554,19 @@ class _Table:
             _number(y, 'what a benchmark returns')
         return y
 
-    # As the program calls the line, and who computed it where that does not say so.
+    # Returns the program's name of the line, and the library that computed it if the name does not contain it.
     def line_word(self, name, oracle):
         return f'{name} ({oracle})' if oracle and oracle not in name else name
 
-    # A number as one column shows it: six digits with the zeros that all cells end with cut off; with an exponent where six
-    # digits would hide a number or be too many.
+    # Returns the format of a column: six decimal places without the zeros with which all cells end, or an
+    # exponent if six places would hide a number or be too many.
     def column_format(self, i):
         finite = [row[i] for row in self.rows if isinstance(row[i], (int, float)) and isfinite(row[i])]
         texts = [f'{x:.6f}' for x in finite]
         cut = min([min(5, len(s) - len(s.rstrip('0'))) for s in texts], default=5)
         is_small = any([0 < abs(x) < 1e-6 for x in finite])
         is_large = any([abs(x) > 1e6 for x in finite])
-        is_too_long = max([len(s) for s in texts], default=0) + 1 - cut > 12  # with room for a sign
+        is_too_long = max([len(s) for s in texts], default=0) + 1 - cut > 12  # one more for a sign
         return '.6e' if is_small or (is_too_long and is_large) else f'.{6 - cut}f'
 
     def column(self, i):
@@ -574,7 +577,7 @@ class _Table:
             return 'NaN' if x is None or x != x else format(x, spec)
         return [cell(row[i]) for row in self.rows]
 
-    # As pandas prints it.
+    # Prints the table as pandas does.
     def __str__(self):
         columns = [[name] + self.column(i) for i, name in enumerate(self.names)]
         widths = [max([len(cell) for cell in column]) for column in columns]
@@ -626,18 +629,18 @@ def perf_report(benchmarks):
             _refuse('TypeError', 'the argument of perf_report', 'a Benchmark, or a list of them', type(b).__name__)
     return lambda fn: Mark(fn, marked)
 
-# Plots: SVG of 480 by 320 points, that any browser, Inkscape or LaTeX takes: frame, grid, bands, lines and legend, from
-# back to front.
+# Plots: SVG of 480 by 320 points, which any browser, Inkscape or LaTeX can read. From back to front: frame,
+# grid, bands, lines, legend.
 _width, _height, _left, _right, _top, _bottom = 480, 320, 62, 14, 14, 46
 
-# One axis: value to point, and where its ticks are. low and high are logarithms where is_log.
+# One axis: maps values to points, and has the positions of the ticks. If is_log, low and high are logarithms.
 class _Axis:
     has_powers = False  # ticks are powers of ten
     def __init__(self, values, is_log, start, end, from_zero):
         self.is_log, self.start, self.end = is_log, start, end
         found = [log2(x) if is_log else x for x in values if self.fits(x)]
         low, high = min(found, default=0.0), max(found, default=1.0)
-        # a little wider than the data; a linear y axis that starts near 0 starts at 0
+        # slightly wider than the data; a linear y axis whose data start near 0 starts at 0
         if from_zero and not is_log and 0 < low < 0.6 * high:
             low = 0.0
         room = (high - low) * 0.04 if high > low else 1 if is_log else abs(high) * 0.5 + 0.5
@@ -656,14 +659,14 @@ class _Axis:
         first = ceil(self.low / by - 1e-9)
         return [i for i in range(first, first + 24) if i * by <= self.high + room]
 
-    # Steps of 1, 2 or 5 times a power of ten: five or so.
+    # Returns about five ticks, at steps of 1, 2 or 5 times a power of ten.
     def linear_ticks(self):
         span = self.high - self.low
         unit = 10.0 ** floor(log10(span / 5))
         step = unit * (1 if span / unit <= 7 else 2 if span / unit <= 14 else 5 if span / unit <= 35 else 10)
         return [i * step + 0.0 for i in self.steps(step, 1e-9 * span)]
 
-    # Powers of two, or of ten where these would be many.
+    # Returns ticks at powers of two, or at powers of ten if there would be many powers of two.
     def log_ticks(self):
         by = 1 if self.high - self.low <= 13 else log2(10)
         self.has_powers = by != 1
@@ -671,7 +674,8 @@ class _Axis:
             by *= 2
         return [2.0 ** (i * by) for i in self.steps(by, 1e-9)]
 
-    # 0.25, 4096; 2 × 10⁻⁵ where digits would be many, and 10⁴ where all ticks are powers of ten.
+    # Returns a tick's text: 0.25 or 4096; 2 × 10⁻⁵ if there would be many digits, and 10⁴ if all ticks are
+    # powers of ten.
     def tick_text(self, x):
         size = abs(x)
         if not (self.has_powers and x > 0) and size < 1e6 and (x == 0 or size >= 1e-4):
@@ -688,7 +692,7 @@ _cycle = ['#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e3
 _short = {'b': '#0000ff', 'g': '#008000', 'r': '#ff0000', 'c': '#00bfbf', 'm': '#bf00bf', 'y': '#bfbf00', 'k': '#000000'}
 _dashes = {'--': '6,3', '-.': '7,3,1.5,3', ':': '1.5,2.5'}
 
-# The color and the dash of a line, of matplotlib's words: "blue", "g", "C1", "--".
+# Returns the color and the dashes of a line, from matplotlib's words: "blue", "g", "C1", "--".
 def _style(b, i):
     style = b.styles[i] if isinstance(b.styles, list) and i < len(b.styles) else ()
     color, dash, *_ = [_text(word) for word in style] + ['', ''] if isinstance(style, (list, tuple)) else ['', '']
@@ -725,7 +729,7 @@ def _y_axis(a, label):
     return out + (f'<text x="14" y="{middle}" text-anchor="middle" font-size="12" transform="rotate(-90 14 {middle})">'
                   f'{_escaped(label)}</text>\n')
 
-# In the corner with the fewest points.
+# Draws the legend in the corner with the fewest points.
 def _legend(b, names, points):
     width, height = 42 + 6.0 * max([len(name) for name in names], default=0), 16 * len(names) + 6
     best = None

@@ -15,7 +15,7 @@ static void host_write(void *ctx, const char *s, size_t n, bool to_stderr)
         p->options.write(p->options.user, s, n, to_stderr);
 }
 
-/* As Triton reads its variables. */
+/* Does the value of an environment variable mean true, as Triton reads it? */
 static bool is_on(const char *value)
 {
     static const char *const words[] = {"1", "y", "on", "yes", "true"};
@@ -25,7 +25,8 @@ static bool is_on(const char *value)
     return false;
 }
 
-/* TRITON_INTERPRET tells what runs, whoever chose it. */
+/* Returns an environment variable. TRITON_INTERPRET shows whether the device is the interpreter, however it was
+ * chosen. */
 static const char *host_getenv(void *ctx, const char *name)
 {
     struct program *p = ctx;
@@ -52,7 +53,7 @@ static double host_seconds(void *ctx)
     return seconds_now();
 }
 
-/* The file name for messages: pkg/helpers.py for "pkg.helpers". */
+/* Returns the file name for messages: pkg/helpers.py for "pkg.helpers". */
 static const char *file_name(struct arena *a, const char *module)
 {
     struct text t;
@@ -121,7 +122,7 @@ static void run(void *arg)
         return;
     map_init(&p->callees, &m->arena);
     map_init(&p->kernels, &m->arena);
-    arena_alloc(&p->scratch, 1); /* a first chunk that stays allocated */
+    arena_alloc(&p->scratch, 1); /* allocates a first chunk, which stays allocated */
     p->empty = arena_mark(&p->scratch);
     p->host = (struct host){.ctx = p,
                             .find_source = host_find_source,
@@ -140,7 +141,7 @@ static void run(void *arg)
     m->object = eval_file(&m->eval, m->source, "__main__", &r->failed);
 }
 
-/* Reports errors of kernels for which the program has not waited yet. */
+/* Waits for kernels for which the program has not waited, and reports their errors. */
 static neso_status wait_for_kernels(struct program *p)
 {
     struct fault f;
@@ -189,7 +190,7 @@ neso_status neso_program_run(neso_context *context, const char *name, const char
         status = wait_for_kernels(&p);
     if (p.debugger.asked && !p.debugger.was_reached)
         diag_warn(&p.module->diag, (struct loc){0}, ERR_break_missed, p.debugger.asked);
-    budget->limit_bytes = 0; /* the remaining messages must fit */
+    budget->limit_bytes = 0; /* no limit, so that the remaining messages fit */
     bench_close(&p);
     host_close(&p);
     drop_kernels(&p);

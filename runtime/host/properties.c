@@ -1,6 +1,6 @@
 /* properties.c: the properties of the device for torch.cuda and triton.runtime.driver: the GPU's driver
- * answers; if kernels run on the CPU, the answers are those of an H200, so that a program makes the same
- * choices as there. */
+ * supplies them. If kernels run on the CPU, they are those of an H200, so that a program makes the same choices
+ * as on that GPU. */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 #include "runtime/host/torch.h"
@@ -55,7 +55,7 @@ static int64_t ask(struct eval *e, int attribute, int64_t usual, struct loc at)
     return value;
 }
 
-/* "NVIDIA H200" of "NVIDIA H200 (cuda:0, sm_90a)". */
+/* Returns the device's name: "NVIDIA H200" for "NVIDIA H200 (cuda:0, sm_90a)". */
 static struct obj *name_obj(struct eval *e)
 {
     struct device *d = device_of(e);
@@ -98,7 +98,7 @@ static struct obj *run_capability(struct eval *e, struct obj **args, const struc
                     properties_get(e, device, "minor", call->loc));
 }
 
-/* There is one device, which is always the current one: 1, and 0. */
+/* Implements device_count, which is 1, and current_device, which is 0: there is only one device. */
 static struct obj *run_count(struct eval *e, struct obj **args, const struct args *call)
 {
     (void)args;

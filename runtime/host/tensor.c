@@ -122,7 +122,7 @@ bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype
     if (s->bytes == 0)
         s->bytes = 1; /* an empty tensor needs an address of its own */
     s->device_stale = true;
-    if (!p->mirror && !materialize(p, s)) { /* kernels read it in host memory */
+    if (!p->mirror && !materialize(p, s)) { /* kernels read host memory */
         p->mem->free(p->mem->ctx, s, sizeof *s);
         return false;
     }
@@ -198,7 +198,7 @@ static struct number read_number(const char *p, enum torch_dtype dtype)
     return (struct number){.i = i};
 }
 
-/* As torch casts: float to integer toward zero; to bool: nonzero is True. */
+/* Writes an element, converted as torch casts: a float to an integer toward zero, and nonzero to True. */
 static void write_number(char *p, enum torch_dtype dtype, struct number x)
 {
     enum dtype d = torch_dtypes[dtype].dtype;
@@ -256,7 +256,7 @@ struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *s
 
 enum { MAP_OPERANDS_MAX = 4 };
 
-/* Walks all tensors together in row-major order: one address for each, moved by strides. */
+/* Walks all tensors together in row-major order: it keeps one address for each, which the strides advance. */
 struct walk {
     int rank;
     int64_t index[TENSOR_RANK_MAX];
@@ -313,17 +313,17 @@ static void read_row(double *row, const char *host, const struct tensor *t, int6
     }
 }
 
-/* The product of one matrix of a batch, or of some of its rows: out = a b in double. */
+/* The product of one pair of matrices of a batch, or some rows of it: out = a b in double precision. */
 struct product {
     struct tensor_pool *pool;
     char *out_host;
     const struct tensor *out;
     const double *a, *b;
-    double *row; /* room for n numbers */
+    double *row; /* buffer of n numbers */
     int64_t base, first, last, n, k;
 };
 
-/* Asks the budget after so many multiply-adds, which are cheap. */
+/* Checks the budget, but only after many multiply-adds, which are cheap. */
 static bool ask(struct tensor_pool *p, int64_t *unasked)
 {
     enum { MULTIPLY_ADDS = 8, TURN = MULTIPLY_ADDS * ELEMS_UNASKED };
@@ -332,7 +332,7 @@ static bool ask(struct tensor_pool *p, int64_t *unasked)
     return goes_on;
 }
 
-/* Rows of `out`, one at a time; four rows of b at once, added in their order. */
+/* Computes the rows of `out` one after the other. Adds four rows of b at a time, in their order. */
 static void multiply_rows(const struct product *p)
 {
     int64_t n = p->n, k = p->k, unasked = 0;
@@ -376,8 +376,8 @@ static int count_threads(int64_t m, int64_t n, int64_t k)
     return work < 1 ? 1 : (int)work;
 }
 
-/* Each thread has its own rows, so the sums do not depend on the number of threads. `rows`: n numbers for
- * each thread. */
+/* Computes a product with several threads. Each thread computes whole rows, so the sums do not depend on the
+ * number of threads. `rows` is a buffer of n numbers for each thread. */
 static void multiply(struct product whole, int64_t m, double *rows, int nthreads)
 {
     struct product parts[THREADS_MAX];
@@ -398,7 +398,7 @@ static void multiply(struct product whole, int64_t m, double *rows, int nthreads
             pthread_join(threads[i], NULL);
 }
 
-/* Where matrix i of a batch begins. */
+/* Returns the offset at which matrix i of a batch begins. */
 static int64_t matrix_place(const struct tensor *t, int64_t i)
 {
     struct tensor heads = *t;
@@ -439,7 +439,7 @@ bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tenso
     return goes_on;
 }
 
-/* -- result types: bool < integers < floats; numbers and 0-d tensors count only by kind -- */
+/* -- result types: bool < integers < floats; of numbers and 0-d tensors, only the kind counts -- */
 
 static int category(enum torch_dtype d)
 {

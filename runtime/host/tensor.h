@@ -1,8 +1,9 @@
-/* tensor.h: the tensors of host programs: dense arrays with strides, computed on the CPU in double precision
- * (integers in 64 bits) and rounded once, so that they can serve as reference results for kernels.
+/* tensor.h: the tensors of host programs: dense arrays with strides. The CPU computes them in double precision
+ * (integers in 64 bits) and rounds once, so that they can serve as reference results for kernels.
  *
- * A storage has a copy in host memory and, once a kernel on another device used it, one in that device's
- * memory. The copy that was written last is valid, and is copied to the other side when that side is read. */
+ * A storage has a copy in host memory and, after a kernel on another device has used it, one in that device's
+ * memory. The copy that was written last is valid. If the other copy is read, the valid one is first copied to
+ * it. */
 #ifndef NESO_RUNTIME_TENSOR_H
 #define NESO_RUNTIME_TENSOR_H
 
@@ -44,7 +45,7 @@ struct torch_dtype_info {
 };
 extern const struct torch_dtype_info torch_dtypes[TORCH_count];
 
-/* How storages are mirrored on another device; set by the owner of the device. */
+/* Functions that allocate and copy storages on another device; set by the owner of the device. */
 struct mirror {
     void *ctx;
     bool (*alloc)(void *ctx, size_t bytes, uint64_t *device);
@@ -55,28 +56,29 @@ struct mirror {
 };
 
 struct storage {
-    /* NULL until the host side is needed: then all 0, unless the device's copy is valid */
+    /* The copy in host memory; NULL until it is needed. It then starts as zeros, unless the device's copy is
+     * valid. */
     char *host;
     size_t bytes;
-    uint64_t device;     /* 0: it has no copy on the device */
+    uint64_t device;     /* address of the copy on the device; 0: none */
     bool host_stale, device_stale;
-    bool is_undefined; /* its contents need not be zero: torch.empty */
-    bool is_kept;     /* pool_release does not free it */
-    bool is_released; /* its contents were freed (pool_release) */
-    struct storage *next; /* list of all storages of a pool */
+    bool is_undefined; /* the contents need not be zero: torch.empty */
+    bool is_kept;     /* pool_release does not free the contents */
+    bool is_released; /* pool_release has freed the contents */
+    struct storage *next; /* the next one in the list of all storages of a pool */
 };
 
 /* Owns all storages of a program; they are freed together. */
 struct tensor_pool {
-    const struct memory *mem;    /* for the pool's own structures */
-    const struct memory *data;   /* for the tensors' contents */
+    const struct memory *mem;    /* memory for the pool's own structures */
+    const struct memory *data;   /* memory for the tensors' contents */
     const struct mirror *mirror; /* NULL: kernels read host memory */
     struct storage *storages;
-    uint64_t seed[2];            /* state of the random numbers */
-    uint64_t writes;             /* number of writes by the host so far */
-    /* the device had no memory, or a copy failed: the mirror's owner has the reason */
+    uint64_t seed[2];            /* state of the random number generator */
+    uint64_t writes;             /* how often the host has written to tensors */
+    /* The device had no memory, or a copy failed. The owner of the mirror knows the reason. */
     bool failed;
-    struct budget *budget;       /* of time and steps; NULL: not limited */
+    struct budget *budget;       /* limits of time and steps; NULL: no limits */
 };
 
 struct tensor {
@@ -85,58 +87,61 @@ struct tensor {
     int rank;
     int64_t shape[TENSOR_RANK_MAX], stride[TENSOR_RANK_MAX]; /* strides in elements */
     int64_t offset;                                          /* in elements */
-    bool on_gpu; /* made with device='cuda': the value of .device */
-    void *attributes; /* of this object, not of its views: private to torch.c; NULL: none */
+    bool on_gpu; /* created with device='cuda', which .device then shows */
+    void *attributes; /* attributes of this object, not of its views, private to torch.c; or NULL */
 };
 
-/* Counts elements that any thread has computed or will compute; false: the budget is exhausted, and the
- * operation should end. */
+/* Counts elements that any thread has computed or will compute. Returns false if the budget is exhausted; the
+ * operation should then end. */
 bool pool_spend(struct tensor_pool *p, int64_t elems);
 
 void pool_init(struct tensor_pool *p, const struct memory *mem, const struct memory *data, const struct mirror *mirror);
 void pool_free(struct tensor_pool *p);
 void storage_release(struct tensor_pool *p, struct storage *s);
-/* Frees the contents of all storages made since `mark` (an earlier p->storages) that are not kept: later
- * accesses to them are refused. */
+/* Frees the contents of all storages made since `mark` (an earlier p->storages), except those with is_kept.
+ * Later accesses to freed storages are errors. */
 void pool_release(struct tensor_pool *p, const struct storage *mark);
 
-/* A new contiguous tensor of zeros. Returns false if there is no memory. */
+/* Creates a contiguous tensor of zeros. Returns false if there is no memory. */
 bool tensor_init(struct tensor_pool *p, struct tensor *t, enum torch_dtype dtype, int rank, const int64_t *shape);
 int64_t tensor_elems(const struct tensor *t);
 int tensor_elem_bytes(const struct tensor *t);
 bool tensor_is_contiguous(const struct tensor *t);
 bool torch_is_float(enum torch_dtype d);
 
-/* Host memory of the first element, up to date; `write`: the host's copy becomes the valid one. NULL: a copy
- * failed. */
+/* Returns the address of the first element in host memory, after copying valid contents there. With `write`,
+ * the host's copy becomes the only valid one. Returns NULL if a copy failed. */
 char *tensor_host(struct tensor_pool *p, const struct tensor *t, bool write);
-/* The address that kernels get (host memory if there is no mirror); `written`: the kernel may write to it. 0:
- * failed. */
+/* Returns the address of the first element for kernels (in host memory if there is no mirror). With `written`,
+ * the kernel may write to the tensor. Returns 0 on a failure. */
 uint64_t tensor_device(struct tensor_pool *p, const struct tensor *t, bool written);
 
-/* One number; integers stay exact. */
+/* One element; integers are exact. */
 struct number {
     bool is_float;
     double f;
     int64_t i;
 };
-struct number tensor_get(const char *host, const struct tensor *t, int64_t linear); /* row-major index */
+struct number tensor_get(const char *host, const struct tensor *t, int64_t linear); /* reads the element with a
+                                                                                     * row-major index */
 void tensor_set(char *host, const struct tensor *t, int64_t linear, struct number x);
 
-/* out[i] = f(x..., i); operands are broadcast to out's shape; converts between dtypes. */
+/* tensor_map computes out[i] = f(x..., ctx). It broadcasts operands to out's shape, and converts between dtypes. */
 typedef struct number element_function(const struct number *x, void *ctx);
 bool tensor_map(struct tensor_pool *p, struct tensor *out, int n, const struct tensor *const *x, element_function *f, void *ctx);
 bool tensor_broadcast_shape(const struct tensor *a, const struct tensor *b, int *rank, int64_t *shape);
-/* A view of t with broadcast strides. */
+/* Returns a view of t that is broadcast to a shape by strides of 0. */
 struct tensor tensor_expanded(const struct tensor *t, int rank, const int64_t *shape);
-/* out, contiguous: the products of all matrices of a and b, which have its rank. */
+/* Computes the products of all matrices of a and b, which have the rank of `out`; `out` must be contiguous. */
 bool tensor_matmul(struct tensor_pool *p, struct tensor *out, const struct tensor *a, const struct tensor *b);
 
-/* torch's result type of an operation on two tensors, or a tensor and a Python number. */
+/* These functions return the result type that torch gives an operation on two tensors, or on a tensor and a
+ * Python number. */
 enum torch_dtype torch_promote(const struct tensor *a, const struct tensor *b);
 enum torch_dtype torch_promote_number(const struct tensor *a, bool number_is_float);
 
-/* Uniform numbers in [0, 1) and normal deviates; a seed gives the same numbers on every machine. */
+/* These functions return random bits, uniform numbers in [0, 1) and normal deviates. A seed gives the same
+ * numbers on every machine. */
 uint64_t pool_random(struct tensor_pool *p);
 double pool_uniform(struct tensor_pool *p);
 double pool_normal(struct tensor_pool *p);
@@ -144,7 +149,7 @@ double pool_normal(struct tensor_pool *p);
 /* -- tensor_print.c -- */
 
 /* Prints as torch does: tensor([1, 2, 0]) or tensor([[...]], device='cuda:0', dtype=torch.float16). `note` is
- * a further word at the end, or NULL. Returns false if a copy failed, or the budget is exhausted. */
+ * an additional word at the end, or NULL. Returns false if a copy failed, or the budget is exhausted. */
 bool tensor_print(struct tensor_pool *p, const struct tensor *t, const char *note, struct text *out);
 
 #endif

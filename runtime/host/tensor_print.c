@@ -1,12 +1,13 @@
-/* tensor_print.c: prints tensors as torch does: one format for all elements, lines of at most 80 columns,
- * only the ends of long dimensions.
+/* tensor_print.c: prints tensors as torch does: with one format for all elements, in lines of at most 80
+ * columns, and only the ends of long dimensions.
  *
  *     tensor([[   0,    1,    2,  ...,   37,   38,   39],
  *             ...,
  *             [1160, 1161, 1162,  ..., 1197, 1198, 1199]], device='cuda:0')
  *
- * The format depends on the shown elements that are finite and not 0: integers with a point if all are whole,
- * else four places, and an exponent if they span more than three orders of magnitude. */
+ * The format depends on the shown elements that are finite and not 0. If all are whole numbers, they print as
+ * integers with a point, else with four decimal places; they print with an exponent if they span more than
+ * three orders of magnitude. */
 #include "runtime/host/tensor.h"
 
 #include <math.h>
@@ -21,7 +22,7 @@ struct format {
     bool summarize;
 };
 
-/* Returns the length. */
+/* Formats an element into `text`, and returns the length. */
 static int element_text(const struct format *f, enum torch_dtype dtype, struct number x, char text[64])
 {
     if (dtype == TORCH_bool_)
@@ -60,7 +61,7 @@ static bool counts(const struct tensor *t, const struct format *f, int64_t i, st
     return is_shown(t, f, i) && (!f->is_float || (isfinite(x.f) && x.f != 0));
 }
 
-/* Returns false if the pool's budget is exhausted. */
+/* Chooses the format for the shown elements. Returns false if the pool's budget is exhausted. */
 static bool choose_format(struct tensor_pool *p, struct format *f, const struct tensor *t, const char *host)
 {
     int64_t n = tensor_elems(t);
@@ -89,7 +90,7 @@ static bool choose_format(struct tensor_pool *p, struct format *f, const struct 
     return true;
 }
 
-/* Prints one row, with as many elements a line as fit. */
+/* Prints one row, with as many elements on each line as fit. */
 static void print_row(const struct tensor *t, const char *host, const struct format *f, int64_t first,
                       int indent, struct text *out)
 {

@@ -1,5 +1,5 @@
-/* testing.c: the functions of triton.testing that need C: times of calls (by bench.c), the library that
- * computed a call, files. The rest is in modules.py. */
+/* testing.c: the functions of triton.testing that need C: times of calls (measured by bench.c), the library
+ * that computed a call, files. The other functions are in modules.py. */
 #include "frontend/python/python.h"
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
@@ -24,7 +24,7 @@ static void call_fn(struct eval *e, void *ctx)
     eval_call(e, t->fn, &(struct args){.loc = t->at});
 }
 
-/* In milliseconds. */
+/* Times a call, and returns the times in milliseconds. */
 static struct obj *run_times(struct eval *e, struct obj **args, const struct args *call)
 {
     struct timed t = {args[0], args[3], call->loc};
@@ -37,8 +37,8 @@ static struct obj *run_times(struct eval *e, struct obj **args, const struct arg
     return list;
 }
 
-/* Calls fn(**keywords), measured under a name, and returns the library that computed it if no kernel did;
- * objects that it makes are freed afterwards. */
+/* Calls fn(**keywords), whose measurements get the given name. If the call launched no kernel, returns the
+ * library that computed it. Tensors that the call creates are freed afterwards. */
 static struct obj *run_measured(struct eval *e, struct obj **args, const struct args *call)
 {
     struct program *p = program_of(e);

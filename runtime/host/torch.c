@@ -1,7 +1,7 @@
-/* torch.c: the torch that host programs import: enough to make inputs, compute reference results in double
- * precision, and compare. It has objects, constructors, classes and modules; torch_math.c has arithmetic,
- * torch_view.c views and casts. Every function and method is a row of a table; a missing one is an error that
- * says to run the file under Python. */
+/* torch.c: implements the module torch for host programs: enough to create inputs, to compute reference results
+ * in double precision, and to compare results. This file has objects, constructors, classes and modules;
+ * torch_math.c has arithmetic, torch_view.c views and casts. Every function and method is a row of a table; for
+ * a missing one, the error suggests to run the file under Python. */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 #include "runtime/host/torch.h"
@@ -102,7 +102,7 @@ struct obj *torch_number_obj(struct eval *e, struct number x, enum torch_dtype d
     return d == TORCH_bool_ ? obj_bool(x.i != 0) : obj_int(e, x.i);
 }
 
-/* An operand: a tensor, or a number as a 0-d tensor of torch's default type. */
+/* Returns an operand: a tensor, or a number as a 0-d tensor of torch's default type. */
 struct tensor torch_operand(struct eval *e, struct obj *x, struct loc at)
 {
     struct tensor *t = torch_tensor(x);
@@ -138,7 +138,7 @@ int64_t torch_int_arg(struct eval *e, struct obj *x, const char *what, struct lo
     return i;
 }
 
-/* Dimensions from `(2, 3)`, `[2, 3]` or `2, 3`. */
+/* Reads sizes from `(2, 3)`, `[2, 3]` or `2, 3`, and returns the rank. */
 int torch_shape_arg(struct eval *e, struct obj *x, int64_t *shape, struct loc at)
 {
     if (x->kind == OBJ_int) {
@@ -184,9 +184,9 @@ static struct obj *placed(struct eval *e, struct tensor t, struct obj *device)
     return torch_wrap(e, t);
 }
 
-/* -- making tensors -- */
+/* -- creating tensors -- */
 
-/* How a constructor fills: with a number, or from the pool's random numbers. */
+/* Returns one element for a constructor: the number x, or a random number of the pool. */
 typedef struct number fill_function(struct tensor_pool *p, const struct number *x);
 
 static struct number fill_value(struct tensor_pool *p, const struct number *x)
@@ -225,11 +225,11 @@ static void fill_tensor(struct eval *e, const struct tensor *t, fill_function *f
     }
 }
 
-/* -- generators: a state of their own -- */
+/* -- generators, which have a state of their own -- */
 
 static void set_seed(uint64_t state[2], uint64_t x)
 {
-    for (int i = 0; i < 2; i++) { /* splitmix64 */
+    for (int i = 0; i < 2; i++) { /* splitmix64 expands the seed */
         uint64_t z = (x += 0x9E3779B97F4A7C15u);
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
         z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
@@ -258,11 +258,11 @@ static struct obj *run_generator(struct eval *e, struct obj **args, const struct
 {
     (void)args, (void)call;
     uint64_t *state = NEW_ARRAY(e->arena, 2, uint64_t);
-    set_seed(state, 67280421310721); /* torch's default */
+    set_seed(state, 67280421310721); /* torch's default seed */
     return obj_native(e, &generator_class, state);
 }
 
-/* Fills from a generator, or from the program's own random numbers. */
+/* Fills a tensor from a generator, or from the program's own random numbers. */
 static void fill_from(struct eval *e, const struct tensor *t, fill_function *f, const struct number *x,
                       struct obj *generator, struct loc at)
 {
@@ -285,7 +285,7 @@ static struct obj *learning(struct eval *e, struct obj *x, struct obj *requires_
     return x;
 }
 
-/* torch.empty, zeros, ones, rand, randn: size..., dtype, device. */
+/* A constructor torch.empty, zeros, ones, rand or randn, with the arguments size..., dtype, device. */
 struct constructor {
     fill_function *fill;
     struct number x[2];
@@ -399,7 +399,7 @@ static struct obj *run_arange(struct eval *e, struct obj **args, const struct ar
     return placed(e, t, args[4]);
 }
 
-/* Shape and kind of the elements of nested lists. */
+/* Gives the shape of nested lists, and the kind of their elements. */
 static int list_shape(struct eval *e, struct obj *x, int64_t *shape, bool *is_float, bool *is_bool, int depth,
                       struct loc at)
 {
@@ -479,10 +479,10 @@ static struct obj *run_is_available(struct eval *e, struct obj **args, const str
     (void)e;
     (void)args;
     (void)call;
-    return obj_true; /* tensors "on cuda" work on every device of neso */
+    return obj_true; /* true, since device='cuda' works on every device of neso */
 }
 
-/* -- devices: their name -- */
+/* -- torch.device -- */
 
 static struct obj *device_getattr(struct eval *e, struct obj *self, const char *name, struct loc at)
 {
@@ -590,7 +590,7 @@ static const struct builtin *find_builtin(const struct builtin *table, const cha
 
 /* -- the classes -- */
 
-/* Attributes that programs set on a tensor: .grad, or any other. */
+/* Returns an attribute that the program has set on a tensor: .grad, or any other. */
 static struct obj *noted_attribute(struct eval *e, const struct tensor *t, const char *name)
 {
     static const struct {
@@ -606,7 +606,7 @@ static struct obj *noted_attribute(struct eval *e, const struct tensor *t, const
     return found;
 }
 
-/* The names that modules.py adds to torch and to tensors. */
+/* Returns the scope of the names that modules.py adds to torch and to tensors. */
 struct scope *torch_more(struct eval *e)
 {
     return find_module(e, "torch.more", (struct loc){0})->module.scope;
@@ -627,7 +627,7 @@ static struct obj *find_method_of(struct eval *e, struct obj *self, const char *
     return more && more->kind == OBJ_function ? obj_method(e, self, more) : NULL;
 }
 
-/* x.add_(y): computes x.add(y) and writes it into x. */
+/* Implements in-place methods: x.add_(y) computes x.add(y) and writes the result into x. */
 static struct obj *run_inplace(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *method = find_method_of(e, args[0], call->callee->data);
@@ -636,7 +636,7 @@ static struct obj *run_inplace(struct eval *e, struct obj **args, const struct a
     return args[0];
 }
 
-/* The methods "add_" and "__iadd__", which `x += y` calls. */
+/* Returns the method "add_", or "__iadd__", which `x += y` calls. */
 static struct obj *inplace_method(struct eval *e, struct obj *self, const char *name)
 {
     static const char *const operators[][2] = {
@@ -688,8 +688,8 @@ static struct obj *class_getattr(struct eval *e, struct obj *self, const char *n
     return find_method_of(e, self, name);
 }
 
-/* Tensors that a timed call makes are freed when it ends, except those that it sets as attributes of a
- * tensor: a gradient stays until the next one replaces it. */
+/* Keeps a tensor that a timed call sets as an attribute, such as a gradient, until another one replaces it. All
+ * other tensors that the call creates are freed when it ends. */
 static void keep_in_benchmark(struct eval *e, const struct obj *old, const struct obj *value)
 {
     const struct tensor *before = old ? torch_tensor(old) : NULL, *after = torch_tensor(value);
@@ -758,7 +758,7 @@ static struct obj *class_unary(struct eval *e, enum oper op, struct obj *self, s
                        self, NULL, at);
 }
 
-/* x[[2, 0], 1] is x[torch.tensor([2, 0]), 1]. */
+/* Converts lists in an index to tensors: x[[2, 0], 1] is x[torch.tensor([2, 0]), 1]. */
 static struct obj *listed(struct eval *e, struct obj *index, struct loc at)
 {
     if (index->kind == OBJ_list)

@@ -1,4 +1,4 @@
-/* torch.h: what the files torch*.c share. Tables end with a row without a name. */
+/* torch.h: declares what the files torch*.c share. Each table ends with a row without a name. */
 #ifndef NESO_RUNTIME_TORCH_H
 #define NESO_RUNTIME_TORCH_H
 
@@ -8,11 +8,11 @@ struct elementwise;
 
 /* -- torch.c: objects and arguments; all raise located errors -- */
 struct obj *torch_wrap(struct eval *e, struct tensor t);
-/* Raises the reason why an operation of the pool failed: limits, memory, a copy. */
+/* Raises an exception with the reason why an operation of the pool failed: a limit, memory, or a copy. */
 _Noreturn void torch_fail(struct eval *e, struct loc at);
-/* Counts computed elements; raises if the budget is exhausted. */
+/* Counts computed elements; raises an exception if the budget is exhausted. */
 void torch_spend(struct eval *e, int64_t elems, struct loc at);
-/* Likewise inside a loop over elements, for element number i. */
+/* Like torch_spend, to be called in a loop over elements with the element's number i. */
 static inline void torch_tick(struct eval *e, int64_t i, struct loc at)
 {
     enum { TURN = ELEMS_UNASKED / 4 };
@@ -25,27 +25,28 @@ struct obj *torch_dtype_obj(struct eval *e, enum torch_dtype d);
 bool torch_as_dtype(const struct obj *x, enum torch_dtype *out);
 bool torch_number(const struct obj *x, struct number *out);
 struct obj *torch_number_obj(struct eval *e, struct number x, enum torch_dtype d);
-/* A tensor, or a number as a 0-d tensor. */
+/* Returns a tensor, or a number as a 0-d tensor. */
 struct tensor torch_operand(struct eval *e, struct obj *x, struct loc at);
 struct tensor torch_self(struct eval *e, struct obj **args, const struct args *call);
 int64_t torch_int_arg(struct eval *e, struct obj *x, const char *what, struct loc at);
-/* Sizes from `(2, 3)`, `[2, 3]` or `2, 3`; returns the rank. */
+/* Reads sizes from `(2, 3)`, `[2, 3]` or `2, 3`, and returns the rank. */
 int torch_shape_arg(struct eval *e, struct obj *x, int64_t *shape, struct loc at);
 enum torch_dtype torch_dtype_arg(struct eval *e, struct obj *x, enum torch_dtype dflt, struct loc at);
 bool torch_is_cpu(struct eval *e, struct obj *device);
-struct scope *torch_more(struct eval *e); /* the names that modules.py adds to torch and to tensors */
+struct scope *torch_more(struct eval *e); /* Returns the scope of the names that modules.py adds to torch and to
+                                           * tensors. */
 
 /* -- torch_math.c -- */
 extern const struct builtin torch_math_functions[], torch_math_methods[];
-const struct elementwise *torch_elementwise(const char *name); /* NULL: there is none of that name */
+const struct elementwise *torch_elementwise(const char *name); /* NULL if there is no such operation */
 struct obj *torch_apply(struct eval *e, const struct elementwise *f, struct obj *x, struct obj *y, struct loc at);
-/* The row of an operation of the tables ("exp", "sum"); NULL: there is none. */
+/* Returns the row of an operation of the tables ("exp", "sum"); NULL if there is none. */
 const struct builtin *torch_operation(struct eval *e, const char *prefix, const char *name);
 const char *torch_operation_name(int i);
 const char *torch_shape_text(struct eval *e, const struct tensor *x);
 
 /* -- torch_matmul.c -- */
-extern const struct builtin torch_matmul_functions[]; /* and methods */
+extern const struct builtin torch_matmul_functions[]; /* also for methods */
 struct obj *torch_matmul(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 
 /* -- properties.c -- */
@@ -61,7 +62,7 @@ struct tensor torch_index(struct eval *e, struct obj *self, struct obj *index, s
 void torch_assign(struct eval *e, struct tensor *to, struct obj *value, struct loc at);
 struct obj *torch_transpose(struct eval *e, struct tensor t, int a, int b);
 struct obj *torch_run_t(struct eval *e, struct obj **args, const struct args *call);
-struct number torch_same_element(const struct number *x, void *ctx); /* for tensor_map: copies an element */
+struct number torch_same_element(const struct number *x, void *ctx); /* copies an element, for tensor_map */
 struct obj *torch_run_item(struct eval *e, struct obj **args, const struct args *call);
 
 /* -- torch_pick.c -- */

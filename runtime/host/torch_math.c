@@ -1,6 +1,6 @@
-/* torch_math.c: arithmetic on the tensors of host programs: elementwise with broadcasting, reductions,
- * softmax, comparisons of whole tensors. All results are computed in double precision (integers in 64 bits)
- * and rounded once. */
+/* torch_math.c: arithmetic on the tensors of host programs: elementwise functions with broadcasting,
+ * reductions, softmax, comparisons of whole tensors. All results are computed in double precision (integers in
+ * 64 bits) and rounded once. */
 #include "runtime/host/torch.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ struct elementwise {
     int n;
     enum result result;
     double (*on_floats)(double x, double y);
-    int64_t (*on_ints)(int64_t x, int64_t y); /* NULL: computed as floats */
+    int64_t (*on_ints)(int64_t x, int64_t y); /* NULL: the function computes floats */
 };
 
 #define UNARY(name, expression)                                                                              \
@@ -201,8 +201,8 @@ const char *torch_shape_text(struct eval *e, const struct tensor *x)
     return t.s;
 }
 
-/* The fast path of most reference results, without dispatch on each element's type: contiguous float32
- * tensors, and numbers. */
+/* Computes an elementwise function without a dispatch on each element's type, if the operands are contiguous
+ * float32 tensors and numbers, as in most reference results. Returns false otherwise. */
 static bool apply_in_a_row(struct eval *e, const struct elementwise *f, const struct tensor *out,
                            const struct tensor *a, const struct tensor *b, struct loc at)
 {
@@ -296,7 +296,7 @@ struct reduction {
     const char *name;
     double (*combine)(double acc, double x);
     double start;
-    bool mean, index; /* divide by the count; also give the index */
+    bool mean, index; /* divide by the number of elements; return the index too */
     bool to_bool;
 };
 
@@ -334,7 +334,7 @@ static const struct reduction reductions[] = {
     {"any", r_any, 0, false, false, true},
 };
 
-/* Reduces the values along a dimension. */
+/* Reduces the elements of one row along a dimension. */
 static double reduce_run(struct eval *e, const struct reduction *r, const char *host, const struct tensor *t,
                          int64_t first, int64_t step, int64_t n, int64_t *index, struct loc at)
 {
@@ -395,7 +395,7 @@ static struct obj *reduce(struct eval *e, const struct reduction *r, struct tens
     return both;
 }
 
-/* Reduces several dimensions one after the other, rounding only at the last. */
+/* Reduces several dimensions one after the other, and rounds only after the last. */
 static struct obj *reduce_along(struct eval *e, const struct reduction *r, struct obj *x,
                                 const struct obj *dims, bool keepdim, enum torch_dtype dtype, struct loc at)
 {
@@ -540,7 +540,7 @@ static struct obj *run_equal(struct eval *e, struct obj **args, const struct arg
     return obj_bool(c.wrong == 0);
 }
 
-/* torch.testing's default tolerances by dtype. */
+/* Gives torch.testing's default tolerances for a dtype. */
 static void default_tolerance(enum torch_dtype d, double *rtol, double *atol)
 {
     *rtol = d == TORCH_float16    ? 1e-3
@@ -553,7 +553,7 @@ static void default_tolerance(enum torch_dtype d, double *rtol, double *atol)
                                                                             : 0;
 }
 
-/* One of the two lines about the element with the largest difference. */
+/* Prints one of the two lines of the message about the element with the largest difference. */
 static void say_difference(struct eval *e, const char *kind, struct number most, const struct tensor *t,
                            int64_t at, const double *allowed, struct text *out)
 {
@@ -575,7 +575,7 @@ static void say_difference(struct eval *e, const char *kind, struct number most,
     }
 }
 
-/* The text of torch's message; differences have the tensors' type. */
+/* Returns the text of torch's message, in which differences have the tensors' type. */
 static const char *mismatch_text(struct eval *e, const struct tensor *a, const struct tensor *b,
                                  const struct closeness *c, struct loc at)
 {
@@ -620,7 +620,7 @@ static const char *mismatch_text(struct eval *e, const struct tensor *a, const s
     return out.s;
 }
 
-/* The attribute in which two tensors differ; NULL: in none. */
+/* Returns a text about the attribute in which two tensors differ; NULL if they differ in none. */
 static const char *attribute_text(struct eval *e, struct obj *a, struct obj *b, bool check_device,
                                   bool check_dtype)
 {
@@ -642,7 +642,7 @@ static const char *attribute_text(struct eval *e, struct obj *a, struct obj *b, 
     return NULL;
 }
 
-/* Raises with the text, or with the program's own message, which may be a function of the text. */
+/* Raises an AssertionError with the text, or with the program's own message, which may be a function of the text. */
 _Noreturn static void refuse_close(struct eval *e, const char *text, struct obj *msg, struct loc at)
 {
     struct text own;
@@ -676,7 +676,7 @@ static struct obj *run_assert_close(struct eval *e, struct obj **args, const str
 
 /* -- tables -- */
 
-/* Functions and methods of the table of operations: their rows are made when first used. */
+/* Returns a function or method of the table of operations; its row is created at its first use. */
 const struct builtin *torch_operation(struct eval *e, const char *prefix, const char *name)
 {
     const struct elementwise *f = torch_elementwise(name);
@@ -694,7 +694,7 @@ const struct builtin *torch_operation(struct eval *e, const char *prefix, const 
     return b;
 }
 
-/* Names of all operations, one by one; NULL at the end. */
+/* Returns the name of operation number i; NULL at the end. */
 const char *torch_operation_name(int i)
 {
     size_t k = (size_t)i, n = sizeof elementwise / sizeof *elementwise;

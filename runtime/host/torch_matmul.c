@@ -1,5 +1,5 @@
-/* torch_matmul.c: torch.matmul and similar functions: computed on the CPU in double precision, or by the
- * device's library (cuBLAS) if there is one and the product is timed or too large for the CPU.
+/* torch_matmul.c: torch.matmul and similar functions: computes products on the CPU in double precision, or with
+ * the device's library (cuBLAS) if there is one and the product is timed or too large for the CPU.
  *
  *     [k] @ [k, n]            is [1, k] @ [k, n] without its first dimension
  *     [b, m, k] @ [k, n]      uses the second matrix for each b */
@@ -9,12 +9,13 @@
 #include <limits.h>
 #include <string.h>
 
-/* Multiply-adds that the CPU does in an unnoticeable time. */
+/* The number of multiply-adds that the CPU computes without noticeable delay. */
 static const int64_t cpu_work = (int64_t)1 << 28;
 
 /* -- by a library -- */
 
-/* Can the library read it: rows or columns contiguous, the matrices of a batch at equal distances? */
+/* Can the library read the tensor? Its rows or columns must be contiguous, and the matrices of a batch at equal
+ * distances. */
 static bool is_regular(const struct tensor *t, struct factor *f)
 {
     int r = t->rank;
@@ -34,7 +35,7 @@ static bool is_regular(const struct tensor *t, struct factor *f)
     return lead <= INT_MAX && rows <= INT_MAX && columns <= INT_MAX;
 }
 
-/* The folders that Python environments name. */
+/* Gives the folders of active Python environments, in which the library may be installed. */
 static void find_prefixes(struct eval *e, const char *prefixes[4])
 {
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME"};
@@ -46,7 +47,7 @@ static void find_prefixes(struct eval *e, const char *prefixes[4])
     prefixes[n] = NULL;
 }
 
-/* torch.backends.cuda.matmul.allow_tf32, if the program has set it. */
+/* Has the program set torch.backends.cuda.matmul.allow_tf32 to True? */
 static bool may_round(struct eval *e)
 {
     static const char name[] = "torch.backends.cuda.matmul";
@@ -90,7 +91,8 @@ static bool multiply_there(struct eval *e, const struct tensor *out, const struc
 
 /* -- torch's rules -- */
 
-/* Views with the batch's dimensions, and the result's shape; false: they do not match. */
+/* Converts a and b to views with the batch's dimensions, and gives the result's shape. Returns false if their
+ * shapes do not match. */
 static bool match(struct tensor *a, struct tensor *b, int *rank, int64_t *shape)
 {
     if (a->rank < 2 || b->rank < 2 || a->dtype != b->dtype || a->shape[a->rank - 1] != b->shape[b->rank - 2])
@@ -114,7 +116,7 @@ static bool match(struct tensor *a, struct tensor *b, int *rank, int64_t *shape)
     return true;
 }
 
-/* A vector is a matrix of one row (dimension 0 is added) or column. */
+/* Returns a vector as a matrix of one row (adds dimension 0) or one column. */
 static struct tensor as_matrix(struct tensor t, int dim)
 {
     if (t.rank != 1)
@@ -135,7 +137,7 @@ static void drop_dim(struct tensor *t, int dim)
     t->rank--;
 }
 
-/* The tensor of out=, if a product of this shape can be written into it directly. */
+/* Can a product of this shape be written directly into the tensor of out=? */
 static bool takes_whole(struct obj *to, enum torch_dtype dtype, int rank, const int64_t *shape)
 {
     const struct tensor *t = torch_tensor(to);
@@ -156,7 +158,7 @@ static struct obj *multiply(struct eval *e, struct obj **args, struct obj *to, s
     out = is_whole ? *torch_tensor(to) : torch_make(e, a.dtype, rank, shape, at);
     if (!is_whole) {
         out.on_gpu = a.on_gpu;
-        out.storage->is_undefined = true; /* every element is written */
+        out.storage->is_undefined = true; /* the product writes every element */
     }
     if (!multiply_there(e, &out, &a, &b, at) && !tensor_matmul(host_pool(e), &out, &a, &b))
         torch_fail(e, at);

@@ -1,19 +1,19 @@
 /* torch_pick.c: indexing by tensors, and concatenation: x[mask], x[:, indices], x[mask] = 0, cat, stack.
  *
- * One of the indices may be a tensor. The others select a view first that keeps the tensor's dimension (for a
- * mask: its dimensions) whole; each position that the tensor selects is then a smaller view of this, which is
- * copied separately. */
+ * One of the indices may be a tensor. The other indices first select a view, in which the tensor's dimension
+ * (for a mask: its dimensions) is whole. Each position that the tensor selects is then a smaller view of this
+ * view, which is copied separately. */
 #include "runtime/host/torch.h"
 
 #include <string.h>
 
-/* What x[..., tensor, ...] selects: n views; `dims` dimensions of `view` from `dim` on are replaced by those
- * of `shape`. */
+/* What x[..., tensor, ...] selects: n views. In the result, the dimensions of `shape` replace `dims` dimensions
+ * of `view`, from `dim` on. */
 struct picked {
     struct tensor view;
     int dim, dims;
-    int64_t n, *offsets; /* of each position, in elements */
-    struct tensor shape; /* only its rank and shape are used */
+    int64_t n, *offsets; /* offset of each position, in elements */
+    struct tensor shape; /* a tensor of which only rank and shape are used */
 };
 
 static const struct tensor *tensor_among(struct obj *index, int *at)
@@ -33,7 +33,7 @@ bool torch_picks(struct obj *index)
     return tensor_among(index, &at) != NULL;
 }
 
-/* The index with `n` full slices in place of the tensor. */
+/* Returns the index with `n` full slices in place of the tensor. */
 static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int n)
 {
     struct obj *items = obj_list(e, 0, NULL), *all = NEW(e->arena, struct obj);
@@ -45,7 +45,7 @@ static struct obj *without_tensor(struct eval *e, struct obj *index, int at, int
     return obj_tuple(e, items->seq.n, items->seq.at);
 }
 
-/* The dimension of the view for the item after `at` others. */
+/* Returns the dimension of the view to which item number `at` of the index belongs. */
 static int dim_of(const struct tensor *t, struct obj *index, int at, int dims)
 {
     int dim = 0, used = dims;
@@ -123,7 +123,7 @@ static struct picked pick(struct eval *e, struct obj *self, struct obj *index, s
     return p;
 }
 
-/* t without `dims` dimensions from `dim` on, moved by an offset. */
+/* Returns the view of t without `dims` dimensions from `dim` on, at an offset. */
 static struct tensor part(const struct tensor *t, int dim, int dims, int64_t offset)
 {
     struct tensor out = *t;
@@ -146,7 +146,7 @@ static int64_t place_in(const struct tensor *t, int dim, int dims, int64_t linea
     return offset;
 }
 
-/* The shape of the whole selection. */
+/* Returns a tensor with the shape of the whole selection. */
 static struct tensor shape_of(struct eval *e, const struct picked *p, struct loc at)
 {
     struct tensor s = {0};

@@ -1,4 +1,4 @@
-/* torch_view.c: views, casts, copies and attributes of the tensors of host programs. */
+/* torch_view.c: implements views, casts, copies and attributes of the tensors of host programs. */
 #include "runtime/host/torch.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static struct obj *run_to(struct eval *e, struct obj **args, const struct args *
     return copy || dtype != t.dtype ? torch_cast(e, t, dtype, copy, call->loc) : args[0];
 }
 
-/* `.float()`, `.half()`, ...: data is the dtype's row. */
+/* Implements `.float()`, `.half()`, ...; data is the dtype's row. */
 static struct obj *run_cast(struct eval *e, struct obj **args, const struct args *call)
 {
     const struct torch_dtype_info *d = call->callee->data;
@@ -81,7 +81,7 @@ static struct obj *run_requires_grad(struct eval *e, struct obj **args, const st
     return args[0];
 }
 
-/* detach: the same elements, without the record for their gradient. */
+/* Implements detach: returns a view of the same elements, without the data for their gradient. */
 static struct obj *run_same(struct eval *e, struct obj **args, const struct args *call)
 {
     return torch_wrap(e, torch_self(e, args, call));
@@ -211,7 +211,7 @@ static struct obj *run_flatten(struct eval *e, struct obj **args, const struct a
     return torch_wrap(e, reshaped(e, t, torch_ints(e, n, shape), call->loc));
 }
 
-/* `t.view(torch.int32)`: reinterprets the bytes. */
+/* Implements `t.view(torch.int32)`, which reinterprets the bytes. */
 static struct obj *viewed_as(struct eval *e, struct tensor t, enum torch_dtype dtype, struct loc at)
 {
     int64_t old = tensor_elem_bytes(&t);
@@ -295,7 +295,7 @@ static struct obj *run_squeeze(struct eval *e, struct obj **args, const struct a
 {
     struct tensor t = torch_self(e, args, call), out = t;
     bool add = strstr(call->callee->name, "unsqueeze") != NULL;
-    bool all = args[1] == obj_none; /* dimensions of size 1 */
+    bool all = args[1] == obj_none; /* remove all dimensions of size 1 */
     int at = all ? 0 : torch_dim_arg(e, args[1], t.rank + add, call->loc);
     out.rank = 0;
     for (int d = 0; d < t.rank + add; d++) {
@@ -307,7 +307,7 @@ static struct obj *run_squeeze(struct eval *e, struct obj **args, const struct a
     return torch_wrap(e, out);
 }
 
-/* In place: `t.fill_(x)`, `t.zero_()`, `t.copy_(u)`. */
+/* Copies an element, for the in-place methods `t.fill_(x)`, `t.zero_()` and `t.copy_(u)`. */
 struct number torch_same_element(const struct number *x, void *ctx)
 {
     (void)ctx;
@@ -333,7 +333,7 @@ static bool given(const struct obj *x)
     return x && x != obj_none;
 }
 
-/* `t[i]`, `t[a:b, None, ...]`: a view. */
+/* Applies one item of an index, as in `t[i]` or `t[a:b, None, ...]`, which return views. */
 static void index_one(struct eval *e, const struct tensor *t, struct tensor *out, int *d, struct obj *x,
                       struct loc at)
 {
@@ -357,7 +357,7 @@ static void index_one(struct eval *e, const struct tensor *t, struct tensor *out
         stop = stop < 0 ? stop + n : stop > n ? n : stop;
         if (step < 1)
             eval_raise(e, at, "ValueError", ERR_torch_int, "a positive step", "a negative one");
-        step = step <= n ? step : n > 0 ? n : 1; /* longer slices also end behind one element */
+        step = step <= n ? step : n > 0 ? n : 1; /* a larger step also selects only one element */
         out->offset += start * t->stride[*d];
         out->shape[out->rank] = stop > start ? (stop - start + step - 1) / step : 0;
         out->stride[out->rank++] = t->stride[*d] * step;

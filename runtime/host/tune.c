@@ -1,13 +1,13 @@
-/* tune.c: how the decorators above @triton.jit work at a launch: @triton.autotune chooses among
- * configurations by timing them, @triton.heuristics computes keywords. Each level, the outermost first, adds
- * keywords and calls the level below.
+/* tune.c: executes the decorators of a kernel at a launch: @triton.autotune chooses among configurations by
+ * timing them, @triton.heuristics computes keywords. Each decorator is a level: from the outermost on, each
+ * adds keywords and calls the next level.
  *
  *     @triton.autotune(configs=[...], key=['n'])     level 1: the best config for this n: BLOCK=512, num_warps=4
  *     @triton.heuristics({'EVEN': ...})              level 0: EVEN=True
  *     @triton.jit                                    launch_plain(x, n, BLOCK=512, num_warps=4, EVEN=True)
  *
- * Where times mean little (the interpreter), each configuration runs once. Choices are stored for later runs
- * if the caller names a folder for them. */
+ * On the interpreter, where times are meaningless, each configuration runs once. Choices are stored for later
+ * runs if the caller has set a folder for them. */
 #include "frontend/python/python.h"
 #include "runtime/host/torch.h"
 #include "runtime/runtime.h"
@@ -20,14 +20,14 @@ struct level {
     struct eval *e;
     struct obj *jit, *grid;
     struct launch_how how;
-    int index; /* of the current decorator; -1: none is left */
+    int index; /* index of the current decorator; -1 after the last */
 };
 
 static struct obj *launch_level(const struct level *l, const struct args *args);
 
 /* -- arguments by name -- */
 
-/* All arguments of the launch, positional and keyword, by the names of the parameters. */
+/* Returns all arguments of the launch, positional and keyword, by the names of the parameters. */
 static struct obj *named_args(const struct level *l, const struct args *args)
 {
     struct obj *named = obj_dict(l->e);
@@ -39,7 +39,7 @@ static struct obj *named_args(const struct level *l, const struct args *args)
     return named;
 }
 
-/* The call with additional keywords, which replace existing ones. */
+/* Returns the arguments with additional keywords, which replace existing ones. */
 static struct args with_keywords(struct eval *e, const struct args *args, const struct obj *extra)
 {
     const struct dict *d = extra->dict;
@@ -101,7 +101,7 @@ static struct obj *launch_heuristics(const struct level *l, const struct obj *fu
     return launch_level(&next, &more);
 }
 
-/* -- the autotuner's record of a kernel -- */
+/* -- the autotuner's data of a kernel -- */
 
 static struct obj *record_of(const struct level *l)
 {
@@ -113,7 +113,7 @@ static struct obj *record_of(const struct level *l)
     return j->host;
 }
 
-/* kernel.run and kernel.warmup: the grid is a keyword. */
+/* Implements kernel.run and kernel.warmup, which take the grid as a keyword. */
 static struct obj *run_call(struct eval *e, struct obj **args, const struct args *call)
 {
     struct args given = {.n = args[1]->seq.n, .at = args[1]->seq.at, .loc = call->loc};
@@ -145,7 +145,7 @@ struct obj *tune_attribute(void *program, struct eval *e, struct obj *jit, const
     return NULL;
 }
 
-/* The values of the arguments that `key` names, and the types of all tensors. */
+/* Returns the key of a choice: the values of the arguments that `key` names, and the types of all tensors. */
 static struct obj *make_key(const struct level *l, const struct obj *options, const struct obj *named)
 {
     struct eval *e = l->e;
@@ -173,9 +173,9 @@ static struct obj *make_key(const struct level *l, const struct obj *options, co
 struct trial {
     struct level below;
     const struct obj *options;
-    struct obj *config, *named; /* named: the arguments with those of the config */
+    struct obj *config, *named; /* named: the arguments by name, with those of the config */
     struct args args;
-    struct obj *saved; /* copies of the tensors in restore_value, in its order */
+    struct obj *saved; /* copies of the tensors that restore_value lists, in its order */
 };
 
 static struct obj *config_field(struct eval *e, struct obj *config, const char *name, struct loc at)
@@ -210,7 +210,7 @@ static void make_trial(struct trial *t, const struct level *l, const struct obj 
     t->args = with_keywords(e, args, keywords);
 }
 
-/* The tensor argument that is number i in an option's list; NULL past the end. */
+/* Returns tensor number i of those that an option (reset_to_zero, restore_value) lists; NULL past the end. */
 static struct tensor *listed(const struct trial *t, const char *name, int i)
 {
     struct eval *e = t->below.e;
@@ -224,7 +224,7 @@ static struct tensor *listed(const struct trial *t, const char *name, int i)
     return torch_tensor(x);
 }
 
-/* Calls the hook of that name, if there is one, with one additional keyword (NULL: none). */
+/* Calls the hook `name`, if there is one, with one additional keyword (NULL: none). */
 static bool call_hook(struct trial *t, const char *name, const char *keyword, struct obj *value)
 {
     struct eval *e = t->below.e;
@@ -238,7 +238,7 @@ static bool call_hook(struct trial *t, const char *name, const char *keyword, st
     return true;
 }
 
-/* Calls pre_hook(args), or does the default: zeroes and copies tensors. */
+/* Calls pre_hook(args), or does the default: sets tensors to zero, and copies tensors. */
 static void run_pre_hook(struct trial *t, bool reset_only)
 {
     struct eval *e = t->below.e;
@@ -286,8 +286,8 @@ static bool is_refusal(const struct exception *x)
     return false;
 }
 
-/* The median time, then quantiles 0.2 and 0.8. Infinite if the configuration does not compile or fit: its
- * messages are then dropped. */
+/* Gives the median of the times, then their quantiles 0.2 and 0.8. They are infinite if the configuration does
+ * not compile or does not fit on the device; its messages are then dropped. */
 static void time_trial(struct trial *t, double times[3])
 {
     struct eval *e = t->below.e;
@@ -344,7 +344,8 @@ static void say(const struct level *l, const char *format, const char *config)
     eval_write(l->e, t.s, t.len);
 }
 
-/* The configs that perf_model ranks best: `top_k` of them, or that fraction of all. */
+/* Returns the configs that perf_model ranks best: `top_k` of them, or, if top_k is a fraction, that fraction of
+ * all. */
 static struct obj *keep_best(const struct level *l, struct obj *configs, int nall, const struct obj *prune,
                              const struct obj *named, struct loc at)
 {
@@ -409,7 +410,7 @@ static struct obj *prune(const struct level *l, const struct obj *options, struc
     return keep_best(l, configs, nall, by, named, args->loc);
 }
 
-/* The config with the given text; NULL: none. */
+/* Returns the config with the given text, or NULL. */
 static struct obj *config_by_text(struct eval *e, struct obj *configs, const char *text, size_t n)
 {
     for (int i = 0; i < configs->seq.n; i++) {
@@ -420,8 +421,8 @@ static struct obj *config_by_text(struct eval *e, struct obj *configs, const cha
     return NULL;
 }
 
-/* The file for a choice: named by the device, the kernel's text, the key and all configs. NULL: choices are
- * not stored. */
+/* Returns the path of the file for a choice, which depends on the device, the kernel's text, the key and all
+ * configs; NULL if choices are not stored. */
 static const char *choice_path(const struct level *l, const struct obj *options, struct obj *configs,
                                struct obj *key)
 {
@@ -437,7 +438,7 @@ static const char *choice_path(const struct level *l, const struct obj *options,
     obj_print(l->e, key, &all, true);
     for (int i = 0; i < configs->seq.n; i++)
         obj_print(l->e, configs->seq.at[i], &all, false);
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a hash */
     for (size_t i = 0; i < all.len; i++)
         hash = (hash ^ (uint8_t)all.s[i]) * 0x100000001b3u;
     text_init(&path, l->e->arena);
@@ -468,7 +469,7 @@ static struct obj *choose_by_time(const struct level *l, const struct obj *optio
         }
     }
     dict_set(e, record_of(l)->dict, obj_cstr(e, "configs_timings"), timings);
-    if (!isfinite(least[0])) /* the error of the last one is the program's */
+    if (!isfinite(least[0])) /* every config failed: the program gets the error of the last one */
         run_trial(e, &t);
     make_trial(&t, l, options, best, named, args);
     run_pre_hook(&t, true);
