@@ -50,7 +50,7 @@ struct host {
     double (*seconds)(void *ctx);                                      /* returns the time in seconds */
     /* executes breakpoint(); raises an exception if the host has no debugger */
     void (*breakpoint)(void *ctx, struct eval *e, struct loc at);
-    int argc;                                                          /* sys.argv */
+    int argc;                                                          /* arguments of the program: sys.argv */
     const char *const *argv;
 };
 
@@ -113,7 +113,7 @@ struct eval {
     struct diag *diag;
     /* NULL: compile kernels only; an unknown module is then imported as a module of unknown values */
     const struct host *host;
-    bool definitions_only;   /* there is no host, or the host sets it too */
+    bool definitions_only;   /* true without a host, or if the host sets it */
     struct map modules;      /* dotted name to struct obj * */
     struct obj *builtins;    /* module of Python's builtins */
     struct handler *handler; /* the innermost handler */
@@ -136,7 +136,7 @@ struct eval {
 
 /* The properties of kernel arguments for compilation: one entry for each parameter, by position. */
 struct spec_arg {
-    const char *name;             /* set by frontend_trace */
+    const char *name;             /* the parameter's name, set by frontend_trace */
     bool is_const;
     struct obj *value;            /* the value of a constant */
     const struct lang_type *type; /* the type of an argument that is not a constant */
@@ -158,7 +158,7 @@ struct spec {
     const struct target *target;
     bool interpreter; /* the kernel may call plain Python functions (op host_call) */
     bool stops;       /* make a site before each statement, at which a debugger may stop */
-    VEC(struct host_site *) sites; /* set by frontend_trace */
+    VEC(struct host_site *) sites; /* calls of the host, set by frontend_trace */
     bool has_host_calls;
 };
 
@@ -261,7 +261,7 @@ struct obj *tensor_binary(struct eval *e, enum oper op, struct obj *a, struct ob
 struct obj *tensor_unary(struct eval *e, enum oper op, struct obj *a, struct loc at);
 struct obj *tensor_compare(struct eval *e, enum oper op, struct obj *a, struct obj *b, struct loc at);
 struct obj *tensor_broadcast_to(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
-/* Broadcasts both to one shape; tensor_promote also converts them to a common type. */
+/* tensor_broadcast broadcasts two tensors to one shape; tensor_promote also converts them to a common type. */
 void tensor_broadcast(struct eval *e, struct obj **a, struct obj **b, struct loc at);
 void tensor_promote(struct eval *e, struct obj **a, struct obj **b, bool is_division, struct loc at);
 /* Converts a condition x to a scalar i1. */
@@ -310,7 +310,7 @@ struct section {
 };
 /* Moves to the next section of the text (from {0}: to the first); returns false at the end. */
 bool section_next(const char *text, struct section *at);
-/* Executes the section under `# -- SECTION` as a module of that name; NULL: there is no such section. */
+/* Executes the section under `# -- SECTION` as a module `name`. Returns NULL if there is no such section. */
 struct obj *eval_section(struct eval *e, const char *text, const char *section, const char *name);
 /* Returns the location for a message: `at`, or, if `at` is unknown, the latest statement. */
 struct loc eval_place(const struct eval *e, struct loc at);

@@ -1,6 +1,6 @@
-# prelude.py: the functions of the library that are written in the language itself. A row of builtins.h names
-# each function; the ops of the function's body get the location of the user's call. Each section is a module,
-# which is read when it is first needed.
+# prelude.py: the functions of triton.language that are written in Triton's language itself. A row of builtins.h
+# names each function; the ops of the function's body get the location of the user's call. Each section is a
+# module, which is read when it is first needed.
 
 # -- combine functions of reductions and scans --
 import triton
@@ -267,9 +267,9 @@ def index_bit(n, j):
 
 
 # Swaps the elements of pairs whose indices differ in bit j if the elements are out of order. The order is
-# descending where bit i of the index is set, or, if i is None, as `descending` says for all. An element's
-# partner is the exclusive or of the element and the XOR of its pair. Equal integers are interchangeable, so one
-# comparison serves both directions.
+# descending where bit i of the index is set. If i is None, the argument `descending` gives the order of all
+# pairs. An element's partner is the exclusive or of the element and the XOR of its pair. Equal integers are
+# interchangeable, so one comparison serves both directions.
 @triton.jit
 def exchange(x, j, i, descending):
     shape: tl.constexpr = (x.numel >> (j + 1), 2, 1 << j)
@@ -887,7 +887,7 @@ def libdevice_rcbrt(x):
     return tl.div_rn(tl.full(x.shape, 1.0, x.dtype), libdevice_cbrt(x))
 
 
-# Splits x = q / 2 + t.
+# Returns sin(pi x + more pi / 2). Reduces x to q / 2 + z / pi with |z| <= pi / 4.
 @triton.jit
 def of_half_turns(x, more):
     q = libdevice.rint(x * 2.0)

@@ -9,7 +9,7 @@
  *     laid_out    every tile has a layout, conversions are explicit
  *     scheduled   shared memory, barriers and vector widths are explicit; codegen accepts only this degree
  *
- * Everything lives in the module's arena; opt's scratch arena is reset after each pass.
+ * The module's arena holds everything; opt resets its scratch arena after each pass.
  *
  * The files of ir/ in reading order: ops.h (the table of ops), type.c (types and tables), build.c (making and
  * changing ops), walk.c (questions about uses, dominance and effects), rules.c and verify.c (which IR is
@@ -97,7 +97,7 @@ struct use {
 struct value {
     const struct type *type;
     const char *name; /* without '%', unique in the function; the user's variable if there is one */
-    struct op *def;      /* NULL: a block argument */
+    struct op *def;      /* the op that defines the value; NULL: the value is a block argument */
     struct block *block; /* the block that defines the value */
     int index;           /* of the result or argument */
     struct use *uses;
@@ -194,7 +194,7 @@ struct op {
     struct use *opnds;
     struct value *results; /* never moves, since uses point to results */
     struct block **regions;
-    struct attr *attrs; /* sorted by key */
+    struct attr *attrs; /* attributes, sorted by key */
 };
 
 struct block {
@@ -244,8 +244,8 @@ struct func {
     int shared_bytes; /* bytes of dynamic shared memory; set by opt */
     VEC(struct tensor_map) maps; /* maps and guards are the launch plan (plan.h) */
     VEC(struct expr) guards;
-    struct loc loc;   /* of the kernel's `def` */
-    struct map names; /* value names in use */
+    struct loc loc;   /* location of the kernel's `def` */
+    struct map names; /* names of values that are in use */
 };
 
 struct module {
@@ -311,8 +311,9 @@ static inline const struct params *op_params(const struct op *o)
  * element then takes a register of its own. */
 int tile_regs(const struct type *t, int num_warps, int bits_least);
 /* Returns the most registers that a thread can have if `threads` threads share an SM, within the kernel's
- * maxnreg. If is_named, the result is at most 255, the registers that an instruction can name; this bounds the
- * values of one thread. Otherwise it is at most 256, for sums over the threads of an SM. */
+ * maxnreg. With is_named, the result is at most 255, because an instruction can name only 255 registers: it
+ * bounds the live values of one thread. Without is_named, the result is at most 256: it bounds a thread's share
+ * of the SM's registers. */
 int func_regs(const struct func *f, int threads, bool is_named);
 
 /* -- type.c: types and tables -- */
@@ -325,14 +326,14 @@ const struct type *type_shared(struct module *m, const struct type *elem, int ra
 const struct layout *layout_intern(struct module *m, const struct layout *l);
 /* Returns the element type of a tile, and any other type itself. */
 const struct type *type_elem(const struct type *t);
-/* These return `t` with another element type and the same shape and layout; with another layout; with another
- * shape and no layout (a scalar if the rank is 0). */
+/* These functions return `t` with one change: another element type, in the same shape and layout; another
+ * layout; or another shape, without a layout (a scalar if the rank is 0). */
 const struct type *type_with_elem(struct module *m, const struct type *t, const struct type *elem);
 const struct type *type_with_layout(struct module *m, const struct type *t, const struct layout *l);
 const struct type *type_with_shape(struct module *m, const struct type *t, int rank, const int *shape);
-int64_t type_elems(const struct type *t); /* 1 for a scalar */
+int64_t type_elems(const struct type *t); /* elements of a tile; 1 for a scalar */
 int type_elem_bytes(const struct type *t);
-int type_elem_bits(const struct type *t);  /* pointers: 64 */
+int type_elem_bits(const struct type *t);  /* bits of an element; 64 for a pointer */
 int tile_nregs(const struct type *t);      /* elements of the tile that a thread holds; 1 for a scalar */
 bool type_is_int(const struct type *t);    /* the type or its element is an integer, i1 included */
 bool type_is_float(const struct type *t);
@@ -420,7 +421,7 @@ struct op *build_return(struct builder *b);
 
 /* An absent attribute reads as the default of the table. */
 int64_t op_int(const struct op *o, enum attr_key key);
-const struct attr *op_attr(const struct op *o, enum attr_key key); /* NULL if absent */
+const struct attr *op_attr(const struct op *o, enum attr_key key); /* the attribute, or NULL if it is absent */
 void op_set_int(struct op *o, enum attr_key key, int64_t i); /* also for words and bits */
 void op_set_list(struct op *o, enum attr_key key, int n, const int *list);
 void op_set_str(struct op *o, enum attr_key key, const char *s, int n);
@@ -433,7 +434,7 @@ static inline int asm_elems_per_register(int bits, int pack)
     int most = bits < 32 ? 32 / bits : 1;
     return pack < most ? pack : most;
 }
-struct value *op_result(const struct op *o);      /* the first result */
+struct value *op_result(const struct op *o);      /* the first result of o */
 void op_set_opnd(struct op *o, int i, struct value *v);
 /* Replaces the whole operand list. */
 void op_set_opnds(struct op *o, int n, struct value *const *opnds);
@@ -477,7 +478,7 @@ struct op *block_terminator(const struct block *b); /* NULL if the block is not 
 void block_clear_notes(struct block *b);
 /* If v is a constant or a tile whose elements all equal one constant, stores the constant's bits and returns true. */
 bool value_const_bits(const struct value *v, uint64_t *bits);
-bool value_const_int(const struct value *v, int64_t *i); /* sign-extended */
+bool value_const_int(const struct value *v, int64_t *i); /* like value_const_bits, for integers, sign-extended */
 
 /* -- scalar.c: computes pure ops for n elements, as arrays in the memory form of the type (i1: bytes 0 and 1;
  * f16, bf16 and fp8: their bits; others: C's types) -- */

@@ -140,7 +140,7 @@ OP(ftos,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, ftoi,    "float to si
 OP(ftou,    "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, ftoi,    "float to unsigned integer toward zero, saturating")
 OP(bitcast, "x", "r", 0, 0,        cast, PURE|ELEMENTWISE, bitcast, "the same bits as another type of equal width; pointers too")
 
-/* -- shape: result's elements are the operand's, in row-major order unless said; no data moves -- */
+/* -- shape: result's elements are the operand's, in row-major order unless the meaning differs; no data moves -- */
 OP(broadcast,   "x",   "r",   0, 0,        shape, PURE|FREE, broadcast,   "repeats the elements along dimensions of size 1 (given type)")
 OP(expand_dims, "x",   "r",   0, A(axis),  shape, PURE|FREE, expand_dims, "inserts a dimension of size 1 at axis")
 OP(reshape,     "x",   "r",   0, 0,        shape, PURE|FREE, reshape,     "another shape (given type), same order; to and from scalars")

@@ -9,7 +9,7 @@
  *   measured   the measurement that set the default, on an H200 unless it says otherwise, or "not measured", perhaps with a reason
  *
  * The length of a fixed array (TERMS_MOST of affine.h, ...) is not in the table, because --param cannot change
- * it. A module has its own values (module.params).`neso help params` prints the table, `--param NAME=VALUE`
+ * it. A module has its own values (module.params). `neso help params` prints the table, `--param NAME=VALUE`
  * changes a value for one compilation, and the cache's key contains the changed values. */
 #ifdef PARAM
 

@@ -48,11 +48,11 @@ struct expr {
 
 /* A tensor map as opt describes it. */
 struct tensor_map {
-    int dtype; /* enum dtype */
-    int rank;  /* 1 to MAP_RANK_MAX */
+    int dtype; /* an enum dtype: the element type */
+    int rank;  /* number of dimensions: 1 to MAP_RANK_MAX */
     struct expr base;
-    struct expr extents[MAP_RANK_MAX]; /* in elements */
-    struct expr strides[MAP_RANK_MAX]; /* in bytes */
+    struct expr extents[MAP_RANK_MAX]; /* size of each dimension, in elements */
+    struct expr strides[MAP_RANK_MAX]; /* distance along each dimension, in bytes */
     int box
         /* The box's size in elements, at most MAP_BOX_MOST in each dimension. Once the buffer has a layout, the
          * innermost dimension also takes at most `swizzle` bytes; several boxes cover a larger tile. */

@@ -1,6 +1,6 @@
-/* rules.c: which operand types each op takes, and which types its results have. Each word in the rule column of
- * ops.h names one function. The builder calls it to infer types, and the verifier to check them (op_info in
- * ir.h has the contract).
+/* rules.c: defines which operand types each op takes, and which types its results have. Each word in the rule
+ * column of ops.h names one function. The builder calls it to infer types, and the verifier to check them
+ * (op_info in ir.h has the contract).
  *
  * Layouts follow the shape: operands and result of an elementwise op have one layout; the result of a shape op
  * has the layout that layout.h computes from the operand's layout. If the op changes the number of elements

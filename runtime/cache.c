@@ -98,7 +98,7 @@ static bool ends_with(const char *s, const char *end)
 
 struct census {
     size_t bytes;
-    long oldest_second, oldest_nanosecond; /* of the oldest entry */
+    long oldest_second, oldest_nanosecond; /* time stamp of the oldest entry */
     char oldest[NAME_DIGITS + sizeof ending];
 };
 

@@ -17,7 +17,7 @@ struct disk_cache {
     bool strict; /* a missing entry is an error */
 };
 
-enum { CACHE_KEY_MOST = 4096 }; /* a miss is explained by at most so many bytes of a key */
+enum { CACHE_KEY_MOST = 4096 }; /* the message about a miss compares at most so many bytes of a key */
 
 /* A digest of the compiler's source, which identifies this version. */
 extern const char compiler_build[];
@@ -33,7 +33,7 @@ void cache_write(const struct disk_cache *c, const char *key, const void *payloa
 /* Gives the key of the entry that has the most fields in common with `key`, the first field included. Returns
  * false if there is none. */
 bool cache_nearest(const struct disk_cache *c, const char *key, char nearest[CACHE_KEY_MOST]);
-/* A field of a key: its name ends at the first blank, its value at the newline. cache_next_field moves *at to
+/* A field of a key: its name ends at the first blank, its value at the newline. cache_field_next moves *at to
  * the next field, and returns false at the end. */
 struct cache_field {
     const char *name, *value;
@@ -41,7 +41,7 @@ struct cache_field {
 };
 bool cache_field_next(const char **at, struct cache_field *out);
 
-/* SHA-256. */
+/* The state of a SHA-256 digest. */
 struct digest {
     uint32_t state[8];
     uint64_t bytes;

@@ -3,8 +3,7 @@
  *
  *     k = add.warmup(x, y, n, BLOCK=512, grid=(1,))      compiles without launching
  *     k.asm['ptx']  k.n_regs  k.n_spills  k.metadata.shared
- *     k[(132,)](x, y, n)                                 launches with the options that k was compiled
- * with */
+ *     k[(132,)](x, y, n)                                 launches with k's options */
 #include "frontend/python/python.h"
 #include "runtime/runtime.h"
 

@@ -119,7 +119,7 @@ typedef enum neso_severity { NESO_ERROR, NESO_WARNING, NESO_NOTE, NESO_HINT } ne
 typedef struct neso_diagnostic {
     size_t size;
     neso_severity severity;
-    char tag[48];        /* stable: "shape-broadcast" */
+    char tag[48];        /* the stable name of the message: "shape-broadcast" */
     const char *message;
     const char *file;    /* the name of the source; NULL if the message has no location */
     uint32_t line, column, length; /* counted from 1, in bytes; length 0: unknown */
@@ -162,7 +162,7 @@ typedef enum neso_text {
     NESO_TEXT_OPT,     /* the IR after the passes, with layouts, conversions and barriers */
     NESO_TEXT_MIR,     /* PTX instructions on virtual registers */
     NESO_TEXT_PTX,
-    NESO_TEXT_JSON,    /* the launch plan */
+    NESO_TEXT_JSON,    /* the launch plan as JSON */
     NESO_TEXT_EXPLAIN  /* why the passes decided as they did */
 } neso_text;
 
@@ -246,7 +246,7 @@ NESO_API neso_status neso_kernel_text(neso_kernel *kernel, neso_text which, cons
 typedef struct neso_resources {
     size_t size;
     int num_warps, num_threads; /* warps and threads of a program instance */
-    int shared_bytes;           /* dynamic shared memory */
+    int shared_bytes;           /* dynamic shared memory of a program instance */
     int ptx_version;            /* the lowest version that the PTX needs: 80 is 8.0 */
     int live_registers;         /* maximum of live 32-bit registers, counted by neso */
     int registers;              /* registers of a thread after assembly; -1: not loaded on a GPU */
@@ -264,7 +264,7 @@ NESO_API neso_status neso_kernel_resources(neso_kernel *kernel, neso_resources *
 typedef struct neso_param {
     size_t size;
     const char *name;
-    const char *type;   /* "*fp32", "i32" */
+    const char *type;   /* for example "*fp32" or "i32" */
     int bytes;          /* size of the value: 1, 2, 4 or 8 */
     int divisible;      /* 16: the value is promised to be a multiple of 16; 1: no promise */
     int equals_one;     /* the value is promised to be 1 */
@@ -347,7 +347,7 @@ typedef enum neso_timing {
     NESO_TIMING_PROGRAM, /* as often as the program specifies */
     /* Once, without launching kernels: they are only compiled. For a CPU, on which times are meaningless. */
     NESO_TIMING_COMPILE,
-    NESO_TIMING_ONCE,    /* once */
+    NESO_TIMING_ONCE,    /* one run of each call */
     /* To compare builds: warm up until the times are stable, then run often enough for a significant comparison. */
     NESO_TIMING_STABLE,
     /* Like NESO_TIMING_STABLE, and also times launches that the program does not time: the first one for each
@@ -363,7 +363,7 @@ typedef struct neso_measurement {
     uint32_t line;
     neso_kernel *const *kernels; /* kernels that the call launches (at most 16) */
     size_t kernel_count;
-    const double *times_ms; /* in order of measurement */
+    const double *times_ms; /* times of single calls, in order of measurement */
     size_t count;
 } neso_measurement;
 
@@ -434,7 +434,7 @@ NESO_API const char *neso_help_topic(size_t index);
 typedef struct neso_limits {
     size_t size;
     int shared_bytes;                     /* maximum of a program instance */
-    int registers;                        /* maximum of a thread */
+    int registers;                        /* maximum of registers of a thread */
     int sm_shared_bytes, sm_registers;    /* resources of a multiprocessor */
     int sm_threads, sm_programs;
 } neso_limits;
@@ -445,7 +445,7 @@ NESO_API int neso_target_limits(const char *target, neso_limits *out);
 typedef struct neso_gpu {
     size_t size;
     char name[128];
-    int major, minor;     /* compute capability */
+    int major, minor;     /* the GPU's compute capability */
     const char *target;   /* the target for the GPU; NULL if no target fits */
     uint64_t memory_bytes;
     int multiprocessors;
@@ -453,7 +453,8 @@ typedef struct neso_gpu {
 } neso_gpu;
 
 /* Looks for the driver and its GPUs. On NESO_OK, *driver_version is the driver's version (13000 for 13.0), and
- * *gpus the number of GPUs. On NESO_NO_DEVICE or NESO_DRIVER, neso_error_text returns what is missing. */
+ * *gpus the number of GPUs. If the status is NESO_NO_DEVICE or NESO_DRIVER, neso_error_text describes what is
+ * missing. */
 NESO_API neso_status neso_find_gpus(neso_context *context, int *driver_version, int *gpus);
 NESO_API neso_status neso_gpu_get(neso_context *context, int index, neso_gpu *out);
 

@@ -144,7 +144,7 @@ void ptx_cache_write(struct neso_kernel *k, const struct func *f, const char *ke
     const struct ptx_info *i = &k->info;
     struct text out;
     if (i->params.n != f->body->args.n)
-        return; /* read_info could not restore the names */
+        return; /* not stored, since read_info could not restore the names */
     text_init(&out, &k->scratch);
     text_printf(&out, "%d %d %d %d %d %d %d %d %d %d %d", i->num_threads, i->shared_bytes, i->persistent,
                 i->stores_by_maps, i->packs, i->pair_multiple, i->ptx_version, i->live_regs, i->peak.file,

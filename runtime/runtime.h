@@ -31,9 +31,9 @@ enum stage { STAGE_trace, STAGE_opt, STAGE_codegen, STAGE_count };
 struct neso_context {
     int refs; /* references: the user's, and one for each module */
     bool released; /* the user has released the context, so it stores no messages */
-    struct memory given; /* the caller's allocator */
+    struct memory given; /* the user's allocator */
     struct budget budget; /* limits of the current call */
-    struct memory mem;   /* the budget's counted memory */
+    struct memory mem;   /* memory that the budget counts */
     int busy;            /* nesting depth of the active calls */
     size_t memory_limit, source_limit;
     size_t whole_limit;  /* the user's limit of a program's memory with its tensors; 0: none */
@@ -92,7 +92,7 @@ struct neso_kernel {
     struct neso_param *params; /* one for each type in the signature */
     int nparams;
     double seconds[STAGE_count];
-    pthread_mutex_t lock; /* held while loading */
+    pthread_mutex_t lock; /* held while a thread loads the code or compiles a fallback */
     void *_Atomic loaded;
     struct fallback_source {
         const char *ir; /* the text of the traced IR; NULL if nothing in the plan can fail */
@@ -293,7 +293,7 @@ struct program {
     struct neso_run_options options;
     struct params thresholds; /* the values of options.params */
     struct host host;
-    struct map callees; /* maps a jit function (struct obj *) to its struct callee of specialize.c */
+    struct map callees; /* maps a jit function (struct obj *) to its struct callee (specialize.c) */
     struct map kernels; /* maps a specialization's key to struct neso_kernel * */
     struct arena scratch; /* for keys; reset to the mark `empty` after each launch */
     struct arena_mark empty;
@@ -304,7 +304,7 @@ struct program {
      * NULL for other objects. Set by host.c. */
     const struct lang_type *(*as_pointee)(struct eval *e, struct obj *x);
     struct fault fault; /* error of the latest failed access to device memory */
-    void *lent;         /* private to host.c */
+    void *lent;         /* the pool of tensors and spare device memory, private to host.c */
     struct hosting *hosting; /* state of the running launch, private to specialize.c */
     struct debugger debugger;
     uint64_t launches;  /* launches made so far */

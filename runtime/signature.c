@@ -22,7 +22,7 @@
 struct entry {
     const char *s; /* pointer into the signature's text */
     size_t n;
-    const char *name; /* interned, or NULL */
+    const char *name; /* interned name of the parameter, or NULL */
     struct loc loc;
 };
 

@@ -31,8 +31,8 @@ struct obj *arg_tensor(struct eval *e, struct obj *x, const struct args *call, i
 /* Checks that x is a block of rank 1 or more, and returns it. */
 struct obj *arg_block(struct eval *e, struct obj *x, const struct args *call, int i, const char *name);
 const struct lang_type *arg_dtype(struct eval *e, struct obj *x, struct loc at);
-/* Gives the items of a tuple or list; of a tuple whose only item is a tuple or list (from *shape), the items of
- * that. */
+/* Gives the items of a tuple or list. If the only item of a tuple is itself a tuple or list (an argument
+ * *shape), gives the items of the inner one. */
 void arg_items(struct obj *x, int *n, struct obj ***items);
 /* Gives a shape, and returns its rank; -1 after an error, which it reports. */
 int arg_shape(struct eval *e, struct obj *x, struct loc at, int *shape);
@@ -47,7 +47,7 @@ int64_t numel(int rank, const int *shape);
 bool check_numel(struct eval *e, int rank, const int *shape, struct loc at);
 
 /* -- builtins.c -- */
-/* NULL if there is no such method */
+/* Returns a method of tensor descriptors; NULL if there is no such method. */
 struct obj *descriptor_method(struct eval *e, struct obj *x, const char *name);
 
 /* -- block.c -- */

@@ -329,7 +329,7 @@ struct obj *builtin_logical(struct eval *e, struct obj **args, const struct args
     return tensor_binary(e, is_or ? OPER_bitor : OPER_bitand, x, y, call->loc);
 }
 
-/* (x + (div - 1)) // div */
+/* Computes (x + (div - 1)) // div. */
 struct obj *builtin_cdiv(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *one = obj_int(e, 1);

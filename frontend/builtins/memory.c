@@ -238,7 +238,7 @@ struct obj *builtin_store(struct eval *e, struct obj **args, const struct args *
 
 /* -- atomics -- */
 
-/* boxed_halves: halves through a tensor descriptor */
+/* The types that an atomic supports; boxed_halves: 16-bit floats, but only through a tensor descriptor. */
 enum { ATOMIC_ints = 1, ATOMIC_halves = 2, ATOMIC_floats = 4, ATOMIC_boxed_halves = 8 };
 
 /* clang-format off */

@@ -205,7 +205,7 @@ struct obj *expand_at(struct eval *e, struct obj *x, int axis, struct loc at)
                       rank + 1, shape);
 }
 
-/* Implements expand_dims. The axes count in the result's rank, and are inserted from the lowest up. */
+/* Implements expand_dims. The axes are numbered in the result, and are inserted from the lowest up. */
 struct obj *builtin_expand_dims(struct eval *e, struct obj **args, const struct args *call)
 {
     struct obj *x = arg_tensor(e, args[0], call, 0, "input"), **items = &args[1];

@@ -65,7 +65,7 @@ static void new_line(struct printer *p)
         text_char(p->out, ' ');
 }
 
-/* A part without statements is omitted. */
+/* Prints a list of statements; prints nothing if the list is empty. */
 static void print_body(struct printer *p, const char *part, const struct ast_list *list)
 {
     if (list->n == 0)

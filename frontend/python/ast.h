@@ -35,8 +35,8 @@ enum { AST_HEIGHT_MOST = 1000 };
 enum oper_class { OPER_CLASS_binary, OPER_CLASS_unary, OPER_CLASS_compare, OPER_CLASS_boolean };
 
 struct oper_info {
-    const char *name;     /* "add" */
-    const char *spelling; /* "+" */
+    const char *name;     /* for example "add" */
+    const char *spelling; /* for example "+" */
     int precedence;
     enum oper_class class;
 };
@@ -121,10 +121,10 @@ struct ast *parse_expression(struct arena *a, struct interner *strings, struct d
 
 /* -- ast.c -- */
 
-const char *ast_kind_name(enum ast_kind kind); /* "binary" */
+const char *ast_kind_name(enum ast_kind kind); /* for example "binary" */
 /* Prints the whole tree, one statement on each line, every node with its line:column+length. */
 void ast_print(const struct ast *n, struct text *out);
-/* Prints the source of a def from its `def` on, dedented. The cache key of a kernel contains this text. */
+/* Prints the source of a def from its `def` on, dedented. The key of an autotuning choice contains this text. */
 void ast_def_text(const struct ast *def, const struct source *src, struct text *out);
 
 /* Each call returns the next child of a node in source order, without absent ones; NULL at the end:

@@ -9,10 +9,10 @@
 enum { CALL_DEPTH = 8 }; /* what a call adds to e->depth */
 
 struct parameter {
-    const char *name; /* interned */
+    const char *name; /* the parameter's name, interned */
     enum ast_role role;
     bool is_optional;
-    struct obj *value; /* the default; NULL if there is none, or if the parameter is optional */
+    struct obj *value; /* the default, or NULL; an optional parameter without one may be NULL */
 };
 
 struct signature {

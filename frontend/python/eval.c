@@ -382,7 +382,7 @@ static enum flow exec_with(struct eval *e, struct scope *s, const struct ast *x,
 
 /* -- loops -- */
 
-/* Executes the body once. Returns true if the loop ends; *flow is then how. */
+/* Executes the body once. Returns true if the loop ends; *flow is then FLOW_break or FLOW_return. */
 static bool ends_loop(struct eval *e, struct scope *s, const struct ast_list *body, struct obj **result,
                       enum flow *flow)
 {

@@ -266,7 +266,7 @@ static struct obj *slice(struct eval *e, struct scope *s, const struct ast *x)
     return out;
 }
 
-/* Appends a yielded value: a generator function runs to its end when it is called. */
+/* Appends a yielded value to the list of all values, since a call runs a generator function to its end. */
 static void push_yield(struct eval *e, struct obj *yields, struct obj *value, struct loc at)
 {
     if (yields->seq.n == YIELDS_MOST)

@@ -16,12 +16,12 @@ struct field {
     const char *fill;
     int fill_bytes;
     char align;     /* < > ^ =; 0: the default for the value's type */
-    char sign;      /* + - or space */
-    bool alternate; /* `#` was given */
+    char sign;      /* '+', '-' or ' ' */
+    bool alternate; /* the format contains `#` */
     bool zero;
     int64_t width, precision; /* precision is -1 if absent */
     char group;               /* , or _ or 0 */
-    char type;                /* 0 if absent */
+    char type;                /* the letter of the type; 0 if absent */
 };
 
 /* A formatted number: sign, then `0x`, then digits. */
@@ -127,7 +127,7 @@ static void general(struct text *t, double x, int precision, bool alternate, boo
     struct text probe;
     text_init(&probe, t->arena);
     text_printf(&probe, "%.*e", precision - 1, x);
-    int before = 1 + (int)strtol(strchr(probe.s, 'e') + 1, NULL, 10); /* digits before the point */
+    int before = 1 + (int)strtol(strchr(probe.s, 'e') + 1, NULL, 10); /* number of digits before the point */
     bool scientific = before <= -4 || before > precision - point;
     if (scientific)
         text_printf(t, "%.*e", precision - 1, x);
@@ -441,7 +441,7 @@ struct obj *format_percent(struct eval *e, struct obj *format, struct obj *args,
 
 struct braces {
     struct eval *e;
-    struct obj *args, *keywords; /* tuple, dict */
+    struct obj *args, *keywords; /* arguments of format(): a tuple and a dict */
     int next;
     struct loc at;
 };

@@ -1,4 +1,4 @@
-/* instance.c: classes that programs define, their instances, and exceptions, which are instances too.
+/* instance.c: implements classes that programs define, their instances, and exceptions, which are instances too.
  *
  * A class has names and a base. If an attribute of an instance is found in its class, it binds to the instance:
  * a function becomes a method, and a property's getter is called. Classes with fields (named tuples,

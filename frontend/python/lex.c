@@ -630,7 +630,7 @@ static bool lex_field_sign(struct lexer *l)
     return true;
 }
 
-/* -- the rest -- */
+/* -- other tokens -- */
 
 static void lex_strange_char(struct lexer *l)
 {

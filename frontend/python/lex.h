@@ -39,11 +39,11 @@ struct lex_error {
 
 struct token {
     enum token_kind kind;
-    uint32_t start, end; /* byte offsets */
+    uint32_t start, end; /* byte offsets into the source */
     uint32_t line, col;
     int32_t open;        /* index of the innermost bracket around the token; -1 if there is none */
     int32_t close;       /* of an opening bracket: index of its closing bracket; 0 if there is none */
-    const struct lex_error *error; /* of an `error` token */
+    const struct lex_error *error; /* of an `error` token: the error */
 };
 
 struct tokens {

@@ -1,5 +1,5 @@
-# library.py: modules of Python's library, as far as programs with kernels use them: one section for each
-# module, which is executed at its first import. library.c has the functions that need C, such as getenv.
+# library.py: the modules of Python's library that programs with kernels use. Each module is a section, which is
+# executed at its first import. library.c has the functions that need C, such as getenv.
 
 # -- os
 import os.path as path
@@ -7,7 +7,7 @@ makedirs = lambda name, mode=511, exist_ok=False: None
 sep = '/'
 name = 'posix'
 
-# Variables that the program has set, then those of the host.
+# os.environ: looks up the variables that the program has set, then those of the host.
 class _Environ:
     own = {}
     def get(self, key, default=None):

@@ -78,12 +78,12 @@ struct ast_list parse_parameters(struct parser *p, enum token_kind end, bool ann
 
 /* -- parse_expr.c -- */
 
-struct ast *parse_star_expressions(struct parser *p);  /* a, *b */
-struct ast *parse_value(struct parser *p);             /* star expressions, or yield */
-struct ast *parse_named_expression(struct parser *p);  /* a := b */
-struct ast *parse_plain_expression(struct parser *p);  /* a if b else c, lambda */
+struct ast *parse_star_expressions(struct parser *p);  /* parses `a, *b` */
+struct ast *parse_value(struct parser *p);             /* parses star expressions or a yield expression */
+struct ast *parse_named_expression(struct parser *p);  /* parses `a := b` */
+struct ast *parse_plain_expression(struct parser *p);  /* parses `a if b else c` or a lambda */
 struct ast *parse_target_list(struct parser *p);       /* of `for`: a, (b, *c) */
-struct ast_list parse_arguments(struct parser *p);     /* after '(', consumes ')' */
+struct ast_list parse_arguments(struct parser *p);     /* parses arguments after '(', and consumes ')' */
 bool parse_begins_expression(const struct parser *p);
 /* Returns the kind of an expression that cannot be assigned to ("function call", "literal"); NULL if the
  * expression is a valid target. */

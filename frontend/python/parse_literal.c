@@ -54,7 +54,7 @@ static double read_real(struct parser *p, const struct token *t)
     return x;
 }
 
-/* NUMBER */
+/* Parses NUMBER. */
 struct ast *parse_number(struct parser *p)
 {
     const struct token *t = p->t;
@@ -236,7 +236,7 @@ static struct piece open_literal(const struct parser *p, const struct token *t)
     return piece;
 }
 
-/* STRING */
+/* Parses STRING. */
 static void plain_string(struct parser *p, struct joined *j)
 {
     struct piece piece = open_literal(p, p->t);

@@ -552,7 +552,7 @@ static struct ast *try_statement(struct parser *p)
 struct parameters {
     ast_vec list;
     struct map names;
-    bool is_keyword_only; /* after * or *args */
+    bool is_keyword_only; /* a `*` or `*args` precedes */
     bool has_bare_star;   /* after a bare `*`, no parameter follows yet */
     bool has_slash, has_default, has_kwargs;
 };

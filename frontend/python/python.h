@@ -20,8 +20,8 @@ struct obj *obj_pair(struct eval *e, struct obj *a, struct obj *b);
 struct obj *obj_set(struct eval *e);
 struct obj *obj_class(struct eval *e, const char *name, struct obj *base);
 struct obj *obj_instance(struct eval *e, struct obj *class);
-bool obj_is_number(const struct obj *x);  /* bool, int, float */
-bool obj_is_integer(const struct obj *x); /* bool, int */
+bool obj_is_number(const struct obj *x);  /* is x a bool, int or float? */
+bool obj_is_integer(const struct obj *x); /* is x a bool or int? */
 wide obj_wide(const struct obj *x);       /* the value of an integer */
 double obj_double(const struct obj *x);   /* the value of a number */
 int number_compare(const struct obj *a, const struct obj *b); /* returns -1, 0 or 1; 2 if a number is NaN */
@@ -79,7 +79,7 @@ struct iter {
     struct loc at;
 };
 struct iter iter_of(struct eval *e, struct obj *x, struct loc at); /* raises if x cannot be iterated */
-struct obj *iter_next(struct eval *e, struct iter *it);            /* NULL at the end */
+struct obj *iter_next(struct eval *e, struct iter *it);            /* returns the next item; NULL at the end */
 struct obj *iter_collect(struct eval *e, struct obj *x, struct loc at); /* returns a new list of all items */
 /* returns an iterator object, for next() */
 struct obj *obj_iterator(struct eval *e, struct obj *x, struct loc at);
@@ -105,7 +105,7 @@ void exceptions_define(struct eval *e);
 /* returns the exception's instance, which the first call creates */
 struct obj *exception_value(struct eval *e, struct exception *x);
 const char *exception_message(struct eval *e, const struct exception *x);
-struct obj *builtin_class(struct eval *e, const char *name); /* for example "ValueError" */
+struct obj *builtin_class(struct eval *e, const char *name); /* returns a class such as "ValueError" */
 extern const struct native_class native_property, native_static, native_classmethod;
 /* Gives a class fields by name (for a named tuple or dataclass), which define its construction, comparison
  * and text. */
@@ -148,7 +148,7 @@ struct obj *apply_decorators(struct eval *e, struct scope *s, const struct ast_l
 struct obj *call_with(struct eval *e, struct obj *callee, int n, struct obj *const *args, struct loc at);
 /* calls callee(*list, **keywords) */
 struct obj *call_spread(struct eval *e, struct obj *callee, struct obj *list, struct obj *keywords, struct loc at);
-const char *builtin_short_name(const struct builtin *b); /* "load" of "tl.load" */
+const char *builtin_short_name(const struct builtin *b); /* returns "load" for "tl.load" */
 
 /* -- import.c -- */
 struct obj *find_module(struct eval *e, const char *name, struct loc at);   /* NULL if there is no such module */
@@ -163,7 +163,7 @@ struct builtin_table {
     int n;
 };
 void builtins_define(struct eval *e);
-bool obj_is_builtin_type(const struct obj *x);                         /* int, str, list, ... */
+bool obj_is_builtin_type(const struct obj *x);                         /* is x int, str, list, ...? */
 struct obj *sort_list(struct eval *e, struct obj *list, struct obj *key, bool reverse, struct loc at); /* a stable
                                                                                                         * sort in
                                                                                                         * place */

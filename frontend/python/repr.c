@@ -151,7 +151,7 @@ static void show_slice(struct eval *e, const struct obj *x, struct text *out, in
     text_char(out, ')');
 }
 
-/* -- everything -- */
+/* -- all kinds of objects -- */
 
 static void show_callable(struct eval *e, struct obj *x, struct text *out, int depth)
 {

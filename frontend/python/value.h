@@ -37,10 +37,10 @@ struct obj;
     X(type,      "dtype")      /* tl.float32, pointer and block types */ \
     X(tensor,    "tensor")     /* a run-time value of the kernel being traced */ \
     X(module,    "module") \
-    X(class,     "type")       /* user classes; exception classes */ \
+    X(class,     "type")       /* a user's class or an exception class */ \
     X(instance,  "object")     /* an instance of a user class, or an exception */ \
     X(native,    "object")     /* objects of the host: torch.Tensor, a launcher, an event */ \
-    X(error,     "error")      /* the value of a failed statement; an operation on it gives it again */
+    X(error,     "error")      /* the value of a failed statement; operations on it return it again */
 
 enum obj_kind {
 #define X(word, name) OBJ_##word,
@@ -77,7 +77,7 @@ struct scope {
 struct function {
     const char *name;
     const char *qualified;      /* with the name of its class, for messages */
-    const struct ast *def;      /* def or lambda node */
+    const struct ast *def;      /* the node of the def or lambda */
     struct scope *closure;      /* the scope that contains the definition */
     const struct source *src;
     struct obj **defaults;      /* default value of each parameter; NULL if it has none */
@@ -89,7 +89,7 @@ struct function {
 /* The decorators of a jit function, and their arguments. */
 struct jit {
     struct function fn;
-    struct obj *do_not_specialize, *do_not_specialize_on_alignment; /* lists, or NULL */
+    struct obj *do_not_specialize, *do_not_specialize_on_alignment; /* the arguments of @triton.jit: lists, or NULL */
     bool debug;
     /* (name, dict) pairs, the nearest to the def first: ("autotune", its keywords), ("heuristics", {name:
      * function}); or NULL */
@@ -100,7 +100,7 @@ struct jit {
 /* The arguments of a call. */
 struct args {
     int n;
-    struct obj **at;             /* positional, with * expanded */
+    struct obj **at;             /* positional arguments, with * expanded */
     const struct loc *locs;      /* location of each positional, then of each keyword argument */
     int nkw;
     const char **kw;             /* interned names of the keyword arguments */
@@ -114,7 +114,7 @@ struct args {
  * tuple for *x, a dict for **x). Defaults are None, True, False, numbers and strings. A parameter `x=` without
  * a default is NULL if its argument is absent. */
 struct builtin {
-    const char *name;    /* "tl.load", for messages */
+    const char *name;    /* name for messages: "tl.load" */
     const char *params;
     struct obj *(*run)(struct eval *e, struct obj **args, const struct args *call);
     const void *data;    /* distinguishes the rows of one handler: an opcode, for example */
@@ -128,8 +128,8 @@ typedef struct obj *native_operator(struct eval *e, enum oper op, struct obj *se
 /* The operations of a class of host objects. If a member is NULL, its use is the error "'torch.Tensor' object
  * has no ...". */
 struct native_class {
-    const char *name; /* "torch.Tensor" */
-    /* Returns NULL if there is no such attribute. */
+    const char *name; /* name for messages: "torch.Tensor" */
+    /* Returns an attribute; NULL if there is no such attribute. */
     struct obj *(*getattr)(struct eval *e, struct obj *self, const char *name, struct loc at);
     bool (*setattr)(struct eval *e, struct obj *self, const char *name, struct obj *value, struct loc at);
     struct obj *(*call)(struct eval *e, struct obj *self, const struct args *args);
@@ -238,7 +238,7 @@ bool obj_truth(struct eval *e, struct obj *x, struct loc at);
 void obj_print(struct eval *e, struct obj *x, struct text *out, bool repr); /* prints str(x), or repr(x) */
 /* Gives the value of an int or bool (or of a tensor that is a known constant); returns false if it does not fit. */
 bool obj_as_int(const struct obj *x, int64_t *out);
-struct obj *dict_get(struct eval *e, const struct dict *d, struct obj *key); /* NULL if absent */
+struct obj *dict_get(struct eval *e, const struct dict *d, struct obj *key); /* NULL if the key is absent */
 void dict_set(struct eval *e, struct dict *d, struct obj *key, struct obj *value);
 void dict_add_all(struct eval *e, struct dict *into, const struct dict *from);
 struct obj *dict_option(struct eval *e, const struct obj *dict, const char *name); /* NULL if absent or None */
@@ -253,7 +253,7 @@ const struct lang_type *lang_const(struct eval *e, struct obj *value);
 const struct lang_type *lang_scalar(const struct lang_type *t); /* the element type of a block, or t itself */
 bool lang_equal(const struct lang_type *a, const struct lang_type *b);
 void lang_print(const struct lang_type *t, struct text *out); /* "int32", "fp32", "pointer<fp16>", "<[64, 32], fp32>" */
-void lang_print_tensor(const struct lang_type *t, struct text *out); /* "int32[constexpr[64]]" */
+void lang_print_tensor(const struct lang_type *t, struct text *out); /* prints "int32[constexpr[64]]" */
 uint64_t lang_hash(const struct lang_type *t); /* equal types have equal hashes */
 struct obj *lang_value(const struct lang_type *t); /* the value of a constant's type; NULL for other types */
 

@@ -99,8 +99,9 @@ static struct obj *rebuild_text(struct reader *r, const struct deferred *d, stru
     return obj_text(r->e, &out);
 }
 
-/* Returns x with the current values in place of its IR values. With `inside` (x is an item of a tuple or list),
- * a scalar becomes a number, since functions compare such items: print_if(text, '=0', [pid]). */
+/* Returns x with the current values in place of its IR values. If x is an item of a tuple or list (`inside`), a
+ * scalar becomes a Python number, because functions compare such items with numbers: print_if(text, '=0',
+ * [pid]). */
 static struct obj *rebuild(struct reader *r, struct obj *x, bool inside)
 {
     if (x->kind == OBJ_tensor)
@@ -267,7 +268,7 @@ static bool is_for_host(struct eval *e, const struct obj *callee, const struct a
         return false;
     const struct obj *self = callee->method.self;
     bool is_container = self->kind == OBJ_list || self->kind == OBJ_dict || self->kind == OBJ_set;
-    const struct obj *func = callee->method.func; /* is_constexpr marks methods of str from library.py */
+    const struct obj *func = callee->method.func; /* a method of str from library.py has is_constexpr set */
     return is_container || (func->kind == OBJ_function && !func->is_constexpr) ||
            (self->kind == OBJ_str && has_host_value(e, args, false));
 }
@@ -302,7 +303,7 @@ static struct obj *stand_in(struct eval *e, struct block *b, struct obj *x)
     return out;
 }
 
-/* Traces a call in a separate IR function. Returns false if that reports errors. */
+/* Traces a call in a separate IR function. Returns false if tracing reports errors. */
 static bool passes(struct eval *e, struct function *fn, const struct args *args)
 {
     struct diag *d = e->diag;

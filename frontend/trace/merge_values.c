@@ -154,7 +154,8 @@ const char *type_text(struct eval *e, const struct obj *x)
 
 /* -- building the op -- */
 
-/* Builds an `if` of finished branches, which then yield values, except branches that end in `return`. */
+/* Builds an `if` of two finished branches, and ends each branch by a yield of its values, unless the branch
+ * ends in `return`. */
 static struct op *finish_if(struct eval *e, struct value *cond, struct block *const *blocks,
                             const struct value_list *values, struct loc at)
 {

@@ -302,7 +302,7 @@ static void show_rows(const struct format *f, int dim, int64_t first, int hangin
     text_char(out, ']');
 }
 
-/* -- all of it -- */
+/* -- the whole array -- */
 
 static void extend(struct format *f, int64_t i)
 {
@@ -321,7 +321,7 @@ static bool needs_exponent(struct format *f)
     return f->most > 0 && (f->most >= 1e8 || f->least < 1e-4 || f->most / f->least > 1000);
 }
 
-/* "int32", "float16" */
+/* Returns numpy's name of the type: "int32", "float16". */
 static const char *dtype_name(const struct lang_type *t, struct text *out)
 {
     lang_print(t, out);

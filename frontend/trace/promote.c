@@ -10,7 +10,7 @@
 
 /* -- the common type -- */
 
-/* bool < int < float */
+/* Ranks the kinds of numbers: bool < int < float. */
 static int kind_rank(const struct lang_type *t)
 {
     return is_dtype(t, DT_i1) ? 0 : is_int_type(t) ? 1 : 2;

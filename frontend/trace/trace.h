@@ -27,8 +27,8 @@ struct lost {
  * merge_values.c). */
 struct pending;
 
-/* The state of tracing. To enter a branch, a loop or a call, the tracer changes a copy of it and points
- * e->trace to the copy; unwinding after an error restores e->trace, and so the whole state. */
+/* The state of tracing. To enter a branch, a loop or a call, the tracer copies this struct, changes the copy,
+ * and points e->trace to the copy. Unwinding after an error restores e->trace, and with it the whole state. */
 struct trace {
     struct func *func;
     struct module *module;
@@ -50,7 +50,7 @@ struct trace {
 /* -- trace.c -- */
 /* Calls a function of the prelude; the function's ops get the location of the call. */
 struct obj *trace_call_prelude(struct eval *e, const char *name, int n, struct obj *const *args, struct loc at);
-struct obj *prelude_function(struct eval *e, const char *name); /* a function or class */
+struct obj *prelude_function(struct eval *e, const char *name); /* finds a function or class of the prelude */
 /* The object that `range(...)` and similar functions return, for trace_for. */
 struct loop_range {
     struct obj *lo, *hi, *step;
@@ -102,7 +102,8 @@ enum flow join_if(struct eval *e, struct scope *s, const struct ast *stmt, struc
 void report_return_in_loop(struct eval *e, const struct ast *stmt);
 /* Returns the location of the last assignment to a name in a body; `otherwise` if there is none. */
 struct loc place_of_assignment(const struct ast_list *body, const char *name, struct loc otherwise);
-/* Builds an `if` of two finished blocks, which yields one value of each (of equal types); builds a select if the blocks contain only constants. */
+/* Builds an `if` of two finished blocks, which yields one value of each (of equal types); builds a select if
+ * the blocks contain only constants. */
 struct obj *join_values(struct eval *e, struct value *cond, struct block *const *blocks, struct obj *const *x, struct loc at);
 
 /* -- region.c -- */
@@ -157,10 +158,10 @@ const struct lang_type *common_type(struct eval *e, const struct obj *a, const s
 struct obj *tensor_to_block(struct eval *e, struct obj *x, int rank, const int *shape, struct loc at);
 
 /* -- builtins.c -- */
-/* NULL if there is no such method */
+/* Returns a method of tensors; NULL if there is no such method. */
 struct obj *tensor_method(struct eval *e, struct obj *x, const char *name);
 /* `range` and similar names, as kernels use them */
 struct obj *find_bare(struct eval *e, const char *name);
-struct obj *find_language(struct eval *e, const char *name); /* a name of triton.language */
+struct obj *find_language(struct eval *e, const char *name); /* finds a name of triton.language */
 
 #endif

@@ -9,11 +9,12 @@
  * A forward dataflow analysis, iterated around loops to a fixpoint, computes along which dimensions of a tile
  * elements may be undefined: those along which the mask varies. A mask of rows leaves whole rows undefined: a
  * sum along a row then does not mix defined and undefined elements, and the program ignores the undefined sums.
- * A warning must never be wrong, so the analysis assumes that results of ops that it does not model (gathers,
- * sorts, atomics) are defined, and so are loads whose mask is True everywhere for the given constants. */
+ * A warning must never be wrong. So the analysis assumes that the results of ops that it does not model
+ * (gathers, sorts, atomics) are defined, and that loads whose mask is True everywhere for the given constants
+ * are defined. */
 #include "frontend/trace/trace.h"
 
-/* The lattice element of a value: what the analysis knows of it. Sets of dimensions are bit masks. */
+/* The lattice element of a value: the facts that the analysis has found. Sets of dimensions are bit masks. */
 struct fact {
     uint32_t varies;       /* dimensions along which elements may differ */
     uint32_t undefined;    /* dimensions along which some elements may be undefined and others not */
@@ -355,7 +356,7 @@ static struct fact multiplied(struct search *s, const struct op *o)
     return f;
 }
 
-/* -- the walk -- */
+/* -- the walk over the ops -- */
 
 static void visit_block(struct search *s, struct block *b);
 

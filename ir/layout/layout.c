@@ -10,9 +10,9 @@
  *     row 2         100 101 110 111
  *     row 3         120 121 130 131
  *
- * Write the numbers of registers, lanes and warps in bits too. Each bit that is set then moves the place by a
- * fixed vector (row, column) in the tile. Register bit 0 moves by (0,1), lane bit 0 by (0,2), lane bit 1 by
- * (1,0), warp bit 0 by (2,0). The 16 squares of the tile follow by XOR, so these four vectors are the layout:
+ * Write the numbers of registers, lanes and warps in bits too. Each bit that is set then moves the element by a
+ * fixed vector (row, column). Register bit 0 moves by (0,1), lane bit 0 by (0,2), lane bit 1 by (1,0), warp bit
+ * 0 by (2,0). The 16 squares of the tile follow by XOR, so these four vectors are the layout:
  *
  *     reg[(0,1)] lane[(0,2) (1,0)] warp[(2,0)]       or, as coordinates,      reg[1] lane[2 4] warp[8]
  *
@@ -139,7 +139,7 @@ uint32_t layout_basis(const struct layout *l, enum in kind, int bit)
     return l->basis[layout_first(l, kind) + bit];
 }
 
-/* The XOR of the kind's vectors that the bits of `in` select; bits past the kind's last vector are
+/* Returns the XOR of the kind's vectors that the bits of `in` select; bits past the kind's last vector are
  * ignored. */
 static uint32_t apply_kind(const struct layout *l, enum in kind, uint32_t in)
 {
@@ -402,7 +402,7 @@ void layout_print(const struct layout *l, struct text *t)
 /* The vectors that the parser has read, one number for each dimension, because it does not know the shape yet. */
 struct reader {
     const char *s;
-    int rank; /* -1: not yet known */
+    int rank; /* rank of the tile; -1 until the first vector is read */
     int nvectors;
     uint32_t vector[LAYOUT_BITS_MAX + 1][RANK_MAX]; /* the last row is the flip */
 };

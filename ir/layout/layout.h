@@ -146,7 +146,7 @@ int layout_vector(const struct layout *l, int dim, int most);
  * register bits are zero in r. */
 int layout_shared_vector(const struct layout *shared, const struct layout *l, int most, int *reg_of);
 /* Counts the wavefronts (32 banks of 4 bytes) in which one warp accesses all its registers except replicated
- * ones, with `vector` elements an access; *least is the number without bank conflicts. */
+ * ones, with `vector` elements per access; *least is the number without bank conflicts. */
 int layout_wavefronts(const struct layout *shared, const struct layout *l, int elem_bytes, int vector);
 int layout_wavefronts_least(const struct layout *l, int elem_bytes, int vector);
 /* Finds a layout of shared memory (IN_offset, XOR swizzled) for the conversion of `from` to `to`. It has the
@@ -162,7 +162,7 @@ struct matrix_load {
     int word_bits;                 /* the lowest register bits number the elements of a 32-bit word */
     /* The threads that give row addresses have this many bits: lanes, then warps and CTAs. */
     int nrows;
-    /* row[i] is what bit i of such a thread adds to the address of its row, as a place of l. */
+    /* If bit i of such a thread's number is set, it adds row[i], a place of l, to the address of the thread's row. */
     uint64_t row[LAYOUT_BITS_MAX];
 };
 /* Gives the layout of the threads that supply the row addresses: register bits number the elements of a row of

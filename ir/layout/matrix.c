@@ -10,9 +10,10 @@
  *     which matrix:            two bits of the registers                       that a word has elements of two rows)
  *
  * Divide the tile's layout by that of shared memory: ldmatrix can load the tile if each bit of the first line
- * maps to one of the lowest bits of the offset, and no other bit contributes to these. In the layout of the
- * threads that supply the row addresses, the bits of the first line are register bits, and those of the other
- * lines are lane bits: if accesses of 16 bytes in this layout have no bank conflicts, ldmatrix has none either. */
+ * above maps to one of the lowest bits of the offset, and no other bit contributes to these. In the layout of
+ * the threads that supply the row addresses, the bits of the first line are register bits, and those of the
+ * other lines are lane bits: if accesses of 16 bytes in this layout have no bank conflicts, ldmatrix has none
+ * either. */
 #include "ir/layout/layout.h"
 
 enum { ROW_BYTES = 16, WORD_BYTES = 4, COLUMN_LANES = 2, ROW_LANES = 3 };

@@ -2,11 +2,12 @@
  * bank conflicts, and counts the wavefronts of an access.
  *
  * Shared memory has 32 banks of 4 bytes: word w is in bank w mod 32. A warp's access is split into phases: all
- * lanes at once for up to 4 bytes a lane, 16 lanes for 8 bytes, 8 lanes for 16. A phase takes as many
- * wavefronts as it accesses different words in the bank with the most words. Layouts are linear, so all banks
- * that a phase accesses have the same number of words. Let S be the span of the word addresses (of all lanes of
- * the phase, and of all words of a lane's vector): the phase accesses 2^rank(S) words in 2^rank(S mod 32)
- * banks. The number of wavefronts therefore depends only on S, not on the order of the lanes.
+ * lanes at once for up to 4 bytes a lane, 16 lanes for 8 bytes, 8 lanes for 16. The number of wavefronts of a
+ * phase is the number of different words that it accesses in one bank, in the bank with the most such words.
+ * Layouts are linear, so all banks that a phase accesses have the same number of words. Let S be the span of
+ * the word addresses (of all lanes of the phase, and of all words of a lane's vector): the phase accesses
+ * 2^rank(S) words in 2^rank(S mod 32) banks. The number of wavefronts therefore depends only on S, not on the
+ * order of the lanes.
  *
  * Let A be the layout of the threads that store and B that of the threads that load. The layout of shared
  * memory between them follows from three choices of vectors for the bits of the offset, from the lowest:
@@ -26,7 +27,12 @@
 
 #include <stddef.h>
 
-enum { BANKS_BITS = 5, WORD_BITS = 2, ACCESS_BITS = 4 }; /* log2: 32 banks, 4 bytes, 16 bytes */
+enum {
+    BANKS_BITS = 5,
+    WORD_BITS = 2,
+    ACCESS_BITS = 4
+}; /* log2 of: 32 banks; 4 bytes of a word; 16 bytes of an
+                                                          * access */
 
 /* -- vectors -- */
 
@@ -178,7 +184,8 @@ static void swizzle(struct layout *out, const struct layout *from, const struct 
     uint32_t low = mask_of(vector->bit, vector->n);
     for (int i = 0; i < vector->n; i++)
         layout_add(out, IN_offset, UINT32_C(1) << vector->bit[i]);
-    for (int bit = 0; bit < nbits && out->nbits[IN_offset] < word_bits; bit++) /* V has at least the bits of a word */
+    for (int bit = 0; bit < nbits && out->nbits[IN_offset] < word_bits;
+         bit++) /* V has at least the bits of a word */
         if (!(low >> bit & 1)) {
             low |= UINT32_C(1) << bit;
             layout_add(out, IN_offset, UINT32_C(1) << bit);

@@ -45,7 +45,7 @@ struct loc {
 /* One level of inlining: the location of the call, and the name of the called function. */
 struct call_site {
     struct loc at;      /* at.call is the next outer level */
-    const char *callee; /* name */
+    const char *callee; /* name of the called function */
 };
 
 enum error {
@@ -70,7 +70,7 @@ enum { DIAG_ERRORS_MOST = 20 };
 struct diag {
     struct arena *arena;
     VEC(struct source *) sources;
-    VEC(struct call_site) calls; /* calls.at[0] is unused */
+    VEC(struct call_site) calls; /* calls.at[0] is unused, since loc.call 0 means "not inlined" */
     VEC(struct diagnostic) list;
     int nerrors;
     jmp_buf *fatal; /* where fatal errors unwind to; set by the API function that entered the compiler */

@@ -16,7 +16,7 @@ struct map_entry {
 
 struct map {
     struct arena *arena;
-    struct map_entry *entries; /* in order of insertion */
+    struct map_entry *entries; /* keys and values, in order of insertion */
     int n, cap;
     int *slots; /* open addressing: 1 + index into entries; 0: empty */
     int nslots;

@@ -103,7 +103,7 @@ uint16_t double_to_bf16(double x, bool rz)
 uint16_t float_to_f16(float x, bool rz)
 {
     enum { SHIFT = FLOAT_MANTISSA - 10, REBIAS = FLOAT_BIAS - 15 };
-    const uint32_t smallest_normal = 0x38800000, largest = 0x477fe000; /* 2^-14 and 65504 */
+    const uint32_t smallest_normal = 0x38800000, largest = 0x477fe000; /* the floats 2^-14 and 65504 */
     uint32_t bits = float_bits(x), magnitude = bits & INT32_MAX;
     if (magnitude < smallest_normal || magnitude >= largest)
         return double_to_f16((double)x, rz);

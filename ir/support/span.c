@@ -26,8 +26,8 @@ void basis_complement(struct basis *out, struct basis *a, struct basis *b, uint3
     for (int i = 0; i < SPAN_BITS; i++)
         if (space >> i & 1)
             basis_add(&units, UINT32_C(1) << i);
-    /* Each is first extended by vectors of the other: the larger their intersection, the fewer XORs does the
-     * complement contain. */
+    /* Each basis is first extended by vectors of the other: the larger their intersection, the fewer XORs are
+     * in the complement. */
     basis_extend(a, b->vector, b->n, n);
     basis_extend(b, a->vector, a->n, n);
     basis_extend(a, units.vector, units.n, n);

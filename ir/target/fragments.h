@@ -19,7 +19,7 @@ struct fragment_part {
 
 /* An mma instruction: M x N x K. */
 struct fragment {
-    const char *name; /* codegen's instruction: m16n8k16_f16 */
+    const char *name; /* name of codegen's instruction: m16n8k16_f16 */
     enum dtype dtype; /* types of operands a and b */
     enum dtype dtype_b;
     int k;

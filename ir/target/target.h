@@ -46,8 +46,8 @@ enum latency {
 };
 
 struct target {
-    const char *name;        /* "sm_90a" */
-    const char *generation;  /* "Hopper" */
+    const char *name;        /* for example "sm_90a" */
+    const char *generation;  /* for example "Hopper" */
     int capability;          /* 90: major * 10 + minor, to match a device; no pass depends on it */
     bool arch_specific;      /* the code runs only on this capability (the "a" of the name) */
     int ptx_version;         /* the lowest .version that has the target: 80 is 8.0 */
@@ -55,7 +55,7 @@ struct target {
     int smem_bytes;          /* maximum of dynamic shared memory of a CTA */
     int smem_sm_bytes;       /* shared memory of an SM */
     int regs_sm;             /* 32-bit registers of an SM */
-    int regs_thread;         /* maximum of a thread */
+    int regs_thread;         /* maximum of 32-bit registers of a thread */
     int threads_sm, ctas_sm;
     const int *latency_cycles; /* indexed by enum latency; estimates */
     int wgmma_rate; /* wgmma's rows x columns x bytes of K in a cycle; 0: no wgmma */

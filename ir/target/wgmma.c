@@ -12,8 +12,9 @@
  *     m's further bits          S, 2S, ..     any power of two, a field of the descriptor
  *     k's further bits          L, 2L, ..     likewise
  *
- * The swizzle XORs bits 7, 8, 9 of the address into bits 4, 5, 6: log2(W / 16) of these bits. All this is
- * linear, so the offset of each single bit of an index decides whether a descriptor can describe a buffer. */
+ * The swizzle XORs n = log2(W / 16) bits of the address, from bit 7 up, into the n bits from bit 4 up. These
+ * maps are linear, so the offsets of the single bits of an index determine whether a descriptor can describe a
+ * buffer. */
 #include "ir/target/wgmma.h"
 
 #include "ir/target/target.h"

@@ -1,5 +1,4 @@
-# modules.py: modules of third parties that host programs import, as far as they can be written in Python, one
-# section each.
+# modules.py: the modules of third parties that host programs import and that can be written in Python. Each module is a section.
 
 # -- torch.more
 # Functions that are compositions of others. Floats are computed in double and rounded once, as everywhere in
@@ -406,7 +405,7 @@ from pdb import *
 from pdb import *
 
 # -- triton.runtime.driver
-# triton.runtime.driver.active, as far as tutorials use it.
+# triton.runtime.driver.active, with the members that tutorials use.
 import torch
 
 class GPUTarget:
@@ -635,7 +634,7 @@ _width, _height, _left, _right, _top, _bottom = 480, 320, 62, 14, 14, 46
 
 # One axis: maps values to points, and has the positions of the ticks. If is_log, low and high are logarithms.
 class _Axis:
-    has_powers = False  # ticks are powers of ten
+    has_powers = False  # True if all ticks are powers of ten
     def __init__(self, values, is_log, start, end, from_zero):
         self.is_log, self.start, self.end = is_log, start, end
         found = [log2(x) if is_log else x for x in values if self.fits(x)]

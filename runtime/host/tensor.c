@@ -261,7 +261,8 @@ struct walk {
     int rank;
     int64_t index[TENSOR_RANK_MAX];
     char *at[MAP_OPERANDS_MAX + 1];
-    int64_t step[MAP_OPERANDS_MAX + 1][TENSOR_RANK_MAX]; /* in bytes */
+    int64_t step[MAP_OPERANDS_MAX + 1]
+                [TENSOR_RANK_MAX]; /* step of each address along each dimension, in bytes */
 };
 
 static void walk_next(struct walk *w, const int64_t *shape, int n)
@@ -493,6 +494,6 @@ double pool_uniform(struct tensor_pool *p)
 
 double pool_normal(struct tensor_pool *p)
 {
-    double u = 1.0 - pool_uniform(p), v = pool_uniform(p); /* Box, Muller 1958 */
+    double u = 1.0 - pool_uniform(p), v = pool_uniform(p); /* the method of Box and Muller (1958) */
     return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
 }

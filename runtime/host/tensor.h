@@ -38,10 +38,10 @@ enum torch_dtype {
 };
 
 struct torch_dtype_info {
-    const char *name; /* "float32" */
+    const char *name; /* for example "float32" */
     enum dtype dtype;
     bool is_unsigned;
-    const char *word; /* "fp32" */
+    const char *word; /* for example "fp32" */
 };
 extern const struct torch_dtype_info torch_dtypes[TORCH_count];
 
@@ -86,7 +86,7 @@ struct tensor {
     enum torch_dtype dtype;
     int rank;
     int64_t shape[TENSOR_RANK_MAX], stride[TENSOR_RANK_MAX]; /* strides in elements */
-    int64_t offset;                                          /* in elements */
+    int64_t offset;                                          /* offset of the first element, in elements */
     bool on_gpu; /* created with device='cuda', which .device then shows */
     void *attributes; /* attributes of this object, not of its views, private to torch.c; or NULL */
 };

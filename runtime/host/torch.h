@@ -46,7 +46,7 @@ const char *torch_operation_name(int i);
 const char *torch_shape_text(struct eval *e, const struct tensor *x);
 
 /* -- torch_matmul.c -- */
-extern const struct builtin torch_matmul_functions[]; /* also for methods */
+extern const struct builtin torch_matmul_functions[]; /* the functions, which are methods of tensors too */
 struct obj *torch_matmul(struct eval *e, struct obj *a, struct obj *b, struct loc at);
 
 /* -- properties.c -- */

@@ -296,7 +296,7 @@ struct reduction {
     const char *name;
     double (*combine)(double acc, double x);
     double start;
-    bool mean, index; /* divide by the number of elements; return the index too */
+    bool mean, index; /* mean: divide by the number of elements; index: return the index too */
     bool to_bool;
 };
 
